@@ -1,0 +1,19 @@
+# The program, its configs, and the libraries as a package that
+# find_package(dfsearch) finds; tests/install uses it like a stranger.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dfsearch)
+install(TARGETS dfsearch RUNTIME)
+install(TARGETS dfsearch_base dfsearch_graph dfsearch_model dfsearch_engine dfsearch_io
+        EXPORT dfsearchTargets)
+install(EXPORT dfsearchTargets NAMESPACE dfsearch:: DESTINATION ${package_dir})
+install(DIRECTORY src/ DESTINATION include/dfsearch FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/dfsearch)
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+
+configure_package_config_file(cmake/dfsearchConfig.cmake.in dfsearchConfig.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(dfsearchConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/dfsearchConfig.cmake
+              ${PROJECT_BINARY_DIR}/dfsearchConfigVersion.cmake DESTINATION ${package_dir})

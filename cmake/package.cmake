@@ -1,0 +1,12 @@
+# `cmake --workflow --preset release` ends here: an archive and a Debian package.
+set(CPACK_GENERATOR TGZ DEB)
+set(CPACK_PACKAGE_VENDOR "the dfsearch authors")
+set(CPACK_PACKAGE_CONTACT "the dfsearch authors <dfsearch@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+include(CPack)

@@ -1,0 +1,18 @@
+# Ten lines on what was configured, to be pasted into reports.
+function(dfsearch_show label value)
+  if("${value}" STREQUAL "")
+    set(value none)
+  endif()
+  message(STATUS "  ${label}${value}")
+endfunction()
+
+message(STATUS "dfsearch ${PROJECT_VERSION}")
+dfsearch_show("compiler    " "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
+dfsearch_show("build type  " "${CMAKE_BUILD_TYPE}")
+dfsearch_show("link-time   " "${CMAKE_INTERPROCEDURAL_OPTIMIZATION}")
+dfsearch_show("sanitizers  " "${DFSEARCH_SANITIZE}")
+dfsearch_show("checks      " "${DFSEARCH_CHECKS}, warnings are errors: ${DFSEARCH_WERROR}")
+dfsearch_show("tests       " "${DFSEARCH_BUILD_TESTS}, benchmarks: ${DFSEARCH_BUILD_BENCH}")
+dfsearch_show("this CPU    " "${DFSEARCH_NATIVE}")
+dfsearch_show("TBB         " "${TBB_VERSION}, Boost ${Boost_VERSION_STRING}, fmt ${fmt_VERSION}")
+dfsearch_show("yaml-cpp    " "${yaml-cpp_VERSION}, nlohmann-json ${nlohmann_json_VERSION}, CLI11 ${CLI11_VERSION}")

@@ -1,0 +1,45 @@
+#pragma once
+// The two kinds of failure that are not results.
+//
+// InputError: what the user gave is wrong; every message says where and what
+// was expected.  InternalError: dfsearch contradicts itself.  That a mapping
+// does not fit or that a search was stopped is no error but a value.
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace dfsearch {
+
+/// Wrong input.  Each message is one line, `file:line:column: key: what is
+/// wrong, what was expected` where the place is known.
+class InputError : public std::runtime_error {
+ public:
+  explicit InputError(std::vector<std::string> messages);
+  explicit InputError(const std::string& message);
+  [[nodiscard]] const std::vector<std::string>& messages() const { return messages_; }
+
+ private:
+  std::vector<std::string> messages_;
+};
+
+/// A bug of dfsearch; the text asks for a report.
+class InternalError : public std::logic_error {
+ public:
+  explicit InternalError(const std::string& what);
+};
+
+namespace detail {
+[[noreturn]] void assertion_failed(const char* condition, const char* file, int line);
+}
+
+}  // namespace dfsearch
+
+// For what no input can trigger.  On in builds with DFSEARCH_CHECKS (the dev
+// and sanitizer presets), absent elsewhere.
+#ifdef DFSEARCH_CHECKS
+#define DFSEARCH_ASSERT(condition) \
+  ((condition) ? void() : ::dfsearch::detail::assertion_failed(#condition, __FILE__, __LINE__))
+#else
+#define DFSEARCH_ASSERT(condition) void()
+#endif

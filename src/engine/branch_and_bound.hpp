@@ -1,0 +1,355 @@
+#pragma once
+// Parallel branch and bound.
+//
+// 1. The root goes into the open nodes.
+// 2. A worker takes the node of least bound (best first), drops it if the
+//    incumbent has become good enough meanwhile, and expands it otherwise.
+// 3. Each child is dropped at once if its bound says that it cannot beat the
+//    incumbent: if the bound is above its cost, or equal to it and no completion
+//    comes before it in the order of ties.  There is no tolerance: the answer is
+//    the first of the best, whatever the order of expansion was.
+// 4. The remaining children are offered to the problem (`admit`), which drops
+//    those that nodes met before dominate.
+// 5. When no node is open and none is held by a worker, the incumbent is proved.
+//
+// Best first keeps the number of expanded nodes least but many of them open.
+// Past `open_limit` a worker therefore finishes the subtree of its node depth
+// first before it takes another, which bounds the memory.
+//
+// Deterministic mode works in rounds of a fixed number of nodes that all see the
+// incumbent of the round's beginning; results are merged in the order of the
+// nodes.  The tree then depends on nothing but the problem: any number of
+// threads expands the same nodes.
+
+#include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/incumbent.hpp"
+#include "engine/limits.hpp"
+#include "engine/open_nodes.hpp"
+#include "engine/search_problem.hpp"
+#include "engine/search_stats.hpp"
+
+namespace dfsearch {
+
+struct BranchAndBoundOptions {
+  Limits limits;
+  int threads = 1;
+  bool deterministic = false;
+  std::function<void(const Progress&)> on_progress;
+  Seconds progress_interval{1.0};
+  std::size_t open_limit = std::size_t{1} << 20;
+};
+
+template <class Solution>
+struct BranchAndBoundResult {
+  std::shared_ptr<const Solution> solution;  ///< null: none was found
+  Seconds cost = Seconds::infinity();
+  /// Of all solutions.  Equal to `cost` when the search was completed; infinite
+  /// when it was and there is no solution.
+  Seconds lower_bound{};
+  StopReason stopped_by = StopReason::None;
+  SearchStats stats;
+};
+
+/// One search.  `run` is called once; nothing here is shared between searches.
+template <SearchProblem P>
+class BranchAndBound {
+ public:
+  using Node = typename P::Node;
+  using Solution = typename P::Solution;
+  using Entry = typename OpenNodes<Node>::Entry;
+
+  BranchAndBound(const P& problem, BranchAndBoundOptions options)
+      : problem_(problem),
+        options_(std::move(options)),
+        workers_(std::max(1, std::min(options_.threads, hardware_threads()))),
+        open_(workers_) {}
+
+  /// A solution known beforehand.  Before `run` only.
+  void start_from(Solution&& solution, char found_by) { offer(std::move(solution), found_by); }
+
+  BranchAndBoundResult<Solution> run() {
+    Node root = problem_.root();
+    std::vector<Entry> first;
+    first.push_back({.bound = problem_.bound(root), .sequence = 0, .node = std::move(root)});
+    open_.push(first);
+
+    tbb::task_arena arena(workers_);
+    arena.execute([this] {
+      if (options_.deterministic) {
+        run_rounds();
+      } else {
+        tbb::parallel_for(0, workers_, [this](int worker) { work(worker); });
+      }
+    });
+    return result();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  static constexpr int kNodesPerRound = 64;
+  static constexpr int kNodesPerDive = 4096;
+
+  /// What one expansion produces; also the snapshot it prunes against.
+  class Sink final : public Expansion<Node, Solution> {
+   public:
+    /// With a frozen incumbent solutions are kept for the merge.
+    Sink(BranchAndBound& search, bool frozen) : search_(search), frozen_(frozen) {
+      if (frozen_) {
+        cost_ = search.incumbent_.cost();
+        solution_ = search.incumbent_.solution();
+      }
+    }
+    [[nodiscard]] Seconds cutoff() const override {
+      return frozen_ ? cost_ : search_.incumbent_.cost();
+    }
+    [[nodiscard]] std::shared_ptr<const Solution> incumbent() const override {
+      return frozen_ ? solution_ : search_.incumbent_.solution();
+    }
+    void child(Node&& node) override {
+      const Seconds bound = search_.problem_.bound(node);
+      if (search_.useless(bound, node, *this)) {
+        ++pruned;
+        return;
+      }
+      children.push_back({.bound = bound, .sequence = 0, .node = std::move(node)});
+    }
+    void solution(Solution&& solution, char found_by) override {
+      if (frozen_) {
+        solutions.emplace_back(std::move(solution), found_by);
+      } else {
+        search_.offer(std::move(solution), found_by);
+      }
+    }
+
+    std::vector<Entry> children;
+    std::vector<std::pair<Solution, char>> solutions;
+    std::int64_t pruned = 0;
+    std::int64_t nodes = 0;
+
+   private:
+    BranchAndBound& search_;
+    bool frozen_;
+    Seconds cost_ = Seconds::infinity();
+    std::shared_ptr<const Solution> solution_;
+  };
+
+  static int hardware_threads() {
+    return static_cast<int>(
+        tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
+  }
+
+  void offer(Solution&& solution, char found_by) {
+    const Seconds cost = problem_.cost(solution);
+    const bool taken =
+        incumbent_.offer(cost, std::move(solution), found_by,
+                         [this](const Solution& a, const Solution& b) {
+                           return problem_.precedes(a, b);
+                         });
+    if (taken) incumbents_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] bool useless(Seconds bound, const Node& node, const Sink& sink) const {
+    const Seconds cutoff = sink.cutoff();
+    if (bound < cutoff) return false;
+    if (bound > cutoff || bound == Seconds::infinity()) return true;
+    const auto solution = sink.incumbent();
+    // Another thread may have improved the incumbent since: then bound > cost.
+    return solution && !(problem_.cost(*solution) > bound) && !problem_.before(node, *solution);
+  }
+
+  void expand(const Entry& entry, Sink& sink) {
+    if (useless(entry.bound, entry.node, sink)) {
+      ++sink.pruned;
+      return;
+    }
+    ++sink.nodes;
+    const std::size_t before = sink.children.size();
+    problem_.branch(entry.node, sink);
+    // The best child last: a dive takes it first.
+    std::stable_sort(sink.children.begin() + static_cast<std::ptrdiff_t>(before),
+                     sink.children.end(),
+                     [](const Entry& a, const Entry& b) { return a.bound > b.bound; });
+  }
+
+  void admit_children(Sink& sink) {
+    const auto dominated = std::remove_if(
+        sink.children.begin(), sink.children.end(),
+        [this](const Entry& entry) { return !problem_.admit(entry.node); });
+    dominated_.fetch_add(sink.children.end() - dominated, std::memory_order_relaxed);
+    sink.children.erase(dominated, sink.children.end());
+  }
+
+  void count(Sink& sink) {
+    nodes_.fetch_add(std::exchange(sink.nodes, 0), std::memory_order_relaxed);
+    pruned_.fetch_add(std::exchange(sink.pruned, 0), std::memory_order_relaxed);
+  }
+
+  void work(int worker) {
+    try {
+      Sink sink(*this, false);
+      while (auto entry = open_.exchange(worker, sink.children)) {
+        if (must_stop()) {
+          sink.children.push_back(std::move(*entry));
+          open_.close();
+          continue;
+        }
+        expand(*entry, sink);
+        admit_children(sink);
+        count(sink);
+        if (open_.size() > options_.open_limit) finish_subtree(sink);
+        report();
+      }
+    } catch (...) {
+      open_.close();
+      throw;
+    }
+  }
+
+  /// Depth first below the children in the sink, until there is room again.
+  void finish_subtree(Sink& sink) {
+    std::vector<Entry> stack;
+    do {
+      std::move(sink.children.begin(), sink.children.end(), std::back_inserter(stack));
+      sink.children.clear();
+      if (stack.empty()) return;
+      const Entry deepest = std::move(stack.back());
+      stack.pop_back();
+      expand(deepest, sink);
+      admit_children(sink);
+      count(sink);
+      report();
+    } while (open_.size() > options_.open_limit && !must_stop());
+    std::move(sink.children.begin(), sink.children.end(), std::back_inserter(stack));
+    sink.children = std::move(stack);
+  }
+
+  void run_rounds() {
+    std::vector<Entry> batch;
+    while (!must_stop()) {
+      batch.clear();
+      while (batch.size() < kNodesPerRound) {
+        auto entry = open_.pop();
+        if (!entry) break;
+        batch.push_back(std::move(*entry));
+      }
+      if (batch.empty()) return;
+      const int budget = open_.size() > options_.open_limit ? kNodesPerDive : 1;
+      std::vector<std::unique_ptr<Sink>> sinks(batch.size());
+      tbb::parallel_for(std::size_t{0}, batch.size(), [&](std::size_t i) {
+        sinks[i] = std::make_unique<Sink>(*this, true);
+        dive(std::move(batch[i]), budget, *sinks[i]);
+      });
+      for (auto& sink : sinks) {
+        for (auto& [solution, found_by] : sink->solutions) offer(std::move(solution), found_by);
+        admit_children(*sink);
+        count(*sink);
+        open_.push(sink->children);
+      }
+      report();
+    }
+  }
+
+  /// Expands the node and, depth first, up to `budget` nodes below it.
+  void dive(Entry&& entry, int budget, Sink& sink) {
+    expand(entry, sink);
+    while (--budget > 0 && !sink.children.empty()) {
+      const Entry deepest = std::move(sink.children.back());
+      sink.children.pop_back();
+      expand(deepest, sink);
+    }
+  }
+
+  [[nodiscard]] Seconds elapsed() const {
+    return Seconds(std::chrono::duration<double>(Clock::now() - start_).count());
+  }
+
+  void stop(StopReason reason) {
+    StopReason none = StopReason::None;
+    stopped_by_.compare_exchange_strong(none, reason, std::memory_order_relaxed);
+  }
+
+  /// True once a limit is reached or the gap is closed far enough.
+  bool must_stop() {
+    const Limits& limits = options_.limits;
+    if (limits.stop != nullptr && limits.stop->load(std::memory_order_relaxed)) {
+      stop(StopReason::Signal);
+    } else if (nodes_.load(std::memory_order_relaxed) >= limits.nodes) {
+      stop(StopReason::Nodes);
+    } else if (limits.time < Seconds::infinity() && elapsed() >= limits.time) {
+      stop(StopReason::Time);
+    } else if (limits.gap > 0.0 && incumbent_.cost() < Seconds::infinity() &&
+               incumbent_.cost() - open_.lower_bound() <= limits.gap * incumbent_.cost()) {
+      gap_closed_.store(true, std::memory_order_relaxed);
+    }
+    return gap_closed_.load(std::memory_order_relaxed) ||
+           stopped_by_.load(std::memory_order_relaxed) != StopReason::None;
+  }
+
+  void report() {
+    if (!options_.on_progress) return;
+    const std::unique_lock lock(report_mutex_, std::try_to_lock);
+    if (!lock || elapsed() < next_report_) return;
+    options_.on_progress(progress());
+    next_report_ = elapsed() + options_.progress_interval;
+  }
+
+  [[nodiscard]] Progress progress() const {
+    return {.time = elapsed(),
+            .nodes = nodes_.load(std::memory_order_relaxed),
+            .open = static_cast<std::int64_t>(open_.size()),
+            .incumbent = incumbent_.cost(),
+            .lower_bound = std::min(open_.lower_bound(), incumbent_.cost()),
+            .found_by = incumbent_.found_by()};
+  }
+
+  BranchAndBoundResult<Solution> result() const {
+    BranchAndBoundResult<Solution> result;
+    result.solution = incumbent_.solution();
+    result.cost = incumbent_.cost();
+    result.lower_bound = std::min(open_.lower_bound(), result.cost);
+    result.stopped_by = stopped_by_.load(std::memory_order_relaxed);
+    result.stats.nodes = nodes_.load(std::memory_order_relaxed);
+    result.stats.pruned_by_bound = pruned_.load(std::memory_order_relaxed);
+    result.stats.pruned_by_dominance = dominated_.load(std::memory_order_relaxed);
+    result.stats.incumbents = incumbents_.load(std::memory_order_relaxed);
+    result.stats.time = elapsed();
+    result.stats.threads = workers_;
+    return result;
+  }
+
+  const P& problem_;
+  const BranchAndBoundOptions options_;
+  const int workers_;
+  const Clock::time_point start_ = Clock::now();
+  OpenNodes<Node> open_;
+  Incumbent<Solution> incumbent_;
+  // Counters and flags: any worker adds or sets, relaxed; their exact values
+  // matter only after the arena has ended, which orders everything.
+  std::atomic<std::int64_t> nodes_{0};
+  std::atomic<std::int64_t> pruned_{0};
+  std::atomic<std::int64_t> dominated_{0};
+  std::atomic<std::int64_t> incumbents_{0};
+  std::atomic<StopReason> stopped_by_{StopReason::None};
+  std::atomic<bool> gap_closed_{false};
+  std::mutex report_mutex_;
+  Seconds next_report_ = options_.progress_interval;  // guarded by report_mutex_
+};
+
+}  // namespace dfsearch

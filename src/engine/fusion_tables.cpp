@@ -1,0 +1,308 @@
+// Flat arrays for the fusion search, and the constants its lower bounds add up.
+//
+// The bounds are sums over kernels, so that a node updates them by subtraction.
+// Beyond the plain totals they use one idea.  Take a kernel whose network time n
+// is long.  Whatever partition holds it can hide at most cmax of n behind
+// compute, where cmax is the most compute time that fits on the chip beside it:
+// its own plus the best fractional knapsack of other kernels' weights into the
+// SRAM it leaves.  So n - cmax, if positive, comes on top of all compute time;
+// and these excesses add up over kernels even when they share a partition.  The
+// same holds for memory time against compute and for compute against network.
+// Proofs: docs/search.md, section 5.  Against brute force:
+// tests/engine/bound_properties_test.cpp.
+
+#include "engine/fusion_tables.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "model/step_time.hpp"
+
+namespace dfsearch {
+namespace {
+
+// Pairwise reachability costs n^2 bits and hulls n^3 steps; larger graphs do
+// with what a pair of kernels tells.
+constexpr std::size_t kHullLimit = 256;
+
+}  // namespace
+
+Rest& Rest::operator+=(const Rest& other) {
+  for (std::size_t r = 0; r < bound.size(); ++r) bound[r] += other.bound[r];
+  for (std::size_t p = 0; p < 2; ++p) {
+    sram[p] += other.sram[p];
+    lonely[p] += other.lonely[p];
+    kernels[p] += other.kernels[p];
+  }
+  return *this;
+}
+
+Rest& Rest::operator-=(const Rest& other) {
+  for (std::size_t r = 0; r < bound.size(); ++r) bound[r] -= other.bound[r];
+  for (std::size_t p = 0; p < 2; ++p) {
+    sram[p] -= other.sram[p];
+    lonely[p] -= other.lonely[p];
+    kernels[p] -= other.kernels[p];
+  }
+  return *this;
+}
+
+FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions)
+    : problem_(problem), costs_(problem, decisions) {
+  const DataflowGraph& graph = problem.workload.graph;
+  order_.assign(graph.topological_order().begin(), graph.topological_order().end());
+  // Forward kernels first; no tensor leads back, so the order stays topological.
+  std::stable_partition(order_.begin(), order_.end(), [&](KernelId k) {
+    return graph.kernel(k).phase == Phase::Forward;
+  });
+  positions_.resize(order_.size());
+  for (std::size_t p = 0; p < order_.size(); ++p) positions_[order_[p].index()] = p;
+  phases_mix_ = problem.equations.phases == SplitPhases::Halves &&
+                problem.partition_limit() % 2 == 1;
+  index_arcs();
+  find_descendants();
+  fill_kernels();
+  find_lonely_kernels();
+  fill_shares();
+  const StepTime step = step_time(problem, decisions.network, decisions.micro_batch);
+  weights_ = weights_ * static_cast<double>(step.layers_per_stage);
+  capacity_for_activations_ = problem.system.memory.capacity - weights_;
+}
+
+void FusionTables::index_arcs() {
+  const DataflowGraph& graph = problem_.workload.graph;
+  const auto arc = [&](TensorId t, KernelId other) {
+    return Arc{.other = static_cast<std::uint32_t>(position(other)),
+               .transfer = costs_.transfer(t),
+               .fused = costs_.fused_buffer(t),
+               .streamed = costs_.streamed_buffer(t),
+               .stored = costs_.stored(t)};
+  };
+  input_begin_.push_back(0);
+  output_begin_.push_back(0);
+  for (const KernelId k : order_) {
+    for (const TensorId t : graph.inputs(k)) {
+      input_arcs_.push_back(arc(t, graph.tensor(t).from));
+    }
+    for (const TensorId t : graph.outputs(k)) {
+      output_arcs_.push_back(arc(t, graph.tensor(t).to));
+    }
+    input_begin_.push_back(static_cast<std::uint32_t>(input_arcs_.size()));
+    output_begin_.push_back(static_cast<std::uint32_t>(output_arcs_.size()));
+  }
+}
+
+void FusionTables::find_descendants() {
+  descendants_.assign(order_.size(), KernelSet(order_.size()));
+  for (std::size_t p = order_.size(); p-- > 0;) {
+    descendants_[p].insert(p);
+    for (const Arc& out : outputs(p)) descendants_[p] |= descendants_[out.other];
+  }
+}
+
+void FusionTables::fill_kernels() {
+  const DataflowGraph& graph = problem_.workload.graph;
+  const auto& pins = problem_.execution.pins;
+  for (const KernelId id : order_) {
+    const Kernel& kernel = graph.kernel(id);
+    KernelCosts costs;
+    if (problem_.execution.compute_utilization) {
+      costs.compute = costs_.compute_at_utilization(id);
+    } else {
+      costs.options = &costs_.options(id);
+      // c cores that finish in x cycles spend c * x of the C * x core-cycles of
+      // the chip, and one core alone spends the fewest: more cores only add
+      // idle ones where extents do not divide.
+      const double cycles = static_cast<double>(costs.options->front().cycles) /
+                            static_cast<double>(cores());
+      // Rounded down, and by a hair more than the rounding of the division.
+      costs.compute = static_cast<Ticks>(
+          std::floor(std::ldexp(static_cast<double>(costs_.tiles()) * cycles /
+                                    problem_.system.accelerator.frequency.in_base_units(),
+                                -clock().exponent()) *
+                     (1.0 - 0x1p-50)));
+    }
+    costs.network = costs_.network(id);
+    costs.explicit_memory = costs_.explicit_memory(id);
+    costs.weight = costs_.resident_weight(id);
+    if (!pins.empty() && pins[id.index()]) {
+      costs.pin = static_cast<std::int32_t>(*pins[id.index()]);
+    }
+    costs.backward = kernel.phase == Phase::Backward;
+    costs.repeats = kernel.repeat > 1;
+    weight_loads_ += costs_.weight_load(id);
+    weights_ += costs_.weight(id);
+    kernels_.push_back(costs);
+  }
+}
+
+void FusionTables::find_lonely_kernels() {
+  for (std::size_t p = 0; p < size(); ++p) {
+    KernelCosts& kernel = kernels_[p];
+    Bytes in{};
+    Bytes out{};
+    for (const Arc& arc : inputs(p)) in += arc.streamed;
+    for (const Arc& arc : outputs(p)) out += arc.streamed;
+    kernel.lonely = in + out + kernel.weight > sram();
+    kernel.escapes = kernel.lonely && kernel.weight > Bytes{} && in < sram();
+  }
+}
+
+bool FusionTables::may_share(std::size_t a, std::size_t b) const {
+  const KernelCosts& x = kernels_[a];
+  const KernelCosts& y = kernels_[b];
+  if (x.lonely || y.lonely || x.repeats != y.repeats) return false;
+  if (x.backward != y.backward && !phases_mix_) return false;
+  if (x.pin >= 0 && y.pin >= 0 && x.pin != y.pin) return false;
+  return x.weight + y.weight <= sram();
+}
+
+/// Whether SRAM holds two kernels together with all that lies between them: a
+/// partition with both ends of a path has the whole path.
+bool FusionTables::hull_fits(std::size_t from, std::size_t to) const {
+  if (size() > kHullLimit) return true;
+  std::vector<std::size_t> hull;
+  std::vector<char> inside(size(), 0);
+  for (std::size_t p = from; p <= to; ++p) {
+    if (descendants_[from].contains(p) && descendants_[p].contains(to)) {
+      hull.push_back(p);
+      inside[p] = 1;
+    }
+  }
+  Bytes need{};
+  for (const std::size_t p : hull) {
+    need += kernels_[p].weight;
+    for (const Arc& arc : inputs(p)) need += inside[arc.other] ? arc.fused : arc.streamed;
+    for (const Arc& arc : outputs(p)) {
+      if (!inside[arc.other]) need += arc.streamed;
+    }
+  }
+  return need <= sram();
+}
+
+bool FusionTables::always_crosses(std::size_t from, const Arc& arc) const {
+  return !may_share(from, arc.other) || !hull_fits(from, arc.other);
+}
+
+/// Upper bound of the sum of `time` over any partition that holds `anchor`.
+Ticks FusionTables::most_beside(std::size_t anchor, Ticks KernelCosts::*time) const {
+  const KernelCosts& kernel = kernels_[anchor];
+  if (kernel.lonely) return kernel.*time;
+  Bytes room = sram() - kernel.weight;
+  for (const Arc& arc : inputs(anchor)) room -= arc.streamed;
+  for (const Arc& arc : outputs(anchor)) room -= arc.streamed;
+
+  std::vector<std::size_t> others;
+  Ticks sum = kernel.*time;
+  for (std::size_t p = 0; p < size(); ++p) {
+    if (p == anchor || kernels_[p].*time == 0 || !may_share(anchor, p)) continue;
+    if (descendants_[anchor].contains(p) && !hull_fits(anchor, p)) continue;
+    if (descendants_[p].contains(anchor) && !hull_fits(p, anchor)) continue;
+    if (kernels_[p].weight > Bytes{}) {
+      others.push_back(p);
+    } else {
+      sum += kernels_[p].*time;
+    }
+  }
+  const auto density = [&](std::size_t p) {
+    return static_cast<double>(kernels_[p].*time) / kernels_[p].weight.in_base_units();
+  };
+  std::sort(others.begin(), others.end(),
+            [&](std::size_t a, std::size_t b) { return density(a) > density(b); });
+  for (const std::size_t p : others) {
+    if (kernels_[p].weight > room) {
+      // The fraction that fits, rounded up and one more for its own rounding.
+      return sum + static_cast<Ticks>(std::ceil(static_cast<double>(kernels_[p].*time) *
+                                                (room / kernels_[p].weight))) +
+             1;
+    }
+    sum += kernels_[p].*time;
+    room -= kernels_[p].weight;
+  }
+  return sum;
+}
+
+void FusionTables::fill_shares() {
+  const bool perfect = problem_.execution.overlap == Overlap::Perfect;
+  const bool hides_memory = problem_.execution.overlap != Overlap::None;
+  std::vector<Ticks> forced_memory(size());
+  for (std::size_t p = 0; p < size(); ++p) {
+    KernelCosts& kernel = kernels_[p];
+    const std::size_t phase = kernel.backward ? 1 : 0;
+    kernel.share.kernels[phase] = 1;
+    kernel.share.lonely[phase] = kernel.lonely ? 1 : 0;
+    if (!kernel.lonely) kernel.share.sram[phase] += kernel.weight;
+    kernel.share.bound[kMemoryRow] += kernel.explicit_memory;
+    forced_memory[p] += kernel.explicit_memory;
+    for (const Arc& arc : outputs(p)) {
+      KernelCosts& consumer = kernels_[arc.other];
+      const bool crosses = always_crosses(p, arc);
+      // While the producer is in the rest the tensor costs nothing for sure, or
+      // a store and a load; once it is done, a load.
+      consumer.share.bound[kMemoryRow] += arc.transfer;
+      kernel.share.bound[kMemoryRow] += crosses ? arc.transfer : -arc.transfer;
+      if (crosses) {
+        forced_memory[p] += arc.transfer;
+        forced_memory[arc.other] += arc.transfer;
+      }
+      // SRAM: likewise one buffer on the consumer's side, and what both ends in
+      // the rest take at least on top of it.
+      if (!consumer.lonely) consumer.share.sram[consumer.backward ? 1 : 0] += arc.streamed;
+      if (kernel.lonely) continue;
+      const Bytes more = consumer.lonely || crosses
+                             ? arc.streamed
+                             : std::min(arc.fused - arc.streamed, arc.streamed);
+      kernel.share.sram[phase] += more;
+    }
+  }
+  for (std::size_t p = 0; p < size(); ++p) {
+    KernelCosts& kernel = kernels_[p];
+    auto& bound = kernel.share.bound;
+    bound[kComputeRow] = kernel.compute;
+    bound[kComputeMemoryRow] = kernel.compute;
+    bound[kNetworkRow] = kernel.network;
+    const bool long_network = perfect && kernel.network > kernel.compute;
+    const bool long_memory = hides_memory && forced_memory[p] > kernel.compute;
+    if (long_network || long_memory) {
+      const Ticks hidden = most_beside(p, &KernelCosts::compute);
+      if (long_network) bound[kComputeRow] += std::max<Ticks>(0, kernel.network - hidden);
+      if (long_memory) bound[kComputeMemoryRow] += std::max<Ticks>(0, forced_memory[p] - hidden);
+    }
+    if (perfect && kernel.compute > kernel.network) {
+      const Ticks hidden = most_beside(p, &KernelCosts::network);
+      bound[kNetworkRow] += std::max<Ticks>(0, kernel.compute - hidden);
+    }
+  }
+}
+
+Ticks FusionTables::least_time(const Rest& rest) const {
+  const auto& bound = rest.bound;
+  switch (problem_.execution.overlap) {
+    case Overlap::Perfect: return *std::max_element(bound.begin(), bound.end());
+    case Overlap::ComputeMemory:
+      return std::max({bound[kComputeRow], bound[kComputeMemoryRow], bound[kMemoryRow]}) +
+             bound[kNetworkRow];
+    case Overlap::None: return bound[kComputeRow] + bound[kMemoryRow] + bound[kNetworkRow];
+  }
+  return 0;
+}
+
+std::int64_t FusionTables::least_partitions(const Rest& rest) const {
+  const auto count = [&](Bytes need, std::int64_t lonely, std::int64_t kernels) {
+    const std::int64_t by_cores = ceil_div(kernels, cores());
+    if (sram() == Bytes{}) return std::max(by_cores, lonely);
+    const double full = std::ceil(need / sram());
+    return std::max(by_cores, lonely + static_cast<std::int64_t>(std::min(full, 1e9)));
+  };
+  const auto part = [&](std::size_t p) {
+    const std::int64_t least = count(rest.sram[p], rest.lonely[p], rest.kernels[p]);
+    return rest.kernels[p] > 0 ? std::max<std::int64_t>(least, 1) : 0;
+  };
+  if (!phases_mix_) return part(0) + part(1);
+  const std::int64_t both = count(rest.sram[0] + rest.sram[1], rest.lonely[0] + rest.lonely[1],
+                                  rest.kernels[0] + rest.kernels[1]);
+  return rest.kernels[0] + rest.kernels[1] > 0 ? std::max<std::int64_t>(both, 1) : 0;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,96 @@
+// Why nothing fits.
+//
+// The reasons are tried from the plainest to the least: capacities that a sum or
+// a single kernel already breaks are named with their bytes; what is left is an
+// interplay, found by lifting one capacity and searching again.
+
+#include "engine/infeasibility.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "engine/solve.hpp"
+
+namespace dfsearch {
+namespace {
+
+Infeasible of_bytes(Resource resource, Bytes needed, Bytes available, std::string where) {
+  return {.resource = resource,
+          .needed = needed.in_base_units(),
+          .available = available.in_base_units(),
+          .where = std::move(where)};
+}
+
+/// Searches the problem with one capacity lifted, for a moment only: the answer
+/// serves an explanation.
+std::optional<Cost> solve_briefly(const Problem& problem) {
+  SearchOptions options;
+  options.limits.nodes = 2000;
+  return solve(problem, options).cost;
+}
+
+/// A kernel that overflows SRAM by itself.
+std::optional<Infeasible> lonely_overflow(const FusionTables& tables) {
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    const KernelCosts& kernel = tables.kernel(p);
+    if (!kernel.lonely || kernel.escapes) continue;
+    Bytes inputs{};
+    Bytes outputs{};
+    for (const Arc& arc : tables.inputs(p)) inputs += arc.streamed;
+    for (const Arc& arc : tables.outputs(p)) outputs += arc.streamed;
+    // A weight could be cut into pieces and its output with it; the inputs not.
+    const bool weight = kernel.weight > Bytes{};
+    return of_bytes(Resource::Sram, weight ? inputs : inputs + outputs, tables.sram(),
+                    tables.problem().workload.graph.kernel(tables.id(p)).name);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Infeasible why_infeasible(const Problem& problem, const MappingProblem& search) {
+  const OuterPoint smallest = outer_points(problem).back();
+  const FusionContext context(problem, search.decisions(smallest));
+  const FusionTables& tables = context.tables;
+  if (tables.capacity_for_activations() < Bytes{}) {
+    return of_bytes(Resource::Memory, tables.weights(), problem.system.memory.capacity, "weights");
+  }
+  if (auto overflow = lonely_overflow(tables)) return *overflow;
+  const Rest all = context.search.rest(context.search.root());
+  const std::int64_t limit = problem.partition_limit();
+  if (tables.least_partitions(all) > limit) {
+    const auto kernels = static_cast<std::int64_t>(tables.size());
+    if (kernels > limit * tables.cores()) {
+      return {.resource = Resource::Cores,
+              .needed = static_cast<double>(kernels),
+              .available = static_cast<double>(limit * tables.cores()),
+              .where = "all partitions"};
+    }
+    return {.resource = Resource::Partitions,
+            .needed = static_cast<double>(tables.least_partitions(all)),
+            .available = static_cast<double>(limit),
+            .where = "SRAM for all weights and buffers"};
+  }
+  if (problem.system.memory.capacity < Bytes::infinity()) {
+    Problem roomy = problem;
+    roomy.system.memory.capacity = Bytes::infinity();
+    if (const auto cost = solve_briefly(roomy)) {
+      return of_bytes(Resource::Memory, cost->weights + cost->activations,
+                      problem.system.memory.capacity, "weights and activations");
+    }
+  }
+  if (problem.partition_limit() < static_cast<std::int64_t>(tables.size())) {
+    Problem roomy = problem;
+    roomy.execution.partitions = static_cast<std::int64_t>(2 * tables.size());
+    if (const auto cost = solve_briefly(roomy)) {
+      return {.resource = Resource::Partitions,
+              .needed = static_cast<double>(cost->partitions.size()),
+              .available = static_cast<double>(limit),
+              .where = "SRAM, phases and order of the kernels"};
+    }
+  }
+  return {.resource = Resource::Pin, .needed = 0, .available = 0, .where = "pinned partitions"};
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,107 @@
+#pragma once
+// The whole problem as one tree: first the decisions outside the layer (tile,
+// micro-batch), then its fusion (docs/search.md, sections 3 and 4).
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/fusion_search.hpp"
+#include "engine/fusion_tables.hpp"
+#include "engine/search_problem.hpp"
+#include "engine/search_stats.hpp"
+#include "engine/transpositions.hpp"
+#include "model/evaluate.hpp"
+#include "model/problem.hpp"
+#include "model/step_time.hpp"
+
+namespace dfsearch {
+
+/// One choice of the decisions outside the layer.
+struct OuterPoint {
+  std::int64_t tile = 1;
+  std::int64_t micro_batch = 1;
+};
+
+/// The points of a problem, in the order of ties: larger tiles, then smaller
+/// micro-batches first.  Of tiles that make the same number of tiles only the
+/// largest is a point; the others cost the same.
+std::vector<OuterPoint> outer_points(const Problem& problem);
+
+/// An outer point whose fusion is being searched.  Shared by its nodes.
+struct FusionContext {
+  FusionContext(const Problem& problem, LayerDecisions decisions);
+
+  OuterPoint point;
+  FusionTables tables;
+  FusionSearch search;
+  StepTime step;
+  mutable Transpositions transpositions;
+
+  [[nodiscard]] Seconds step_time(Ticks layer) const {
+    return step.step(tables.clock().seconds(layer));
+  }
+  /// The most ticks of a layer whose step takes at most so long.
+  [[nodiscard]] Ticks ticks_within(Seconds step_time) const;
+};
+
+/// A complete mapping but for the cores, which follow from it.
+struct MappingSolution {
+  Seconds cost{};
+  OuterPoint point;
+  Fusion fusion;
+};
+
+/// A SearchProblem (engine/search_problem.hpp).
+class MappingProblem {
+ public:
+  struct Node {
+    Seconds bound{};
+    std::optional<OuterPoint> point;               // empty: the root
+    std::shared_ptr<const FusionContext> context;  // null: the point is not opened yet
+    FusionNode fusion;
+  };
+  using Solution = MappingSolution;
+
+  /// Refers to the problem.
+  explicit MappingProblem(const Problem& problem);
+
+  [[nodiscard]] Node root() const { return {}; }
+  [[nodiscard]] Seconds bound(const Node& node) const { return node.bound; }
+  [[nodiscard]] Seconds cost(const Solution& solution) const { return solution.cost; }
+  [[nodiscard]] bool precedes(const Solution& a, const Solution& b) const;
+  [[nodiscard]] bool before(const Node& node, const Solution& solution) const;
+  [[nodiscard]] bool admit(const Node& node) const;
+  void branch(const Node& node, Expansion<Node, Solution>& expansion) const;
+
+  [[nodiscard]] LayerDecisions decisions(OuterPoint point) const;
+  [[nodiscard]] Mapping mapping(const Solution& solution) const;
+  /// The solution that a mapping is, if it fits and has the sharding of this
+  /// problem.
+  [[nodiscard]] std::optional<Solution> solution(const Mapping& mapping) const;
+
+  /// Adds what only the problem counts: outer points, ideals, capacities.
+  void add_stats(SearchStats& stats) const;
+
+ private:
+  using Sink = Expansion<Node, Solution>;
+
+  void branch_root(Sink& expansion) const;
+  void open_point(const Node& node, Sink& expansion) const;
+  void branch_fusion(const Node& node, Sink& expansion) const;
+  void evaluate_kernel_by_kernel(const Node& node, Sink& expansion) const;
+  [[nodiscard]] Seconds point_bound(OuterPoint point) const;
+
+  const Problem& problem_;
+  std::vector<Mapping::Dimension> network_;
+  std::vector<Loop> sharding_;
+  // Counters: added to by any worker, relaxed, read after the search.
+  mutable std::atomic<std::int64_t> points_{0};
+  mutable std::atomic<std::int64_t> points_opened_{0};
+  mutable std::atomic<std::int64_t> cut_by_capacity_{0};
+  mutable std::atomic<std::int64_t> ideals_{0};
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,113 @@
+#pragma once
+// The nodes that wait to be expanded, shared by all workers.
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/units.hpp"
+
+namespace dfsearch {
+
+/// A priority queue: least bound first, among equal bounds the newest, so that
+/// a plateau is searched in depth.  It also knows what its workers hold, which
+/// makes `lower_bound` a true bound of all that is not finished and tells when
+/// the search is over.
+template <class Node>
+class OpenNodes {
+ public:
+  struct Entry {
+    Seconds bound;
+    std::uint64_t sequence = 0;
+    Node node;
+  };
+
+  explicit OpenNodes(int workers)
+      : held_(static_cast<std::size_t>(workers), Seconds::infinity()) {}
+
+  /// Hands in what became of the node the worker held and takes the next one.
+  /// Waits while others may still produce nodes.  Nothing: the search is over,
+  /// or `close` was called.
+  std::optional<Entry> exchange(int worker, std::vector<Entry>& produced) {
+    std::unique_lock lock(mutex_);
+    put(produced);
+    Seconds& held = held_[static_cast<std::size_t>(worker)];
+    if (held < Seconds::infinity()) --busy_;
+    held = Seconds::infinity();
+    if (heap_.empty() && busy_ == 0) closed_ = true;
+    if (!heap_.empty() || closed_) wake_.notify_all();
+    wake_.wait(lock, [this] { return closed_ || !heap_.empty(); });
+    if (closed_) return std::nullopt;
+    Entry entry = take();
+    held = entry.bound;
+    ++busy_;
+    return entry;
+  }
+
+  /// Ends the search for all workers; nodes they hand in later are kept.
+  void close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    wake_.notify_all();
+  }
+
+  void push(std::vector<Entry>& produced) {
+    const std::lock_guard lock(mutex_);
+    put(produced);
+  }
+
+  std::optional<Entry> pop() {
+    const std::lock_guard lock(mutex_);
+    if (heap_.empty()) return std::nullopt;
+    return take();
+  }
+
+  /// The least bound of all open and held nodes; infinite when there are none.
+  [[nodiscard]] Seconds lower_bound() const {
+    const std::lock_guard lock(mutex_);
+    Seconds least = *std::min_element(held_.begin(), held_.end());
+    if (!heap_.empty()) least = std::min(least, heap_.front().bound);
+    return least;
+  }
+
+  [[nodiscard]] std::size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return heap_.size();
+  }
+
+ private:
+  static bool later(const Entry& a, const Entry& b) {
+    if (!(a.bound == b.bound)) return a.bound > b.bound;
+    return a.sequence < b.sequence;
+  }
+
+  void put(std::vector<Entry>& produced) {
+    for (Entry& entry : produced) {
+      entry.sequence = next_sequence_++;
+      heap_.push_back(std::move(entry));
+      std::push_heap(heap_.begin(), heap_.end(), later);
+    }
+    produced.clear();
+  }
+
+  Entry take() {
+    std::pop_heap(heap_.begin(), heap_.end(), later);
+    Entry entry = std::move(heap_.back());
+    heap_.pop_back();
+    return entry;
+  }
+
+  mutable std::mutex mutex_;  // guards all that follows
+  std::condition_variable wake_;
+  std::vector<Entry> heap_;
+  std::vector<Seconds> held_;  // per worker: bound of its node, infinite: idle
+  int busy_ = 0;
+  std::uint64_t next_sequence_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace dfsearch

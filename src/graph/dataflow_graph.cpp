@@ -1,0 +1,154 @@
+#include "graph/dataflow_graph.hpp"
+
+#include <algorithm>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/strong_components.hpp>
+#include <queue>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace dfsearch {
+namespace {
+
+using BoostGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
+
+BoostGraph to_boost(const std::vector<Kernel>& kernels, const std::vector<Tensor>& tensors) {
+  BoostGraph graph(kernels.size());
+  for (const Tensor& tensor : tensors) {
+    boost::add_edge(tensor.from.index(), tensor.to.index(), graph);
+  }
+  return graph;
+}
+
+/// The kernels of one cycle's strongly connected component, for the message.
+std::string cycle_members(const BoostGraph& graph, const std::vector<Kernel>& kernels) {
+  std::vector<int> component(kernels.size());
+  const int count = boost::strong_components(
+      graph, boost::make_iterator_property_map(component.begin(),
+                                               boost::get(boost::vertex_index, graph)));
+  std::vector<int> size(static_cast<std::size_t>(count), 0);
+  for (const int c : component) ++size[static_cast<std::size_t>(c)];
+  std::string names;
+  int shown = 0;
+  const auto largest = std::max_element(size.begin(), size.end()) - size.begin();
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (component[i] != largest) continue;
+    if (++shown > 8) return names + ", ...";
+    names += (names.empty() ? "" : ", ") + kernels[i].name;
+  }
+  return names;
+}
+
+void check_kernels_and_tensors(const std::vector<Kernel>& kernels,
+                               const std::vector<Tensor>& tensors) {
+  if (kernels.empty()) throw InputError("kernels: the list is empty, expected at least one");
+  std::vector<std::string> wrong;
+  std::unordered_set<std::string> names;
+  for (const Kernel& kernel : kernels) {
+    if (kernel.name.empty()) wrong.emplace_back("kernels: a kernel has no name");
+    if (!names.insert(kernel.name).second) {
+      wrong.push_back("kernels: the name '" + kernel.name + "' stands twice");
+    }
+  }
+  for (const Tensor& tensor : tensors) {
+    if (tensor.from.index() >= kernels.size() || tensor.to.index() >= kernels.size()) {
+      wrong.emplace_back("tensors: a tensor names a kernel that does not exist");
+      continue;
+    }
+    const Kernel& from = kernels[tensor.from.index()];
+    const Kernel& to = kernels[tensor.to.index()];
+    const std::string place = "tensors: " + from.name + " -> " + to.name + ": ";
+    if (tensor.from == tensor.to) wrong.push_back(place + "a kernel cannot feed itself");
+    if (tensor.operand != 1 && tensor.operand != 2) wrong.push_back(place + "operand must be 1 or 2");
+    if (from.phase == Phase::Backward && to.phase == Phase::Forward) {
+      wrong.push_back(place + "a backward kernel cannot feed a forward one");
+    }
+  }
+  if (!wrong.empty()) throw InputError(wrong);
+}
+
+template <class End>
+void index_adjacency(std::size_t kernels, const std::vector<Tensor>& tensors, End end,
+                     std::vector<TensorId>& list, std::vector<std::uint32_t>& begin) {
+  begin.assign(kernels + 1, 0);
+  for (const Tensor& tensor : tensors) ++begin[end(tensor).index() + 1];
+  for (std::size_t k = 0; k < kernels; ++k) begin[k + 1] += begin[k];
+  list.resize(tensors.size());
+  std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1);
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    list[next[end(tensors[t]).index()]++] = TensorId(t);
+  }
+}
+
+}  // namespace
+
+DataflowGraph::DataflowGraph(std::vector<Kernel> kernels, std::vector<Tensor> tensors)
+    : kernels_(std::move(kernels)), tensors_(std::move(tensors)) {
+  check_kernels_and_tensors(kernels_, tensors_);
+  const std::size_t count = kernels_.size();
+  index_adjacency(
+      count, tensors_, [](const Tensor& t) { return t.to; }, input_tensors_, input_begin_);
+  index_adjacency(
+      count, tensors_, [](const Tensor& t) { return t.from; }, output_tensors_, output_begin_);
+
+  // Kahn's algorithm with the smallest ready kernel first; boost's
+  // topological_sort leaves the order among ready kernels open.
+  levels_.assign(count, 0);
+  std::vector<std::size_t> missing(count);
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+  for (std::size_t k = 0; k < count; ++k) {
+    missing[k] = inputs(KernelId(k)).size();
+    if (missing[k] == 0) ready.push(k);
+    has_backward_ |= kernels_[k].phase == Phase::Backward;
+  }
+  while (!ready.empty()) {
+    const KernelId kernel(ready.top());
+    ready.pop();
+    topological_order_.push_back(kernel);
+    for (const TensorId t : outputs(kernel)) {
+      const std::size_t to = tensors_[t.index()].to.index();
+      levels_[to] = std::max(levels_[to], levels_[kernel.index()] + 1);
+      if (--missing[to] == 0) ready.push(to);
+    }
+  }
+  if (topological_order_.size() != count) {
+    throw InputError("tensors: the kernels " +
+                     cycle_members(to_boost(kernels_, tensors_), kernels_) +
+                     " form a cycle, expected an acyclic graph");
+  }
+}
+
+std::span<const TensorId> DataflowGraph::inputs(KernelId kernel) const {
+  return std::span(input_tensors_)
+      .subspan(input_begin_[kernel.index()],
+               input_begin_[kernel.index() + 1] - input_begin_[kernel.index()]);
+}
+
+std::span<const TensorId> DataflowGraph::outputs(KernelId kernel) const {
+  return std::span(output_tensors_)
+      .subspan(output_begin_[kernel.index()],
+               output_begin_[kernel.index() + 1] - output_begin_[kernel.index()]);
+}
+
+std::int64_t DataflowGraph::buffer_depth(TensorId tensor) const {
+  const Tensor& t = tensors_[tensor.index()];
+  return levels_[t.to.index()] - levels_[t.from.index()] + 1;
+}
+
+Flops DataflowGraph::flops() const {
+  Flops sum{};
+  for (const Kernel& kernel : kernels_) sum += kernel_flops(kernel);
+  return sum;
+}
+
+Flops kernel_flops(const Kernel& kernel) {
+  const double elements = static_cast<double>(kernel.outer) * static_cast<double>(kernel.m) *
+                          static_cast<double>(kernel.n);
+  const bool gemm = kernel.kind == KernelKind::WeightGemm || kernel.kind == KernelKind::Gemm;
+  return Flops(gemm ? 2.0 * elements * static_cast<double>(kernel.k) : elements);
+}
+
+}  // namespace dfsearch

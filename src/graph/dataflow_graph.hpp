@@ -1,0 +1,69 @@
+#pragma once
+// The workload of one layer: an immutable directed acyclic multigraph of
+// kernels and tensors.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "graph/kernel.hpp"
+
+namespace dfsearch {
+
+/// Kernels keep the order they were given in: it is the order of ties, of
+/// reports and of `style: kernel_by_kernel`.  The topological order is separate.
+/// Immutable after construction, so any thread may read it.
+class DataflowGraph {
+ public:
+  DataflowGraph() = default;
+
+  /// Throws InputError, naming the kernels, if there is no kernel, a name is
+  /// empty or stands twice, a tensor dangles or joins a kernel to itself, an
+  /// operand other than 1 or 2 is named, the tensors form a cycle, or a tensor
+  /// leads from a backward to a forward kernel.
+  DataflowGraph(std::vector<Kernel> kernels, std::vector<Tensor> tensors);
+
+  [[nodiscard]] std::size_t kernel_count() const { return kernels_.size(); }
+  [[nodiscard]] std::size_t tensor_count() const { return tensors_.size(); }
+  [[nodiscard]] const std::vector<Kernel>& kernels() const { return kernels_; }
+  [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
+  [[nodiscard]] const Kernel& kernel(KernelId id) const { return kernels_[id.index()]; }
+  [[nodiscard]] const Tensor& tensor(TensorId id) const { return tensors_[id.index()]; }
+
+  /// The tensors a kernel consumes or produces, in the order of the list.
+  [[nodiscard]] std::span<const TensorId> inputs(KernelId kernel) const;
+  [[nodiscard]] std::span<const TensorId> outputs(KernelId kernel) const;
+
+  /// Producers before consumers; among the ready kernels always the first of
+  /// the list, so a list that is topological already stays as it is.
+  [[nodiscard]] std::span<const KernelId> topological_order() const { return topological_order_; }
+
+  /// Length of the longest path from a source, in tensors.
+  [[nodiscard]] std::int64_t level(KernelId kernel) const { return levels_[kernel.index()]; }
+  /// Tiles of the tensor that are alive at once when both ends are fused: the
+  /// difference of the levels of its ends plus one, at least 2.
+  [[nodiscard]] std::int64_t buffer_depth(TensorId tensor) const;
+
+  [[nodiscard]] bool has_backward() const { return has_backward_; }
+  /// FLOP of one layer for one sample.
+  [[nodiscard]] Flops flops() const;
+
+  friend bool operator==(const DataflowGraph& a, const DataflowGraph& b) {
+    return a.kernels_ == b.kernels_ && a.tensors_ == b.tensors_;
+  }
+
+ private:
+  std::vector<Kernel> kernels_;
+  std::vector<Tensor> tensors_;
+  std::vector<KernelId> topological_order_;
+  std::vector<std::int64_t> levels_;
+  // Compressed adjacency: the inputs of kernel k are
+  // input_tensors_[input_begin_[k] .. input_begin_[k + 1]).
+  std::vector<TensorId> input_tensors_;
+  std::vector<TensorId> output_tensors_;
+  std::vector<std::uint32_t> input_begin_;
+  std::vector<std::uint32_t> output_begin_;
+  bool has_backward_ = false;
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,52 @@
+#pragma once
+// The readers of the sections of a config, one per top-level key.  Each checks
+// its own section; what involves several is checked in load_config.cpp.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "io/load_config.hpp"
+#include "io/map_reader.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// A kernel that a config puts into a partition, whichever key said so.
+struct PartitionPin {
+  KernelId kernel;
+  std::int64_t partition = 0;
+  Place place;
+};
+
+/// Nothing if anything in the section is wrong.  `pins` receives the
+/// `partition` keys of `kind: graph`.
+std::optional<Workload> read_workload(const YamlEntry& section, std::vector<PartitionPin>& pins,
+                                      InputMessages& messages);
+
+/// `kind: graph`: reads kernels and tensors into `workload.graph`, which must
+/// hold everything else; `has_sequence` decides the default of `tiled`.
+void read_graph(MapReader& section, bool has_sequence, Workload& workload,
+                std::vector<PartitionPin>& pins);
+
+/// Iterations of a kernel for one sample, as a double since it may be huge.
+double iterations(const Kernel& kernel);
+/// More would leave 64-bit integers: 2^62.
+inline constexpr double kMostIterations = 4611686018427387904.0;
+
+std::optional<System> read_system(const YamlEntry& section, InputMessages& messages);
+void read_price(const YamlEntry& section, System& system, InputMessages& messages);
+void read_power(const YamlEntry& section, System& system, InputMessages& messages);
+
+/// Everything but the pins, which need the graph.
+Execution read_execution(const YamlEntry& section, InputMessages& messages);
+/// `execution: {pins: ...}`; reports kernels that `graph` does not have.
+std::vector<PartitionPin> read_partition_pins(const YamlEntry& section, const DataflowGraph& graph,
+                                              InputMessages& messages);
+/// `sharding: {pins: ...}`; without a graph only the form is checked.
+std::vector<std::optional<Loop>> read_sharding(const YamlEntry& section, const DataflowGraph* graph,
+                                               InputMessages& messages);
+Equations read_equations(const YamlEntry& section, InputMessages& messages);
+SearchSettings read_search(const YamlEntry& section, InputMessages& messages);
+
+}  // namespace dfsearch

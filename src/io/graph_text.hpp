@@ -1,0 +1,23 @@
+#pragma once
+// Workloads as text: configs of `kind: graph`, and pictures.
+
+#include <string>
+
+#include "graph/workload.hpp"
+#include "model/mapping.hpp"
+
+namespace dfsearch {
+
+/// A complete `workload:` section of `kind: graph`, whatever generated the
+/// workload.  All numbers are exact: it reads back to the same graph, sizes and
+/// counts, and so to the same result.  Ends in a newline.
+std::string graph_yaml(const Workload& workload);
+
+/// The same as JSON.
+std::string graph_json(const Workload& workload);
+
+/// For Graphviz: kernels with their extents, tensors with the bytes of one
+/// sample; a cluster for each partition if there is a mapping (else null).
+std::string graph_dot(const Workload& workload, const Mapping* mapping);
+
+}  // namespace dfsearch

@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include "base/units_text.hpp"
+#include "io/report.hpp"
+
+namespace dfsearch {
+namespace {
+
+std::string too_much(const Infeasible& reason) {
+  const double excess = reason.needed - reason.available;
+  if (reason.available <= 0.0) return "all of it too much";
+  return fmt::format("{} ({:.3g} %) too much", to_text(Bytes(excess)),
+                     100.0 * excess / reason.available);
+}
+
+std::string sram_text(const Infeasible& reason) {
+  return fmt::format(
+      "SRAM: {} needs at least {}, the chip has {}: {}. More SRAM, a larger tensor degree, a "
+      "smaller tile or more partitions would help.",
+      reason.where, to_text(Bytes(reason.needed)), to_text(Bytes(reason.available)),
+      too_much(reason));
+}
+
+std::string memory_text(const Infeasible& reason) {
+  return fmt::format(
+      "memory: {} need at least {} on each chip, it has {}: {}. More memory, a larger pipeline or "
+      "tensor degree or a smaller micro-batch would help.",
+      reason.where, to_text(Bytes(reason.needed)), to_text(Bytes(reason.available)),
+      too_much(reason));
+}
+
+std::string partitions_text(const Problem& problem, const Infeasible& reason) {
+  if (problem.execution.style == Style::KernelByKernel && reason.needed < reason.available) {
+    return fmt::format("partitions: with style kernel_by_kernel {} must be alone in partition {}.",
+                       reason.where, reason.needed);
+  }
+  return fmt::format(
+      "partitions: {} needs {} of them, {} are allowed. A larger execution.partitions would help.",
+      reason.where, reason.needed, reason.available);
+}
+
+std::string pin_text(const Infeasible& reason) {
+  if (reason.needed == reason.available) {
+    return fmt::format("pin: {} does not keep what the config pins it to.", reason.where);
+  }
+  return fmt::format("pin: {} is in partition {}, the config pins it to {}.", reason.where,
+                     reason.needed, reason.available);
+}
+
+std::string tile_text(const Problem& problem, const Infeasible& reason) {
+  return fmt::format("tile: {}, but {} {}.", reason.needed,
+                     problem.workload.tile ? "the config gives" : "the sequence is only",
+                     reason.available);
+}
+
+}  // namespace
+
+std::string infeasible_text(const Problem& problem, const Infeasible& reason) {
+  const auto& [resource, needed, available, where] = reason;
+  switch (resource) {
+    case Resource::Sram:
+      return sram_text(reason);
+    case Resource::Memory:
+      return memory_text(reason);
+    case Resource::Cores:
+      return fmt::format(
+          "cores: {} needs at least {}, the chip has {}. More cores or more partitions would help.",
+          where, needed, available);
+    case Resource::Partitions:
+      return partitions_text(problem, reason);
+    case Resource::Precedence:
+      return fmt::format("precedence: {} leads from partition {} back to partition {}.", where,
+                         needed, available);
+    case Resource::Phase:
+      return fmt::format(
+          "phase: {} is in partition {}, its phase of the pass ends or begins at partition {}.",
+          where, needed, available);
+    case Resource::Pin:
+      return pin_text(reason);
+    case Resource::Sharding:
+      return fmt::format(
+          "sharding: {} may not be sharded so: its loop has extent 1 or is tiled, another loop is "
+          "forced, or a weight would be left whole.",
+          where);
+    case Resource::Repeat:
+      return fmt::format("repeat: {} holds kernels with and without a repeat.", where);
+    case Resource::Batch:
+      return fmt::format(
+          "batch: a micro-batch of {} times the data degree of {} does not divide the global batch "
+          "of {}, or is not the one that the config gives.",
+          needed, problem.system.degree(Strategy::Data), available);
+    case Resource::Tile:
+      return tile_text(problem, reason);
+  }
+  return where;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,62 @@
+#pragma once
+// What is wrong with an input, collected while it is read, so that all of it is
+// reported at once.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dfsearch {
+
+/// Where a piece of a config comes from: a file with line and column, counted
+/// from 1, or "--set KEY=VALUE" with neither (0).
+struct Place {
+  std::shared_ptr<const std::string> source;
+  int line = 0;
+  int column = 0;
+
+  [[nodiscard]] bool is_override() const { return line == 0; }
+  /// `file:line:column`, or the source alone.
+  [[nodiscard]] std::string to_text() const;
+};
+
+/// Collects messages; the first hundred are kept, the rest counted.
+class InputMessages {
+ public:
+  /// `key` is what the message is about; empty: the whole input.
+  void add(const Place& place, std::string_view key, std::string_view what);
+  /// Takes over what another reader threw.
+  void add(const std::vector<std::string>& messages);
+
+  [[nodiscard]] std::size_t count() const { return count_; }
+  /// False once further messages are only counted: no need to word them well.
+  [[nodiscard]] bool wants_more() const { return entries_.size() < kKept; }
+  /// Throws InputError with everything collected, ordered by place within each
+  /// source, if there is anything.
+  void throw_if_any() const;
+
+ private:
+  static constexpr std::size_t kKept = 100;
+  struct Entry {
+    Place place;
+    std::string text;
+  };
+  std::vector<Entry> entries_;
+  std::size_t count_ = 0;
+};
+
+/// A text of the input as it may stand in a message: in quotes, cut to a
+/// readable length, control characters escaped.
+std::string in_quotes(std::string_view text);
+
+/// "a, b or c".
+std::string joined_choices(std::span<const std::string_view> choices);
+
+/// ", did you mean 'overlap'?" for the known name of least edit distance, or
+/// nothing if none is near.
+std::string suggestion(std::string_view given, std::span<const std::string_view> known);
+
+}  // namespace dfsearch

@@ -1,0 +1,30 @@
+#pragma once
+// Configuration text -> values (docs/formats.md).
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// What a config says of the search itself; the command line overrides it.
+struct SearchSettings {
+  double gap = 0.0;
+  Seconds time_limit = Seconds::infinity();
+};
+
+struct Config {
+  Problem problem;
+  SearchSettings search;
+};
+
+/// Reads a YAML or JSON config, follows its `from:` files, applies the
+/// overrides ("system.network.0.degree=16") and checks everything that can be
+/// checked without a search.  Throws one InputError with all that is wrong, a
+/// `file:line:column: key: what is wrong, what was expected` each.
+Config load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides);
+
+}  // namespace dfsearch

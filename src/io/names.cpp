@@ -1,0 +1,96 @@
+#include "io/names.hpp"
+
+#include "base/error.hpp"
+
+namespace dfsearch {
+
+// Switches without a default, so that the compiler names a forgotten value.
+// clang-format off
+
+const char* name_of(Loop loop) {
+  switch (loop) {
+    case Loop::None: return "none";
+    case Loop::Outer: return "outer";
+    case Loop::K: return "K";
+    case Loop::M: return "M";
+    case Loop::N: return "N";
+  }
+  throw InternalError("a loop without a name");
+}
+
+const char* name_of(KernelKind kind) {
+  switch (kind) {
+    case KernelKind::WeightGemm: return "weight_gemm";
+    case KernelKind::Gemm: return "gemm";
+    case KernelKind::Elementwise: return "elementwise";
+    case KernelKind::Elementwise2: return "elementwise2";
+  }
+  throw InternalError("a kind of kernel without a name");
+}
+
+const char* name_of(Mode mode) {
+  switch (mode) {
+    case Mode::Systolic: return "systolic";
+    case Mode::Simd: return "simd";
+  }
+  throw InternalError("a mode without a name");
+}
+
+const char* name_of(Phase phase) {
+  switch (phase) {
+    case Phase::Forward: return "forward";
+    case Phase::Backward: return "backward";
+  }
+  throw InternalError("a phase without a name");
+}
+
+const char* name_of(CommunicationType type) {
+  switch (type) {
+    case CommunicationType::AllReduce: return "all_reduce";
+    case CommunicationType::AllGather: return "all_gather";
+    case CommunicationType::PointToPoint: return "point_to_point";
+    case CommunicationType::GradientAllReduce: return "gradient_all_reduce";
+  }
+  throw InternalError("a communication without a name");
+}
+
+const char* name_of(Topology topology) {
+  switch (topology) {
+    case Topology::Ring: return "ring";
+    case Topology::FullyConnected: return "fully_connected";
+    case Topology::Switch: return "switch";
+  }
+  throw InternalError("a topology without a name");
+}
+
+const char* name_of(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::Tensor: return "tensor";
+    case Strategy::Pipeline: return "pipeline";
+    case Strategy::Data: return "data";
+  }
+  throw InternalError("a strategy without a name");
+}
+
+const char* name_of(SearchStatus status) {
+  switch (status) {
+    case SearchStatus::Optimal: return "optimal";
+    case SearchStatus::Feasible: return "feasible";
+    case SearchStatus::Infeasible: return "infeasible";
+    case SearchStatus::NoSolution: return "no_solution";
+  }
+  throw InternalError("a status without a name");
+}
+
+const char* name_of(StopReason reason) {
+  switch (reason) {
+    case StopReason::None: return "";
+    case StopReason::Time: return "time";
+    case StopReason::Nodes: return "nodes";
+    case StopReason::Signal: return "signal";
+  }
+  throw InternalError("a reason to stop without a name");
+}
+// clang-format on
+
+}  // namespace dfsearch

@@ -1,0 +1,44 @@
+#pragma once
+// What there is to say about a problem: the end of a search, or the verdict on
+// one given mapping.  Results and reports are written from it.
+
+#include <variant>
+
+#include "engine/solve.hpp"
+#include "model/evaluate.hpp"
+#include "model/mapping.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// A view: everything it points to must outlive it.  `mapping` and `cost` are
+/// null when there is none, `search` when a given mapping was evaluated.
+struct Outcome {
+  const Problem* problem = nullptr;
+  SearchStatus status = SearchStatus::NoSolution;
+  const Mapping* mapping = nullptr;
+  const Cost* cost = nullptr;
+  const Infeasible* infeasible = nullptr;
+  const SearchResult* search = nullptr;
+
+  [[nodiscard]] static Outcome of(const Problem& problem, const SearchResult& result) {
+    return {.problem = &problem,
+            .status = result.status,
+            .mapping = result.mapping ? &*result.mapping : nullptr,
+            .cost = result.cost ? &*result.cost : nullptr,
+            .infeasible = result.infeasible ? &*result.infeasible : nullptr,
+            .search = &result};
+  }
+  [[nodiscard]] static Outcome of(const Problem& problem, const Mapping& mapping,
+                                  const std::variant<Cost, Infeasible>& verdict) {
+    const Cost* cost = std::get_if<Cost>(&verdict);
+    return {.problem = &problem,
+            .status = cost != nullptr ? SearchStatus::Feasible : SearchStatus::Infeasible,
+            .mapping = &mapping,
+            .cost = cost,
+            .infeasible = std::get_if<Infeasible>(&verdict),
+            .search = nullptr};
+  }
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,43 @@
+#include "io/progress_text.hpp"
+
+#include <fmt/format.h>
+
+#include "base/units_text.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr const char* kColumns = "{:>11}  {:>12}  {:>10}  {:>10}  {:>7}  {:>11}  {:>7} {}";
+
+/// Four digits and an exponent when there is no other way: columns must not move.
+std::string count_text(std::int64_t count) {
+  return count < 10'000'000'000 ? fmt::format("{}", count)
+                                : fmt::format("{:.4g}", static_cast<double>(count));
+}
+
+}  // namespace
+
+std::string progress_header() {
+  return fmt::format(kColumns, "time", "nodes", "open", "incumbent", "util", "lower bound", "gap",
+                     " ");
+}
+
+std::string progress_line(const Progress& progress, const Problem& problem) {
+  std::string incumbent = "-";
+  std::string utilization = "-";
+  std::string gap = "-";
+  if (progress.incumbent < Seconds::infinity()) {
+    const System& system = problem.system;
+    const FlopsPerSecond peak = system.accelerator.peak() * static_cast<double>(system.chips);
+    incumbent = to_text(progress.incumbent);
+    utilization =
+        fmt::format("{:.2f}%", 100.0 * (problem.workload.flops() / progress.incumbent / peak));
+    gap = fmt::format("{:.2f}%",
+                      100.0 * ((progress.incumbent - progress.lower_bound) / progress.incumbent));
+  }
+  return fmt::format(kColumns, fmt::format("{:.1f} s", progress.time.in_base_units()),
+                     count_text(progress.nodes), count_text(progress.open), incumbent, utilization,
+                     to_text(progress.lower_bound), gap, progress.found_by);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,172 @@
+#include "io/result_json.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/version.hpp"
+#include "io/json_text.hpp"
+#include "io/names.hpp"
+
+namespace dfsearch {
+namespace {
+
+template <class Quantity>
+Json number(Quantity quantity) {
+  return json_number(quantity.in_base_units());
+}
+
+Json parallelism_json(const Mapping& mapping) {
+  std::int64_t tensor = 1;
+  std::int64_t pipeline = 1;
+  std::int64_t data = 1;
+  for (const Mapping::Dimension& dimension : mapping.network) {
+    switch (dimension.strategy) {
+      case Strategy::Tensor:
+        tensor *= dimension.degree;
+        break;
+      case Strategy::Pipeline:
+        pipeline *= dimension.degree;
+        break;
+      case Strategy::Data:
+        data *= dimension.degree;
+        break;
+    }
+  }
+  return {{"tensor", tensor}, {"pipeline", pipeline}, {"data", data}};
+}
+
+Json network_json(const Mapping& mapping) {
+  Json list = Json::array();
+  for (const Mapping::Dimension& dimension : mapping.network) {
+    list.push_back({{"degree", dimension.degree}, {"strategy", name_of(dimension.strategy)}});
+  }
+  return list;
+}
+
+/// Kernels of each partition, empty ones left out, with its index.
+std::vector<std::pair<std::int64_t, std::vector<KernelId>>> kernels_by_partition(
+    const Mapping& mapping) {
+  std::vector<KernelId> order;
+  for (std::size_t k = 0; k < mapping.partition.size(); ++k) order.emplace_back(k);
+  std::stable_sort(order.begin(), order.end(), [&](KernelId a, KernelId b) {
+    return mapping.partition[a.index()] < mapping.partition[b.index()];
+  });
+  std::vector<std::pair<std::int64_t, std::vector<KernelId>>> groups;
+  for (const KernelId kernel : order) {
+    const std::int64_t index = mapping.partition[kernel.index()];
+    if (groups.empty() || groups.back().first != index) groups.push_back({index, {}});
+    groups.back().second.push_back(kernel);
+  }
+  return groups;
+}
+
+Json partitions_json(const Outcome& outcome) {
+  const DataflowGraph& graph = outcome.problem->workload.graph;
+  const std::vector<CoreGrid>& cores =
+      outcome.cost != nullptr ? outcome.cost->cores : outcome.mapping->cores;
+  const auto groups = kernels_by_partition(*outcome.mapping);
+  Json list = Json::array();
+  for (std::size_t p = 0; p < groups.size(); ++p) {
+    Json names = Json::array();
+    Json core_map = Json::object();
+    for (const KernelId kernel : groups[p].second) {
+      names.push_back(graph.kernel(kernel).name);
+      if (cores.empty()) continue;
+      const CoreGrid& grid = cores[kernel.index()];
+      append(core_map, graph.kernel(kernel).name, Json::array({grid.lanes, grid.stages}));
+    }
+    const PartitionCost* cost = outcome.cost != nullptr ? &outcome.cost->partitions[p] : nullptr;
+    list.push_back({{"index", groups[p].first},
+                    {"kernels", std::move(names)},
+                    {"compute", cost != nullptr ? number(cost->compute) : Json()},
+                    {"memory", cost != nullptr ? number(cost->memory) : Json()},
+                    {"network", cost != nullptr ? number(cost->network) : Json()},
+                    {"time", cost != nullptr ? number(cost->time) : Json()},
+                    {"bound_by", cost != nullptr ? Json(to_string(cost->bound_by)) : Json()},
+                    {"sram", cost != nullptr ? number(cost->sram) : Json()},
+                    {"cores", std::move(core_map)}});
+  }
+  return list;
+}
+
+Json sharding_json(const Outcome& outcome) {
+  Json object = Json::object();
+  for (std::size_t k = 0; k < outcome.mapping->sharding.size(); ++k) {
+    append(object, outcome.problem->workload.graph.kernels()[k].name,
+           name_of(outcome.mapping->sharding[k]));
+  }
+  return object;
+}
+
+Json infeasible_json(const Infeasible& reason) {
+  return {{"resource", to_string(reason.resource)},
+          {"needed", json_number(reason.needed)},
+          {"available", json_number(reason.available)},
+          {"where", reason.where}};
+}
+
+Json search_json(const SearchStats& stats) {
+  return {{"nodes", stats.nodes},
+          {"time", number(stats.time)},
+          {"threads", stats.threads},
+          {"outer_points", stats.outer_points},
+          {"ideals", stats.ideals},
+          {"incumbents", stats.incumbents},
+          {"pruned",
+           {{"outer_points", stats.outer_points_pruned},
+            {"bound", stats.pruned_by_bound},
+            {"dominance", stats.pruned_by_dominance},
+            {"capacity", stats.pruned_by_capacity}}}};
+}
+
+/// The keys of a Cost, null without one.
+void add_cost(Json& result, const Cost* cost) {
+  result["objective"] = cost != nullptr ? number(cost->step_time) : Json();
+  // Set by the caller; here for the order of keys.
+  result["lower_bound"] = nullptr;
+  result["gap"] = nullptr;
+  result["step_time"] = cost != nullptr ? number(cost->step_time) : Json();
+  result["utilization"] = cost != nullptr ? json_number(cost->utilization) : Json();
+  result["flop"] = cost != nullptr ? number(cost->flops) : Json();
+  result["price"] = cost != nullptr ? number(cost->price) : Json();
+  result["power"] = cost != nullptr ? number(cost->power) : Json();
+  result["cost_efficiency"] = cost != nullptr ? number(cost->cost_efficiency) : Json();
+  result["power_efficiency"] = cost != nullptr ? number(cost->power_efficiency) : Json();
+}
+
+}  // namespace
+
+std::string result_json(const Outcome& outcome) {
+  const Cost* cost = outcome.cost;
+  const Mapping* mapping = outcome.mapping;
+  const SearchResult* search = outcome.search;
+  Json result = Json::object();
+  result["dfsearch"] = kVersion;
+  result["status"] = name_of(outcome.status);
+  const bool stopped = search != nullptr && search->stopped_by != StopReason::None;
+  result["stopped_by"] = stopped ? Json(name_of(search->stopped_by)) : Json();
+  add_cost(result, cost);
+  if (search != nullptr && outcome.status != SearchStatus::Infeasible) {
+    result["lower_bound"] = number(search->lower_bound);
+    if (cost != nullptr) result["gap"] = json_number(search->gap);
+  }
+  result["parallelism"] = mapping != nullptr ? parallelism_json(*mapping) : Json();
+  result["network"] = mapping != nullptr ? network_json(*mapping) : Json();
+  result["micro_batch"] = mapping != nullptr ? Json(mapping->micro_batch) : Json();
+  result["tile"] = mapping != nullptr ? Json(mapping->tile) : Json();
+  result["layers_per_stage"] = cost != nullptr ? Json(cost->layers_per_stage) : Json();
+  result["bubble_factor"] = cost != nullptr ? json_number(cost->bubble_factor) : Json();
+  result["partitions"] = mapping != nullptr ? partitions_json(outcome) : Json();
+  result["sharding"] = mapping != nullptr ? sharding_json(outcome) : Json();
+  result["memory"] = {{"weights", cost != nullptr ? number(cost->weights) : Json()},
+                      {"activations", cost != nullptr ? number(cost->activations) : Json()},
+                      {"capacity", number(outcome.problem->system.memory.capacity)}};
+  result["infeasible"] =
+      outcome.infeasible != nullptr ? infeasible_json(*outcome.infeasible) : Json();
+  result["search"] = search != nullptr ? search_json(search->stats) : Json();
+  return json_text(result);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,24 @@
+#pragma once
+// Writing files so that a reader sees the old one or the new one, never half.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace dfsearch {
+
+/// Throws an InputError if write_file is bound to fail: the directory is
+/// missing or not writable, the target is a directory or may not be written.
+/// Leaves nothing behind.  For before a long search; a disk can still fill up.
+void check_writable(const std::filesystem::path& file);
+
+/// Writes beside the target, flushes to disk and renames; a symbolic link keeps
+/// pointing to the new content.  Devices and pipes are written directly.  Every
+/// failure is an InputError that names the file and the reason, and leaves the
+/// old file as it was.
+void write_file(const std::filesystem::path& file, std::string_view text);
+
+/// Writes all of it to an open descriptor; `name` is for the InputError.
+void write_all(int descriptor, std::string_view text, const std::string& name);
+
+}  // namespace dfsearch

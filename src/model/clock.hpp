@@ -1,0 +1,49 @@
+#pragma once
+// Time inside a layer, counted in whole ticks.
+//
+// Sums of doubles depend on their order, so two mappings that cost the same on
+// paper would differ in the last bits, and no bound could prove a tie.  Every
+// duration of a kernel or a tensor is therefore rounded up, once, to a whole
+// number of ticks; sums and maxima of ticks are exact integers in any order.
+// The tick is a power of two near 2^-50 of the time a layer would take without
+// any overlap or parallel slack, so the rounding is below 1e-12 of the result.
+// docs/model.md, section 11, has the argument.
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "base/units.hpp"
+
+namespace dfsearch {
+
+using Ticks = std::int64_t;
+
+/// Stands for "never": larger than any sum of durations, far from overflow.
+inline constexpr Ticks kNever = std::numeric_limits<Ticks>::max() / 4;
+
+class Clock {
+ public:
+  Clock() = default;
+  /// A clock for durations that add up to about `reference`, which is > 0.
+  explicit Clock(Seconds reference)
+      : exponent_(std::ilogb(reference.in_base_units()) - kReferenceBits) {}
+
+  /// Rounded up; kNever when it is past the end of the clock.
+  [[nodiscard]] Ticks ticks(Seconds duration) const {
+    const double count = std::ceil(std::ldexp(duration.in_base_units(), -exponent_));
+    return count < static_cast<double>(kNever) ? static_cast<Ticks>(count) : kNever;
+  }
+  [[nodiscard]] Seconds seconds(Ticks ticks) const {
+    return Seconds(std::ldexp(static_cast<double>(ticks), exponent_));
+  }
+  [[nodiscard]] int exponent() const { return exponent_; }
+
+  friend bool operator==(const Clock&, const Clock&) = default;
+
+ private:
+  static constexpr int kReferenceBits = 50;
+  int exponent_ = 0;
+};
+
+}  // namespace dfsearch

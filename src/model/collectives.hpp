@@ -1,0 +1,46 @@
+#pragma once
+// How long collectives take on the dimensions that serve one strategy
+// (docs/model.md, section 5).
+
+#include <vector>
+
+#include "model/mapping.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// The dimensions of one strategy, innermost first.  Without any, or with
+/// degree 1, every collective is free.  Immutable.
+class Collectives {
+ public:
+  /// `network` gives degrees and strategies, `system` topologies and bandwidths.
+  Collectives(const System& system, const std::vector<Mapping::Dimension>& network,
+              Strategy strategy, const Equations& equations);
+
+  /// Product of the degrees.
+  [[nodiscard]] std::int64_t members() const { return members_; }
+
+  /// `whole`: bytes of the reduced or gathered tensor.  Dimension after
+  /// dimension, each moving what the inner ones leave: the times add up.
+  [[nodiscard]] Seconds all_reduce(Bytes whole) const;
+  [[nodiscard]] Seconds all_gather(Bytes whole) const;
+  /// `member`: bytes one member holds.  The dimensions work in a pipeline, so
+  /// the slowest counts.
+  [[nodiscard]] Seconds all_to_all(Bytes member) const;
+  /// As the published runs charge it: `shard` as if it were the bytes of one pair.
+  [[nodiscard]] Seconds all_to_all_per_pair(Bytes shard) const;
+  /// Over the slowest dimension.
+  [[nodiscard]] Seconds point_to_point(Bytes message) const;
+
+ private:
+  struct Dimension {
+    Topology topology;
+    double degree;
+    BytesPerSecond bandwidth;
+  };
+  std::vector<Dimension> dimensions_;  // only those with degree > 1
+  std::int64_t members_ = 1;
+  double all_reduce_passes_ = 2.0;
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,85 @@
+#pragma once
+// What a mapping costs, or why it does not fit: the plain model, unhurried.
+//
+// evaluate shares no shortcut with the search: it derives everything from the
+// problem and the mapping anew.  Every result of a search is re-costed by it.
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/units.hpp"
+#include "model/clock.hpp"
+#include "model/mapping.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// What a mapping can run out of or violate.
+enum class Resource : std::uint8_t {
+  Sram,        ///< bytes on the chip
+  Memory,      ///< bytes of DRAM per chip
+  Cores,       ///< cores of a chip
+  Partitions,  ///< number of partitions
+  Precedence,  ///< a tensor leads to an earlier partition
+  Phase,       ///< forward and backward kernels are mixed or out of order
+  Pin,         ///< a pinned kernel or sharding is elsewhere
+  Sharding,    ///< a loop that may not be sharded
+  Repeat,      ///< kernels with and without a repeat share a partition
+  Batch,       ///< micro-batch x data degree does not divide the global batch
+  Tile,        ///< the tile is outside 1..sequence, or not the one that is given
+};
+
+/// Why a mapping does not fit.  `needed` and `available` are bytes for Sram and
+/// Memory and counts or indices elsewhere.
+struct Infeasible {
+  Resource resource = Resource::Sram;
+  double needed = 0.0;
+  double available = 0.0;
+  std::string where;  ///< kernel, tensor or partition
+};
+
+enum class Bound : std::uint8_t { Compute, Memory, Network };
+
+struct PartitionCost {
+  std::vector<KernelId> kernels;
+  Seconds compute{};  ///< for one layer and one sample, as the rest
+  Seconds memory{};
+  Seconds network{};
+  Seconds time{};
+  Bound bound_by = Bound::Compute;
+  Bytes sram{};
+  bool weight_tiled = false;  ///< fits only because a lone weight is cut into pieces
+};
+
+struct Cost {
+  Seconds step_time{};
+  Ticks layer_ticks = 0;  ///< sum over partitions, exact; what a search minimises
+  Clock clock;
+  Seconds layer_time{};   ///< the same in seconds
+  Seconds pipeline_transfer{};  ///< point to point between stages, once a step
+  double bubble_factor = 1.0;
+  std::int64_t layers_per_stage = 1;
+  std::int64_t micro_batches = 1;
+  std::vector<PartitionCost> partitions;  ///< in order; empty ones are left out
+  std::vector<CoreGrid> cores;            ///< per kernel; empty when a utilization is given
+  Bytes weights{};      ///< in memory, per chip
+  Bytes activations{};  ///< most that is alive in memory at once, per chip
+  Flops flops{};        ///< of a whole step
+  double utilization = 0.0;
+  Dollars price{};
+  Watts power{};
+  FlopsPerSecondPerDollar cost_efficiency{};  ///< 0 when nothing has a price
+  FlopsPerSecondPerWatt power_efficiency{};
+};
+
+/// The mapping has one entry per kernel in `sharding` and `partition`, and in
+/// `cores` if any; anything else is an InputError.  Without `cores` and without
+/// a given utilization the best allocation is computed.
+std::variant<Cost, Infeasible> evaluate(const Problem& problem, const Mapping& mapping);
+
+const char* to_string(Resource resource);
+const char* to_string(Bound bound);
+
+}  // namespace dfsearch

@@ -1,0 +1,123 @@
+#include "model/layer_costs.hpp"
+
+#include <utility>
+
+#include "model/step_time.hpp"
+
+namespace dfsearch {
+
+LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions)
+    : problem_(problem),
+      graph_(problem.workload.graph),
+      decisions_(std::move(decisions)),
+      tensor_(problem.system, decisions_.network, Strategy::Tensor, problem.equations),
+      data_(problem.system, decisions_.network, Strategy::Data, problem.equations),
+      tiles_(tile_count(problem.workload, decisions_.tile)),
+      micro_batches_(
+          step_time(problem, decisions_.network, decisions_.micro_batch).micro_batches),
+      options_(make_options()),
+      clock_(make_clock()) {}
+
+std::vector<std::vector<CoreOption>> LayerCosts::make_options() const {
+  std::vector<std::vector<CoreOption>> lists(graph_.kernel_count());
+  if (problem_.execution.compute_utilization) return lists;
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const KernelId id(i);
+    lists[i] = core_options(graph_.kernel(id), shard(id), problem_.system.accelerator);
+  }
+  return lists;
+}
+
+// The reference is the layer run kernel by kernel without overlap: no mapping
+// of these decisions takes much longer, and useful ones take at least a
+// fair part of it.
+Clock LayerCosts::make_clock() const {
+  Seconds reference{};
+  const BytesPerSecond bandwidth = problem_.system.memory.bandwidth;
+  for (std::size_t i = 0; i < graph_.kernel_count(); ++i) {
+    const KernelId id(i);
+    reference += compute_seconds(id) + network_seconds(id) +
+                 (graph_.kernel(id).memory + weight(id)) / bandwidth;
+  }
+  for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {
+    reference += 2.0 * static_cast<double>(tiles_) * tile_bytes(TensorId(t)) / bandwidth;
+  }
+  return Clock(reference);
+}
+
+Shard LayerCosts::shard(KernelId kernel) const {
+  return shard_of(graph_.kernel(kernel), decisions_.sharding[kernel.index()], tensor_.members(),
+                  tiles_);
+}
+
+Seconds LayerCosts::compute_seconds(KernelId id) const {
+  const Kernel& kernel = graph_.kernel(id);
+  const Accelerator& chip = problem_.system.accelerator;
+  const double tiles = static_cast<double>(tiles_);
+  if (const auto utilization = problem_.execution.compute_utilization) {
+    return tiles * tile_flops(kernel, shard(id)) / (*utilization * chip.peak());
+  }
+  return tiles * static_cast<double>(options(id).back().cycles) / chip.frequency;
+}
+
+Ticks LayerCosts::compute_at_utilization(KernelId kernel) const {
+  return clock_.ticks(compute_seconds(kernel));
+}
+
+Ticks LayerCosts::cycle_time(std::int64_t cycles_per_tile) const {
+  return clock_.ticks(static_cast<double>(tiles_) * static_cast<double>(cycles_per_tile) /
+                      problem_.system.accelerator.frequency);
+}
+
+Seconds LayerCosts::network_seconds(KernelId kernel) const {
+  return network_time({.problem = problem_,
+                       .tensor = tensor_,
+                       .data = data_,
+                       .tiles = tiles_,
+                       .micro_batches = micro_batches_},
+                      kernel, decisions_.sharding);
+}
+
+Ticks LayerCosts::network(KernelId kernel) const {
+  return clock_.ticks(network_seconds(kernel));
+}
+
+Ticks LayerCosts::transfer(TensorId tensor) const {
+  return clock_.ticks(static_cast<double>(tiles_) * tile_bytes(tensor) /
+                      problem_.system.memory.bandwidth);
+}
+
+Ticks LayerCosts::explicit_memory(KernelId kernel) const {
+  return clock_.ticks(graph_.kernel(kernel).memory / problem_.system.memory.bandwidth);
+}
+
+Ticks LayerCosts::weight_load(KernelId kernel) const {
+  if (problem_.equations.weight_traffic == WeightTraffic::Resident) return 0;
+  return clock_.ticks(weight(kernel) / problem_.system.memory.bandwidth);
+}
+
+Bytes LayerCosts::weight(KernelId kernel) const {
+  return weight_bytes(graph_.kernel(kernel), decisions_.sharding[kernel.index()],
+                      tensor_.members(), problem_.workload.word);
+}
+
+Bytes LayerCosts::resident_weight(KernelId kernel) const {
+  return graph_.kernel(kernel).skip_weight ? Bytes{} : weight(kernel);
+}
+
+Bytes LayerCosts::tile_bytes(TensorId tensor) const {
+  return output_bytes(shard(graph_.tensor(tensor).from), problem_.workload.word);
+}
+
+Bytes LayerCosts::fused_buffer(TensorId tensor) const {
+  return static_cast<double>(graph_.buffer_depth(tensor)) * tile_bytes(tensor);
+}
+
+Bytes LayerCosts::streamed_buffer(TensorId tensor) const { return 2.0 * tile_bytes(tensor); }
+
+Bytes LayerCosts::stored(TensorId tensor) const {
+  return static_cast<double>(decisions_.micro_batch) * static_cast<double>(tiles_) *
+         tile_bytes(tensor);
+}
+
+}  // namespace dfsearch

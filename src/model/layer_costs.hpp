@@ -1,0 +1,83 @@
+#pragma once
+// The costs of the kernels and tensors of one layer once everything but the
+// fusion is decided: what `evaluate` adds up and what the fusion search tabulates.
+
+#include <cstdint>
+#include <vector>
+
+#include "model/clock.hpp"
+#include "model/collectives.hpp"
+#include "model/core_allocation.hpp"
+#include "model/mapping.hpp"
+#include "model/problem.hpp"
+#include "model/shard.hpp"
+#include "model/sharding.hpp"
+
+namespace dfsearch {
+
+/// Everything a layer's cost depends on except partitions and cores.
+struct LayerDecisions {
+  std::vector<Mapping::Dimension> network;
+  std::vector<Loop> sharding;  ///< per kernel
+  std::int64_t micro_batch = 1;
+  std::int64_t tile = 1;
+};
+
+/// Evaluates the equations of docs/model.md, section 6, kernel by kernel and
+/// tensor by tensor.  Refers to the problem, which must outlive it.  Immutable.
+class LayerCosts {
+ public:
+  LayerCosts(const Problem& problem, LayerDecisions decisions);
+
+  [[nodiscard]] const Clock& clock() const { return clock_; }
+  [[nodiscard]] std::int64_t tiles() const { return tiles_; }
+
+  /// Compute time over all tiles at the given utilization.
+  [[nodiscard]] Ticks compute_at_utilization(KernelId kernel) const;
+  /// The ways to run the kernel when cores are allocated one by one; empty when
+  /// a utilization is given.
+  [[nodiscard]] const std::vector<CoreOption>& options(KernelId kernel) const {
+    return options_[kernel.index()];
+  }
+  /// Time of so many cycles per tile, over all tiles.
+  [[nodiscard]] Ticks cycle_time(std::int64_t cycles_per_tile) const;
+
+  [[nodiscard]] Ticks network(KernelId kernel) const;
+  /// One store or one load of the tensor, over all tiles.
+  [[nodiscard]] Ticks transfer(TensorId tensor) const;
+  /// The kernel's explicit memory traffic.
+  [[nodiscard]] Ticks explicit_memory(KernelId kernel) const;
+  /// Loading the weight for every sample, if the equations say so.
+  [[nodiscard]] Ticks weight_load(KernelId kernel) const;
+
+  [[nodiscard]] Shard shard(KernelId kernel) const;
+  [[nodiscard]] Bytes weight(KernelId kernel) const;
+  /// What the weight takes of the SRAM: nothing with skip_weight.
+  [[nodiscard]] Bytes resident_weight(KernelId kernel) const;
+  /// Bytes of one tile of the tensor.
+  [[nodiscard]] Bytes tile_bytes(TensorId tensor) const;
+  /// SRAM of the tensor when both its ends are in the partition.
+  [[nodiscard]] Bytes fused_buffer(TensorId tensor) const;
+  /// SRAM of the tensor when one of its ends is: double buffering.
+  [[nodiscard]] Bytes streamed_buffer(TensorId tensor) const;
+  /// Memory the tensor takes while it waits there: all tiles of a micro-batch.
+  [[nodiscard]] Bytes stored(TensorId tensor) const;
+
+ private:
+  [[nodiscard]] Seconds network_seconds(KernelId kernel) const;
+  [[nodiscard]] Seconds compute_seconds(KernelId kernel) const;
+  [[nodiscard]] std::vector<std::vector<CoreOption>> make_options() const;
+  [[nodiscard]] Clock make_clock() const;
+
+  const Problem& problem_;
+  const DataflowGraph& graph_;
+  LayerDecisions decisions_;
+  Collectives tensor_;
+  Collectives data_;
+  std::int64_t tiles_;
+  std::int64_t micro_batches_;
+  std::vector<std::vector<CoreOption>> options_;
+  Clock clock_;
+};
+
+}  // namespace dfsearch

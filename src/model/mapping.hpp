@@ -1,0 +1,48 @@
+#pragma once
+// A mapping: every decision taken.  The answer of a search, the input of
+// evaluate, and what `--mapping` files hold.
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/kernel.hpp"
+#include "model/system.hpp"
+
+namespace dfsearch {
+
+/// Cores of one kernel: lanes x stages of them.
+struct CoreGrid {
+  std::int64_t lanes = 1;
+  std::int64_t stages = 1;
+
+  [[nodiscard]] std::int64_t cores() const { return lanes * stages; }
+  friend bool operator==(const CoreGrid&, const CoreGrid&) = default;
+};
+
+struct Mapping {
+  /// Degree and strategy of each network dimension, innermost first.
+  struct Dimension {
+    std::int64_t degree = 1;
+    Strategy strategy = Strategy::Tensor;
+    friend bool operator==(const Dimension&, const Dimension&) = default;
+  };
+
+  std::vector<Dimension> network;
+  std::int64_t micro_batch = 1;
+  std::int64_t tile = 1;                   ///< elements of the sequence per tile
+  std::vector<Loop> sharding;              ///< per kernel
+  std::vector<std::int64_t> partition;     ///< per kernel: index of its partition, from 0
+  std::vector<CoreGrid> cores;             ///< per kernel; empty when a utilization is given
+
+  friend bool operator==(const Mapping&, const Mapping&) = default;
+};
+
+/// The order of ties among mappings of equal objective: larger tile, smaller
+/// micro-batch, fewer partitions, then sharding and partition indices compared
+/// kernel by kernel.
+bool precedes(const Mapping& a, const Mapping& b);
+
+/// How many partitions hold at least one kernel.
+std::int64_t partitions_used(const std::vector<std::int64_t>& partition);
+
+}  // namespace dfsearch

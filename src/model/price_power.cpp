@@ -1,0 +1,57 @@
+#include "model/price_power.hpp"
+
+#include <cstdint>
+
+namespace dfsearch {
+namespace {
+
+struct Parts {
+  double links = 0.0;
+  double switch_ports = 0.0;
+};
+
+/// Links and switch ports of dimension d, over the whole machine.
+Parts parts_of(const System& system, const std::vector<Mapping::Dimension>& network,
+               std::size_t d) {
+  double groups = 1.0;  // members that dimension d connects: n_d * n_{d+1} * ...
+  for (std::size_t outer = d; outer < network.size(); ++outer) {
+    groups *= static_cast<double>(network[outer].degree);
+  }
+  const double degree = static_cast<double>(network[d].degree);
+  const double chips = static_cast<double>(system.chips);
+  switch (system.network[d].topology) {
+    case Topology::Ring: return {.links = chips, .switch_ports = 2.0 * chips / degree};
+    case Topology::Switch: return {.links = groups, .switch_ports = groups};
+    case Topology::FullyConnected:
+      return {.links = groups * (degree - 1.0), .switch_ports = d == 0 ? 0.0 : groups * degree};
+  }
+  return {};
+}
+
+/// Price and power share one rule: a sum of unit times amount.
+template <class Sum, class Units>
+Sum total(const System& system, const std::vector<Mapping::Dimension>& network,
+          const Units& units) {
+  const double chips = static_cast<double>(system.chips);
+  Sum sum = units.accelerator * chips + units.memory * system.memory.bandwidth * chips;
+  for (std::size_t d = 0; d < network.size(); ++d) {
+    const Parts parts = parts_of(system, network, d);
+    const BytesPerSecond bandwidth = system.network[d].bandwidth;
+    // A single chip needs no links, up to four no switch.
+    if (system.chips > 1 && d < units.link.size()) sum += units.link[d] * bandwidth * parts.links;
+    if (system.chips > 4) sum += units.switch_port * bandwidth * parts.switch_ports;
+  }
+  return sum;
+}
+
+}  // namespace
+
+Dollars system_price(const System& system, const std::vector<Mapping::Dimension>& network) {
+  return total<Dollars>(system, network, system.price);
+}
+
+Watts system_power(const System& system, const std::vector<Mapping::Dimension>& network) {
+  return total<Watts>(system, network, system.power);
+}
+
+}  // namespace dfsearch

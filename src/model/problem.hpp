@@ -1,0 +1,80 @@
+#pragma once
+// Everything a solve is about: a workload, a machine, how it executes, which
+// equations hold and which decisions are already taken.  An immutable value
+// from loading on; shared by const reference.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "graph/workload.hpp"
+#include "model/system.hpp"
+
+namespace dfsearch {
+
+enum class Style : std::uint8_t {
+  Dataflow,        ///< kernels of a partition are fused on the chip
+  KernelByKernel,  ///< every kernel alone, in topological order
+};
+
+/// How compute, memory and network time of a partition combine.
+enum class Overlap : std::uint8_t {
+  Perfect,        ///< the largest of the three
+  None,           ///< their sum
+  ComputeMemory,  ///< the larger of compute and memory, plus network
+};
+
+struct Execution {
+  Style style = Style::Dataflow;
+  std::optional<std::int64_t> partitions;  ///< at most so many; left out: one per kernel
+  Overlap overlap = Overlap::Perfect;
+  /// Share of the peak that a partition reaches.  Left out: cores are allocated
+  /// to kernels one by one and cycles counted.
+  std::optional<double> compute_utilization;
+  std::vector<std::optional<std::int64_t>> pins;  ///< per kernel: its partition; empty: no pins
+};
+
+enum class SplitPhases : std::uint8_t {
+  Separate,  ///< forward and backward kernels never share a partition
+  /// With P partitions: forward in the first half, backward in the second, both
+  /// in the middle one when P is odd.
+  Halves,
+};
+enum class VirtualStages : std::uint8_t { Layers, LayersMinusOne, Fixed };
+enum class ConversionBytes : std::uint8_t { Full, Shard };
+enum class WeightTraffic : std::uint8_t { Resident, PerSample };
+
+/// The switches of the equations (docs/model.md, section 10); the defaults are
+/// the preset `physical`.
+struct Equations {
+  int all_reduce_passes = 2;
+  VirtualStages virtual_stages = VirtualStages::Layers;
+  std::int64_t fixed_virtual_stages = 1;  ///< with VirtualStages::Fixed
+  ConversionBytes layout_conversion_bytes = ConversionBytes::Full;
+  SplitPhases phases = SplitPhases::Separate;
+  WeightTraffic weight_traffic = WeightTraffic::Resident;
+
+  static Equations physical() { return {}; }
+  static Equations published() {
+    return {.virtual_stages = VirtualStages::LayersMinusOne,
+            .layout_conversion_bytes = ConversionBytes::Shard,
+            .phases = SplitPhases::Halves};
+  }
+};
+
+struct Problem {
+  Workload workload;
+  System system;
+  Execution execution;
+  Equations equations;
+  std::vector<std::optional<Loop>> sharding_pins;  ///< per kernel; empty: no pins
+
+  /// Partitions a mapping may use at most.
+  [[nodiscard]] std::int64_t partition_limit() const {
+    const auto kernels = static_cast<std::int64_t>(workload.graph.kernel_count());
+    if (execution.style == Style::KernelByKernel) return kernels;
+    return execution.partitions.value_or(kernels);
+  }
+};
+
+}  // namespace dfsearch

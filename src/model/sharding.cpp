@@ -1,0 +1,145 @@
+#include "model/sharding.hpp"
+
+namespace dfsearch {
+namespace {
+
+std::int64_t extent(const Kernel& kernel, Loop loop) {
+  switch (loop) {
+    case Loop::Outer: return kernel.outer;
+    case Loop::K: return kernel.k;
+    case Loop::M: return kernel.m;
+    case Loop::N: return kernel.n;
+    case Loop::None: break;
+  }
+  return 1;
+}
+
+Bytes whole_output_bytes(const Kernel& kernel, Bytes word) {
+  return output_bytes(shard_of(kernel, Loop::None, 1, 1), word);
+}
+
+Seconds conversion_time(const NetworkContext& context, const Kernel& producer, Loop sharding,
+                        Conversion needed) {
+  const Bytes word = context.problem.workload.word;
+  const Bytes shard =
+      output_bytes(shard_of(producer, sharding, context.tensor.members(), context.tiles), word);
+  const bool on_shard =
+      context.problem.equations.layout_conversion_bytes == ConversionBytes::Shard;
+  if (needed == Conversion::AllGather) {
+    const Bytes whole = output_bytes(shard_of(producer, Loop::None, 1, context.tiles), word);
+    return context.tensor.all_gather(on_shard ? shard : whole);
+  }
+  if (needed == Conversion::AllToAll) {
+    return on_shard ? context.tensor.all_to_all_per_pair(shard) : context.tensor.all_to_all(shard);
+  }
+  return Seconds{};
+}
+
+Seconds own_time(const NetworkContext& context, const Kernel& kernel) {
+  const Bytes bytes = kernel.communication->bytes;
+  switch (kernel.communication->type) {
+    case CommunicationType::AllReduce: return context.tensor.all_reduce(bytes);
+    case CommunicationType::AllGather: return context.tensor.all_gather(bytes);
+    case CommunicationType::PointToPoint: return context.tensor.point_to_point(bytes);
+    case CommunicationType::GradientAllReduce: break;
+  }
+  return Seconds{};
+}
+
+}  // namespace
+
+std::vector<Loop> shardable_loops(const Kernel& kernel) {
+  const auto may = [&kernel](Loop loop) {
+    return loop != kernel.tiled && extent(kernel, loop) > 1;
+  };
+  if (may(Loop::Outer)) return {Loop::Outer};
+  std::vector<Loop> loops;
+  if (!kernel.has_weight()) loops.push_back(Loop::None);
+  for (const Loop loop : {Loop::K, Loop::M, Loop::N}) {
+    if (may(loop)) loops.push_back(loop);
+  }
+  if (loops.empty()) loops.push_back(Loop::None);
+  return loops;
+}
+
+Layout produced_layout(Loop sharding) {
+  switch (sharding) {
+    case Loop::Outer:
+    case Loop::M: return Layout::RowSplit;
+    case Loop::N: return Layout::ColumnSplit;
+    case Loop::K:
+    case Loop::None: break;
+  }
+  return Layout::Replicated;
+}
+
+Layout consumed_layout(const Kernel& consumer, Loop sharding, int operand) {
+  if (sharding == Loop::None) return Layout::Replicated;
+  if (sharding == Loop::Outer) return Layout::RowSplit;
+  // What M, K and N ask of the input, by the role the input plays.
+  struct Rule {
+    Layout m, k, n;
+  };
+  Rule rule{.m = Layout::Replicated, .k = Layout::RowSplit, .n = Layout::ColumnSplit};
+  if (consumer.tiled == Loop::K) {
+    rule = {.m = Layout::RowSplit, .k = Layout::ColumnSplit, .n = Layout::RowSplit};
+  } else if (consumer.mode == Mode::Simd) {
+    rule = {.m = Layout::RowSplit, .k = Layout::Replicated, .n = Layout::ColumnSplit};
+  } else if (consumer.kind == KernelKind::Gemm && operand == 2) {
+    rule = {.m = Layout::RowSplit, .k = Layout::ColumnSplit, .n = Layout::Replicated};
+  }
+  if (sharding == Loop::M) return rule.m;
+  return sharding == Loop::K ? rule.k : rule.n;
+}
+
+Conversion conversion(Layout from, Layout to) {
+  if (from == Layout::Replicated || from == to) return Conversion::Free;
+  return to == Layout::Replicated ? Conversion::AllGather : Conversion::AllToAll;
+}
+
+bool reduces_output(const Kernel& kernel, Loop sharding) {
+  return sharding == Loop::K && !kernel.communication;
+}
+
+Bytes own_bytes(const Kernel& kernel, Loop sharding, Bytes word) {
+  return reduces_output(kernel, sharding) ? whole_output_bytes(kernel, word) : Bytes{};
+}
+
+Bytes conversion_bytes(const Kernel& producer, Loop from, const Kernel& consumer, Loop to,
+                       int operand, Bytes word) {
+  const Conversion needed =
+      conversion(produced_layout(from), consumed_layout(consumer, to, operand));
+  return needed == Conversion::Free ? Bytes{} : whole_output_bytes(producer, word);
+}
+
+Seconds network_time(const NetworkContext& context, KernelId id,
+                     const std::vector<Loop>& sharding) {
+  const DataflowGraph& graph = context.problem.workload.graph;
+  const Kernel& kernel = graph.kernel(id);
+  const Loop loop = sharding[id.index()];
+  const Bytes word = context.problem.workload.word;
+  const std::int64_t members = context.tensor.members();
+
+  Seconds per_tile{};
+  if (reduces_output(kernel, loop)) {
+    per_tile += context.tensor.all_reduce(
+        output_bytes(shard_of(kernel, loop, members, context.tiles), word));
+  }
+  for (const TensorId t : graph.outputs(id)) {
+    const Tensor& tensor = graph.tensor(t);
+    const Layout wanted =
+        consumed_layout(graph.kernel(tensor.to), sharding[tensor.to.index()], tensor.operand);
+    per_tile += conversion_time(context, kernel, loop, conversion(produced_layout(loop), wanted));
+  }
+  Seconds time = per_tile * static_cast<double>(context.tiles);
+  if (kernel.communication) {
+    time += own_time(context, kernel);
+    if (kernel.communication->type == CommunicationType::GradientAllReduce) {
+      const Bytes gradient = output_bytes(shard_of(kernel, loop, members, 1), word);
+      time += context.data.all_reduce(gradient) / static_cast<double>(context.micro_batches);
+    }
+  }
+  return time;
+}
+
+}  // namespace dfsearch

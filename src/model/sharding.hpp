@@ -1,0 +1,59 @@
+#pragma once
+// Which loop of a kernel tensor parallelism splits, in which layout tensors
+// then leave and arrive, and what must be communicated in between
+// (docs/model.md, section 4).
+
+#include <optional>
+#include <vector>
+
+#include "model/collectives.hpp"
+#include "model/problem.hpp"
+#include "model/shard.hpp"
+
+namespace dfsearch {
+
+enum class Layout : std::uint8_t {
+  Replicated,   ///< every chip holds all of it (RR)
+  ColumnSplit,  ///< split along N (RS)
+  RowSplit,     ///< split along M (SR)
+};
+
+enum class Conversion : std::uint8_t { Free, AllGather, AllToAll };
+
+/// The loops that may be sharded, in the order of preference (none, outer, K,
+/// M, N).  Never a loop of extent 1 nor the tiled one; `outer` alone when it is
+/// above 1; not `none` for a kernel with a weight.  A weight without any
+/// loop left to shard is replicated (`none`).
+std::vector<Loop> shardable_loops(const Kernel& kernel);
+
+Layout produced_layout(Loop sharding);
+Layout consumed_layout(const Kernel& consumer, Loop sharding, int operand);
+Conversion conversion(Layout from, Layout to);
+
+/// True if sharding this loop makes the kernel all-reduce its output.
+bool reduces_output(const Kernel& kernel, Loop sharding);
+
+/// Bytes that a kernel's own collective and a tensor's conversion move, counted
+/// on whole tensors: what `sharding: least_bytes` minimises the sum of.
+Bytes own_bytes(const Kernel& kernel, Loop sharding, Bytes word);
+Bytes conversion_bytes(const Kernel& producer, Loop from, const Kernel& consumer, Loop to,
+                       int operand, Bytes word);
+
+/// Network time of a kernel over all tiles: its all-reduce or own collective and
+/// the conversions of the tensors it produces, plus its share of the gradient
+/// all-reduce of a step.
+struct NetworkContext {
+  const Problem& problem;
+  const Collectives& tensor;
+  const Collectives& data;
+  std::int64_t tiles;
+  std::int64_t micro_batches;
+};
+Seconds network_time(const NetworkContext& context, KernelId kernel,
+                     const std::vector<Loop>& sharding);
+
+/// The sharding of least communicated bytes; ties are broken kernel by kernel in
+/// list order by the order of `Loop`.  Pinned loops are kept.  Exact.
+std::vector<Loop> least_bytes_sharding(const Problem& problem);
+
+}  // namespace dfsearch

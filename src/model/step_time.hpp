@@ -1,0 +1,43 @@
+#pragma once
+// From the time of one layer and one sample to the time of a step
+// (docs/model.md, sections 6 and 7).
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "model/clock.hpp"
+#include "model/mapping.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// Time of one partition from its parts (docs/model.md, section 6).
+constexpr Ticks overlapped(Overlap overlap, Ticks compute, Ticks memory, Ticks network) {
+  switch (overlap) {
+    case Overlap::Perfect: return std::max({compute, memory, network});
+    case Overlap::None: return compute + memory + network;
+    case Overlap::ComputeMemory: return std::max(compute, memory) + network;
+  }
+  return kNever;
+}
+
+/// step = layer * factor + transfer, for decisions taken outside the layer.
+struct StepTime {
+  std::int64_t layers_per_stage = 1;
+  std::int64_t micro_batches = 1;
+  double bubble_factor = 1.0;
+  double factor = 1.0;  ///< bubble * layers per stage * samples per replica
+  Seconds transfer{};   ///< point to point between stages, once a step
+
+  [[nodiscard]] Seconds step(Seconds layer) const { return layer * factor + transfer; }
+};
+
+/// Needs micro_batch * data degree to divide the global batch.
+StepTime step_time(const Problem& problem, const std::vector<Mapping::Dimension>& network,
+                   std::int64_t micro_batch);
+
+/// Product of the degrees of the dimensions that serve the strategy.
+std::int64_t degree_of(const std::vector<Mapping::Dimension>& network, Strategy strategy);
+
+}  // namespace dfsearch

@@ -1,0 +1,79 @@
+#pragma once
+// The machine: chips, their cores and memory, the network between them, what
+// they cost and draw (docs/model.md, sections 2 and 8).  A System is a plain
+// value; defaults are "costs nothing, holds everything".
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/units.hpp"
+
+namespace dfsearch {
+
+enum class Topology : std::uint8_t { Ring, FullyConnected, Switch };
+
+/// What a network dimension is used for.
+enum class Strategy : std::uint8_t { Tensor, Pipeline, Data };
+
+struct Accelerator {
+  std::int64_t cores = 1;
+  std::int64_t lanes = 1;   ///< systolic width of one core
+  std::int64_t stages = 1;  ///< systolic height of one core
+  Hertz frequency{};
+  Bytes sram{};
+
+  /// Two FLOP per lane, stage, core and cycle.
+  [[nodiscard]] FlopsPerSecond peak() const {
+    return Flops(2.0 * static_cast<double>(lanes) * static_cast<double>(stages) *
+                 static_cast<double>(cores)) *
+           frequency;
+  }
+};
+
+struct Memory {
+  BytesPerSecond bandwidth{};
+  Bytes capacity = Bytes::infinity();
+};
+
+/// One dimension of the network, innermost first in System::network.
+struct NetworkDimension {
+  Topology topology = Topology::Ring;
+  std::int64_t degree = 1;
+  BytesPerSecond bandwidth{};  ///< of one link
+  Strategy strategy = Strategy::Tensor;
+};
+
+struct Price {
+  Dollars accelerator{};         ///< per chip
+  DollarsPerBandwidth memory{};  ///< per chip
+  std::vector<DollarsPerBandwidth> link;  ///< per dimension
+  DollarsPerBandwidth switch_port{};
+};
+
+struct Power {
+  Watts accelerator{};
+  WattsPerBandwidth memory{};
+  std::vector<WattsPerBandwidth> link;
+  WattsPerBandwidth switch_port{};
+};
+
+struct System {
+  std::int64_t chips = 1;
+  Accelerator accelerator;
+  Memory memory;
+  std::vector<NetworkDimension> network;  ///< product of degrees = chips
+  Price price;
+  Power power;
+
+  /// Product of the degrees of the dimensions that serve the strategy.
+  [[nodiscard]] std::int64_t degree(Strategy strategy) const {
+    std::int64_t product = 1;
+    for (const NetworkDimension& d : network) {
+      if (d.strategy == strategy) product *= d.degree;
+    }
+    return product;
+  }
+};
+
+}  // namespace dfsearch

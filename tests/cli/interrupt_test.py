@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Signals, and progress on terminals and in files.
+
+usage: interrupt_test.py DFSEARCH [TEST ...]
+"""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+import unittest
+
+import support
+from support import CliTest, random_graph
+
+
+def with_default_signals():
+    # Whoever runs the tests in the background may have had them ignored.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+class Interrupt(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.config = self.write("hard.yaml", random_graph())
+
+    def start(self, *words, **options):
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+                   "preexec_fn": with_default_signals, **options}
+        process = subprocess.Popen(
+            self.command(self.config, *words), cwd=self.folder, stdin=subprocess.DEVNULL,
+            text=True, **options,
+        )
+        self.addCleanup(process.kill)
+        return process
+
+    def test_the_best_mapping_so_far_is_kept(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number):
+                process = self.start("--json", "r.json", "--mapping", "m.json", "--threads", "2")
+                time.sleep(0.5)
+                process.send_signal(number)
+                stdout, stderr = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 4, (stdout, stderr))
+                result = json.loads((self.folder / "r.json").read_text())
+                self.assertEqual(result["stopped_by"], "signal")
+                self.assertLessEqual(result["lower_bound"], result["objective"])
+                self.assertIn("stopped by a signal", stdout)
+                again = self.result("evaluate", self.config, "--mapping", "m.json")
+                self.assertEqual(again["step_time"], result["step_time"])
+                self.assertEqual(self.files(), ["hard.yaml", "m.json", "r.json"])
+
+    def test_ignored_signals_stay_ignored(self):
+        process = self.start("--time-limit", "1 s", "--json", "-",
+                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        stdout, _ = process.communicate(timeout=60)
+        self.assertEqual(json.loads(stdout)["stopped_by"], "time")
+
+    def test_a_second_signal_kills(self):
+        # The report cannot leave through a full pipe, so the first signal does
+        # not end the process before the second one comes.
+        read_end, write_end = os.pipe()
+        os.set_blocking(write_end, False)
+        try:
+            while True:
+                os.write(write_end, b"x" * 4096)
+        except BlockingIOError:
+            pass
+        os.set_blocking(write_end, True)
+        process = self.start("--json", "r.json", stdout=write_end)
+        os.close(write_end)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        deadline = time.monotonic() + 60
+        while not (self.folder / "r.json").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.1)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=60)
+        os.close(read_end)
+        self.assertEqual(process.returncode, -signal.SIGTERM)
+
+
+class ProgressLines(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.config = self.write("hard.yaml", random_graph())
+
+    def test_verbose_shows_the_columns(self):
+        done = self.run_tool(self.config, "--verbose", "--time-limit", "700 ms", status=4)
+        lines = done.stderr.splitlines()
+        self.assertGreaterEqual(len(lines), 2, done.stderr)
+        self.assertEqual(lines[0].split(),
+                         ["time", "nodes", "open", "incumbent", "util", "lower", "bound", "gap"])
+        self.assertRegex(lines[1], r"^ +\d+\.\d s +\d+ +\d+ .*%")
+
+    def test_short_of_ten_seconds_a_file_shows_nothing(self):
+        done = self.run_tool(self.config, "--time-limit", "1500 ms", status=4)
+        self.assertEqual(done.stderr, "")
+
+    def test_a_terminal_shows_one_line_in_place(self):
+        for options, expected in (([], True), (["--quiet"], False)):
+            with self.subTest(options):
+                ours, theirs = pty.openpty()
+                self.run_tool(self.config, "--time-limit", "2500 ms", *options, stderr=theirs,
+                              status=4)
+                os.close(theirs)
+                os.set_blocking(ours, False)
+                try:
+                    text = os.read(ours, 65536).decode()
+                except (BlockingIOError, OSError):
+                    text = ""
+                os.close(ours)
+                self.assertEqual("lower bound" in text, expected)
+                self.assertEqual(text.count("\x1b[K") >= 1, expected)
+                self.assertLessEqual(text.count("\n"), 2)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+"""dfsearch against published results and against the reference model.
+
+Published results (tests/golden/README.md): evaluating a published mapping gives
+the published step time, or differs as the record says; solving gives a proved
+optimum that is not above it.  Reference model (tests/support): both evaluate
+random configs and mappings; times agree to 1e-10 and verdicts are equal.
+
+usage: published_test.py DFSEARCH [unittest arguments]
+"""
+
+import json
+import math
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS / "support"))
+import reference_model  # noqa: E402
+
+RECORDS = json.loads((TESTS / "golden" / "published_llm.json").read_text(encoding="utf-8"))
+RANDOM_CASES = 120  # well under a minute; more find no more
+AGREEMENT = 1e-10  # of two doubles computed in different orders, one of them in ticks
+
+dfsearch_binary = None
+
+
+def dfsearch(command, config, *arguments, mapping=None):
+    """Exit status and result of a run."""
+    with tempfile.TemporaryDirectory() as folder:
+        config_file = pathlib.Path(folder, "config.json")
+        config_file.write_text(json.dumps(config), encoding="utf-8")
+        call = [dfsearch_binary, command, str(config_file), *arguments, "--json", "-"]
+        if mapping is not None:
+            mapping_file = pathlib.Path(folder, "mapping.json")
+            mapping_file.write_text(json.dumps(mapping), encoding="utf-8")
+            call += ["--mapping", str(mapping_file)]
+        done = subprocess.run(call, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=600, check=False)
+    if done.returncode not in (0, 3):
+        raise AssertionError(f"exit status {done.returncode}\n{done.stderr}")
+    return done.returncode, json.loads(done.stdout)
+
+
+def anything_that_fits(config):
+    """The machine of a config with an easy way to use it: every kernel alone, one row a tile."""
+    system = {**config["system"], "memory": dict(config["system"]["memory"])}
+    system["memory"].pop("capacity", None)
+    easy = {**config, "system": system, "execution": {"style": "kernel_by_kernel"}}
+    easy.pop("sharding", None)
+    names = [kernel.name for kernel in reference_model.load(easy).kernels]
+    return easy, {
+        "micro_batch": config["workload"]["micro_batch"], "tile": 1,
+        "partitions": [{"kernels": [name]} for name in names],
+    }
+
+
+class PublishedTest(unittest.TestCase):
+    def assert_close(self, actual, expected, tolerance, what):
+        if not math.isclose(actual, expected, rel_tol=tolerance, abs_tol=0):
+            self.fail(f"{what}: {actual!r}, expected {expected!r}, {actual / expected - 1:+.3e}")
+
+    def for_records(self, check, test):
+        for record in RECORDS:
+            if check in record["checks"]:
+                with self.subTest(id=record["id"], name=record["name"]):
+                    test(record, record["published"])
+
+    def test_every_record_has_a_check_or_a_reason(self):
+        for record in RECORDS:
+            self.assertTrue("evaluate" in record["checks"] or "reason" in record, record["name"])
+
+    def test_price_and_power(self):
+        def test(record, published):
+            config, mapping = anything_that_fits(record["config"])
+            _, result = dfsearch("evaluate", config, mapping=mapping)
+            for key in ("price", "power", "flop"):
+                if published[key] is not None:
+                    self.assert_close(result[key], published[key], 1e-12, key)
+
+        self.for_records("price", test)
+
+    def test_published_mappings_evaluate_as_published(self):
+        def test(record, published):
+            expected = record["expected"]
+            _, result = dfsearch("evaluate", record["config"], mapping=record["mapping"])
+            if "infeasible" in expected:
+                self.assertEqual(result["infeasible"]["resource"], expected["infeasible"])
+                return
+            self.assertIsNone(result["infeasible"])
+            tolerance, ratio = expected["tolerance"], 1 + expected["difference"]
+            step = published["step_time"] * ratio
+            self.assert_close(result["step_time"], step, tolerance, "step time")
+            if published["utilization"] is not None:
+                utilization = published["utilization"] / ratio
+                self.assert_close(result["utilization"], utilization, tolerance, "utilization")
+            self.check_partitions(result, published, expected)
+
+        self.for_records("evaluate", test)
+
+    def check_partitions(self, result, published, expected):
+        times = {part["index"]: part["time"] for part in result["partitions"]}
+        first = published.get("first_partition", 0)
+        for index, time in enumerate(published.get("partition_times", []), start=first):
+            if index in expected["slack_partitions"]:
+                self.assertLessEqual(times[index], time)
+            elif time > 0:
+                self.assert_close(times[index], time, expected["tolerance"], f"partition {index}")
+            else:
+                self.assertNotIn(index, times)
+
+    def test_the_optimum_is_not_above_the_published_step(self):
+        def test(record, published):
+            config = record["config"]
+            _, result = dfsearch("solve", config, "--quiet", "--threads", "2")
+            self.assertEqual(result["status"], "optimal")
+            self.assertEqual(result["gap"], 0)
+            slack = 1e-9 if "sharding" in config else 1e-5
+            self.assertLessEqual(result["step_time"], published["step_time"] * (1 + slack))
+            again = reference_model.evaluate(reference_model.load(config), result)
+            self.assert_close(again["step_time"], result["step_time"], AGREEMENT, "reference")
+
+        self.for_records("solve", test)
+
+
+# ------------------------------------------------------------- random worlds
+
+
+def random_network(rng):
+    network, chips = [], 1
+    for strategy in rng.sample(["tensor", "pipeline", "data", "tensor"], rng.randint(1, 3)):
+        degree = rng.choice([1, 2, 2, 3, 4, 8])
+        chips *= degree
+        network.append({
+            "topology": rng.choice(["ring", "fully_connected", "switch"]), "degree": degree,
+            "bandwidth": f"{rng.choice([0.5, 5, 50])} GB/s", "strategy": strategy,
+        })
+    return network, chips
+
+
+def random_equations(rng):
+    return {
+        "preset": rng.choice(["physical", "published"]),
+        "all_reduce_passes": rng.choice([1, 2]),
+        "virtual_stages": rng.choice(["layers", "layers_minus_one", 1, 2]),
+        "weight_traffic": rng.choice(["resident", "resident", "per_sample"]),
+    }
+
+
+def random_config(rng):
+    network, chips = random_network(rng)
+    pipeline = math.prod(d["degree"] for d in network if d["strategy"] == "pipeline")
+    data = math.prod(d["degree"] for d in network if d["strategy"] == "data")
+    heads, head_dim = rng.randint(2, 9), rng.choice([5, 8, 16, 24])
+    micro_batch = rng.randint(1, 3)
+    execution = {"overlap": rng.choice(["perfect", "none", "compute_memory"])}
+    if rng.random() < 0.2:
+        execution["style"] = "kernel_by_kernel"
+    elif rng.random() < 0.8:
+        execution["partitions"] = rng.randint(2, 8)
+    if rng.random() < 0.5:
+        execution["compute_utilization"] = rng.choice([0.5, 0.9, 1.0])
+    price = {"accelerator": 1000.5, "memory": 1.5, "link": 2.0, "switch": 24.0}
+    power = {"accelerator": 444.25, "memory": 0.125,
+             "link": [rng.choice([0.05, 0.01]) for _ in network], "switch": 0.052}
+    return {
+        "workload": {
+            "kind": rng.choice(["llm_training", "llm_prefill"]), "hidden": heads * head_dim,
+            "heads": heads, "head_dim": head_dim, "sequence": rng.randint(10, 300),
+            "layers": pipeline * rng.randint(1, 3) + rng.randint(0, 1),
+            "word": f"{rng.choice([1, 2, 4])} B",
+            "global_batch": data * micro_batch * rng.randint(1, 8), "micro_batch": micro_batch,
+        },
+        "system": {
+            "chips": chips,
+            "accelerator": {
+                "cores": rng.choice([8, 45, 300]), "lanes": rng.choice([2, 4, 16]),
+                "stages": rng.choice([1, 3, 16]), "frequency": "1.3 GHz",
+                "sram": f"{rng.choice([40, 400, 4000, 40000])} kB",
+            },
+            "memory": {"bandwidth": f"{rng.choice([10, 100, 1000])} GB/s",
+                       "capacity": f"{rng.choice([2, 20, 2000])} MB"},
+            "network": network,
+        },
+        "execution": execution, "price": price, "power": power,
+        "equations": random_equations(rng),
+    }
+
+
+def random_partitions(rng, problem):
+    """Mostly in order and in their phases, so that half of the mappings fit."""
+    if problem.kernel_by_kernel:
+        return list(range(len(problem.kernels)))
+    limit = problem.partition_limit
+    half = limit // 2 if problem.training else limit
+    vector = []
+    for i, kernel in enumerate(problem.kernels):
+        low, high = (half, limit - 1) if kernel.backward else (0, max(half - 1, 0))
+        before = [vector[t.source] for t in problem.tensors if t.target == i]
+        low = min(max([low] + before), high)
+        vector.append(rng.randint(low, high) if rng.random() < 0.3 else low)
+    if rng.random() < 0.1:
+        vector[rng.randrange(len(vector))] = rng.randrange(limit)
+    return vector
+
+
+def random_mapping(rng, config):
+    problem = reference_model.load(config)
+    sharding = reference_model.least_bytes_sharding(problem)
+    if rng.random() < 0.6:
+        sharding = [rng.choice(reference_model.sharding_choices(k)) for k in problem.kernels]
+    if rng.random() < 0.05:
+        sharding[rng.randrange(len(sharding))] = rng.choice(reference_model.LOOPS)
+    vector = random_partitions(rng, problem)
+    names = [kernel.name for kernel in problem.kernels]
+    with_cores = problem.utilization is None and rng.random() < 0.3
+    partitions = []
+    for index in sorted(set(vector)):
+        members = [i for i, part in enumerate(vector) if part == index]
+        partition = {"index": index, "kernels": [names[i] for i in members]}
+        if with_cores:
+            partition["cores"] = {
+                names[i]: [rng.randint(1, 3), rng.randint(1, 1 + problem.kernels[i].systolic)]
+                for i in members
+            }
+        partitions.append(partition)
+    sequence = config["workload"]["sequence"]
+    return {
+        "micro_batch": config["workload"]["micro_batch"], "tile": rng.randint(1, sequence),
+        "partitions": partitions, "sharding": dict(zip(names, sharding)),
+        "network": [{"degree": d["degree"], "strategy": d["strategy"]}
+                    for d in config["system"]["network"]],
+    }
+
+
+class ReferenceTest(unittest.TestCase):
+    KEYS = ("step_time", "utilization", "flop", "price", "power", "cost_efficiency",
+            "power_efficiency", "layers_per_stage", "bubble_factor")
+
+    def check_case(self, config, mapping):
+        """Returns whether the mapping fits, which both must say."""
+        status, result = dfsearch("evaluate", config, mapping=mapping)
+        try:
+            cost = reference_model.evaluate(reference_model.load(config), mapping)
+        except reference_model.Infeasible as reason:
+            self.assertEqual(status, 3, f"the reference model says {reason}")
+            return False
+        self.assertEqual(status, 0, result["infeasible"])
+        pairs = [(key, result[key], cost[key]) for key in self.KEYS]
+        pairs += [("memory." + key, result["memory"][key], cost[key])
+                  for key in ("weights", "activations")]
+        for mine, theirs in zip(result["partitions"], cost["partitions"], strict=True):
+            pairs += [(f"partition {theirs['index']} {key}", mine[key], theirs[key])
+                      for key in ("compute", "memory", "network", "time", "sram")]
+        for what, actual, expected in pairs:
+            # Ticks are absolute: what is small beside the layer may be off by one.
+            allowed = AGREEMENT * cost["layer_time"] if what.startswith("partition") else 0
+            if not math.isclose(actual, expected, rel_tol=AGREEMENT, abs_tol=allowed):
+                self.fail(f"{what}: {actual!r}, the reference model says {expected!r}")
+        return True
+
+    def test_random_mappings_cost_the_same(self):
+        fitting = 0
+        for seed in range(RANDOM_CASES):
+            with self.subTest(seed=seed):
+                rng = random.Random(seed)
+                config = random_config(rng)
+                fitting += self.check_case(config, random_mapping(rng, config))
+        # Both kinds must be there, or the test says little.
+        self.assertGreater(fitting, RANDOM_CASES // 5)
+        self.assertLess(fitting, RANDOM_CASES)
+
+    def test_the_least_bytes_sharding_is_the_same(self):
+        for seed in range(20):
+            with self.subTest(seed=seed):
+                rng = random.Random(seed)
+                config = random_config(rng)
+                mapping = random_mapping(rng, config)
+                mapping.pop("sharding")  # then dfsearch chooses it
+                _, result = dfsearch("evaluate", config, mapping=mapping)
+                problem = reference_model.load(config)
+                names = [kernel.name for kernel in problem.kernels]
+                expected = dict(zip(names, reference_model.least_bytes_sharding(problem)))
+                self.assertEqual(result["sharding"], expected)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    dfsearch_binary = sys.argv.pop(1)
+    unittest.main()

@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Results of searches: JSON, report, mapping files, exit statuses.
+
+usage: solve_test.py DFSEARCH [TEST ...]
+"""
+
+import json
+import unittest
+
+import support
+from support import SMALL, TRAINING, CliTest, random_graph
+
+KEYS = (
+    "dfsearch status stopped_by objective lower_bound gap step_time utilization flop price power "
+    "cost_efficiency power_efficiency parallelism network micro_batch tile layers_per_stage "
+    "bubble_factor partitions sharding memory infeasible search"
+).split()
+PARTITION_KEYS = "index kernels compute memory network time bound_by sram cores".split()
+
+
+def without_search(result):
+    return {key: value for key, value in result.items() if key != "search"}
+
+
+class Result(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.write("c.yaml", SMALL)
+        self.write("training.yaml", TRAINING)
+
+    def test_every_key_is_there_in_order(self):
+        result = self.result("c.yaml")
+        self.assertEqual(list(result), KEYS)
+        self.assertEqual(result["status"], "optimal")
+        self.assertEqual(result["gap"], 0)
+        self.assertEqual(result["objective"], result["lower_bound"])
+        self.assertEqual(result["parallelism"], {"tensor": 2, "pipeline": 1, "data": 1})
+        for partition in result["partitions"]:
+            self.assertEqual(list(partition), PARTITION_KEYS)
+            self.assertEqual(list(partition["cores"]), partition["kernels"])
+        placed = sorted(k for partition in result["partitions"] for k in partition["kernels"])
+        self.assertEqual(placed, ["Act", "Down", "In", "Up"])
+        self.assertEqual(set(result["sharding"]), set(placed))
+        infeasible = self.result("c.yaml", "--set", "system.memory.capacity=1 kB", status=3)
+        self.assertEqual(list(infeasible), KEYS)
+
+    def test_json_to_standard_output_is_json_alone(self):
+        done = self.run_tool("c.yaml", "--json", "-")
+        self.assertTrue(done.stdout.startswith("{"))
+        self.assertTrue(done.stdout.endswith("}\n"))
+        self.run_tool("c.yaml", "--json", "r.json", "--mapping", "m.json")
+        file = json.loads((self.folder / "r.json").read_text())
+        self.assertEqual(without_search(file), without_search(json.loads(done.stdout)))
+        self.assertEqual((self.folder / "r.json").read_text(), (self.folder / "m.json").read_text())
+
+    def test_overrides_count(self):
+        plain = self.result("c.yaml")
+        slower = self.result("c.yaml", "--set", "system.memory.bandwidth=1 GB/s")
+        self.assertGreater(slower["step_time"], plain["step_time"])
+        twice = self.result("c.yaml", "--set", "system.memory.bandwidth=1 GB/s",
+                            "--set", "system.memory.bandwidth=100 GB/s")
+        self.assertEqual(twice["step_time"], plain["step_time"])
+
+    def test_the_number_of_threads_changes_nothing(self):
+        for config in ("c.yaml", "training.yaml"):
+            results = [without_search(self.result(config, "--threads", n)) for n in (1, 2, 64)]
+            self.assertEqual(results[0], results[1])
+            self.assertEqual(results[0], results[2])
+
+    def test_deterministic_searches_expand_the_same_nodes(self):
+        searches = [
+            self.result("training.yaml", "--deterministic", "--threads", n)["search"]["nodes"]
+            for n in (1, 2, 2)
+        ]
+        self.assertEqual(len(set(searches)), 1)
+
+    def test_the_report_says_the_same_as_the_json(self):
+        result = self.result("training.yaml")
+        report = self.run_tool("training.yaml").stdout
+        self.assertIn(f"({result['step_time']!r} s)", report)
+        self.assertIn("optimal, proved: gap 0", report)
+        self.assertIn("tensor 4, pipeline 1, data 2", report)
+        for partition in result["partitions"]:
+            self.assertRegex(report, rf"(?m)^ *{partition['index']}  .*{partition['kernels'][0]}")
+        self.assertLessEqual(max(map(len, report.splitlines())), 100)
+
+
+class MappingFiles(CliTest):
+    def test_a_mapping_evaluates_to_the_step_time_of_the_search(self):
+        for text in (SMALL, TRAINING):
+            config = self.write("c.yaml", text)
+            found = self.result(config, "--mapping", "m.json")
+            again = self.result("evaluate", config, "--mapping", "m.json")
+            self.assertEqual(again["step_time"], found["step_time"])
+            self.assertEqual(again["status"], "feasible")
+            self.assertEqual(again["partitions"], found["partitions"])
+            self.assertEqual(again["sharding"], found["sharding"])
+            # Not only the same number: the same bytes.
+            (self.folder / "again.json").write_text(json.dumps(again))
+            third = self.result("evaluate", config, "--mapping", "again.json")
+            self.assertEqual(third, again)
+
+    def test_a_hint_is_taken_and_a_wrong_one_refused(self):
+        config = self.write("c.yaml", TRAINING)
+        found = self.result(config, "--mapping", "m.json")
+        hinted = self.result(config, "--hint", "m.json")
+        self.assertEqual(without_search(hinted), without_search(found))
+        other = self.write("other.yaml", SMALL)
+        done = self.run_tool(other, "--hint", "m.json", status=2)
+        self.assertRegex(done.stderr, r"m\.json:\d+:\d+: kernels: the workload has no kernel")
+
+    def test_evaluate_says_why_a_mapping_does_not_fit(self):
+        config = self.write("c.yaml", SMALL)
+        self.write("m.yaml", "micro_batch: 1\ntile: 1\npartitions: [{kernels: [Up, Act, Down]}, "
+                             "{kernels: [In]}]\n")
+        result = self.result("evaluate", config, "--mapping", "m.yaml", status=3)
+        self.assertEqual(result["status"], "infeasible")
+        self.assertEqual(result["infeasible"]["resource"], "precedence")
+        self.assertEqual(result["infeasible"]["where"], "In -> Up")
+        report = self.run_tool("evaluate", config, "--mapping", "m.yaml", status=3).stdout
+        self.assertIn("precedence: In -> Up leads from partition 1 back to partition 0", report)
+
+    def test_a_result_without_a_mapping_is_no_mapping(self):
+        config = self.write("c.yaml", SMALL)
+        self.run_tool(config, "--set", "system.memory.capacity=1 kB", "--json", "r.json",
+                      "--mapping", "m.json", status=3)
+        self.assertEqual(self.files(), ["c.yaml", "r.json"])
+        done = self.run_tool("evaluate", config, "--mapping", "r.json", status=2)
+        self.assertIn("its status is 'infeasible'", done.stderr)
+
+
+class Graph(CliTest):
+    def test_a_printed_graph_gives_the_same_step_time(self):
+        config = self.write("c.yaml", TRAINING)
+        system = TRAINING[TRAINING.index("system:"):]
+        text = self.run_tool("graph", config).stdout
+        graph = self.write("graph.yaml", text + system)
+        self.assertEqual(self.result(graph)["step_time"], self.result(config)["step_time"])
+        self.run_tool("graph", config, "-o", "again.yaml")
+        self.assertEqual((self.folder / "again.yaml").read_text(), text)
+        self.assertEqual(self.run_tool("graph", graph).stdout, text)
+
+    def test_json_reads_back_as_well(self):
+        config = self.write("c.yaml", SMALL)
+        text = self.run_tool("graph", config, "--format", "json").stdout
+        system = SMALL[SMALL.index("system:"):].replace("\n  ", "\n    ")
+        self.assertEqual(list(json.loads(text)), ["workload"])
+        workload = json.dumps(json.loads(text)["workload"])
+        graph = self.write("graph.yaml", f"workload: {workload}\n{system}")
+        self.assertEqual(self.result(graph)["step_time"], self.result(config)["step_time"])
+
+    def test_pictures_are_clustered_by_a_mapping(self):
+        config = self.write("c.yaml", TRAINING)
+        found = self.result(config, "--mapping", "m.json")
+        plain = self.run_tool("graph", config, "--format", "dot").stdout
+        self.assertNotIn("cluster", plain)
+        text = self.run_tool("graph", config, "--format", "dot", "--mapping", "m.json").stdout
+        self.assertEqual(text.count("subgraph cluster_"), len(found["partitions"]))
+        self.assertEqual(text.count(" -> "), 53)
+
+    def test_an_unwritable_target_is_an_error(self):
+        config = self.write("c.yaml", SMALL)
+        done = self.run_tool("graph", config, "-o", "missing/graph.yaml", status=2)
+        self.assertIn("missing/graph.yaml: cannot be written", done.stderr)
+
+
+class ExitStatus(CliTest):
+    def test_valid_configs_check(self):
+        config = self.write("c.yaml", SMALL)
+        done = self.run_tool("check", config)
+        self.assertIn("valid", done.stdout)
+        self.assertIn("4 kernels", done.stdout)
+
+    def test_infeasible_is_three_with_the_reason(self):
+        config = self.write("c.yaml", SMALL)
+        for change, resource in (("system.memory.capacity=1 kB", "memory"),
+                                 ("system.accelerator.sram=64 B", "sram")):
+            with self.subTest(change):
+                reason = self.result(config, "--set", change, status=3)["infeasible"]
+                self.assertEqual(reason["resource"], resource)
+                self.assertGreater(reason["needed"], reason["available"])
+                report = self.run_tool(config, "--set", change, status=3).stdout
+                self.assertIn("infeasible, proved: no mapping fits", report)
+                self.assertIn("too much", report)
+
+    def test_limits_are_four(self):
+        config = self.write("hard.yaml", random_graph())
+        for option, value, reason in (("--time-limit", "300 ms", "time"),
+                                      ("--node-limit", "2000", "nodes")):
+            with self.subTest(option):
+                result = self.result(config, option, value, status=4)
+                self.assertEqual(result["status"], "feasible")
+                self.assertEqual(result["stopped_by"], reason)
+                self.assertLess(result["lower_bound"], result["objective"])
+                self.assertGreater(result["gap"], 0)
+        self.assertIn("above the optimum",
+                      self.run_tool(config, "--time-limit", "100 ms", status=4).stdout)
+
+    def test_a_gap_is_enough(self):
+        config = self.write("c.yaml", random_graph(kernels=18))
+        result = self.result(config, "--gap", "0.9")
+        self.assertEqual(result["status"], "optimal")
+        self.assertLessEqual(result["gap"], 0.9)
+
+
+if __name__ == "__main__":
+    support.main()

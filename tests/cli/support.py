@@ -1,0 +1,140 @@
+"""What the tests of the command line share: running the program, small configs."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+# Four kernels of a forward pass, two chips; solved in no time.
+SMALL = """\
+workload:
+  kind: graph
+  global_batch: 8
+  sequence: 64
+  kernels:
+    - {name: In, kind: elementwise, M: 256, N: 64}
+    - {name: Up, kind: weight_gemm, M: 1024, K: 256, N: 64}
+    - {name: Act, kind: elementwise, M: 1024, N: 64}
+    - {name: Down, kind: weight_gemm, M: 256, K: 1024, N: 64}
+  tensors:
+    - {from: In, to: Up}
+    - {from: Up, to: Act}
+    - {from: Act, to: Down}
+system:
+  chips: 2
+  accelerator: {cores: 16, lanes: 16, stages: 8, frequency: 1 GHz, sram: 1 MiB}
+  memory: {bandwidth: 100 GB/s, capacity: 1 GB}
+  network:
+    - {topology: ring, degree: 2, bandwidth: 25 GB/s, strategy: tensor}
+execution: {partitions: 4, overlap: perfect}
+price: {accelerator: 1000, memory: 1.0, link: 2.0, switch: 24.0}
+power: {accelerator: 100, memory: 0.1, link: 0.05, switch: 0.05}
+"""
+
+# A layer of GPT-2 size with its backward pass: 41 kernels, cores allocated.
+TRAINING = """\
+workload:
+  kind: llm_training
+  hidden: 1024
+  heads: 16
+  head_dim: 64
+  sequence: 512
+  layers: 24
+  word: 2 B
+  global_batch: 64
+  micro_batch: 1
+  tile: 128
+system:
+  chips: 8
+  accelerator: {cores: 256, lanes: 16, stages: 8, frequency: 1 GHz, sram: 24 MiB}
+  memory: {bandwidth: 200 GB/s}
+  network:
+    - {topology: ring, degree: 4, bandwidth: 50 GB/s, strategy: tensor}
+    - {topology: switch, degree: 2, bandwidth: 25 GB/s, strategy: data}
+execution: {partitions: 8, compute_utilization: 0.8}
+"""
+
+
+def random_graph(kernels=60, seed=7, partitions=None):
+    """A config of `kernels` kernels in layers of six, each fed by two of the
+    layer before; cores are allocated one by one.  Mappings are easily found,
+    but the best one is not easily proved."""
+    state = seed
+
+    def draw(count):
+        nonlocal state
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+        return (state >> 33) % count
+
+    lines, tensors = [], []
+    for k in range(kernels):
+        m, depth = 64 * (1 + draw(12)), 64 * (1 + draw(12))
+        kind = ["weight_gemm", "gemm", "elementwise2"][draw(3)]
+        extents = f"M: {m}, N: 256" + ("" if kind == "elementwise2" else f", K: {depth}")
+        lines.append(f"    - {{name: k{k}, kind: {kind}, {extents}}}")
+        layer = k // 6
+        if layer > 0:
+            first = draw(6)
+            for operand, source in enumerate((first, (first + 1 + draw(5)) % 6), start=1):
+                tensors.append(
+                    f"    - {{from: k{6 * (layer - 1) + source}, to: k{k}, operand: {operand}}}"
+                )
+    limit = f"partitions: {partitions}, " if partitions else ""
+    return "\n".join(
+        [
+            "workload:", "  kind: graph", "  sequence: 256", "  global_batch: 4",
+            "  kernels:", *lines, "  tensors:", *tensors,
+            "system:", "  chips: 2",
+            "  accelerator: {cores: 61, lanes: 16, stages: 8, frequency: 1 GHz, sram: 2 MiB}",
+            "  memory: {bandwidth: 60 GB/s}",
+            "  network: [{topology: ring, degree: 2, bandwidth: 25 GB/s, strategy: tensor}]",
+            f"execution: {{{limit}overlap: perfect}}",
+            "",
+        ]
+    )
+
+
+class CliTest(unittest.TestCase):
+    """Runs the program in an empty directory that goes away with the test."""
+
+    program = ""
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, name, text):
+        file = self.folder / name
+        file.write_text(text)
+        return file
+
+    def command(self, *words):
+        return [self.program, *map(str, words)]
+
+    def run_tool(self, *words, status=0, **options):
+        """The finished process; its exit status must be the one expected."""
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+        done = subprocess.run(
+            self.command(*words), cwd=self.folder, stdin=subprocess.DEVNULL, text=True,
+            timeout=120, check=False, **options,
+        )
+        self.assertEqual(done.returncode, status, (words, done.stdout, done.stderr))
+        return done
+
+    def result(self, *words, status=0):
+        """The JSON that `--json -` prints."""
+        return json.loads(self.run_tool(*words, "--json", "-", status=status).stdout)
+
+    def files(self):
+        return sorted(path.name for path in self.folder.iterdir())
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(f"usage: {sys.argv[0]} DFSEARCH [TEST ...]")
+    CliTest.program = str(pathlib.Path(sys.argv[1]).resolve())
+    unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[2:]])

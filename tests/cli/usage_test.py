@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Flags, help and errors of the command line.
+
+usage: usage_test.py DFSEARCH [TEST ...]
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+import support
+from support import SMALL, CliTest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class Help(CliTest):
+    def test_help_is_the_same_everywhere(self):
+        text = self.run_tool("--help").stdout
+        for words in (["-h"], ["help"], ["solve", "--help"], ["evaluate", "-h"], ["x", "--help"]):
+            self.assertEqual(self.run_tool(*words).stdout, text)
+
+    def test_help_names_every_option_and_exit_status(self):
+        text = self.run_tool("--help").stdout
+        for option in (
+            "--config --threads --gap --time-limit --node-limit --objective --json --mapping "
+            "--hint --deterministic --quiet --verbose --set --format --output --help --version"
+        ).split():
+            self.assertRegex(text, rf"(?<![\w-]){option}(?![\w-])")
+        for status in range(6):
+            self.assertRegex(text, rf"(?m)^  {status}  \w")
+        self.assertIn("examples", text)
+        self.assertLessEqual(max(map(len, text.splitlines())), 100)
+
+    def test_version_is_that_of_the_project(self):
+        text = self.run_tool("--version").stdout
+        version = re.search(r"project\(dfsearch VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())
+        self.assertEqual(text, f"dfsearch {version.group(1)}\n")
+
+
+class WrongUsage(CliTest):
+    def complaint(self, *words):
+        done = self.run_tool(*words, status=2)
+        self.assertEqual(done.stdout, "")
+        return done.stderr
+
+    def setUp(self):
+        super().setUp()
+        self.write("c.yaml", SMALL)
+
+    def test_wrong_flags_get_a_hint(self):
+        for words, message in (
+            ([], "usage: dfsearch CONFIG"),
+            (["c.yaml", "--thread", "2"], "did you mean '--threads'?"),
+            (["c.yaml", "--time-limt=2 s"], "did you mean '--time-limit'?"),
+            (["check", "c.yaml", "--gap", "0"], "check has no option '--gap'"),
+            (["evaluate", "c.yaml"], "missing --mapping"),
+            (["solve"], "missing CONFIG"),
+            (["c.yaml", "d.yaml"], "one config is enough"),
+            (["c.yaml", "--config", "d.yaml"], "one config is enough"),
+            (["evalute", "c.yaml"], "did you mean 'evaluate'?"),
+            (["import", "setup.txt"], "'import' is not supported in this version"),
+            (["c.yaml", "--quiet", "--verbose"], "exclude each other"),
+            (["c.yaml", "--mapping", "-"], "expected a file"),
+            (["graph", "c.yaml", "--format", "svg"], "expected yaml, json or dot"),
+            (["graph", "c.yaml", "--mapping", "m.json"], "only --format dot"),
+            (["c.yaml", "--json"], "--json"),
+            (["c.yaml", "--gap", "0", "--gap", "1"], "--gap"),
+        ):
+            with self.subTest(words):
+                self.assertIn(message, self.complaint(*words))
+                self.assertIn("--help", self.complaint(*words))
+
+    def test_wrong_values_say_what_was_expected(self):
+        for words, message in (
+            (["--threads", "0"], "--threads: expected a whole number from 1 to 1024, got '0'"),
+            (["--threads=-1"], "expected a whole number from 1 to 1024, got '-1'"),
+            (["--threads", "100000"], "expected a whole number from 1 to 1024"),
+            (["--threads", "2.5"], "expected a whole number"),
+            (["--threads", "many"], "expected a whole number"),
+            (["--time-limit", "20"], "--time-limit: "),
+            (["--time-limit", "20 B"], "--time-limit: "),
+            (["--time-limit=-1 s"], "--time-limit: "),
+            (["--gap", "2"], "--gap: expected a number from 0 to 1, got '2'"),
+            (["--gap", "small"], "--gap: "),
+            (["--node-limit", "0"], "--node-limit: expected a whole number from 1"),
+            (["--objective", "cost_efficiency"], "expected step_time"),
+            (["--set", "system.chips"], "--set"),
+            (["--set", "system.chip=4"], "did you mean 'chips'?"),
+        ):
+            with self.subTest(words):
+                self.assertIn(message, self.complaint("c.yaml", *words))
+
+    def test_input_errors_have_a_place(self):
+        self.assertIn("missing.yaml", self.complaint("missing.yaml"))
+        self.assertIn("c.yaml:", self.complaint("c.yaml", "--hint", "c.yaml"))
+        self.write("wrong.yaml", SMALL.replace("chips: 2", "chips: two"))
+        self.assertRegex(self.complaint("wrong.yaml"), r"(?m)^wrong\.yaml:\d+:\d+: chips: ")
+        self.write("no_unit.yaml", SMALL.replace("100 GB/s", "100"))
+        self.assertRegex(self.complaint("check", "no_unit.yaml"), r"no_unit\.yaml:\d+:\d+: bandw")
+        self.assertIn("is a directory", self.complaint("."))
+
+    def test_the_config_may_follow_its_options(self):
+        words = ["--set", "workload.layers=2", "--threads=1", "--objective", "step_time", "c.yaml"]
+        self.run_tool(*words)
+        self.run_tool("--config", "c.yaml", "--gap", "0.01", "--time-limit", "20 min")
+        self.run_tool("solve", "--config=c.yaml", "--node-limit", "1000000", "--deterministic")
+
+
+class Output(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.write("c.yaml", SMALL)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
+    def test_full_standard_output_is_an_error(self):
+        for words in (["--help"], ["c.yaml"], ["check", "c.yaml"], ["graph", "c.yaml"],
+                      ["c.yaml", "--json", "-"]):
+            with self.subTest(words), open("/dev/full", "w") as full:
+                done = self.run_tool(*words, stdout=full, status=2)
+                self.assertIn("standard output: cannot be written: No space left", done.stderr)
+
+    def test_closed_standard_output_is_an_error_and_files_are_written(self):
+        done = self.run_tool("c.yaml", "--json", "r.json", status=2,
+                             stdout=None, preexec_fn=lambda: os.close(1))
+        self.assertIn("standard output", done.stderr)
+        self.assertTrue((self.folder / "r.json").read_text().startswith("{"))
+
+    def test_broken_pipe_is_an_error_not_a_crash(self):
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        done = self.run_tool("c.yaml", status=2, stdout=write_end)
+        os.close(write_end)
+        self.assertIn("Broken pipe", done.stderr)
+
+    def test_closed_standard_error_is_nobody_to_tell(self):
+        self.run_tool("c.yaml", stderr=None, preexec_fn=lambda: os.close(2))
+        self.run_tool("nothing.yaml", stderr=None, preexec_fn=lambda: os.close(2), status=2)
+
+    def test_unwritable_targets_fail_before_the_search(self):
+        # A search of this config would not end.
+        self.write("hard.yaml", support.random_graph())
+        (self.folder / "folder").mkdir()
+        for option in ("--json", "--mapping"):
+            for target in ("missing/r.json", "folder", "c.yaml/r.json", "/proc/r.json"):
+                with self.subTest(option=option, target=target):
+                    done = self.run_tool("hard.yaml", option, target, status=2)
+                    self.assertRegex(done.stderr, rf"^{target}: cannot be written: ")
+        if os.geteuid() != 0:
+            (self.folder / "folder").chmod(0o500)
+            self.run_tool("hard.yaml", "--json", "folder/r.json", status=2)
+        self.assertEqual(self.files(), ["c.yaml", "folder", "hard.yaml"])
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
+    def test_a_full_disk_loses_neither_the_report_nor_the_other_file(self):
+        done = self.run_tool("c.yaml", "--json", "/dev/full", "--mapping", "m.json", status=2)
+        self.assertIn("/dev/full: cannot be written: No space left on device", done.stderr)
+        self.assertIn("optimal, proved", done.stdout)
+        self.run_tool("evaluate", "c.yaml", "--mapping", "m.json")
+        self.assertEqual(self.files(), ["c.yaml", "m.json"])
+
+    def test_short_searches_show_no_progress(self):
+        self.assertEqual(self.run_tool("c.yaml").stderr, "")
+        self.assertEqual(self.run_tool("c.yaml", "--quiet").stderr, "")
+
+
+if __name__ == "__main__":
+    support.main()

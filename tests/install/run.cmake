@@ -1,0 +1,19 @@
+# cmake -D BUILD=<build tree> -D CXX=<compiler> -D WORK=<scratch folder> -P run.cmake
+#
+# Installs the build tree, checks that nothing of it is needed any more by
+# building a program on the installed files alone, and runs that and the
+# installed dfsearch.
+function(run)
+  execute_process(COMMAND ${ARGV} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
+run(${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build
+    -D CMAKE_PREFIX_PATH=${WORK}/prefix -D CMAKE_CXX_COMPILER=${CXX}
+    -D CMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)
+run(${CMAKE_COMMAND} --build ${WORK}/build)
+set(configs ${WORK}/prefix/share/dfsearch/configs)
+run(${WORK}/build/stranger ${configs}/gpt3_1t.yaml)
+run(${WORK}/prefix/bin/dfsearch --version)
+run(${WORK}/prefix/bin/dfsearch check ${configs}/gpt3_1t.yaml)

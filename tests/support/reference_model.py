@@ -1,0 +1,734 @@
+"""A second implementation of the model, to judge the first.
+
+Everything here follows docs/model.md (sections 1 to 8 and 10, the training and
+prefill workloads of section 9) and nothing else: no code, table or shortcut is
+shared with the C++ sources, and where the C++ counts whole ticks this file
+uses plain floating point.  It is slow and straight; tests compare the two.
+
+    problem = load(config)               a config as a dict, docs/formats.md
+    cost = evaluate(problem, mapping)    a mapping as a dict, or Infeasible
+    least_bytes_sharding(problem)        the sharding that is used by default
+    all_least_bytes_shardings(problem)   the ones it ties with
+
+Times are in seconds, sizes in bytes, rates per second.  Loops are named
+"outer", "M", "K", "N" and "none" as in mapping files.  Only the standard
+library is used.
+"""
+
+import collections
+import math
+import re
+
+LOOPS = ("none", "outer", "K", "M", "N")  # also the order of ties
+
+Kernel = collections.namedtuple(
+    "Kernel", "name outer m k n systolic weights inputs backward tiled gradient"
+)
+Tensor = collections.namedtuple("Tensor", "source target operand")
+Dimension = collections.namedtuple("Dimension", "topology degree bandwidth strategy")
+
+
+class Infeasible(Exception):
+    """A mapping that does not fit; `resource` names what it runs out of."""
+
+    def __init__(self, resource, detail=""):
+        super().__init__(f"{resource}: {detail}")
+        self.resource = resource
+
+
+def ceil_div(a, b):
+    return -(-a // b)
+
+
+# ---------------------------------------------------------------- workloads
+
+
+def _kernel(name, kind, outer, m, k, n, backward=False, gradient=False):
+    gemm = kind in ("W", "G")
+    return Kernel(
+        name=name, outer=outer, m=m, k=k, n=n, systolic=gemm, weights=kind == "W",
+        inputs=2 if kind in ("G", "E2") else 1, backward=backward,
+        tiled="K" if gradient else "N", gradient=gradient,
+    )
+
+
+def llm_kernels(h, s, a, d, training):
+    """The kernels of section 9, in order."""
+    forward = [
+        ("Add_Prev_Layer", "E", 1, h, 1, s), ("LayerNorm_1", "E", 1, h, 1, s),
+        ("Q", "W", a, d, h, s), ("K", "W", a, d, h, s), ("V", "W", a, d, h, s),
+        ("MHA_GEMM_1", "G", a, s, d, s), ("SOFTMAX", "E", a, s, 1, s),
+        ("DropOut_1", "E", a, s, 1, s), ("MHA_GEMM_2", "G", a, d, s, s),
+        ("PROJ_GEMM", "W", 1, h, h, s), ("DropOut_2", "E", 1, h, 1, s),
+        ("Add_1", "E2", 1, h, 1, s), ("LayerNorm_2", "E", 1, h, 1, s),
+        ("FFN0", "W", 1, 4 * h, h, s), ("GeLU", "E", 1, 4 * h, 1, s),
+        ("FFN1", "W", 1, h, 4 * h, s), ("DropOut_3", "E", 1, h, 1, s),
+        ("Add_2", "E2", 1, h, 1, s),
+    ]
+    backward = [
+        ("Loss_bwd", "E", 1, h, 1, s), ("DropOut_3_bwd", "E", 1, h, 1, s),
+        ("FFN1_bwd", "W", 1, 4 * h, h, s), ("GeLU_bwd", "E", 1, 4 * h, 1, s),
+        ("FFN0_bwd", "W", 1, h, 4 * h, s), ("LayerNorm_2_bwd", "E", 1, h, 1, s),
+        ("DropOut_2_bwd", "E", 1, h, 1, s), ("PROJ_GEMM_bwd", "W", 1, h, h, s),
+        ("MHA_GEMM_2_bwd1", "G", a, s, d, s), ("MHA_GEMM_2_bwd2", "G", a, d, s, s),
+        ("V_bwd", "W", 1, h, h, s), ("DropOut_1_bwd", "E", a, s, 1, s),
+        ("SOFTMAX_bwd", "E", a, s, 1, s), ("MHA_GEMM_1_bwd1", "G", a, d, s, s),
+        ("MHA_GEMM_1_bwd2", "G", a, d, s, s), ("Q_bwd", "W", a, d, h, s),
+        ("K_bwd", "W", a, d, h, s),
+    ]
+    updates = [
+        ("FFN1_bwd_weight_update", 4 * h, h), ("FFN0_bwd_weight_update", h, 4 * h),
+        ("PROJ_GEMM_bwd_weight_update", h, h), ("V_bwd_weight_update", h, h),
+        ("K_bwd_weight_update", h, h), ("Q_bwd_weight_update", h, h),
+    ]
+    kernels = [_kernel(*fields) for fields in forward]
+    if training:
+        kernels += [_kernel(*fields, backward=True) for fields in backward]
+        kernels += [
+            _kernel(name, "G", 1, m, s, n, backward=True, gradient=True) for name, m, n in updates
+        ]
+    return kernels
+
+
+_FORWARD_TENSORS = (
+    "1-2 2-3 2-4 2-5 3-6 4-6 6-7 7-8 5-9 8-9 9-10 10-11 11-12 1-12 12-13 13-14 14-15 15-16 16-17"
+    " 17-18 12-18"
+)
+_TRAINING_TENSORS = (
+    "19-20 20-21 21-22 22-23 23-24 24-25 25-26 26-27 5-27 26-28 8-28 27-30 28-29 30-31 31-32 31-33"
+    " 4-32 3-33 32-34 33-35 20-36 15-36 22-37 13-37 25-38 9-38 28-39 2-39 33-40 2-40 32-41 2-41"
+)
+# The first operand of a two-input GEMM, where the order of the list is not it.
+_FIRST_OPERAND = {6: 3, 9: 5, 27: 26, 28: 26, 32: 31, 33: 31}
+
+
+def llm_tensors(training):
+    text = _FORWARD_TENSORS + (" " + _TRAINING_TENSORS if training else "")
+    pairs = [tuple(int(x) for x in pair.split("-")) for pair in text.split()]
+    seen = collections.Counter()
+    tensors = []
+    for source, target in pairs:
+        seen[target] += 1
+        operand = seen[target]
+        if target in _FIRST_OPERAND:
+            operand = 1 if _FIRST_OPERAND[target] == source else 2
+        tensors.append(Tensor(source - 1, target - 1, operand))
+    return tensors
+
+
+# ------------------------------------------------------------------ configs
+
+_PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15,
+             "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+
+
+def quantity(value, unit):
+    """The number of base units in a text like "900 GB/s"."""
+    if isinstance(value, (int, float)):
+        return value
+    match = re.fullmatch(r"\s*([-+0-9.eE]+)\s*([A-Za-z]*?)" + re.escape(unit) + r"\s*", value)
+    if not match:
+        raise ValueError(f"expected a quantity in {unit}, got {value!r}")
+    number = float(match.group(1))
+    scaled = number * _PREFIXES[match.group(2)]
+    return int(scaled) if scaled == int(scaled) and unit == "B" else scaled
+
+
+class Problem:
+    """A config, resolved; only what training and prefill need."""
+
+    def __init__(self, config):
+        self._load_workload(config["workload"])
+        self._load_system(config["system"])
+        execution = config.get("execution", {})
+        self.kernel_by_kernel = execution.get("style", "dataflow") == "kernel_by_kernel"
+        count = len(self.kernels)
+        self.partition_limit = execution.get("partitions", count)
+        if self.kernel_by_kernel:
+            self.partition_limit = count
+        self.overlap = execution.get("overlap", "perfect")
+        self.utilization = execution.get("compute_utilization")
+        self.pins = execution.get("pins", {})
+        self._load_equations(config.get("equations", "physical"))
+        sharding = config.get("sharding", config.get("search", {}).get("sharding", {}))
+        self.sharding_pins = sharding.get("pins", {}) if isinstance(sharding, dict) else {}
+        self.price = config.get("price", {})
+        self.power = config.get("power", {})
+
+    def _load_workload(self, w):
+        self.training = w["kind"] == "llm_training"
+        assert self.training or w["kind"] == "llm_prefill", w["kind"]
+        self.hidden, self.sequence = w["hidden"], w["sequence"]
+        self.kernels = llm_kernels(w["hidden"], w["sequence"], w["heads"], w["head_dim"],
+                                   self.training)
+        self.tensors = llm_tensors(self.training)
+        self.layers, self.global_batch = w["layers"], w["global_batch"]
+        self.word = quantity(w["word"], "B")
+        self.fixed_tile = w.get("tile")
+        self.fixed_micro_batch = w.get("micro_batch")
+        level = [0] * len(self.kernels)  # kernels need not be listed in topological order
+        for _ in self.kernels:
+            for t in self.tensors:
+                level[t.target] = max(level[t.target], level[t.source] + 1)
+        self.depth = [level[t.target] - level[t.source] + 1 for t in self.tensors]
+
+    def _load_system(self, s):
+        self.chips = s["chips"]
+        accelerator = s["accelerator"]
+        self.cores, self.lanes = accelerator["cores"], accelerator["lanes"]
+        self.stages = accelerator["stages"]
+        self.frequency = quantity(accelerator["frequency"], "Hz")
+        self.sram = quantity(accelerator["sram"], "B")
+        self.peak = 2 * self.lanes * self.stages * self.cores * self.frequency
+        self.memory_bandwidth = quantity(s["memory"]["bandwidth"], "B/s")
+        self.memory_capacity = quantity(s["memory"].get("capacity", math.inf), "B")
+        self.network = [
+            (d["topology"], d.get("degree"), quantity(d["bandwidth"], "B/s"), d.get("strategy"))
+            for d in s["network"]
+        ]
+
+    def _load_equations(self, e):
+        e = {"preset": e} if isinstance(e, str) else dict(e)
+        published = e.get("preset", "physical") == "published"
+        self.all_reduce_passes = e.get("all_reduce_passes", 2)
+        self.virtual_stages = e.get("virtual_stages",
+                                    "layers_minus_one" if published else "layers")
+        self.conversion_bytes = e.get("layout_conversion_bytes", "shard" if published else "full")
+        self.phases = e.get("phases", "halves" if published else "separate")
+        self.weight_traffic = e.get("weight_traffic", "resident")
+
+    def flop(self):
+        """Of a whole step, unsharded."""
+        layer = sum((2 * k.k if k.systolic else 1) * k.outer * k.m * k.n for k in self.kernels)
+        return layer * self.layers * self.global_batch
+
+
+def load(config):
+    return Problem(config)
+
+
+# ----------------------------------------------------------------- sharding
+
+
+def sharding_choices(kernel):
+    """The loops that may be sharded, in the order of ties (section 4)."""
+    if kernel.outer > 1:
+        return ["outer"]
+    extent = {"M": kernel.m, "K": kernel.k, "N": kernel.n}
+    loops = [x for x in ("K", "M", "N") if extent[x] > 1 and x != kernel.tiled]
+    return loops if kernel.weights else ["none"] + loops
+
+
+def _produced_layout(loop):
+    return {"outer": "SR", "M": "SR", "N": "RS"}.get(loop, "RR")
+
+
+def _consumed_layout(kernel, operand, loop):
+    if kernel.tiled == "K":
+        table = {"outer": "SR", "M": "SR", "N": "SR", "K": "RS"}
+    elif not kernel.systolic:
+        table = {"outer": "SR", "M": "SR", "N": "RS"}
+    elif operand == 1:
+        table = {"outer": "SR", "K": "SR", "N": "RS"}
+    else:
+        table = {"outer": "SR", "M": "SR", "K": "RS"}
+    return table.get(loop, "RR")
+
+
+def conversion(problem, tensor, source_loop, target_loop):
+    """None, "all_gather" or "all_to_all"."""
+    have = _produced_layout(source_loop)
+    want = _consumed_layout(problem.kernels[tensor.target], tensor.operand, target_loop)
+    if have in ("RR", want):
+        return None
+    return "all_gather" if want == "RR" else "all_to_all"
+
+
+def _full_bytes(problem, kernel):
+    return kernel.outer * kernel.m * kernel.n * problem.word
+
+
+def _kernel_bytes(problem, kernel, loop):
+    """Communicated for a kernel by its own; a gradient all-reduce is the same for every loop."""
+    return _full_bytes(problem, kernel) if loop == "K" and not kernel.gradient else 0
+
+
+def _tensor_bytes(problem, tensor, source_loop, target_loop):
+    if conversion(problem, tensor, source_loop, target_loop) is None:
+        return 0
+    return _full_bytes(problem, problem.kernels[tensor.source])
+
+
+def communicated_bytes(problem, sharding):
+    own = sum(_kernel_bytes(problem, k, loop) for k, loop in zip(problem.kernels, sharding))
+    return own + sum(
+        _tensor_bytes(problem, t, sharding[t.source], sharding[t.target]) for t in problem.tensors
+    )
+
+
+def _choices(problem):
+    pins = problem.sharding_pins
+    return [
+        [pins[k.name]] if k.name in pins else sharding_choices(k) for k in problem.kernels
+    ]
+
+
+def least_bytes_sharding(problem):
+    """Dynamic programming along the kernels: prefixes that agree on every kernel with a neighbour
+    still to come have the same completions, so only the first of the cheapest is kept."""
+    choices = _choices(problem)
+    last = list(range(len(problem.kernels)))
+    for t in problem.tensors:
+        first, second = sorted((t.source, t.target))
+        last[first] = max(last[first], second)
+    rank = {loop: i for i, loop in enumerate(LOOPS)}
+    states = {(): (0, ())}
+    for i, kernel in enumerate(problem.kernels):
+        found = {}
+        for bytes_so_far, prefix in states.values():
+            for loop in choices[i]:
+                loops = prefix + (rank[loop],)
+                names = [LOOPS[r] for r in loops]
+                total = bytes_so_far + _kernel_bytes(problem, kernel, loop)
+                for t in problem.tensors:
+                    if max(t.source, t.target) == i:
+                        total += _tensor_bytes(problem, t, names[t.source], names[t.target])
+                key = tuple(loops[j] if last[j] > i else None for j in range(i + 1))
+                if key not in found or (total, loops) < found[key]:
+                    found[key] = (total, loops)
+        states = found
+    return [LOOPS[r] for r in min(states.values())[1]]
+
+
+def all_least_bytes_shardings(problem, accept=lambda index, prefix: True):
+    """Every sharding with the fewest bytes, in the order of ties.  `accept` is shown each kernel
+    with the prefix up to it and may cut the enumeration, which is exponential."""
+    choices = _choices(problem)
+    limit = communicated_bytes(problem, least_bytes_sharding(problem))
+
+    def extend(prefix, spent):
+        i = len(prefix)
+        if i == len(problem.kernels):
+            yield list(prefix)
+            return
+        for loop in choices[i]:
+            longer = prefix + [loop]
+            total = spent + _kernel_bytes(problem, problem.kernels[i], loop)
+            for t in problem.tensors:
+                if max(t.source, t.target) == i:
+                    total += _tensor_bytes(problem, t, longer[t.source], longer[t.target])
+            if total <= limit and accept(i, longer):
+                yield from extend(longer, total)
+
+    return extend([], 0)
+
+
+# -------------------------------------------------------------- collectives
+
+
+def _over_dimensions(dimensions, size, one):
+    """Sum over dimensions; each one moves what the inner ones leave."""
+    total, left = 0.0, size
+    for d in dimensions:
+        if d.degree > 1:
+            total += one(d, left)
+            left /= d.degree
+    return total
+
+
+def all_gather(dimensions, size):
+    def one(d, s):
+        share = 1 / d.degree if d.topology == "fully_connected" else (d.degree - 1) / d.degree
+        return share * s / d.bandwidth
+
+    return _over_dimensions(dimensions, size, one)
+
+
+def all_reduce(dimensions, size, passes):
+    return passes * all_gather(dimensions, size)
+
+
+def all_to_all(dimensions, held, published):
+    """`held`: bytes of one member.  Over several dimensions the slowest counts, as for the
+    all-to-all over the whole machine."""
+    slowest = 0.0
+    for d in dimensions:
+        if d.degree == 1:
+            continue
+        n = d.degree
+        if published:
+            factor = {"ring": n * n / 8, "fully_connected": 1, "switch": n / 4}[d.topology]
+        else:
+            factor = {"ring": n / 8, "fully_connected": 1 / n, "switch": (n - 1) / n}[d.topology]
+        slowest = max(slowest, factor * held / d.bandwidth)
+    return slowest
+
+
+# ------------------------------------------------------------ core allocation
+
+
+def _cycles(kernel, shard, lanes, stages, core_lanes, core_stages):
+    m, k, n = shard
+    if kernel.systolic:
+        return ceil_div(m, lanes * core_lanes) * ceil_div(n, stages * core_stages) * k
+    return ceil_div(m, lanes * core_lanes) * n
+
+
+def _useful_counts(extent, width, limit):
+    """The counts 1..limit at which ceil(extent / (count * width)) falls."""
+    counts, passes = [], None
+    count = 1
+    while count <= limit:
+        now = ceil_div(extent, count * width)
+        if passes is None or now < passes:
+            counts.append(count)
+            passes = now
+        if now == 1:
+            break
+        # The next smaller value needs at least extent / (now - 1) in total width.
+        count = max(count + 1, ceil_div(extent, (now - 1) * width))
+    return counts
+
+
+def core_choices(problem, kernel, shard):
+    """Pareto list of (cores, cycles, lanes, stages), cores rising and cycles falling."""
+    lanes = _useful_counts(shard[0], problem.lanes, problem.cores)
+    stages = [1]
+    if kernel.systolic:
+        stages = _useful_counts(shard[2], problem.stages, problem.cores)
+    grid = [
+        (a * b, _cycles(kernel, shard, a, b, problem.lanes, problem.stages), a, b)
+        for a in lanes for b in stages if a * b <= problem.cores
+    ]
+    best = []
+    for choice in sorted(grid):
+        if not best or choice[1] < best[-1][1]:
+            best.append(choice)
+    return best
+
+
+def best_allocation(problem, members, shards):
+    """The least slowest number of cycles, and the grid of each kernel that reaches it."""
+    lists = [core_choices(problem, problem.kernels[i], shards[i]) for i in members]
+    candidates = sorted({choice[1] for choices in lists for choice in choices})
+
+    def grids(limit):
+        chosen = []
+        for choices in lists:
+            fitting = [c for c in choices if c[1] <= limit]
+            if not fitting:
+                return None
+            chosen.append(fitting[0])
+        return chosen if sum(c[0] for c in chosen) <= problem.cores else None
+
+    low, high = 0, len(candidates) - 1
+    if grids(candidates[high]) is None:
+        raise Infeasible("cores", f"{len(members)} kernels")
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if grids(candidates[middle]) else (middle + 1, high)
+    return candidates[low], {i: c[2:] for i, c in zip(members, grids(candidates[low]))}
+
+
+# --------------------------------------------------------------- evaluation
+
+
+def shard_extents(kernel, loop, tensor_degree, tiles):
+    """m, k, n of one chip and one tile."""
+    m, k, n = kernel.outer * kernel.m, kernel.k, kernel.n
+    if loop in ("outer", "M"):
+        m = ceil_div(m, tensor_degree)
+    elif loop == "K":
+        k = ceil_div(k, tensor_degree)
+    elif loop == "N":
+        n = ceil_div(n, tensor_degree)
+    if kernel.tiled == "N":
+        n = ceil_div(n, tiles)
+    elif kernel.tiled == "K":
+        k = ceil_div(k, tiles)
+    return m, k, n
+
+
+class _Evaluation:
+    """One mapping, unpacked; the methods are the sections of the model."""
+
+    def __init__(self, problem, mapping):
+        self.p = p = problem
+        self.dimensions = [
+            Dimension(topology, given["degree"], bandwidth, given["strategy"])
+            for (topology, _, bandwidth, _), given in zip(p.network, mapping["network"])
+        ]
+        self.tensor = [d for d in self.dimensions if d.strategy == "tensor"]
+        self.pipeline = [d for d in self.dimensions if d.strategy == "pipeline"]
+        self.data = [d for d in self.dimensions if d.strategy == "data"]
+        self.tp, self.pp, self.dp = (
+            math.prod(d.degree for d in group) for group in (self.tensor, self.pipeline, self.data)
+        )
+        self.micro_batch, self.tile = mapping["micro_batch"], mapping["tile"]
+        self.sharding = [mapping["sharding"][k.name] for k in p.kernels]
+        index = {k.name: i for i, k in enumerate(p.kernels)}
+        self.partition = [None] * len(p.kernels)
+        self.grid = {}
+        for position, part in enumerate(mapping["partitions"]):
+            for name in part["kernels"]:
+                self.partition[index[name]] = part.get("index", position)
+            for name, cores in (part.get("cores") or {}).items():
+                self.grid[index[name]] = cores
+        self.tiles = ceil_div(p.sequence, self.tile) if self.tile >= 1 else 0
+
+    def check_decisions(self):
+        p = self.p
+        if not 1 <= self.tile <= p.sequence or p.fixed_tile not in (None, self.tile):
+            raise Infeasible("tile", self.tile)
+        per_micro = self.micro_batch * self.dp
+        wrong = p.fixed_micro_batch not in (None, self.micro_batch)
+        if wrong or self.micro_batch < 1 or p.global_batch % per_micro:
+            raise Infeasible("batch", f"{p.global_batch} over {per_micro}")
+        for k, loop in zip(p.kernels, self.sharding):
+            if loop not in sharding_choices(k):
+                raise Infeasible("sharding", f"{k.name} on {loop}")
+            if p.sharding_pins.get(k.name, loop) != loop:
+                raise Infeasible("pin", k.name)
+        for k, part in zip(p.kernels, self.partition):
+            if not 0 <= part < p.partition_limit:
+                raise Infeasible("partitions", k.name)
+            if p.pins.get(k.name, part) != part:
+                raise Infeasible("pin", k.name)
+        for t in p.tensors:
+            if self.partition[t.source] > self.partition[t.target]:
+                raise Infeasible("precedence", p.kernels[t.source].name)
+        if p.kernel_by_kernel:
+            if self.partition != list(range(len(p.kernels))):
+                raise Infeasible("partitions", "kernel by kernel")
+        else:
+            self._check_phases()
+
+    def _check_phases(self):
+        p = self.p
+        forward = [q for k, q in zip(p.kernels, self.partition) if not k.backward]
+        backward = [q for k, q in zip(p.kernels, self.partition) if k.backward]
+        if not backward:
+            return
+        if p.phases == "halves":
+            half = p.partition_limit // 2
+            shared = p.partition_limit % 2
+            wrong = max(forward) >= half + shared or min(backward) < half
+        else:
+            wrong = max(forward) >= min(backward)
+        if wrong:
+            raise Infeasible("phase")
+
+    def tensor_tile_bytes(self, t):
+        m, _, n = self.shards[t.source]
+        return m * n * self.p.word
+
+    def weight_bytes(self, i):
+        m, k, _ = self.shards[i]
+        return m * k * self.p.word if self.p.kernels[i].weights else 0
+
+    def compute_time(self, members):
+        p = self.p
+        if p.utilization is not None:
+            if len(members) > p.cores:
+                raise Infeasible("cores", len(members))
+            flop = sum(
+                (2 * k if p.kernels[i].systolic else 1) * m * n
+                for i in members for m, k, n in [self.shards[i]]
+            )
+            return self.tiles * flop / (p.utilization * p.peak)
+        if self.grid:
+            if sum(a * b for a, b in (self.grid[i] for i in members)) > p.cores or any(
+                self.grid[i][1] != 1 and not p.kernels[i].systolic for i in members
+            ):
+                raise Infeasible("cores")
+            cycles = max(
+                _cycles(p.kernels[i], self.shards[i], *self.grid[i], p.lanes, p.stages)
+                for i in members
+            )
+        else:
+            cycles, _ = best_allocation(p, members, self.shards)
+        return cycles * self.tiles / p.frequency
+
+    def sram_bytes(self, members, crossing, inside):
+        p = self.p
+        weights = sum(self.weight_bytes(i) for i in members)
+        inner = sum(p.depth[e] * self.tensor_tile_bytes(p.tensors[e]) for e in inside)
+        border = sum(2 * self.tensor_tile_bytes(p.tensors[e]) for e in crossing)
+        need = weights + inner + border
+        if need > p.sram:
+            # A lone weight is cut into ever smaller pieces, its outputs with it.
+            inputs = sum(
+                2 * self.tensor_tile_bytes(p.tensors[e])
+                for e in crossing if p.tensors[e].target in members
+            )
+            if len(members) != 1 or weights == 0 or inputs >= p.sram:
+                raise Infeasible("sram", f"{need} of {p.sram}")
+        return need
+
+    def network_time(self, members):
+        p = self.p
+        time = 0.0
+        for i in members:
+            kernel, loop = p.kernels[i], self.sharding[i]
+            m, _, n = self.shards[i]
+            if kernel.gradient:
+                size = m * n * p.word / self.micro_batches
+                time += all_reduce(self.data, size, p.all_reduce_passes)
+            elif loop == "K":
+                time += self.tiles * all_reduce(self.tensor, m * n * p.word, p.all_reduce_passes)
+        for t in p.tensors:
+            if t.source in members:
+                time += self.tiles * self._conversion_time(t)
+        return time
+
+    def _conversion_time(self, t):
+        kind = conversion(self.p, t, self.sharding[t.source], self.sharding[t.target])
+        if kind is None:
+            return 0.0
+        member = self.tensor_tile_bytes(t)
+        published = self.p.conversion_bytes == "shard"
+        if kind == "all_to_all":
+            return all_to_all(self.tensor, member, published)
+        source = self.p.kernels[t.source]
+        m, _, n = shard_extents(source, "none", self.tp, self.tiles)
+        return all_gather(self.tensor, member if published else m * n * self.p.word)
+
+    def partition_cost(self, members):
+        p = self.p
+        inside, crossing = [], []
+        for e, t in enumerate(p.tensors):
+            ends = (t.source in members) + (t.target in members)
+            (inside if ends == 2 else crossing if ends == 1 else []).append(e)
+        sram = self.sram_bytes(members, crossing, inside)
+        compute = self.compute_time(members)
+        moved = sum(self.tensor_tile_bytes(p.tensors[e]) for e in crossing)
+        memory = self.tiles * moved / p.memory_bandwidth
+        network = self.network_time(members)
+        if p.overlap == "perfect":
+            time = max(compute, memory, network)
+        elif p.overlap == "none":
+            time = compute + memory + network
+        else:
+            time = max(compute, memory) + network
+        if p.weight_traffic == "per_sample":  # part of the memory time, but never hidden
+            loads = sum(self.weight_bytes(i) for i in members) / p.memory_bandwidth
+            memory, time = memory + loads, time + loads
+        return {"kernels": [p.kernels[i].name for i in members], "compute": compute,
+                "memory": memory, "network": network, "time": time, "sram": sram}
+
+    def check_capacity(self, layers_per_stage):
+        p = self.p
+        weights = sum(self.weight_bytes(i) for i in range(len(p.kernels))) * layers_per_stage
+        alive = 0
+        for q in set(self.partition):
+            crossing = sum(
+                self.tensor_tile_bytes(t) for t in p.tensors
+                if self.partition[t.source] <= q <= self.partition[t.target]
+                and self.partition[t.source] != self.partition[t.target]
+            )
+            alive = max(alive, crossing)
+        activations = self.micro_batch * self.tiles * alive
+        if weights + activations > p.memory_capacity:
+            raise Infeasible("memory", f"{weights + activations} of {p.memory_capacity}")
+        return weights, activations
+
+    def prepare(self):
+        p = self.p
+        self.micro_batches = p.global_batch // (self.micro_batch * self.dp)
+        self.shards = [
+            shard_extents(k, loop, self.tp, self.tiles) for k, loop in zip(p.kernels, self.sharding)
+        ]
+
+    def run(self):
+        p = self.p
+        self.check_decisions()
+        self.prepare()
+        partitions = []
+        for q in sorted(set(self.partition)):
+            members = [i for i, part in enumerate(self.partition) if part == q]
+            partitions.append(dict(self.partition_cost(members), index=q))
+        layers = ceil_div(p.layers, self.pp)
+        weights, activations = self.check_capacity(layers)
+        stages = {"layers": layers, "layers_minus_one": max(layers - 1, 1)}.get(
+            p.virtual_stages, p.virtual_stages)
+        bubble = 1 + (self.pp - 1) / (self.micro_batches * stages)
+        transfer = 0.0
+        if p.training and self.pp > 1:
+            sent = 2 * p.hidden * p.sequence * p.word * p.layers
+            transfer = max(sent / d.bandwidth for d in self.pipeline if d.degree > 1)
+        layer_time = sum(part["time"] for part in partitions)
+        step = layer_time * bubble * layers * p.global_batch / self.dp + transfer
+        price, power = system_price(p, self.dimensions), system_power(p, self.dimensions)
+        rate = p.flop() / step
+        return {
+            "step_time": step, "layer_time": layer_time, "partitions": partitions,
+            "bubble_factor": bubble, "layers_per_stage": layers, "pipeline_transfer": transfer,
+            "micro_batches": self.micro_batches, "weights": weights, "activations": activations,
+            "flop": p.flop(), "utilization": rate / (p.chips * p.peak), "price": price,
+            "power": power, "cost_efficiency": rate / price if price else 0.0,
+            "power_efficiency": rate / power if power else 0.0,
+        }
+
+
+def evaluate(problem, mapping):
+    """The cost of a mapping as a dict with the keys of result files; raises Infeasible."""
+    return _Evaluation(problem, mapping).run()
+
+
+def partition_costs(problem, mapping):
+    """A function from a set of kernel indices to the time of a partition of them, infinite where it
+    does not fit; all but the partitions is as in the mapping."""
+    evaluation, known = _Evaluation(problem, mapping), {}
+    evaluation.prepare()
+
+    def time(members):
+        if members not in known:
+            try:
+                known[members] = evaluation.partition_cost(sorted(members))["time"]
+            except Infeasible:
+                known[members] = math.inf
+        return known[members]
+
+    return time
+
+
+# ----------------------------------------------------------- price and power
+
+
+def _links_and_ports(dimensions, chips):
+    """For each dimension the links and switch ports of section 8."""
+    counts = []
+    for i, d in enumerate(dimensions):
+        members = math.prod(x.degree for x in dimensions[i:])
+        if d.topology == "ring":
+            counts.append((chips, 2 * chips / d.degree))
+        elif d.topology == "switch":
+            counts.append((members, members))
+        else:
+            counts.append((members * (d.degree - 1), members * d.degree if i else 0))
+    return counts
+
+
+def _system_sum(problem, dimensions, units):
+    link = units.get("link", 0.0)
+    links = link if isinstance(link, list) else [link] * len(dimensions)
+    links = links + [0.0] * (len(dimensions) - len(links))
+    gigabyte = 1e9  # units are per GB/s
+    total = problem.chips * units.get("accelerator", 0.0)
+    total += problem.chips * problem.memory_bandwidth / gigabyte * units.get("memory", 0.0)
+    for d, unit, (link_count, ports) in zip(
+        dimensions, links, _links_and_ports(dimensions, problem.chips)
+    ):
+        if problem.chips > 1:
+            total += link_count * d.bandwidth / gigabyte * unit
+        if problem.chips > 4:
+            total += ports * d.bandwidth / gigabyte * units.get("switch", 0.0)
+    return total
+
+
+def system_price(problem, dimensions):
+    return _system_sum(problem, dimensions, problem.price)
+
+
+def system_power(problem, dimensions):
+    return _system_sum(problem, dimensions, problem.power)

@@ -1,0 +1,64 @@
+#pragma once
+// The text of --help.
+
+namespace dfsearch {
+
+inline constexpr const char* kHelp =
+    R"(dfsearch: exact search for the best mapping of a dataflow graph onto many chips
+
+usage: dfsearch [solve] CONFIG [options]         search, report, exit
+       dfsearch evaluate CONFIG --mapping FILE   cost of a given mapping, or why it does not fit
+       dfsearch check CONFIG                     read and validate only
+       dfsearch graph CONFIG [options]           the dataflow graph as a config or a picture
+       dfsearch --help | --version
+
+A CONFIG is YAML or JSON (docs/formats.md); --config CONFIG says the same.  A report for people
+goes to standard output, progress and errors to standard error.
+
+all commands
+  --set KEY=VALUE        override a key of the config, system.network.0.degree=16; repeatable
+
+solve
+  --threads N            worker threads, 1 to 1024 (all hardware threads)
+  --gap G                stop once (best - lower bound) / best is at most G, from 0 to 1 (0)
+  --time-limit T         stop after so long, a quantity such as '20 min' or '90 s'
+  --node-limit N         stop after so many nodes of the search
+  --objective O          what to minimise: step_time
+  --json FILE|-          the result as JSON (docs/results.md); with - in place of the report
+  --mapping FILE         the mapping found, as JSON that --hint and evaluate read
+  --hint FILE            a mapping to start from; dropped if it does not fit
+  --deterministic        the same nodes and the same log for any number of threads
+  --quiet                no progress
+  --verbose              a line of progress for every better mapping
+
+evaluate
+  --mapping FILE         the mapping: a result of solve, or YAML with its keys
+  --json FILE|-          the result as JSON; with - in place of the report
+
+graph
+  --format F             yaml or json: a config of 'kind: graph' with exact numbers; dot: a
+                         picture for Graphviz (yaml)
+  --mapping FILE         for dot: cluster the kernels by partition
+  -o, --output FILE|-    where to write it (-)
+
+examples
+  dfsearch --config configs/gpt3_1t.yaml --threads 64
+  dfsearch configs/gpt3_1t.yaml --time-limit '20 min' --json result.json --mapping best.json
+  dfsearch configs/gpt3_1t.yaml --set execution.partitions=8 --hint best.json
+  dfsearch evaluate configs/gpt3_1t.yaml --mapping best.json
+  dfsearch graph configs/gpt3_1t.yaml --format dot --mapping best.json | dot -Tsvg -o graph.svg
+
+progress: time, nodes expanded and open, best step time with its utilization, lower bound, gap,
+and how the best was found: H hint, S segments of one order, T tree.  SIGINT (Ctrl-C) and SIGTERM
+stop a search; it reports and writes the best mapping so far.  A second one kills.
+
+exit status
+  0  proved within the gap asked for; evaluate: the mapping fits
+  1  internal error
+  2  usage or input error, or a file that cannot be written
+  3  proved infeasible; evaluate: the mapping does not fit
+  4  stopped by a limit or a signal, with a mapping
+  5  stopped by a limit or a signal, without one
+)";
+
+}  // namespace dfsearch

@@ -1,0 +1,36 @@
+// The command-line tool: arguments in, exit status out.  What it prints comes
+// from io/, what it finds from engine/.
+
+#include <exception>
+#include <new>
+#include <string>
+#include <variant>
+
+#include "base/error.hpp"
+#include "cli_commands.hpp"
+#include "cli_options.hpp"
+#include "cli_output.hpp"
+#include "cli_signals.hpp"
+
+int main(int argc, char** argv) {
+  using namespace dfsearch;
+  occupy_standard_descriptors();
+  ignore_broken_pipes();
+  try {
+    const auto parsed = parse_command_line(argc, argv);
+    if (const auto* answer = std::get_if<Answer>(&parsed)) {
+      print(answer->text);
+      return kProved;
+    }
+    return run(std::get<CommandLine>(parsed));
+  } catch (const InputError& error) {
+    for (const std::string& message : error.messages()) print_error(message + "\n");
+    return kInputError;
+  } catch (const std::bad_alloc&) {
+    print_error("internal error: out of memory\n");
+    return kInternalError;
+  } catch (const std::exception& error) {
+    print_error(std::string(error.what()) + "\n");
+    return kInternalError;
+  }
+}

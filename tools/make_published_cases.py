@@ -1,0 +1,385 @@
+#!/usr/bin/env python3
+"""Makes tests/golden/published_llm.json from a collection of published runs.
+
+    tools/make_published_cases.py published.yaml > tests/golden/published_llm.json
+
+The collection holds inputs and logs of DFModel's runs.  Every LLM case becomes
+one record: the inputs as a config, the published mapping where the log holds
+it or its figures determine it, the published results, and what tests may
+expect.  A case that no config can express keeps its id and the reason.
+
+What is not in the logs but follows from them stands in the tables below: the
+tile, the partitions (found by searching all ordered partitions for those that
+give the logged time of every partition) and the loops that differ from the
+order of ties.  The difference between the reference model and the log is
+computed here and stored; beyond rounding, each has its reason.
+
+Needs PyYAML.
+"""
+
+import json
+import pathlib
+import struct
+import sys
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+import reference_model  # noqa: E402
+
+TOPOLOGIES = {"r": "ring", "sw": "switch", "fc": "fully_connected"}
+STRATEGIES = {"TP": "tensor", "PP": "pipeline", "DP": "data"}
+ROUNDING = 1e-9  # of a sum of logged doubles that the solver holds to its own tolerance
+
+SLACK_EXTENT = "the solver left a shard extent above the minimum"
+SLACK_CORES = "the solver stopped with an allocation of cores that is not the best"
+SLACK_SRAM = (
+    "the log holds LayerNorm_1, DropOut_1 and SOFTMAX_bwd with buffers above the SRAM: those"
+    " are the kernels whose in-place exception in the published code the model leaves out"
+)
+TILE_UNKNOWN = "the log holds only totals, and no tile gives them exactly: "
+HEADS_SWAPPED = "the set-up says 400 heads of 640, the logged FLOP are those of 640 heads of 400"
+
+
+def runs(*pairs):
+    """runs((0, 5), (1, 8)): a partition vector from indices and how many kernels follow."""
+    return [index for index, count in pairs for _ in range(count)]
+
+
+def parts(forward_and_backward, updates):
+    return forward_and_backward + list(updates)
+
+
+# The published mapping: the tile, the partition of every kernel (one each if left out), the loops
+# that differ from the order of ties.  `slack`: partitions whose logged time is above the model's.
+MAPPINGS = {
+    1: {"tile": 256, "infeasible": "sram", "reason": SLACK_SRAM},
+    3: {"tile": 14, "slack": [27], "reason": SLACK_EXTENT + " (MHA_GEMM_2_bwd2)"},
+    5: {"tile": 8, "partitions": "logged", "loops": {"Add_2": "M"}},
+    8: {"tile": 1, "slack": [17], "reason": SLACK_EXTENT + " (Add_2)"},
+    10: {"tile": 5},
+    11: {"tile": 1},
+    12: {"tile": 23, "slack": [31, 32],
+         "reason": SLACK_EXTENT + " (MHA_GEMM_1_bwd1 and _bwd2; the first 31 are not logged)"},
+    14: {"tile": 8, "partitions": "case 5", "loops": {"Add_2": "M"}},
+    16: {"tile": 1, "loops": {"Add_2": "M"},
+         "partitions": parts(runs((0, 13), (1, 2), (2, 3), (3, 4), (4, 3), (5, 10)),
+                             (3, 5, 4, 5, 5, 5))},
+    17: {"tile": 1,
+         "partitions": parts(runs((0, 13), (1, 1), (2, 4), (3, 4), (4, 3), (5, 10)),
+                             (4, 5, 5, 5, 5, 5))},
+    19: {"tile": 1, "partitions": runs((0, 41)), "loops": {"Add_2": "M"}},
+    20: {"tile": 1, "partitions": runs((0, 41)), "loops": {"Add_2": "M"}},
+    21: {"tile": 1, "partitions": runs((0, 41)), "loops": {"Add_2": "M"}},
+    23: {"tile": 1,
+         "partitions": parts(runs((0, 13), (1, 1), (2, 4), (3, 3), (4, 4), (5, 10)),
+                             (4, 5, 5, 5, 5, 5))},
+    24: {"tile": 1, "loops": {"Add_2": "M"},
+         "partitions": parts(runs((0, 12), (1, 3), (2, 3), (3, 3), (4, 3), (5, 11)),
+                             (3, 4, 5, 5, 5, 5))},
+    27: {"tile": 512},
+    28: {"tile": 256, "partitions": runs((0, 9), (1, 3), (2, 2), (3, 4))},
+    29: {"tile": 256, "partitions": "logged"},
+    30: {"tile": 64, "partitions": "logged"},
+    33: {"tile": 256, "partitions": "case 29", "slack": [2], "reason": SLACK_CORES},
+    35: {"tile": 1},
+    36: {"tile": 1, "partitions": runs((0, 5), (1, 8), (2, 1), (3, 4))},
+    37: {"tile": 1, "partitions": "case 29"},
+    38: {"tile": 1, "partitions": "logged"},
+    51: {"tile": 187, "infeasible": "sram", "reason": SLACK_SRAM},
+}
+
+# What the inputs of a case lack, and where it was taken from.
+INFERRED = {
+    6: {"partitions": 7, "note": "the log shows seven partitions, the set-up six"},
+    28: {"note": "the published partitions were fixed by hand"},
+    32: {"note": "the published partitions were fixed by hand; " + SLACK_CORES},
+    36: {"note": "the published partitions were fixed by hand"},
+    39: {"note": TILE_UNKNOWN + "stopped by the time limit"},
+    45: {"note": TILE_UNKNOWN + SLACK_CORES},
+    52: {"note": TILE_UNKNOWN + SLACK_CORES},
+    55: {"like": 51, "note": "inputs of 8_32_16 with the degrees of the log; " + SLACK_CORES},
+    56: {"like": 51, "kind": "r_r", "x": 128, "y": 32, "par_x": "PP", "par_y": "DP", "prices": 58,
+         "link": [25.0, 25.0], "checks": ["price"],
+         "note": "set-up not read; the topology follows from price and power, the utilization of"
+                 " the cores does not"},
+    57: {"like": 51, "kind": "sw_sw_sw", "x": 16, "y": 8, "z": 32, "prices": 27,
+         "link": [150.0, 25.0, 25.0], "checks": ["price"],
+         "note": "set-up not read; the topology follows from price and power, the utilization of"
+                 " the cores does not"},
+    58: {"checks": ["price"],
+         "note": "not reproduced: with the equations of the other cases the step takes 1.95 times"
+                 " (all_reduce_passes 2) or 1.41 times (1) the published one; price and power"
+                 " agree"},
+    71: {"heads": 640, "head_dim": 400, "note": HEADS_SWAPPED},
+    72: {"heads": 640, "head_dim": 400,
+         "note": HEADS_SWAPPED + "; " + TILE_UNKNOWN + "stopped by the time limit"},
+    74: {"heads": 640, "head_dim": 400, "note": HEADS_SWAPPED},
+}
+# SRAM sizes that were not read; the published figures cannot be held against these.
+SRAM_GUESS = {41: 300 << 20, 42: 300 << 20, 44: 150 << 20, 47: 300 << 20, 49: 150 << 20,
+              71: 545259520, 74: 545259520}
+
+NOT_EXPRESSIBLE = {
+    26: "unfinished log: ends after the choice of the sharding (4 x 104857600 bytes, as the model)",
+    50: "unfinished log and no set-up; incumbent 1115.4 s as cases 41 and 42",
+    60: "decode workload", 61: "decode workload", 64: "decode workload", 68: "decode workload",
+    69: "decode workload", 70: "decode workload; inputs missing",
+    65: "MLP of width 14336 and a link latency of 150 ns; the prefill generator has 4 x hidden",
+    67: "MLP of width 14336 and a link latency of 150 ns; the prefill generator has 4 x hidden",
+}
+
+
+def single(number):
+    """Inputs were stored as 32-bit floats; integers in the set-ups were not."""
+    if isinstance(number, int):
+        return number
+    return struct.unpack("f", struct.pack("f", number))[0]
+
+
+def text(number, unit):
+    return f"{number!r} {unit}"
+
+
+def bytes_text(number):
+    return f"{int(single(number))} B"
+
+
+# ------------------------------------------------------------------- config
+
+
+def inputs_of(case, cases):
+    """The sections of a case, completed from another one where it lacks them."""
+    hint = INFERRED.get(case["id"], {})
+    base = cases[hint["like"]] if "like" in hint else case
+    system = dict(base["system"])
+    own = case.get("system", {})
+    topology = dict(own["topology"] if isinstance(own.get("topology"), dict) else {})
+    system["topology"] = {**(system["topology"] if not topology else {}), **topology}
+    system["num_chip"] = case["system"]["num_chip"]
+    for key in ("kind", "x", "y", "z", "par_x", "par_y"):
+        if key in hint:
+            system["topology"][key] = hint[key]
+    for axis, bandwidth in zip("xyz", hint.get("link", [])):
+        system["topology"]["link_bw_" + axis] = bandwidth
+    if case["id"] == 57:
+        system["topology"].update(par_x="TP", par_y="PP", par_z="DP")
+    cost = cases[hint["prices"]]["cost"] if "prices" in hint else base.get("cost", {})
+    return system, base["execution"], cost
+
+
+def network_of(topology):
+    return [
+        {"topology": TOPOLOGIES[kind], "degree": topology[axis],
+         "bandwidth": text(single(topology["link_bw_" + axis]), "GB/s"),
+         "strategy": STRATEGIES[topology["par_" + axis]]}
+        for axis, kind in zip("xyz", topology["kind"].split("_"))
+    ]
+
+
+def execution_of(case, execution):
+    style = execution.get("execution_style", execution.get("optimization"))
+    overlap = execution.get("overlap", "")
+    perfect = execution.get("perfect_overlap", overlap.startswith("PERFECT"))
+    result = {"overlap": "perfect" if perfect else "none"}
+    if style == "KERNEL_BY_KERNEL":
+        result["style"] = "kernel_by_kernel"
+    else:
+        result["style"] = "dataflow"
+        partitions = INFERRED.get(case["id"], {}).get("partitions", execution.get("num_config"))
+        if isinstance(partitions, int):
+            result["partitions"] = partitions
+    if execution.get("compute_util"):
+        result["compute_utilization"] = single(execution["compute_util"])
+    return result
+
+
+def equations_of(case):
+    # The later runs count one pass of an all-reduce.  They also print their results under other
+    # names, which tells them apart within the first commit, where both kinds are found.
+    later = "Number of Chips" in case["metrics"]
+    return {"preset": "published", **({"all_reduce_passes": 1} if later else {})}
+
+
+def config_of(case, cases):
+    system, execution, cost = inputs_of(case, cases)
+    hint = INFERRED.get(case["id"], {})
+    graph, llm = case["graph"], execution["llm"]
+    accelerator = system["accelerator"]
+    memory = system.get("memory", accelerator)
+    batch = {key: llm.get(key, execution.get(key)) for key in
+             ("global_batch_size", "micro_batch_size")}
+    config = {
+        "workload": {
+            "kind": "llm_training" if graph["num_kernels"] == 41 else "llm_prefill",
+            "hidden": graph["hidden"], "heads": hint.get("heads", graph["num_head"]),
+            "head_dim": hint.get("head_dim", graph["head_dim"]),
+            "sequence": graph["seq"], "layers": llm["num_layer"],
+            "word": text(graph["word"], "B"), "global_batch": batch["global_batch_size"],
+            "micro_batch": batch["micro_batch_size"],
+        },
+        "system": {
+            "chips": system["num_chip"],
+            "accelerator": {
+                "cores": accelerator["core"], "lanes": accelerator["systolic_width"],
+                "stages": accelerator["systolic_height"],
+                "frequency": text(single(accelerator["freq"]), "GHz"),
+                "sram": bytes_text(SRAM_GUESS.get(case["id"], accelerator["sram_cap"])),
+            },
+            "memory": {"bandwidth": text(single(memory["dram_bw"]), "GB/s")},
+            "network": network_of(system["topology"]),
+        },
+        "execution": execution_of(case, execution),
+        "price": {
+            "accelerator": single(cost.get("accelerator_price", 0)),
+            "memory": single(cost.get("dram_unit_price", 0)),
+            "link": single(cost.get("link_unit_price", 0)),
+            "switch": single(cost.get("switch_unit_price", 0)),
+        },
+        "equations": equations_of(case),
+    }
+    if memory.get("dram_cap"):
+        config["system"]["memory"]["capacity"] = bytes_text(memory["dram_cap"])
+    if "accelerator_power" in cost:
+        dimensions = "xyz"[: len(config["system"]["network"])]
+        config["power"] = {
+            "accelerator": single(cost["accelerator_power"]),
+            "memory": single(cost["dram_unit_power"]),
+            "link": [single(cost.get("link_unit_power_" + axis, 0.0)) for axis in dimensions],
+            "switch": single(cost["switch_unit_power"]),
+        }
+    return config
+
+
+# ------------------------------------------------------------------ results
+
+
+def first_of(mapping, *keys):
+    return next((mapping[key] for key in keys if mapping.get(key) is not None), None)
+
+
+def published_of(case):
+    metrics = case["metrics"]
+    step = first_of(metrics, "final_s", "sec_per_batch", "final_ii_s")
+    if step is None:
+        step = metrics["final_ns"] / 1e9
+    utilization = first_of(metrics, "util", "System FLOPS Utilization")
+    if utilization is not None and utilization > 1:  # the oldest logs: FLOP/s of a chip
+        utilization /= metrics["GFLOPS"] * 1e9
+    result = {
+        "step_time": step, "utilization": utilization,
+        "flop": first_of(metrics, "FLOP", "Workload FLOP"),
+        "price": first_of(metrics, "total_cost", "System Cost"),
+        "power": first_of(metrics, "total_power", "System Power"),
+        "optimizer_time": first_of(metrics, "Optimizer Runtime (s)", "optimizer runtime (s)"),
+    }
+    optimizer = case.get("optimizer", {})
+    for key in ("gap", "status"):
+        if key in optimizer:
+            result[key] = optimizer[key]
+    for key, times in (case.get("per_config") or {}).items():
+        if key.startswith("Per_Config_II") and isinstance(times, list):
+            result["first_partition"] = int(key.split("_from_")[1]) if "_from_" in key else 0
+            result["partition_times"] = [time / 1e9 for time in times]
+    return result
+
+
+# ------------------------------------------------------------------ mapping
+
+
+def partition_vector(case, cases, given, count):
+    if given is None:
+        return list(range(count))
+    if given == "logged":
+        return case["kernel_config"]
+    if isinstance(given, str):
+        return cases[int(given.split()[1])]["kernel_config"]
+    return given
+
+
+def mapping_of(case, cases, config, found):
+    problem = reference_model.load(config)
+    names = [kernel.name for kernel in problem.kernels]
+    loops = dict(zip(names, reference_model.least_bytes_sharding(problem)))
+    loops.update(found.get("loops", {}))
+    vector = partition_vector(case, cases, found.get("partitions"), len(names))
+    network = config["system"]["network"]
+    cores = {}
+    if case["id"] == 29:  # the only log that was read for them
+        tiling = case["tiling"]
+        grid = zip(tiling["Par_lane"], tiling["Par_stage"])
+        cores = {name: [int(a), int(b)] for name, (a, b) in zip(names, grid)}
+    partitions = []
+    for index in sorted(set(vector)):
+        members = [name for name, part in zip(names, vector) if part == index]
+        partition = {"index": index, "kernels": members}
+        if cores:
+            partition["cores"] = {name: cores[name] for name in members}
+        partitions.append(partition)
+    return {
+        "network": [{"degree": d["degree"], "strategy": d["strategy"]} for d in network],
+        "micro_batch": config["workload"]["micro_batch"], "tile": found["tile"],
+        "partitions": partitions, "sharding": loops,
+    }
+
+
+def expectation(record, found):
+    """What `evaluate` gives for the published mapping, relative to the published step time."""
+    problem = reference_model.load(record["config"])
+    try:
+        cost = reference_model.evaluate(problem, record["mapping"])
+    except reference_model.Infeasible as reason:
+        assert reason.resource == found.get("infeasible"), (record["name"], reason)
+        return {"infeasible": reason.resource}
+    assert "infeasible" not in found, record["name"]
+    difference = cost["step_time"] / record["published"]["step_time"] - 1
+    exact = abs(difference) <= ROUNDING
+    assert exact or "reason" in found, (record["name"], difference)
+    return {"difference": 0.0 if exact else difference, "tolerance": ROUNDING,
+            "slack_partitions": found.get("slack", [])}
+
+
+# ------------------------------------------------------------------ records
+
+
+def record_of(case, cases):
+    number = case["id"]
+    record = {"id": number, "name": case["case"], "path": case["path"], "commit": case["commit"]}
+    if number in NOT_EXPRESSIBLE:
+        return {**record, "checks": [], "reason": NOT_EXPRESSIBLE[number]}
+    hint, found = INFERRED.get(number, {}), MAPPINGS.get(number)
+    record["config"] = config_of(case, cases)
+    record["published"] = published_of(case)
+    record["checks"] = hint.get("checks", ["price", "solve"])
+    reasons = [hint["note"]] if "note" in hint else []
+    if number in SRAM_GUESS:
+        record["checks"] = ["price"]
+        reasons.append("SRAM unknown")
+    if found:
+        record["mapping"] = mapping_of(case, cases, record["config"], found)
+        record["expected"] = expectation(record, found)
+        record["checks"].insert(1, "evaluate")
+        if "reason" in found:
+            reasons.append(found["reason"])
+        if "infeasible" not in found:
+            record["config"]["sharding"] = {"pins": record["mapping"]["sharding"]}
+    if reasons:
+        record["reason"] = "; ".join(reasons)
+    return record
+
+
+def main(path):
+    with open(path, encoding="utf-8") as file:
+        cases = {case["id"]: case for case in yaml.safe_load(file)["cases"]}
+    records = [
+        record_of(case, cases) for case in cases.values() if case["family"].startswith("LLM")
+    ]
+    lines = ",\n".join(json.dumps(record) for record in records)
+    print("[\n" + lines + "\n]")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(sys.argv[1])
