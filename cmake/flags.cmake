@@ -23,6 +23,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   # What GCC 12 sees when it optimises but is not there: overlaps in "text" +
   # std::string (bug 105651), reads past the end of Boost's small_vector.
   target_compile_options(dfsearch_flags INTERFACE -Wno-restrict -Wno-stringop-overread)
+  target_link_options(dfsearch_flags INTERFACE -Wno-restrict -Wno-stringop-overread)
 endif()
 
 if(DFSEARCH_WERROR)

@@ -12,7 +12,8 @@ What is not in the logs but follows from them stands in the tables below: the
 tile, the partitions (found by searching all ordered partitions for those that
 give the logged time of every partition) and the loops that differ from the
 order of ties.  The difference between the reference model and the log is
-computed here and stored; beyond rounding, each has its reason.
+computed here and stored; beyond rounding, each has its reason.  So is the
+optimum where exhaustion reaches it, which takes some minutes in all.
 
 Needs PyYAML.
 """
@@ -27,6 +28,7 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 import reference_model  # noqa: E402
+import reference_search  # noqa: E402
 
 TOPOLOGIES = {"r": "ring", "sw": "switch", "fc": "fully_connected"}
 STRATEGIES = {"TP": "tensor", "PP": "pipeline", "DP": "data"}
@@ -364,6 +366,8 @@ def record_of(case, cases):
             reasons.append(found["reason"])
         if "infeasible" not in found:
             record["config"]["sharding"] = {"pins": record["mapping"]["sharding"]}
+    if "solve" in record["checks"]:
+        record["optimum"] = reference_search.optimum(reference_model.load(record["config"]))
     if reasons:
         record["reason"] = "; ".join(reasons)
     return record

@@ -47,10 +47,10 @@
 namespace dfsearch {
 
 struct BranchAndBoundOptions {
-  Limits limits;
+  Limits limits{};
   int threads = 1;
   bool deterministic = false;
-  std::function<void(const Progress&)> on_progress;
+  std::function<void(const Progress&)> on_progress = nullptr;
   Seconds progress_interval{1.0};
   std::size_t open_limit = std::size_t{1} << 20;
 };

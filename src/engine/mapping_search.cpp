@@ -19,10 +19,6 @@
 namespace dfsearch {
 namespace {
 
-// Steps of an enumeration before it is handed back to the queue: about a
-// millisecond, short enough for limits and for other workers to take a part.
-constexpr std::int64_t kStepsPerNode = 10'000;
-
 std::vector<std::int64_t> tiles_of(const Workload& workload) {
   if (workload.tile) return {*workload.tile};
   std::vector<std::int64_t> tiles;
@@ -120,8 +116,9 @@ Ticks FusionContext::ticks_within(Seconds limit) const {
   return ticks;
 }
 
-MappingProblem::MappingProblem(const Problem& problem)
+MappingProblem::MappingProblem(const Problem& problem, std::int64_t steps_per_node)
     : problem_(problem),
+      steps_per_node_(steps_per_node),
       network_(given_network(problem.system)),
       sharding_(least_bytes_sharding(problem)) {}
 
@@ -237,7 +234,7 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   if (!node.fusion.opened && node.context->transpositions.superseded(node.fusion)) return;
   if (!node.fusion.opened) ideals_.fetch_add(1, std::memory_order_relaxed);
   Adapter adapter(node, expansion, 'T');
-  const std::int64_t cut = node.context->search.branch(node.fusion, kStepsPerNode, adapter);
+  const std::int64_t cut = node.context->search.branch(node.fusion, steps_per_node_, adapter);
   cut_by_capacity_.fetch_add(cut, std::memory_order_relaxed);
 }
 

@@ -65,8 +65,12 @@ class MappingProblem {
   };
   using Solution = MappingSolution;
 
+  /// Steps of an enumeration before it is handed back to the queue: about a
+  /// millisecond, short enough for limits and for other workers to take a part.
+  static constexpr std::int64_t kStepsPerNode = 10'000;
+
   /// Refers to the problem.
-  explicit MappingProblem(const Problem& problem);
+  explicit MappingProblem(const Problem& problem, std::int64_t steps_per_node = kStepsPerNode);
 
   [[nodiscard]] Node root() const { return {}; }
   [[nodiscard]] Seconds bound(const Node& node) const { return node.bound; }
@@ -95,6 +99,7 @@ class MappingProblem {
   [[nodiscard]] Seconds point_bound(OuterPoint point) const;
 
   const Problem& problem_;
+  const std::int64_t steps_per_node_;
   std::vector<Mapping::Dimension> network_;
   std::vector<Loop> sharding_;
   // Counters: added to by any worker, relaxed, read after the search.

@@ -37,12 +37,12 @@ struct SearchResult {
 };
 
 struct SearchOptions {
-  Limits limits;
+  Limits limits{};
   int threads = 1;  ///< at least 1; more than the machine has are not all used
   bool deterministic = false;
-  std::optional<Mapping> hint;  ///< first incumbent; dropped if it does not fit
+  std::optional<Mapping> hint = std::nullopt;  ///< first incumbent; dropped if it does not fit
   /// Called about once a `progress_interval` from a worker, never concurrently.
-  std::function<void(const Progress&)> on_progress;
+  std::function<void(const Progress&)> on_progress = nullptr;
   Seconds progress_interval{1.0};
 };
 

@@ -1,11 +1,11 @@
 #pragma once
 // A set of kernels as bits, for graphs of any size.
 
-#include <algorithm>
+#include <array>
 #include <bit>
-#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace dfsearch {
 
@@ -15,68 +15,67 @@ namespace dfsearch {
 class KernelSet {
  public:
   KernelSet() = default;
-  explicit KernelSet(std::size_t capacity) : words_((capacity + 63) / 64, 0) {}
+  explicit KernelSet(std::size_t capacity) : words_((capacity + 63) / 64) {
+    if (words_ > kInside) many_.resize(words_, 0);
+  }
 
-  void insert(std::size_t member) { words_[member / 64] |= bit(member); }
-  void erase(std::size_t member) { words_[member / 64] &= ~bit(member); }
+  void insert(std::size_t member) { data()[member / 64] |= bit(member); }
+  void erase(std::size_t member) { data()[member / 64] &= ~bit(member); }
   [[nodiscard]] bool contains(std::size_t member) const {
-    return (words_[member / 64] & bit(member)) != 0;
-  }
-
-  [[nodiscard]] bool empty() const {
-    return std::all_of(words_.begin(), words_.end(), [](std::uint64_t w) { return w == 0; });
-  }
-  [[nodiscard]] std::size_t size() const {
-    std::size_t count = 0;
-    for (const std::uint64_t w : words_) count += static_cast<std::size_t>(std::popcount(w));
-    return count;
+    return (data()[member / 64] & bit(member)) != 0;
   }
 
   KernelSet& operator|=(const KernelSet& other) {
-    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+    for (std::size_t i = 0; i < words_; ++i) data()[i] |= other.data()[i];
     return *this;
   }
 
   /// Calls `visit(member)` for every member, ascending.
   template <class Visit>
   void for_each(Visit visit) const {
-    for (std::size_t i = 0; i < words_.size(); ++i) {
-      for (std::uint64_t w = words_[i]; w != 0; w &= w - 1) {
+    for (std::size_t i = 0; i < words_; ++i) {
+      for (std::uint64_t w = data()[i]; w != 0; w &= w - 1) {
         visit(i * 64 + static_cast<std::size_t>(std::countr_zero(w)));
       }
     }
   }
 
-  /// The first member at or after `from`, or `capacity` rounded up to words.
+  /// The first member at or after `from`, or `end()`.
   [[nodiscard]] std::size_t first_from(std::size_t from) const {
-    for (std::size_t i = from / 64; i < words_.size(); ++i) {
-      std::uint64_t w = words_[i];
-      if (i == from / 64) w &= ~std::uint64_t{0} << (from % 64);
+    std::uint64_t mask = ~std::uint64_t{0} << (from % 64);
+    for (std::size_t i = from / 64; i < words_; ++i, mask = ~std::uint64_t{0}) {
+      const std::uint64_t w = data()[i] & mask;
       if (w != 0) return i * 64 + static_cast<std::size_t>(std::countr_zero(w));
     }
-    return words_.size() * 64;
+    return end();
   }
-  [[nodiscard]] std::size_t end() const { return words_.size() * 64; }
+  [[nodiscard]] std::size_t end() const { return words_ * 64; }
 
   [[nodiscard]] std::size_t hash() const {
     std::uint64_t h = 0x9e3779b97f4a7c15ULL;
-    for (const std::uint64_t w : words_) {
-      h ^= w;
+    for (std::size_t i = 0; i < words_; ++i) {
+      h ^= data()[i];
       h *= 0xff51afd7ed558ccdULL;
       h ^= h >> 32;
     }
     return static_cast<std::size_t>(h);
   }
-  friend bool operator==(const KernelSet& a, const KernelSet& b) {
-    return std::equal(a.words_.begin(), a.words_.end(), b.words_.begin(), b.words_.end());
-  }
+  friend bool operator==(const KernelSet&, const KernelSet&) = default;
 
  private:
+  static constexpr std::size_t kInside = 2;
+
   static constexpr std::uint64_t bit(std::size_t member) {
     return std::uint64_t{1} << (member % 64);
   }
+  [[nodiscard]] std::uint64_t* data() { return words_ > kInside ? many_.data() : few_.data(); }
+  [[nodiscard]] const std::uint64_t* data() const {
+    return words_ > kInside ? many_.data() : few_.data();
+  }
 
-  boost::container::small_vector<std::uint64_t, 2> words_;
+  std::size_t words_ = 0;
+  std::array<std::uint64_t, kInside> few_{};
+  std::vector<std::uint64_t> many_;
 };
 
 struct KernelSetHash {

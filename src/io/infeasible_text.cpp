@@ -9,8 +9,9 @@ namespace {
 std::string too_much(const Infeasible& reason) {
   const double excess = reason.needed - reason.available;
   if (reason.available <= 0.0) return "all of it too much";
-  return fmt::format("{} ({:.3g} %) too much", to_text(Bytes(excess)),
-                     100.0 * excess / reason.available);
+  const double percent = 100.0 * excess / reason.available;
+  return percent < 100.0 ? fmt::format("{} ({:.3g} %) too much", to_text(Bytes(excess)), percent)
+                         : fmt::format("{} ({:.0f} %) too much", to_text(Bytes(excess)), percent);
 }
 
 std::string sram_text(const Infeasible& reason) {

@@ -1,47 +1,53 @@
 #!/usr/bin/env python3
 """Every file under configs/ loads.
 
-Configs are checked by `dfsearch check` as they are.  Those under systems/ and
-workloads/ are parts: each must be named by a `from:` of some config, which
-loads them.
+Configs are checked by `dfsearch check` as they are.  Those under workloads/ and
+systems/ are the two parts of one: each must check together with some other.
 
 usage: configs_test.py DFSEARCH
 """
 
 import pathlib
-import re
 import subprocess
 import sys
+import tempfile
 
 CONFIGS = pathlib.Path(__file__).resolve().parents[2] / "configs"
-PARTS = {"systems", "workloads"}
-FROM = re.compile(r"\bfrom:\s*[\"']?([^\s,}\"']+)")
 
 
-def is_part(file):
-    return file.relative_to(CONFIGS).parts[0] in PARTS
+def complaint(config):
+    """What `dfsearch check` has against a config; empty if nothing."""
+    done = subprocess.run(
+        [sys.argv[1], "check", str(config)],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+    )
+    return "" if done.returncode == 0 else f"{config}: status {done.returncode}\n{done.stderr}"
+
+
+def complaint_about_pair(workload, system):
+    with tempfile.TemporaryDirectory() as folder:
+        config = pathlib.Path(folder, "pair.yaml")
+        config.write_text(f"workload: {{from: {workload}}}\nsystem: {{from: {system}}}\n")
+        return complaint(config)
 
 
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     files = sorted(CONFIGS.rglob("*.yaml"))
-    wrong, named = [], set()
-    for file in files:
-        named |= {(file.parent / name).resolve() for name in FROM.findall(file.read_text())}
-        if is_part(file):
-            continue
-        done = subprocess.run(
-            [sys.argv[1], "check", str(file)],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
-        )
-        if done.returncode != 0:
-            wrong.append(f"{file}: exit status {done.returncode}\n{done.stderr}")
-    wrong += [
-        f"{file}: no config names this file" for file in files if is_part(file) and file not in named
-    ]
-    if not files:
-        wrong.append(f"{CONFIGS} is empty")
+    workloads = sorted((CONFIGS / "workloads").glob("*.yaml"))
+    systems = sorted((CONFIGS / "systems").glob("*.yaml"))
+    whole = [file for file in files if file not in workloads and file not in systems]
+    if not whole:
+        sys.exit(f"there is no config under {CONFIGS}")
+
+    wrong = [complaint(file) for file in whole]
+    pairs = {(w, s): complaint_about_pair(w, s) for w in workloads for s in systems}
+    for part in workloads + systems:
+        complaints = [text for pair, text in pairs.items() if part in pair]
+        if all(complaints):
+            wrong += complaints or [f"{part}: there is nothing to pair it with"]
+    wrong = list(filter(None, wrong))
     print(f"{len(files)} files, {len(wrong)} problems")
     if wrong:
         sys.exit("\n".join(wrong))

@@ -34,8 +34,13 @@ class Interrupt(CliTest):
             self.command(self.config, *words), cwd=self.folder, stdin=subprocess.DEVNULL,
             text=True, **options,
         )
-        self.addCleanup(process.kill)
+        self.addCleanup(self.end, process)
         return process
+
+    @staticmethod
+    def end(process):
+        process.kill()
+        process.communicate()
 
     def test_the_best_mapping_so_far_is_kept(self):
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -3,8 +3,9 @@
 
 Published results (tests/golden/README.md): evaluating a published mapping gives
 the published step time, or differs as the record says; solving gives a proved
-optimum that is not above it.  Reference model (tests/support): both evaluate
-random configs and mappings; times agree to 1e-10 and verdicts are equal.
+optimum that is not above it, and the one that exhaustion finds.  Reference model (tests/support): both evaluate
+random configs and mappings; times agree to 1e-10 and verdicts are equal, and
+so are the optima of small prefill layers.
 
 usage: published_test.py DFSEARCH [unittest arguments]
 """
@@ -21,6 +22,7 @@ import unittest
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "support"))
 import reference_model  # noqa: E402
+import reference_search  # noqa: E402
 
 RECORDS = json.loads((TESTS / "golden" / "published_llm.json").read_text(encoding="utf-8"))
 RANDOM_CASES = 120  # well under a minute; more find no more
@@ -121,6 +123,8 @@ class PublishedTest(unittest.TestCase):
             self.assertEqual(result["gap"], 0)
             slack = 1e-9 if "sharding" in config else 1e-5
             self.assertLessEqual(result["step_time"], published["step_time"] * (1 + slack))
+            if record["optimum"] is not None:
+                self.assert_close(result["step_time"], record["optimum"], AGREEMENT, "optimum")
             again = reference_model.evaluate(reference_model.load(config), result)
             self.assert_close(again["step_time"], result["step_time"], AGREEMENT, "reference")
 
@@ -273,6 +277,23 @@ class ReferenceTest(unittest.TestCase):
         # Both kinds must be there, or the test says little.
         self.assertGreater(fitting, RANDOM_CASES // 5)
         self.assertLess(fitting, RANDOM_CASES)
+
+    def test_random_optima_are_the_same(self):
+        for seed in range(20):
+            with self.subTest(seed=seed):
+                rng = random.Random(seed)
+                config = random_config(rng)
+                config["workload"].update(kind="llm_prefill", sequence=rng.randint(5, 40))
+                config["system"]["memory"].pop("capacity")  # the exhaustion does not know it
+                problem = reference_model.load(config)
+                expected = reference_search.optimum(problem)
+                _, result = dfsearch("solve", config, "--quiet")
+                if expected is None:
+                    self.assertEqual(result["status"], "infeasible")
+                    continue
+                self.assertEqual(result["status"], "optimal")
+                ratio = result["step_time"] / expected
+                self.assertTrue(math.isclose(ratio, 1, rel_tol=AGREEMENT), f"{ratio - 1:+.3e}")
 
     def test_the_least_bytes_sharding_is_the_same(self):
         for seed in range(20):

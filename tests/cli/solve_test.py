@@ -196,6 +196,17 @@ class ExitStatus(CliTest):
         self.assertIn("above the optimum",
                       self.run_tool(config, "--time-limit", "100 ms", status=4).stdout)
 
+    def test_stopped_without_a_mapping_is_five(self):
+        config = self.write("hard.yaml", random_graph())
+        result = self.result(config, "--node-limit", "1", "--mapping", "m.json", status=5)
+        self.assertEqual(result["status"], "no_solution")
+        self.assertEqual(result["stopped_by"], "nodes")
+        self.assertIsNone(result["partitions"])
+        self.assertGreaterEqual(result["lower_bound"], 0)
+        self.assertEqual(self.files(), ["hard.yaml"])
+        report = self.run_tool(config, "--node-limit", "1", status=5).stdout
+        self.assertIn("stopped by the node limit before a mapping was found", report)
+
     def test_a_gap_is_enough(self):
         config = self.write("c.yaml", random_graph(kernels=18))
         result = self.result(config, "--gap", "0.9")

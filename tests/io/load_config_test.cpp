@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -383,6 +386,23 @@ TEST_CASE("the shipped systems and workloads are those of the shipped configs") 
   CHECK(alone.system.memory.capacity == joined.system.memory.capacity);
   CHECK(alone.system.accelerator.cores == joined.system.accelerator.cores);
   CHECK(alone.system.chips == joined.system.chips);
+}
+
+TEST_CASE("the examples of the documentation load") {
+  std::ifstream file("docs/formats.md");
+  REQUIRE(file);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string fence = "```yaml\n";
+  int count = 0;
+  for (std::size_t at = text.find(fence); at != std::string::npos; at = text.find(fence, at)) {
+    at += fence.size();
+    std::string example = text.substr(at, text.find("```", at) - at);
+    if (example.find("system:") == std::string::npos) example += kSmallSystem;
+    CAPTURE(example);
+    CHECK_NOTHROW(load(example));
+    ++count;
+  }
+  CHECK(count >= 2);
 }
 
 }  // namespace

@@ -1,0 +1,78 @@
+// The search against brute force.
+
+#include <doctest/doctest.h>
+#include <tbb/global_control.h>
+
+#include <cstdint>
+
+#include "engine/solve.hpp"
+#include "support/brute_force.hpp"
+#include "support/random_problem.hpp"
+
+namespace dfsearch {
+namespace {
+
+void check_same(const SearchResult& result, const test::BruteForceResult& best) {
+  if (!best.mapping) {
+    CHECK(result.status == SearchStatus::Infeasible);
+    CHECK(result.infeasible.has_value());
+    CHECK_FALSE(result.mapping.has_value());
+    return;
+  }
+  REQUIRE(result.status == SearchStatus::Optimal);
+  CHECK(result.cost->step_time == best.step_time);
+  CHECK(result.lower_bound == best.step_time);
+  CHECK(result.gap == 0.0);
+  CHECK(result.mapping->tile == best.mapping->tile);
+  CHECK(result.mapping->micro_batch == best.mapping->micro_batch);
+  CHECK(result.mapping->partition == best.mapping->partition);
+}
+
+}  // namespace
+
+TEST_CASE("solve finds the first of the best mappings on thousands of small worlds") {
+  // Eight workers even where the machine has fewer cores.
+  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
+  int feasible = 0;
+  for (std::uint64_t seed = 0; seed < 2500; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_problem(seed);
+    const test::BruteForceResult best = test::brute_force(problem);
+    feasible += best.mapping.has_value();
+    for (const int threads : {1, 2, 8}) {
+      CAPTURE(threads);
+      check_same(solve(problem, {.threads = threads}), best);
+    }
+    check_same(solve(problem, {.threads = 2, .deterministic = true}), best);
+  }
+  // The worlds are of both sorts, or they would not test much.
+  CHECK(feasible > 1000);
+  CHECK(feasible < 2400);
+}
+
+TEST_CASE("a hint is the first incumbent and does not change the answer") {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_problem(seed);
+    const SearchResult plain = solve(problem, {});
+    if (!plain.mapping) continue;
+    const SearchResult hinted = solve(problem, {.hint = plain.mapping});
+    CHECK(*hinted.mapping == *plain.mapping);
+    CHECK(hinted.stats.nodes <= plain.stats.nodes);
+  }
+}
+
+TEST_CASE("deterministic searches expand the same nodes with any number of threads") {
+  const tbb::global_control four(tbb::global_control::max_allowed_parallelism, 4);
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_problem(seed);
+    const SearchResult one = solve(problem, {.threads = 1, .deterministic = true});
+    const SearchResult four_threads = solve(problem, {.threads = 4, .deterministic = true});
+    CHECK(one.stats.nodes == four_threads.stats.nodes);
+    CHECK(one.stats.pruned_by_bound == four_threads.stats.pruned_by_bound);
+    CHECK(one.stats.ideals == four_threads.stats.ideals);
+  }
+}
+
+}  // namespace dfsearch

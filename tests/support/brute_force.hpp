@@ -1,0 +1,24 @@
+#pragma once
+// The judge of the search: every mapping, costed by the plain model.
+
+#include <cstdint>
+#include <optional>
+
+#include "model/evaluate.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch::test {
+
+struct BruteForceResult {
+  std::optional<Mapping> mapping;  ///< the first of the best in the order of ties
+  Seconds step_time = Seconds::infinity();
+  std::int64_t tried = 0;
+  std::int64_t feasible = 0;
+};
+
+/// Tries every tile of 1..sequence, every micro-batch that divides, and every
+/// assignment of kernels to partitions 0..limit-1, under the least-bytes
+/// sharding; the ones the problem fixes are kept.
+BruteForceResult brute_force(const Problem& problem);
+
+}  // namespace dfsearch::test

@@ -1,0 +1,193 @@
+#include "support/random_problem.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/layer_costs.hpp"
+#include "model/sharding.hpp"
+
+namespace dfsearch::test {
+namespace {
+
+using Random = std::mt19937_64;
+
+bool chance(Random& random, int percent) { return pick(random, 1, 100) <= percent; }
+
+Kernel random_kernel(Random& random, std::size_t index, bool backward, std::int64_t sequence) {
+  Kernel kernel;
+  kernel.name = std::string(1, static_cast<char>('a' + index));
+  kernel.kind = static_cast<KernelKind>(pick(random, 0, 3));
+  const bool gemm =
+      kernel.kind == KernelKind::WeightGemm || kernel.kind == KernelKind::Gemm;
+  kernel.mode = gemm != chance(random, 5) ? Mode::Systolic : Mode::Simd;
+  kernel.phase = backward ? Phase::Backward : Phase::Forward;
+  kernel.outer = chance(random, 25) ? pick(random, 2, 3) : 1;
+  kernel.m = pick(random, 1, 8);
+  kernel.k = gemm ? pick(random, 1, 8) : 1;
+  kernel.n = chance(random, 80) ? sequence : pick(random, 1, 6);
+  kernel.tiled = chance(random, 80) ? Loop::N : static_cast<Loop>(pick(random, 0, 4));
+  if (chance(random, 10)) {
+    kernel.communication = Communication{.type = static_cast<CommunicationType>(pick(random, 0, 3)),
+                                         .bytes = Bytes(static_cast<double>(pick(random, 1, 64)))};
+  }
+  if (chance(random, 10)) kernel.memory = Bytes(static_cast<double>(pick(random, 1, 200)));
+  if (chance(random, 5)) kernel.repeat = pick(random, 2, 3);
+  if (kernel.has_weight() && chance(random, 5)) kernel.skip_weight = true;
+  return kernel;
+}
+
+DataflowGraph random_graph(Random& random, std::size_t count, std::int64_t sequence) {
+  const std::size_t first_backward =
+      chance(random, 40) ? static_cast<std::size_t>(pick(random, 0, static_cast<std::int64_t>(count)))
+                         : count;
+  std::vector<Kernel> kernels;
+  for (std::size_t i = 0; i < count; ++i) {
+    kernels.push_back(random_kernel(random, i, i >= first_backward, sequence));
+  }
+  const int density = static_cast<int>(pick(random, 10, 70));
+  std::vector<Tensor> tensors;
+  for (std::size_t from = 0; from < count; ++from) {
+    for (std::size_t to = from + 1; to < count; ++to) {
+      const int copies = chance(random, density) ? (chance(random, 5) ? 2 : 1) : 0;
+      for (int copy = 0; copy < copies; ++copy) {
+        tensors.push_back({.from = KernelId(from),
+                           .to = KernelId(to),
+                           .operand = static_cast<int>(pick(random, 1, 2))});
+      }
+    }
+  }
+  // A list that is not topological, now and then.
+  if (chance(random, 20)) {
+    std::vector<std::size_t> place(count);
+    for (std::size_t i = 0; i < count; ++i) place[i] = i;
+    for (std::size_t i = count; i > 1; --i) {
+      std::swap(place[i - 1], place[static_cast<std::size_t>(
+                                  pick(random, 0, static_cast<std::int64_t>(i) - 1))]);
+    }
+    std::vector<Kernel> shuffled(count);
+    for (std::size_t i = 0; i < count; ++i) shuffled[place[i]] = kernels[i];
+    kernels = std::move(shuffled);
+    for (Tensor& t : tensors) {
+      t.from = KernelId(place[t.from.index()]);
+      t.to = KernelId(place[t.to.index()]);
+    }
+  }
+  return {std::move(kernels), std::move(tensors)};
+}
+
+void random_network(Random& random, System& system) {
+  const std::int64_t dimensions = pick(random, 0, 3);
+  for (std::int64_t d = 0; d < dimensions; ++d) {
+    NetworkDimension dimension;
+    dimension.topology = static_cast<Topology>(pick(random, 0, 2));
+    dimension.degree = pick(random, 1, 3);
+    dimension.bandwidth = BytesPerSecond(static_cast<double>(pick(random, 1, 40)));
+    dimension.strategy = static_cast<Strategy>(pick(random, 0, 2));
+    system.chips *= dimension.degree;
+    system.network.push_back(dimension);
+  }
+}
+
+/// Sets SRAM and memory near what the layer needs, so that they bind.
+void random_capacities(Random& random, Problem& problem) {
+  const std::int64_t tile = pick(random, 1, problem.workload.sequence);
+  std::vector<Mapping::Dimension> network;
+  for (const NetworkDimension& d : problem.system.network) {
+    network.push_back({.degree = d.degree, .strategy = d.strategy});
+  }
+  const LayerCosts costs(problem, {.network = network,
+                                   .sharding = least_bytes_sharding(problem),
+                                   .micro_batch = 1,
+                                   .tile = tile});
+  const DataflowGraph& graph = problem.workload.graph;
+  Bytes on_chip{};
+  Bytes stored{};
+  for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
+    on_chip += costs.fused_buffer(TensorId(t));
+    stored += costs.stored(TensorId(t));
+  }
+  Bytes weights{};
+  for (std::size_t i = 0; i < graph.kernel_count(); ++i) weights += costs.weight(KernelId(i));
+  const auto share = [&](std::int64_t low, std::int64_t high) {
+    return static_cast<double>(pick(random, low, high)) / 100.0;
+  };
+  problem.system.accelerator.sram =
+      Bytes(std::floor(((on_chip + weights) * share(15, 120)).in_base_units()) + 1);
+  if (chance(random, 40)) {
+    problem.system.memory.capacity =
+        Bytes(std::floor((weights * static_cast<double>(problem.workload.layers) +
+                          stored * share(0, 130))
+                             .in_base_units()) +
+              1);
+  }
+}
+
+void random_execution(Random& random, Problem& problem, const WorldLimits& limits) {
+  const auto kernels = static_cast<std::int64_t>(problem.workload.graph.kernel_count());
+  Execution& execution = problem.execution;
+  execution.overlap = static_cast<Overlap>(pick(random, 0, 2));
+  if (chance(random, 50)) {
+    execution.compute_utilization = static_cast<double>(pick(random, 10, 100)) / 100.0;
+  }
+  std::int64_t partitions = pick(random, 1, kernels);
+  const auto tries = [&](std::int64_t p) {
+    return std::pow(static_cast<double>(p), static_cast<double>(kernels)) *
+           static_cast<double>(problem.workload.sequence);
+  };
+  while (partitions > 1 && tries(partitions) > limits.assignments) --partitions;
+  execution.partitions = partitions;
+  if (chance(random, 5)) execution.style = Style::KernelByKernel;
+  if (chance(random, 15) && execution.style == Style::Dataflow) {
+    execution.pins.resize(static_cast<std::size_t>(kernels));
+    for (auto& pin : execution.pins) {
+      if (chance(random, 30)) pin = pick(random, 0, partitions - 1);
+    }
+  }
+  Equations& equations = problem.equations;
+  if (chance(random, 40)) equations = Equations::published();
+  if (chance(random, 30)) equations.phases = SplitPhases::Halves;
+  if (chance(random, 10)) equations.weight_traffic = WeightTraffic::PerSample;
+  if (chance(random, 20)) equations.all_reduce_passes = 1;
+}
+
+}  // namespace
+
+std::int64_t pick(std::mt19937_64& random, std::int64_t low, std::int64_t high) {
+  return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
+}
+
+Problem random_problem(std::uint64_t seed, const WorldLimits& limits) {
+  Random random(seed);
+  Problem problem;
+  const auto most = static_cast<std::int64_t>(limits.kernels);
+  const auto count =
+      static_cast<std::size_t>(chance(random, 30) ? pick(random, 1, most)
+                                                  : pick(random, std::min<std::int64_t>(3, most),
+                                                         std::min<std::int64_t>(5, most)));
+  Workload& workload = problem.workload;
+  workload.sequence = pick(random, 1, 6);
+  workload.graph = random_graph(random, count, workload.sequence);
+  workload.word = Bytes(static_cast<double>(pick(random, 1, 2)));
+  workload.layers = pick(random, 1, 5);
+  workload.boundary = Bytes(static_cast<double>(pick(random, 0, 50)));
+  if (chance(random, 30)) workload.tile = pick(random, 1, workload.sequence);
+
+  System& system = problem.system;
+  random_network(random, system);
+  workload.global_batch = system.degree(Strategy::Data) * pick(random, 1, 6);
+  if (chance(random, 30)) workload.micro_batch = 1;
+  system.accelerator = {.cores = pick(random, 1, 10),
+                        .lanes = pick(random, 1, 4),
+                        .stages = pick(random, 1, 3),
+                        .frequency = Hertz(static_cast<double>(pick(random, 1, 30))),
+                        .sram = Bytes(1e9)};
+  system.memory.bandwidth = BytesPerSecond(static_cast<double>(pick(random, 5, 400)));
+  random_execution(random, problem, limits);
+  random_capacities(random, problem);
+  return problem;
+}
+
+}  // namespace dfsearch::test

@@ -1,0 +1,26 @@
+#pragma once
+// Small worlds for brute force: every kind of kernel, every switch, systems in
+// which SRAM, memory, cores or the network bind.
+
+#include <cstdint>
+#include <random>
+
+#include "model/problem.hpp"
+
+namespace dfsearch::test {
+
+struct WorldLimits {
+  std::size_t kernels = 7;
+  /// At most so many (assignments x tiles x micro-batches), so that trying all
+  /// of them stays cheap.
+  double assignments = 20'000;
+};
+
+/// The same problem for the same seed on every machine.
+Problem random_problem(std::uint64_t seed, const WorldLimits& limits = {});
+
+/// Uniform in [low, high]; unlike std::uniform_int_distribution the same with
+/// every standard library.
+std::int64_t pick(std::mt19937_64& random, std::int64_t low, std::int64_t high);
+
+}  // namespace dfsearch::test
