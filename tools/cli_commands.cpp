@@ -1,7 +1,6 @@
 #include "cli_commands.hpp"
 
-#include <fmt/format.h>
-
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -67,6 +66,19 @@ void write_outcome(const CommandLine& line, const Outcome& outcome, const std::s
   outputs.throw_if_any_failed();
 }
 
+/// The hint, unless it does not fit: then it is dropped, and the user told why.
+std::optional<Mapping> load_hint(const CommandLine& line, const Problem& problem) {
+  if (line.hint.empty()) return std::nullopt;
+  Mapping hint = load_mapping(line.hint, problem);
+  const auto verdict = evaluate(problem, hint);
+  if (const auto* reason = std::get_if<Infeasible>(&verdict)) {
+    print_error(line.hint + ": the hint does not fit and is dropped: " +
+                infeasible_text(problem, *reason) + "\n");
+    return std::nullopt;
+  }
+  return hint;
+}
+
 SearchOptions search_options(const CommandLine& line, const Config& config) {
   SearchOptions options;
   options.limits.time = line.time_limit.value_or(config.search.time_limit);
@@ -74,7 +86,7 @@ SearchOptions search_options(const CommandLine& line, const Config& config) {
   if (line.node_limit) options.limits.nodes = *line.node_limit;
   options.threads = line.threads;
   options.deterministic = line.deterministic;
-  if (!line.hint.empty()) options.hint = load_mapping(line.hint, config.problem);
+  options.hint = load_hint(line, config.problem);
   return options;
 }
 

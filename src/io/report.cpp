@@ -52,7 +52,7 @@ std::string topology_text(Topology topology, std::int64_t degree) {
   return "";
 }
 
-// ---- what was asked
+// What was asked.
 
 std::string workload_text(const Workload& workload) {
   std::string text =
@@ -79,7 +79,7 @@ std::string machine_text(const System& system) {
   return text;
 }
 
-// ---- how sure it is
+// How sure it is.
 
 std::string stop_text(StopReason reason) {
   switch (reason) {
@@ -126,7 +126,7 @@ std::string status_text(const Outcome& outcome) {
   return "";
 }
 
-// ---- the mapping, from the outside in
+// The mapping, from the outside in.
 
 std::string step_lines(const Outcome& outcome) {
   const Cost& cost = *outcome.cost;
@@ -251,8 +251,6 @@ std::string partition_lines(const Outcome& outcome) {
   return text + "\n" + labelled("bound by", binding_text(cost));
 }
 
-// ---- sharding
-
 /// The loop groups, then who communicates because of them.
 class ShardingSummary {
  public:
@@ -349,7 +347,7 @@ class ShardingSummary {
   const std::vector<Loop>& sharding_;
 };
 
-// ---- what it takes
+// What it takes.
 
 std::string capacity_lines(const Outcome& outcome) {
   const Cost& cost = *outcome.cost;

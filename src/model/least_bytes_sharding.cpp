@@ -9,16 +9,19 @@
 // Layers are nearly series-parallel, so the tables stay tiny.  Where they would
 // not, one variable is tried value by value instead, which is slower and as exact.
 //
-// Ties: among all optima the one that is first in the order of `Loop`, kernel by
-// kernel.  It is found by fixing kernels in list order to their first value that
-// still reaches the optimum of their connected component.
+// Ties: wanted is, among all optima, the first in the order of `Loop`, kernel by
+// kernel.  Every entry of a table therefore carries the first of the best choices
+// of all variables eliminated into it.  Choices made in different terms are
+// independent, and the first of a combination of independent choices is the
+// combination of their firsts, whatever their places in the list; so one pass
+// suffices, in any order of elimination.
 //
 // Against brute force: tests/model/least_bytes_sharding_test.cpp.
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
-#include <numeric>
+#include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -27,143 +30,193 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::size_t kLargestTable = std::size_t{1} << 18;
+constexpr std::size_t kLargestTable = std::size_t{1} << 16;
+constexpr double kNone = std::numeric_limits<double>::infinity();
 
-/// A term over a few variables: one value for each combination of theirs, the
-/// first variable running slowest.
-struct Term {
-  std::vector<std::size_t> variables;  // ascending
-  std::vector<double> values;
+using Variables = std::vector<std::size_t>;  // ascending
+using Values = std::vector<std::uint8_t>;    // one for each variable of a list
+
+/// The best that is known for one combination of a term's variables.
+struct Entry {
+  double bytes = 0.0;
+  Values chosen;  // of the term's eliminated variables
 };
+
+/// A term over a few variables, the first of them running slowest in `entries`.
+struct Term {
+  Variables variables;
+  Variables eliminated;
+  std::vector<Entry> entries;
+};
+
+Variables united(const Variables& a, const Variables& b) {
+  Variables both;
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  return both;
+}
 
 class Elimination {
  public:
-  Elimination(std::vector<std::size_t> domain_sizes, std::vector<Term> terms)
-      : sizes_(std::move(domain_sizes)), terms_(std::move(terms)) {}
-
-  /// The least sum over all assignments of `variables`, which all terms are
-  /// about.
-  double minimum(std::vector<std::size_t> variables) && {
-    while (!variables.empty()) {
-      const std::size_t best = cheapest(variables);
-      const std::vector<std::size_t> scope = neighbours(variables[best]);
-      if (table_size(scope) > kLargestTable) {
-        return split(std::move(variables));
-      }
-      eliminate(variables[best], scope);
-      variables.erase(variables.begin() + static_cast<std::ptrdiff_t>(best));
-    }
-    double sum = 0.0;
-    for (const Term& term : terms_) sum += term.values.front();
-    return sum;
+  /// `sizes` has the number of values of every variable; the terms mention only
+  /// those with more than one.
+  Elimination(std::vector<std::size_t> sizes, std::vector<Term> terms)
+      : sizes_(std::move(sizes)), terms_(std::move(terms)), neighbours_(sizes_.size()) {
+    Variables mentioned;
+    for (const Term& term : terms_) mentioned = united(mentioned, term.variables);
+    open_ = mentioned;
+    for (const Term& term : terms_) join(term.variables);
   }
 
-  /// Keeps only the given value of a variable; it disappears from the terms.
-  void fix(std::size_t variable, std::size_t value) {
-    for (Term& term : terms_) {
-      const auto found = std::find(term.variables.begin(), term.variables.end(), variable);
-      if (found == term.variables.end()) continue;
-      std::size_t stride = 1;
-      for (auto later = found + 1; later != term.variables.end(); ++later) stride *= sizes_[*later];
-      std::vector<double> kept;
-      for (std::size_t i = 0; i < term.values.size(); ++i) {
-        if ((i / stride) % sizes_[variable] == value) kept.push_back(term.values[i]);
-      }
-      term.values = std::move(kept);
-      term.variables.erase(found);
+  /// The best values of all variables; those without a choice have value 0.
+  Entry solve() && {
+    while (!open_.empty()) {
+      const std::size_t variable = cheapest();
+      if (table_size(neighbours_[variable]) > kLargestTable) return split();
+      eliminate(variable);
     }
+    Entry best{.bytes = 0.0, .chosen = Values(sizes_.size(), 0)};
+    for (const Term& term : terms_) {
+      best.bytes += term.entries.front().bytes;
+      for (std::size_t i = 0; i < term.eliminated.size(); ++i) {
+        best.chosen[term.eliminated[i]] = term.entries.front().chosen[i];
+      }
+    }
+    return best;
   }
 
  private:
-  [[nodiscard]] std::vector<std::size_t> neighbours(std::size_t variable) const {
-    std::vector<std::size_t> scope;
-    for (const Term& term : terms_) {
-      if (!mentions(term, variable)) continue;
-      scope.insert(scope.end(), term.variables.begin(), term.variables.end());
+  void join(const Variables& variables) {
+    for (const std::size_t v : variables) {
+      neighbours_[v] = united(neighbours_[v], variables);
+      std::erase(neighbours_[v], v);
     }
-    std::sort(scope.begin(), scope.end());
-    scope.erase(std::unique(scope.begin(), scope.end()), scope.end());
-    scope.erase(std::remove(scope.begin(), scope.end(), variable), scope.end());
-    return scope;
   }
 
-  static bool mentions(const Term& term, std::size_t variable) {
-    return std::find(term.variables.begin(), term.variables.end(), variable) !=
-           term.variables.end();
-  }
-
-  [[nodiscard]] std::size_t table_size(const std::vector<std::size_t>& scope) const {
+  [[nodiscard]] std::size_t table_size(const Variables& variables) const {
     std::size_t size = 1;
-    for (const std::size_t v : scope) {
+    for (const std::size_t v : variables) {
       size *= sizes_[v];
       if (size > kLargestTable) break;
     }
     return size;
   }
 
-  [[nodiscard]] std::size_t cheapest(const std::vector<std::size_t>& variables) const {
-    std::size_t best = 0;
-    std::size_t best_size = table_size(neighbours(variables[0]));
-    for (std::size_t i = 1; i < variables.size() && best_size > 1; ++i) {
-      const std::size_t size = table_size(neighbours(variables[i]));
-      if (size < best_size) {
-        best = i;
-        best_size = size;
-      }
+  [[nodiscard]] std::size_t cheapest() const {
+    std::size_t best = open_.front();
+    std::size_t best_size = std::numeric_limits<std::size_t>::max();
+    for (const std::size_t v : open_) {
+      const std::size_t size = table_size(neighbours_[v]);
+      if (size >= best_size) continue;
+      best = v;
+      best_size = size;
+      if (size == 1) break;
     }
     return best;
   }
 
-  void eliminate(std::size_t variable, const std::vector<std::size_t>& scope) {
+  void eliminate(std::size_t variable) {
+    const auto mentions = [variable](const Term& term) {
+      return std::binary_search(term.variables.begin(), term.variables.end(), variable);
+    };
     const auto rest = std::stable_partition(
-        terms_.begin(), terms_.end(), [&](const Term& term) { return !mentions(term, variable); });
-    Term result{.variables = scope, .values = std::vector<double>(table_size(scope))};
-    std::vector<std::size_t> assignment(sizes_.size(), 0);
-    for (std::size_t row = 0; row < result.values.size(); ++row) {
-      std::size_t left = row;
-      for (std::size_t i = scope.size(); i-- > 0;) {
-        assignment[scope[i]] = left % sizes_[scope[i]];
-        left /= sizes_[scope[i]];
-      }
-      double best = std::numeric_limits<double>::infinity();
-      for (assignment[variable] = 0; assignment[variable] < sizes_[variable];
-           ++assignment[variable]) {
-        double sum = 0.0;
-        for (auto term = rest; term != terms_.end(); ++term) sum += value_at(*term, assignment);
-        best = std::min(best, sum);
-      }
-      result.values[row] = best;
-    }
+        terms_.begin(), terms_.end(), [&](const Term& term) { return !mentions(term); });
+    const std::vector<Term> merged(std::make_move_iterator(rest),
+                                   std::make_move_iterator(terms_.end()));
     terms_.erase(rest, terms_.end());
+
+    Term result{.variables = neighbours_[variable], .eliminated = {variable}, .entries = {}};
+    for (const Term& term : merged) result.eliminated = united(result.eliminated, term.eliminated);
+    std::vector<std::uint8_t> value(sizes_.size(), 0);
+    const std::size_t rows = table_size(result.variables);
+    for (std::size_t row = 0; row < rows; ++row) {
+      std::size_t left = row;
+      for (std::size_t i = result.variables.size(); i-- > 0;) {
+        value[result.variables[i]] =
+            static_cast<std::uint8_t>(left % sizes_[result.variables[i]]);
+        left /= sizes_[result.variables[i]];
+      }
+      result.entries.push_back(best_entry(variable, merged, result.eliminated, value));
+    }
     terms_.push_back(std::move(result));
+
+    std::erase(open_, variable);
+    for (const std::size_t v : neighbours_[variable]) std::erase(neighbours_[v], variable);
+    join(neighbours_[variable]);
   }
 
-  [[nodiscard]] double value_at(const Term& term,
-                                const std::vector<std::size_t>& assignment) const {
+  [[nodiscard]] Entry best_entry(std::size_t variable, const std::vector<Term>& merged,
+                                 const Variables& eliminated,
+                                 std::vector<std::uint8_t>& value) const {
+    Entry best{.bytes = kNone, .chosen = {}};
+    for (std::size_t v = 0; v < sizes_[variable]; ++v) {
+      value[variable] = static_cast<std::uint8_t>(v);
+      double bytes = 0.0;
+      for (const Term& term : merged) bytes += entry_at(term, value).bytes;
+      if (bytes > best.bytes) continue;
+      Values chosen(eliminated.size(), 0);
+      const auto choose = [&](std::size_t which, std::uint8_t what) {
+        const auto place = std::lower_bound(eliminated.begin(), eliminated.end(), which);
+        chosen[static_cast<std::size_t>(place - eliminated.begin())] = what;
+      };
+      choose(variable, value[variable]);
+      for (const Term& term : merged) {
+        const Entry& entry = entry_at(term, value);
+        for (std::size_t i = 0; i < term.eliminated.size(); ++i) {
+          choose(term.eliminated[i], entry.chosen[i]);
+        }
+      }
+      if (bytes < best.bytes || chosen < best.chosen) best = {bytes, std::move(chosen)};
+    }
+    return best;
+  }
+
+  [[nodiscard]] const Entry& entry_at(const Term& term,
+                                      const std::vector<std::uint8_t>& value) const {
     std::size_t index = 0;
-    for (const std::size_t v : term.variables) index = index * sizes_[v] + assignment[v];
-    return term.values[index];
+    for (const std::size_t v : term.variables) index = index * sizes_[v] + value[v];
+    return term.entries[index];
   }
 
   /// Tries every value of the variable with the most neighbours.
-  double split(std::vector<std::size_t> variables) const {
-    const auto widest = std::max_element(
-        variables.begin(), variables.end(), [&](std::size_t a, std::size_t b) {
-          return neighbours(a).size() < neighbours(b).size();
+  [[nodiscard]] Entry split() const {
+    const std::size_t variable =
+        *std::max_element(open_.begin(), open_.end(), [this](std::size_t a, std::size_t b) {
+          return neighbours_[a].size() < neighbours_[b].size();
         });
-    const std::size_t variable = *widest;
-    variables.erase(widest);
-    double best = std::numeric_limits<double>::infinity();
-    for (std::size_t value = 0; value < sizes_[variable]; ++value) {
-      Elimination branch = *this;
-      branch.fix(variable, value);
-      best = std::min(best, std::move(branch).minimum(variables));
+    Entry best{.bytes = kNone, .chosen = {}};
+    for (std::size_t v = 0; v < sizes_[variable]; ++v) {
+      Entry entry = fixed(variable, v).solve();
+      entry.chosen[variable] = static_cast<std::uint8_t>(v);
+      if (entry.bytes < best.bytes ||
+          (entry.bytes == best.bytes && entry.chosen < best.chosen)) {
+        best = std::move(entry);
+      }
     }
     return best;
+  }
+
+  /// The same sum with one variable's value filled in.
+  [[nodiscard]] Elimination fixed(std::size_t variable, std::size_t value) const {
+    std::vector<Term> terms = terms_;
+    for (Term& term : terms) {
+      const auto found = std::find(term.variables.begin(), term.variables.end(), variable);
+      if (found == term.variables.end()) continue;
+      std::size_t stride = 1;
+      for (auto later = found + 1; later != term.variables.end(); ++later) stride *= sizes_[*later];
+      std::vector<Entry> kept;
+      for (std::size_t i = 0; i < term.entries.size(); ++i) {
+        if ((i / stride) % sizes_[variable] == value) kept.push_back(std::move(term.entries[i]));
+      }
+      term.entries = std::move(kept);
+      term.variables.erase(found);
+    }
+    return {sizes_, std::move(terms)};
   }
 
   std::vector<std::size_t> sizes_;
   std::vector<Term> terms_;
+  Variables open_;                     // not eliminated yet
+  std::vector<Variables> neighbours_;  // of the open ones: those they share a term with
 };
 
 /// The choices of a problem as variables and terms.
@@ -172,6 +225,25 @@ struct Choices {
   std::vector<std::size_t> sizes;        // their number
   std::vector<Term> terms;
 };
+
+/// A term over the kernels among `kernels` (ascending) that have a choice.
+template <class Bytes>
+void add_term(Choices& choices, const Variables& kernels, const Bytes& bytes) {
+  Term term;
+  for (const std::size_t k : kernels) {
+    if (choices.sizes[k] > 1) term.variables.push_back(k);
+  }
+  const std::vector<Loop>& first = choices.loops[kernels.front()];
+  const std::vector<Loop>& last = choices.loops[kernels.back()];
+  for (const Loop a : first) {
+    if (kernels.size() == 1) {
+      term.entries.push_back({.bytes = bytes(a, a), .chosen = {}});
+      continue;
+    }
+    for (const Loop b : last) term.entries.push_back({.bytes = bytes(a, b), .chosen = {}});
+  }
+  choices.terms.push_back(std::move(term));
+}
 
 Choices choices_of(const Problem& problem) {
   const DataflowGraph& graph = problem.workload.graph;
@@ -183,105 +255,34 @@ Choices choices_of(const Problem& problem) {
     choices.loops.push_back(pinned ? std::vector{*problem.sharding_pins[i]}
                                    : shardable_loops(kernel));
     choices.sizes.push_back(choices.loops[i].size());
-    Term own{.variables = {i}, .values = {}};
-    for (const Loop loop : choices.loops[i]) {
-      own.values.push_back(own_bytes(kernel, loop, word).in_base_units());
-    }
-    choices.terms.push_back(std::move(own));
+  }
+  for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
+    add_term(choices, {i}, [&](Loop loop, Loop) {
+      return own_bytes(graph.kernels()[i], loop, word).in_base_units();
+    });
   }
   for (const Tensor& tensor : graph.tensors()) {
-    const std::size_t from = tensor.from.index();
-    const std::size_t to = tensor.to.index();
-    Term term{.variables = {std::min(from, to), std::max(from, to)}, .values = {}};
-    const auto bytes = [&](Loop producer, Loop consumer) {
-      return conversion_bytes(graph.kernel(tensor.from), producer, graph.kernel(tensor.to),
-                              consumer, tensor.operand, word)
+    const bool forwards = tensor.from < tensor.to;
+    Variables ends{tensor.from.index(), tensor.to.index()};
+    if (!forwards) std::swap(ends[0], ends[1]);
+    add_term(choices, ends, [&](Loop a, Loop b) {
+      return conversion_bytes(graph.kernel(tensor.from), forwards ? a : b, graph.kernel(tensor.to),
+                              forwards ? b : a, tensor.operand, word)
           .in_base_units();
-    };
-    for (const Loop first : choices.loops[term.variables[0]]) {
-      for (const Loop second : choices.loops[term.variables[1]]) {
-        term.values.push_back(from < to ? bytes(first, second) : bytes(second, first));
-      }
-    }
-    choices.terms.push_back(std::move(term));
+    });
   }
   return choices;
-}
-
-/// Splits kernels with a choice into groups that no term joins.
-std::vector<std::vector<std::size_t>> components(const Choices& choices,
-                                                 const std::vector<bool>& open) {
-  std::vector<std::size_t> leader(choices.sizes.size());
-  std::iota(leader.begin(), leader.end(), std::size_t{0});
-  const auto find = [&leader](std::size_t v) {
-    while (leader[v] != v) v = leader[v] = leader[leader[v]];
-    return v;
-  };
-  for (const Term& term : choices.terms) {
-    if (term.variables.size() < 2 || !open[term.variables[0]] || !open[term.variables[1]]) continue;
-    leader[find(term.variables[0])] = find(term.variables[1]);
-  }
-  std::vector<std::vector<std::size_t>> groups(choices.sizes.size());
-  for (std::size_t v = 0; v < leader.size(); ++v) {
-    if (open[v]) groups[find(v)].push_back(v);
-  }
-  std::erase_if(groups, [](const auto& group) { return group.empty(); });
-  return groups;
 }
 
 }  // namespace
 
 std::vector<Loop> least_bytes_sharding(const Problem& problem) {
-  const Choices choices = choices_of(problem);
-  const std::size_t kernels = choices.sizes.size();
-  std::vector<std::size_t> value(kernels, 0);
-  std::vector<bool> open(kernels);
-  for (std::size_t v = 0; v < kernels; ++v) open[v] = choices.sizes[v] > 1;
-
-  // The terms of a group of open kernels, with everything decided filled in.
-  const auto elimination_of = [&](const std::vector<std::size_t>& group) {
-    std::vector<Term> terms;
-    std::vector<bool> inside(kernels, false);
-    for (const std::size_t v : group) inside[v] = true;
-    for (const Term& term : choices.terms) {
-      const bool touches = std::any_of(term.variables.begin(), term.variables.end(),
-                                       [&](std::size_t v) { return inside[v]; });
-      if (touches) terms.push_back(term);
-    }
-    Elimination elimination(choices.sizes, terms);
-    for (const Term& term : terms) {
-      for (const std::size_t v : term.variables) {
-        if (!inside[v]) elimination.fix(v, value[v]);
-      }
-    }
-    return elimination;
-  };
-
-  // Each group falls apart further with every kernel that is fixed.
-  const std::function<void(const std::vector<std::size_t>&)> decide =
-      [&](const std::vector<std::size_t>& group) {
-        const std::size_t first = group.front();
-        const std::vector<std::size_t> rest(group.begin() + 1, group.end());
-        double best = std::numeric_limits<double>::infinity();
-        for (std::size_t candidate = 0; candidate < choices.sizes[first]; ++candidate) {
-          Elimination elimination = elimination_of(group);
-          elimination.fix(first, candidate);
-          const double bytes = std::move(elimination).minimum(rest);
-          if (bytes < best) {
-            best = bytes;
-            value[first] = candidate;
-          }
-        }
-        open[first] = false;
-      };
-  for (;;) {
-    const auto groups = components(choices, open);
-    if (groups.empty()) break;
-    for (const auto& group : groups) decide(group);
-  }
-
+  Choices choices = choices_of(problem);
+  const Entry best = Elimination(choices.sizes, std::move(choices.terms)).solve();
   std::vector<Loop> sharding;
-  for (std::size_t v = 0; v < kernels; ++v) sharding.push_back(choices.loops[v][value[v]]);
+  for (std::size_t k = 0; k < choices.loops.size(); ++k) {
+    sharding.push_back(choices.loops[k][best.chosen[k]]);
+  }
   return sharding;
 }
 

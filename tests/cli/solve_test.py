@@ -105,6 +105,11 @@ class MappingFiles(CliTest):
         found = self.result(config, "--mapping", "m.json")
         hinted = self.result(config, "--hint", "m.json")
         self.assertEqual(without_search(hinted), without_search(found))
+        done = self.run_tool(config, "--set", "execution.partitions=41", "--hint", "m.json")
+        self.assertEqual(done.stderr, "")
+        too_small = ["--set", "system.accelerator.sram=20 MB"]
+        done = self.run_tool(config, *too_small, "--hint", "m.json")
+        self.assertIn("m.json: the hint does not fit and is dropped: SRAM: ", done.stderr)
         other = self.write("other.yaml", SMALL)
         done = self.run_tool(other, "--hint", "m.json", status=2)
         self.assertRegex(done.stderr, r"m\.json:\d+:\d+: kernels: the workload has no kernel")

@@ -50,7 +50,7 @@ def _mapping(problem, tile, partitions):
 
 
 def _cheapest_chain(sets, limit, cost):
-    """The least sum of costs over chains of at most `limit` steps through the sets, and its parts."""
+    """The least sum of costs over chains of at most `limit` steps, and its parts."""
     everything = sets[-1]
     best = {sets[0]: (0.0, ())}
     ending = {done for done in sets[:-1] if cost(everything - done) < math.inf}

@@ -1,0 +1,170 @@
+#include "support/model_worlds.hpp"
+
+#include <algorithm>
+#include <random>
+#include <stdexcept>
+#include <utility>
+#include <variant>
+
+#include "model/sharding.hpp"
+#include "support/random_problem.hpp"
+
+namespace dfsearch::test {
+namespace {
+
+using Random = std::mt19937_64;
+
+bool chance(Random& random, int percent) { return pick(random, 1, 100) <= percent; }
+
+Kernel kernel_of(KernelKind kind, std::string name, std::int64_t m, std::int64_t k,
+                 std::int64_t n) {
+  Kernel kernel;
+  kernel.name = std::move(name);
+  kernel.kind = kind;
+  const bool product = kind == KernelKind::WeightGemm || kind == KernelKind::Gemm;
+  kernel.mode = product ? Mode::Systolic : Mode::Simd;
+  kernel.m = m;
+  kernel.k = k;
+  kernel.n = n;
+  return kernel;
+}
+
+/// The partitions that kernels of the phase may be in.
+std::pair<std::int64_t, std::int64_t> range_of(const Problem& problem, Phase phase,
+                                               std::int64_t cut) {
+  const std::int64_t limit = problem.partition_limit();
+  if (!problem.workload.graph.has_backward()) return {0, limit - 1};
+  const bool halves = problem.equations.phases == SplitPhases::Halves;
+  if (phase == Phase::Forward) return {0, halves ? (limit - 1) / 2 : cut - 1};
+  return {halves ? limit / 2 : cut, limit - 1};
+}
+
+std::vector<std::int64_t> random_partition(const Problem& problem, Random& random) {
+  const DataflowGraph& graph = problem.workload.graph;
+  std::vector<std::int64_t> partition(graph.kernel_count(), 0);
+  if (problem.execution.style == Style::KernelByKernel) {
+    std::int64_t next = 0;
+    for (const KernelId k : graph.topological_order()) partition[k.index()] = next++;
+    return partition;
+  }
+  const std::int64_t limit = problem.partition_limit();
+  const std::int64_t cut = pick(random, 0, limit);
+  const int stay = static_cast<int>(pick(random, 20, 90));
+  for (const KernelId k : graph.topological_order()) {
+    auto [lowest, highest] = range_of(problem, graph.kernel(k).phase, cut);
+    for (const TensorId t : graph.inputs(k)) {
+      lowest = std::max(lowest, partition[graph.tensor(t).from.index()]);
+    }
+    std::int64_t chosen = lowest;
+    if (!chance(random, stay) && highest > lowest) chosen = pick(random, lowest, highest);
+    const auto& pins = problem.execution.pins;
+    if (!pins.empty() && pins[k.index()]) chosen = *pins[k.index()];
+    partition[k.index()] = std::clamp<std::int64_t>(chosen, 0, limit - 1);
+  }
+  return partition;
+}
+
+}  // namespace
+
+Kernel weight_gemm(std::string name, std::int64_t m, std::int64_t k, std::int64_t n) {
+  return kernel_of(KernelKind::WeightGemm, std::move(name), m, k, n);
+}
+
+Kernel gemm(std::string name, std::int64_t m, std::int64_t k, std::int64_t n) {
+  return kernel_of(KernelKind::Gemm, std::move(name), m, k, n);
+}
+
+Kernel elementwise(std::string name, std::int64_t m, std::int64_t n) {
+  return kernel_of(KernelKind::Elementwise, std::move(name), m, 1, n);
+}
+
+Tensor tensor(std::size_t from, std::size_t to, int operand) {
+  return {.from = KernelId(from), .to = KernelId(to), .operand = operand};
+}
+
+NetworkDimension dimension(Topology topology, std::int64_t degree, double bandwidth,
+                           Strategy strategy) {
+  return {.topology = topology,
+          .degree = degree,
+          .bandwidth = BytesPerSecond(bandwidth),
+          .strategy = strategy};
+}
+
+std::vector<Mapping::Dimension> network_of(const System& system) {
+  std::vector<Mapping::Dimension> network;
+  for (const NetworkDimension& d : system.network) {
+    network.push_back({.degree = d.degree, .strategy = d.strategy});
+  }
+  return network;
+}
+
+Problem idle_problem(std::size_t count) {
+  std::vector<Kernel> kernels;
+  for (std::size_t i = 0; i < count; ++i) {
+    kernels.push_back(elementwise(std::string(1, static_cast<char>('a' + i)), 1, 1));
+  }
+  Problem problem;
+  problem.workload.graph = DataflowGraph(std::move(kernels), {});
+  problem.system.accelerator = {.cores = 1000, .frequency = Hertz(1.0), .sram = Bytes(1e9)};
+  problem.system.memory.bandwidth = BytesPerSecond(1.0);
+  problem.execution.compute_utilization = 1.0;
+  return problem;
+}
+
+Mapping plain_mapping(const Problem& problem) {
+  Mapping mapping;
+  mapping.network = network_of(problem.system);
+  for (const Kernel& kernel : problem.workload.graph.kernels()) {
+    mapping.sharding.push_back(shardable_loops(kernel).front());
+    mapping.partition.push_back(0);
+  }
+  mapping.tile = problem.workload.sequence;
+  return mapping;
+}
+
+Cost cost_of(const Problem& problem, const Mapping& mapping) {
+  auto result = evaluate(problem, mapping);
+  if (const auto* wrong = std::get_if<Infeasible>(&result)) {
+    throw std::runtime_error(std::string("the mapping does not fit: ") +
+                             to_string(wrong->resource) + " of " + wrong->where);
+  }
+  return std::get<Cost>(std::move(result));
+}
+
+Infeasible infeasible_of(const Problem& problem, const Mapping& mapping) {
+  auto result = evaluate(problem, mapping);
+  if (std::holds_alternative<Cost>(result)) throw std::runtime_error("the mapping fits");
+  return std::get<Infeasible>(std::move(result));
+}
+
+Mapping random_mapping(const Problem& problem, std::uint64_t seed) {
+  Random random(seed);
+  const Workload& workload = problem.workload;
+  Mapping mapping;
+  mapping.network = network_of(problem.system);
+  mapping.tile = workload.tile.value_or(pick(random, 1, workload.sequence));
+  if (chance(random, 2)) ++mapping.tile;
+  mapping.micro_batch = workload.micro_batch.value_or(1);
+  const std::int64_t other = pick(random, 1, workload.global_batch);
+  if (!workload.micro_batch && (workload.global_batch % other == 0 || chance(random, 5))) {
+    mapping.micro_batch = other;
+  }
+  for (const Kernel& kernel : workload.graph.kernels()) {
+    const std::vector<Loop> loops = shardable_loops(kernel);
+    const auto last = static_cast<std::int64_t>(loops.size()) - 1;
+    mapping.sharding.push_back(chance(random, 1)
+                                   ? static_cast<Loop>(pick(random, 0, 4))
+                                   : loops[static_cast<std::size_t>(pick(random, 0, last))]);
+  }
+  mapping.partition = random_partition(problem, random);
+  if (!problem.execution.compute_utilization && chance(random, 25)) {
+    for (const Kernel& kernel : workload.graph.kernels()) {
+      mapping.cores.push_back(
+          {.lanes = pick(random, 1, 3),
+           .stages = kernel.mode == Mode::Simd ? 1 : pick(random, 1, 2)});
+    }
+  }
+  return mapping;
+}
+
+}  // namespace dfsearch::test

@@ -1,0 +1,487 @@
+#include "support/plain_model.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace dfsearch::test {
+namespace {
+
+double number(std::int64_t value) { return static_cast<double>(value); }
+
+struct Extents {
+  double m, k, n;
+};
+
+std::string produced(Loop loop) {
+  const std::array<const char*, 5> table{"RR", "SR", "RR", "SR", "RS"};
+  return table[static_cast<std::size_t>(loop)];
+}
+
+// Columns: none, outer, K, M, N.
+std::string consumed(const Kernel& kernel, Loop loop, int operand) {
+  const std::array<const char*, 5> update{"RR", "SR", "RS", "SR", "SR"};
+  const std::array<const char*, 5> simd{"RR", "SR", "RR", "SR", "RS"};
+  const std::array<const char*, 5> first{"RR", "SR", "SR", "RR", "RS"};
+  const std::array<const char*, 5> second{"RR", "SR", "RS", "SR", "RR"};
+  const auto column = static_cast<std::size_t>(loop);
+  if (kernel.tiled == Loop::K) return update[column];
+  if (kernel.mode == Mode::Simd) return simd[column];
+  if (kernel.kind == KernelKind::Gemm && operand == 2) return second[column];
+  return first[column];
+}
+
+bool gathers(const std::string& from, const std::string& to) { return from != "RR" && to == "RR"; }
+
+bool exchanges(const std::string& from, const std::string& to) {
+  return from != "RR" && to != "RR" && from != to;
+}
+
+double whole_output(const Problem& problem, const Kernel& kernel) {
+  return number(kernel.outer) * number(kernel.m) * number(kernel.n) *
+         problem.workload.word.in_base_units();
+}
+
+class PlainModel {
+ public:
+  PlainModel(const Problem& problem, const Mapping& mapping)
+      : problem_(problem),
+        mapping_(mapping),
+        kernels_(problem.workload.graph.kernels()),
+        tensors_(problem.workload.graph.tensors()),
+        word_(problem.workload.word.in_base_units()),
+        bandwidth_(problem.system.memory.bandwidth.in_base_units()) {
+    for (std::size_t d = 0; d < mapping.network.size(); ++d) {
+      degree_[static_cast<std::size_t>(mapping.network[d].strategy)] *=
+          number(mapping.network[d].degree);
+    }
+  }
+
+  std::optional<PlainCost> cost() {
+    if (!decisions_are_legal() || !order_is_legal()) return std::nullopt;
+    tiles_ = std::ceil(number(problem_.workload.sequence) / number(mapping_.tile));
+    samples_ = number(problem_.workload.global_batch) / degree(Strategy::Data);
+    micro_batches_ = samples_ / number(mapping_.micro_batch);
+    PlainCost cost;
+    for (std::int64_t p = 0; p < problem_.partition_limit(); ++p) {
+      const std::vector<std::size_t> members = members_of(p);
+      if (members.empty()) continue;
+      const auto partition = partition_cost(members);
+      if (!partition) return std::nullopt;
+      cost.layer += partition->time;
+      cost.partitions.push_back(*partition);
+    }
+    if (!add_step(cost)) return std::nullopt;
+    return cost;
+  }
+
+ private:
+  double degree(Strategy strategy) const { return degree_[static_cast<std::size_t>(strategy)]; }
+  std::int64_t place(std::size_t kernel) const { return mapping_.partition[kernel]; }
+  std::int64_t source(const Tensor& t) const { return place(t.from.index()); }
+  std::int64_t target(const Tensor& t) const { return place(t.to.index()); }
+
+  std::vector<std::size_t> members_of(std::int64_t partition) const {
+    std::vector<std::size_t> members;
+    for (std::size_t i = 0; i < kernels_.size(); ++i) {
+      if (place(i) == partition) members.push_back(i);
+    }
+    return members;
+  }
+
+  // Sections 3 and 4.
+  bool decisions_are_legal() const {
+    const Workload& w = problem_.workload;
+    if (mapping_.tile < 1 || mapping_.tile > w.sequence) return false;
+    if (w.tile && mapping_.tile != *w.tile) return false;
+    if (w.micro_batch && mapping_.micro_batch != *w.micro_batch) return false;
+    const double split = number(mapping_.micro_batch) * degree(Strategy::Data);
+    if (mapping_.micro_batch < 1 || std::fmod(number(w.global_batch), split) != 0.0) return false;
+    for (std::size_t i = 0; i < kernels_.size(); ++i) {
+      const std::vector<Loop> loops = plain_loops(kernels_[i]);
+      if (std::count(loops.begin(), loops.end(), mapping_.sharding[i]) == 0) return false;
+      if (problem_.sharding_pins.empty() || !problem_.sharding_pins[i]) continue;
+      if (*problem_.sharding_pins[i] != mapping_.sharding[i]) return false;
+    }
+    return true;
+  }
+
+  bool order_is_legal() const {
+    const std::int64_t limit = problem_.partition_limit();
+    const Execution& execution = problem_.execution;
+    for (std::size_t i = 0; i < kernels_.size(); ++i) {
+      if (place(i) < 0 || place(i) >= limit) return false;
+      if (!execution.pins.empty() && execution.pins[i].value_or(place(i)) != place(i)) return false;
+    }
+    for (const Tensor& t : tensors_) {
+      if (source(t) > target(t)) return false;
+    }
+    if (execution.style == Style::KernelByKernel) {
+      std::int64_t next = 0;
+      for (const KernelId k : problem_.workload.graph.topological_order()) {
+        if (place(k.index()) != next++) return false;
+      }
+      return true;
+    }
+    return phases_are_apart();
+  }
+
+  bool phases_are_apart() const {
+    const bool halves = problem_.equations.phases == SplitPhases::Halves;
+    return halves ? phases_keep_to_their_half() : forward_is_over_first();
+  }
+
+  bool forward_is_over_first() const {
+    for (std::size_t f = 0; f < kernels_.size(); ++f) {
+      for (std::size_t b = 0; b < kernels_.size(); ++b) {
+        if (kernels_[f].phase == Phase::Backward || kernels_[b].phase == Phase::Forward) continue;
+        if (place(f) >= place(b)) return false;
+      }
+    }
+    return true;
+  }
+
+  /// Partition p lies between the marks p and p + 1, the middle at limit / 2: a
+  /// forward kernel's must begin before it, a backward kernel's end behind it.
+  bool phases_keep_to_their_half() const {
+    if (!problem_.workload.graph.has_backward()) return true;
+    const std::int64_t limit = problem_.partition_limit();
+    for (std::size_t i = 0; i < kernels_.size(); ++i) {
+      const bool backward = kernels_[i].phase == Phase::Backward;
+      if (backward ? 2 * (place(i) + 1) <= limit : 2 * place(i) >= limit) return false;
+    }
+    return true;
+  }
+
+  // Section 6.
+  Extents extents(std::size_t i, double tensor_degree, double tiles) const {
+    const Kernel& kernel = kernels_[i];
+    Extents e{number(kernel.outer) * number(kernel.m), number(kernel.k), number(kernel.n)};
+    const auto cut = [&e](Loop loop, double by) {
+      if (loop == Loop::Outer || loop == Loop::M) e.m = std::ceil(e.m / by);
+      if (loop == Loop::K) e.k = std::ceil(e.k / by);
+      if (loop == Loop::N) e.n = std::ceil(e.n / by);
+    };
+    cut(mapping_.sharding[i], tensor_degree);
+    cut(kernel.tiled, tiles);
+    return e;
+  }
+  Extents tile(std::size_t i) const { return extents(i, degree(Strategy::Tensor), tiles_); }
+
+  double tile_bytes(const Tensor& t) const {
+    const Extents e = tile(t.from.index());
+    return e.m * e.n * word_;
+  }
+
+  double weight(std::size_t i) const {
+    if (kernels_[i].kind != KernelKind::WeightGemm) return 0.0;
+    const Extents e = extents(i, degree(Strategy::Tensor), 1.0);
+    return e.m * e.k * word_;
+  }
+
+  std::optional<PlainPartition> partition_cost(const std::vector<std::size_t>& members) const {
+    std::size_t repeated = 0;
+    for (const std::size_t i : members) repeated += kernels_[i].repeat > 1 ? 1 : 0;
+    if (repeated != 0 && repeated != members.size()) return std::nullopt;
+    const auto compute = compute_time(members);
+    const auto sram = sram_of(members);
+    if (!compute || !sram) return std::nullopt;
+
+    PlainPartition result{.compute = *compute, .sram = *sram};
+    double weights = 0.0;
+    for (const std::size_t i : members) {
+      result.network += network_time(i);
+      result.memory += kernels_[i].memory.in_base_units() / bandwidth_;
+      weights += weight(i) / bandwidth_;
+    }
+    const std::int64_t p = place(members.front());
+    for (const Tensor& t : tensors_) {
+      if (source(t) == target(t) || (source(t) != p && target(t) != p)) continue;
+      result.memory += tiles_ * tile_bytes(t) / bandwidth_;
+    }
+    const double& c = result.compute;
+    const double& m = result.memory;
+    const double& n = result.network;
+    switch (problem_.execution.overlap) {
+      case Overlap::Perfect: result.time = std::max(c, std::max(m, n)); break;
+      case Overlap::None: result.time = c + m + n; break;
+      case Overlap::ComputeMemory: result.time = std::max(c, m) + n; break;
+    }
+    if (problem_.equations.weight_traffic == WeightTraffic::PerSample) {
+      result.time += weights;
+      result.memory += weights;
+    }
+    return result;
+  }
+
+  std::optional<double> sram_of(const std::vector<std::size_t>& members) const {
+    const std::int64_t p = place(members.front());
+    double inputs = 0.0;
+    double rest = 0.0;
+    for (const Tensor& t : tensors_) {
+      const bool from = source(t) == p;
+      const bool to = target(t) == p;
+      if (from && to) {
+        rest += (longest_path_to(t.to) - longest_path_to(t.from) + 1.0) * tile_bytes(t);
+      }
+      if (from && !to) rest += 2.0 * tile_bytes(t);
+      if (!from && to) inputs += 2.0 * tile_bytes(t);
+    }
+    double weights = 0.0;
+    for (const std::size_t i : members) weights += kernels_[i].skip_weight ? 0.0 : weight(i);
+    const double available = problem_.system.accelerator.sram.in_base_units();
+    const double sum = inputs + rest + weights;
+    const bool can_be_cut = members.size() == 1 && weights > 0.0 && inputs < available;
+    if (sum > available && !can_be_cut) return std::nullopt;
+    return sum;
+  }
+
+  double longest_path_to(KernelId kernel) const {
+    double longest = 0.0;
+    for (const Tensor& t : tensors_) {
+      if (t.to == kernel) longest = std::max(longest, longest_path_to(t.from) + 1.0);
+    }
+    return longest;
+  }
+
+  std::optional<double> compute_time(const std::vector<std::size_t>& members) const {
+    const Accelerator& chip = problem_.system.accelerator;
+    if (number(static_cast<std::int64_t>(members.size())) > number(chip.cores)) return {};
+    const double frequency = chip.frequency.in_base_units();
+    if (problem_.execution.compute_utilization) {
+      double flop = 0.0;
+      for (const std::size_t i : members) flop += tile_flop(i);
+      const double peak = 2.0 * number(chip.lanes * chip.stages * chip.cores) * frequency;
+      return tiles_ * flop / (*problem_.execution.compute_utilization * peak);
+    }
+    const double slowest = mapping_.cores.empty() ? best_pace(members) : given_pace(members);
+    if (slowest == std::numeric_limits<double>::infinity()) return std::nullopt;
+    return slowest * tiles_ / frequency;
+  }
+
+  double tile_flop(std::size_t i) const {
+    const Extents e = tile(i);
+    const double once = kernels_[i].mode == Mode::Systolic ? 2.0 * e.m * e.k * e.n : e.m * e.n;
+    return number(kernels_[i].repeat) * once;
+  }
+
+  double cycles(std::size_t i, std::int64_t lanes, std::int64_t stages) const {
+    const Accelerator& chip = problem_.system.accelerator;
+    const Extents e = tile(i);
+    const double rows = std::ceil(e.m / number(lanes * chip.lanes));
+    const double once = kernels_[i].mode == Mode::Systolic
+                            ? rows * std::ceil(e.n / number(stages * chip.stages)) * e.k
+                            : rows * e.n;
+    return number(kernels_[i].repeat) * once;
+  }
+
+  double given_pace(const std::vector<std::size_t>& members) const {
+    std::int64_t used = 0;
+    double slowest = 0.0;
+    for (const std::size_t i : members) {
+      const CoreGrid grid = mapping_.cores[i];
+      used += grid.lanes * grid.stages;
+      slowest = std::max(slowest, cycles(i, grid.lanes, grid.stages));
+    }
+    if (used > problem_.system.accelerator.cores) return std::numeric_limits<double>::infinity();
+    return slowest;
+  }
+
+  /// The least number of cores with which the kernel keeps the pace.
+  std::int64_t cores_needed(std::size_t i, double pace) const {
+    const std::int64_t limit = problem_.system.accelerator.cores;
+    std::int64_t least = limit + 1;
+    for (std::int64_t lanes = 1; lanes <= limit; ++lanes) {
+      const std::int64_t highest = kernels_[i].mode == Mode::Systolic ? limit / lanes : 1;
+      for (std::int64_t stages = 1; stages <= highest; ++stages) {
+        if (cycles(i, lanes, stages) <= pace) least = std::min(least, lanes * stages);
+      }
+    }
+    return least;
+  }
+
+  /// The least pace that the cores allow is the cycles of some kernel on some
+  /// grid: tries them all.
+  double best_pace(const std::vector<std::size_t>& members) const {
+    const std::int64_t limit = problem_.system.accelerator.cores;
+    double best = std::numeric_limits<double>::infinity();
+    for (const std::size_t i : members) {
+      for (std::int64_t lanes = 1; lanes <= limit; ++lanes) {
+        for (std::int64_t stages = 1; lanes * stages <= limit; ++stages) {
+          const double pace = cycles(i, lanes, stages);
+          if (pace >= best) continue;
+          std::int64_t used = 0;
+          for (const std::size_t j : members) used += cores_needed(j, pace);
+          if (used <= limit) best = pace;
+        }
+      }
+    }
+    return best;
+  }
+
+  // Section 5.
+  double all_gather(Strategy strategy, double whole) const {
+    double time = 0.0;
+    for (std::size_t d = 0; d < mapping_.network.size(); ++d) {
+      const double n = number(mapping_.network[d].degree);
+      if (mapping_.network[d].strategy != strategy || n == 1.0) continue;
+      const double b = problem_.system.network[d].bandwidth.in_base_units();
+      const bool all_at_once = problem_.system.network[d].topology == Topology::FullyConnected;
+      time += all_at_once ? whole / (n * b) : (n - 1.0) / n * whole / b;
+      whole /= n;
+    }
+    return time;
+  }
+  double all_reduce(Strategy strategy, double whole) const {
+    return problem_.equations.all_reduce_passes * all_gather(strategy, whole);
+  }
+
+  /// The slowest dimension, each `of(topology, members)` times bytes over bandwidth.
+  template <class Of>
+  double slowest(Strategy strategy, double bytes, Of of) const {
+    double time = 0.0;
+    for (std::size_t d = 0; d < mapping_.network.size(); ++d) {
+      const double n = number(mapping_.network[d].degree);
+      if (mapping_.network[d].strategy != strategy || n == 1.0) continue;
+      const NetworkDimension& link = problem_.system.network[d];
+      time = std::max(time, of(link.topology, n) * bytes / link.bandwidth.in_base_units());
+    }
+    return time;
+  }
+
+  double point_to_point(Strategy strategy, double bytes) const {
+    return slowest(strategy, bytes, [](Topology, double) { return 1.0; });
+  }
+
+  double exchange(double shard) const {
+    const bool per_pair =
+        problem_.equations.layout_conversion_bytes == ConversionBytes::Shard;
+    return slowest(Strategy::Tensor, shard, [per_pair](Topology topology, double n) {
+      switch (topology) {
+        case Topology::Ring: return per_pair ? n * n / 8.0 : n / 8.0;
+        case Topology::FullyConnected: return per_pair ? 1.0 : 1.0 / n;
+        case Topology::Switch: break;
+      }
+      return per_pair ? n / 4.0 : (n - 1.0) / n;
+    });
+  }
+
+  double network_time(std::size_t i) const {
+    const Kernel& kernel = kernels_[i];
+    const Extents e = tile(i);
+    const double shard = e.m * e.n * word_;
+    const Loop loop = mapping_.sharding[i];
+    double per_tile = 0.0;
+    if (loop == Loop::K && !kernel.communication) per_tile += all_reduce(Strategy::Tensor, shard);
+    const Extents whole = extents(i, 1.0, tiles_);
+    const bool full = problem_.equations.layout_conversion_bytes == ConversionBytes::Full;
+    for (const Tensor& t : tensors_) {
+      if (t.from.index() != i) continue;
+      const std::size_t to = t.to.index();
+      const std::string wanted = consumed(kernels_[to], mapping_.sharding[to], t.operand);
+      if (gathers(produced(loop), wanted)) {
+        per_tile += all_gather(Strategy::Tensor, full ? whole.m * whole.n * word_ : shard);
+      }
+      if (exchanges(produced(loop), wanted)) per_tile += exchange(shard);
+    }
+    return tiles_ * per_tile + own_communication(i);
+  }
+
+  double own_communication(std::size_t i) const {
+    if (!kernels_[i].communication) return 0.0;
+    const double bytes = kernels_[i].communication->bytes.in_base_units();
+    switch (kernels_[i].communication->type) {
+      case CommunicationType::AllReduce: return all_reduce(Strategy::Tensor, bytes);
+      case CommunicationType::AllGather: return all_gather(Strategy::Tensor, bytes);
+      case CommunicationType::PointToPoint: return point_to_point(Strategy::Tensor, bytes);
+      case CommunicationType::GradientAllReduce: break;
+    }
+    const Extents e = extents(i, degree(Strategy::Tensor), 1.0);
+    return all_reduce(Strategy::Data, e.m * e.n * word_) / micro_batches_;
+  }
+
+  // Section 7; false when the memory is too small.
+  bool add_step(PlainCost& cost) const {
+    const Workload& w = problem_.workload;
+    const double stages = degree(Strategy::Pipeline);
+    const double layers = std::ceil(number(w.layers) / stages);
+    double interleaved = layers;
+    if (problem_.equations.virtual_stages == VirtualStages::LayersMinusOne) {
+      interleaved = layers >= 2.0 ? layers - 1.0 : 1.0;
+    } else if (problem_.equations.virtual_stages == VirtualStages::Fixed) {
+      interleaved = number(problem_.equations.fixed_virtual_stages);
+    }
+    const double bubble = 1.0 + (stages - 1.0) / (micro_batches_ * interleaved);
+    const double directions = w.graph.has_backward() ? 2.0 : 1.0;
+    const double transfer = point_to_point(
+        Strategy::Pipeline, directions * w.boundary.in_base_units() * number(w.layers));
+    cost.step = cost.layer * bubble * layers * samples_ + transfer;
+
+    for (std::size_t i = 0; i < kernels_.size(); ++i) cost.weights += weight(i) * layers;
+    for (std::int64_t p = 0; p < problem_.partition_limit(); ++p) {
+      double alive = 0.0;
+      for (const Tensor& t : tensors_) {
+        const bool crosses = source(t) != target(t) && source(t) <= p && p <= target(t);
+        if (crosses) alive += number(mapping_.micro_batch) * tiles_ * tile_bytes(t);
+      }
+      cost.activations = std::max(cost.activations, alive);
+    }
+    double flop = 0.0;
+    for (const Kernel& k : kernels_) {
+      const bool product = k.kind == KernelKind::WeightGemm || k.kind == KernelKind::Gemm;
+      const double elements = number(k.outer) * number(k.m) * number(k.n);
+      flop += product ? 2.0 * elements * number(k.k) : elements;
+    }
+    const Accelerator& chip = problem_.system.accelerator;
+    const double peak =
+        2.0 * number(chip.lanes * chip.stages * chip.cores) * chip.frequency.in_base_units();
+    cost.utilization = flop * number(w.layers) * number(w.global_batch) /
+                       (cost.step * number(problem_.system.chips) * peak);
+    return cost.weights + cost.activations <= problem_.system.memory.capacity.in_base_units();
+  }
+
+  const Problem& problem_;
+  const Mapping& mapping_;
+  const std::vector<Kernel>& kernels_;
+  const std::vector<Tensor>& tensors_;
+  double word_;
+  double bandwidth_;
+  std::array<double, 3> degree_{1.0, 1.0, 1.0};  // by strategy
+  double tiles_ = 1.0;
+  double samples_ = 1.0;
+  double micro_batches_ = 1.0;
+};
+
+}  // namespace
+
+std::optional<PlainCost> plain_cost(const Problem& problem, const Mapping& mapping) {
+  return PlainModel(problem, mapping).cost();
+}
+
+std::vector<Loop> plain_loops(const Kernel& kernel) {
+  if (kernel.outer > 1 && kernel.tiled != Loop::Outer) return {Loop::Outer};
+  std::vector<Loop> loops;
+  if (kernel.kind != KernelKind::WeightGemm) loops.push_back(Loop::None);
+  if (kernel.k > 1 && kernel.tiled != Loop::K) loops.push_back(Loop::K);
+  if (kernel.m > 1 && kernel.tiled != Loop::M) loops.push_back(Loop::M);
+  if (kernel.n > 1 && kernel.tiled != Loop::N) loops.push_back(Loop::N);
+  if (loops.empty()) return {Loop::None};
+  return loops;
+}
+
+double plain_kernel_bytes(const Problem& problem, std::size_t kernel, Loop loop) {
+  const Kernel& k = problem.workload.graph.kernels()[kernel];
+  return loop == Loop::K && !k.communication ? whole_output(problem, k) : 0.0;
+}
+
+double plain_tensor_bytes(const Problem& problem, std::size_t tensor, Loop from, Loop to) {
+  const Tensor& t = problem.workload.graph.tensors()[tensor];
+  const Kernel& producer = problem.workload.graph.kernel(t.from);
+  const std::string wanted = consumed(problem.workload.graph.kernel(t.to), to, t.operand);
+  const bool moves = gathers(produced(from), wanted) || exchanges(produced(from), wanted);
+  return moves ? whole_output(problem, producer) : 0.0;
+}
+
+}  // namespace dfsearch::test
