@@ -7,7 +7,8 @@
 // 3. Each child is dropped at once if its bound says that it cannot beat the
 //    incumbent: if the bound is above its cost, or equal to it and no completion
 //    comes before it in the order of ties.  There is no tolerance: the answer is
-//    the first of the best, whatever the order of expansion was.
+//    the first of the best, whatever the order of expansion was.  Without `ties`
+//    an equal bound suffices: the answer is any of the best, sooner.
 // 4. The remaining children are offered to the problem (`admit`), which drops
 //    those that nodes met before dominate.
 // 5. When no node is open and none is held by a worker, the incumbent is proved.
@@ -29,6 +30,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <iterator>
@@ -52,6 +54,10 @@ struct BranchAndBoundOptions {
   bool deterministic = false;
   std::function<void(const Progress&)> on_progress = nullptr;
   Seconds progress_interval{1.0};
+  /// Among the best solutions find the first in the order of ties, not just any.
+  bool ties = true;
+  /// Solutions above it are not wanted.
+  Seconds cutoff = Seconds::infinity();
   std::size_t open_limit = std::size_t{1} << 20;
 };
 
@@ -112,12 +118,12 @@ class BranchAndBound {
     /// With a frozen incumbent solutions are kept for the merge.
     Sink(BranchAndBound& search, bool frozen) : search_(search), frozen_(frozen) {
       if (frozen_) {
-        cost_ = search.incumbent_.cost();
+        cost_ = search.cutoff();
         solution_ = search.incumbent_.solution();
       }
     }
     [[nodiscard]] Seconds cutoff() const override {
-      return frozen_ ? cost_ : search_.incumbent_.cost();
+      return frozen_ ? cost_ : search_.cutoff();
     }
     [[nodiscard]] std::shared_ptr<const Solution> incumbent() const override {
       return frozen_ ? solution_ : search_.incumbent_.solution();
@@ -155,8 +161,18 @@ class BranchAndBound {
         tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
   }
 
+  /// The greatest bound of a node that may still be of use.
+  [[nodiscard]] Seconds cutoff() const {
+    Seconds cost = incumbent_.cost();
+    if (!options_.ties && cost < Seconds::infinity()) {
+      cost = Seconds(std::nextafter(cost.in_base_units(), 0.0));
+    }
+    return std::min(cost, options_.cutoff);
+  }
+
   void offer(Solution&& solution, char found_by) {
     const Seconds cost = problem_.cost(solution);
+    if (cost > options_.cutoff) return;
     const bool taken =
         incumbent_.offer(cost, std::move(solution), found_by,
                          [this](const Solution& a, const Solution& b) {

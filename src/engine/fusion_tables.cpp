@@ -48,7 +48,8 @@ Rest& Rest::operator-=(const Rest& other) {
   return *this;
 }
 
-FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions)
+FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
+                           const std::vector<std::pair<KernelId, KernelId>>& order)
     : problem_(problem), costs_(problem, decisions) {
   const DataflowGraph& graph = problem.workload.graph;
   order_.assign(graph.topological_order().begin(), graph.topological_order().end());
@@ -60,7 +61,7 @@ FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions)
   for (std::size_t p = 0; p < order_.size(); ++p) positions_[order_[p].index()] = p;
   phases_mix_ = problem.equations.phases == SplitPhases::Halves &&
                 problem.partition_limit() % 2 == 1;
-  index_arcs();
+  index_arcs(order);
   find_descendants();
   fill_kernels();
   find_lonely_kernels();
@@ -70,27 +71,36 @@ FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions)
   capacity_for_activations_ = problem.system.memory.capacity - weights_;
 }
 
-void FusionTables::index_arcs() {
+void FusionTables::index_arcs(const std::vector<std::pair<KernelId, KernelId>>& order) {
   const DataflowGraph& graph = problem_.workload.graph;
-  const auto arc = [&](TensorId t, KernelId other) {
-    return Arc{.other = static_cast<std::uint32_t>(position(other)),
-               .transfer = costs_.transfer(t),
-               .fused = costs_.fused_buffer(t),
-               .streamed = costs_.streamed_buffer(t),
-               .stored = costs_.stored(t)};
+  std::vector<std::vector<Arc>> inputs(order_.size());
+  std::vector<std::vector<Arc>> outputs(order_.size());
+  const auto join = [&](KernelId from, KernelId to, Arc arc) {
+    arc.other = static_cast<std::uint32_t>(position(to));
+    outputs[position(from)].push_back(arc);
+    arc.other = static_cast<std::uint32_t>(position(from));
+    inputs[position(to)].push_back(arc);
   };
-  input_begin_.push_back(0);
-  output_begin_.push_back(0);
-  for (const KernelId k : order_) {
-    for (const TensorId t : graph.inputs(k)) {
-      input_arcs_.push_back(arc(t, graph.tensor(t).from));
-    }
-    for (const TensorId t : graph.outputs(k)) {
-      output_arcs_.push_back(arc(t, graph.tensor(t).to));
-    }
-    input_begin_.push_back(static_cast<std::uint32_t>(input_arcs_.size()));
-    output_begin_.push_back(static_cast<std::uint32_t>(output_arcs_.size()));
+  for (std::size_t i = 0; i < graph.tensor_count(); ++i) {
+    const TensorId t(i);
+    join(graph.tensor(t).from, graph.tensor(t).to,
+         {.other = 0,
+          .transfer = costs_.transfer(t),
+          .fused = costs_.fused_buffer(t),
+          .streamed = costs_.streamed_buffer(t),
+          .stored = costs_.stored(t)});
   }
+  for (const auto& [u, v] : order) join(u, v, {});
+  const auto flatten = [](const std::vector<std::vector<Arc>>& lists, std::vector<Arc>& arcs,
+                          std::vector<std::uint32_t>& begin) {
+    begin.push_back(0);
+    for (const std::vector<Arc>& list : lists) {
+      arcs.insert(arcs.end(), list.begin(), list.end());
+      begin.push_back(static_cast<std::uint32_t>(arcs.size()));
+    }
+  };
+  flatten(inputs, input_arcs_, input_begin_);
+  flatten(outputs, output_arcs_, output_begin_);
 }
 
 void FusionTables::find_descendants() {

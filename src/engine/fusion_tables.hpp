@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "graph/kernel_set.hpp"
@@ -13,7 +14,7 @@
 
 namespace dfsearch {
 
-/// One end of a tensor, seen from the other.
+/// One end of a tensor, or of a mere order between kernels, seen from the other.
 struct Arc {
   std::uint32_t other = 0;  ///< position of the kernel at the far end
   Ticks transfer = 0;       ///< one store or one load
@@ -63,7 +64,10 @@ struct KernelCosts {
 /// first.  Immutable; refers to the problem.
 class FusionTables {
  public:
-  FusionTables(const Problem& problem, LayerDecisions decisions);
+  /// `order` adds pairs (u, v) of which u must be in no later partition than v,
+  /// u before v in the topological order (engine/symmetry.hpp).
+  FusionTables(const Problem& problem, LayerDecisions decisions,
+               const std::vector<std::pair<KernelId, KernelId>>& order = {});
 
   [[nodiscard]] std::size_t size() const { return kernels_.size(); }
   [[nodiscard]] const KernelCosts& kernel(std::size_t position) const { return kernels_[position]; }
@@ -103,7 +107,7 @@ class FusionTables {
   [[nodiscard]] bool phases_mix() const { return phases_mix_; }
 
  private:
-  void index_arcs();
+  void index_arcs(const std::vector<std::pair<KernelId, KernelId>>& order);
   void find_descendants();
   void fill_kernels();
   void find_lonely_kernels();

@@ -51,13 +51,13 @@ std::optional<Infeasible> lonely_overflow(const FusionTables& tables) {
 
 Infeasible why_infeasible(const Problem& problem, const MappingProblem& search) {
   const OuterPoint smallest = outer_points(problem).back();
-  const FusionContext context(problem, search.decisions(smallest));
-  const FusionTables& tables = context.tables;
+  const std::shared_ptr<const FusionContext> context = search.open(smallest);
+  const FusionTables& tables = context->tables;
   if (tables.capacity_for_activations() < Bytes{}) {
     return of_bytes(Resource::Memory, tables.weights(), problem.system.memory.capacity, "weights");
   }
   if (auto overflow = lonely_overflow(tables)) return *overflow;
-  const Rest all = context.search.rest(context.search.root());
+  const Rest all = context->search.rest(context->search.root());
   const std::int64_t limit = problem.partition_limit();
   if (tables.least_partitions(all) > limit) {
     const auto kernels = static_cast<std::int64_t>(tables.size());

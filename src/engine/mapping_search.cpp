@@ -12,12 +12,15 @@
 #include <utility>
 
 #include "engine/segment_fusion.hpp"
+#include "engine/symmetry.hpp"
 #include "model/layer_costs.hpp"
-#include "model/price_power.hpp"
 #include "model/sharding.hpp"
 
 namespace dfsearch {
 namespace {
+
+// Points whose tables are kept for a second tree over the same problem.
+constexpr std::size_t kTablesKept = 256;
 
 std::vector<std::int64_t> tiles_of(const Workload& workload) {
   if (workload.tile) return {*workload.tile};
@@ -98,11 +101,11 @@ std::vector<OuterPoint> outer_points(const Problem& problem) {
   return points;
 }
 
-FusionContext::FusionContext(const Problem& problem, LayerDecisions decisions)
-    : point{.tile = decisions.tile, .micro_batch = decisions.micro_batch},
-      tables(problem, decisions),
+FusionContext::FusionContext(std::shared_ptr<const FusionTables> its_tables, const StepTime& its_step)
+    : shared_tables(std::move(its_tables)),
+      tables(*shared_tables),
       search(tables),
-      step(dfsearch::step_time(problem, decisions.network, decisions.micro_batch)),
+      step(its_step),
       transpositions(search) {}
 
 Ticks FusionContext::ticks_within(Seconds limit) const {
@@ -119,8 +122,36 @@ Ticks FusionContext::ticks_within(Seconds limit) const {
 MappingProblem::MappingProblem(const Problem& problem, std::int64_t steps_per_node)
     : problem_(problem),
       steps_per_node_(steps_per_node),
-      network_(given_network(problem.system)),
-      sharding_(least_bytes_sharding(problem)) {}
+      shared_(std::make_shared<Shared>()),
+      network_(shared_->network),
+      sharding_(shared_->sharding) {
+  shared_->network = given_network(problem.system);
+  shared_->sharding = least_bytes_sharding(problem);
+  shared_->symmetry = symmetry_order(problem, sharding_);
+}
+
+MappingProblem::MappingProblem(const MappingProblem& other, std::int64_t steps_per_node)
+    : problem_(other.problem_),
+      steps_per_node_(steps_per_node),
+      shared_(other.shared_),
+      network_(shared_->network),
+      sharding_(shared_->sharding) {}
+
+std::shared_ptr<const FusionContext> MappingProblem::open(OuterPoint point) const {
+  const LayerDecisions decided = decisions(point);
+  const StepTime step = step_time(problem_, decided.network, decided.micro_batch);
+  {
+    const std::lock_guard lock(shared_->mutex);
+    const auto found = shared_->tables.find(point);
+    if (found != shared_->tables.end()) {
+      return std::make_shared<const FusionContext>(found->second, step);
+    }
+  }
+  auto tables = std::make_shared<const FusionTables>(problem_, decided, shared_->symmetry);
+  const std::lock_guard lock(shared_->mutex);
+  if (shared_->tables.size() < kTablesKept) shared_->tables.emplace(point, tables);
+  return std::make_shared<const FusionContext>(std::move(tables), step);
+}
 
 LayerDecisions MappingProblem::decisions(OuterPoint point) const {
   return {.network = network_,
@@ -206,7 +237,7 @@ Seconds MappingProblem::point_bound(OuterPoint point) const {
 
 void MappingProblem::open_point(const Node& node, Sink& expansion) const {
   points_opened_.fetch_add(1, std::memory_order_relaxed);
-  auto context = std::make_shared<const FusionContext>(problem_, decisions(*node.point));
+  std::shared_ptr<const FusionContext> context = open(*node.point);
   const FusionTables& tables = context->tables;
   if (tables.capacity_for_activations() < Bytes{}) return;
   for (std::size_t p = 0; p < tables.size(); ++p) {

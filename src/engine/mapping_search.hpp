@@ -3,9 +3,13 @@
 // micro-batch), then its fusion (docs/search.md, sections 3 and 4).
 
 #include <atomic>
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/fusion_search.hpp"
@@ -23,6 +27,8 @@ namespace dfsearch {
 struct OuterPoint {
   std::int64_t tile = 1;
   std::int64_t micro_batch = 1;
+
+  friend auto operator<=>(const OuterPoint&, const OuterPoint&) = default;
 };
 
 /// The points of a problem, in the order of ties: larger tiles, then smaller
@@ -32,10 +38,10 @@ std::vector<OuterPoint> outer_points(const Problem& problem);
 
 /// An outer point whose fusion is being searched.  Shared by its nodes.
 struct FusionContext {
-  FusionContext(const Problem& problem, LayerDecisions decisions);
+  FusionContext(std::shared_ptr<const FusionTables> tables, const StepTime& step);
 
-  OuterPoint point;
-  FusionTables tables;
+  std::shared_ptr<const FusionTables> shared_tables;
+  const FusionTables& tables;
   FusionSearch search;
   StepTime step;
   mutable Transpositions transpositions;
@@ -65,12 +71,24 @@ class MappingProblem {
   };
   using Solution = MappingSolution;
 
+  /// Everything about the problem that any tree over it can share.
+  struct Shared {
+    std::vector<Mapping::Dimension> network;
+    std::vector<Loop> sharding;
+    std::vector<std::pair<KernelId, KernelId>> symmetry;
+    std::mutex mutex;
+    std::map<OuterPoint, std::shared_ptr<const FusionTables>> tables;  // guarded by mutex
+  };
+
   /// Steps of an enumeration before it is handed back to the queue: about a
   /// millisecond, short enough for limits and for other workers to take a part.
   static constexpr std::int64_t kStepsPerNode = 10'000;
 
   /// Refers to the problem.
   explicit MappingProblem(const Problem& problem, std::int64_t steps_per_node = kStepsPerNode);
+  /// Another tree over the same problem that uses the tables built already but
+  /// knows nothing of what was searched.
+  MappingProblem(const MappingProblem& other, std::int64_t steps_per_node);
 
   [[nodiscard]] Node root() const { return {}; }
   [[nodiscard]] Seconds bound(const Node& node) const { return node.bound; }
@@ -81,6 +99,8 @@ class MappingProblem {
   void branch(const Node& node, Expansion<Node, Solution>& expansion) const;
 
   [[nodiscard]] LayerDecisions decisions(OuterPoint point) const;
+  /// The tables of a point; its transposition table is empty.
+  [[nodiscard]] std::shared_ptr<const FusionContext> open(OuterPoint point) const;
   [[nodiscard]] Mapping mapping(const Solution& solution) const;
   /// The solution that a mapping is, if it fits and has the sharding of this
   /// problem.
@@ -100,8 +120,9 @@ class MappingProblem {
 
   const Problem& problem_;
   const std::int64_t steps_per_node_;
-  std::vector<Mapping::Dimension> network_;
-  std::vector<Loop> sharding_;
+  std::shared_ptr<Shared> shared_;
+  const std::vector<Mapping::Dimension>& network_;
+  const std::vector<Loop>& sharding_;
   // Counters: added to by any worker, relaxed, read after the search.
   mutable std::atomic<std::int64_t> points_{0};
   mutable std::atomic<std::int64_t> points_opened_{0};

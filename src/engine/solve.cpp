@@ -40,6 +40,50 @@ void recost(const Problem& problem, const MappingProblem& search, const MappingS
   result.cost = *cost;
 }
 
+// Effort to spend on ties, in nodes, and the steps of an enumeration that make
+// one there: together about a second at most.
+constexpr std::int64_t kTieNodes = 2000;
+constexpr std::int64_t kStepsPerTieNode = 500;
+
+/// Replaces a best mapping by the first of the best in the order of ties.
+///
+/// The optimum is proved by now; a second, deterministic tree looks for mappings
+/// that reach it, and knows of the first tree only the optimum itself.  Where
+/// the ties are too many, its best after a fixed number of nodes is taken.  So
+/// the answer depends on nothing but the problem either way.
+void break_ties(const MappingProblem& search, const SearchOptions& options,
+                BranchAndBoundResult<MappingSolution>& found) {
+  Limits limits = options.limits;
+  limits.gap = 0.0;
+  for (limits.nodes = kTieNodes;; limits.nodes *= 2) {
+    limits.time = options.limits.time - found.stats.time;
+    const MappingProblem second(search, kStepsPerTieNode);
+    BranchAndBound<MappingProblem> tree(
+        second, {.limits = limits,
+                 .threads = options.threads,
+                 .deterministic = true,
+                 .on_progress = [&](Progress progress) {
+                   if (!options.on_progress) return;
+                   progress.time += found.stats.time;
+                   progress.nodes += found.stats.nodes;
+                   progress.incumbent = found.cost;
+                   progress.lower_bound = found.cost;
+                   options.on_progress(progress);
+                 },
+                 .progress_interval = options.progress_interval,
+                 .cutoff = found.cost});
+    auto first = tree.run();
+    found.stats.nodes += first.stats.nodes;
+    found.stats.time += first.stats.time;
+    found.stats.pruned_by_bound += first.stats.pruned_by_bound;
+    found.stats.pruned_by_dominance += first.stats.pruned_by_dominance;
+    if (first.solution) found.solution = first.solution;
+    // Nothing yet and not told to stop: it takes more nodes.
+    const bool more = !first.solution && first.stopped_by == StopReason::Nodes;
+    if (!more) return;
+  }
+}
+
 SearchStatus status_of(const SearchResult& result, double gap) {
   if (!result.cost) {
     return result.stopped_by == StopReason::None ? SearchStatus::Infeasible
@@ -57,16 +101,18 @@ SearchResult solve(const Problem& problem, const SearchOptions& options) {
                                                .threads = options.threads,
                                                .deterministic = options.deterministic,
                                                .on_progress = options.on_progress,
-                                               .progress_interval = options.progress_interval});
+                                               .progress_interval = options.progress_interval,
+                                               .ties = false});
   if (options.hint) {
     if (auto hint = search.solution(*options.hint)) tree.start_from(std::move(*hint), 'H');
   }
-  const auto found = tree.run();
+  auto found = tree.run();
+  search.add_stats(found.stats);
+  if (found.solution && found.lower_bound == found.cost) break_ties(search, options, found);
 
   SearchResult result;
   result.stopped_by = found.stopped_by;
   result.stats = found.stats;
-  search.add_stats(result.stats);
   result.lower_bound = found.lower_bound;
   if (found.solution) {
     recost(problem, search, *found.solution, result);

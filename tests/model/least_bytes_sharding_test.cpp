@@ -334,9 +334,6 @@ TEST_CASE("hundreds of parallel experts are sharded exactly and at once") {
 }
 
 TEST_CASE("a thousand kernels in a row are sharded exactly and at once") {
-  // Weights of 4 x 4 that halve and double: with K after M only the second
-  // all-reduces; the first kernel takes K before M, so K and M alternate from
-  // the far end on.
   std::vector<Kernel> kernels;
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < 1000; ++i) {
@@ -346,10 +343,10 @@ TEST_CASE("a thousand kernels in a row are sharded exactly and at once") {
   Problem problem;
   problem.workload.graph = DataflowGraph(std::move(kernels), std::move(tensors));
   const Loops sharding = least_bytes_sharding(problem);
-  // K costs 32 B, then anything is free; M costs nothing, then K is free and M
-  // gathers 32 B.  So two kernels cost 32 B at least, whichever they are, and
-  // the last kernel alone can be M for nothing: 500 x 32 B.  M K M K ... is
-  // one such; in the order of ties the first is K M, K M, ..., K M.
+  // K all-reduces 32 B, after which K and M are free; M costs nothing, then K is
+  // free and M gathers 32 B.  So kernels 1 and 2 cost at least 32 B, as do 3 and 4
+  // and so on, and K M K M ... costs no more.  Nothing that begins K K does, so
+  // it is the first in the order of ties.
   Loops expected;
   for (std::size_t i = 0; i < 1000; ++i) expected.push_back(i % 2 == 0 ? Loop::K : Loop::M);
   CHECK(total_bytes(problem, sharding) == 500.0 * 32.0);

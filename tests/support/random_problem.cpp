@@ -39,6 +39,31 @@ Kernel random_kernel(Random& random, std::size_t index, bool backward, std::int6
   return kernel;
 }
 
+/// Makes one kernel the twin of another: alike, with the same neighbours.
+void make_twin(Random& random, std::vector<Kernel>& kernels, std::vector<Tensor>& tensors) {
+  const auto last = static_cast<std::int64_t>(kernels.size()) - 1;
+  const auto original = static_cast<std::size_t>(pick(random, 0, last));
+  const auto twin = static_cast<std::size_t>(pick(random, 0, last));
+  if (original == twin) return;
+  std::erase_if(tensors, [&](const Tensor& t) {
+    return t.from.index() == twin || t.to.index() == twin ||
+           (t.from.index() < twin) != (t.from.index() < original) ||
+           (t.to.index() > twin) != (t.to.index() > original);
+  });
+  const std::size_t count = tensors.size();
+  for (std::size_t t = 0; t < count; ++t) {
+    Tensor copy = tensors[t];
+    if (copy.from.index() == original) copy.from = KernelId(twin);
+    if (copy.to.index() == original) copy.to = KernelId(twin);
+    if (!(copy == tensors[t])) tensors.push_back(copy);
+  }
+  const Phase phase = kernels[twin].phase;
+  const std::string name = kernels[twin].name;
+  kernels[twin] = kernels[original];
+  kernels[twin].phase = phase;
+  kernels[twin].name = name;
+}
+
 DataflowGraph random_graph(Random& random, std::size_t count, std::int64_t sequence) {
   const std::size_t first_backward =
       chance(random, 40) ? static_cast<std::size_t>(pick(random, 0, static_cast<std::int64_t>(count)))
@@ -59,6 +84,7 @@ DataflowGraph random_graph(Random& random, std::size_t count, std::int64_t seque
       }
     }
   }
+  if (chance(random, 25)) make_twin(random, kernels, tensors);
   // A list that is not topological, now and then.
   if (chance(random, 20)) {
     std::vector<std::size_t> place(count);

@@ -1,0 +1,204 @@
+// Symmetry breaking by lex-leaders.
+//
+// Let a permutation of the kernels map the graph, with all its costs and pins,
+// onto itself.  Permuting a mapping then changes nothing but its place in the
+// order of ties.  Of all best mappings wanted is the one whose partition indices
+// come first, kernel by kernel; it comes before all its permutations, so at the
+// first kernel u that the permutation moves, its index is at most that of the
+// kernel v that u is exchanged with.  One inequality p(u) <= p(v) for every such
+// permutation therefore cuts no wanted mapping off, all of them together
+// neither (Crawford et al. 1996).  p(u) <= p(v) is what a tensor from u to v
+// demands: the search adds it to the graph as a tensor without bytes.
+//
+// Only exchanges of two disjoint sets are looked for: colour refinement groups
+// kernels that look alike, each pair of neighbours in a group is tried, and what
+// must then be exchanged as well follows tensor by tensor.  The result is
+// verified before it is used, so a wrong guess costs time only.
+//
+// Tested with the search against brute force in tests/engine/symmetry_test.cpp.
+
+#include "engine/symmetry.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+namespace dfsearch {
+namespace {
+
+using Colours = std::vector<std::uint32_t>;
+using End = std::tuple<std::size_t, int>;  // a neighbour and the operand of the tensor
+
+class SymmetryFinder {
+ public:
+  SymmetryFinder(const Problem& problem, const std::vector<Loop>& sharding)
+      : problem_(problem), graph_(problem.workload.graph), sharding_(sharding) {
+    place_.resize(graph_.kernel_count());
+    for (std::size_t i = 0; i < place_.size(); ++i) {
+      place_[graph_.topological_order()[i].index()] = i;
+    }
+    colour();
+  }
+
+  std::vector<std::pair<KernelId, KernelId>> order() {
+    std::map<std::uint32_t, std::size_t> last_of_colour;
+    std::set<std::pair<std::size_t, std::size_t>> pairs;
+    for (std::size_t k = 0; k < colours_.size(); ++k) {
+      const auto [place, first] = last_of_colour.try_emplace(colours_[k], k);
+      if (first) continue;
+      if (const auto exchange = exchange_of(place->second, k)) pairs.insert(lead(*exchange));
+      place->second = k;
+    }
+    std::vector<std::pair<KernelId, KernelId>> order;
+    for (const auto& [u, v] : pairs) {
+      // The search numbers kernels topologically and wants tensors to ascend.
+      if (place_[u] < place_[v]) order.emplace_back(u, v);
+    }
+    return order;
+  }
+
+ private:
+  using Exchange = std::map<std::size_t, std::size_t>;  // both directions
+
+  [[nodiscard]] std::vector<End> inputs(std::size_t k) const {
+    std::vector<End> ends;
+    for (const TensorId t : graph_.inputs(KernelId(k))) {
+      ends.emplace_back(graph_.tensor(t).from.index(), graph_.tensor(t).operand);
+    }
+    return ends;
+  }
+  [[nodiscard]] std::vector<End> outputs(std::size_t k) const {
+    std::vector<End> ends;
+    for (const TensorId t : graph_.outputs(KernelId(k))) {
+      ends.emplace_back(graph_.tensor(t).to.index(), graph_.tensor(t).operand);
+    }
+    return ends;
+  }
+
+  [[nodiscard]] bool alike(std::size_t a, std::size_t b) const {
+    Kernel x = graph_.kernels()[a];
+    x.name = graph_.kernels()[b].name;
+    const auto& pins = problem_.execution.pins;
+    return x == graph_.kernels()[b] && sharding_[a] == sharding_[b] &&
+           (pins.empty() || pins[a] == pins[b]);
+  }
+
+  /// Kernels of one colour are alike and have neighbours of the same colours.
+  void colour() {
+    const std::size_t count = graph_.kernel_count();
+    colours_.assign(count, 0);
+    std::vector<std::size_t> representatives;
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto found = std::find_if(representatives.begin(), representatives.end(),
+                                      [&](std::size_t r) { return alike(r, k); });
+      colours_[k] = static_cast<std::uint32_t>(found - representatives.begin());
+      if (found == representatives.end()) representatives.push_back(k);
+    }
+    for (std::size_t colours = representatives.size();;) {
+      using Signature = std::tuple<std::uint32_t, std::vector<End>, std::vector<End>>;
+      std::map<Signature, std::uint32_t> seen;
+      Colours next(count);
+      for (std::size_t k = 0; k < count; ++k) {
+        Signature signature{colours_[k], recoloured(inputs(k)), recoloured(outputs(k))};
+        const auto number = static_cast<std::uint32_t>(seen.size());
+        next[k] = seen.try_emplace(std::move(signature), number).first->second;
+      }
+      colours_ = std::move(next);
+      if (seen.size() == colours) return;
+      colours = seen.size();
+    }
+  }
+
+  [[nodiscard]] std::vector<End> recoloured(std::vector<End> ends) const {
+    for (End& end : ends) std::get<0>(end) = colours_[std::get<0>(end)];
+    std::sort(ends.begin(), ends.end());
+    return ends;
+  }
+
+  /// The exchange of a and b with all that it entails, if that leaves the graph
+  /// as it is.
+  [[nodiscard]] std::optional<Exchange> exchange_of(std::size_t a, std::size_t b) const {
+    Exchange exchange;
+    std::vector<std::pair<std::size_t, std::size_t>> waiting{{a, b}};
+    while (!waiting.empty()) {
+      const auto [x, y] = waiting.back();
+      waiting.pop_back();
+      const auto known = exchange.find(x);
+      if (known != exchange.end()) {
+        if (known->second != y) return std::nullopt;
+        continue;
+      }
+      if (exchange.contains(y)) return std::nullopt;
+      exchange[x] = y;
+      exchange[y] = x;
+      if (!pair_up(inputs(x), inputs(y), waiting) || !pair_up(outputs(x), outputs(y), waiting)) {
+        return std::nullopt;
+      }
+    }
+    if (!leaves_graph(exchange)) return std::nullopt;
+    return exchange;
+  }
+
+  /// Neighbours that both have stay; the others are exchanged in the order of
+  /// the list.
+  [[nodiscard]] bool pair_up(std::vector<End> x, std::vector<End> y,
+                             std::vector<std::pair<std::size_t, std::size_t>>& waiting) const {
+    std::sort(x.begin(), x.end());
+    std::sort(y.begin(), y.end());
+    std::vector<End> only_x;
+    std::vector<End> only_y;
+    std::set_difference(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(only_x));
+    std::set_difference(y.begin(), y.end(), x.begin(), x.end(), std::back_inserter(only_y));
+    if (only_x.size() != only_y.size()) return false;
+    for (std::size_t i = 0; i < only_x.size(); ++i) {
+      const auto [from, operand] = only_x[i];
+      const auto [to, other_operand] = only_y[i];
+      if (colours_[from] != colours_[to] || operand != other_operand) return false;
+      waiting.emplace_back(from, to);
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool leaves_graph(const Exchange& exchange) const {
+    const auto image = [&](std::vector<End> ends) {
+      for (End& end : ends) {
+        const auto moved = exchange.find(std::get<0>(end));
+        if (moved != exchange.end()) std::get<0>(end) = moved->second;
+      }
+      std::sort(ends.begin(), ends.end());
+      return ends;
+    };
+    const auto sorted = [](std::vector<End> ends) {
+      std::sort(ends.begin(), ends.end());
+      return ends;
+    };
+    return std::all_of(exchange.begin(), exchange.end(), [&](const auto& pair) {
+      const auto [x, y] = pair;
+      return alike(x, y) && image(inputs(x)) == sorted(inputs(y)) &&
+             image(outputs(x)) == sorted(outputs(y));
+    });
+  }
+
+  /// The first kernel that is moved and what it is exchanged with.
+  static std::pair<std::size_t, std::size_t> lead(const Exchange& exchange) {
+    return *exchange.begin();
+  }
+
+  const Problem& problem_;
+  const DataflowGraph& graph_;
+  const std::vector<Loop>& sharding_;
+  std::vector<std::size_t> place_;  // of each kernel in the topological order
+  Colours colours_;
+};
+
+}  // namespace
+
+std::vector<std::pair<KernelId, KernelId>> symmetry_order(const Problem& problem,
+                                                          const std::vector<Loop>& sharding) {
+  return SymmetryFinder(problem, sharding).order();
+}
+
+}  // namespace dfsearch

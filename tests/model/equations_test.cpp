@@ -1,0 +1,253 @@
+// The equations as a whole: evaluate against the plain model on random worlds,
+// and what must hold of any cost whatever the numbers.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <random>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "model/evaluate.hpp"
+#include "support/model_worlds.hpp"
+#include "support/plain_model.hpp"
+#include "support/random_problem.hpp"
+
+namespace dfsearch {
+namespace {
+
+using test::cost_of;
+using test::pick;
+
+void check_close(Seconds time, double expected, double scale) {
+  CHECK(std::abs(time.in_base_units() - expected) <= 1e-9 * scale);
+}
+
+void check_same(const Cost& cost, const test::PlainCost& plain) {
+  CHECK(cost.step_time.in_base_units() == doctest::Approx(plain.step).epsilon(1e-9));
+  CHECK(cost.layer_time.in_base_units() == doctest::Approx(plain.layer).epsilon(1e-9));
+  CHECK(cost.utilization == doctest::Approx(plain.utilization).epsilon(1e-9));
+  CHECK(cost.weights.in_base_units() == plain.weights);
+  CHECK(cost.activations.in_base_units() == plain.activations);
+  REQUIRE(cost.partitions.size() == plain.partitions.size());
+  for (std::size_t p = 0; p < plain.partitions.size(); ++p) {
+    const PartitionCost& one = cost.partitions[p];
+    const test::PlainPartition& other = plain.partitions[p];
+    check_close(one.compute, other.compute, plain.layer);
+    check_close(one.memory, other.memory, plain.layer);
+    check_close(one.network, other.network, plain.layer);
+    check_close(one.time, other.time, plain.layer);
+    CHECK(one.sram.in_base_units() == other.sram);
+  }
+}
+
+TEST_CASE("evaluate agrees with the plain model on thousands of random mappings") {
+  int feasible = 0;
+  std::map<Resource, int> infeasible;
+  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_problem(seed / 3);
+    const Mapping mapping = test::random_mapping(problem, seed);
+    const auto result = evaluate(problem, mapping);
+    const auto plain = test::plain_cost(problem, mapping);
+    CHECK(std::holds_alternative<Cost>(result) == plain.has_value());
+    if (const Cost* cost = std::get_if<Cost>(&result)) {
+      if (plain) check_same(*cost, *plain);
+      ++feasible;
+    } else {
+      ++infeasible[std::get<Infeasible>(result).resource];
+    }
+  }
+  // Worth nothing if everything or nothing fitted.
+  CHECK(feasible > 1500);
+  for (const Resource resource :
+       {Resource::Sram, Resource::Memory, Resource::Cores, Resource::Phase, Resource::Pin,
+        Resource::Sharding, Resource::Repeat, Resource::Batch, Resource::Tile}) {
+    CAPTURE(to_string(resource));
+    CHECK(infeasible[resource] > 0);
+  }
+}
+
+/// Calls `check` with random problems and mappings that fit.
+void for_each_feasible(
+    std::uint64_t seeds,
+    const std::function<void(const Problem&, const Mapping&, const Cost&, std::uint64_t)>& check) {
+  int found = 0;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_problem(seed);
+    const Mapping mapping = test::random_mapping(problem, seed);
+    const auto result = evaluate(problem, mapping);
+    if (const Cost* cost = std::get_if<Cost>(&result)) {
+      check(problem, mapping, *cost, seed);
+      ++found;
+    }
+  }
+  CHECK(found > static_cast<int>(seeds / 5));
+}
+
+/// Rounding up to ticks may add a little.
+void check_no_longer(Seconds time, Seconds than) { CHECK(time <= than * (1.0 + 1e-12)); }
+
+TEST_CASE("more bandwidth never costs more") {
+  for_each_feasible(2000, [](Problem problem, const Mapping& mapping, const Cost& cost, auto seed) {
+    std::mt19937_64 random(seed);
+    const double more = 1.0 + static_cast<double>(pick(random, 1, 300)) / 100.0;
+    Problem memory = problem;
+    memory.system.memory.bandwidth = memory.system.memory.bandwidth * more;
+    check_no_longer(cost_of(memory, mapping).step_time, cost.step_time);
+    for (NetworkDimension& d : problem.system.network) {
+      d.bandwidth = d.bandwidth * more;
+      check_no_longer(cost_of(problem, mapping).step_time, cost.step_time);
+    }
+  });
+}
+
+TEST_CASE("a faster clock or more SRAM never costs more") {
+  for_each_feasible(1000, [](Problem problem, const Mapping& mapping, const Cost& cost, auto) {
+    problem.system.accelerator.sram = problem.system.accelerator.sram * 2.0;
+    CHECK(cost_of(problem, mapping).step_time == cost.step_time);
+    problem.system.accelerator.frequency = 1.5 * problem.system.accelerator.frequency;
+    check_no_longer(cost_of(problem, mapping).step_time, cost.step_time);
+  });
+}
+
+TEST_CASE("with a tensor degree of 1 every sharding costs the same") {
+  int compared = 0;
+  for_each_feasible(2000, [&](Problem problem, Mapping mapping, const Cost&, auto seed) {
+    std::mt19937_64 random(seed);
+    for (std::size_t d = 0; d < mapping.network.size(); ++d) {
+      if (mapping.network[d].strategy != Strategy::Tensor) continue;
+      mapping.network[d].degree = problem.system.network[d].degree = 1;
+    }
+    problem.system.accelerator.sram = Bytes::infinity();  // shards were smaller
+    problem.system.memory.capacity = Bytes::infinity();
+    const Cost before = cost_of(problem, mapping);
+    const auto& kernels = problem.workload.graph.kernels();
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      const std::vector<Loop> loops = test::plain_loops(kernels[i]);
+      const auto last = static_cast<std::int64_t>(loops.size()) - 1;
+      const Loop other = loops[static_cast<std::size_t>(pick(random, 0, last))];
+      compared += other != mapping.sharding[i] ? 1 : 0;
+      mapping.sharding[i] = other;
+    }
+    const Cost after = cost_of(problem, mapping);
+    CHECK(after.layer_ticks == before.layer_ticks);
+    CHECK(after.step_time == before.step_time);
+    CHECK(after.weights == before.weights);
+  });
+  CHECK(compared > 500);
+}
+
+TEST_CASE("twice the layers are twice the time of the layers") {
+  for_each_feasible(2000, [](Problem problem, const Mapping& mapping, const Cost&, auto) {
+    problem.system.memory.capacity = Bytes::infinity();
+    problem.equations.virtual_stages = VirtualStages::Fixed;  // the bubble stays as it is
+    // What the stages divide: two, three, ... more of each.
+    problem.workload.layers = 2 * problem.system.degree(Strategy::Pipeline);
+    const Cost once = cost_of(problem, mapping);
+    problem.workload.layers *= 2;
+    const Cost twice = cost_of(problem, mapping);
+    CHECK(twice.layer_ticks == once.layer_ticks);
+    CHECK(twice.weights == 2.0 * once.weights);
+    CHECK((twice.step_time - twice.pipeline_transfer).in_base_units() ==
+          doctest::Approx(2.0 * (once.step_time - once.pipeline_transfer).in_base_units())
+              .epsilon(1e-12));
+    CHECK(twice.pipeline_transfer == 2.0 * once.pipeline_transfer);
+  });
+}
+
+/// The same problem and mapping with kernel i at place[i] of the list.
+std::pair<Problem, Mapping> relabelled(const Problem& problem, const Mapping& mapping,
+                                       const std::vector<std::size_t>& place) {
+  Problem other = problem;
+  Mapping moved = mapping;
+  const DataflowGraph& graph = problem.workload.graph;
+  std::vector<Kernel> kernels = graph.kernels();
+  for (std::size_t i = 0; i < place.size(); ++i) {
+    kernels[place[i]] = graph.kernels()[i];
+    moved.sharding[place[i]] = mapping.sharding[i];
+    moved.partition[place[i]] = mapping.partition[i];
+    if (!mapping.cores.empty()) moved.cores[place[i]] = mapping.cores[i];
+    if (!problem.execution.pins.empty()) {
+      other.execution.pins[place[i]] = problem.execution.pins[i];
+    }
+  }
+  std::vector<Tensor> tensors;
+  for (const Tensor& t : graph.tensors()) {
+    tensors.insert(tensors.begin(),
+                   test::tensor(place[t.from.index()], place[t.to.index()], t.operand));
+  }
+  other.workload.graph = DataflowGraph(std::move(kernels), std::move(tensors));
+  return {other, moved};
+}
+
+TEST_CASE("the order of the lists of kernels and tensors changes nothing") {
+  for_each_feasible(2000, [](const Problem& problem, const Mapping& mapping, const Cost& cost,
+                             auto seed) {
+    // Kernel by kernel, the order of the list is the mapping.
+    if (problem.execution.style == Style::KernelByKernel) return;
+    std::mt19937_64 random(seed);
+    std::vector<std::size_t> place(problem.workload.graph.kernel_count());
+    for (std::size_t i = 0; i < place.size(); ++i) place[i] = i;
+    for (std::size_t i = place.size(); i > 1; --i) {
+      const std::int64_t other = pick(random, 0, static_cast<std::int64_t>(i) - 1);
+      std::swap(place[i - 1], place[static_cast<std::size_t>(other)]);
+    }
+    const auto [moved_problem, moved] = relabelled(problem, mapping, place);
+    const Cost other = cost_of(moved_problem, moved);
+    CHECK(other.step_time.in_base_units() ==
+          doctest::Approx(cost.step_time.in_base_units()).epsilon(1e-12));
+    CHECK(other.activations == cost.activations);
+    CHECK(other.weights == cost.weights);
+    REQUIRE(other.partitions.size() == cost.partitions.size());
+    for (std::size_t p = 0; p < cost.partitions.size(); ++p) {
+      CHECK(other.partitions[p].sram == cost.partitions[p].sram);
+      CHECK(other.partitions[p].kernels.size() == cost.partitions[p].kernels.size());
+    }
+  });
+}
+
+TEST_CASE("overlap never costs more than none") {
+  for_each_feasible(1000, [](Problem problem, const Mapping& mapping, const Cost&, auto) {
+    const auto with = [&](Overlap overlap) {
+      problem.execution.overlap = overlap;
+      return cost_of(problem, mapping).layer_ticks;
+    };
+    CHECK(with(Overlap::Perfect) <= with(Overlap::ComputeMemory));
+    CHECK(with(Overlap::ComputeMemory) <= with(Overlap::None));
+  });
+}
+
+TEST_CASE("the cores of the best allocation, given back, cost the same") {
+  int given = 0;
+  for_each_feasible(1000, [&](const Problem& problem, Mapping mapping, const Cost& cost, auto) {
+    if (cost.cores.empty()) return;
+    mapping.cores = cost.cores;
+    CHECK(cost_of(problem, mapping).layer_ticks == cost.layer_ticks);
+    ++given;
+  });
+  CHECK(given > 50);
+}
+
+TEST_CASE("the presets differ in the switches that the published runs have") {
+  const Equations physical = Equations::physical();
+  CHECK(physical.all_reduce_passes == 2);
+  CHECK(physical.virtual_stages == VirtualStages::Layers);
+  CHECK(physical.layout_conversion_bytes == ConversionBytes::Full);
+  CHECK(physical.phases == SplitPhases::Separate);
+  CHECK(physical.weight_traffic == WeightTraffic::Resident);
+  const Equations published = Equations::published();
+  CHECK(published.all_reduce_passes == 2);
+  CHECK(published.virtual_stages == VirtualStages::LayersMinusOne);
+  CHECK(published.layout_conversion_bytes == ConversionBytes::Shard);
+  CHECK(published.phases == SplitPhases::Halves);
+  CHECK(published.weight_traffic == WeightTraffic::Resident);
+}
+
+}  // namespace
+}  // namespace dfsearch
