@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "model/step_time.hpp"
@@ -195,6 +196,52 @@ bool FusionTables::always_crosses(std::size_t from, const Arc& arc) const {
   return !may_share(from, arc.other) || !hull_fits(from, arc.other);
 }
 
+/// A producer with many consumers: the least that its tensors move through
+/// memory because SRAM has no room for all of the consumers beside it, always
+/// crossing ones aside.
+Ticks FusionTables::transfers_without_room(std::size_t producer) const {
+  struct Consumer {
+    Ticks transfers = 0;
+    Bytes room{};  // that it takes when it is fused with the producer
+  };
+  std::map<std::uint32_t, Consumer> consumers;
+  Bytes room = sram() - kernels_[producer].weight;
+  for (const Arc& arc : inputs(producer)) room -= arc.streamed;
+  for (const Arc& arc : outputs(producer)) {
+    room -= arc.streamed;
+    if (arc.transfer == 0 || always_crosses(producer, arc)) continue;
+    Consumer& consumer = consumers[arc.other];
+    if (consumer.transfers == 0) consumer.room = kernels_[arc.other].weight;
+    consumer.transfers += 2 * arc.transfer;  // a store and a load
+    consumer.room += arc.fused - arc.streamed;
+  }
+  if (consumers.size() < 2) return 0;
+  std::vector<Consumer> list;
+  Ticks forced = 0;
+  Bytes wanted{};
+  for (const auto& [position, consumer] : consumers) {
+    list.push_back(consumer);
+    forced += consumer.transfers;
+    wanted += consumer.room;
+  }
+  if (wanted <= room) return 0;
+  std::sort(list.begin(), list.end(), [](const Consumer& a, const Consumer& b) {
+    return static_cast<double>(a.transfers) * b.room.in_base_units() >
+           static_cast<double>(b.transfers) * a.room.in_base_units();
+  });
+  for (const Consumer& consumer : list) {
+    if (consumer.room > room) {
+      // The fraction that fits, rounded up and one more for its own rounding.
+      const double part = room > Bytes{} ? room / consumer.room : 0.0;
+      forced -= static_cast<Ticks>(std::ceil(static_cast<double>(consumer.transfers) * part)) + 1;
+      break;
+    }
+    forced -= consumer.transfers;
+    room -= consumer.room;
+  }
+  return std::max<Ticks>(0, forced);
+}
+
 /// Upper bound of the sum of `time` over any partition that holds `anchor`.
 Ticks FusionTables::most_beside(std::size_t anchor, Ticks KernelCosts::*time) const {
   const KernelCosts& kernel = kernels_[anchor];
@@ -243,7 +290,7 @@ void FusionTables::fill_shares() {
     kernel.share.kernels[phase] = 1;
     kernel.share.lonely[phase] = kernel.lonely ? 1 : 0;
     if (!kernel.lonely) kernel.share.sram[phase] += kernel.weight;
-    kernel.share.bound[kMemoryRow] += kernel.explicit_memory;
+    kernel.share.bound[kMemoryRow] += kernel.explicit_memory + transfers_without_room(p);
     forced_memory[p] += kernel.explicit_memory;
     for (const Arc& arc : outputs(p)) {
       KernelCosts& consumer = kernels_[arc.other];

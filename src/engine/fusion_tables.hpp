@@ -115,6 +115,7 @@ class FusionTables {
   [[nodiscard]] bool may_share(std::size_t a, std::size_t b) const;
   [[nodiscard]] bool hull_fits(std::size_t from, std::size_t to) const;
   [[nodiscard]] bool always_crosses(std::size_t from, const Arc& arc) const;
+  [[nodiscard]] Ticks transfers_without_room(std::size_t producer) const;
   [[nodiscard]] Ticks most_beside(std::size_t anchor, Ticks KernelCosts::*time) const;
 
   const Problem& problem_;

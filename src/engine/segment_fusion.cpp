@@ -29,8 +29,18 @@ class SegmentPath {
   explicit SegmentPath(const FusionTables& tables)
       : tables_(tables),
         rules_(tables),
-        columns_(std::min(static_cast<std::size_t>(rules_.limit()), tables.size()) + 1),
+        counts_(table_columns(tables) > 1),
+        columns_(table_columns(tables)),
         vertices_((tables.size() + 1) * columns_) {}
+
+  /// Numbers of partitions to tell apart, 0 among them; one column if they need
+  /// not be, since every segment may have a partition of its own.
+  static std::size_t table_columns(const FusionTables& tables) {
+    const auto limit = static_cast<std::size_t>(tables.problem().partition_limit());
+    const bool halves = tables.problem().equations.phases == SplitPhases::Halves &&
+                        tables.problem().workload.graph.has_backward();
+    return limit >= tables.size() && !halves ? 1 : std::min(limit, tables.size()) + 1;
+  }
 
   std::optional<Fusion> find() {
     at(0, 0).time = tables_.weight_loads();
@@ -54,8 +64,9 @@ class SegmentPath {
   }
 
   void extend_from(std::size_t begin, const KernelSet& done) {
+    const std::size_t columns = counts_ ? columns_ - 1 : 1;
     bool reached = false;
-    for (std::size_t used = 0; used + 1 < columns_; ++used) reached |= at(begin, used).time < kNever;
+    for (std::size_t used = 0; used < columns; ++used) reached |= at(begin, used).time < kNever;
     if (!reached) return;
     OpenPartition segment(tables_, done);
     for (std::size_t end = begin; end < tables_.size(); ++end) {
@@ -66,7 +77,7 @@ class SegmentPath {
       segment.put_in(end);
       if (segment.fits_in_memory()) {
         const Ticks time = segment.time(kNever);
-        for (std::size_t used = 0; used + 1 < columns_; ++used) {
+        for (std::size_t used = 0; used < columns; ++used) {
           relax(begin, used, end + 1, time);
         }
       }
@@ -90,39 +101,47 @@ class SegmentPath {
   void relax(std::size_t begin, std::size_t used, std::size_t end, Ticks time) {
     const Ticks before = at(begin, used).time;
     if (before >= kNever || time >= kNever) return;
-    const std::size_t index = index_of(begin, used);
-    if (index + 1 >= columns_) return;
-    Vertex& vertex = at(end, index + 1);
+    const std::size_t column = counts_ ? index_of(begin, used) + 1 : 0;
+    if (column >= columns_) return;
+    Vertex& vertex = at(end, column);
     if (before + time < vertex.time) vertex = {.time = before + time, .from = begin, .used = used};
   }
 
   Fusion trace(std::size_t used) {
-    Fusion fusion{.time = at(tables_.size(), used).time,
-                  .partition = std::vector<std::int64_t>(tables_.size()),
-                  .used = 0};
+    struct Segment {
+      std::size_t begin, end, column;
+    };
+    std::vector<Segment> segments;
+    const Ticks time = at(tables_.size(), used).time;
     for (std::size_t end = tables_.size(); end > 0;) {
       const Vertex vertex = at(end, used);
-      for (std::size_t p = vertex.from; p < end; ++p) {
-        fusion.partition[tables_.id(p).index()] = static_cast<std::int64_t>(used) - 1;
-      }
-      ++fusion.used;
+      segments.push_back({.begin = vertex.from, .end = end, .column = used});
       end = vertex.from;
       used = vertex.used;
+    }
+    Fusion fusion{.time = time,
+                  .partition = std::vector<std::int64_t>(tables_.size()),
+                  .used = static_cast<std::int64_t>(segments.size())};
+    for (std::size_t s = 0; s < segments.size(); ++s) {
+      const std::size_t index = counts_ ? segments[s].column - 1 : segments.size() - 1 - s;
+      for (std::size_t p = segments[s].begin; p < segments[s].end; ++p) {
+        fusion.partition[tables_.id(p).index()] = static_cast<std::int64_t>(index);
+      }
     }
     return fusion;
   }
 
   const FusionTables& tables_;
   const PartitionRules rules_;
-  const std::size_t columns_;  // numbers of partitions, from 0
+  const bool counts_;          // a column is a number of partitions; else there is one
+  const std::size_t columns_;
   std::vector<Vertex> vertices_;
 };
 
 }  // namespace
 
 std::optional<Fusion> best_segments(const FusionTables& tables) {
-  const auto limit = static_cast<std::size_t>(tables.problem().partition_limit());
-  if ((tables.size() + 1) * (std::min(limit, tables.size()) + 1) > kLargestTable) {
+  if ((tables.size() + 1) * SegmentPath::table_columns(tables) > kLargestTable) {
     return std::nullopt;
   }
   for (std::size_t p = 0; p < tables.size(); ++p) {

@@ -41,9 +41,9 @@ void recost(const Problem& problem, const MappingProblem& search, const MappingS
 }
 
 // Effort to spend on ties, in nodes, and the steps of an enumeration that make
-// one there: together about a second at most.
-constexpr std::int64_t kTieNodes = 2000;
-constexpr std::int64_t kStepsPerTieNode = 500;
+// one there: together a few seconds at most.
+constexpr std::int64_t kTieNodes = 20'000;
+constexpr std::int64_t kStepsPerTieNode = 100;
 
 /// Replaces a best mapping by the first of the best in the order of ties.
 ///

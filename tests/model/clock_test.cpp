@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <initializer_list>
 
 namespace dfsearch {
 namespace {
@@ -71,8 +72,7 @@ TEST_CASE("very long and very short layers have a clock") {
   for (const double reference : {1e-30, 1e-9, 1.0, 1e12, 1e30}) {
     CAPTURE(reference);
     const Clock clock{Seconds(reference)};
-    const double back =
-        clock.seconds(clock.ticks(Seconds(reference / 3.0))).in_base_units() * 3.0;
+    const double back = clock.seconds(clock.ticks(Seconds(reference / 3.0))).in_base_units() * 3.0;
     CHECK(std::abs(back / reference - 1.0) < 1e-14);
   }
 }

@@ -81,14 +81,14 @@ TEST_CASE("collectives through a switch") {
 // 96 B among three.
 TEST_CASE("the number of members need not be a power of two") {
   const Collectives ring = collectives({dimension(Topology::Ring, 3, 8.0)});
-  check_time(ring.all_gather(Bytes(96.0)), 8.0);             // 2/3 x 12
-  check_time(ring.all_to_all(Bytes(96.0)), 4.5);             // 3/8 x 12
-  check_time(ring.all_to_all_per_pair(Bytes(96.0)), 13.5);   // 9/8 x 12
+  check_time(ring.all_gather(Bytes(96.0)), 8.0);            // 2/3 x 12
+  check_time(ring.all_to_all(Bytes(96.0)), 4.5);            // 3/8 x 12
+  check_time(ring.all_to_all_per_pair(Bytes(96.0)), 13.5);  // 9/8 x 12
   const Collectives full = collectives({dimension(Topology::FullyConnected, 3, 8.0)});
-  check_time(full.all_gather(Bytes(96.0)), 4.0);             // 12 / 3
+  check_time(full.all_gather(Bytes(96.0)), 4.0);  // 12 / 3
   const Collectives star = collectives({dimension(Topology::Switch, 3, 8.0)});
-  check_time(star.all_to_all(Bytes(96.0)), 8.0);             // 2/3 x 12
-  check_time(star.all_to_all_per_pair(Bytes(96.0)), 9.0);    // 3/4 x 12
+  check_time(star.all_to_all(Bytes(96.0)), 8.0);           // 2/3 x 12
+  check_time(star.all_to_all_per_pair(Bytes(96.0)), 9.0);  // 3/4 x 12
 }
 
 TEST_CASE("an all-reduce of one pass is as long as the all-gather") {
@@ -114,8 +114,8 @@ TEST_CASE("one pass over half the bandwidth is two passes over all of it") {
 
 // Ring of 4 at 10 B/s inside a switch of 2 at 5 B/s, 80 B: the ring leaves 20 B.
 TEST_CASE("over two dimensions the outer one moves what the inner one leaves") {
-  const Collectives c = collectives(
-      {dimension(Topology::Ring, 4, 10.0), dimension(Topology::Switch, 2, 5.0)});
+  const Collectives c =
+      collectives({dimension(Topology::Ring, 4, 10.0), dimension(Topology::Switch, 2, 5.0)});
   CHECK(c.members() == 8);
   check_time(c.all_gather(Bytes(80.0)), 8.0);            // 3/4 x 80/10 + 1/2 x 20/5
   check_time(c.all_reduce(Bytes(80.0)), 16.0);           // twice that
@@ -126,8 +126,8 @@ TEST_CASE("over two dimensions the outer one moves what the inner one leaves") {
 
 // The same two dimensions the other way round: the switch leaves 40 B.
 TEST_CASE("which dimension is the inner one matters") {
-  const Collectives c = collectives(
-      {dimension(Topology::Switch, 2, 5.0), dimension(Topology::Ring, 4, 10.0)});
+  const Collectives c =
+      collectives({dimension(Topology::Switch, 2, 5.0), dimension(Topology::Ring, 4, 10.0)});
   check_time(c.all_gather(Bytes(80.0)), 11.0);  // 1/2 x 80/5 + 3/4 x 40/10
   check_time(c.all_reduce(Bytes(80.0)), 22.0);
 }
@@ -135,23 +135,22 @@ TEST_CASE("which dimension is the inner one matters") {
 // Fully connected 2 at 20 B/s, ring 3 at 10 B/s, switch 5 at 4 B/s, 120 B:
 // 120 B, 60 B and 20 B.
 TEST_CASE("over three dimensions each moves what the inner ones leave") {
-  const Collectives c = collectives({dimension(Topology::FullyConnected, 2, 20.0),
-                                     dimension(Topology::Ring, 3, 10.0),
-                                     dimension(Topology::Switch, 5, 4.0)});
+  const Collectives c =
+      collectives({dimension(Topology::FullyConnected, 2, 20.0), dimension(Topology::Ring, 3, 10.0),
+                   dimension(Topology::Switch, 5, 4.0)});
   CHECK(c.members() == 30);
-  check_time(c.all_gather(Bytes(120.0)), 11.0);    // 120/40 + 2/3 x 60/10 + 4/5 x 20/4
+  check_time(c.all_gather(Bytes(120.0)), 11.0);  // 120/40 + 2/3 x 60/10 + 4/5 x 20/4
   check_time(c.all_reduce(Bytes(120.0)), 22.0);
-  check_time(c.all_to_all(Bytes(120.0)), 24.0);    // max(120/40, 3/8 x 12, 4/5 x 30)
+  check_time(c.all_to_all(Bytes(120.0)), 24.0);           // max(120/40, 3/8 x 12, 4/5 x 30)
   check_time(c.all_to_all_per_pair(Bytes(120.0)), 37.5);  // max(6, 9/8 x 12, 5/4 x 30)
   check_time(c.point_to_point(Bytes(120.0)), 30.0);       // 120/4
 }
 
 TEST_CASE("dimensions of other strategies and of one member change nothing") {
-  const Collectives c = collectives({dimension(Topology::Switch, 9, 0.1, Strategy::Pipeline),
-                                     dimension(Topology::Ring, 4, 10.0),
-                                     dimension(Topology::FullyConnected, 7, 0.1, Strategy::Data),
-                                     dimension(Topology::Ring, 1, 0.1),
-                                     dimension(Topology::Switch, 2, 5.0)});
+  const Collectives c = collectives(
+      {dimension(Topology::Switch, 9, 0.1, Strategy::Pipeline), dimension(Topology::Ring, 4, 10.0),
+       dimension(Topology::FullyConnected, 7, 0.1, Strategy::Data),
+       dimension(Topology::Ring, 1, 0.1), dimension(Topology::Switch, 2, 5.0)});
   CHECK(c.members() == 8);
   check_time(c.all_gather(Bytes(80.0)), 8.0);
   check_time(c.all_to_all(Bytes(80.0)), 8.0);

@@ -174,8 +174,9 @@ TEST_CASE("the cheapest option within a pace is the first that keeps it") {
 }
 
 /// Gives kernel `i` and those behind it every option in turn.
-std::int64_t try_everything(const std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>>& grids,
-                            std::size_t i, std::int64_t cores, std::int64_t slowest) {
+std::int64_t try_everything(
+    const std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>>& grids, std::size_t i,
+    std::int64_t cores, std::int64_t slowest) {
   if (i == grids.size()) return slowest;
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
   for (const auto& [used, pace] : grids[i]) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <random>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -65,9 +66,10 @@ TEST_CASE("evaluate agrees with the plain model on thousands of random mappings"
   // Worth nothing if everything or nothing fitted.
   CHECK(feasible > 1500);
   for (const Resource resource :
-       {Resource::Sram, Resource::Memory, Resource::Cores, Resource::Phase, Resource::Pin,
-        Resource::Sharding, Resource::Repeat, Resource::Batch, Resource::Tile}) {
-    CAPTURE(to_string(resource));
+       {Resource::Sram, Resource::Memory, Resource::Cores, Resource::Precedence, Resource::Phase,
+        Resource::Pin, Resource::Sharding, Resource::Repeat, Resource::Batch, Resource::Tile}) {
+    const std::string name = to_string(resource);
+    CAPTURE(name);
     CHECK(infeasible[resource] > 0);
   }
 }
@@ -187,29 +189,29 @@ std::pair<Problem, Mapping> relabelled(const Problem& problem, const Mapping& ma
 }
 
 TEST_CASE("the order of the lists of kernels and tensors changes nothing") {
-  for_each_feasible(2000, [](const Problem& problem, const Mapping& mapping, const Cost& cost,
-                             auto seed) {
-    // Kernel by kernel, the order of the list is the mapping.
-    if (problem.execution.style == Style::KernelByKernel) return;
-    std::mt19937_64 random(seed);
-    std::vector<std::size_t> place(problem.workload.graph.kernel_count());
-    for (std::size_t i = 0; i < place.size(); ++i) place[i] = i;
-    for (std::size_t i = place.size(); i > 1; --i) {
-      const std::int64_t other = pick(random, 0, static_cast<std::int64_t>(i) - 1);
-      std::swap(place[i - 1], place[static_cast<std::size_t>(other)]);
-    }
-    const auto [moved_problem, moved] = relabelled(problem, mapping, place);
-    const Cost other = cost_of(moved_problem, moved);
-    CHECK(other.step_time.in_base_units() ==
-          doctest::Approx(cost.step_time.in_base_units()).epsilon(1e-12));
-    CHECK(other.activations == cost.activations);
-    CHECK(other.weights == cost.weights);
-    REQUIRE(other.partitions.size() == cost.partitions.size());
-    for (std::size_t p = 0; p < cost.partitions.size(); ++p) {
-      CHECK(other.partitions[p].sram == cost.partitions[p].sram);
-      CHECK(other.partitions[p].kernels.size() == cost.partitions[p].kernels.size());
-    }
-  });
+  for_each_feasible(
+      2000, [](const Problem& problem, const Mapping& mapping, const Cost& cost, auto seed) {
+        // Kernel by kernel, the order of the list is the mapping.
+        if (problem.execution.style == Style::KernelByKernel) return;
+        std::mt19937_64 random(seed);
+        std::vector<std::size_t> place(problem.workload.graph.kernel_count());
+        for (std::size_t i = 0; i < place.size(); ++i) place[i] = i;
+        for (std::size_t i = place.size(); i > 1; --i) {
+          const std::int64_t other = pick(random, 0, static_cast<std::int64_t>(i) - 1);
+          std::swap(place[i - 1], place[static_cast<std::size_t>(other)]);
+        }
+        const auto [moved_problem, moved] = relabelled(problem, mapping, place);
+        const Cost other = cost_of(moved_problem, moved);
+        CHECK(other.step_time.in_base_units() ==
+              doctest::Approx(cost.step_time.in_base_units()).epsilon(1e-12));
+        CHECK(other.activations == cost.activations);
+        CHECK(other.weights == cost.weights);
+        REQUIRE(other.partitions.size() == cost.partitions.size());
+        for (std::size_t p = 0; p < cost.partitions.size(); ++p) {
+          CHECK(other.partitions[p].sram == cost.partitions[p].sram);
+          CHECK(other.partitions[p].kernels.size() == cost.partitions[p].kernels.size());
+        }
+      });
 }
 
 TEST_CASE("overlap never costs more than none") {

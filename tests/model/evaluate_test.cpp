@@ -47,9 +47,9 @@ void check_time(Seconds time, double expected) {
 Problem example() {
   Problem problem;
   Workload& workload = problem.workload;
-  workload.graph = DataflowGraph(
-      {elementwise("A", 6, 4), weight_gemm("B", 8, 6, 4), elementwise("C", 8, 4)},
-      {tensor(0, 1), tensor(1, 2)});
+  workload.graph =
+      DataflowGraph({elementwise("A", 6, 4), weight_gemm("B", 8, 6, 4), elementwise("C", 8, 4)},
+                    {tensor(0, 1), tensor(1, 2)});
   workload.word = Bytes(2.0);
   workload.layers = 3;
   workload.global_batch = 12;
@@ -103,8 +103,8 @@ TEST_CASE("a partition takes the largest of compute, memory and network when the
   CHECK(cost.micro_batches == 3);
   check_time(Seconds(cost.bubble_factor), 7.0 / 6.0);
   check_time(cost.pipeline_transfer, 12.0);
-  check_time(cost.step_time, 56.8);       // 14 x 3.2 + 12
-  CHECK(cost.weights == Bytes(96.0));     // two layers
+  check_time(cost.step_time, 56.8);         // 14 x 3.2 + 12
+  CHECK(cost.weights == Bytes(96.0));       // two layers
   CHECK(cost.activations == Bytes(128.0));  // 2 samples x 2 tiles x 32
   CHECK(cost.cores.empty());
 }
@@ -165,7 +165,7 @@ TEST_CASE("a tile that does not divide the sequence is charged in full") {
   check_time(cost_of(example(), mapping).step_time, 56.8);
   Problem problem = example();
   problem.workload.sequence = 5;  // kernels keep their N of 4
-  mapping.tile = 2;  // three tiles of ceil(4 / 3) = 2: half as much again
+  mapping.tile = 2;               // three tiles of ceil(4 / 3) = 2: half as much again
   check_time(cost_of(problem, mapping).step_time, 14.0 * 4.8 + 12.0);
 }
 
@@ -332,10 +332,9 @@ TEST_CASE("weights and activations fit the memory to the byte") {
 // 8 B; in 2 a-d, b-c, c-d = 12 B; in 3 a-d, c-d = 8 B.
 TEST_CASE("a tensor takes memory from the partition that makes it to the one that needs it") {
   Problem problem = idle_problem(1);
-  problem.workload.graph =
-      DataflowGraph({elementwise("a", 1, 1), elementwise("b", 2, 1), elementwise("c", 3, 1),
-                     elementwise("d", 4, 1)},
-                    {tensor(0, 1), tensor(0, 3), tensor(1, 2), tensor(2, 3)});
+  problem.workload.graph = DataflowGraph({elementwise("a", 1, 1), elementwise("b", 2, 1),
+                                          elementwise("c", 3, 1), elementwise("d", 4, 1)},
+                                         {tensor(0, 1), tensor(0, 3), tensor(1, 2), tensor(2, 3)});
   Mapping mapping = plain_mapping(problem);
   mapping.partition = {0, 1, 2, 3};
   CHECK(cost_of(problem, mapping).activations == Bytes(12.0));

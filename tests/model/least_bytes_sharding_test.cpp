@@ -48,8 +48,8 @@ double total_bytes(const Problem& problem, const Loops& sharding) {
   }
   for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
     const Tensor& one = graph.tensors()[t];
-    total += test::plain_tensor_bytes(problem, t, sharding[one.from.index()],
-                                      sharding[one.to.index()]);
+    total +=
+        test::plain_tensor_bytes(problem, t, sharding[one.from.index()], sharding[one.to.index()]);
   }
   return total;
 }
@@ -167,12 +167,25 @@ TEST_CASE("the sharding is the first of the least ones on thousands of random gr
   }
 }
 
+// Sums of 0.3 and 0.7 round differently in different orders.
+TEST_CASE("the size of an element has no part in the choice") {
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    CAPTURE(seed);
+    Problem problem = random_world(seed, 8);
+    const Loops expected = least_bytes_sharding(problem);
+    for (const double word : {0.3, 0.7, 1.1, 4.0}) {
+      CAPTURE(word);
+      problem.workload.word = Bytes(word);
+      CHECK(least_bytes_sharding(problem) == expected);
+    }
+  }
+}
+
 TEST_CASE("among equals the first kernel chooses first") {
   // An unsharded consumer would gather the 4 x 4 x 2 bytes; so would columns.
   Kernel source = test::gemm("source", 4, 4, 4);
   Problem problem;
-  problem.workload.graph =
-      DataflowGraph({elementwise("sink", 4, 4), source}, {tensor(1, 0)});
+  problem.workload.graph = DataflowGraph({elementwise("sink", 4, 4), source}, {tensor(1, 0)});
   CHECK(least_bytes_sharding(problem) == Loops{Loop::None, Loop::None});
   problem.sharding_pins = {std::nullopt, Loop::M};
   CHECK(least_bytes_sharding(problem) == Loops{Loop::M, Loop::M});
@@ -189,8 +202,8 @@ TEST_CASE("a transformer layer is sharded like Megatron") {
   constexpr Loop kNone = Loop::None;
   constexpr Loop kHeads = Loop::Outer;
   const LlmShape shape{.hidden = 48, .heads = 6, .head_dim = 8, .sequence = 20};
-  const Loops forward{kNone,  kNone,   kHeads, kHeads, kHeads, kHeads, kHeads,  kHeads, kHeads,
-                      Loop::K, kNone,  kNone,  kNone,  Loop::M, Loop::M, Loop::K, kNone, kNone};
+  const Loops forward{kNone,   kNone, kHeads, kHeads, kHeads,  kHeads,  kHeads,  kHeads, kHeads,
+                      Loop::K, kNone, kNone,  kNone,  Loop::M, Loop::M, Loop::K, kNone,  kNone};
   Problem problem;
   problem.workload.word = Bytes(2.0);
   problem.workload.graph = llm_forward_graph(shape);
@@ -199,10 +212,9 @@ TEST_CASE("a transformer layer is sharded like Megatron") {
   CHECK(total_bytes(problem, forward) == 2.0 * 48 * 20 * 2);
 
   Loops training = forward;
-  const Loops backward{kNone,   kNone,   Loop::M, Loop::M, Loop::K, kNone,
-                       kNone,   Loop::M, kHeads,  kHeads,  Loop::K, kHeads,
-                       kHeads,  kHeads,  kHeads,  kHeads,  kHeads,  Loop::M,
-                       Loop::M, Loop::M, Loop::M, Loop::M, Loop::M};
+  const Loops backward{kNone,  kNone,   Loop::M, Loop::M, Loop::K, kNone,   kNone,  Loop::M,
+                       kHeads, kHeads,  Loop::K, kHeads,  kHeads,  kHeads,  kHeads, kHeads,
+                       kHeads, Loop::M, Loop::M, Loop::M, Loop::M, Loop::M, Loop::M};
   training.insert(training.end(), backward.begin(), backward.end());
   problem.workload.graph = llm_training_graph(shape);
   CHECK(least_bytes_sharding(problem) == training);
@@ -249,12 +261,12 @@ Problem dense_problem(std::size_t count, std::uint64_t seed) {
   return problem;
 }
 
-// 14 open kernels: eliminating one needs 3^13 = 1.6 million entries, beyond the
-// 2^18 that a table may have.
+// 12 open kernels: eliminating one needs 3^11 = 177147 entries, beyond the 2^16
+// that a table may have.
 TEST_CASE("a graph too dense for tables is tried value by value") {
-  for (std::uint64_t seed = 0; seed < 2; ++seed) {
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
     CAPTURE(seed);
-    const Problem problem = dense_problem(16, seed);
+    const Problem problem = dense_problem(14, seed);
     CHECK(least_bytes_sharding(problem) == BruteForce(problem).best());
   }
 }

@@ -28,8 +28,7 @@ System network_of(const std::vector<Cable>& cables) {
   System system;
   for (const Cable& c : cables) {
     system.chips *= c.degree;
-    system.network.push_back(
-        test::dimension(c.topology, c.degree, c.bandwidth * kGigabyte));
+    system.network.push_back(test::dimension(c.topology, c.degree, c.bandwidth * kGigabyte));
     system.price.link.emplace_back(2.0 / kGigabyte);
     system.power.link.emplace_back(c.watts / kGigabyte);
   }
@@ -54,8 +53,8 @@ double sum(const std::vector<double>& parts) {
 struct Published {
   const char* name;
   std::vector<Cable> cables;
-  std::vector<double> links, switches;             // $ for each dimension
-  std::vector<double> link_power, switch_power;    // W; empty where not published
+  std::vector<double> links, switches;           // $ for each dimension
+  std::vector<double> link_power, switch_power;  // W; empty where not published
 };
 
 constexpr Topology kRing = Topology::Ring;
@@ -176,8 +175,7 @@ TEST_CASE("links and switches draw what the published networks draw") {
 TEST_CASE("the links of ZionEX draw what is published") {
   System system = network_of({{kRing, 8, 600, 0.0104}, {kFull, 16, 25}});
   system.power.switch_port = {};
-  CHECK(power(system) ==
-        doctest::Approx(798.7200021743774 + 312.00000643730164).epsilon(1e-7));
+  CHECK(power(system) == doctest::Approx(798.7200021743774 + 312.00000643730164).epsilon(1e-7));
 }
 
 // "h100 2d_torus hbm nvlink": 1024 chips of 33000 $ and 750 W, memory of
@@ -225,8 +223,8 @@ TEST_CASE("what has no price costs nothing") {
 TEST_CASE("the degrees are those of the mapping") {
   System system = network_of({{kRing, 8, 50}, {kSwitch, 2, 50}});
   // 16 chips as 4 x 4: ring 16 links and 2 x 16/4 ports; switch 4 links, 4 ports.
-  const Dollars other = system_price(
-      system, {{.degree = 4, .strategy = Strategy::Data}, {.degree = 4, .strategy = Strategy::Data}});
+  const Dollars other = system_price(system, {{.degree = 4, .strategy = Strategy::Data},
+                                              {.degree = 4, .strategy = Strategy::Data}});
   CHECK(other.in_base_units() ==
         doctest::Approx(50.0 * (2.0 * (16 + 4) + 24.0 * (8 + 4))).epsilon(1e-12));
 }

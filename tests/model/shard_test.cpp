@@ -68,9 +68,8 @@ TEST_CASE("every loop is dealt to the chips first and to the tiles second") {
             if (((tiled == loops) || ...)) left = largest_part(left, tiles);
             return left;
           };
-          const Shard expected{.m = part(15, Loop::Outer, Loop::M),
-                               .k = part(7, Loop::K),
-                               .n = part(11, Loop::N)};
+          const Shard expected{
+              .m = part(15, Loop::Outer, Loop::M), .k = part(7, Loop::K), .n = part(11, Loop::N)};
           CHECK(shard_of(heads(tiled), sharded, degree, tiles) == expected);
         }
       }
@@ -116,9 +115,9 @@ TEST_CASE("kernels of the other kinds have no weight") {
 
 TEST_CASE("the mode, not the kind, decides the work of a tile") {
   const Shard shard{.m = 4, .k = 7, .n = 3};
-  CHECK(tile_flops(gemm("g", 1, 1, 1), shard) == Flops(168.0));        // 2 x 4 x 7 x 3
+  CHECK(tile_flops(gemm("g", 1, 1, 1), shard) == Flops(168.0));  // 2 x 4 x 7 x 3
   CHECK(tile_flops(weight_gemm("w", 1, 1, 1), shard) == Flops(168.0));
-  CHECK(tile_flops(elementwise("e", 1, 1), shard) == Flops(12.0));     // 4 x 3
+  CHECK(tile_flops(elementwise("e", 1, 1), shard) == Flops(12.0));  // 4 x 3
 
   Kernel simd_gemm = gemm("g", 1, 1, 1);
   simd_gemm.mode = Mode::Simd;

@@ -35,10 +35,8 @@ Kernel with_heads(Kernel kernel, std::int64_t outer) {
 
 TEST_CASE("loops above 1 that are not tiled may be sharded, none first") {
   CHECK(shardable_loops(gemm("g", 2, 2, 2)) == Loops{Loop::None, Loop::K, Loop::M});
-  CHECK(shardable_loops(tiled(gemm("g", 2, 2, 2), Loop::K)) ==
-        Loops{Loop::None, Loop::M, Loop::N});
-  CHECK(shardable_loops(tiled(gemm("g", 2, 2, 2), Loop::M)) ==
-        Loops{Loop::None, Loop::K, Loop::N});
+  CHECK(shardable_loops(tiled(gemm("g", 2, 2, 2), Loop::K)) == Loops{Loop::None, Loop::M, Loop::N});
+  CHECK(shardable_loops(tiled(gemm("g", 2, 2, 2), Loop::M)) == Loops{Loop::None, Loop::K, Loop::N});
   CHECK(shardable_loops(tiled(gemm("g", 2, 2, 2), Loop::None)) ==
         Loops{Loop::None, Loop::K, Loop::M, Loop::N});
 }
@@ -229,7 +227,7 @@ TEST_CASE("a split tensor is gathered for a consumer that needs all of it") {
 TEST_CASE("a tensor split the other way is exchanged between all chips") {
   NetworkWorld world({weight_gemm("w", 9, 6, 10), tiled(elementwise("e", 9, 10), Loop::None)},
                      {tensor(0, 1)});
-  CHECK(world.time(0, {Loop::M, Loop::N}) == about(3.0));  // 4/8 x 60 / 10
+  CHECK(world.time(0, {Loop::M, Loop::N}) == about(3.0));     // 4/8 x 60 / 10
   CHECK(world.time(0, {Loop::M, Loop::N}, 3) == about(3.6));  // 3 x 4/8 x 24 / 10
   world.equations().layout_conversion_bytes = ConversionBytes::Shard;
   CHECK(world.time(0, {Loop::M, Loop::N}) == about(12.0));  // 4^2/8 x 60 / 10
@@ -275,11 +273,11 @@ TEST_CASE("a gradient is all-reduced over the data dimensions once a step") {
   Kernel update = tiled(gemm("update", 8, 10, 6), Loop::K);
   update.communication = Communication{.type = CommunicationType::GradientAllReduce, .bytes = {}};
   NetworkWorld world({update}, {});
-  CHECK(world.time(0, {Loop::M}) == about(4.8));            // 2 x 1/2 x 24 / 5
-  CHECK(world.time(0, {Loop::M}, 5) == about(4.8));         // not for each tile
-  CHECK(world.time(0, {Loop::M}, 5, 6) == about(0.8));      // each micro-batch's part of it
-  CHECK(world.time(0, {Loop::None}, 5, 6) == about(3.2));   // 96 B
-  CHECK(world.time(0, {Loop::N}, 1, 1) == about(6.4));      // 8 x ceil(6/4) x 2 = 32 B
+  CHECK(world.time(0, {Loop::M}) == about(4.8));           // 2 x 1/2 x 24 / 5
+  CHECK(world.time(0, {Loop::M}, 5) == about(4.8));        // not for each tile
+  CHECK(world.time(0, {Loop::M}, 5, 6) == about(0.8));     // each micro-batch's part of it
+  CHECK(world.time(0, {Loop::None}, 5, 6) == about(3.2));  // 96 B
+  CHECK(world.time(0, {Loop::N}, 1, 1) == about(6.4));     // 8 x ceil(6/4) x 2 = 32 B
   world.equations().all_reduce_passes = 1;
   CHECK(world.time(0, {Loop::M}) == about(2.4));
 }

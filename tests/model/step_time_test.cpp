@@ -56,9 +56,9 @@ TEST_CASE("layers that the stages do not divide are rounded up") {
 }
 
 TEST_CASE("each replica takes its samples, in micro-batches") {
-  CHECK(step_of(pipelined(4, 2, 3), 2).micro_batches == 2);   // 12 / 3 / 2
+  CHECK(step_of(pipelined(4, 2, 3), 2).micro_batches == 2);  // 12 / 3 / 2
   CHECK(step_of(pipelined(4, 2, 3), 4).micro_batches == 1);
-  CHECK(step_of(pipelined(4, 1, 3)).factor == 16.0);          // 4 layers, 4 samples
+  CHECK(step_of(pipelined(4, 1, 3)).factor == 16.0);  // 4 layers, 4 samples
 }
 
 // Ten layers on four stages: three each; 12 samples in micro-batches of 2: six.
@@ -66,11 +66,11 @@ TEST_CASE("the bubble shrinks with micro-batches and virtual stages") {
   Problem problem = pipelined(10, 4);
   CHECK(step_of(problem, 2).bubble_factor == about(1.0 + 3.0 / 18.0));  // v = 3
   problem.equations.virtual_stages = VirtualStages::LayersMinusOne;
-  CHECK(step_of(problem, 2).bubble_factor == about(1.25));              // v = 2
+  CHECK(step_of(problem, 2).bubble_factor == about(1.25));  // v = 2
   problem.equations.virtual_stages = VirtualStages::Fixed;
-  CHECK(step_of(problem, 2).bubble_factor == about(1.5));               // v = 1
+  CHECK(step_of(problem, 2).bubble_factor == about(1.5));  // v = 1
   problem.equations.fixed_virtual_stages = 5;
-  CHECK(step_of(problem, 2).bubble_factor == about(1.1));               // v = 5
+  CHECK(step_of(problem, 2).bubble_factor == about(1.1));  // v = 5
   CHECK(step_of(problem, 2).factor == about(1.1 * 3.0 * 12.0));
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("the slowest of several pipeline dimensions hands on") {
   problem.workload.boundary = Bytes(3.0);
   problem.system.network.push_back(dimension(Topology::Switch, 2, 2.0, Strategy::Pipeline));
   const StepTime step = step_of(problem);
-  CHECK(step.layers_per_stage == 2);  // four stages
+  CHECK(step.layers_per_stage == 2);      // four stages
   CHECK(step.transfer == Seconds(12.0));  // 24 B / 2 B/s
 }
 

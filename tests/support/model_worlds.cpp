@@ -58,7 +58,7 @@ std::vector<std::int64_t> random_partition(const Problem& problem, Random& rando
     std::int64_t chosen = lowest;
     if (!chance(random, stay) && highest > lowest) chosen = pick(random, lowest, highest);
     const auto& pins = problem.execution.pins;
-    if (!pins.empty() && pins[k.index()]) chosen = *pins[k.index()];
+    if (!pins.empty() && pins[k.index()] && chance(random, 90)) chosen = *pins[k.index()];
     partition[k.index()] = std::clamp<std::int64_t>(chosen, 0, limit - 1);
   }
   return partition;
@@ -142,7 +142,9 @@ Mapping random_mapping(const Problem& problem, std::uint64_t seed) {
   const Workload& workload = problem.workload;
   Mapping mapping;
   mapping.network = network_of(problem.system);
-  mapping.tile = workload.tile.value_or(pick(random, 1, workload.sequence));
+  // Small tiles are the ones that fit.
+  const std::int64_t largest = chance(random, 50) ? 1 : workload.sequence;
+  mapping.tile = workload.tile.value_or(pick(random, 1, largest));
   if (chance(random, 2)) ++mapping.tile;
   mapping.micro_batch = workload.micro_batch.value_or(1);
   const std::int64_t other = pick(random, 1, workload.global_batch);
@@ -159,9 +161,8 @@ Mapping random_mapping(const Problem& problem, std::uint64_t seed) {
   mapping.partition = random_partition(problem, random);
   if (!problem.execution.compute_utilization && chance(random, 25)) {
     for (const Kernel& kernel : workload.graph.kernels()) {
-      mapping.cores.push_back(
-          {.lanes = pick(random, 1, 3),
-           .stages = kernel.mode == Mode::Simd ? 1 : pick(random, 1, 2)});
+      mapping.cores.push_back({.lanes = pick(random, 1, 3),
+                               .stages = kernel.mode == Mode::Simd ? 1 : pick(random, 1, 2)});
     }
   }
   return mapping;

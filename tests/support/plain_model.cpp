@@ -182,9 +182,10 @@ class PlainModel {
   }
 
   std::optional<PlainPartition> partition_cost(const std::vector<std::size_t>& members) const {
-    std::size_t repeated = 0;
-    for (const std::size_t i : members) repeated += kernels_[i].repeat > 1 ? 1 : 0;
-    if (repeated != 0 && repeated != members.size()) return std::nullopt;
+    const bool first = kernels_[members.front()].repeat > 1;
+    for (const std::size_t i : members) {
+      if ((kernels_[i].repeat > 1) != first) return std::nullopt;
+    }
     const auto compute = compute_time(members);
     const auto sram = sram_of(members);
     if (!compute || !sram) return std::nullopt;
@@ -205,9 +206,15 @@ class PlainModel {
     const double& m = result.memory;
     const double& n = result.network;
     switch (problem_.execution.overlap) {
-      case Overlap::Perfect: result.time = std::max(c, std::max(m, n)); break;
-      case Overlap::None: result.time = c + m + n; break;
-      case Overlap::ComputeMemory: result.time = std::max(c, m) + n; break;
+      case Overlap::Perfect:
+        result.time = std::max(c, std::max(m, n));
+        break;
+      case Overlap::None:
+        result.time = c + m + n;
+        break;
+      case Overlap::ComputeMemory:
+        result.time = std::max(c, m) + n;
+        break;
     }
     if (problem_.equations.weight_traffic == WeightTraffic::PerSample) {
       result.time += weights;
@@ -356,13 +363,15 @@ class PlainModel {
   }
 
   double exchange(double shard) const {
-    const bool per_pair =
-        problem_.equations.layout_conversion_bytes == ConversionBytes::Shard;
+    const bool per_pair = problem_.equations.layout_conversion_bytes == ConversionBytes::Shard;
     return slowest(Strategy::Tensor, shard, [per_pair](Topology topology, double n) {
       switch (topology) {
-        case Topology::Ring: return per_pair ? n * n / 8.0 : n / 8.0;
-        case Topology::FullyConnected: return per_pair ? 1.0 : 1.0 / n;
-        case Topology::Switch: break;
+        case Topology::Ring:
+          return per_pair ? n * n / 8.0 : n / 8.0;
+        case Topology::FullyConnected:
+          return per_pair ? 1.0 : 1.0 / n;
+        case Topology::Switch:
+          break;
       }
       return per_pair ? n / 4.0 : (n - 1.0) / n;
     });
@@ -393,10 +402,14 @@ class PlainModel {
     if (!kernels_[i].communication) return 0.0;
     const double bytes = kernels_[i].communication->bytes.in_base_units();
     switch (kernels_[i].communication->type) {
-      case CommunicationType::AllReduce: return all_reduce(Strategy::Tensor, bytes);
-      case CommunicationType::AllGather: return all_gather(Strategy::Tensor, bytes);
-      case CommunicationType::PointToPoint: return point_to_point(Strategy::Tensor, bytes);
-      case CommunicationType::GradientAllReduce: break;
+      case CommunicationType::AllReduce:
+        return all_reduce(Strategy::Tensor, bytes);
+      case CommunicationType::AllGather:
+        return all_gather(Strategy::Tensor, bytes);
+      case CommunicationType::PointToPoint:
+        return point_to_point(Strategy::Tensor, bytes);
+      case CommunicationType::GradientAllReduce:
+        break;
     }
     const Extents e = extents(i, degree(Strategy::Tensor), 1.0);
     return all_reduce(Strategy::Data, e.m * e.n * word_) / micro_batches_;
