@@ -114,6 +114,7 @@ int run_solve(const CommandLine& line) {
       line.quiet ? Detail::Quiet : (line.verbose ? Detail::Verbose : Detail::Normal);
   ProgressPrinter progress(config.problem, detail);
   options.progress_interval = progress.interval();
+  options.report_incumbents = line.verbose && !line.quiet;
   if (!line.quiet) options.on_progress = [&](const Progress& p) { progress.print(p); };
   options.limits.stop = stop_on_signals();
   const SearchResult result = solve(config.problem, options);

@@ -54,6 +54,7 @@ struct BranchAndBoundOptions {
   bool deterministic = false;
   std::function<void(const Progress&)> on_progress = nullptr;
   Seconds progress_interval{1.0};
+  bool report_incumbents = false;  ///< besides: at every new incumbent
   /// Among the best solutions find the first in the order of ties, not just any.
   bool ties = true;
   /// Solutions above it are not wanted.
@@ -178,7 +179,12 @@ class BranchAndBound {
                          [this](const Solution& a, const Solution& b) {
                            return problem_.precedes(a, b);
                          });
-    if (taken) incumbents_.fetch_add(1, std::memory_order_relaxed);
+    if (!taken) return;
+    incumbents_.fetch_add(1, std::memory_order_relaxed);
+    if (options_.report_incumbents && options_.on_progress) {
+      const std::lock_guard lock(report_mutex_);
+      options_.on_progress(progress());
+    }
   }
 
   [[nodiscard]] bool useless(Seconds bound, const Node& node, const Sink& sink) const {

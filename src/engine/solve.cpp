@@ -102,6 +102,7 @@ SearchResult solve(const Problem& problem, const SearchOptions& options) {
                                                .deterministic = options.deterministic,
                                                .on_progress = options.on_progress,
                                                .progress_interval = options.progress_interval,
+                                               .report_incumbents = options.report_incumbents,
                                                .ties = false});
   if (options.hint) {
     if (auto hint = search.solution(*options.hint)) tree.start_from(std::move(*hint), 'H');

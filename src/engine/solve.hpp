@@ -44,6 +44,7 @@ struct SearchOptions {
   /// Called about once a `progress_interval` from a worker, never concurrently.
   std::function<void(const Progress&)> on_progress = nullptr;
   Seconds progress_interval{1.0};
+  bool report_incumbents = false;  ///< call it for every better mapping, too
 };
 
 /// Finds the mapping of least step time.  No global state: several solves may

@@ -75,7 +75,7 @@ struct Tensor {
 
 /// FLOP of the unsharded kernel for one sample, by its kind: 2MKN for GEMMs, MN
 /// for elementwise kernels (docs/model.md, section 1).  The work utilization is
-/// measured against; how long a core takes is the matter of model/roofline.hpp.
+/// measured against; how long a core takes is the matter of model/layer_costs.hpp.
 Flops kernel_flops(const Kernel& kernel);
 
 }  // namespace dfsearch

@@ -15,6 +15,7 @@
 #include "base/version.hpp"
 #include "io/names.hpp"
 #include "io/text_table.hpp"
+#include "model/shard.hpp"
 #include "model/sharding.hpp"
 
 namespace dfsearch {
@@ -175,7 +176,10 @@ std::string schedule_lines(const Outcome& outcome) {
   if (cost != nullptr) batch += fmt::format(" ({} per step)", cost->micro_batches);
   std::string text = labelled("micro-batch", batch);
   if (workload.sequence > 1) {
-    text += labelled("tile", fmt::format("{} of {}", mapping.tile, workload.sequence));
+    const std::int64_t tiles = tile_count(workload, mapping.tile);
+    text += labelled("tile", fmt::format("at most {} of {}: {} of {}", mapping.tile,
+                                         workload.sequence, plural(tiles, "tile"),
+                                         ceil_div(workload.sequence, tiles)));
   }
   if (cost == nullptr) return text;
   std::string stages = fmt::format("{} per stage; bubble factor {:.4g}",

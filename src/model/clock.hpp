@@ -5,8 +5,8 @@
 // paper would differ in the last bits, and no bound could prove a tie.  Every
 // duration of a kernel or a tensor is therefore rounded up, once, to a whole
 // number of ticks; sums and maxima of ticks are exact integers in any order.
-// The tick is a power of two near 2^-50 of the time a layer would take without
-// any overlap or parallel slack, so the rounding is below 1e-12 of the result.
+// The tick is a power of two near 2^-50 of the time the layer takes kernel by
+// kernel without overlap, so the rounding stays far below 1e-9 of the result.
 // docs/model.md, section 11, has the argument.
 
 #include <cmath>

@@ -247,7 +247,9 @@ void add_term(Choices& choices, const Variables& kernels, const Bytes& bytes) {
 
 Choices choices_of(const Problem& problem) {
   const DataflowGraph& graph = problem.workload.graph;
-  const Bytes word = problem.workload.word;
+  // Elements in place of bytes: whole numbers, so that ties are exact whatever
+  // the word.
+  const Bytes word(1.0);
   Choices choices;
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
     const Kernel& kernel = graph.kernels()[i];
