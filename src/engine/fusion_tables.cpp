@@ -23,8 +23,8 @@
 namespace dfsearch {
 namespace {
 
-// Pairwise reachability costs n^2 bits and hulls n^3 steps; larger graphs do
-// with what a pair of kernels tells.
+// Hulls cost n steps for each tensor; larger graphs do with what a pair of
+// kernels tells.
 constexpr std::size_t kHullLimit = 256;
 
 }  // namespace
@@ -50,20 +50,13 @@ Rest& Rest::operator-=(const Rest& other) {
 }
 
 FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
-                           const std::vector<std::pair<KernelId, KernelId>>& order)
-    : problem_(problem), costs_(problem, decisions) {
-  const DataflowGraph& graph = problem.workload.graph;
-  order_.assign(graph.topological_order().begin(), graph.topological_order().end());
-  // Forward kernels first; no tensor leads back, so the order stays topological.
-  std::stable_partition(order_.begin(), order_.end(), [&](KernelId k) {
-    return graph.kernel(k).phase == Phase::Forward;
-  });
-  positions_.resize(order_.size());
-  for (std::size_t p = 0; p < order_.size(); ++p) positions_[order_[p].index()] = p;
-  phases_mix_ = problem.equations.phases == SplitPhases::Halves &&
-                problem.partition_limit() % 2 == 1;
-  index_arcs(order);
-  find_descendants();
+                           std::shared_ptr<const KernelOrder> order)
+    : problem_(problem),
+      costs_(problem, decisions),
+      order_(std::move(order)),
+      phases_mix_(problem.equations.phases == SplitPhases::Halves &&
+                  problem.partition_limit() % 2 == 1) {
+  index_arcs();
   fill_kernels();
   find_lonely_kernels();
   fill_shares();
@@ -72,15 +65,17 @@ FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
   capacity_for_activations_ = problem.system.memory.capacity - weights_;
 }
 
-void FusionTables::index_arcs(const std::vector<std::pair<KernelId, KernelId>>& order) {
+void FusionTables::index_arcs() {
   const DataflowGraph& graph = problem_.workload.graph;
-  std::vector<std::vector<Arc>> inputs(order_.size());
-  std::vector<std::vector<Arc>> outputs(order_.size());
-  const auto join = [&](KernelId from, KernelId to, Arc arc) {
-    arc.other = static_cast<std::uint32_t>(position(to));
-    outputs[position(from)].push_back(arc);
-    arc.other = static_cast<std::uint32_t>(position(from));
-    inputs[position(to)].push_back(arc);
+  std::vector<std::vector<Arc>> inputs(order_->size());
+  std::vector<std::vector<Arc>> outputs(order_->size());
+  const auto join = [&](KernelId producer, KernelId consumer, Arc arc) {
+    const std::size_t from = order_->position(producer);
+    const std::size_t to = order_->position(consumer);
+    arc.other = static_cast<std::uint32_t>(to);
+    outputs[from].push_back(arc);
+    arc.other = static_cast<std::uint32_t>(from);
+    inputs[to].push_back(arc);
   };
   for (std::size_t i = 0; i < graph.tensor_count(); ++i) {
     const TensorId t(i);
@@ -91,7 +86,7 @@ void FusionTables::index_arcs(const std::vector<std::pair<KernelId, KernelId>>& 
           .streamed = costs_.streamed_buffer(t),
           .stored = costs_.stored(t)});
   }
-  for (const auto& [u, v] : order) join(u, v, {});
+  for (const auto& [u, v] : order_->pairs()) join(u, v, {});
   const auto flatten = [](const std::vector<std::vector<Arc>>& lists, std::vector<Arc>& arcs,
                           std::vector<std::uint32_t>& begin) {
     begin.push_back(0);
@@ -104,18 +99,11 @@ void FusionTables::index_arcs(const std::vector<std::pair<KernelId, KernelId>>& 
   flatten(outputs, output_arcs_, output_begin_);
 }
 
-void FusionTables::find_descendants() {
-  descendants_.assign(order_.size(), KernelSet(order_.size()));
-  for (std::size_t p = order_.size(); p-- > 0;) {
-    descendants_[p].insert(p);
-    for (const Arc& out : outputs(p)) descendants_[p] |= descendants_[out.other];
-  }
-}
-
 void FusionTables::fill_kernels() {
   const DataflowGraph& graph = problem_.workload.graph;
   const auto& pins = problem_.execution.pins;
-  for (const KernelId id : order_) {
+  for (std::size_t p = 0; p < order_->size(); ++p) {
+    const KernelId id = order_->id(p);
     const Kernel& kernel = graph.kernel(id);
     KernelCosts costs;
     if (problem_.execution.compute_utilization) {
@@ -176,7 +164,7 @@ bool FusionTables::hull_fits(std::size_t from, std::size_t to) const {
   std::vector<std::size_t> hull;
   std::vector<char> inside(size(), 0);
   for (std::size_t p = from; p <= to; ++p) {
-    if (descendants_[from].contains(p) && descendants_[p].contains(to)) {
+    if (descendants(from).contains(p) && descendants(p).contains(to)) {
       hull.push_back(p);
       inside[p] = 1;
     }
@@ -254,8 +242,8 @@ Ticks FusionTables::most_beside(std::size_t anchor, Ticks KernelCosts::*time) co
   Ticks sum = kernel.*time;
   for (std::size_t p = 0; p < size(); ++p) {
     if (p == anchor || kernels_[p].*time == 0 || !may_share(anchor, p)) continue;
-    if (descendants_[anchor].contains(p) && !hull_fits(anchor, p)) continue;
-    if (descendants_[p].contains(anchor) && !hull_fits(p, anchor)) continue;
+    if (descendants(anchor).contains(p) && !hull_fits(anchor, p)) continue;
+    if (descendants(p).contains(anchor) && !hull_fits(p, anchor)) continue;
     if (kernels_[p].weight > Bytes{}) {
       others.push_back(p);
     } else {

@@ -4,10 +4,11 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
+#include "engine/kernel_order.hpp"
 #include "graph/kernel_set.hpp"
 #include "model/layer_costs.hpp"
 #include "model/problem.hpp"
@@ -60,14 +61,12 @@ struct KernelCosts {
   bool escapes = false;  ///< alone, it may cut its weight into pieces
 };
 
-/// Kernels are numbered by their position in the topological order, forward ones
-/// first.  Immutable; refers to the problem.
+/// Kernels are numbered as KernelOrder does.  Immutable; refers to the problem.
 class FusionTables {
  public:
-  /// `order` adds pairs (u, v) of which u must be in no later partition than v,
-  /// u before v in the topological order (engine/symmetry.hpp).
+  /// `order` is that of the problem's graph.
   FusionTables(const Problem& problem, LayerDecisions decisions,
-               const std::vector<std::pair<KernelId, KernelId>>& order = {});
+               std::shared_ptr<const KernelOrder> order);
 
   [[nodiscard]] std::size_t size() const { return kernels_.size(); }
   [[nodiscard]] const KernelCosts& kernel(std::size_t position) const { return kernels_[position]; }
@@ -79,13 +78,11 @@ class FusionTables {
     return std::span(output_arcs_).subspan(output_begin_[position],
                                            output_begin_[position + 1] - output_begin_[position]);
   }
-  /// Kernels that depend on it, directly or not, and itself.
+  /// The kernel and all that come after it.
   [[nodiscard]] const KernelSet& descendants(std::size_t position) const {
-    return descendants_[position];
+    return order_->descendants(position);
   }
-
-  [[nodiscard]] KernelId id(std::size_t position) const { return order_[position]; }
-  [[nodiscard]] std::size_t position(KernelId id) const { return positions_[id.index()]; }
+  [[nodiscard]] KernelId id(std::size_t position) const { return order_->id(position); }
 
   [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] const LayerCosts& costs() const { return costs_; }
@@ -107,8 +104,7 @@ class FusionTables {
   [[nodiscard]] bool phases_mix() const { return phases_mix_; }
 
  private:
-  void index_arcs(const std::vector<std::pair<KernelId, KernelId>>& order);
-  void find_descendants();
+  void index_arcs();
   void fill_kernels();
   void find_lonely_kernels();
   void fill_shares();
@@ -120,14 +116,12 @@ class FusionTables {
 
   const Problem& problem_;
   LayerCosts costs_;
-  std::vector<KernelId> order_;
-  std::vector<std::size_t> positions_;
+  std::shared_ptr<const KernelOrder> order_;
   std::vector<KernelCosts> kernels_;
   std::vector<Arc> input_arcs_;
   std::vector<Arc> output_arcs_;
   std::vector<std::uint32_t> input_begin_;
   std::vector<std::uint32_t> output_begin_;
-  std::vector<KernelSet> descendants_;
   bool phases_mix_ = false;
   Ticks weight_loads_ = 0;
   Bytes weights_{};

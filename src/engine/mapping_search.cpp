@@ -19,8 +19,9 @@
 namespace dfsearch {
 namespace {
 
-// Points whose tables are kept for a second tree over the same problem.
-constexpr std::size_t kTablesKept = 256;
+// Kernels of all the tables that are kept for a second tree over the same
+// problem: some ten megabytes.
+constexpr std::size_t kKernelsKept = 20'000;
 
 std::vector<std::int64_t> tiles_of(const Workload& workload) {
   if (workload.tile) return {*workload.tile};
@@ -110,13 +111,15 @@ FusionContext::FusionContext(std::shared_ptr<const FusionTables> its_tables, con
 
 Ticks FusionContext::ticks_within(Seconds limit) const {
   if (limit == Seconds::infinity()) return kNever - 1;
-  const Seconds layer = (limit - step.transfer) / step.factor;
-  if (layer < Seconds{}) return -1;
-  // The quotient is off by a rounding or two; step_time is monotone.
-  Ticks ticks = std::min(tables.clock().ticks(layer), kNever - 1);
-  while (ticks > 0 && step_time(ticks) > limit) --ticks;
-  while (ticks < kNever - 1 && step_time(ticks + 1) <= limit) ++ticks;
-  return ticks;
+  // By bisection: beside a long transfer step_time is flat over many ticks, and
+  // the quotient (limit - transfer) / factor is off by as many.
+  Ticks most = -1;  // step_time(most) <= limit, or none is
+  Ticks above = kNever;
+  while (above - most > 1) {
+    const Ticks middle = most + (above - most) / 2;
+    (step_time(middle) <= limit ? most : above) = middle;
+  }
+  return most;
 }
 
 MappingProblem::MappingProblem(const Problem& problem, std::int64_t steps_per_node)
@@ -127,7 +130,8 @@ MappingProblem::MappingProblem(const Problem& problem, std::int64_t steps_per_no
       sharding_(shared_->sharding) {
   shared_->network = given_network(problem.system);
   shared_->sharding = least_bytes_sharding(problem);
-  shared_->symmetry = symmetry_order(problem, sharding_);
+  shared_->order = std::make_shared<const KernelOrder>(problem.workload.graph,
+                                                        symmetry_order(problem, sharding_));
 }
 
 MappingProblem::MappingProblem(const MappingProblem& other, std::int64_t steps_per_node)
@@ -147,9 +151,11 @@ std::shared_ptr<const FusionContext> MappingProblem::open(OuterPoint point) cons
       return std::make_shared<const FusionContext>(found->second, step);
     }
   }
-  auto tables = std::make_shared<const FusionTables>(problem_, decided, shared_->symmetry);
+  auto tables = std::make_shared<const FusionTables>(problem_, decided, shared_->order);
   const std::lock_guard lock(shared_->mutex);
-  if (shared_->tables.size() < kTablesKept) shared_->tables.emplace(point, tables);
+  if ((shared_->tables.size() + 1) * tables->size() <= kKernelsKept) {
+    shared_->tables.emplace(point, tables);
+  }
   return std::make_shared<const FusionContext>(std::move(tables), step);
 }
 

@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "engine/fusion_search.hpp"
@@ -75,7 +74,7 @@ class MappingProblem {
   struct Shared {
     std::vector<Mapping::Dimension> network;
     std::vector<Loop> sharding;
-    std::vector<std::pair<KernelId, KernelId>> symmetry;
+    std::shared_ptr<const KernelOrder> order;
     std::mutex mutex;
     std::map<OuterPoint, std::shared_ptr<const FusionTables>> tables;  // guarded by mutex
   };

@@ -29,6 +29,8 @@
 namespace dfsearch {
 namespace {
 
+constexpr int kRounds = 32;
+
 using Colours = std::vector<std::uint32_t>;
 using End = std::tuple<std::size_t, int>;  // a neighbour and the operand of the tensor
 
@@ -43,7 +45,7 @@ class SymmetryFinder {
     colour();
   }
 
-  std::vector<std::pair<KernelId, KernelId>> order() {
+  KernelOrder::Pairs order() {
     std::map<std::uint32_t, std::size_t> last_of_colour;
     std::set<std::pair<std::size_t, std::size_t>> pairs;
     for (std::size_t k = 0; k < colours_.size(); ++k) {
@@ -52,7 +54,7 @@ class SymmetryFinder {
       if (const auto exchange = exchange_of(place->second, k)) pairs.insert(lead(*exchange));
       place->second = k;
     }
-    std::vector<std::pair<KernelId, KernelId>> order;
+    KernelOrder::Pairs order;
     for (const auto& [u, v] : pairs) {
       // The search numbers kernels topologically and wants tensors to ascend.
       if (place_[u] < place_[v]) order.emplace_back(u, v);
@@ -78,26 +80,30 @@ class SymmetryFinder {
     return ends;
   }
 
-  [[nodiscard]] bool alike(std::size_t a, std::size_t b) const {
-    Kernel x = graph_.kernels()[a];
-    x.name = graph_.kernels()[b].name;
+  /// All that a kernel costs, in an order of its own.
+  [[nodiscard]] auto traits(std::size_t k) const {
+    const Kernel& kernel = graph_.kernels()[k];
+    const Communication own = kernel.communication.value_or(Communication{});
     const auto& pins = problem_.execution.pins;
-    return x == graph_.kernels()[b] && sharding_[a] == sharding_[b] &&
-           (pins.empty() || pins[a] == pins[b]);
+    return std::tuple(kernel.kind, kernel.mode, kernel.phase, kernel.tiled, kernel.outer, kernel.m,
+                      kernel.k, kernel.n, kernel.communication.has_value(), own.type,
+                      own.bytes.in_base_units(), kernel.memory.in_base_units(), kernel.repeat,
+                      kernel.skip_weight, sharding_[k],
+                      pins.empty() ? std::nullopt : pins[k]);
   }
 
-  /// Kernels of one colour are alike and have neighbours of the same colours.
+  /// Kernels of one colour are alike and have neighbours of the same colours, as
+  /// far as a few rounds tell; exchanges are verified in any case.
   void colour() {
     const std::size_t count = graph_.kernel_count();
     colours_.assign(count, 0);
-    std::vector<std::size_t> representatives;
+    std::map<decltype(traits(0)), std::uint32_t> kinds;
     for (std::size_t k = 0; k < count; ++k) {
-      const auto found = std::find_if(representatives.begin(), representatives.end(),
-                                      [&](std::size_t r) { return alike(r, k); });
-      colours_[k] = static_cast<std::uint32_t>(found - representatives.begin());
-      if (found == representatives.end()) representatives.push_back(k);
+      const auto number = static_cast<std::uint32_t>(kinds.size());
+      colours_[k] = kinds.try_emplace(traits(k), number).first->second;
     }
-    for (std::size_t colours = representatives.size();;) {
+    std::size_t colours = kinds.size();
+    for (int round = 0; round < kRounds; ++round) {
       using Signature = std::tuple<std::uint32_t, std::vector<End>, std::vector<End>>;
       std::map<Signature, std::uint32_t> seen;
       Colours next(count);
@@ -177,7 +183,7 @@ class SymmetryFinder {
     };
     return std::all_of(exchange.begin(), exchange.end(), [&](const auto& pair) {
       const auto [x, y] = pair;
-      return alike(x, y) && image(inputs(x)) == sorted(inputs(y)) &&
+      return traits(x) == traits(y) && image(inputs(x)) == sorted(inputs(y)) &&
              image(outputs(x)) == sorted(outputs(y));
     });
   }
@@ -196,8 +202,7 @@ class SymmetryFinder {
 
 }  // namespace
 
-std::vector<std::pair<KernelId, KernelId>> symmetry_order(const Problem& problem,
-                                                          const std::vector<Loop>& sharding) {
+KernelOrder::Pairs symmetry_order(const Problem& problem, const std::vector<Loop>& sharding) {
   return SymmetryFinder(problem, sharding).order();
 }
 

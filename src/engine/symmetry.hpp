@@ -2,10 +2,9 @@
 // Kernels that can be exchanged without changing anything: experts, twin weight
 // updates, heads written out one by one.
 
-#include <utility>
 #include <vector>
 
-#include "graph/dataflow_graph.hpp"
+#include "engine/kernel_order.hpp"
 #include "model/problem.hpp"
 
 namespace dfsearch {
@@ -13,7 +12,6 @@ namespace dfsearch {
 /// Pairs (u, v), u before v in the list, such that some mapping that is first
 /// among the best has u in no later partition than v; together they hold for
 /// the same mapping.  `sharding` is per kernel.
-std::vector<std::pair<KernelId, KernelId>> symmetry_order(const Problem& problem,
-                                                          const std::vector<Loop>& sharding);
+KernelOrder::Pairs symmetry_order(const Problem& problem, const std::vector<Loop>& sharding);
 
 }  // namespace dfsearch

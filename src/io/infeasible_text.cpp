@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/units_text.hpp"
 #include "io/report.hpp"
 
@@ -14,12 +16,19 @@ std::string too_much(const Infeasible& reason) {
                          : fmt::format("{} ({:.0f} %) too much", to_text(Bytes(excess)), percent);
 }
 
-std::string sram_text(const Infeasible& reason) {
+std::string sram_text(const Problem& problem, const Infeasible& reason) {
+  // A kernel that overflows alone gains nothing from partitions, and a search
+  // that was free to choose the tile has tried the smallest.
+  const bool alone = std::any_of(
+      problem.workload.graph.kernels().begin(), problem.workload.graph.kernels().end(),
+      [&](const Kernel& kernel) { return kernel.name == reason.where; });
+  std::string help = "More SRAM";
+  if (!alone || problem.workload.tile) help += ", a smaller tile";
+  if (!alone) help += ", more partitions";
   return fmt::format(
-      "SRAM: {} needs at least {}, the chip has {}: {}. More SRAM, a larger tensor degree, a "
-      "smaller tile or more partitions would help.",
+      "SRAM: {} needs at least {}, the chip has {}: {}. {} or a larger tensor degree would help.",
       reason.where, to_text(Bytes(reason.needed)), to_text(Bytes(reason.available)),
-      too_much(reason));
+      too_much(reason), help);
 }
 
 std::string memory_text(const Infeasible& reason) {
@@ -60,7 +69,7 @@ std::string infeasible_text(const Problem& problem, const Infeasible& reason) {
   const auto& [resource, needed, available, where] = reason;
   switch (resource) {
     case Resource::Sram:
-      return sram_text(reason);
+      return sram_text(problem, reason);
     case Resource::Memory:
       return memory_text(reason);
     case Resource::Cores:

@@ -353,18 +353,14 @@ void finish(const Problem& problem, const Mapping& mapping, Cost& cost) {
   if (cost.power > Watts{}) cost.power_efficiency = achieved / cost.power;
 }
 
-}  // namespace
-
-std::variant<Cost, Infeasible> evaluate(const Problem& problem, const Mapping& mapping) {
-  check_form(problem, mapping);
-  if (auto wrong = check_batch_and_tile(problem, mapping)) return *wrong;
-  if (auto wrong = check_sharding(problem, mapping)) return *wrong;
-  if (auto wrong = check_partition_order(problem, mapping)) return *wrong;
-
-  const LayerCosts costs(problem, {.network = mapping.network,
-                                   .sharding = mapping.sharding,
-                                   .micro_batch = mapping.micro_batch,
-                                   .tile = mapping.tile});
+std::variant<Cost, Infeasible> cost_of(const Problem& problem, const Mapping& mapping,
+                                       int coarser) {
+  const LayerCosts costs(problem,
+                         {.network = mapping.network,
+                          .sharding = mapping.sharding,
+                          .micro_batch = mapping.micro_batch,
+                          .tile = mapping.tile},
+                         coarser);
   Cost cost;
   cost.clock = costs.clock();
   PartitionEvaluator evaluator(problem, costs, mapping);
@@ -392,6 +388,19 @@ std::variant<Cost, Infeasible> evaluate(const Problem& problem, const Mapping& m
   }
   finish(problem, mapping, cost);
   return cost;
+}
+
+}  // namespace
+
+std::variant<Cost, Infeasible> evaluate(const Problem& problem, const Mapping& mapping) {
+  check_form(problem, mapping);
+  if (auto wrong = check_batch_and_tile(problem, mapping)) return *wrong;
+  if (auto wrong = check_sharding(problem, mapping)) return *wrong;
+  if (auto wrong = check_partition_order(problem, mapping)) return *wrong;
+  // Cores that a mapping gives may be far too few for the clock of the search.
+  auto result = cost_of(problem, mapping, 0);
+  const Cost* cost = std::get_if<Cost>(&result);
+  return cost != nullptr && cost->layer_ticks >= kNever ? cost_of(problem, mapping, 40) : result;
 }
 
 const char* to_string(Resource resource) {

@@ -6,7 +6,7 @@
 
 namespace dfsearch {
 
-LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions)
+LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coarser)
     : problem_(problem),
       graph_(problem.workload.graph),
       decisions_(std::move(decisions)),
@@ -16,7 +16,7 @@ LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions)
       micro_batches_(
           step_time(problem, decisions_.network, decisions_.micro_batch).micro_batches),
       options_(make_options()),
-      clock_(make_clock()) {}
+      clock_(make_clock(coarser)) {}
 
 std::vector<std::vector<CoreOption>> LayerCosts::make_options() const {
   std::vector<std::vector<CoreOption>> lists(graph_.kernel_count());
@@ -31,7 +31,7 @@ std::vector<std::vector<CoreOption>> LayerCosts::make_options() const {
 // The reference is the layer run kernel by kernel without overlap: no mapping
 // of these decisions takes much longer, and useful ones take at least a
 // fair part of it.
-Clock LayerCosts::make_clock() const {
+Clock LayerCosts::make_clock(int coarser) const {
   Seconds reference{};
   const BytesPerSecond bandwidth = problem_.system.memory.bandwidth;
   for (std::size_t i = 0; i < graph_.kernel_count(); ++i) {
@@ -42,7 +42,7 @@ Clock LayerCosts::make_clock() const {
   for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {
     reference += 2.0 * static_cast<double>(tiles_) * tile_bytes(TensorId(t)) / bandwidth;
   }
-  return Clock(reference);
+  return Clock(reference, coarser);
 }
 
 Shard LayerCosts::shard(KernelId kernel) const {

@@ -27,7 +27,8 @@ struct LayerDecisions {
 /// tensor by tensor.  Refers to the problem, which must outlive it.  Immutable.
 class LayerCosts {
  public:
-  LayerCosts(const Problem& problem, LayerDecisions decisions);
+  /// `coarser`: see Clock.
+  LayerCosts(const Problem& problem, LayerDecisions decisions, int coarser = 0);
 
   [[nodiscard]] const Clock& clock() const { return clock_; }
   [[nodiscard]] std::int64_t tiles() const { return tiles_; }
@@ -67,7 +68,7 @@ class LayerCosts {
   [[nodiscard]] Seconds network_seconds(KernelId kernel) const;
   [[nodiscard]] Seconds compute_seconds(KernelId kernel) const;
   [[nodiscard]] std::vector<std::vector<CoreOption>> make_options() const;
-  [[nodiscard]] Clock make_clock() const;
+  [[nodiscard]] Clock make_clock(int coarser) const;
 
   const Problem& problem_;
   const DataflowGraph& graph_;

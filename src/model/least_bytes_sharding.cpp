@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "model/sharding.hpp"
 
 namespace dfsearch {
@@ -32,6 +33,9 @@ namespace {
 
 constexpr std::size_t kLargestTable = std::size_t{1} << 16;
 constexpr double kNone = std::numeric_limits<double>::infinity();
+// Elementary steps before the graph is declared too entangled: some seconds.
+// Layers of transformers, experts and the like take less than a thousandth.
+constexpr double kMostSteps = 4e9;
 
 using Variables = std::vector<std::size_t>;  // ascending
 using Values = std::vector<std::uint8_t>;    // one for each variable of a list
@@ -59,8 +63,12 @@ class Elimination {
  public:
   /// `sizes` has the number of values of every variable; the terms mention only
   /// those with more than one.
-  Elimination(std::vector<std::size_t> sizes, std::vector<Term> terms)
-      : sizes_(std::move(sizes)), terms_(std::move(terms)), neighbours_(sizes_.size()) {
+  /// `steps` counts what all eliminations of a problem do.
+  Elimination(std::vector<std::size_t> sizes, std::vector<Term> terms, double& steps)
+      : sizes_(std::move(sizes)),
+        terms_(std::move(terms)),
+        neighbours_(sizes_.size()),
+        steps_(&steps) {
     Variables mentioned;
     for (const Term& term : terms_) mentioned = united(mentioned, term.variables);
     open_ = mentioned;
@@ -128,6 +136,8 @@ class Elimination {
     for (const Term& term : merged) result.eliminated = united(result.eliminated, term.eliminated);
     std::vector<std::uint8_t> value(sizes_.size(), 0);
     const std::size_t rows = table_size(result.variables);
+    spend(static_cast<double>(rows * sizes_[variable]) *
+          static_cast<double>(merged.size() + result.eliminated.size()));
     for (std::size_t row = 0; row < rows; ++row) {
       std::size_t left = row;
       for (std::size_t i = result.variables.size(); i-- > 0;) {
@@ -142,6 +152,14 @@ class Elimination {
     std::erase(open_, variable);
     for (const std::size_t v : neighbours_[variable]) std::erase(neighbours_[v], variable);
     join(neighbours_[variable]);
+  }
+
+  void spend(double steps) {
+    *steps_ += steps;
+    if (*steps_ <= kMostSteps) return;
+    throw InputError(
+        "sharding: the tensors entangle too many kernels for an exact least_bytes sharding, "
+        "expected sharding pins for some of them");
   }
 
   [[nodiscard]] Entry best_entry(std::size_t variable, const std::vector<Term>& merged,
@@ -210,13 +228,14 @@ class Elimination {
       term.entries = std::move(kept);
       term.variables.erase(found);
     }
-    return {sizes_, std::move(terms)};
+    return {sizes_, std::move(terms), *steps_};
   }
 
   std::vector<std::size_t> sizes_;
   std::vector<Term> terms_;
   Variables open_;                     // not eliminated yet
   std::vector<Variables> neighbours_;  // of the open ones: those they share a term with
+  double* steps_;
 };
 
 /// The choices of a problem as variables and terms.
@@ -280,7 +299,8 @@ Choices choices_of(const Problem& problem) {
 
 std::vector<Loop> least_bytes_sharding(const Problem& problem) {
   Choices choices = choices_of(problem);
-  const Entry best = Elimination(choices.sizes, std::move(choices.terms)).solve();
+  double steps = 0.0;
+  const Entry best = Elimination(choices.sizes, std::move(choices.terms), steps).solve();
   std::vector<Loop> sharding;
   for (std::size_t k = 0; k < choices.loops.size(); ++k) {
     sharding.push_back(choices.loops[k][best.chosen[k]]);

@@ -53,7 +53,8 @@ Seconds network_time(const NetworkContext& context, KernelId kernel,
                      const std::vector<Loop>& sharding);
 
 /// The sharding of least communicated bytes; ties are broken kernel by kernel in
-/// list order by the order of `Loop`.  Pinned loops are kept.  Exact.
+/// list order by the order of `Loop`.  Pinned loops are kept.  Exact; throws
+/// InputError for graphs so entangled that this would take minutes.
 std::vector<Loop> least_bytes_sharding(const Problem& problem);
 
 }  // namespace dfsearch

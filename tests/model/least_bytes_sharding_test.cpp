@@ -271,6 +271,34 @@ TEST_CASE("a graph too dense for tables is tried value by value") {
   }
 }
 
+// One source of rows, one of columns: all kernels on M or all on N are equally
+// good.  The kernel tried value by value would take M.  But the first kernel of the
+// list, which takes what the last one makes as its second operand, reads
+// columns with K and rows with M, and K comes first.
+TEST_CASE("a tie between the values of a kernel is decided by the kernels before it") {
+  Problem problem = dense_problem(14, 0);
+  std::vector<Kernel> kernels;
+  std::vector<Tensor> tensors{tensor(14, 0, 2)};
+  kernels.push_back(test::gemm("first", 4, 4, 4));
+  kernels.back().tiled = Loop::None;
+  kernels.back().communication = Communication{};
+  for (Kernel kernel : problem.workload.graph.kernels()) {
+    kernel.m = kernel.n = 4;
+    kernels.push_back(kernel);
+  }
+  for (const Tensor& t : problem.workload.graph.tensors()) {
+    tensors.push_back(tensor(t.from.index() + 1, t.to.index() + 1));
+  }
+  std::erase(tensors, tensor(1, 2));
+  problem.workload.graph = DataflowGraph(std::move(kernels), std::move(tensors));
+  problem.sharding_pins.insert(problem.sharding_pins.begin(), std::nullopt);
+  Loops expected(15, Loop::N);
+  expected[0] = Loop::K;
+  expected[1] = Loop::M;
+  CHECK(least_bytes_sharding(problem) == expected);
+  CHECK(BruteForce(problem).best() == expected);
+}
+
 /// A router, `experts` chains of up, act and down, and a kernel that combines
 /// them, which is last in the list.  Expert e is 2 + e % 3 rows high.
 Problem experts_problem(std::size_t experts) {

@@ -122,6 +122,38 @@ Mapping plain_mapping(const Problem& problem) {
   return mapping;
 }
 
+Problem example() {
+  Problem problem;
+  Workload& workload = problem.workload;
+  workload.graph =
+      DataflowGraph({elementwise("A", 6, 4), weight_gemm("B", 8, 6, 4), elementwise("C", 8, 4)},
+                    {tensor(0, 1), tensor(1, 2)});
+  workload.word = Bytes(2.0);
+  workload.layers = 3;
+  workload.global_batch = 12;
+  workload.sequence = 4;
+  workload.boundary = Bytes(20.0);
+  System& system = problem.system;
+  system.chips = 8;
+  system.accelerator = {
+      .cores = 4, .lanes = 2, .stages = 2, .frequency = Hertz(10.0), .sram = Bytes(1000.0)};
+  system.memory = {.bandwidth = BytesPerSecond(40.0), .capacity = Bytes(1000.0)};
+  system.network = {dimension(Topology::Ring, 2, 80.0),
+                    dimension(Topology::Ring, 2, 5.0, Strategy::Pipeline),
+                    dimension(Topology::Switch, 2, 1.0, Strategy::Data)};
+  problem.execution.compute_utilization = 0.5;
+  return problem;
+}
+
+Mapping example_mapping(std::vector<std::int64_t> partition) {
+  return {.network = network_of(example().system),
+          .micro_batch = 2,
+          .tile = 2,
+          .sharding = {Loop::None, Loop::K, Loop::None},
+          .partition = std::move(partition),
+          .cores = {}};
+}
+
 Cost cost_of(const Problem& problem, const Mapping& mapping) {
   auto result = evaluate(problem, mapping);
   if (const auto* wrong = std::get_if<Infeasible>(&result)) {

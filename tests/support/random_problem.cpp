@@ -196,6 +196,12 @@ Problem random_problem(std::uint64_t seed, const WorldLimits& limits) {
   Workload& workload = problem.workload;
   workload.sequence = pick(random, 1, 6);
   workload.graph = random_graph(random, count, workload.sequence);
+  random_surroundings(random, problem, limits);
+  return problem;
+}
+
+void random_surroundings(std::mt19937_64& random, Problem& problem, const WorldLimits& limits) {
+  Workload& workload = problem.workload;
   workload.word = Bytes(static_cast<double>(pick(random, 1, 2)));
   workload.layers = pick(random, 1, 5);
   workload.boundary = Bytes(static_cast<double>(pick(random, 0, 50)));
@@ -213,7 +219,6 @@ Problem random_problem(std::uint64_t seed, const WorldLimits& limits) {
   system.memory.bandwidth = BytesPerSecond(static_cast<double>(pick(random, 5, 400)));
   random_execution(random, problem, limits);
   random_capacities(random, problem);
-  return problem;
 }
 
 }  // namespace dfsearch::test

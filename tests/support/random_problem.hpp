@@ -19,6 +19,10 @@ struct WorldLimits {
 /// The same problem for the same seed on every machine.
 Problem random_problem(std::uint64_t seed, const WorldLimits& limits = {});
 
+/// Everything but the graph and the sequence, which the problem has already: the
+/// machine, batch and layers, how it executes, capacities near what binds.
+void random_surroundings(std::mt19937_64& random, Problem& problem, const WorldLimits& limits = {});
+
 /// Uniform in [low, high]; unlike std::uniform_int_distribution the same with
 /// every standard library.
 std::int64_t pick(std::mt19937_64& random, std::int64_t low, std::int64_t high);

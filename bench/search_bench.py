@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Searches named instances with one thread and with several.
+
+    bench/search_bench.py [--build build/release] [--runs 5] [--threads 2] [--record] [NAME...]
+    bench/search_bench.py --against OTHER_BUILD [NAME...]
+
+Runs alternate, so that a machine that gets slower or faster meanwhile does so
+for all; figures are medians.  Times are those of the search, without loading and
+reporting.  Node inflation is nodes with several threads over nodes with one: a
+speed-up below or above the number of threads is a matter of scaling only if it
+is about 1.  With --against, two builds alternate on one thread: equal nodes mean
+that their times can be compared, other nodes want an explanation first.
+
+--record keeps the results in bench/results and bench/README.md.
+"""
+
+import argparse
+import dataclasses
+import os
+import pathlib
+
+import support
+from support import BENCH, ROOT
+
+
+@dataclasses.dataclass
+class Instance:
+    config: pathlib.Path
+    why: str
+    arguments: tuple = ()
+
+
+def instances():
+    configs, own = ROOT / "configs", BENCH / "instances"
+    return {
+        "gpt3_1t": Instance(
+            configs / "gpt3_1t.yaml",
+            "forward and backward in six partitions, SRAM nearly full: the shape users have"),
+        "gpt3_1t_core_allocation": Instance(
+            configs / "gpt3_1t_core_allocation.yaml",
+            "the same, and every partition costs an allocation of cores"),
+        "gpt3_175b_dataflow_8x1": Instance(
+            configs / "gpt3_175b_dataflow_8x1.yaml",
+            "prefill; many tiles tie, so every one of them is opened"),
+        "gpt3_175b_dataflow_4x2": Instance(
+            configs / "gpt3_175b_dataflow_4x2.yaml",
+            "prefill; the bounds of tiles alone close most of them"),
+        "gpt3_175b_vendor_8x1": Instance(
+            configs / "gpt3_175b_vendor_8x1.yaml", "most kernels pinned"),
+        "gpt3_175b_kernel_by_kernel_8x1": Instance(
+            configs / "gpt3_175b_kernel_by_kernel_8x1.yaml",
+            "no fusion to search: the cost of the frame around it"),
+        "chain_100": Instance(
+            own / "chain_100.yaml", "one topological order, 100 kernels: tables and bounds"),
+        "layers_40": Instance(
+            own / "layers_40.yaml", "many orders, no symmetry: bounds and dominance"),
+        "layers_40_core_allocation": Instance(
+            own / "layers_40_core_allocation.yaml",
+            "the same with cores allocated: many costly partitions"),
+        "experts_8": Instance(own / "experts_8.yaml", "symmetric: eight equal experts"),
+        "fan_24": Instance(own / "fan_24.yaml", "2^24 order ideals; memory-tight bin packing"),
+        "experts_32": Instance(
+            own / "experts_32.yaml",
+            "the long proof, ended after 500 nodes: what they cost, what bound they reach",
+            ("--node-limit", "500")),
+    }
+
+
+def run(instance, build, threads):
+    result = support.dfsearch(instance.config, *instance.arguments, "--threads", str(threads),
+                              binary=build / "dfsearch")
+    search = result["search"]
+    return {
+        "status": result["status"],
+        "step_time": result["step_time"],
+        "gap": result["gap"],
+        "nodes": search["nodes"],
+        "opened": search["outer_points"] - search["pruned"]["outer_points"],
+        "outer_points": search["outer_points"],
+        "time": search["time"],
+    }
+
+
+def middle(runs):
+    """Medians of what varies, from runs that agree on the rest."""
+    if len({(r["status"], r["step_time"]) for r in runs}) > 1 and runs[0]["status"] == "optimal":
+        raise SystemExit("the runs of an instance disagree on the optimum")
+    return {**runs[0], **{key: support.median([r[key] for r in runs])
+                          for key in ("nodes", "opened", "time", "gap", "step_time")}}
+
+
+def alternate(instance, contestants, count):
+    """contestants: {label: (build, threads)}; one unrecorded run of each first."""
+    runs = {label: [] for label in contestants}
+    for turn in range(count + 1):
+        for label, (build, threads) in contestants.items():
+            result = run(instance, build, threads)
+            if turn > 0:
+                runs[label].append(result)
+    return {label: middle(of_label) for label, of_label in runs.items()}
+
+
+def status_text(result):
+    return "optimal" if result["gap"] == 0 else f"gap {100 * result['gap']:.3g} %"
+
+
+def thread_rows(measured, threads):
+    for name, by_threads in measured.items():
+        one, many = by_threads["1"], by_threads[str(threads)]
+        yield [name, status_text(one), support.seconds(one["step_time"]), f"{one['nodes']:.0f}",
+               f"{one['nodes'] / one['time']:,.0f}", f"{one['opened']:.0f} / {one['outer_points']}",
+               support.seconds(one["time"]), support.seconds(many["time"]),
+               f"{one['time'] / many['time']:.2f}", f"{many['nodes'] / one['nodes']:.2f}"]
+
+
+def against_rows(measured):
+    for name, by_build in measured.items():
+        new, old = by_build["new"], by_build["old"]
+        yield [name, f"{old['nodes']:.0f}", f"{new['nodes']:.0f}", support.seconds(old["time"]),
+               support.seconds(new["time"]), f"{old['time'] / new['time']:.2f}"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
+    parser.add_argument("--against", type=pathlib.Path, metavar="OTHER_BUILD")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("--record", action="store_true")
+    options = parser.parse_args()
+
+    suite = instances()
+    unknown = set(options.names) - set(suite)
+    if unknown:
+        parser.error(f"no instance {', '.join(sorted(unknown))}; there are {', '.join(suite)}")
+    if options.against and options.record:
+        parser.error("--record is for a single build")
+    chosen = {name: suite[name] for name in options.names or suite}
+    build = options.build.resolve()
+    facts = support.machine(build)
+    print(support.machine_text(facts), flush=True)
+    if options.against:
+        contestants = {"old": (options.against.resolve(), 1), "new": (build, 1)}
+    else:
+        contestants = {str(threads): (build, threads) for threads in {1, options.threads}}
+    measured = {}
+    for name, instance in chosen.items():
+        measured[name] = alternate(instance, contestants, options.runs)
+
+    if options.against:
+        head = ["instance", "nodes", "nodes, new", "time", "time, new", "old / new"]
+        print(support.table(head, against_rows(measured)))
+        return
+    head = ["instance", "status", "step time", "nodes", "nodes/s", "points opened", "time, 1 thread",
+            f"{options.threads} threads", "speed-up", "node inflation"]
+    text = support.table(head, thread_rows(measured, options.threads))
+    print(text)
+    if options.record:
+        reasons = support.table(["instance", "why it is there"],
+                                [[name, instance.why] for name, instance in chosen.items()])
+        support.record("search", {**facts, "runs": options.runs}, f"{text}\n\n{reasons}", measured)
+
+
+if __name__ == "__main__":
+    main()

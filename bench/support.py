@@ -1,0 +1,105 @@
+"""What the benchmark scripts share: the machine, tables, recorded results."""
+
+import datetime
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+
+BENCH = pathlib.Path(__file__).resolve().parent
+ROOT = BENCH.parent
+RESULTS = BENCH / "results"
+README = BENCH / "README.md"
+
+
+def output_of(*command):
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def load():
+    """Processes that ran on average during the last minute."""
+    return os.getloadavg()[0]
+
+
+def compiled_with(build):
+    """Compiler, build type and flags as the build's CMake cache and rules say."""
+    cache = {}
+    for line in (build / "CMakeCache.txt").read_text().splitlines():
+        entry = re.match(r"(\w+):\w+=(.*)", line)
+        if entry:
+            cache[entry[1]] = entry[2]
+    compiler = output_of(cache["CMAKE_CXX_COMPILER"], "--version").splitlines()[0]
+    kind = cache["CMAKE_BUILD_TYPE"]
+    flags = cache.get(f"CMAKE_CXX_FLAGS_{kind.upper()}", "") + " -ffp-contract=off"
+    if cache.get("CMAKE_INTERPROCEDURAL_OPTIMIZATION", "OFF") in ("ON", "TRUE", "1"):
+        flags += ", link-time optimisation"
+    return {"compiler": compiler, "build": kind, "flags": flags.strip()}
+
+
+def machine(build):
+    """What a reader needs to compare the numbers with others."""
+    cpu = re.search(r"^model name\s*:\s*(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
+    dirty = output_of("git", "status", "--porcelain", "src", "tools", "CMakeLists.txt", "cmake")
+    return {
+        "cpu": cpu[1] if cpu else "unknown",
+        "cores": len(os.sched_getaffinity(0)),
+        "system": f"{os.uname().sysname} {os.uname().release}",
+        **compiled_with(build),
+        "commit": output_of("git", "rev-parse", "--short", "HEAD") + ("+" if dirty else ""),
+        "date": datetime.date.today().isoformat(),
+        "load": round(load(), 2),
+    }
+
+
+def machine_text(facts):
+    cores = f"{facts['cores']} core{'s' if facts['cores'] != 1 else ''}"
+    return (f"{facts['cpu']}, {cores}, {facts['system']}; {facts['compiler']}, {facts['build']}"
+            f" (`{facts['flags']}`); commit {facts['commit']}, {facts['date']}; load average"
+            f" {facts['load']} at the start")
+
+
+def seconds(value):
+    """0.005123 -> '5.12 ms'"""
+    for scale, unit in ((1, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if value >= scale:
+            return f"{value / scale:.{4 if value >= 1000 else 3}g} {unit}"
+    return f"{value * 1e9:.3g} ns"
+
+
+def table(head, rows):
+    """Markdown, without padding: diffs then show what changed."""
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
+
+
+def record(name, facts, text, results):
+    """Keeps the results as JSON and puts the table into its place in README.md."""
+    RESULTS.mkdir(exist_ok=True)
+    whole = {"machine": facts, "results": results}
+    (RESULTS / f"{name}.json").write_text(json.dumps(whole, indent=1) + "\n")
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    old = README.read_text()
+    before, _, rest = old.partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        sys.exit(f"{README} has no place for {name}")
+    README.write_text(
+        f"{before}{begin}\n{machine_text(facts)}.\n\n{text}\n{end}{after}")
+
+
+def dfsearch(config, *arguments, binary):
+    """The result of one search as it stands in its JSON."""
+    done = subprocess.run(
+        [binary, str(config), *arguments, "--quiet", "--json", "-"],
+        cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 4):
+        sys.exit(f"{config}: exit status {done.returncode}\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def median(values):
+    return statistics.median(values)
