@@ -18,9 +18,7 @@ class Quantity {
   constexpr Quantity() = default;
   constexpr explicit Quantity(double base_units) : value_(base_units) {}
 
-  static constexpr Quantity infinity() {
-    return Quantity(std::numeric_limits<double>::infinity());
-  }
+  static constexpr Quantity infinity() { return Quantity(std::numeric_limits<double>::infinity()); }
 
   /// The bare number; for text, tests and the conversion to ticks only.
   [[nodiscard]] constexpr double in_base_units() const { return value_; }
@@ -76,14 +74,14 @@ constexpr auto operator/(double k, Quantity<S, B, F, D, W> a) {
 
 template <int S1, int B1, int F1, int D1, int W1, int S2, int B2, int F2, int D2, int W2>
 constexpr auto operator*(Quantity<S1, B1, F1, D1, W1> a, Quantity<S2, B2, F2, D2, W2> b) {
-  return detail::quantity_or_number<S1 + S2, B1 + B2, F1 + F2, D1 + D2, W1 + W2>(
-      a.in_base_units() * b.in_base_units());
+  return detail::quantity_or_number<S1 + S2, B1 + B2, F1 + F2, D1 + D2, W1 + W2>(a.in_base_units() *
+                                                                                 b.in_base_units());
 }
 
 template <int S1, int B1, int F1, int D1, int W1, int S2, int B2, int F2, int D2, int W2>
 constexpr auto operator/(Quantity<S1, B1, F1, D1, W1> a, Quantity<S2, B2, F2, D2, W2> b) {
-  return detail::quantity_or_number<S1 - S2, B1 - B2, F1 - F2, D1 - D2, W1 - W2>(
-      a.in_base_units() / b.in_base_units());
+  return detail::quantity_or_number<S1 - S2, B1 - B2, F1 - F2, D1 - D2, W1 - W2>(a.in_base_units() /
+                                                                                 b.in_base_units());
 }
 
 using Seconds = Quantity<1, 0, 0, 0, 0>;

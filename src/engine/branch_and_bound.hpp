@@ -123,9 +123,7 @@ class BranchAndBound {
         solution_ = search.incumbent_.solution();
       }
     }
-    [[nodiscard]] Seconds cutoff() const override {
-      return frozen_ ? cost_ : search_.cutoff();
-    }
+    [[nodiscard]] Seconds cutoff() const override { return frozen_ ? cost_ : search_.cutoff(); }
     [[nodiscard]] std::shared_ptr<const Solution> incumbent() const override {
       return frozen_ ? solution_ : search_.incumbent_.solution();
     }
@@ -174,11 +172,9 @@ class BranchAndBound {
   void offer(Solution&& solution, char found_by) {
     const Seconds cost = problem_.cost(solution);
     if (cost > options_.cutoff) return;
-    const bool taken =
-        incumbent_.offer(cost, std::move(solution), found_by,
-                         [this](const Solution& a, const Solution& b) {
-                           return problem_.precedes(a, b);
-                         });
+    const bool taken = incumbent_.offer(
+        cost, std::move(solution), found_by,
+        [this](const Solution& a, const Solution& b) { return problem_.precedes(a, b); });
     if (!taken) return;
     incumbents_.fetch_add(1, std::memory_order_relaxed);
     if (options_.report_incumbents && options_.on_progress) {
@@ -211,9 +207,9 @@ class BranchAndBound {
   }
 
   void admit_children(Sink& sink) {
-    const auto dominated = std::remove_if(
-        sink.children.begin(), sink.children.end(),
-        [this](const Entry& entry) { return !problem_.admit(entry.node); });
+    const auto dominated =
+        std::remove_if(sink.children.begin(), sink.children.end(),
+                       [this](const Entry& entry) { return !problem_.admit(entry.node); });
     dominated_.fetch_add(sink.children.end() - dominated, std::memory_order_relaxed);
     sink.children.erase(dominated, sink.children.end());
   }

@@ -114,8 +114,7 @@ class Enumeration {
     const OpenPartition::Totals& inside = partition_.totals();
     const Ticks least = overlapped(tables_.problem().execution.overlap, inside.compute,
                                    inside.sure_memory, inside.network);
-    return std::max(node_.bound,
-                    node_.spent + least + tables_.least_time(partition_.outside()));
+    return std::max(node_.bound, node_.spent + least + tables_.least_time(partition_.outside()));
   }
 
   void close() {

@@ -24,11 +24,11 @@ struct ClosedPartition {
 /// partition in the making.
 struct FusionNode {
   std::shared_ptr<const ClosedPartition> closed;  ///< the last one; null: none yet
-  KernelSet done;                 ///< kernels of all closed partitions
-  Ticks spent = 0;                ///< their time
-  Ticks bound = 0;                ///< of every completion
-  std::int32_t next_index = 0;    ///< least index the next partition may have
-  std::int32_t used = 0;          ///< closed partitions
+  KernelSet done;                                 ///< kernels of all closed partitions
+  Ticks spent = 0;                                ///< their time
+  Ticks bound = 0;                                ///< of every completion
+  std::int32_t next_index = 0;                    ///< least index the next partition may have
+  std::int32_t used = 0;                          ///< closed partitions
 
   /// An enumeration of the next partition that was interrupted goes on from
   /// here: its kernels so far and those that are decided to stay out.
@@ -42,8 +42,8 @@ struct FusionNode {
 
 /// A complete fusion.
 struct Fusion {
-  Ticks time = 0;                          ///< of one layer and one sample
-  std::vector<std::int64_t> partition;     ///< per kernel of the graph's list
+  Ticks time = 0;                       ///< of one layer and one sample
+  std::vector<std::int64_t> partition;  ///< per kernel of the graph's list
   std::int64_t used = 0;
 };
 

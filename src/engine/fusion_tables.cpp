@@ -113,8 +113,8 @@ void FusionTables::fill_kernels() {
       // c cores that finish in x cycles spend c * x of the C * x core-cycles of
       // the chip, and one core alone spends the fewest: more cores only add
       // idle ones where extents do not divide.
-      const double cycles = static_cast<double>(costs.options->front().cycles) /
-                            static_cast<double>(cores());
+      const double cycles =
+          static_cast<double>(costs.options->front().cycles) / static_cast<double>(cores());
       // Rounded down, and by a hair more than the rounding of the division.
       costs.compute = static_cast<Ticks>(
           std::floor(std::ldexp(static_cast<double>(costs_.tiles()) * cycles /
@@ -144,7 +144,8 @@ void FusionTables::find_lonely_kernels() {
     for (const Arc& arc : inputs(p)) in += arc.streamed;
     for (const Arc& arc : outputs(p)) out += arc.streamed;
     kernel.lonely = in + out + kernel.weight > sram();
-    kernel.escapes = kernel.lonely && kernel.weight > Bytes{} && in < sram();
+    kernel.escapes =
+        kernel.lonely && problem_.workload.graph.kernel(id(p)).has_weight() && in < sram();
   }
 }
 
@@ -258,8 +259,9 @@ Ticks FusionTables::most_beside(std::size_t anchor, Ticks KernelCosts::*time) co
   for (const std::size_t p : others) {
     if (kernels_[p].weight > room) {
       // The fraction that fits, rounded up and one more for its own rounding.
-      return sum + static_cast<Ticks>(std::ceil(static_cast<double>(kernels_[p].*time) *
-                                                (room / kernels_[p].weight))) +
+      return sum +
+             static_cast<Ticks>(
+                 std::ceil(static_cast<double>(kernels_[p].*time) * (room / kernels_[p].weight))) +
              1;
     }
     sum += kernels_[p].*time;
@@ -324,11 +326,13 @@ void FusionTables::fill_shares() {
 Ticks FusionTables::least_time(const Rest& rest) const {
   const auto& bound = rest.bound;
   switch (problem_.execution.overlap) {
-    case Overlap::Perfect: return *std::max_element(bound.begin(), bound.end());
+    case Overlap::Perfect:
+      return *std::max_element(bound.begin(), bound.end());
     case Overlap::ComputeMemory:
       return std::max({bound[kComputeRow], bound[kComputeMemoryRow], bound[kMemoryRow]}) +
              bound[kNetworkRow];
-    case Overlap::None: return bound[kComputeRow] + bound[kMemoryRow] + bound[kNetworkRow];
+    case Overlap::None:
+      return bound[kComputeRow] + bound[kMemoryRow] + bound[kNetworkRow];
   }
   return 0;
 }

@@ -51,13 +51,13 @@ struct KernelCosts {
   Ticks compute = 0;  ///< at a given utilization; else a lower bound from its core-cycles
   Ticks network = 0;
   Ticks explicit_memory = 0;
-  Bytes weight{};        ///< resident in SRAM
-  Rest share;            ///< its summands of Rest
+  Bytes weight{};                                    ///< resident in SRAM
+  Rest share;                                        ///< its summands of Rest
   const std::vector<CoreOption>* options = nullptr;  ///< null when a utilization is given
-  std::int32_t pin = -1;  ///< index of its partition
+  std::int32_t pin = -1;                             ///< index of its partition
   bool backward = false;
   bool repeats = false;
-  bool lonely = false;  ///< with any other kernel SRAM overflows
+  bool lonely = false;   ///< with any other kernel SRAM overflows
   bool escapes = false;  ///< alone, it may cut its weight into pieces
 };
 
@@ -71,12 +71,12 @@ class FusionTables {
   [[nodiscard]] std::size_t size() const { return kernels_.size(); }
   [[nodiscard]] const KernelCosts& kernel(std::size_t position) const { return kernels_[position]; }
   [[nodiscard]] std::span<const Arc> inputs(std::size_t position) const {
-    return std::span(input_arcs_).subspan(input_begin_[position],
-                                          input_begin_[position + 1] - input_begin_[position]);
+    return std::span(input_arcs_)
+        .subspan(input_begin_[position], input_begin_[position + 1] - input_begin_[position]);
   }
   [[nodiscard]] std::span<const Arc> outputs(std::size_t position) const {
-    return std::span(output_arcs_).subspan(output_begin_[position],
-                                           output_begin_[position + 1] - output_begin_[position]);
+    return std::span(output_arcs_)
+        .subspan(output_begin_[position], output_begin_[position + 1] - output_begin_[position]);
   }
   /// The kernel and all that come after it.
   [[nodiscard]] const KernelSet& descendants(std::size_t position) const {

@@ -42,7 +42,7 @@ class Incumbent {
 
  private:
   mutable std::mutex mutex_;
-  std::shared_ptr<const Solution> solution_;  // guarded by mutex_
+  std::shared_ptr<const Solution> solution_;        // guarded by mutex_
   std::atomic<Seconds> cost_{Seconds::infinity()};  // written under mutex_
   std::atomic<char> found_by_{' '};                 // written under mutex_
 };

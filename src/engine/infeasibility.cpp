@@ -40,7 +40,7 @@ std::optional<Infeasible> lonely_overflow(const FusionTables& tables) {
     for (const Arc& arc : tables.inputs(p)) inputs += arc.streamed;
     for (const Arc& arc : tables.outputs(p)) outputs += arc.streamed;
     // A weight could be cut into pieces and its output with it; the inputs not.
-    const bool weight = kernel.weight > Bytes{};
+    const bool weight = tables.problem().workload.graph.kernel(tables.id(p)).has_weight();
     return of_bytes(Resource::Sram, weight ? inputs : inputs + outputs, tables.sram(),
                     tables.problem().workload.graph.kernel(tables.id(p)).name);
   }

@@ -10,9 +10,8 @@ KernelOrder::KernelOrder(const DataflowGraph& graph, Pairs pairs)
       positions_(ids_.size()),
       descendants_(ids_.size(), KernelSet(ids_.size())) {
   // No tensor leads from a backward to a forward kernel: it stays topological.
-  std::stable_partition(ids_.begin(), ids_.end(), [&](KernelId k) {
-    return graph.kernel(k).phase == Phase::Forward;
-  });
+  std::stable_partition(ids_.begin(), ids_.end(),
+                        [&](KernelId k) { return graph.kernel(k).phase == Phase::Forward; });
   for (std::size_t p = 0; p < ids_.size(); ++p) positions_[ids_[p].index()] = p;
 
   std::vector<std::vector<std::size_t>> followers(ids_.size());

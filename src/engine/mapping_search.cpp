@@ -102,7 +102,8 @@ std::vector<OuterPoint> outer_points(const Problem& problem) {
   return points;
 }
 
-FusionContext::FusionContext(std::shared_ptr<const FusionTables> its_tables, const StepTime& its_step)
+FusionContext::FusionContext(std::shared_ptr<const FusionTables> its_tables,
+                             const StepTime& its_step)
     : shared_tables(std::move(its_tables)),
       tables(*shared_tables),
       search(tables),
@@ -131,7 +132,7 @@ MappingProblem::MappingProblem(const Problem& problem, std::int64_t steps_per_no
   shared_->network = given_network(problem.system);
   shared_->sharding = least_bytes_sharding(problem);
   shared_->order = std::make_shared<const KernelOrder>(problem.workload.graph,
-                                                        symmetry_order(problem, sharding_));
+                                                       symmetry_order(problem, sharding_));
 }
 
 MappingProblem::MappingProblem(const MappingProblem& other, std::int64_t steps_per_node)
@@ -202,7 +203,8 @@ void MappingProblem::branch_root(Sink& expansion) const {
   // Among equal bounds the queue takes the newest: the first in the order of ties.
   std::reverse(points.begin(), points.end());
   for (const OuterPoint point : points) {
-    expansion.child({.bound = point_bound(point), .point = point, .context = nullptr, .fusion = {}});
+    expansion.child(
+        {.bound = point_bound(point), .point = point, .context = nullptr, .fusion = {}});
   }
 }
 
@@ -282,8 +284,7 @@ void MappingProblem::evaluate_kernel_by_kernel(const Node& node, Sink& expansion
   Solution solution{.cost = {}, .point = *node.point, .fusion = {}};
   solution.fusion.partition.resize(graph.kernel_count());
   for (std::size_t p = 0; p < graph.kernel_count(); ++p) {
-    solution.fusion.partition[graph.topological_order()[p].index()] =
-        static_cast<std::int64_t>(p);
+    solution.fusion.partition[graph.topological_order()[p].index()] = static_cast<std::int64_t>(p);
   }
   solution.fusion.used = static_cast<std::int64_t>(graph.kernel_count());
   const auto result = evaluate(problem_, mapping(solution));
@@ -312,12 +313,11 @@ std::optional<MappingSolution> MappingProblem::solution(const Mapping& mapping) 
   const auto result = evaluate(problem_, without_cores);
   const Cost* cost = std::get_if<Cost>(&result);
   if (cost == nullptr) return std::nullopt;
-  return MappingSolution{
-      .cost = cost->step_time,
-      .point = {.tile = mapping.tile, .micro_batch = mapping.micro_batch},
-      .fusion = {.time = cost->layer_ticks,
-                 .partition = mapping.partition,
-                 .used = static_cast<std::int64_t>(cost->partitions.size())}};
+  return MappingSolution{.cost = cost->step_time,
+                         .point = {.tile = mapping.tile, .micro_batch = mapping.micro_batch},
+                         .fusion = {.time = cost->layer_ticks,
+                                    .partition = mapping.partition,
+                                    .used = static_cast<std::int64_t>(cost->partitions.size())}};
 }
 
 void MappingProblem::add_stats(SearchStats& stats) const {

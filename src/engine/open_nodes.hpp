@@ -26,8 +26,7 @@ class OpenNodes {
     Node node;
   };
 
-  explicit OpenNodes(int workers)
-      : held_(static_cast<std::size_t>(workers), Seconds::infinity()) {}
+  explicit OpenNodes(int workers) : held_(static_cast<std::size_t>(workers), Seconds::infinity()) {}
 
   /// Hands in what became of the node the worker held and takes the next one.
   /// Waits while others may still produce nodes.  Nothing: the search is over,

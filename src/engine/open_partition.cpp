@@ -33,8 +33,7 @@ std::size_t OpenPartition::first_ready(std::size_t from) const {
 
 bool OpenPartition::fits(std::size_t p) const {
   if (static_cast<std::int64_t>(kernels_.size()) >= tables_.cores()) return false;
-  if (!kernels_.empty() &&
-      tables_.kernel(kernels_.front()).repeats != tables_.kernel(p).repeats) {
+  if (!kernels_.empty() && tables_.kernel(kernels_.front()).repeats != tables_.kernel(p).repeats) {
     return false;
   }
   return totals_.sram + sram_change(p) <= tables_.sram();

@@ -13,10 +13,10 @@ namespace dfsearch {
 /// One choice of index, with what it asks of the partition.
 struct PartitionSlot {
   std::int32_t index = 0;
-  std::int64_t pinned = 0;       ///< kernels pinned to it, which it must hold all
-  bool forward = true;           ///< may hold forward kernels
-  bool backward = true;          ///< may hold backward kernels
-  bool needs_backward = false;   ///< without one an earlier index is the same choice
+  std::int64_t pinned = 0;      ///< kernels pinned to it, which it must hold all
+  bool forward = true;          ///< may hold forward kernels
+  bool backward = true;         ///< may hold backward kernels
+  bool needs_backward = false;  ///< without one an earlier index is the same choice
 };
 
 /// What of the graph is still to be placed, as the rules see it.

@@ -37,17 +37,16 @@ class Expansion {
 /// Every solution is below the root; a dropped node (admit returns false) has
 /// no solution below it that a node admitted earlier does not match or beat.
 template <class P>
-concept SearchProblem =
-    std::movable<typename P::Node> && std::copyable<typename P::Solution> &&
+concept SearchProblem = std::movable<typename P::Node> && std::copyable<typename P::Solution> &&
     requires(const P& problem, const typename P::Node& node, const typename P::Solution& solution,
              Expansion<typename P::Node, typename P::Solution>& expansion) {
-      { problem.root() } -> std::same_as<typename P::Node>;
-      { problem.bound(node) } -> std::same_as<Seconds>;
-      { problem.cost(solution) } -> std::same_as<Seconds>;
-      { problem.precedes(solution, solution) } -> std::same_as<bool>;
-      { problem.before(node, solution) } -> std::same_as<bool>;
-      { problem.admit(node) } -> std::same_as<bool>;
-      problem.branch(node, expansion);
-    };
+  { problem.root() } -> std::same_as<typename P::Node>;
+  { problem.bound(node) } -> std::same_as<Seconds>;
+  { problem.cost(solution) } -> std::same_as<Seconds>;
+  { problem.precedes(solution, solution) } -> std::same_as<bool>;
+  { problem.before(node, solution) } -> std::same_as<bool>;
+  { problem.admit(node) } -> std::same_as<bool>;
+  problem.branch(node, expansion);
+};
 
 }  // namespace dfsearch

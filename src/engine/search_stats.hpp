@@ -8,10 +8,10 @@
 namespace dfsearch {
 
 struct SearchStats {
-  std::int64_t nodes = 0;         ///< expanded
-  std::int64_t outer_points = 0;  ///< tile and micro-batch choices looked at
+  std::int64_t nodes = 0;                ///< expanded
+  std::int64_t outer_points = 0;         ///< tile and micro-batch choices looked at
   std::int64_t outer_points_pruned = 0;  ///< of these, closed by their bound alone
-  std::int64_t ideals = 0;        ///< distinct sets of finished kernels met
+  std::int64_t ideals = 0;               ///< distinct sets of finished kernels met
   std::int64_t pruned_by_bound = 0;
   std::int64_t pruned_by_dominance = 0;
   std::int64_t pruned_by_capacity = 0;

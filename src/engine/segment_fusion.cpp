@@ -59,9 +59,7 @@ class SegmentPath {
   }
 
  private:
-  Vertex& at(std::size_t kernels, std::size_t used) {
-    return vertices_[kernels * columns_ + used];
-  }
+  Vertex& at(std::size_t kernels, std::size_t used) { return vertices_[kernels * columns_ + used]; }
 
   void extend_from(std::size_t begin, const KernelSet& done) {
     const std::size_t columns = counts_ ? columns_ - 1 : 1;
@@ -133,7 +131,7 @@ class SegmentPath {
 
   const FusionTables& tables_;
   const PartitionRules rules_;
-  const bool counts_;          // a column is a number of partitions; else there is one
+  const bool counts_;  // a column is a number of partitions; else there is one
   const std::size_t columns_;
   std::vector<Vertex> vertices_;
 };

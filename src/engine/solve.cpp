@@ -20,8 +20,7 @@ void check_batch(const Problem& problem) {
       problem.system.degree(Strategy::Data) * workload.micro_batch.value_or(1);
   if (divisor < 1 || workload.global_batch % divisor != 0) {
     throw InputError("global_batch: " + std::to_string(workload.global_batch) +
-                     " is not divisible by data degree x micro_batch = " +
-                     std::to_string(divisor));
+                     " is not divisible by data degree x micro_batch = " + std::to_string(divisor));
   }
 }
 
@@ -58,20 +57,20 @@ void break_ties(const MappingProblem& search, const SearchOptions& options,
   for (limits.nodes = kTieNodes;; limits.nodes *= 2) {
     limits.time = options.limits.time - found.stats.time;
     const MappingProblem second(search, kStepsPerTieNode);
-    BranchAndBound<MappingProblem> tree(
-        second, {.limits = limits,
-                 .threads = options.threads,
-                 .deterministic = true,
-                 .on_progress = [&](Progress progress) {
-                   if (!options.on_progress) return;
-                   progress.time += found.stats.time;
-                   progress.nodes += found.stats.nodes;
-                   progress.incumbent = found.cost;
-                   progress.lower_bound = found.cost;
-                   options.on_progress(progress);
-                 },
-                 .progress_interval = options.progress_interval,
-                 .cutoff = found.cost});
+    BranchAndBound<MappingProblem> tree(second, {.limits = limits,
+                                                 .threads = options.threads,
+                                                 .deterministic = true,
+                                                 .on_progress =
+                                                     [&](Progress progress) {
+                                                       if (!options.on_progress) return;
+                                                       progress.time += found.stats.time;
+                                                       progress.nodes += found.stats.nodes;
+                                                       progress.incumbent = found.cost;
+                                                       progress.lower_bound = found.cost;
+                                                       options.on_progress(progress);
+                                                     },
+                                                 .progress_interval = options.progress_interval,
+                                                 .cutoff = found.cost});
     auto first = tree.run();
     found.stats.nodes += first.stats.nodes;
     found.stats.time += first.stats.time;

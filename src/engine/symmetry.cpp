@@ -88,8 +88,7 @@ class SymmetryFinder {
     return std::tuple(kernel.kind, kernel.mode, kernel.phase, kernel.tiled, kernel.outer, kernel.m,
                       kernel.k, kernel.n, kernel.communication.has_value(), own.type,
                       own.bytes.in_base_units(), kernel.memory.in_base_units(), kernel.repeat,
-                      kernel.skip_weight, sharding_[k],
-                      pins.empty() ? std::nullopt : pins[k]);
+                      kernel.skip_weight, sharding_[k], pins.empty() ? std::nullopt : pins[k]);
   }
 
   /// Kernels of one colour are alike and have neighbours of the same colours, as

@@ -5,10 +5,8 @@
 namespace dfsearch {
 
 Transpositions::Entry Transpositions::entry_of(const FusionNode& node) {
-  return {.spent = node.spent,
-          .next_index = node.next_index,
-          .used = node.used,
-          .closed = node.closed};
+  return {
+      .spent = node.spent, .next_index = node.next_index, .used = node.used, .closed = node.closed};
 }
 
 bool Transpositions::dominates(const Entry& a, const Entry& b) const {

@@ -27,8 +27,8 @@ BoostGraph to_boost(const std::vector<Kernel>& kernels, const std::vector<Tensor
 std::string cycle_members(const BoostGraph& graph, const std::vector<Kernel>& kernels) {
   std::vector<int> component(kernels.size());
   const int count = boost::strong_components(
-      graph, boost::make_iterator_property_map(component.begin(),
-                                               boost::get(boost::vertex_index, graph)));
+      graph,
+      boost::make_iterator_property_map(component.begin(), boost::get(boost::vertex_index, graph)));
   std::vector<int> size(static_cast<std::size_t>(count), 0);
   for (const int c : component) ++size[static_cast<std::size_t>(c)];
   std::string names;
@@ -62,7 +62,8 @@ void check_kernels_and_tensors(const std::vector<Kernel>& kernels,
     const Kernel& to = kernels[tensor.to.index()];
     const std::string place = "tensors: " + from.name + " -> " + to.name + ": ";
     if (tensor.from == tensor.to) wrong.push_back(place + "a kernel cannot feed itself");
-    if (tensor.operand != 1 && tensor.operand != 2) wrong.push_back(place + "operand must be 1 or 2");
+    if (tensor.operand != 1 && tensor.operand != 2)
+      wrong.push_back(place + "operand must be 1 or 2");
     if (from.phase == Phase::Backward && to.phase == Phase::Forward) {
       wrong.push_back(place + "a backward kernel cannot feed a forward one");
     }

@@ -56,8 +56,8 @@ struct Kernel {
   std::int64_t k = 1;  ///< 1 for elementwise kernels
   std::int64_t n = 1;
   std::optional<Communication> communication = std::nullopt;
-  Bytes memory{};           ///< explicit memory traffic per chip, neither sharded nor tiled
-  std::int64_t repeat = 1;  ///< how often the inputs stream through
+  Bytes memory{};            ///< explicit memory traffic per chip, neither sharded nor tiled
+  std::int64_t repeat = 1;   ///< how often the inputs stream through
   bool skip_weight = false;  ///< the weight takes no SRAM
 
   [[nodiscard]] bool has_weight() const { return kind == KernelKind::WeightGemm; }

@@ -18,7 +18,7 @@ struct Workload {
   /// Extent of the tiled loop (the sequence); 1: nothing is tiled.
   std::int64_t sequence = 1;
   std::optional<std::int64_t> micro_batch;  ///< searched when left out
-  std::optional<std::int64_t> tile;         ///< elements of `sequence` per tile; searched when left out
+  std::optional<std::int64_t> tile;  ///< elements of `sequence` per tile; searched when left out
   /// What one pipeline stage hands the next for one sample, in each direction
   /// that the graph has (forward, and backward when it trains).
   Bytes boundary{};

@@ -54,7 +54,8 @@ class LayerBuilder {
          .m = m,
          .k = k,
          .n = n,
-         .communication = Communication{.type = CommunicationType::GradientAllReduce, .bytes = {}}});
+         .communication =
+             Communication{.type = CommunicationType::GradientAllReduce, .bytes = {}}});
   }
   void begin_backward() { phase_ = Phase::Backward; }
 

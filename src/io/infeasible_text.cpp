@@ -19,9 +19,9 @@ std::string too_much(const Infeasible& reason) {
 std::string sram_text(const Problem& problem, const Infeasible& reason) {
   // A kernel that overflows alone gains nothing from partitions, and a search
   // that was free to choose the tile has tried the smallest.
-  const bool alone = std::any_of(
-      problem.workload.graph.kernels().begin(), problem.workload.graph.kernels().end(),
-      [&](const Kernel& kernel) { return kernel.name == reason.where; });
+  const bool alone =
+      std::any_of(problem.workload.graph.kernels().begin(), problem.workload.graph.kernels().end(),
+                  [&](const Kernel& kernel) { return kernel.name == reason.where; });
   std::string help = "More SRAM";
   if (!alone || problem.workload.tile) help += ", a smaller tile";
   if (!alone) help += ", more partitions";

@@ -177,9 +177,9 @@ std::string schedule_lines(const Outcome& outcome) {
   std::string text = labelled("micro-batch", batch);
   if (workload.sequence > 1) {
     const std::int64_t tiles = tile_count(workload, mapping.tile);
-    text += labelled("tile", fmt::format("at most {} of {}: {} of {}", mapping.tile,
-                                         workload.sequence, plural(tiles, "tile"),
-                                         ceil_div(workload.sequence, tiles)));
+    text +=
+        labelled("tile", fmt::format("at most {} of {}: {} of {}", mapping.tile, workload.sequence,
+                                     plural(tiles, "tile"), ceil_div(workload.sequence, tiles)));
   }
   if (cost == nullptr) return text;
   std::string stages = fmt::format("{} per stage; bubble factor {:.4g}",

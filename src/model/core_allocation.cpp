@@ -61,9 +61,8 @@ std::vector<CoreOption> core_options(const Kernel& kernel, const Shard& shard,
     for (const std::int64_t s : stages) {
       if (l * s > limit) break;
       const CoreGrid grid{.lanes = l, .stages = s};
-      all.push_back({.cores = l * s,
-                     .cycles = cycles(kernel, shard, accelerator, grid),
-                     .grid = grid});
+      all.push_back(
+          {.cores = l * s, .cycles = cycles(kernel, shard, accelerator, grid), .grid = grid});
     }
   }
   std::stable_sort(all.begin(), all.end(), [](const CoreOption& a, const CoreOption& b) {

@@ -33,9 +33,9 @@ void check_form(const Problem& problem, const Mapping& mapping) {
   check(mapping.cores.empty() || mapping.cores.size() == kernels,
         "cores: expected a grid for every kernel or none at all");
   for (const CoreGrid& grid : mapping.cores) {
-    check(grid.lanes >= 1 && grid.stages >= 1 && grid.lanes <= (1 << 30) &&
-              grid.stages <= (1 << 30),
-          "cores: expected lanes and stages of at least 1");
+    check(
+        grid.lanes >= 1 && grid.stages >= 1 && grid.lanes <= (1 << 30) && grid.stages <= (1 << 30),
+        "cores: expected lanes and stages of at least 1");
   }
   check(mapping.network.size() == problem.system.network.size(),
         "network: expected as many dimensions as the system has");
@@ -64,8 +64,7 @@ MaybeInfeasible check_batch_and_tile(const Problem& problem, const Mapping& mapp
   }
   if (mapping.micro_batch < 1 || mapping.micro_batch > workload.global_batch ||
       workload.global_batch % mapping.micro_batch != 0 ||
-      (workload.global_batch / mapping.micro_batch) %
-              degree_of(mapping.network, Strategy::Data) !=
+      (workload.global_batch / mapping.micro_batch) % degree_of(mapping.network, Strategy::Data) !=
           0 ||
       (workload.micro_batch && *workload.micro_batch != mapping.micro_batch)) {
     return violation(Resource::Batch, mapping.micro_batch, workload.global_batch, "micro_batch");
@@ -110,8 +109,7 @@ MaybeInfeasible check_phases(const Problem& problem, const std::vector<std::int6
     if (graph.kernels()[i].phase == Phase::Forward) {
       last_forward = std::max(last_forward, partition[i]);
       if (!separate && partition[i] > half.last_forward) {
-        return violation(Resource::Phase, partition[i], half.last_forward,
-                         graph.kernels()[i].name);
+        return violation(Resource::Phase, partition[i], half.last_forward, graph.kernels()[i].name);
       }
     }
   }
@@ -217,9 +215,8 @@ class PartitionEvaluator {
   }
 
   MaybeInfeasible check_repeat(const std::vector<KernelId>& kernels, const std::string& where) {
-    const auto repeats = std::count_if(kernels.begin(), kernels.end(), [&](KernelId k) {
-      return graph_.kernel(k).repeat > 1;
-    });
+    const auto repeats = std::count_if(kernels.begin(), kernels.end(),
+                                       [&](KernelId k) { return graph_.kernel(k).repeat > 1; });
     if (repeats == 0 || repeats == static_cast<std::ptrdiff_t>(kernels.size())) return {};
     return violation(Resource::Repeat, repeats, 0, where);
   }
@@ -244,18 +241,17 @@ class PartitionEvaluator {
     const Bytes available = problem_.system.accelerator.sram;
     if (cost.sram <= available) return std::nullopt;
     // A weight alone on the chip may be cut into pieces, and its output with it.
-    const bool lone_weight = cost.kernels.size() == 1 &&
-                             graph_.kernel(cost.kernels.front()).has_weight() &&
-                             weights > Bytes{};
+    const bool lone_weight =
+        cost.kernels.size() == 1 && graph_.kernel(cost.kernels.front()).has_weight();
     if (lone_weight && inputs < available) {
       cost.weight_tiled = true;
       return std::nullopt;
     }
-    return Infeasible{.resource = Resource::Sram,
-                      .needed = cost.sram.in_base_units(),
-                      .available = available.in_base_units(),
-                      .where = cost.kernels.size() == 1 ? graph_.kernel(cost.kernels[0]).name
-                                                        : where};
+    return Infeasible{
+        .resource = Resource::Sram,
+        .needed = cost.sram.in_base_units(),
+        .available = available.in_base_units(),
+        .where = cost.kernels.size() == 1 ? graph_.kernel(cost.kernels[0]).name : where};
   }
 
   std::variant<Ticks, Infeasible> compute_ticks(const std::vector<KernelId>& kernels,
@@ -274,8 +270,8 @@ class PartitionEvaluator {
     for (const KernelId k : kernels) {
       const CoreGrid grid = grids_[k.index()];
       used += grid.cores();
-      slowest = std::max(slowest, cycles(graph_.kernel(k), costs_.shard(k),
-                                         problem_.system.accelerator, grid));
+      slowest = std::max(
+          slowest, cycles(graph_.kernel(k), costs_.shard(k), problem_.system.accelerator, grid));
     }
     if (used > available) return violation(Resource::Cores, used, available, where);
     return costs_.cycle_time(slowest);
@@ -295,8 +291,7 @@ class PartitionEvaluator {
                  Ticks weight_loads) const {
     const Clock& clock = costs_.clock();
     const Overlap overlap = problem_.execution.overlap;
-    result.ticks =
-        std::min(kNever, overlapped(overlap, compute, memory, network) + weight_loads);
+    result.ticks = std::min(kNever, overlapped(overlap, compute, memory, network) + weight_loads);
     result.cost.compute = clock.seconds(compute);
     result.cost.memory = clock.seconds(memory + weight_loads);
     result.cost.network = clock.seconds(network);
@@ -398,33 +393,50 @@ std::variant<Cost, Infeasible> evaluate(const Problem& problem, const Mapping& m
   if (auto wrong = check_sharding(problem, mapping)) return *wrong;
   if (auto wrong = check_partition_order(problem, mapping)) return *wrong;
   // Cores that a mapping gives may be far too few for the clock of the search.
-  auto result = cost_of(problem, mapping, 0);
-  const Cost* cost = std::get_if<Cost>(&result);
-  return cost != nullptr && cost->layer_ticks >= kNever ? cost_of(problem, mapping, 40) : result;
+  // Coarser in small steps: what was past the end still has 2^47 ticks.
+  for (int coarser = 0;; coarser += 14) {
+    auto result = cost_of(problem, mapping, coarser);
+    const Cost* cost = std::get_if<Cost>(&result);
+    if (cost == nullptr || cost->layer_ticks < kNever || coarser >= 56) return result;
+  }
 }
 
 const char* to_string(Resource resource) {
   switch (resource) {
-    case Resource::Sram: return "sram";
-    case Resource::Memory: return "memory";
-    case Resource::Cores: return "cores";
-    case Resource::Partitions: return "partitions";
-    case Resource::Precedence: return "precedence";
-    case Resource::Phase: return "phase";
-    case Resource::Pin: return "pin";
-    case Resource::Sharding: return "sharding";
-    case Resource::Repeat: return "repeat";
-    case Resource::Batch: return "batch";
-    case Resource::Tile: return "tile";
+    case Resource::Sram:
+      return "sram";
+    case Resource::Memory:
+      return "memory";
+    case Resource::Cores:
+      return "cores";
+    case Resource::Partitions:
+      return "partitions";
+    case Resource::Precedence:
+      return "precedence";
+    case Resource::Phase:
+      return "phase";
+    case Resource::Pin:
+      return "pin";
+    case Resource::Sharding:
+      return "sharding";
+    case Resource::Repeat:
+      return "repeat";
+    case Resource::Batch:
+      return "batch";
+    case Resource::Tile:
+      return "tile";
   }
   return "";
 }
 
 const char* to_string(Bound bound) {
   switch (bound) {
-    case Bound::Compute: return "compute";
-    case Bound::Memory: return "memory";
-    case Bound::Network: return "network";
+    case Bound::Compute:
+      return "compute";
+    case Bound::Memory:
+      return "memory";
+    case Bound::Network:
+      return "network";
   }
   return "";
 }

@@ -57,16 +57,16 @@ struct Cost {
   Seconds step_time{};
   Ticks layer_ticks = 0;  ///< sum over partitions, exact; what a search minimises
   Clock clock;
-  Seconds layer_time{};   ///< the same in seconds
+  Seconds layer_time{};         ///< the same in seconds
   Seconds pipeline_transfer{};  ///< point to point between stages, once a step
   double bubble_factor = 1.0;
   std::int64_t layers_per_stage = 1;
   std::int64_t micro_batches = 1;
   std::vector<PartitionCost> partitions;  ///< in order; empty ones are left out
   std::vector<CoreGrid> cores;            ///< per kernel; empty when a utilization is given
-  Bytes weights{};      ///< in memory, per chip
-  Bytes activations{};  ///< most that is alive in memory at once, per chip
-  Flops flops{};        ///< of a whole step
+  Bytes weights{};                        ///< in memory, per chip
+  Bytes activations{};                    ///< most that is alive in memory at once, per chip
+  Flops flops{};                          ///< of a whole step
   double utilization = 0.0;
   Dollars price{};
   Watts power{};

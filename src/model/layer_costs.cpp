@@ -13,8 +13,7 @@ LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coa
       tensor_(problem.system, decisions_.network, Strategy::Tensor, problem.equations),
       data_(problem.system, decisions_.network, Strategy::Data, problem.equations),
       tiles_(tile_count(problem.workload, decisions_.tile)),
-      micro_batches_(
-          step_time(problem, decisions_.network, decisions_.micro_batch).micro_batches),
+      micro_batches_(step_time(problem, decisions_.network, decisions_.micro_batch).micro_batches),
       options_(make_options()),
       clock_(make_clock(coarser)) {}
 
@@ -78,9 +77,7 @@ Seconds LayerCosts::network_seconds(KernelId kernel) const {
                       kernel, decisions_.sharding);
 }
 
-Ticks LayerCosts::network(KernelId kernel) const {
-  return clock_.ticks(network_seconds(kernel));
-}
+Ticks LayerCosts::network(KernelId kernel) const { return clock_.ticks(network_seconds(kernel)); }
 
 Ticks LayerCosts::transfer(TensorId tensor) const {
   return clock_.ticks(static_cast<double>(tiles_) * tile_bytes(tensor) /
@@ -97,8 +94,8 @@ Ticks LayerCosts::weight_load(KernelId kernel) const {
 }
 
 Bytes LayerCosts::weight(KernelId kernel) const {
-  return weight_bytes(graph_.kernel(kernel), decisions_.sharding[kernel.index()],
-                      tensor_.members(), problem_.workload.word);
+  return weight_bytes(graph_.kernel(kernel), decisions_.sharding[kernel.index()], tensor_.members(),
+                      problem_.workload.word);
 }
 
 Bytes LayerCosts::resident_weight(KernelId kernel) const {

@@ -126,8 +126,8 @@ class Elimination {
     const auto mentions = [variable](const Term& term) {
       return std::binary_search(term.variables.begin(), term.variables.end(), variable);
     };
-    const auto rest = std::stable_partition(
-        terms_.begin(), terms_.end(), [&](const Term& term) { return !mentions(term); });
+    const auto rest = std::stable_partition(terms_.begin(), terms_.end(),
+                                            [&](const Term& term) { return !mentions(term); });
     const std::vector<Term> merged(std::make_move_iterator(rest),
                                    std::make_move_iterator(terms_.end()));
     terms_.erase(rest, terms_.end());
@@ -141,8 +141,7 @@ class Elimination {
     for (std::size_t row = 0; row < rows; ++row) {
       std::size_t left = row;
       for (std::size_t i = result.variables.size(); i-- > 0;) {
-        value[result.variables[i]] =
-            static_cast<std::uint8_t>(left % sizes_[result.variables[i]]);
+        value[result.variables[i]] = static_cast<std::uint8_t>(left % sizes_[result.variables[i]]);
         left /= sizes_[result.variables[i]];
       }
       result.entries.push_back(best_entry(variable, merged, result.eliminated, value));
@@ -205,8 +204,7 @@ class Elimination {
     for (std::size_t v = 0; v < sizes_[variable]; ++v) {
       Entry entry = fixed(variable, v).solve();
       entry.chosen[variable] = static_cast<std::uint8_t>(v);
-      if (entry.bytes < best.bytes ||
-          (entry.bytes == best.bytes && entry.chosen < best.chosen)) {
+      if (entry.bytes < best.bytes || (entry.bytes == best.bytes && entry.chosen < best.chosen)) {
         best = std::move(entry);
       }
     }

@@ -20,8 +20,10 @@ Parts parts_of(const System& system, const std::vector<Mapping::Dimension>& netw
   const double degree = static_cast<double>(network[d].degree);
   const double chips = static_cast<double>(system.chips);
   switch (system.network[d].topology) {
-    case Topology::Ring: return {.links = chips, .switch_ports = 2.0 * chips / degree};
-    case Topology::Switch: return {.links = groups, .switch_ports = groups};
+    case Topology::Ring:
+      return {.links = chips, .switch_ports = 2.0 * chips / degree};
+    case Topology::Switch:
+      return {.links = groups, .switch_ports = groups};
     case Topology::FullyConnected:
       return {.links = groups * (degree - 1.0), .switch_ports = d == 0 ? 0.0 : groups * degree};
   }

@@ -15,10 +15,17 @@ Shard shard_of(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree,
   const auto divide = [&shard](Loop loop, std::int64_t by) {
     switch (loop) {
       case Loop::Outer:
-      case Loop::M: shard.m = ceil_div(shard.m, by); break;
-      case Loop::K: shard.k = ceil_div(shard.k, by); break;
-      case Loop::N: shard.n = ceil_div(shard.n, by); break;
-      case Loop::None: break;
+      case Loop::M:
+        shard.m = ceil_div(shard.m, by);
+        break;
+      case Loop::K:
+        shard.k = ceil_div(shard.k, by);
+        break;
+      case Loop::N:
+        shard.n = ceil_div(shard.n, by);
+        break;
+      case Loop::None:
+        break;
     }
   };
   divide(sharding, tensor_degree);

@@ -22,8 +22,7 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b +
 
 /// Divides the sharded loop by `tensor_degree`, then the tiled one by `tiles`,
 /// each rounded up.
-Shard shard_of(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree,
-               std::int64_t tiles);
+Shard shard_of(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree, std::int64_t tiles);
 
 /// Bytes of the output, and of every tensor that leaves the kernel.
 Bytes output_bytes(const Shard& shard, Bytes word);

@@ -5,11 +5,16 @@ namespace {
 
 std::int64_t extent(const Kernel& kernel, Loop loop) {
   switch (loop) {
-    case Loop::Outer: return kernel.outer;
-    case Loop::K: return kernel.k;
-    case Loop::M: return kernel.m;
-    case Loop::N: return kernel.n;
-    case Loop::None: break;
+    case Loop::Outer:
+      return kernel.outer;
+    case Loop::K:
+      return kernel.k;
+    case Loop::M:
+      return kernel.m;
+    case Loop::N:
+      return kernel.n;
+    case Loop::None:
+      break;
   }
   return 1;
 }
@@ -23,8 +28,7 @@ Seconds conversion_time(const NetworkContext& context, const Kernel& producer, L
   const Bytes word = context.problem.workload.word;
   const Bytes shard =
       output_bytes(shard_of(producer, sharding, context.tensor.members(), context.tiles), word);
-  const bool on_shard =
-      context.problem.equations.layout_conversion_bytes == ConversionBytes::Shard;
+  const bool on_shard = context.problem.equations.layout_conversion_bytes == ConversionBytes::Shard;
   if (needed == Conversion::AllGather) {
     const Bytes whole = output_bytes(shard_of(producer, Loop::None, 1, context.tiles), word);
     return context.tensor.all_gather(on_shard ? shard : whole);
@@ -38,10 +42,14 @@ Seconds conversion_time(const NetworkContext& context, const Kernel& producer, L
 Seconds own_time(const NetworkContext& context, const Kernel& kernel) {
   const Bytes bytes = kernel.communication->bytes;
   switch (kernel.communication->type) {
-    case CommunicationType::AllReduce: return context.tensor.all_reduce(bytes);
-    case CommunicationType::AllGather: return context.tensor.all_gather(bytes);
-    case CommunicationType::PointToPoint: return context.tensor.point_to_point(bytes);
-    case CommunicationType::GradientAllReduce: break;
+    case CommunicationType::AllReduce:
+      return context.tensor.all_reduce(bytes);
+    case CommunicationType::AllGather:
+      return context.tensor.all_gather(bytes);
+    case CommunicationType::PointToPoint:
+      return context.tensor.point_to_point(bytes);
+    case CommunicationType::GradientAllReduce:
+      break;
   }
   return Seconds{};
 }
@@ -65,10 +73,13 @@ std::vector<Loop> shardable_loops(const Kernel& kernel) {
 Layout produced_layout(Loop sharding) {
   switch (sharding) {
     case Loop::Outer:
-    case Loop::M: return Layout::RowSplit;
-    case Loop::N: return Layout::ColumnSplit;
+    case Loop::M:
+      return Layout::RowSplit;
+    case Loop::N:
+      return Layout::ColumnSplit;
     case Loop::K:
-    case Loop::None: break;
+    case Loop::None:
+      break;
   }
   return Layout::Replicated;
 }

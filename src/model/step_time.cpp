@@ -8,10 +8,12 @@ namespace {
 
 double virtual_stages(const Equations& equations, std::int64_t layers_per_stage) {
   switch (equations.virtual_stages) {
-    case VirtualStages::Layers: return static_cast<double>(layers_per_stage);
+    case VirtualStages::Layers:
+      return static_cast<double>(layers_per_stage);
     case VirtualStages::LayersMinusOne:
       return static_cast<double>(std::max<std::int64_t>(layers_per_stage - 1, 1));
-    case VirtualStages::Fixed: break;
+    case VirtualStages::Fixed:
+      break;
   }
   return static_cast<double>(equations.fixed_virtual_stages);
 }
@@ -35,17 +37,16 @@ StepTime step_time(const Problem& problem, const std::vector<Mapping::Dimension>
   StepTime result;
   result.layers_per_stage = ceil_div(workload.layers, pipeline);
   result.micro_batches = samples / micro_batch;
-  result.bubble_factor =
-      1.0 + static_cast<double>(pipeline - 1) /
-                (static_cast<double>(result.micro_batches) *
-                 virtual_stages(problem.equations, result.layers_per_stage));
+  result.bubble_factor = 1.0 + static_cast<double>(pipeline - 1) /
+                                   (static_cast<double>(result.micro_batches) *
+                                    virtual_stages(problem.equations, result.layers_per_stage));
   result.factor = result.bubble_factor * static_cast<double>(result.layers_per_stage) *
                   static_cast<double>(samples);
   // Activations forward and, when training, their gradients back.
   const double directions = workload.graph.has_backward() ? 2.0 : 1.0;
   const Collectives link(problem.system, network, Strategy::Pipeline, problem.equations);
-  result.transfer = link.point_to_point(workload.boundary * directions *
-                                        static_cast<double>(workload.layers));
+  result.transfer =
+      link.point_to_point(workload.boundary * directions * static_cast<double>(workload.layers));
   return result;
 }
 

@@ -15,9 +15,12 @@ namespace dfsearch {
 /// Time of one partition from its parts (docs/model.md, section 6).
 constexpr Ticks overlapped(Overlap overlap, Ticks compute, Ticks memory, Ticks network) {
   switch (overlap) {
-    case Overlap::Perfect: return std::max({compute, memory, network});
-    case Overlap::None: return compute + memory + network;
-    case Overlap::ComputeMemory: return std::max(compute, memory) + network;
+    case Overlap::Perfect:
+      return std::max({compute, memory, network});
+    case Overlap::None:
+      return compute + memory + network;
+    case Overlap::ComputeMemory:
+      return std::max(compute, memory) + network;
   }
   return kNever;
 }

@@ -45,8 +45,8 @@ struct NetworkDimension {
 };
 
 struct Price {
-  Dollars accelerator{};         ///< per chip
-  DollarsPerBandwidth memory{};  ///< per chip
+  Dollars accelerator{};                  ///< per chip
+  DollarsPerBandwidth memory{};           ///< per chip
   std::vector<DollarsPerBandwidth> link;  ///< per dimension
   DollarsPerBandwidth switch_port{};
 };

@@ -46,7 +46,9 @@ struct Assignment {
     return Seconds(sum);
   }
   [[nodiscard]] Seconds cost(const Solution& s) const { return Seconds(s.cost); }
-  [[nodiscard]] bool precedes(const Solution& a, const Solution& b) const { return a.jobs < b.jobs; }
+  [[nodiscard]] bool precedes(const Solution& a, const Solution& b) const {
+    return a.jobs < b.jobs;
+  }
   [[nodiscard]] bool before(const Node& node, const Solution& s) const {
     const std::vector<int> prefix(s.jobs.begin(),
                                   s.jobs.begin() + static_cast<std::ptrdiff_t>(node.jobs.size()));
@@ -137,8 +139,8 @@ int best_knapsack(const Knapsack& problem) {
   for (std::size_t i = 0; i < problem.weights.size(); ++i) {
     for (int c = problem.capacity; c >= problem.weights[i]; --c) {
       auto& best = most[static_cast<std::size_t>(c)];
-      best = std::max(best, most[static_cast<std::size_t>(c - problem.weights[i])] +
-                                problem.values[i]);
+      best = std::max(best,
+                      most[static_cast<std::size_t>(c - problem.weights[i])] + problem.values[i]);
     }
   }
   return std::accumulate(problem.values.begin(), problem.values.end(), 0) - most.back();
@@ -164,9 +166,9 @@ TEST_CASE("assignments of least cost are found, and of these the first") {
           CAPTURE(threads);
           CAPTURE(deterministic);
           CAPTURE(open_limit);
-          const auto result = run(problem, {.threads = threads,
-                                            .deterministic = deterministic,
-                                            .open_limit = open_limit});
+          const auto result =
+              run(problem,
+                  {.threads = threads, .deterministic = deterministic, .open_limit = open_limit});
           REQUIRE(result.solution != nullptr);
           CHECK(result.cost == Seconds(expected.cost));
           CHECK(result.lower_bound == Seconds(expected.cost));

@@ -185,6 +185,9 @@ TEST_CASE("one core where there could be millions takes as long as it takes") {
   check_time(cost_of(problem, mapping).step_time, 1.0);
   mapping.cores = {{1, 1}};
   check_time(cost_of(problem, mapping).step_time, 0x1p21);
+  // No whole number of any tick, and as precise as the rest.
+  problem.system.accelerator.frequency = Hertz(3.0);
+  check_time(cost_of(problem, mapping).step_time, 0x1p21 / 3.0);
 }
 TEST_CASE("explicit memory traffic is paid once, whatever the sharding and the tiles") {
   Problem problem = example();

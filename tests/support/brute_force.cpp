@@ -59,8 +59,7 @@ BruteForceResult brute_force(const Problem& problem) {
       best.step_time = cost->step_time;
     }
   };
-  const std::int64_t samples =
-      workload.global_batch / problem.system.degree(Strategy::Data);
+  const std::int64_t samples = workload.global_batch / problem.system.degree(Strategy::Data);
   for (const std::int64_t tile : range(workload.tile, workload.sequence)) {
     mapping.tile = tile;
     for (const std::int64_t micro_batch : range(workload.micro_batch, samples)) {

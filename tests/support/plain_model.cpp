@@ -240,7 +240,9 @@ class PlainModel {
     for (const std::size_t i : members) weights += kernels_[i].skip_weight ? 0.0 : weight(i);
     const double available = problem_.system.accelerator.sram.in_base_units();
     const double sum = inputs + rest + weights;
-    const bool can_be_cut = members.size() == 1 && weights > 0.0 && inputs < available;
+    const bool can_be_cut = members.size() == 1 &&
+                            kernels_[members.front()].kind == KernelKind::WeightGemm &&
+                            inputs < available;
     if (sum > available && !can_be_cut) return std::nullopt;
     return sum;
   }

@@ -20,8 +20,7 @@ Kernel random_kernel(Random& random, std::size_t index, bool backward, std::int6
   Kernel kernel;
   kernel.name = std::string(1, static_cast<char>('a' + index));
   kernel.kind = static_cast<KernelKind>(pick(random, 0, 3));
-  const bool gemm =
-      kernel.kind == KernelKind::WeightGemm || kernel.kind == KernelKind::Gemm;
+  const bool gemm = kernel.kind == KernelKind::WeightGemm || kernel.kind == KernelKind::Gemm;
   kernel.mode = gemm != chance(random, 5) ? Mode::Systolic : Mode::Simd;
   kernel.phase = backward ? Phase::Backward : Phase::Forward;
   kernel.outer = chance(random, 25) ? pick(random, 2, 3) : 1;
@@ -66,8 +65,9 @@ void make_twin(Random& random, std::vector<Kernel>& kernels, std::vector<Tensor>
 
 DataflowGraph random_graph(Random& random, std::size_t count, std::int64_t sequence) {
   const std::size_t first_backward =
-      chance(random, 40) ? static_cast<std::size_t>(pick(random, 0, static_cast<std::int64_t>(count)))
-                         : count;
+      chance(random, 40)
+          ? static_cast<std::size_t>(pick(random, 0, static_cast<std::int64_t>(count)))
+          : count;
   std::vector<Kernel> kernels;
   for (std::size_t i = 0; i < count; ++i) {
     kernels.push_back(random_kernel(random, i, i >= first_backward, sequence));
@@ -90,8 +90,8 @@ DataflowGraph random_graph(Random& random, std::size_t count, std::int64_t seque
     std::vector<std::size_t> place(count);
     for (std::size_t i = 0; i < count; ++i) place[i] = i;
     for (std::size_t i = count; i > 1; --i) {
-      std::swap(place[i - 1], place[static_cast<std::size_t>(
-                                  pick(random, 0, static_cast<std::int64_t>(i) - 1))]);
+      std::swap(place[i - 1],
+                place[static_cast<std::size_t>(pick(random, 0, static_cast<std::int64_t>(i) - 1))]);
     }
     std::vector<Kernel> shuffled(count);
     for (std::size_t i = 0; i < count; ++i) shuffled[place[i]] = kernels[i];
@@ -143,11 +143,10 @@ void random_capacities(Random& random, Problem& problem) {
   problem.system.accelerator.sram =
       Bytes(std::floor(((on_chip + weights) * share(15, 120)).in_base_units()) + 1);
   if (chance(random, 40)) {
-    problem.system.memory.capacity =
-        Bytes(std::floor((weights * static_cast<double>(problem.workload.layers) +
-                          stored * share(0, 130))
-                             .in_base_units()) +
-              1);
+    problem.system.memory.capacity = Bytes(
+        std::floor((weights * static_cast<double>(problem.workload.layers) + stored * share(0, 130))
+                       .in_base_units()) +
+        1);
   }
 }
 

@@ -80,8 +80,9 @@ class Branches {
       std::reverse(list.begin(), list.end());
     } else if (how == 3) {
       for (std::size_t i = list.size(); i > 1; --i) {
-        std::swap(list[i - 1], list[static_cast<std::size_t>(
-                                   pick(random_, 0, static_cast<std::int64_t>(i) - 1))]);
+        std::swap(
+            list[i - 1],
+            list[static_cast<std::size_t>(pick(random_, 0, static_cast<std::int64_t>(i) - 1))]);
       }
     }
     std::vector<Kernel> listed(kernels.size());
@@ -166,8 +167,8 @@ Problem symmetric_problem(std::uint64_t seed) {
   if (chance(random, 15)) {  // one kernel of a branch, or two
     problem.execution.pins.resize(count);
     for (std::int64_t pins = pick(random, 1, 2); pins > 0; --pins) {
-      problem.execution.pins[static_cast<std::size_t>(
-          pick(random, 0, static_cast<std::int64_t>(count) - 1))] =
+      problem.execution
+          .pins[static_cast<std::size_t>(pick(random, 0, static_cast<std::int64_t>(count) - 1))] =
           pick(random, 0, *problem.execution.partitions - 1);
     }
   }
