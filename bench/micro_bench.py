@@ -4,8 +4,6 @@
     bench/micro_bench.py [--build build/release] [--record] [GOOGLE BENCHMARK'S OPTIONS...]
 
 What each of them is, and what its data imitate, stands in bench/micro/*.cpp.
-
---record keeps the results in bench/results and bench/README.md.
 """
 
 import argparse
@@ -15,8 +13,6 @@ import subprocess
 import tempfile
 
 import support
-from support import ROOT
-
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 # Keys of a Google Benchmark record that are not counters of ours.
 KNOWN = {"name", "run_name", "run_type", "repetitions", "threads", "iterations", "real_time",
@@ -53,14 +49,15 @@ def counters_text(result):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
-    parser.add_argument("--record", action="store_true")
+    support.add_options(parser)
     options, rest = parser.parse_known_args()
 
     build = options.build.resolve()
     facts = support.machine(build)
-    print(support.machine_text(facts), flush=True)
-    results = measure(build / "bench" / "dfsearch_bench", rest)
+    quiet = support.Quiet(options.patience)
+    results = quiet.measure(lambda: measure(build / "bench" / "dfsearch_bench", rest))
+    facts["others"] = quiet.worst
+    print(support.machine_text(facts))
     text = support.table(
         ["benchmark", "CPU time, median", "least", "what it did"],
         [[f"`{name}`", support.seconds(r["median"]), support.seconds(r["min"]), counters_text(r)]

@@ -8,14 +8,11 @@ count, output to /dev/null.  The instances are shipped configs and those inputs 
 published DFModel runs (tests/golden/published_llm.json) whose logs say how the
 solver ended.  A published step time above ours is a mapping that the solver left
 or, where the end is `gap`, could leave within its tolerance.
-
---record keeps the results in bench/results and bench/README.md.
 """
 
 import argparse
 import dataclasses
 import json
-import os
 import pathlib
 import subprocess
 import tempfile
@@ -86,21 +83,18 @@ def runs(folder):
         yield Run(f"{what} (case {number})", config, milp)
 
 
-def time_processes(binary, chosen, count, folder):
-    """Wall clock of `count` processes each, as hyperfine reports it."""
+def time_process(binary, run, count, folder):
+    """Wall clock of `count` processes, as hyperfine reports it."""
     exported = pathlib.Path(folder, "hyperfine.json")
     subprocess.run(
         ["hyperfine", "--shell=none", "--warmup=3", f"--runs={count}", "--style=none",
-         f"--export-json={exported}",
-         *[f"{binary} --config {run.config} --threads 1" for run in chosen]],
-        cwd=ROOT, stdin=subprocess.DEVNULL, check=True)
-    return json.loads(exported.read_text())["results"]
+         f"--export-json={exported}", f"{binary} --config {run.config} --threads 1"],
+        cwd=ROOT, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    return json.loads(exported.read_text())["results"][0]
 
 
 def measured(run, timing, binary):
     result = support.dfsearch(run.config, "--threads", "1", binary=binary)
-    # A gap limit leaves up to 0.1 %; below a relative 1e-6 lies the slack the solver
-    # grants its own constraints.
     better = run.milp.step_time / result["step_time"] if run.milp else None
     return {
         "name": run.name,
@@ -133,24 +127,26 @@ def row(run, result):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
+    support.add_options(parser)
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
 
     build = options.build.resolve()
     binary = build / "dfsearch"
     facts = support.machine(build)
-    print(support.machine_text(facts), flush=True)
+    quiet = support.Quiet(options.patience)
+    results = []
     with tempfile.TemporaryDirectory() as folder:
         chosen = list(runs(folder))
-        timings = time_processes(binary, chosen, options.runs, folder)
-        results = [measured(run, timing, binary) for run, timing in zip(chosen, timings)]
+        for run in chosen:
+            timing = quiet.measure(lambda: time_process(binary, run, options.runs, folder))
+            results.append(measured(run, timing, binary))
+    facts["others"] = quiet.worst
+    print(support.machine_text(facts))
     head = ["instance", "dfsearch, median", "MILP", "times faster", "step time", "MILP's",
             "MILP's / ours", "nodes"]
     text = support.table(head, [row(*pair) for pair in zip(chosen, results)])
     print(text)
-    print(f"load average at the end: {os.getloadavg()[0]:.2f}")
     if options.record:
         support.record("process", {**facts, "runs": options.runs}, text, results)
 

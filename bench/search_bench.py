@@ -10,8 +10,6 @@ reporting.  Node inflation is nodes with several threads over nodes with one: a
 speed-up below or above the number of threads is a matter of scaling only if it
 is about 1.  With --against, two builds alternate on one thread: equal nodes mean
 that their times can be compared, other nodes want an explanation first.
-
---record keeps the results in bench/results and bench/README.md.
 """
 
 import argparse
@@ -89,12 +87,12 @@ def middle(runs):
                           for key in ("nodes", "opened", "time", "gap", "step_time")}}
 
 
-def alternate(instance, contestants, count):
+def alternate(instance, contestants, count, quiet):
     """contestants: {label: (build, threads)}; one unrecorded run of each first."""
     runs = {label: [] for label in contestants}
     for turn in range(count + 1):
         for label, (build, threads) in contestants.items():
-            result = run(instance, build, threads)
+            result = quiet.measure(lambda: run(instance, build, threads))
             if turn > 0:
                 runs[label].append(result)
     return {label: middle(of_label) for label, of_label in runs.items()}
@@ -123,12 +121,11 @@ def against_rows(measured):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
+    support.add_options(parser)
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
     parser.add_argument("--against", type=pathlib.Path, metavar="OTHER_BUILD")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1))
-    parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
 
     suite = instances()
@@ -140,14 +137,16 @@ def main():
     chosen = {name: suite[name] for name in options.names or suite}
     build = options.build.resolve()
     facts = support.machine(build)
-    print(support.machine_text(facts), flush=True)
+    quiet = support.Quiet(options.patience)
     if options.against:
         contestants = {"old": (options.against.resolve(), 1), "new": (build, 1)}
     else:
         contestants = {str(threads): (build, threads) for threads in {1, options.threads}}
     measured = {}
     for name, instance in chosen.items():
-        measured[name] = alternate(instance, contestants, options.runs)
+        measured[name] = alternate(instance, contestants, options.runs, quiet)
+    facts["others"] = quiet.worst
+    print(support.machine_text(facts))
 
     if options.against:
         head = ["instance", "nodes", "nodes, new", "time", "time, new", "old / new"]

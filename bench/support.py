@@ -5,9 +5,11 @@ import json
 import os
 import pathlib
 import re
+import resource
 import statistics
 import subprocess
 import sys
+import time
 
 BENCH = pathlib.Path(__file__).resolve().parent
 ROOT = BENCH.parent
@@ -20,9 +22,14 @@ def output_of(*command):
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def load():
-    """Processes that ran on average during the last minute."""
-    return os.getloadavg()[0]
+def add_options(parser):
+    """Options of all the scripts."""
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release",
+                        help="the build to measure (build/release)")
+    parser.add_argument("--record", action="store_true",
+                        help="keep the results in bench/results and bench/README.md")
+    parser.add_argument("--patience", type=float, default=60, metavar="SECONDS",
+                        help="how long to wait, in all, for a quiet machine (60)")
 
 
 def compiled_with(build):
@@ -51,7 +58,7 @@ def machine(build):
         **compiled_with(build),
         "commit": output_of("git", "rev-parse", "--short", "HEAD") + ("+" if dirty else ""),
         "date": datetime.date.today().isoformat(),
-        "load": round(load(), 2),
+        "load": round(os.getloadavg()[0], 2),
     }
 
 
@@ -59,7 +66,8 @@ def machine_text(facts):
     cores = f"{facts['cores']} core{'s' if facts['cores'] != 1 else ''}"
     return (f"{facts['cpu']}, {cores}, {facts['system']}; {facts['compiler']}, {facts['build']}"
             f" (`{facts['flags']}`); commit {facts['commit']}, {facts['date']}; load average"
-            f" {facts['load']} at the start")
+            f" {facts['load']} at the start, other processes took up to"
+            f" {100 * facts['others']:.0f} % of the processors")
 
 
 def seconds(value):
@@ -103,3 +111,54 @@ def dfsearch(config, *arguments, binary):
 
 def median(values):
     return statistics.median(values)
+
+
+class Quiet:
+    """Measures while nobody else computes, on a machine that others use as well.
+
+    Before a measurement it waits until the processors are idle, and it repeats one
+    during which other processes took more than `TOLERATED` of them.  `patience`
+    is how many seconds all waiting and repeating may take; then it takes what
+    comes.  `worst` is the share that others took of any measurement kept.
+    """
+
+    TOLERATED = 0.03
+
+    def __init__(self, patience):
+        self.deadline = time.monotonic() + patience
+        self.worst = 0.0
+
+    def measure(self, action):
+        while True:
+            while self.others(lambda: time.sleep(0.2))[1] > self.TOLERATED and self.patient():
+                pass
+            result, share = self.others(action)
+            if share <= self.TOLERATED or not self.patient():
+                self.worst = max(self.worst, share)
+                return result
+
+    def patient(self):
+        return time.monotonic() < self.deadline
+
+    @staticmethod
+    def others(action):
+        """The action's result, and the share of all processors that others took meanwhile."""
+        before, own_before, start = busy_time(), own_time(), time.monotonic()
+        result = action()
+        wall = max(time.monotonic() - start, 1e-3)
+        taken = busy_time() - before - (own_time() - own_before)
+        # The kernel counts in ticks: a short action may be off by one for each processor.
+        tick = 1 / os.sysconf("SC_CLK_TCK")
+        return result, max(0.0, taken / os.cpu_count() - tick) / wall
+
+
+def busy_time():
+    """Seconds that all processors together have computed since the start of the machine."""
+    fields = pathlib.Path("/proc/stat").read_text().splitlines()[0].split()[1:]
+    user, nice, system, _, _, irq, softirq, steal = map(int, fields[:8])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def own_time():
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)

@@ -22,10 +22,9 @@
 // nodes.  The tree then depends on nothing but the problem: any number of
 // threads expands the same nodes.
 
-#include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+#include <tbb/task_group.h>
 
 #include <algorithm>
 #include <atomic>
@@ -40,6 +39,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/task_handover.hpp"
 #include "engine/incumbent.hpp"
 #include "engine/limits.hpp"
 #include "engine/open_nodes.hpp"
@@ -101,7 +101,8 @@ class BranchAndBound {
       if (options_.deterministic) {
         run_rounds();
       } else {
-        tbb::parallel_for(0, workers_, [this](int worker) { work(worker); });
+        run_tasks(static_cast<std::size_t>(workers_),
+                  [this](std::size_t worker) { work(static_cast<int>(worker)); });
       }
     });
     return result();
@@ -167,6 +168,22 @@ class BranchAndBound {
       cost = Seconds(std::nextafter(cost.in_base_units(), 0.0));
     }
     return std::min(cost, options_.cutoff);
+  }
+
+  /// Runs task(0) .. task(count - 1) in the arena and waits for them.
+  template <class Task>
+  static void run_tasks(std::size_t count, const Task& task) {
+    tbb::task_group group;
+    hand_over(&group);
+    for (std::size_t i = 0; i < count; ++i) {
+      group.run([i, &task, &group]() DFSEARCH_TASK {
+        take_over(&group);
+        task(i);
+        hand_over(&group);
+      });
+    }
+    group.wait();  // throws what a task threw
+    take_over(&group);
   }
 
   void offer(Solution&& solution, char found_by) {
@@ -270,7 +287,7 @@ class BranchAndBound {
       if (batch.empty()) return;
       const int budget = open_.size() > options_.open_limit ? kNodesPerDive : 1;
       std::vector<std::unique_ptr<Sink>> sinks(batch.size());
-      tbb::parallel_for(std::size_t{0}, batch.size(), [&](std::size_t i) {
+      run_tasks(batch.size(), [&](std::size_t i) {
         sinks[i] = std::make_unique<Sink>(*this, true);
         dive(std::move(batch[i]), budget, *sinks[i]);
       });

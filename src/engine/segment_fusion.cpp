@@ -34,12 +34,13 @@ class SegmentPath {
         vertices_((tables.size() + 1) * columns_) {}
 
   /// Numbers of partitions to tell apart, 0 among them; one column if they need
-  /// not be, since every segment may have a partition of its own.
+  /// not be, since every segment may have a partition of its own.  In halves the
+  /// backward ones begin at their index however few kernels there are.
   static std::size_t table_columns(const FusionTables& tables) {
     const auto limit = static_cast<std::size_t>(tables.problem().partition_limit());
     const bool halves = tables.problem().equations.phases == SplitPhases::Halves &&
                         tables.problem().workload.graph.has_backward();
-    return limit >= tables.size() && !halves ? 1 : std::min(limit, tables.size()) + 1;
+    return limit >= tables.size() && !halves ? 1 : limit + 1;
   }
 
   std::optional<Fusion> find() {

@@ -5,7 +5,7 @@
 // paper would differ in the last bits, and no bound could prove a tie.  Every
 // duration of a kernel or a tensor is therefore rounded up, once, to a whole
 // number of ticks; sums and maxima of ticks are exact integers in any order.
-// The tick is a power of two near 2^-46 of the time the layer takes kernel by
+// The tick is a power of two near 2^-50 of the time the layer takes kernel by
 // kernel without overlap, so the rounding stays far below 1e-9 of the result.
 // docs/model.md, section 11, has the argument.
 
@@ -26,7 +26,7 @@ class Clock {
  public:
   Clock() = default;
   /// A clock for durations that add up to about `reference`, which is > 0; it
-  /// can tell up to 2^15 times as much.  Ticks longer by 2^coarser tell more.
+  /// can tell up to 2^10 times as much.  Ticks longer by 2^coarser tell more.
   explicit Clock(Seconds reference, int coarser = 0)
       : exponent_(std::ilogb(reference.in_base_units()) - kReferenceBits + coarser) {}
 
@@ -43,7 +43,7 @@ class Clock {
   friend bool operator==(const Clock&, const Clock&) = default;
 
  private:
-  static constexpr int kReferenceBits = 46;
+  static constexpr int kReferenceBits = 50;
   int exponent_ = 0;
 };
 

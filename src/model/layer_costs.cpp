@@ -41,6 +41,8 @@ Clock LayerCosts::make_clock(int coarser) const {
   for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {
     reference += 2.0 * static_cast<double>(tiles_) * tile_bytes(TensorId(t)) / bandwidth;
   }
+  // Kernels that share cores can be slower than each on all of them.
+  if (!problem_.execution.compute_utilization) coarser += 3;
   return Clock(reference, coarser);
 }
 

@@ -8,30 +8,30 @@
 namespace dfsearch {
 namespace {
 
-TEST_CASE("the tick is the power of two that is 2^-46 of the reference") {
-  CHECK(Clock(Seconds(1.0)).exponent() == -46);
-  CHECK(Clock(Seconds(1.999)).exponent() == -46);
-  CHECK(Clock(Seconds(2.0)).exponent() == -45);
-  CHECK(Clock(Seconds(0.75)).exponent() == -47);
-  CHECK(Clock(Seconds(1.0)).ticks(Seconds(1.0)) == Ticks{1} << 46);
+TEST_CASE("the tick is the power of two that is 2^-50 of the reference") {
+  CHECK(Clock(Seconds(1.0)).exponent() == -50);
+  CHECK(Clock(Seconds(1.999)).exponent() == -50);
+  CHECK(Clock(Seconds(2.0)).exponent() == -49);
+  CHECK(Clock(Seconds(0.75)).exponent() == -51);
+  CHECK(Clock(Seconds(1.0)).ticks(Seconds(1.0)) == Ticks{1} << 50);
 }
 
 TEST_CASE("a coarser clock has longer ticks and tells longer times") {
   const Clock clock(Seconds(1.0), 10);
-  CHECK(clock.exponent() == -36);
-  CHECK(clock.ticks(Seconds(1.0)) == Ticks{1} << 36);
-  CHECK(clock.ticks(Seconds(0x1p-46)) == 1);
-  CHECK(clock.ticks(Seconds(0x1p24)) == Ticks{1} << 60);
+  CHECK(clock.exponent() == -40);
+  CHECK(clock.ticks(Seconds(1.0)) == Ticks{1} << 40);
+  CHECK(clock.ticks(Seconds(0x1p-50)) == 1);
+  CHECK(clock.ticks(Seconds(0x1p20)) == Ticks{1} << 60);
 }
 
 TEST_CASE("whole ticks are kept and parts of one count as one") {
   const Clock clock(Seconds(1.0));
   CHECK(clock.ticks(Seconds(0.0)) == 0);
-  CHECK(clock.ticks(Seconds(0x1p-46)) == 1);
-  CHECK(clock.ticks(Seconds(0x1p-47)) == 1);
+  CHECK(clock.ticks(Seconds(0x1p-50)) == 1);
+  CHECK(clock.ticks(Seconds(0x1p-51)) == 1);
   CHECK(clock.ticks(Seconds(1e-300)) == 1);
-  CHECK(clock.ticks(Seconds(0x1p-46 + 0x1p-60)) == 2);
-  CHECK(clock.ticks(Seconds(0x3p-46)) == 3);
+  CHECK(clock.ticks(Seconds(0x1p-50 + 0x1p-64)) == 2);
+  CHECK(clock.ticks(Seconds(0x3p-50)) == 3);
 }
 
 TEST_CASE("ticks are never shorter than the duration and less than one tick longer") {
@@ -41,8 +41,8 @@ TEST_CASE("ticks are never shorter than the duration and less than one tick long
     const Seconds duration(i * 0.037 / 3.0);
     const Seconds rounded = clock.seconds(clock.ticks(duration));
     CHECK(rounded >= duration);
-    // 37 lies between 2^5 and 2^6, so a tick is 2^-41.
-    CHECK(rounded - duration < Seconds(0x1p-41));
+    // 37 lies between 2^5 and 2^6, so a tick is 2^-45.
+    CHECK(rounded - duration < Seconds(0x1p-45));
   }
 }
 
@@ -67,9 +67,9 @@ TEST_CASE("what is past the end of the clock never comes") {
   const Clock clock(Seconds(1.0));
   CHECK(clock.ticks(Seconds::infinity()) == kNever);
   CHECK(clock.ticks(Seconds(1e300)) == kNever);
-  // kNever is 2^61 ticks of 2^-46 s, 32768 s, less one tick.
+  // kNever is 2^61 ticks of 2^-50 s, 2048 s, less one tick.
   CHECK(clock.ticks(Seconds(32769.0)) == kNever);
-  CHECK(clock.ticks(Seconds(32767.0)) == Ticks{32767} << 46);
+  CHECK(clock.ticks(Seconds(2047.0)) == Ticks{2047} << 50);
 }
 
 TEST_CASE("compute, memory, network and weights that never come can be added up") {

@@ -1,0 +1,34 @@
+#pragma once
+// Tells the thread sanitizer what TBB guarantees: that a task sees what was
+// written before it was handed out, and that who waits for a task sees what the
+// task wrote.  The distribution's libtbb is not instrumented, so the sanitizer
+// does not see that by itself.  Nothing at all in other builds.
+
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace dfsearch {
+
+/// What this thread has written is there for those that take `place` over.
+inline void hand_over([[maybe_unused]] void* place) {
+#ifdef __SANITIZE_THREAD__
+  __tsan_release(place);
+#endif
+}
+
+inline void take_over([[maybe_unused]] void* place) {
+#ifdef __SANITIZE_THREAD__
+  __tsan_acquire(place);
+#endif
+}
+
+}  // namespace dfsearch
+
+// For a lambda that is a task: it lies with the thread that waits for it and is
+// read before it can take over anything.  What it calls is checked as usual.
+#ifdef __SANITIZE_THREAD__
+#define DFSEARCH_TASK __attribute__((no_sanitize("thread")))
+#else
+#define DFSEARCH_TASK
+#endif

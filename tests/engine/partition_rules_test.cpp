@@ -1,0 +1,279 @@
+// Which index a partition may have and which kernels it may hold: against a
+// plain definition, and by the fusions that come of it.
+
+#include "engine/partition_rules.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <variant>
+#include <vector>
+
+#include "engine/fusion_search.hpp"
+#include "engine/mapping_search.hpp"
+#include "engine/symmetry.hpp"
+#include "model/evaluate.hpp"
+#include "model/sharding.hpp"
+#include "support/model_worlds.hpp"
+#include "support/random_problem.hpp"
+#include "support/symmetric_problem.hpp"
+
+namespace dfsearch {
+namespace {
+
+using Assignment = std::vector<std::int64_t>;
+
+/// What a partition may consist of, as far as indices are concerned.
+struct Content {
+  bool forward = false;
+  bool backward = false;
+  bool pins = false;  // all kernels of the least pin; else none
+};
+
+struct Limits {
+  std::int32_t partitions = 1;
+  bool halves = false;
+};
+
+/// Whether a partition of that content may stand at the index, later ones aside.
+bool may_stand(const Limits& limits, const Unplaced& left, const Content& content,
+               std::int32_t index) {
+  if (index >= limits.partitions) return false;
+  if (left.least_pin >= 0 && index > left.least_pin) return false;
+  if (content.pins != (index == left.least_pin)) return false;
+  if (limits.halves) {
+    if (content.forward && index > (limits.partitions - 1) / 2) return false;
+    if (content.backward && index < limits.partitions / 2) return false;
+    return true;
+  }
+  return !content.backward || left.forward == 0;
+}
+
+bool admits(const PartitionSlot& slot, const Content& content) {
+  return (!content.forward || slot.forward) && (!content.backward || slot.backward) &&
+         content.pins == (slot.pinned > 0) && (!slot.needs_backward || content.backward);
+}
+
+/// The slots allow each content at the first index where it may stand, and at no
+/// other.
+void check_slots(const PartitionRules& rules, const Limits& limits, std::int32_t next_index,
+                 const Unplaced& left) {
+  const std::vector<PartitionSlot> slots = rules.slots(next_index, left);
+  for (std::size_t s = 1; s < slots.size(); ++s) REQUIRE(slots[s - 1].index < slots[s].index);
+  for (const PartitionSlot& slot : slots) {
+    if (slot.pinned > 0) REQUIRE(slot.pinned == left.kernels_at_pin);
+  }
+  for (int bits = 0; bits < 8; ++bits) {
+    const Content content{
+        .forward = (bits & 1) != 0, .backward = (bits & 2) != 0, .pins = (bits & 4) != 0};
+    if (!content.forward && !content.backward) continue;
+    if (content.forward && left.forward == 0) continue;
+    if (content.backward && left.backward == 0) continue;
+    std::vector<std::int32_t> expected;
+    for (std::int32_t i = next_index; i < limits.partitions && expected.empty(); ++i) {
+      if (may_stand(limits, left, content, i)) expected.push_back(i);
+    }
+    std::vector<std::int32_t> allowed;
+    for (const PartitionSlot& slot : slots) {
+      if (admits(slot, content)) allowed.push_back(slot.index);
+    }
+    CAPTURE(bits);
+    REQUIRE(allowed == expected);
+  }
+}
+
+std::shared_ptr<const FusionContext> context_of(const Problem& problem) {
+  return MappingProblem(problem).open(outer_points(problem).front());
+}
+
+/// A forward and a backward kernel.
+Problem two_phases(const Limits& limits) {
+  Problem problem = test::idle_problem(2);
+  std::vector<Kernel> kernels = problem.workload.graph.kernels();
+  kernels[1].phase = Phase::Backward;
+  problem.workload.graph = DataflowGraph(kernels, {});
+  problem.execution.partitions = limits.partitions;
+  problem.equations.phases = limits.halves ? SplitPhases::Halves : SplitPhases::Separate;
+  return problem;
+}
+
+/// All fusions below a node.
+class Walker final : public FusionSink {
+ public:
+  Walker(const FusionSearch& search, std::int64_t budget) : search_(search), budget_(budget) {}
+
+  void walk(const FusionNode& node) {
+    search_.branch(node, budget_, *this);
+    while (!open_.empty()) {
+      const FusionNode next = std::move(open_.back());
+      open_.pop_back();
+      search_.branch(next, budget_, *this);
+    }
+  }
+  [[nodiscard]] Ticks limit() const override { return kNever - 1; }
+  void child(FusionNode&& node) override { open_.push_back(std::move(node)); }
+  void complete(Fusion&& fusion) override { found.push_back(std::move(fusion.partition)); }
+
+  std::vector<Assignment> found;
+
+ private:
+  const FusionSearch& search_;
+  std::int64_t budget_;
+  std::vector<FusionNode> open_;
+};
+
+/// The indices replaced by their ranks: which partitions there are, in order.
+Assignment ranks(const Assignment& partition) {
+  const std::set<std::int64_t> used(partition.begin(), partition.end());
+  Assignment result;
+  for (const std::int64_t index : partition) {
+    result.push_back(std::distance(used.begin(), used.find(index)));
+  }
+  return result;
+}
+
+/// Of each sequence of partitions that fits, the one with the earliest indices.
+std::set<Assignment> earliest_fusions(const Problem& problem, const MappingProblem& search) {
+  const std::vector<Loop> sharding = least_bytes_sharding(problem);
+  const auto pairs = symmetry_order(problem, sharding);
+  MappingSolution solution{.cost = {}, .point = outer_points(problem).front(), .fusion = {}};
+  Assignment& partition = solution.fusion.partition;
+  partition.assign(problem.workload.graph.kernel_count(), 0);
+  std::map<Assignment, Assignment> earliest;
+  const auto consider = [&] {
+    for (const Tensor& t : problem.workload.graph.tensors()) {
+      if (partition[t.from.index()] > partition[t.to.index()]) return;
+    }
+    for (const auto& [u, v] : pairs) {
+      if (partition[u.index()] > partition[v.index()]) return;
+    }
+    if (!std::holds_alternative<Cost>(evaluate(problem, search.mapping(solution)))) return;
+    const auto [place, first] = earliest.try_emplace(ranks(partition), partition);
+    if (!first) place->second = std::min(place->second, partition);
+  };
+  for (std::size_t digit = 0; digit < partition.size();) {
+    if (digit == 0) consider();
+    if (++partition[digit] < problem.partition_limit()) {
+      digit = 0;
+    } else {
+      partition[digit++] = 0;
+    }
+  }
+  std::set<Assignment> fusions;
+  for (const auto& [rank, assignment] : earliest) fusions.insert(assignment);
+  return fusions;
+}
+
+void pin_some(Problem& problem, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  problem.execution.pins.assign(problem.workload.graph.kernel_count(), std::nullopt);
+  for (auto& pin : problem.execution.pins) {
+    if (test::pick(random, 0, 2) == 0) pin = test::pick(random, 0, problem.partition_limit() - 1);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("slots allow every partition at the first index where it may stand, and only there") {
+  for (const bool halves : {false, true}) {
+    for (std::int32_t partitions = 1; partitions <= 7; ++partitions) {
+      const Limits limits{.partitions = partitions, .halves = halves};
+      const Problem problem = two_phases(limits);
+      const auto context = context_of(problem);
+      const PartitionRules rules(context->tables);
+      REQUIRE(rules.limit() == partitions);
+      for (std::int32_t next = 0; next <= partitions; ++next) {
+        for (std::int32_t pin = -1; pin < partitions; ++pin) {
+          for (std::int64_t forward = 0; forward <= 2; ++forward) {
+            for (std::int64_t backward = 0; backward <= 2; ++backward) {
+              CAPTURE(halves);
+              CAPTURE(partitions);
+              CAPTURE(next);
+              CAPTURE(pin);
+              CAPTURE(forward);
+              CAPTURE(backward);
+              check_slots(rules, limits, next,
+                          {.forward = forward,
+                           .backward = backward,
+                           .least_pin = pin,
+                           .kernels_at_pin = pin < 0 ? 0 : 1 + forward});
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("what is unplaced is counted by phase and by the least pin") {
+  Problem problem = test::idle_problem(5);
+  std::vector<Kernel> kernels = problem.workload.graph.kernels();
+  kernels[3].phase = Phase::Backward;
+  kernels[4].phase = Phase::Backward;
+  problem.workload.graph = DataflowGraph(kernels, {});
+  problem.execution.pins = {2, 1, 1, std::nullopt, 2};
+  const auto context = context_of(problem);
+  const PartitionRules rules(context->tables);
+  KernelSet done(5);
+  const Unplaced all = rules.unplaced(done);
+  CHECK(all.forward == 3);
+  CHECK(all.backward == 2);
+  CHECK(all.least_pin == 1);
+  CHECK(all.kernels_at_pin == 2);
+  done.insert(1);
+  done.insert(2);
+  const Unplaced some = rules.unplaced(done);
+  CHECK(some.forward == 1);
+  CHECK(some.least_pin == 2);
+  CHECK(some.kernels_at_pin == 2);
+  done.insert(0);
+  done.insert(4);
+  const Unplaced last = rules.unplaced(done);
+  CHECK(last.forward == 0);
+  CHECK(last.backward == 1);
+  CHECK(last.least_pin == -1);
+}
+
+TEST_CASE("nothing is open once the indices of forward kernels or of a pin are past") {
+  const Problem problem = two_phases({.partitions = 5, .halves = true});
+  const auto context = context_of(problem);
+  const PartitionRules rules(context->tables);
+  CHECK(rules.open(2, {.forward = 1, .backward = 1}));
+  CHECK_FALSE(rules.open(3, {.forward = 1, .backward = 1}));
+  CHECK(rules.open(3, {.backward = 1}));
+  CHECK(rules.open(3, {.backward = 1, .least_pin = 3, .kernels_at_pin = 1}));
+  CHECK_FALSE(rules.open(4, {.backward = 1, .least_pin = 3, .kernels_at_pin = 1}));
+}
+
+TEST_CASE("the search emits every sequence of partitions once, at its earliest indices") {
+  std::size_t fusions = 0;
+  int pinned = 0;
+  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+    CAPTURE(seed);
+    Problem problem = seed % 4 == 3
+                          ? test::symmetric_problem(seed)
+                          : test::random_problem(seed, {.kernels = 5, .assignments = 4000});
+    if (problem.execution.style == Style::KernelByKernel) continue;
+    if (seed % 3 == 0) pin_some(problem, seed);
+    if (problem.workload.graph.kernel_count() > 6) continue;
+    const MappingProblem search(problem);
+    const auto context = search.open(outer_points(problem).front());
+    if (context->tables.capacity_for_activations() < Bytes{}) continue;
+    Walker walker(context->search, seed % 2 == 0 ? 2 : 1'000'000);
+    walker.walk(context->search.root());
+    const std::set<Assignment> found(walker.found.begin(), walker.found.end());
+    CHECK(found.size() == walker.found.size());  // each once
+    REQUIRE(found == earliest_fusions(problem, search));
+    fusions += found.size();
+    pinned += seed % 3 == 0 && !found.empty();
+  }
+  CHECK(fusions > 12'000);
+  CHECK(pinned > 100);
+}
+
+}  // namespace dfsearch
