@@ -12,7 +12,7 @@
 namespace dfsearch::bench {
 
 Config load_shipped(const std::string& name) {
-  return load_config(DFSEARCH_CONFIGS "/" + name + ".yaml", {});
+  return load_config(DFSEARCH_ROOT "/" + name + ".yaml", {});
 }
 
 const Solved& solved(const std::string& name) {

@@ -1,9 +1,9 @@
 #pragma once
 // The problems that the micro benchmarks run on, solved once.
 //
-// All are shipped configs: synthetic graphs have neither the symmetry nor the
-// long residual tensors that make real layers easy or hard, and made-up extents
-// would miss what ceilings do to tiles and to grids of cores.
+// Shipped configs where it matters: synthetic graphs have neither the symmetry
+// nor the long residual tensors that make real layers easy or hard, and made-up
+// extents would miss what ceilings do to tiles and to grids of cores.
 
 #include <cstdint>
 #include <string>
@@ -15,10 +15,12 @@
 
 namespace dfsearch::bench {
 
-inline constexpr const char* kTraining = "gpt3_1t";                // 41 kernels, six partitions
-inline constexpr const char* kCores = "gpt3_1t_core_allocation";   // the same, cores allocated
-inline constexpr const char* kPrefill = "gpt3_175b_dataflow_8x1";  // 18 kernels, four partitions
+inline constexpr const char* kTraining = "configs/gpt3_1t";  // 41 kernels, six partitions
+inline constexpr const char* kCores = "configs/gpt3_1t_core_allocation";   // cores allocated
+inline constexpr const char* kPrefill = "configs/gpt3_175b_dataflow_8x1";  // 18 kernels
+inline constexpr const char* kExperts = "bench/instances/experts_8";       // 26 kernels, wide
 
+/// `name` is a path in the repository, without its .yaml.
 Config load_shipped(const std::string& name);
 
 /// A config with its best mapping.

@@ -6,6 +6,7 @@
 
 #include "engine/infeasibility.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,12 +23,25 @@ Infeasible of_bytes(Resource resource, Bytes needed, Bytes available, std::strin
           .where = std::move(where)};
 }
 
-/// Searches the problem with one capacity lifted, for a moment only: the answer
+/// Searches the problem with a capacity lifted, for a moment only: the answer
 /// serves an explanation.
-std::optional<Cost> solve_briefly(const Problem& problem) {
+SearchResult solve_briefly(const Problem& problem) {
   SearchOptions options;
   options.limits.nodes = 2000;
-  return solve(problem, options).cost;
+  return solve(problem, options);
+}
+
+/// The partitions that the mapping would need, which has enough for every kernel
+/// of either phase to be alone.
+std::int64_t partitions_needed(const Problem& roomy, const Mapping& mapping) {
+  const std::int64_t half = roomy.partition_limit() / 2;
+  const bool halves = roomy.equations.phases == SplitPhases::Halves &&
+                      roomy.workload.graph.has_backward();
+  std::int64_t most = 0;  // of a half, or of all
+  for (const std::int64_t index : mapping.partition) {
+    most = std::max(most, 1 + (halves ? index % half : index));
+  }
+  return halves ? 2 * most : most;
 }
 
 /// A kernel that overflows SRAM by itself.
@@ -70,22 +84,25 @@ Infeasible why_infeasible(const Problem& problem, const MappingProblem& search) 
     return {.resource = Resource::Partitions,
             .needed = static_cast<double>(tables.least_partitions(all)),
             .available = static_cast<double>(limit),
-            .where = "SRAM for all weights and buffers"};
+            .where = "SRAM, cores and phases"};
   }
+  Problem roomy = problem;
+  roomy.system.memory.capacity = Bytes::infinity();
   if (problem.system.memory.capacity < Bytes::infinity()) {
-    Problem roomy = problem;
-    roomy.system.memory.capacity = Bytes::infinity();
-    if (const auto cost = solve_briefly(roomy)) {
+    if (const auto cost = solve_briefly(roomy).cost) {
       return of_bytes(Resource::Memory, cost->weights + cost->activations,
                       problem.system.memory.capacity, "weights and activations");
     }
   }
-  if (problem.partition_limit() < static_cast<std::int64_t>(tables.size())) {
-    Problem roomy = problem;
-    roomy.execution.partitions = static_cast<std::int64_t>(2 * tables.size());
-    if (const auto cost = solve_briefly(roomy)) {
+  // More memory alone does not help, so what else is missing is missing with it.
+  const auto enough = static_cast<std::int64_t>(2 * tables.size());
+  if (problem.execution.style == Style::Dataflow && limit < enough) {
+    roomy.execution.partitions = enough;
+    const auto mapping = solve_briefly(roomy).mapping;
+    const std::int64_t needed = mapping ? partitions_needed(roomy, *mapping) : 0;
+    if (needed > limit) {
       return {.resource = Resource::Partitions,
-              .needed = static_cast<double>(cost->partitions.size()),
+              .needed = static_cast<double>(needed),
               .available = static_cast<double>(limit),
               .where = "SRAM, phases and order of the kernels"};
     }

@@ -390,6 +390,50 @@ TEST_CASE("network time that no compute can hide comes on top of compute") {
   }
 }
 
+TEST_CASE("only what may be in a partition with a kernel hides its network time") {
+  const auto with = [](const auto& change) {
+    Problem problem = lone_weights(2);
+    problem.system.accelerator.sram = Bytes(20.0);
+    change_kernels(problem, [](auto& k) { k[0].communication = all_reduce_of(7.0); });
+    change(problem);
+    return row_of(problem, kComputeRow);
+  };
+  CHECK(with([](Problem&) {}) == 7.0);
+  CHECK(with([](Problem& p) { p.execution.pins = {0, 1}; }) == 8.0);
+  CHECK(with([](Problem& p) { p.execution.pins = {1, 1}; }) == 7.0);
+  CHECK(with([](Problem& p) {
+          change_kernels(p, [](auto& k) { k[1].phase = Phase::Backward; });
+        }) == 8.0);
+  CHECK(with([](Problem& p) {
+          change_kernels(p, [](auto& k) { k[1].repeat = 2; });  // 2 s
+        }) == 9.0);
+}
+
+TEST_CASE("buffers of a kernel leave less room beside it") {
+  // A third kernel takes 0.05 s and no weight.  Room for nine tenths of the other
+  // weight beside the first and its buffer: 7 s and the tenth that is not hidden.
+  Problem problem = lone_weights(2);
+  std::vector<Kernel> kernels = problem.workload.graph.kernels();
+  kernels[0].communication = all_reduce_of(7.0);
+  kernels.push_back(elementwise("e", 1, 1));
+  problem.workload.graph = DataflowGraph(kernels, {tensor(2, 0)});
+  problem.system.accelerator.sram = Bytes(10.0 + 2.0 + 9.0);
+  CHECK(row_of(problem, kComputeRow) == 7.1);
+  problem.workload.graph = DataflowGraph(kernels, {tensor(0, 2)});
+  problem.system.accelerator.sram = Bytes(10.0 + 20.0 + 9.0);
+  CHECK(row_of(problem, kComputeRow) == 8.1);  // gathering its output takes a second more
+}
+
+TEST_CASE("without a given utilization a kernel takes its core-cycles on one core") {
+  // Ten rows on one core are ten cycles, a tenth of that on ten cores.
+  Problem problem = lone_weights(2);
+  problem.execution.compute_utilization = std::nullopt;
+  problem.system.accelerator.lanes = 1;
+  CHECK(row_of(problem, kComputeRow) == 2.0);
+  problem.system.accelerator.lanes = 4;  // three cycles
+  CHECK(row_of(problem, kComputeRow) == 0.6);
+}
+
 TEST_CASE("compute time that no network can hide comes on top of network") {
   Problem problem = lone_weights(2);
   change_kernels(problem, [](auto& k) {

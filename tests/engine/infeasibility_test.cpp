@@ -152,10 +152,11 @@ TEST_CASE("partitions are too few for what no sum over kernels shows") {
 TEST_CASE("weights fit the memory but not what waits between partitions") {
   Problem problem = chain();
   problem.system.accelerator.sram = Bytes(70.0);  // b is alone with its weight, cut
-  // Four tiles of 6 B wait for b, then four of 8 B for c: 32 B beside 144 B of weights.
-  problem.system.memory.capacity = Bytes(175.0);
-  check_reason(problem, Resource::Memory, 176.0, 175.0, "weights and activations");
-  problem.system.memory.capacity = Bytes(176.0);
+  // While b runs, four tiles of 6 B are read and four of 8 B written: 56 B beside
+  // 144 B of weights.
+  problem.system.memory.capacity = Bytes(199.0);
+  check_reason(problem, Resource::Memory, 200.0, 199.0, "weights and activations");
+  problem.system.memory.capacity = Bytes(200.0);
   CHECK(solve(problem, {}).status == SearchStatus::Optimal);
 }
 
@@ -170,6 +171,8 @@ TEST_CASE("partitions are the reason where more memory would not help") {
 TEST_CASE("pins leave no mapping") {
   Problem problem = chain();
   problem.execution.pins = {1, 0, std::nullopt};
+  check_reason(problem, Resource::Pin, 0.0, 0.0, "pinned partitions");
+  problem.execution.style = Style::KernelByKernel;
   check_reason(problem, Resource::Pin, 0.0, 0.0, "pinned partitions");
 }
 

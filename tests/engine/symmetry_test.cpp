@@ -193,7 +193,8 @@ TEST_CASE("kernels that look alike at every distance are not exchanged unless th
   }
 }
 
-TEST_CASE("solve finds the first of the best mappings where branches can be exchanged") {
+TEST_CASE("solve finds the first of the best mappings where branches can be exchanged" *
+          doctest::test_suite("slow")) {
   const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
   int symmetric = 0;
   int feasible = 0;

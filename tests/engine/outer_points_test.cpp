@@ -1,0 +1,160 @@
+// The decisions outside the layer, and the way from ticks to the step and back.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/mapping_search.hpp"
+#include "engine/solve.hpp"
+#include "model/shard.hpp"
+#include "support/model_worlds.hpp"
+#include "support/random_problem.hpp"
+
+namespace dfsearch {
+namespace {
+
+using Node = MappingProblem::Node;
+
+std::vector<std::int64_t> tiles_of(std::int64_t sequence) {
+  Problem problem = test::idle_problem(1);
+  problem.workload.sequence = sequence;
+  std::vector<std::int64_t> tiles;
+  for (const OuterPoint point : outer_points(problem)) {
+    CHECK(point.micro_batch == 1);
+    tiles.push_back(point.tile);
+  }
+  return tiles;
+}
+
+/// Keeps all children.
+class Children final : public Expansion<Node, MappingSolution> {
+ public:
+  [[nodiscard]] Seconds cutoff() const override { return Seconds::infinity(); }
+  [[nodiscard]] std::shared_ptr<const MappingSolution> incumbent() const override {
+    return nullptr;
+  }
+  void child(Node&& node) override { nodes.push_back(std::move(node)); }
+  void solution(MappingSolution&&, char) override {}
+
+  std::vector<Node> nodes;
+};
+
+/// A pipeline whose transfers take the given time.
+Problem with_transfer(Problem problem, double seconds) {
+  problem.system.network.push_back(
+      test::dimension(Topology::Ring, 2, 1.0, Strategy::Pipeline));
+  problem.system.chips *= 2;
+  problem.workload.boundary = Bytes(seconds);
+  return problem;
+}
+
+}  // namespace
+
+TEST_CASE("there is one tile for each number of tiles that can be, the largest") {
+  for (std::int64_t sequence = 1; sequence <= 300; ++sequence) {
+    CAPTURE(sequence);
+    std::map<std::int64_t, std::int64_t> largest;  // by number of tiles
+    for (std::int64_t tile = 1; tile <= sequence; ++tile) {
+      std::int64_t& most = largest[ceil_div(sequence, tile)];
+      most = std::max(most, tile);
+    }
+    std::vector<std::int64_t> expected;
+    for (const auto& [count, tile] : largest) expected.push_back(tile);
+    REQUIRE(tiles_of(sequence) == expected);
+  }
+}
+
+TEST_CASE("long sequences have about twice the square root of their length in tiles") {
+  const std::vector<std::int64_t> tiles = tiles_of(1'000'000);
+  CHECK(tiles.size() == 1999);
+  CHECK(tiles.front() == 1'000'000);
+  CHECK(tiles.back() == 1);
+}
+
+TEST_CASE("a tile and a micro-batch that are given are the only ones") {
+  Problem problem = test::idle_problem(1);
+  problem.workload.sequence = 10;
+  problem.workload.global_batch = 12;
+  problem.workload.tile = 4;
+  problem.workload.micro_batch = 3;
+  CHECK(outer_points(problem) == std::vector<OuterPoint>{{.tile = 4, .micro_batch = 3}});
+}
+
+TEST_CASE("the closed-form bound of a point is not above what its fusions take") {
+  int tight = 0;
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    CAPTURE(seed);
+    Problem problem = test::random_problem(seed);
+    const MappingProblem search(problem);
+    Children points;
+    search.branch(search.root(), points);
+    REQUIRE(points.nodes.size() == outer_points(problem).size());
+    for (const Node& node : points.nodes) {
+      problem.workload.tile = node.point->tile;
+      const SearchResult result = solve(problem, {});
+      if (!result.cost) continue;
+      CHECK(search.bound(node) <= result.cost->step_time);
+      tight += search.bound(node) > 0.99 * result.cost->step_time;
+    }
+  }
+  CHECK(tight > 500);
+}
+
+TEST_CASE("ticks_within is the inverse of step_time, however long the transfers take") {
+  // Beside 2^60 s of transfers the layer is below the last bit of the step.
+  for (int exponent = -10; exponent <= 60; exponent += 5) {
+    CAPTURE(exponent);
+    for (std::uint64_t seed = 0; seed < 30; ++seed) {
+      CAPTURE(seed);
+      const Problem problem =
+          with_transfer(test::random_problem(seed), std::ldexp(1.0, exponent));
+      const auto context = MappingProblem(problem).open(outer_points(problem).front());
+      const auto check = [&](Seconds limit) {
+        const Ticks most = context->ticks_within(limit);
+        if (most >= 0) REQUIRE(context->step_time(most) <= limit);
+        if (most < kNever - 1) REQUIRE(context->step_time(most + 1) > limit);
+      };
+      for (const Ticks ticks : {Ticks{0}, Ticks{1}, Ticks{12345}, Ticks{1} << 40, Ticks{1} << 50,
+                                kNever - 1}) {
+        const Seconds step = context->step_time(ticks);
+        check(step);
+        check(Seconds(std::nextafter(step.in_base_units(), 0.0)));
+        check(Seconds(std::nextafter(step.in_base_units(), 1e300)));
+        CHECK(context->ticks_within(step) >= ticks);
+      }
+      CHECK(context->ticks_within(Seconds(-1.0)) == -1);
+      CHECK(context->ticks_within(Seconds::infinity()) == kNever - 1);
+    }
+  }
+}
+
+TEST_CASE("long transfers do not slow the search down") {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = with_transfer(test::random_problem(seed), std::ldexp(1.0, 45));
+    const SearchResult result = solve(problem, {});
+    CHECK(result.status != SearchStatus::NoSolution);
+    CHECK(result.stats.time < Seconds(1.0));
+  }
+}
+
+TEST_CASE("tables of a point are built once") {
+  Problem problem = test::idle_problem(2);
+  problem.workload.sequence = 4;
+  const MappingProblem search(problem);
+  const auto first = search.open({.tile = 4, .micro_batch = 1});
+  const auto again = search.open({.tile = 4, .micro_batch = 1});
+  const auto other = search.open({.tile = 2, .micro_batch = 1});
+  CHECK(first->shared_tables == again->shared_tables);
+  CHECK(first->shared_tables != other->shared_tables);
+  const MappingProblem second(search, 10);
+  CHECK(second.open({.tile = 4, .micro_batch = 1})->shared_tables == first->shared_tables);
+}
+
+}  // namespace dfsearch
