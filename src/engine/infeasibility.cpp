@@ -61,11 +61,25 @@ std::optional<Infeasible> lonely_overflow(const FusionTables& tables) {
   return std::nullopt;
 }
 
+/// The point whose chips hold least: the network with the most tensor and
+/// pipeline parallelism, the smallest tile.
+OuterPoint roomiest_point(const Problem& problem, const MappingProblem& search) {
+  const std::vector<NetworkChoice>& networks = search.networks();
+  const auto replicas = [&](const OuterPoint& point) {
+    return degree_of(networks[point.network], Strategy::Data);
+  };
+  const std::vector<OuterPoint> points = outer_points(problem, networks.size());
+  return *std::min_element(points.begin(), points.end(),
+                           [&](const OuterPoint& a, const OuterPoint& b) {
+                             if (replicas(a) != replicas(b)) return replicas(a) < replicas(b);
+                             return a.tile < b.tile;
+                           });
+}
+
 }  // namespace
 
 Infeasible why_infeasible(const Problem& problem, const MappingProblem& search) {
-  const OuterPoint smallest = outer_points(problem).back();
-  const std::shared_ptr<const FusionContext> context = search.open(smallest);
+  const std::shared_ptr<const FusionContext> context = search.open(roomiest_point(problem, search));
   const FusionTables& tables = context->tables;
   if (tables.capacity_for_activations() < Bytes{}) {
     return of_bytes(Resource::Memory, tables.weights(), problem.system.memory.capacity, "weights");

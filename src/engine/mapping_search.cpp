@@ -23,28 +23,6 @@ namespace {
 // problem: some ten megabytes.
 constexpr std::size_t kKernelsKept = 20'000;
 
-std::vector<std::int64_t> tiles_of(const Workload& workload) {
-  if (workload.tile) return {*workload.tile};
-  std::vector<std::int64_t> tiles;
-  for (std::int64_t tile = workload.sequence; tile >= 1;) {
-    tiles.push_back(tile);
-    // The largest tile that makes more tiles.
-    const std::int64_t count = ceil_div(workload.sequence, tile);
-    if (count >= workload.sequence) break;
-    tile = std::min(tile - 1, (workload.sequence - 1) / count);
-  }
-  return tiles;
-}
-
-std::vector<std::int64_t> micro_batches_of(const Problem& problem) {
-  const Workload& workload = problem.workload;
-  if (workload.micro_batch) return {*workload.micro_batch};
-  // One sample at a time is never slower, nor does it need more memory: larger
-  // micro-batches lengthen the bubble, raise the share of gradients per
-  // sample and store more (docs/search.md, section 3).
-  return {1};
-}
-
 /// Turns the fusion's children into nodes of the whole tree.
 class Adapter final : public FusionSink {
  public:
@@ -82,25 +60,7 @@ class Adapter final : public FusionSink {
   mutable Ticks limit_ = 0;
 };
 
-std::vector<Mapping::Dimension> given_network(const System& system) {
-  std::vector<Mapping::Dimension> network;
-  for (const NetworkDimension& d : system.network) {
-    network.push_back({.degree = d.degree, .strategy = d.strategy});
-  }
-  return network;
-}
-
 }  // namespace
-
-std::vector<OuterPoint> outer_points(const Problem& problem) {
-  std::vector<OuterPoint> points;
-  for (const std::int64_t tile : tiles_of(problem.workload)) {
-    for (const std::int64_t micro_batch : micro_batches_of(problem)) {
-      points.push_back({.tile = tile, .micro_batch = micro_batch});
-    }
-  }
-  return points;
-}
 
 FusionContext::FusionContext(std::shared_ptr<const FusionTables> its_tables,
                              const StepTime& its_step)
@@ -127,9 +87,9 @@ MappingProblem::MappingProblem(const Problem& problem, std::int64_t steps_per_no
     : problem_(problem),
       steps_per_node_(steps_per_node),
       shared_(std::make_shared<Shared>()),
-      network_(shared_->network),
+      networks_(shared_->networks),
       sharding_(shared_->sharding) {
-  shared_->network = given_network(problem.system);
+  shared_->networks = network_choices(problem);
   shared_->sharding = least_bytes_sharding(problem);
   shared_->order = std::make_shared<const KernelOrder>(problem.workload.graph,
                                                        symmetry_order(problem, sharding_));
@@ -139,7 +99,7 @@ MappingProblem::MappingProblem(const MappingProblem& other, std::int64_t steps_p
     : problem_(other.problem_),
       steps_per_node_(steps_per_node),
       shared_(other.shared_),
-      network_(shared_->network),
+      networks_(shared_->networks),
       sharding_(shared_->sharding) {}
 
 std::shared_ptr<const FusionContext> MappingProblem::open(OuterPoint point) const {
@@ -161,7 +121,7 @@ std::shared_ptr<const FusionContext> MappingProblem::open(OuterPoint point) cons
 }
 
 LayerDecisions MappingProblem::decisions(OuterPoint point) const {
-  return {.network = network_,
+  return {.network = networks_[point.network],
           .sharding = sharding_,
           .micro_batch = point.micro_batch,
           .tile = point.tile};
@@ -173,6 +133,9 @@ bool MappingProblem::precedes(const Solution& a, const Solution& b) const {
 
 bool MappingProblem::before(const Node& node, const Solution& solution) const {
   if (!node.point) return true;
+  if (node.point->network != solution.point.network) {
+    return node.point->network < solution.point.network;
+  }
   if (node.point->tile != solution.point.tile) return node.point->tile > solution.point.tile;
   if (node.point->micro_batch != solution.point.micro_batch) {
     return node.point->micro_batch < solution.point.micro_batch;
@@ -198,7 +161,7 @@ void MappingProblem::branch(const Node& node, Sink& expansion) const {
 }
 
 void MappingProblem::branch_root(Sink& expansion) const {
-  std::vector<OuterPoint> points = outer_points(problem_);
+  std::vector<OuterPoint> points = outer_points(problem_, networks_.size());
   points_.store(static_cast<std::int64_t>(points.size()), std::memory_order_relaxed);
   // Among equal bounds the queue takes the newest: the first in the order of ties.
   std::reverse(points.begin(), points.end());
@@ -212,9 +175,10 @@ void MappingProblem::branch_root(Sink& expansion) const {
 Seconds MappingProblem::point_bound(OuterPoint point) const {
   const DataflowGraph& graph = problem_.workload.graph;
   const Accelerator& chip = problem_.system.accelerator;
-  const Collectives tensor(problem_.system, network_, Strategy::Tensor, problem_.equations);
-  const Collectives data(problem_.system, network_, Strategy::Data, problem_.equations);
-  const StepTime step = step_time(problem_, network_, point.micro_batch);
+  const NetworkChoice& network = networks_[point.network];
+  const Collectives tensor(problem_.system, network, Strategy::Tensor, problem_.equations);
+  const Collectives data(problem_.system, network, Strategy::Data, problem_.equations);
+  const StepTime step = step_time(problem_, network, point.micro_batch);
   const std::int64_t tiles = tile_count(problem_.workload, point.tile);
   const NetworkContext context{.problem = problem_,
                                .tensor = tensor,
@@ -222,7 +186,7 @@ Seconds MappingProblem::point_bound(OuterPoint point) const {
                                .tiles = tiles,
                                .micro_batches = step.micro_batches};
   Seconds compute{};
-  Seconds network{};
+  Seconds communication{};
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
     const Kernel& kernel = graph.kernels()[i];
     const Shard shard = shard_of(kernel, sharding_[i], tensor.members(), tiles);
@@ -233,11 +197,11 @@ Seconds MappingProblem::point_bound(OuterPoint point) const {
       compute += static_cast<double>(cycles(kernel, shard, chip, {})) /
                  static_cast<double>(chip.cores) / chip.frequency;
     }
-    network += network_time(context, KernelId(i), sharding_);
+    communication += network_time(context, KernelId(i), sharding_);
   }
   compute = compute * static_cast<double>(tiles);
-  Seconds layer = std::max(compute, network);
-  if (problem_.execution.overlap != Overlap::Perfect) layer = compute + network;
+  Seconds layer = std::max(compute, communication);
+  if (problem_.execution.overlap != Overlap::Perfect) layer = compute + communication;
   // Durations are rounded up to ticks, these sums to nearest: the margin covers
   // the rounding of 2^12 additions.
   return step.step(layer * (1.0 - 0x1p-40));
@@ -298,7 +262,7 @@ void MappingProblem::evaluate_kernel_by_kernel(const Node& node, Sink& expansion
 }
 
 Mapping MappingProblem::mapping(const Solution& solution) const {
-  return {.network = network_,
+  return {.network = networks_[solution.point.network],
           .micro_batch = solution.point.micro_batch,
           .tile = solution.point.tile,
           .sharding = sharding_,
@@ -307,14 +271,17 @@ Mapping MappingProblem::mapping(const Solution& solution) const {
 }
 
 std::optional<MappingSolution> MappingProblem::solution(const Mapping& mapping) const {
-  if (mapping.sharding != sharding_ || mapping.network != network_) return std::nullopt;
+  const auto network = std::find(networks_.begin(), networks_.end(), mapping.network);
+  if (mapping.sharding != sharding_ || network == networks_.end()) return std::nullopt;
   Mapping without_cores = mapping;
   without_cores.cores.clear();
   const auto result = evaluate(problem_, without_cores);
   const Cost* cost = std::get_if<Cost>(&result);
   if (cost == nullptr) return std::nullopt;
   return MappingSolution{.cost = cost->step_time,
-                         .point = {.tile = mapping.tile, .micro_batch = mapping.micro_batch},
+                         .point = {.network = static_cast<std::size_t>(network - networks_.begin()),
+                                   .tile = mapping.tile,
+                                   .micro_batch = mapping.micro_batch},
                          .fusion = {.time = cost->layer_ticks,
                                     .partition = mapping.partition,
                                     .used = static_cast<std::int64_t>(cost->partitions.size())}};

@@ -1,6 +1,6 @@
 #pragma once
-// The whole problem as one tree: first the decisions outside the layer (tile,
-// micro-batch), then its fusion (docs/search.md, sections 3 and 4).
+// The whole problem as one tree: first the decisions outside the layer (network,
+// tile, micro-batch), then its fusion (docs/search.md, sections 3 and 4).
 
 #include <atomic>
 #include <compare>
@@ -13,6 +13,7 @@
 
 #include "engine/fusion_search.hpp"
 #include "engine/fusion_tables.hpp"
+#include "engine/mapping_space.hpp"
 #include "engine/search_problem.hpp"
 #include "engine/search_stats.hpp"
 #include "engine/transpositions.hpp"
@@ -21,19 +22,6 @@
 #include "model/step_time.hpp"
 
 namespace dfsearch {
-
-/// One choice of the decisions outside the layer.
-struct OuterPoint {
-  std::int64_t tile = 1;
-  std::int64_t micro_batch = 1;
-
-  friend auto operator<=>(const OuterPoint&, const OuterPoint&) = default;
-};
-
-/// The points of a problem, in the order of ties: larger tiles, then smaller
-/// micro-batches first.  Of tiles that make the same number of tiles only the
-/// largest is a point; the others cost the same.
-std::vector<OuterPoint> outer_points(const Problem& problem);
 
 /// An outer point whose fusion is being searched.  Shared by its nodes.
 struct FusionContext {
@@ -72,7 +60,7 @@ class MappingProblem {
 
   /// Everything about the problem that any tree over it can share.
   struct Shared {
-    std::vector<Mapping::Dimension> network;
+    std::vector<NetworkChoice> networks;
     std::vector<Loop> sharding;
     std::shared_ptr<const KernelOrder> order;
     std::mutex mutex;
@@ -97,6 +85,7 @@ class MappingProblem {
   [[nodiscard]] bool admit(const Node& node) const;
   void branch(const Node& node, Expansion<Node, Solution>& expansion) const;
 
+  [[nodiscard]] const std::vector<NetworkChoice>& networks() const { return networks_; }
   [[nodiscard]] LayerDecisions decisions(OuterPoint point) const;
   /// The tables of a point; its transposition table is empty.
   [[nodiscard]] std::shared_ptr<const FusionContext> open(OuterPoint point) const;
@@ -120,7 +109,7 @@ class MappingProblem {
   const Problem& problem_;
   const std::int64_t steps_per_node_;
   std::shared_ptr<Shared> shared_;
-  const std::vector<Mapping::Dimension>& network_;
+  const std::vector<NetworkChoice>& networks_;
   const std::vector<Loop>& sharding_;
   // Counters: added to by any worker, relaxed, read after the search.
   mutable std::atomic<std::int64_t> points_{0};

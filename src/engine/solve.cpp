@@ -14,16 +14,6 @@ namespace {
 
 static_assert(SearchProblem<MappingProblem>);
 
-void check_batch(const Problem& problem) {
-  const Workload& workload = problem.workload;
-  const std::int64_t divisor =
-      problem.system.degree(Strategy::Data) * workload.micro_batch.value_or(1);
-  if (divisor < 1 || workload.global_batch % divisor != 0) {
-    throw InputError("global_batch: " + std::to_string(workload.global_batch) +
-                     " is not divisible by data degree x micro_batch = " + std::to_string(divisor));
-  }
-}
-
 /// The judge: the plain model decides what the winner costs.
 void recost(const Problem& problem, const MappingProblem& search, const MappingSolution& winner,
             SearchResult& result) {
@@ -94,8 +84,12 @@ SearchStatus status_of(const SearchResult& result, double gap) {
 }  // namespace
 
 SearchResult solve(const Problem& problem, const SearchOptions& options) {
-  check_batch(problem);
   const MappingProblem search(problem);
+  if (search.networks().empty()) {
+    throw InputError(
+        "network: no degrees and strategies have the number of chips as product, a data degree "
+        "that divides the global batch and the parallelism allowed");
+  }
   BranchAndBound<MappingProblem> tree(search, {.limits = options.limits,
                                                .threads = options.threads,
                                                .deterministic = options.deterministic,

@@ -2,6 +2,7 @@
 // The readers of the sections of a config, one per top-level key.  Each checks
 // its own section; what involves several is checked in load_config.cpp.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -37,6 +38,9 @@ inline constexpr double kMostIterations = 4611686018427387904.0;
 std::optional<System> read_system(const YamlEntry& section, InputMessages& messages);
 void read_price(const YamlEntry& section, System& system, InputMessages& messages);
 void read_power(const YamlEntry& section, System& system, InputMessages& messages);
+
+/// `parallelism: {tensor: 8, pipeline: [64, 128], data: ..4}`.
+std::array<DegreeChoice, 3> read_parallelism(const YamlEntry& section, InputMessages& messages);
 
 /// Everything but the pins, which need the graph.
 Execution read_execution(const YamlEntry& section, InputMessages& messages);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "io/config_sections.hpp"
 
 namespace dfsearch {
@@ -47,7 +49,6 @@ Memory read_memory(const YamlEntry& section, InputMessages& messages) {
 }
 
 NetworkDimension read_dimension(const YamlNode& item, InputMessages& messages) {
-  constexpr std::string_view kGiveIt = "this version does not search for it";
   MapReader reader(item, "network", item.place, messages);
   NetworkDimension dimension;
   dimension.topology =
@@ -55,16 +56,11 @@ NetworkDimension read_dimension(const YamlNode& item, InputMessages& messages) {
           .required_choice("topology",
                            named({Topology::Ring, Topology::FullyConnected, Topology::Switch}))
           .value_or(Topology::Ring);
-  if (const YamlEntry* degree = reader.required("degree", kGiveIt)) {
-    dimension.degree = read_count(*degree, {}, messages).value_or(1);
-  }
+  dimension.degree = reader.optional_count("degree");
   dimension.bandwidth =
       reader.required_quantity("bandwidth", kBandwidth).value_or(BytesPerSecond());
-  dimension.strategy =
-      reader
-          .required_choice("strategy",
-                           named({Strategy::Tensor, Strategy::Pipeline, Strategy::Data}), kGiveIt)
-          .value_or(Strategy::Tensor);
+  dimension.strategy = reader.optional_choice(
+      "strategy", named({Strategy::Tensor, Strategy::Pipeline, Strategy::Data}));
   reader.finish();
   return dimension;
 }
@@ -103,18 +99,62 @@ Place place_of_degrees(const YamlEntry& chips, const YamlEntry* network, const P
 void check_degrees(const System& system, const Place& place, InputMessages& messages) {
   std::string product_text;
   double product = 1.0;  // three degrees of up to 2^40 leave 64 bits
+  std::size_t given = 0;
   for (const NetworkDimension& dimension : system.network) {
-    product_text += fmt::format("{}{}", product_text.empty() ? "" : " * ", dimension.degree);
-    product *= static_cast<double>(dimension.degree);
+    if (!dimension.degree) continue;
+    ++given;
+    product_text += fmt::format("{}{}", product_text.empty() ? "" : " * ", *dimension.degree);
+    product *= static_cast<double>(*dimension.degree);
+  }
+  if (given > 1) product_text += " = " + to_exact_text(product);
+  if (given < system.network.size()) {
+    if (std::fmod(static_cast<double>(system.chips), product) == 0.0) return;
+    messages.add(place, "network",
+                 fmt::format("the product of the degrees given is {}, expected a divisor of the "
+                             "number of chips, {}",
+                             product_text, system.chips));
+    return;
   }
   if (product == static_cast<double>(system.chips)) return;
-  if (system.network.size() > 1) product_text += " = " + to_exact_text(product);
   messages.add(place, "network",
                system.network.empty()
                    ? fmt::format("{} chips need a network", system.chips)
                    : fmt::format("the product of the degrees is {}, expected the number of chips, "
                                  "{}",
                                  product_text, system.chips));
+}
+
+/// A degree, a list of them, or a range: `..4`, `2..`, `2..8`.
+DegreeChoice read_degrees(const YamlEntry& entry, InputMessages& messages) {
+  DegreeChoice choice;
+  if (entry.value.type == YamlNode::Type::Sequence) {
+    for (const YamlNode& item : entry.value.items) {
+      const YamlEntry degree{.key = entry.key, .place = item.place, .value = item};
+      if (const auto value = read_count(degree, {}, messages)) choice.values.push_back(*value);
+    }
+    if (entry.value.items.empty()) {
+      messages.add(entry.value.place, entry.key, "expected at least one degree, got none");
+    }
+    return choice;
+  }
+  const std::size_t dots = entry.value.scalar.find("..");
+  if (entry.value.type != YamlNode::Type::Scalar || dots == std::string::npos) {
+    if (const auto value = read_count(entry, {}, messages)) choice.values.push_back(*value);
+    return choice;
+  }
+  const auto end = [&](const std::string& text, std::int64_t open) {
+    YamlEntry bound = entry;
+    bound.value.scalar = text;
+    return text.empty() ? open : read_count(bound, {}, messages).value_or(open);
+  };
+  choice.least = end(entry.value.scalar.substr(0, dots), 1);
+  choice.most = end(entry.value.scalar.substr(dots + 2), kLargestCount);
+  if (choice.least > choice.most) {
+    messages.add(
+        entry.value.place, entry.key,
+        fmt::format("expected a range like '2..8', got {}", in_quotes(entry.value.scalar)));
+  }
+  return choice;
 }
 
 /// Dollars or watts for every GB/s.
@@ -192,6 +232,18 @@ void read_price(const YamlEntry& section, System& system, InputMessages& message
 
 void read_power(const YamlEntry& section, System& system, InputMessages& messages) {
   read_units<Watts>(section, system.network.size(), system.power, messages);
+}
+
+std::array<DegreeChoice, 3> read_parallelism(const YamlEntry& section, InputMessages& messages) {
+  std::array<DegreeChoice, 3> choices;
+  MapReader reader(section, messages);
+  for (const Strategy strategy : {Strategy::Tensor, Strategy::Pipeline, Strategy::Data}) {
+    if (const YamlEntry* entry = reader.optional(name_of(strategy))) {
+      choices[static_cast<std::size_t>(strategy)] = read_degrees(*entry, messages);
+    }
+  }
+  reader.finish();
+  return choices;
 }
 
 }  // namespace dfsearch

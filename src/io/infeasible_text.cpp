@@ -96,9 +96,9 @@ std::string infeasible_text(const Problem& problem, const Infeasible& reason) {
       return fmt::format("repeat: {} holds kernels with and without a repeat.", where);
     case Resource::Batch:
       return fmt::format(
-          "batch: a micro-batch of {} times the data degree of {} does not divide the global batch "
-          "of {}, or is not the one that the config gives.",
-          needed, problem.system.degree(Strategy::Data), available);
+          "batch: a micro-batch of {} times the data degree does not divide the global batch of "
+          "{}, or is not the one that the config gives.",
+          needed, available);
     case Resource::Tile:
       return tile_text(problem, reason);
   }

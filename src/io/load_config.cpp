@@ -129,13 +129,26 @@ YamlNode load_tree(const fs::path& file, const std::vector<std::string>& overrid
   return root;
 }
 
+/// The data degree, if the config fixes it.
+std::optional<std::int64_t> data_degree(const System& system) {
+  std::int64_t degree = 1;
+  for (const NetworkDimension& dimension : system.network) {
+    if (!dimension.strategy || (*dimension.strategy == Strategy::Data && !dimension.degree)) {
+      return std::nullopt;
+    }
+    if (*dimension.strategy == Strategy::Data) degree *= *dimension.degree;
+  }
+  return degree;
+}
+
 void check_batch(const Workload& workload, const System& system, const YamlEntry& section,
                  InputMessages& messages) {
   const YamlEntry* global_batch = section.value.find("global_batch");
   const YamlEntry* micro_batch = section.value.find("micro_batch");
   const Place place =
       global_batch || micro_batch ? place_of_conflict({global_batch, micro_batch}) : section.place;
-  const std::int64_t data = system.degree(Strategy::Data);
+  // Where the search chooses the data degree it takes one that divides.
+  const std::int64_t data = data_degree(system).value_or(1);
   if (workload.global_batch % data != 0) {
     messages.add(place, "global_batch",
                  fmt::format("expected a multiple of the data degree, {}, got {}", data,
@@ -198,6 +211,9 @@ Config read_config(const YamlNode& root, const Place& start, InputMessages& mess
   if (const YamlEntry* section = reader.optional("sharding")) {
     problem.sharding_pins =
         read_sharding(*section, workload ? &workload->graph : nullptr, messages);
+  }
+  if (const YamlEntry* section = reader.optional("parallelism")) {
+    problem.parallelism = read_parallelism(*section, messages);
   }
   reader.finish();
   if (workload && system) check_batch(*workload, *system, *root.find("workload"), messages);

@@ -14,7 +14,9 @@
 #include "io/map_reader.hpp"
 #include "io/names.hpp"
 #include "io/yaml_tree.hpp"
+#include "model/network_choices.hpp"
 #include "model/sharding.hpp"
+#include "model/step_time.hpp"
 
 namespace dfsearch {
 namespace {
@@ -47,9 +49,6 @@ class MappingReader {
   explicit MappingReader(const Problem& problem) : problem_(problem) {
     for (const Kernel& kernel : graph().kernels()) {
       kernel_ids_.emplace(kernel.name, kernel_ids_.size());
-    }
-    for (const NetworkDimension& dimension : problem.system.network) {
-      mapping_.network.push_back({.degree = dimension.degree, .strategy = dimension.strategy});
     }
   }
 
@@ -99,45 +98,71 @@ class MappingReader {
     return in_config.value_or(1);
   }
 
-  // Degrees and strategies are given by the config.  A mapping made for others
-  // is refused: the same partitions would mean something else.
+  // A mapping made for other degrees and strategies than the config fixes is
+  // refused: the same partitions would mean something else.
   void read_network(MapReader& map) {
+    const std::vector<NetworkDimension>& dimensions = problem_.system.network;
+    for (const NetworkDimension& dimension : dimensions) {
+      mapping_.network.push_back({.degree = dimension.degree.value_or(1),
+                                  .strategy = dimension.strategy.value_or(Strategy::Tensor)});
+    }
     const YamlEntry* list = given(map, "network");
-    if (list == nullptr) return;
-    const std::vector<YamlNode>& items = list->value.items;
-    if (list->value.type != YamlNode::Type::Sequence || items.size() != mapping_.network.size()) {
-      messages_.add(list->value.place, list->key,
-                    fmt::format("expected a list of {} dimensions as in the config",
-                                mapping_.network.size()));
+    if (list == nullptr) {
+      const bool open =
+          std::any_of(dimensions.begin(), dimensions.end(),
+                      [](const NetworkDimension& d) { return !d.degree || !d.strategy; });
+      if (open && map.is_map()) {
+        messages_.add(map.place(), "", "missing key 'network': the config leaves it open");
+      }
       return;
     }
+    const std::vector<YamlNode>& items = list->value.items;
+    if (list->value.type != YamlNode::Type::Sequence || items.size() != dimensions.size()) {
+      messages_.add(
+          list->value.place, list->key,
+          fmt::format("expected a list of {} dimensions as in the config", dimensions.size()));
+      return;
+    }
+    const std::size_t before = messages_.count();
     for (std::size_t d = 0; d < items.size(); ++d) {
       MapReader dimension(items[d], fmt::format("network.{}", d), items[d].place, messages_);
-      const Mapping::Dimension& config = mapping_.network[d];
-      if (const YamlEntry* degree = given(dimension, "degree")) {
-        check_degree(*degree, config.degree);
-      }
-      if (const YamlEntry* strategy = given(dimension, "strategy")) {
-        const auto value = read_choice<Strategy>(*strategy,
-                                                 {{"tensor", Strategy::Tensor},
-                                                  {"pipeline", Strategy::Pipeline},
-                                                  {"data", Strategy::Data}},
-                                                 messages_);
-        if (value && *value != config.strategy) {
-          messages_.add(strategy->value.place, strategy->key,
-                        fmt::format("expected {} as in the config, got {}",
-                                    name_of(config.strategy), name_of(*value)));
-        }
-      }
+      read_dimension(dimension, dimensions[d], mapping_.network[d]);
       dimension.finish();
+    }
+    if (messages_.count() == before && !allows(problem_, mapping_.network)) {
+      messages_.add(list->value.place, list->key,
+                    fmt::format("expected degrees whose product is the number of chips, {}, and "
+                                "that the config's parallelism allows",
+                                problem_.system.chips));
     }
   }
 
-  void check_degree(const YamlEntry& entry, std::int64_t in_config) {
-    const auto degree = read_count(entry, {}, messages_);
-    if (!degree || *degree == in_config) return;
+  void read_dimension(MapReader& map, const NetworkDimension& config,
+                      Mapping::Dimension& dimension) {
+    if (const YamlEntry* degree = given(map, "degree")) {
+      dimension.degree = read_count(*degree, {}, messages_).value_or(1);
+      if (config.degree) check_degree(*degree, dimension.degree, *config.degree);
+    } else if (!config.degree) {
+      messages_.add(map.place(), "", "missing key 'degree': the config leaves it open");
+    }
+    if (const YamlEntry* strategy = given(map, "strategy")) {
+      const auto value = read_choice(
+          *strategy, named({Strategy::Tensor, Strategy::Pipeline, Strategy::Data}), messages_);
+      if (value && config.strategy && *value != *config.strategy) {
+        messages_.add(strategy->value.place, strategy->key,
+                      fmt::format("expected {} as in the config, got {}", name_of(*config.strategy),
+                                  name_of(*value)));
+      }
+      dimension.strategy = value.value_or(dimension.strategy);
+    } else if (!config.strategy) {
+      messages_.add(map.place(), "", "missing key 'strategy': the config leaves it open");
+    }
+  }
+
+  void check_degree(const YamlEntry& entry, std::int64_t degree, std::int64_t expected) {
+    if (degree == expected) return;
     messages_.add(entry.value.place, entry.key,
-                  fmt::format("expected {} as in the config, got {}", in_config, *degree));
+                  fmt::format("expected {} as in the config, got {}", expected, degree));
   }
 
   void read_parallelism(MapReader& map) {
@@ -146,7 +171,9 @@ class MappingReader {
     MapReader degrees(*entry, messages_);
     for (const Strategy strategy : {Strategy::Tensor, Strategy::Pipeline, Strategy::Data}) {
       if (const YamlEntry* degree = given(degrees, name_of(strategy))) {
-        check_degree(*degree, problem_.system.degree(strategy));
+        if (const auto value = read_count(*degree, {}, messages_)) {
+          check_degree(*degree, *value, degree_of(mapping_.network, strategy));
+        }
       }
     }
     degrees.finish();

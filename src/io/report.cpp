@@ -15,8 +15,10 @@
 #include "base/version.hpp"
 #include "io/names.hpp"
 #include "io/text_table.hpp"
+#include "model/network_choices.hpp"
 #include "model/shard.hpp"
 #include "model/sharding.hpp"
+#include "model/step_time.hpp"
 
 namespace dfsearch {
 namespace {
@@ -41,14 +43,15 @@ std::string plural(std::int64_t count, std::string_view noun) {
 
 std::string percent(double share) { return fmt::format("{:.4g} %", 100.0 * share); }
 
-std::string topology_text(Topology topology, std::int64_t degree) {
+std::string topology_text(Topology topology, std::optional<std::int64_t> degree) {
+  const std::string members = degree ? std::to_string(*degree) : "any degree";
   switch (topology) {
     case Topology::Ring:
-      return fmt::format("ring of {}", degree);
+      return "ring of " + members;
     case Topology::FullyConnected:
-      return fmt::format("fully connected {}", degree);
+      return "fully connected " + members;
     case Topology::Switch:
-      return fmt::format("switch of {}", degree);
+      return "switch of " + members;
   }
   return "";
 }
@@ -260,11 +263,11 @@ class ShardingSummary {
  public:
   explicit ShardingSummary(const Outcome& outcome)
       : graph_(outcome.problem->workload.graph),
-        system_(outcome.problem->system),
+        network_(outcome.mapping->network),
         sharding_(outcome.mapping->sharding) {}
 
   [[nodiscard]] std::string text() const {
-    if (system_.degree(Strategy::Tensor) == 1) {
+    if (degree_of(network_, Strategy::Tensor) == 1) {
       return labelled("sharding", "none: the tensor degree is 1") + own_communication();
     }
     std::string text;
@@ -319,7 +322,8 @@ class ShardingSummary {
       });
     };
     std::string text = line("own traffic", "", names(false));
-    if (system_.degree(Strategy::Data) > 1) text += line("gradients", "all-reduced:", names(true));
+    if (degree_of(network_, Strategy::Data) > 1)
+      text += line("gradients", "all-reduced:", names(true));
     return text;
   }
 
@@ -347,7 +351,7 @@ class ShardingSummary {
   }
 
   const DataflowGraph& graph_;
-  const System& system_;
+  const NetworkChoice& network_;
   const std::vector<Loop>& sharding_;
 };
 
@@ -390,12 +394,12 @@ std::string price_lines(const Cost& cost) {
 std::string search_lines(const SearchStats& stats) {
   return labelled(
       "search",
-      fmt::format(
-          "{} in {} on {}; {} of tile and micro-batch, {} closed by their bound; {} ideals; "
-          "pruned {} by bound, {} by dominance, {} by capacity",
-          plural(stats.nodes, "node"), to_text(stats.time), plural(stats.threads, "thread"),
-          plural(stats.outer_points, "choice"), stats.outer_points_pruned, stats.ideals,
-          stats.pruned_by_bound, stats.pruned_by_dominance, stats.pruned_by_capacity));
+      fmt::format("{} in {} on {}; {} of network, tile and micro-batch, {} closed by their bound; "
+                  "{} ideals; "
+                  "pruned {} by bound, {} by dominance, {} by capacity",
+                  plural(stats.nodes, "node"), to_text(stats.time), plural(stats.threads, "thread"),
+                  plural(stats.outer_points, "choice"), stats.outer_points_pruned, stats.ideals,
+                  stats.pruned_by_bound, stats.pruned_by_dominance, stats.pruned_by_capacity));
 }
 
 }  // namespace

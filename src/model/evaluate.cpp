@@ -14,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "model/layer_costs.hpp"
+#include "model/network_choices.hpp"
 #include "model/price_power.hpp"
 #include "model/sharding.hpp"
 #include "model/step_time.hpp"
@@ -37,14 +38,9 @@ void check_form(const Problem& problem, const Mapping& mapping) {
         grid.lanes >= 1 && grid.stages >= 1 && grid.lanes <= (1 << 30) && grid.stages <= (1 << 30),
         "cores: expected lanes and stages of at least 1");
   }
-  check(mapping.network.size() == problem.system.network.size(),
-        "network: expected as many dimensions as the system has");
-  for (std::size_t d = 0; d < mapping.network.size(); ++d) {
-    const NetworkDimension& dimension = problem.system.network[d];
-    check(mapping.network[d].degree == dimension.degree &&
-              mapping.network[d].strategy == dimension.strategy,
-          "network: degrees and strategies differ from those of the system");
-  }
+  check(allows(problem, mapping.network),
+        "network: expected the shape of the system, degrees whose product is its chips, and what "
+        "it and `parallelism` fix");
 }
 
 Infeasible violation(Resource resource, std::int64_t needed, std::int64_t available,

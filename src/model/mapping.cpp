@@ -10,6 +10,7 @@ std::int64_t partitions_used(const std::vector<std::int64_t>& partition) {
 }
 
 bool precedes(const Mapping& a, const Mapping& b) {
+  if (a.network != b.network) return a.network < b.network;
   if (a.tile != b.tile) return a.tile > b.tile;
   if (a.micro_batch != b.micro_batch) return a.micro_batch < b.micro_batch;
   const std::int64_t used_a = partitions_used(a.partition);

@@ -2,6 +2,7 @@
 // A mapping: every decision taken.  The answer of a search, the input of
 // evaluate, and what `--mapping` files hold.
 
+#include <compare>
 #include <cstdint>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct Mapping {
   struct Dimension {
     std::int64_t degree = 1;
     Strategy strategy = Strategy::Tensor;
-    friend bool operator==(const Dimension&, const Dimension&) = default;
+    friend auto operator<=>(const Dimension&, const Dimension&) = default;
   };
 
   std::vector<Dimension> network;
@@ -37,8 +38,8 @@ struct Mapping {
   friend bool operator==(const Mapping&, const Mapping&) = default;
 };
 
-/// The order of ties among mappings of equal objective: larger tile, smaller
-/// micro-batch, fewer partitions, then sharding and partition indices compared
+/// The order of ties among mappings of equal objective: degrees and strategies
+/// dimension by dimension, larger tile, smaller micro-batch, fewer partitions, then sharding and partition indices compared
 /// kernel by kernel.
 bool precedes(const Mapping& a, const Mapping& b);
 

@@ -3,7 +3,10 @@
 // equations hold and which decisions are already taken.  An immutable value
 // from loading on; shared by const reference.
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -62,12 +65,25 @@ struct Equations {
   }
 };
 
+/// Which degrees a strategy may have in all.
+struct DegreeChoice {
+  std::vector<std::int64_t> values;  ///< one of these; empty: any
+  std::int64_t least = 1;
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+
+  [[nodiscard]] bool allows(std::int64_t degree) const {
+    return degree >= least && degree <= most &&
+           (values.empty() || std::find(values.begin(), values.end(), degree) != values.end());
+  }
+};
+
 struct Problem {
   Workload workload;
   System system;
   Execution execution;
   Equations equations;
   std::vector<std::optional<Loop>> sharding_pins;  ///< per kernel; empty: no pins
+  std::array<DegreeChoice, 3> parallelism;         ///< by Strategy
 
   /// Partitions a mapping may use at most.
   [[nodiscard]] std::int64_t partition_limit() const {

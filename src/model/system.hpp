@@ -39,9 +39,9 @@ struct Memory {
 /// One dimension of the network, innermost first in System::network.
 struct NetworkDimension {
   Topology topology = Topology::Ring;
-  std::int64_t degree = 1;
-  BytesPerSecond bandwidth{};  ///< of one link
-  Strategy strategy = Strategy::Tensor;
+  std::optional<std::int64_t> degree;  ///< left out: searched
+  BytesPerSecond bandwidth{};          ///< of one link
+  std::optional<Strategy> strategy;    ///< left out: searched
 };
 
 struct Price {
@@ -62,18 +62,9 @@ struct System {
   std::int64_t chips = 1;
   Accelerator accelerator;
   Memory memory;
-  std::vector<NetworkDimension> network;  ///< product of degrees = chips
+  std::vector<NetworkDimension> network;  ///< the product of the degrees is `chips`
   Price price;
   Power power;
-
-  /// Product of the degrees of the dimensions that serve the strategy.
-  [[nodiscard]] std::int64_t degree(Strategy strategy) const {
-    std::int64_t product = 1;
-    for (const NetworkDimension& d : network) {
-      if (d.strategy == strategy) product *= d.degree;
-    }
-    return product;
-  }
 };
 
 }  // namespace dfsearch

@@ -118,7 +118,7 @@ TEST_CASE("the segments are a fusion of the tree") {
     const Problem problem = test::random_problem(seed);
     if (problem.execution.style == Style::KernelByKernel) continue;
     const MappingProblem search(problem);
-    for (const OuterPoint point : outer_points(problem)) {
+    for (const OuterPoint point : outer_points(problem, search.networks().size())) {
       struct Segments final : Expansion<Node, MappingSolution> {
         [[nodiscard]] Seconds cutoff() const override { return Seconds::infinity(); }
         [[nodiscard]] std::shared_ptr<const MappingSolution> incumbent() const override {

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 
+#include "base/error.hpp"
 #include "engine/solve.hpp"
+#include "model/network_choices.hpp"
 #include "support/brute_force.hpp"
 #include "support/random_problem.hpp"
 
@@ -23,6 +25,7 @@ void check_same(const SearchResult& result, const test::BruteForceResult& best) 
   CHECK(result.cost->step_time == best.step_time);
   CHECK(result.lower_bound == best.step_time);
   CHECK(result.gap == 0.0);
+  CHECK(result.mapping->network == best.mapping->network);
   CHECK(result.mapping->tile == best.mapping->tile);
   CHECK(result.mapping->micro_batch == best.mapping->micro_batch);
   CHECK(result.mapping->partition == best.mapping->partition);
@@ -48,6 +51,26 @@ TEST_CASE("solve finds the first of the best mappings on thousands of small worl
   // The worlds are of both sorts, or they would not test much.
   CHECK(feasible > 1000);
   CHECK(feasible < 2400);
+}
+
+TEST_CASE("with degrees and strategies left out solve finds the best machine, too") {
+  int searched = 0;
+  for (std::uint64_t seed = 0; seed < 800; ++seed) {
+    CAPTURE(seed);
+    const Problem problem =
+        test::random_problem(seed, {.kernels = 4, .assignments = 300, .free_machine = true});
+    const std::vector<NetworkChoice> networks = network_choices(problem);
+    if (networks.empty()) {
+      CHECK_THROWS_AS(solve(problem, {}), InputError);
+      CHECK_FALSE(test::brute_force(problem).mapping.has_value());
+      continue;
+    }
+    searched += networks.size() > 3;
+    const test::BruteForceResult best = test::brute_force(problem);
+    check_same(solve(problem, {.threads = 1}), best);
+    check_same(solve(problem, {.threads = 2}), best);
+  }
+  CHECK(searched > 200);
 }
 
 TEST_CASE("a hint is the first incumbent and does not change the answer") {

@@ -106,7 +106,7 @@ TEST_CASE("overrides name themselves as the place") {
         "--set system.memry.bandwidth=1 GB/s: system: unknown key 'memry', did you mean 'memory'?");
   CHECK(message_of(kGood, {"memory.bandwidth=1 GB/s"}) ==
         "--set memory.bandwidth=1 GB/s: unknown key 'memory', expected workload, system, "
-        "execution, price, power, equations, search or sharding");
+        "execution, price, power, equations, search, sharding or parallelism");
   CHECK(message_of(kGood, {"system.chips"}) == "--set system.chips: expected KEY=VALUE");
   CHECK(message_of(kGood, {"system..chips=1"}) ==
         "--set system..chips=1: expected a key like system.network.0.degree");
@@ -198,6 +198,21 @@ TEST_CASE("cut and damaged configs never do worse than an InputError") {
       survives(damaged);
     }
   }
+}
+
+TEST_CASE("degrees that cannot be are refused") {
+  CHECK(message_of(kGood, {"parallelism.data=x"}) ==
+        "--set parallelism.data=x: data: expected a whole number from 1 to 2^40, got 'x'");
+  CHECK(message_of(kGood, {"parallelism.data=8..2"}) ==
+        "--set parallelism.data=8..2: data: expected a range like '2..8', got '8..2'");
+  CHECK(message_of(kGood, {"parallelism.data=[]"}) ==
+        "--set parallelism.data=[]: data: expected at least one degree, got none");
+  CHECK(message_of(kGood, {"parallelism.expert=2"}) ==
+        "--set parallelism.expert=2: parallelism: unknown key 'expert', expected tensor, pipeline "
+        "or data");
+  CHECK(message_of(kGood, {"system.network.0.degree=null", "system.network.1.degree=3"}) ==
+        "--set system.network.1.degree=3: network: the product of the degrees given is 3, expected "
+        "a divisor of the number of chips, 8");
 }
 
 }  // namespace

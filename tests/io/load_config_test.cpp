@@ -145,6 +145,27 @@ TEST_CASE("links without a price are free in every dimension") {
   CHECK(system.power.link == std::vector<WattsPerBandwidth>(2));
 }
 
+TEST_CASE("degrees and strategies may be left to the search, within limits") {
+  const Config config =
+      load(kExample, {"system.network.0.degree=null", "system.network.1.strategy=null",
+                         "parallelism={tensor: 4, pipeline: [1, 2], data: ..4}"});
+  const System& system = config.problem.system;
+  CHECK_FALSE(system.network[0].degree);
+  CHECK(system.network[0].strategy == Strategy::Tensor);
+  CHECK(system.network[1].degree == 128);
+  CHECK_FALSE(system.network[1].strategy);
+  const auto& [tensor, pipeline, data] = config.problem.parallelism;
+  CHECK(tensor.values == std::vector<std::int64_t>{4});
+  CHECK(pipeline.values == std::vector<std::int64_t>{1, 2});
+  CHECK(data.allows(1));
+  CHECK(data.allows(4));
+  CHECK_FALSE(data.allows(5));
+  const auto range = load(kExample, {"parallelism.data=2..8"}).problem.parallelism[2];
+  CHECK(range.least == 2);
+  CHECK(range.most == 8);
+  CHECK(load(kExample, {"parallelism.data=2.."}).problem.parallelism[2].allows(1 << 30));
+}
+
 TEST_CASE("equations are a preset, or one with switches changed") {
   const auto equations = [](const std::string& value) {
     return load(kExample, {"equations=" + value}).problem.equations;

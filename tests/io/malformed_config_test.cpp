@@ -171,10 +171,6 @@ TEST_CASE("systems") {
            "c.yaml:14:18: topology: expected ring, fully_connected or switch, got 'rign', did you "
            "mean 'ring'?"},
           {"{topology: ring, ", "{", "c.yaml:14:7: network: missing key 'topology'"},
-          {", strategy: tensor", "",
-           "c.yaml:14:7: network: missing key 'strategy': this version does not search for it"},
-          {"degree: 4, ", "",
-           "c.yaml:14:7: network: missing key 'degree': this version does not search for it"},
           {"strategy: data", "strategy: expert",
            "c.yaml:15:64: strategy: expected tensor, pipeline or data, got 'expert'"},
           {"degree: 2", "degree: 3",

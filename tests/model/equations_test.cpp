@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "model/evaluate.hpp"
+#include "model/step_time.hpp"
 #include "support/model_worlds.hpp"
 #include "support/plain_model.hpp"
 #include "support/random_problem.hpp"
@@ -124,7 +125,9 @@ TEST_CASE("with a tensor degree of 1 every sharding costs the same") {
     std::mt19937_64 random(seed);
     for (std::size_t d = 0; d < mapping.network.size(); ++d) {
       if (mapping.network[d].strategy != Strategy::Tensor) continue;
-      mapping.network[d].degree = problem.system.network[d].degree = 1;
+      problem.system.chips /= mapping.network[d].degree;
+      mapping.network[d].degree = 1;
+      problem.system.network[d].degree = 1;
     }
     problem.system.accelerator.sram = Bytes::infinity();  // shards were smaller
     problem.system.memory.capacity = Bytes::infinity();
@@ -150,7 +153,7 @@ TEST_CASE("twice the layers are twice the time of the layers") {
     problem.system.memory.capacity = Bytes::infinity();
     problem.equations.virtual_stages = VirtualStages::Fixed;  // the bubble stays as it is
     // What the stages divide: two, three, ... more of each.
-    problem.workload.layers = 2 * problem.system.degree(Strategy::Pipeline);
+    problem.workload.layers = 2 * degree_of(mapping.network, Strategy::Pipeline);
     const Cost once = cost_of(problem, mapping);
     problem.workload.layers *= 2;
     const Cost twice = cost_of(problem, mapping);

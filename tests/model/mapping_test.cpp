@@ -62,13 +62,23 @@ TEST_CASE("then the partitions, kernel by kernel") {
   check_order(mapping({0, 1, 0}), mapping({0, 1, 1}));
 }
 
-TEST_CASE("cores and the network have no part in the order") {
+TEST_CASE("cores have no part in the order") {
   Mapping one = mapping({0, 1});
   Mapping other = one;
   other.cores = {{.lanes = 2, .stages = 1}, {.lanes = 1, .stages = 2}};
-  other.network = {{.degree = 4, .strategy = Strategy::Data}};
   CHECK_FALSE(precedes(one, other));
   CHECK_FALSE(precedes(other, one));
+}
+
+TEST_CASE("the network comes before everything else in the order") {
+  Mapping one = mapping({0, 1});
+  Mapping other = mapping({0, 0});
+  one.network = {{.degree = 2, .strategy = Strategy::Data}};
+  other.network = {{.degree = 4, .strategy = Strategy::Tensor}};
+  CHECK(precedes(one, other));
+  CHECK_FALSE(precedes(other, one));
+  other.network = {{.degree = 2, .strategy = Strategy::Tensor}};
+  CHECK(precedes(other, one));
 }
 
 TEST_CASE("partitions are counted when they hold a kernel") {

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "model/network_choices.hpp"
 #include "model/sharding.hpp"
+#include "model/step_time.hpp"
 
 namespace dfsearch::test {
 namespace {
@@ -38,12 +41,45 @@ bool respects_order(const DataflowGraph& graph, const std::vector<std::int64_t>&
 
 }  // namespace
 
+namespace {
+
+/// Every network of the system's shape, without the second order of two
+/// neighbouring free rings that are alike.
+std::vector<NetworkChoice> all_networks(const Problem& problem) {
+  const System& system = problem.system;
+  std::vector<NetworkChoice> networks{{}};
+  for (std::size_t d = 0; d < system.network.size(); ++d) {
+    std::vector<NetworkChoice> longer;
+    for (const NetworkChoice& network : networks) {
+      for (std::int64_t degree = 1; degree <= system.chips; ++degree) {
+        for (const Strategy strategy : {Strategy::Tensor, Strategy::Pipeline, Strategy::Data}) {
+          longer.push_back(network);
+          longer.back().push_back({.degree = degree, .strategy = strategy});
+        }
+      }
+    }
+    networks = std::move(longer);
+  }
+  std::erase_if(networks, [&](const NetworkChoice& network) {
+    if (!allows(problem, network)) return true;
+    for (std::size_t d = 1; d < network.size(); ++d) {
+      const NetworkDimension& x = system.network[d - 1];
+      const NetworkDimension& y = system.network[d];
+      const bool alike = x.topology == Topology::Ring && y.topology == Topology::Ring &&
+                         x.bandwidth == y.bandwidth && !x.degree && !y.degree && !x.strategy &&
+                         !y.strategy;
+      if (alike && network[d] < network[d - 1]) return true;
+    }
+    return false;
+  });
+  return networks;
+}
+
+}  // namespace
+
 BruteForceResult brute_force(const Problem& problem) {
   const Workload& workload = problem.workload;
   Mapping mapping;
-  for (const NetworkDimension& d : problem.system.network) {
-    mapping.network.push_back({.degree = d.degree, .strategy = d.strategy});
-  }
   mapping.sharding = least_bytes_sharding(problem);
 
   BruteForceResult best;
@@ -59,27 +95,35 @@ BruteForceResult brute_force(const Problem& problem) {
       best.step_time = cost->step_time;
     }
   };
-  const std::int64_t samples = workload.global_batch / problem.system.degree(Strategy::Data);
-  for (const std::int64_t tile : range(workload.tile, workload.sequence)) {
-    mapping.tile = tile;
-    for (const std::int64_t micro_batch : range(workload.micro_batch, samples)) {
-      if (samples % micro_batch != 0) continue;
-      mapping.micro_batch = micro_batch;
-      if (problem.execution.style == Style::KernelByKernel) {
-        mapping.partition.resize(workload.graph.kernel_count());
-        std::int64_t next = 0;
-        for (const KernelId k : workload.graph.topological_order()) {
-          mapping.partition[k.index()] = next++;
-        }
-        consider();
-        continue;
+  const auto try_partitions = [&] {
+    if (problem.execution.style == Style::KernelByKernel) {
+      mapping.partition.resize(workload.graph.kernel_count());
+      std::int64_t next = 0;
+      for (const KernelId k : workload.graph.topological_order()) {
+        mapping.partition[k.index()] = next++;
       }
-      for_each_assignment(workload.graph.kernel_count(), problem.partition_limit(),
-                          [&](const std::vector<std::int64_t>& partition) {
-                            if (!respects_order(workload.graph, partition)) return;
-                            mapping.partition = partition;
-                            consider();
-                          });
+      consider();
+      return;
+    }
+    for_each_assignment(workload.graph.kernel_count(), problem.partition_limit(),
+                        [&](const std::vector<std::int64_t>& partition) {
+                          if (!respects_order(workload.graph, partition)) return;
+                          mapping.partition = partition;
+                          consider();
+                        });
+  };
+  for (const NetworkChoice& network : all_networks(problem)) {
+    mapping.network = network;
+    const std::int64_t data = degree_of(network, Strategy::Data);
+    if (workload.global_batch % data != 0) continue;
+    for (const std::int64_t tile : range(workload.tile, workload.sequence)) {
+      mapping.tile = tile;
+      for (const std::int64_t micro_batch :
+           range(workload.micro_batch, workload.global_batch / data)) {
+        if (workload.global_batch / data % micro_batch != 0) continue;
+        mapping.micro_batch = micro_batch;
+        try_partitions();
+      }
     }
   }
   return best;

@@ -16,7 +16,7 @@ struct BruteForceResult {
   std::int64_t feasible = 0;
 };
 
-/// Tries every tile of 1..sequence, every micro-batch that divides, and every
+/// Tries every network, every tile of 1..sequence, every micro-batch that divides, and every
 /// assignment of kernels to partitions 0..limit-1, under the least-bytes
 /// sharding; the ones the problem fixes are kept.
 BruteForceResult brute_force(const Problem& problem);

@@ -93,7 +93,7 @@ NetworkDimension dimension(Topology topology, std::int64_t degree, double bandwi
 std::vector<Mapping::Dimension> network_of(const System& system) {
   std::vector<Mapping::Dimension> network;
   for (const NetworkDimension& d : system.network) {
-    network.push_back({.degree = d.degree, .strategy = d.strategy});
+    network.push_back({.degree = *d.degree, .strategy = *d.strategy});
   }
   return network;
 }

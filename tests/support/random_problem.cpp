@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/layer_costs.hpp"
+#include "model/network_choices.hpp"
 #include "model/sharding.hpp"
 
 namespace dfsearch::test {
@@ -112,7 +113,7 @@ void random_network(Random& random, System& system) {
     dimension.degree = pick(random, 1, 3);
     dimension.bandwidth = BytesPerSecond(static_cast<double>(pick(random, 1, 40)));
     dimension.strategy = static_cast<Strategy>(pick(random, 0, 2));
-    system.chips *= dimension.degree;
+    system.chips *= *dimension.degree;
     system.network.push_back(dimension);
   }
 }
@@ -120,9 +121,9 @@ void random_network(Random& random, System& system) {
 /// Sets SRAM and memory near what the layer needs, so that they bind.
 void random_capacities(Random& random, Problem& problem) {
   const std::int64_t tile = pick(random, 1, problem.workload.sequence);
-  std::vector<Mapping::Dimension> network;
+  NetworkChoice network;
   for (const NetworkDimension& d : problem.system.network) {
-    network.push_back({.degree = d.degree, .strategy = d.strategy});
+    network.push_back({.degree = *d.degree, .strategy = *d.strategy});
   }
   const LayerCosts costs(problem, {.network = network,
                                    .sharding = least_bytes_sharding(problem),
@@ -147,6 +148,18 @@ void random_capacities(Random& random, Problem& problem) {
         std::floor((weights * static_cast<double>(problem.workload.layers) + stored * share(0, 130))
                        .in_base_units()) +
         1);
+  }
+}
+
+/// Leaves degrees and strategies to the search, and restricts some.
+void free_machine(Random& random, Problem& problem) {
+  for (NetworkDimension& dimension : problem.system.network) {
+    if (chance(random, 70)) dimension.degree.reset();
+    if (chance(random, 70)) dimension.strategy.reset();
+  }
+  for (DegreeChoice& choice : problem.parallelism) {
+    if (chance(random, 10)) choice.most = pick(random, 1, 4);
+    if (chance(random, 5)) choice.values = {1, 2, 3};
   }
 }
 
@@ -208,7 +221,10 @@ void random_surroundings(std::mt19937_64& random, Problem& problem, const WorldL
 
   System& system = problem.system;
   random_network(random, system);
-  workload.global_batch = system.degree(Strategy::Data) * pick(random, 1, 6);
+  workload.global_batch = pick(random, 1, 6);
+  for (const NetworkDimension& d : system.network) {
+    if (d.strategy == Strategy::Data) workload.global_batch *= *d.degree;
+  }
   if (chance(random, 30)) workload.micro_batch = 1;
   system.accelerator = {.cores = pick(random, 1, 10),
                         .lanes = pick(random, 1, 4),
@@ -218,6 +234,7 @@ void random_surroundings(std::mt19937_64& random, Problem& problem, const WorldL
   system.memory.bandwidth = BytesPerSecond(static_cast<double>(pick(random, 5, 400)));
   random_execution(random, problem, limits);
   random_capacities(random, problem);
+  if (limits.free_machine) free_machine(random, problem);
 }
 
 }  // namespace dfsearch::test

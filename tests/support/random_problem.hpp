@@ -14,6 +14,8 @@ struct WorldLimits {
   /// At most so many (assignments x tiles x micro-batches), so that trying all
   /// of them stays cheap.
   double assignments = 20'000;
+  /// Degrees and strategies are left to the search, too.
+  bool free_machine = false;
 };
 
 /// The same problem for the same seed on every machine.

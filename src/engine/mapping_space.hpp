@@ -1,0 +1,29 @@
+#pragma once
+// The decisions outside the layer, as a list of points.
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "model/network_choices.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// One choice of the decisions outside the layer.
+struct OuterPoint {
+  std::size_t network = 0;  ///< index into network_choices
+  std::int64_t tile = 1;
+  std::int64_t micro_batch = 1;
+
+  friend auto operator<=>(const OuterPoint&, const OuterPoint&) = default;
+};
+
+/// The points of a problem with so many networks, in the order of ties: by
+/// network, then larger tiles, then smaller micro-batches first.  Of tiles that
+/// make the same number of tiles only the largest is a point; the others cost
+/// the same.
+std::vector<OuterPoint> outer_points(const Problem& problem, std::size_t networks = 1);
+
+}  // namespace dfsearch

@@ -1,0 +1,25 @@
+#pragma once
+// The ways to use the network: degrees and strategies of its dimensions.
+
+#include <vector>
+
+#include "model/mapping.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+using NetworkChoice = std::vector<Mapping::Dimension>;  ///< innermost first
+
+/// All networks of the system's shape whose degrees have the number of chips as
+/// product, with the degrees and strategies that the system gives and the
+/// degrees that `parallelism` allows, such that the data degree (times the
+/// micro-batch, if given) divides the global batch.  Ascending, the order of
+/// ties.  Neighbouring rings that are alike in everything and both free appear in
+/// one order only.
+std::vector<NetworkChoice> network_choices(const Problem& problem);
+
+/// Whether a mapping may use this network: it has the shape of the system, its
+/// degrees and strategies are the given ones, and `parallelism` allows them.
+bool allows(const Problem& problem, const NetworkChoice& network);
+
+}  // namespace dfsearch
