@@ -162,22 +162,18 @@ bool FusionTables::may_share(std::size_t a, std::size_t b) const {
 /// partition with both ends of a path has the whole path.
 bool FusionTables::hull_fits(std::size_t from, std::size_t to) const {
   if (size() > kHullLimit) return true;
-  std::vector<std::size_t> hull;
-  std::vector<char> inside(size(), 0);
+  KernelSet hull(size());
   for (std::size_t p = from; p <= to; ++p) {
-    if (descendants(from).contains(p) && descendants(p).contains(to)) {
-      hull.push_back(p);
-      inside[p] = 1;
-    }
+    if (descendants(from).contains(p) && descendants(p).contains(to)) hull.insert(p);
   }
   Bytes need{};
-  for (const std::size_t p : hull) {
+  hull.for_each([&](std::size_t p) {
     need += kernels_[p].weight;
-    for (const Arc& arc : inputs(p)) need += inside[arc.other] ? arc.fused : arc.streamed;
+    for (const Arc& arc : inputs(p)) need += hull.contains(arc.other) ? arc.fused : arc.streamed;
     for (const Arc& arc : outputs(p)) {
-      if (!inside[arc.other]) need += arc.streamed;
+      if (!hull.contains(arc.other)) need += arc.streamed;
     }
-  }
+  });
   return need <= sram();
 }
 

@@ -35,8 +35,8 @@ SearchResult solve_briefly(const Problem& problem) {
 /// of either phase to be alone.
 std::int64_t partitions_needed(const Problem& roomy, const Mapping& mapping) {
   const std::int64_t half = roomy.partition_limit() / 2;
-  const bool halves = roomy.equations.phases == SplitPhases::Halves &&
-                      roomy.workload.graph.has_backward();
+  const bool halves =
+      roomy.equations.phases == SplitPhases::Halves && roomy.workload.graph.has_backward();
   std::int64_t most = 0;  // of a half, or of all
   for (const std::int64_t index : mapping.partition) {
     most = std::max(most, 1 + (halves ? index % half : index));

@@ -1,5 +1,7 @@
 #include "model/layer_costs.hpp"
 
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include "model/step_time.hpp"
@@ -17,14 +19,23 @@ LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coa
       options_(make_options()),
       clock_(make_clock(coarser)) {}
 
-std::vector<std::vector<CoreOption>> LayerCosts::make_options() const {
-  std::vector<std::vector<CoreOption>> lists(graph_.kernel_count());
-  if (problem_.execution.compute_utilization) return lists;
-  for (std::size_t i = 0; i < lists.size(); ++i) {
-    const KernelId id(i);
-    lists[i] = core_options(graph_.kernel(id), shard(id), problem_.system.accelerator);
+std::vector<LayerCosts::OptionList> LayerCosts::make_options() const {
+  using Shape = std::tuple<Mode, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+  std::map<Shape, OptionList> lists;
+  const OptionList none = std::make_shared<const std::vector<CoreOption>>();
+  std::vector<OptionList> options(graph_.kernel_count(), none);
+  if (problem_.execution.compute_utilization) return options;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const Kernel& kernel = graph_.kernels()[i];
+    const Shard shape = shard(KernelId(i));
+    OptionList& list = lists[{kernel.mode, shape.m, shape.k, shape.n, kernel.repeat}];
+    if (!list) {
+      list = std::make_shared<const std::vector<CoreOption>>(
+          core_options(kernel, shape, problem_.system.accelerator));
+    }
+    options[i] = list;
   }
-  return lists;
+  return options;
 }
 
 // The reference is the layer run kernel by kernel without overlap: no mapping

@@ -3,6 +3,7 @@
 // fusion is decided: what `evaluate` adds up and what the fusion search tabulates.
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "model/clock.hpp"
@@ -38,7 +39,7 @@ class LayerCosts {
   /// The ways to run the kernel when cores are allocated one by one; empty when
   /// a utilization is given.
   [[nodiscard]] const std::vector<CoreOption>& options(KernelId kernel) const {
-    return options_[kernel.index()];
+    return *options_[kernel.index()];
   }
   /// Time of so many cycles per tile, over all tiles.
   [[nodiscard]] Ticks cycle_time(std::int64_t cycles_per_tile) const;
@@ -67,7 +68,8 @@ class LayerCosts {
  private:
   [[nodiscard]] Seconds network_seconds(KernelId kernel) const;
   [[nodiscard]] Seconds compute_seconds(KernelId kernel) const;
-  [[nodiscard]] std::vector<std::vector<CoreOption>> make_options() const;
+  using OptionList = std::shared_ptr<const std::vector<CoreOption>>;
+  [[nodiscard]] std::vector<OptionList> make_options() const;
   [[nodiscard]] Clock make_clock(int coarser) const;
 
   const Problem& problem_;
@@ -77,7 +79,7 @@ class LayerCosts {
   Collectives data_;
   std::int64_t tiles_;
   std::int64_t micro_batches_;
-  std::vector<std::vector<CoreOption>> options_;
+  std::vector<OptionList> options_;  // per kernel; kernels of one shape share theirs
   Clock clock_;
 };
 

@@ -252,6 +252,23 @@ TEST_CASE("limits stop a search with a true lower bound") {
   }
 }
 
+TEST_CASE("solutions above a cutoff are not wanted, those at it are") {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    CAPTURE(seed);
+    const Assignment problem = random_assignment(seed, 2 + seed % 5);
+    const auto best = best_assignment(problem);
+    for (const bool deterministic : {false, true}) {
+      const auto at = run(problem, {.deterministic = deterministic, .cutoff = Seconds(best.cost)});
+      REQUIRE(at.solution != nullptr);
+      CHECK(at.solution->jobs == best.jobs);
+      const auto below =
+          run(problem, {.deterministic = deterministic, .cutoff = Seconds(best.cost - 0.5)});
+      CHECK(below.solution == nullptr);
+      CHECK(below.stopped_by == StopReason::None);
+    }
+  }
+}
+
 TEST_CASE("a solution known beforehand spares nodes and may be the answer") {
   const Assignment problem = random_assignment(5, 7);
   const auto plain = run(problem, {});

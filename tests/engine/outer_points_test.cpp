@@ -47,8 +47,7 @@ class Children final : public Expansion<Node, MappingSolution> {
 
 /// A pipeline whose transfers take the given time.
 Problem with_transfer(Problem problem, double seconds) {
-  problem.system.network.push_back(
-      test::dimension(Topology::Ring, 2, 1.0, Strategy::Pipeline));
+  problem.system.network.push_back(test::dimension(Topology::Ring, 2, 1.0, Strategy::Pipeline));
   problem.system.chips *= 2;
   problem.workload.boundary = Bytes(seconds);
   return problem;
@@ -112,16 +111,15 @@ TEST_CASE("ticks_within is the inverse of step_time, however long the transfers 
     CAPTURE(exponent);
     for (std::uint64_t seed = 0; seed < 30; ++seed) {
       CAPTURE(seed);
-      const Problem problem =
-          with_transfer(test::random_problem(seed), std::ldexp(1.0, exponent));
+      const Problem problem = with_transfer(test::random_problem(seed), std::ldexp(1.0, exponent));
       const auto context = MappingProblem(problem).open(outer_points(problem).front());
       const auto check = [&](Seconds limit) {
         const Ticks most = context->ticks_within(limit);
         if (most >= 0) REQUIRE(context->step_time(most) <= limit);
         if (most < kNever - 1) REQUIRE(context->step_time(most + 1) > limit);
       };
-      for (const Ticks ticks : {Ticks{0}, Ticks{1}, Ticks{12345}, Ticks{1} << 40, Ticks{1} << 50,
-                                kNever - 1}) {
+      for (const Ticks ticks :
+           {Ticks{0}, Ticks{1}, Ticks{12345}, Ticks{1} << 40, Ticks{1} << 50, kNever - 1}) {
         const Seconds step = context->step_time(ticks);
         check(step);
         check(Seconds(std::nextafter(step.in_base_units(), 0.0)));

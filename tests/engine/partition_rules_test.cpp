@@ -1,32 +1,20 @@
-// Which index a partition may have and which kernels it may hold: against a
-// plain definition, and by the fusions that come of it.
+// Which index a partition may have and which kernels it may hold, against a plain
+// definition.  The fusions that come of it: tests/engine/fusion_search_test.cpp.
 
 #include "engine/partition_rules.hpp"
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <optional>
-#include <random>
-#include <set>
-#include <variant>
 #include <vector>
 
-#include "engine/fusion_search.hpp"
 #include "engine/mapping_search.hpp"
-#include "engine/symmetry.hpp"
-#include "model/evaluate.hpp"
-#include "model/sharding.hpp"
 #include "support/model_worlds.hpp"
-#include "support/random_problem.hpp"
-#include "support/symmetric_problem.hpp"
 
 namespace dfsearch {
 namespace {
-
-using Assignment = std::vector<std::int64_t>;
 
 /// What a partition may consist of, as far as indices are concerned.
 struct Content {
@@ -102,81 +90,6 @@ Problem two_phases(const Limits& limits) {
   return problem;
 }
 
-/// All fusions below a node.
-class Walker final : public FusionSink {
- public:
-  Walker(const FusionSearch& search, std::int64_t budget) : search_(search), budget_(budget) {}
-
-  void walk(const FusionNode& node) {
-    search_.branch(node, budget_, *this);
-    while (!open_.empty()) {
-      const FusionNode next = std::move(open_.back());
-      open_.pop_back();
-      search_.branch(next, budget_, *this);
-    }
-  }
-  [[nodiscard]] Ticks limit() const override { return kNever - 1; }
-  void child(FusionNode&& node) override { open_.push_back(std::move(node)); }
-  void complete(Fusion&& fusion) override { found.push_back(std::move(fusion.partition)); }
-
-  std::vector<Assignment> found;
-
- private:
-  const FusionSearch& search_;
-  std::int64_t budget_;
-  std::vector<FusionNode> open_;
-};
-
-/// The indices replaced by their ranks: which partitions there are, in order.
-Assignment ranks(const Assignment& partition) {
-  const std::set<std::int64_t> used(partition.begin(), partition.end());
-  Assignment result;
-  for (const std::int64_t index : partition) {
-    result.push_back(std::distance(used.begin(), used.find(index)));
-  }
-  return result;
-}
-
-/// Of each sequence of partitions that fits, the one with the earliest indices.
-std::set<Assignment> earliest_fusions(const Problem& problem, const MappingProblem& search) {
-  const std::vector<Loop> sharding = least_bytes_sharding(problem);
-  const auto pairs = symmetry_order(problem, sharding);
-  MappingSolution solution{.cost = {}, .point = outer_points(problem).front(), .fusion = {}};
-  Assignment& partition = solution.fusion.partition;
-  partition.assign(problem.workload.graph.kernel_count(), 0);
-  std::map<Assignment, Assignment> earliest;
-  const auto consider = [&] {
-    for (const Tensor& t : problem.workload.graph.tensors()) {
-      if (partition[t.from.index()] > partition[t.to.index()]) return;
-    }
-    for (const auto& [u, v] : pairs) {
-      if (partition[u.index()] > partition[v.index()]) return;
-    }
-    if (!std::holds_alternative<Cost>(evaluate(problem, search.mapping(solution)))) return;
-    const auto [place, first] = earliest.try_emplace(ranks(partition), partition);
-    if (!first) place->second = std::min(place->second, partition);
-  };
-  for (std::size_t digit = 0; digit < partition.size();) {
-    if (digit == 0) consider();
-    if (++partition[digit] < problem.partition_limit()) {
-      digit = 0;
-    } else {
-      partition[digit++] = 0;
-    }
-  }
-  std::set<Assignment> fusions;
-  for (const auto& [rank, assignment] : earliest) fusions.insert(assignment);
-  return fusions;
-}
-
-void pin_some(Problem& problem, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  problem.execution.pins.assign(problem.workload.graph.kernel_count(), std::nullopt);
-  for (auto& pin : problem.execution.pins) {
-    if (test::pick(random, 0, 2) == 0) pin = test::pick(random, 0, problem.partition_limit() - 1);
-  }
-}
-
 }  // namespace
 
 TEST_CASE("slots allow every partition at the first index where it may stand, and only there") {
@@ -248,32 +161,6 @@ TEST_CASE("nothing is open once the indices of forward kernels or of a pin are p
   CHECK(rules.open(3, {.backward = 1}));
   CHECK(rules.open(3, {.backward = 1, .least_pin = 3, .kernels_at_pin = 1}));
   CHECK_FALSE(rules.open(4, {.backward = 1, .least_pin = 3, .kernels_at_pin = 1}));
-}
-
-TEST_CASE("the search emits every sequence of partitions once, at its earliest indices") {
-  std::size_t fusions = 0;
-  int pinned = 0;
-  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
-    CAPTURE(seed);
-    Problem problem = seed % 4 == 3
-                          ? test::symmetric_problem(seed)
-                          : test::random_problem(seed, {.kernels = 5, .assignments = 4000});
-    if (problem.execution.style == Style::KernelByKernel) continue;
-    if (seed % 3 == 0) pin_some(problem, seed);
-    if (problem.workload.graph.kernel_count() > 6) continue;
-    const MappingProblem search(problem);
-    const auto context = search.open(outer_points(problem).front());
-    if (context->tables.capacity_for_activations() < Bytes{}) continue;
-    Walker walker(context->search, seed % 2 == 0 ? 2 : 1'000'000);
-    walker.walk(context->search.root());
-    const std::set<Assignment> found(walker.found.begin(), walker.found.end());
-    CHECK(found.size() == walker.found.size());  // each once
-    REQUIRE(found == earliest_fusions(problem, search));
-    fusions += found.size();
-    pinned += seed % 3 == 0 && !found.empty();
-  }
-  CHECK(fusions > 12'000);
-  CHECK(pinned > 100);
 }
 
 }  // namespace dfsearch

@@ -29,8 +29,8 @@ Problem tied_problem(std::uint64_t seed) {
   Random random(seed);
   const auto count = static_cast<std::size_t>(pick(random, 3, 7));
   std::vector<Kernel> kernels;
-  const Kernel model = pick(random, 0, 1) == 0 ? test::weight_gemm("k", 2, 3, 2)
-                                               : test::elementwise("k", 4, 2);
+  const Kernel model =
+      pick(random, 0, 1) == 0 ? test::weight_gemm("k", 2, 3, 2) : test::elementwise("k", 4, 2);
   const bool backward = pick(random, 0, 2) == 0;
   for (std::size_t i = 0; i < count; ++i) {
     Kernel kernel = model;
@@ -166,8 +166,8 @@ TEST_CASE("on larger graphs the answer is the same with any number of threads an
           doctest::test_suite("slow")) {
   const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
   int solved = 0;
-  for (const Shape shape : {Shape::Chain, Shape::Tree, Shape::Layers, Shape::Experts,
-                            Shape::Training, Shape::Loose}) {
+  for (const Shape shape :
+       {Shape::Chain, Shape::Tree, Shape::Layers, Shape::Experts, Shape::Training, Shape::Loose}) {
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
       CAPTURE(static_cast<int>(shape));
       CAPTURE(seed);
