@@ -1,287 +1,27 @@
-// The lower bounds by themselves, row by row, against the best way to run what
-// is left, which is found by trying every sequence of partitions.
+// The lower bounds of worlds small enough to add them up by hand.  Against all
+// completions of random worlds: tests/engine/fusion_bounds_test.cpp.
 
 #include "engine/fusion_tables.hpp"
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/mapping_search.hpp"
-#include "engine/symmetry.hpp"
-#include "model/core_allocation.hpp"
-#include "model/sharding.hpp"
-#include "model/step_time.hpp"
 #include "support/model_worlds.hpp"
-#include "support/random_problem.hpp"
-#include "support/symmetric_problem.hpp"
 
 namespace dfsearch {
 namespace {
 
 using test::elementwise;
-using test::pick;
 using test::tensor;
 using test::weight_gemm;
-using Mask = std::uint32_t;  // kernels by their position
-
-/// What one partition takes, from the costs of kernels and tensors alone.
-struct Parts {
-  Ticks compute = 0;
-  Ticks memory = 0;
-  Ticks network = 0;
-};
-
-/// The best ways to run what is left, whatever came before it.
-class Completions {
- public:
-  Completions(const Problem& problem, const FusionTables& tables)
-      : problem_(problem),
-        graph_(problem.workload.graph),
-        tables_(tables),
-        costs_(tables.costs()),
-        size_(tables.size()),
-        places_(size_),
-        before_(size_, 0),
-        best_(std::size_t{1} << size_) {
-    for (std::size_t p = 0; p < size_; ++p) places_[tables.id(p).index()] = p;
-    for (const Tensor& t : graph_.tensors()) before_[place(t.to)] |= bit(place(t.from));
-    for (const auto& [u, v] : symmetry_order(problem, least_bytes_sharding(problem))) {
-      before_[place(v)] |= bit(place(u));
-    }
-  }
-
-  struct Best {
-    Ticks time = kNever;
-    Ticks memory = kNever;
-    Ticks partitions = kNever;
-  };
-
-  /// Whether the complement of `rest` can be done already.
-  [[nodiscard]] bool is_rest(Mask rest) const {
-    for (std::size_t p = 0; p < size_; ++p) {
-      if ((rest & bit(p)) == 0 && (before_[p] & rest) != 0) return false;
-    }
-    return true;
-  }
-
-  const Best& of(Mask rest) {
-    std::optional<Best>& best = best_[rest];
-    if (best) return *best;
-    best = rest == 0 ? Best{0, 0, 0} : Best{};
-    for (Mask first = rest; first != 0; first = (first - 1) & rest) {
-      if (!is_rest(rest & ~first)) continue;
-      const auto parts = parts_of(first);
-      if (!parts) continue;
-      const Best after = of(rest & ~first);
-      if (after.time >= kNever) continue;
-      const Ticks time =
-          overlapped(problem_.execution.overlap, parts->compute, parts->memory, parts->network);
-      best->time = std::min(best->time, time + after.time);
-      best->memory = std::min(best->memory, parts->memory + after.memory);
-      best->partitions = std::min(best->partitions, 1 + after.partitions);
-    }
-    return *best;
-  }
-
-  [[nodiscard]] Rest rest(Mask of) const {
-    Rest rest;
-    for (std::size_t p = 0; p < size_; ++p) {
-      if ((of & bit(p)) != 0) rest += tables_.kernel(p).share;
-    }
-    return rest;
-  }
-
-  static Mask bit(std::size_t p) { return Mask{1} << p; }
-
- private:
-  [[nodiscard]] std::size_t place(KernelId k) const { return places_[k.index()]; }
-
-  /// Nothing if the kernels cannot share a partition.
-  [[nodiscard]] std::optional<Parts> parts_of(Mask kernels) const {
-    Parts parts;
-    std::vector<KernelId> list;
-    for (std::size_t p = 0; p < size_; ++p) {
-      if ((kernels & bit(p)) != 0) list.push_back(tables_.id(p));
-    }
-    if (!may_be_together(list)) return std::nullopt;
-    Bytes inputs{};
-    Bytes others{};
-    Bytes weights{};
-    for (const KernelId k : list) {
-      parts.network += costs_.network(k);
-      parts.memory += costs_.explicit_memory(k);
-      weights += costs_.resident_weight(k);
-    }
-    for (std::size_t i = 0; i < graph_.tensor_count(); ++i) {
-      const TensorId t(i);
-      const bool from = (kernels & bit(place(graph_.tensor(t).from))) != 0;
-      const bool to = (kernels & bit(place(graph_.tensor(t).to))) != 0;
-      if (from && to) others += costs_.fused_buffer(t);
-      if (from == to) continue;
-      parts.memory += costs_.transfer(t);
-      (to ? inputs : others) += costs_.streamed_buffer(t);
-    }
-    const bool cut =
-        list.size() == 1 && graph_.kernel(list.front()).has_weight() && inputs < tables_.sram();
-    if (inputs + others + weights > tables_.sram() && !cut) return std::nullopt;
-    const auto compute = compute_of(list);
-    if (!compute) return std::nullopt;
-    parts.compute = *compute;
-    return parts;
-  }
-
-  [[nodiscard]] bool may_be_together(const std::vector<KernelId>& list) const {
-    const auto differ = [&](const auto& trait) {
-      return std::any_of(list.begin(), list.end(),
-                         [&](KernelId k) { return trait(k) != trait(list.front()); });
-    };
-    if (differ([&](KernelId k) { return graph_.kernel(k).repeat > 1; })) return false;
-    const bool mixed =
-        problem_.equations.phases == SplitPhases::Halves && problem_.partition_limit() % 2 == 1;
-    if (!mixed && differ([&](KernelId k) { return graph_.kernel(k).phase; })) return false;
-    std::optional<std::int64_t> pin;
-    for (const KernelId k : list) {
-      if (problem_.execution.pins.empty() || !problem_.execution.pins[k.index()]) continue;
-      if (pin && *pin != *problem_.execution.pins[k.index()]) return false;
-      pin = problem_.execution.pins[k.index()];
-    }
-    return true;
-  }
-
-  [[nodiscard]] std::optional<Ticks> compute_of(const std::vector<KernelId>& list) const {
-    if (static_cast<std::int64_t>(list.size()) > tables_.cores()) return std::nullopt;
-    if (problem_.execution.compute_utilization) {
-      Ticks sum = 0;
-      for (const KernelId k : list) sum += costs_.compute_at_utilization(k);
-      return sum;
-    }
-    std::vector<const std::vector<CoreOption>*> options;
-    for (const KernelId k : list) options.push_back(&costs_.options(k));
-    return costs_.cycle_time(*least_cycles(options, tables_.cores()));
-  }
-
-  const Problem& problem_;
-  const DataflowGraph& graph_;
-  const FusionTables& tables_;
-  const LayerCosts& costs_;
-  const std::size_t size_;
-  std::vector<std::size_t> places_;
-  std::vector<Mask> before_;
-  std::vector<std::optional<Best>> best_;
-};
-
-/// How often the bounds did what they are there for.
-struct Tally {
-  int rests = 0;
-  int tight = 0;               // the bound is the best completion
-  int partitions = 0;          // more than one for sure
-  int compute_row = 0;         // its network excess makes it the greatest bound
-  int compute_memory_row = 0;  // its memory excess
-  int network_row = 0;         // its compute excess
-  int memory_row = 0;
-};
-
-void check_rest(const Problem& problem, const FusionTables& tables, Completions& completions,
-                Mask mask, Tally& tally) {
-  const Completions::Best& best = completions.of(mask);
-  if (best.time >= kNever) return;
-  CAPTURE(mask);
-  const Rest rest = completions.rest(mask);
-  const auto& bound = rest.bound;
-  REQUIRE(bound[kMemoryRow] <= best.memory);
-  const Overlap overlap = problem.execution.overlap;
-  for (std::size_t row = 0; row < kBoundRows; ++row) {
-    CAPTURE(row);
-    const bool beside = overlap == Overlap::ComputeMemory && row != kNetworkRow;
-    REQUIRE(bound[row] + (beside ? bound[kNetworkRow] : 0) <= best.time);
-  }
-  REQUIRE(tables.least_time(rest) <= best.time);
-  REQUIRE(tables.least_partitions(rest) <= best.partitions);
-
-  Ticks compute = 0;
-  Ticks network = 0;
-  for (std::size_t p = 0; p < tables.size(); ++p) {
-    if ((mask & Completions::bit(p)) == 0) continue;
-    compute += tables.kernel(p).compute;
-    network += tables.kernel(p).network;
-  }
-  const auto decisive = [&](std::size_t row, Ticks plain) {
-    for (std::size_t other = 0; other < kBoundRows; ++other) {
-      if (other != row && bound[other] >= bound[row]) return false;
-    }
-    return bound[row] > plain;
-  };
-  ++tally.rests;
-  tally.tight += tables.least_time(rest) == best.time;
-  tally.partitions += tables.least_partitions(rest) > 1;
-  if (overlap != Overlap::Perfect) return;
-  tally.compute_row += decisive(kComputeRow, compute);
-  tally.compute_memory_row += decisive(kComputeMemoryRow, compute);
-  tally.network_row += decisive(kNetworkRow, network);
-  tally.memory_row += decisive(kMemoryRow, 0);
-}
-
-void check_all_rests(const Problem& problem, Tally& tally) {
-  const MappingProblem search(problem);
-  const std::vector<OuterPoint> points = outer_points(problem);
-  for (const OuterPoint point : {points.front(), points.back()}) {
-    const auto context = search.open(point);
-    Completions completions(problem, context->tables);
-    const Mask all = Completions::bit(context->tables.size()) - 1;
-    for (Mask rest = 1; rest <= all; ++rest) {
-      if (completions.is_rest(rest)) {
-        check_rest(problem, context->tables, completions, rest, tally);
-      }
-    }
-  }
-}
-
-/// A chain or a star of weight GEMMs with long collectives, scarce SRAM and a
-/// slow memory: worlds in which one resource cannot hide behind another.
-Problem tight_problem(std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const auto count = static_cast<std::size_t>(pick(random, 3, 6));
-  const bool star = pick(random, 0, 1) == 0;
-  std::vector<Kernel> kernels;
-  std::vector<Tensor> tensors;
-  for (std::size_t i = 0; i < count; ++i) {
-    Kernel kernel = weight_gemm(std::string(1, static_cast<char>('a' + i)), pick(random, 1, 12),
-                                pick(random, 1, 12), 4);
-    if (pick(random, 0, 3) == 0) kernel = elementwise(kernel.name, pick(random, 1, 12), 4);
-    if (pick(random, 0, 2) == 0) {
-      kernel.communication =
-          Communication{.type = CommunicationType::AllReduce,
-                        .bytes = Bytes(static_cast<double>(pick(random, 1, 400)))};
-    }
-    if (pick(random, 0, 4) == 0) kernel.memory = Bytes(static_cast<double>(pick(random, 1, 300)));
-    kernels.push_back(kernel);
-    if (i > 0) tensors.push_back(tensor(star ? 0 : i - 1, i));
-  }
-  Problem problem;
-  problem.workload.graph = DataflowGraph(std::move(kernels), std::move(tensors));
-  problem.workload.word = Bytes(1.0);
-  problem.workload.sequence = 4;
-  problem.system.chips = 2;
-  problem.system.network = {
-      test::dimension(Topology::Ring, 2, static_cast<double>(pick(random, 5, 80)))};
-  problem.system.accelerator = {.cores = 8,
-                                .lanes = 1,
-                                .stages = 1,
-                                .frequency = Hertz(static_cast<double>(pick(random, 2, 40))),
-                                .sram = Bytes(static_cast<double>(pick(random, 40, 250)))};
-  problem.system.memory.bandwidth = BytesPerSecond(static_cast<double>(pick(random, 10, 200)));
-  if (pick(random, 0, 3) > 0) problem.execution.compute_utilization = 1.0;
-  return problem;
-}
 
 /// Weights of 10 B, no tensors; two chips.  Each kernel takes 20 FLOP at 20 FLOP/s:
 /// 1 s.  SRAM has room for one weight and a half.
@@ -336,33 +76,6 @@ std::int64_t least_partitions(const Problem& problem) {
 }
 
 }  // namespace
-
-TEST_CASE("no row of the bounds is above the best completion of any rest") {
-  Tally tally;
-  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
-    CAPTURE(seed);
-    check_all_rests(test::random_problem(seed, {.kernels = 6}), tally);
-  }
-  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
-    CAPTURE(seed);
-    check_all_rests(test::symmetric_problem(seed), tally);
-  }
-  CHECK(tally.rests > 60'000);
-  CHECK(tally.tight > 20'000);
-  CHECK(tally.partitions > 10'000);
-}
-
-TEST_CASE("where time cannot be hidden each row is the greatest now and then") {
-  Tally tally;
-  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
-    CAPTURE(seed);
-    check_all_rests(tight_problem(seed), tally);
-  }
-  CHECK(tally.compute_row > 700);
-  CHECK(tally.compute_memory_row > 700);
-  CHECK(tally.network_row > 700);
-  CHECK(tally.memory_row > 700);
-}
 
 TEST_CASE("network time that no compute can hide comes on top of compute") {
   Problem problem = lone_weights(2);
