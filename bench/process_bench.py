@@ -39,6 +39,7 @@ class Milp:
 SHIPPED = {
     "gpt3_1t": Milp(78.99477102558083, 262.7, "gap 0.001 reached, 144 threads"),
     "gpt3_1t_core_allocation": None,
+    "gpt3_1t_free": None,
     "gpt3_175b_dataflow_8x1": Milp(1020.5244997642667, end="limit 1200 s in the set-up, 144 threads"),
     "gpt3_175b_dataflow_4x2": Milp(
         800.9758461146134, end="limit 1200 s, interrupted by hand, 144 threads"),

@@ -37,6 +37,9 @@ def instances():
         "gpt3_1t_core_allocation": Instance(
             configs / "gpt3_1t_core_allocation.yaml",
             "the same, and every partition costs an allocation of cores"),
+        "gpt3_1t_free": Instance(
+            configs / "gpt3_1t_free.yaml",
+            "degrees and strategies searched: thousands of outer points"),
         "gpt3_175b_dataflow_8x1": Instance(
             configs / "gpt3_175b_dataflow_8x1.yaml",
             "prefill; many tiles tie, so every one of them is opened"),
