@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -200,7 +201,6 @@ Ticks FusionTables::transfers_without_room(std::size_t producer) const {
     consumer.transfers += 2 * arc.transfer;  // a store and a load
     consumer.room += arc.fused - arc.streamed;
   }
-  if (consumers.size() < 2) return 0;
   std::vector<Consumer> list;
   Ticks forced = 0;
   Bytes wanted{};
@@ -210,10 +210,13 @@ Ticks FusionTables::transfers_without_room(std::size_t producer) const {
     wanted += consumer.room;
   }
   if (wanted <= room) return 0;
-  std::sort(list.begin(), list.end(), [](const Consumer& a, const Consumer& b) {
-    return static_cast<double>(a.transfers) * b.room.in_base_units() >
-           static_cast<double>(b.transfers) * a.room.in_base_units();
-  });
+  const auto density = [](const Consumer& consumer) {
+    return consumer.room > Bytes{}
+               ? static_cast<double>(consumer.transfers) / consumer.room.in_base_units()
+               : std::numeric_limits<double>::infinity();
+  };
+  std::sort(list.begin(), list.end(),
+            [&](const Consumer& a, const Consumer& b) { return density(a) > density(b); });
   for (const Consumer& consumer : list) {
     if (consumer.room > room) {
       // The fraction that fits, rounded up and one more for its own rounding.

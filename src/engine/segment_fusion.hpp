@@ -8,8 +8,8 @@
 
 namespace dfsearch {
 
-/// The best fusion whose partitions are segments of the topological order, by
-/// dynamic programming; nothing if there is none, if kernels are pinned, or if
+/// The best fusion whose partitions are segments of the topological order, each of
+/// one phase, by dynamic programming; nothing if there is none, if kernels are pinned, or if
 /// the graph is too large for it.
 std::optional<Fusion> best_segments(const FusionTables& tables);
 

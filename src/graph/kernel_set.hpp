@@ -54,8 +54,10 @@ class KernelSet {
   [[nodiscard]] std::size_t hash() const {
     std::uint64_t h = 0x9e3779b97f4a7c15ULL;
     for (std::size_t i = 0; i < words_; ++i) {
+      // Two rounds: after one the upper bits of a word move few bits of the hash.
       h ^= data()[i];
-      h *= 0xff51afd7ed558ccdULL;
+      h = (h ^ (h >> 32)) * 0xff51afd7ed558ccdULL;
+      h = (h ^ (h >> 29)) * 0xc4ceb9fe1a85ec53ULL;
       h ^= h >> 32;
     }
     return static_cast<std::size_t>(h);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 
 #include "io/config_sections.hpp"
 
@@ -45,6 +46,13 @@ std::optional<std::string> read_kind(MapReader& reader) {
 void read_common(MapReader& reader, Workload& workload) {
   constexpr Range<Bytes> kWord{Bytes(0.125), Bytes(1048576.0)};
   workload.word = reader.optional_quantity<Bytes>("word", kWord).value_or(Bytes(2.0));
+  // Sums of bytes are exact as long as all are multiples of a power of two.
+  const double bits = 8.0 * workload.word.in_base_units();
+  if (const YamlEntry* word = reader.optional("word"); word && bits != std::floor(bits)) {
+    reader.messages().add(
+        word->value.place, "word",
+        fmt::format("expected a whole number of bits, got {}", in_quotes(word->value.scalar)));
+  }
   workload.micro_batch = reader.optional_count("micro_batch");
   workload.tile = reader.optional_count("tile");
 }

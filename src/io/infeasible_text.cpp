@@ -33,10 +33,10 @@ std::string sram_text(const Problem& problem, const Infeasible& reason) {
 
 std::string memory_text(const Infeasible& reason) {
   return fmt::format(
-      "memory: {} need at least {} on each chip, it has {}: {}. More memory, a larger pipeline or "
-      "tensor degree or a smaller micro-batch would help.",
-      reason.where, to_text(Bytes(reason.needed)), to_text(Bytes(reason.available)),
-      too_much(reason));
+      "memory: {} need {} {} on each chip, it has {}: {}. More memory, a larger pipeline or tensor "
+      "degree or a smaller micro-batch would help.",
+      reason.where, reason.where == "weights" ? "at least" : "in a good mapping",
+      to_text(Bytes(reason.needed)), to_text(Bytes(reason.available)), too_much(reason));
 }
 
 std::string partitions_text(const Problem& problem, const Infeasible& reason) {
@@ -74,7 +74,7 @@ std::string infeasible_text(const Problem& problem, const Infeasible& reason) {
       return memory_text(reason);
     case Resource::Cores:
       return fmt::format(
-          "cores: {} needs at least {}, the chip has {}. More cores or more partitions would help.",
+          "cores: {} needs at least {}, there are {}. More cores or more partitions would help.",
           where, needed, available);
     case Resource::Partitions:
       return partitions_text(problem, reason);

@@ -200,6 +200,12 @@ TEST_CASE("cut and damaged configs never do worse than an InputError") {
   }
 }
 
+TEST_CASE("a word is a whole number of bits") {
+  CHECK(message_of(kGood, {"workload.word=0.7 B"}) ==
+        "--set workload.word=0.7 B: word: expected a whole number of bits, got '0.7 B'");
+  CHECK(message_of(kGood, {"workload.word=0.5 B"}) == "accepted");
+}
+
 TEST_CASE("degrees that cannot be are refused") {
   CHECK(message_of(kGood, {"parallelism.data=x"}) ==
         "--set parallelism.data=x: data: expected a whole number from 1 to 2^40, got 'x'");

@@ -148,7 +148,7 @@ TEST_CASE("links without a price are free in every dimension") {
 TEST_CASE("degrees and strategies may be left to the search, within limits") {
   const Config config =
       load(kExample, {"system.network.0.degree=null", "system.network.1.strategy=null",
-                         "parallelism={tensor: 4, pipeline: [1, 2], data: ..4}"});
+                      "parallelism={tensor: 4, pipeline: [1, 2], data: ..4}"});
   const System& system = config.problem.system;
   CHECK_FALSE(system.network[0].degree);
   CHECK(system.network[0].strategy == Strategy::Tensor);
