@@ -27,7 +27,7 @@ const Solved& solved(const std::string& name) {
     fresh->layer = result.cost->layer_ticks;
     fresh->point = {.tile = result.mapping->tile, .micro_batch = result.mapping->micro_batch};
     fresh->decisions = {.network = result.mapping->network,
-                        .sharding = result.mapping->sharding,
+                        .sharding = loop_sets(result.mapping->sharding),
                         .micro_batch = result.mapping->micro_batch,
                         .tile = result.mapping->tile};
     entry = std::move(fresh);
@@ -37,7 +37,7 @@ const Solved& solved(const std::string& name) {
 
 FusionTables tables_of(const Solved& solved) {
   const auto order = std::make_shared<const KernelOrder>(
-      solved.graph(), symmetry_order(solved.problem(), solved.best.sharding));
+      solved.graph(), symmetry_order(solved.problem(), loop_sets(solved.best.sharding)));
   return FusionTables(solved.problem(), solved.decisions, order);
 }
 

@@ -39,6 +39,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/task_handover.hpp"
 #include "engine/incumbent.hpp"
 #include "engine/limits.hpp"
@@ -90,6 +91,13 @@ class BranchAndBound {
   /// A solution known beforehand.  Before `run` only.
   void start_from(Solution&& solution, char found_by) { offer(std::move(solution), found_by); }
 
+  /// A solution known to be right: where DFSEARCH_CHECKS is defined, a node that
+  /// contains it and has a bound above its cost is an InternalError.  Before `run`
+  /// only.
+  void check_against(Solution&& solution) requires CheckableProblem<P> {
+    debug_solution_ = std::make_shared<const Solution>(std::move(solution));
+  }
+
   BranchAndBoundResult<Solution> run() {
     Node root = problem_.root();
     std::vector<Entry> first;
@@ -130,6 +138,7 @@ class BranchAndBound {
     }
     void child(Node&& node) override {
       const Seconds bound = search_.problem_.bound(node);
+      search_.check(bound, node);
       if (search_.useless(bound, node, *this)) {
         ++pruned;
         return;
@@ -207,6 +216,17 @@ class BranchAndBound {
     const auto solution = sink.incumbent();
     // Another thread may have improved the incumbent since: then bound > cost.
     return solution && !(problem_.cost(*solution) > bound) && !problem_.before(node, *solution);
+  }
+
+  void check([[maybe_unused]] Seconds bound, [[maybe_unused]] const Node& node) const {
+#ifdef DFSEARCH_CHECKS
+    if constexpr (CheckableProblem<P>) {
+      if (debug_solution_ && bound > problem_.cost(*debug_solution_) &&
+          problem_.contains(node, *debug_solution_)) {
+        throw InternalError("a node that holds the solution to check against is bounded above it");
+      }
+    }
+#endif
   }
 
   void expand(const Entry& entry, Sink& sink) {
@@ -375,6 +395,7 @@ class BranchAndBound {
   const Clock::time_point start_ = Clock::now();
   OpenNodes<Node> open_;
   Incumbent<Solution> incumbent_;
+  std::shared_ptr<const Solution> debug_solution_;  // null: none to check against
   // Counters and flags: any worker adds or sets, relaxed; their exact values
   // matter only after the arena has ended, which orders everything.
   std::atomic<std::int64_t> nodes_{0};

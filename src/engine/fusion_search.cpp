@@ -212,6 +212,32 @@ std::int64_t FusionSearch::branch(const FusionNode& node, std::int64_t budget,
   return Enumeration(*this, tables_, rules_, node, sink).run(budget);
 }
 
+bool FusionSearch::contains(const FusionNode& node, const Fusion& fusion) const {
+  const auto index = [&](std::size_t p) { return fusion.partition[tables_.id(p).index()]; };
+  // From the last closed partition back: what it holds is just one partition of the
+  // fusion, and comes before all that is not done.
+  std::int64_t next = kNever;
+  for (std::size_t p = 0; p < tables_.size(); ++p) {
+    if (!node.done.contains(p)) next = std::min(next, index(p));
+  }
+  if (node.opened) {
+    for (std::size_t p = 0; p < tables_.size(); ++p) {
+      if (node.opened->inside.contains(p) && index(p) != next) return false;
+      if (node.opened->outside.contains(p) && index(p) == next) return false;
+    }
+  }
+  for (auto closed = node.closed.get(); closed != nullptr; closed = closed->previous.get()) {
+    const std::int64_t last = index(closed->kernels.first_from(0));
+    bool same = last < next;
+    for (std::size_t p = 0; p < tables_.size(); ++p) {
+      same = same && (index(p) == last) == closed->kernels.contains(p);
+    }
+    if (!same) return false;
+    next = last;
+  }
+  return true;
+}
+
 std::vector<std::int64_t> FusionSearch::assignment(const ClosedPartition* closed) const {
   std::vector<std::int64_t> partition(tables_.size(), -1);
   for (; closed != nullptr; closed = closed->previous.get()) {
@@ -221,9 +247,11 @@ std::vector<std::int64_t> FusionSearch::assignment(const ClosedPartition* closed
   return partition;
 }
 
+std::int64_t FusionSearch::least_used(const FusionNode& node) const {
+  return node.used + tables_.least_partitions(rest(node));
+}
+
 bool FusionSearch::may_precede(const FusionNode& node, const Fusion& fusion) const {
-  const std::int64_t used = node.used + tables_.least_partitions(rest(node));
-  if (used != fusion.used) return used < fusion.used;
   // The earliest imaginable completion puts all the rest into the next index.
   std::vector<std::int64_t> earliest = assignment(node.closed.get());
   for (std::int64_t& index : earliest) {

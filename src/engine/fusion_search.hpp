@@ -74,11 +74,16 @@ class FusionSearch {
   /// branches a capacity cut.
   std::int64_t branch(const FusionNode& node, std::int64_t budget, FusionSink& sink) const;
 
+  /// Whether the fusion is a completion of the node, as far as sets of kernels tell.
+  [[nodiscard]] bool contains(const FusionNode& node, const Fusion& fusion) const;
+
   /// The partition of each kernel of the list; -1 for those in none yet.
   [[nodiscard]] std::vector<std::int64_t> assignment(const ClosedPartition* closed) const;
 
-  /// Whether a completion of the node can have fewer partitions than `fusion` or
-  /// as many and come before it kernel by kernel.
+  /// No completion of the node has fewer partitions.
+  [[nodiscard]] std::int64_t least_used(const FusionNode& node) const;
+  /// Whether a completion of the node can come before `fusion` kernel by kernel,
+  /// when it has as many partitions.
   [[nodiscard]] bool may_precede(const FusionNode& node, const Fusion& fusion) const;
 
  private:

@@ -86,6 +86,7 @@ class FusionTables {
 
   [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] const LayerCosts& costs() const { return costs_; }
+  [[nodiscard]] const LayerDecisions& decisions() const { return costs_.decisions(); }
   [[nodiscard]] const Clock& clock() const { return costs_.clock(); }
   /// Loading the weights of all kernels, in every mapping.
   [[nodiscard]] Ticks weight_loads() const { return weight_loads_; }

@@ -11,7 +11,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.hpp"
+#include "engine/partition_rules.hpp"
 #include "engine/segment_fusion.hpp"
+#include "engine/sharding_completion.hpp"
 #include "engine/symmetry.hpp"
 #include "model/layer_costs.hpp"
 #include "model/sharding.hpp"
@@ -22,6 +25,9 @@ namespace {
 // Kernels of all the tables that are kept for a second tree over the same
 // problem: some ten megabytes.
 constexpr std::size_t kKernelsKept = 20'000;
+
+// Steps spent on the fusion of a sharding decided in part: some ten milliseconds.
+constexpr std::int64_t kRelaxationSteps = 200'000;
 
 /// Turns the fusion's children into nodes of the whole tree.
 class Adapter final : public FusionSink {
@@ -34,7 +40,7 @@ class Adapter final : public FusionSink {
     const Seconds cutoff = expansion_.cutoff();
     if (!(cutoff == cutoff_)) {
       cutoff_ = cutoff;
-      limit_ = context_.ticks_within(cutoff);
+      limit_ = ticks_within(context_.tables.clock(), context_.step, cutoff);
     }
     return limit_;
   }
@@ -42,12 +48,16 @@ class Adapter final : public FusionSink {
     const Seconds bound = std::max(node_.bound, context_.step_time(fusion.bound));
     expansion_.child({.bound = bound,
                       .point = node_.point,
+                      .sharding = nullptr,
                       .context = node_.context,
                       .fusion = std::move(fusion)});
   }
   void complete(Fusion&& fusion) override {
     const Seconds cost = context_.step_time(fusion.time);
-    expansion_.solution({.cost = cost, .point = *node_.point, .fusion = std::move(fusion)},
+    expansion_.solution({.cost = cost,
+                         .point = *node_.point,
+                         .sharding = first_sharding(context_.tables.decisions().sharding),
+                         .fusion = std::move(fusion)},
                         found_by_);
   }
 
@@ -60,6 +70,25 @@ class Adapter final : public FusionSink {
   mutable Ticks limit_ = 0;
 };
 
+/// Where a joint search begins: the sharding of least bytes, unless it takes too
+/// long to find.
+std::vector<Loop> first_tried(const Problem& problem, const LoopSets& all) {
+  try {
+    return least_bytes_sharding(problem);
+  } catch (const InputError&) {
+    return first_sharding(all);
+  }
+}
+
+/// True if no fusion can fit.
+bool overfull(const FusionTables& tables) {
+  if (tables.capacity_for_activations() < Bytes{}) return true;
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    if (tables.kernel(p).lonely && !tables.kernel(p).escapes) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 FusionContext::FusionContext(std::shared_ptr<const FusionTables> its_tables,
@@ -70,15 +99,15 @@ FusionContext::FusionContext(std::shared_ptr<const FusionTables> its_tables,
       step(its_step),
       transpositions(search) {}
 
-Ticks FusionContext::ticks_within(Seconds limit) const {
+Ticks ticks_within(const Clock& clock, const StepTime& step, Seconds limit) {
   if (limit == Seconds::infinity()) return kNever - 1;
-  // By bisection: beside a long transfer step_time is flat over many ticks, and
-  // the quotient (limit - transfer) / factor is off by as many.
-  Ticks most = -1;  // step_time(most) <= limit, or none is
+  // By bisection: beside a long transfer the step is flat over many ticks, and the
+  // quotient (limit - transfer) / factor is off by as many.
+  Ticks most = -1;  // the step of so many ticks is within the limit, or none is
   Ticks above = kNever;
   while (above - most > 1) {
     const Ticks middle = most + (above - most) / 2;
-    (step_time(middle) <= limit ? most : above) = middle;
+    (step.step(clock.seconds(middle)) <= limit ? most : above) = middle;
   }
   return most;
 }
@@ -86,45 +115,70 @@ Ticks FusionContext::ticks_within(Seconds limit) const {
 MappingProblem::MappingProblem(const Problem& problem, std::int64_t steps_per_node)
     : problem_(problem),
       steps_per_node_(steps_per_node),
+      first_of_best_(false),
       shared_(std::make_shared<Shared>()),
       networks_(shared_->networks),
       sharding_(shared_->sharding) {
   shared_->networks = network_choices(problem);
-  shared_->sharding = least_bytes_sharding(problem);
-  shared_->order = std::make_shared<const KernelOrder>(problem.workload.graph,
-                                                       symmetry_order(problem, sharding_));
+  if (problem.sharding == ShardingChoice::Joint) {
+    shared_->space.emplace(problem);
+    shared_->sharding = first_tried(problem, shared_->space->all());
+  } else {
+    shared_->sharding = least_bytes_sharding(problem);
+  }
+  shared_->order = std::make_shared<const KernelOrder>(
+      problem.workload.graph, symmetry_order(problem, loops_left(nullptr)));
 }
 
 MappingProblem::MappingProblem(const MappingProblem& other, std::int64_t steps_per_node)
     : problem_(other.problem_),
       steps_per_node_(steps_per_node),
+      first_of_best_(true),
       shared_(other.shared_),
       networks_(shared_->networks),
       sharding_(shared_->sharding) {}
 
-std::shared_ptr<const FusionContext> MappingProblem::open(OuterPoint point) const {
-  const LayerDecisions decided = decisions(point);
+LoopSets MappingProblem::loops_left(const LoopSets* of_node) const {
+  if (of_node != nullptr) return *of_node;
+  return shared_->space ? shared_->space->all() : loop_sets(sharding_);
+}
+
+LayerDecisions MappingProblem::decisions(OuterPoint point, LoopSets sharding) const {
+  return {.network = networks_[point.network],
+          .sharding = std::move(sharding),
+          .micro_batch = point.micro_batch,
+          .tile = point.tile};
+}
+
+/// The order of the kernels that breaks the symmetries these loops leave.
+std::shared_ptr<const KernelOrder> MappingProblem::order(const LoopSets& sharding) const {
+  if (!shared_->space || !shared_->space->has_symmetry()) return shared_->order;
+  return std::make_shared<const KernelOrder>(problem_.workload.graph,
+                                             symmetry_order(problem_, sharding));
+}
+
+std::shared_ptr<const FusionContext> MappingProblem::open(OuterPoint point,
+                                                          LoopSets sharding) const {
+  LayerDecisions decided = decisions(point, std::move(sharding));
   const StepTime step = step_time(problem_, decided.network, decided.micro_batch);
-  {
+  const bool keep = !shared_->space;
+  if (keep) {
     const std::lock_guard lock(shared_->mutex);
     const auto found = shared_->tables.find(point);
     if (found != shared_->tables.end()) {
       return std::make_shared<const FusionContext>(found->second, step);
     }
   }
-  auto tables = std::make_shared<const FusionTables>(problem_, decided, shared_->order);
-  const std::lock_guard lock(shared_->mutex);
-  if ((shared_->tables.size() + 1) * tables->size() <= kKernelsKept) {
-    shared_->tables.emplace(point, tables);
+  auto kernel_order = order(decided.sharding);
+  auto tables =
+      std::make_shared<const FusionTables>(problem_, std::move(decided), std::move(kernel_order));
+  if (keep) {
+    const std::lock_guard lock(shared_->mutex);
+    if ((shared_->tables.size() + 1) * tables->size() <= kKernelsKept) {
+      shared_->tables.emplace(point, tables);
+    }
   }
   return std::make_shared<const FusionContext>(std::move(tables), step);
-}
-
-LayerDecisions MappingProblem::decisions(OuterPoint point) const {
-  return {.network = networks_[point.network],
-          .sharding = sharding_,
-          .micro_batch = point.micro_batch,
-          .tile = point.tile};
 }
 
 bool MappingProblem::precedes(const Solution& a, const Solution& b) const {
@@ -140,6 +194,12 @@ bool MappingProblem::before(const Node& node, const Solution& solution) const {
   if (node.point->micro_batch != solution.point.micro_batch) {
     return node.point->micro_batch < solution.point.micro_batch;
   }
+  std::int64_t used = node.least_used;
+  if (node.context) used = std::max(used, node.context->search.least_used(node.fusion));
+  if (used != solution.fusion.used) return used < solution.fusion.used;
+  const std::vector<Loop> earliest = first_sharding(
+      node.context ? node.context->tables.decisions().sharding : loops_left(node.sharding.get()));
+  if (earliest != solution.sharding) return earliest < solution.sharding;
   return !node.context || node.context->search.may_precede(node.fusion, solution.fusion);
 }
 
@@ -148,11 +208,20 @@ bool MappingProblem::admit(const Node& node) const {
   return node.context->transpositions.admit(node.fusion);
 }
 
+bool MappingProblem::contains(const Node& node, const Solution& solution) const {
+  if (!node.point) return true;
+  if (*node.point != solution.point) return false;
+  const LoopSets left =
+      node.context ? node.context->tables.decisions().sharding : loops_left(node.sharding.get());
+  for (std::size_t k = 0; k < left.size(); ++k) {
+    if (!left[k].contains(solution.sharding[k])) return false;
+  }
+  return !node.context || node.context->search.contains(node.fusion, solution.fusion);
+}
+
 void MappingProblem::branch(const Node& node, Sink& expansion) const {
   if (!node.point) {
     branch_root(expansion);
-  } else if (problem_.execution.style == Style::KernelByKernel) {
-    evaluate_kernel_by_kernel(node, expansion);
   } else if (!node.context) {
     open_point(node, expansion);
   } else {
@@ -166,12 +235,15 @@ void MappingProblem::branch_root(Sink& expansion) const {
   // Among equal bounds the queue takes the newest: the first in the order of ties.
   std::reverse(points.begin(), points.end());
   for (const OuterPoint point : points) {
-    expansion.child(
-        {.bound = point_bound(point), .point = point, .context = nullptr, .fusion = {}});
+    expansion.child({.bound = point_bound(point),
+                     .point = point,
+                     .sharding = nullptr,
+                     .context = nullptr,
+                     .fusion = {}});
   }
 }
 
-/// The compute and network time that every fusion of the point takes.
+/// The compute and network time that every sharding and fusion of the point takes.
 Seconds MappingProblem::point_bound(OuterPoint point) const {
   const DataflowGraph& graph = problem_.workload.graph;
   const Accelerator& chip = problem_.system.accelerator;
@@ -185,19 +257,24 @@ Seconds MappingProblem::point_bound(OuterPoint point) const {
                                .data = data,
                                .tiles = tiles,
                                .micro_batches = step.micro_batches};
+  const LoopSets sharding = loops_left(nullptr);
   Seconds compute{};
   Seconds communication{};
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
     const Kernel& kernel = graph.kernels()[i];
-    const Shard shard = shard_of(kernel, sharding_[i], tensor.members(), tiles);
-    if (const auto utilization = problem_.execution.compute_utilization) {
-      compute += tile_flops(kernel, shard) / (*utilization * chip.peak());
-    } else {
-      // No allocation spends fewer core-cycles than a single core.
-      compute += static_cast<double>(cycles(kernel, shard, chip, {})) /
-                 static_cast<double>(chip.cores) / chip.frequency;
+    Seconds least = Seconds::infinity();
+    for (const Loop loop : sharding[i]) {
+      const Shard shard = shard_of(kernel, loop, tensor.members(), tiles);
+      if (const auto utilization = problem_.execution.compute_utilization) {
+        least = std::min(least, tile_flops(kernel, shard) / (*utilization * chip.peak()));
+      } else {
+        // No allocation spends fewer core-cycles than a single core.
+        least = std::min(least, static_cast<double>(cycles(kernel, shard, chip, {})) /
+                                    static_cast<double>(chip.cores) / chip.frequency);
+      }
     }
-    communication += network_time(context, KernelId(i), sharding_);
+    compute += least;
+    communication += network_time(context, KernelId(i), sharding);
   }
   compute = compute * static_cast<double>(tiles);
   Seconds layer = std::max(compute, communication);
@@ -208,13 +285,27 @@ Seconds MappingProblem::point_bound(OuterPoint point) const {
 }
 
 void MappingProblem::open_point(const Node& node, Sink& expansion) const {
-  points_opened_.fetch_add(1, std::memory_order_relaxed);
-  std::shared_ptr<const FusionContext> context = open(*node.point);
-  const FusionTables& tables = context->tables;
-  if (tables.capacity_for_activations() < Bytes{}) return;
-  for (std::size_t p = 0; p < tables.size(); ++p) {
-    if (tables.kernel(p).lonely && !tables.kernel(p).escapes) return;
+  if (!node.sharding) points_opened_.fetch_add(1, std::memory_order_relaxed);
+  LoopSets sharding = loops_left(node.sharding.get());
+  if (shared_->space) {
+    if (!shared_->space->break_symmetry(sharding)) return;
+    if (!first_of_best_) shared_->space->drop_dominated(decisions(*node.point, {}), sharding);
+    if (!is_decided(sharding)) {
+      branch_sharding(node, std::move(sharding), expansion);
+      return;
+    }
   }
+  if (problem_.execution.style == Style::KernelByKernel) {
+    evaluate_kernel_by_kernel(node, first_sharding(sharding), expansion);
+  } else {
+    open_fusion(node, std::move(sharding), expansion);
+  }
+}
+
+void MappingProblem::open_fusion(const Node& node, LoopSets&& sharding, Sink& expansion) const {
+  std::shared_ptr<const FusionContext> context = open(*node.point, std::move(sharding));
+  const FusionTables& tables = context->tables;
+  if (overfull(tables)) return;
   const PartitionRules rules(tables);
   FusionNode empty = context->search.root();
   if (tables.least_partitions(context->search.rest(empty)) > rules.limit()) {
@@ -223,6 +314,8 @@ void MappingProblem::open_point(const Node& node, Sink& expansion) const {
   }
   Node child{.bound = std::max(node.bound, context->step_time(empty.bound)),
              .point = node.point,
+             .sharding = nullptr,
+             .least_used = node.least_used,
              .context = std::move(context),
              .fusion = std::move(empty)};
   if (child.bound <= expansion.cutoff()) {
@@ -241,23 +334,112 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   cut_by_capacity_.fetch_add(cut, std::memory_order_relaxed);
 }
 
-/// The fusion is given: one partition per kernel in topological order.
-void MappingProblem::evaluate_kernel_by_kernel(const Node& node, Sink& expansion) const {
-  points_opened_.fetch_add(1, std::memory_order_relaxed);
+std::vector<std::int64_t> MappingProblem::one_partition_per_kernel() const {
   const DataflowGraph& graph = problem_.workload.graph;
-  Solution solution{.cost = {}, .point = *node.point, .fusion = {}};
-  solution.fusion.partition.resize(graph.kernel_count());
-  for (std::size_t p = 0; p < graph.kernel_count(); ++p) {
-    solution.fusion.partition[graph.topological_order()[p].index()] = static_cast<std::int64_t>(p);
+  std::vector<std::int64_t> partition(graph.kernel_count());
+  for (std::size_t p = 0; p < partition.size(); ++p) {
+    partition[graph.topological_order()[p].index()] = static_cast<std::int64_t>(p);
   }
-  solution.fusion.used = static_cast<std::int64_t>(graph.kernel_count());
+  return partition;
+}
+
+/// The fusion is given: one partition per kernel in topological order.
+void MappingProblem::evaluate_kernel_by_kernel(const Node& node, std::vector<Loop>&& sharding,
+                                               Sink& expansion) const {
+  Solution solution{.cost = {},
+                    .point = *node.point,
+                    .sharding = std::move(sharding),
+                    .fusion = {.time = 0, .partition = one_partition_per_kernel(), .used = 0}};
   const auto result = evaluate(problem_, mapping(solution));
   if (const Cost* cost = std::get_if<Cost>(&result)) {
-    solution.fusion.time = cost->layer_ticks;
-    solution.cost = cost->step_time;
-    expansion.solution(std::move(solution), 'T');
+    offer(solution.point, std::move(solution.sharding), std::move(solution.fusion.partition), *cost,
+          'T', expansion);
   } else {
     cut_by_capacity_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+void MappingProblem::offer(OuterPoint point, std::vector<Loop>&& sharding,
+                           std::vector<std::int64_t>&& partition, const Cost& cost, char found_by,
+                           Sink& expansion) const {
+  if (cost.step_time > expansion.cutoff()) return;
+  expansion.solution({.cost = cost.step_time,
+                      .point = point,
+                      .sharding = std::move(sharding),
+                      .fusion = {.time = cost.layer_ticks,
+                                 .partition = std::move(partition),
+                                 .used = static_cast<std::int64_t>(cost.partitions.size())}},
+                     found_by);
+}
+
+/// The best fusion if every kernel had the best of each cost that its loops
+/// left allow; tightens the child's bound.  Nothing when no mapping within the cutoff is
+/// below.
+std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided,
+                                                   const StepTime& step, Node& child,
+                                                   const Sink& expansion) const {
+  RelaxedFusion relaxed;
+  Clock clock;
+  if (problem_.execution.style == Style::KernelByKernel) {
+    const LayerCosts costs(problem_, decided);
+    clock = costs.clock();
+    relaxed.bound = kernel_by_kernel_time(problem_, costs);
+    relaxed.fusion =
+        Fusion{.time = relaxed.bound, .partition = one_partition_per_kernel(), .used = 0};
+  } else {
+    const FusionTables tables(problem_, decided, order(decided.sharding));
+    clock = tables.clock();
+    if (overfull(tables)) return std::nullopt;
+    const FusionSearch search(tables);
+    child.least_used = std::max(child.least_used, search.least_used(search.root()));
+    const Ticks limit = ticks_within(clock, step, expansion.cutoff());
+    if (child.least_used > PartitionRules(tables).limit() || search.root().bound > limit) {
+      return std::nullopt;
+    }
+    relaxed = relaxed_fusion(tables, limit, kRelaxationSteps);
+  }
+  if (relaxed.bound >= kNever) return std::nullopt;
+  child.bound = std::max(child.bound, step.step(clock.seconds(relaxed.bound)));
+  return relaxed;
+}
+
+/// Decides one more kernel's loop (docs/search.md, section 9).
+void MappingProblem::branch_sharding(const Node& node, LoopSets&& sharding, Sink& expansion) const {
+  const LayerDecisions decided = decisions(*node.point, std::move(sharding));
+  const StepTime step = step_time(problem_, decided.network, decided.micro_batch);
+  Node child{.bound = node.bound,
+             .point = node.point,
+             .sharding = nullptr,
+             .least_used = node.least_used,
+             .context = nullptr,
+             .fusion = {}};
+  const auto relaxed = relax(decided, step, child, expansion);
+  if (!relaxed) return;
+  std::size_t kernel = 0;
+  if (relaxed->fusion) {
+    ShardingCompletion completion =
+        complete_sharding(problem_, decided, relaxed->fusion->partition);
+    if (completion.cost) {
+      offer(*node.point, std::move(completion.sharding), std::vector(relaxed->fusion->partition),
+            *completion.cost, 'R', expansion);
+    }
+    kernel = completion.branch_on;
+  }
+  // The first of the best is found kernel by kernel in the order of the list.
+  if (first_of_best_ || !relaxed->fusion) {
+    kernel = 0;
+    while (decided.sharding[kernel].size() == 1) ++kernel;
+  }
+  std::vector<Loop> loops;
+  for (const Loop loop : decided.sharding[kernel]) loops.push_back(loop);
+  // Among equal bounds the queue takes the newest: the first in the order of ties.
+  std::reverse(loops.begin(), loops.end());
+  for (const Loop loop : loops) {
+    auto sets = std::make_shared<LoopSets>(decided.sharding);
+    (*sets)[kernel] = loop;
+    Node one = child;
+    one.sharding = std::move(sets);
+    expansion.child(std::move(one));
   }
 }
 
@@ -265,14 +447,15 @@ Mapping MappingProblem::mapping(const Solution& solution) const {
   return {.network = networks_[solution.point.network],
           .micro_batch = solution.point.micro_batch,
           .tile = solution.point.tile,
-          .sharding = sharding_,
+          .sharding = solution.sharding,
           .partition = solution.fusion.partition,
           .cores = {}};
 }
 
 std::optional<MappingSolution> MappingProblem::solution(const Mapping& mapping) const {
   const auto network = std::find(networks_.begin(), networks_.end(), mapping.network);
-  if (mapping.sharding != sharding_ || network == networks_.end()) return std::nullopt;
+  if (network == networks_.end()) return std::nullopt;
+  if (!shared_->space && mapping.sharding != sharding_) return std::nullopt;
   Mapping without_cores = mapping;
   without_cores.cores.clear();
   const auto result = evaluate(problem_, without_cores);
@@ -282,6 +465,7 @@ std::optional<MappingSolution> MappingProblem::solution(const Mapping& mapping) 
                          .point = {.network = static_cast<std::size_t>(network - networks_.begin()),
                                    .tile = mapping.tile,
                                    .micro_batch = mapping.micro_batch},
+                         .sharding = mapping.sharding,
                          .fusion = {.time = cost->layer_ticks,
                                     .partition = mapping.partition,
                                     .used = static_cast<std::int64_t>(cost->partitions.size())}};

@@ -1,6 +1,7 @@
 #pragma once
 // The whole problem as one tree: first the decisions outside the layer (network,
-// tile, micro-batch), then its fusion (docs/search.md, sections 3 and 4).
+// tile, micro-batch), then its sharding where that is searched, then its fusion
+// (docs/search.md, sections 3, 4 and 9).
 
 #include <atomic>
 #include <compare>
@@ -14,8 +15,10 @@
 #include "engine/fusion_search.hpp"
 #include "engine/fusion_tables.hpp"
 #include "engine/mapping_space.hpp"
+#include "engine/relaxed_fusion.hpp"
 #include "engine/search_problem.hpp"
 #include "engine/search_stats.hpp"
+#include "engine/sharding_space.hpp"
 #include "engine/transpositions.hpp"
 #include "model/evaluate.hpp"
 #include "model/problem.hpp"
@@ -23,7 +26,11 @@
 
 namespace dfsearch {
 
-/// An outer point whose fusion is being searched.  Shared by its nodes.
+/// The most ticks of a layer whose step takes at most `limit`; -1: none does.
+Ticks ticks_within(const Clock& clock, const StepTime& step, Seconds limit);
+
+/// An outer point and a sharding whose fusion is being searched.  Shared by its
+/// nodes.
 struct FusionContext {
   FusionContext(std::shared_ptr<const FusionTables> tables, const StepTime& step);
 
@@ -36,14 +43,13 @@ struct FusionContext {
   [[nodiscard]] Seconds step_time(Ticks layer) const {
     return step.step(tables.clock().seconds(layer));
   }
-  /// The most ticks of a layer whose step takes at most so long.
-  [[nodiscard]] Ticks ticks_within(Seconds step_time) const;
 };
 
 /// A complete mapping but for the cores, which follow from it.
 struct MappingSolution {
   Seconds cost{};
   OuterPoint point;
+  std::vector<Loop> sharding;
   Fusion fusion;
 };
 
@@ -52,8 +58,11 @@ class MappingProblem {
  public:
   struct Node {
     Seconds bound{};
-    std::optional<OuterPoint> point;               // empty: the root
-    std::shared_ptr<const FusionContext> context;  // null: the point is not opened yet
+    std::optional<OuterPoint> point;  // empty: the root
+    // Loops left, while a joint search decides them; null before and after.
+    std::shared_ptr<const LoopSets> sharding;
+    std::int64_t least_used = 1;                   // partitions of every completion
+    std::shared_ptr<const FusionContext> context;  // null: the fusion is not begun yet
     FusionNode fusion;
   };
   using Solution = MappingSolution;
@@ -61,7 +70,8 @@ class MappingProblem {
   /// Everything about the problem that any tree over it can share.
   struct Shared {
     std::vector<NetworkChoice> networks;
-    std::vector<Loop> sharding;
+    std::optional<ShardingSpace> space;  // of a joint search
+    std::vector<Loop> sharding;          // the given one; in a joint search the first tried
     std::shared_ptr<const KernelOrder> order;
     std::mutex mutex;
     std::map<OuterPoint, std::shared_ptr<const FusionTables>> tables;  // guarded by mutex
@@ -71,10 +81,10 @@ class MappingProblem {
   /// millisecond, short enough for limits and for other workers to take a part.
   static constexpr std::int64_t kStepsPerNode = 10'000;
 
-  /// Refers to the problem.
+  /// Refers to the problem.  The tree holds one of the best mappings.
   explicit MappingProblem(const Problem& problem, std::int64_t steps_per_node = kStepsPerNode);
   /// Another tree over the same problem that uses the tables built already but
-  /// knows nothing of what was searched.
+  /// knows nothing of what was searched.  It holds the first of the best mappings.
   MappingProblem(const MappingProblem& other, std::int64_t steps_per_node);
 
   [[nodiscard]] Node root() const { return {}; }
@@ -83,12 +93,15 @@ class MappingProblem {
   [[nodiscard]] bool precedes(const Solution& a, const Solution& b) const;
   [[nodiscard]] bool before(const Node& node, const Solution& solution) const;
   [[nodiscard]] bool admit(const Node& node) const;
+  [[nodiscard]] bool contains(const Node& node, const Solution& solution) const;
   void branch(const Node& node, Expansion<Node, Solution>& expansion) const;
 
   [[nodiscard]] const std::vector<NetworkChoice>& networks() const { return networks_; }
-  [[nodiscard]] LayerDecisions decisions(OuterPoint point) const;
-  /// The tables of a point; its transposition table is empty.
-  [[nodiscard]] std::shared_ptr<const FusionContext> open(OuterPoint point) const;
+  /// The tables of a point; its transposition table is empty.  In a joint search
+  /// no sharding is decided yet.
+  [[nodiscard]] std::shared_ptr<const FusionContext> open(OuterPoint point) const {
+    return open(point, loops_left(nullptr));
+  }
   [[nodiscard]] Mapping mapping(const Solution& solution) const;
   /// The solution that a mapping is, if it fits and has the sharding of this
   /// problem.
@@ -102,12 +115,27 @@ class MappingProblem {
 
   void branch_root(Sink& expansion) const;
   void open_point(const Node& node, Sink& expansion) const;
+  void open_fusion(const Node& node, LoopSets&& sharding, Sink& expansion) const;
+  void branch_sharding(const Node& node, LoopSets&& sharding, Sink& expansion) const;
+  [[nodiscard]] std::optional<RelaxedFusion> relax(const LayerDecisions& decisions,
+                                                   const StepTime& step, Node& child,
+                                                   const Sink& expansion) const;
+  void offer(OuterPoint point, std::vector<Loop>&& sharding, std::vector<std::int64_t>&& partition,
+             const Cost& cost, char found_by, Sink& expansion) const;
   void branch_fusion(const Node& node, Sink& expansion) const;
-  void evaluate_kernel_by_kernel(const Node& node, Sink& expansion) const;
+  void evaluate_kernel_by_kernel(const Node& node, std::vector<Loop>&& sharding,
+                                 Sink& expansion) const;
+  [[nodiscard]] std::vector<std::int64_t> one_partition_per_kernel() const;
   [[nodiscard]] Seconds point_bound(OuterPoint point) const;
+  [[nodiscard]] LoopSets loops_left(const LoopSets* of_node) const;
+  [[nodiscard]] LayerDecisions decisions(OuterPoint point, LoopSets sharding) const;
+  [[nodiscard]] std::shared_ptr<const KernelOrder> order(const LoopSets& sharding) const;
+  [[nodiscard]] std::shared_ptr<const FusionContext> open(OuterPoint point,
+                                                          LoopSets sharding) const;
 
   const Problem& problem_;
   const std::int64_t steps_per_node_;
+  const bool first_of_best_;  // it holds that one, not just any of the best
   std::shared_ptr<Shared> shared_;
   const std::vector<NetworkChoice>& networks_;
   const std::vector<Loop>& sharding_;

@@ -49,4 +49,12 @@ concept SearchProblem = std::movable<typename P::Node> && std::copyable<typename
   problem.branch(node, expansion);
 };
 
+/// A problem that can tell whether a solution agrees with all decisions of a node:
+/// its searches can be checked against a solution known to be right.
+template <class P>
+concept CheckableProblem = SearchProblem<P> &&
+    requires(const P& problem, const typename P::Node& node, const typename P::Solution& solution) {
+  { problem.contains(node, solution) } -> std::same_as<bool>;
+};
+
 }  // namespace dfsearch

@@ -100,6 +100,11 @@ SearchResult solve(const Problem& problem, const SearchOptions& options) {
   if (options.hint) {
     if (auto hint = search.solution(*options.hint)) tree.start_from(std::move(*hint), 'H');
   }
+  if (options.debug_solution) {
+    if (auto known = search.solution(*options.debug_solution)) {
+      tree.check_against(std::move(*known));
+    }
+  }
   auto found = tree.run();
   search.add_stats(found.stats);
   if (found.solution && found.lower_bound == found.cost) break_ties(search, options, found);

@@ -41,6 +41,9 @@ struct SearchOptions {
   int threads = 1;  ///< at least 1; more than the machine has are not all used
   bool deterministic = false;
   std::optional<Mapping> hint = std::nullopt;  ///< first incumbent; dropped if it does not fit
+  /// For tests of developer builds: no node that holds it may have a bound above its
+  /// cost, or InternalError is thrown.
+  std::optional<Mapping> debug_solution = std::nullopt;
   /// Called about once a `progress_interval` from a worker, never concurrently.
   std::function<void(const Progress&)> on_progress = nullptr;
   Seconds progress_interval{1.0};

@@ -36,16 +36,12 @@ using End = std::tuple<std::size_t, int>;  // a neighbour and the operand of the
 
 class SymmetryFinder {
  public:
-  SymmetryFinder(const Problem& problem, const std::vector<Loop>& sharding)
+  SymmetryFinder(const Problem& problem, const LoopSets& sharding)
       : problem_(problem), graph_(problem.workload.graph), sharding_(sharding) {
-    place_.resize(graph_.kernel_count());
-    for (std::size_t i = 0; i < place_.size(); ++i) {
-      place_[graph_.topological_order()[i].index()] = i;
-    }
     colour();
   }
 
-  KernelOrder::Pairs order() {
+  std::vector<std::pair<std::size_t, std::size_t>> pairs() const {
     std::map<std::uint32_t, std::size_t> last_of_colour;
     std::set<std::pair<std::size_t, std::size_t>> pairs;
     for (std::size_t k = 0; k < colours_.size(); ++k) {
@@ -54,12 +50,7 @@ class SymmetryFinder {
       if (const auto exchange = exchange_of(place->second, k)) pairs.insert(lead(*exchange));
       place->second = k;
     }
-    KernelOrder::Pairs order;
-    for (const auto& [u, v] : pairs) {
-      // The search numbers kernels topologically and wants tensors to ascend.
-      if (place_[u] < place_[v]) order.emplace_back(u, v);
-    }
-    return order;
+    return {pairs.begin(), pairs.end()};
   }
 
  private:
@@ -194,15 +185,27 @@ class SymmetryFinder {
 
   const Problem& problem_;
   const DataflowGraph& graph_;
-  const std::vector<Loop>& sharding_;
-  std::vector<std::size_t> place_;  // of each kernel in the topological order
+  const LoopSets& sharding_;
   Colours colours_;
 };
 
 }  // namespace
 
-KernelOrder::Pairs symmetry_order(const Problem& problem, const std::vector<Loop>& sharding) {
-  return SymmetryFinder(problem, sharding).order();
+std::vector<std::pair<std::size_t, std::size_t>> exchangeable_kernels(const Problem& problem,
+                                                                      const LoopSets& sharding) {
+  return SymmetryFinder(problem, sharding).pairs();
+}
+
+KernelOrder::Pairs symmetry_order(const Problem& problem, const LoopSets& sharding) {
+  const DataflowGraph& graph = problem.workload.graph;
+  std::vector<std::size_t> place(graph.kernel_count());  // in the topological order
+  for (std::size_t i = 0; i < place.size(); ++i) place[graph.topological_order()[i].index()] = i;
+  KernelOrder::Pairs order;
+  for (const auto& [u, v] : exchangeable_kernels(problem, sharding)) {
+    // The search numbers kernels topologically and wants tensors to ascend.
+    if (place[u] < place[v]) order.emplace_back(u, v);
+  }
+  return order;
 }
 
 }  // namespace dfsearch

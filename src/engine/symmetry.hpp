@@ -2,16 +2,23 @@
 // Kernels that can be exchanged without changing anything: experts, twin weight
 // updates, heads written out one by one.
 
+#include <utility>
 #include <vector>
 
 #include "engine/kernel_order.hpp"
+#include "graph/loop_set.hpp"
 #include "model/problem.hpp"
 
 namespace dfsearch {
 
-/// Pairs (u, v), u before v in the list, such that some mapping that is first
-/// among the best has u in no later partition than v; together they hold for
-/// the same mapping.  `sharding` is per kernel.
-KernelOrder::Pairs symmetry_order(const Problem& problem, const std::vector<Loop>& sharding);
+/// Pairs (u, v), u before v in the list: the first kernels that some exchange
+/// moves which leaves the graph, all costs and the loops left for sharding as they
+/// are.
+std::vector<std::pair<std::size_t, std::size_t>> exchangeable_kernels(const Problem& problem,
+                                                                      const LoopSets& sharding);
+
+/// Pairs (u, v) of these such that some mapping that is first among the best has u
+/// in no later partition than v; together they hold for the same mapping.
+KernelOrder::Pairs symmetry_order(const Problem& problem, const LoopSets& sharding);
 
 }  // namespace dfsearch

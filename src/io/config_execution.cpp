@@ -108,17 +108,6 @@ void check_switches_without_effect(MapReader& reader) {
   }
 }
 
-void refuse_joint_sharding(MapReader& reader) {
-  const YamlEntry* entry = reader.optional("sharding");
-  if (!entry) return;
-  if (entry->value.scalar == "joint") {
-    reader.messages().add(entry->value.place, "sharding",
-                          "'joint' is not supported in this version, expected least_bytes");
-    return;
-  }
-  read_choice(*entry, {"least_bytes"}, reader.messages());
-}
-
 void refuse_other_objectives(MapReader& reader) {
   const YamlEntry* entry = reader.optional("objective");
   if (!entry) return;
@@ -230,11 +219,15 @@ Equations read_equations(const YamlEntry& section, InputMessages& messages) {
   return equations;
 }
 
-SearchSettings read_search(const YamlEntry& section, InputMessages& messages) {
+SearchSettings read_search(const YamlEntry& section, Problem& problem, InputMessages& messages) {
   constexpr Range<Seconds> kTimeLimit{Seconds(1e-3), Seconds(1e9)};
   MapReader reader(section, messages);
   SearchSettings settings;
-  refuse_joint_sharding(reader);
+  problem.sharding =
+      reader
+          .optional_choice<ShardingChoice>("sharding", {{"least_bytes", ShardingChoice::LeastBytes},
+                                                        {"joint", ShardingChoice::Joint}})
+          .value_or(ShardingChoice::LeastBytes);
   refuse_other_objectives(reader);
   settings.gap = reader.optional_number("gap", {0.0, 1.0}).value_or(0.0);
   settings.time_limit =

@@ -51,6 +51,7 @@ std::vector<PartitionPin> read_partition_pins(const YamlEntry& section, const Da
 std::vector<std::optional<Loop>> read_sharding(const YamlEntry& section, const DataflowGraph* graph,
                                                InputMessages& messages);
 Equations read_equations(const YamlEntry& section, InputMessages& messages);
-SearchSettings read_search(const YamlEntry& section, InputMessages& messages);
+/// What it says of the problem itself goes to `problem`.
+SearchSettings read_search(const YamlEntry& section, Problem& problem, InputMessages& messages);
 
 }  // namespace dfsearch

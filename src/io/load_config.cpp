@@ -206,7 +206,7 @@ Config read_config(const YamlNode& root, const Place& start, InputMessages& mess
     problem.equations = read_equations(*section, messages);
   }
   if (const YamlEntry* section = reader.optional("search")) {
-    config.search = read_search(*section, messages);
+    config.search = read_search(*section, config.problem, messages);
   }
   if (const YamlEntry* section = reader.optional("sharding")) {
     problem.sharding_pins =

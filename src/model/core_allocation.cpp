@@ -10,6 +10,7 @@
 #include "model/core_allocation.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace dfsearch {
 namespace {
@@ -65,6 +66,10 @@ std::vector<CoreOption> core_options(const Kernel& kernel, const Shard& shard,
           {.cores = l * s, .cycles = cycles(kernel, shard, accelerator, grid), .grid = grid});
     }
   }
+  return pareto_options(std::move(all));
+}
+
+std::vector<CoreOption> pareto_options(std::vector<CoreOption> all) {
   std::stable_sort(all.begin(), all.end(), [](const CoreOption& a, const CoreOption& b) {
     return a.cores != b.cores ? a.cores < b.cores : a.cycles < b.cycles;
   });

@@ -30,6 +30,9 @@ struct CoreOption {
 std::vector<CoreOption> core_options(const Kernel& kernel, const Shard& shard,
                                      const Accelerator& accelerator);
 
+/// Of any options those that no other beats, in that form.
+std::vector<CoreOption> pareto_options(std::vector<CoreOption> all);
+
 /// The least cycles that all the kernels can reach together with `cores` cores,
 /// or nothing when there are more kernels than cores.  `options` has one list
 /// per kernel.

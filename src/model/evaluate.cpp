@@ -348,7 +348,7 @@ std::variant<Cost, Infeasible> cost_of(const Problem& problem, const Mapping& ma
                                        int coarser) {
   const LayerCosts costs(problem,
                          {.network = mapping.network,
-                          .sharding = mapping.sharding,
+                          .sharding = loop_sets(mapping.sharding),
                           .micro_batch = mapping.micro_batch,
                           .tile = mapping.tile},
                          coarser);

@@ -1,5 +1,6 @@
 #include "model/layer_costs.hpp"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -7,6 +8,17 @@
 #include "model/step_time.hpp"
 
 namespace dfsearch {
+namespace {
+
+/// The least of `cost(loop)` over the loops.
+template <class CostOf>
+auto least(LoopSet loops, CostOf cost) {
+  auto best = cost(loops.front());
+  for (const Loop loop : loops) best = std::min(best, cost(loop));
+  return best;
+}
+
+}  // namespace
 
 LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coarser)
     : problem_(problem),
@@ -20,18 +32,29 @@ LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coa
       clock_(make_clock(coarser)) {}
 
 std::vector<LayerCosts::OptionList> LayerCosts::make_options() const {
-  using Shape = std::tuple<Mode, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
-  std::map<Shape, OptionList> lists;
+  using Shape = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+  using Shapes = std::tuple<Mode, std::int64_t, std::vector<Shape>>;
+  std::map<Shapes, OptionList> lists;
   const OptionList none = std::make_shared<const std::vector<CoreOption>>();
   std::vector<OptionList> options(graph_.kernel_count(), none);
   if (problem_.execution.compute_utilization) return options;
   for (std::size_t i = 0; i < options.size(); ++i) {
     const Kernel& kernel = graph_.kernels()[i];
-    const Shard shape = shard(KernelId(i));
-    OptionList& list = lists[{kernel.mode, shape.m, shape.k, shape.n, kernel.repeat}];
+    std::vector<Shape> shapes;
+    std::vector<Shard> shards;
+    for (const Loop loop : decisions_.sharding[i]) {
+      shards.push_back(shard(KernelId(i), loop));
+      shapes.emplace_back(shards.back().m, shards.back().k, shards.back().n);
+    }
+    OptionList& list = lists[{kernel.mode, kernel.repeat, std::move(shapes)}];
     if (!list) {
+      std::vector<CoreOption> all;
+      for (const Shard& one : shards) {
+        const auto some = core_options(kernel, one, problem_.system.accelerator);
+        all.insert(all.end(), some.begin(), some.end());
+      }
       list = std::make_shared<const std::vector<CoreOption>>(
-          core_options(kernel, shape, problem_.system.accelerator));
+          shards.size() == 1 ? std::move(all) : pareto_options(std::move(all)));
     }
     options[i] = list;
   }
@@ -58,8 +81,11 @@ Clock LayerCosts::make_clock(int coarser) const {
 }
 
 Shard LayerCosts::shard(KernelId kernel) const {
-  return shard_of(graph_.kernel(kernel), decisions_.sharding[kernel.index()], tensor_.members(),
-                  tiles_);
+  return shard(kernel, decisions_.sharding[kernel.index()].front());
+}
+
+Shard LayerCosts::shard(KernelId kernel, Loop loop) const {
+  return shard_of(graph_.kernel(kernel), loop, tensor_.members(), tiles_);
 }
 
 Seconds LayerCosts::compute_seconds(KernelId id) const {
@@ -67,7 +93,9 @@ Seconds LayerCosts::compute_seconds(KernelId id) const {
   const Accelerator& chip = problem_.system.accelerator;
   const double tiles = static_cast<double>(tiles_);
   if (const auto utilization = problem_.execution.compute_utilization) {
-    return tiles * tile_flops(kernel, shard(id)) / (*utilization * chip.peak());
+    return least(decisions_.sharding[id.index()], [&](Loop loop) {
+      return tiles * tile_flops(kernel, shard(id, loop)) / (*utilization * chip.peak());
+    });
   }
   return tiles * static_cast<double>(options(id).back().cycles) / chip.frequency;
 }
@@ -107,8 +135,9 @@ Ticks LayerCosts::weight_load(KernelId kernel) const {
 }
 
 Bytes LayerCosts::weight(KernelId kernel) const {
-  return weight_bytes(graph_.kernel(kernel), decisions_.sharding[kernel.index()], tensor_.members(),
-                      problem_.workload.word);
+  return least(decisions_.sharding[kernel.index()], [&](Loop loop) {
+    return weight_bytes(graph_.kernel(kernel), loop, tensor_.members(), problem_.workload.word);
+  });
 }
 
 Bytes LayerCosts::resident_weight(KernelId kernel) const {
@@ -116,7 +145,9 @@ Bytes LayerCosts::resident_weight(KernelId kernel) const {
 }
 
 Bytes LayerCosts::tile_bytes(TensorId tensor) const {
-  return output_bytes(shard(graph_.tensor(tensor).from), problem_.workload.word);
+  const KernelId from = graph_.tensor(tensor).from;
+  return least(decisions_.sharding[from.index()],
+               [&](Loop loop) { return output_bytes(shard(from, loop), problem_.workload.word); });
 }
 
 Bytes LayerCosts::fused_buffer(TensorId tensor) const {
@@ -128,6 +159,23 @@ Bytes LayerCosts::streamed_buffer(TensorId tensor) const { return 2.0 * tile_byt
 Bytes LayerCosts::stored(TensorId tensor) const {
   return static_cast<double>(decisions_.micro_batch) * static_cast<double>(tiles_) *
          tile_bytes(tensor);
+}
+
+Ticks kernel_by_kernel_time(const Problem& problem, const LayerCosts& costs) {
+  const DataflowGraph& graph = problem.workload.graph;
+  Ticks sum = 0;
+  for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
+    const KernelId id(i);
+    const Ticks compute = problem.execution.compute_utilization
+                              ? costs.compute_at_utilization(id)
+                              : costs.cycle_time(costs.options(id).back().cycles);
+    Ticks memory = costs.explicit_memory(id);
+    for (const TensorId t : graph.inputs(id)) memory += costs.transfer(t);
+    for (const TensorId t : graph.outputs(id)) memory += costs.transfer(t);
+    sum += overlapped(problem.execution.overlap, compute, memory, costs.network(id)) +
+           costs.weight_load(id);
+  }
+  return std::min(sum, kNever);
 }
 
 }  // namespace dfsearch

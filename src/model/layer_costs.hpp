@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "graph/loop_set.hpp"
 #include "model/clock.hpp"
 #include "model/collectives.hpp"
 #include "model/core_allocation.hpp"
@@ -19,18 +20,22 @@ namespace dfsearch {
 /// Everything a layer's cost depends on except partitions and cores.
 struct LayerDecisions {
   std::vector<Mapping::Dimension> network;
-  std::vector<Loop> sharding;  ///< per kernel
+  LoopSets sharding;  ///< per kernel; more than one loop: not decided yet
   std::int64_t micro_batch = 1;
   std::int64_t tile = 1;
 };
 
 /// Evaluates the equations of docs/model.md, section 6, kernel by kernel and
-/// tensor by tensor.  Refers to the problem, which must outlive it.  Immutable.
+/// tensor by tensor.  Where the sharding is not decided, every number by itself
+/// is the least (options: the best) over the shardings left, so that no decision
+/// costs less (docs/search.md, section 9); nor are the ticks longer than after
+/// any decision.  Refers to the problem, which must outlive it.  Immutable.
 class LayerCosts {
  public:
   /// `coarser`: see Clock.
   LayerCosts(const Problem& problem, LayerDecisions decisions, int coarser = 0);
 
+  [[nodiscard]] const LayerDecisions& decisions() const { return decisions_; }
   [[nodiscard]] const Clock& clock() const { return clock_; }
   [[nodiscard]] std::int64_t tiles() const { return tiles_; }
 
@@ -52,6 +57,7 @@ class LayerCosts {
   /// Loading the weight for every sample, if the equations say so.
   [[nodiscard]] Ticks weight_load(KernelId kernel) const;
 
+  /// The sharding of the kernel is decided.
   [[nodiscard]] Shard shard(KernelId kernel) const;
   [[nodiscard]] Bytes weight(KernelId kernel) const;
   /// What the weight takes of the SRAM: nothing with skip_weight.
@@ -70,6 +76,7 @@ class LayerCosts {
   [[nodiscard]] Seconds compute_seconds(KernelId kernel) const;
   using OptionList = std::shared_ptr<const std::vector<CoreOption>>;
   [[nodiscard]] std::vector<OptionList> make_options() const;
+  [[nodiscard]] Shard shard(KernelId kernel, Loop loop) const;
   [[nodiscard]] Clock make_clock(int coarser) const;
 
   const Problem& problem_;
@@ -82,5 +89,8 @@ class LayerCosts {
   std::vector<OptionList> options_;  // per kernel; kernels of one shape share theirs
   Clock clock_;
 };
+
+/// The least time of the layer with every kernel in a partition of its own.
+Ticks kernel_by_kernel_time(const Problem& problem, const LayerCosts& costs);
 
 }  // namespace dfsearch

@@ -65,6 +65,12 @@ struct Equations {
   }
 };
 
+/// How the sharded loops are chosen.
+enum class ShardingChoice : std::uint8_t {
+  LeastBytes,  ///< by least communicated bytes, before everything else
+  Joint,       ///< for the best objective, together with the fusion
+};
+
 /// Which degrees a strategy may have in all.
 struct DegreeChoice {
   std::vector<std::int64_t> values;  ///< one of these; empty: any
@@ -82,6 +88,7 @@ struct Problem {
   System system;
   Execution execution;
   Equations equations;
+  ShardingChoice sharding = ShardingChoice::LeastBytes;
   std::vector<std::optional<Loop>> sharding_pins;  ///< per kernel; empty: no pins
   std::array<DegreeChoice, 3> parallelism;         ///< by Strategy
 

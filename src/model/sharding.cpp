@@ -1,5 +1,7 @@
 #include "model/sharding.hpp"
 
+#include <algorithm>
+
 namespace dfsearch {
 namespace {
 
@@ -21,22 +23,6 @@ std::int64_t extent(const Kernel& kernel, Loop loop) {
 
 Bytes whole_output_bytes(const Kernel& kernel, Bytes word) {
   return output_bytes(shard_of(kernel, Loop::None, 1, 1), word);
-}
-
-Seconds conversion_time(const NetworkContext& context, const Kernel& producer, Loop sharding,
-                        Conversion needed) {
-  const Bytes word = context.problem.workload.word;
-  const Bytes shard =
-      output_bytes(shard_of(producer, sharding, context.tensor.members(), context.tiles), word);
-  const bool on_shard = context.problem.equations.layout_conversion_bytes == ConversionBytes::Shard;
-  if (needed == Conversion::AllGather) {
-    const Bytes whole = output_bytes(shard_of(producer, Loop::None, 1, context.tiles), word);
-    return context.tensor.all_gather(on_shard ? shard : whole);
-  }
-  if (needed == Conversion::AllToAll) {
-    return on_shard ? context.tensor.all_to_all_per_pair(shard) : context.tensor.all_to_all(shard);
-  }
-  return Seconds{};
 }
 
 Seconds own_time(const NetworkContext& context, const Kernel& kernel) {
@@ -123,34 +109,57 @@ Bytes conversion_bytes(const Kernel& producer, Loop from, const Kernel& consumer
   return needed == Conversion::Free ? Bytes{} : whole_output_bytes(producer, word);
 }
 
-Seconds network_time(const NetworkContext& context, KernelId id,
-                     const std::vector<Loop>& sharding) {
+Seconds conversion_time(const NetworkContext& context, const Tensor& tensor, Loop producer,
+                        Loop consumer) {
   const DataflowGraph& graph = context.problem.workload.graph;
-  const Kernel& kernel = graph.kernel(id);
-  const Loop loop = sharding[id.index()];
+  const Kernel& from = graph.kernel(tensor.from);
+  const Layout wanted = consumed_layout(graph.kernel(tensor.to), consumer, tensor.operand);
+  const Conversion needed = conversion(produced_layout(producer), wanted);
+  if (needed == Conversion::Free) return Seconds{};
+  const Bytes word = context.problem.workload.word;
+  const Bytes shard =
+      output_bytes(shard_of(from, producer, context.tensor.members(), context.tiles), word);
+  const bool on_shard = context.problem.equations.layout_conversion_bytes == ConversionBytes::Shard;
+  if (needed == Conversion::AllGather) {
+    const Bytes whole = output_bytes(shard_of(from, Loop::None, 1, context.tiles), word);
+    return context.tensor.all_gather(on_shard ? shard : whole);
+  }
+  return on_shard ? context.tensor.all_to_all_per_pair(shard) : context.tensor.all_to_all(shard);
+}
+
+Seconds own_network_time(const NetworkContext& context, const Kernel& kernel, Loop sharding) {
   const Bytes word = context.problem.workload.word;
   const std::int64_t members = context.tensor.members();
+  if (reduces_output(kernel, sharding)) {
+    const Bytes output = output_bytes(shard_of(kernel, sharding, members, context.tiles), word);
+    return context.tensor.all_reduce(output) * static_cast<double>(context.tiles);
+  }
+  if (!kernel.communication) return Seconds{};
+  if (kernel.communication->type != CommunicationType::GradientAllReduce) {
+    return own_time(context, kernel);
+  }
+  const Bytes gradient = output_bytes(shard_of(kernel, sharding, members, 1), word);
+  return context.data.all_reduce(gradient) / static_cast<double>(context.micro_batches);
+}
 
-  Seconds per_tile{};
-  if (reduces_output(kernel, loop)) {
-    per_tile += context.tensor.all_reduce(
-        output_bytes(shard_of(kernel, loop, members, context.tiles), word));
-  }
-  for (const TensorId t : graph.outputs(id)) {
-    const Tensor& tensor = graph.tensor(t);
-    const Layout wanted =
-        consumed_layout(graph.kernel(tensor.to), sharding[tensor.to.index()], tensor.operand);
-    per_tile += conversion_time(context, kernel, loop, conversion(produced_layout(loop), wanted));
-  }
-  Seconds time = per_tile * static_cast<double>(context.tiles);
-  if (kernel.communication) {
-    time += own_time(context, kernel);
-    if (kernel.communication->type == CommunicationType::GradientAllReduce) {
-      const Bytes gradient = output_bytes(shard_of(kernel, loop, members, 1), word);
-      time += context.data.all_reduce(gradient) / static_cast<double>(context.micro_batches);
+Seconds network_time(const NetworkContext& context, KernelId id, const LoopSets& sharding) {
+  const DataflowGraph& graph = context.problem.workload.graph;
+  Seconds least = Seconds::infinity();
+  for (const Loop loop : sharding[id.index()]) {
+    Seconds conversions{};
+    for (const TensorId t : graph.outputs(id)) {
+      const Tensor& tensor = graph.tensor(t);
+      Seconds least_conversion = Seconds::infinity();
+      for (const Loop consumer : sharding[tensor.to.index()]) {
+        least_conversion =
+            std::min(least_conversion, conversion_time(context, tensor, loop, consumer));
+      }
+      conversions += least_conversion;
     }
+    least = std::min(least, own_network_time(context, graph.kernel(id), loop) +
+                                conversions * static_cast<double>(context.tiles));
   }
-  return time;
+  return least;
 }
 
 }  // namespace dfsearch

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "graph/loop_set.hpp"
 #include "model/collectives.hpp"
 #include "model/problem.hpp"
 #include "model/shard.hpp"
@@ -39,9 +40,7 @@ Bytes own_bytes(const Kernel& kernel, Loop sharding, Bytes word);
 Bytes conversion_bytes(const Kernel& producer, Loop from, const Kernel& consumer, Loop to,
                        int operand, Bytes word);
 
-/// Network time of a kernel over all tiles: its all-reduce or own collective and
-/// the conversions of the tensors it produces, plus its share of the gradient
-/// all-reduce of a step.
+/// What the network times of a layer's kernels depend on beside the sharding.
 struct NetworkContext {
   const Problem& problem;
   const Collectives& tensor;
@@ -49,8 +48,18 @@ struct NetworkContext {
   std::int64_t tiles;
   std::int64_t micro_batches;
 };
-Seconds network_time(const NetworkContext& context, KernelId kernel,
-                     const std::vector<Loop>& sharding);
+/// Network time of a kernel over all tiles: its all-reduce or own collective and
+/// the conversions of the tensors it produces, plus its share of the gradient
+/// all-reduce of a step.
+/// Where the sharding is not decided: the least that any decision takes, its
+/// consumers each on their own.
+Seconds network_time(const NetworkContext& context, KernelId kernel, const LoopSets& sharding);
+
+/// Its parts: what the kernel communicates by itself, over all tiles, and the
+/// conversion of a tensor, for one tile.
+Seconds own_network_time(const NetworkContext& context, const Kernel& kernel, Loop sharding);
+Seconds conversion_time(const NetworkContext& context, const Tensor& tensor, Loop producer,
+                        Loop consumer);
 
 /// The sharding of least communicated bytes; ties are broken kernel by kernel in
 /// list order by the order of `Loop`.  Pinned loops are kept.  Exact; throws

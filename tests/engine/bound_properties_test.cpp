@@ -27,7 +27,7 @@ class Collector final : public Expansion<Node, MappingSolution> {
   }
   void child(Node&& node) override { children.push_back(std::move(node)); }
   void solution(MappingSolution&& solution, char found_by) override {
-    // Segment fusions come again from the tree.
+    // Segment fusions and completed relaxations come again from the tree.
     if (found_by == 'T') solutions.push_back(std::move(solution));
   }
 
@@ -72,7 +72,8 @@ class WholeTree {
 };
 
 bool same(const MappingSolution& a, const MappingSolution& b) {
-  return a.point.tile == b.point.tile && a.fusion.partition == b.fusion.partition;
+  return a.point.tile == b.point.tile && a.sharding == b.sharding &&
+         a.fusion.partition == b.fusion.partition;
 }
 
 }  // namespace
@@ -111,6 +112,35 @@ TEST_CASE("no bound exceeds a completion, bounds only tighten, ties are never cu
   CHECK(trees > 50);
 }
 
+TEST_CASE("the trees of a joint search hold a best mapping, the second one the first of them") {
+  int trees = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    CAPTURE(seed);
+    const Problem problem =
+        test::random_problem(seed, {.kernels = 4, .assignments = 400, .joint = true});
+    const test::BruteForceResult best = test::brute_force(problem);
+    const MappingProblem any(problem, 3);
+    const MappingProblem first(any, 3);
+    for (const MappingProblem* search : {&any, &first}) {
+      WholeTree tree(*search);
+      const std::vector<MappingSolution> all = tree.walk(search->root());
+      if (all.size() <= 60) tree.check_before(all);
+      trees += all.size() > 10;
+      REQUIRE(best.mapping.has_value() == !all.empty());
+      if (all.empty()) continue;
+      const auto winner = *std::min_element(
+          all.begin(), all.end(), [&](const MappingSolution& a, const MappingSolution& b) {
+            return a.cost == b.cost ? search->precedes(a, b) : a.cost < b.cost;
+          });
+      CHECK(winner.cost == best.step_time);
+      if (search != &first) continue;
+      CHECK(search->mapping(winner).sharding == best.mapping->sharding);
+      CHECK(search->mapping(winner).partition == best.mapping->partition);
+    }
+  }
+  CHECK(trees > 50);
+}
+
 TEST_CASE("the segments are a fusion of the tree") {
   int found = 0;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
@@ -128,7 +158,9 @@ TEST_CASE("the segments are a fusion of the tree") {
         void solution(MappingSolution&& s, char) override { solutions.push_back(std::move(s)); }
         std::vector<MappingSolution> solutions;
       } segments;
-      search.branch({.bound = {}, .point = point, .context = nullptr, .fusion = {}}, segments);
+      search.branch(
+          {.bound = {}, .point = point, .sharding = nullptr, .context = nullptr, .fusion = {}},
+          segments);
       for (const MappingSolution& s : segments.solutions) {
         const auto judged = evaluate(problem, search.mapping(s));
         REQUIRE(std::holds_alternative<Cost>(judged));

@@ -51,7 +51,7 @@ class Completions {
         best_(std::size_t{1} << size_) {
     for (std::size_t p = 0; p < size_; ++p) places_[tables.id(p).index()] = p;
     for (const Tensor& t : graph_.tensors()) before_[place(t.to)] |= bit(place(t.from));
-    for (const auto& [u, v] : symmetry_order(problem, least_bytes_sharding(problem))) {
+    for (const auto& [u, v] : symmetry_order(problem, loop_sets(least_bytes_sharding(problem)))) {
       before_[place(v)] |= bit(place(u));
     }
   }

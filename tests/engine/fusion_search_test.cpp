@@ -69,8 +69,9 @@ Assignment ranks(const Assignment& partition) {
 /// Of each sequence of partitions that fits, the one with the earliest indices.
 std::set<Assignment> earliest_fusions(const Problem& problem, const MappingProblem& search) {
   const std::vector<Loop> sharding = least_bytes_sharding(problem);
-  const auto pairs = symmetry_order(problem, sharding);
-  MappingSolution solution{.cost = {}, .point = outer_points(problem).front(), .fusion = {}};
+  const auto pairs = symmetry_order(problem, loop_sets(sharding));
+  MappingSolution solution{
+      .cost = {}, .point = outer_points(problem).front(), .sharding = sharding, .fusion = {}};
   Assignment& partition = solution.fusion.partition;
   partition.assign(problem.workload.graph.kernel_count(), 0);
   std::map<Assignment, Assignment> earliest;

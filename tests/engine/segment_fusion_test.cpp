@@ -29,7 +29,10 @@ std::optional<Ticks> best_cut(const Problem& problem, const MappingProblem& sear
       problem.equations.phases == SplitPhases::Halves && problem.workload.graph.has_backward();
   std::optional<Ticks> best;
   for (std::uint32_t cuts = 0; cuts < (1U << (count - 1)); ++cuts) {
-    MappingSolution solution{.cost = {}, .point = point, .fusion = {}};
+    MappingSolution solution{.cost = {},
+                             .point = point,
+                             .sharding = first_sharding(tables.decisions().sharding),
+                             .fusion = {}};
     solution.fusion.partition.resize(count);
     std::int64_t index = 0;
     bool mixed = false;
@@ -80,8 +83,11 @@ TEST_CASE("the best segments are the best of all ways to cut the order") {
     }
     CHECK(segments->time == *expected);
     CHECK(segments->used == partitions_used(segments->partition));
-    const auto judged =
-        evaluate(problem, search.mapping({.cost = {}, .point = point, .fusion = *segments}));
+    const auto judged = evaluate(
+        problem, search.mapping({.cost = {},
+                                 .point = point,
+                                 .sharding = first_sharding(context->tables.decisions().sharding),
+                                 .fusion = *segments}));
     REQUIRE(std::holds_alternative<Cost>(judged));
     CHECK(std::get<Cost>(judged).layer_ticks == segments->time);
     ++found;

@@ -28,6 +28,7 @@ void check_same(const SearchResult& result, const test::BruteForceResult& best) 
   CHECK(result.mapping->network == best.mapping->network);
   CHECK(result.mapping->tile == best.mapping->tile);
   CHECK(result.mapping->micro_batch == best.mapping->micro_batch);
+  CHECK(result.mapping->sharding == best.mapping->sharding);
   CHECK(result.mapping->partition == best.mapping->partition);
 }
 
@@ -71,6 +72,44 @@ TEST_CASE("with degrees and strategies left out solve finds the best machine, to
     check_same(solve(problem, {.threads = 2}), best);
   }
   CHECK(searched > 200);
+}
+
+TEST_CASE("a joint search finds the best sharding together with the best fusion") {
+  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
+  int feasible = 0;
+  int better = 0;
+  for (std::uint64_t seed = 0; seed < 800; ++seed) {
+    CAPTURE(seed);
+    Problem problem =
+        test::random_problem(seed, {.kernels = 5, .assignments = 10'000, .joint = true});
+    const test::BruteForceResult best = test::brute_force(problem);
+    feasible += best.mapping.has_value();
+    for (const int threads : {1, 2, 8}) {
+      CAPTURE(threads);
+      check_same(solve(problem, {.threads = threads}), best);
+    }
+    check_same(solve(problem, {.threads = 2, .deterministic = true}), best);
+    problem.sharding = ShardingChoice::LeastBytes;
+    const auto least_bytes = solve(problem, {}).cost;
+    better += least_bytes && best.step_time < least_bytes->step_time;
+  }
+  CHECK(feasible > 300);
+  CHECK(better > 40);
+}
+
+TEST_CASE("no node that holds a best mapping has a bound above its cost") {
+  // Where checks are compiled in, the search throws at the first such node.
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    CAPTURE(seed);
+    const bool joint = seed % 2 == 1;
+    const Problem problem = test::random_problem(
+        seed, {.kernels = 5, .assignments = 2000, .free_machine = seed % 3 == 0, .joint = joint});
+    if (network_choices(problem).empty()) continue;
+    const test::BruteForceResult best = test::brute_force(problem);
+    if (!best.mapping) continue;
+    const SearchResult result = solve(problem, {.debug_solution = best.mapping});
+    CHECK(result.cost->step_time == best.step_time);
+  }
 }
 
 TEST_CASE("a hint is the first incumbent and does not change the answer") {

@@ -27,7 +27,7 @@ using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
 
 Pairs pairs_of(const Problem& problem, const std::vector<Loop>& sharding) {
   Pairs pairs;
-  for (const auto& [u, v] : symmetry_order(problem, sharding)) {
+  for (const auto& [u, v] : symmetry_order(problem, loop_sets(sharding))) {
     pairs.emplace_back(u.index(), v.index());
   }
   return pairs;

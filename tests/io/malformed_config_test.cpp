@@ -262,9 +262,8 @@ TEST_CASE("execution, sharding, equations and search") {
            "c.yaml:17:38: dlrm_gradient_bandwidth: expected a quantity like '900 GB/s', got '1'"},
           {"{partitions: 4}", "{}\nequations: {phase: halves}",
            "c.yaml:17:13: equations: unknown key 'phase', did you mean 'phases'?"},
-          {"{partitions: 4}", "{}\nsearch: {sharding: joint}",
-           "c.yaml:17:20: sharding: 'joint' is not supported in this version, expected "
-           "least_bytes"},
+          {"{partitions: 4}", "{}\nsearch: {sharding: jointly}",
+           "c.yaml:17:20: sharding: expected one of least_bytes, joint, got 'jointly'"},
           {"{partitions: 4}", "{}\nsearch: {objective: cost_efficiency}",
            "c.yaml:17:21: objective: 'cost_efficiency' is not supported in this version, expected "
            "step_time"},

@@ -188,7 +188,7 @@ class NetworkWorld {
                          .data = data,
                          .tiles = tiles,
                          .micro_batches = micro_batches},
-                        KernelId(kernel), sharding)
+                        KernelId(kernel), loop_sets(sharding))
         .in_base_units();
   }
 

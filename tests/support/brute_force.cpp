@@ -75,12 +75,30 @@ std::vector<NetworkChoice> all_networks(const Problem& problem) {
   return networks;
 }
 
+std::vector<std::vector<Loop>> all_shardings(const Problem& problem) {
+  if (problem.sharding == ShardingChoice::LeastBytes) return {least_bytes_sharding(problem)};
+  std::vector<std::vector<Loop>> shardings{{}};
+  for (std::size_t k = 0; k < problem.workload.graph.kernel_count(); ++k) {
+    std::vector<std::vector<Loop>> longer;
+    for (const std::vector<Loop>& sharding : shardings) {
+      for (const Loop loop : shardable_loops(problem.workload.graph.kernels()[k])) {
+        if (!problem.sharding_pins.empty() && problem.sharding_pins[k].value_or(loop) != loop) {
+          continue;
+        }
+        longer.push_back(sharding);
+        longer.back().push_back(loop);
+      }
+    }
+    shardings = std::move(longer);
+  }
+  return shardings;
+}
+
 }  // namespace
 
 BruteForceResult brute_force(const Problem& problem) {
   const Workload& workload = problem.workload;
   Mapping mapping;
-  mapping.sharding = least_bytes_sharding(problem);
 
   BruteForceResult best;
   const auto consider = [&] {
@@ -112,6 +130,7 @@ BruteForceResult brute_force(const Problem& problem) {
                           consider();
                         });
   };
+  const std::vector<std::vector<Loop>> shardings = all_shardings(problem);
   for (const NetworkChoice& network : all_networks(problem)) {
     mapping.network = network;
     const std::int64_t data = degree_of(network, Strategy::Data);
@@ -122,7 +141,10 @@ BruteForceResult brute_force(const Problem& problem) {
            range(workload.micro_batch, workload.global_batch / data)) {
         if (workload.global_batch / data % micro_batch != 0) continue;
         mapping.micro_batch = micro_batch;
-        try_partitions();
+        for (const std::vector<Loop>& sharding : shardings) {
+          mapping.sharding = sharding;
+          try_partitions();
+        }
       }
     }
   }

@@ -18,7 +18,7 @@ struct BruteForceResult {
 
 /// Tries every network, every tile of 1..sequence, every micro-batch that divides, and every
 /// assignment of kernels to partitions 0..limit-1, under the least-bytes
-/// sharding; the ones the problem fixes are kept.
+/// sharding or every one, as the problem asks; the ones it fixes are kept.
 BruteForceResult brute_force(const Problem& problem);
 
 }  // namespace dfsearch::test

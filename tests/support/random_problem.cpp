@@ -126,7 +126,7 @@ void random_capacities(Random& random, Problem& problem) {
     network.push_back({.degree = *d.degree, .strategy = *d.strategy});
   }
   const LayerCosts costs(problem, {.network = network,
-                                   .sharding = least_bytes_sharding(problem),
+                                   .sharding = loop_sets(least_bytes_sharding(problem)),
                                    .micro_batch = 1,
                                    .tile = tile});
   const DataflowGraph& graph = problem.workload.graph;
@@ -163,6 +163,29 @@ void free_machine(Random& random, Problem& problem) {
   }
 }
 
+/// Leaves the sharding to the search and pins some of it.
+void joint_sharding(Random& random, Problem& problem) {
+  problem.sharding = ShardingChoice::Joint;
+  if (!chance(random, 25)) return;
+  for (const Kernel& kernel : problem.workload.graph.kernels()) {
+    const std::vector<Loop> loops = shardable_loops(kernel);
+    std::optional<Loop>& pin = problem.sharding_pins.emplace_back();
+    if (chance(random, 20)) {
+      pin = loops[static_cast<std::size_t>(
+          pick(random, 0, static_cast<std::int64_t>(loops.size()) - 1))];
+    }
+  }
+}
+
+double shardings(const Problem& problem) {
+  double count = 1.0;
+  if (problem.sharding == ShardingChoice::LeastBytes) return count;
+  for (const Kernel& kernel : problem.workload.graph.kernels()) {
+    count *= static_cast<double>(shardable_loops(kernel).size());
+  }
+  return count;
+}
+
 void random_execution(Random& random, Problem& problem, const WorldLimits& limits) {
   const auto kernels = static_cast<std::int64_t>(problem.workload.graph.kernel_count());
   Execution& execution = problem.execution;
@@ -173,7 +196,7 @@ void random_execution(Random& random, Problem& problem, const WorldLimits& limit
   std::int64_t partitions = pick(random, 1, kernels);
   const auto tries = [&](std::int64_t p) {
     return std::pow(static_cast<double>(p), static_cast<double>(kernels)) *
-           static_cast<double>(problem.workload.sequence);
+           static_cast<double>(problem.workload.sequence) * shardings(problem);
   };
   while (partitions > 1 && tries(partitions) > limits.assignments) --partitions;
   execution.partitions = partitions;
@@ -232,6 +255,7 @@ void random_surroundings(std::mt19937_64& random, Problem& problem, const WorldL
                         .frequency = Hertz(static_cast<double>(pick(random, 1, 30))),
                         .sram = Bytes(1e9)};
   system.memory.bandwidth = BytesPerSecond(static_cast<double>(pick(random, 5, 400)));
+  if (limits.joint) joint_sharding(random, problem);
   random_execution(random, problem, limits);
   random_capacities(random, problem);
   if (limits.free_machine) free_machine(random, problem);

@@ -16,6 +16,8 @@ struct WorldLimits {
   double assignments = 20'000;
   /// Degrees and strategies are left to the search, too.
   bool free_machine = false;
+  /// So is the sharding; `assignments` counts the shardings, too.
+  bool joint = false;
 };
 
 /// The same problem for the same seed on every machine.

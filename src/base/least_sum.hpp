@@ -1,0 +1,26 @@
+#pragma once
+// The least sum of many small terms over finite variables, exactly.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace dfsearch {
+
+/// A term of the sum: its value for every combination of its variables' values,
+/// the first variable running slowest.
+struct SumTerm {
+  std::vector<std::size_t> variables;  ///< ascending
+  std::vector<double> values;
+};
+
+/// The values 0 .. sizes[v]-1 of all variables that make the sum of the terms
+/// least, ties broken by the lesser value variable by variable.  Terms mention
+/// only variables of more than one value; the others have value 0.  Nothing when
+/// it would take more than `most_steps` elementary steps.
+std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t>& sizes,
+                                                   const std::vector<SumTerm>& terms,
+                                                   double most_steps);
+
+}  // namespace dfsearch
