@@ -51,9 +51,9 @@ Rest& Rest::operator-=(const Rest& other) {
 }
 
 FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
-                           std::shared_ptr<const KernelOrder> order)
+                           std::shared_ptr<const KernelOrder> order, CoreOptionsCache* cache)
     : problem_(problem),
-      costs_(problem, decisions),
+      costs_(problem, decisions, 0, cache),
       order_(std::move(order)),
       phases_mix_(problem.equations.phases == SplitPhases::Halves &&
                   problem.partition_limit() % 2 == 1) {

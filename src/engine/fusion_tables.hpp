@@ -64,9 +64,10 @@ struct KernelCosts {
 /// Kernels are numbered as KernelOrder does.  Immutable; refers to the problem.
 class FusionTables {
  public:
-  /// `order` is that of the problem's graph.
+  /// `order` is that of the problem's graph; `cache` is shared by tables of the
+  /// same problem, null for none.
   FusionTables(const Problem& problem, LayerDecisions decisions,
-               std::shared_ptr<const KernelOrder> order);
+               std::shared_ptr<const KernelOrder> order, CoreOptionsCache* cache = nullptr);
 
   [[nodiscard]] std::size_t size() const { return kernels_.size(); }
   [[nodiscard]] const KernelCosts& kernel(std::size_t position) const { return kernels_[position]; }

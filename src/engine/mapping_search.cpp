@@ -170,8 +170,8 @@ std::shared_ptr<const FusionContext> MappingProblem::open(OuterPoint point,
     }
   }
   auto kernel_order = order(decided.sharding);
-  auto tables =
-      std::make_shared<const FusionTables>(problem_, std::move(decided), std::move(kernel_order));
+  auto tables = std::make_shared<const FusionTables>(
+      problem_, std::move(decided), std::move(kernel_order), &shared_->core_options);
   if (keep) {
     const std::lock_guard lock(shared_->mutex);
     if ((shared_->tables.size() + 1) * tables->size() <= kKernelsKept) {
@@ -346,6 +346,12 @@ std::vector<std::int64_t> MappingProblem::one_partition_per_kernel() const {
 /// The fusion is given: one partition per kernel in topological order.
 void MappingProblem::evaluate_kernel_by_kernel(const Node& node, std::vector<Loop>&& sharding,
                                                Sink& expansion) const {
+  const LayerDecisions decided = decisions(*node.point, loop_sets(sharding));
+  const StepTime step = step_time(problem_, decided.network, decided.micro_batch);
+  const LayerCosts costs(problem_, decided, 0, &shared_->core_options);
+  // What it takes if it fits, which evaluate says.
+  const Ticks time = kernel_by_kernel_time(problem_, costs);
+  if (time > ticks_within(costs.clock(), step, expansion.cutoff())) return;
   Solution solution{.cost = {},
                     .point = *node.point,
                     .sharding = std::move(sharding),
@@ -381,13 +387,13 @@ std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided
   RelaxedFusion relaxed;
   Clock clock;
   if (problem_.execution.style == Style::KernelByKernel) {
-    const LayerCosts costs(problem_, decided);
+    const LayerCosts costs(problem_, decided, 0, &shared_->core_options);
     clock = costs.clock();
     relaxed.bound = kernel_by_kernel_time(problem_, costs);
     relaxed.fusion =
         Fusion{.time = relaxed.bound, .partition = one_partition_per_kernel(), .used = 0};
   } else {
-    const FusionTables tables(problem_, decided, order(decided.sharding));
+    const FusionTables tables(problem_, decided, order(decided.sharding), &shared_->core_options);
     clock = tables.clock();
     if (overfull(tables)) return std::nullopt;
     const FusionSearch search(tables);

@@ -73,6 +73,7 @@ class MappingProblem {
     std::optional<ShardingSpace> space;  // of a joint search
     std::vector<Loop> sharding;          // the given one; in a joint search the first tried
     std::shared_ptr<const KernelOrder> order;
+    CoreOptionsCache core_options;
     std::mutex mutex;
     std::map<OuterPoint, std::shared_ptr<const FusionTables>> tables;  // guarded by mutex
   };

@@ -17,6 +17,11 @@ namespace {
 
 constexpr std::int64_t kSaturated = std::int64_t{1} << 60;
 
+// Buckets cost more than sorting where there are many more cores than options.
+constexpr std::int64_t kMostBuckets = 1 << 14;
+
+std::size_t to_size(std::int64_t count) { return static_cast<std::size_t>(count); }
+
 std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? kSaturated : std::min(product, kSaturated);
@@ -66,18 +71,54 @@ std::vector<CoreOption> core_options(const Kernel& kernel, const Shard& shard,
           {.cores = l * s, .cycles = cycles(kernel, shard, accelerator, grid), .grid = grid});
     }
   }
-  return pareto_options(std::move(all));
+  return pareto_options(std::move(all), limit);
 }
 
-std::vector<CoreOption> pareto_options(std::vector<CoreOption> all) {
-  std::stable_sort(all.begin(), all.end(), [](const CoreOption& a, const CoreOption& b) {
+std::vector<CoreOption> pareto_options(std::vector<CoreOption>&& all, std::int64_t cores) {
+  const auto fewer_cores = [](const CoreOption& a, const CoreOption& b) {
     return a.cores != b.cores ? a.cores < b.cores : a.cycles < b.cycles;
-  });
+  };
+  // Few cores: the best for each number of them.  Many: sorted.
+  std::vector<const CoreOption*> best_of(cores <= kMostBuckets ? to_size(cores) + 1 : 0, nullptr);
+  if (best_of.empty()) std::stable_sort(all.begin(), all.end(), fewer_cores);
   std::vector<CoreOption> best;
-  for (const CoreOption& option : all) {
+  const auto add = [&](const CoreOption& option) {
     if (best.empty() || option.cycles < best.back().cycles) best.push_back(option);
+  };
+  if (best_of.empty()) {
+    std::for_each(all.begin(), all.end(), add);
+    return best;
+  }
+  for (const CoreOption& option : all) {
+    const CoreOption*& so_far = best_of[to_size(option.cores)];
+    if (so_far == nullptr || option.cycles < so_far->cycles) so_far = &option;
+  }
+  for (const CoreOption* option : best_of) {
+    if (option != nullptr) add(*option);
   }
   return best;
+}
+
+CoreOptionsCache::List CoreOptionsCache::options(const Kernel& kernel,
+                                                 const std::vector<Shard>& shapes,
+                                                 const Accelerator& accelerator) {
+  const Key key{.mode = kernel.mode, .repeat = kernel.repeat, .shapes = shapes};
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = lists_.find(key); found != lists_.end()) return found->second;
+  }
+  std::vector<CoreOption> all;
+  for (const Shard& shape : shapes) {
+    const auto some = core_options(kernel, shape, accelerator);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  auto list = std::make_shared<const std::vector<CoreOption>>(
+      shapes.size() == 1 ? std::move(all) : pareto_options(std::move(all), accelerator.cores));
+  const std::lock_guard lock(mutex_);
+  if (size_ + list->size() <= kMostOptions && lists_.emplace(key, list).second) {
+    size_ += list->size();
+  }
+  return list;
 }
 
 const CoreOption* cheapest_within(const std::vector<CoreOption>& options, std::int64_t limit) {

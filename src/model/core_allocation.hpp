@@ -4,6 +4,9 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -30,8 +33,33 @@ struct CoreOption {
 std::vector<CoreOption> core_options(const Kernel& kernel, const Shard& shard,
                                      const Accelerator& accelerator);
 
-/// Of any options those that no other beats, in that form.
-std::vector<CoreOption> pareto_options(std::vector<CoreOption> all);
+/// Of any options of at most so many cores those that no other beats, in that
+/// form.  Of equal ones the first.
+std::vector<CoreOption> pareto_options(std::vector<CoreOption>&& all, std::int64_t cores);
+
+/// Lists of options by the shapes they are for, to share among layers that differ
+/// in other decisions.  Any thread; a full one forgets nothing and learns nothing.
+class CoreOptionsCache {
+ public:
+  using List = std::shared_ptr<const std::vector<CoreOption>>;
+
+  /// The options of the kernel in any of the shapes: the Pareto front of all.
+  List options(const Kernel& kernel, const std::vector<Shard>& shapes,
+               const Accelerator& accelerator);
+
+ private:
+  struct Key {
+    Mode mode;
+    std::int64_t repeat;
+    std::vector<Shard> shapes;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  static constexpr std::size_t kMostOptions = 2'000'000;  // some 60 megabytes
+
+  std::mutex mutex_;
+  std::map<Key, List> lists_;  // guarded by mutex_
+  std::size_t size_ = 0;       // options in all lists; guarded by mutex_
+};
 
 /// The least cycles that all the kernels can reach together with `cores` cores,
 /// or nothing when there are more kernels than cores.  `options` has one list

@@ -1,8 +1,6 @@
 #include "model/layer_costs.hpp"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 #include <utility>
 
 #include "model/step_time.hpp"
@@ -20,7 +18,8 @@ auto least(LoopSet loops, CostOf cost) {
 
 }  // namespace
 
-LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coarser)
+LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coarser,
+                       CoreOptionsCache* cache)
     : problem_(problem),
       graph_(problem.workload.graph),
       decisions_(std::move(decisions)),
@@ -28,35 +27,20 @@ LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coa
       data_(problem.system, decisions_.network, Strategy::Data, problem.equations),
       tiles_(tile_count(problem.workload, decisions_.tile)),
       micro_batches_(step_time(problem, decisions_.network, decisions_.micro_batch).micro_batches),
-      options_(make_options()),
+      options_(make_options(cache)),
       clock_(make_clock(coarser)) {}
 
-std::vector<LayerCosts::OptionList> LayerCosts::make_options() const {
-  using Shape = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
-  using Shapes = std::tuple<Mode, std::int64_t, std::vector<Shape>>;
-  std::map<Shapes, OptionList> lists;
-  const OptionList none = std::make_shared<const std::vector<CoreOption>>();
-  std::vector<OptionList> options(graph_.kernel_count(), none);
+std::vector<CoreOptionsCache::List> LayerCosts::make_options(CoreOptionsCache* cache) const {
+  const auto none = std::make_shared<const std::vector<CoreOption>>();
+  std::vector<CoreOptionsCache::List> options(graph_.kernel_count(), none);
   if (problem_.execution.compute_utilization) return options;
+  CoreOptionsCache of_this_layer;
+  if (cache == nullptr) cache = &of_this_layer;
+  std::vector<Shard> shapes;
   for (std::size_t i = 0; i < options.size(); ++i) {
-    const Kernel& kernel = graph_.kernels()[i];
-    std::vector<Shape> shapes;
-    std::vector<Shard> shards;
-    for (const Loop loop : decisions_.sharding[i]) {
-      shards.push_back(shard(KernelId(i), loop));
-      shapes.emplace_back(shards.back().m, shards.back().k, shards.back().n);
-    }
-    OptionList& list = lists[{kernel.mode, kernel.repeat, std::move(shapes)}];
-    if (!list) {
-      std::vector<CoreOption> all;
-      for (const Shard& one : shards) {
-        const auto some = core_options(kernel, one, problem_.system.accelerator);
-        all.insert(all.end(), some.begin(), some.end());
-      }
-      list = std::make_shared<const std::vector<CoreOption>>(
-          shards.size() == 1 ? std::move(all) : pareto_options(std::move(all)));
-    }
-    options[i] = list;
+    shapes.clear();
+    for (const Loop loop : decisions_.sharding[i]) shapes.push_back(shard(KernelId(i), loop));
+    options[i] = cache->options(graph_.kernels()[i], shapes, problem_.system.accelerator);
   }
   return options;
 }

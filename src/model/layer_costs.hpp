@@ -32,8 +32,9 @@ struct LayerDecisions {
 /// any decision.  Refers to the problem, which must outlive it.  Immutable.
 class LayerCosts {
  public:
-  /// `coarser`: see Clock.
-  LayerCosts(const Problem& problem, LayerDecisions decisions, int coarser = 0);
+  /// `coarser`: see Clock.  `cache`: options of earlier layers of the same machine.
+  LayerCosts(const Problem& problem, LayerDecisions decisions, int coarser = 0,
+             CoreOptionsCache* cache = nullptr);
 
   [[nodiscard]] const LayerDecisions& decisions() const { return decisions_; }
   [[nodiscard]] const Clock& clock() const { return clock_; }
@@ -74,8 +75,7 @@ class LayerCosts {
  private:
   [[nodiscard]] Seconds network_seconds(KernelId kernel) const;
   [[nodiscard]] Seconds compute_seconds(KernelId kernel) const;
-  using OptionList = std::shared_ptr<const std::vector<CoreOption>>;
-  [[nodiscard]] std::vector<OptionList> make_options() const;
+  [[nodiscard]] std::vector<CoreOptionsCache::List> make_options(CoreOptionsCache* cache) const;
   [[nodiscard]] Shard shard(KernelId kernel, Loop loop) const;
   [[nodiscard]] Clock make_clock(int coarser) const;
 
@@ -86,7 +86,7 @@ class LayerCosts {
   Collectives data_;
   std::int64_t tiles_;
   std::int64_t micro_batches_;
-  std::vector<OptionList> options_;  // per kernel; kernels of one shape share theirs
+  std::vector<CoreOptionsCache::List> options_;  // per kernel; those of one shape share theirs
   Clock clock_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 // What one chip holds and does of one kernel (docs/model.md, section 6).
 
+#include <compare>
 #include <cstdint>
 
 #include "graph/kernel.hpp"
@@ -14,7 +15,7 @@ struct Shard {
   std::int64_t k = 1;
   std::int64_t n = 1;
 
-  friend bool operator==(const Shard&, const Shard&) = default;
+  friend auto operator<=>(const Shard&, const Shard&) = default;
 };
 
 /// a / b rounded up; a >= 0, b > 0.

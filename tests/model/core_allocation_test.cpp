@@ -226,4 +226,68 @@ TEST_CASE("with a core for each kernel the slowest of them sets the pace") {
 }
 
 }  // namespace
+TEST_CASE("of many options the unbeaten ones stay, by buckets as by sorting") {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 500; ++round) {
+    CAPTURE(round);
+    std::vector<CoreOption> all(1 + random() % 40);
+    for (CoreOption& option : all) {
+      option.cores = static_cast<std::int64_t>(1 + random() % 12);
+      option.cycles = static_cast<std::int64_t>(random() % 30);
+      option.grid.lanes = static_cast<std::int64_t>(1 + random() % 1000);  // tells them apart
+    }
+    std::vector<CoreOption> expected;
+    for (const CoreOption& option : all) {
+      // Beaten: as few cores and as few cycles elsewhere, less of one or listed first.
+      const bool beaten = std::any_of(all.begin(), all.end(), [&](const CoreOption& other) {
+        const bool equal = other.cores == option.cores && other.cycles == option.cycles;
+        return equal ? &other < &option
+                     : other.cores <= option.cores && other.cycles <= option.cycles;
+      });
+      if (!beaten) expected.push_back(option);
+    }
+    std::sort(expected.begin(), expected.end(),
+              [](const CoreOption& a, const CoreOption& b) { return a.cores < b.cores; });
+    for (const std::int64_t cores : {std::int64_t{12}, std::int64_t{1} << 40}) {
+      const std::vector<CoreOption> best = pareto_options(std::vector(all), cores);
+      REQUIRE(best.size() == expected.size());
+      for (std::size_t i = 0; i < best.size(); ++i) {
+        CHECK(best[i].cores == expected[i].cores);
+        CHECK(best[i].cycles == expected[i].cycles);
+        CHECK(best[i].grid == expected[i].grid);
+      }
+    }
+  }
+}
+
+TEST_CASE("a cache of options gives what is computed anew, for one shape and for several") {
+  const Accelerator chip{.cores = 24, .lanes = 4, .stages = 2, .frequency = Hertz(1), .sram = {}};
+  Kernel kernel;
+  kernel.mode = Mode::Systolic;
+  const Shard wide{.m = 40, .k = 3, .n = 10};
+  const Shard tall{.m = 10, .k = 12, .n = 10};
+  CoreOptionsCache cache;
+  for (const bool again : {false, true}) {
+    CAPTURE(again);
+    for (const std::vector<Shard>& shapes : {std::vector{wide}, std::vector{wide, tall}}) {
+      const auto list = cache.options(kernel, shapes, chip);
+      for (std::int64_t cores = 1; cores <= chip.cores; ++cores) {
+        // The fewest cycles with so many cores, in the list and in all shapes.
+        const auto fewest = [&](const std::vector<CoreOption>& options) {
+          std::int64_t cycles = std::numeric_limits<std::int64_t>::max();
+          for (const CoreOption& option : options) {
+            if (option.cores <= cores) cycles = std::min(cycles, option.cycles);
+          }
+          return cycles;
+        };
+        std::int64_t expected = std::numeric_limits<std::int64_t>::max();
+        for (const Shard& shape : shapes) {
+          expected = std::min(expected, fewest(core_options(kernel, shape, chip)));
+        }
+        CHECK(fewest(*list) == expected);
+      }
+    }
+  }
+}
+
 }  // namespace dfsearch
