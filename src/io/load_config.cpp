@@ -98,9 +98,8 @@ void spell_out_preset(YamlNode& root) {
   entry->value = std::move(map);
 }
 
-YamlNode load_tree(const fs::path& file, const std::vector<std::string>& overrides,
-                   InputMessages& messages) {
-  YamlNode root = load_yaml(file);
+YamlNode complete_tree(YamlNode root, const fs::path& file,
+                       const std::vector<std::string>& overrides, InputMessages& messages) {
   if (root.type != YamlNode::Type::Map) {
     const Place place{.source = std::make_shared<const std::string>(file.string())};
     const bool empty = root.type == YamlNode::Type::Null;
@@ -229,16 +228,24 @@ Config read_config(const YamlNode& root, const Place& start, InputMessages& mess
   return config;
 }
 
-}  // namespace
-
-Config load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+Config config_of(YamlNode tree, const fs::path& file, const std::vector<std::string>& overrides) {
   InputMessages messages;
-  const YamlNode root = load_tree(file, overrides, messages);
+  const YamlNode root = complete_tree(std::move(tree), file, overrides, messages);
   const Place start{
       .source = std::make_shared<const std::string>(file.string()), .line = 1, .column = 1};
   Config config = read_config(root, start, messages);
   messages.throw_if_any();
   return config;
+}
+
+}  // namespace
+
+Config load_config(const fs::path& file, const std::vector<std::string>& overrides) {
+  return config_of(load_yaml(file), file, overrides);
+}
+
+Config parse_config(const std::string& text, const fs::path& name) {
+  return config_of(parse_yaml(text, name.string(), true), name, {});
 }
 
 }  // namespace dfsearch

@@ -7,23 +7,19 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <numeric>
 #include <optional>
 #include <sstream>
-#include <system_error>
 #include <utility>
 
 #include "base/error.hpp"
+#include "io/read_file.hpp"
 
 namespace dfsearch {
 namespace {
 
 constexpr std::size_t kDeepest = 100;
 constexpr std::string_view kTooDeep = "nested too deeply, expected at most 100 levels";
-constexpr std::size_t kLargestFile = std::size_t{16} << 20;
 
 /// Whether the quote that `text` starts with has an end; true without a quote.
 bool is_closed(std::string_view text) {
@@ -239,38 +235,6 @@ void check_is_text(std::string_view text, const std::string& source, bool has_li
   }
 }
 
-[[noreturn]] void cannot_read(const std::filesystem::path& file, std::string_view why) {
-  InputMessages messages;
-  messages.add({.source = std::make_shared<const std::string>(file.string())}, "", why);
-  messages.throw_if_any();
-  throw InternalError("an input message was lost");
-}
-
-std::string read_text(const std::filesystem::path& file) {
-  std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(file, error);
-  if (!std::filesystem::exists(status)) {
-    cannot_read(
-        file,
-        "cannot read: " +
-            (error ? error : std::make_error_code(std::errc::no_such_file_or_directory)).message());
-  }
-  if (std::filesystem::is_directory(status)) cannot_read(file, "is a directory, expected a file");
-  errno = 0;
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) cannot_read(file, std::string("cannot read: ") + std::strerror(errno));
-  // In pieces, since pipes and devices have no size.
-  std::string text;
-  std::string piece(std::size_t{1} << 16, '\0');
-  while (stream) {
-    stream.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    text.append(piece, 0, static_cast<std::size_t>(stream.gcount()));
-    if (text.size() > kLargestFile) cannot_read(file, "is larger than 16 MiB");
-  }
-  if (stream.bad()) cannot_read(file, std::string("cannot read: ") + std::strerror(errno));
-  return text;
-}
-
 }  // namespace
 
 const YamlEntry* YamlNode::find(std::string_view key) const {
@@ -318,7 +282,7 @@ YamlNode parse_yaml(const std::string& given, const std::string& source, bool ha
 }
 
 YamlNode load_yaml(const std::filesystem::path& file) {
-  return parse_yaml(read_text(file), file.string(), true);
+  return parse_yaml(read_file(file), file.string(), true);
 }
 
 void merge_into(YamlNode& base, YamlNode over) {
