@@ -9,9 +9,12 @@
 #include "cli_progress.hpp"
 #include "cli_signals.hpp"
 #include "engine/solve.hpp"
+#include "io/export_dfmodel.hpp"
 #include "io/graph_text.hpp"
+#include "io/import_dfmodel.hpp"
 #include "io/load_config.hpp"
 #include "io/mapping_file.hpp"
+#include "io/read_file.hpp"
 #include "io/report.hpp"
 #include "io/result_json.hpp"
 #include "io/write_file.hpp"
@@ -144,6 +147,14 @@ int run_check(const CommandLine& line) {
   return kProved;
 }
 
+void write_output(const std::string& file, const std::string& text) {
+  if (file == "-") {
+    print(text);
+  } else {
+    write_file(file, text);
+  }
+}
+
 int run_graph(const CommandLine& line) {
   const Config config = load_config(line.config, line.overrides);
   const Workload& workload = config.problem.workload;
@@ -163,12 +174,16 @@ int run_graph(const CommandLine& line) {
         text = graph_dot(workload, &mapping);
       }
       break;
+    case GraphFormat::Dfmodel:
+      text = export_dfmodel(config, line.config);
+      break;
   }
-  if (line.output == "-") {
-    print(text);
-  } else {
-    write_file(line.output, text);
-  }
+  write_output(line.output, text);
+  return kProved;
+}
+
+int run_import(const CommandLine& line) {
+  write_output(line.output, import_dfmodel(read_file(line.config), line.config));
   return kProved;
 }
 
@@ -184,6 +199,8 @@ int run(const CommandLine& line) {
       return run_check(line);
     case Command::Graph:
       return run_graph(line);
+    case Command::Import:
+      return run_import(line);
   }
   return kInternalError;
 }

@@ -9,13 +9,14 @@ inline constexpr const char* kHelp =
 usage: dfsearch [solve] CONFIG [options]         search, report, exit
        dfsearch evaluate CONFIG --mapping FILE   cost of a given mapping, or why it does not fit
        dfsearch check CONFIG                     read and validate only
-       dfsearch graph CONFIG [options]           the dataflow graph as a config or a picture
+       dfsearch graph CONFIG [options]           the dataflow graph as a config, setup or picture
+       dfsearch import SETUP.txt [-o CONFIG]     a setup of DFModel (protobuf text) as a config
        dfsearch --help | --version
 
 A CONFIG is YAML or JSON (docs/formats.md); --config CONFIG says the same.  A report for people
 goes to standard output, progress and errors to standard error.
 
-all commands
+all commands but import
   --set KEY=VALUE        override a key of the config, system.network.0.degree=16; repeatable
 
 solve
@@ -37,9 +38,12 @@ evaluate
 
 graph
   --format F             yaml or json: a config of 'kind: graph' with exact numbers; dot: a
-                         picture for Graphviz (yaml)
+                         picture for Graphviz; dfmodel: the whole config as a setup (yaml)
   --mapping FILE         for dot: cluster the kernels by partition
   -o, --output FILE|-    where to write it (-)
+
+import
+  -o, --output FILE|-    where to write the config (-)
 
 examples
   dfsearch --config configs/gpt3_1t.yaml --threads 64
@@ -47,6 +51,8 @@ examples
   dfsearch configs/gpt3_1t.yaml --set execution.partitions=8 --hint best.json
   dfsearch evaluate configs/gpt3_1t.yaml --mapping best.json
   dfsearch graph configs/gpt3_1t.yaml --format dot --mapping best.json | dot -Tsvg -o graph.svg
+  dfsearch graph configs/gpt3_1t.yaml --format dfmodel -o setup.txt
+  dfsearch import setup.txt -o gpt3_1t_again.yaml
 
 progress: time, nodes expanded and open, best step time with its utilization, lower bound, gap,
 and how the best was found: H hint, S segments of one order, T tree.  SIGINT (Ctrl-C) and SIGTERM

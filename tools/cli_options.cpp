@@ -29,7 +29,8 @@ namespace dfsearch {
 namespace {
 
 constexpr std::int64_t kMostThreads = 1024;
-constexpr std::array<std::string_view, 4> kCommands = {"solve", "evaluate", "check", "graph"};
+constexpr std::array<std::string_view, 5> kCommands = {"solve", "evaluate", "check", "graph",
+                                                       "import"};
 constexpr const char* kSeeHelp = "run 'dfsearch --help' for all commands and options";
 
 [[noreturn]] void usage_error(const std::string& message) {
@@ -64,15 +65,19 @@ void declare_common(CLI::App& app, CommandLine& line, Texts& texts) {
   app.set_help_flag();
   app.add_flag("-h,--help", texts.help);
   app.add_option("CONFIG", texts.positional);
+  app.allow_extras();
+  if (line.command == Command::Import) {
+    app.add_option("-o,--output", line.output);
+    return;
+  }
   app.add_option("--config", texts.config);
   // One value each, so that the config may follow.
   app.add_option("--set", line.overrides)->expected(1)->take_all()->allow_extra_args(false);
-  app.allow_extras();
 }
 
 void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
   declare_common(app, line, texts);
-  if (line.command == Command::Check) return;
+  if (line.command == Command::Check || line.command == Command::Import) return;
   app.add_option("--mapping", line.mapping);
   if (line.command == Command::Graph) {
     app.add_option("--format", texts.format);
@@ -92,12 +97,17 @@ void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
   app.add_flag("--verbose", line.verbose);
 }
 
+std::string_view input_of(std::string_view command) {
+  return command == "import" ? "setup" : "config";
+}
+
 void refuse_extras(const CLI::App& app, std::string_view command) {
   const std::vector<std::string> extras = app.remaining();
   if (extras.empty()) return;
   const std::string& extra = extras.front();
   if (!extra.starts_with('-') || extra == "-") {
-    usage_error(fmt::format("{}: one config is enough, got also {}", command, in_quotes(extra)));
+    usage_error(fmt::format("{}: one {} is enough, got also {}", command, input_of(command),
+                            in_quotes(extra)));
   }
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
@@ -152,8 +162,10 @@ void convert_format(const Texts& texts, CommandLine& line) {
     line.format = GraphFormat::Json;
   } else if (texts.format == "dot") {
     line.format = GraphFormat::Dot;
+  } else if (texts.format == "dfmodel") {
+    line.format = GraphFormat::Dfmodel;
   } else if (!texts.format.empty() && texts.format != "yaml") {
-    usage_error("--format: expected yaml, json or dot, got " + in_quotes(texts.format));
+    usage_error("--format: expected yaml, json, dot or dfmodel, got " + in_quotes(texts.format));
   }
   if (!line.mapping.empty() && line.format != GraphFormat::Dot) {
     usage_error("--mapping: only --format dot shows a mapping");
@@ -162,7 +174,6 @@ void convert_format(const Texts& texts, CommandLine& line) {
 
 /// A word where a config is expected that looks like a misspelt command.
 void refuse_misspelt_command(const std::string& word) {
-  if (word == "import") usage_error("'import' is not supported in this version");
   if (word.find_first_of("./-") != std::string::npos) return;
   const std::string near = suggestion(word, kCommands);
   std::error_code error;
@@ -172,7 +183,8 @@ void refuse_misspelt_command(const std::string& word) {
 
 void choose_config(const Texts& texts, std::string_view command, CommandLine& line) {
   if (texts.positional.empty() && texts.config.empty()) {
-    usage_error(fmt::format("{}: missing CONFIG", command));
+    usage_error(fmt::format("{}: missing {}", command,
+                            line.command == Command::Import ? "SETUP" : "CONFIG"));
   }
   if (!texts.positional.empty() && !texts.config.empty()) {
     usage_error(fmt::format("{}: one config is enough, got {} and {}", command,

@@ -11,15 +11,15 @@
 
 namespace dfsearch {
 
-enum class Command { Solve, Evaluate, Check, Graph };
+enum class Command { Solve, Evaluate, Check, Graph, Import };
 
-enum class GraphFormat { Yaml, Json, Dot };
+enum class GraphFormat { Yaml, Json, Dot, Dfmodel };
 
 /// What was asked for.  Names of files are as given; empty: not given, "-" for
 /// standard output where a result goes.
 struct CommandLine {
   Command command = Command::Solve;
-  std::string config;
+  std::string config;  ///< a setup for import
   std::vector<std::string> overrides;
   std::string json;
   std::string mapping;  ///< written by solve, read by the others

@@ -97,7 +97,7 @@ bool is_quantity(const std::string& text) {
 std::string flow(const Json& value) {
   if (value.is_string()) {
     const auto& text = value.get_ref<const std::string&>();
-    return is_plain_word(text) || is_quantity(text) ? text : json_string(text);
+    return is_quantity(text) ? text : yaml_word(text);
   }
   if (!value.is_object()) return json_line(value);
   std::string out = "{";
@@ -142,6 +142,10 @@ std::string dot_nodes(const DataflowGraph& graph, const Mapping* mapping) {
 }
 
 }  // namespace
+
+std::string yaml_word(const std::string& word) {
+  return is_plain_word(word) ? word : json_string(word);
+}
 
 std::string graph_yaml(const Workload& workload) {
   std::string out = "workload:\n";

@@ -16,6 +16,9 @@ std::string graph_yaml(const Workload& workload);
 /// The same as JSON.
 std::string graph_json(const Workload& workload);
 
+/// A name as it may stand in YAML: in quotes if it needs them.
+std::string yaml_word(const std::string& word);
+
 /// For Graphviz: kernels with their extents, tensors with the bytes of one
 /// sample; a cluster for each partition if there is a mapping (else null).
 std::string graph_dot(const Workload& workload, const Mapping* mapping);
