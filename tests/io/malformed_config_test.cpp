@@ -263,7 +263,8 @@ TEST_CASE("execution, sharding, equations and search") {
           {"{partitions: 4}", "{}\nequations: {phase: halves}",
            "c.yaml:17:13: equations: unknown key 'phase', did you mean 'phases'?"},
           {"{partitions: 4}", "{}\nsearch: {sharding: jointly}",
-           "c.yaml:17:20: sharding: expected one of least_bytes, joint, got 'jointly'"},
+           "c.yaml:17:20: sharding: expected least_bytes or joint, got 'jointly', did you mean "
+           "'joint'?"},
           {"{partitions: 4}", "{}\nsearch: {objective: cost_efficiency}",
            "c.yaml:17:21: objective: 'cost_efficiency' is not supported in this version, expected "
            "step_time"},
