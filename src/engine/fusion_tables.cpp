@@ -62,8 +62,11 @@ FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
   find_lonely_kernels();
   fill_shares();
   const StepTime step = step_time(problem, decisions.network, decisions.micro_batch);
-  weights_ = weights_ * static_cast<double>(step.layers_per_stage);
-  capacity_for_activations_ = problem.system.memory.capacity - weights_;
+  weights_ = weights_ * static_cast<double>(step.layers_per_stage) +
+             stored_share(problem.workload, problem.chips_per_copy());
+  const Memory& memory = problem.system.memory;
+  capacity_for_activations_ =
+      (decisions.spilled ? memory.total_capacity() : memory.capacity) - weights_;
 }
 
 void FusionTables::index_arcs() {
@@ -132,7 +135,7 @@ void FusionTables::fill_kernels() {
     costs.backward = kernel.phase == Phase::Backward;
     costs.repeats = kernel.repeat > 1;
     weight_loads_ += costs_.weight_load(id);
-    weights_ += costs_.weight(id);
+    weights_ += costs_.stored_weight(id);
     kernels_.push_back(costs);
   }
 }
@@ -320,6 +323,28 @@ void FusionTables::fill_shares() {
       bound[kNetworkRow] += std::max<Ticks>(0, kernel.compute - hidden);
     }
   }
+}
+
+bool FusionTables::spills(const std::vector<std::int64_t>& partition) const {
+  const DataflowGraph& graph = problem_.workload.graph;
+  // Stored from the partition of the producer to that of the consumer, both
+  // included: what is alive changes where one begins and after one ends.
+  std::map<std::int64_t, Bytes> changes;
+  for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
+    const std::int64_t from = partition[graph.tensors()[t].from.index()];
+    const std::int64_t to = partition[graph.tensors()[t].to.index()];
+    if (from == to) continue;
+    changes[from] += costs_.stored(TensorId(t));
+    changes[to + 1] -= costs_.stored(TensorId(t));
+  }
+  const Bytes first = problem_.system.memory.capacity;
+  Bytes alive = weights_;
+  bool more = alive > first;
+  for (const auto& [index, change] : changes) {
+    alive += change;
+    more |= alive > first;
+  }
+  return more;
 }
 
 Ticks FusionTables::least_time(const Rest& rest) const {

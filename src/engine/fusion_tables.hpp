@@ -93,7 +93,11 @@ class FusionTables {
   [[nodiscard]] Ticks weight_loads() const { return weight_loads_; }
   /// What the weights leave of the memory; negative: they do not fit.
   [[nodiscard]] Bytes capacity_for_activations() const { return capacity_for_activations_; }
+  /// What is in memory all the time: weights, and the share of stored data.
   [[nodiscard]] Bytes weights() const { return weights_; }
+  /// Whether a complete fusion needs more memory than the first tier has;
+  /// `partition` is per kernel of the graph's list.
+  [[nodiscard]] bool spills(const std::vector<std::int64_t>& partition) const;
   [[nodiscard]] Bytes sram() const { return problem_.system.accelerator.sram; }
   [[nodiscard]] std::int64_t cores() const { return problem_.system.accelerator.cores; }
 

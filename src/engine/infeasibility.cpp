@@ -72,6 +72,7 @@ OuterPoint roomiest_point(const Problem& problem, const MappingProblem& search) 
   return *std::min_element(points.begin(), points.end(),
                            [&](const OuterPoint& a, const OuterPoint& b) {
                              if (replicas(a) != replicas(b)) return replicas(a) < replicas(b);
+                             if (a.spilled != b.spilled) return a.spilled;
                              return a.tile < b.tile;
                            });
 }
@@ -82,7 +83,8 @@ Infeasible why_infeasible(const Problem& problem, const MappingProblem& search) 
   const std::shared_ptr<const FusionContext> context = search.open(roomiest_point(problem, search));
   const FusionTables& tables = context->tables;
   if (tables.capacity_for_activations() < Bytes{}) {
-    return of_bytes(Resource::Memory, tables.weights(), problem.system.memory.capacity, "weights");
+    return of_bytes(Resource::Memory, tables.weights(), problem.system.memory.total_capacity(),
+                    problem.workload.stored > Bytes{} ? "stored data" : "weights");
   }
   if (auto overflow = lonely_overflow(tables)) return *overflow;
   const Rest all = context->search.rest(context->search.root());
@@ -102,10 +104,13 @@ Infeasible why_infeasible(const Problem& problem, const MappingProblem& search) 
   }
   Problem roomy = problem;
   roomy.system.memory.capacity = Bytes::infinity();
+  roomy.system.memory.second.reset();
   if (problem.system.memory.capacity < Bytes::infinity()) {
     if (const auto cost = solve_briefly(roomy).cost) {
-      return of_bytes(Resource::Memory, cost->weights + cost->activations,
-                      problem.system.memory.capacity, "weights and activations");
+      return of_bytes(Resource::Memory, cost->weights + cost->activations + cost->stored,
+                      problem.system.memory.total_capacity(),
+                      problem.workload.stored > Bytes{} ? "stored data and activations"
+                                                        : "weights and activations");
     }
   }
   // More memory alone does not help, so what else is missing is missing with it.

@@ -53,6 +53,9 @@ class Adapter final : public FusionSink {
                       .fusion = std::move(fusion)});
   }
   void complete(Fusion&& fusion) override {
+    // What the first tier of memory holds is found, at less cost, at the point
+    // without the second.
+    if (node_.point->spilled && !context_.tables.spills(fusion.partition)) return;
     const Seconds cost = context_.step_time(fusion.time);
     expansion_.solution({.cost = cost,
                          .point = *node_.point,
@@ -147,7 +150,8 @@ LayerDecisions MappingProblem::decisions(OuterPoint point, LoopSets sharding) co
   return {.network = networks_[point.network],
           .sharding = std::move(sharding),
           .micro_batch = point.micro_batch,
-          .tile = point.tile};
+          .tile = point.tile,
+          .spilled = point.spilled};
 }
 
 /// The order of the kernels that breaks the symmetries these loops leave.
@@ -250,11 +254,13 @@ Seconds MappingProblem::point_bound(OuterPoint point) const {
   const NetworkChoice& network = networks_[point.network];
   const Collectives tensor(problem_.system, network, Strategy::Tensor, problem_.equations);
   const Collectives data(problem_.system, network, Strategy::Data, problem_.equations);
+  const MachineNetwork machine(problem_.system, network, problem_.equations);
   const StepTime step = step_time(problem_, network, point.micro_batch);
   const std::int64_t tiles = tile_count(problem_.workload, point.tile);
   const NetworkContext context{.problem = problem_,
                                .tensor = tensor,
                                .data = data,
+                               .machine = machine,
                                .tiles = tiles,
                                .micro_batches = step.micro_batches};
   const LoopSets sharding = loops_left(nullptr);
@@ -264,7 +270,7 @@ Seconds MappingProblem::point_bound(OuterPoint point) const {
     const Kernel& kernel = graph.kernels()[i];
     Seconds least = Seconds::infinity();
     for (const Loop loop : sharding[i]) {
-      const Shard shard = shard_of(kernel, loop, tensor.members(), tiles);
+      const Shard shard = shard_of(kernel, loop, machine.grid(), tiles);
       if (const auto utilization = problem_.execution.compute_utilization) {
         least = std::min(least, tile_flops(kernel, shard) / (*utilization * chip.peak()));
       } else {
@@ -470,7 +476,8 @@ std::optional<MappingSolution> MappingProblem::solution(const Mapping& mapping) 
   return MappingSolution{.cost = cost->step_time,
                          .point = {.network = static_cast<std::size_t>(network - networks_.begin()),
                                    .tile = mapping.tile,
-                                   .micro_batch = mapping.micro_batch},
+                                   .micro_batch = mapping.micro_batch,
+                                   .spilled = cost->spilled},
                          .sharding = mapping.sharding,
                          .fusion = {.time = cost->layer_ticks,
                                     .partition = mapping.partition,

@@ -16,6 +16,7 @@ struct OuterPoint {
   std::size_t network = 0;  ///< index into network_choices
   std::int64_t tile = 1;
   std::int64_t micro_batch = 1;
+  bool spilled = false;  ///< more is in memory than its first tier holds
 
   friend auto operator<=>(const OuterPoint&, const OuterPoint&) = default;
 };
@@ -23,7 +24,8 @@ struct OuterPoint {
 /// The points of a problem with so many networks, in the order of ties: by
 /// network, then larger tiles, then smaller micro-batches first.  Of tiles that
 /// make the same number of tiles only the largest is a point; the others cost
-/// the same.
+/// the same.  With a second tier of memory each comes once for mappings that do
+/// without it and once for those that need it.
 std::vector<OuterPoint> outer_points(const Problem& problem, std::size_t networks = 1);
 
 }  // namespace dfsearch

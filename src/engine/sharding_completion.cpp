@@ -41,9 +41,11 @@ class Completion {
         partition_(partition),
         tensor_(problem.system, decisions.network, Strategy::Tensor, problem.equations),
         data_(problem.system, decisions.network, Strategy::Data, problem.equations),
+        machine_(problem.system, decisions.network, problem.equations),
         context_{.problem = problem,
                  .tensor = tensor_,
                  .data = data_,
+                 .machine = machine_,
                  .tiles = tile_count(problem.workload, decisions.tile),
                  .micro_batches =
                      step_time(problem, decisions.network, decisions.micro_batch).micro_batches},
@@ -86,14 +88,14 @@ class Completion {
   [[nodiscard]] Weights own_parts(KernelId id, Loop loop) const {
     const Kernel& kernel = graph_.kernel(id);
     const Accelerator& chip = problem_.system.accelerator;
-    const Shard shard = shard_of(kernel, loop, tensor_.members(), context_.tiles);
+    const Shard shard = shard_of(kernel, loop, machine_.grid(), context_.tiles);
     const double utilization = problem_.execution.compute_utilization.value_or(1.0);
     const Seconds compute = tile_flops(kernel, shard) / (chip.peak() * utilization);
     return {tiles() * (compute / Seconds(1.0)), 0.0,
             own_network_time(context_, kernel, loop) / Seconds(1.0)};
   }
   [[nodiscard]] double transfer(KernelId producer, Loop loop) const {
-    const Shard shard = shard_of(graph_.kernel(producer), loop, tensor_.members(), context_.tiles);
+    const Shard shard = shard_of(graph_.kernel(producer), loop, machine_.grid(), context_.tiles);
     return tiles() * (output_bytes(shard, problem_.workload.word) /
                       problem_.system.memory.bandwidth / Seconds(1.0));
   }
@@ -226,6 +228,7 @@ class Completion {
   const std::vector<std::int64_t>& partition_;
   const Collectives tensor_;
   const Collectives data_;
+  const MachineNetwork machine_;
   const NetworkContext context_;
   std::vector<Weights> weights_;  // per partition
 };

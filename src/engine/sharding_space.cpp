@@ -48,9 +48,11 @@ class Domination {
       : graph_(problem.workload.graph),
         tensor_(problem.system, decisions.network, Strategy::Tensor, problem.equations),
         data_(problem.system, decisions.network, Strategy::Data, problem.equations),
+        machine_(problem.system, decisions.network, problem.equations),
         context_{.problem = problem,
                  .tensor = tensor_,
                  .data = data_,
+                 .machine = machine_,
                  .tiles = tile_count(problem.workload, decisions.tile),
                  .micro_batches = 1},
         sets_(sets) {}
@@ -98,9 +100,9 @@ class Domination {
   [[nodiscard]] OwnCosts own_costs(KernelId id, Loop loop) const {
     const Kernel& kernel = graph_.kernel(id);
     const Bytes word = context_.problem.workload.word;
-    const Shard shard = shard_of(kernel, loop, tensor_.members(), context_.tiles);
+    const Shard shard = shard_of(kernel, loop, machine_.grid(), context_.tiles);
     OwnCosts costs{.output = output_bytes(shard, word),
-                   .weight = weight_bytes(kernel, loop, tensor_.members(), word),
+                   .weight = weight_bytes(kernel, loop, machine_.grid(), word),
                    .network = own_network_time(context_, kernel, loop)};
     if (context_.problem.execution.compute_utilization) {
       costs.compute[0] = tile_flops(kernel, shard) / Flops(1.0);
@@ -118,6 +120,7 @@ class Domination {
   const DataflowGraph& graph_;
   const Collectives tensor_;
   const Collectives data_;
+  const MachineNetwork machine_;
   const NetworkContext context_;
   LoopSets& sets_;
 };

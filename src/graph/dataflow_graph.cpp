@@ -148,8 +148,9 @@ Flops DataflowGraph::flops() const {
 Flops kernel_flops(const Kernel& kernel) {
   const double elements = static_cast<double>(kernel.outer) * static_cast<double>(kernel.m) *
                           static_cast<double>(kernel.n);
-  const bool gemm = kernel.kind == KernelKind::WeightGemm || kernel.kind == KernelKind::Gemm;
-  return Flops(gemm ? 2.0 * elements * static_cast<double>(kernel.k) : elements);
+  const bool products = kernel.kind == KernelKind::WeightGemm || kernel.kind == KernelKind::Gemm ||
+                        kernel.mode == Mode::Systolic;
+  return Flops(products ? 2.0 * elements * static_cast<double>(kernel.k) : elements);
 }
 
 }  // namespace dfsearch

@@ -27,18 +27,30 @@ enum class Mode : std::uint8_t { Systolic, Simd };
 
 enum class Phase : std::uint8_t { Forward, Backward };
 
+/// Over which chips the loops of a kernel are spread (docs/model.md, section 6).
+enum class Spread : std::uint8_t {
+  Tensor,   ///< one loop, chosen by the sharding, over the tensor dimensions
+  Grid,     ///< M over the X and K over the Y of the grid of all chips
+  Machine,  ///< N over all chips
+};
+
 enum class CommunicationType : std::uint8_t {
   AllReduce,          ///< of `bytes` over the tensor dimensions, once per layer and sample
   AllGather,          ///< likewise
   PointToPoint,       ///< likewise
   GradientAllReduce,  ///< of the kernel's sharded output over the data dimensions, once per step
+  FlatGradientAllReduce,  ///< the same as one group at one bandwidth, the slowest or a given one
+  AllToAll,               ///< over all chips of a copy; each sends `bytes` in all
+  Transpose,         ///< over all chips of a copy, of a tensor of `bytes` that is spread over them
+  GridBroadcast,     ///< bytes / X over a link of dimension 1 of the grid
+  GridPointToPoint,  ///< bytes / Y over a link of dimension 0 of the grid
 };
 
 /// What a kernel communicates by itself, in place of the all-reduce that
-/// sharding K would bring.
+/// sharding K would bring.  Once per layer and sample, not for each tile.
 struct Communication {
   CommunicationType type = CommunicationType::AllReduce;
-  Bytes bytes{};  ///< not used by GradientAllReduce
+  Bytes bytes{};  ///< not used by gradients
 
   friend bool operator==(const Communication&, const Communication&) = default;
 };
@@ -59,6 +71,11 @@ struct Kernel {
   Bytes memory{};            ///< explicit memory traffic per chip, neither sharded nor tiled
   std::int64_t repeat = 1;   ///< how often the inputs stream through
   bool skip_weight = false;  ///< the weight takes no SRAM
+  Spread spread = Spread::Tensor;
+  /// At the same time as `communication` over other links: the slower counts.
+  std::optional<Communication> second_communication = std::nullopt;
+  /// Explicit memory traffic of all chips of a tensor group: each moves its share.
+  Bytes sharded_memory{};
 
   [[nodiscard]] bool has_weight() const { return kind == KernelKind::WeightGemm; }
   friend bool operator==(const Kernel&, const Kernel&) = default;
@@ -73,9 +90,10 @@ struct Tensor {
   friend bool operator==(const Tensor&, const Tensor&) = default;
 };
 
-/// FLOP of the unsharded kernel for one sample, by its kind: 2MKN for GEMMs, MN
-/// for elementwise kernels (docs/model.md, section 1).  The work utilization is
-/// measured against; how long a core takes is the matter of model/layer_costs.hpp.
+/// FLOP of the unsharded kernel for one sample: 2MKN for GEMMs and whatever else
+/// runs in systolic mode, MN for elementwise kernels in SIMD mode (docs/model.md,
+/// section 1).  The work utilization is measured against; how long a core takes is
+/// the matter of model/layer_costs.hpp.
 Flops kernel_flops(const Kernel& kernel);
 
 }  // namespace dfsearch

@@ -12,82 +12,16 @@
 
 #include <array>
 #include <utility>
-#include <vector>
 
+#include "graph/graph_builder.hpp"
 #include "graph/workload.hpp"
 
 namespace dfsearch {
 namespace {
 
-class LayerBuilder {
- public:
-  void elementwise(const char* name, std::int64_t outer, std::int64_t m, std::int64_t n) {
-    add({.name = name, .kind = KernelKind::Elementwise, .outer = outer, .m = m, .n = n});
-  }
-  void elementwise2(const char* name, std::int64_t outer, std::int64_t m, std::int64_t n) {
-    add({.name = name, .kind = KernelKind::Elementwise2, .outer = outer, .m = m, .n = n});
-  }
-  void weight_gemm(const char* name, std::int64_t outer, std::int64_t m, std::int64_t k,
-                   std::int64_t n) {
-    add({.name = name,
-         .kind = KernelKind::WeightGemm,
-         .mode = Mode::Systolic,
-         .outer = outer,
-         .m = m,
-         .k = k,
-         .n = n});
-  }
-  void gemm(const char* name, std::int64_t outer, std::int64_t m, std::int64_t k, std::int64_t n) {
-    add({.name = name,
-         .kind = KernelKind::Gemm,
-         .mode = Mode::Systolic,
-         .outer = outer,
-         .m = m,
-         .k = k,
-         .n = n});
-  }
-  void weight_update(const char* name, std::int64_t m, std::int64_t k, std::int64_t n) {
-    add({.name = name,
-         .kind = KernelKind::Gemm,
-         .mode = Mode::Systolic,
-         .tiled = Loop::K,
-         .m = m,
-         .k = k,
-         .n = n,
-         .communication =
-             Communication{.type = CommunicationType::GradientAllReduce, .bytes = {}}});
-  }
-  void begin_backward() { phase_ = Phase::Backward; }
-
-  /// Joins kernels by their numbers in the list, counted from 1.  The first
-  /// tensor into a kernel is its operand 1, the next its operand 2.
-  template <std::size_t Count>
-  void connect(const std::array<std::pair<int, int>, Count>& pairs) {
-    for (const auto& [from, to] : pairs) {
-      const auto consumer = static_cast<std::size_t>(to - 1);
-      tensors_.push_back({.from = KernelId(static_cast<std::size_t>(from - 1)),
-                          .to = KernelId(consumer),
-                          .operand = ++operands_[consumer]});
-    }
-  }
-
-  DataflowGraph build() && { return {std::move(kernels_), std::move(tensors_)}; }
-
- private:
-  void add(Kernel kernel) {
-    kernel.phase = phase_;
-    kernels_.push_back(std::move(kernel));
-    operands_.push_back(0);
-  }
-
-  Phase phase_ = Phase::Forward;
-  std::vector<Kernel> kernels_;
-  std::vector<Tensor> tensors_;
-  std::vector<int> operands_;
-};
-
-void add_forward(LayerBuilder& layer, const LlmShape& shape) {
-  const auto [h, a, d, s] = shape;
+void add_forward(GraphBuilder& layer, const LlmShape& shape) {
+  const std::int64_t h = shape.hidden, a = shape.heads, d = shape.head_dim, s = shape.sequence;
+  const std::int64_t f = shape.mlp_width();
   layer.elementwise("Add_Prev_Layer", 1, h, s);
   layer.elementwise("LayerNorm_1", 1, h, s);
   layer.weight_gemm("Q", a, d, h, s);
@@ -101,9 +35,9 @@ void add_forward(LayerBuilder& layer, const LlmShape& shape) {
   layer.elementwise("DropOut_2", 1, h, s);
   layer.elementwise2("Add_1", 1, h, s);
   layer.elementwise("LayerNorm_2", 1, h, s);
-  layer.weight_gemm("FFN0", 1, 4 * h, h, s);
-  layer.elementwise("GeLU", 1, 4 * h, s);
-  layer.weight_gemm("FFN1", 1, h, 4 * h, s);
+  layer.weight_gemm("FFN0", 1, f, h, s);
+  layer.elementwise("GeLU", 1, f, s);
+  layer.weight_gemm("FFN1", 1, h, f, s);
   layer.elementwise("DropOut_3", 1, h, s);
   layer.elementwise2("Add_2", 1, h, s);
   layer.connect(std::to_array<std::pair<int, int>>(
@@ -112,14 +46,15 @@ void add_forward(LayerBuilder& layer, const LlmShape& shape) {
        {12, 13}, {13, 14}, {14, 15}, {15, 16}, {16, 17}, {17, 18}, {12, 18}}));
 }
 
-void add_backward(LayerBuilder& layer, const LlmShape& shape) {
-  const auto [h, a, d, s] = shape;
+void add_backward(GraphBuilder& layer, const LlmShape& shape) {
+  const std::int64_t h = shape.hidden, a = shape.heads, d = shape.head_dim, s = shape.sequence;
+  const std::int64_t f = shape.mlp_width();
   layer.begin_backward();
   layer.elementwise("Loss_bwd", 1, h, s);
   layer.elementwise("DropOut_3_bwd", 1, h, s);
-  layer.weight_gemm("FFN1_bwd", 1, 4 * h, h, s);
-  layer.elementwise("GeLU_bwd", 1, 4 * h, s);
-  layer.weight_gemm("FFN0_bwd", 1, h, 4 * h, s);
+  layer.weight_gemm("FFN1_bwd", 1, f, h, s);
+  layer.elementwise("GeLU_bwd", 1, f, s);
+  layer.weight_gemm("FFN0_bwd", 1, h, f, s);
   layer.elementwise("LayerNorm_2_bwd", 1, h, s);
   layer.elementwise("DropOut_2_bwd", 1, h, s);
   layer.weight_gemm("PROJ_GEMM_bwd", 1, h, h, s);
@@ -132,8 +67,8 @@ void add_backward(LayerBuilder& layer, const LlmShape& shape) {
   layer.gemm("MHA_GEMM_1_bwd2", a, d, s, s);
   layer.weight_gemm("Q_bwd", a, d, h, s);
   layer.weight_gemm("K_bwd", a, d, h, s);
-  layer.weight_update("FFN1_bwd_weight_update", 4 * h, s, h);
-  layer.weight_update("FFN0_bwd_weight_update", h, s, 4 * h);
+  layer.weight_update("FFN1_bwd_weight_update", f, s, h);
+  layer.weight_update("FFN0_bwd_weight_update", h, s, f);
   layer.weight_update("PROJ_GEMM_bwd_weight_update", h, s, h);
   layer.weight_update("V_bwd_weight_update", h, s, h);
   layer.weight_update("K_bwd_weight_update", h, s, h);
@@ -147,16 +82,60 @@ void add_backward(LayerBuilder& layer, const LlmShape& shape) {
        {25, 38}, {9, 38},  {28, 39}, {2, 39},  {33, 40}, {2, 40},  {32, 41}, {2, 41}}));
 }
 
+/// A token's counterpart of the forward layer: rows of one element, and the
+/// caches, which stream through the chip with the new key and value appended.
+void add_decode(GraphBuilder& layer, const LlmShape& shape, Bytes word) {
+  const std::int64_t h = shape.hidden, a = shape.heads, d = shape.head_dim;
+  const std::int64_t f = shape.mlp_width(), context = shape.sequence, tokens = context + 1;
+  const auto matrix = [word](std::int64_t rows, std::int64_t columns) {
+    return word * (static_cast<double>(rows) * static_cast<double>(columns));
+  };
+  layer.elementwise("Add_Prev_Layer", 1, h, 1);
+  layer.elementwise("LayerNorm_1", 1, h, 1);
+  for (const char* name : {"Q", "K", "V"}) {
+    layer.weight_gemm(name, a, d, h, 1).sharded_memory = matrix(h, h);
+  }
+  for (const char* name : {"K_cache", "V_cache"}) {
+    Kernel& cache = layer.elementwise(name, a, d, tokens);
+    cache.mode = Mode::Systolic;
+    cache.sharded_memory = matrix(h, context);
+  }
+  layer.gemm("MHA_GEMM_1", a, 1, d, tokens);
+  layer.elementwise("SOFTMAX", a, 1, tokens);
+  layer.elementwise("DropOut_1", a, 1, tokens);
+  layer.gemm("MHA_GEMM_2", a, d, tokens, 1);
+  layer.weight_gemm("PROJ_GEMM", 1, h, h, 1).sharded_memory = matrix(h, h);
+  layer.elementwise("DropOut_2", 1, h, 1);
+  layer.elementwise2("Add_1", 1, h, 1);
+  layer.elementwise("LayerNorm_2", 1, h, 1);
+  layer.weight_gemm("FFN0", 1, f, h, 1).sharded_memory = matrix(f, h);
+  layer.elementwise("GeLU", 1, f, 1);
+  layer.weight_gemm("FFN1", 1, h, f, 1).sharded_memory = matrix(f, h);
+  layer.elementwise("DropOut_3", 1, h, 1);
+  layer.elementwise2("Add_2", 1, h, 1);
+  layer.connect(std::to_array<std::pair<int, int>>(
+      {{1, 2},   {2, 3},   {2, 4},   {2, 5},   {4, 6},   {5, 7},   {3, 8},   {6, 8},
+       {8, 9},   {9, 10},  {10, 11}, {7, 11},  {11, 12}, {12, 13}, {13, 14}, {1, 14},
+       {14, 15}, {15, 16}, {16, 17}, {17, 18}, {18, 19}, {19, 20}, {14, 20}}));
+  layer.swap_operands(11);  // the cached values are its operand 1, as in the forward pass
+}
+
 }  // namespace
 
+DataflowGraph llm_decode_graph(const LlmShape& shape, Bytes word) {
+  GraphBuilder layer;
+  add_decode(layer, shape, word);
+  return std::move(layer).build();
+}
+
 DataflowGraph llm_forward_graph(const LlmShape& shape) {
-  LayerBuilder layer;
+  GraphBuilder layer;
   add_forward(layer, shape);
   return std::move(layer).build();
 }
 
 DataflowGraph llm_training_graph(const LlmShape& shape) {
-  LayerBuilder layer;
+  GraphBuilder layer;
   add_forward(layer, shape);
   add_backward(layer, shape);
   return std::move(layer).build();

@@ -4,6 +4,18 @@
 
 namespace dfsearch {
 
+double exchanged_share(Topology topology, double degree) {
+  switch (topology) {
+    case Topology::Ring:
+      return degree / 8.0;  // its bisection binds
+    case Topology::FullyConnected:
+      return 1.0 / degree;
+    case Topology::Switch:
+      break;
+  }
+  return (degree - 1.0) / degree;
+}
+
 Collectives::Collectives(const System& system, const std::vector<Mapping::Dimension>& network,
                          Strategy strategy, const Equations& equations)
     : all_reduce_passes_(equations.all_reduce_passes) {
@@ -12,7 +24,8 @@ Collectives::Collectives(const System& system, const std::vector<Mapping::Dimens
     members_ *= network[d].degree;
     dimensions_.push_back({.topology = system.network[d].topology,
                            .degree = static_cast<double>(network[d].degree),
-                           .bandwidth = system.network[d].bandwidth});
+                           .bandwidth = system.network[d].bandwidth,
+                           .latency = system.network[d].latency});
   }
 }
 
@@ -39,10 +52,7 @@ Seconds Collectives::all_reduce(Bytes whole) const {
 Seconds Collectives::all_to_all(Bytes member) const {
   Seconds slowest{};
   for (const Dimension& d : dimensions_) {
-    double share = 1.0 / d.degree;
-    if (d.topology == Topology::Ring) share = d.degree / 8.0;  // its bisection binds
-    if (d.topology == Topology::Switch) share = (d.degree - 1.0) / d.degree;
-    slowest = std::max(slowest, member * share / d.bandwidth);
+    slowest = std::max(slowest, member * exchanged_share(d.topology, d.degree) / d.bandwidth);
   }
   return slowest;
 }
@@ -61,6 +71,25 @@ Seconds Collectives::all_to_all_per_pair(Bytes shard) const {
 Seconds Collectives::point_to_point(Bytes message) const {
   Seconds slowest{};
   for (const Dimension& d : dimensions_) slowest = std::max(slowest, message / d.bandwidth);
+  return slowest;
+}
+
+Seconds Collectives::flat_all_reduce(Bytes whole, std::optional<BytesPerSecond> given) const {
+  if (dimensions_.empty()) return Seconds{};
+  BytesPerSecond slowest = dimensions_.front().bandwidth;
+  for (const Dimension& d : dimensions_) slowest = std::min(slowest, d.bandwidth);
+  return all_reduce_passes_ * whole / given.value_or(slowest);
+}
+
+Seconds Collectives::all_reduce_latency() const {
+  Seconds sum{};
+  for (const Dimension& d : dimensions_) sum += 2.0 * (d.degree - 1.0) * d.latency;
+  return sum;
+}
+
+Seconds Collectives::message_latency() const {
+  Seconds slowest{};
+  for (const Dimension& d : dimensions_) slowest = std::max(slowest, d.latency);
   return slowest;
 }
 

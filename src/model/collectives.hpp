@@ -2,12 +2,17 @@
 // How long collectives take on the dimensions that serve one strategy
 // (docs/model.md, section 5).
 
+#include <optional>
 #include <vector>
 
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
 
 namespace dfsearch {
+
+/// What a member of a dimension of so many moves over one link in an all-to-all,
+/// as a share of all that it sends.
+double exchanged_share(Topology topology, double degree);
 
 /// The dimensions of one strategy, innermost first.  Without any, or with
 /// degree 1, every collective is free.  Immutable.
@@ -31,12 +36,20 @@ class Collectives {
   [[nodiscard]] Seconds all_to_all_per_pair(Bytes shard) const;
   /// Over the slowest dimension.
   [[nodiscard]] Seconds point_to_point(Bytes message) const;
+  /// An all-reduce among all members as one group at one bandwidth: the given
+  /// one, or that of the slowest dimension.
+  [[nodiscard]] Seconds flat_all_reduce(Bytes whole, std::optional<BytesPerSecond> given) const;
+  /// What latencies add to one all-reduce: each member in turn, there and back.
+  [[nodiscard]] Seconds all_reduce_latency() const;
+  /// Of one message, over the slowest dimension.
+  [[nodiscard]] Seconds message_latency() const;
 
  private:
   struct Dimension {
     Topology topology;
     double degree;
     BytesPerSecond bandwidth;
+    Seconds latency;
   };
   std::vector<Dimension> dimensions_;  // only those with degree > 1
   std::int64_t members_ = 1;

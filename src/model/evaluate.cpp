@@ -324,6 +324,32 @@ Bytes stored_activations(const Problem& problem, const LayerCosts& costs,
   return most;
 }
 
+/// FLOP of a step for each byte that all chips move in it.  Bytes over the network are
+/// the time of its collectives times the bandwidth of the innermost dimension.
+void add_intensities(const Problem& problem, const Mapping& mapping, const LayerCosts& costs,
+                     Cost& cost) {
+  Seconds memory{};
+  Seconds network{};
+  for (const PartitionCost& partition : cost.partitions) {
+    memory += partition.memory;
+    network += partition.network;
+  }
+  const double chips = static_cast<double>(problem.chips_per_copy());
+  const double runs = static_cast<double>(cost.layers_per_stage) *
+                      static_cast<double>(problem.workload.global_batch) /
+                      static_cast<double>(degree_of(mapping.network, Strategy::Data));
+  const Flops flops = cost.flops / (chips * runs);  // of one chip, layer and sample
+  const auto per_byte = [flops](Bytes bytes) {
+    return bytes > Bytes{} ? flops.in_base_units() / bytes.in_base_units() : 0.0;
+  };
+  cost.memory_intensity = per_byte(memory * costs.memory_bandwidth());
+  const auto inner = std::find_if(mapping.network.begin(), mapping.network.end(),
+                                  [](const auto& dimension) { return dimension.degree > 1; });
+  if (inner == mapping.network.end()) return;
+  const auto d = static_cast<std::size_t>(inner - mapping.network.begin());
+  cost.network_intensity = per_byte(network * problem.system.network[d].bandwidth);
+}
+
 void finish(const Problem& problem, const Mapping& mapping, Cost& cost) {
   const StepTime step = step_time(problem, mapping.network, mapping.micro_batch);
   cost.layer_time = cost.clock.seconds(cost.layer_ticks);
@@ -338,21 +364,56 @@ void finish(const Problem& problem, const Mapping& mapping, Cost& cost) {
   const FlopsPerSecond peak =
       problem.system.accelerator.peak() * static_cast<double>(problem.system.chips);
   cost.utilization = achieved / peak;
-  cost.price = system_price(problem.system, mapping.network);
-  cost.power = system_power(problem.system, mapping.network);
+  cost.price = system_price(problem.system, mapping.network, problem.workload.copies);
+  cost.power = system_power(problem.system, mapping.network, problem.workload.copies);
   if (cost.price > Dollars{}) cost.cost_efficiency = achieved / cost.price;
   if (cost.power > Watts{}) cost.power_efficiency = achieved / cost.power;
+  if (const auto& serving = problem.workload.serving) {
+    const double tokens = static_cast<double>(serving->tokens) *
+                          static_cast<double>(problem.workload.global_batch);
+    cost.serving = {.latency = request_latency(problem, mapping.network, cost.layer_time),
+                    .tokens_per_second = tokens / cost.step_time.in_base_units()};
+  }
+}
+
+/// What one chip must hold in memory.  Independent of how fast that is.
+void add_memory(const Problem& problem, const Mapping& mapping, const LayerCosts& costs,
+                Cost& cost) {
+  const StepTime step = step_time(problem, mapping.network, mapping.micro_batch);
+  for (std::size_t i = 0; i < problem.workload.graph.kernel_count(); ++i) {
+    cost.weights +=
+        costs.stored_weight(KernelId(i)) * static_cast<double>(step.layers_per_stage);
+  }
+  cost.activations = stored_activations(problem, costs, mapping.partition);
+  cost.stored = stored_share(problem.workload, problem.chips_per_copy());
+}
+
+MaybeInfeasible check_memory(const Problem& problem, const Cost& cost) {
+  const Bytes needed = cost.weights + cost.activations + cost.stored;
+  const Bytes capacity = problem.system.memory.total_capacity();
+  if (needed <= capacity) return std::nullopt;
+  const bool fixed = cost.weights + cost.stored > capacity;
+  std::string where = cost.stored > Bytes{} ? "stored data" : "weights";
+  if (!fixed) where += " and activations";
+  return Infeasible{.resource = Resource::Memory,
+                    .needed = needed.in_base_units(),
+                    .available = capacity.in_base_units(),
+                    .where = std::move(where)};
 }
 
 std::variant<Cost, Infeasible> cost_of(const Problem& problem, const Mapping& mapping,
                                        int coarser) {
-  const LayerCosts costs(problem,
-                         {.network = mapping.network,
-                          .sharding = loop_sets(mapping.sharding),
-                          .micro_batch = mapping.micro_batch,
-                          .tile = mapping.tile},
-                         coarser);
+  LayerDecisions decisions{.network = mapping.network,
+                           .sharding = loop_sets(mapping.sharding),
+                           .micro_batch = mapping.micro_batch,
+                           .tile = mapping.tile};
   Cost cost;
+  add_memory(problem, mapping, LayerCosts(problem, decisions, coarser), cost);
+  // How fast memory is depends on how much of it is used.
+  cost.spilled = problem.system.memory.second &&
+                 cost.weights + cost.activations + cost.stored > problem.system.memory.capacity;
+  decisions.spilled = cost.spilled;
+  const LayerCosts costs(problem, decisions, coarser);
   cost.clock = costs.clock();
   PartitionEvaluator evaluator(problem, costs, mapping);
   for (std::int64_t p = 0; p < partition_end(mapping.partition); ++p) {
@@ -364,20 +425,9 @@ std::variant<Cost, Infeasible> cost_of(const Problem& problem, const Mapping& ma
     cost.partitions.push_back(std::move(partition.cost));
   }
   if (!problem.execution.compute_utilization) cost.cores = evaluator.grids();
-
-  const StepTime step = step_time(problem, mapping.network, mapping.micro_batch);
-  for (std::size_t i = 0; i < problem.workload.graph.kernel_count(); ++i) {
-    cost.weights += costs.weight(KernelId(i)) * static_cast<double>(step.layers_per_stage);
-  }
-  cost.activations = stored_activations(problem, costs, mapping.partition);
-  const Bytes capacity = problem.system.memory.capacity;
-  if (cost.weights + cost.activations > capacity) {
-    return Infeasible{.resource = Resource::Memory,
-                      .needed = (cost.weights + cost.activations).in_base_units(),
-                      .available = capacity.in_base_units(),
-                      .where = cost.weights > capacity ? "weights" : "weights and activations"};
-  }
+  if (auto wrong = check_memory(problem, cost)) return *wrong;
   finish(problem, mapping, cost);
+  add_intensities(problem, mapping, costs, cost);
   return cost;
 }
 

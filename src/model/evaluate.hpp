@@ -5,6 +5,7 @@
 // problem and the mapping anew.  Every result of a search is re-costed by it.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -53,6 +54,12 @@ struct PartitionCost {
   bool weight_tiled = false;  ///< fits only because a lone weight is cut into pieces
 };
 
+/// What a user of a served model sees.
+struct ServingCost {
+  Seconds latency{};               ///< of one sample: to its first token, or of one token
+  double tokens_per_second = 0.0;  ///< of the whole machine
+};
+
 struct Cost {
   Seconds step_time{};
   Ticks layer_ticks = 0;  ///< sum over partitions, exact; what a search minimises
@@ -66,12 +73,17 @@ struct Cost {
   std::vector<CoreGrid> cores;            ///< per kernel; empty when a utilization is given
   Bytes weights{};                        ///< in memory, per chip
   Bytes activations{};                    ///< most that is alive in memory at once, per chip
+  Bytes stored{};                         ///< share of what the chips hold together, per chip
+  bool spilled = false;                   ///< the first tier of memory does not hold it all
   Flops flops{};                          ///< of a whole step
   double utilization = 0.0;
   Dollars price{};
   Watts power{};
   FlopsPerSecondPerDollar cost_efficiency{};  ///< 0 when nothing has a price
   FlopsPerSecondPerWatt power_efficiency{};
+  double memory_intensity = 0.0;   ///< FLOP for a byte to or from memory; 0 without any
+  double network_intensity = 0.0;  ///< FLOP for a byte over the innermost links; 0 without any
+  std::optional<ServingCost> serving;
 };
 
 /// The mapping has one entry per kernel in `sharding` and `partition`, and in

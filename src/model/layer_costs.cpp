@@ -25,6 +25,9 @@ LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coa
       decisions_(std::move(decisions)),
       tensor_(problem.system, decisions_.network, Strategy::Tensor, problem.equations),
       data_(problem.system, decisions_.network, Strategy::Data, problem.equations),
+      machine_(problem.system, decisions_.network, problem.equations),
+      bandwidth_(decisions_.spilled ? problem.system.memory.spilled_bandwidth()
+                                    : problem.system.memory.bandwidth),
       tiles_(tile_count(problem.workload, decisions_.tile)),
       micro_batches_(step_time(problem, decisions_.network, decisions_.micro_batch).micro_batches),
       options_(make_options(cache)),
@@ -47,14 +50,15 @@ std::vector<CoreOptionsCache::List> LayerCosts::make_options(CoreOptionsCache* c
 
 // The reference is the layer run kernel by kernel without overlap: no mapping
 // of these decisions takes much longer, and useful ones take at least a
-// fair part of it.
+// fair part of it.  It is the same whether the first tier of memory suffices or not,
+// so that the ticks of both can be compared.
 Clock LayerCosts::make_clock(int coarser) const {
   Seconds reference{};
-  const BytesPerSecond bandwidth = problem_.system.memory.bandwidth;
+  const BytesPerSecond bandwidth = problem_.system.memory.spilled_bandwidth();
   for (std::size_t i = 0; i < graph_.kernel_count(); ++i) {
     const KernelId id(i);
     reference += compute_seconds(id) + network_seconds(id) +
-                 (graph_.kernel(id).memory + weight(id)) / bandwidth;
+                 (explicit_bytes(graph_.kernel(id), tensor_.members()) + weight(id)) / bandwidth;
   }
   for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {
     reference += 2.0 * static_cast<double>(tiles_) * tile_bytes(TensorId(t)) / bandwidth;
@@ -69,7 +73,7 @@ Shard LayerCosts::shard(KernelId kernel) const {
 }
 
 Shard LayerCosts::shard(KernelId kernel, Loop loop) const {
-  return shard_of(graph_.kernel(kernel), loop, tensor_.members(), tiles_);
+  return shard_of(graph_.kernel(kernel), loop, machine_.grid(), tiles_);
 }
 
 Seconds LayerCosts::compute_seconds(KernelId id) const {
@@ -97,6 +101,7 @@ Seconds LayerCosts::network_seconds(KernelId kernel) const {
   return network_time({.problem = problem_,
                        .tensor = tensor_,
                        .data = data_,
+                       .machine = machine_,
                        .tiles = tiles_,
                        .micro_batches = micro_batches_},
                       kernel, decisions_.sharding);
@@ -105,27 +110,31 @@ Seconds LayerCosts::network_seconds(KernelId kernel) const {
 Ticks LayerCosts::network(KernelId kernel) const { return clock_.ticks(network_seconds(kernel)); }
 
 Ticks LayerCosts::transfer(TensorId tensor) const {
-  return clock_.ticks(static_cast<double>(tiles_) * tile_bytes(tensor) /
-                      problem_.system.memory.bandwidth);
+  return clock_.ticks(static_cast<double>(tiles_) * tile_bytes(tensor) / bandwidth_);
 }
 
 Ticks LayerCosts::explicit_memory(KernelId kernel) const {
-  return clock_.ticks(graph_.kernel(kernel).memory / problem_.system.memory.bandwidth);
+  return clock_.ticks(explicit_bytes(graph_.kernel(kernel), tensor_.members()) / bandwidth_);
 }
 
 Ticks LayerCosts::weight_load(KernelId kernel) const {
   if (problem_.equations.weight_traffic == WeightTraffic::Resident) return 0;
-  return clock_.ticks(weight(kernel) / problem_.system.memory.bandwidth);
+  return clock_.ticks(weight(kernel) / bandwidth_);
 }
 
 Bytes LayerCosts::weight(KernelId kernel) const {
   return least(decisions_.sharding[kernel.index()], [&](Loop loop) {
-    return weight_bytes(graph_.kernel(kernel), loop, tensor_.members(), problem_.workload.word);
+    return weight_bytes(graph_.kernel(kernel), loop, machine_.grid(), problem_.workload.word);
   });
 }
 
 Bytes LayerCosts::resident_weight(KernelId kernel) const {
-  return graph_.kernel(kernel).skip_weight ? Bytes{} : weight(kernel);
+  const bool free = graph_.kernel(kernel).skip_weight || problem_.workload.out_of_core;
+  return free ? Bytes{} : weight(kernel);
+}
+
+Bytes LayerCosts::stored_weight(KernelId kernel) const {
+  return problem_.workload.out_of_core ? Bytes{} : weight(kernel);
 }
 
 Bytes LayerCosts::tile_bytes(TensorId tensor) const {
@@ -135,12 +144,16 @@ Bytes LayerCosts::tile_bytes(TensorId tensor) const {
 }
 
 Bytes LayerCosts::fused_buffer(TensorId tensor) const {
+  if (problem_.workload.out_of_core) return Bytes{};
   return static_cast<double>(graph_.buffer_depth(tensor)) * tile_bytes(tensor);
 }
 
-Bytes LayerCosts::streamed_buffer(TensorId tensor) const { return 2.0 * tile_bytes(tensor); }
+Bytes LayerCosts::streamed_buffer(TensorId tensor) const {
+  return problem_.workload.out_of_core ? Bytes{} : 2.0 * tile_bytes(tensor);
+}
 
 Bytes LayerCosts::stored(TensorId tensor) const {
+  if (problem_.workload.out_of_core) return Bytes{};
   return static_cast<double>(decisions_.micro_batch) * static_cast<double>(tiles_) *
          tile_bytes(tensor);
 }

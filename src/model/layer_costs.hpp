@@ -23,6 +23,7 @@ struct LayerDecisions {
   LoopSets sharding;  ///< per kernel; more than one loop: not decided yet
   std::int64_t micro_batch = 1;
   std::int64_t tile = 1;
+  bool spilled = false;  ///< more is in memory than its first tier holds
 };
 
 /// Evaluates the equations of docs/model.md, section 6, kernel by kernel and
@@ -39,6 +40,7 @@ class LayerCosts {
   [[nodiscard]] const LayerDecisions& decisions() const { return decisions_; }
   [[nodiscard]] const Clock& clock() const { return clock_; }
   [[nodiscard]] std::int64_t tiles() const { return tiles_; }
+  [[nodiscard]] BytesPerSecond memory_bandwidth() const { return bandwidth_; }
 
   /// Compute time over all tiles at the given utilization.
   [[nodiscard]] Ticks compute_at_utilization(KernelId kernel) const;
@@ -61,11 +63,14 @@ class LayerCosts {
   /// The sharding of the kernel is decided.
   [[nodiscard]] Shard shard(KernelId kernel) const;
   [[nodiscard]] Bytes weight(KernelId kernel) const;
-  /// What the weight takes of the SRAM: nothing with skip_weight.
+  /// What the weight takes of the SRAM: nothing with skip_weight or out of core.
   [[nodiscard]] Bytes resident_weight(KernelId kernel) const;
+  /// What the weight takes of the memory: nothing out of core.
+  [[nodiscard]] Bytes stored_weight(KernelId kernel) const;
   /// Bytes of one tile of the tensor.
   [[nodiscard]] Bytes tile_bytes(TensorId tensor) const;
-  /// SRAM of the tensor when both its ends are in the partition.
+  /// SRAM of the tensor when both its ends are in the partition; this and the
+  /// next two are nothing out of core.
   [[nodiscard]] Bytes fused_buffer(TensorId tensor) const;
   /// SRAM of the tensor when one of its ends is: double buffering.
   [[nodiscard]] Bytes streamed_buffer(TensorId tensor) const;
@@ -84,6 +89,8 @@ class LayerCosts {
   LayerDecisions decisions_;
   Collectives tensor_;
   Collectives data_;
+  MachineNetwork machine_;
+  BytesPerSecond bandwidth_;  // of the memory
   std::int64_t tiles_;
   std::int64_t micro_batches_;
   std::vector<CoreOptionsCache::List> options_;  // per kernel; those of one shape share theirs

@@ -30,6 +30,17 @@ bool divides_batch(const Problem& problem, const NetworkChoice& network) {
          workload.global_batch / data % workload.micro_batch.value_or(1) == 0;
 }
 
+/// Whether a kernel is spread over all chips or talks to all of them.
+bool uses_whole_machine(const DataflowGraph& graph) {
+  const auto of_machine = [](const std::optional<Communication>& own) {
+    return own && own->type >= CommunicationType::AllToAll;
+  };
+  return std::any_of(graph.kernels().begin(), graph.kernels().end(), [&](const Kernel& kernel) {
+    return kernel.spread != Spread::Tensor || of_machine(kernel.communication) ||
+           of_machine(kernel.second_communication);
+  });
+}
+
 bool alike(const System& system, std::size_t d, std::size_t e) {
   const NetworkDimension& x = system.network[d];
   const NetworkDimension& y = system.network[e];
@@ -37,17 +48,19 @@ bool alike(const System& system, std::size_t d, std::size_t e) {
     return units.size() <= std::max(d, e) || units[d] == units[e];
   };
   return x.topology == Topology::Ring && y.topology == Topology::Ring &&
-         x.bandwidth == y.bandwidth && !x.degree && !y.degree && !x.strategy && !y.strategy &&
+         x.bandwidth == y.bandwidth && x.latency == y.latency && !x.degree && !y.degree && !x.strategy && !y.strategy &&
          same_unit(system.price.link) && same_unit(system.power.link);
 }
 
 class Enumeration {
  public:
   explicit Enumeration(const Problem& problem)
-      : problem_(problem), divisors_(divisors(problem.system.chips)) {}
+      : problem_(problem),
+        divisors_(divisors(problem.chips_per_copy())),
+        ordered_rings_(uses_whole_machine(problem.workload.graph)) {}
 
   std::vector<NetworkChoice> run() {
-    extend(problem_.system.chips);
+    if (problem_.chips_per_copy() > 0) extend(problem_.chips_per_copy());
     return std::move(found_);
   }
 
@@ -61,11 +74,11 @@ class Enumeration {
       return;
     }
     const NetworkDimension& dimension = problem_.system.network[d];
-    const bool ordered = d > 0 && alike(problem_.system, d - 1, d);
+    const bool ordered = d > 0 && !ordered_rings_ && alike(problem_.system, d - 1, d);
     for (const std::int64_t degree : divisors_) {
       if (chips_left % degree != 0 || dimension.degree.value_or(degree) != degree) continue;
       for (const Strategy strategy : kStrategies) {
-        if (dimension.strategy.value_or(strategy) != strategy) continue;
+        if (given_strategy(problem_, d).value_or(strategy) != strategy) continue;
         const Mapping::Dimension choice{.degree = degree, .strategy = strategy};
         // Of two orders of like rings the ascending one; price and time are the
         // same for the other.
@@ -79,6 +92,7 @@ class Enumeration {
 
   const Problem& problem_;
   const std::vector<std::int64_t> divisors_;
+  const bool ordered_rings_;  // it matters which of two like rings is the inner one
   NetworkChoice network_;
   std::vector<NetworkChoice> found_;
 };
@@ -89,6 +103,18 @@ std::vector<NetworkChoice> network_choices(const Problem& problem) {
   return Enumeration(problem).run();
 }
 
+std::optional<Strategy> given_strategy(const Problem& problem, std::size_t dimension) {
+  switch (problem.workload.network_use) {
+    case NetworkUse::Tensor:
+      return Strategy::Tensor;
+    case NetworkUse::Data:
+      return Strategy::Data;
+    case NetworkUse::Free:
+      break;
+  }
+  return problem.system.network[dimension].strategy;
+}
+
 bool allows(const Problem& problem, const NetworkChoice& network) {
   const System& system = problem.system;
   if (network.size() != system.network.size()) return false;
@@ -96,12 +122,14 @@ bool allows(const Problem& problem, const NetworkChoice& network) {
   for (std::size_t d = 0; d < network.size(); ++d) {
     const NetworkDimension& dimension = system.network[d];
     if (dimension.degree.value_or(network[d].degree) != network[d].degree) return false;
-    if (dimension.strategy.value_or(network[d].strategy) != network[d].strategy) return false;
+    if (given_strategy(problem, d).value_or(network[d].strategy) != network[d].strategy) {
+      return false;
+    }
     if (network[d].degree < 1 || __builtin_mul_overflow(chips, network[d].degree, &chips)) {
       return false;
     }
   }
-  if (chips != system.chips) return false;
+  if (chips != problem.chips_per_copy()) return false;
   return std::all_of(std::begin(kStrategies), std::end(kStrategies), [&](Strategy strategy) {
     return problem.parallelism[static_cast<std::size_t>(strategy)].allows(
         degree_of(network, strategy));

@@ -1,6 +1,8 @@
 #pragma once
 // The ways to use the network: degrees and strategies of its dimensions.
 
+#include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "model/mapping.hpp"
@@ -15,8 +17,11 @@ using NetworkChoice = std::vector<Mapping::Dimension>;  ///< innermost first
 /// degrees that `parallelism` allows, such that the data degree (times the
 /// micro-batch, if given) divides the global batch.  Ascending, the order of
 /// ties.  Neighbouring rings that are alike in everything and both free appear in
-/// one order only.
+/// one order only, unless kernels use the whole machine, where the order matters.
 std::vector<NetworkChoice> network_choices(const Problem& problem);
+
+/// The strategy of a dimension, if the workload or the system decides it.
+std::optional<Strategy> given_strategy(const Problem& problem, std::size_t dimension);
 
 /// Whether a mapping may use this network: it has the shape of the system, its
 /// degrees and strategies are the given ones, and `parallelism` allows them.

@@ -46,6 +46,18 @@ enum class SplitPhases : std::uint8_t {
 enum class VirtualStages : std::uint8_t { Layers, LayersMinusOne, Fixed };
 enum class ConversionBytes : std::uint8_t { Full, Shard };
 enum class WeightTraffic : std::uint8_t { Resident, PerSample };
+/// How long an all-to-all over the whole machine takes.
+enum class AllToAllTime : std::uint8_t {
+  PerDimension,  ///< the slowest dimension, all of them working in a pipeline
+  Bisection,     ///< the pairs on both sides of a cut, over the links it cuts
+};
+/// Pairs of n chips whose messages cross a bisection.
+enum class PairCount : std::uint8_t {
+  HalfSquare,     ///< n^2 / 2
+  QuarterSquare,  ///< n^2 / 4
+  AllPairs,       ///< n (n - 1) / 2
+  Auto,           ///< n^2 / 2 where all dimensions are rings, n^2 / 4 elsewhere
+};
 
 /// The switches of the equations (docs/model.md, section 10); the defaults are
 /// the preset `physical`.
@@ -56,12 +68,18 @@ struct Equations {
   ConversionBytes layout_conversion_bytes = ConversionBytes::Full;
   SplitPhases phases = SplitPhases::Separate;
   WeightTraffic weight_traffic = WeightTraffic::Resident;
+  AllToAllTime all_to_all = AllToAllTime::PerDimension;
+  PairCount all_to_all_pairs = PairCount::Auto;
+  /// Of flat gradient all-reduces; left out: that of the slowest data dimension.
+  std::optional<BytesPerSecond> dlrm_gradient_bandwidth = std::nullopt;
 
   static Equations physical() { return {}; }
   static Equations published() {
     return {.virtual_stages = VirtualStages::LayersMinusOne,
             .layout_conversion_bytes = ConversionBytes::Shard,
-            .phases = SplitPhases::Halves};
+            .phases = SplitPhases::Halves,
+            .all_to_all = AllToAllTime::Bisection,
+            .dlrm_gradient_bandwidth = BytesPerSecond(1e9)};
   }
 };
 
@@ -91,6 +109,11 @@ struct Problem {
   ShardingChoice sharding = ShardingChoice::LeastBytes;
   std::vector<std::optional<Loop>> sharding_pins;  ///< per kernel; empty: no pins
   std::array<DegreeChoice, 3> parallelism;         ///< by Strategy
+
+  /// Chips that work on one copy of the workload; 0 if the copies do not divide them.
+  [[nodiscard]] std::int64_t chips_per_copy() const {
+    return system.chips % workload.copies == 0 ? system.chips / workload.copies : 0;
+  }
 
   /// Partitions a mapping may use at most.
   [[nodiscard]] std::int64_t partition_limit() const {

@@ -3,8 +3,10 @@
 
 #include <compare>
 #include <cstdint>
+#include <vector>
 
 #include "graph/kernel.hpp"
+#include "model/mapping.hpp"
 #include "model/problem.hpp"
 
 namespace dfsearch {
@@ -21,8 +23,23 @@ struct Shard {
 /// a / b rounded up; a >= 0, b > 0.
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
 
-/// Divides the sharded loop by `tensor_degree`, then the tiled one by `tiles`,
-/// each rounded up.
+/// Over how many chips kernels are spread, each in its own way (Spread).  The
+/// chips of a copy form a grid of X x Y: Y is the outermost dimension, X all others.
+struct ChipGrid {
+  std::int64_t tensor = 1;  ///< tensor degree
+  std::int64_t x = 1;
+  std::int64_t y = 1;
+
+  [[nodiscard]] std::int64_t chips() const { return x * y; }
+};
+
+ChipGrid chip_grid(const std::vector<Mapping::Dimension>& network);
+
+/// Divides the sharded loop by the tensor degree, or the loops of a kernel that
+/// is spread over the grid or the machine by theirs, then the tiled one by
+/// `tiles`, each rounded up.
+Shard shard_of(const Kernel& kernel, Loop sharding, const ChipGrid& grid, std::int64_t tiles);
+/// The same for a machine of tensor dimensions only.
 Shard shard_of(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree, std::int64_t tiles);
 
 /// Bytes of the output, and of every tensor that leaves the kernel.
@@ -30,7 +47,14 @@ Bytes output_bytes(const Shard& shard, Bytes word);
 
 /// Bytes of the weight a chip holds: all tiles of it, so `tiles` plays no part.
 /// Zero for kernels without one.
+Bytes weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word);
 Bytes weight_bytes(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree, Bytes word);
+
+/// Explicit memory traffic of one chip.
+Bytes explicit_bytes(const Kernel& kernel, std::int64_t tensor_degree);
+
+/// What a chip holds of `Workload::stored`, in whole bytes.
+Bytes stored_share(const Workload& workload, std::int64_t chips);
 
 /// FLOP a core array spends on one tile: 2mkn in systolic mode, mn in SIMD
 /// mode, times the repeat.

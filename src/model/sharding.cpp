@@ -25,17 +25,31 @@ Bytes whole_output_bytes(const Kernel& kernel, Bytes word) {
   return output_bytes(shard_of(kernel, Loop::None, 1, 1), word);
 }
 
-Seconds own_time(const NetworkContext& context, const Kernel& kernel) {
-  const Bytes bytes = kernel.communication->bytes;
-  switch (kernel.communication->type) {
+/// `output` is that of the kernel over all tiles.
+Seconds own_time(const NetworkContext& context, const Communication& own, Bytes output) {
+  const double chips = static_cast<double>(context.machine.grid().chips());
+  const double micro_batches = static_cast<double>(context.micro_batches);
+  switch (own.type) {
     case CommunicationType::AllReduce:
-      return context.tensor.all_reduce(bytes);
+      return context.tensor.all_reduce(own.bytes) + context.tensor.all_reduce_latency();
     case CommunicationType::AllGather:
-      return context.tensor.all_gather(bytes);
+      return context.tensor.all_gather(own.bytes);
     case CommunicationType::PointToPoint:
-      return context.tensor.point_to_point(bytes);
+      return context.tensor.point_to_point(own.bytes);
     case CommunicationType::GradientAllReduce:
-      break;
+      return context.data.all_reduce(output) / micro_batches;
+    case CommunicationType::FlatGradientAllReduce:
+      return context.data.flat_all_reduce(
+                 output, context.problem.equations.dlrm_gradient_bandwidth) /
+             micro_batches;
+    case CommunicationType::AllToAll:
+      return context.machine.all_to_all(own.bytes / chips);
+    case CommunicationType::Transpose:
+      return context.machine.all_to_all(own.bytes / (chips * chips));
+    case CommunicationType::GridBroadcast:
+      return context.machine.grid_broadcast(own.bytes);
+    case CommunicationType::GridPointToPoint:
+      return context.machine.grid_point_to_point(own.bytes);
   }
   return Seconds{};
 }
@@ -43,6 +57,7 @@ Seconds own_time(const NetworkContext& context, const Kernel& kernel) {
 }  // namespace
 
 std::vector<Loop> shardable_loops(const Kernel& kernel) {
+  if (kernel.spread != Spread::Tensor) return {Loop::None};
   const auto may = [&kernel](Loop loop) {
     return loop != kernel.tiled && extent(kernel, loop) > 1;
   };
@@ -118,7 +133,7 @@ Seconds conversion_time(const NetworkContext& context, const Tensor& tensor, Loo
   if (needed == Conversion::Free) return Seconds{};
   const Bytes word = context.problem.workload.word;
   const Bytes shard =
-      output_bytes(shard_of(from, producer, context.tensor.members(), context.tiles), word);
+      output_bytes(shard_of(from, producer, context.machine.grid(), context.tiles), word);
   const bool on_shard = context.problem.equations.layout_conversion_bytes == ConversionBytes::Shard;
   if (needed == Conversion::AllGather) {
     const Bytes whole = output_bytes(shard_of(from, Loop::None, 1, context.tiles), word);
@@ -129,17 +144,17 @@ Seconds conversion_time(const NetworkContext& context, const Tensor& tensor, Loo
 
 Seconds own_network_time(const NetworkContext& context, const Kernel& kernel, Loop sharding) {
   const Bytes word = context.problem.workload.word;
-  const std::int64_t members = context.tensor.members();
+  const ChipGrid& grid = context.machine.grid();
   if (reduces_output(kernel, sharding)) {
-    const Bytes output = output_bytes(shard_of(kernel, sharding, members, context.tiles), word);
-    return context.tensor.all_reduce(output) * static_cast<double>(context.tiles);
+    const Bytes output = output_bytes(shard_of(kernel, sharding, grid, context.tiles), word);
+    return context.tensor.all_reduce(output) * static_cast<double>(context.tiles) +
+           context.tensor.all_reduce_latency();
   }
   if (!kernel.communication) return Seconds{};
-  if (kernel.communication->type != CommunicationType::GradientAllReduce) {
-    return own_time(context, kernel);
-  }
-  const Bytes gradient = output_bytes(shard_of(kernel, sharding, members, 1), word);
-  return context.data.all_reduce(gradient) / static_cast<double>(context.micro_batches);
+  const Bytes output = output_bytes(shard_of(kernel, sharding, grid, 1), word);
+  const Seconds first = own_time(context, *kernel.communication, output);
+  if (!kernel.second_communication) return first;
+  return std::max(first, own_time(context, *kernel.second_communication, output));
 }
 
 Seconds network_time(const NetworkContext& context, KernelId id, const LoopSets& sharding) {

@@ -8,6 +8,7 @@
 
 #include "graph/loop_set.hpp"
 #include "model/collectives.hpp"
+#include "model/machine_network.hpp"
 #include "model/problem.hpp"
 #include "model/shard.hpp"
 
@@ -24,7 +25,8 @@ enum class Conversion : std::uint8_t { Free, AllGather, AllToAll };
 /// The loops that may be sharded, in the order of preference (none, outer, K,
 /// M, N).  Never a loop of extent 1 nor the tiled one; `outer` alone when it is
 /// above 1; not `none` for a kernel with a weight.  A weight without any
-/// loop left to shard is replicated (`none`).
+/// loop left to shard is replicated (`none`).  Only `none` for a kernel that is
+/// spread over the grid or the machine.
 std::vector<Loop> shardable_loops(const Kernel& kernel);
 
 Layout produced_layout(Loop sharding);
@@ -45,6 +47,7 @@ struct NetworkContext {
   const Problem& problem;
   const Collectives& tensor;
   const Collectives& data;
+  const MachineNetwork& machine;
   std::int64_t tiles;
   std::int64_t micro_batches;
 };

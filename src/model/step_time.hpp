@@ -25,20 +25,26 @@ constexpr Ticks overlapped(Overlap overlap, Ticks compute, Ticks memory, Ticks n
   return kNever;
 }
 
-/// step = layer * factor + transfer, for decisions taken outside the layer.
+/// step = (layer * factor + transfer) / copies, for decisions taken outside the layer.
 struct StepTime {
   std::int64_t layers_per_stage = 1;
   std::int64_t micro_batches = 1;
   double bubble_factor = 1.0;
   double factor = 1.0;  ///< bubble * layers per stage * samples per replica
   Seconds transfer{};   ///< point to point between stages, once a step
+  double copies = 1.0;  ///< which share the time, as they run side by side
 
-  [[nodiscard]] Seconds step(Seconds layer) const { return layer * factor + transfer; }
+  [[nodiscard]] Seconds step(Seconds layer) const { return (layer * factor + transfer) / copies; }
 };
 
 /// Needs micro_batch * data degree to divide the global batch.
 StepTime step_time(const Problem& problem, const std::vector<Mapping::Dimension>& network,
                    std::int64_t micro_batch);
+
+/// Time of one request from the first stage to the last: all layers one after the
+/// other, and what the stages hand on.
+Seconds request_latency(const Problem& problem, const std::vector<Mapping::Dimension>& network,
+                        Seconds layer);
 
 /// Product of the degrees of the dimensions that serve the strategy.
 std::int64_t degree_of(const std::vector<Mapping::Dimension>& network, Strategy strategy);

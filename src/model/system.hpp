@@ -31,9 +31,27 @@ struct Accelerator {
   }
 };
 
+/// A slower memory behind the first, for what that cannot hold.
+struct SecondMemory {
+  BytesPerSecond bandwidth{};  ///< at most that of the first
+  Bytes capacity{};
+};
+
 struct Memory {
   BytesPerSecond bandwidth{};
   Bytes capacity = Bytes::infinity();
+  std::optional<SecondMemory> second = std::nullopt;  ///< needs a finite capacity of the first
+
+  [[nodiscard]] Bytes total_capacity() const {
+    return second ? capacity + second->capacity : capacity;
+  }
+  /// Once the first tier is full, all traffic is spread over both in proportion
+  /// to their capacities.
+  [[nodiscard]] BytesPerSecond spilled_bandwidth() const {
+    if (!second) return bandwidth;
+    return bandwidth * (capacity / total_capacity()) +
+           second->bandwidth * (second->capacity / total_capacity());
+  }
 };
 
 /// One dimension of the network, innermost first in System::network.
@@ -42,6 +60,7 @@ struct NetworkDimension {
   std::optional<std::int64_t> degree;  ///< left out: searched
   BytesPerSecond bandwidth{};          ///< of one link
   std::optional<Strategy> strategy;    ///< left out: searched
+  Seconds latency{};                   ///< of one message over one link
 };
 
 struct Price {
@@ -62,7 +81,8 @@ struct System {
   std::int64_t chips = 1;
   Accelerator accelerator;
   Memory memory;
-  std::vector<NetworkDimension> network;  ///< the product of the degrees is `chips`
+  /// The product of the degrees is `chips`, or the chips of one copy of the workload.
+  std::vector<NetworkDimension> network;
   Price price;
   Power power;
 };

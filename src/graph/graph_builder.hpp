@@ -1,0 +1,86 @@
+#pragma once
+// Short ways to write down the kernels and tensors of a generated workload.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/dataflow_graph.hpp"
+
+namespace dfsearch {
+
+/// Collects kernels in the order of the list.  Each call returns the kernel for
+/// what is special about it; the reference holds until the next call.
+class GraphBuilder {
+ public:
+  Kernel& elementwise(std::string name, std::int64_t outer, std::int64_t m, std::int64_t n) {
+    return add({.name = std::move(name), .outer = outer, .m = m, .n = n});
+  }
+  Kernel& elementwise2(std::string name, std::int64_t outer, std::int64_t m, std::int64_t n) {
+    Kernel& kernel = elementwise(std::move(name), outer, m, n);
+    kernel.kind = KernelKind::Elementwise2;
+    return kernel;
+  }
+  Kernel& weight_gemm(std::string name, std::int64_t outer, std::int64_t m, std::int64_t k,
+                      std::int64_t n) {
+    Kernel& kernel = gemm(std::move(name), outer, m, k, n);
+    kernel.kind = KernelKind::WeightGemm;
+    return kernel;
+  }
+  Kernel& gemm(std::string name, std::int64_t outer, std::int64_t m, std::int64_t k,
+               std::int64_t n) {
+    return add({.name = std::move(name),
+                .kind = KernelKind::Gemm,
+                .mode = Mode::Systolic,
+                .outer = outer,
+                .m = m,
+                .k = k,
+                .n = n});
+  }
+  Kernel& weight_update(std::string name, std::int64_t m, std::int64_t k, std::int64_t n) {
+    Kernel& kernel = gemm(std::move(name), 1, m, k, n);
+    kernel.tiled = Loop::K;
+    kernel.communication =
+        Communication{.type = CommunicationType::GradientAllReduce, .bytes = {}};
+    return kernel;
+  }
+  void begin_backward() { phase_ = Phase::Backward; }
+
+  /// Joins two kernels by their numbers in the list, counted from 1.  The first
+  /// tensor into a kernel is its operand 1, the next its operand 2.
+  void connect(std::int64_t from, std::int64_t to) {
+    const auto consumer = static_cast<std::size_t>(to - 1);
+    tensors_.push_back({.from = KernelId(static_cast<std::size_t>(from - 1)),
+                        .to = KernelId(consumer),
+                        .operand = ++operands_[consumer]});
+  }
+  template <class Pairs>
+  void connect(const Pairs& pairs) {
+    for (const auto& [from, to] : pairs) connect(from, to);
+  }
+  /// Where the list has operand 2 of a kernel first.
+  void swap_operands(std::int64_t kernel) {
+    for (Tensor& tensor : tensors_) {
+      if (tensor.to == KernelId(static_cast<std::size_t>(kernel - 1))) {
+        tensor.operand = 3 - tensor.operand;
+      }
+    }
+  }
+
+  DataflowGraph build() && { return {std::move(kernels_), std::move(tensors_)}; }
+
+ private:
+  Kernel& add(Kernel kernel) {
+    kernel.phase = phase_;
+    operands_.push_back(0);
+    return kernels_.emplace_back(std::move(kernel));
+  }
+
+  Phase phase_ = Phase::Forward;
+  std::vector<Kernel> kernels_;
+  std::vector<Tensor> tensors_;
+  std::vector<int> operands_;  // how many tensors lead into each kernel
+};
+
+}  // namespace dfsearch

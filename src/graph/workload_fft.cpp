@@ -1,0 +1,51 @@
+// The graph of a large one-dimensional FFT.
+//
+// Bailey's algorithm: with length = n * n the points form a square matrix; all
+// columns are transformed, the matrix is transposed, and all columns are
+// transformed again.  A transform of n points in radix r takes log_r(n) stages of n / r
+// butterflies, each a product with an r x r matrix; real arithmetic takes four
+// real products for a complex one.  Per column and point that is 4 * log_r(n) * r
+// multiplications, the K of a GEMM.  Columns are spread over all chips, so the
+// transposition is an all-to-all of the whole matrix.
+//
+// Like HPL it works in memory; see docs/model.md, section 9.
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "graph/graph_builder.hpp"
+#include "graph/workload.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// The whole part of the square root.
+std::int64_t square_root(std::int64_t number) {
+  auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(number)));
+  while (root * root > number) --root;
+  while ((root + 1) * (root + 1) <= number) ++root;
+  return root;
+}
+
+}  // namespace
+
+DataflowGraph fft_graph(std::int64_t length, std::int64_t radix, Bytes word) {
+  const std::int64_t n = square_root(length);
+  const double r = static_cast<double>(radix);
+  const double products = std::floor(4.0 * std::log2(static_cast<double>(n)) / std::log2(r) * r);
+  const std::int64_t k = std::max<std::int64_t>(1, static_cast<std::int64_t>(products));
+  GraphBuilder graph;
+  for (const char* name : {"Step_1", "Step_2"}) {
+    Kernel& step = graph.weight_gemm(name, 1, n, k, n);
+    step.tiled = Loop::None;
+    step.spread = Spread::Machine;
+    if (step.name == "Step_1") continue;
+    const Bytes matrix = word * (static_cast<double>(n) * static_cast<double>(n));
+    step.communication = Communication{.type = CommunicationType::Transpose, .bytes = matrix};
+  }
+  graph.connect(1, 2);
+  return std::move(graph).build();
+}
+
+}  // namespace dfsearch
