@@ -46,6 +46,16 @@ enum class CommunicationType : std::uint8_t {
   GridPointToPoint,  ///< bytes / Y over a link of dimension 0 of the grid
 };
 
+/// Of the kernel's own output, whose size it takes in place of `bytes`.
+constexpr bool is_gradient(CommunicationType type) {
+  return type == CommunicationType::GradientAllReduce ||
+         type == CommunicationType::FlatGradientAllReduce;
+}
+/// Among all chips of a copy.
+constexpr bool is_of_machine(CommunicationType type) {
+  return type >= CommunicationType::AllToAll;
+}
+
 /// What a kernel communicates by itself, in place of the all-reduce that
 /// sharding K would bring.  Once per layer and sample, not for each tile.
 struct Communication {

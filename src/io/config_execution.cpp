@@ -91,21 +91,27 @@ void read_virtual_stages(MapReader& reader, Equations& equations) {
   }
 }
 
-/// Switches that only equations of workloads with an all-to-all have, which no
-/// kind of this version is: checked, so that a config is right when they come.
-void check_switches_without_effect(MapReader& reader) {
-  InputMessages& messages = reader.messages();
-  if (const YamlEntry* entry = reader.optional("all_to_all")) {
-    read_choice(*entry, {"per_dimension", "bisection"}, messages);
-  }
-  if (const YamlEntry* entry = reader.optional("all_to_all_pairs")) {
-    read_choice(*entry, {"n2_2", "n2_4", "n_n1_2", "auto"}, messages);
-  }
+/// The switches of what is communicated over the whole machine.
+void read_machine_switches(MapReader& reader, Equations& equations) {
+  equations.all_to_all =
+      reader
+          .optional_choice<AllToAllTime>("all_to_all",
+                                         {{"per_dimension", AllToAllTime::PerDimension},
+                                          {"bisection", AllToAllTime::Bisection}})
+          .value_or(equations.all_to_all);
+  equations.all_to_all_pairs =
+      reader
+          .optional_choice<PairCount>("all_to_all_pairs", {{"n2_2", PairCount::HalfSquare},
+                                                           {"n2_4", PairCount::QuarterSquare},
+                                                           {"n_n1_2", PairCount::AllPairs},
+                                                           {"auto", PairCount::Auto}})
+          .value_or(equations.all_to_all_pairs);
   const YamlEntry* entry = reader.optional("dlrm_gradient_bandwidth");
-  if (entry && entry->value.scalar != "network") {
-    constexpr Range<BytesPerSecond> kBandwidth{BytesPerSecond(1.0), BytesPerSecond(1e24)};
-    read_quantity(*entry, kBandwidth, messages);
-  }
+  if (!entry) return;
+  equations.dlrm_gradient_bandwidth.reset();
+  if (entry->value.scalar == "network") return;
+  constexpr Range<BytesPerSecond> kBandwidth{BytesPerSecond(1.0), BytesPerSecond(1e24)};
+  equations.dlrm_gradient_bandwidth = read_quantity(*entry, kBandwidth, reader.messages());
 }
 
 void refuse_other_objectives(MapReader& reader) {
@@ -214,7 +220,7 @@ Equations read_equations(const YamlEntry& section, InputMessages& messages) {
                                      "weight_traffic", {{"resident", WeightTraffic::Resident},
                                                         {"per_sample", WeightTraffic::PerSample}})
                                  .value_or(equations.weight_traffic);
-  check_switches_without_effect(reader);
+  read_machine_switches(reader, equations);
   reader.finish();
   return equations;
 }

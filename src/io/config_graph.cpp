@@ -28,13 +28,16 @@ std::optional<Communication> read_communication(const YamlEntry& section, InputM
   MapReader reader(section, messages);
   const auto type = reader.required_choice(
       "type", named({CommunicationType::AllReduce, CommunicationType::AllGather,
-                     CommunicationType::PointToPoint, CommunicationType::GradientAllReduce}));
+                     CommunicationType::PointToPoint, CommunicationType::GradientAllReduce,
+                     CommunicationType::FlatGradientAllReduce, CommunicationType::AllToAll,
+                     CommunicationType::Transpose, CommunicationType::GridBroadcast,
+                     CommunicationType::GridPointToPoint}));
   Communication communication;
-  if (type == CommunicationType::GradientAllReduce) {
+  if (type && is_gradient(*type)) {
     if (const YamlEntry* bytes = reader.optional("bytes")) {
       messages.add(bytes->place, "bytes",
-                   "a gradient_all_reduce is as large as the output of the kernel, expected no "
-                   "bytes");
+                   fmt::format("a {} is as large as the output of the kernel, expected no bytes",
+                               name_of(*type)));
     }
   } else {
     communication.bytes = reader.required_quantity<Bytes>("bytes", kTraffic).value_or(Bytes());
@@ -43,6 +46,25 @@ std::optional<Communication> read_communication(const YamlEntry& section, InputM
   if (!type) return std::nullopt;
   communication.type = *type;
   return communication;
+}
+
+/// One, or a list of two that run at the same time.
+void read_communications(const YamlEntry& entry, Kernel& kernel, InputMessages& messages) {
+  if (entry.value.type != YamlNode::Type::Sequence) {
+    kernel.communication = read_communication(entry, messages);
+    return;
+  }
+  const std::vector<YamlNode>& items = entry.value.items;
+  if (items.empty() || items.size() > 2) {
+    messages.add(entry.value.place, entry.key,
+                 fmt::format("expected one or two communications, got {}", items.size()));
+    return;
+  }
+  const auto read = [&](const YamlNode& item) {
+    return read_communication({.key = entry.key, .place = item.place, .value = item}, messages);
+  };
+  kernel.communication = read(items[0]);
+  if (items.size() == 2) kernel.second_communication = read(items[1]);
 }
 
 /// The extents; checks that they make a kernel of its kind and of a size that
@@ -101,9 +123,14 @@ Kernel read_kernel(MapReader& reader, bool has_sequence) {
           .value_or(has_sequence ? Loop::N : Loop::None);
   read_extents(reader, kernel);
   if (const YamlEntry* own = reader.optional("communication")) {
-    kernel.communication = read_communication(*own, messages);
+    read_communications(*own, kernel, messages);
   }
   kernel.memory = reader.optional_quantity<Bytes>("memory", kTraffic).value_or(Bytes());
+  kernel.sharded_memory =
+      reader.optional_quantity<Bytes>("sharded_memory", kTraffic).value_or(Bytes());
+  kernel.spread =
+      reader.optional_choice("spread", named({Spread::Tensor, Spread::Grid, Spread::Machine}))
+          .value_or(Spread::Tensor);
   if (const YamlEntry* skip = reader.optional("skip_weight")) {
     kernel.skip_weight = read_flag(*skip, messages).value_or(false);
   }

@@ -35,7 +35,9 @@ double iterations(const Kernel& kernel);
 /// More would leave 64-bit integers: 2^62.
 inline constexpr double kMostIterations = 4611686018427387904.0;
 
-std::optional<System> read_system(const YamlEntry& section, InputMessages& messages);
+/// The degrees are checked if the copies of the workload are known.
+std::optional<System> read_system(const YamlEntry& section, std::optional<std::int64_t> copies,
+                                  InputMessages& messages);
 void read_price(const YamlEntry& section, System& system, InputMessages& messages);
 void read_power(const YamlEntry& section, System& system, InputMessages& messages);
 

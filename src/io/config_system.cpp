@@ -13,6 +13,7 @@ namespace {
 constexpr Range<BytesPerSecond> kBandwidth{BytesPerSecond(1.0), BytesPerSecond(1e24)};
 constexpr Range<Bytes> kSize{Bytes(1.0), Bytes(1e24)};
 constexpr Range<Hertz> kFrequency{Hertz(1.0), Hertz(1e18)};
+constexpr Range<Seconds> kLatency{Seconds(0.0), Seconds(1e3)};
 constexpr Range<double> kUnitPrice{0.0, 1e24};
 
 constexpr std::size_t kMostDimensions = 3;
@@ -39,11 +40,39 @@ Accelerator read_accelerator(const YamlEntry& section, InputMessages& messages) 
   return accelerator;
 }
 
+SecondMemory read_second_memory(const YamlEntry& section, InputMessages& messages) {
+  MapReader reader(section, messages);
+  SecondMemory second;
+  second.bandwidth = reader.required_quantity("bandwidth", kBandwidth).value_or(BytesPerSecond());
+  second.capacity = reader.required_quantity("capacity", kSize).value_or(Bytes());
+  reader.finish();
+  return second;
+}
+
+void check_tiers(MapReader& reader, const Memory& memory, const YamlEntry& second) {
+  const YamlEntry* capacity = reader.optional("capacity");
+  if (!capacity) {
+    reader.messages().add(second.place, "second",
+                          "a second tier needs the capacity of the first, which is unlimited");
+  }
+  if (memory.bandwidth > BytesPerSecond{} && memory.second->bandwidth > memory.bandwidth) {
+    const YamlEntry* bandwidth = second.value.find("bandwidth");
+    reader.messages().add(
+        place_of_conflict({bandwidth, reader.optional("bandwidth")}), "bandwidth",
+        fmt::format("expected at most that of the first tier, {}, got {}",
+                    to_text(memory.bandwidth), to_text(memory.second->bandwidth)));
+  }
+}
+
 Memory read_memory(const YamlEntry& section, InputMessages& messages) {
   MapReader reader(section, messages);
   Memory memory;
   memory.bandwidth = reader.required_quantity("bandwidth", kBandwidth).value_or(BytesPerSecond());
   memory.capacity = reader.optional_quantity("capacity", kSize).value_or(Bytes::infinity());
+  if (const YamlEntry* second = reader.optional("second")) {
+    memory.second = read_second_memory(*second, messages);
+    check_tiers(reader, memory, *second);
+  }
   reader.finish();
   return memory;
 }
@@ -61,6 +90,7 @@ NetworkDimension read_dimension(const YamlNode& item, InputMessages& messages) {
       reader.required_quantity("bandwidth", kBandwidth).value_or(BytesPerSecond());
   dimension.strategy = reader.optional_choice(
       "strategy", named({Strategy::Tensor, Strategy::Pipeline, Strategy::Data}));
+  dimension.latency = reader.optional_quantity("latency", kLatency).value_or(Seconds());
   reader.finish();
   return dimension;
 }
@@ -96,7 +126,11 @@ Place place_of_degrees(const YamlEntry& chips, const YamlEntry* network, const P
   return network->value.place;
 }
 
-void check_degrees(const System& system, const Place& place, InputMessages& messages) {
+/// `copies` of the workload have a network each.
+void check_degrees(const System& system, std::int64_t copies, const Place& place,
+                   InputMessages& messages) {
+  const std::int64_t chips = system.chips / copies;
+  const std::string all = copies == 1 ? "the number of chips" : "the chips of a copy";
   std::string product_text;
   double product = 1.0;  // three degrees of up to 2^40 leave 64 bits
   std::size_t given = 0;
@@ -108,20 +142,18 @@ void check_degrees(const System& system, const Place& place, InputMessages& mess
   }
   if (given > 1) product_text += " = " + to_exact_text(product);
   if (given < system.network.size()) {
-    if (std::fmod(static_cast<double>(system.chips), product) == 0.0) return;
+    if (std::fmod(static_cast<double>(chips), product) == 0.0) return;
     messages.add(place, "network",
-                 fmt::format("the product of the degrees given is {}, expected a divisor of the "
-                             "number of chips, {}",
-                             product_text, system.chips));
+                 fmt::format("the product of the degrees given is {}, expected a divisor of {}, {}",
+                             product_text, all, chips));
     return;
   }
-  if (product == static_cast<double>(system.chips)) return;
+  if (product == static_cast<double>(chips)) return;
   messages.add(place, "network",
                system.network.empty()
-                   ? fmt::format("{} chips need a network", system.chips)
-                   : fmt::format("the product of the degrees is {}, expected the number of chips, "
-                                 "{}",
-                                 product_text, system.chips));
+                   ? fmt::format("{} chips need a network", chips)
+                   : fmt::format("the product of the degrees is {}, expected {}, {}", product_text,
+                                 all, chips));
 }
 
 /// A degree, a list of them, or a range: `..4`, `2..`, `2..8`.
@@ -202,7 +234,8 @@ void read_units(const YamlEntry& section, std::size_t dimensions, Units& units,
 
 }  // namespace
 
-std::optional<System> read_system(const YamlEntry& section, InputMessages& messages) {
+std::optional<System> read_system(const YamlEntry& section, std::optional<std::int64_t> copies,
+                                  InputMessages& messages) {
   const std::size_t before = messages.count();
   MapReader reader(section, messages);
   System system;
@@ -216,9 +249,15 @@ std::optional<System> read_system(const YamlEntry& section, InputMessages& messa
   const YamlEntry* network = reader.optional("network");
   if (network) system.network = read_network(*network, messages);
   reader.finish();
-  if (messages.count() == before) {
-    const Place place = place_of_degrees(*reader.optional("chips"), network, reader.place());
-    check_degrees(system, place, messages);
+  if (messages.count() == before && copies) {
+    const YamlEntry& chips = *reader.optional("chips");
+    if (system.chips % *copies != 0) {
+      messages.add(chips.value.place, "chips",
+                   fmt::format("expected a multiple of the copies of the workload, {}, got {}",
+                               *copies, system.chips));
+    } else {
+      check_degrees(system, *copies, place_of_degrees(chips, network, reader.place()), messages);
+    }
   }
   if (messages.count() != before) return std::nullopt;
   system.price.link.resize(system.network.size());

@@ -17,6 +17,12 @@ namespace {
 
 bool is_gemm(KernelKind kind) { return kind == KernelKind::WeightGemm || kind == KernelKind::Gemm; }
 
+Json communication_json(const Communication& own) {
+  Json json = {{"type", name_of(own.type)}};
+  if (!is_gradient(own.type)) json["bytes"] = to_exact_text(own.bytes);
+  return json;
+}
+
 /// What a config leaves out is left out here, except `tiled`: its default
 /// depends on the sequence, and a reader should not have to know.
 Json kernel_json(const Kernel& kernel) {
@@ -30,16 +36,19 @@ Json kernel_json(const Kernel& kernel) {
   json["tiled"] = name_of(kernel.tiled);
   if (kernel.phase != Phase::Forward) json["phase"] = name_of(kernel.phase);
   if (kernel.communication) {
-    const Communication& own = *kernel.communication;
-    Json communication = {{"type", name_of(own.type)}};
-    if (own.type != CommunicationType::GradientAllReduce) {
-      communication["bytes"] = to_exact_text(own.bytes);
+    json["communication"] = communication_json(*kernel.communication);
+    if (kernel.second_communication) {
+      json["communication"] = Json::array({communication_json(*kernel.communication),
+                                           communication_json(*kernel.second_communication)});
     }
-    json["communication"] = std::move(communication);
   }
   if (kernel.memory > Bytes{}) json["memory"] = to_exact_text(kernel.memory);
+  if (kernel.sharded_memory > Bytes{}) {
+    json["sharded_memory"] = to_exact_text(kernel.sharded_memory);
+  }
   if (kernel.repeat != 1) json["repeat"] = kernel.repeat;
   if (kernel.skip_weight) json["skip_weight"] = true;
+  if (kernel.spread != Spread::Tensor) json["spread"] = name_of(kernel.spread);
   return json;
 }
 
@@ -53,6 +62,15 @@ Json workload_json(const Workload& workload) {
   json["sequence"] = workload.sequence;
   if (workload.tile) json["tile"] = *workload.tile;
   if (workload.boundary > Bytes{}) json["boundary"] = to_exact_text(workload.boundary);
+  if (workload.copies != 1) json["copies"] = workload.copies;
+  if (workload.network_use != NetworkUse::Free) json["network"] = name_of(workload.network_use);
+  if (workload.stored > Bytes{}) json["stored"] = to_exact_text(workload.stored);
+  if (workload.out_of_core) json["out_of_core"] = true;
+  if (const auto& serving = workload.serving) {
+    json["serving"] = {{"pass", serving->decode ? "decode" : "prefill"},
+                       {"tokens", serving->tokens},
+                       {"boundary", to_exact_text(serving->boundary)}};
+  }
   Json kernels = Json::array();
   for (const Kernel& kernel : graph.kernels()) kernels.push_back(kernel_json(kernel));
   Json tensors = Json::array();
@@ -98,6 +116,11 @@ std::string flow(const Json& value) {
   if (value.is_string()) {
     const auto& text = value.get_ref<const std::string&>();
     return is_quantity(text) ? text : yaml_word(text);
+  }
+  if (value.is_array()) {
+    std::string list;
+    for (const Json& item : value) list += (list.empty() ? "" : ", ") + flow(item);
+    return "[" + list + "]";
   }
   if (!value.is_object()) return json_line(value);
   std::string out = "{";

@@ -128,8 +128,27 @@ YamlNode complete_tree(YamlNode root, const fs::path& file,
   return root;
 }
 
+/// Some workloads know what all dimensions serve; a config may say the same.
+void settle_strategies(const Workload& workload, System& system, const YamlEntry& section,
+                       InputMessages& messages) {
+  if (workload.network_use == NetworkUse::Free) return;
+  const bool data = workload.network_use == NetworkUse::Data;
+  const Strategy strategy = data ? Strategy::Data : Strategy::Tensor;
+  const YamlEntry* network = section.value.find("network");
+  for (std::size_t d = 0; d < system.network.size(); ++d) {
+    if (system.network[d].strategy.value_or(strategy) != strategy) {
+      messages.add(network->value.items[d].find("strategy")->value.place, "strategy",
+                   fmt::format("expected {}, as in this kind of workload all dimensions serve, or "
+                               "nothing, got {}",
+                               name_of(strategy), name_of(*system.network[d].strategy)));
+    }
+    system.network[d].strategy = strategy;
+  }
+}
+
 /// The data degree, if the config fixes it.
-std::optional<std::int64_t> data_degree(const System& system) {
+std::optional<std::int64_t> data_degree(const Workload& workload, const System& system) {
+  if (workload.network_use == NetworkUse::Data) return system.chips / workload.copies;
   std::int64_t degree = 1;
   for (const NetworkDimension& dimension : system.network) {
     if (!dimension.strategy || (*dimension.strategy == Strategy::Data && !dimension.degree)) {
@@ -147,7 +166,7 @@ void check_batch(const Workload& workload, const System& system, const YamlEntry
   const Place place =
       global_batch || micro_batch ? place_of_conflict({global_batch, micro_batch}) : section.place;
   // Where the search chooses the data degree it takes one that divides.
-  const std::int64_t data = data_degree(system).value_or(1);
+  const std::int64_t data = data_degree(workload, system).value_or(1);
   if (workload.global_batch % data != 0) {
     messages.add(place, "global_batch",
                  fmt::format("expected a multiple of the data degree, {}, got {}", data,
@@ -189,7 +208,9 @@ Config read_config(const YamlNode& root, const Place& start, InputMessages& mess
     workload = read_workload(*section, graph_pins, messages);
   }
   if (const YamlEntry* section = reader.required("system")) {
-    system = read_system(*section, messages);
+    std::optional<std::int64_t> copies;
+    if (workload) copies = workload->copies;
+    system = read_system(*section, copies, messages);
   }
   const YamlEntry* execution = reader.optional("execution");
   const std::size_t before_execution = messages.count();
@@ -215,7 +236,10 @@ Config read_config(const YamlNode& root, const Place& start, InputMessages& mess
     problem.parallelism = read_parallelism(*section, messages);
   }
   reader.finish();
-  if (workload && system) check_batch(*workload, *system, *root.find("workload"), messages);
+  if (workload && system) {
+    settle_strategies(*workload, *system, *root.find("system"), messages);
+    check_batch(*workload, *system, *root.find("workload"), messages);
+  }
   if (system) problem.system = std::move(*system);
   if (workload) {
     problem.workload = std::move(*workload);

@@ -44,12 +44,35 @@ const char* name_of(Phase phase) {
   throw InternalError("a phase without a name");
 }
 
+const char* name_of(Spread spread) {
+  switch (spread) {
+    case Spread::Tensor: return "tensor";
+    case Spread::Grid: return "grid";
+    case Spread::Machine: return "machine";
+  }
+  throw InternalError("a spread without a name");
+}
+
+const char* name_of(NetworkUse use) {
+  switch (use) {
+    case NetworkUse::Free: return "free";
+    case NetworkUse::Tensor: return "tensor";
+    case NetworkUse::Data: return "data";
+  }
+  throw InternalError("a use of the network without a name");
+}
+
 const char* name_of(CommunicationType type) {
   switch (type) {
     case CommunicationType::AllReduce: return "all_reduce";
     case CommunicationType::AllGather: return "all_gather";
     case CommunicationType::PointToPoint: return "point_to_point";
     case CommunicationType::GradientAllReduce: return "gradient_all_reduce";
+    case CommunicationType::FlatGradientAllReduce: return "flat_gradient_all_reduce";
+    case CommunicationType::AllToAll: return "all_to_all";
+    case CommunicationType::Transpose: return "transpose";
+    case CommunicationType::GridBroadcast: return "grid_broadcast";
+    case CommunicationType::GridPointToPoint: return "grid_point_to_point";
   }
   throw InternalError("a communication without a name");
 }

@@ -65,8 +65,9 @@ std::string workload_text(const Workload& workload) {
                   plural(static_cast<std::int64_t>(workload.graph.tensor_count()), "tensor"),
                   plural(workload.layers, "layer"));
   if (workload.sequence > 1) text += fmt::format(", sequence {}", workload.sequence);
-  return text + fmt::format(", global batch {}; {} per step", workload.global_batch,
-                            to_text(workload.flops()));
+  text += fmt::format(", global batch {}; {} per step", workload.global_batch,
+                      to_text(workload.flops()));
+  return workload.copies == 1 ? text : text + fmt::format(", {} copies", workload.copies);
 }
 
 std::string machine_text(const System& system) {
@@ -74,6 +75,9 @@ std::string machine_text(const System& system) {
       fmt::format("{} of {}, {} SRAM, {} memory", plural(system.chips, "chip"),
                   to_text(system.accelerator.peak()), to_text(system.accelerator.sram),
                   to_text(system.memory.bandwidth));
+  if (const auto& second = system.memory.second) {
+    text += fmt::format(" and {} behind it", to_text(second->bandwidth));
+  }
   for (std::size_t d = 0; d < system.network.size(); ++d) {
     const NetworkDimension& dimension = system.network[d];
     text += fmt::format("{} {} at {}", d == 0 ? ";" : ",",
@@ -145,6 +149,15 @@ std::string step_lines(const Outcome& outcome) {
     text +=
         labelled("lower bound", fmt::format("{} ({} s); gap {}", to_text(bound),
                                             bound.in_base_units(), percent(outcome.search->gap)));
+  }
+  if (cost.serving) {
+    const bool decode = outcome.problem->workload.serving->decode;
+    text += labelled("serving",
+                     fmt::format("{} {} ({} s); {:.6g} tokens/s",
+                                 decode ? "time per output token" : "time to first token",
+                                 to_text(cost.serving->latency),
+                                 cost.serving->latency.in_base_units(),
+                                 cost.serving->tokens_per_second));
   }
   return text;
 }
@@ -268,18 +281,21 @@ class ShardingSummary {
 
   [[nodiscard]] std::string text() const {
     if (degree_of(network_, Strategy::Tensor) == 1) {
-      return labelled("sharding", "none: the tensor degree is 1") + own_communication();
+      return labelled("sharding", "none: the tensor degree is 1") + spread_lines() +
+             own_communication();
     }
     std::string text;
     for (const Loop loop : {Loop::Outer, Loop::M, Loop::K, Loop::N, Loop::None}) {
       text += line(text.empty() ? "sharding" : "",
                    std::string(loop == Loop::None ? "not sharded" : name_of(loop)) + ":",
-                   names_of([&](std::size_t k) { return sharding_[k] == loop; }));
+                   names_of([&](std::size_t k) {
+                     return sharding_[k] == loop && spread(k) == Spread::Tensor;
+                   }));
     }
     text += line("all-reduce", "", names_of([&](std::size_t k) {
                    return reduces_output(graph_.kernels()[k], sharding_[k]);
                  }));
-    return text + conversions() + own_communication() + outer_note();
+    return text + spread_lines() + conversions() + own_communication() + outer_note();
   }
 
  private:
@@ -290,6 +306,19 @@ class ShardingSummary {
       if (wanted(k)) names += (names.empty() ? "" : ", ") + graph_.kernels()[k].name;
     }
     return names;
+  }
+
+  [[nodiscard]] Spread spread(std::size_t k) const { return graph_.kernels()[k].spread; }
+
+  /// Kernels that the workload spreads over the machine whatever the sharding.
+  [[nodiscard]] std::string spread_lines() const {
+    const ChipGrid grid = chip_grid(network_);
+    const auto names = [this](Spread over) {
+      return names_of([&](std::size_t k) { return spread(k) == over; });
+    };
+    return line("grid", fmt::format("M over {} chips, K over {}:", grid.x, grid.y),
+                names(Spread::Grid)) +
+           line("all chips", fmt::format("N over {}:", grid.chips()), names(Spread::Machine));
   }
 
   static std::string line(std::string_view label, const std::string& head,
@@ -318,7 +347,7 @@ class ShardingSummary {
     const auto names = [&](bool gradient) {
       return names_of([&](std::size_t k) {
         const auto& own = graph_.kernels()[k].communication;
-        return own && (own->type == CommunicationType::GradientAllReduce) == gradient;
+        return own && is_gradient(own->type) == gradient;
       });
     };
     std::string text = line("own traffic", "", names(false));
@@ -357,6 +386,17 @@ class ShardingSummary {
 
 // What it takes.
 
+std::string intensity_line(const Cost& cost) {
+  std::string text;
+  const auto add = [&text](double intensity, std::string_view where) {
+    if (intensity <= 0.0) return;
+    text += fmt::format("{}{:.4g} FLOP for a byte {}", text.empty() ? "" : ", ", intensity, where);
+  };
+  add(cost.memory_intensity, "of memory traffic");
+  add(cost.network_intensity, "on the network");
+  return text.empty() ? text : labelled("intensity", text);
+}
+
 std::string capacity_lines(const Outcome& outcome) {
   const Cost& cost = *outcome.cost;
   const System& system = outcome.problem->system;
@@ -367,15 +407,18 @@ std::string capacity_lines(const Outcome& outcome) {
   const Bytes chip = system.accelerator.sram;
   std::string text = labelled("SRAM", fmt::format("at most {} of {} ({})", to_text(sram),
                                                   to_text(chip), percent(sram / chip)));
-  const Bytes used = cost.weights + cost.activations;
-  const Bytes capacity = system.memory.capacity;
+  const Bytes used = cost.weights + cost.activations + cost.stored;
+  const Bytes capacity = system.memory.total_capacity();
   const std::string limit =
       capacity < Bytes::infinity()
           ? fmt::format("of {} ({})", to_text(capacity), percent(used / capacity))
           : "without a limit";
-  return text + labelled("memory",
-                         fmt::format("{} weights + {} activations = {} {}", to_text(cost.weights),
-                                     to_text(cost.activations), to_text(used), limit));
+  std::string parts = fmt::format("{} weights + {} activations", to_text(cost.weights),
+                                  to_text(cost.activations));
+  if (cost.stored > Bytes{}) parts += fmt::format(" + {} stored data", to_text(cost.stored));
+  text += labelled("memory", fmt::format("{} = {} {}{}", parts, to_text(used), limit,
+                                         cost.spilled ? "; the second tier is in use" : ""));
+  return text + intensity_line(cost);
 }
 
 std::string price_lines(const Cost& cost) {

@@ -121,6 +121,16 @@ Json search_json(const SearchStats& stats) {
             {"capacity", stats.pruned_by_capacity}}}};
 }
 
+/// FLOP for a byte; null where no byte moves.
+Json intensity_json(const Cost* cost) {
+  const auto or_null = [](double intensity) {
+    return intensity > 0.0 ? json_number(intensity) : Json();
+  };
+  if (cost == nullptr) return {};
+  return {{"memory", or_null(cost->memory_intensity)},
+          {"network", or_null(cost->network_intensity)}};
+}
+
 /// The keys of a Cost, null without one.
 void add_cost(Json& result, const Cost* cost) {
   result["objective"] = cost != nullptr ? number(cost->step_time) : Json();
@@ -134,6 +144,17 @@ void add_cost(Json& result, const Cost* cost) {
   result["power"] = cost != nullptr ? number(cost->power) : Json();
   result["cost_efficiency"] = cost != nullptr ? number(cost->cost_efficiency) : Json();
   result["power_efficiency"] = cost != nullptr ? number(cost->power_efficiency) : Json();
+  result["operational_intensity"] = intensity_json(cost);
+}
+
+/// Null for workloads that nobody waits for.
+Json serving_json(const Workload& workload, const Cost* cost) {
+  if (cost == nullptr || !cost->serving) return {};
+  const Json latency = number(cost->serving->latency);
+  const bool decode = workload.serving->decode;
+  return {{"time_to_first_token", decode ? Json() : latency},
+          {"time_per_output_token", decode ? latency : Json()},
+          {"tokens_per_second", json_number(cost->serving->tokens_per_second)}};
 }
 
 }  // namespace
@@ -152,6 +173,8 @@ std::string result_json(const Outcome& outcome) {
     result["lower_bound"] = number(search->lower_bound);
     if (cost != nullptr) result["gap"] = json_number(search->gap);
   }
+  result["serving"] = serving_json(outcome.problem->workload, cost);
+  result["copies"] = outcome.problem->workload.copies;
   result["parallelism"] = mapping != nullptr ? parallelism_json(*mapping) : Json();
   result["network"] = mapping != nullptr ? network_json(*mapping) : Json();
   result["micro_batch"] = mapping != nullptr ? Json(mapping->micro_batch) : Json();
@@ -162,7 +185,9 @@ std::string result_json(const Outcome& outcome) {
   result["sharding"] = mapping != nullptr ? sharding_json(outcome) : Json();
   result["memory"] = {{"weights", cost != nullptr ? number(cost->weights) : Json()},
                       {"activations", cost != nullptr ? number(cost->activations) : Json()},
-                      {"capacity", number(outcome.problem->system.memory.capacity)}};
+                      {"stored", cost != nullptr ? number(cost->stored) : Json()},
+                      {"second_tier", cost != nullptr ? Json(cost->spilled) : Json()},
+                      {"capacity", number(outcome.problem->system.memory.total_capacity())}};
   result["infeasible"] =
       outcome.infeasible != nullptr ? infeasible_json(*outcome.infeasible) : Json();
   result["search"] = search != nullptr ? search_json(search->stats) : Json();

@@ -33,7 +33,7 @@ bool divides_batch(const Problem& problem, const NetworkChoice& network) {
 /// Whether a kernel is spread over all chips or talks to all of them.
 bool uses_whole_machine(const DataflowGraph& graph) {
   const auto of_machine = [](const std::optional<Communication>& own) {
-    return own && own->type >= CommunicationType::AllToAll;
+    return own && is_of_machine(own->type);
   };
   return std::any_of(graph.kernels().begin(), graph.kernels().end(), [&](const Kernel& kernel) {
     return kernel.spread != Spread::Tensor || of_machine(kernel.communication) ||

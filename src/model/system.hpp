@@ -3,6 +3,7 @@
 // they cost and draw (docs/model.md, sections 2 and 8).  A System is a plain
 // value; defaults are "costs nothing, holds everything".
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -49,8 +50,9 @@ struct Memory {
   /// to their capacities.
   [[nodiscard]] BytesPerSecond spilled_bandwidth() const {
     if (!second) return bandwidth;
-    return bandwidth * (capacity / total_capacity()) +
-           second->bandwidth * (second->capacity / total_capacity());
+    const BytesPerSecond mean = bandwidth * (capacity / total_capacity()) +
+                                second->bandwidth * (second->capacity / total_capacity());
+    return std::min(bandwidth, mean);  // equal tiers: the mean may be off by a rounding
   }
 };
 
