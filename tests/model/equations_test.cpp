@@ -15,6 +15,7 @@
 
 #include "model/evaluate.hpp"
 #include "model/step_time.hpp"
+#include "support/machine_worlds.hpp"
 #include "support/model_worlds.hpp"
 #include "support/plain_model.hpp"
 #include "support/random_problem.hpp"
@@ -35,6 +36,13 @@ void check_same(const Cost& cost, const test::PlainCost& plain) {
   CHECK(cost.utilization == doctest::Approx(plain.utilization).epsilon(1e-9));
   CHECK(cost.weights.in_base_units() == plain.weights);
   CHECK(cost.activations.in_base_units() == plain.activations);
+  CHECK(cost.stored.in_base_units() == plain.stored);
+  CHECK(cost.memory_intensity == doctest::Approx(plain.memory_intensity).epsilon(1e-9));
+  if (cost.serving) {
+    CHECK(cost.serving->latency.in_base_units() == doctest::Approx(plain.latency).epsilon(1e-9));
+    CHECK(cost.serving->tokens_per_second ==
+          doctest::Approx(plain.tokens_per_second).epsilon(1e-9));
+  }
   REQUIRE(cost.partitions.size() == plain.partitions.size());
   for (std::size_t p = 0; p < plain.partitions.size(); ++p) {
     const PartitionCost& one = cost.partitions[p];
@@ -73,6 +81,31 @@ TEST_CASE("evaluate agrees with the plain model on thousands of random mappings"
     CAPTURE(name);
     CHECK(infeasible[resource] > 0);
   }
+}
+
+TEST_CASE("evaluate agrees with the plain model on DLRM, HPL, FFT, decode and mixtures") {
+  std::array<int, 6> feasible{};
+  int infeasible = 0;
+  int spilled = 0;
+  for (std::uint64_t seed = 0; seed < 3600; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_machine_problem(seed / 2);
+    const Mapping mapping = test::random_mapping(problem, seed);
+    const auto result = evaluate(problem, mapping);
+    const auto plain = test::plain_cost(problem, mapping);
+    CHECK(std::holds_alternative<Cost>(result) == plain.has_value());
+    const Cost* cost = std::get_if<Cost>(&result);
+    if (cost == nullptr || !plain) {
+      ++infeasible;
+      continue;
+    }
+    check_same(*cost, *plain);
+    ++feasible[seed / 2 % 6];
+    spilled += cost->spilled;
+  }
+  for (const int count : feasible) CHECK(count > 80);
+  CHECK(infeasible > 500);
+  CHECK(spilled > 100);
 }
 
 /// Calls `check` with random problems and mappings that fit.

@@ -183,9 +183,11 @@ class NetworkWorld {
     const auto network = test::network_of(problem_.system);
     const Collectives tensor(problem_.system, network, Strategy::Tensor, problem_.equations);
     const Collectives data(problem_.system, network, Strategy::Data, problem_.equations);
+    const MachineNetwork machine(problem_.system, network, problem_.equations);
     return network_time({.problem = problem_,
                          .tensor = tensor,
                          .data = data,
+                         .machine = machine,
                          .tiles = tiles,
                          .micro_batches = micro_batches},
                         KernelId(kernel), loop_sets(sharding))

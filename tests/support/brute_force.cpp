@@ -43,10 +43,27 @@ bool respects_order(const DataflowGraph& graph, const std::vector<std::int64_t>&
 
 namespace {
 
+/// Where a ring is matters once kernels are laid out on the whole machine.
+bool place_matters(const DataflowGraph& graph) {
+  for (const Kernel& kernel : graph.kernels()) {
+    if (kernel.spread != Spread::Tensor) return true;
+    for (const auto& own : {kernel.communication, kernel.second_communication}) {
+      if (!own) continue;
+      for (const auto type : {CommunicationType::AllToAll, CommunicationType::Transpose,
+                              CommunicationType::GridBroadcast,
+                              CommunicationType::GridPointToPoint}) {
+        if (own->type == type) return true;
+      }
+    }
+  }
+  return false;
+}
+
 /// Every network of the system's shape, without the second order of two
 /// neighbouring free rings that are alike.
 std::vector<NetworkChoice> all_networks(const Problem& problem) {
   const System& system = problem.system;
+  const bool every_order = place_matters(problem.workload.graph);
   std::vector<NetworkChoice> networks{{}};
   for (std::size_t d = 0; d < system.network.size(); ++d) {
     std::vector<NetworkChoice> longer;
@@ -65,8 +82,9 @@ std::vector<NetworkChoice> all_networks(const Problem& problem) {
     for (std::size_t d = 1; d < network.size(); ++d) {
       const NetworkDimension& x = system.network[d - 1];
       const NetworkDimension& y = system.network[d];
-      const bool alike = x.topology == Topology::Ring && y.topology == Topology::Ring &&
-                         x.bandwidth == y.bandwidth && !x.degree && !y.degree && !x.strategy &&
+      const bool alike = !every_order && x.topology == Topology::Ring &&
+                         y.topology == Topology::Ring && x.bandwidth == y.bandwidth &&
+                         x.latency == y.latency && !x.degree && !y.degree && !x.strategy &&
                          !y.strategy;
       if (alike && network[d] < network[d - 1]) return true;
     }

@@ -6,6 +6,8 @@
 #include <limits>
 #include <string>
 
+#include "support/plain_machine.hpp"
+
 namespace dfsearch::test {
 namespace {
 
@@ -65,6 +67,7 @@ class PlainModel {
     samples_ = number(problem_.workload.global_batch) / degree(Strategy::Data);
     micro_batches_ = samples_ / number(mapping_.micro_batch);
     PlainCost cost;
+    if (!fits_in_memory(cost)) return std::nullopt;
     for (std::int64_t p = 0; p < problem_.partition_limit(); ++p) {
       const std::vector<std::size_t> members = members_of(p);
       if (members.empty()) continue;
@@ -73,7 +76,8 @@ class PlainModel {
       cost.layer += partition->time;
       cost.partitions.push_back(*partition);
     }
-    if (!add_step(cost)) return std::nullopt;
+    add_step(cost);
+    add_rates(cost);
     return cost;
   }
 
@@ -164,7 +168,13 @@ class PlainModel {
       if (loop == Loop::K) e.k = std::ceil(e.k / by);
       if (loop == Loop::N) e.n = std::ceil(e.n / by);
     };
-    cut(mapping_.sharding[i], tensor_degree);
+    const PlainGrid grid = plain_grid(mapping_);
+    if (kernel.spread == Spread::Tensor) cut(mapping_.sharding[i], tensor_degree);
+    if (kernel.spread == Spread::Grid) {
+      cut(Loop::M, grid.x);
+      cut(Loop::K, grid.y);
+    }
+    if (kernel.spread == Spread::Machine) cut(Loop::N, grid.x * grid.y);
     cut(kernel.tiled, tiles);
     return e;
   }
@@ -195,6 +205,8 @@ class PlainModel {
     for (const std::size_t i : members) {
       result.network += network_time(i);
       result.memory += kernels_[i].memory.in_base_units() / bandwidth_;
+      result.memory += kernels_[i].sharded_memory.in_base_units() / degree(Strategy::Tensor) /
+                       bandwidth_;
       weights += weight(i) / bandwidth_;
     }
     const std::int64_t p = place(members.front());
@@ -224,6 +236,7 @@ class PlainModel {
   }
 
   std::optional<double> sram_of(const std::vector<std::size_t>& members) const {
+    if (problem_.workload.out_of_core) return 0.0;
     const std::int64_t p = place(members.front());
     double inputs = 0.0;
     double rest = 0.0;
@@ -385,7 +398,11 @@ class PlainModel {
     const double shard = e.m * e.n * word_;
     const Loop loop = mapping_.sharding[i];
     double per_tile = 0.0;
-    if (loop == Loop::K && !kernel.communication) per_tile += all_reduce(Strategy::Tensor, shard);
+    double once = 0.0;
+    if (loop == Loop::K && !kernel.communication) {
+      per_tile += all_reduce(Strategy::Tensor, shard);
+      once = all_reduce_latency();
+    }
     const Extents whole = extents(i, 1.0, tiles_);
     const bool full = problem_.equations.layout_conversion_bytes == ConversionBytes::Full;
     for (const Tensor& t : tensors_) {
@@ -397,28 +414,87 @@ class PlainModel {
       }
       if (exchanges(produced(loop), wanted)) per_tile += exchange(shard);
     }
-    return tiles_ * per_tile + own_communication(i);
+    if (!kernel.communication) return tiles_ * per_tile + once;
+    double own = own_communication(i, *kernel.communication);
+    if (kernel.second_communication) {
+      own = std::max(own, own_communication(i, *kernel.second_communication));
+    }
+    return tiles_ * per_tile + own;
   }
 
-  double own_communication(std::size_t i) const {
-    if (!kernels_[i].communication) return 0.0;
-    const double bytes = kernels_[i].communication->bytes.in_base_units();
-    switch (kernels_[i].communication->type) {
+  double all_reduce_latency() const {
+    double sum = 0.0;
+    for (std::size_t d = 0; d < mapping_.network.size(); ++d) {
+      if (mapping_.network[d].strategy != Strategy::Tensor) continue;
+      const double hops = number(mapping_.network[d].degree) - 1.0;
+      sum += 2.0 * hops * problem_.system.network[d].latency.in_base_units();
+    }
+    return sum;
+  }
+
+  double slowest_data_link() const {
+    double slowest = std::numeric_limits<double>::infinity();
+    for (std::size_t d = 0; d < mapping_.network.size(); ++d) {
+      const bool counts =
+          mapping_.network[d].strategy == Strategy::Data && mapping_.network[d].degree > 1;
+      const double bandwidth = problem_.system.network[d].bandwidth.in_base_units();
+      if (counts) slowest = std::min(slowest, bandwidth);
+    }
+    return slowest;
+  }
+
+  double own_communication(std::size_t i, const Communication& own) const {
+    const double bytes = own.bytes.in_base_units();
+    const Extents e = extents(i, degree(Strategy::Tensor), 1.0);
+    const double output = e.m * e.n * word_;
+    switch (own.type) {
       case CommunicationType::AllReduce:
-        return all_reduce(Strategy::Tensor, bytes);
+        return all_reduce(Strategy::Tensor, bytes) + all_reduce_latency();
       case CommunicationType::AllGather:
         return all_gather(Strategy::Tensor, bytes);
       case CommunicationType::PointToPoint:
         return point_to_point(Strategy::Tensor, bytes);
       case CommunicationType::GradientAllReduce:
-        break;
+        return all_reduce(Strategy::Data, output) / micro_batches_;
+      case CommunicationType::FlatGradientAllReduce: {
+        if (degree(Strategy::Data) == 1.0) return 0.0;
+        const auto& given = problem_.equations.dlrm_gradient_bandwidth;
+        const double bandwidth = given ? given->in_base_units() : slowest_data_link();
+        return problem_.equations.all_reduce_passes * output / bandwidth / micro_batches_;
+      }
+      default:
+        return plain_machine_time(problem_, mapping_, own);
     }
-    const Extents e = extents(i, degree(Strategy::Tensor), 1.0);
-    return all_reduce(Strategy::Data, e.m * e.n * word_) / micro_batches_;
   }
 
-  // Section 7; false when the memory is too small.
-  bool add_step(PlainCost& cost) const {
+  // Section 7: sizes, and with them the bandwidth of the memory.
+  bool fits_in_memory(PlainCost& cost) {
+    const Workload& w = problem_.workload;
+    const PlainGrid grid = plain_grid(mapping_);
+    cost.stored = std::ceil(w.stored.in_base_units() / (grid.x * grid.y));
+    if (!w.out_of_core) {
+      const double layers = std::ceil(number(w.layers) / degree(Strategy::Pipeline));
+      for (std::size_t i = 0; i < kernels_.size(); ++i) cost.weights += weight(i) * layers;
+      for (std::int64_t p = 0; p < problem_.partition_limit(); ++p) {
+        double alive = 0.0;
+        for (const Tensor& t : tensors_) {
+          const bool crosses = source(t) != target(t) && source(t) <= p && p <= target(t);
+          if (crosses) alive += number(mapping_.micro_batch) * tiles_ * tile_bytes(t);
+        }
+        cost.activations = std::max(cost.activations, alive);
+      }
+    }
+    const Memory& memory = problem_.system.memory;
+    const double needed = cost.weights + cost.activations + cost.stored;
+    const double first = memory.capacity.in_base_units();
+    if (!memory.second || needed <= first) return needed <= first;
+    const double second = memory.second->capacity.in_base_units();
+    bandwidth_ = (bandwidth_ * first + memory.second->bandwidth.in_base_units() * second) /
+                 (first + second);
+    return needed <= first + second;
+  }
+
+  void add_step(PlainCost& cost) const {
     const Workload& w = problem_.workload;
     const double stages = degree(Strategy::Pipeline);
     const double layers = std::ceil(number(w.layers) / stages);
@@ -432,20 +508,27 @@ class PlainModel {
     const double directions = w.graph.has_backward() ? 2.0 : 1.0;
     const double transfer = point_to_point(
         Strategy::Pipeline, directions * w.boundary.in_base_units() * number(w.layers));
-    cost.step = cost.layer * bubble * layers * samples_ + transfer;
-
-    for (std::size_t i = 0; i < kernels_.size(); ++i) cost.weights += weight(i) * layers;
-    for (std::int64_t p = 0; p < problem_.partition_limit(); ++p) {
-      double alive = 0.0;
-      for (const Tensor& t : tensors_) {
-        const bool crosses = source(t) != target(t) && source(t) <= p && p <= target(t);
-        if (crosses) alive += number(mapping_.micro_batch) * tiles_ * tile_bytes(t);
-      }
-      cost.activations = std::max(cost.activations, alive);
+    cost.step = (cost.layer * bubble * layers * samples_ + transfer) / number(w.copies);
+    if (!w.serving) return;
+    const double hop = point_to_point(
+        Strategy::Pipeline, w.serving->boundary.in_base_units() / degree(Strategy::Tensor));
+    double latency = 0.0;
+    for (std::size_t d = 0; d < mapping_.network.size(); ++d) {
+      const Mapping::Dimension& dimension = mapping_.network[d];
+      if (dimension.strategy != Strategy::Pipeline || dimension.degree == 1) continue;
+      latency = std::max(latency, problem_.system.network[d].latency.in_base_units());
     }
+    cost.latency = cost.layer * layers * stages + (stages - 1.0) * (hop + latency);
+    cost.tokens_per_second =
+        number(w.serving->tokens) * number(w.global_batch) / cost.step;
+  }
+
+  void add_rates(PlainCost& cost) const {
+    const Workload& w = problem_.workload;
     double flop = 0.0;
     for (const Kernel& k : kernels_) {
-      const bool product = k.kind == KernelKind::WeightGemm || k.kind == KernelKind::Gemm;
+      const bool product = k.kind == KernelKind::WeightGemm || k.kind == KernelKind::Gemm ||
+                           k.mode == Mode::Systolic;
       const double elements = number(k.outer) * number(k.m) * number(k.n);
       flop += product ? 2.0 * elements * number(k.k) : elements;
     }
@@ -454,7 +537,11 @@ class PlainModel {
         2.0 * number(chip.lanes * chip.stages * chip.cores) * chip.frequency.in_base_units();
     cost.utilization = flop * number(w.layers) * number(w.global_batch) /
                        (cost.step * number(problem_.system.chips) * peak);
-    return cost.weights + cost.activations <= problem_.system.memory.capacity.in_base_units();
+    double bytes = 0.0;
+    for (const PlainPartition& p : cost.partitions) bytes += p.memory * bandwidth_;
+    const double stages = degree(Strategy::Pipeline);
+    const double runs = std::ceil(number(w.layers) / stages) * stages * degree(Strategy::Tensor);
+    if (bytes > 0.0) cost.memory_intensity = flop * number(w.layers) / (runs * bytes);
   }
 
   const Problem& problem_;
@@ -476,6 +563,7 @@ std::optional<PlainCost> plain_cost(const Problem& problem, const Mapping& mappi
 }
 
 std::vector<Loop> plain_loops(const Kernel& kernel) {
+  if (kernel.spread != Spread::Tensor) return {Loop::None};
   if (kernel.outer > 1 && kernel.tiled != Loop::Outer) return {Loop::Outer};
   std::vector<Loop> loops;
   if (kernel.kind != KernelKind::WeightGemm) loops.push_back(Loop::None);

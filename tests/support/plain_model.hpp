@@ -27,7 +27,11 @@ struct PlainCost {
   double step = 0.0;
   double weights = 0.0;
   double activations = 0.0;
+  double stored = 0.0;
   double utilization = 0.0;
+  double latency = 0.0;            ///< of a request, if the workload serves
+  double tokens_per_second = 0.0;  ///< likewise
+  double memory_intensity = 0.0;   ///< FLOP for a byte
 };
 
 /// Nothing if the mapping does not fit, for whatever reason.

@@ -105,7 +105,7 @@ DataflowGraph random_graph(Random& random, std::size_t count, std::int64_t seque
   return {std::move(kernels), std::move(tensors)};
 }
 
-void random_network(Random& random, System& system) {
+void random_network(Random& random, const Workload& workload, System& system) {
   const std::int64_t dimensions = pick(random, 0, 3);
   for (std::int64_t d = 0; d < dimensions; ++d) {
     NetworkDimension dimension;
@@ -113,6 +113,8 @@ void random_network(Random& random, System& system) {
     dimension.degree = pick(random, 1, 3);
     dimension.bandwidth = BytesPerSecond(static_cast<double>(pick(random, 1, 40)));
     dimension.strategy = static_cast<Strategy>(pick(random, 0, 2));
+    if (workload.network_use == NetworkUse::Tensor) dimension.strategy = Strategy::Tensor;
+    if (workload.network_use == NetworkUse::Data) dimension.strategy = Strategy::Data;
     system.chips *= *dimension.degree;
     system.network.push_back(dimension);
   }
@@ -243,7 +245,8 @@ void random_surroundings(std::mt19937_64& random, Problem& problem, const WorldL
   if (chance(random, 30)) workload.tile = pick(random, 1, workload.sequence);
 
   System& system = problem.system;
-  random_network(random, system);
+  random_network(random, workload, system);
+  system.chips *= workload.copies;
   workload.global_batch = pick(random, 1, 6);
   for (const NetworkDimension& d : system.network) {
     if (d.strategy == Strategy::Data) workload.global_batch *= *d.degree;

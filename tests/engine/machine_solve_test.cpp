@@ -1,0 +1,92 @@
+// The search against brute force on the workloads that use the whole machine.
+
+#include <doctest/doctest.h>
+#include <tbb/global_control.h>
+
+#include <array>
+#include <cstdint>
+
+#include "base/error.hpp"
+#include "engine/solve.hpp"
+#include "model/network_choices.hpp"
+#include "support/brute_force.hpp"
+#include "support/machine_worlds.hpp"
+
+namespace dfsearch {
+namespace {
+
+void check_same(const SearchResult& result, const test::BruteForceResult& best) {
+  if (!best.mapping) {
+    CHECK(result.status == SearchStatus::Infeasible);
+    CHECK(result.infeasible.has_value());
+    return;
+  }
+  REQUIRE(result.status == SearchStatus::Optimal);
+  CHECK(result.cost->step_time == best.step_time);
+  CHECK(result.lower_bound == best.step_time);
+  CHECK(result.mapping->network == best.mapping->network);
+  CHECK(result.mapping->tile == best.mapping->tile);
+  CHECK(result.mapping->micro_batch == best.mapping->micro_batch);
+  CHECK(result.mapping->partition == best.mapping->partition);
+}
+
+}  // namespace
+
+TEST_CASE("solve finds the first of the best mappings of DLRM, HPL, FFT and decode") {
+  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
+  std::array<int, 6> feasible{};
+  int spilled = 0;
+  int infeasible = 0;
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_machine_problem(seed);
+    const test::BruteForceResult best = test::brute_force(problem);
+    (best.mapping ? feasible[seed % 6] : infeasible) += 1;
+    for (const int threads : {1, 2, 8}) {
+      CAPTURE(threads);
+      const SearchResult result = solve(problem, {.threads = threads});
+      check_same(result, best);
+      spilled += result.cost && result.cost->spilled;
+    }
+    check_same(solve(problem, {.threads = 2, .deterministic = true}), best);
+  }
+  // Each kind of world must be of both sorts, or it would not test much.
+  for (const int count : feasible) CHECK(count > 30);
+  CHECK(infeasible > 60);
+  CHECK(spilled > 60);
+}
+
+TEST_CASE("with degrees left out solve finds the best machine for them, too") {
+  int searched = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_machine_problem(
+        seed, {.kernels = 4, .assignments = 300, .free_machine = true});
+    const std::vector<NetworkChoice> networks = network_choices(problem);
+    if (networks.empty()) {
+      CHECK_THROWS_AS(solve(problem, {}), InputError);
+      CHECK_FALSE(test::brute_force(problem).mapping.has_value());
+      continue;
+    }
+    searched += networks.size() > 1;
+    const test::BruteForceResult best = test::brute_force(problem);
+    check_same(solve(problem, {.threads = 1}), best);
+    check_same(solve(problem, {.threads = 2}), best);
+  }
+  CHECK(searched > 60);
+}
+
+TEST_CASE("a search that is stopped early reports what its mapping costs") {
+  int stopped = 0;
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_machine_problem(seed);
+    // The winner is costed again: a wrong tier of memory would throw.
+    const SearchResult result = solve(problem, {.limits = {.nodes = 3}});
+    stopped += result.status == SearchStatus::Feasible;
+    if (result.cost) CHECK(result.lower_bound <= result.cost->step_time);
+  }
+  CHECK(stopped > 20);
+}
+
+}  // namespace dfsearch

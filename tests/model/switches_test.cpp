@@ -1,0 +1,353 @@
+// Every switch of the equations, and what the workloads of the whole machine add to
+// the plain ones, each by its effect on an example that is calculated by hand.
+
+#include <doctest/doctest.h>
+
+#include <utility>
+#include <vector>
+
+#include "model/evaluate.hpp"
+#include "model/price_power.hpp"
+#include "support/model_worlds.hpp"
+
+namespace dfsearch {
+namespace {
+
+using test::cost_of;
+using test::dimension;
+using test::elementwise;
+using test::example;
+using test::example_mapping;
+using test::infeasible_of;
+using test::plain_mapping;
+using test::tensor;
+using test::weight_gemm;
+
+doctest::Approx about(double value) { return doctest::Approx(value).epsilon(1e-12); }
+
+/// `ring` chips in a ring of 10 B/s links that serves one strategy, nothing else in
+/// the way: compute and memory take next to no time.
+Problem ring_world(std::vector<Kernel> kernels, std::vector<Tensor> tensors, std::int64_t ring,
+                   Strategy strategy) {
+  Problem problem = test::idle_problem(1);
+  problem.workload.graph = DataflowGraph(std::move(kernels), std::move(tensors));
+  problem.workload.word = Bytes(2.0);
+  problem.system.chips = ring;
+  problem.system.network = {dimension(Topology::Ring, ring, 10.0, strategy)};
+  problem.system.accelerator.frequency = Hertz(1e9);
+  problem.system.memory.bandwidth = BytesPerSecond(1e12);
+  return problem;
+}
+
+double network_of_first(const Problem& problem, const Mapping& mapping) {
+  return cost_of(problem, mapping).partitions.front().network.in_base_units();
+}
+
+Kernel communicating(Communication own, std::int64_t m = 8, std::int64_t n = 4) {
+  Kernel kernel = elementwise("A", m, n);
+  kernel.communication = own;
+  return kernel;
+}
+
+}  // namespace
+
+TEST_CASE("all_reduce_passes: the all-reduce of a sharded K once or twice") {
+  // 32 B a tile, half of it over 80 B/s, two tiles: 0.4 s for each pass.
+  Problem problem = example();
+  CHECK(network_of_first(problem, example_mapping()) == about(0.8));
+  problem.equations.all_reduce_passes = 1;
+  CHECK(network_of_first(problem, example_mapping()) == about(0.4));
+}
+
+TEST_CASE("virtual_stages: the bubble is spread over them") {
+  // Two stages, three micro-batches, two layers a stage.
+  Problem problem = example();
+  const auto bubble = [&problem] { return cost_of(problem, example_mapping()).bubble_factor; };
+  CHECK(bubble() == about(1.0 + 1.0 / (3 * 2)));  // physical: v = L = 2
+  problem.equations = Equations::published();
+  CHECK(bubble() == about(1.0 + 1.0 / (3 * 1)));  // v = L - 1
+  problem.equations.virtual_stages = VirtualStages::Fixed;
+  problem.equations.fixed_virtual_stages = 5;
+  CHECK(bubble() == about(1.0 + 1.0 / (3 * 5)));
+}
+
+TEST_CASE("layout_conversion_bytes: the whole tensor or the shard of its producer") {
+  // A's output of 8 x 4 x 2 B = 64 B, split by rows over four chips, is gathered
+  // for B: three quarters of 64 B or of the shard's 16 B.
+  Problem problem = ring_world({elementwise("A", 8, 4), elementwise("B", 8, 4)}, {tensor(0, 1)}, 4,
+                               Strategy::Tensor);
+  Mapping mapping = plain_mapping(problem);
+  mapping.sharding = {Loop::M, Loop::None};
+  CHECK(network_of_first(problem, mapping) == about(0.75 * 64 / 10));
+  problem.equations.layout_conversion_bytes = ConversionBytes::Shard;
+  CHECK(network_of_first(problem, mapping) == about(0.75 * 16 / 10));
+}
+
+TEST_CASE("phases: forward and backward kernels share the middle of odd halves only") {
+  Problem problem = test::idle_problem(2);
+  std::vector<Kernel> kernels = problem.workload.graph.kernels();
+  kernels[1].phase = Phase::Backward;
+  problem.workload.graph = DataflowGraph(kernels, {});
+  problem.execution.partitions = 3;
+  Mapping mapping = plain_mapping(problem);
+  mapping.partition = {1, 1};
+  CHECK(infeasible_of(problem, mapping).resource == Resource::Phase);
+  problem.equations.phases = SplitPhases::Halves;
+  CHECK(cost_of(problem, mapping).partitions.size() == 1);
+  mapping.partition = {0, 0};  // the backward half begins with the middle
+  CHECK(infeasible_of(problem, mapping).resource == Resource::Phase);
+}
+
+TEST_CASE("weight_traffic: a weight is loaded for every sample on top of everything") {
+  // B's shard of 48 B at 40 B/s.
+  Problem problem = example();
+  const double resident = cost_of(problem, example_mapping()).layer_time.in_base_units();
+  problem.equations.weight_traffic = WeightTraffic::PerSample;
+  CHECK(cost_of(problem, example_mapping()).layer_time.in_base_units() == about(resident + 1.2));
+}
+
+TEST_CASE("all_to_all and all_to_all_pairs: a chip's bytes to all others") {
+  // Four chips send 96 B each, 24 B a pair.  By dimensions: 4/8 of 96 B at 10 B/s.
+  // Over the bisection: 8 pairs (4^2 / 2) of 24 B over two links.
+  Problem problem = ring_world(
+      {communicating({.type = CommunicationType::AllToAll, .bytes = Bytes(96.0)})}, {}, 4,
+      Strategy::Data);
+  problem.workload.global_batch = 4;
+  const Mapping mapping = plain_mapping(problem);
+  CHECK(network_of_first(problem, mapping) == about(4.8));
+  problem.equations = Equations::published();
+  CHECK(network_of_first(problem, mapping) == about(8 * 24.0 / 20));
+  problem.equations.all_to_all_pairs = PairCount::QuarterSquare;
+  CHECK(network_of_first(problem, mapping) == about(4 * 24.0 / 20));
+  problem.equations.all_to_all_pairs = PairCount::AllPairs;
+  CHECK(network_of_first(problem, mapping) == about(6 * 24.0 / 20));
+  problem.equations.all_to_all = AllToAllTime::PerDimension;
+  CHECK(network_of_first(problem, mapping) == about(4.8));
+}
+
+TEST_CASE("a transposition spreads its bytes over all chips and all pairs of them") {
+  // 384 B on four chips: 96 B each, as above.
+  Problem problem = ring_world(
+      {communicating({.type = CommunicationType::Transpose, .bytes = Bytes(384.0)})}, {}, 4,
+      Strategy::Tensor);
+  CHECK(network_of_first(problem, plain_mapping(problem)) == about(4.8));
+}
+
+TEST_CASE("dlrm_gradient_bandwidth: the network's slowest or a given one") {
+  // 8 x 4 x 2 B, twice, for each of 12 / 4 micro-batches.
+  Problem problem = ring_world(
+      {communicating({.type = CommunicationType::FlatGradientAllReduce, .bytes = {}})}, {}, 4,
+      Strategy::Data);
+  problem.workload.global_batch = 12;
+  const Mapping mapping = plain_mapping(problem);
+  CHECK(network_of_first(problem, mapping) == about(2.0 * 64 / 10 / 3));
+  problem.equations.dlrm_gradient_bandwidth = BytesPerSecond(4.0);
+  CHECK(network_of_first(problem, mapping) == about(2.0 * 64 / 4 / 3));
+  problem.equations = Equations::published();  // bytes taken as nanoseconds
+  CHECK(network_of_first(problem, mapping) == about(2.0 * 64e-9 / 3));
+}
+
+TEST_CASE("a gradient among several dimensions goes at the slowest link") {
+  Problem problem = ring_world(
+      {communicating({.type = CommunicationType::FlatGradientAllReduce, .bytes = {}})}, {}, 4,
+      Strategy::Data);
+  problem.system.chips = 8;
+  problem.system.network.push_back(dimension(Topology::Switch, 2, 5.0, Strategy::Data));
+  problem.system.network.push_back(dimension(Topology::Switch, 1, 1.0, Strategy::Data));
+  problem.workload.global_batch = 8;
+  CHECK(network_of_first(problem, plain_mapping(problem)) == about(2.0 * 64 / 5));
+}
+
+TEST_CASE("of two communications of a kernel the slower counts") {
+  // A grid of 4 x 2: 80 B / 4 over the second dimension, 80 B / 2 over the first.
+  Kernel kernel =
+      communicating({.type = CommunicationType::GridBroadcast, .bytes = Bytes(80.0)});
+  kernel.second_communication =
+      Communication{.type = CommunicationType::GridPointToPoint, .bytes = Bytes(80.0)};
+  Problem problem = ring_world({kernel}, {}, 4, Strategy::Tensor);
+  problem.system.chips = 8;
+  problem.system.network.push_back(dimension(Topology::Ring, 2, 4.0, Strategy::Tensor));
+  CHECK(network_of_first(problem, plain_mapping(problem)) == about(20.0 / 4));
+  problem.system.network[1].bandwidth = BytesPerSecond(20.0);
+  CHECK(network_of_first(problem, plain_mapping(problem)) == about(40.0 / 10));
+}
+
+TEST_CASE("latency is paid there and back by every member, once for each all-reduce") {
+  // Two members: 2 * 1 * 0.125 s, whatever the tiles.
+  Problem problem = example();
+  problem.system.network[0].latency = Seconds(0.125);
+  problem.system.network[2].latency = Seconds(100.0);  // data: gradients have none
+  CHECK(network_of_first(problem, example_mapping()) == about(0.8 + 0.25));
+  problem.equations.all_reduce_passes = 1;
+  CHECK(network_of_first(problem, example_mapping()) == about(0.4 + 0.25));
+
+  Problem own = ring_world(
+      {communicating({.type = CommunicationType::AllReduce, .bytes = Bytes(40.0)})}, {}, 4,
+      Strategy::Tensor);
+  own.system.network[0].latency = Seconds(0.5);
+  CHECK(network_of_first(own, plain_mapping(own)) == about(2 * 0.75 * 40 / 10 + 2 * 3 * 0.5));
+}
+
+TEST_CASE("kernels on the grid or on all chips have their own shards") {
+  Kernel grid = weight_gemm("grid", 10, 9, 6);
+  grid.spread = Spread::Grid;
+  Kernel all = weight_gemm("all", 10, 9, 13);
+  all.spread = Spread::Machine;
+  Problem problem = ring_world({grid, all}, {}, 4, Strategy::Tensor);
+  problem.system.chips = 8;
+  problem.system.network.push_back(dimension(Topology::Ring, 2, 4.0, Strategy::Tensor));
+  problem.system.accelerator.frequency = Hertz(1.0);  // peak 2 * 1000 FLOP/s
+  problem.execution.partitions = 2;
+  Mapping mapping = plain_mapping(problem);
+  CHECK(mapping.sharding == std::vector<Loop>{Loop::None, Loop::None});
+  mapping.partition = {0, 1};
+  const Cost cost = cost_of(problem, mapping);
+  // ceil(10 / 4) x ceil(9 / 2) x 6 and 10 x 9 x ceil(13 / 8), two FLOP each.
+  CHECK(cost.partitions[0].compute.in_base_units() == about(2.0 * 3 * 5 * 6 / 2000));
+  CHECK(cost.partitions[1].compute.in_base_units() == about(2.0 * 10 * 9 * 2 / 2000));
+  // Weights of 3 x 5 and 10 x 9 elements of 2 B.
+  CHECK(cost.weights.in_base_units() == 2.0 * (15 + 90));
+}
+
+TEST_CASE("copies share the time of a step and have a network each") {
+  Problem problem = example();
+  const Cost one = cost_of(problem, example_mapping());
+  problem.workload.copies = 3;
+  problem.system.chips = 24;
+  problem.system.price = {.accelerator = Dollars(10.0),
+                          .memory = Dollars(1.0) / BytesPerSecond(1.0),
+                          .link = {Dollars(1.0) / BytesPerSecond(1.0), {}, {}},
+                          .switch_port = Dollars(2.0) / BytesPerSecond(1.0)};
+  const Cost three = cost_of(problem, example_mapping());
+  CHECK(three.layer_time == one.layer_time);
+  CHECK(three.step_time.in_base_units() == about(one.step_time.in_base_units() / 3));
+  CHECK(three.utilization == about(one.utilization));
+  CHECK(three.flops == one.flops);
+  // Of one copy: 8 links of 80 B/s; ports 2 * 8 / 2 of 80 B/s and of 5 B/s, 2 of 1 B/s.
+  const double network = 8 * 80.0 + 2.0 * (8 * 80.0 + 8 * 5.0 + 2 * 1.0);
+  CHECK(three.price.in_base_units() == about(24 * 10.0 + 24 * 40.0 + 3 * network));
+}
+
+TEST_CASE("copies of one chip have no links, copies of four no switch") {
+  System system;
+  system.chips = 12;
+  system.network = {dimension(Topology::Switch, 1, 1.0)};
+  system.price.link = {Dollars(1.0) / BytesPerSecond(1.0)};
+  system.price.switch_port = Dollars(100.0) / BytesPerSecond(1.0);
+  CHECK(system_price(system, test::network_of(system), 12) == Dollars(0.0));
+  system.network[0].degree = 4;
+  CHECK(system_price(system, test::network_of(system), 3) == Dollars(12.0));
+  system.network[0].degree = 6;
+  CHECK(system_price(system, test::network_of(system), 2) == Dollars(12.0 + 1200.0));
+}
+
+TEST_CASE("copies that do not divide the chips fit no network") {
+  Problem problem = example();
+  problem.workload.copies = 3;
+  CHECK(problem.chips_per_copy() == 0);
+  CHECK_THROWS(cost_of(problem, example_mapping()));
+}
+
+TEST_CASE("explicit memory of a tensor group is shared by its chips") {
+  // Two chips, 80 B together and 10 B of its own, at 40 B/s.
+  Problem problem = example();
+  std::vector<Kernel> kernels = problem.workload.graph.kernels();
+  const double before =
+      cost_of(problem, example_mapping()).partitions[1].memory.in_base_units();
+  kernels[2].memory = Bytes(10.0);
+  kernels[2].sharded_memory = Bytes(80.0);
+  problem.workload.graph = DataflowGraph(kernels, problem.workload.graph.tensors());
+  CHECK(cost_of(problem, example_mapping()).partitions[1].memory.in_base_units() ==
+        about(before + 0.25 + 1.0));
+}
+
+TEST_CASE("stored data takes its share of the memory beside weights and activations") {
+  Problem problem = example();
+  const Cost without = cost_of(problem, example_mapping());
+  problem.workload.stored = Bytes(801.0);  // over 8 chips: 100.125 B, so 101
+  const Cost with = cost_of(problem, example_mapping());
+  CHECK(with.stored == Bytes(101.0));
+  CHECK(with.weights == without.weights);
+  problem.system.memory.capacity = with.weights + with.activations + with.stored;
+  CHECK(cost_of(problem, example_mapping()).step_time == without.step_time);
+  problem.system.memory.capacity = problem.system.memory.capacity - Bytes(1.0);
+  const Infeasible reason = infeasible_of(problem, example_mapping());
+  CHECK(reason.resource == Resource::Memory);
+  CHECK(reason.needed - reason.available == 1.0);
+}
+
+TEST_CASE("out of core SRAM is no limit and memory holds nothing but stored data") {
+  Problem problem = example();
+  problem.system.accelerator.sram = Bytes(1.0);
+  CHECK(infeasible_of(problem, example_mapping()).resource == Resource::Sram);
+  problem.workload.out_of_core = true;
+  problem.workload.stored = Bytes(80.0);
+  problem.system.memory.capacity = Bytes(10.0);
+  const Cost cost = cost_of(problem, example_mapping());
+  CHECK(cost.partitions[0].sram == Bytes(0.0));
+  CHECK(cost.weights + cost.activations == Bytes(0.0));
+  CHECK(cost.stored == Bytes(10.0));
+  // Tensors cross as before.
+  CHECK(cost.partitions[1].memory.in_base_units() == about(1.6));
+  problem.workload.stored = Bytes(81.0);
+  CHECK(infeasible_of(problem, example_mapping()).where == "stored data");
+}
+
+TEST_CASE("what the first tier of memory cannot hold slows all of it down") {
+  // Two layers of 48 B of weights; B -> C waits with 2 samples, 2 tiles, 32 B: 224 B.
+  Problem problem = example();
+  const Cost fast = cost_of(problem, example_mapping());
+  CHECK(fast.weights + fast.activations == Bytes(224.0));
+  problem.system.memory.second =
+      SecondMemory{.bandwidth = BytesPerSecond(8.0), .capacity = Bytes(672.0)};
+  problem.system.memory.capacity = Bytes(224.0);
+  const Cost held = cost_of(problem, example_mapping());
+  CHECK_FALSE(held.spilled);
+  CHECK(held.partitions[1].memory.in_base_units() == about(1.6));
+
+  // 168 B at 40 B/s and 504 B at 8 B/s: (168 * 40 + 504 * 8) / 672 = 16 B/s.
+  problem.system.memory.capacity = Bytes(168.0);
+  problem.system.memory.second->capacity = Bytes(504.0);
+  const Cost spilled = cost_of(problem, example_mapping());
+  CHECK(spilled.spilled);
+  CHECK(spilled.partitions[1].memory.in_base_units() == about(64.0 / 16));
+  CHECK(spilled.partitions[0].network.in_base_units() == about(0.8));
+
+  problem.system.memory.second->capacity = Bytes(55.0);
+  CHECK(infeasible_of(problem, example_mapping()).available == 223.0);
+}
+
+TEST_CASE("a request passes all stages and what lies between them") {
+  // Three layers on two stages count as four; 20 B to the next stage, half on each
+  // of two tensor chips, at 5 B/s and 0.5 s.
+  Problem problem = example();
+  problem.system.network[1].latency = Seconds(0.5);
+  problem.workload.serving = {.decode = true, .tokens = 7, .boundary = Bytes(20.0)};
+  const Cost cost = cost_of(problem, example_mapping());
+  REQUIRE(cost.serving.has_value());
+  CHECK(cost.serving->latency.in_base_units() ==
+        about(4 * cost.layer_time.in_base_units() + 10.0 / 5 + 0.5));
+  CHECK(cost.serving->tokens_per_second ==
+        about(7 * 12 / cost.step_time.in_base_units()));
+  problem.workload.serving.reset();
+  CHECK_FALSE(cost_of(problem, example_mapping()).serving.has_value());
+}
+
+TEST_CASE("operational intensity is useful FLOP for the bytes of a chip") {
+  // 24 + 2 * 8 * 6 * 4 + 32 = 440 FLOP a layer and sample, 3 / 4 of them useful as two
+  // stages of two layers hold three, half of them on each chip.  Memory moves
+  // B -> C twice: 3.2 s at 40 B/s; the network 0.8 s at 80 B/s.
+  const Cost cost = cost_of(example(), example_mapping());
+  CHECK(cost.memory_intensity == about(440 * 0.75 / 2 / (3.2 * 40)));
+  CHECK(cost.network_intensity == about(440 * 0.75 / 2 / (0.8 * 80)));
+}
+
+TEST_CASE("the presets differ in the switches of the whole machine, too") {
+  CHECK(Equations::physical().all_to_all == AllToAllTime::PerDimension);
+  CHECK_FALSE(Equations::physical().dlrm_gradient_bandwidth.has_value());
+  CHECK(Equations::published().all_to_all == AllToAllTime::Bisection);
+  CHECK(Equations::published().all_to_all_pairs == PairCount::Auto);
+  CHECK(Equations::published().dlrm_gradient_bandwidth == BytesPerSecond(1e9));
+}
+
+}  // namespace dfsearch

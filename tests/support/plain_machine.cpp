@@ -1,0 +1,140 @@
+#include "support/plain_machine.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace dfsearch::test {
+namespace {
+
+double number(std::int64_t value) { return static_cast<double>(value); }
+
+struct Cut {
+  double links;  // of dimension `dimension`
+  double group;  // of so many chips
+  std::size_t dimension;
+};
+
+/// Those with members, as the names of the table: "R,SW".
+struct Shape {
+  std::string name;
+  std::vector<double> n;
+  std::vector<double> bandwidth;
+};
+
+Shape shape_of(const Problem& problem, const Mapping& mapping) {
+  Shape shape;
+  for (std::size_t d = 0; d < mapping.network.size(); ++d) {
+    if (mapping.network[d].degree == 1) continue;
+    const NetworkDimension& link = problem.system.network[d];
+    const char* names[] = {"R", "FC", "SW"};
+    shape.name += (shape.name.empty() ? "" : ",") +
+                  std::string(names[static_cast<std::size_t>(link.topology)]);
+    shape.n.push_back(number(mapping.network[d].degree));
+    shape.bandwidth.push_back(link.bandwidth.in_base_units());
+  }
+  return shape;
+}
+
+/// The table of docs/model.md, row by row; what it does not have are
+/// hierarchies, of which each level is cut by itself.
+std::vector<Cut> cuts_of(const Shape& shape) {
+  const std::vector<double>& n = shape.n;
+  double all = 1.0;
+  for (const double degree : n) all *= degree;
+  if (shape.name == "R") return {{2.0, all, 0}};
+  if (shape.name == "R,R") return {{2.0 * n[0], all, 0}, {2.0 * n[1], all, 1}};
+  if (shape.name == "R,R,R") {
+    return {{2.0 * n[0] * n[1], all, 0}, {2.0 * n[0] * n[2], all, 1}, {2.0 * n[1] * n[2], all, 2}};
+  }
+  if (shape.name == "SW,SW,SW") {
+    return {{n[0], n[0], 0}, {n[1], n[0] * n[1], 1}, {n[2], all, 2}};
+  }
+  if (shape.name == "R,SW") return {{2.0, n[0], 0}, {n[1], all, 1}};
+  if (shape.name == "R,FC") return {{2.0, n[0], 0}, {n[1] * n[1] / 4.0, all, 1}};
+  if (shape.name == "FC,FC") return {{n[0] * n[0] / 4.0, n[0], 0}, {n[1] * n[1] / 4.0, all, 1}};
+  std::vector<Cut> cuts;
+  std::string rest = shape.name + ",";
+  double group = 1.0;
+  for (std::size_t d = 0; d < n.size(); ++d) {
+    const std::string name = rest.substr(0, rest.find(','));
+    rest.erase(0, name.size() + 1);
+    group *= n[d];
+    cuts.push_back({name == "R" ? 2.0 : (name == "SW" ? n[d] : n[d] * n[d] / 4.0), group, d});
+  }
+  return cuts;
+}
+
+double pairs(const Problem& problem, const Shape& shape, double n) {
+  const bool torus = shape.name.find_first_not_of("R,") == std::string::npos;
+  switch (problem.equations.all_to_all_pairs) {
+    case PairCount::HalfSquare:
+      return n * n / 2.0;
+    case PairCount::QuarterSquare:
+      return n * n / 4.0;
+    case PairCount::AllPairs:
+      return n * (n - 1.0) / 2.0;
+    case PairCount::Auto:
+      break;
+  }
+  return torus ? n * n / 2.0 : n * n / 4.0;
+}
+
+double all_to_all(const Problem& problem, const Mapping& mapping, double pair) {
+  const Shape shape = shape_of(problem, mapping);
+  double slowest = 0.0;
+  if (problem.equations.all_to_all == AllToAllTime::Bisection) {
+    for (const Cut& cut : cuts_of(shape)) {
+      const double bandwidth = shape.bandwidth[cut.dimension] * cut.links;
+      slowest = std::max(slowest, pair * pairs(problem, shape, cut.group) / bandwidth);
+    }
+    return slowest;
+  }
+  const PlainGrid grid = plain_grid(mapping);
+  for (std::size_t d = 0; d < mapping.network.size(); ++d) {
+    const double n = number(mapping.network[d].degree);
+    if (n == 1.0) continue;
+    const NetworkDimension& link = problem.system.network[d];
+    double share = (n - 1.0) / n;
+    if (link.topology == Topology::Ring) share = n / 8.0;
+    if (link.topology == Topology::FullyConnected) share = 1.0 / n;
+    slowest = std::max(slowest, grid.x * grid.y * pair * share / link.bandwidth.in_base_units());
+  }
+  return slowest;
+}
+
+}  // namespace
+
+PlainGrid plain_grid(const Mapping& mapping) {
+  PlainGrid grid;
+  if (mapping.network.empty()) return grid;
+  for (std::size_t d = 0; d + 1 < mapping.network.size(); ++d) {
+    grid.x *= number(mapping.network[d].degree);
+  }
+  grid.y = number(mapping.network.back().degree);
+  return grid;
+}
+
+double plain_machine_time(const Problem& problem, const Mapping& mapping,
+                          const Communication& communication) {
+  const PlainGrid grid = plain_grid(mapping);
+  const double chips = grid.x * grid.y;
+  const double bytes = communication.bytes.in_base_units();
+  const auto link = [&](std::size_t d) {
+    return problem.system.network[d].bandwidth.in_base_units();
+  };
+  switch (communication.type) {
+    case CommunicationType::AllToAll:
+      return all_to_all(problem, mapping, bytes / chips);
+    case CommunicationType::Transpose:
+      return all_to_all(problem, mapping, bytes / chips / chips);
+    case CommunicationType::GridBroadcast:
+      return grid.x == 1.0 ? 0.0 : bytes / grid.x / link(1);
+    case CommunicationType::GridPointToPoint:
+      return grid.y == 1.0 ? 0.0 : bytes / grid.y / link(0);
+    default:
+      return 0.0;
+  }
+}
+
+}  // namespace dfsearch::test

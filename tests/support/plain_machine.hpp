@@ -1,0 +1,20 @@
+#pragma once
+// What plain_model.hpp says of communication over the whole machine, as tables.
+
+#include "model/mapping.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch::test {
+
+/// The two sides of the grid of chips, whose product are the chips of a copy.
+struct PlainGrid {
+  double x = 1.0;
+  double y = 1.0;
+};
+PlainGrid plain_grid(const Mapping& mapping);
+
+/// Seconds of an own communication among all chips of a copy.
+double plain_machine_time(const Problem& problem, const Mapping& mapping,
+                          const Communication& communication);
+
+}  // namespace dfsearch::test
