@@ -50,8 +50,8 @@ void read_element(MapReader& reader, Workload& workload) {
 double as_double(std::int64_t count) { return static_cast<double>(count); }
 
 void check_tile(MapReader& reader, const Workload& workload) {
+  if (!workload.tile || *workload.tile <= workload.sequence) return;
   const YamlEntry* tile = reader.optional("tile");
-  if (!tile || !workload.tile || *workload.tile <= workload.sequence) return;
   reader.messages().add(
       place_of_conflict({tile, reader.optional("sequence")}), "tile",
       fmt::format("expected at most the sequence, {}, got {}", workload.sequence, *workload.tile));

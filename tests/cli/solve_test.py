@@ -12,7 +12,7 @@ from support import SMALL, TRAINING, CliTest, random_graph
 
 KEYS = (
     "dfsearch status stopped_by objective lower_bound gap step_time utilization flop price power "
-    "cost_efficiency power_efficiency parallelism network micro_batch tile layers_per_stage "
+    "cost_efficiency power_efficiency operational_intensity serving copies parallelism network micro_batch tile layers_per_stage "
     "bubble_factor partitions sharding memory infeasible search"
 ).split()
 PARTITION_KEYS = "index kernels compute memory network time bound_by sram cores".split()

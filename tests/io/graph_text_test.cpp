@@ -43,6 +43,11 @@ void check_equal(const Workload& a, const Workload& b) {
   CHECK(a.micro_batch == b.micro_batch);
   CHECK(a.tile == b.tile);
   CHECK(a.boundary == b.boundary);
+  CHECK(a.copies == b.copies);
+  CHECK(a.network_use == b.network_use);
+  CHECK(a.stored == b.stored);
+  CHECK(a.out_of_core == b.out_of_core);
+  CHECK(a.serving == b.serving);
 }
 
 void check_reads_back(const Workload& workload) {
@@ -75,7 +80,11 @@ Workload odd_workload() {
                                                  .bytes = Bytes(1.0 / 3.0)},
                   .memory = Bytes(1e13 + 0.5),
                   .repeat = 9,
-                  .skip_weight = true};
+                  .skip_weight = true,
+                  .spread = Spread::Grid,
+                  .second_communication =
+                      Communication{.type = CommunicationType::FlatGradientAllReduce},
+                  .sharded_memory = Bytes(0.7)};
   Kernel source{.name = "12: {a, \"b\"}", .kind = KernelKind::Elementwise2, .m = 6, .n = 8};
   Workload workload;
   workload.graph = DataflowGraph({source, exchange, update},
@@ -88,6 +97,11 @@ Workload odd_workload() {
   workload.micro_batch = 4;
   workload.sequence = 12;
   workload.tile = 5;
+  workload.copies = 1;
+  workload.network_use = NetworkUse::Tensor;
+  workload.stored = Bytes(1e15 / 3.0);
+  workload.out_of_core = true;
+  workload.serving = {.decode = true, .tokens = 3, .boundary = Bytes(0.3)};
   return workload;
 }
 
@@ -103,6 +117,22 @@ TEST_CASE("generated workloads read back to the same graph") {
   workload.boundary = Bytes(524288.0);
   check_reads_back(workload);
   check_reads_back(example_problem().workload);
+  const Bytes word(2.0);
+  workload.sequence = 1;
+  workload.graph = llm_decode_graph(
+      {.hidden = 1024, .heads = 8, .head_dim = 128, .sequence = 256, .mlp = 1000}, word);
+  check_reads_back(workload);
+  workload.graph = dlrm_training_graph({.mlp = 10,
+                                        .bottom = 2,
+                                        .top = 3,
+                                        .local_batch = 4,
+                                        .all_to_all = Bytes(12.5),
+                                        .memory = Bytes(7.0)});
+  check_reads_back(workload);
+  workload.graph = hpl_graph(100, 7, 14, word);
+  check_reads_back(workload);
+  workload.graph = fft_graph(1000, 3, word);
+  check_reads_back(workload);
 }
 
 TEST_CASE("every field and every name survives") {

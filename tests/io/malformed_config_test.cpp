@@ -47,11 +47,9 @@ TEST_CASE("LLM workloads") {
       kGood,
       {
           {"kind: llm_training", "kind: llm_trainning",
-           "c.yaml:2:9: kind: unknown kind 'llm_trainning', expected llm_training, llm_prefill or "
-           "graph, did you mean 'llm_training'?"},
-          {"kind: llm_training", "kind: hpl",
-           "c.yaml:2:9: kind: 'hpl' is not supported in this version, expected llm_training, "
-           "llm_prefill or graph"},
+           "c.yaml:2:9: kind: unknown kind 'llm_trainning', expected llm_training, llm_prefill, "
+           "llm_decode, dlrm_training, dlrm_inference, hpl, fft or graph, did you mean "
+           "'llm_training'?"},
           {"kind: llm_training", "kind: [a]", "c.yaml:2:9: kind: expected a word, got a list"},
           {"kind: llm_training\n", "layer: 3\n", "c.yaml:1:1: workload: missing key 'kind'"},
           {"hidden: 64", "hidden: 65",
@@ -84,9 +82,15 @@ TEST_CASE("LLM workloads") {
            "did you mean 'hidden'?"},
           {"hidden: 64", "hidden: 64\n  hidden: 64",
            "c.yaml:4:3: duplicate key 'hidden', first in line 3"},
-          {"hidden: 64", "hidden: 64\n  mlp: 64",
-           "c.yaml:4:3: workload: unknown key 'mlp', expected kind, word, micro_batch, tile, "
-           "hidden, heads, head_dim, sequence, layers or global_batch"},
+          {"hidden: 64", "hidden: 64\n  context: 64",
+           "c.yaml:4:3: workload: unknown key 'context', expected kind, word, hidden, heads, "
+           "head_dim, mlp, sequence, layers, global_batch, micro_batch or tile"},
+          {"hidden: 64", "hidden: 64\n  mlp: 0",
+           "c.yaml:4:8: mlp: expected a whole number from 1 to 2^40, got '0'"},
+          {"kind: llm_training", "kind: llm_decode",
+           "c.yaml:1:1: workload: missing key 'context'\nc.yaml:6:3: workload: unknown key "
+           "'sequence', expected kind, word, hidden, heads, head_dim, mlp, context, layers, "
+           "global_batch or micro_batch"},
           {"heads: 4\n  head_dim: 16", "heads: 1099511627776\n  head_dim: 1099511627776",
            "c.yaml:3:11: hidden: expected heads * head_dim = 1099511627776 * 1099511627776 = "
            "1.2089258196146292e+24, got 64"},
@@ -297,7 +301,8 @@ TEST_CASE("graphs") {
            "c.yaml:6:39: K: an elementwise kernel has none, expected 1, got 4"},
           {"M: 4, K: 4", "m: 4, K: 4",
            "c.yaml:5:36: kernels: unknown key 'm', expected name, kind, mode, phase, tiled, outer, "
-           "M, K, N, repeat, communication, memory, skip_weight or partition"},
+           "M, K, N, repeat, communication, memory, sharded_memory, spread, skip_weight or "
+           "partition"},
           {"M: 4, K: 4", "M: 0, K: 4",
            "c.yaml:5:39: M: expected a whole number from 1 to 2^40, got '0'"},
           {"M: 4, K: 4, N: 16", "M: 1048576, K: 1099511627776, N: 16",
@@ -319,8 +324,21 @@ TEST_CASE("graphs") {
           {"M: 4, K: 4", "M: 4, K: 4, communication: {type: all_reduce}",
            "c.yaml:5:48: communication: missing key 'bytes'"},
           {"M: 4, K: 4", "M: 4, K: 4, communication: {type: broadcast, bytes: 1 B}",
-           "c.yaml:5:70: type: expected all_reduce, all_gather, point_to_point or "
-           "gradient_all_reduce, got 'broadcast'"},
+           "c.yaml:5:70: type: expected all_reduce, all_gather, point_to_point, "
+           "gradient_all_reduce, flat_gradient_all_reduce, all_to_all, transpose, grid_broadcast "
+           "or grid_point_to_point, got 'broadcast'"},
+          {"M: 4, K: 4", "M: 4, K: 4, communication: []",
+           "c.yaml:5:63: communication: expected one or two communications, got 0"},
+          {"M: 4, K: 4", "M: 4, K: 4, communication: [{type: transpose}, all_reduce]",
+           "c.yaml:5:64: communication: missing key 'bytes'\nc.yaml:5:83: communication: expected "
+           "a map, got 'all_reduce'"},
+          {"M: 4, K: 4", "M: 4, K: 4, spread: all",
+           "c.yaml:5:56: spread: expected tensor, grid or machine, got 'all'"},
+          {"sequence: 16", "sequence: 16\n  network: pipeline",
+           "c.yaml:4:12: network: expected free, tensor or data, got 'pipeline'"},
+          {"sequence: 16", "sequence: 16\n  serving: {tokens: 0}",
+           "c.yaml:4:3: serving: missing key 'pass'\nc.yaml:4:21: tokens: expected a whole number "
+           "from 1 to 2^40, got '0'"},
           {"M: 4, K: 4", "M: 4, K: 4, communication: {type: gradient_all_reduce, bytes: 1 B}",
            "c.yaml:5:91: bytes: a gradient_all_reduce is as large as the output of the kernel, "
            "expected no bytes"},
@@ -349,8 +367,9 @@ TEST_CASE("graphs") {
           {"sequence: 16", "sequence: 16\n  boundary: 5",
            "c.yaml:4:13: boundary: expected a quantity like '640 MiB', got '5'"},
           {"sequence: 16", "hidden: 16",
-           "c.yaml:3:3: workload: unknown key 'hidden', expected kind, word, micro_batch, tile, "
-           "layers, global_batch, sequence, boundary, kernels or tensors"},
+           "c.yaml:3:3: workload: unknown key 'hidden', expected kind, word, layers, "
+           "global_batch, micro_batch, tile, sequence, boundary, copies, network, stored, "
+           "out_of_core, serving, kernels or tensors"},
           {"  sequence: 16\n", "  tile: 2\n",
            "c.yaml:3:9: tile: expected at most the sequence, 1, got 2"},
           {"sequence: 16", "sequence: 16\n  layers: 1099511627776\n  global_batch: 1099511627776",
