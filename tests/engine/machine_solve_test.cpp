@@ -27,6 +27,7 @@ void check_same(const SearchResult& result, const test::BruteForceResult& best) 
   CHECK(result.mapping->network == best.mapping->network);
   CHECK(result.mapping->tile == best.mapping->tile);
   CHECK(result.mapping->micro_batch == best.mapping->micro_batch);
+  CHECK(result.mapping->sharding == best.mapping->sharding);
   CHECK(result.mapping->partition == best.mapping->partition);
 }
 
@@ -74,6 +75,38 @@ TEST_CASE("with degrees left out solve finds the best machine for them, too") {
     check_same(solve(problem, {.threads = 2}), best);
   }
   CHECK(searched > 60);
+}
+
+TEST_CASE("a joint search finds their best sharding as well") {
+  int feasible = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_machine_problem(
+        seed, {.kernels = 4, .assignments = 3000, .joint = true});
+    const test::BruteForceResult best = test::brute_force(problem);
+    feasible += best.mapping.has_value();
+    check_same(solve(problem, {.threads = 1}), best);
+    check_same(solve(problem, {.threads = 2}), best);
+  }
+  CHECK(feasible > 100);
+}
+
+TEST_CASE("no node that holds a best mapping of theirs has a bound above its cost") {
+  int checked = 0;
+  for (std::uint64_t seed = 0; seed < 480; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_machine_problem(seed, {.kernels = 5,
+                                                                .assignments = 2000,
+                                                                .free_machine = seed % 3 == 0,
+                                                                .joint = seed % 4 == 0});
+    if (network_choices(problem).empty()) continue;
+    const test::BruteForceResult best = test::brute_force(problem);
+    if (!best.mapping) continue;
+    const SearchResult result = solve(problem, {.debug_solution = best.mapping});
+    CHECK(result.cost->step_time == best.step_time);
+    ++checked;
+  }
+  CHECK(checked > 200);
 }
 
 TEST_CASE("a search that is stopped early reports what its mapping costs") {

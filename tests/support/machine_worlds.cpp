@@ -129,7 +129,7 @@ void two_tiers(Random& random, Problem& problem) {
     network.push_back({.degree = *d.degree, .strategy = *d.strategy});
   }
   const LayerCosts costs(problem, {.network = network,
-                                   .sharding = least_bytes_sharding(problem),
+                                   .sharding = loop_sets(least_bytes_sharding(problem)),
                                    .micro_batch = 1,
                                    .tile = 1});
   const DataflowGraph& graph = problem.workload.graph;
