@@ -24,7 +24,7 @@ sys.path.insert(0, str(TESTS / "support"))
 import reference_model  # noqa: E402
 import reference_search  # noqa: E402
 
-RECORDS = json.loads((TESTS / "golden" / "published_llm.json").read_text(encoding="utf-8"))
+RECORDS = json.loads((TESTS / "golden" / "published.json").read_text(encoding="utf-8"))
 RANDOM_CASES = 120  # well under a minute; more find no more
 AGREEMENT = 1e-10  # of two doubles computed in different orders, one of them in ticks
 
@@ -56,7 +56,7 @@ def anything_that_fits(config):
     easy.pop("sharding", None)
     names = [kernel.name for kernel in reference_model.load(easy).kernels]
     return easy, {
-        "micro_batch": config["workload"]["micro_batch"], "tile": 1,
+        "micro_batch": config["workload"].get("micro_batch", 1), "tile": 1,
         "partitions": [{"kernels": [name]} for name in names],
     }
 
@@ -195,12 +195,64 @@ def random_config(rng):
     }
 
 
+def random_machine_workload(rng, data):
+    """DLRM, HPL, FFT or decode, and whether all dimensions serve one strategy."""
+    word = f"{rng.choice([1, 2, 4])} B"
+    kind = rng.choice(["dlrm_training", "dlrm_inference", "hpl", "fft", "llm_decode"])
+    if kind == "hpl":
+        block, iterations = rng.randint(1, 40), rng.randint(1, 12)
+        return {"kind": kind, "n": block * iterations + rng.randint(0, 300), "block": block,
+                "iterations": iterations, "word": word}, True
+    if kind == "fft":
+        return {"kind": kind, "length": rng.randint(4, 10**7), "radix": rng.randint(2, 40),
+                "word": word}, True
+    if kind == "llm_decode":
+        heads, head_dim = rng.randint(2, 9), rng.choice([5, 8, 16])
+        return {"kind": kind, "hidden": heads * head_dim, "heads": heads, "head_dim": head_dim,
+                "mlp": rng.randint(2, 200), "context": rng.randint(1, 500),
+                "layers": rng.randint(1, 9), "global_batch": data * rng.randint(1, 6),
+                "word": word}, False
+    return {"kind": kind, "mlp": rng.randint(2, 90), "bottom": rng.randint(1, 4),
+            "top": rng.randint(0, 5), "tables": rng.randint(1, 30), "pooled_rows": rng.randint(1, 9),
+            "rows": rng.randint(1, 5000), "embedding": rng.randint(1, 40),
+            "local_batch": rng.randint(1, 60), "global_batch": rng.randint(1, 5), "word": word}, True
+
+
+def random_machine_config(rng):
+    config = random_config(rng)
+    network = config["system"]["network"]
+    data = math.prod(d["degree"] for d in network if d["strategy"] == "data")
+    workload, one_strategy = random_machine_workload(rng, data)
+    chips = config["system"]["chips"]
+    if one_strategy:
+        for dimension in network:
+            dimension.pop("strategy")
+        if workload["kind"].startswith("dlrm"):
+            workload["global_batch"] *= chips
+        if rng.random() < 0.3:
+            workload["copies"] = rng.randint(2, 4)
+            config["system"]["chips"] *= workload["copies"]
+    for dimension in network:
+        if rng.random() < 0.5:
+            dimension["latency"] = f"{rng.randint(1, 900)} ns"
+    memory = config["system"]["memory"]
+    if rng.random() < 0.4:
+        memory["capacity"] = f"{rng.choice([20, 200, 2000, 20000])} kB"
+        slower = 0.1 * float(memory["bandwidth"].split()[0])
+        memory["second"] = {"bandwidth": f"{slower} GB/s", "capacity": "2000 MB"}
+    config["equations"].update(
+        all_to_all=rng.choice(["per_dimension", "bisection"]),
+        all_to_all_pairs=rng.choice(["auto", "n2_2", "n2_4", "n_n1_2"]),
+        dlrm_gradient_bandwidth=rng.choice(["network", "3 GB/s"]))
+    return {**config, "workload": workload}
+
+
 def random_partitions(rng, problem):
     """Mostly in order and in their phases, so that half of the mappings fit."""
     if problem.kernel_by_kernel:
         return list(range(len(problem.kernels)))
     limit = problem.partition_limit
-    half = limit // 2 if problem.training else limit
+    half = limit // 2 if any(k.backward for k in problem.kernels) else limit
     vector = []
     for i, kernel in enumerate(problem.kernels):
         low, high = (half, limit - 1) if kernel.backward else (0, max(half - 1, 0))
@@ -214,7 +266,10 @@ def random_partitions(rng, problem):
 
 def random_mapping(rng, config):
     problem = reference_model.load(config)
-    sharding = reference_model.least_bytes_sharding(problem)
+    if config["workload"]["kind"].startswith("dlrm"):  # the choice would take too long
+        sharding = [reference_model.sharding_choices(k)[0] for k in problem.kernels]
+    else:
+        sharding = reference_model.least_bytes_sharding(problem)
     if rng.random() < 0.6:
         sharding = [rng.choice(reference_model.sharding_choices(k)) for k in problem.kernels]
     if rng.random() < 0.05:
@@ -232,11 +287,11 @@ def random_mapping(rng, config):
                 for i in members
             }
         partitions.append(partition)
-    sequence = config["workload"]["sequence"]
+    sequence = config["workload"].get("sequence", 1)
     return {
-        "micro_batch": config["workload"]["micro_batch"], "tile": rng.randint(1, sequence),
+        "micro_batch": config["workload"].get("micro_batch", 1), "tile": rng.randint(1, sequence),
         "partitions": partitions, "sharding": dict(zip(names, sharding)),
-        "network": [{"degree": d["degree"], "strategy": d["strategy"]}
+        "network": [{"degree": d["degree"], "strategy": problem.strategy or d["strategy"]}
                     for d in config["system"]["network"]],
     }
 
@@ -256,14 +311,23 @@ class ReferenceTest(unittest.TestCase):
         self.assertEqual(status, 0, result["infeasible"])
         pairs = [(key, result[key], cost[key]) for key in self.KEYS]
         pairs += [("memory." + key, result["memory"][key], cost[key])
-                  for key in ("weights", "activations")]
+                  for key in ("weights", "activations", "stored")]
+        pairs += [("intensity", result["operational_intensity"]["memory"] or 0,
+                   cost["memory_intensity"] or 0)]
+        if cost["latency"] is not None:
+            serving = result["serving"]
+            latency = serving["time_to_first_token"] or serving["time_per_output_token"]
+            pairs += [("latency", latency, cost["latency"]),
+                      ("tokens/s", serving["tokens_per_second"], cost["tokens_per_second"])]
         for mine, theirs in zip(result["partitions"], cost["partitions"], strict=True):
             pairs += [(f"partition {theirs['index']} {key}", mine[key], theirs[key])
                       for key in ("compute", "memory", "network", "time", "sram")]
         for what, actual, expected in pairs:
             # Ticks are absolute: what is small beside the layer may be off by one.
             allowed = AGREEMENT * cost["layer_time"] if what.startswith("partition") else 0
-            if not math.isclose(actual, expected, rel_tol=AGREEMENT, abs_tol=allowed):
+            # The same where a quotient has little memory time in it.
+            relative = 1e-6 if what == "intensity" else AGREEMENT
+            if not math.isclose(actual, expected, rel_tol=relative, abs_tol=allowed):
                 self.fail(f"{what}: {actual!r}, the reference model says {expected!r}")
         return True
 
@@ -275,6 +339,16 @@ class ReferenceTest(unittest.TestCase):
                 config = random_config(rng)
                 fitting += self.check_case(config, random_mapping(rng, config))
         # Both kinds must be there, or the test says little.
+        self.assertGreater(fitting, RANDOM_CASES // 5)
+        self.assertLess(fitting, RANDOM_CASES)
+
+    def test_random_mappings_on_the_whole_machine_cost_the_same(self):
+        fitting = 0
+        for seed in range(RANDOM_CASES):
+            with self.subTest(seed=seed):
+                rng = random.Random(seed)
+                config = random_machine_config(rng)
+                fitting += self.check_case(config, random_mapping(rng, config))
         self.assertGreater(fitting, RANDOM_CASES // 5)
         self.assertLess(fitting, RANDOM_CASES)
 

@@ -1,7 +1,6 @@
 """A second implementation of the model, to judge the first.
 
-Everything here follows docs/model.md (sections 1 to 8 and 10, the training and
-prefill workloads of section 9) and nothing else: no code, table or shortcut is
+Everything here follows docs/model.md (sections 1 to 10) and nothing else: no code, table or shortcut is
 shared with the C++ sources, and where the C++ counts whole ticks this file
 uses plain floating point.  It is slow and straight; tests compare the two.
 
@@ -21,11 +20,13 @@ import re
 
 LOOPS = ("none", "outer", "K", "M", "N")  # also the order of ties
 
+# `own` is a tuple of (type, bytes); the slowest counts.
 Kernel = collections.namedtuple(
-    "Kernel", "name outer m k n systolic weights inputs backward tiled gradient"
+    "Kernel", "name outer m k n systolic weights inputs backward tiled gradient spread own memory"
+    " sharded_memory"
 )
 Tensor = collections.namedtuple("Tensor", "source target operand")
-Dimension = collections.namedtuple("Dimension", "topology degree bandwidth strategy")
+Dimension = collections.namedtuple("Dimension", "topology degree bandwidth strategy latency")
 
 
 class Infeasible(Exception):
@@ -43,16 +44,18 @@ def ceil_div(a, b):
 # ---------------------------------------------------------------- workloads
 
 
-def _kernel(name, kind, outer, m, k, n, backward=False, gradient=False):
+def _kernel(name, kind, outer, m, k, n, backward=False, gradient=False, tiled=None, spread="tensor",
+            own=(), memory=0, sharded_memory=0, systolic=False):
     gemm = kind in ("W", "G")
     return Kernel(
-        name=name, outer=outer, m=m, k=k, n=n, systolic=gemm, weights=kind == "W",
+        name=name, outer=outer, m=m, k=k, n=n, systolic=gemm or systolic, weights=kind == "W",
         inputs=2 if kind in ("G", "E2") else 1, backward=backward,
-        tiled="K" if gradient else "N", gradient=gradient,
+        tiled=tiled or ("K" if gradient else "N"), gradient=gradient, spread=spread, own=own,
+        memory=memory, sharded_memory=sharded_memory,
     )
 
 
-def llm_kernels(h, s, a, d, training):
+def llm_kernels(h, s, a, d, training, f):
     """The kernels of section 9, in order."""
     forward = [
         ("Add_Prev_Layer", "E", 1, h, 1, s), ("LayerNorm_1", "E", 1, h, 1, s),
@@ -61,14 +64,14 @@ def llm_kernels(h, s, a, d, training):
         ("DropOut_1", "E", a, s, 1, s), ("MHA_GEMM_2", "G", a, d, s, s),
         ("PROJ_GEMM", "W", 1, h, h, s), ("DropOut_2", "E", 1, h, 1, s),
         ("Add_1", "E2", 1, h, 1, s), ("LayerNorm_2", "E", 1, h, 1, s),
-        ("FFN0", "W", 1, 4 * h, h, s), ("GeLU", "E", 1, 4 * h, 1, s),
-        ("FFN1", "W", 1, h, 4 * h, s), ("DropOut_3", "E", 1, h, 1, s),
+        ("FFN0", "W", 1, f, h, s), ("GeLU", "E", 1, f, 1, s),
+        ("FFN1", "W", 1, h, f, s), ("DropOut_3", "E", 1, h, 1, s),
         ("Add_2", "E2", 1, h, 1, s),
     ]
     backward = [
         ("Loss_bwd", "E", 1, h, 1, s), ("DropOut_3_bwd", "E", 1, h, 1, s),
-        ("FFN1_bwd", "W", 1, 4 * h, h, s), ("GeLU_bwd", "E", 1, 4 * h, 1, s),
-        ("FFN0_bwd", "W", 1, h, 4 * h, s), ("LayerNorm_2_bwd", "E", 1, h, 1, s),
+        ("FFN1_bwd", "W", 1, f, h, s), ("GeLU_bwd", "E", 1, f, 1, s),
+        ("FFN0_bwd", "W", 1, h, f, s), ("LayerNorm_2_bwd", "E", 1, h, 1, s),
         ("DropOut_2_bwd", "E", 1, h, 1, s), ("PROJ_GEMM_bwd", "W", 1, h, h, s),
         ("MHA_GEMM_2_bwd1", "G", a, s, d, s), ("MHA_GEMM_2_bwd2", "G", a, d, s, s),
         ("V_bwd", "W", 1, h, h, s), ("DropOut_1_bwd", "E", a, s, 1, s),
@@ -77,7 +80,7 @@ def llm_kernels(h, s, a, d, training):
         ("K_bwd", "W", a, d, h, s),
     ]
     updates = [
-        ("FFN1_bwd_weight_update", 4 * h, h), ("FFN0_bwd_weight_update", h, 4 * h),
+        ("FFN1_bwd_weight_update", f, h), ("FFN0_bwd_weight_update", h, f),
         ("PROJ_GEMM_bwd_weight_update", h, h), ("V_bwd_weight_update", h, h),
         ("K_bwd_weight_update", h, h), ("Q_bwd_weight_update", h, h),
     ]
@@ -102,23 +105,103 @@ _TRAINING_TENSORS = (
 _FIRST_OPERAND = {6: 3, 9: 5, 27: 26, 28: 26, 32: 31, 33: 31}
 
 
-def llm_tensors(training):
-    text = _FORWARD_TENSORS + (" " + _TRAINING_TENSORS if training else "")
-    pairs = [tuple(int(x) for x in pair.split("-")) for pair in text.split()]
+def _tensors(pairs, first_operand):
     seen = collections.Counter()
     tensors = []
-    for source, target in pairs:
+    for source, target in (map(int, pair.split("-")) for pair in pairs):
         seen[target] += 1
         operand = seen[target]
-        if target in _FIRST_OPERAND:
-            operand = 1 if _FIRST_OPERAND[target] == source else 2
+        if target in first_operand:
+            operand = 1 if first_operand[target] == source else 2
         tensors.append(Tensor(source - 1, target - 1, operand))
     return tensors
 
 
+def llm_tensors(training):
+    text = _FORWARD_TENSORS + (" " + _TRAINING_TENSORS if training else "")
+    return _tensors(text.split(), _FIRST_OPERAND)
+
+
+def _decode(w, word):
+    """One token after `context` others."""
+    h, a, d, context = w["hidden"], w["heads"], w["head_dim"], w["context"]
+    f, n = w.get("mlp", 4 * h), w["context"] + 1
+
+    def loaded(name, outer, m, k, rows, columns):
+        return _kernel(name, "W", outer, m, k, 1, sharded_memory=rows * columns * word)
+
+    def cache(name):
+        return _kernel(name, "E", a, d, 1, n, sharded_memory=h * context * word, systolic=True)
+
+    kernels = [
+        _kernel("Add_Prev_Layer", "E", 1, h, 1, 1), _kernel("LayerNorm_1", "E", 1, h, 1, 1),
+        *(loaded(name, a, d, h, h, h) for name in "QKV"), cache("K_cache"), cache("V_cache"),
+        _kernel("MHA_GEMM_1", "G", a, 1, d, n), _kernel("SOFTMAX", "E", a, 1, 1, n),
+        _kernel("DropOut_1", "E", a, 1, 1, n), _kernel("MHA_GEMM_2", "G", a, d, n, 1),
+        loaded("PROJ_GEMM", 1, h, h, h, h), _kernel("DropOut_2", "E", 1, h, 1, 1),
+        _kernel("Add_1", "E2", 1, h, 1, 1), _kernel("LayerNorm_2", "E", 1, h, 1, 1),
+        loaded("FFN0", 1, f, h, f, h), _kernel("GeLU", "E", 1, f, 1, 1),
+        loaded("FFN1", 1, h, f, f, h), _kernel("DropOut_3", "E", 1, h, 1, 1),
+        _kernel("Add_2", "E2", 1, h, 1, 1),
+    ]
+    text = ("1-2 2-3 2-4 2-5 4-6 5-7 3-8 6-8 8-9 9-10 10-11 7-11 11-12 12-13 13-14 1-14 14-15 15-16"
+            " 16-17 17-18 18-19 19-20 14-20")
+    return kernels, _tensors(text.split(), {11: 7})
+
+
+def _dlrm(w, word, training):
+    mlp, bottom, batch = w["mlp"], w["bottom"], w["local_batch"]
+    n = bottom + w["top"]
+    pooled = w["tables"] * w.get("pooled_rows", 0) * w["embedding"] * batch * word
+    exchanged = quantity(w.get("all_to_all", pooled), "B")
+    moved = quantity(w.get("memory", pooled), "B")
+
+    def product(i, name, backward):
+        joins = i == bottom
+        return _kernel(name, "W", 1, mlp, mlp, batch, backward, tiled="none",
+                       own=(("all_to_all", exchanged),) if joins else (),
+                       memory=moved if joins else 0)
+
+    kernels = [product(i, f"MLP_{i}", False) for i in range(1, n + 1)]
+    pairs = [f"{i}-{i + 1}" for i in range(1, n)]
+    if training:
+        back = range(n, 0, -1)
+        kernels += [product(i, f"MLP_{i}_bwd", True) for i in back]
+        kernels += [
+            _kernel(f"MLP_{i}_bwd_weight_update", "G", 1, mlp, batch, mlp, True, tiled="none",
+                    own=(("flat_gradient", 0),)) for i in back
+        ]
+        pairs += [f"{n + j}-{n + j + 1}" for j in range(1, n)]
+        pairs += [f"{i}-{3 * n - i}" for i in range(1, n)]
+        pairs += [f"{n + j}-{2 * n + j + 1}" for j in range(1, n)]
+    return kernels, _tensors(pairs, {})
+
+
+def _hpl(w, word):
+    kernels = []
+    for i in range(w["iterations"]):
+        side, block = w["n"] - i * w["block"], w["block"]
+        panel = side * block * word
+        kernels.append(_kernel(
+            f"Iteration_{i + 1}", "G", 1, side, side, block, tiled="none", spread="grid",
+            own=(("broadcast", panel), ("message", panel))))
+    return kernels, _tensors([f"{i}-{i + 1}" for i in range(1, len(kernels))], {})
+
+
+def _fft(w, word):
+    n = math.isqrt(w["length"])
+    k = max(1, math.floor(4 * math.log2(n) / math.log2(w["radix"]) * w["radix"]))
+    own = (("transpose", n * n * word),)
+    kernels = [
+        _kernel(f"Step_{i}", "W", 1, n, k, n, tiled="none", spread="machine",
+                own=own if i == 2 else ()) for i in (1, 2)
+    ]
+    return kernels, _tensors(["1-2"], {})
+
+
 # ------------------------------------------------------------------ configs
 
-_PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15,
+_PREFIXES = {"": 1, "n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15,
              "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 
 
@@ -135,7 +218,7 @@ def quantity(value, unit):
 
 
 class Problem:
-    """A config, resolved; only what training and prefill need."""
+    """A config, resolved; all kinds of workloads but graphs written out."""
 
     def __init__(self, config):
         self._load_workload(config["workload"])
@@ -156,14 +239,32 @@ class Problem:
         self.power = config.get("power", {})
 
     def _load_workload(self, w):
-        self.training = w["kind"] == "llm_training"
-        assert self.training or w["kind"] == "llm_prefill", w["kind"]
-        self.hidden, self.sequence = w["hidden"], w["sequence"]
-        self.kernels = llm_kernels(w["hidden"], w["sequence"], w["heads"], w["head_dim"],
-                                   self.training)
-        self.tensors = llm_tensors(self.training)
-        self.layers, self.global_batch = w["layers"], w["global_batch"]
-        self.word = quantity(w["word"], "B")
+        kind = w["kind"]
+        self.training = kind == "llm_training"
+        self.word = word = quantity(w["word"], "B")
+        self.layers, self.global_batch = w.get("layers", 1), w.get("global_batch", 1)
+        self.copies, self.sequence = w.get("copies", 1), w.get("sequence", 1)
+        self.hidden = w.get("hidden", 0)
+        self.out_of_core = kind in ("hpl", "fft")
+        self.strategy, self.stored = None, 0  # of all dimensions; bytes beside weights
+        self.tokens = None  # of a sample, if it is served
+        if kind == "llm_decode":
+            self.kernels, self.tensors = _decode(w, word)
+            self.tokens = 1
+        elif kind.startswith("llm"):
+            h = w["hidden"]
+            self.kernels = llm_kernels(h, w["sequence"], w["heads"], w["head_dim"], self.training,
+                                       w.get("mlp", 4 * h))
+            self.tensors = llm_tensors(self.training)
+            self.tokens = None if self.training else w["sequence"]
+        elif kind.startswith("dlrm"):
+            self.kernels, self.tensors = _dlrm(w, word, kind == "dlrm_training")
+            self.strategy = "data"
+            self.stored = w["tables"] * w["rows"] * w["embedding"] * word
+        else:
+            self.kernels, self.tensors = _hpl(w, word) if kind == "hpl" else _fft(w, word)
+            self.strategy = "tensor"
+            self.stored = (w["n"] ** 2 if kind == "hpl" else w["length"]) * word
         self.fixed_tile = w.get("tile")
         self.fixed_micro_batch = w.get("micro_batch")
         level = [0] * len(self.kernels)  # kernels need not be listed in topological order
@@ -183,9 +284,14 @@ class Problem:
         self.memory_bandwidth = quantity(s["memory"]["bandwidth"], "B/s")
         self.memory_capacity = quantity(s["memory"].get("capacity", math.inf), "B")
         self.network = [
-            (d["topology"], d.get("degree"), quantity(d["bandwidth"], "B/s"), d.get("strategy"))
+            (d["topology"], d.get("degree"), quantity(d["bandwidth"], "B/s"),
+             self.strategy or d.get("strategy"), quantity(d.get("latency", 0), "s"))
             for d in s["network"]
         ]
+        self.second = None
+        if "second" in s["memory"]:
+            second = s["memory"]["second"]
+            self.second = (quantity(second["bandwidth"], "B/s"), quantity(second["capacity"], "B"))
 
     def _load_equations(self, e):
         e = {"preset": e} if isinstance(e, str) else dict(e)
@@ -196,6 +302,11 @@ class Problem:
         self.conversion_bytes = e.get("layout_conversion_bytes", "shard" if published else "full")
         self.phases = e.get("phases", "halves" if published else "separate")
         self.weight_traffic = e.get("weight_traffic", "resident")
+        self.all_to_all = e.get("all_to_all", "bisection" if published else "per_dimension")
+        self.pairs = e.get("all_to_all_pairs", "auto")
+        bandwidth = e.get("dlrm_gradient_bandwidth", "1 GB/s" if published else "network")
+        self.gradient_bandwidth = (
+            None if bandwidth == "network" else quantity(bandwidth, "B/s"))
 
     def flop(self):
         """Of a whole step, unsharded."""
@@ -212,11 +323,13 @@ def load(config):
 
 def sharding_choices(kernel):
     """The loops that may be sharded, in the order of ties (section 4)."""
+    if kernel.spread != "tensor":
+        return ["none"]
     if kernel.outer > 1:
         return ["outer"]
     extent = {"M": kernel.m, "K": kernel.k, "N": kernel.n}
     loops = [x for x in ("K", "M", "N") if extent[x] > 1 and x != kernel.tiled]
-    return loops if kernel.weights else ["none"] + loops
+    return loops if kernel.weights and loops else ["none"] + loops
 
 
 def _produced_layout(loop):
@@ -250,7 +363,8 @@ def _full_bytes(problem, kernel):
 
 def _kernel_bytes(problem, kernel, loop):
     """Communicated for a kernel by its own; a gradient all-reduce is the same for every loop."""
-    return _full_bytes(problem, kernel) if loop == "K" and not kernel.gradient else 0
+    keeps = kernel.gradient or kernel.own
+    return _full_bytes(problem, kernel) if loop == "K" and not keeps else 0
 
 
 def _tensor_bytes(problem, tensor, source_loop, target_loop):
@@ -364,6 +478,39 @@ def all_to_all(dimensions, held, published):
     return slowest
 
 
+def all_reduce_latency(dimensions):
+    return sum(2 * (d.degree - 1) * d.latency for d in dimensions)
+
+
+def _bisections(dimensions):
+    """(links, chips of the group that is cut, bandwidth) for each dimension with members."""
+    real = [d for d in dimensions if d.degree > 1]
+    n = [d.degree for d in real]
+    every = math.prod(n)
+    if all(d.topology == "ring" for d in real):
+        links = {1: [2], 2: [2 * x for x in n]}.get(len(n)) or (
+            [2 * n[0] * n[1], 2 * n[0] * n[2], 2 * n[1] * n[2]] if len(n) == 3 else [])
+        return [(count, every, d.bandwidth) for count, d in zip(links, real)]
+    of = {"ring": lambda x: 2, "switch": lambda x: x, "fully_connected": lambda x: x * x / 4}
+    return [
+        (of[d.topology](d.degree), math.prod(n[: i + 1]), d.bandwidth) for i, d in enumerate(real)
+    ]
+
+
+def machine_all_to_all(problem, dimensions, pair):
+    """Among all chips of a copy, `pair` bytes from each to each."""
+    if problem.all_to_all == "per_dimension":
+        chips = math.prod(d.degree for d in dimensions)
+        return all_to_all(dimensions, chips * pair, False)
+    torus = all(d.topology == "ring" for d in dimensions if d.degree > 1)
+    count = problem.pairs if problem.pairs != "auto" else "n2_2" if torus else "n2_4"
+    pairs = {"n2_2": lambda n: n * n / 2, "n2_4": lambda n: n * n / 4,
+             "n_n1_2": lambda n: n * (n - 1) / 2}[count]
+    return max(
+        (pair * pairs(group) / (links * bandwidth)
+         for links, group, bandwidth in _bisections(dimensions)), default=0.0)
+
+
 # ------------------------------------------------------------ core allocation
 
 
@@ -433,9 +580,13 @@ def best_allocation(problem, members, shards):
 # --------------------------------------------------------------- evaluation
 
 
-def shard_extents(kernel, loop, tensor_degree, tiles):
+def shard_extents(kernel, loop, tensor_degree, tiles, grid=(1, 1)):
     """m, k, n of one chip and one tile."""
     m, k, n = kernel.outer * kernel.m, kernel.k, kernel.n
+    if kernel.spread == "grid":
+        m, k = ceil_div(m, grid[0]), ceil_div(k, grid[1])
+    elif kernel.spread == "machine":
+        n = ceil_div(n, grid[0] * grid[1])
     if loop in ("outer", "M"):
         m = ceil_div(m, tensor_degree)
     elif loop == "K":
@@ -455,9 +606,11 @@ class _Evaluation:
     def __init__(self, problem, mapping):
         self.p = p = problem
         self.dimensions = [
-            Dimension(topology, given["degree"], bandwidth, given["strategy"])
-            for (topology, _, bandwidth, _), given in zip(p.network, mapping["network"])
+            Dimension(topology, given["degree"], bandwidth, given["strategy"], latency)
+            for (topology, _, bandwidth, _, latency), given in zip(p.network, mapping["network"])
         ]
+        degrees = [d.degree for d in self.dimensions]
+        self.grid = (math.prod(degrees[:-1]), degrees[-1] if degrees else 1)
         self.tensor = [d for d in self.dimensions if d.strategy == "tensor"]
         self.pipeline = [d for d in self.dimensions if d.strategy == "pipeline"]
         self.data = [d for d in self.dimensions if d.strategy == "data"]
@@ -468,12 +621,12 @@ class _Evaluation:
         self.sharding = [mapping["sharding"][k.name] for k in p.kernels]
         index = {k.name: i for i, k in enumerate(p.kernels)}
         self.partition = [None] * len(p.kernels)
-        self.grid = {}
+        self.core_grid = {}
         for position, part in enumerate(mapping["partitions"]):
             for name in part["kernels"]:
                 self.partition[index[name]] = part.get("index", position)
             for name, cores in (part.get("cores") or {}).items():
-                self.grid[index[name]] = cores
+                self.core_grid[index[name]] = cores
         self.tiles = ceil_div(p.sequence, self.tile) if self.tile >= 1 else 0
 
     def check_decisions(self):
@@ -536,13 +689,13 @@ class _Evaluation:
                 for i in members for m, k, n in [self.shards[i]]
             )
             return self.tiles * flop / (p.utilization * p.peak)
-        if self.grid:
-            if sum(a * b for a, b in (self.grid[i] for i in members)) > p.cores or any(
-                self.grid[i][1] != 1 and not p.kernels[i].systolic for i in members
+        if self.core_grid:
+            if sum(a * b for a, b in (self.core_grid[i] for i in members)) > p.cores or any(
+                self.core_grid[i][1] != 1 and not p.kernels[i].systolic for i in members
             ):
                 raise Infeasible("cores")
             cycles = max(
-                _cycles(p.kernels[i], self.shards[i], *self.grid[i], p.lanes, p.stages)
+                _cycles(p.kernels[i], self.shards[i], *self.core_grid[i], p.lanes, p.stages)
                 for i in members
             )
         else:
@@ -551,6 +704,8 @@ class _Evaluation:
 
     def sram_bytes(self, members, crossing, inside):
         p = self.p
+        if p.out_of_core:
+            return 0
         weights = sum(self.weight_bytes(i) for i in members)
         inner = sum(p.depth[e] * self.tensor_tile_bytes(p.tensors[e]) for e in inside)
         border = sum(2 * self.tensor_tile_bytes(p.tensors[e]) for e in crossing)
@@ -574,12 +729,33 @@ class _Evaluation:
             if kernel.gradient:
                 size = m * n * p.word / self.micro_batches
                 time += all_reduce(self.data, size, p.all_reduce_passes)
+            elif kernel.own:
+                time += max(self._own_time(kind, size, m * n * p.word) for kind, size in kernel.own)
             elif loop == "K":
                 time += self.tiles * all_reduce(self.tensor, m * n * p.word, p.all_reduce_passes)
+                time += all_reduce_latency(self.tensor)
         for t in p.tensors:
             if t.source in members:
                 time += self.tiles * self._conversion_time(t)
         return time
+
+    def _own_time(self, kind, size, output):
+        """What a kernel of an untiled workload communicates by itself."""
+        p, (x, y) = self.p, self.grid
+        links = [d.bandwidth for d in self.dimensions]
+        if kind == "all_to_all":
+            return machine_all_to_all(p, self.dimensions, size / (x * y))
+        if kind == "transpose":
+            return machine_all_to_all(p, self.dimensions, size / (x * y) ** 2)
+        if kind == "broadcast":
+            return size / x / links[1] if x > 1 else 0.0
+        if kind == "message":
+            return size / y / links[0] if y > 1 else 0.0
+        assert kind == "flat_gradient", kind
+        if self.dp == 1:
+            return 0.0
+        slowest = min(d.bandwidth for d in self.data if d.degree > 1)
+        return p.all_reduce_passes * output / (p.gradient_bandwidth or slowest) / self.micro_batches
 
     def _conversion_time(self, t):
         kind = conversion(self.p, t, self.sharding[t.source], self.sharding[t.target])
@@ -590,7 +766,7 @@ class _Evaluation:
         if kind == "all_to_all":
             return all_to_all(self.tensor, member, published)
         source = self.p.kernels[t.source]
-        m, _, n = shard_extents(source, "none", self.tp, self.tiles)
+        m, _, n = shard_extents(source, "none", self.tp, self.tiles, self.grid)
         return all_gather(self.tensor, member if published else m * n * self.p.word)
 
     def partition_cost(self, members):
@@ -602,7 +778,9 @@ class _Evaluation:
         sram = self.sram_bytes(members, crossing, inside)
         compute = self.compute_time(members)
         moved = sum(self.tensor_tile_bytes(p.tensors[e]) for e in crossing)
-        memory = self.tiles * moved / p.memory_bandwidth
+        moved *= self.tiles
+        moved += sum(p.kernels[i].memory + p.kernels[i].sharded_memory / self.tp for i in members)
+        memory = moved / self.memory_bandwidth
         network = self.network_time(members)
         if p.overlap == "perfect":
             time = max(compute, memory, network)
@@ -611,44 +789,56 @@ class _Evaluation:
         else:
             time = max(compute, memory) + network
         if p.weight_traffic == "per_sample":  # part of the memory time, but never hidden
-            loads = sum(self.weight_bytes(i) for i in members) / p.memory_bandwidth
+            loads = sum(self.weight_bytes(i) for i in members) / self.memory_bandwidth
             memory, time = memory + loads, time + loads
         return {"kernels": [p.kernels[i].name for i in members], "compute": compute,
                 "memory": memory, "network": network, "time": time, "sram": sram}
 
     def check_capacity(self, layers_per_stage):
         p = self.p
-        weights = sum(self.weight_bytes(i) for i in range(len(p.kernels))) * layers_per_stage
-        alive = 0
-        for q in set(self.partition):
-            crossing = sum(
-                self.tensor_tile_bytes(t) for t in p.tensors
-                if self.partition[t.source] <= q <= self.partition[t.target]
-                and self.partition[t.source] != self.partition[t.target]
-            )
-            alive = max(alive, crossing)
+        stored = math.ceil(p.stored / (self.grid[0] * self.grid[1]))
+        weights = alive = 0
+        if not p.out_of_core:
+            weights = sum(self.weight_bytes(i) for i in range(len(p.kernels))) * layers_per_stage
+            for q in set(self.partition):
+                crossing = sum(
+                    self.tensor_tile_bytes(t) for t in p.tensors
+                    if self.partition[t.source] <= q <= self.partition[t.target]
+                    and self.partition[t.source] != self.partition[t.target]
+                )
+                alive = max(alive, crossing)
         activations = self.micro_batch * self.tiles * alive
-        if weights + activations > p.memory_capacity:
-            raise Infeasible("memory", f"{weights + activations} of {p.memory_capacity}")
-        return weights, activations
+        needed, first = weights + activations + stored, p.memory_capacity
+        self.memory_bandwidth = p.memory_bandwidth
+        if p.second and needed > first:
+            bandwidth, second = p.second
+            self.memory_bandwidth = (
+                p.memory_bandwidth * first + bandwidth * second) / (first + second)
+            first += second
+        self.fits = needed <= first
+        return weights, activations, stored
 
     def prepare(self):
         p = self.p
         self.micro_batches = p.global_batch // (self.micro_batch * self.dp)
         self.shards = [
-            shard_extents(k, loop, self.tp, self.tiles) for k, loop in zip(p.kernels, self.sharding)
+            shard_extents(k, loop, self.tp, self.tiles, self.grid)
+            for k, loop in zip(p.kernels, self.sharding)
         ]
+        self.memory_bandwidth = p.memory_bandwidth
 
     def run(self):
         p = self.p
         self.check_decisions()
         self.prepare()
+        layers = ceil_div(p.layers, self.pp)
+        weights, activations, stored = self.check_capacity(layers)
         partitions = []
         for q in sorted(set(self.partition)):
             members = [i for i, part in enumerate(self.partition) if part == q]
             partitions.append(dict(self.partition_cost(members), index=q))
-        layers = ceil_div(p.layers, self.pp)
-        weights, activations = self.check_capacity(layers)
+        if not self.fits:
+            raise Infeasible("memory", f"{weights} + {activations} + {stored}")
         stages = {"layers": layers, "layers_minus_one": max(layers - 1, 1)}.get(
             p.virtual_stages, p.virtual_stages)
         bubble = 1 + (self.pp - 1) / (self.micro_batches * stages)
@@ -657,13 +847,25 @@ class _Evaluation:
             sent = 2 * p.hidden * p.sequence * p.word * p.layers
             transfer = max(sent / d.bandwidth for d in self.pipeline if d.degree > 1)
         layer_time = sum(part["time"] for part in partitions)
-        step = layer_time * bubble * layers * p.global_batch / self.dp + transfer
+        step = (layer_time * bubble * layers * p.global_batch / self.dp + transfer) / p.copies
         price, power = system_price(p, self.dimensions), system_power(p, self.dimensions)
+        chip_bytes = sum(part["memory"] for part in partitions) * self.memory_bandwidth
+        runs = layers * self.pp * self.tp
+        latency, tokens = None, None
+        if p.tokens is not None:
+            links = [d for d in self.pipeline if d.degree > 1]
+            handed = p.hidden * p.sequence * p.word / self.tp
+            hop = max((handed / d.bandwidth for d in links), default=0.0) + max(
+                (d.latency for d in links), default=0.0)
+            latency = layer_time * layers * self.pp + (self.pp - 1) * hop
+            tokens = p.tokens * p.global_batch / step
         rate = p.flop() / step
         return {
             "step_time": step, "layer_time": layer_time, "partitions": partitions,
             "bubble_factor": bubble, "layers_per_stage": layers, "pipeline_transfer": transfer,
             "micro_batches": self.micro_batches, "weights": weights, "activations": activations,
+            "stored": stored, "latency": latency, "tokens_per_second": tokens,
+            "memory_intensity": p.flop() / p.global_batch / runs / chip_bytes if chip_bytes else None,
             "flop": p.flop(), "utilization": rate / (p.chips * p.peak), "price": price,
             "power": power, "cost_efficiency": rate / price if price else 0.0,
             "power_efficiency": rate / power if power else 0.0,
@@ -714,15 +916,16 @@ def _system_sum(problem, dimensions, units):
     links = link if isinstance(link, list) else [link] * len(dimensions)
     links = links + [0.0] * (len(dimensions) - len(links))
     gigabyte = 1e9  # units are per GB/s
+    copy_chips = problem.chips // problem.copies
     total = problem.chips * units.get("accelerator", 0.0)
     total += problem.chips * problem.memory_bandwidth / gigabyte * units.get("memory", 0.0)
     for d, unit, (link_count, ports) in zip(
-        dimensions, links, _links_and_ports(dimensions, problem.chips)
+        dimensions, links, _links_and_ports(dimensions, copy_chips)
     ):
-        if problem.chips > 1:
-            total += link_count * d.bandwidth / gigabyte * unit
-        if problem.chips > 4:
-            total += ports * d.bandwidth / gigabyte * units.get("switch", 0.0)
+        if copy_chips > 1:
+            total += problem.copies * link_count * d.bandwidth / gigabyte * unit
+        if copy_chips > 4:
+            total += problem.copies * ports * d.bandwidth / gigabyte * units.get("switch", 0.0)
     return total
 
 

@@ -41,7 +41,7 @@ def _mapping(problem, tile, partitions):
     sharding = reference_model.least_bytes_sharding(problem)
     return {
         "network": [{"degree": d[1], "strategy": d[3]} for d in problem.network],
-        "micro_batch": problem.fixed_micro_batch, "tile": tile,
+        "micro_batch": problem.fixed_micro_batch or 1, "tile": tile,
         "partitions": [
             {"kernels": [problem.kernels[i].name for i in sorted(part)]} for part in partitions
         ],
