@@ -77,12 +77,12 @@ class SymmetryFinder {
     const Communication own = kernel.communication.value_or(Communication{});
     const Communication second = kernel.second_communication.value_or(Communication{});
     const auto& pins = problem_.execution.pins;
-    return std::tuple(kernel.kind, kernel.mode, kernel.phase, kernel.tiled, kernel.outer, kernel.m,
-                      kernel.k, kernel.n, kernel.communication.has_value(), own.type,
-                      own.bytes.in_base_units(), kernel.memory.in_base_units(), kernel.repeat,
-                      kernel.skip_weight, kernel.spread, kernel.second_communication.has_value(),
-                      second.type, second.bytes.in_base_units(),
-                      kernel.sharded_memory.in_base_units(), sharding_[k], pins.empty() ? std::nullopt : pins[k]);
+    return std::tuple(
+        kernel.kind, kernel.mode, kernel.phase, kernel.tiled, kernel.outer, kernel.m, kernel.k,
+        kernel.n, kernel.communication.has_value(), own.type, own.bytes.in_base_units(),
+        kernel.memory.in_base_units(), kernel.repeat, kernel.skip_weight, kernel.spread,
+        kernel.second_communication.has_value(), second.type, second.bytes.in_base_units(),
+        kernel.sharded_memory.in_base_units(), sharding_[k], pins.empty() ? std::nullopt : pins[k]);
   }
 
   /// Kernels of one colour are alike and have neighbours of the same colours, as

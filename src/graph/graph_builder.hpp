@@ -41,8 +41,7 @@ class GraphBuilder {
   Kernel& weight_update(std::string name, std::int64_t m, std::int64_t k, std::int64_t n) {
     Kernel& kernel = gemm(std::move(name), 1, m, k, n);
     kernel.tiled = Loop::K;
-    kernel.communication =
-        Communication{.type = CommunicationType::GradientAllReduce, .bytes = {}};
+    kernel.communication = Communication{.type = CommunicationType::GradientAllReduce, .bytes = {}};
     return kernel;
   }
   void begin_backward() { phase_ = Phase::Backward; }

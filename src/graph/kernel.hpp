@@ -52,9 +52,7 @@ constexpr bool is_gradient(CommunicationType type) {
          type == CommunicationType::FlatGradientAllReduce;
 }
 /// Among all chips of a copy.
-constexpr bool is_of_machine(CommunicationType type) {
-  return type >= CommunicationType::AllToAll;
-}
+constexpr bool is_of_machine(CommunicationType type) { return type >= CommunicationType::AllToAll; }
 
 /// What a kernel communicates by itself, in place of the all-reduce that
 /// sharding K would bring.  Once per layer and sample, not for each tile.

@@ -22,8 +22,7 @@ DataflowGraph hpl_graph(std::int64_t n, std::int64_t block, std::int64_t iterati
   for (std::int64_t i = 0; i < iterations; ++i) {
     const std::int64_t side = n - i * block;
     const Bytes panel = word * (static_cast<double>(side) * static_cast<double>(block));
-    Kernel& update =
-        graph.gemm("Iteration_" + std::to_string(i + 1), 1, side, side, block);
+    Kernel& update = graph.gemm("Iteration_" + std::to_string(i + 1), 1, side, side, block);
     update.tiled = Loop::None;
     update.spread = Spread::Grid;
     update.communication = Communication{.type = CommunicationType::GridBroadcast, .bytes = panel};

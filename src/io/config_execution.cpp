@@ -93,12 +93,11 @@ void read_virtual_stages(MapReader& reader, Equations& equations) {
 
 /// The switches of what is communicated over the whole machine.
 void read_machine_switches(MapReader& reader, Equations& equations) {
-  equations.all_to_all =
-      reader
-          .optional_choice<AllToAllTime>("all_to_all",
-                                         {{"per_dimension", AllToAllTime::PerDimension},
-                                          {"bisection", AllToAllTime::Bisection}})
-          .value_or(equations.all_to_all);
+  equations.all_to_all = reader
+                             .optional_choice<AllToAllTime>(
+                                 "all_to_all", {{"per_dimension", AllToAllTime::PerDimension},
+                                                {"bisection", AllToAllTime::Bisection}})
+                             .value_or(equations.all_to_all);
   equations.all_to_all_pairs =
       reader
           .optional_choice<PairCount>("all_to_all_pairs", {{"n2_2", PairCount::HalfSquare},

@@ -11,9 +11,9 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::array<std::string_view, 8> kKinds = {
-    "llm_training",   "llm_prefill", "llm_decode", "dlrm_training",
-    "dlrm_inference", "hpl",         "fft",        "graph"};
+constexpr std::array<std::string_view, 8> kKinds = {"llm_training",  "llm_prefill",    "llm_decode",
+                                                    "dlrm_training", "dlrm_inference", "hpl",
+                                                    "fft",           "graph"};
 
 // A step of more work than this takes longer than any machine exists; up to it
 // every time and size of the model is a finite double.
@@ -146,9 +146,8 @@ void read_dlrm(MapReader& reader, Workload& workload) {
       both_given ? reader.optional_count("pooled_rows") : reader.required_count("pooled_rows");
   workload.global_batch = reader.required_count("global_batch").value_or(1);
   workload.copies = reader.optional_count("copies").value_or(1);
-  const Bytes pooled_bytes =
-      tables * as_double(pooled.value_or(1)) * embedding * as_double(shape.local_batch) *
-      workload.word;
+  const Bytes pooled_bytes = tables * as_double(pooled.value_or(1)) * embedding *
+                             as_double(shape.local_batch) * workload.word;
   shape.all_to_all = all_to_all.value_or(pooled_bytes);
   shape.memory = memory.value_or(pooled_bytes);
   workload.network_use = NetworkUse::Data;
@@ -168,8 +167,8 @@ void read_hpl(MapReader& reader, Workload& workload) {
     reader.messages().add(
         place_of_conflict(
             {reader.optional("iterations"), reader.optional("block"), reader.optional("n")}),
-        "iterations", fmt::format("expected at most n / block = {} / {}, got {}", n, block,
-                                  *iterations));
+        "iterations",
+        fmt::format("expected at most n / block = {} / {}, got {}", n, block, *iterations));
     return;
   }
   workload.network_use = NetworkUse::Tensor;
@@ -194,8 +193,7 @@ void read_fft(MapReader& reader, Workload& workload) {
 std::optional<Serving> read_serving(const YamlEntry& section, InputMessages& messages) {
   MapReader reader(section, messages);
   Serving serving;
-  const auto decode =
-      reader.required_choice<bool>("pass", {{"prefill", false}, {"decode", true}});
+  const auto decode = reader.required_choice<bool>("pass", {{"prefill", false}, {"decode", true}});
   serving.decode = decode.value_or(false);
   serving.tokens = reader.optional_count("tokens").value_or(1);
   serving.boundary = reader.optional_quantity<Bytes>("boundary", kSize).value_or(Bytes());

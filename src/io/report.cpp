@@ -152,12 +152,12 @@ std::string step_lines(const Outcome& outcome) {
   }
   if (cost.serving) {
     const bool decode = outcome.problem->workload.serving->decode;
-    text += labelled("serving",
-                     fmt::format("{} {} ({} s); {:.6g} tokens/s",
-                                 decode ? "time per output token" : "time to first token",
-                                 to_text(cost.serving->latency),
-                                 cost.serving->latency.in_base_units(),
-                                 cost.serving->tokens_per_second));
+    text +=
+        labelled("serving",
+                 fmt::format("{} {} ({} s); {:.6g} tokens/s",
+                             decode ? "time per output token" : "time to first token",
+                             to_text(cost.serving->latency), cost.serving->latency.in_base_units(),
+                             cost.serving->tokens_per_second));
   }
   return text;
 }
@@ -413,8 +413,8 @@ std::string capacity_lines(const Outcome& outcome) {
       capacity < Bytes::infinity()
           ? fmt::format("of {} ({})", to_text(capacity), percent(used / capacity))
           : "without a limit";
-  std::string parts = fmt::format("{} weights + {} activations", to_text(cost.weights),
-                                  to_text(cost.activations));
+  std::string parts =
+      fmt::format("{} weights + {} activations", to_text(cost.weights), to_text(cost.activations));
   if (cost.stored > Bytes{}) parts += fmt::format(" + {} stored data", to_text(cost.stored));
   text += labelled("memory", fmt::format("{} = {} {}{}", parts, to_text(used), limit,
                                          cost.spilled ? "; the second tier is in use" : ""));

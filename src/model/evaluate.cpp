@@ -369,8 +369,8 @@ void finish(const Problem& problem, const Mapping& mapping, Cost& cost) {
   if (cost.price > Dollars{}) cost.cost_efficiency = achieved / cost.price;
   if (cost.power > Watts{}) cost.power_efficiency = achieved / cost.power;
   if (const auto& serving = problem.workload.serving) {
-    const double tokens = static_cast<double>(serving->tokens) *
-                          static_cast<double>(problem.workload.global_batch);
+    const double tokens =
+        static_cast<double>(serving->tokens) * static_cast<double>(problem.workload.global_batch);
     cost.serving = {.latency = request_latency(problem, mapping.network, cost.layer_time),
                     .tokens_per_second = tokens / cost.step_time.in_base_units()};
   }
@@ -381,8 +381,7 @@ void add_memory(const Problem& problem, const Mapping& mapping, const LayerCosts
                 Cost& cost) {
   const StepTime step = step_time(problem, mapping.network, mapping.micro_batch);
   for (std::size_t i = 0; i < problem.workload.graph.kernel_count(); ++i) {
-    cost.weights +=
-        costs.stored_weight(KernelId(i)) * static_cast<double>(step.layers_per_stage);
+    cost.weights += costs.stored_weight(KernelId(i)) * static_cast<double>(step.layers_per_stage);
   }
   cost.activations = stored_activations(problem, costs, mapping.partition);
   cost.stored = stored_share(problem.workload, problem.chips_per_copy());

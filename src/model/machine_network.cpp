@@ -17,8 +17,7 @@
 
 namespace dfsearch {
 
-MachineNetwork::MachineNetwork(const System& system,
-                               const std::vector<Mapping::Dimension>& network,
+MachineNetwork::MachineNetwork(const System& system, const std::vector<Mapping::Dimension>& network,
                                const Equations& equations)
     : grid_(chip_grid(network)),
       time_(equations.all_to_all),

@@ -11,8 +11,8 @@ struct Parts {
 };
 
 /// Links and switch ports of dimension d, over the `chips` of one network.
-Parts parts_of(const System& system, const std::vector<Mapping::Dimension>& network,
-               std::size_t d, double chips) {
+Parts parts_of(const System& system, const std::vector<Mapping::Dimension>& network, std::size_t d,
+               double chips) {
   double groups = 1.0;  // members that dimension d connects: n_d * n_{d+1} * ...
   for (std::size_t outer = d; outer < network.size(); ++outer) {
     groups *= static_cast<double>(network[outer].degree);
@@ -31,8 +31,8 @@ Parts parts_of(const System& system, const std::vector<Mapping::Dimension>& netw
 
 /// Price and power share one rule: a sum of unit times amount.
 template <class Sum, class Units>
-Sum total(const System& system, const std::vector<Mapping::Dimension>& network,
-          const Units& units, std::int64_t copies) {
+Sum total(const System& system, const std::vector<Mapping::Dimension>& network, const Units& units,
+          std::int64_t copies) {
   const double chips = static_cast<double>(system.chips);
   const double copy_chips = chips / static_cast<double>(copies);
   Sum sum = units.accelerator * chips + units.memory * system.memory.bandwidth * chips;

@@ -39,8 +39,8 @@ Seconds own_time(const NetworkContext& context, const Communication& own, Bytes 
     case CommunicationType::GradientAllReduce:
       return context.data.all_reduce(output) / micro_batches;
     case CommunicationType::FlatGradientAllReduce:
-      return context.data.flat_all_reduce(
-                 output, context.problem.equations.dlrm_gradient_bandwidth) /
+      return context.data.flat_all_reduce(output,
+                                          context.problem.equations.dlrm_gradient_bandwidth) /
              micro_batches;
     case CommunicationType::AllToAll:
       return context.machine.all_to_all(own.bytes / chips);

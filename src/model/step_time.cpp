@@ -56,8 +56,8 @@ Seconds request_latency(const Problem& problem, const std::vector<Mapping::Dimen
   const Workload& workload = problem.workload;
   const std::int64_t stages = degree_of(network, Strategy::Pipeline);
   const double layers = static_cast<double>(ceil_div(workload.layers, stages) * stages);
-  const Bytes handed = workload.serving->boundary /
-                       static_cast<double>(degree_of(network, Strategy::Tensor));
+  const Bytes handed =
+      workload.serving->boundary / static_cast<double>(degree_of(network, Strategy::Tensor));
   const Collectives link(problem.system, network, Strategy::Pipeline, problem.equations);
   const Seconds hop = link.point_to_point(handed) + link.message_latency();
   return layer * layers + hop * static_cast<double>(stages - 1);

@@ -81,8 +81,8 @@ TEST_CASE("a joint search finds their best sharding as well") {
   int feasible = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);
-    const Problem problem = test::random_machine_problem(
-        seed, {.kernels = 4, .assignments = 3000, .joint = true});
+    const Problem problem =
+        test::random_machine_problem(seed, {.kernels = 4, .assignments = 3000, .joint = true});
     const test::BruteForceResult best = test::brute_force(problem);
     feasible += best.mapping.has_value();
     check_same(solve(problem, {.threads = 1}), best);
@@ -95,10 +95,9 @@ TEST_CASE("no node that holds a best mapping of theirs has a bound above its cos
   int checked = 0;
   for (std::uint64_t seed = 0; seed < 480; ++seed) {
     CAPTURE(seed);
-    const Problem problem = test::random_machine_problem(seed, {.kernels = 5,
-                                                                .assignments = 2000,
-                                                                .free_machine = seed % 3 == 0,
-                                                                .joint = seed % 4 == 0});
+    const Problem problem = test::random_machine_problem(
+        seed,
+        {.kernels = 5, .assignments = 2000, .free_machine = seed % 3 == 0, .joint = seed % 4 == 0});
     if (network_choices(problem).empty()) continue;
     const test::BruteForceResult best = test::brute_force(problem);
     if (!best.mapping) continue;

@@ -48,7 +48,7 @@ TEST_CASE("a decode layer has 20 kernels, 23 tensors and the published buffer de
   REQUIRE(graph.kernel_count() == 20);
   REQUIRE(graph.tensor_count() == 23);
   // The published list has the residual connection, 11 deep, one place later.
-  const std::vector<std::int64_t> published{2, 2, 2, 2, 2, 2, 3, 2, 2, 2, 2, 5,
+  const std::vector<std::int64_t> published{2, 2, 2, 2,  2, 2, 3, 2, 2, 2, 2, 5,
                                             2, 2, 2, 11, 2, 2, 2, 2, 2, 2, 7};
   for (std::size_t t = 0; t < published.size(); ++t) {
     CAPTURE(t);

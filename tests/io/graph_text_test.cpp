@@ -69,22 +69,22 @@ Workload odd_workload() {
                 .k = 7,
                 .n = 11,
                 .communication = Communication{.type = CommunicationType::GradientAllReduce}};
-  Kernel exchange{.name = "null",
-                  .kind = KernelKind::WeightGemm,
-                  .mode = Mode::Systolic,
-                  .tiled = Loop::None,
-                  .m = 2,
-                  .k = 1,
-                  .n = 4,
-                  .communication = Communication{.type = CommunicationType::PointToPoint,
-                                                 .bytes = Bytes(1.0 / 3.0)},
-                  .memory = Bytes(1e13 + 0.5),
-                  .repeat = 9,
-                  .skip_weight = true,
-                  .spread = Spread::Grid,
-                  .second_communication =
-                      Communication{.type = CommunicationType::FlatGradientAllReduce},
-                  .sharded_memory = Bytes(0.7)};
+  Kernel exchange{
+      .name = "null",
+      .kind = KernelKind::WeightGemm,
+      .mode = Mode::Systolic,
+      .tiled = Loop::None,
+      .m = 2,
+      .k = 1,
+      .n = 4,
+      .communication =
+          Communication{.type = CommunicationType::PointToPoint, .bytes = Bytes(1.0 / 3.0)},
+      .memory = Bytes(1e13 + 0.5),
+      .repeat = 9,
+      .skip_weight = true,
+      .spread = Spread::Grid,
+      .second_communication = Communication{.type = CommunicationType::FlatGradientAllReduce},
+      .sharded_memory = Bytes(0.7)};
   Kernel source{.name = "12: {a, \"b\"}", .kind = KernelKind::Elementwise2, .m = 6, .n = 8};
   Workload workload;
   workload.graph = DataflowGraph({source, exchange, update},

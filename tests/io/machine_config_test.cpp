@@ -120,16 +120,16 @@ TEST_CASE("copies divide the chips") {
 }
 
 TEST_CASE("a second tier of memory is slower and comes after a limit of the first") {
-  const Problem problem = loaded(config_of(
-      kHpl, ", capacity: 10 GB, second: {bandwidth: 100 MB/s, capacity: 30 GB}"));
+  const Problem problem =
+      loaded(config_of(kHpl, ", capacity: 10 GB, second: {bandwidth: 100 MB/s, capacity: 30 GB}"));
   REQUIRE(problem.system.memory.second.has_value());
   CHECK(problem.system.memory.total_capacity() == Bytes(40e9));
   CHECK(problem.system.memory.spilled_bandwidth().in_base_units() ==
         doctest::Approx(0.25 * 1e9 + 0.75 * 1e8));
   CHECK(message_of(config_of(kHpl, ", second: {bandwidth: 100 MB/s, capacity: 30 GB}")) ==
         "c.yaml:5:31: second: a second tier needs the capacity of the first, which is unlimited");
-  CHECK(message_of(config_of(
-            kHpl, ", capacity: 1 GB, second: {bandwidth: 2 GB/s, capacity: 30 GB}")) ==
+  CHECK(message_of(
+            config_of(kHpl, ", capacity: 1 GB, second: {bandwidth: 2 GB/s, capacity: 30 GB}")) ==
         "c.yaml:5:67: bandwidth: expected at most that of the first tier, 1 GB/s, got 2 GB/s");
 }
 
@@ -140,8 +140,8 @@ TEST_CASE("the switches of the whole machine") {
   CHECK(equations("physical").all_to_all == AllToAllTime::PerDimension);
   CHECK(equations("published").all_to_all == AllToAllTime::Bisection);
   CHECK(equations("published").dlrm_gradient_bandwidth == BytesPerSecond(1e9));
-  const Equations changed = equations(
-      "{preset: published, all_to_all_pairs: n_n1_2, dlrm_gradient_bandwidth: network}");
+  const Equations changed =
+      equations("{preset: published, all_to_all_pairs: n_n1_2, dlrm_gradient_bandwidth: network}");
   CHECK(changed.all_to_all == AllToAllTime::Bisection);
   CHECK(changed.all_to_all_pairs == PairCount::AllPairs);
   CHECK_FALSE(changed.dlrm_gradient_bandwidth.has_value());

@@ -112,7 +112,8 @@ TEST_CASE("an all-to-all over a bisection follows the table of topologies") {
 
 TEST_CASE("the pairs of a bisection are a switch of the equations") {
   const std::vector<Link> torus{{kR, 4, 1.0}, {kR, 4, 1.0}};
-  CHECK(all_to_all(torus, 8.0, kBisection, PairCount::HalfSquare) == doctest::Approx(8.0 * 128 / 8));
+  CHECK(all_to_all(torus, 8.0, kBisection, PairCount::HalfSquare) ==
+        doctest::Approx(8.0 * 128 / 8));
   CHECK(all_to_all(torus, 8.0, kBisection, PairCount::QuarterSquare) ==
         doctest::Approx(8.0 * 64 / 8));
   CHECK(all_to_all(torus, 8.0, kBisection, PairCount::AllPairs) == doctest::Approx(8.0 * 120 / 8));

@@ -109,9 +109,9 @@ TEST_CASE("weight_traffic: a weight is loaded for every sample on top of everyth
 TEST_CASE("all_to_all and all_to_all_pairs: a chip's bytes to all others") {
   // Four chips send 96 B each, 24 B a pair.  By dimensions: 4/8 of 96 B at 10 B/s.
   // Over the bisection: 8 pairs (4^2 / 2) of 24 B over two links.
-  Problem problem = ring_world(
-      {communicating({.type = CommunicationType::AllToAll, .bytes = Bytes(96.0)})}, {}, 4,
-      Strategy::Data);
+  Problem problem =
+      ring_world({communicating({.type = CommunicationType::AllToAll, .bytes = Bytes(96.0)})}, {},
+                 4, Strategy::Data);
   problem.workload.global_batch = 4;
   const Mapping mapping = plain_mapping(problem);
   CHECK(network_of_first(problem, mapping) == about(4.8));
@@ -127,17 +127,17 @@ TEST_CASE("all_to_all and all_to_all_pairs: a chip's bytes to all others") {
 
 TEST_CASE("a transposition spreads its bytes over all chips and all pairs of them") {
   // 384 B on four chips: 96 B each, as above.
-  Problem problem = ring_world(
-      {communicating({.type = CommunicationType::Transpose, .bytes = Bytes(384.0)})}, {}, 4,
-      Strategy::Tensor);
+  Problem problem =
+      ring_world({communicating({.type = CommunicationType::Transpose, .bytes = Bytes(384.0)})}, {},
+                 4, Strategy::Tensor);
   CHECK(network_of_first(problem, plain_mapping(problem)) == about(4.8));
 }
 
 TEST_CASE("dlrm_gradient_bandwidth: the network's slowest or a given one") {
   // 8 x 4 x 2 B, twice, for each of 12 / 4 micro-batches.
-  Problem problem = ring_world(
-      {communicating({.type = CommunicationType::FlatGradientAllReduce, .bytes = {}})}, {}, 4,
-      Strategy::Data);
+  Problem problem =
+      ring_world({communicating({.type = CommunicationType::FlatGradientAllReduce, .bytes = {}})},
+                 {}, 4, Strategy::Data);
   problem.workload.global_batch = 12;
   const Mapping mapping = plain_mapping(problem);
   CHECK(network_of_first(problem, mapping) == about(2.0 * 64 / 10 / 3));
@@ -148,9 +148,9 @@ TEST_CASE("dlrm_gradient_bandwidth: the network's slowest or a given one") {
 }
 
 TEST_CASE("a gradient among several dimensions goes at the slowest link") {
-  Problem problem = ring_world(
-      {communicating({.type = CommunicationType::FlatGradientAllReduce, .bytes = {}})}, {}, 4,
-      Strategy::Data);
+  Problem problem =
+      ring_world({communicating({.type = CommunicationType::FlatGradientAllReduce, .bytes = {}})},
+                 {}, 4, Strategy::Data);
   problem.system.chips = 8;
   problem.system.network.push_back(dimension(Topology::Switch, 2, 5.0, Strategy::Data));
   problem.system.network.push_back(dimension(Topology::Switch, 1, 1.0, Strategy::Data));
@@ -160,8 +160,7 @@ TEST_CASE("a gradient among several dimensions goes at the slowest link") {
 
 TEST_CASE("of two communications of a kernel the slower counts") {
   // A grid of 4 x 2: 80 B / 4 over the second dimension, 80 B / 2 over the first.
-  Kernel kernel =
-      communicating({.type = CommunicationType::GridBroadcast, .bytes = Bytes(80.0)});
+  Kernel kernel = communicating({.type = CommunicationType::GridBroadcast, .bytes = Bytes(80.0)});
   kernel.second_communication =
       Communication{.type = CommunicationType::GridPointToPoint, .bytes = Bytes(80.0)};
   Problem problem = ring_world({kernel}, {}, 4, Strategy::Tensor);
@@ -181,9 +180,9 @@ TEST_CASE("latency is paid there and back by every member, once for each all-red
   problem.equations.all_reduce_passes = 1;
   CHECK(network_of_first(problem, example_mapping()) == about(0.4 + 0.25));
 
-  Problem own = ring_world(
-      {communicating({.type = CommunicationType::AllReduce, .bytes = Bytes(40.0)})}, {}, 4,
-      Strategy::Tensor);
+  Problem own =
+      ring_world({communicating({.type = CommunicationType::AllReduce, .bytes = Bytes(40.0)})}, {},
+                 4, Strategy::Tensor);
   own.system.network[0].latency = Seconds(0.5);
   CHECK(network_of_first(own, plain_mapping(own)) == about(2 * 0.75 * 40 / 10 + 2 * 3 * 0.5));
 }
@@ -252,8 +251,7 @@ TEST_CASE("explicit memory of a tensor group is shared by its chips") {
   // Two chips, 80 B together and 10 B of its own, at 40 B/s.
   Problem problem = example();
   std::vector<Kernel> kernels = problem.workload.graph.kernels();
-  const double before =
-      cost_of(problem, example_mapping()).partitions[1].memory.in_base_units();
+  const double before = cost_of(problem, example_mapping()).partitions[1].memory.in_base_units();
   kernels[2].memory = Bytes(10.0);
   kernels[2].sharded_memory = Bytes(80.0);
   problem.workload.graph = DataflowGraph(kernels, problem.workload.graph.tensors());
@@ -327,8 +325,7 @@ TEST_CASE("a request passes all stages and what lies between them") {
   REQUIRE(cost.serving.has_value());
   CHECK(cost.serving->latency.in_base_units() ==
         about(4 * cost.layer_time.in_base_units() + 10.0 / 5 + 0.5));
-  CHECK(cost.serving->tokens_per_second ==
-        about(7 * 12 / cost.step_time.in_base_units()));
+  CHECK(cost.serving->tokens_per_second == about(7 * 12 / cost.step_time.in_base_units()));
   problem.workload.serving.reset();
   CHECK_FALSE(cost_of(problem, example_mapping()).serving.has_value());
 }

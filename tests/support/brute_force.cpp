@@ -49,9 +49,9 @@ bool place_matters(const DataflowGraph& graph) {
     if (kernel.spread != Spread::Tensor) return true;
     for (const auto& own : {kernel.communication, kernel.second_communication}) {
       if (!own) continue;
-      for (const auto type : {CommunicationType::AllToAll, CommunicationType::Transpose,
-                              CommunicationType::GridBroadcast,
-                              CommunicationType::GridPointToPoint}) {
+      for (const auto type :
+           {CommunicationType::AllToAll, CommunicationType::Transpose,
+            CommunicationType::GridBroadcast, CommunicationType::GridPointToPoint}) {
         if (own->type == type) return true;
       }
     }

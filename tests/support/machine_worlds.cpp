@@ -49,9 +49,8 @@ DataflowGraph random_decode(Random& random, std::size_t most) {
       pick(random, 3, static_cast<std::int64_t>(std::min<std::size_t>(most, 7))));
   const auto first = static_cast<std::size_t>(
       pick(random, 0, static_cast<std::int64_t>(whole.kernel_count() - count)));
-  std::vector<Kernel> kernels(
-      whole.kernels().begin() + static_cast<std::ptrdiff_t>(first),
-      whole.kernels().begin() + static_cast<std::ptrdiff_t>(first + count));
+  std::vector<Kernel> kernels(whole.kernels().begin() + static_cast<std::ptrdiff_t>(first),
+                              whole.kernels().begin() + static_cast<std::ptrdiff_t>(first + count));
   std::vector<Tensor> tensors;
   for (Tensor t : whole.tensors()) {
     if (t.from.index() < first || t.to.index() >= first + count) continue;
@@ -97,8 +96,8 @@ void random_workload(Random& random, std::uint64_t seed, const WorldLimits& limi
     case MachineWorld::Hpl: {
       const std::int64_t block = pick(random, 1, 3);
       const std::int64_t iterations = pick(random, 1, std::min<std::int64_t>(most, 6));
-      workload.graph = hpl_graph(block * iterations + pick(random, 0, 12), block, iterations,
-                                 Bytes(2.0));
+      workload.graph =
+          hpl_graph(block * iterations + pick(random, 0, 12), block, iterations, Bytes(2.0));
       workload.network_use = NetworkUse::Tensor;
       workload.out_of_core = true;
       break;

@@ -205,8 +205,8 @@ class PlainModel {
     for (const std::size_t i : members) {
       result.network += network_time(i);
       result.memory += kernels_[i].memory.in_base_units() / bandwidth_;
-      result.memory += kernels_[i].sharded_memory.in_base_units() / degree(Strategy::Tensor) /
-                       bandwidth_;
+      result.memory +=
+          kernels_[i].sharded_memory.in_base_units() / degree(Strategy::Tensor) / bandwidth_;
       weights += weight(i) / bandwidth_;
     }
     const std::int64_t p = place(members.front());
@@ -489,8 +489,8 @@ class PlainModel {
     const double first = memory.capacity.in_base_units();
     if (!memory.second || needed <= first) return needed <= first;
     const double second = memory.second->capacity.in_base_units();
-    bandwidth_ = (bandwidth_ * first + memory.second->bandwidth.in_base_units() * second) /
-                 (first + second);
+    bandwidth_ =
+        (bandwidth_ * first + memory.second->bandwidth.in_base_units() * second) / (first + second);
     return needed <= first + second;
   }
 
@@ -519,8 +519,7 @@ class PlainModel {
       latency = std::max(latency, problem_.system.network[d].latency.in_base_units());
     }
     cost.latency = cost.layer * layers * stages + (stages - 1.0) * (hop + latency);
-    cost.tokens_per_second =
-        number(w.serving->tokens) * number(w.global_batch) / cost.step;
+    cost.tokens_per_second = number(w.serving->tokens) * number(w.global_batch) / cost.step;
   }
 
   void add_rates(PlainCost& cost) const {
