@@ -58,8 +58,10 @@ void check_degrees(const SetupNode& network, std::size_t dimensions, std::int64_
                                      to_exact_text(product), all ? "" : "a divisor of ", chips));
 }
 
-/// `copies`: DFModel's degrees are those of one copy of a workload.
-void read_network(const SetupNode& section, std::int64_t copies, SetupSystem& system) {
+/// `copies`: DFModel's degrees are those of one copy of a workload.  `latency`: of
+/// all links, in nanoseconds.
+void read_network(const SetupNode& section, std::int64_t copies, std::optional<double> latency,
+                  SetupSystem& system) {
   const std::optional<SetupNode> network = section.one_of("topology_variant");
   if (!network) {
     section.messages().add(section.place(), section.name(),
@@ -82,10 +84,10 @@ void read_network(const SetupNode& section, std::int64_t copies, SetupSystem& sy
     const double bandwidth = network->required_number("link_bw_" + axis).value_or(1.0);
     const std::string strategy = strategy_of(*network, "par_" + axis);
     if (strategy == ", strategy: data") system.data_degree *= degree.value_or(1);
-    system.yaml +=
-        fmt::format("    - {{topology: {}{}, bandwidth: {} GB/s{}}}\n", name_of(dimensions[d]),
-                    degree ? fmt::format(", degree: {}", *degree) : std::string(),
-                    to_exact_text(bandwidth), strategy);
+    system.yaml += fmt::format(
+        "    - {{topology: {}{}, bandwidth: {} GB/s{}{}}}\n", name_of(dimensions[d]),
+        degree ? fmt::format(", degree: {}", *degree) : std::string(), to_exact_text(bandwidth),
+        latency ? fmt::format(", latency: {} ns", to_exact_text(*latency)) : "", strategy);
   }
   if (system.chips % copies == 0) {
     check_degrees(*network, dimensions.size(), system.chips / copies);
@@ -101,15 +103,19 @@ std::string memory_yaml(const SetupNode& section, const SetupNode& accelerator) 
     for (const char* field : {"dram_bw", "dram_cap"}) {
       if (accelerator.has(field)) accelerator.complain(field, "stands in memory as well");
     }
-    for (const char* field : {"second_dram_bw", "second_dram_cap"}) {
-      memory->refuse(field, "a chip has one memory");
-    }
   }
   const SetupNode& holder = memory ? *memory : accelerator;
   const double bandwidth = holder.required_number("dram_bw").value_or(1.0);
   const std::optional<double> capacity = holder.number("dram_cap");
-  return fmt::format("  memory: {{bandwidth: {} GB/s{}}}\n", to_exact_text(bandwidth),
-                     capacity ? ", capacity: " + to_exact_text(Bytes(*capacity)) : std::string());
+  std::string yaml = fmt::format("  memory: {{bandwidth: {} GB/s", to_exact_text(bandwidth));
+  if (capacity) yaml += ", capacity: " + to_exact_text(Bytes(*capacity));
+  if (memory && (memory->number("second_dram_bw") || memory->number("second_dram_cap"))) {
+    yaml +=
+        fmt::format(", second: {{bandwidth: {} GB/s, capacity: {}}}",
+                    to_exact_text(memory->required_number("second_dram_bw").value_or(1.0)),
+                    to_exact_text(Bytes(memory->required_number("second_dram_cap").value_or(1.0))));
+  }
+  return yaml + "}\n";
 }
 
 }  // namespace
@@ -125,7 +131,6 @@ SetupSystem read_setup_system(const SetupNode& section, std::int64_t copies) {
   for (const char* field : {"pmu", "pmu_cap", "x", "y", "placement"}) {
     chip->refuse(field, "dfsearch does not place and route");
   }
-  chip->refuse("link_latency", "links have a bandwidth only");
   system.yaml = fmt::format(
       "system:\n  chips: {}\n  accelerator: {{cores: {}, lanes: {}, stages: {}, frequency: {} GHz, "
       "sram: {}}}\n",
@@ -135,7 +140,7 @@ SetupSystem read_setup_system(const SetupNode& section, std::int64_t copies) {
       to_exact_text(chip->required_number("freq").value_or(1.0)),
       to_exact_text(Bytes(chip->required_number("sram_cap").value_or(1.0))));
   system.yaml += memory_yaml(section, *chip);
-  read_network(section, copies, system);
+  read_network(section, copies, chip->number("link_latency"), system);
   return system;
 }
 

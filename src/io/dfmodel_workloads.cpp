@@ -175,7 +175,7 @@ void check_exchanges(const SetupGraph& graph, const SetupKernel& first) {
 }
 
 std::string dlrm_yaml(const SetupNode& execution, const SetupNode& block, const SetupGraph& graph,
-                      std::int64_t word) {
+                      std::int64_t word, std::int64_t chips) {
   const DlrmShape shape = dlrm_shape(graph);
   if (shape.layers == 0) {
     block.messages().add(block.place(), "dlrm",
@@ -199,6 +199,9 @@ std::string dlrm_yaml(const SetupNode& execution, const SetupNode& block, const 
   const double row_bytes = static_cast<double>(tables) * static_cast<double>(embedding) *
                            static_cast<double>(shape.batch) * static_cast<double>(word);
   const double pooled = exchange.kernel.memory.in_base_units() / row_bytes;
+  // DFModel counts the bytes for each other chip, a config those for all of them.
+  const double exchanged =
+      exchange.communication.bytes * static_cast<double>(chips / copies(block));
   const std::optional<std::int64_t> stated = block.count("pooled_row");
   std::string pooled_rows;
   if (stated) {
@@ -211,9 +214,8 @@ std::string dlrm_yaml(const SetupNode& execution, const SetupNode& block, const 
       "  embedding: {}\n  local_batch: {}\n  global_batch: {}\n  word: {} B\n  all_to_all: {}\n"
       "  memory: {}\n  copies: {}\n",
       shape.training ? "dlrm_training" : "dlrm_inference", shape.mlp, shape.bottom, top, tables,
-      pooled_rows, rows, embedding, shape.batch, batch, word,
-      to_exact_text(Bytes(exchange.communication.bytes)), to_exact_text(exchange.kernel.memory),
-      copies(block));
+      pooled_rows, rows, embedding, shape.batch, batch, word, to_exact_text(Bytes(exchanged)),
+      to_exact_text(exchange.kernel.memory), copies(block));
 }
 
 std::string hpl_yaml(const SetupNode& block, const SetupGraph& graph, std::int64_t word) {
@@ -283,8 +285,9 @@ std::string fft_yaml(const SetupNode& block, const SetupGraph& graph, std::int64
 }  // namespace
 
 std::string generated_workload_yaml(const SetupNode& execution, const SetupNode& block,
-                                    const SetupGraph& graph, std::int64_t word) {
-  if (block.name() == "dlrm") return dlrm_yaml(execution, block, graph, word);
+                                    const SetupGraph& graph, std::int64_t word,
+                                    std::int64_t chips) {
+  if (block.name() == "dlrm") return dlrm_yaml(execution, block, graph, word, chips);
   return block.name() == "hpl" ? hpl_yaml(block, graph, word) : fft_yaml(block, graph, word);
 }
 

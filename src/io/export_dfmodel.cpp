@@ -84,6 +84,23 @@ void set_tiling(Loop loop, dfmodel::KernelBody& body) {
   }
 }
 
+/// What only the generators of DFModel make, and no graph of an LLM has.
+void refuse_machine(const Workload& workload, Complaints& complaints) {
+  for (const Kernel& kernel : workload.graph.kernels()) {
+    const auto& own = kernel.communication;
+    const bool known = !own || own->type <= CommunicationType::GradientAllReduce;
+    if (!known || kernel.second_communication) {
+      complaints.add("workload.kernels", "the communication of " + kernel.name);
+    }
+    if (kernel.spread != Spread::Tensor) complaints.add("workload.kernels", "spread");
+    if (kernel.sharded_memory > Bytes{}) complaints.add("workload.kernels", "sharded_memory");
+  }
+  if (workload.copies != 1) complaints.add("workload.copies", "an LLM has one");
+  if (workload.network_use != NetworkUse::Free) complaints.add("workload.network", "it is free");
+  if (workload.stored > Bytes{}) complaints.add("workload.stored", "an LLM has weights only");
+  if (workload.out_of_core) complaints.add("workload.out_of_core", "SRAM is always a limit");
+}
+
 void set_communication(const Kernel& kernel, Bytes word, dfmodel::KernelBody& body) {
   if (!kernel.communication) return;
   const Communication& own = *kernel.communication;
@@ -98,6 +115,8 @@ void set_communication(const Kernel& kernel, Bytes word, dfmodel::KernelBody& bo
     case CommunicationType::GradientAllReduce:
       body.set_communication_size(output_bytes(kernel, word));
       return body.set_communication_type(dfmodel::ALL_REDUCE_PERIODIC);
+    default:
+      return;  // refused
   }
 }
 
@@ -251,6 +270,19 @@ void export_system(const System& system, dfmodel::System& setup, Complaints& com
   if (system.memory.capacity < Bytes::infinity()) {
     setup.mutable_memory()->set_dram_cap(system.memory.capacity.in_base_units());
   }
+  if (const auto& second = system.memory.second) {
+    setup.mutable_memory()->set_second_dram_bw(in_units(second->bandwidth.in_base_units(), 1e9));
+    setup.mutable_memory()->set_second_dram_cap(second->capacity.in_base_units());
+  }
+  for (const NetworkDimension& dimension : system.network) {
+    if (dimension.latency != system.network.front().latency) {
+      complaints.add("system.network", "expected the same latency for each dimension");
+      break;
+    }
+  }
+  if (!system.network.empty() && system.network.front().latency > Seconds{}) {
+    chip.set_link_latency(in_units(system.network.front().latency.in_base_units(), 1e-9));
+  }
   export_network(system, setup, complaints);
 }
 
@@ -308,6 +340,7 @@ void export_workload(const Workload& workload, dfmodel::Execution& setup, Compla
       complaints.add("workload.kind", workload.kind + " is made by DFModel's own generator");
     }
   }
+  refuse_machine(workload, complaints);
   dfmodel::Llm& llm = *setup.mutable_llm();
   llm.set_num_layer(workload.layers);
   llm.set_num_layer_in_graph(1);
@@ -338,7 +371,9 @@ void export_execution(const Problem& problem, dfmodel::Execution& setup, Complai
   if (equations.virtual_stages != published.virtual_stages ||
       equations.layout_conversion_bytes != published.layout_conversion_bytes ||
       equations.phases != published.phases ||
-      equations.weight_traffic != published.weight_traffic) {
+      equations.weight_traffic != published.weight_traffic ||
+      equations.all_to_all != published.all_to_all ||
+      equations.dlrm_gradient_bandwidth != published.dlrm_gradient_bandwidth) {
     complaints.add("equations", "it has its own, expected published");
   }
   if (problem.sharding != ShardingChoice::LeastBytes) {

@@ -212,9 +212,9 @@ SetupWorkload read_graph_workload(const SetupNode& root, const SetupNode& execut
 
 SetupWorkload read_generated_workload(const SetupNode& execution, const SetupNode& block,
                                       const SetupGraph& graph, const SetupExecution& style,
-                                      std::int64_t word) {
+                                      std::int64_t word, std::int64_t chips) {
   SetupWorkload result;
-  result.yaml = generated_workload_yaml(execution, block, graph, word);
+  result.yaml = generated_workload_yaml(execution, block, graph, word, chips);
   const auto kernels = static_cast<std::int64_t>(graph.kernels.size());
   const auto partitions =
       read_config_pins(graph, !style.kernel_by_kernel, style.partitions.value_or(kernels));
@@ -313,7 +313,7 @@ std::string import_dfmodel(const std::string& text, const std::string& name) {
   messages.throw_if_any();
 
   const SetupWorkload workload =
-      generated ? read_generated_workload(*execution, *block, graph, style, word)
+      generated ? read_generated_workload(*execution, *block, graph, style, word, system.chips)
                 : read_graph_workload(root, *execution, *block, graph, system, style);
   messages.throw_if_any();
   const std::string pins =
@@ -324,7 +324,7 @@ std::string import_dfmodel(const std::string& text, const std::string& name) {
   std::string config = heading(name, gurobi) + workload.yaml + system.yaml + "execution: {" +
                        style.yaml + pins + "}\n" + sharding + prices +
                        equations_yaml(*execution, *block) + search;
-  if (!generated) check_loads(config, name);
+  check_loads(config, name);
   return config;
 }
 

@@ -88,7 +88,7 @@ class Import(CliTest):
                 )
 
     def test_every_imported_graph_is_solved(self):
-        for setup in self.setups(generated=False):
+        for setup in self.setups(generated=False) + self.setups(generated=True):
             with self.subTest(setup.stem):
                 self.run_tool("import", setup, "-o", "config.yaml")
                 done = self.result("config.yaml", "--gap", "0")

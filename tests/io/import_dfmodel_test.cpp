@@ -396,6 +396,20 @@ TEST_CASE("machines and executions that are none") {
   }
 }
 
+TEST_CASE("latency of links and a second memory come along") {
+  std::string text = replaced(setup("r_execution"), "freq: 1.5", "freq: 1.5 link_latency: 150");
+  text = replaced(text, "dram_cap", "second_dram_bw: 0.5 second_dram_cap: 9 dram_cap");
+  const Config config = parse_config(import_dfmodel(text, "setup"), "setup");
+  const System& system = config.problem.system;
+  CHECK(system.network.front().latency.in_base_units() == doctest::Approx(150e-9));
+  REQUIRE(system.memory.second.has_value());
+  CHECK(system.memory.second->bandwidth == BytesPerSecond(0.5e9));
+  CHECK(system.memory.second->capacity == Bytes(9.0));
+  const Config again = parse_config(import_dfmodel(export_dfmodel(config, "setup"), "setup"), "a");
+  CHECK(again.problem.system.network.front().latency == system.network.front().latency);
+  CHECK(again.problem.system.memory.second->capacity == Bytes(9.0));
+}
+
 TEST_CASE("what dfsearch has no word for is refused by name") {
   const auto field = [](const char* base, const char* from, const char* to, const char* marker) {
     const std::string name = std::string(marker).substr(0, std::string(marker).find(':'));
@@ -406,9 +420,7 @@ TEST_CASE("what dfsearch has no word for is refused by name") {
     CHECK(messages.front().starts_with(expected));
   };
   field("r_execution", "num_chip: 8", "num_chip: 8 HBD: 4", "HBD: 4");
-  field("r_execution", "freq: 1.5", "freq: 1.5 link_latency: 150", "link_latency: 150");
   field("r_execution", "freq: 1.5", "freq: 1.5 pmu: 16", "pmu: 16");
-  field("r_execution", "dram_cap", "second_dram_bw: 9 dram_cap", "second_dram_bw: 9");
   field("sw_sw_sw_training", "net_bw_dse: False", "net_bw_dse: True", "net_bw_dse: True");
   field("sw_sw_sw_training", "objective: PERFORMANCE", "objective: COST", "objective: COST");
   field("sw_sw_sw_training", "skip_inter_chip: False", "skip_inter_chip: True",

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""The shipped configs of every kind of workload: what they were published with, and their graphs.
+
+Each is solved to proof and gives the published step time, as far as the inputs of the published
+runs, rounded to 32 bits, allow.  Its graph written out (`kind: graph`) gives the same result.
+
+usage: workloads_test.py DFSEARCH [unittest arguments]
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CONFIGS = pathlib.Path(__file__).resolve().parents[2] / "configs"
+# Seconds.  Of the two that serve: without the 0.1 % that the solver gave away for latency.
+PUBLISHED = {
+    "dlrm": 4187.687706535217, "hpl": 0.27774263269892896, "fft": 0.03940751307177001,
+    "llama3_8b_decode": 13.793589503572779, "llama3_8b_prefill": 1427.5368855839604 / 1.001,
+}
+dfsearch = None
+
+
+def run(*arguments):
+    done = subprocess.run([dfsearch, *map(str, arguments)], stdin=subprocess.DEVNULL, timeout=120,
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"{arguments}: exit status {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def solved(config):
+    result = json.loads(run(config, "--quiet", "--threads", "2", "--json", "-"))
+    result.pop("search")
+    return result
+
+
+class WorkloadsTest(unittest.TestCase):
+    def test_published_steps_are_reached_and_proved(self):
+        for name, step in PUBLISHED.items():
+            with self.subTest(name):
+                result = solved(CONFIGS / f"{name}.yaml")
+                self.assertEqual(result["status"], "optimal")
+                self.assertEqual(result["gap"], 0)
+                self.assertAlmostEqual(result["step_time"] / step, 1, delta=1e-7)
+
+    def test_serving_rates_are_those_of_the_paper(self):
+        serving = solved(CONFIGS / "llama3_8b_decode.yaml")["serving"]
+        self.assertEqual(round(serving["tokens_per_second"]), 1188)
+        # 26309.184 ns a layer, as its log prints, for 32 layers.
+        self.assertAlmostEqual(serving["time_per_output_token"] / 841893.8905989245e-9, 1,
+                               delta=1e-7)
+        self.assertIsNone(serving["time_to_first_token"])
+
+    def test_written_out_graphs_give_the_same_result(self):
+        for name in PUBLISHED:
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                config = CONFIGS / f"{name}.yaml"
+                rest = [line for line in config.read_text(encoding="utf-8").splitlines()
+                        if not line.startswith("workload:")]
+                rest = "\n".join(rest).replace("{from: ", f"{{from: {CONFIGS}/")
+                again = pathlib.Path(folder, "again.yaml")
+                again.write_text(run("graph", config, "--format", "yaml") + rest + "\n",
+                                 encoding="utf-8")
+                self.assertIn("kind: graph", again.read_text(encoding="utf-8"))
+                self.assertEqual(solved(again), solved(config))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    dfsearch = sys.argv.pop(1)
+    unittest.main()
