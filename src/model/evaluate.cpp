@@ -168,6 +168,7 @@ class PartitionEvaluator {
   struct Result {
     PartitionCost cost;
     Ticks ticks = 0;
+    ChargedTime charged;
   };
 
   std::variant<Result, Infeasible> evaluate(std::int64_t index) {
@@ -288,6 +289,8 @@ class PartitionEvaluator {
     const Clock& clock = costs_.clock();
     const Overlap overlap = problem_.execution.overlap;
     result.ticks = std::min(kNever, overlapped(overlap, compute, memory, network) + weight_loads);
+    result.charged = charged_time(overlap, compute, memory, network);
+    result.charged.memory += weight_loads;
     result.cost.compute = clock.seconds(compute);
     result.cost.memory = clock.seconds(memory + weight_loads);
     result.cost.network = clock.seconds(network);
@@ -350,7 +353,8 @@ void add_intensities(const Problem& problem, const Mapping& mapping, const Layer
   cost.network_intensity = per_byte(network * problem.system.network[d].bandwidth);
 }
 
-void finish(const Problem& problem, const Mapping& mapping, Cost& cost) {
+void finish(const Problem& problem, const Mapping& mapping, const ChargedTime& charged,
+            Cost& cost) {
   const StepTime step = step_time(problem, mapping.network, mapping.micro_batch);
   cost.layer_time = cost.clock.seconds(cost.layer_ticks);
   cost.step_time = step.step(cost.layer_time);
@@ -358,6 +362,7 @@ void finish(const Problem& problem, const Mapping& mapping, Cost& cost) {
   cost.bubble_factor = step.bubble_factor;
   cost.layers_per_stage = step.layers_per_stage;
   cost.micro_batches = step.micro_batches;
+  cost.shares = time_shares(step, cost.clock, charged);
 
   cost.flops = problem.workload.flops();
   const FlopsPerSecond achieved = cost.flops / cost.step_time;
@@ -414,6 +419,7 @@ std::variant<Cost, Infeasible> cost_of(const Problem& problem, const Mapping& ma
   decisions.spilled = cost.spilled;
   const LayerCosts costs(problem, decisions, coarser);
   cost.clock = costs.clock();
+  ChargedTime charged;
   PartitionEvaluator evaluator(problem, costs, mapping);
   for (std::int64_t p = 0; p < partition_end(mapping.partition); ++p) {
     auto result = evaluator.evaluate(p);
@@ -421,11 +427,12 @@ std::variant<Cost, Infeasible> cost_of(const Problem& problem, const Mapping& ma
     auto& partition = std::get<PartitionEvaluator::Result>(result);
     if (partition.cost.kernels.empty()) continue;
     cost.layer_ticks = std::min(kNever, cost.layer_ticks + partition.ticks);
+    charged += partition.charged;
     cost.partitions.push_back(std::move(partition.cost));
   }
   if (!problem.execution.compute_utilization) cost.cores = evaluator.grids();
   if (auto wrong = check_memory(problem, cost)) return *wrong;
-  finish(problem, mapping, cost);
+  finish(problem, mapping, charged, cost);
   add_intensities(problem, mapping, costs, cost);
   return cost;
 }

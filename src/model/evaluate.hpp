@@ -14,6 +14,7 @@
 #include "model/clock.hpp"
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
+#include "model/time_shares.hpp"
 
 namespace dfsearch {
 
@@ -69,6 +70,7 @@ struct Cost {
   double bubble_factor = 1.0;
   std::int64_t layers_per_stage = 1;
   std::int64_t micro_batches = 1;
+  TimeShares shares;                      ///< of the step time
   std::vector<PartitionCost> partitions;  ///< in order; empty ones are left out
   std::vector<CoreGrid> cores;            ///< per kernel; empty when a utilization is given
   Bytes weights{};                        ///< in memory, per chip

@@ -99,6 +99,12 @@ class Enumeration {
 
 }  // namespace
 
+Parallelism parallelism_of(const NetworkChoice& network) {
+  return {.tensor = degree_of(network, Strategy::Tensor),
+          .pipeline = degree_of(network, Strategy::Pipeline),
+          .data = degree_of(network, Strategy::Data)};
+}
+
 std::vector<NetworkChoice> network_choices(const Problem& problem) {
   return Enumeration(problem).run();
 }

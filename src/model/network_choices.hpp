@@ -1,7 +1,9 @@
 #pragma once
 // The ways to use the network: degrees and strategies of its dimensions.
 
+#include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -11,6 +13,18 @@
 namespace dfsearch {
 
 using NetworkChoice = std::vector<Mapping::Dimension>;  ///< innermost first
+
+/// The degree of each strategy over all dimensions; networks may differ and have
+/// the same.
+struct Parallelism {
+  std::int64_t tensor = 1;
+  std::int64_t pipeline = 1;
+  std::int64_t data = 1;
+
+  friend auto operator<=>(const Parallelism&, const Parallelism&) = default;
+};
+
+Parallelism parallelism_of(const NetworkChoice& network);
 
 /// All networks of the system's shape whose degrees have the number of chips as
 /// product, with the degrees and strategies that the system gives and the
