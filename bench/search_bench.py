@@ -69,6 +69,7 @@ def instances():
 
 def run(instance, build, threads):
     result = support.dfsearch(instance.config, *instance.arguments, "--threads", str(threads),
+                              "--top", "1",
                               binary=build / "dfsearch")
     search = result["search"]
     return {

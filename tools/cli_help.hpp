@@ -25,9 +25,14 @@ solve
   --time-limit T         stop after so long, a quantity such as '20 min' or '90 s'
   --node-limit N         stop after so many nodes of the search
   --objective O          what to minimise: step_time
+  --top K                the best mapping for each of the K best parallelisms (the best one, and
+                         how far the next one is if that is soon found)
   --json FILE|-          the result as JSON (docs/results.md); with - in place of the report
   --mapping FILE         the mapping found, as JSON that --hint and evaluate read
   --hint FILE            a mapping to start from; dropped if it does not fit
+  --checkpoint FILE      keep the state of the search there; a kill loses seconds
+  --resume FILE          go on from such a state, with the same config
+  --events FILE|-        what happens, as JSON lines; with - in place of the report
   --deterministic        the same nodes and the same log for any number of threads
   --quiet                no progress
   --verbose              a line of progress for every better mapping
@@ -49,14 +54,18 @@ examples
   dfsearch --config configs/gpt3_1t.yaml --threads 64
   dfsearch configs/gpt3_1t.yaml --time-limit '20 min' --json result.json --mapping best.json
   dfsearch configs/gpt3_1t.yaml --set execution.partitions=8 --hint best.json
+  dfsearch configs/gpt3_1t_free.yaml --top 5
+  dfsearch configs/gpt3_1t_free.yaml --checkpoint run.ck
+  dfsearch configs/gpt3_1t_free.yaml --resume run.ck --checkpoint run.ck
   dfsearch evaluate configs/gpt3_1t.yaml --mapping best.json
   dfsearch graph configs/gpt3_1t.yaml --format dot --mapping best.json | dot -Tsvg -o graph.svg
   dfsearch graph configs/gpt3_1t.yaml --format dfmodel -o setup.txt
   dfsearch import setup.txt -o gpt3_1t_again.yaml
 
 progress: time, nodes expanded and open, best step time with its utilization, lower bound, gap,
-and how the best was found: H hint, S segments of one order, T tree.  SIGINT (Ctrl-C) and SIGTERM
-stop a search; it reports and writes the best mapping so far.  A second one kills.
+and how the best was found: H hint, S segments of one order, R relaxed sharding, T tree; #2 while
+the next-best parallelism is sought.  SIGINT (Ctrl-C) and SIGTERM stop a search; it reports and
+writes the best mapping so far.  A second one kills.
 
 exit status
   0  proved within the gap asked for; evaluate: the mapping fits

@@ -29,6 +29,7 @@ namespace dfsearch {
 namespace {
 
 constexpr std::int64_t kMostThreads = 1024;
+constexpr std::int64_t kMostAnswers = 1'000'000;
 constexpr std::array<std::string_view, 5> kCommands = {"solve", "evaluate", "check", "graph",
                                                        "import"};
 constexpr const char* kSeeHelp = "run 'dfsearch --help' for all commands and options";
@@ -56,6 +57,7 @@ struct Texts {
   std::string gap;
   std::string time_limit;
   std::string node_limit;
+  std::string top;
   std::string objective;
   std::string format;
   bool help = false;
@@ -91,8 +93,12 @@ void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
   app.add_option("--gap", texts.gap);
   app.add_option("--time-limit", texts.time_limit);
   app.add_option("--node-limit", texts.node_limit);
+  app.add_option("--top", texts.top);
   app.add_option("--objective", texts.objective);
   app.add_option("--hint", line.hint);
+  app.add_option("--checkpoint", line.checkpoint);
+  app.add_option("--resume", line.resume);
+  app.add_option("--events", line.events);
   app.add_flag("--deterministic", line.deterministic);
   app.add_flag("--verbose", line.verbose);
 }
@@ -128,6 +134,21 @@ auto converted(const std::string& option, Convert convert) {
   }
 }
 
+/// Two outputs in one file would destroy each other.
+void refuse_shared_outputs(const CommandLine& line) {
+  const std::array outputs = {
+      std::pair("--json", &line.json), std::pair("--mapping", &line.mapping),
+      std::pair("--checkpoint", &line.checkpoint), std::pair("--events", &line.events)};
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    for (std::size_t j = i + 1; j < outputs.size(); ++j) {
+      const std::string& file = *outputs[i].second;
+      if (file.empty() || file != *outputs[j].second) continue;
+      usage_error(fmt::format("{} and {}: both go to {}", outputs[i].first, outputs[j].first,
+                              in_quotes(file)));
+    }
+  }
+}
+
 void convert_search_options(const Texts& texts, CommandLine& line) {
   if (texts.threads.empty()) {
     const auto hardware = static_cast<std::int64_t>(std::thread::hardware_concurrency());
@@ -149,12 +170,18 @@ void convert_search_options(const Texts& texts, CommandLine& line) {
     line.node_limit =
         parse_count("--node-limit", texts.node_limit, std::numeric_limits<std::int64_t>::max());
   }
+  if (!texts.top.empty()) line.top = parse_count("--top", texts.top, kMostAnswers);
   if (!texts.objective.empty() && texts.objective != "step_time") {
     usage_error(fmt::format("--objective: {} is not supported, expected step_time",
                             in_quotes(texts.objective)));
   }
   if (line.quiet && line.verbose) usage_error("--quiet and --verbose exclude each other");
-  if (line.mapping == "-") usage_error("--mapping: expected a file, got '-'");
+  for (const auto& [option, file] :
+       {std::pair("--mapping", &line.mapping), std::pair("--checkpoint", &line.checkpoint),
+        std::pair("--resume", &line.resume)}) {
+    if (*file == "-") usage_error(fmt::format("{}: expected a file, got '-'", option));
+  }
+  refuse_shared_outputs(line);
 }
 
 void convert_format(const Texts& texts, CommandLine& line) {

@@ -24,12 +24,16 @@ struct CommandLine {
   std::string json;
   std::string mapping;  ///< written by solve, read by the others
   std::string hint;
+  std::string checkpoint;
+  std::string resume;
+  std::string events;
   std::string output = "-";
   GraphFormat format = GraphFormat::Yaml;
   int threads = 1;
   std::optional<double> gap;
   std::optional<Seconds> time_limit;
   std::optional<std::int64_t> node_limit;
+  std::optional<std::int64_t> top;  ///< left out: the best, and how far the next one is
   bool deterministic = false;
   bool quiet = false;
   bool verbose = false;

@@ -27,10 +27,7 @@ std::string cut_to_terminal(std::string line) {
 ProgressPrinter::ProgressPrinter(const Problem& problem, Detail detail)
     : problem_(problem), detail_(detail), in_place_(isatty(STDERR_FILENO) != 0) {}
 
-Seconds ProgressPrinter::interval() const {
-  if (detail_ == Detail::Verbose) return Seconds(0.1);
-  return in_place_ ? Seconds(1.0) : Seconds(10.0);
-}
+Seconds ProgressPrinter::interval() const { return in_place_ ? Seconds(1.0) : Seconds(10.0); }
 
 void ProgressPrinter::print_header_if_due() {
   if (lines_ % kLinesPerHeader == 0) print_error(progress_header() + "\n");
@@ -39,6 +36,9 @@ void ProgressPrinter::print_header_if_due() {
 
 void ProgressPrinter::print(const Progress& progress) {
   if (detail_ == Detail::Quiet) return;
+  // Of another parallelism the best mapping is worse.
+  if (progress.rank != rank_) incumbent_ = Seconds::infinity();
+  rank_ = progress.rank;
   const bool improved = detail_ == Detail::Verbose && progress.incumbent < incumbent_;
   const bool due = progress.time - last_ >= Seconds(in_place_ ? 0.95 : 9.5);
   if (!improved && !due) return;

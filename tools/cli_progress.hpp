@@ -35,6 +35,7 @@ class ProgressPrinter {
   bool line_is_open_ = false;  ///< one that the next rewrites
   Seconds last_{};
   Seconds incumbent_ = Seconds::infinity();
+  int rank_ = 1;
 };
 
 }  // namespace dfsearch

@@ -17,6 +17,10 @@
 // Past `open_limit` a worker therefore finishes the subtree of its node depth
 // first before it takes another, which bounds the memory.
 //
+// A checkpoint that is due stops the workers as a limit does: they hand their
+// nodes back, so the open nodes and the incumbent are all there is to know.  Both
+// are shown to the caller, then the workers go on.
+//
 // Deterministic mode works in rounds of a fixed number of nodes that all see the
 // incumbent of the round's beginning; results are merged in the order of the
 // nodes.  The tree then depends on nothing but the problem: any number of
@@ -53,9 +57,9 @@ struct BranchAndBoundOptions {
   Limits limits{};
   int threads = 1;
   bool deterministic = false;
-  std::function<void(const Progress&)> on_progress = nullptr;
-  Seconds progress_interval{1.0};
-  bool report_incumbents = false;  ///< besides: at every new incumbent
+  /// Time between checkpoints: less at the beginning, more if they would take over
+  /// a twentieth of the search.
+  Seconds checkpoint_interval{0.5};
   /// Among the best solutions find the first in the order of ties, not just any.
   bool ties = true;
   /// Solutions above it are not wanted.
@@ -67,6 +71,7 @@ template <class Solution>
 struct BranchAndBoundResult {
   std::shared_ptr<const Solution> solution;  ///< null: none was found
   Seconds cost = Seconds::infinity();
+  char found_by = ' ';
   /// Of all solutions.  Equal to `cost` when the search was completed; infinite
   /// when it was and there is no solution.
   Seconds lower_bound{};
@@ -88,32 +93,99 @@ class BranchAndBound {
         workers_(std::max(1, std::min(options_.threads, hardware_threads()))),
         open_(workers_) {}
 
-  /// A solution known beforehand.  Before `run` only.
+  // Before `run` only:
+
+  /// A solution known beforehand.
   void start_from(Solution&& solution, char found_by) { offer(std::move(solution), found_by); }
 
   /// A solution known to be right: where DFSEARCH_CHECKS is defined, a node that
-  /// contains it and has a bound above its cost is an InternalError.  Before `run`
-  /// only.
+  /// contains it and has a bound above its cost is an InternalError.
   void check_against(Solution&& solution) requires CheckableProblem<P> {
     debug_solution_ = std::make_shared<const Solution>(std::move(solution));
   }
 
-  BranchAndBoundResult<Solution> run() {
-    Node root = problem_.root();
-    std::vector<Entry> first;
-    first.push_back({.bound = problem_.bound(root), .sequence = 0, .node = std::move(root)});
-    open_.push(first);
+  /// What an earlier search left.  Its incumbent, which is no find of this one:
+  void resume_from(Solution&& incumbent, char found_by) {
+    const Seconds cost = problem_.cost(incumbent);
+    best_cost_ = std::min(best_cost_, cost);
+    offer_quietly(cost, std::move(incumbent), found_by);
+  }
+  /// and its open nodes, in the order in which they came up, in place of the root.
+  void resume_from(std::vector<Entry>&& entries) {
+    std::erase_if(entries, [this](const Entry& entry) { return !problem_.admit(entry.node); });
+    open_.push(entries);
+    resumed_ = true;
+  }
 
+  /// Called at every better solution, by one worker at a time.
+  void on_incumbent(std::function<void(const Progress&, const Solution&)> call) {
+    on_incumbent_ = std::move(call);
+  }
+
+  /// Called by the thread of `run` while no worker works, with all open nodes in
+  /// the order in which they came up.
+  void on_checkpoint(std::function<void(std::vector<Entry>&)> call) {
+    on_checkpoint_ = std::move(call);
+    checkpoint_due_ = std::min(options_.checkpoint_interval, kFirstCheckpoint);
+  }
+
+  BranchAndBoundResult<Solution> run() {
+    if (!resumed_) {
+      Node root = problem_.root();
+      std::vector<Entry> first;
+      first.push_back({.bound = problem_.bound(root), .sequence = 0, .node = std::move(root)});
+      open_.push(first);
+    }
     tbb::task_arena arena(workers_);
-    arena.execute([this] {
-      if (options_.deterministic) {
-        run_rounds();
-      } else {
-        run_tasks(static_cast<std::size_t>(workers_),
-                  [this](std::size_t worker) { work(static_cast<int>(worker)); });
-      }
-    });
-    return result();
+    for (;;) {
+      arena.execute([this] {
+        if (options_.deterministic) {
+          run_rounds();
+        } else {
+          run_tasks(static_cast<std::size_t>(workers_),
+                    [this](std::size_t worker) { work(static_cast<int>(worker)); });
+        }
+      });
+      if (has_ended() || open_.size() == 0) return result();
+      show_checkpoint();
+    }
+  }
+
+  // At any time, any thread:
+
+  [[nodiscard]] Progress progress() const {
+    // In this order: when the last node is gone its solution is the incumbent.
+    const Seconds open_bound = open_.lower_bound();
+    const Seconds cost = incumbent_.cost();
+    return {.time = elapsed(),
+            .nodes = nodes_.load(std::memory_order_relaxed),
+            .open = static_cast<std::int64_t>(open_.size()),
+            .incumbent = cost,
+            .lower_bound = std::min(open_bound, cost),
+            .found_by = incumbent_.found_by()};
+  }
+
+  // While no worker works, in a checkpoint or after `run`:
+
+  /// Gives away the open nodes, in the order in which they came up.
+  [[nodiscard]] std::vector<Entry> take_open() { return open_.take_all(); }
+
+  [[nodiscard]] BranchAndBoundResult<Solution> result() const {
+    BranchAndBoundResult<Solution> result;
+    result.solution = incumbent_.solution();
+    result.cost = incumbent_.cost();
+    result.found_by = incumbent_.found_by();
+    result.lower_bound = std::min(open_.lower_bound(), result.cost);
+    result.stopped_by = stopped_by_.load(std::memory_order_relaxed);
+    result.stats.nodes = nodes_.load(std::memory_order_relaxed);
+    result.stats.pruned_by_bound = pruned_.load(std::memory_order_relaxed);
+    result.stats.pruned_by_dominance = dominated_.load(std::memory_order_relaxed);
+    result.stats.incumbents = incumbents_.load(std::memory_order_relaxed);
+    result.stats.time = elapsed();
+    result.stats.first_incumbent = first_incumbent_;
+    result.stats.best_incumbent = best_incumbent_;
+    result.stats.threads = workers_;
+    return result;
   }
 
  private:
@@ -121,6 +193,7 @@ class BranchAndBound {
 
   static constexpr int kNodesPerRound = 64;
   static constexpr int kNodesPerDive = 4096;
+  static constexpr Seconds kFirstCheckpoint{0.1};
 
   /// What one expansion produces; also the snapshot it prunes against.
   class Sink final : public Expansion<Node, Solution> {
@@ -195,18 +268,29 @@ class BranchAndBound {
     take_over(&group);
   }
 
-  void offer(Solution&& solution, char found_by) {
-    const Seconds cost = problem_.cost(solution);
-    if (cost > options_.cutoff) return;
-    const bool taken = incumbent_.offer(
+  bool offer_quietly(Seconds cost, Solution&& solution, char found_by) {
+    return incumbent_.offer(
         cost, std::move(solution), found_by,
         [this](const Solution& a, const Solution& b) { return problem_.precedes(a, b); });
-    if (!taken) return;
+  }
+
+  void offer(Solution&& solution, char found_by) {
+    const Seconds cost = problem_.cost(solution);
+    if (cost > options_.cutoff || !offer_quietly(cost, std::move(solution), found_by)) return;
     incumbents_.fetch_add(1, std::memory_order_relaxed);
-    if (options_.report_incumbents && options_.on_progress) {
-      const std::lock_guard lock(report_mutex_);
-      options_.on_progress(progress());
-    }
+    const std::lock_guard lock(improvement_mutex_);
+    // Another worker may have been here first, with a better one.
+    if (!(cost < best_cost_)) return;
+    best_cost_ = cost;
+    best_incumbent_ = elapsed();
+    first_incumbent_ = std::min(first_incumbent_, best_incumbent_);
+    if (!on_incumbent_) return;
+    // If a third one was better still, its own turn comes.
+    const auto best = incumbent_.solution();
+    Progress now = progress();
+    now.incumbent = problem_.cost(*best);
+    now.lower_bound = std::min(now.lower_bound, now.incumbent);
+    on_incumbent_(now, *best);
   }
 
   [[nodiscard]] bool useless(Seconds bound, const Node& node, const Sink& sink) const {
@@ -269,7 +353,6 @@ class BranchAndBound {
         admit_children(sink);
         count(sink);
         if (open_.size() > options_.open_limit) finish_subtree(sink);
-        report();
       }
     } catch (...) {
       open_.close();
@@ -289,7 +372,6 @@ class BranchAndBound {
       expand(deepest, sink);
       admit_children(sink);
       count(sink);
-      report();
     } while (open_.size() > options_.open_limit && !must_stop());
     std::move(sink.children.begin(), sink.children.end(), std::back_inserter(stack));
     sink.children = std::move(stack);
@@ -317,7 +399,7 @@ class BranchAndBound {
         count(*sink);
         open_.push(sink->children);
       }
-      report();
+      open_.release();
     }
   }
 
@@ -340,7 +422,14 @@ class BranchAndBound {
     stopped_by_.compare_exchange_strong(none, reason, std::memory_order_relaxed);
   }
 
-  /// True once a limit is reached or the gap is closed far enough.
+  /// The search is over: a limit is reached or the gap is closed far enough.
+  [[nodiscard]] bool has_ended() const {
+    return gap_closed_.load(std::memory_order_relaxed) ||
+           stopped_by_.load(std::memory_order_relaxed) != StopReason::None;
+  }
+
+  /// True once the workers are to hand in their nodes, for good or for a
+  /// checkpoint.
   bool must_stop() {
     const Limits& limits = options_.limits;
     if (limits.stop != nullptr && limits.stop->load(std::memory_order_relaxed)) {
@@ -350,43 +439,22 @@ class BranchAndBound {
     } else if (limits.time < Seconds::infinity() && elapsed() >= limits.time) {
       stop(StopReason::Time);
     } else if (limits.gap > 0.0 && incumbent_.cost() < Seconds::infinity() &&
-               incumbent_.cost() - open_.lower_bound() <= limits.gap * incumbent_.cost()) {
+               relative_gap(incumbent_.cost(), open_.lower_bound()) <= limits.gap) {
       gap_closed_.store(true, std::memory_order_relaxed);
     }
-    return gap_closed_.load(std::memory_order_relaxed) ||
-           stopped_by_.load(std::memory_order_relaxed) != StopReason::None;
+    return has_ended() || (on_checkpoint_ && elapsed() >= checkpoint_due_);
   }
 
-  void report() {
-    if (!options_.on_progress) return;
-    const std::unique_lock lock(report_mutex_, std::try_to_lock);
-    if (!lock || elapsed() < next_report_) return;
-    options_.on_progress(progress());
-    next_report_ = elapsed() + options_.progress_interval;
-  }
-
-  [[nodiscard]] Progress progress() const {
-    return {.time = elapsed(),
-            .nodes = nodes_.load(std::memory_order_relaxed),
-            .open = static_cast<std::int64_t>(open_.size()),
-            .incumbent = incumbent_.cost(),
-            .lower_bound = std::min(open_.lower_bound(), incumbent_.cost()),
-            .found_by = incumbent_.found_by()};
-  }
-
-  BranchAndBoundResult<Solution> result() const {
-    BranchAndBoundResult<Solution> result;
-    result.solution = incumbent_.solution();
-    result.cost = incumbent_.cost();
-    result.lower_bound = std::min(open_.lower_bound(), result.cost);
-    result.stopped_by = stopped_by_.load(std::memory_order_relaxed);
-    result.stats.nodes = nodes_.load(std::memory_order_relaxed);
-    result.stats.pruned_by_bound = pruned_.load(std::memory_order_relaxed);
-    result.stats.pruned_by_dominance = dominated_.load(std::memory_order_relaxed);
-    result.stats.incumbents = incumbents_.load(std::memory_order_relaxed);
-    result.stats.time = elapsed();
-    result.stats.threads = workers_;
-    return result;
+  /// Shows the open nodes to the caller; the workers may go on afterwards.
+  void show_checkpoint() {
+    const Seconds begin = elapsed();
+    std::vector<Entry> entries = open_.take_all();
+    on_checkpoint_(entries);
+    open_.put_back(std::move(entries));
+    const Seconds end = elapsed();
+    // Young searches lose a quarter of their time at most.
+    const Seconds pause = std::min(options_.checkpoint_interval, 0.25 * end);
+    checkpoint_due_ = end + std::max(pause, 19.0 * (end - begin));
   }
 
   const P& problem_;
@@ -404,8 +472,14 @@ class BranchAndBound {
   std::atomic<std::int64_t> incumbents_{0};
   std::atomic<StopReason> stopped_by_{StopReason::None};
   std::atomic<bool> gap_closed_{false};
-  std::mutex report_mutex_;
-  Seconds next_report_ = options_.progress_interval;  // guarded by report_mutex_
+  bool resumed_ = false;                                    // written before `run`
+  std::function<void(std::vector<Entry>&)> on_checkpoint_;  // likewise
+  Seconds checkpoint_due_{};                                // written while no worker works
+  std::mutex improvement_mutex_;                            // guards what follows
+  std::function<void(const Progress&, const Solution&)> on_incumbent_;
+  Seconds best_cost_ = Seconds::infinity();
+  Seconds first_incumbent_ = Seconds::infinity();
+  Seconds best_incumbent_ = Seconds::infinity();
 };
 
 }  // namespace dfsearch

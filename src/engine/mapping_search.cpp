@@ -139,7 +139,36 @@ MappingProblem::MappingProblem(const MappingProblem& other, std::int64_t steps_p
       first_of_best_(true),
       shared_(other.shared_),
       networks_(shared_->networks),
-      sharding_(shared_->sharding) {}
+      sharding_(shared_->sharding),
+      excluded_(other.excluded_) {}
+
+MappingProblem::MappingProblem(const MappingProblem& other, std::int64_t steps_per_node,
+                               std::vector<Parallelism> excluded)
+    : problem_(other.problem_),
+      steps_per_node_(steps_per_node),
+      first_of_best_(false),
+      shared_(other.shared_),
+      networks_(shared_->networks),
+      sharding_(shared_->sharding),
+      excluded_(std::move(excluded)) {}
+
+bool MappingProblem::excludes(const NetworkChoice& network) const {
+  return std::find(excluded_.begin(), excluded_.end(), parallelism_of(network)) != excluded_.end();
+}
+
+void MappingProblem::attach_contexts(std::vector<OpenNodes<Node>::Entry>& entries) const {
+  std::map<std::pair<OuterPoint, LoopSets>, std::shared_ptr<const FusionContext>> contexts;
+  for (auto& entry : entries) {
+    Node& node = entry.node;
+    // A fusion that has begun has its set of done kernels, if only an empty one.
+    if (!node.point || node.fusion.done.end() == 0) continue;
+    LoopSets sharding = loops_left(node.sharding.get());
+    auto& context = contexts[{*node.point, sharding}];
+    if (!context) context = open(*node.point, std::move(sharding));
+    node.context = context;
+    node.sharding = nullptr;
+  }
+}
 
 LoopSets MappingProblem::loops_left(const LoopSets* of_node) const {
   if (of_node != nullptr) return *of_node;
@@ -235,6 +264,7 @@ void MappingProblem::branch(const Node& node, Sink& expansion) const {
 
 void MappingProblem::branch_root(Sink& expansion) const {
   std::vector<OuterPoint> points = outer_points(problem_, networks_.size());
+  std::erase_if(points, [this](OuterPoint point) { return excludes(networks_[point.network]); });
   points_.store(static_cast<std::int64_t>(points.size()), std::memory_order_relaxed);
   // Among equal bounds the queue takes the newest: the first in the order of ties.
   std::reverse(points.begin(), points.end());
@@ -466,7 +496,7 @@ Mapping MappingProblem::mapping(const Solution& solution) const {
 
 std::optional<MappingSolution> MappingProblem::solution(const Mapping& mapping) const {
   const auto network = std::find(networks_.begin(), networks_.end(), mapping.network);
-  if (network == networks_.end()) return std::nullopt;
+  if (network == networks_.end() || excludes(*network)) return std::nullopt;
   if (!shared_->space && mapping.sharding != sharding_) return std::nullopt;
   Mapping without_cores = mapping;
   without_cores.cores.clear();
@@ -486,7 +516,7 @@ std::optional<MappingSolution> MappingProblem::solution(const Mapping& mapping) 
 
 void MappingProblem::add_stats(SearchStats& stats) const {
   stats.outer_points = points_.load(std::memory_order_relaxed);
-  stats.outer_points_pruned = stats.outer_points - points_opened_.load(std::memory_order_relaxed);
+  stats.outer_points_opened = points_opened_.load(std::memory_order_relaxed);
   stats.pruned_by_capacity = cut_by_capacity_.load(std::memory_order_relaxed);
   stats.ideals = ideals_.load(std::memory_order_relaxed);
 }

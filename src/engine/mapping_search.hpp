@@ -15,6 +15,7 @@
 #include "engine/fusion_search.hpp"
 #include "engine/fusion_tables.hpp"
 #include "engine/mapping_space.hpp"
+#include "engine/open_nodes.hpp"
 #include "engine/relaxed_fusion.hpp"
 #include "engine/search_problem.hpp"
 #include "engine/search_stats.hpp"
@@ -85,7 +86,10 @@ class MappingProblem {
   /// Refers to the problem.  The tree holds one of the best mappings.
   explicit MappingProblem(const Problem& problem, std::int64_t steps_per_node = kStepsPerNode);
   /// Another tree over the same problem that uses the tables built already but
-  /// knows nothing of what was searched.  It holds the first of the best mappings.
+  /// knows nothing of what was searched; some parallelisms are left out.
+  MappingProblem(const MappingProblem& other, std::int64_t steps_per_node,
+                 std::vector<Parallelism> excluded);
+  /// Likewise, with the same parallelisms.  It holds the first of the best mappings.
   MappingProblem(const MappingProblem& other, std::int64_t steps_per_node);
 
   [[nodiscard]] Node root() const { return {}; }
@@ -98,6 +102,9 @@ class MappingProblem {
   void branch(const Node& node, Expansion<Node, Solution>& expansion) const;
 
   [[nodiscard]] const std::vector<NetworkChoice>& networks() const { return networks_; }
+  /// Gives nodes that were read back the tables of their points, once for each
+  /// point and sharding.
+  void attach_contexts(std::vector<OpenNodes<Node>::Entry>& entries) const;
   /// The tables of a point; its transposition table is empty.  In a joint search
   /// no sharding is decided yet.
   [[nodiscard]] std::shared_ptr<const FusionContext> open(OuterPoint point) const {
@@ -105,7 +112,7 @@ class MappingProblem {
   }
   [[nodiscard]] Mapping mapping(const Solution& solution) const;
   /// The solution that a mapping is, if it fits and has the sharding of this
-  /// problem.
+  /// problem and a parallelism that is not excluded.
   [[nodiscard]] std::optional<Solution> solution(const Mapping& mapping) const;
 
   /// Adds what only the problem counts: outer points, ideals, capacities.
@@ -128,6 +135,7 @@ class MappingProblem {
                                  Sink& expansion) const;
   [[nodiscard]] std::vector<std::int64_t> one_partition_per_kernel() const;
   [[nodiscard]] Seconds point_bound(OuterPoint point) const;
+  [[nodiscard]] bool excludes(const NetworkChoice& network) const;
   [[nodiscard]] LoopSets loops_left(const LoopSets* of_node) const;
   [[nodiscard]] LayerDecisions decisions(OuterPoint point, LoopSets sharding) const;
   [[nodiscard]] std::shared_ptr<const KernelOrder> order(const LoopSets& sharding) const;
@@ -140,6 +148,7 @@ class MappingProblem {
   std::shared_ptr<Shared> shared_;
   const std::vector<NetworkChoice>& networks_;
   const std::vector<Loop>& sharding_;
+  const std::vector<Parallelism> excluded_;
   // Counters: added to by any worker, relaxed, read after the search.
   mutable std::atomic<std::int64_t> points_{0};
   mutable std::atomic<std::int64_t> points_opened_{0};

@@ -54,28 +54,66 @@ class OpenNodes {
     wake_.notify_all();
   }
 
+  // While no worker holds a node:
+
+  /// Takes all open nodes, in the order in which they were handed in.  Until they
+  /// are put back they count as open.
+  [[nodiscard]] std::vector<Entry> take_all() {
+    const std::lock_guard lock(mutex_);
+    away_ = heap_.size();
+    if (!heap_.empty()) away_bound_ = heap_.front().bound;
+    std::vector<Entry> entries = std::exchange(heap_, {});
+    std::sort(entries.begin(), entries.end(),
+              [](const Entry& a, const Entry& b) { return a.sequence < b.sequence; });
+    return entries;
+  }
+
+  /// Puts back what `take_all` took; workers may come (again), also after `close`.
+  void put_back(std::vector<Entry>&& entries) {
+    const std::lock_guard lock(mutex_);
+    heap_ = std::move(entries);
+    std::make_heap(heap_.begin(), heap_.end(), later);
+    away_ = 0;
+    away_bound_ = Seconds::infinity();
+    closed_ = false;
+  }
+
+  // At any time:
+
   void push(std::vector<Entry>& produced) {
     const std::lock_guard lock(mutex_);
+    away_bound_ = Seconds::infinity();
     put(produced);
   }
 
+  /// Takes the next node, if there is one, without waiting.  It counts as held
+  /// until `release`, like all that were popped since the last one.
   std::optional<Entry> pop() {
     const std::lock_guard lock(mutex_);
     if (heap_.empty()) return std::nullopt;
-    return take();
+    Entry entry = take();
+    held_.front() = std::min(held_.front(), entry.bound);
+    return entry;
   }
 
-  /// The least bound of all open and held nodes; infinite when there are none.
+  /// What became of the popped nodes is handed in.
+  void release() {
+    const std::lock_guard lock(mutex_);
+    held_.front() = Seconds::infinity();
+  }
+
+  /// The least bound of all open and held nodes; infinite when there are none,
+  /// 0 before the first push.
   [[nodiscard]] Seconds lower_bound() const {
     const std::lock_guard lock(mutex_);
-    Seconds least = *std::min_element(held_.begin(), held_.end());
+    Seconds least = std::min(away_bound_, *std::min_element(held_.begin(), held_.end()));
     if (!heap_.empty()) least = std::min(least, heap_.front().bound);
     return least;
   }
 
   [[nodiscard]] std::size_t size() const {
     const std::lock_guard lock(mutex_);
-    return heap_.size();
+    return heap_.size() + away_;
   }
 
  private:
@@ -104,6 +142,10 @@ class OpenNodes {
   std::condition_variable wake_;
   std::vector<Entry> heap_;
   std::vector<Seconds> held_;  // per worker: bound of its node, infinite: idle
+  std::size_t away_ = 0;       // taken by take_all
+  // Their least bound.  Before the first push nothing is known but that no cost is
+  // negative.
+  Seconds away_bound_{};
   int busy_ = 0;
   std::uint64_t next_sequence_ = 0;
   bool closed_ = false;

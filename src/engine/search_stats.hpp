@@ -1,6 +1,7 @@
 #pragma once
 // What a search counts and reports while it runs.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/units.hpp"
@@ -10,15 +11,35 @@ namespace dfsearch {
 struct SearchStats {
   std::int64_t nodes = 0;                ///< expanded
   std::int64_t outer_points = 0;         ///< tile and micro-batch choices looked at
-  std::int64_t outer_points_pruned = 0;  ///< of these, closed by their bound alone
+  std::int64_t outer_points_opened = 0;  ///< of these; the others were closed by their bound alone
   std::int64_t ideals = 0;               ///< distinct sets of finished kernels met
   std::int64_t pruned_by_bound = 0;
   std::int64_t pruned_by_dominance = 0;
   std::int64_t pruned_by_capacity = 0;
   std::int64_t incumbents = 0;
   Seconds time{};
-  int threads = 1;  ///< that really worked
+  Seconds first_incumbent = Seconds::infinity();  ///< when it was found; infinite: never
+  Seconds best_incumbent = Seconds::infinity();   ///< likewise the last that was better
+  int threads = 1;                                ///< that really worked
+
+  /// Adds the counters of another tree; times and threads are the caller's.
+  void add_counts(const SearchStats& tree) {
+    nodes += tree.nodes;
+    outer_points += tree.outer_points;
+    outer_points_opened += tree.outer_points_opened;
+    ideals += tree.ideals;
+    pruned_by_bound += tree.pruned_by_bound;
+    pruned_by_dominance += tree.pruned_by_dominance;
+    pruned_by_capacity += tree.pruned_by_capacity;
+    incumbents += tree.incumbents;
+  }
 };
+
+/// (cost - lower bound) / cost: how far the cost may be above the optimum, in
+/// parts of itself.  A finite number, from 0 to 1, for every cost that is finite.
+inline double relative_gap(Seconds cost, Seconds lower_bound) {
+  return lower_bound < cost ? (cost - lower_bound) / cost : 0.0;
+}
 
 /// One line of the log.
 struct Progress {
@@ -28,6 +49,7 @@ struct Progress {
   Seconds incumbent = Seconds::infinity();  ///< infinite: none yet
   Seconds lower_bound{};
   char found_by = ' ';  ///< how the newest incumbent came: H hint, S segments, T tree
+  int rank = 1;         ///< 1: the best mapping is sought; 2: the next-best parallelism; ...
 };
 
 }  // namespace dfsearch

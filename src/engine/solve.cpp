@@ -1,22 +1,33 @@
+// The answers one after the other: the best mapping, then the best over the
+// parallelisms not met yet, and so on.  All searches share their tables.
+
 #include "engine/solve.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <set>
 #include <utility>
 #include <variant>
 
 #include "base/error.hpp"
-#include "engine/branch_and_bound.hpp"
+#include "engine/best_search.hpp"
 #include "engine/infeasibility.hpp"
 #include "engine/mapping_search.hpp"
+#include "engine/search_monitor.hpp"
+#include "engine/search_state.hpp"
 
 namespace dfsearch {
 namespace {
 
-static_assert(SearchProblem<MappingProblem>);
+// Effort for a next-best parallelism that nobody asked for, in nodes: seconds at
+// most.
+constexpr std::int64_t kNextBestNodes = 10'000;
+constexpr std::int64_t kStepsPerNextBestNode = 1'000;
 
 /// The judge: the plain model decides what the winner costs.
 void recost(const Problem& problem, const MappingProblem& search, const MappingSolution& winner,
-            SearchResult& result) {
+            BestMapping& answer) {
   Mapping mapping = search.mapping(winner);
   auto evaluated = evaluate(problem, mapping);
   const Cost* cost = std::get_if<Cost>(&evaluated);
@@ -25,103 +36,208 @@ void recost(const Problem& problem, const MappingProblem& search, const MappingS
     throw InternalError("the search and the model disagree on the cost of the mapping found");
   }
   mapping.cores = cost->cores;
-  result.mapping = std::move(mapping);
-  result.cost = *cost;
+  answer.mapping = std::move(mapping);
+  answer.cost = *cost;
 }
 
-// Effort to spend on ties, in nodes, and the steps of an enumeration that make
-// one there: together a few seconds at most.
-constexpr std::int64_t kTieNodes = 20'000;
-constexpr std::int64_t kStepsPerTieNode = 100;
-
-/// Replaces a best mapping by the first of the best in the order of ties.
-///
-/// The optimum is proved by now; a second, deterministic tree looks for mappings
-/// that reach it, and knows of the first tree only the optimum itself.  Where
-/// the ties are too many, its best after a fixed number of nodes is taken.  So
-/// the answer depends on nothing but the problem either way.
-void break_ties(const MappingProblem& search, const SearchOptions& options,
-                BranchAndBoundResult<MappingSolution>& found) {
-  Limits limits = options.limits;
-  limits.gap = 0.0;
-  for (limits.nodes = kTieNodes;; limits.nodes *= 2) {
-    limits.time = options.limits.time - found.stats.time;
-    const MappingProblem second(search, kStepsPerTieNode);
-    BranchAndBound<MappingProblem> tree(second, {.limits = limits,
-                                                 .threads = options.threads,
-                                                 .deterministic = true,
-                                                 .on_progress =
-                                                     [&](Progress progress) {
-                                                       if (!options.on_progress) return;
-                                                       progress.time += found.stats.time;
-                                                       progress.nodes += found.stats.nodes;
-                                                       progress.incumbent = found.cost;
-                                                       progress.lower_bound = found.cost;
-                                                       options.on_progress(progress);
-                                                     },
-                                                 .progress_interval = options.progress_interval,
-                                                 .cutoff = found.cost});
-    auto first = tree.run();
-    found.stats.nodes += first.stats.nodes;
-    found.stats.time += first.stats.time;
-    found.stats.pruned_by_bound += first.stats.pruned_by_bound;
-    found.stats.pruned_by_dominance += first.stats.pruned_by_dominance;
-    if (first.solution) found.solution = first.solution;
-    // Nothing yet and not told to stop: it takes more nodes.
-    const bool more = !first.solution && first.stopped_by == StopReason::Nodes;
-    if (!more) return;
-  }
-}
-
-SearchStatus status_of(const SearchResult& result, double gap) {
-  if (!result.cost) {
-    return result.stopped_by == StopReason::None ? SearchStatus::Infeasible
+SearchStatus status_of(const BestMapping& answer, double gap) {
+  if (!answer.cost) {
+    return answer.stopped_by == StopReason::None ? SearchStatus::Infeasible
                                                  : SearchStatus::NoSolution;
   }
-  return result.gap <= gap ? SearchStatus::Optimal : SearchStatus::Feasible;
+  return answer.gap <= gap ? SearchStatus::Optimal : SearchStatus::Feasible;
 }
+
+/// One solve.
+class Solver {
+ public:
+  Solver(const Problem& problem, const SearchOptions& options)
+      : problem_(problem),
+        options_(options),
+        state_(options.resume != nullptr ? std::move(*options.resume) : SearchState()),
+        nodes_before_(state_.stats.nodes),
+        monitor_(options, state_.stats),
+        search_(problem),
+        parallelisms_(count_parallelisms()) {
+    if (search_.networks().empty()) {
+      throw InputError(
+          "network: no degrees and strategies have the number of chips as product, a data degree "
+          "that divides the global batch and the parallelism allowed");
+    }
+  }
+
+  SearchResult run() {
+    take_finished();
+    while (rank() <= options_.top && search_next()) {
+    }
+    if (options_.on_checkpoint) options_.on_checkpoint(state_);
+    SearchResult result = answers();
+    if (options_.next_best && options_.top == 1 && result.status == SearchStatus::Optimal) {
+      add_next_best(result);
+    }
+    result.parallelisms = parallelisms_;
+    result.stats = state_.stats;
+    result.stats.time = monitor_.total_time();
+    if (result.status == SearchStatus::Infeasible) {
+      explain(result);
+    }
+    monitor_.stop();
+    return result;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t rank() const { return static_cast<std::int64_t>(answers_.size()) + 1; }
+
+  void explain(SearchResult& result) const {
+    result.infeasible = why_infeasible(problem_, search_);
+    if (!options_.find_changes) return;
+    Limits limits = options_.limits;
+    limits.time -= monitor_.elapsed();
+    result.changes = feasible_changes(problem_, limits);
+    // What mappings need of the memory was found by a short search; now it may be
+    // known exactly.
+    Infeasible& reason = *result.infeasible;
+    if (reason.resource != Resource::Memory || !reason.where.ends_with(" and activations")) return;
+    for (const FeasibleChange& change : result.changes) {
+      if (change.what != Raised::Memory || !change.is_exact()) continue;
+      reason.needed = reason.available + (change.enough - change.from);
+    }
+  }
+
+  /// The answers that an earlier run found.  One that is not as close to its
+  /// bound as this run wants it is searched again, from its mapping.
+  void take_finished() {
+    for (std::size_t i = 0; i < state_.finished.size(); ++i) {
+      const SearchState::Finished old = state_.finished[i];
+      auto solution = search_.solution(search_.mapping(old.solution));
+      if (!solution) throw InputError("a mapping of the checkpoint does not fit the problem");
+      if (relative_gap(solution->cost, old.lower_bound) > options_.limits.gap) {
+        state_.finished.resize(i);
+        begin_tree();
+        state_.incumbent.emplace(std::move(*solution));
+        return;
+      }
+      add_answer({.solution = std::make_shared<const MappingSolution>(std::move(*solution)),
+                  .lower_bound = old.lower_bound});
+    }
+  }
+
+  /// Finds one more answer; false if there is nothing to be found after it.
+  bool search_next() {
+    if (nothing_left()) return false;
+    const MappingProblem problem(search_, MappingProblem::kStepsPerNode, excluded_);
+    std::function<void()> checkpoint;
+    if (options_.on_checkpoint) checkpoint = [this] { options_.on_checkpoint(state_); };
+    const BestFound found =
+        find_best(problem, options_, effort(options_.deterministic), monitor_, state_, checkpoint);
+    const std::int64_t of_rank = rank();
+    if (!add_answer(found) || of_rank == options_.top) return false;
+    state_.finished.push_back({.solution = *found.solution, .lower_bound = found.lower_bound});
+    begin_tree();
+    return true;
+  }
+
+  /// The second answer, as far as a fixed number of nodes leads.
+  void add_next_best(SearchResult& result) {
+    if (nothing_left()) {
+      result.alternatives_complete = true;
+      return;
+    }
+    SearchState state;
+    state.stats = state_.stats;
+    const MappingProblem problem(search_, kStepsPerNextBestNode, excluded_);
+    BestEffort small = effort(true);
+    small.limits.nodes = std::min(small.limits.nodes, kNextBestNodes);
+    const BestFound found = find_best(problem, options_, small, monitor_, state, nullptr);
+    state_.stats = state.stats;
+    add_answer(found);
+    result.alternatives = std::vector(answers_.begin() + 1, answers_.end());
+    result.alternatives_complete = nothing_left();
+  }
+
+  [[nodiscard]] BestEffort effort(bool deterministic) const {
+    BestEffort effort{.rank = static_cast<int>(rank()),
+                      .limits = options_.limits,
+                      .deterministic = deterministic};
+    const std::int64_t spent = state_.stats.nodes - nodes_before_;
+    effort.limits.nodes = std::max<std::int64_t>(0, effort.limits.nodes - spent);
+    return effort;
+  }
+
+  void begin_tree() {
+    state_.begun = false;
+    state_.open.clear();
+    state_.incumbent.reset();
+    state_.found_by = ' ';
+    state_.first_of_ties = false;
+  }
+
+  /// Whether all parallelisms have their answer.
+  [[nodiscard]] bool nothing_left() const {
+    return complete_ || static_cast<std::int64_t>(excluded_.size()) == parallelisms_;
+  }
+
+  [[nodiscard]] std::int64_t count_parallelisms() const {
+    std::set<Parallelism> different;
+    for (const NetworkChoice& network : search_.networks()) {
+      different.insert(parallelism_of(network));
+    }
+    return static_cast<std::int64_t>(different.size());
+  }
+
+  /// False unless the search for it came to its end with a mapping.
+  bool add_answer(const BestFound& found) {
+    BestMapping answer;
+    answer.stopped_by = found.stopped_by;
+    answer.lower_bound = found.lower_bound;
+    // What is left over cannot be better than the best of all was.
+    if (!answers_.empty()) {
+      answer.lower_bound = std::max(answer.lower_bound, answers_.back().lower_bound);
+    }
+    if (found.solution) {
+      recost(problem_, search_, *found.solution, answer);
+      answer.gap = relative_gap(answer.cost->step_time, answer.lower_bound);
+      excluded_.push_back(parallelism_of(answer.mapping->network));
+      // The limit came together with the proof.
+      if (answer.lower_bound == answer.cost->step_time) answer.stopped_by = StopReason::None;
+    }
+    answer.status = status_of(answer, options_.limits.gap);
+    if (answer.status == SearchStatus::Infeasible && !answers_.empty()) {
+      complete_ = true;
+      return false;
+    }
+    answers_.push_back(std::move(answer));
+    return answers_.back().status == SearchStatus::Optimal;
+  }
+
+  /// As many as are asked for; a checkpoint may hold more.
+  [[nodiscard]] SearchResult answers() const {
+    SearchResult result;
+    static_cast<BestMapping&>(result) = answers_.front();
+    const auto most = static_cast<std::size_t>(options_.top);
+    result.alternatives.assign(
+        answers_.begin() + 1,
+        answers_.begin() + static_cast<std::ptrdiff_t>(std::min(most, answers_.size())));
+    result.alternatives_complete = nothing_left() && answers_.size() <= most;
+    return result;
+  }
+
+  const Problem& problem_;
+  const SearchOptions& options_;
+  SearchState state_;
+  const std::int64_t nodes_before_;  // by earlier runs
+  SearchMonitor monitor_;
+  const MappingProblem search_;
+  const std::int64_t parallelisms_;  // to choose from
+  std::vector<BestMapping> answers_;
+  std::vector<Parallelism> excluded_;  // of the answers
+  bool complete_ = false;              // no answer beyond them exists
+};
 
 }  // namespace
 
 SearchResult solve(const Problem& problem, const SearchOptions& options) {
-  const MappingProblem search(problem);
-  if (search.networks().empty()) {
-    throw InputError(
-        "network: no degrees and strategies have the number of chips as product, a data degree "
-        "that divides the global batch and the parallelism allowed");
-  }
-  BranchAndBound<MappingProblem> tree(search, {.limits = options.limits,
-                                               .threads = options.threads,
-                                               .deterministic = options.deterministic,
-                                               .on_progress = options.on_progress,
-                                               .progress_interval = options.progress_interval,
-                                               .report_incumbents = options.report_incumbents,
-                                               .ties = false});
-  if (options.hint) {
-    if (auto hint = search.solution(*options.hint)) tree.start_from(std::move(*hint), 'H');
-  }
-  if (options.debug_solution) {
-    if (auto known = search.solution(*options.debug_solution)) {
-      tree.check_against(std::move(*known));
-    }
-  }
-  auto found = tree.run();
-  search.add_stats(found.stats);
-  if (found.solution && found.lower_bound == found.cost) break_ties(search, options, found);
-
-  SearchResult result;
-  result.stopped_by = found.stopped_by;
-  result.stats = found.stats;
-  result.lower_bound = found.lower_bound;
-  if (found.solution) {
-    recost(problem, search, *found.solution, result);
-    result.gap = (result.cost->step_time - result.lower_bound) / result.cost->step_time;
-  }
-  result.status = status_of(result, options.limits.gap);
-  if (result.status == SearchStatus::Infeasible) {
-    result.infeasible = why_infeasible(problem, search);
-  }
-  return result;
+  return Solver(problem, options).run();
 }
 
 }  // namespace dfsearch

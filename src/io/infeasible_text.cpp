@@ -63,6 +63,39 @@ std::string tile_text(const Problem& problem, const Infeasible& reason) {
                      reason.available);
 }
 
+/// "SRAM of 12 B (1 B more than 11 B)", and how sure that is.
+std::string change_text(const Problem& problem, const FeasibleChange& change) {
+  const auto bytes = [](double value) {
+    return fmt::format("{} ({:.0f} B)", to_text(Bytes(value)), value);
+  };
+  const auto missing = [&] {
+    return fmt::format("{} more", to_text(Bytes(change.enough - change.from)));
+  };
+  std::string text;
+  std::string least = fmt::format("{:.0f}", change.at_least);
+  switch (change.what) {
+    case Raised::Memory:
+      text = fmt::format("memory of {} on each chip, {}", bytes(change.enough), missing());
+      least = bytes(change.at_least);
+      break;
+    case Raised::Sram:
+      text = fmt::format("SRAM of {} on each chip, {}", bytes(change.enough), missing());
+      least = bytes(change.at_least);
+      break;
+    case Raised::Partitions:
+      text = fmt::format("{:.0f} partitions in place of {:.0f}", change.enough, change.from);
+      break;
+    case Raised::Degree:
+      text =
+          fmt::format("degree {:.0f} in place of {:.0f} of network dimension {}, on {:.0f} chips",
+                      change.enough, change.from, change.dimension,
+                      static_cast<double>(problem.system.chips) / change.from * change.enough);
+      break;
+  }
+  if (!change.is_exact()) text += fmt::format(" (perhaps less, but at least {})", least);
+  return text;
+}
+
 }  // namespace
 
 std::string infeasible_text(const Problem& problem, const Infeasible& reason) {
@@ -103,6 +136,15 @@ std::string infeasible_text(const Problem& problem, const Infeasible& reason) {
       return tile_text(problem, reason);
   }
   return where;
+}
+
+std::string changes_text(const Problem& problem, const std::vector<FeasibleChange>& changes) {
+  std::string text;
+  for (const FeasibleChange& change : changes) {
+    text += (text.empty() ? "" : "; or ") + change_text(problem, change);
+  }
+  if (changes.size() > 1) text += ". Each alone would do";
+  return text.empty() ? text : text + ".";
 }
 
 }  // namespace dfsearch

@@ -32,12 +32,13 @@ std::string progress_line(const Progress& progress, const Problem& problem) {
     incumbent = to_text(progress.incumbent);
     utilization =
         fmt::format("{:.2f}%", 100.0 * (problem.workload.flops() / progress.incumbent / peak));
-    gap = fmt::format("{:.2f}%",
-                      100.0 * ((progress.incumbent - progress.lower_bound) / progress.incumbent));
+    gap = fmt::format("{:.2f}%", 100.0 * relative_gap(progress.incumbent, progress.lower_bound));
   }
+  std::string letter(1, progress.found_by);
+  if (progress.rank > 1) letter += fmt::format(" #{}", progress.rank);
   return fmt::format(kColumns, fmt::format("{:.1f} s", progress.time.in_base_units()),
                      count_text(progress.nodes), count_text(progress.open), incumbent, utilization,
-                     to_text(progress.lower_bound), gap, progress.found_by);
+                     to_text(progress.lower_bound), gap, letter);
 }
 
 }  // namespace dfsearch

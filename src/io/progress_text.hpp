@@ -12,8 +12,9 @@ namespace dfsearch {
 std::string progress_header();
 
 /// One line under them; no newline.  The letter at its end tells how the
-/// incumbent was found (H hint, S segments, T tree).  The problem gives the
-/// utilization of the incumbent.
+/// incumbent was found (H hint, S segments, T tree), "#2" that the next-best
+/// parallelism is sought by now.  The problem gives the utilization of the
+/// incumbent.
 std::string progress_line(const Progress& progress, const Problem& problem);
 
 }  // namespace dfsearch

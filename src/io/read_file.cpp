@@ -1,5 +1,7 @@
 #include "io/read_file.hpp"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -13,8 +15,6 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::size_t kLargestFile = std::size_t{16} << 20;
-
 [[noreturn]] void cannot_read(const std::filesystem::path& file, std::string_view why) {
   InputMessages messages;
   messages.add({.source = std::make_shared<const std::string>(file.string())}, "", why);
@@ -24,7 +24,7 @@ constexpr std::size_t kLargestFile = std::size_t{16} << 20;
 
 }  // namespace
 
-std::string read_file(const std::filesystem::path& file) {
+std::string read_file(const std::filesystem::path& file, std::size_t most) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(file, error);
   if (!std::filesystem::exists(status)) {
@@ -43,7 +43,7 @@ std::string read_file(const std::filesystem::path& file) {
   while (stream) {
     stream.read(piece.data(), static_cast<std::streamsize>(piece.size()));
     text.append(piece, 0, static_cast<std::size_t>(stream.gcount()));
-    if (text.size() > kLargestFile) cannot_read(file, "is larger than 16 MiB");
+    if (text.size() > most) cannot_read(file, fmt::format("is larger than {} MiB", most >> 20));
   }
   if (stream.bad()) cannot_read(file, std::string("cannot read: ") + std::strerror(errno));
   return text;

@@ -14,6 +14,8 @@
 #include "base/units_text.hpp"
 #include "base/version.hpp"
 #include "io/names.hpp"
+#include "io/ranking_text.hpp"
+#include "io/report_words.hpp"
 #include "io/text_table.hpp"
 #include "model/network_choices.hpp"
 #include "model/shard.hpp"
@@ -22,26 +24,6 @@
 
 namespace dfsearch {
 namespace {
-
-constexpr std::size_t kLabelWidth = 14;
-
-/// One sentence, phrase or list after its label, wrapped under itself.
-std::string labelled(std::string_view label, const std::string& text) {
-  std::vector<std::string> words;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    if (end > begin) words.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return fmt::format("{:<{}}{}\n", label, kLabelWidth, wrapped(words, kLabelWidth, kLabelWidth));
-}
-
-std::string plural(std::int64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
-std::string percent(double share) { return fmt::format("{:.4g} %", 100.0 * share); }
 
 std::string topology_text(Topology topology, std::optional<std::int64_t> degree) {
   const std::string members = degree ? std::to_string(*degree) : "any degree";
@@ -165,15 +147,7 @@ std::string step_lines(const Outcome& outcome) {
 std::string parallelism_lines(const Outcome& outcome) {
   const Problem& problem = *outcome.problem;
   const Mapping& mapping = *outcome.mapping;
-  std::string degrees;
-  for (const Strategy strategy : {Strategy::Tensor, Strategy::Pipeline, Strategy::Data}) {
-    std::int64_t degree = 1;
-    for (const Mapping::Dimension& d : mapping.network) {
-      if (d.strategy == strategy) degree *= d.degree;
-    }
-    degrees += fmt::format("{}{} {}", degrees.empty() ? "" : ", ", name_of(strategy), degree);
-  }
-  std::string text = labelled("parallelism", degrees);
+  std::string text = labelled("parallelism", parallelism_text(parallelism_of(mapping.network)));
   std::string network;
   for (std::size_t d = 0; d < mapping.network.size(); ++d) {
     network +=
@@ -219,26 +193,21 @@ std::vector<std::string> kernel_words(const Outcome& outcome, const PartitionCos
   return words;
 }
 
-/// What binds the layer: the share of its time that goes to partitions bound by
-/// each of the three.
-std::string binding_text(const Cost& cost) {
-  std::array<Seconds, 3> times{};
-  Seconds sum{};
-  for (const PartitionCost& partition : cost.partitions) {
-    times[static_cast<std::size_t>(partition.bound_by)] += partition.time;
-    sum += partition.time;
-  }
-  std::vector<Bound> order = {Bound::Compute, Bound::Memory, Bound::Network};
-  const auto time_of = [&](Bound bound) { return times[static_cast<std::size_t>(bound)]; };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](Bound a, Bound b) { return time_of(a) > time_of(b); });
+/// What the step time is spent on, the most first.
+std::string binding_text(const TimeShares& shares) {
+  std::array<std::pair<double, StepBound>, 5> parts = {{{shares.compute, StepBound::Compute},
+                                                        {shares.memory, StepBound::Memory},
+                                                        {shares.network, StepBound::Network},
+                                                        {shares.bubble, StepBound::Bubble},
+                                                        {shares.transfer, StepBound::Transfer}}};
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text;
-  for (const Bound bound : order) {
-    if (!(time_of(bound) > Seconds{})) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", to_string(bound),
-                        percent(time_of(bound) / sum));
+  for (const auto& [share, bound] : parts) {
+    if (!(share > 0.0)) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", to_string(bound), percent(share));
   }
-  return text.empty() ? "nothing" : text + " of the layer";
+  return text + " of the step time";
 }
 
 std::string partition_lines(const Outcome& outcome) {
@@ -268,7 +237,7 @@ std::string partition_lines(const Outcome& outcome) {
   if (weight_tiled) {
     text += "* fits because its weight is cut into pieces that take turns\n";
   }
-  return text + "\n" + labelled("bound by", binding_text(cost));
+  return text + "\n" + labelled("bound by", binding_text(cost.shares));
 }
 
 /// The loop groups, then who communicates because of them.
@@ -441,7 +410,8 @@ std::string search_lines(const SearchStats& stats) {
                   "{} ideals; "
                   "pruned {} by bound, {} by dominance, {} by capacity",
                   plural(stats.nodes, "node"), to_text(stats.time), plural(stats.threads, "thread"),
-                  plural(stats.outer_points, "choice"), stats.outer_points_pruned, stats.ideals,
+                  plural(stats.outer_points, "choice"),
+                  stats.outer_points - stats.outer_points_opened, stats.ideals,
                   stats.pruned_by_bound, stats.pruned_by_dominance, stats.pruned_by_capacity));
 }
 
@@ -458,8 +428,12 @@ std::string report_text(const Outcome& outcome, const std::string& title) {
   text += "\n" + labelled("result", status_text(outcome));
   if (outcome.infeasible != nullptr) {
     text += labelled("reason", infeasible_text(*outcome.problem, *outcome.infeasible));
+    if (outcome.search != nullptr && !outcome.search->changes.empty()) {
+      text += labelled("would fit", changes_text(*outcome.problem, outcome.search->changes));
+    }
   }
   if (outcome.cost != nullptr) text += step_lines(outcome);
+  if (outcome.search != nullptr) text += ranking_text(*outcome.search);
   if (outcome.mapping != nullptr) {
     text += "\n" + parallelism_lines(outcome) + schedule_lines(outcome);
   }

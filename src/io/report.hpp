@@ -2,6 +2,7 @@
 // The report for people (docs/results.md explains it line by line).
 
 #include <string>
+#include <vector>
 
 #include "io/outcome.hpp"
 
@@ -16,5 +17,8 @@ std::string problem_text(const Problem& problem);
 
 /// Why no mapping, or this mapping, fits: one or two sentences.
 std::string infeasible_text(const Problem& problem, const Infeasible& reason);
+
+/// What would make it fit, one of several; empty for none.
+std::string changes_text(const Problem& problem, const std::vector<FeasibleChange>& changes);
 
 }  // namespace dfsearch

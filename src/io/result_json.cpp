@@ -7,6 +7,7 @@
 
 #include "base/version.hpp"
 #include "io/json_text.hpp"
+#include "io/mapping_json.hpp"
 #include "io/names.hpp"
 
 namespace dfsearch {
@@ -15,34 +16,6 @@ namespace {
 template <class Quantity>
 Json number(Quantity quantity) {
   return json_number(quantity.in_base_units());
-}
-
-Json parallelism_json(const Mapping& mapping) {
-  std::int64_t tensor = 1;
-  std::int64_t pipeline = 1;
-  std::int64_t data = 1;
-  for (const Mapping::Dimension& dimension : mapping.network) {
-    switch (dimension.strategy) {
-      case Strategy::Tensor:
-        tensor *= dimension.degree;
-        break;
-      case Strategy::Pipeline:
-        pipeline *= dimension.degree;
-        break;
-      case Strategy::Data:
-        data *= dimension.degree;
-        break;
-    }
-  }
-  return {{"tensor", tensor}, {"pipeline", pipeline}, {"data", data}};
-}
-
-Json network_json(const Mapping& mapping) {
-  Json list = Json::array();
-  for (const Mapping::Dimension& dimension : mapping.network) {
-    list.push_back({{"degree", dimension.degree}, {"strategy", name_of(dimension.strategy)}});
-  }
-  return list;
 }
 
 /// Kernels of each partition, empty ones left out, with its index.
@@ -100,11 +73,59 @@ Json sharding_json(const Outcome& outcome) {
   return object;
 }
 
-Json infeasible_json(const Infeasible& reason) {
+Json changes_json(const std::vector<FeasibleChange>& changes) {
+  Json list = Json::array();
+  for (const FeasibleChange& change : changes) {
+    const bool degree = change.what == Raised::Degree;
+    list.push_back({{"raise", to_string(change.what)},
+                    {"dimension", degree ? Json(change.dimension) : Json()},
+                    {"from", json_number(change.from)},
+                    {"at_least", json_number(change.at_least)},
+                    {"enough", json_number(change.enough)}});
+  }
+  return list;
+}
+
+Json infeasible_json(const Outcome& outcome) {
+  const Infeasible& reason = *outcome.infeasible;
   return {{"resource", to_string(reason.resource)},
           {"needed", json_number(reason.needed)},
           {"available", json_number(reason.available)},
-          {"where", reason.where}};
+          {"where", reason.where},
+          {"changes", outcome.search != nullptr ? changes_json(outcome.search->changes) : Json()}};
+}
+
+Json shares_json(const TimeShares& shares) {
+  return {{"compute", shares.compute},
+          {"memory", shares.memory},
+          {"network", shares.network},
+          {"bubble", shares.bubble},
+          {"transfer", shares.transfer}};
+}
+
+/// One of the best parallelisms.
+Json ranked_json(const BestMapping& found) {
+  const Cost* cost = found.cost ? &*found.cost : nullptr;
+  const bool stopped = found.stopped_by != StopReason::None;
+  return {{"status", name_of(found.status)},
+          {"stopped_by", stopped ? Json(name_of(found.stopped_by)) : Json()},
+          {"objective", cost != nullptr ? number(cost->step_time) : Json()},
+          {"lower_bound", number(found.lower_bound)},
+          {"gap", cost != nullptr ? json_number(found.gap) : Json()},
+          {"step_time", cost != nullptr ? number(cost->step_time) : Json()},
+          {"utilization", cost != nullptr ? json_number(cost->utilization) : Json()},
+          {"parallelism", cost != nullptr ? parallelism_json(*found.mapping) : Json()},
+          {"network", cost != nullptr ? network_json(*found.mapping) : Json()},
+          {"price", cost != nullptr ? number(cost->price) : Json()},
+          {"power", cost != nullptr ? number(cost->power) : Json()}};
+}
+
+Json top_json(const SearchResult& search) {
+  Json list = Json::array();
+  if (search.status == SearchStatus::Infeasible) return list;
+  list.push_back(ranked_json(search));
+  for (const BestMapping& found : search.alternatives) list.push_back(ranked_json(found));
+  return list;
 }
 
 Json search_json(const SearchStats& stats) {
@@ -114,8 +135,10 @@ Json search_json(const SearchStats& stats) {
           {"outer_points", stats.outer_points},
           {"ideals", stats.ideals},
           {"incumbents", stats.incumbents},
+          {"first_incumbent", number(stats.first_incumbent)},
+          {"best_incumbent", number(stats.best_incumbent)},
           {"pruned",
-           {{"outer_points", stats.outer_points_pruned},
+           {{"outer_points", stats.outer_points - stats.outer_points_opened},
             {"bound", stats.pruned_by_bound},
             {"dominance", stats.pruned_by_dominance},
             {"capacity", stats.pruned_by_capacity}}}};
@@ -181,6 +204,8 @@ std::string result_json(const Outcome& outcome) {
   result["tile"] = mapping != nullptr ? Json(mapping->tile) : Json();
   result["layers_per_stage"] = cost != nullptr ? Json(cost->layers_per_stage) : Json();
   result["bubble_factor"] = cost != nullptr ? json_number(cost->bubble_factor) : Json();
+  result["bound_by"] = cost != nullptr ? Json(to_string(cost->shares.largest())) : Json();
+  result["time_shares"] = cost != nullptr ? shares_json(cost->shares) : Json();
   result["partitions"] = mapping != nullptr ? partitions_json(outcome) : Json();
   result["sharding"] = mapping != nullptr ? sharding_json(outcome) : Json();
   result["memory"] = {{"weights", cost != nullptr ? number(cost->weights) : Json()},
@@ -188,8 +213,9 @@ std::string result_json(const Outcome& outcome) {
                       {"stored", cost != nullptr ? number(cost->stored) : Json()},
                       {"second_tier", cost != nullptr ? Json(cost->spilled) : Json()},
                       {"capacity", number(outcome.problem->system.memory.total_capacity())}};
-  result["infeasible"] =
-      outcome.infeasible != nullptr ? infeasible_json(*outcome.infeasible) : Json();
+  result["top"] = search != nullptr ? top_json(*search) : Json();
+  result["top_complete"] = search != nullptr ? Json(search->alternatives_complete) : Json();
+  result["infeasible"] = outcome.infeasible != nullptr ? infeasible_json(outcome) : Json();
   result["search"] = search != nullptr ? search_json(search->stats) : Json();
   return json_text(result);
 }

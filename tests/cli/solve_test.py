@@ -12,8 +12,9 @@ from support import SMALL, TRAINING, CliTest, random_graph
 
 KEYS = (
     "dfsearch status stopped_by objective lower_bound gap step_time utilization flop price power "
-    "cost_efficiency power_efficiency operational_intensity serving copies parallelism network micro_batch tile layers_per_stage "
-    "bubble_factor partitions sharding memory infeasible search"
+    "cost_efficiency power_efficiency operational_intensity serving copies parallelism network "
+    "micro_batch tile layers_per_stage bubble_factor bound_by time_shares partitions sharding "
+    "memory top top_complete infeasible search"
 ).split()
 PARTITION_KEYS = "index kernels compute memory network time bound_by sram cores".split()
 
@@ -187,6 +188,23 @@ class ExitStatus(CliTest):
                 report = self.run_tool(config, "--set", change, status=3).stdout
                 self.assertIn("infeasible, proved: no mapping fits", report)
                 self.assertIn("too much", report)
+                self.assertIn("would fit", report)
+
+    def test_what_would_help_does_and_a_byte_less_does_not(self):
+        config = self.write("c.yaml", SMALL)
+        for key, value in (("system.memory.capacity", "1 kB"),
+                           ("system.accelerator.sram", "64 B")):
+            changes = self.result(config, "--set", f"{key}={value}",
+                                  status=3)["infeasible"]["changes"]
+            self.assertIn(key.rsplit(".", 1)[-1].replace("capacity", "memory"),
+                          [change["raise"] for change in changes])
+            for change in changes:
+                if change["raise"] not in ("memory", "sram"):
+                    continue
+                self.assertEqual(change["enough"], change["at_least"])
+                enough = round(change["enough"])
+                self.run_tool(config, "--set", f"{key}={enough} B")
+                self.run_tool(config, "--set", f"{key}={enough - 1} B", status=3)
 
     def test_limits_are_four(self):
         config = self.write("hard.yaml", random_graph())

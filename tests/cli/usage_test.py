@@ -26,7 +26,7 @@ class Help(CliTest):
         text = self.run_tool("--help").stdout
         for option in (
             "--config --threads --gap --time-limit --node-limit --objective --json --mapping "
-            "--hint --deterministic --quiet --verbose --set --format --output --help --version"
+            "--hint --top --checkpoint --resume --events --deterministic --quiet --verbose --set --format --output --help --version"
         ).split():
             self.assertRegex(text, rf"(?<![\w-]){option}(?![\w-])")
         for status in range(6):
@@ -68,6 +68,11 @@ class WrongUsage(CliTest):
             (["c.yaml", "--quiet", "--verbose"], "exclude each other"),
             (["c.yaml", "--mapping", "-"], "expected a file"),
             (["graph", "c.yaml", "--format", "svg"], "expected yaml, json, dot or dfmodel"),
+            (["c.yaml", "--checkpoint", "-"], "--checkpoint: expected a file"),
+            (["c.yaml", "--resume", "-"], "--resume: expected a file"),
+            (["c.yaml", "--resume"], "--resume"),
+            (["c.yaml", "--json", "-", "--events", "-"], "--json and --events: both go to '-'"),
+            (["c.yaml", "--checkpoint", "x", "--mapping", "x"], "both go to 'x'"),
             (["graph", "c.yaml", "--mapping", "m.json"], "only --format dot"),
             (["c.yaml", "--json"], "--json"),
             (["c.yaml", "--gap", "0", "--gap", "1"], "--gap"),
@@ -82,6 +87,7 @@ class WrongUsage(CliTest):
             (["--threads=-1"], "expected a whole number from 1 to 1024, got '-1'"),
             (["--threads", "100000"], "expected a whole number from 1 to 1024"),
             (["--threads", "2.5"], "expected a whole number"),
+            (["--top", "0"], "--top: expected a whole number from 1 to 1000000, got '0'"),
             (["--threads", "many"], "expected a whole number"),
             (["--time-limit", "20"], "--time-limit: "),
             (["--time-limit", "20 B"], "--time-limit: "),

@@ -9,8 +9,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <stdexcept>
+#include <stop_token>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace dfsearch {
@@ -294,16 +298,119 @@ TEST_CASE("what a worker throws reaches the caller, for any number of threads") 
   }
 }
 
-TEST_CASE("progress is reported with a lower bound that never exceeds the incumbent") {
-  const Assignment problem = random_assignment(13, 8);
-  std::vector<Progress> lines;
-  const auto result = run(problem, {.threads = 2,
-                                    .on_progress = [&](const Progress& p) { lines.push_back(p); },
-                                    .progress_interval = Seconds(0.0)});
-  REQUIRE_FALSE(lines.empty());
-  for (const Progress& line : lines) {
-    CHECK(line.lower_bound <= line.incumbent);
-    CHECK(line.lower_bound <= result.cost);
+TEST_CASE("progress can be asked for at any time and never claims too much") {
+  for (const bool deterministic : {false, true}) {
+    CAPTURE(deterministic);
+    const Assignment problem = random_assignment(13, 8);
+    const double optimum = best_assignment(problem).cost;
+    BranchAndBound<Assignment> search(
+        problem, {.threads = 2, .deterministic = deterministic, .ties = false});
+    std::vector<Progress> lines;
+    search.on_incumbent([&](const Progress& progress, const Assignment::Solution& solution) {
+      CHECK(progress.incumbent == Seconds(solution.cost));
+      lines.push_back(progress);
+    });
+    double most = 0.0;
+    {
+      const std::jthread watcher([&](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+          const Progress progress = search.progress();
+          CHECK(progress.lower_bound <= progress.incumbent);
+          most = std::max(most, progress.lower_bound.in_base_units());
+        }
+      });
+      search.run();
+    }
+    CHECK(most <= optimum);
+    // Every one is better than the one before, the last is the best.
+    REQUIRE_FALSE(lines.empty());
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+      CHECK(lines[i].incumbent < lines[i - 1].incumbent);
+    }
+    CHECK(lines.back().incumbent == Seconds(optimum));
+    const auto result = search.result();
+    CHECK(result.stats.first_incumbent <= result.stats.best_incumbent);
+    CHECK(result.stats.best_incumbent <= result.stats.time);
+  }
+}
+
+/// What a checkpoint shows.
+struct Shown {
+  std::vector<OpenNodes<Assignment::Node>::Entry> open;
+  std::optional<Assignment::Solution> incumbent;
+};
+
+TEST_CASE("a search that shows checkpoints goes on, and from each of them another one can") {
+  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
+  int shown = 0;
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    for (const int threads : {1, 8}) {
+      for (const bool deterministic : {false, true}) {
+        for (const std::size_t open_limit : {std::size_t{0}, std::size_t{1000}}) {
+          CAPTURE(seed);
+          CAPTURE(threads);
+          CAPTURE(deterministic);
+          CAPTURE(open_limit);
+          const Assignment problem = random_assignment(seed, 6 + seed % 2);
+          const auto expected = best_assignment(problem);
+          const BranchAndBoundOptions options{.threads = threads,
+                                              .deterministic = deterministic,
+                                              .checkpoint_interval = Seconds(0.0),
+                                              .open_limit = open_limit};
+          BranchAndBound<Assignment> search(problem, options);
+          std::vector<Shown> states;
+          search.on_checkpoint([&](auto& open) {
+            const auto result = search.result();
+            Shown state{.open = open, .incumbent = {}};
+            if (result.solution) state.incumbent = *result.solution;
+            states.push_back(std::move(state));
+            // All that is left is shown: nothing below it is missed by the bound.
+            CHECK(result.lower_bound <= Seconds(expected.cost));
+          });
+          const auto straight = search.run();
+          CHECK(straight.cost == Seconds(expected.cost));
+          CHECK(straight.solution->jobs == expected.jobs);
+          CHECK(search.take_open().empty());
+          shown += static_cast<int>(states.size());
+          for (std::size_t i = 0; i < states.size(); i += 1 + states.size() / 8) {
+            BranchAndBound<Assignment> again(problem, {.threads = threads});
+            if (states[i].incumbent) again.resume_from(std::move(*states[i].incumbent), 'T');
+            again.resume_from(std::move(states[i].open));
+            const auto resumed = again.run();
+            CHECK(resumed.cost == straight.cost);
+            CHECK(resumed.lower_bound == straight.cost);
+            CHECK(resumed.solution->jobs == expected.jobs);
+          }
+        }
+      }
+    }
+  }
+  CHECK(shown > 200);
+}
+
+TEST_CASE("what a limit leaves open is enough to go on from") {
+  const Assignment problem = random_assignment(11, 8);
+  const auto expected = best_assignment(problem);
+  for (const std::int64_t nodes : {1, 3, 10, 30}) {
+    CAPTURE(nodes);
+    BranchAndBound<Assignment> first(problem, {.limits = {.nodes = nodes}, .threads = 2});
+    const auto part = first.run();
+    BranchAndBound<Assignment> second(problem, {});
+    if (part.solution) second.resume_from(Assignment::Solution(*part.solution), part.found_by);
+    second.resume_from(first.take_open());
+    const auto rest = second.run();
+    CHECK(rest.solution->jobs == expected.jobs);
+    CHECK(rest.lower_bound == Seconds(expected.cost));
+  }
+}
+
+TEST_CASE("what a checkpoint throws reaches the caller") {
+  const Assignment problem = random_assignment(3, 6);
+  for (const bool deterministic : {false, true}) {
+    BranchAndBound<Assignment> search(
+        problem, {.deterministic = deterministic, .checkpoint_interval = Seconds(0.0)});
+    search.on_checkpoint([](auto&) { throw std::runtime_error("full"); });
+    CHECK_THROWS_AS(search.run(), std::runtime_error);
   }
 }
 

@@ -144,4 +144,16 @@ TEST_CASE("long lists are wrapped under themselves") {
   CHECK(table.text().ends_with("\n10  12.5 ms  x\n"));
 }
 
+TEST_CASE("what would help is told with what is missing and how sure that is") {
+  Problem problem = example_problem();
+  CHECK(changes_text(problem, {}).empty());
+  const FeasibleChange sram{.what = Raised::Sram, .from = 1000, .at_least = 1500, .enough = 1500};
+  CHECK(changes_text(problem, {sram}) == "SRAM of 1.5 kB (1500 B) on each chip, 500 B more.");
+  const FeasibleChange degree{
+      .what = Raised::Degree, .dimension = 1, .from = 2, .at_least = 3, .enough = 5};
+  CHECK(changes_text(problem, {sram, degree}) ==
+        "SRAM of 1.5 kB (1500 B) on each chip, 500 B more; or degree 5 in place of 2 of network "
+        "dimension 1, on 10 chips (perhaps less, but at least 3). Each alone would do.");
+}
+
 }  // namespace dfsearch

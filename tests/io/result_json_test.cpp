@@ -73,16 +73,23 @@ TEST_CASE("every result has every key") {
   const Problem problem = example_problem();
   const SearchResult optimal = optimal_result(problem);
   const auto expected = keys_of(parsed(Outcome::of(problem, optimal)));
-  CHECK(expected.size() == 27);
+  CHECK(expected.size() == 31);
 
   SearchResult infeasible;
   infeasible.status = SearchStatus::Infeasible;
   infeasible.infeasible =
       Infeasible{.resource = Resource::Sram, .needed = 10.0, .available = 5.0, .where = "A"};
+  infeasible.changes = {
+      {.what = Raised::Degree, .dimension = 1, .from = 2, .at_least = 3, .enough = 4}};
   const Json json = parsed(Outcome::of(problem, infeasible));
   CHECK(keys_of(json) == expected);
-  CHECK(json["infeasible"] ==
-        Json{{"resource", "sram"}, {"needed", 10}, {"available", 5}, {"where", "A"}});
+  const Json change = {
+      {"raise", "degree"}, {"dimension", 1}, {"from", 2}, {"at_least", 3}, {"enough", 4}};
+  CHECK(json["infeasible"] == Json{{"resource", "sram"},
+                                   {"needed", 10},
+                                   {"available", 5},
+                                   {"where", "A"},
+                                   {"changes", Json::array({change})}});
   for (const char* key : {"objective", "lower_bound", "gap", "partitions", "parallelism", "tile"}) {
     CAPTURE(key);
     CHECK(json[key].is_null());
@@ -104,6 +111,31 @@ TEST_CASE("every result has every key") {
   CHECK(keys_of(evaluated) == expected);
   CHECK(evaluated["status"] == "feasible");
   CHECK(evaluated["search"].is_null());
+}
+
+TEST_CASE("the best parallelisms are listed, the best first") {
+  const Problem problem = example_problem();
+  SearchResult result = optimal_result(problem);
+  BestMapping next = result;
+  next.status = SearchStatus::Feasible;
+  next.stopped_by = StopReason::Nodes;
+  next.lower_bound = result.lower_bound * 0.5;
+  next.gap = 0.5;
+  BestMapping unknown;
+  unknown.stopped_by = StopReason::Nodes;
+  unknown.lower_bound = Seconds(1.0);
+  result.alternatives = {next, unknown};
+  const Json top = parsed(Outcome::of(problem, result))["top"];
+  REQUIRE(top.size() == 3);
+  CHECK(keys_of(top[0]) == keys_of(top[2]));
+  CHECK(top[0]["objective"] == top[0]["lower_bound"]);
+  CHECK(top[0]["parallelism"] == Json{{"tensor", 2}, {"pipeline", 2}, {"data", 1}});
+  CHECK(top[1]["status"] == "feasible");
+  CHECK(top[1]["stopped_by"] == "nodes");
+  CHECK(top[1]["gap"] == 0.5);
+  CHECK(top[2]["status"] == "no_solution");
+  CHECK(top[2]["objective"].is_null());
+  CHECK(top[2]["lower_bound"] == 1.0);
 }
 
 TEST_CASE("a mapping that does not fit is written with the reason and without times") {

@@ -1,0 +1,14 @@
+#pragma once
+// The part of a report that compares the best parallelisms.
+
+#include <string>
+
+#include "engine/solve.hpp"
+
+namespace dfsearch {
+
+/// How far the next-best parallelism is, or a table of all that were asked for;
+/// empty if there is no choice or none was looked for.
+std::string ranking_text(const SearchResult& result);
+
+}  // namespace dfsearch

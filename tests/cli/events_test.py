@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""The stream of events, and that the log never falls silent.
+
+usage: events_test.py DFSEARCH [TEST ...]
+"""
+
+import json
+import math
+import os
+import subprocess
+import unittest
+
+import support
+from support import SMALL, CliTest, random_graph
+
+
+class Events(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.small = self.write("small.yaml", SMALL)
+        self.hard = self.write("hard.yaml", random_graph())
+
+    def events(self, *words, status=0):
+        self.run_tool(*words, "--events", "e.ndjson", "--json", "r.json", status=status)
+        return self.read("e.ndjson")
+
+    def read(self, name):
+        lines = (self.folder / name).read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
+    def test_a_search_is_told_from_start_to_done(self):
+        events = self.events(self.small)
+        self.assertEqual(events[0]["event"], "start")
+        self.assertEqual(events[0]["kernels"], 4)
+        self.assertEqual(events[-1]["event"], "done")
+        result = json.loads((self.folder / "r.json").read_text())
+        for key in ("status", "stopped_by", "objective", "lower_bound", "gap"):
+            self.assertEqual(events[-1][key], result[key])
+        found = [e for e in events if e["event"] == "incumbent"]
+        self.assertEqual(found[-1]["objective"], result["objective"])
+        self.assertEqual(found[-1]["parallelism"], result["parallelism"])
+        self.assertAlmostEqual(found[-1]["time"], result["search"]["best_incumbent"], delta=0.1)
+        self.assertAlmostEqual(found[0]["time"], result["search"]["first_incumbent"], delta=0.1)
+        infeasible = self.events(self.small, "--set", "system.accelerator.sram=64 B", status=3)
+        self.assertEqual(infeasible[-1]["status"], "infeasible")
+        self.assertIsNone(infeasible[-1]["objective"])
+
+    def test_progress_comes_every_second_with_a_finite_gap(self):
+        events = self.events(self.hard, "--time-limit", "3500 ms", "--quiet", status=4)
+        self.assertEqual(events[-2]["event"], "stop")
+        self.assertEqual(events[-2]["reason"], "time")
+        progress = [e for e in events if e["event"] == "progress"]
+        self.assertGreaterEqual(len(progress), 2)
+        times = [e["time"] for e in events]
+        self.assertEqual(times, sorted(times))
+        found = False
+        for event in events:
+            if event["event"] not in ("progress", "incumbent"):
+                continue
+            found = found or event["event"] == "incumbent"
+            if found:
+                self.assertIsInstance(event["gap"], (int, float))
+                self.assertTrue(math.isfinite(event["gap"]))
+                self.assertTrue(0 <= event["gap"] <= 1)
+
+    def test_the_log_speaks_though_a_node_takes_long(self):
+        # Opening the first point of this one is most of the work.
+        wide = self.write("wide.yaml", random_graph(kernels=1500))
+        events = self.events(wide, "--time-limit", "2500 ms", status=(4, 5))
+        times = [0.0] + [e["time"] for e in events if e["event"] == "progress"]
+        gaps = [b - a for a, b in zip(times, times[1:])]
+        self.assertGreaterEqual(len(gaps), 2)
+        self.assertLess(max(gaps), 1.9, events)
+
+    def test_standard_output_carries_events_in_place_of_the_report(self):
+        done = self.run_tool(self.small, "--events", "-")
+        kinds = [json.loads(line)["event"] for line in done.stdout.splitlines()]
+        self.assertEqual([kinds[0], kinds[-1]], ["start", "done"])
+        self.assertEqual(done.stderr, "")
+
+    def test_checkpoints_and_resumed_searches_are_told(self):
+        events = self.events(self.small, "--checkpoint", "c.ck")
+        told = [e for e in events if e["event"] == "checkpoint"]
+        self.assertEqual(told[-1]["file"], "c.ck")
+        self.assertEqual(told[-1]["bytes"], (self.folder / "c.ck").stat().st_size)
+        again = self.events(self.small, "--resume", "c.ck")
+        self.assertEqual(again[0]["nodes"], told[-1]["nodes"])
+        self.assertGreater(again[0]["time"], 0)
+
+    def test_a_closed_pipe_or_a_full_disk_loses_the_events_only(self):
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        done = subprocess.run(
+            self.command(self.small, "--events", "-", "--json", "r.json"), cwd=self.folder,
+            stdin=subprocess.DEVNULL, stdout=write_end, stderr=subprocess.PIPE, text=True,
+            timeout=60, check=False,
+        )
+        os.close(write_end)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("standard output: cannot be written: Broken pipe; the search goes on",
+                      done.stderr)
+        self.assertEqual(json.loads((self.folder / "r.json").read_text())["status"], "optimal")
+        full = self.run_tool(self.small, "--events", "/dev/full", status=2)
+        self.assertIn("/dev/full: cannot be written: No space left on device", full.stderr)
+        self.assertIn("optimal, proved", full.stdout)
+        missing = self.run_tool(self.small, "--events", "missing/e.ndjson", status=2)
+        self.assertIn("missing/e.ndjson: cannot be written", missing.stderr)
+        self.assertEqual(missing.stdout, "")
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,138 @@
+// The best parallelisms one after the other, against brute force.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "engine/solve.hpp"
+#include "model/network_choices.hpp"
+#include "support/brute_force.hpp"
+#include "support/random_problem.hpp"
+
+namespace dfsearch {
+namespace {
+
+Problem free_world(std::uint64_t seed) {
+  return test::random_problem(seed, {.kernels = 4, .assignments = 300, .free_machine = true});
+}
+
+std::set<Parallelism> parallelisms_of(const Problem& problem) {
+  std::set<Parallelism> all;
+  for (const NetworkChoice& network : network_choices(problem)) all.insert(parallelism_of(network));
+  return all;
+}
+
+/// The best mapping of each parallelism for which there is one, in order.
+std::vector<test::BruteForceResult> ranking(const Problem& problem) {
+  std::vector<test::BruteForceResult> list;
+  for (const Parallelism& degrees : parallelisms_of(problem)) {
+    Problem one = problem;
+    one.parallelism[0].values = {degrees.tensor};
+    one.parallelism[1].values = {degrees.pipeline};
+    one.parallelism[2].values = {degrees.data};
+    auto best = test::brute_force(one);
+    if (best.mapping) list.push_back(std::move(best));
+  }
+  std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) {
+    if (!(a.step_time == b.step_time)) return a.step_time < b.step_time;
+    return precedes(*a.mapping, *b.mapping);
+  });
+  return list;
+}
+
+void check_same(const BestMapping& found, const test::BruteForceResult& expected) {
+  REQUIRE(found.status == SearchStatus::Optimal);
+  CHECK(found.cost->step_time == expected.step_time);
+  CHECK(found.lower_bound == expected.step_time);
+  CHECK(found.gap == 0.0);
+  CHECK(found.mapping->network == expected.mapping->network);
+  CHECK(found.mapping->partition == expected.mapping->partition);
+}
+
+}  // namespace
+
+TEST_CASE("the best parallelisms are those of brute force, each with its own optimum") {
+  int ranked = 0;
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = free_world(seed);
+    if (network_choices(problem).empty()) continue;
+    const auto expected = ranking(problem);
+    ranked += expected.size() > 2;
+    for (const std::int64_t top : {1, 2, 3, 100}) {
+      CAPTURE(top);
+      const SearchResult result = solve(problem, {.threads = 2, .top = top});
+      if (expected.empty()) {
+        CHECK(result.status == SearchStatus::Infeasible);
+        CHECK(result.alternatives.empty());
+        continue;
+      }
+      const std::size_t count = std::min(static_cast<std::size_t>(top), expected.size());
+      REQUIRE(result.alternatives.size() + 1 == count);
+      check_same(result, expected[0]);
+      for (std::size_t i = 1; i < count; ++i) {
+        check_same(result.alternatives[i - 1], expected[i]);
+      }
+      if (static_cast<std::size_t>(top) > expected.size()) CHECK(result.alternatives_complete);
+      CHECK(result.parallelisms == static_cast<std::int64_t>(parallelisms_of(problem).size()));
+    }
+  }
+  CHECK(ranked > 10);
+}
+
+TEST_CASE("the next best is found unasked, and only where there is a choice") {
+  int found = 0;
+  int none = 0;
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = free_world(seed);
+    if (network_choices(problem).empty()) continue;
+    const auto expected = ranking(problem);
+    const SearchResult result = solve(problem, {.next_best = true});
+    if (expected.size() < 2) {
+      ++none;
+      CHECK(result.alternatives.empty());
+      CHECK(result.alternatives_complete == !expected.empty());
+      continue;
+    }
+    ++found;
+    REQUIRE(result.alternatives.size() == 1);
+    check_same(result.alternatives[0], expected[1]);
+  }
+  CHECK(found > 25);
+  CHECK(none > 10);
+  CHECK(solve(free_world(3), {}).alternatives.empty());
+}
+
+TEST_CASE("limits hold for all answers together and leave true bounds") {
+  int stopped = 0;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = free_world(seed);
+    if (network_choices(problem).empty()) continue;
+    const auto expected = ranking(problem);
+    const SearchResult all = solve(problem, {.top = 100});
+    for (std::int64_t nodes = 1; nodes < all.stats.nodes; nodes = nodes * 3 / 2 + 1) {
+      CAPTURE(nodes);
+      const SearchResult part = solve(problem, {.limits = {.nodes = nodes}, .top = 100});
+      std::vector<BestMapping> answers{part};
+      answers.insert(answers.end(), part.alternatives.begin(), part.alternatives.end());
+      for (std::size_t i = 0; i < answers.size(); ++i) {
+        const BestMapping& answer = answers[i];
+        if (answer.stopped_by == StopReason::None) continue;
+        ++stopped;
+        CHECK(i + 1 == answers.size());
+        CHECK(answer.stopped_by == StopReason::Nodes);
+        if (i < expected.size()) CHECK(answer.lower_bound <= expected[i].step_time);
+        if (answer.cost) CHECK(answer.lower_bound <= answer.cost->step_time);
+      }
+    }
+  }
+  CHECK(stopped > 25);
+}
+
+}  // namespace dfsearch
