@@ -24,7 +24,8 @@ solve
   --gap G                stop once (best - lower bound) / best is at most G, from 0 to 1 (0)
   --time-limit T         stop after so long, a quantity such as '20 min' or '90 s'
   --node-limit N         stop after so many nodes of the search
-  --objective O          what to minimise: step_time
+  --objective O          what to minimise: step_time, or its product with the price or
+                         power of the machine: cost_efficiency, power_efficiency
   --top K                the best mapping for each of the K best parallelisms (the best one, and
                          how far the next one is if that is soon found)
   --json FILE|-          the result as JSON (docs/results.md); with - in place of the report

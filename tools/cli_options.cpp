@@ -171,10 +171,7 @@ void convert_search_options(const Texts& texts, CommandLine& line) {
         parse_count("--node-limit", texts.node_limit, std::numeric_limits<std::int64_t>::max());
   }
   if (!texts.top.empty()) line.top = parse_count("--top", texts.top, kMostAnswers);
-  if (!texts.objective.empty() && texts.objective != "step_time") {
-    usage_error(fmt::format("--objective: {} is not supported, expected step_time",
-                            in_quotes(texts.objective)));
-  }
+  if (!texts.objective.empty()) line.overrides.push_back("search.objective=" + texts.objective);
   if (line.quiet && line.verbose) usage_error("--quiet and --verbose exclude each other");
   for (const auto& [option, file] :
        {std::pair("--mapping", &line.mapping), std::pair("--checkpoint", &line.checkpoint),

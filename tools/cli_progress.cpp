@@ -37,7 +37,7 @@ void ProgressPrinter::print_header_if_due() {
 void ProgressPrinter::print(const Progress& progress) {
   if (detail_ == Detail::Quiet) return;
   // Of another parallelism the best mapping is worse.
-  if (progress.rank != rank_) incumbent_ = Seconds::infinity();
+  if (progress.rank != rank_) incumbent_ = Score::infinity();
   rank_ = progress.rank;
   const bool improved = detail_ == Detail::Verbose && progress.incumbent < incumbent_;
   const bool due = progress.time - last_ >= Seconds(in_place_ ? 0.95 : 9.5);

@@ -34,7 +34,7 @@ class ProgressPrinter {
   int lines_ = 0;              ///< lasting ones since the header
   bool line_is_open_ = false;  ///< one that the next rewrites
   Seconds last_{};
-  Seconds incumbent_ = Seconds::infinity();
+  Score incumbent_ = Score::infinity();
   int rank_ = 1;
 };
 

@@ -97,6 +97,11 @@ using DollarsPerBandwidth = Quantity<1, -1, 0, 1, 0>;
 using WattsPerBandwidth = Quantity<1, -1, 0, 0, 1>;
 using FlopsPerSecondPerDollar = Quantity<-1, 0, 1, -1, 0>;
 using FlopsPerSecondPerWatt = Quantity<-1, 0, 1, 0, -1>;
+/// Price and energy of a step: what the objectives other than its time minimise.
+using DollarSeconds = Quantity<1, 0, 0, 1, 0>;
+using Joules = Quantity<1, 0, 0, 0, 1>;
+/// What a search minimises, in the unit of its objective (model/problem.hpp).
+using Score = Quantity<0, 0, 0, 0, 0>;
 using FlopsPerByte = Quantity<0, -1, 1, 0, 0>;
 
 }  // namespace dfsearch

@@ -263,6 +263,10 @@ std::string to_text(FlopsPerSecond value) {
 }
 std::string to_text(Dollars value) { return shown(value.in_base_units(), "$", Shown::Large); }
 std::string to_text(Watts value) { return shown(value.in_base_units(), "W", Shown::Large); }
+std::string to_text(DollarSeconds value) {
+  return shown(value.in_base_units(), "$ s", Shown::Large);
+}
+std::string to_text(Joules value) { return shown(value.in_base_units(), "J", Shown::Large); }
 std::string to_text(FlopsPerSecondPerDollar value) {
   return shown(value.in_base_units(), "FLOP/s/$", Shown::Large);
 }

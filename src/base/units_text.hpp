@@ -44,6 +44,8 @@ std::string to_text(Flops value);
 std::string to_text(FlopsPerSecond value);
 std::string to_text(Dollars value);
 std::string to_text(Watts value);
+std::string to_text(DollarSeconds value);
+std::string to_text(Joules value);
 std::string to_text(FlopsPerSecondPerDollar value);
 std::string to_text(FlopsPerSecondPerWatt value);
 std::string to_text(FlopsPerByte value);

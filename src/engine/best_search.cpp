@@ -141,7 +141,7 @@ class BestSearch {
   /// the ties are too many, its best after a fixed number of nodes is taken.  So
   /// the answer depends on nothing but the problem either way.
   void break_ties(BestFound& found) {
-    const Seconds cost = found.solution->cost;
+    const Score cost = found.solution->cost;
     Limits limits = this->limits();
     limits.gap = 0.0;
     for (limits.nodes = kTieNodes;; limits.nodes *= 2) {

@@ -17,7 +17,7 @@ namespace dfsearch {
 /// What the search for one answer ended with.
 struct BestFound {
   std::shared_ptr<const MappingSolution> solution;  ///< null: none was found
-  Seconds lower_bound{};
+  Score lower_bound{};
   StopReason stopped_by = StopReason::None;
   /// Equal optima were compared as far as they ever are.
   bool first_of_ties = false;

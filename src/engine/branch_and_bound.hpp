@@ -63,18 +63,18 @@ struct BranchAndBoundOptions {
   /// Among the best solutions find the first in the order of ties, not just any.
   bool ties = true;
   /// Solutions above it are not wanted.
-  Seconds cutoff = Seconds::infinity();
+  Score cutoff = Score::infinity();
   std::size_t open_limit = std::size_t{1} << 20;
 };
 
 template <class Solution>
 struct BranchAndBoundResult {
   std::shared_ptr<const Solution> solution;  ///< null: none was found
-  Seconds cost = Seconds::infinity();
+  Score cost = Score::infinity();
   char found_by = ' ';
   /// Of all solutions.  Equal to `cost` when the search was completed; infinite
   /// when it was and there is no solution.
-  Seconds lower_bound{};
+  Score lower_bound{};
   StopReason stopped_by = StopReason::None;
   SearchStats stats;
 };
@@ -106,7 +106,7 @@ class BranchAndBound {
 
   /// What an earlier search left.  Its incumbent, which is no find of this one:
   void resume_from(Solution&& incumbent, char found_by) {
-    const Seconds cost = problem_.cost(incumbent);
+    const Score cost = problem_.cost(incumbent);
     best_cost_ = std::min(best_cost_, cost);
     offer_quietly(cost, std::move(incumbent), found_by);
   }
@@ -155,8 +155,8 @@ class BranchAndBound {
 
   [[nodiscard]] Progress progress() const {
     // In this order: when the last node is gone its solution is the incumbent.
-    const Seconds open_bound = open_.lower_bound();
-    const Seconds cost = incumbent_.cost();
+    const Score open_bound = open_.lower_bound();
+    const Score cost = incumbent_.cost();
     return {.time = elapsed(),
             .nodes = nodes_.load(std::memory_order_relaxed),
             .open = static_cast<std::int64_t>(open_.size()),
@@ -205,12 +205,12 @@ class BranchAndBound {
         solution_ = search.incumbent_.solution();
       }
     }
-    [[nodiscard]] Seconds cutoff() const override { return frozen_ ? cost_ : search_.cutoff(); }
+    [[nodiscard]] Score cutoff() const override { return frozen_ ? cost_ : search_.cutoff(); }
     [[nodiscard]] std::shared_ptr<const Solution> incumbent() const override {
       return frozen_ ? solution_ : search_.incumbent_.solution();
     }
     void child(Node&& node) override {
-      const Seconds bound = search_.problem_.bound(node);
+      const Score bound = search_.problem_.bound(node);
       search_.check(bound, node);
       if (search_.useless(bound, node, *this)) {
         ++pruned;
@@ -234,7 +234,7 @@ class BranchAndBound {
    private:
     BranchAndBound& search_;
     bool frozen_;
-    Seconds cost_ = Seconds::infinity();
+    Score cost_ = Score::infinity();
     std::shared_ptr<const Solution> solution_;
   };
 
@@ -244,10 +244,10 @@ class BranchAndBound {
   }
 
   /// The greatest bound of a node that may still be of use.
-  [[nodiscard]] Seconds cutoff() const {
-    Seconds cost = incumbent_.cost();
-    if (!options_.ties && cost < Seconds::infinity()) {
-      cost = Seconds(std::nextafter(cost.in_base_units(), 0.0));
+  [[nodiscard]] Score cutoff() const {
+    Score cost = incumbent_.cost();
+    if (!options_.ties && cost < Score::infinity()) {
+      cost = Score(std::nextafter(cost.in_base_units(), 0.0));
     }
     return std::min(cost, options_.cutoff);
   }
@@ -268,14 +268,14 @@ class BranchAndBound {
     take_over(&group);
   }
 
-  bool offer_quietly(Seconds cost, Solution&& solution, char found_by) {
+  bool offer_quietly(Score cost, Solution&& solution, char found_by) {
     return incumbent_.offer(
         cost, std::move(solution), found_by,
         [this](const Solution& a, const Solution& b) { return problem_.precedes(a, b); });
   }
 
   void offer(Solution&& solution, char found_by) {
-    const Seconds cost = problem_.cost(solution);
+    const Score cost = problem_.cost(solution);
     if (cost > options_.cutoff || !offer_quietly(cost, std::move(solution), found_by)) return;
     incumbents_.fetch_add(1, std::memory_order_relaxed);
     const std::lock_guard lock(improvement_mutex_);
@@ -293,16 +293,16 @@ class BranchAndBound {
     on_incumbent_(now, *best);
   }
 
-  [[nodiscard]] bool useless(Seconds bound, const Node& node, const Sink& sink) const {
-    const Seconds cutoff = sink.cutoff();
+  [[nodiscard]] bool useless(Score bound, const Node& node, const Sink& sink) const {
+    const Score cutoff = sink.cutoff();
     if (bound < cutoff) return false;
-    if (bound > cutoff || bound == Seconds::infinity()) return true;
+    if (bound > cutoff || bound == Score::infinity()) return true;
     const auto solution = sink.incumbent();
     // Another thread may have improved the incumbent since: then bound > cost.
     return solution && !(problem_.cost(*solution) > bound) && !problem_.before(node, *solution);
   }
 
-  void check([[maybe_unused]] Seconds bound, [[maybe_unused]] const Node& node) const {
+  void check([[maybe_unused]] Score bound, [[maybe_unused]] const Node& node) const {
 #ifdef DFSEARCH_CHECKS
     if constexpr (CheckableProblem<P>) {
       if (debug_solution_ && bound > problem_.cost(*debug_solution_) &&
@@ -438,7 +438,7 @@ class BranchAndBound {
       stop(StopReason::Nodes);
     } else if (limits.time < Seconds::infinity() && elapsed() >= limits.time) {
       stop(StopReason::Time);
-    } else if (limits.gap > 0.0 && incumbent_.cost() < Seconds::infinity() &&
+    } else if (limits.gap > 0.0 && incumbent_.cost() < Score::infinity() &&
                relative_gap(incumbent_.cost(), open_.lower_bound()) <= limits.gap) {
       gap_closed_.store(true, std::memory_order_relaxed);
     }
@@ -477,7 +477,7 @@ class BranchAndBound {
   Seconds checkpoint_due_{};                                // written while no worker works
   std::mutex improvement_mutex_;                            // guards what follows
   std::function<void(const Progress&, const Solution&)> on_incumbent_;
-  Seconds best_cost_ = Seconds::infinity();
+  Score best_cost_ = Score::infinity();
   Seconds first_incumbent_ = Seconds::infinity();
   Seconds best_incumbent_ = Seconds::infinity();
 };

@@ -17,7 +17,7 @@ template <class Solution>
 class Incumbent {
  public:
   /// Infinite while there is none.  Relaxed: see above.
-  [[nodiscard]] Seconds cost() const { return cost_.load(std::memory_order_relaxed); }
+  [[nodiscard]] Score cost() const { return cost_.load(std::memory_order_relaxed); }
 
   [[nodiscard]] std::shared_ptr<const Solution> solution() const {
     const std::lock_guard lock(mutex_);
@@ -29,9 +29,9 @@ class Incumbent {
   /// Takes the solution if it costs less than the incumbent, or the same and
   /// `precedes` says that it comes first.  Any thread.
   template <class Precedes>
-  bool offer(Seconds cost, Solution&& solution, char found_by, Precedes precedes) {
+  bool offer(Score cost, Solution&& solution, char found_by, Precedes precedes) {
     const std::lock_guard lock(mutex_);
-    const Seconds best = cost_.load(std::memory_order_relaxed);
+    const Score best = cost_.load(std::memory_order_relaxed);
     if (cost > best) return false;
     if (cost == best && solution_ && !precedes(solution, *solution_)) return false;
     solution_ = std::make_shared<const Solution>(std::move(solution));
@@ -42,9 +42,9 @@ class Incumbent {
 
  private:
   mutable std::mutex mutex_;
-  std::shared_ptr<const Solution> solution_;        // guarded by mutex_
-  std::atomic<Seconds> cost_{Seconds::infinity()};  // written under mutex_
-  std::atomic<char> found_by_{' '};                 // written under mutex_
+  std::shared_ptr<const Solution> solution_;    // guarded by mutex_
+  std::atomic<Score> cost_{Score::infinity()};  // written under mutex_
+  std::atomic<char> found_by_{' '};             // written under mutex_
 };
 
 }  // namespace dfsearch

@@ -37,7 +37,7 @@ class Adapter final : public FusionSink {
       : node_(node), context_(*node.context), expansion_(expansion), found_by_(found_by) {}
 
   [[nodiscard]] Ticks limit() const override {
-    const Seconds cutoff = expansion_.cutoff();
+    const Score cutoff = expansion_.cutoff();
     if (!(cutoff == cutoff_)) {
       cutoff_ = cutoff;
       limit_ = ticks_within(context_.tables.clock(), context_.step, cutoff);
@@ -45,7 +45,7 @@ class Adapter final : public FusionSink {
     return limit_;
   }
   void child(FusionNode&& fusion) override {
-    const Seconds bound = std::max(node_.bound, context_.step_time(fusion.bound));
+    const Score bound = std::max(node_.bound, context_.score(fusion.bound));
     expansion_.child({.bound = bound,
                       .point = node_.point,
                       .sharding = nullptr,
@@ -56,7 +56,7 @@ class Adapter final : public FusionSink {
     // What the first tier of memory holds is found, at less cost, at the point
     // without the second.
     if (node_.point->spilled && !context_.tables.spills(fusion.partition)) return;
-    const Seconds cost = context_.step_time(fusion.time);
+    const Score cost = context_.score(fusion.time);
     expansion_.solution({.cost = cost,
                          .point = *node_.point,
                          .sharding = first_sharding(context_.tables.decisions().sharding),
@@ -69,7 +69,7 @@ class Adapter final : public FusionSink {
   const FusionContext& context_;
   Expansion<MappingProblem::Node, MappingSolution>& expansion_;
   char found_by_;
-  mutable Seconds cutoff_{-1.0};  // what limit_ was computed for
+  mutable Score cutoff_{-1.0};  // what limit_ was computed for
   mutable Ticks limit_ = 0;
 };
 
@@ -102,15 +102,15 @@ FusionContext::FusionContext(std::shared_ptr<const FusionTables> its_tables,
       step(its_step),
       transpositions(search) {}
 
-Ticks ticks_within(const Clock& clock, const StepTime& step, Seconds limit) {
-  if (limit == Seconds::infinity()) return kNever - 1;
-  // By bisection: beside a long transfer the step is flat over many ticks, and the
+Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit) {
+  if (limit == Score::infinity()) return kNever - 1;
+  // By bisection: beside a long transfer the score is flat over many ticks, and the
   // quotient (limit - transfer) / factor is off by as many.
   Ticks most = -1;  // the step of so many ticks is within the limit, or none is
   Ticks above = kNever;
   while (above - most > 1) {
     const Ticks middle = most + (above - most) / 2;
-    (step.step(clock.seconds(middle)) <= limit ? most : above) = middle;
+    (step.score(clock.seconds(middle)) <= limit ? most : above) = middle;
   }
   return most;
 }
@@ -278,7 +278,7 @@ void MappingProblem::branch_root(Sink& expansion) const {
 }
 
 /// The compute and network time that every sharding and fusion of the point takes.
-Seconds MappingProblem::point_bound(OuterPoint point) const {
+Score MappingProblem::point_bound(OuterPoint point) const {
   const DataflowGraph& graph = problem_.workload.graph;
   const Accelerator& chip = problem_.system.accelerator;
   const NetworkChoice& network = networks_[point.network];
@@ -317,7 +317,7 @@ Seconds MappingProblem::point_bound(OuterPoint point) const {
   if (problem_.execution.overlap != Overlap::Perfect) layer = compute + communication;
   // Durations are rounded up to ticks, these sums to nearest: the margin covers
   // the rounding of 2^12 additions.
-  return step.step(layer * (1.0 - 0x1p-40));
+  return step.score(layer * (1.0 - 0x1p-40));
 }
 
 void MappingProblem::open_point(const Node& node, Sink& expansion) const {
@@ -348,7 +348,7 @@ void MappingProblem::open_fusion(const Node& node, LoopSets&& sharding, Sink& ex
     cut_by_capacity_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  Node child{.bound = std::max(node.bound, context->step_time(empty.bound)),
+  Node child{.bound = std::max(node.bound, context->score(empty.bound)),
              .point = node.point,
              .sharding = nullptr,
              .least_used = node.least_used,
@@ -404,8 +404,8 @@ void MappingProblem::evaluate_kernel_by_kernel(const Node& node, std::vector<Loo
 void MappingProblem::offer(OuterPoint point, std::vector<Loop>&& sharding,
                            std::vector<std::int64_t>&& partition, const Cost& cost, char found_by,
                            Sink& expansion) const {
-  if (cost.step_time > expansion.cutoff()) return;
-  expansion.solution({.cost = cost.step_time,
+  if (cost.objective > expansion.cutoff()) return;
+  expansion.solution({.cost = cost.objective,
                       .point = point,
                       .sharding = std::move(sharding),
                       .fusion = {.time = cost.layer_ticks,
@@ -441,7 +441,7 @@ std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided
     relaxed = relaxed_fusion(tables, limit, kRelaxationSteps);
   }
   if (relaxed.bound >= kNever) return std::nullopt;
-  child.bound = std::max(child.bound, step.step(clock.seconds(relaxed.bound)));
+  child.bound = std::max(child.bound, step.score(clock.seconds(relaxed.bound)));
   return relaxed;
 }
 
@@ -503,7 +503,7 @@ std::optional<MappingSolution> MappingProblem::solution(const Mapping& mapping) 
   const auto result = evaluate(problem_, without_cores);
   const Cost* cost = std::get_if<Cost>(&result);
   if (cost == nullptr) return std::nullopt;
-  return MappingSolution{.cost = cost->step_time,
+  return MappingSolution{.cost = cost->objective,
                          .point = {.network = static_cast<std::size_t>(network - networks_.begin()),
                                    .tile = mapping.tile,
                                    .micro_batch = mapping.micro_batch,

@@ -27,8 +27,8 @@
 
 namespace dfsearch {
 
-/// The most ticks of a layer whose step takes at most `limit`; -1: none does.
-Ticks ticks_within(const Clock& clock, const StepTime& step, Seconds limit);
+/// The most ticks of a layer whose score is at most `limit`; -1: none does.
+Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit);
 
 /// An outer point and a sharding whose fusion is being searched.  Shared by its
 /// nodes.
@@ -41,14 +41,12 @@ struct FusionContext {
   StepTime step;
   mutable Transpositions transpositions;
 
-  [[nodiscard]] Seconds step_time(Ticks layer) const {
-    return step.step(tables.clock().seconds(layer));
-  }
+  [[nodiscard]] Score score(Ticks layer) const { return step.score(tables.clock().seconds(layer)); }
 };
 
 /// A complete mapping but for the cores, which follow from it.
 struct MappingSolution {
-  Seconds cost{};
+  Score cost{};
   OuterPoint point;
   std::vector<Loop> sharding;
   Fusion fusion;
@@ -58,7 +56,7 @@ struct MappingSolution {
 class MappingProblem {
  public:
   struct Node {
-    Seconds bound{};
+    Score bound{};
     std::optional<OuterPoint> point;  // empty: the root
     // Loops left, while a joint search decides them; null before and after.
     std::shared_ptr<const LoopSets> sharding;
@@ -93,8 +91,8 @@ class MappingProblem {
   MappingProblem(const MappingProblem& other, std::int64_t steps_per_node);
 
   [[nodiscard]] Node root() const { return {}; }
-  [[nodiscard]] Seconds bound(const Node& node) const { return node.bound; }
-  [[nodiscard]] Seconds cost(const Solution& solution) const { return solution.cost; }
+  [[nodiscard]] Score bound(const Node& node) const { return node.bound; }
+  [[nodiscard]] Score cost(const Solution& solution) const { return solution.cost; }
   [[nodiscard]] bool precedes(const Solution& a, const Solution& b) const;
   [[nodiscard]] bool before(const Node& node, const Solution& solution) const;
   [[nodiscard]] bool admit(const Node& node) const;
@@ -134,7 +132,7 @@ class MappingProblem {
   void evaluate_kernel_by_kernel(const Node& node, std::vector<Loop>&& sharding,
                                  Sink& expansion) const;
   [[nodiscard]] std::vector<std::int64_t> one_partition_per_kernel() const;
-  [[nodiscard]] Seconds point_bound(OuterPoint point) const;
+  [[nodiscard]] Score point_bound(OuterPoint point) const;
   [[nodiscard]] bool excludes(const NetworkChoice& network) const;
   [[nodiscard]] LoopSets loops_left(const LoopSets* of_node) const;
   [[nodiscard]] LayerDecisions decisions(OuterPoint point, LoopSets sharding) const;

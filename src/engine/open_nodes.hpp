@@ -21,12 +21,12 @@ template <class Node>
 class OpenNodes {
  public:
   struct Entry {
-    Seconds bound;
+    Score bound;
     std::uint64_t sequence = 0;
     Node node;
   };
 
-  explicit OpenNodes(int workers) : held_(static_cast<std::size_t>(workers), Seconds::infinity()) {}
+  explicit OpenNodes(int workers) : held_(static_cast<std::size_t>(workers), Score::infinity()) {}
 
   /// Hands in what became of the node the worker held and takes the next one.
   /// Waits while others may still produce nodes.  Nothing: the search is over,
@@ -34,9 +34,9 @@ class OpenNodes {
   std::optional<Entry> exchange(int worker, std::vector<Entry>& produced) {
     std::unique_lock lock(mutex_);
     put(produced);
-    Seconds& held = held_[static_cast<std::size_t>(worker)];
-    if (held < Seconds::infinity()) --busy_;
-    held = Seconds::infinity();
+    Score& held = held_[static_cast<std::size_t>(worker)];
+    if (held < Score::infinity()) --busy_;
+    held = Score::infinity();
     if (heap_.empty() && busy_ == 0) closed_ = true;
     if (!heap_.empty() || closed_) wake_.notify_all();
     wake_.wait(lock, [this] { return closed_ || !heap_.empty(); });
@@ -74,7 +74,7 @@ class OpenNodes {
     heap_ = std::move(entries);
     std::make_heap(heap_.begin(), heap_.end(), later);
     away_ = 0;
-    away_bound_ = Seconds::infinity();
+    away_bound_ = Score::infinity();
     closed_ = false;
   }
 
@@ -82,7 +82,7 @@ class OpenNodes {
 
   void push(std::vector<Entry>& produced) {
     const std::lock_guard lock(mutex_);
-    away_bound_ = Seconds::infinity();
+    away_bound_ = Score::infinity();
     put(produced);
   }
 
@@ -99,14 +99,14 @@ class OpenNodes {
   /// What became of the popped nodes is handed in.
   void release() {
     const std::lock_guard lock(mutex_);
-    held_.front() = Seconds::infinity();
+    held_.front() = Score::infinity();
   }
 
   /// The least bound of all open and held nodes; infinite when there are none,
   /// 0 before the first push.
-  [[nodiscard]] Seconds lower_bound() const {
+  [[nodiscard]] Score lower_bound() const {
     const std::lock_guard lock(mutex_);
-    Seconds least = std::min(away_bound_, *std::min_element(held_.begin(), held_.end()));
+    Score least = std::min(away_bound_, *std::min_element(held_.begin(), held_.end()));
     if (!heap_.empty()) least = std::min(least, heap_.front().bound);
     return least;
   }
@@ -141,11 +141,11 @@ class OpenNodes {
   mutable std::mutex mutex_;  // guards all that follows
   std::condition_variable wake_;
   std::vector<Entry> heap_;
-  std::vector<Seconds> held_;  // per worker: bound of its node, infinite: idle
-  std::size_t away_ = 0;       // taken by take_all
+  std::vector<Score> held_;  // per worker: bound of its node, infinite: idle
+  std::size_t away_ = 0;     // taken by take_all
   // Their least bound.  Before the first push nothing is known but that no cost is
   // negative.
-  Seconds away_bound_{};
+  Score away_bound_{};
   int busy_ = 0;
   std::uint64_t next_sequence_ = 0;
   bool closed_ = false;

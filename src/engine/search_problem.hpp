@@ -15,7 +15,7 @@ class Expansion {
  public:
   virtual ~Expansion() = default;
   /// The cost to beat: completions above it are useless.  May fall meanwhile.
-  [[nodiscard]] virtual Seconds cutoff() const = 0;
+  [[nodiscard]] virtual Score cutoff() const = 0;
   /// The solution of that cost, or null.
   [[nodiscard]] virtual std::shared_ptr<const Solution> incumbent() const = 0;
   virtual void child(Node&& node) = 0;
@@ -41,8 +41,8 @@ concept SearchProblem = std::movable<typename P::Node> && std::copyable<typename
     requires(const P& problem, const typename P::Node& node, const typename P::Solution& solution,
              Expansion<typename P::Node, typename P::Solution>& expansion) {
   { problem.root() } -> std::same_as<typename P::Node>;
-  { problem.bound(node) } -> std::same_as<Seconds>;
-  { problem.cost(solution) } -> std::same_as<Seconds>;
+  { problem.bound(node) } -> std::same_as<Score>;
+  { problem.cost(solution) } -> std::same_as<Score>;
   { problem.precedes(solution, solution) } -> std::same_as<bool>;
   { problem.before(node, solution) } -> std::same_as<bool>;
   { problem.admit(node) } -> std::same_as<bool>;

@@ -18,7 +18,7 @@ struct SearchState {
   /// The best mapping of a parallelism for which the search is over.
   struct Finished {
     MappingSolution solution;
-    Seconds lower_bound{};
+    Score lower_bound{};
   };
   std::vector<Finished> finished;  ///< best parallelism first
 

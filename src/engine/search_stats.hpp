@@ -37,7 +37,7 @@ struct SearchStats {
 
 /// (cost - lower bound) / cost: how far the cost may be above the optimum, in
 /// parts of itself.  A finite number, from 0 to 1, for every cost that is finite.
-inline double relative_gap(Seconds cost, Seconds lower_bound) {
+inline double relative_gap(Score cost, Score lower_bound) {
   return lower_bound < cost ? (cost - lower_bound) / cost : 0.0;
 }
 
@@ -46,8 +46,8 @@ struct Progress {
   Seconds time{};
   std::int64_t nodes = 0;
   std::int64_t open = 0;
-  Seconds incumbent = Seconds::infinity();  ///< infinite: none yet
-  Seconds lower_bound{};
+  Score incumbent = Score::infinity();  ///< infinite: none yet
+  Score lower_bound{};
   char found_by = ' ';  ///< how the newest incumbent came: H hint, S segments, T tree
   int rank = 1;         ///< 1: the best mapping is sought; 2: the next-best parallelism; ...
 };

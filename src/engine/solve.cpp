@@ -16,6 +16,7 @@
 #include "engine/mapping_search.hpp"
 #include "engine/search_monitor.hpp"
 #include "engine/search_state.hpp"
+#include "model/step_time.hpp"
 
 namespace dfsearch {
 namespace {
@@ -32,7 +33,7 @@ void recost(const Problem& problem, const MappingProblem& search, const MappingS
   auto evaluated = evaluate(problem, mapping);
   const Cost* cost = std::get_if<Cost>(&evaluated);
   if (cost == nullptr || cost->layer_ticks != winner.fusion.time ||
-      !(cost->step_time == winner.cost)) {
+      !(cost->objective == winner.cost)) {
     throw InternalError("the search and the model disagree on the cost of the mapping found");
   }
   mapping.cores = cost->cores;
@@ -63,6 +64,12 @@ class Solver {
       throw InputError(
           "network: no degrees and strategies have the number of chips as product, a data degree "
           "that divides the global batch and the parallelism allowed");
+    }
+    for (const NetworkChoice& network : search_.networks()) {
+      if (!(step_time(problem, network, 1).weight > 0.0)) {
+        throw InputError(
+            "objective: cost and power efficiency need a machine with a price or power above 0");
+      }
     }
   }
 
@@ -196,10 +203,10 @@ class Solver {
     }
     if (found.solution) {
       recost(problem_, search_, *found.solution, answer);
-      answer.gap = relative_gap(answer.cost->step_time, answer.lower_bound);
+      answer.gap = relative_gap(answer.cost->objective, answer.lower_bound);
       excluded_.push_back(parallelism_of(answer.mapping->network));
       // The limit came together with the proof.
-      if (answer.lower_bound == answer.cost->step_time) answer.stopped_by = StopReason::None;
+      if (answer.lower_bound == answer.cost->objective) answer.stopped_by = StopReason::None;
     }
     answer.status = status_of(answer, options_.limits.gap);
     if (answer.status == SearchStatus::Infeasible && !answers_.empty()) {

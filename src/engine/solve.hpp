@@ -31,7 +31,7 @@ struct BestMapping {
   StopReason stopped_by = StopReason::None;
   std::optional<Mapping> mapping;
   std::optional<Cost> cost;
-  Seconds lower_bound{};
+  Score lower_bound{};
   double gap = 0.0;  ///< (objective - lower_bound) / objective
 };
 
@@ -83,7 +83,7 @@ struct SearchOptions {
   SearchState* resume = nullptr;
 };
 
-/// Finds the mapping of least step time.  No global state: several solves may
+/// Finds the mapping that minimises the objective.  No global state: several solves may
 /// run at once.  Throws InputError for a problem that makes no sense and
 /// InternalError when the winner does not evaluate to what the search says; what a
 /// callback throws ends the search.

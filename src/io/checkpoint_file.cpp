@@ -210,7 +210,7 @@ class NodeReader {
     std::vector<SearchState::Entry> entries;
     for (std::uint64_t i = 0; i < count; ++i) {
       MappingProblem::Node node = get_node(in);
-      const Seconds bound = node.bound;
+      const Score bound = node.bound;
       entries.push_back({.bound = bound, .sequence = i, .node = std::move(node)});
     }
     if (!in.at_end()) throw BadBytes();
@@ -271,8 +271,8 @@ class NodeReader {
   MappingProblem::Node get_node(ByteReader& in) const {
     const std::uint64_t kind = in.count_up_to(kOpenedFusion);
     MappingProblem::Node node;
-    node.bound = Seconds(in.real());
-    if (!(node.bound >= Seconds{})) throw BadBytes();
+    node.bound = Score(in.real());
+    if (!(node.bound >= Score{})) throw BadBytes();
     if (kind == kRoot) return node;
     const std::uint64_t network = in.count();
     const std::int64_t tile = in.integer();
@@ -394,7 +394,7 @@ SearchState get_state(const Map& map, const Problem& problem) {
   SearchState state;
   for (const Map& finished : map.at("finished")) {
     state.finished.push_back({.solution = reader.get_mapping(finished),
-                              .lower_bound = Seconds(finished.at("lower_bound").get<double>())});
+                              .lower_bound = Score(finished.at("lower_bound").get<double>())});
   }
   reader.read_chain(text_of(map.at("chain")), map.at("partitions").get<std::uint64_t>());
   reader.read_shardings(text_of(map.at("loops")), map.at("shardings").get<std::uint64_t>());

@@ -113,19 +113,6 @@ void read_machine_switches(MapReader& reader, Equations& equations) {
   equations.dlrm_gradient_bandwidth = read_quantity(*entry, kBandwidth, reader.messages());
 }
 
-void refuse_other_objectives(MapReader& reader) {
-  const YamlEntry* entry = reader.optional("objective");
-  if (!entry) return;
-  const std::string& text = entry->value.scalar;
-  if (text == "cost_efficiency" || text == "power_efficiency") {
-    reader.messages().add(
-        entry->value.place, "objective",
-        in_quotes(text) + " is not supported in this version, expected step_time");
-    return;
-  }
-  read_choice(*entry, {"step_time"}, reader.messages());
-}
-
 }  // namespace
 
 Execution read_execution(const YamlEntry& section, InputMessages& messages) {
@@ -233,7 +220,12 @@ SearchSettings read_search(const YamlEntry& section, Problem& problem, InputMess
           .optional_choice<ShardingChoice>("sharding", {{"least_bytes", ShardingChoice::LeastBytes},
                                                         {"joint", ShardingChoice::Joint}})
           .value_or(ShardingChoice::LeastBytes);
-  refuse_other_objectives(reader);
+  problem.objective =
+      reader
+          .optional_choice<Objective>(
+              "objective",
+              named({Objective::StepTime, Objective::CostEfficiency, Objective::PowerEfficiency}))
+          .value_or(Objective::StepTime);
   settings.gap = reader.optional_number("gap", {0.0, 1.0}).value_or(0.0);
   settings.time_limit =
       reader.optional_quantity("time_limit", kTimeLimit).value_or(Seconds::infinity());

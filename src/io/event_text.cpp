@@ -11,7 +11,10 @@
 namespace dfsearch {
 namespace {
 
-Json number(Seconds time) { return json_number(time.in_base_units()); }
+template <class Quantity>
+Json number(Quantity quantity) {
+  return json_number(quantity.in_base_units());
+}
 
 Json event(std::string_view kind, Seconds time) {
   return {{"event", std::string(kind)}, {"time", number(time)}};
@@ -19,7 +22,7 @@ Json event(std::string_view kind, Seconds time) {
 
 Json with_progress(std::string_view kind, const Progress& progress) {
   Json json = event(kind, progress.time);
-  const bool found = progress.incumbent < Seconds::infinity();
+  const bool found = progress.incumbent < Score::infinity();
   json["rank"] = progress.rank;
   json["nodes"] = progress.nodes;
   json["open"] = progress.open;
@@ -83,7 +86,7 @@ std::string done_event(const SearchResult& result) {
   json["status"] = name_of(result.status);
   json["stopped_by"] = stopped ? Json(name_of(result.stopped_by)) : Json();
   json["nodes"] = result.stats.nodes;
-  json["objective"] = result.cost ? number(result.cost->step_time) : Json();
+  json["objective"] = result.cost ? number(result.cost->objective) : Json();
   const bool bounded = result.status != SearchStatus::Infeasible;
   json["lower_bound"] = bounded ? number(result.lower_bound) : Json();
   json["gap"] = result.cost ? Json(result.gap) : Json();

@@ -197,6 +197,21 @@ std::vector<std::optional<std::int64_t>> join_pins(const Problem& problem,
   return joined;
 }
 
+/// What an objective weighs the step time with must be there.
+void check_objective(Objective objective, const YamlEntry& search, const YamlEntry* price,
+                     const YamlEntry* power, InputMessages& messages) {
+  const auto missing = [&](const char* what) {
+    messages.add(search.value.find("objective")->value.place, "objective", what);
+  };
+  if (objective == Objective::CostEfficiency && !price) {
+    missing("cost_efficiency needs prices, expected a section 'price'");
+  }
+  if (objective == Objective::PowerEfficiency && !power) {
+    missing("power_efficiency needs powers, expected a section 'power'");
+  }
+}
+
+
 Config read_config(const YamlNode& root, const Place& start, InputMessages& messages) {
   Config config;
   Problem& problem = config.problem;
@@ -227,6 +242,7 @@ Config read_config(const YamlNode& root, const Place& start, InputMessages& mess
   }
   if (const YamlEntry* section = reader.optional("search")) {
     config.search = read_search(*section, config.problem, messages);
+    check_objective(problem.objective, *section, price, power, messages);
   }
   if (const YamlEntry* section = reader.optional("sharding")) {
     problem.sharding_pins =

@@ -25,6 +25,7 @@ namespace {
 // files of both `--json` and `--mapping` serve.
 constexpr std::string_view kOfResult[] = {"dfsearch",
                                           "stopped_by",
+                                          "objective_name",
                                           "objective",
                                           "lower_bound",
                                           "gap",

@@ -95,6 +95,18 @@ const char* name_of(Strategy strategy) {
   throw InternalError("a strategy without a name");
 }
 
+const char* name_of(Objective objective) {
+  switch (objective) {
+    case Objective::StepTime:
+      return "step_time";
+    case Objective::CostEfficiency:
+      return "cost_efficiency";
+    case Objective::PowerEfficiency:
+      return "power_efficiency";
+  }
+  return "";
+}
+
 const char* name_of(SearchStatus status) {
   switch (status) {
     case SearchStatus::Optimal: return "optimal";

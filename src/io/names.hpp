@@ -6,6 +6,7 @@
 #include "engine/solve.hpp"
 #include "graph/kernel.hpp"
 #include "graph/workload.hpp"
+#include "model/problem.hpp"
 #include "model/system.hpp"
 
 namespace dfsearch {
@@ -19,6 +20,7 @@ const char* name_of(CommunicationType type);
 const char* name_of(NetworkUse use);
 const char* name_of(Topology topology);
 const char* name_of(Strategy strategy);
+const char* name_of(Objective objective);
 const char* name_of(SearchStatus status);
 const char* name_of(StopReason reason);  ///< empty for StopReason::None
 

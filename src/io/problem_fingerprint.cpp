@@ -141,13 +141,11 @@ std::uint64_t hash_of(const Part&... parts) {
 }  // namespace
 
 Fingerprint fingerprint_of(const Problem& problem) {
-  const auto& [workload, system, execution, equations, sharding, sharding_pins, parallelism] =
-      problem;
-  return {{"workload", hash_of(workload)},
-          {"system", hash_of(system)},
-          {"execution", hash_of(execution)},
-          {"equations", hash_of(equations)},
-          {"sharding", hash_of(sharding, sharding_pins)},
+  const auto& [workload, system, execution, equations, objective, sharding, sharding_pins,
+               parallelism] = problem;
+  return {{"workload", hash_of(workload)},      {"system", hash_of(system)},
+          {"execution", hash_of(execution)},    {"equations", hash_of(equations)},
+          {"objective", hash_of(objective)},    {"sharding", hash_of(sharding, sharding_pins)},
           {"parallelism", hash_of(parallelism)}};
 }
 

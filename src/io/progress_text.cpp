@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/units_text.hpp"
+#include "io/objective_text.hpp"
 
 namespace dfsearch {
 namespace {
@@ -26,19 +26,21 @@ std::string progress_line(const Progress& progress, const Problem& problem) {
   std::string incumbent = "-";
   std::string utilization = "-";
   std::string gap = "-";
-  if (progress.incumbent < Seconds::infinity()) {
+  if (progress.incumbent < Score::infinity()) {
     const System& system = problem.system;
     const FlopsPerSecond peak = system.accelerator.peak() * static_cast<double>(system.chips);
-    incumbent = to_text(progress.incumbent);
-    utilization =
-        fmt::format("{:.2f}%", 100.0 * (problem.workload.flops() / progress.incumbent / peak));
+    incumbent = objective_text(problem.objective, progress.incumbent);
+    if (problem.objective == Objective::StepTime) {
+      const Seconds step(progress.incumbent.in_base_units());
+      utilization = fmt::format("{:.2f}%", 100.0 * (problem.workload.flops() / step / peak));
+    }
     gap = fmt::format("{:.2f}%", 100.0 * relative_gap(progress.incumbent, progress.lower_bound));
   }
   std::string letter(1, progress.found_by);
   if (progress.rank > 1) letter += fmt::format(" #{}", progress.rank);
   return fmt::format(kColumns, fmt::format("{:.1f} s", progress.time.in_base_units()),
                      count_text(progress.nodes), count_text(progress.open), incumbent, utilization,
-                     to_text(progress.lower_bound), gap, letter);
+                     objective_text(problem.objective, progress.lower_bound), gap, letter);
 }
 
 }  // namespace dfsearch

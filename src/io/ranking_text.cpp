@@ -7,6 +7,7 @@
 
 #include "base/units_text.hpp"
 #include "io/names.hpp"
+#include "io/objective_text.hpp"
 #include "io/report_words.hpp"
 #include "io/text_table.hpp"
 #include "model/network_choices.hpp"
@@ -14,22 +15,22 @@
 namespace dfsearch {
 namespace {
 
-/// "3.8 %": how much longer `time` is than the best one.
-std::string excess(Seconds time, const BestMapping& best) {
-  const Seconds least = best.cost->step_time;
-  return percent(std::max(0.0, (time - least) / least));
+/// "3.8 %": how much more `score` is than the best one.
+std::string excess(Score score, const BestMapping& best) {
+  const Score least = best.cost->objective;
+  return percent(std::max(0.0, (score - least) / least));
 }
 
-std::string next_best_text(const BestMapping& best, const BestMapping& next) {
+std::string next_best_text(Objective objective, const BestMapping& best, const BestMapping& next) {
+  const char* const worse = worse_word(objective);
   if (!next.cost) {
-    return fmt::format("not found yet; at least {} slower", excess(next.lower_bound, best));
+    return fmt::format("not found yet; at least {} {}", excess(next.lower_bound, best), worse);
   }
-  const Seconds time = next.cost->step_time;
-  const std::string text =
-      fmt::format("{}: {}, {} slower", parallelism_text(parallelism_of(next.mapping->network)),
-                  to_text(time), excess(time, best));
+  const std::string text = fmt::format(
+      "{}: {}, {} {}", parallelism_text(parallelism_of(next.mapping->network)),
+      objective_text(objective, next.cost->objective), excess(next.cost->objective, best), worse);
   if (next.status == SearchStatus::Optimal) return text;
-  return text + fmt::format("; not proved, at least {} slower", excess(next.lower_bound, best));
+  return text + fmt::format("; not proved, at least {} {}", excess(next.lower_bound, best), worse);
 }
 
 std::vector<std::string> network_words(const Mapping& mapping) {
@@ -42,20 +43,22 @@ std::vector<std::string> network_words(const Mapping& mapping) {
   return words;
 }
 
-std::string table(const SearchResult& result) {
-  TextTable table(
-      {"#", "tensor", "pipeline", "data", "step time", "slower", "gap", "price", "network"});
+std::string table(Objective objective, const SearchResult& result) {
+  TextTable table({"#", "tensor", "pipeline", "data", "step time", worse_word(objective), "gap",
+                   "price", "network"});
   std::int64_t rank = 0;
   const auto add = [&](const BestMapping& found) {
     const std::string number = std::to_string(++rank);
     if (!found.cost) {
-      table.add({number, "?", "?", "?", "> " + to_text(found.lower_bound), "", "", ""}, {});
+      table.add(
+          {number, "?", "?", "?", "> " + objective_text(objective, found.lower_bound), "", "", ""},
+          {});
       return;
     }
     const Parallelism degrees = parallelism_of(found.mapping->network);
     table.add({number, std::to_string(degrees.tensor), std::to_string(degrees.pipeline),
                std::to_string(degrees.data), to_text(found.cost->step_time),
-               excess(found.cost->step_time, result), percent(found.gap),
+               excess(found.cost->objective, result), percent(found.gap),
                found.cost->price > Dollars{} ? to_text(found.cost->price) : "-"},
               network_words(*found.mapping));
   };
@@ -68,11 +71,11 @@ std::string table(const SearchResult& result) {
 
 }  // namespace
 
-std::string ranking_text(const SearchResult& result) {
+std::string ranking_text(Objective objective, const SearchResult& result) {
   if (!result.cost || result.parallelisms < 2) return "";
-  if (result.alternatives.size() > 1) return table(result);
+  if (result.alternatives.size() > 1) return table(objective, result);
   if (result.alternatives.size() == 1) {
-    return labelled("next best", next_best_text(result, result.alternatives.front()));
+    return labelled("next best", next_best_text(objective, result, result.alternatives.front()));
   }
   if (!result.alternatives_complete) return "";
   return labelled("next best", "none: no other parallelism fits");

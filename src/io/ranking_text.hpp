@@ -9,6 +9,6 @@ namespace dfsearch {
 
 /// How far the next-best parallelism is, or a table of all that were asked for;
 /// empty if there is no choice or none was looked for.
-std::string ranking_text(const SearchResult& result);
+std::string ranking_text(Objective objective, const SearchResult& result);
 
 }  // namespace dfsearch

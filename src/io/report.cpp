@@ -14,6 +14,7 @@
 #include "base/units_text.hpp"
 #include "base/version.hpp"
 #include "io/names.hpp"
+#include "io/objective_text.hpp"
 #include "io/ranking_text.hpp"
 #include "io/report_words.hpp"
 #include "io/text_table.hpp"
@@ -87,9 +88,9 @@ std::string stop_text(StopReason reason) {
 
 /// How far the incumbent may be above the optimum, at most.
 std::string distance_text(const SearchResult& result) {
-  const Seconds bound = result.lower_bound;
-  if (!(bound > Seconds{})) return "no lower bound is known yet";
-  const double above = (result.cost->step_time - bound) / bound;
+  const Score bound = result.lower_bound;
+  if (!(bound > Score{})) return "no lower bound is known yet";
+  const double above = (result.cost->objective - bound) / bound;
   return fmt::format("at most {:.3g} % above the optimum", 100.0 * std::max(above, 0.0));
 }
 
@@ -111,7 +112,8 @@ std::string status_text(const Outcome& outcome) {
       return "infeasible, proved: no mapping fits";
     case SearchStatus::NoSolution:
       return fmt::format("{} before a mapping was found; none takes less than {}",
-                         stop_text(result.stopped_by), to_text(result.lower_bound));
+                         stop_text(result.stopped_by),
+                         objective_text(outcome.problem->objective, result.lower_bound));
   }
   return "";
 }
@@ -126,11 +128,17 @@ std::string step_lines(const Outcome& outcome) {
       labelled("step time", fmt::format("{} ({} s); {} of the peak of {}", to_text(cost.step_time),
                                         cost.step_time.in_base_units(), percent(cost.utilization),
                                         to_text(peak)));
+  const Objective objective = outcome.problem->objective;
+  if (objective != Objective::StepTime) {
+    text += labelled("objective", fmt::format("{}: {}", name_of(objective),
+                                              objective_text(objective, cost.objective)));
+  }
   if (outcome.search != nullptr) {
-    const Seconds bound = outcome.search->lower_bound;
-    text +=
-        labelled("lower bound", fmt::format("{} ({} s); gap {}", to_text(bound),
-                                            bound.in_base_units(), percent(outcome.search->gap)));
+    const Score bound = outcome.search->lower_bound;
+    text += labelled(
+        "lower bound",
+        fmt::format("{} ({}{}); gap {}", objective_text(objective, bound), bound.in_base_units(),
+                    objective == Objective::StepTime ? " s" : "", percent(outcome.search->gap)));
   }
   if (cost.serving) {
     const bool decode = outcome.problem->workload.serving->decode;
@@ -433,7 +441,7 @@ std::string report_text(const Outcome& outcome, const std::string& title) {
     }
   }
   if (outcome.cost != nullptr) text += step_lines(outcome);
-  if (outcome.search != nullptr) text += ranking_text(*outcome.search);
+  if (outcome.search != nullptr) text += ranking_text(outcome.problem->objective, *outcome.search);
   if (outcome.mapping != nullptr) {
     text += "\n" + parallelism_lines(outcome) + schedule_lines(outcome);
   }

@@ -109,7 +109,7 @@ Json ranked_json(const BestMapping& found) {
   const bool stopped = found.stopped_by != StopReason::None;
   return {{"status", name_of(found.status)},
           {"stopped_by", stopped ? Json(name_of(found.stopped_by)) : Json()},
-          {"objective", cost != nullptr ? number(cost->step_time) : Json()},
+          {"objective", cost != nullptr ? number(cost->objective) : Json()},
           {"lower_bound", number(found.lower_bound)},
           {"gap", cost != nullptr ? json_number(found.gap) : Json()},
           {"step_time", cost != nullptr ? number(cost->step_time) : Json()},
@@ -156,7 +156,7 @@ Json intensity_json(const Cost* cost) {
 
 /// The keys of a Cost, null without one.
 void add_cost(Json& result, const Cost* cost) {
-  result["objective"] = cost != nullptr ? number(cost->step_time) : Json();
+  result["objective"] = cost != nullptr ? number(cost->objective) : Json();
   // Set by the caller; here for the order of keys.
   result["lower_bound"] = nullptr;
   result["gap"] = nullptr;
@@ -191,6 +191,7 @@ std::string result_json(const Outcome& outcome) {
   result["status"] = name_of(outcome.status);
   const bool stopped = search != nullptr && search->stopped_by != StopReason::None;
   result["stopped_by"] = stopped ? Json(name_of(search->stopped_by)) : Json();
+  result["objective_name"] = name_of(outcome.problem->objective);
   add_cost(result, cost);
   if (search != nullptr && outcome.status != SearchStatus::Infeasible) {
     result["lower_bound"] = number(search->lower_bound);

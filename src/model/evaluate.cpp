@@ -358,6 +358,7 @@ void finish(const Problem& problem, const Mapping& mapping, const ChargedTime& c
   const StepTime step = step_time(problem, mapping.network, mapping.micro_batch);
   cost.layer_time = cost.clock.seconds(cost.layer_ticks);
   cost.step_time = step.step(cost.layer_time);
+  cost.objective = step.score(cost.layer_time);
   cost.pipeline_transfer = step.transfer;
   cost.bubble_factor = step.bubble_factor;
   cost.layers_per_stage = step.layers_per_stage;

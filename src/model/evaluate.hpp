@@ -63,6 +63,7 @@ struct ServingCost {
 
 struct Cost {
   Seconds step_time{};
+  Score objective{};      ///< the step time, or what the problem minimises instead
   Ticks layer_ticks = 0;  ///< sum over partitions, exact; what a search minimises
   Clock clock;
   Seconds layer_time{};         ///< the same in seconds

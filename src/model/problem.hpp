@@ -89,6 +89,13 @@ enum class ShardingChoice : std::uint8_t {
   Joint,       ///< for the best objective, together with the fusion
 };
 
+/// What a search minimises.
+enum class Objective : std::uint8_t {
+  StepTime,         ///< seconds of a step
+  CostEfficiency,   ///< price of the machine times seconds of a step: $ s
+  PowerEfficiency,  ///< energy of a step: J
+};
+
 /// Which degrees a strategy may have in all.
 struct DegreeChoice {
   std::vector<std::int64_t> values;  ///< one of these; empty: any
@@ -106,6 +113,7 @@ struct Problem {
   System system;
   Execution execution;
   Equations equations;
+  Objective objective = Objective::StepTime;
   ShardingChoice sharding = ShardingChoice::LeastBytes;
   std::vector<std::optional<Loop>> sharding_pins;  ///< per kernel; empty: no pins
   std::array<DegreeChoice, 3> parallelism;         ///< by Strategy

@@ -1,6 +1,7 @@
 #include "model/step_time.hpp"
 
 #include "model/collectives.hpp"
+#include "model/price_power.hpp"
 #include "model/shard.hpp"
 
 namespace dfsearch {
@@ -16,6 +17,18 @@ double virtual_stages(const Equations& equations, std::int64_t layers_per_stage)
       break;
   }
   return static_cast<double>(equations.fixed_virtual_stages);
+}
+
+double objective_weight(const Problem& problem, const std::vector<Mapping::Dimension>& network) {
+  switch (problem.objective) {
+    case Objective::StepTime:
+      break;
+    case Objective::CostEfficiency:
+      return system_price(problem.system, network, problem.workload.copies).in_base_units();
+    case Objective::PowerEfficiency:
+      return system_power(problem.system, network, problem.workload.copies).in_base_units();
+  }
+  return 1.0;
 }
 
 }  // namespace
@@ -48,6 +61,7 @@ StepTime step_time(const Problem& problem, const std::vector<Mapping::Dimension>
   result.transfer =
       link.point_to_point(workload.boundary * directions * static_cast<double>(workload.layers));
   result.copies = static_cast<double>(workload.copies);
+  result.weight = objective_weight(problem, network);
   return result;
 }
 

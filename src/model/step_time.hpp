@@ -34,7 +34,14 @@ struct StepTime {
   Seconds transfer{};   ///< point to point between stages, once a step
   double copies = 1.0;  ///< which share the time, as they run side by side
 
+  /// What a second of the step counts in the objective: 1, or the price or power of
+  /// the machine.
+  double weight = 1.0;
+
   [[nodiscard]] Seconds step(Seconds layer) const { return (layer * factor + transfer) / copies; }
+  [[nodiscard]] Score score(Seconds layer) const {
+    return Score(step(layer).in_base_units() * weight);
+  }
 };
 
 /// Needs micro_batch * data degree to divide the global batch.

@@ -95,7 +95,7 @@ class WrongUsage(CliTest):
             (["--gap", "2"], "--gap: expected a number from 0 to 1, got '2'"),
             (["--gap", "small"], "--gap: "),
             (["--node-limit", "0"], "--node-limit: expected a whole number from 1"),
-            (["--objective", "cost_efficiency"], "expected step_time"),
+            (["--objective", "speed"], "expected step_time, cost_efficiency or power_efficiency"),
             (["--set", "system.chips"], "--set"),
             (["--set", "system.chip=4"], "did you mean 'chips'?"),
         ):

@@ -21,7 +21,7 @@ using Node = MappingProblem::Node;
 /// Keeps everything.
 class Collector final : public Expansion<Node, MappingSolution> {
  public:
-  [[nodiscard]] Seconds cutoff() const override { return Seconds::infinity(); }
+  [[nodiscard]] Score cutoff() const override { return Score::infinity(); }
   [[nodiscard]] std::shared_ptr<const MappingSolution> incumbent() const override {
     return nullptr;
   }
@@ -95,7 +95,7 @@ TEST_CASE("no bound exceeds a completion, bounds only tighten, ties are never cu
       const auto judged = evaluate(problem, search.mapping(all[i]));
       REQUIRE(std::holds_alternative<Cost>(judged));
       REQUIRE(std::get<Cost>(judged).layer_ticks == all[i].fusion.time);
-      REQUIRE(std::get<Cost>(judged).step_time == all[i].cost);
+      REQUIRE(std::get<Cost>(judged).objective == all[i].cost);
       for (std::size_t j = 0; j < i && i < 60; ++j) REQUIRE_FALSE(same(all[i], all[j]));
     }
     // The tree holds the best of all mappings.
@@ -106,7 +106,7 @@ TEST_CASE("no bound exceeds a completion, bounds only tighten, ties are never cu
         all.begin(), all.end(), [&](const MappingSolution& a, const MappingSolution& b) {
           return a.cost == b.cost ? search.precedes(a, b) : a.cost < b.cost;
         });
-    CHECK(first.cost == best.step_time);
+    CHECK(first.cost == best.objective);
     CHECK(search.mapping(first).partition == best.mapping->partition);
   }
   CHECK(trees > 50);
@@ -132,7 +132,7 @@ TEST_CASE("the trees of a joint search hold a best mapping, the second one the f
           all.begin(), all.end(), [&](const MappingSolution& a, const MappingSolution& b) {
             return a.cost == b.cost ? search->precedes(a, b) : a.cost < b.cost;
           });
-      CHECK(winner.cost == best.step_time);
+      CHECK(winner.cost == best.objective);
       if (search != &first) continue;
       CHECK(search->mapping(winner).sharding == best.mapping->sharding);
       CHECK(search->mapping(winner).partition == best.mapping->partition);
@@ -150,7 +150,7 @@ TEST_CASE("the segments are a fusion of the tree") {
     const MappingProblem search(problem);
     for (const OuterPoint point : outer_points(problem, search.networks().size())) {
       struct Segments final : Expansion<Node, MappingSolution> {
-        [[nodiscard]] Seconds cutoff() const override { return Seconds::infinity(); }
+        [[nodiscard]] Score cutoff() const override { return Score::infinity(); }
         [[nodiscard]] std::shared_ptr<const MappingSolution> incumbent() const override {
           return nullptr;
         }
@@ -164,7 +164,7 @@ TEST_CASE("the segments are a fusion of the tree") {
       for (const MappingSolution& s : segments.solutions) {
         const auto judged = evaluate(problem, search.mapping(s));
         REQUIRE(std::holds_alternative<Cost>(judged));
-        CHECK(std::get<Cost>(judged).step_time == s.cost);
+        CHECK(std::get<Cost>(judged).objective == s.cost);
         ++found;
       }
     }

@@ -38,7 +38,7 @@ struct Assignment {
 
   [[nodiscard]] Node root() const { return {}; }
   /// What is spent and the cheapest free job of every other worker.
-  [[nodiscard]] Seconds bound(const Node& node) const {
+  [[nodiscard]] Score bound(const Node& node) const {
     double sum = node.cost;
     for (std::size_t w = node.jobs.size(); w < costs.size(); ++w) {
       double least = 1e9;
@@ -47,9 +47,9 @@ struct Assignment {
       }
       sum += least;
     }
-    return Seconds(sum);
+    return Score(sum);
   }
-  [[nodiscard]] Seconds cost(const Solution& s) const { return Seconds(s.cost); }
+  [[nodiscard]] Score cost(const Solution& s) const { return Score(s.cost); }
   [[nodiscard]] bool precedes(const Solution& a, const Solution& b) const {
     return a.jobs < b.jobs;
   }
@@ -118,8 +118,8 @@ struct Knapsack {
   int capacity = 0;
 
   [[nodiscard]] Node root() const { return {}; }
-  [[nodiscard]] Seconds bound(const Node& node) const { return Seconds(node.left_out); }
-  [[nodiscard]] Seconds cost(const Solution& s) const { return Seconds(s); }
+  [[nodiscard]] Score bound(const Node& node) const { return Score(node.left_out); }
+  [[nodiscard]] Score cost(const Solution& s) const { return Score(s); }
   [[nodiscard]] bool precedes(const Solution&, const Solution&) const { return false; }
   [[nodiscard]] bool before(const Node&, const Solution&) const { return false; }
   [[nodiscard]] bool admit(const Node&) const { return true; }
@@ -174,8 +174,8 @@ TEST_CASE("assignments of least cost are found, and of these the first") {
               run(problem,
                   {.threads = threads, .deterministic = deterministic, .open_limit = open_limit});
           REQUIRE(result.solution != nullptr);
-          CHECK(result.cost == Seconds(expected.cost));
-          CHECK(result.lower_bound == Seconds(expected.cost));
+          CHECK(result.cost == Score(expected.cost));
+          CHECK(result.lower_bound == Score(expected.cost));
           CHECK(result.solution->jobs == expected.jobs);
           CHECK(result.stopped_by == StopReason::None);
         }
@@ -195,7 +195,7 @@ TEST_CASE("knapsacks are filled as dynamic programming fills them") {
     }
     problem.capacity = static_cast<int>(random() % 150);
     const auto result = run(problem, {.threads = 2});
-    CHECK(result.cost == Seconds(best_knapsack(problem)));
+    CHECK(result.cost == Score(best_knapsack(problem)));
   }
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("a problem without solutions ends with an infinite bound and none") {
   barren.costs = none.costs;
   const auto result = run(barren, {});
   CHECK(result.solution == nullptr);
-  CHECK(result.lower_bound == Seconds::infinity());
+  CHECK(result.lower_bound == Score::infinity());
   CHECK(result.stats.nodes == 1);
 }
 
@@ -232,45 +232,45 @@ TEST_CASE("limits stop a search with a true lower bound") {
       const auto result = run(problem, {.limits = {.nodes = nodes}});
       CHECK(result.stopped_by == StopReason::Nodes);
       CHECK(result.stats.nodes == nodes);
-      CHECK(result.lower_bound <= Seconds(optimum));
-      CHECK(result.cost >= Seconds(optimum));
+      CHECK(result.lower_bound <= Score(optimum));
+      CHECK(result.cost >= Score(optimum));
     }
   }
   SUBCASE("time") {
     const auto result = run(problem, {.limits = {.time = Seconds(0.0)}});
     CHECK(result.stopped_by == StopReason::Time);
-    CHECK(result.lower_bound <= Seconds(optimum));
+    CHECK(result.lower_bound <= Score(optimum));
   }
   SUBCASE("a flag raised from outside") {
     const std::atomic<bool> stop{true};
     const auto result = run(problem, {.limits = {.stop = &stop}, .threads = 2});
     CHECK(result.stopped_by == StopReason::Signal);
-    CHECK(result.lower_bound <= Seconds(optimum));
+    CHECK(result.lower_bound <= Score(optimum));
   }
   SUBCASE("a gap") {
     const auto result = run(problem, {.limits = {.gap = 0.5}});
     CHECK(result.stopped_by == StopReason::None);
     REQUIRE(result.solution != nullptr);
     CHECK(result.cost - result.lower_bound <= 0.5 * result.cost);
-    CHECK(result.lower_bound <= Seconds(optimum));
+    CHECK(result.lower_bound <= Score(optimum));
   }
 }
 
 TEST_CASE("solutions above a cutoff are not wanted, those at it are") {
   // A bound that does not see the last jobs, so that such solutions come up.
   struct ShortSighted : Assignment {
-    [[nodiscard]] Seconds bound(const Node& node) const { return Seconds(node.cost); }
+    [[nodiscard]] Score bound(const Node& node) const { return Score(node.cost); }
   } problem;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     CAPTURE(seed);
     problem.costs = random_assignment(seed, 2 + seed % 5).costs;
     const auto best = best_assignment(problem);
     for (const bool deterministic : {false, true}) {
-      const auto at = run(problem, {.deterministic = deterministic, .cutoff = Seconds(best.cost)});
+      const auto at = run(problem, {.deterministic = deterministic, .cutoff = Score(best.cost)});
       REQUIRE(at.solution != nullptr);
       CHECK(at.solution->jobs == best.jobs);
       const auto below =
-          run(problem, {.deterministic = deterministic, .cutoff = Seconds(best.cost - 0.5)});
+          run(problem, {.deterministic = deterministic, .cutoff = Score(best.cost - 0.5)});
       CHECK(below.solution == nullptr);
       CHECK(below.stopped_by == StopReason::None);
     }
@@ -307,7 +307,7 @@ TEST_CASE("progress can be asked for at any time and never claims too much") {
         problem, {.threads = 2, .deterministic = deterministic, .ties = false});
     std::vector<Progress> lines;
     search.on_incumbent([&](const Progress& progress, const Assignment::Solution& solution) {
-      CHECK(progress.incumbent == Seconds(solution.cost));
+      CHECK(progress.incumbent == Score(solution.cost));
       lines.push_back(progress);
     });
     double most = 0.0;
@@ -327,7 +327,7 @@ TEST_CASE("progress can be asked for at any time and never claims too much") {
     for (std::size_t i = 1; i < lines.size(); ++i) {
       CHECK(lines[i].incumbent < lines[i - 1].incumbent);
     }
-    CHECK(lines.back().incumbent == Seconds(optimum));
+    CHECK(lines.back().incumbent == Score(optimum));
     const auto result = search.result();
     CHECK(result.stats.first_incumbent <= result.stats.best_incumbent);
     CHECK(result.stats.best_incumbent <= result.stats.time);
@@ -365,10 +365,10 @@ TEST_CASE("a search that shows checkpoints goes on, and from each of them anothe
             if (result.solution) state.incumbent = *result.solution;
             states.push_back(std::move(state));
             // All that is left is shown: nothing below it is missed by the bound.
-            CHECK(result.lower_bound <= Seconds(expected.cost));
+            CHECK(result.lower_bound <= Score(expected.cost));
           });
           const auto straight = search.run();
-          CHECK(straight.cost == Seconds(expected.cost));
+          CHECK(straight.cost == Score(expected.cost));
           CHECK(straight.solution->jobs == expected.jobs);
           CHECK(search.take_open().empty());
           shown += static_cast<int>(states.size());
@@ -400,7 +400,7 @@ TEST_CASE("what a limit leaves open is enough to go on from") {
     second.resume_from(first.take_open());
     const auto rest = second.run();
     CHECK(rest.solution->jobs == expected.jobs);
-    CHECK(rest.lower_bound == Seconds(expected.cost));
+    CHECK(rest.lower_bound == Score(expected.cost));
   }
 }
 

@@ -35,7 +35,7 @@ std::vector<std::int64_t> tiles_of(std::int64_t sequence) {
 /// Keeps all children.
 class Children final : public Expansion<Node, MappingSolution> {
  public:
-  [[nodiscard]] Seconds cutoff() const override { return Seconds::infinity(); }
+  [[nodiscard]] Score cutoff() const override { return Score::infinity(); }
   [[nodiscard]] std::shared_ptr<const MappingSolution> incumbent() const override {
     return nullptr;
   }
@@ -98,8 +98,8 @@ TEST_CASE("the closed-form bound of a point is not above what its fusions take")
       problem.workload.tile = node.point->tile;
       const SearchResult result = solve(problem, {});
       if (!result.cost) continue;
-      CHECK(search.bound(node) <= result.cost->step_time);
-      tight += search.bound(node) > 0.99 * result.cost->step_time;
+      CHECK(search.bound(node) <= result.cost->objective);
+      tight += search.bound(node) > 0.99 * result.cost->objective;
     }
   }
   CHECK(tight > 500);
@@ -113,22 +113,21 @@ TEST_CASE("ticks_within is the inverse of step_time, however long the transfers 
       CAPTURE(seed);
       const Problem problem = with_transfer(test::random_problem(seed), std::ldexp(1.0, exponent));
       const auto context = MappingProblem(problem).open(outer_points(problem).front());
-      const auto check = [&](Seconds limit) {
+      const auto check = [&](Score limit) {
         const Ticks most = ticks_within(context->tables.clock(), context->step, limit);
-        if (most >= 0) REQUIRE(context->step_time(most) <= limit);
-        if (most < kNever - 1) REQUIRE(context->step_time(most + 1) > limit);
+        if (most >= 0) REQUIRE(context->score(most) <= limit);
+        if (most < kNever - 1) REQUIRE(context->score(most + 1) > limit);
       };
       for (const Ticks ticks :
            {Ticks{0}, Ticks{1}, Ticks{12345}, Ticks{1} << 40, Ticks{1} << 50, kNever - 1}) {
-        const Seconds step = context->step_time(ticks);
+        const Score step = context->score(ticks);
         check(step);
-        check(Seconds(std::nextafter(step.in_base_units(), 0.0)));
-        check(Seconds(std::nextafter(step.in_base_units(), 1e300)));
+        check(Score(std::nextafter(step.in_base_units(), 0.0)));
+        check(Score(std::nextafter(step.in_base_units(), 1e300)));
         CHECK(ticks_within(context->tables.clock(), context->step, step) >= ticks);
       }
-      CHECK(ticks_within(context->tables.clock(), context->step, Seconds(-1.0)) == -1);
-      CHECK(ticks_within(context->tables.clock(), context->step, Seconds::infinity()) ==
-            kNever - 1);
+      CHECK(ticks_within(context->tables.clock(), context->step, Score(-1.0)) == -1);
+      CHECK(ticks_within(context->tables.clock(), context->step, Score::infinity()) == kNever - 1);
     }
   }
 }

@@ -38,7 +38,7 @@ std::vector<std::string> checkpoints_of(const Problem& problem, SearchOptions op
 /// What a node branches into.
 class Children final : public Expansion<Node, MappingSolution> {
  public:
-  [[nodiscard]] Seconds cutoff() const override { return Seconds::infinity(); }
+  [[nodiscard]] Score cutoff() const override { return Score::infinity(); }
   [[nodiscard]] std::shared_ptr<const MappingSolution> incumbent() const override {
     return nullptr;
   }
@@ -149,7 +149,7 @@ TEST_CASE("beginnings that nodes share are written once and shared again") {
   SearchState state;
   for (int copy = 0; copy < 50; ++copy) {
     for (const auto& closed : {first, second}) {
-      Node node{.bound = Seconds(1.0), .point = point, .context = search.open(point)};
+      Node node{.bound = Score(1.0), .point = point, .context = search.open(point)};
       node.fusion.done = KernelSet(kernels);
       node.fusion.closed = closed;
       state.open.push_back({.bound = node.bound, .node = std::move(node)});

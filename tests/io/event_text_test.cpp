@@ -41,12 +41,12 @@ TEST_CASE("every event is one line with its kind and its time") {
 }
 
 TEST_CASE("the gap is a number once there is an incumbent, and null before") {
-  Progress progress{.time = Seconds(1.0), .nodes = 10, .open = 3, .lower_bound = Seconds(1.5)};
+  Progress progress{.time = Seconds(1.0), .nodes = 10, .open = 3, .lower_bound = Score(1.5)};
   auto event = parsed(progress_event(progress));
   CHECK(event["objective"].is_null());
   CHECK(event["gap"].is_null());
   CHECK(event["found_by"].is_null());
-  progress.incumbent = Seconds(2.0);
+  progress.incumbent = Score(2.0);
   progress.found_by = 'S';
   event = parsed(progress_event(progress));
   CHECK(event["objective"] == 2.0);
@@ -54,13 +54,13 @@ TEST_CASE("the gap is a number once there is an incumbent, and null before") {
   CHECK(event["gap"] == 0.25);
   CHECK(event["found_by"] == "S");
   CHECK(event["rank"] == 1);
-  progress.lower_bound = Seconds(0.0);
+  progress.lower_bound = Score(0.0);
   CHECK(parsed(progress_event(progress))["gap"] == 1.0);
 }
 
 TEST_CASE("a better mapping comes with its parallelism") {
   const auto event =
-      parsed(incumbent_event({.incumbent = Seconds(2.0), .rank = 2}, example_mapping()));
+      parsed(incumbent_event({.incumbent = Score(2.0), .rank = 2}, example_mapping()));
   CHECK(event["rank"] == 2);
   CHECK(event["parallelism"]["tensor"] == 2);
   CHECK(event["network"].size() == example_mapping().network.size());

@@ -269,9 +269,13 @@ TEST_CASE("execution, sharding, equations and search") {
           {"{partitions: 4}", "{}\nsearch: {sharding: jointly}",
            "c.yaml:17:20: sharding: expected least_bytes or joint, got 'jointly', did you mean "
            "'joint'?"},
+          {"{partitions: 4}", "{}\nsearch: {objective: speed}",
+           "c.yaml:17:21: objective: expected step_time, cost_efficiency or power_efficiency, got "
+           "'speed'"},
           {"{partitions: 4}", "{}\nsearch: {objective: cost_efficiency}",
-           "c.yaml:17:21: objective: 'cost_efficiency' is not supported in this version, expected "
-           "step_time"},
+           "c.yaml:17:21: objective: cost_efficiency needs prices, expected a section 'price'"},
+          {"{partitions: 4}", "{}\nsearch: {objective: power_efficiency}",
+           "c.yaml:17:21: objective: power_efficiency needs powers, expected a section 'power'"},
           {"{partitions: 4}", "{}\nsearch: {gap: -0.1}",
            "c.yaml:17:15: gap: expected a number from 0 to 1, got '-0.1'"},
           {"{partitions: 4}", "{}\nsearch: {time_limit: 20}",

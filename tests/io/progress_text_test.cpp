@@ -15,8 +15,8 @@ TEST_CASE("lines stand under their header") {
   CHECK(without.find("12.3 s") != std::string::npos);
   CHECK(without.find('%') == std::string::npos);
 
-  progress.incumbent = Seconds(2.0);
-  progress.lower_bound = Seconds(1.5);
+  progress.incumbent = Score(2.0);
+  progress.lower_bound = Score(1.5);
   progress.found_by = 'T';
   const std::string with = progress_line(progress, problem);
   CHECK(with.size() == header.size());

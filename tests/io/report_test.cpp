@@ -22,7 +22,7 @@ SearchResult found(const Problem& problem, SearchStatus status, double bound_sha
   result.status = status;
   result.mapping = example_mapping();
   result.cost = std::get<Cost>(evaluate(problem, *result.mapping));
-  result.lower_bound = result.cost->step_time * bound_share;
+  result.lower_bound = result.cost->objective * bound_share;
   result.gap = 1.0 - bound_share;
   return result;
 }
@@ -82,12 +82,12 @@ TEST_CASE("the report says how sure the answer is") {
   CHECK(contains(report(stopped), "stopped by the time limit with a mapping; at most 25 % above"));
   stopped.stopped_by = StopReason::Nodes;
   CHECK(contains(report(stopped), "stopped by the node limit"));
-  stopped.lower_bound = Seconds{};
+  stopped.lower_bound = Score{};
   CHECK(contains(report(stopped), "no lower bound is known yet"));
 
   SearchResult none;
   none.stopped_by = StopReason::Signal;
-  none.lower_bound = Seconds(2.5);
+  none.lower_bound = Score(2.5);
   CHECK(contains(report(none),
                  "stopped by a signal before a mapping was found; none takes less than 2.5 s"));
 }

@@ -16,7 +16,7 @@ SearchResult optimal_result(const Problem& problem) {
   result.status = SearchStatus::Optimal;
   result.mapping = example_mapping();
   result.cost = std::get<Cost>(evaluate(problem, *result.mapping));
-  result.lower_bound = result.cost->step_time;
+  result.lower_bound = result.cost->objective;
   result.stats = {.nodes = 3, .time = Seconds(0.25), .threads = 2};
   return result;
 }
@@ -73,7 +73,7 @@ TEST_CASE("every result has every key") {
   const Problem problem = example_problem();
   const SearchResult optimal = optimal_result(problem);
   const auto expected = keys_of(parsed(Outcome::of(problem, optimal)));
-  CHECK(expected.size() == 31);
+  CHECK(expected.size() == 32);
 
   SearchResult infeasible;
   infeasible.status = SearchStatus::Infeasible;
@@ -97,7 +97,7 @@ TEST_CASE("every result has every key") {
 
   SearchResult stopped;
   stopped.stopped_by = StopReason::Time;
-  stopped.lower_bound = Seconds(1.5);
+  stopped.lower_bound = Score(1.5);
   const Json none = parsed(Outcome::of(problem, stopped));
   CHECK(keys_of(none) == expected);
   CHECK(none["status"] == "no_solution");
@@ -123,7 +123,7 @@ TEST_CASE("the best parallelisms are listed, the best first") {
   next.gap = 0.5;
   BestMapping unknown;
   unknown.stopped_by = StopReason::Nodes;
-  unknown.lower_bound = Seconds(1.0);
+  unknown.lower_bound = Score(1.0);
   result.alternatives = {next, unknown};
   const Json top = parsed(Outcome::of(problem, result))["top"];
   REQUIRE(top.size() == 3);

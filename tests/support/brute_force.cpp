@@ -59,6 +59,12 @@ bool place_matters(const DataflowGraph& graph) {
   return false;
 }
 
+/// A link of dimension d has the price of one of the dimension before.
+template <class Unit>
+bool same_units(const std::vector<Unit>& units, std::size_t d) {
+  return units.size() <= d || units[d] == units[d - 1];
+}
+
 /// Every network of the system's shape, without the second order of two
 /// neighbouring free rings that are alike.
 std::vector<NetworkChoice> all_networks(const Problem& problem) {
@@ -85,7 +91,8 @@ std::vector<NetworkChoice> all_networks(const Problem& problem) {
       const bool alike = !every_order && x.topology == Topology::Ring &&
                          y.topology == Topology::Ring && x.bandwidth == y.bandwidth &&
                          x.latency == y.latency && !x.degree && !y.degree && !x.strategy &&
-                         !y.strategy;
+                         !y.strategy && same_units(system.price.link, d) &&
+                         same_units(system.power.link, d);
       if (alike && network[d] < network[d - 1]) return true;
     }
     return false;
@@ -125,10 +132,10 @@ BruteForceResult brute_force(const Problem& problem) {
     const Cost* cost = std::get_if<Cost>(&result);
     if (cost == nullptr) return;
     ++best.feasible;
-    if (cost->step_time < best.step_time ||
-        (cost->step_time == best.step_time && best.mapping && precedes(mapping, *best.mapping))) {
+    if (cost->objective < best.objective ||
+        (cost->objective == best.objective && best.mapping && precedes(mapping, *best.mapping))) {
       best.mapping = mapping;
-      best.step_time = cost->step_time;
+      best.objective = cost->objective;
     }
   };
   const auto try_partitions = [&] {

@@ -188,6 +188,22 @@ double shardings(const Problem& problem) {
   return count;
 }
 
+void random_objective(Random& random, Problem& problem, Objective objective) {
+  problem.objective = objective;
+  const auto units = [&](auto& price) {
+    using Price = std::remove_reference_t<decltype(price)>;
+    const auto any = [&] { return static_cast<double>(pick(random, 0, 30)); };
+    price.accelerator = decltype(Price::accelerator)(1.0 + any());
+    price.memory = decltype(Price::memory)(any());
+    for (std::size_t d = 0; d < problem.system.network.size(); ++d) {
+      price.link.emplace_back(any());
+    }
+    price.switch_port = decltype(Price::switch_port)(any());
+  };
+  units(problem.system.price);
+  units(problem.system.power);
+}
+
 void random_execution(Random& random, Problem& problem, const WorldLimits& limits) {
   const auto kernels = static_cast<std::int64_t>(problem.workload.graph.kernel_count());
   Execution& execution = problem.execution;
@@ -262,6 +278,7 @@ void random_surroundings(std::mt19937_64& random, Problem& problem, const WorldL
   random_execution(random, problem, limits);
   random_capacities(random, problem);
   if (limits.free_machine) free_machine(random, problem);
+  if (limits.objective) random_objective(random, problem, *limits.objective);
 }
 
 }  // namespace dfsearch::test

@@ -3,6 +3,7 @@
 // which SRAM, memory, cores or the network bind.
 
 #include <cstdint>
+#include <optional>
 #include <random>
 
 #include "model/problem.hpp"
@@ -18,6 +19,8 @@ struct WorldLimits {
   bool free_machine = false;
   /// So is the sharding; `assignments` counts the shardings, too.
   bool joint = false;
+  /// Given: the machine has a price and a power, too.
+  std::optional<Objective> objective = std::nullopt;
 };
 
 /// The same problem for the same seed on every machine.

@@ -1,0 +1,17 @@
+#pragma once
+// What a search minimises, for people.
+
+#include <string>
+
+#include "base/units.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// "78.99 s", "1.403 G$ s", "40.39 MJ".
+std::string objective_text(Objective objective, Score score);
+
+/// What one mapping is beside a better one: "slower" or "worse".
+const char* worse_word(Objective objective);
+
+}  // namespace dfsearch
