@@ -211,7 +211,6 @@ void check_objective(Objective objective, const YamlEntry& search, const YamlEnt
   }
 }
 
-
 Config read_config(const YamlNode& root, const Place& start, InputMessages& messages) {
   Config config;
   Problem& problem = config.problem;
