@@ -61,7 +61,7 @@ class Trials {
       return trial;
     }
     if (!std::exchange(begun_, true)) {
-      const std::size_t points = outer_points(problem, search.networks().size()).size();
+      const std::size_t points = search.networks().size() * outer_points(problem).size();
       limits_.nodes =
           std::clamp(kTrialsOfAllPoints * static_cast<std::int64_t>(points), kNodes, kMostNodes);
     }

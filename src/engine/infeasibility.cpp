@@ -65,13 +65,14 @@ std::optional<Infeasible> lonely_overflow(const FusionTables& tables) {
 /// pipeline parallelism, the smallest tile.
 OuterPoint roomiest_point(const Problem& problem, const MappingProblem& search) {
   const std::vector<NetworkChoice>& networks = search.networks();
-  const auto replicas = [&](const OuterPoint& point) {
-    return degree_of(networks[point.network], Strategy::Data);
-  };
-  const std::vector<OuterPoint> points = outer_points(problem, networks.size());
+  const auto network = std::min_element(
+      networks.begin(), networks.end(), [](const NetworkChoice& a, const NetworkChoice& b) {
+        return degree_of(a, Strategy::Data) < degree_of(b, Strategy::Data);
+      });
+  const std::vector<OuterPoint> points =
+      outer_points(problem, static_cast<std::size_t>(network - networks.begin()));
   return *std::min_element(points.begin(), points.end(),
-                           [&](const OuterPoint& a, const OuterPoint& b) {
-                             if (replicas(a) != replicas(b)) return replicas(a) < replicas(b);
+                           [](const OuterPoint& a, const OuterPoint& b) {
                              if (a.spilled != b.spilled) return a.spilled;
                              return a.tile < b.tile;
                            });

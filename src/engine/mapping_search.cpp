@@ -47,6 +47,7 @@ class Adapter final : public FusionSink {
   void child(FusionNode&& fusion) override {
     const Score bound = std::max(node_.bound, context_.score(fusion.bound));
     expansion_.child({.bound = bound,
+                      .network = std::nullopt,
                       .point = node_.point,
                       .sharding = nullptr,
                       .context = node_.context,
@@ -219,6 +220,7 @@ bool MappingProblem::precedes(const Solution& a, const Solution& b) const {
 }
 
 bool MappingProblem::before(const Node& node, const Solution& solution) const {
+  if (node.network) return *node.network <= solution.point.network;
   if (!node.point) return true;
   if (node.point->network != solution.point.network) {
     return node.point->network < solution.point.network;
@@ -242,6 +244,7 @@ bool MappingProblem::admit(const Node& node) const {
 }
 
 bool MappingProblem::contains(const Node& node, const Solution& solution) const {
+  if (node.network) return *node.network == solution.point.network;
   if (!node.point) return true;
   if (*node.point != solution.point) return false;
   const LoopSets left =
@@ -253,7 +256,9 @@ bool MappingProblem::contains(const Node& node, const Solution& solution) const 
 }
 
 void MappingProblem::branch(const Node& node, Sink& expansion) const {
-  if (!node.point) {
+  if (node.network) {
+    branch_network(*node.network, expansion);
+  } else if (!node.point) {
     branch_root(expansion);
   } else if (!node.context) {
     open_point(node, expansion);
@@ -262,19 +267,53 @@ void MappingProblem::branch(const Node& node, Sink& expansion) const {
   }
 }
 
+/// One node per network, so that the bounds of all points are not one worker's work.
 void MappingProblem::branch_root(Sink& expansion) const {
-  std::vector<OuterPoint> points = outer_points(problem_, networks_.size());
-  std::erase_if(points, [this](OuterPoint point) { return excludes(networks_[point.network]); });
-  points_.store(static_cast<std::int64_t>(points.size()), std::memory_order_relaxed);
+  std::int64_t networks = 0;
   // Among equal bounds the queue takes the newest: the first in the order of ties.
-  std::reverse(points.begin(), points.end());
-  for (const OuterPoint point : points) {
-    expansion.child({.bound = point_bound(point),
-                     .point = point,
+  for (std::size_t network = networks_.size(); network-- > 0;) {
+    if (excludes(networks_[network])) continue;
+    ++networks;
+    if (networks_.size() == 1) {
+      branch_network(network, expansion);
+      continue;
+    }
+    const auto known = known_bounds(network);
+    expansion.child({.bound = known ? *std::min_element(known->begin(), known->end()) : Score{},
+                     .network = network,
+                     .point = std::nullopt,
                      .sharding = nullptr,
                      .context = nullptr,
                      .fusion = {}});
   }
+  points_.store(networks * static_cast<std::int64_t>(outer_points(problem_).size()),
+                std::memory_order_relaxed);
+}
+
+void MappingProblem::branch_network(std::size_t network, Sink& expansion) const {
+  const std::vector<OuterPoint> points = outer_points(problem_, network);
+  auto bounds = known_bounds(network);
+  if (!bounds) {
+    std::vector<Score> computed;
+    for (const OuterPoint point : points) computed.push_back(point_bound(point));
+    bounds = std::make_shared<const std::vector<Score>>(std::move(computed));
+    const std::lock_guard lock(shared_->mutex);
+    shared_->point_bounds.resize(networks_.size());
+    shared_->point_bounds[network] = bounds;
+  }
+  for (std::size_t i = points.size(); i-- > 0;) {
+    expansion.child({.bound = (*bounds)[i],
+                     .network = std::nullopt,
+                     .point = points[i],
+                     .sharding = nullptr,
+                     .context = nullptr,
+                     .fusion = {}});
+  }
+}
+
+std::shared_ptr<const std::vector<Score>> MappingProblem::known_bounds(std::size_t network) const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->point_bounds.empty() ? nullptr : shared_->point_bounds[network];
 }
 
 /// The compute and network time that every sharding and fusion of the point takes.
@@ -349,6 +388,7 @@ void MappingProblem::open_fusion(const Node& node, LoopSets&& sharding, Sink& ex
     return;
   }
   Node child{.bound = std::max(node.bound, context->score(empty.bound)),
+             .network = std::nullopt,
              .point = node.point,
              .sharding = nullptr,
              .least_used = node.least_used,
@@ -450,6 +490,7 @@ void MappingProblem::branch_sharding(const Node& node, LoopSets&& sharding, Sink
   const LayerDecisions decided = decisions(*node.point, std::move(sharding));
   const StepTime step = step_time(problem_, decided.network, decided.micro_batch);
   Node child{.bound = node.bound,
+             .network = std::nullopt,
              .point = node.point,
              .sharding = nullptr,
              .least_used = node.least_used,

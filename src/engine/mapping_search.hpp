@@ -57,7 +57,8 @@ class MappingProblem {
  public:
   struct Node {
     Score bound{};
-    std::optional<OuterPoint> point;  // empty: the root
+    std::optional<std::size_t> network;  // all points of a network; empty: the root, or
+    std::optional<OuterPoint> point;     // one point
     // Loops left, while a joint search decides them; null before and after.
     std::shared_ptr<const LoopSets> sharding;
     std::int64_t least_used = 1;                   // partitions of every completion
@@ -74,6 +75,8 @@ class MappingProblem {
     std::shared_ptr<const KernelOrder> order;
     CoreOptionsCache core_options;
     std::mutex mutex;
+    // Per network the bounds of its points, once they are known; guarded by mutex.
+    std::vector<std::shared_ptr<const std::vector<Score>>> point_bounds;
     std::map<OuterPoint, std::shared_ptr<const FusionTables>> tables;  // guarded by mutex
   };
 
@@ -120,6 +123,7 @@ class MappingProblem {
   using Sink = Expansion<Node, Solution>;
 
   void branch_root(Sink& expansion) const;
+  void branch_network(std::size_t network, Sink& expansion) const;
   void open_point(const Node& node, Sink& expansion) const;
   void open_fusion(const Node& node, LoopSets&& sharding, Sink& expansion) const;
   void branch_sharding(const Node& node, LoopSets&& sharding, Sink& expansion) const;
@@ -133,6 +137,7 @@ class MappingProblem {
                                  Sink& expansion) const;
   [[nodiscard]] std::vector<std::int64_t> one_partition_per_kernel() const;
   [[nodiscard]] Score point_bound(OuterPoint point) const;
+  [[nodiscard]] std::shared_ptr<const std::vector<Score>> known_bounds(std::size_t network) const;
   [[nodiscard]] bool excludes(const NetworkChoice& network) const;
   [[nodiscard]] LoopSets loops_left(const LoopSets* of_node) const;
   [[nodiscard]] LayerDecisions decisions(OuterPoint point, LoopSets sharding) const;

@@ -30,19 +30,17 @@ std::vector<std::int64_t> micro_batches_of(const Workload& workload) {
 
 }  // namespace
 
-std::vector<OuterPoint> outer_points(const Problem& problem, std::size_t networks) {
+std::vector<OuterPoint> outer_points(const Problem& problem, std::size_t network) {
   std::vector<OuterPoint> points;
-  for (std::size_t network = 0; network < networks; ++network) {
-    for (const std::int64_t tile : tiles_of(problem.workload)) {
-      for (const std::int64_t micro_batch : micro_batches_of(problem.workload)) {
-        points.push_back({.network = network, .tile = tile, .micro_batch = micro_batch});
-        // Kernel by kernel there is one mapping, whose memory evaluate knows.
-        if (!problem.system.memory.second || problem.execution.style == Style::KernelByKernel) {
-          continue;
-        }
-        points.push_back(points.back());
-        points.back().spilled = true;
+  for (const std::int64_t tile : tiles_of(problem.workload)) {
+    for (const std::int64_t micro_batch : micro_batches_of(problem.workload)) {
+      points.push_back({.network = network, .tile = tile, .micro_batch = micro_batch});
+      // Kernel by kernel there is one mapping, whose memory evaluate knows.
+      if (!problem.system.memory.second || problem.execution.style == Style::KernelByKernel) {
+        continue;
       }
+      points.push_back(points.back());
+      points.back().spilled = true;
     }
   }
   return points;

@@ -21,11 +21,11 @@ struct OuterPoint {
   friend auto operator<=>(const OuterPoint&, const OuterPoint&) = default;
 };
 
-/// The points of a problem with so many networks, in the order of ties: by
-/// network, then larger tiles, then smaller micro-batches first.  Of tiles that
+/// The points of one network, in the order of ties: larger tiles first, then
+/// smaller micro-batches.  Of tiles that
 /// make the same number of tiles only the largest is a point; the others cost
 /// the same.  With a second tier of memory each comes once for mappings that do
 /// without it and once for those that need it.
-std::vector<OuterPoint> outer_points(const Problem& problem, std::size_t networks = 1);
+std::vector<OuterPoint> outer_points(const Problem& problem, std::size_t network = 0);
 
 }  // namespace dfsearch

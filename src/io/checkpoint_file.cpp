@@ -94,7 +94,7 @@ LoopSet get_loops(ByteReader& in) {
 
 // Nodes.
 
-enum NodeKind : std::uint64_t { kRoot, kPoint, kFusion, kOpenedFusion };
+enum NodeKind : std::uint64_t { kRoot, kNetwork, kPoint, kFusion, kOpenedFusion };
 
 class NodeWriter {
  public:
@@ -103,12 +103,14 @@ class NodeWriter {
   void put(const MappingProblem::Node& node) {
     const FusionNode& fusion = node.fusion;
     NodeKind kind = kRoot;
+    if (node.network) kind = kNetwork;
     if (node.point) kind = kPoint;
     if (node.context) kind = fusion.opened ? kOpenedFusion : kFusion;
     nodes_.count(kind);
     nodes_.real(node.bound.in_base_units());
     if (kind == kRoot) return;
-    nodes_.count(node.point->network);
+    nodes_.count(node.network ? *node.network : node.point->network);
+    if (kind == kNetwork) return;
     nodes_.integer(node.point->tile);
     nodes_.integer(node.point->micro_batch);
     nodes_.count(node.point->spilled ? 1 : 0);
@@ -275,6 +277,11 @@ class NodeReader {
     if (!(node.bound >= Score{})) throw BadBytes();
     if (kind == kRoot) return node;
     const std::uint64_t network = in.count();
+    if (kind == kNetwork) {
+      if (network >= networks_) throw BadBytes();
+      node.network = network;
+      return node;
+    }
     const std::int64_t tile = in.integer();
     const std::int64_t micro_batch = in.integer();
     node.point = checked(network, tile, micro_batch, in.count_up_to(1));

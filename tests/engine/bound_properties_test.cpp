@@ -148,7 +148,7 @@ TEST_CASE("the segments are a fusion of the tree") {
     const Problem problem = test::random_problem(seed);
     if (problem.execution.style == Style::KernelByKernel) continue;
     const MappingProblem search(problem);
-    for (const OuterPoint point : outer_points(problem, search.networks().size())) {
+    for (const OuterPoint point : outer_points(problem)) {
       struct Segments final : Expansion<Node, MappingSolution> {
         [[nodiscard]] Score cutoff() const override { return Score::infinity(); }
         [[nodiscard]] std::shared_ptr<const MappingSolution> incumbent() const override {
