@@ -5,7 +5,7 @@
 
 One thread each, by hyperfine: medians of `--runs` runs after three that do not
 count, output to /dev/null.  The instances are shipped configs and those inputs of
-published DFModel runs (tests/golden/published_llm.json) whose logs say how the
+published DFModel runs (tests/golden/published.json) whose logs say how the
 solver ended.  A published step time above ours is a mapping that the solver left
 or, where the end is `gap`, could leave within its tolerance.
 """
@@ -20,7 +20,7 @@ import tempfile
 import support
 from support import ROOT
 
-GOLDEN = ROOT / "tests" / "golden" / "published_llm.json"
+GOLDEN = ROOT / "tests" / "golden" / "published.json"
 
 
 @dataclasses.dataclass
@@ -49,7 +49,7 @@ SHIPPED = {
         4909.147625881573, end="limit 1200 s, interrupted by hand, 144 threads"),
 }
 
-# The same for records of published_llm.json, by id; what they are comes first.
+# The same for records of published.json, by id; what they are comes first.
 PUBLISHED = {
     5: ("GPT3-1T, SN30, DDR, NVLink", 180.01, "limit 180 s, gap 27 %, 8 threads"),
     11: ("GPT3-1T, TPU, kernel by kernel", 180.01, "limit 180 s, gap 32 %, 8 threads"),
