@@ -2,7 +2,7 @@
 forward layer; its 1146 of the backward part, if each phase has its own partitions and the
 utilization is given, so that one-row tiles are best.  Network, micro-batch and sharding (the least
 bytes) are those of the config; tile and partitions are searched.  DRAM capacity is only looked at
-in the winner.
+in the winner, and so is the index of a pinned partition.
 """
 
 import math
@@ -47,6 +47,16 @@ def _mapping(problem, tile, partitions):
         ],
         "sharding": {k.name: loop for k, loop in zip(problem.kernels, sharding)},
     }
+
+
+def _with_pins(problem, cost):
+    """The cost, if kernels that are pinned to different partitions are never together."""
+    pins = [problem.pins.get(kernel.name) for kernel in problem.kernels]
+
+    def pinned(part):
+        return cost(part) if len({pins[i] for i in part} - {None}) <= 1 else math.inf
+
+    return pinned if problem.pins else cost
 
 
 def _cheapest_chain(sets, limit, cost):
@@ -94,6 +104,7 @@ def optimum(problem):
     least, winner = math.inf, None
     for tile in _tiles(problem):
         cost = reference_model.partition_costs(problem, _mapping(problem, tile, alone))
+        cost = _with_pins(problem, cost)
         if problem.kernel_by_kernel:
             total, chain = sum(cost(part) for part in alone), alone
         else:
