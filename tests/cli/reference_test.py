@@ -1,13 +1,10 @@
 #!/usr/bin/env python3
-"""dfsearch against published results and against the reference model.
+"""dfsearch against the reference model (tests/support), an independent one in Python.
 
-Published results (tests/golden/README.md): evaluating a published mapping gives
-the published step time, or differs as the record says; solving gives a proved
-optimum that is not above it, and the one that exhaustion finds.  Reference model (tests/support): both evaluate
-random configs and mappings; times agree to 1e-10 and verdicts are equal, and
-so are the optima of small prefill layers.
+Both evaluate random configs and mappings: times agree to 1e-10 and verdicts are equal, and so are
+the optima of small prefill layers and the shardings of least bytes.
 
-usage: published_test.py DFSEARCH [unittest arguments]
+usage: reference_test.py DFSEARCH [unittest arguments]
 """
 
 import json
@@ -24,7 +21,6 @@ sys.path.insert(0, str(TESTS / "support"))
 import reference_model  # noqa: E402
 import reference_search  # noqa: E402
 
-RECORDS = json.loads((TESTS / "golden" / "published.json").read_text(encoding="utf-8"))
 RANDOM_CASES = 120  # well under a minute; more find no more
 AGREEMENT = 1e-10  # of two doubles computed in different orders, one of them in ticks
 
@@ -46,92 +42,6 @@ def dfsearch(command, config, *arguments, mapping=None):
     if done.returncode not in (0, 3):
         raise AssertionError(f"exit status {done.returncode}\n{done.stderr}")
     return done.returncode, json.loads(done.stdout)
-
-
-def anything_that_fits(config):
-    """The machine of a config with an easy way to use it: every kernel alone, one row a tile."""
-    system = {**config["system"], "memory": dict(config["system"]["memory"])}
-    system["memory"].pop("capacity", None)
-    easy = {**config, "system": system, "execution": {"style": "kernel_by_kernel"}}
-    easy.pop("sharding", None)
-    names = [kernel.name for kernel in reference_model.load(easy).kernels]
-    return easy, {
-        "micro_batch": config["workload"].get("micro_batch", 1), "tile": 1,
-        "partitions": [{"kernels": [name]} for name in names],
-    }
-
-
-class PublishedTest(unittest.TestCase):
-    def assert_close(self, actual, expected, tolerance, what):
-        if not math.isclose(actual, expected, rel_tol=tolerance, abs_tol=0):
-            self.fail(f"{what}: {actual!r}, expected {expected!r}, {actual / expected - 1:+.3e}")
-
-    def for_records(self, check, test):
-        for record in RECORDS:
-            if check in record["checks"]:
-                with self.subTest(id=record["id"], name=record["name"]):
-                    test(record, record["published"])
-
-    def test_every_record_has_a_check_or_a_reason(self):
-        for record in RECORDS:
-            self.assertTrue("evaluate" in record["checks"] or "reason" in record, record["name"])
-
-    def test_price_and_power(self):
-        def test(record, published):
-            config, mapping = anything_that_fits(record["config"])
-            _, result = dfsearch("evaluate", config, mapping=mapping)
-            for key in ("price", "power", "flop"):
-                if published[key] is not None:
-                    self.assert_close(result[key], published[key], 1e-12, key)
-
-        self.for_records("price", test)
-
-    def test_published_mappings_evaluate_as_published(self):
-        def test(record, published):
-            expected = record["expected"]
-            _, result = dfsearch("evaluate", record["config"], mapping=record["mapping"])
-            if "infeasible" in expected:
-                self.assertEqual(result["infeasible"]["resource"], expected["infeasible"])
-                return
-            self.assertIsNone(result["infeasible"])
-            tolerance, ratio = expected["tolerance"], 1 + expected["difference"]
-            step = published["step_time"] * ratio
-            self.assert_close(result["step_time"], step, tolerance, "step time")
-            if published["utilization"] is not None:
-                utilization = published["utilization"] / ratio
-                self.assert_close(result["utilization"], utilization, tolerance, "utilization")
-            self.check_partitions(result, published, expected)
-
-        self.for_records("evaluate", test)
-
-    def check_partitions(self, result, published, expected):
-        times = {part["index"]: part["time"] for part in result["partitions"]}
-        first = published.get("first_partition", 0)
-        for index, time in enumerate(published.get("partition_times", []), start=first):
-            if index in expected["slack_partitions"]:
-                self.assertLessEqual(times[index], time)
-            elif time > 0:
-                self.assert_close(times[index], time, expected["tolerance"], f"partition {index}")
-            else:
-                self.assertNotIn(index, times)
-
-    def test_the_optimum_is_not_above_the_published_step(self):
-        def test(record, published):
-            config = record["config"]
-            _, result = dfsearch("solve", config, "--quiet", "--threads", "2")
-            self.assertEqual(result["status"], "optimal")
-            self.assertEqual(result["gap"], 0)
-            slack = 1e-9 if "sharding" in config else 1e-5
-            self.assertLessEqual(result["step_time"], published["step_time"] * (1 + slack))
-            if record["optimum"] is not None:
-                self.assert_close(result["step_time"], record["optimum"], AGREEMENT, "optimum")
-            again = reference_model.evaluate(reference_model.load(config), result)
-            self.assert_close(again["step_time"], result["step_time"], AGREEMENT, "reference")
-
-        self.for_records("solve", test)
-
-
-# ------------------------------------------------------------- random worlds
 
 
 def random_network(rng):
