@@ -40,6 +40,29 @@ def instances():
         "gpt3_1t_free": Instance(
             configs / "gpt3_1t_free.yaml",
             "degrees and strategies searched: thousands of outer points"),
+        "gpt3_1t_joint": Instance(
+            configs / "gpt3_1t.yaml",
+            "sharding searched with the fusion: the bound of compute is reached",
+            ("--set", "search.sharding=joint")),
+        "gpt3_1t_joint_10_gbps": Instance(
+            configs / "gpt3_1t.yaml",
+            "the same over slow links: every loop of a large GEMM is a trade",
+            ("--set", "search.sharding=joint", "--set", "system.network.0.bandwidth=10 GB/s")),
+        "gpt3_1t_joint_cores": Instance(
+            configs / "gpt3_1t_core_allocation.yaml",
+            "sharding, fusion and cores together",
+            ("--set", "search.sharding=joint")),
+        "gpt3_1t_4096_h100": Instance(
+            configs / "gpt3_1t_4096_h100.yaml",
+            "three free dimensions: a hundred thousand outer points"),
+        "gpt3_1t_4096_h100_kernel_by_kernel": Instance(
+            configs / "gpt3_1t_4096_h100.yaml",
+            "the same without fusion: bounds of outer points and little else",
+            ("--set", "execution.style=kernel_by_kernel")),
+        "gpt3_1t_4096_h100_cores": Instance(
+            configs / "gpt3_1t_4096_h100.yaml",
+            "the same with cores allocated in every partition",
+            ("--set", "execution.compute_utilization=null")),
         "gpt3_175b_dataflow_8x1": Instance(
             configs / "gpt3_175b_dataflow_8x1.yaml",
             "prefill; many tiles tie, so every one of them is opened"),
@@ -80,6 +103,8 @@ def run(instance, build, threads):
         "opened": search["outer_points"] - search["pruned"]["outer_points"],
         "outer_points": search["outer_points"],
         "time": search["time"],
+        "first": search["first_incumbent"],
+        "best": search["best_incumbent"],
     }
 
 
@@ -88,7 +113,7 @@ def middle(runs):
     if len({(r["status"], r["step_time"]) for r in runs}) > 1 and runs[0]["status"] == "optimal":
         raise SystemExit("the runs of an instance disagree on the optimum")
     return {**runs[0], **{key: support.median([r[key] for r in runs])
-                          for key in ("nodes", "opened", "time", "gap", "step_time")}}
+                          for key in ("nodes", "opened", "time", "first", "best", "gap", "step_time")}}
 
 
 def alternate(instance, contestants, count, quiet):
@@ -111,6 +136,7 @@ def thread_rows(measured, threads):
         one, many = by_threads["1"], by_threads[str(threads)]
         yield [name, status_text(one), support.seconds(one["step_time"]), f"{one['nodes']:.0f}",
                f"{one['nodes'] / one['time']:,.0f}", f"{one['opened']:.0f} / {one['outer_points']}",
+               support.seconds(one["first"]), support.seconds(one["best"]),
                support.seconds(one["time"]), support.seconds(many["time"]),
                f"{one['time'] / many['time']:.2f}", f"{many['nodes'] / one['nodes']:.2f}"]
 
@@ -156,7 +182,8 @@ def main():
         head = ["instance", "nodes", "nodes, new", "time", "time, new", "old / new"]
         print(support.table(head, against_rows(measured)))
         return
-    head = ["instance", "status", "step time", "nodes", "nodes/s", "points opened", "time, 1 thread",
+    head = ["instance", "status", "step time", "nodes", "nodes/s", "points opened", "first mapping", "best mapping",
+            "proof, 1 thread",
             f"{options.threads} threads", "speed-up", "node inflation"]
     text = support.table(head, thread_rows(measured, options.threads))
     print(text)

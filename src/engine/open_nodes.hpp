@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -32,8 +33,9 @@ class OpenNodes {
   /// Waits while others may still produce nodes.  Nothing: the search is over,
   /// or `close` was called.
   std::optional<Entry> exchange(int worker, std::vector<Entry>& produced) {
+    std::vector<Place> places = wrapped(produced);
     std::unique_lock lock(mutex_);
-    put(produced);
+    put(places);
     Score& held = held_[static_cast<std::size_t>(worker)];
     if (held < Score::infinity()) --busy_;
     held = Score::infinity();
@@ -41,10 +43,11 @@ class OpenNodes {
     if (!heap_.empty() || closed_) wake_.notify_all();
     wake_.wait(lock, [this] { return closed_ || !heap_.empty(); });
     if (closed_) return std::nullopt;
-    Entry entry = take();
-    held = entry.bound;
+    Place place = take();
+    held = place.bound;
     ++busy_;
-    return entry;
+    lock.unlock();
+    return unwrapped(std::move(place));
   }
 
   /// Ends the search for all workers; nodes they hand in later are kept.
@@ -62,16 +65,20 @@ class OpenNodes {
     const std::lock_guard lock(mutex_);
     away_ = heap_.size();
     if (!heap_.empty()) away_bound_ = heap_.front().bound;
-    std::vector<Entry> entries = std::exchange(heap_, {});
-    std::sort(entries.begin(), entries.end(),
-              [](const Entry& a, const Entry& b) { return a.sequence < b.sequence; });
+    std::vector<Place> places = std::exchange(heap_, {});
+    std::sort(places.begin(), places.end(),
+              [](const Place& a, const Place& b) { return a.sequence < b.sequence; });
+    std::vector<Entry> entries;
+    entries.reserve(places.size());
+    for (Place& place : places) entries.push_back(unwrapped(std::move(place)));
     return entries;
   }
 
   /// Puts back what `take_all` took; workers may come (again), also after `close`.
   void put_back(std::vector<Entry>&& entries) {
+    std::vector<Place> places = wrapped(entries);
     const std::lock_guard lock(mutex_);
-    heap_ = std::move(entries);
+    heap_ = std::move(places);
     std::make_heap(heap_.begin(), heap_.end(), later);
     away_ = 0;
     away_bound_ = Score::infinity();
@@ -81,9 +88,10 @@ class OpenNodes {
   // At any time:
 
   void push(std::vector<Entry>& produced) {
+    std::vector<Place> places = wrapped(produced);
     const std::lock_guard lock(mutex_);
     away_bound_ = Score::infinity();
-    put(produced);
+    put(places);
   }
 
   /// Takes the next node, if there is one, without waiting.  It counts as held
@@ -91,9 +99,9 @@ class OpenNodes {
   std::optional<Entry> pop() {
     const std::lock_guard lock(mutex_);
     if (heap_.empty()) return std::nullopt;
-    Entry entry = take();
-    held_.front() = std::min(held_.front(), entry.bound);
-    return entry;
+    Place place = take();
+    held_.front() = std::min(held_.front(), place.bound);
+    return unwrapped(std::move(place));
   }
 
   /// What became of the popped nodes is handed in.
@@ -117,30 +125,51 @@ class OpenNodes {
   }
 
  private:
-  static bool later(const Entry& a, const Entry& b) {
+  /// What the heap moves about: the node itself stays where it is.
+  struct Place {
+    Score bound;
+    std::uint64_t sequence = 0;
+    std::unique_ptr<Node> node;
+  };
+
+  static bool later(const Place& a, const Place& b) {
     if (!(a.bound == b.bound)) return a.bound > b.bound;
     return a.sequence < b.sequence;
   }
 
-  void put(std::vector<Entry>& produced) {
-    for (Entry& entry : produced) {
-      entry.sequence = next_sequence_++;
-      heap_.push_back(std::move(entry));
-      std::push_heap(heap_.begin(), heap_.end(), later);
+  static std::vector<Place> wrapped(std::vector<Entry>& entries) {
+    std::vector<Place> places;
+    places.reserve(entries.size());
+    for (Entry& entry : entries) {
+      places.push_back(
+          {entry.bound, entry.sequence, std::make_unique<Node>(std::move(entry.node))});
     }
-    produced.clear();
+    entries.clear();
+    return places;
   }
 
-  Entry take() {
+  static Entry unwrapped(Place&& place) {
+    return {.bound = place.bound, .sequence = place.sequence, .node = std::move(*place.node)};
+  }
+
+  void put(std::vector<Place>& places) {
+    for (Place& place : places) {
+      place.sequence = next_sequence_++;
+      heap_.push_back(std::move(place));
+      std::push_heap(heap_.begin(), heap_.end(), later);
+    }
+  }
+
+  Place take() {
     std::pop_heap(heap_.begin(), heap_.end(), later);
-    Entry entry = std::move(heap_.back());
+    Place place = std::move(heap_.back());
     heap_.pop_back();
-    return entry;
+    return place;
   }
 
   mutable std::mutex mutex_;  // guards all that follows
   std::condition_variable wake_;
-  std::vector<Entry> heap_;
+  std::vector<Place> heap_;
   std::vector<Score> held_;  // per worker: bound of its node, infinite: idle
   std::size_t away_ = 0;     // taken by take_all
   // Their least bound.  Before the first push nothing is known but that no cost is
