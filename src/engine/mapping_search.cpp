@@ -215,6 +215,13 @@ std::shared_ptr<const FusionContext> MappingProblem::open(OuterPoint point,
   return std::make_shared<const FusionContext>(std::move(tables), step);
 }
 
+Score MappingProblem::root_bound(OuterPoint point) const {
+  const Score bound = point_bound(point);
+  if (problem_.execution.style == Style::KernelByKernel) return bound;
+  const std::shared_ptr<const FusionContext> context = open(point);
+  return std::max(bound, context->score(context->search.root().bound));
+}
+
 bool MappingProblem::precedes(const Solution& a, const Solution& b) const {
   return dfsearch::precedes(mapping(a), mapping(b));
 }

@@ -111,6 +111,9 @@ class MappingProblem {
   [[nodiscard]] std::shared_ptr<const FusionContext> open(OuterPoint point) const {
     return open(point, loops_left(nullptr));
   }
+  /// Lower bound of every sharding and fusion of the point, before any branching in
+  /// it.
+  [[nodiscard]] Score root_bound(OuterPoint point) const;
   [[nodiscard]] Mapping mapping(const Solution& solution) const;
   /// The solution that a mapping is, if it fits and has the sharding of this
   /// problem and a parallelism that is not excluded.

@@ -203,6 +203,7 @@ class Solver {
     }
     if (found.solution) {
       recost(problem_, search_, *found.solution, answer);
+      answer.root_bound = search_.root_bound(found.solution->point);
       answer.gap = relative_gap(answer.cost->objective, answer.lower_bound);
       excluded_.push_back(parallelism_of(answer.mapping->network));
       // The limit came together with the proof.

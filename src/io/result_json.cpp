@@ -128,7 +128,8 @@ Json top_json(const SearchResult& search) {
   return list;
 }
 
-Json search_json(const SearchStats& stats) {
+Json search_json(const SearchResult& search) {
+  const SearchStats& stats = search.stats;
   return {{"nodes", stats.nodes},
           {"time", number(stats.time)},
           {"threads", stats.threads},
@@ -137,6 +138,7 @@ Json search_json(const SearchStats& stats) {
           {"incumbents", stats.incumbents},
           {"first_incumbent", number(stats.first_incumbent)},
           {"best_incumbent", number(stats.best_incumbent)},
+          {"root_bound", search.mapping ? number(search.root_bound) : Json()},
           {"pruned",
            {{"outer_points", stats.outer_points - stats.outer_points_opened},
             {"bound", stats.pruned_by_bound},
@@ -217,7 +219,7 @@ std::string result_json(const Outcome& outcome) {
   result["top"] = search != nullptr ? top_json(*search) : Json();
   result["top_complete"] = search != nullptr ? Json(search->alternatives_complete) : Json();
   result["infeasible"] = outcome.infeasible != nullptr ? infeasible_json(outcome) : Json();
-  result["search"] = search != nullptr ? search_json(search->stats) : Json();
+  result["search"] = search != nullptr ? search_json(*search) : Json();
   return json_text(result);
 }
 

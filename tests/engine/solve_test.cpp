@@ -25,6 +25,8 @@ void check_same(const SearchResult& result, const test::BruteForceResult& best) 
   CHECK(result.cost->objective == best.objective);
   CHECK(result.lower_bound == best.objective);
   CHECK(result.gap == 0.0);
+  CHECK(result.root_bound > Score{});
+  CHECK(result.root_bound <= best.objective);
   CHECK(result.mapping->network == best.mapping->network);
   CHECK(result.mapping->tile == best.mapping->tile);
   CHECK(result.mapping->micro_batch == best.mapping->micro_batch);
