@@ -1,5 +1,6 @@
 #include "cli_commands.hpp"
 
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -7,10 +8,14 @@
 #include "cli_outputs.hpp"
 #include "cli_solve.hpp"
 #include "io/export_dfmodel.hpp"
+#include "io/given_decisions.hpp"
 #include "io/graph_text.hpp"
 #include "io/import_dfmodel.hpp"
 #include "io/load_config.hpp"
 #include "io/mapping_file.hpp"
+#include "io/milp_model.hpp"
+#include "io/milp_solution.hpp"
+#include "io/milp_text.hpp"
 #include "io/read_file.hpp"
 #include "io/report.hpp"
 #include "io/write_file.hpp"
@@ -19,9 +24,19 @@
 namespace dfsearch {
 namespace {
 
+std::optional<Mapping> load_given_mapping(const CommandLine& line, const Problem& problem) {
+  if (line.mapping.empty()) return std::nullopt;
+  return load_mapping(line.mapping, problem);
+}
+
 int run_evaluate(const CommandLine& line) {
   const Config config = load_config(line.config, line.overrides);
-  const Mapping mapping = load_mapping(line.mapping, config.problem);
+  const std::optional<Mapping> given = load_given_mapping(line, config.problem);
+  const Mapping mapping =
+      line.solution.empty()
+          ? *given
+          : mapping_of(load_solution(line.solution, config.problem.workload.graph), config.problem,
+                       given ? &*given : nullptr);
   check_output(line.json);
   const std::variant<Cost, Infeasible> verdict = evaluate(config.problem, mapping);
   Outputs outputs;
@@ -76,6 +91,23 @@ int run_import(const CommandLine& line) {
   return kProved;
 }
 
+int run_export(const CommandLine& line) {
+  const Config config = load_config(line.config, line.overrides);
+  check_output(line.output);
+  LinearModel model;
+  if (line.part == ModelPart::Sharding) {
+    model = sharding_model(config.problem);
+  } else {
+    const std::optional<Mapping> given = load_given_mapping(line, config.problem);
+    model =
+        fusion_model(config.problem, given_decisions(config.problem, given ? &*given : nullptr));
+  }
+  model.comments.insert(model.comments.begin(), "dfsearch export " + title_of(line));
+  write_output(line.output,
+               line.model_format == ModelFormat::Lp ? lp_text(model) : mps_text(model));
+  return kProved;
+}
+
 }  // namespace
 
 int run(const CommandLine& line) {
@@ -90,6 +122,8 @@ int run(const CommandLine& line) {
       return run_graph(line);
     case Command::Import:
       return run_import(line);
+    case Command::Export:
+      return run_export(line);
   }
   return kInternalError;
 }

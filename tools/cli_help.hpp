@@ -11,6 +11,7 @@ usage: dfsearch [solve] CONFIG [options]         search, report, exit
        dfsearch check CONFIG                     read and validate only
        dfsearch graph CONFIG [options]           the dataflow graph as a config, setup or picture
        dfsearch import SETUP.txt [-o CONFIG]     a setup of DFModel (protobuf text) as a config
+       dfsearch export CONFIG [options]          a mixed-integer program for other solvers
        dfsearch --help | --version
 
 A CONFIG is YAML or JSON (docs/formats.md); --config CONFIG says the same.  A report for people
@@ -40,6 +41,8 @@ solve
 
 evaluate
   --mapping FILE         the mapping: a result of solve, or YAML with its keys
+  --solution FILE        or what a solver found for an exported program; then --mapping decides
+                         what the program took as given, if the config leaves it open
   --json FILE|-          the result as JSON; with - in place of the report
 
 graph
@@ -51,6 +54,13 @@ graph
 import
   -o, --output FILE|-    where to write the config (-)
 
+export
+  --part P               fusion: partitions and cores of a layer, or sharding (fusion)
+  --format F             mps or lp (as FILE ends, else mps)
+  --mapping FILE         network, tile, micro-batch and sharding of a result; needed where the
+                         config leaves them open
+  -o, --output FILE|-    where to write it (-)
+
 examples
   dfsearch --config configs/gpt3_1t.yaml --threads 64
   dfsearch configs/gpt3_1t.yaml --time-limit '20 min' --json result.json --mapping best.json
@@ -59,6 +69,8 @@ examples
   dfsearch configs/gpt3_1t_free.yaml --checkpoint run.ck
   dfsearch configs/gpt3_1t_free.yaml --resume run.ck --checkpoint run.ck
   dfsearch evaluate configs/gpt3_1t.yaml --mapping best.json
+  dfsearch export configs/gpt3_1t.yaml --mapping best.json -o fusion.mps
+  dfsearch evaluate configs/gpt3_1t.yaml --mapping best.json --solution fusion.sol
   dfsearch graph configs/gpt3_1t.yaml --format dot --mapping best.json | dot -Tsvg -o graph.svg
   dfsearch graph configs/gpt3_1t.yaml --format dfmodel -o setup.txt
   dfsearch import setup.txt -o gpt3_1t_again.yaml

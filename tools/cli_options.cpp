@@ -30,8 +30,8 @@ namespace {
 
 constexpr std::int64_t kMostThreads = 1024;
 constexpr std::int64_t kMostAnswers = 1'000'000;
-constexpr std::array<std::string_view, 5> kCommands = {"solve", "evaluate", "check", "graph",
-                                                       "import"};
+constexpr std::array<std::string_view, 6> kCommands = {"solve", "evaluate", "check",
+                                                       "graph", "import",   "export"};
 constexpr const char* kSeeHelp = "run 'dfsearch --help' for all commands and options";
 
 [[noreturn]] void usage_error(const std::string& message) {
@@ -60,6 +60,7 @@ struct Texts {
   std::string top;
   std::string objective;
   std::string format;
+  std::string part;
   bool help = false;
 };
 
@@ -86,9 +87,18 @@ void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
     app.add_option("-o,--output", line.output);
     return;
   }
+  if (line.command == Command::Export) {
+    app.add_option("--format", texts.format);
+    app.add_option("--part", texts.part);
+    app.add_option("-o,--output", line.output);
+    return;
+  }
   app.add_option("--json", line.json);
   app.add_flag("--quiet", line.quiet);
-  if (line.command == Command::Evaluate) return;
+  if (line.command == Command::Evaluate) {
+    app.add_option("--solution", line.solution);
+    return;
+  }
   app.add_option("--threads", texts.threads);
   app.add_option("--gap", texts.gap);
   app.add_option("--time-limit", texts.time_limit);
@@ -196,6 +206,20 @@ void convert_format(const Texts& texts, CommandLine& line) {
   }
 }
 
+void convert_export(const Texts& texts, CommandLine& line) {
+  const bool named_lp = line.output.ends_with(".lp");
+  if (texts.format == "lp" || (texts.format.empty() && named_lp)) {
+    line.model_format = ModelFormat::Lp;
+  } else if (!texts.format.empty() && texts.format != "mps") {
+    usage_error("--format: expected mps or lp, got " + in_quotes(texts.format));
+  }
+  if (texts.part == "sharding") {
+    line.part = ModelPart::Sharding;
+  } else if (!texts.part.empty() && texts.part != "fusion") {
+    usage_error("--part: expected fusion or sharding, got " + in_quotes(texts.part));
+  }
+}
+
 /// A word where a config is expected that looks like a misspelt command.
 void refuse_misspelt_command(const std::string& word) {
   if (word.find_first_of("./-") != std::string::npos) return;
@@ -250,8 +274,9 @@ std::variant<CommandLine, Answer> parse_command_line(int argc, const char* const
   choose_config(texts, command, line);
   if (line.command == Command::Solve) convert_search_options(texts, line);
   if (line.command == Command::Graph) convert_format(texts, line);
-  if (line.command == Command::Evaluate && line.mapping.empty()) {
-    usage_error("evaluate: missing --mapping FILE");
+  if (line.command == Command::Export) convert_export(texts, line);
+  if (line.command == Command::Evaluate && line.mapping.empty() && line.solution.empty()) {
+    usage_error("evaluate: missing --mapping FILE or --solution FILE");
   }
   return line;
 }

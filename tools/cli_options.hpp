@@ -11,9 +11,11 @@
 
 namespace dfsearch {
 
-enum class Command { Solve, Evaluate, Check, Graph, Import };
+enum class Command { Solve, Evaluate, Check, Graph, Import, Export };
 
 enum class GraphFormat { Yaml, Json, Dot, Dfmodel };
+enum class ModelFormat { Mps, Lp };
+enum class ModelPart { Fusion, Sharding };
 
 /// What was asked for.  Names of files are as given; empty: not given, "-" for
 /// standard output where a result goes.
@@ -27,8 +29,11 @@ struct CommandLine {
   std::string checkpoint;
   std::string resume;
   std::string events;
+  std::string solution;  ///< of a solver, read by evaluate
   std::string output = "-";
   GraphFormat format = GraphFormat::Yaml;
+  ModelFormat model_format = ModelFormat::Mps;
+  ModelPart part = ModelPart::Fusion;
   int threads = 1;
   std::optional<double> gap;
   std::optional<Seconds> time_limit;

@@ -26,7 +26,8 @@ class Help(CliTest):
         text = self.run_tool("--help").stdout
         for option in (
             "--config --threads --gap --time-limit --node-limit --objective --json --mapping "
-            "--hint --top --checkpoint --resume --events --deterministic --quiet --verbose --set --format --output --help --version"
+            "--hint --top --checkpoint --resume --events --deterministic --quiet --verbose --set "
+            "--format --output --part --solution --help --version"
         ).split():
             self.assertRegex(text, rf"(?<![\w-]){option}(?![\w-])")
         for status in range(6):

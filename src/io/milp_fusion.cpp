@@ -1,0 +1,318 @@
+// The fusion of one layer as a linear program; docs/milp.md numbers the rows and
+// proves them.
+//
+// For kernel k, tensor e = u,v and partition p the columns are
+//
+//   L[e,p]    tensor e waits in memory while p runs
+//   Y[k,o,p]  kernel k runs in p on the cores of option o
+//   C[p]      compute time of p, where cores are allocated
+//   T[p]      time of p; their sum is minimised
+//
+// beside those of io/milp_matrices.cpp, which say who is where.  Only A and Y are
+// integer; the others follow.
+//
+// Scale.  Solvers work with absolute tolerances near 1e-6.  Times are in a power
+// of two of seconds such that the layer run kernel by kernel takes 1024 to 2048
+// units, so a tolerance is 1e-9 of it.  Bytes are in a multiple of their greatest
+// common divisor: as a rule coefficients are whole numbers, a capacity is at most
+// about a million of them, and a mapping that is too large misses it by a whole
+// unit, or more than a tolerance at least.  The numbers themselves are those of
+// LayerCosts, so they are those that the search adds up.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "base/error.hpp"
+#include "io/milp_matrices.hpp"
+#include "io/milp_model.hpp"
+#include "io/milp_names.hpp"
+#include "model/step_time.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// Bytes -> numbers of a row, and its capacity -> the right side.
+class ByteScale {
+ public:
+  ByteScale(const std::vector<Bytes>& amounts, Bytes capacity) {
+    // A word is a whole number of bits, so all amounts are eighths.
+    std::int64_t divisor = 0;
+    for (const Bytes bytes : amounts) {
+      const double eighths = 8.0 * bytes.in_base_units();
+      if (!(eighths < 0x1p53) || eighths != std::floor(eighths)) {
+        divisor = 1;
+        break;
+      }
+      divisor = std::gcd(divisor, static_cast<std::int64_t>(eighths));
+    }
+    unit_ = static_cast<double>(std::max<std::int64_t>(divisor, 1)) / 8.0;
+    right_ = std::floor(capacity.in_base_units() / unit_);
+    while (std::abs(right_) > 0x1p20) {
+      right_ /= 2.0;
+      unit_ *= 2.0;
+    }
+  }
+
+  [[nodiscard]] double operator()(Bytes bytes) const { return bytes.in_base_units() / unit_; }
+  [[nodiscard]] double right() const { return right_; }
+
+ private:
+  double unit_ = 1.0;
+  double right_ = 0.0;
+};
+
+class FusionModel {
+ public:
+  FusionModel(const Problem& problem, const LayerDecisions& decisions)
+      : problem_(problem),
+        graph_(problem.workload.graph),
+        costs_(problem, decisions),
+        step_(step_time(problem, decisions.network, decisions.micro_batch)),
+        names_(graph_),
+        partitions_(useful_partitions(problem)) {
+    check_size();
+    model_.objective = "layer_time";
+    model_.unit = std::ldexp(1.0, std::ilogb(reference().in_base_units()) - 10);
+  }
+
+  LinearModel build() && {
+    describe();
+    m_ = add_fusion_matrices(problem_, costs_, names_, model_);
+    add_sram();
+    add_memory();
+    add_cores();
+    add_times();
+    return std::move(model_);
+  }
+
+ private:
+  [[nodiscard]] std::size_t kernels() const { return graph_.kernel_count(); }
+  [[nodiscard]] std::size_t tensors() const { return graph_.tensor_count(); }
+  [[nodiscard]] const std::string& name(std::size_t kernel) const {
+    return names_.of(KernelId(kernel));
+  }
+  [[nodiscard]] double units(Ticks ticks) const {
+    return costs_.clock().seconds(ticks).in_base_units() / model_.unit;
+  }
+  [[nodiscard]] bool at_utilization() const {
+    return problem_.execution.compute_utilization.has_value();
+  }
+
+  /// Time of the layer kernel by kernel, without overlap: the measure of units.
+  [[nodiscard]] Seconds reference() const {
+    Seconds sum{};
+    for (std::size_t k = 0; k < kernels(); ++k) {
+      const KernelId id(k);
+      const Ticks compute = at_utilization() ? costs_.compute_at_utilization(id)
+                                             : costs_.cycle_time(costs_.options(id).back().cycles);
+      sum += costs_.clock().seconds(compute) + costs_.clock().seconds(costs_.network(id)) +
+             costs_.clock().seconds(costs_.explicit_memory(id)) +
+             costs_.clock().seconds(costs_.weight_load(id));
+    }
+    for (std::size_t t = 0; t < tensors(); ++t) {
+      sum += 2.0 * costs_.clock().seconds(costs_.transfer(TensorId(t)));
+    }
+    return sum;
+  }
+
+  void check_size() const {
+    auto per_partition = static_cast<double>(2 * kernels() + 3 * tensors() + 4);
+    for (std::size_t k = 0; k < kernels(); ++k) {
+      per_partition += static_cast<double>(costs_.options(KernelId(k)).size());
+    }
+    const double columns = per_partition * static_cast<double>(partitions_);
+    if (columns <= static_cast<double>(kMostColumns)) return;
+    throw InputError(fmt::format(
+        "the model of {} kernels in {} partitions would have {:.3g} columns, at most {} are "
+        "written: set execution.partitions to fewer",
+        kernels(), partitions_, columns, kMostColumns));
+  }
+
+  void describe() {
+    model_.comments = {
+        fmt::format("Fusion of {} kernels and {} tensors in at most {} partitions.", kernels(),
+                    tensors(), partitions_),
+        fmt::format("objective: time of one layer for one sample, in units of {} s", model_.unit),
+        fmt::format("step time = objective x {} x {} s + {} s", model_.unit, step_.factor,
+                    step_.transfer.in_base_units()),
+    };
+  }
+
+  /// (11) Buffers and weights fit, those of lonely kernels apart.
+  void add_sram() {
+    const ByteScale scale = sram_scale();
+    for (std::int64_t p = 0; p < partitions_; ++p) {
+      LinearSum need;
+      for (std::size_t t = 0; t < tensors(); ++t) {
+        const std::size_t u = graph_.tensors()[t].from.index();
+        const std::size_t v = graph_.tensors()[t].to.index();
+        const double streamed = scale(costs_.streamed_buffer(TensorId(t)));
+        if (m_.lonely[u] || m_.lonely[v]) {
+          if (!m_.lonely[u]) need.add(streamed, entry_of(m_.a, u, p));
+          if (!m_.lonely[v]) need.add(streamed, entry_of(m_.a, v, p));
+          continue;
+        }
+        need.add(scale(costs_.fused_buffer(TensorId(t))), entry_of(m_.b, t, p));
+        need.add(streamed, entry_of(m_.d, t, p));
+      }
+      for (std::size_t k = 0; k < kernels(); ++k) {
+        if (!m_.lonely[k])
+          need.add(scale(costs_.resident_weight(KernelId(k))), entry_of(m_.a, k, p));
+      }
+      model_.add_row(fmt::format("sram[{}]", p), need, Sense::AtMost, scale.right());
+    }
+  }
+
+  [[nodiscard]] ByteScale sram_scale() const {
+    std::vector<Bytes> amounts;
+    for (std::size_t t = 0; t < tensors(); ++t) {
+      amounts.push_back(costs_.fused_buffer(TensorId(t)));
+      amounts.push_back(costs_.streamed_buffer(TensorId(t)));
+    }
+    for (std::size_t k = 0; k < kernels(); ++k) {
+      amounts.push_back(costs_.resident_weight(KernelId(k)));
+    }
+    return {amounts, problem_.system.accelerator.sram};
+  }
+
+  /// (10), (12) What waits in memory while a partition runs fits beside the weights.
+  void add_memory() {
+    const Bytes capacity = problem_.system.memory.capacity;
+    if (capacity == Bytes::infinity()) return;
+    Bytes weights{};
+    for (std::size_t k = 0; k < kernels(); ++k) {
+      weights += costs_.weight(KernelId(k)) * static_cast<double>(step_.layers_per_stage);
+    }
+    std::vector<Bytes> amounts;
+    for (std::size_t t = 0; t < tensors(); ++t) amounts.push_back(costs_.stored(TensorId(t)));
+    const ByteScale scale(amounts, capacity - weights);
+    for (std::int64_t p = 0; p < partitions_; ++p) {
+      LinearSum alive;
+      for (std::size_t t = 0; t < tensors(); ++t) {
+        alive.add(scale(costs_.stored(TensorId(t))), add_lifetime(t, p));
+      }
+      model_.add_row(fmt::format("dram[{}]", p), alive, Sense::AtMost, scale.right());
+    }
+  }
+
+  Affine add_lifetime(std::size_t t, std::int64_t p) {
+    const std::size_t u = graph_.tensors()[t].from.index();
+    const std::size_t v = graph_.tensors()[t].to.index();
+    LinearSum sum;
+    sum.add(-1.0, entry_of(m_.h, u, p))
+        .add(1.0, entry_of(m_.h, v, p - 1))
+        .add(1.0, entry_of(m_.b, t, p));
+    if (sum.terms().empty()) return {.constant = -sum.constant()};
+    const Affine alive = model_.add_continuous(fmt::format("L[{},{}]", names_.of(TensorId(t)), p));
+    sum.add(1.0, alive);
+    model_.add_row(fmt::format("alive[{},{}]", names_.of(TensorId(t)), p), sum, Sense::Equal, 0.0);
+    return alive;
+  }
+
+  /// (13) At most as many kernels as cores; or (14), (15) the cores one by one.
+  void add_cores() {
+    const auto cores = static_cast<double>(problem_.system.accelerator.cores);
+    for (std::int64_t p = 0; p < partitions_; ++p) {
+      LinearSum used;
+      if (at_utilization()) {
+        if (static_cast<double>(kernels()) <= cores) return;
+        for (std::size_t k = 0; k < kernels(); ++k) used.add(1.0, entry_of(m_.a, k, p));
+      } else {
+        c_.push_back(model_.add_continuous(fmt::format("C[{}]", p)));
+        for (std::size_t k = 0; k < kernels(); ++k) add_options(k, p, used);
+      }
+      model_.add_row(fmt::format("cores[{}]", p), used, Sense::AtMost, cores);
+    }
+  }
+
+  void add_options(std::size_t k, std::int64_t p, LinearSum& used) {
+    if (entry_of(m_.a, k, p).column == Affine::kNone) return;
+    LinearSum chosen;
+    LinearSum pace;
+    for (const CoreOption& option : costs_.options(KernelId(k))) {
+      const Affine entry = model_.add_binary(
+          fmt::format("Y[{},{}x{},{}]", name(k), option.grid.lanes, option.grid.stages, p));
+      chosen.add(1.0, entry);
+      pace.add(units(costs_.cycle_time(option.cycles)), entry);
+      used.add(static_cast<double>(option.cores), entry);
+    }
+    chosen.add(-1.0, entry_of(m_.a, k, p));
+    model_.add_row(fmt::format("option[{},{}]", name(k), p), chosen, Sense::Equal, 0.0);
+    pace.add(-1.0, c_[static_cast<std::size_t>(p)]);
+    model_.add_row(fmt::format("pace[{},{}]", name(k), p), pace, Sense::AtMost, 0.0);
+  }
+
+  /// (16) The time of a partition is at least each of its three times, or their
+  /// sum, as they overlap.
+  void add_times() {
+    for (std::int64_t p = 0; p < partitions_; ++p) {
+      const Affine time = model_.add_continuous(fmt::format("T[{}]", p), 1.0);
+      const auto row = [&](const char* what, bool compute, bool memory, bool network) {
+        LinearSum sum;
+        sum.add(-1.0, time);
+        if (compute) add_compute(p, sum);
+        if (memory) add_memory_time(p, sum);
+        for (std::size_t k = 0; k < kernels(); ++k) {
+          if (network) sum.add(units(costs_.network(KernelId(k))), entry_of(m_.a, k, p));
+          sum.add(units(costs_.weight_load(KernelId(k))), entry_of(m_.a, k, p));
+        }
+        model_.add_row(fmt::format("{}[{}]", what, p), sum, Sense::AtMost, 0.0);
+      };
+      switch (problem_.execution.overlap) {
+        case Overlap::Perfect:
+          row("compute", true, false, false);
+          row("memory", false, true, false);
+          row("network", false, false, true);
+          break;
+        case Overlap::None:
+          row("time", true, true, true);
+          break;
+        case Overlap::ComputeMemory:
+          row("compute", true, false, true);
+          row("memory", false, true, true);
+          break;
+      }
+    }
+  }
+
+  void add_compute(std::int64_t p, LinearSum& sum) const {
+    if (!at_utilization()) {
+      sum.add(1.0, c_[static_cast<std::size_t>(p)]);
+      return;
+    }
+    for (std::size_t k = 0; k < kernels(); ++k) {
+      sum.add(units(costs_.compute_at_utilization(KernelId(k))), entry_of(m_.a, k, p));
+    }
+  }
+
+  void add_memory_time(std::int64_t p, LinearSum& sum) const {
+    for (std::size_t k = 0; k < kernels(); ++k) {
+      sum.add(units(costs_.explicit_memory(KernelId(k))), entry_of(m_.a, k, p));
+    }
+    for (std::size_t t = 0; t < tensors(); ++t) {
+      sum.add(units(costs_.transfer(TensorId(t))), entry_of(m_.d, t, p));
+    }
+  }
+
+  const Problem& problem_;
+  const DataflowGraph& graph_;
+  LayerCosts costs_;
+  StepTime step_;
+  MilpNames names_;
+  std::int64_t partitions_;
+  FusionMatrices m_;
+  LinearModel model_;
+  std::vector<Affine> c_;  // by partition; empty at a given utilization
+};
+
+}  // namespace
+
+LinearModel fusion_model(const Problem& problem, const LayerDecisions& decisions) {
+  return FusionModel(problem, decisions).build();
+}
+
+}  // namespace dfsearch
