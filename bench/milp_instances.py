@@ -1,0 +1,129 @@
+"""The instances that dfsearch and MILP solvers are compared on.
+
+Real layers and seeded random graphs, each with three sizes of SRAM, so that the
+best mapping has few, several and many partitions.  Network, micro-batch and tile
+are decided: the linear programs take them as given.
+"""
+
+import dataclasses
+import pathlib
+import random
+
+from make_instances import Graph, flow
+from support import ROOT
+
+CONFIGS = ROOT / "configs"
+
+
+@dataclasses.dataclass
+class Instance:
+    name: str
+    config: str                 # the text of a config, or
+    file: pathlib.Path | None   # a config that is there
+    kernels: int
+    sram: str
+    partitions: int             # at most
+    published: str = ""         # what Gurobi took for the nearest published run
+    seed: int | None = None
+
+    def overrides(self):
+        return ["--set", f"system.accelerator.sram={self.sram}",
+                "--set", f"execution.partitions={self.partitions}"]
+
+
+def of_config(name, kernels, sizes, published=""):
+    """`sizes`: pairs of SRAM and number of partitions; the second is the published one."""
+    return [Instance(f"{name}, {sram}", "", CONFIGS / f"{name}.yaml", kernels, sram, partitions,
+                     published if place == 1 else "")
+            for place, (sram, partitions) in enumerate(sizes)]
+
+
+def random_graph(kernels, seed):
+    """Each kernel reads one to three of the six before it; a third has weights."""
+    rng = random.Random(seed)
+    graph = Graph()
+    for i in range(kernels):
+        kind = rng.choice(["weight_gemm", "gemm", "elementwise"])
+        extents = {"M": rng.choice([256, 512, 1024, 2048, 4096])}
+        if kind != "elementwise":
+            extents["K"] = rng.choice([256, 512, 1024, 2048])
+        before = [f"k{j}" for j in range(max(0, i - 6), i)]
+        producers = rng.sample(before, min(len(before), rng.randint(1, 3)))
+        graph.kernel(f"k{i}", kind, *producers, **extents)
+    return graph
+
+
+def dlrm(width=6750, bottom=5, top=15, batch=512):
+    """One training step of a recommendation model: MLPs forward, backward, weight updates.
+
+    The kernels beside the embedding tables read and write the pooled rows; what
+    they exchange between chips is left out.
+    """
+    graph = Graph()
+    count = bottom + top
+    pooled = "857088000 B"
+    names = []
+    for i in range(1, count + 1):
+        memory = {"memory": pooled} if i == bottom else {}
+        names.append(graph.kernel(f"MLP_{i}", "weight_gemm", *names[-1:], M=width, K=width,
+                                  N=batch, **memory))
+    backward = []
+    for j in range(1, count + 1):
+        memory = {"memory": pooled} if count + 1 - j == bottom else {}
+        backward.append(graph.kernel(
+            f"MLP_{count + 1 - j}_bwd", "weight_gemm", *backward[-1:], M=width, K=width, N=batch,
+            phase="backward", **memory))
+    for j in range(1, count + 1):
+        i = count + 1 - j
+        producers = backward[j - 1:j] + (names[i - 2:i - 1] if i > 1 else [])
+        graph.kernel(f"MLP_{i}_update", "gemm", *producers, M=width, K=batch, N=width,
+                     phase="backward", communication="{type: gradient_all_reduce}")
+    return graph
+
+
+def text(graph, machine, workload=()):
+    return "\n".join([
+        "workload:", "  kind: graph", *workload,
+        "  kernels:", *[f"    - {flow(kernel)}" for kernel in graph.kernels],
+        "  tensors:", *[f"    - {flow(tensor)}" for tensor in graph.tensors],
+        *machine, "execution: {style: dataflow, overlap: perfect, compute_utilization: 0.9}", ""])
+
+
+EIGHT_CHIPS = (
+    "system:", "  chips: 8",
+    "  accelerator: {cores: 640, lanes: 32, stages: 6, frequency: 1.25 GHz, sram: 8 MiB}",
+    "  memory: {bandwidth: 200 GB/s}",
+    "  network: [{topology: ring, degree: 8, bandwidth: 100 GB/s, strategy: tensor}]")
+RECOMMENDER = (
+    "system:", "  chips: 1024",
+    "  accelerator: {cores: 1280, lanes: 32, stages: 6, frequency: 1.25 GHz, sram: 640 MiB}",
+    "  memory: {bandwidth: 300 GB/s, capacity: 1 TB}",
+    "  network:",
+    "    - {topology: ring, degree: 32, bandwidth: 50 GB/s, strategy: data}",
+    "    - {topology: ring, degree: 32, bandwidth: 50 GB/s, strategy: data}")
+
+RANDOM = {  # kernels, seed: SRAM and number of partitions
+    (12, 1): (("24 MiB", 4), ("12 MiB", 6), ("6 MiB", 10)),
+    (20, 2): (("64 MiB", 4), ("32 MiB", 8), ("24 MiB", 12)),
+    (30, 3): (("96 MiB", 4), ("32 MiB", 10), ("16 MiB", 20)),
+}
+
+
+def instances():
+    found = of_config("gpt3_175b_dataflow_8x1", 18,
+                      [("480 MiB", 4), ("320 MiB", 4), ("40 MiB", 18)],
+                      "limit of 1200 s on 144 threads, 1.154 times our step time")
+    found += of_config("gpt3_1t", 41, [("2560 MiB", 6), ("640 MiB", 6), ("320 MiB", 16)],
+                       "262.7 s to gap 0.001 on 144 threads, the same step time")
+    shipped = sorted(CONFIGS.glob("dlrm_training*.yaml"))
+    for sram, partitions in (("4096 MiB", 8), ("1280 MiB", 12), ("640 MiB", 24)):
+        found.append(Instance(
+            f"dlrm, {sram}", text(dlrm(), RECOMMENDER, ["  global_batch: 1024"]),
+            shipped[0] if shipped else None, 60, sram, partitions))
+    for (kernels, seed), sizes in RANDOM.items():
+        graph = text(random_graph(kernels, seed), EIGHT_CHIPS,
+                     ["  sequence: 2048", "  tile: 256"])
+        for sram, partitions in sizes:
+            found.append(Instance(f"random {kernels} (seed {seed}), {sram}", graph, None, kernels,
+                                  sram, partitions, seed=seed))
+    return found

@@ -1,0 +1,176 @@
+"""docs/benchmarks.md from bench/results/milp.json."""
+
+import support
+
+RECORDED = support.RESULTS / "milp.json"
+PAGE = support.ROOT / "docs" / "benchmarks.md"
+
+# What a rival may differ from dfsearch by, relative: its own tolerance.
+TOLERANCE = 1e-6
+
+HEAD = """# Against MILP solvers
+
+Written by `bench/milp_bench.py` from [bench/results/milp.json](../bench/results/milp.json), which holds every number; do not edit.
+
+The same problems, solved by dfsearch and, as the linear program of [milp.md](milp.md), by the solvers that the distribution packages: each alone, one
+after the other, on one thread and one machine, to a gap of 0. Network, micro-batch and tile are decided, as the program takes them as given: for the real
+layers they are those of dfsearch's optimum. (To decide them too, dfsearch searches all tiles at once; the solvers would have to solve a program for
+each.) All programs are linearised tightly and broken free of the symmetry of empty partitions, so that the solvers are not beaten by a weak formulation.
+
+```sh
+./dev bench milp --record          # all instances, ten minutes for each solver and instance: hours
+./dev bench milp --short           # graphs of up to 18 kernels, ten seconds each: minutes
+```
+"""
+
+
+def percent(value):
+    if value is None:
+        return ""
+    if value < 5e-7:
+        return "0"
+    return f"{100 * value:.{1 if value >= 0.01 else 3}f} %"
+
+
+def gap(optimum, bound):
+    return None if bound is None else max(0.0, (optimum - bound) / optimum)
+
+
+def ratio_text(value):
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def proved(result):
+    return result["status"] == "optimal"
+
+
+def lp_root(row):
+    """The bound of the linear relaxation; CBC prints six digits of it, HiGHS all."""
+    roots = {name: r["root"] for name, r in row["rivals"].items() if r["root"] is not None}
+    return roots.get("HiGHS", max(roots.values(), default=None))
+
+
+def time_text(result, limit):
+    if proved(result):
+        return support.seconds(result["time"])
+    return f"limit ({limit} s)" if result["status"] == "limit" else result["status"]
+
+
+def ratio(row, rival):
+    """How many times longer the rival takes; at least, where it was stopped."""
+    result = row["rivals"].get(rival)
+    if result is None or result["status"] not in ("optimal", "limit"):
+        return ""
+    times = result["time"] / row["dfsearch"]["time"]
+    return ("" if proved(result) else "> ") + ratio_text(times)
+
+
+def disagreements(rows):
+    """Texts, one for each rival whose proof contradicts dfsearch's; none, one hopes."""
+    found = []
+    for row in rows:
+        ours = row["dfsearch"]
+        for rival, result in row["rivals"].items():
+            what = None
+            if proved(result) and proved(ours):
+                if abs(result["objective"] - ours["objective"]) > TOLERANCE * ours["objective"]:
+                    what = f"proves {result['objective']!r} s, dfsearch {ours['objective']!r} s"
+                elif result["evaluated"] is None or (
+                        abs(result["evaluated"] - ours["objective"])
+                        > TOLERANCE * ours["objective"]):
+                    what = f"its solution costs {result['evaluated']!r} s here"
+            elif result["status"] == "infeasible":
+                what = "says that nothing fits"
+            elif proved(ours) and result["bound"] is not None and (
+                    result["bound"] > ours["objective"] * (1 + TOLERANCE)):
+                what = f"claims a bound of {result['bound']!r} s, above the optimum"
+            if what:
+                found.append(f"{row['name']}: {rival} {what}")
+    return found
+
+
+def time_table(rows, rivals, limit):
+    head = ["instance", "kernels", "partitions: used, allowed", "dfsearch",
+            *rivals, *[f"{rival} / dfsearch" for rival in rivals]]
+    lines = []
+    for row in rows:
+        lines.append([
+            row["name"], row["kernels"], f"{row['used']}, {row['partitions']}",
+            time_text(row["dfsearch"], limit),
+            *[time_text(row["rivals"][r], limit) for r in rivals],
+            *[ratio(row, r) for r in rivals]])
+    return support.table(head, lines)
+
+
+def bound_table(rows, rivals):
+    head = ["instance", "best step time", "rows x columns", "LP root gap", "dfsearch root gap",
+            "dfsearch nodes"]
+    for rival in rivals:
+        head += [f"{rival}: incumbent", "bound", "nodes"]
+    lines = []
+    for row in rows:
+        ours = row["dfsearch"]
+        best = ours["objective"]
+        line = [row["name"], support.seconds(best), f"{row['rows']} x {row['columns']}",
+                percent(gap(best, lp_root(row))),
+                percent(gap(best, ours["root"])), ours["nodes"]]
+        for rival in rivals:
+            result = row["rivals"][rival]
+            over = None if result["objective"] is None else result["objective"] / best - 1
+            line += ["none" if over is None else f"+ {percent(max(0.0, over))}",
+                     f"- {percent(gap(best, result['bound']))}" if result["bound"] is not None
+                     else "", "" if result["nodes"] is None else f"{result['nodes']:.0f}"]
+        lines.append(line)
+    return support.table(head, lines)
+
+
+def summary(rows, rivals, limit):
+    lines = []
+    for rival in rivals:
+        results = [row["rivals"][rival] for row in rows]
+        solved = sum(map(proved, results))
+        wins = [row["name"] for row in rows if proved(row["rivals"][rival])
+                and row["rivals"][rival]["time"] < row["dfsearch"]["time"]]
+        lines.append(
+            f"- **{rival}** proves {solved} of {len(rows)} instances within {limit} s and is "
+            + (f"faster than dfsearch on {len(wins)}: {'; '.join(wins)}." if wins
+               else "faster than dfsearch on none."))
+    closer = [row["name"] for row in rows
+              if (lp_root(row) or 0.0) > row["dfsearch"]["root"] * (1 + TOLERANCE)]
+    lines.append("- The bound of the linear relaxation at the root is above that of dfsearch on "
+                 + (f"{len(closer)} instances: {'; '.join(closer)}." if closer else "none."))
+    wrong = disagreements(rows)
+    lines.append(f"- Every proved optimum agrees with that of dfsearch to {TOLERANCE:g}, and so "
+                 "does the cost of the solution read back by `evaluate --solution`." if not wrong
+                 else "- **They disagree:** " + "; ".join(wrong) + ".")
+    return "\n".join(lines)
+
+
+def page(whole):
+    facts, rows = whole["machine"], whole["results"]
+    rivals, limit = list(facts["rivals"]), facts["limit"]
+    published = [[row["name"], row["published"], time_text(row["dfsearch"], limit)]
+                 for row in rows if row["published"]]
+    versions = ", ".join(facts["rivals"].values())
+    return "\n".join([
+        HEAD,
+        f"{support.machine_text(facts)}. {versions}. Time limit: {limit} s for each solver and"
+        f" instance{'' if limit >= 600 else ', less than a patient user gives; larger limits may close some of the gaps'}.",
+        "",
+        "Times are processor time of the whole process (of HiGHS, of the solve alone), which other"
+        " processes on a shared machine disturb less than the clock; `>`: at least. dfsearch: the"
+        f" median of {facts['runs']} runs.",
+        "", "## In short", "", summary(rows, rivals, limit),
+        "", "## Time to the proof", "", time_table(rows, rivals, limit),
+        "", "## Bounds and incumbents", "",
+        "Gaps are relative to the best step time, which dfsearch proves. LP root: the linear"
+        " relaxation before cuts; dfsearch root: `search.root_bound`. `+`: how far the incumbent is"
+        " above it when the solver ends, `-`: how far its bound is below.",
+        "", bound_table(rows, rivals),
+        "", "## Published runs", "",
+        "What Gurobi 10 took for these layers in the published runs, on other and larger machines,"
+        " from DFModel's own formulation, which is not this one, and with the tile among what it"
+        " decides. [bench/README.md](../bench/README.md) compares them on the whole problem.",
+        "", support.table(["instance", "Gurobi, as published", "dfsearch"], published),
+        "", "Random graphs have the seeds in their names; `bench/milp_instances.py` makes them.",
+        ""])
