@@ -73,6 +73,8 @@ class Contest:
             result = self.tool(*self.fixed)
             times.append(processor_time() - before)
             walls.append(time.monotonic() - wall)
+            if result["status"] != "optimal":
+                break  # the limit takes as long every time
         return result, {
             "status": "optimal" if result["status"] == "optimal" else "limit",
             "root": result["search"]["root_bound"], "objective": result["objective"],
@@ -144,7 +146,8 @@ def keep(facts, rows, names):
         for key in ("cpu", "limit", "rivals"):
             if old["machine"][key] != facts[key]:
                 sys.exit(f"{key} is not that of the recorded results: record all instances")
-        new = {row["name"]: row for row in rows}
+        new = {row["name"]: row | {"commit": facts["commit"], "date": facts["date"],
+                                   "others": facts["others"]} for row in rows}
         facts, rows = old["machine"], [new.get(row["name"], row) for row in old["results"]]
     support.RESULTS.mkdir(exist_ok=True)
     whole = {"machine": facts, "results": rows}

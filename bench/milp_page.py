@@ -57,12 +57,21 @@ def time_text(result, limit):
 
 
 def ratio(row, rival):
-    """How many times longer the rival takes; at least, where it was stopped."""
-    result = row["rivals"].get(rival)
+    """How many times longer the rival takes; at least, or at most, where one was stopped."""
+    result, ours = row["rivals"].get(rival), row["dfsearch"]
     if result is None or result["status"] not in ("optimal", "limit"):
         return ""
-    times = result["time"] / row["dfsearch"]["time"]
-    return ("" if proved(result) else "> ") + ratio_text(times)
+    if not proved(ours) and not proved(result):
+        return ""
+    mark = "" if proved(ours) and proved(result) else "> " if proved(ours) else "< "
+    return mark + ratio_text(result["time"] / ours["time"])
+
+
+def best_of(row):
+    """The least step time that anybody found."""
+    found = [row["dfsearch"]["objective"]]
+    found += [r["evaluated"] for r in row["rivals"].values() if r["evaluated"] is not None]
+    return min(found)
 
 
 def disagreements(rows):
@@ -81,6 +90,11 @@ def disagreements(rows):
                     what = f"its solution costs {result['evaluated']!r} s here"
             elif result["status"] == "infeasible":
                 what = "says that nothing fits"
+            elif proved(result) and not (
+                    ours["bound"] * (1 - TOLERANCE) <= result["objective"]
+                    <= ours["objective"] * (1 + TOLERANCE)):
+                what = (f"proves {result['objective']!r} s, outside of the bounds of dfsearch,"
+                        f" {ours['bound']!r} s to {ours['objective']!r} s")
             elif proved(ours) and result["bound"] is not None and (
                     result["bound"] > ours["objective"] * (1 + TOLERANCE)):
                 what = f"claims a bound of {result['bound']!r} s, above the optimum"
@@ -103,19 +117,16 @@ def time_table(rows, rivals, limit):
 
 
 def bound_table(rows, rivals):
-    head = ["instance", "best step time", "rows x columns", "LP root gap", "dfsearch root gap",
-            "dfsearch nodes"]
-    for rival in rivals:
-        head += [f"{rival}: incumbent", "bound", "nodes"]
+    head = ["instance", "best step time", "rows x columns", "LP root gap", "dfsearch root gap"]
+    for solver in ["dfsearch", *rivals]:
+        head += [f"{solver}: incumbent", "bound", "nodes"]
     lines = []
     for row in rows:
         ours = row["dfsearch"]
-        best = ours["objective"]
+        best = best_of(row)
         line = [row["name"], support.seconds(best), f"{row['rows']} x {row['columns']}",
-                percent(gap(best, lp_root(row))),
-                percent(gap(best, ours["root"])), ours["nodes"]]
-        for rival in rivals:
-            result = row["rivals"][rival]
+                percent(gap(best, lp_root(row))), percent(gap(best, ours["root"]))]
+        for result in [ours, *[row["rivals"][rival] for rival in rivals]]:
             over = None if result["objective"] is None else result["objective"] / best - 1
             line += ["none" if over is None else f"+ {percent(max(0.0, over))}",
                      f"- {percent(gap(best, result['bound']))}" if result["bound"] is not None
@@ -125,12 +136,15 @@ def bound_table(rows, rivals):
 
 
 def summary(rows, rivals, limit):
-    lines = []
+    unproved = [row["name"] for row in rows if not proved(row["dfsearch"])]
+    lines = [f"- **dfsearch** proves {len(rows) - len(unproved)} of {len(rows)} instances within"
+             f" {limit} s" + (f", all but {'; '.join(unproved)}." if unproved else ".")]
     for rival in rivals:
         results = [row["rivals"][rival] for row in rows]
         solved = sum(map(proved, results))
         wins = [row["name"] for row in rows if proved(row["rivals"][rival])
-                and row["rivals"][rival]["time"] < row["dfsearch"]["time"]]
+                and (not proved(row["dfsearch"])
+                     or row["rivals"][rival]["time"] < row["dfsearch"]["time"])]
         lines.append(
             f"- **{rival}** proves {solved} of {len(rows)} instances within {limit} s and is "
             + (f"faster than dfsearch on {len(wins)}: {'; '.join(wins)}." if wins
@@ -151,10 +165,17 @@ def page(whole):
     rivals, limit = list(facts["rivals"]), facts["limit"]
     published = [[row["name"], row["published"], time_text(row["dfsearch"], limit)]
                  for row in rows if row["published"]]
+    later = {}
+    for row in rows:
+        if "commit" in row:
+            later.setdefault((row["commit"], row["date"], row["others"]), []).append(row["name"])
+    again = "".join(f" Measured later, commit {commit}, {date}, others took"
+                    f" {100 * others:.0f} % of the processors: {'; '.join(names)}."
+                    for (commit, date, others), names in later.items())
     versions = ", ".join(facts["rivals"].values())
     return "\n".join([
         HEAD,
-        f"{support.machine_text(facts)}. {versions}. Time limit: {limit} s for each solver and"
+        f"{support.machine_text(facts)}.{again} {versions}. Time limit: {limit} s for each solver and"
         f" instance{'' if limit >= 600 else ', less than a patient user gives; larger limits may close some of the gaps'}.",
         "",
         "Times are processor time of the whole process (of HiGHS, of the solve alone), which other"
@@ -163,7 +184,7 @@ def page(whole):
         "", "## In short", "", summary(rows, rivals, limit),
         "", "## Time to the proof", "", time_table(rows, rivals, limit),
         "", "## Bounds and incumbents", "",
-        "Gaps are relative to the best step time, which dfsearch proves. LP root: the linear"
+        "Gaps are relative to the best step time that any of them found. LP root: the linear"
         " relaxation before cuts; dfsearch root: `search.root_bound`. `+`: how far the incumbent is"
         " above it when the solver ends, `-`: how far its bound is below.",
         "", bound_table(rows, rivals),

@@ -33,7 +33,7 @@ struct BestMapping {
   std::optional<Cost> cost;
   Score lower_bound{};
   Score root_bound{};  ///< of the mapping's network, tile and micro-batch, before any branching
-  double gap = 0.0;  ///< (objective - lower_bound) / objective
+  double gap = 0.0;    ///< (objective - lower_bound) / objective
 };
 
 /// What `solve` found: the best answer, and others with other parallelisms.

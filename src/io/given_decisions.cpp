@@ -21,7 +21,7 @@ std::vector<std::string> open_keys(const Problem& problem) {
   for (std::size_t d = 0; d < problem.system.network.size(); ++d) {
     if (!problem.system.network[d].degree)
       keys.push_back(fmt::format("system.network.{}.degree", d));
-    if (!problem.system.network[d].strategy) {
+    if (!given_strategy(problem, d)) {
       keys.push_back(fmt::format("system.network.{}.strategy", d));
     }
   }

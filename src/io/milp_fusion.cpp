@@ -3,13 +3,12 @@
 //
 // For kernel k, tensor e = u,v and partition p the columns are
 //
-//   L[e,p]    tensor e waits in memory while p runs
 //   Y[k,o,p]  kernel k runs in p on the cores of option o
 //   C[p]      compute time of p, where cores are allocated
 //   T[p]      time of p; their sum is minimised
 //
-// beside those of io/milp_matrices.cpp, which say who is where.  Only A and Y are
-// integer; the others follow.
+// beside those of io/milp_matrices.cpp, which say who is where, and of
+// io/milp_memory.cpp.  Only A, Y and F are integer; the others follow.
 //
 // Scale.  Solvers work with absolute tolerances near 1e-6.  Times are in a power
 // of two of seconds such that the layer run kernel by kernel takes 1024 to 2048
@@ -23,54 +22,42 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
 #include "io/milp_matrices.hpp"
+#include "io/milp_memory.hpp"
 #include "io/milp_model.hpp"
 #include "io/milp_names.hpp"
+#include "io/milp_scale.hpp"
 #include "model/step_time.hpp"
 
 namespace dfsearch {
 namespace {
 
-/// Bytes -> numbers of a row, and its capacity -> the right side.
-class ByteScale {
- public:
-  ByteScale(const std::vector<Bytes>& amounts, Bytes capacity) {
-    // A word is a whole number of bits, so all amounts are eighths.
-    std::int64_t divisor = 0;
-    for (const Bytes bytes : amounts) {
-      const double eighths = 8.0 * bytes.in_base_units();
-      if (!(eighths < 0x1p53) || eighths != std::floor(eighths)) {
-        divisor = 1;
-        break;
-      }
-      divisor = std::gcd(divisor, static_cast<std::int64_t>(eighths));
-    }
-    unit_ = static_cast<double>(std::max<std::int64_t>(divisor, 1)) / 8.0;
-    right_ = std::floor(capacity.in_base_units() / unit_);
-    while (std::abs(right_) > 0x1p20) {
-      right_ /= 2.0;
-      unit_ *= 2.0;
-    }
-  }
+/// The decisions with the tiers of memory that all their mappings use, or else the
+/// first tier.
+LayerDecisions with_tiers(const Problem& problem, LayerDecisions decisions) {
+  decisions.spilled = memory_tiers(problem, LayerCosts(problem, decisions)) == MemoryTiers::Both;
+  return decisions;
+}
 
-  [[nodiscard]] double operator()(Bytes bytes) const { return bytes.in_base_units() / unit_; }
-  [[nodiscard]] double right() const { return right_; }
-
- private:
-  double unit_ = 1.0;
-  double right_ = 0.0;
-};
+/// Costs with the second tier of memory in use, where the partitions decide that.
+std::optional<LayerCosts> slower_costs(const Problem& problem, const LayerCosts& costs) {
+  if (memory_tiers(problem, costs) != MemoryTiers::Either) return std::nullopt;
+  LayerDecisions decisions = costs.decisions();
+  decisions.spilled = true;
+  return std::optional<LayerCosts>(std::in_place, problem, std::move(decisions));
+}
 
 class FusionModel {
  public:
   FusionModel(const Problem& problem, const LayerDecisions& decisions)
       : problem_(problem),
         graph_(problem.workload.graph),
-        costs_(problem, decisions),
+        costs_(problem, with_tiers(problem, decisions)),
+        slower_(slower_costs(problem, costs_)),
         step_(step_time(problem, decisions.network, decisions.micro_batch)),
         names_(graph_),
         partitions_(useful_partitions(problem)) {
@@ -83,7 +70,7 @@ class FusionModel {
     describe();
     m_ = add_fusion_matrices(problem_, costs_, names_, model_);
     add_sram();
-    add_memory();
+    spill_ = add_memory_rows(problem_, costs_, slower_ ? &*slower_ : nullptr, names_, m_, model_);
     add_cores();
     add_times();
     return std::move(model_);
@@ -120,7 +107,7 @@ class FusionModel {
   }
 
   void check_size() const {
-    auto per_partition = static_cast<double>(2 * kernels() + 3 * tensors() + 4);
+    auto per_partition = static_cast<double>(3 * kernels() + 4 * tensors() + 4);
     for (std::size_t k = 0; k < kernels(); ++k) {
       per_partition += static_cast<double>(costs_.options(KernelId(k)).size());
     }
@@ -137,33 +124,35 @@ class FusionModel {
         fmt::format("Fusion of {} kernels and {} tensors in at most {} partitions.", kernels(),
                     tensors(), partitions_),
         fmt::format("objective: time of one layer for one sample, in units of {} s", model_.unit),
-        fmt::format("step time = objective x {} x {} s + {} s", model_.unit, step_.factor,
-                    step_.transfer.in_base_units()),
+        // Once divided: whoever reads it needs not know of copies.
+        fmt::format("step time = objective x {} x {} s + {} s", model_.unit,
+                    step_.factor / step_.copies, step_.transfer.in_base_units() / step_.copies),
     };
   }
 
   /// (11) Buffers and weights fit, those of lonely kernels apart.
   void add_sram() {
+    const Bytes sram = problem_.system.accelerator.sram;
     const ByteScale scale = sram_scale();
     for (std::int64_t p = 0; p < partitions_; ++p) {
       LinearSum need;
       for (std::size_t t = 0; t < tensors(); ++t) {
         const std::size_t u = graph_.tensors()[t].from.index();
         const std::size_t v = graph_.tensors()[t].to.index();
-        const double streamed = scale(costs_.streamed_buffer(TensorId(t)));
+        const double streamed = scale.amount(costs_.streamed_buffer(TensorId(t)));
         if (m_.lonely[u] || m_.lonely[v]) {
           if (!m_.lonely[u]) need.add(streamed, entry_of(m_.a, u, p));
           if (!m_.lonely[v]) need.add(streamed, entry_of(m_.a, v, p));
           continue;
         }
-        need.add(scale(costs_.fused_buffer(TensorId(t))), entry_of(m_.b, t, p));
+        need.add(scale.amount(costs_.fused_buffer(TensorId(t))), entry_of(m_.b, t, p));
         need.add(streamed, entry_of(m_.d, t, p));
       }
       for (std::size_t k = 0; k < kernels(); ++k) {
-        if (!m_.lonely[k])
-          need.add(scale(costs_.resident_weight(KernelId(k))), entry_of(m_.a, k, p));
+        if (m_.lonely[k]) continue;
+        need.add(scale.amount(costs_.resident_weight(KernelId(k))), entry_of(m_.a, k, p));
       }
-      model_.add_row(fmt::format("sram[{}]", p), need, Sense::AtMost, scale.right());
+      model_.add_row(fmt::format("sram[{}]", p), need, Sense::AtMost, scale.capacity(sram));
     }
   }
 
@@ -177,40 +166,6 @@ class FusionModel {
       amounts.push_back(costs_.resident_weight(KernelId(k)));
     }
     return {amounts, problem_.system.accelerator.sram};
-  }
-
-  /// (10), (12) What waits in memory while a partition runs fits beside the weights.
-  void add_memory() {
-    const Bytes capacity = problem_.system.memory.capacity;
-    if (capacity == Bytes::infinity()) return;
-    Bytes weights{};
-    for (std::size_t k = 0; k < kernels(); ++k) {
-      weights += costs_.weight(KernelId(k)) * static_cast<double>(step_.layers_per_stage);
-    }
-    std::vector<Bytes> amounts;
-    for (std::size_t t = 0; t < tensors(); ++t) amounts.push_back(costs_.stored(TensorId(t)));
-    const ByteScale scale(amounts, capacity - weights);
-    for (std::int64_t p = 0; p < partitions_; ++p) {
-      LinearSum alive;
-      for (std::size_t t = 0; t < tensors(); ++t) {
-        alive.add(scale(costs_.stored(TensorId(t))), add_lifetime(t, p));
-      }
-      model_.add_row(fmt::format("dram[{}]", p), alive, Sense::AtMost, scale.right());
-    }
-  }
-
-  Affine add_lifetime(std::size_t t, std::int64_t p) {
-    const std::size_t u = graph_.tensors()[t].from.index();
-    const std::size_t v = graph_.tensors()[t].to.index();
-    LinearSum sum;
-    sum.add(-1.0, entry_of(m_.h, u, p))
-        .add(1.0, entry_of(m_.h, v, p - 1))
-        .add(1.0, entry_of(m_.b, t, p));
-    if (sum.terms().empty()) return {.constant = -sum.constant()};
-    const Affine alive = model_.add_continuous(fmt::format("L[{},{}]", names_.of(TensorId(t)), p));
-    sum.add(1.0, alive);
-    model_.add_row(fmt::format("alive[{},{}]", names_.of(TensorId(t)), p), sum, Sense::Equal, 0.0);
-    return alive;
   }
 
   /// (13) At most as many kernels as cores; or (14), (15) the cores one by one.
@@ -258,7 +213,7 @@ class FusionModel {
         if (memory) add_memory_time(p, sum);
         for (std::size_t k = 0; k < kernels(); ++k) {
           if (network) sum.add(units(costs_.network(KernelId(k))), entry_of(m_.a, k, p));
-          sum.add(units(costs_.weight_load(KernelId(k))), entry_of(m_.a, k, p));
+          add_through_memory(k, p, &LayerCosts::weight_load, sum);
         }
         model_.add_row(fmt::format("{}[{}]", what, p), sum, Sense::AtMost, 0.0);
       };
@@ -289,22 +244,36 @@ class FusionModel {
     }
   }
 
+  /// A time of kernel k in p that depends on the tiers of memory in use.
+  void add_through_memory(std::size_t k, std::int64_t p, Ticks (LayerCosts::*time)(KernelId) const,
+                          LinearSum& sum) const {
+    const Ticks ticks = (costs_.*time)(KernelId(k));
+    sum.add(units(ticks), entry_of(m_.a, k, p));
+    if (!slower_) return;
+    sum.add(units(((*slower_).*time)(KernelId(k)) - ticks), entry_of(spill_.kernels, k, p));
+  }
+
   void add_memory_time(std::int64_t p, LinearSum& sum) const {
     for (std::size_t k = 0; k < kernels(); ++k) {
-      sum.add(units(costs_.explicit_memory(KernelId(k))), entry_of(m_.a, k, p));
+      add_through_memory(k, p, &LayerCosts::explicit_memory, sum);
     }
     for (std::size_t t = 0; t < tensors(); ++t) {
-      sum.add(units(costs_.transfer(TensorId(t))), entry_of(m_.d, t, p));
+      const Ticks ticks = costs_.transfer(TensorId(t));
+      sum.add(units(ticks), entry_of(m_.d, t, p));
+      if (!slower_) continue;
+      sum.add(units(slower_->transfer(TensorId(t)) - ticks), entry_of(spill_.tensors, t, p));
     }
   }
 
   const Problem& problem_;
   const DataflowGraph& graph_;
   LayerCosts costs_;
+  std::optional<LayerCosts> slower_;  // where the partitions decide the tiers of memory
   StepTime step_;
   MilpNames names_;
   std::int64_t partitions_;
   FusionMatrices m_;
+  SpillMatrices spill_;
   LinearModel model_;
   std::vector<Affine> c_;  // by partition; empty at a given utilization
 };

@@ -18,6 +18,7 @@
 #include "io/given_decisions.hpp"
 #include "io/milp_names.hpp"
 #include "model/evaluate.hpp"
+#include "support/machine_worlds.hpp"
 #include "support/model_worlds.hpp"
 #include "support/random_problem.hpp"
 
@@ -27,8 +28,12 @@ namespace {
 class Point {
  public:
   Point(const Problem& problem, const Mapping& mapping, const std::vector<CoreGrid>& cores,
-        const LinearModel& model)
-      : graph_(problem.workload.graph), names_(graph_), mapping_(mapping), cores_(cores) {
+        bool spilled, const LinearModel& model)
+      : graph_(problem.workload.graph),
+        names_(graph_),
+        mapping_(mapping),
+        cores_(cores),
+        spilled_(spilled) {
     for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {
       tensors_.emplace(names_.of(TensorId(t)), TensorId(t));
     }
@@ -66,13 +71,18 @@ class Point {
     const MilpName name = *parse_milp_name(column.name);
     const std::int64_t p = *parse_index(name.indices.back());
     const char symbol = name.symbol[0];
-    if (symbol == 'B' || symbol == 'D' || symbol == 'L') {
+    if (symbol == 'F') return spilled_;
+    if (symbol == 'Q' && name.indices.size() == 2) {
+      return spilled_ && partition(*names_.kernel(name.indices[0])) == p;
+    }
+    if (symbol == 'B' || symbol == 'D' || symbol == 'L' || symbol == 'Q') {
       const std::string key = std::string(name.indices[0]) + "," + std::string(name.indices[1]);
       const Tensor& tensor = graph_.tensor(tensors_.at(key));
       const std::int64_t u = partition(tensor.from);
       const std::int64_t v = partition(tensor.to);
       if (symbol == 'B') return u == p && v == p;
       if (symbol == 'D') return (u == p) != (v == p);
+      if (symbol == 'Q') return spilled_ && (u == p) != (v == p);
       return u != v && u <= p && p <= v;
     }
     if (symbol == 'A' || symbol == 'H' || symbol == 'Y') {
@@ -127,6 +137,7 @@ class Point {
   MilpNames names_;
   const Mapping& mapping_;
   const std::vector<CoreGrid>& cores_;
+  bool spilled_;
   std::map<std::string, TensorId> tensors_;
   std::vector<double> values_;
 };
@@ -141,43 +152,70 @@ bool of_outside(Resource resource) {
          resource == Resource::Sharding;
 }
 
+struct Count {
+  int fitting = 0;
+  int refused = 0;
+  int spilled = 0;  ///< of those that fit
+};
+
+/// Rows hold for a mapping that fits, with its time; one is violated by any other.
+void check_rows(const Problem& problem, std::uint64_t seed, Count& count) {
+  CAPTURE(seed);
+  Mapping mapping = test::random_mapping(problem, seed);
+  mapping.cores.clear();
+  const auto verdict = evaluate(problem, mapping);
+  const Cost* cost = std::get_if<Cost>(&verdict);
+  if (cost == nullptr) {
+    const Resource resource = std::get<Infeasible>(verdict).resource;
+    // Without options that fit there is no point to look at.
+    if (of_outside(resource) || resource == Resource::Cores) return;
+    ++count.refused;
+    const std::vector<CoreGrid> cores(problem.workload.graph.kernel_count());
+    const LinearModel model = fusion_model(problem, given_decisions(problem, &mapping));
+    for (const bool spilled : {false, true}) {
+      CHECK(Point(problem, mapping, cores, spilled, model).violated(model) != "");
+    }
+    return;
+  }
+  const LinearModel model = fusion_model(problem, given_decisions(problem, &mapping));
+  const Point point(problem, mapping, cost->cores, cost->spilled, model);
+  const std::string row = point.violated(model);
+  if (has_gap(mapping.partition)) {
+    CHECK((row.empty() || row.starts_with("compact")));
+    return;
+  }
+  ++count.fitting;
+  if (cost->spilled) ++count.spilled;
+  CHECK(row == "");
+  CHECK(point.objective(model) * model.unit ==
+        doctest::Approx(cost->layer_time.in_base_units()).epsilon(1e-9));
+}
+
 }  // namespace
 
 TEST_CASE("rows hold for mappings that fit, with their time, and for no others") {
-  int fitting = 0;
-  int refused = 0;
+  Count count;
   for (std::uint64_t seed = 0; seed < 4000; ++seed) {
-    CAPTURE(seed);
-    const Problem problem = test::random_problem(seed);
-    Mapping mapping = test::random_mapping(problem, seed);
-    mapping.cores.clear();
-    const auto verdict = evaluate(problem, mapping);
-    const Cost* cost = std::get_if<Cost>(&verdict);
-    if (cost == nullptr) {
-      const Resource resource = std::get<Infeasible>(verdict).resource;
-      // Without options that fit there is no point to look at.
-      if (of_outside(resource) || resource == Resource::Cores) continue;
-    }
-    const std::vector<CoreGrid> cores =
-        cost != nullptr ? cost->cores
-                        : std::vector<CoreGrid>(problem.workload.graph.kernel_count());
-    const LinearModel model = fusion_model(problem, given_decisions(problem, &mapping));
-    const Point point(problem, mapping, cores, model);
-    if (cost == nullptr) {
-      ++refused;
-      CHECK(point.violated(model) != "");
-    } else if (has_gap(mapping.partition)) {
-      const std::string row = point.violated(model);
-      CHECK((row.empty() || row.starts_with("compact")));
-    } else {
-      ++fitting;
-      CHECK(point.violated(model) == "");
-      CHECK(point.objective(model) * model.unit ==
-            doctest::Approx(cost->layer_time.in_base_units()).epsilon(1e-9));
-    }
+    check_rows(test::random_problem(seed), seed, count);
   }
-  CHECK(fitting > 300);
-  CHECK(refused > 300);
+  CHECK(count.fitting > 300);
+  CHECK(count.refused > 300);
+}
+
+TEST_CASE("so they do in worlds of the whole machine, of copies and of two tiers of memory") {
+  std::map<test::MachineWorld, Count> counts;
+  int spilled = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    Count& count = counts[test::machine_world(seed)];
+    check_rows(test::random_machine_problem(seed), seed, count);
+  }
+  for (const auto& [world, count] : counts) {
+    CAPTURE(static_cast<int>(world));
+    CHECK(count.fitting > 30);
+    CHECK(count.refused > 10);
+    spilled += count.spilled;
+  }
+  CHECK(spilled > 50);
 }
 
 TEST_CASE("the numbers of a small world, by hand") {
@@ -188,11 +226,15 @@ TEST_CASE("the numbers of a small world, by hand") {
   problem.execution.partitions = 2;
   const Mapping mapping = test::example_mapping({0, 1, 1});
   const LinearModel model = fusion_model(problem, given_decisions(problem, &mapping));
-  const Point point(problem, mapping, {}, model);
+  const Point point(problem, mapping, {}, false, model);
   CHECK(point.violated(model) == "");
   CHECK(point.objective(model) * model.unit == doctest::Approx(2.6).epsilon(1e-9));
   // The factor 14 and the transfer of 12 s of the same world.
   CHECK(model.comments.back().find("x 14 s + 12 s") != std::string::npos);
+  // Two copies share them.
+  problem.workload.copies = 2;
+  const LinearModel copied = fusion_model(problem, given_decisions(problem, &mapping));
+  CHECK(copied.comments.back().find("x 7 s + 6 s") != std::string::npos);
 }
 
 TEST_CASE("pins and halves leave only columns that may be 1") {
@@ -240,6 +282,16 @@ TEST_CASE("decisions that the config leaves open are asked for by name") {
     CHECK(message.find("system.network.0.degree, system.network.0.strategy, "
                        "system.network.1.degree, workload.tile") != std::string::npos);
     CHECK(message.find("--mapping") != std::string::npos);
+  }
+  // What the workload decides is not open.
+  problem.workload.network_use = NetworkUse::Tensor;
+  problem.workload.tile = 2;
+  try {
+    given_decisions(problem, nullptr);
+    FAIL("nothing was missing");
+  } catch (const InputError& error) {
+    const std::string message = error.what();
+    CHECK(message.find("network.0.degree, system.network.1.degree:") != std::string::npos);
   }
   Mapping mapping = test::example_mapping();
   mapping.micro_batch = 5;

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "io/milp_solution.hpp"
 #include "io/milp_text.hpp"
 #include "model/sharding.hpp"
+#include "support/machine_worlds.hpp"
 #include "support/random_problem.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -61,24 +63,41 @@ Verdict solved(const LinearModel& model, bool as_lp) {
   return verdict;
 }
 
-/// The decisions of the winner, or of the first outer point when nothing fits.
-LayerDecisions decisions_of(const Problem& problem, const SearchResult& result) {
-  if (result.mapping) return given_decisions(problem, &*result.mapping);
+LayerDecisions first_decisions(const Problem& problem) {
   const auto networks = network_choices(problem);
-  const OuterPoint point = outer_points(problem, networks.size()).front();
+  const OuterPoint point = outer_points(problem).front();
   return {.network = networks[point.network],
           .sharding = loop_sets(least_bytes_sharding(problem)),
           .micro_batch = point.micro_batch,
           .tile = point.tile};
 }
 
-/// Whether there is a mapping at all.
-bool check_fusion(const Problem& problem, bool as_lp) {
+/// The decisions of the winner, or of the first outer point when nothing fits.
+LayerDecisions decisions_of(const Problem& problem, const SearchResult& result) {
+  return result.mapping ? given_decisions(problem, &*result.mapping) : first_decisions(problem);
+}
+
+/// Whether the program decides which tiers of memory are in use.
+bool decides_tiers(const LinearModel& model) {
+  return std::any_of(model.columns.begin(), model.columns.end(),
+                     [](const auto& column) { return column.name == "F[2]"; });
+}
+
+struct Count {
+  int feasible = 0;
+  // Where the program decides which tiers of memory are in use:
+  int first_tier = 0;
+  int both_tiers = 0;
+};
+
+void check_fusion(const Problem& problem, bool as_lp, Count& count) {
   const SearchResult result = solve(problem, {});
   const LinearModel model = fusion_model(problem, decisions_of(problem, result));
   const Verdict verdict = solved(model, as_lp);
   REQUIRE(verdict.optimal == (result.status == SearchStatus::Optimal));
-  if (!verdict.optimal) return false;
+  if (!verdict.optimal) return;
+  ++count.feasible;
+  if (decides_tiers(model)) ++(result.cost->spilled ? count.both_tiers : count.first_tier);
   const double layer = result.cost->layer_time.in_base_units();
   CHECK(verdict.objective * model.unit == doctest::Approx(layer).epsilon(kTolerance));
 
@@ -88,7 +107,6 @@ bool check_fusion(const Problem& problem, bool as_lp) {
   REQUIRE(std::holds_alternative<Cost>(cost));
   CHECK(std::get<Cost>(cost).layer_time.in_base_units() ==
         doctest::Approx(layer).epsilon(kTolerance));
-  return true;
 }
 
 }  // namespace
@@ -96,21 +114,43 @@ bool check_fusion(const Problem& problem, bool as_lp) {
 TEST_CASE("the optimum of the exported fusion is that of the search" *
           doctest::test_suite("slow")) {
   if (no_solver()) return;
-  int feasible = 0;
+  Count count;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     CAPTURE(seed);
-    feasible += check_fusion(test::random_problem(seed), seed % 2 == 0) ? 1 : 0;
+    check_fusion(test::random_problem(seed), seed % 2 == 0, count);
   }
   // Both kinds of worlds, or the agreement says little.
-  CHECK(feasible > 50);
-  CHECK(feasible < 145);
+  CHECK(count.feasible > 50);
+  CHECK(count.feasible < 145);
+}
+
+TEST_CASE("so it is in worlds of the whole machine, of copies and of two tiers of memory" *
+          doctest::test_suite("slow")) {
+  if (no_solver()) return;
+  Count count;
+  for (std::uint64_t seed = 0; seed < 36; ++seed) {
+    CAPTURE(seed);
+    check_fusion(test::random_machine_problem(seed), seed % 2 == 0, count);
+  }
+  // Worlds where partitions decide about the second tier are rare.
+  for (std::uint64_t seed = 36; seed < 900; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_machine_problem(seed);
+    if (!problem.system.memory.second) continue;
+    if (!decides_tiers(fusion_model(problem, first_decisions(problem)))) continue;
+    check_fusion(problem, seed % 2 == 0, count);
+  }
+  CHECK(count.feasible > 30);
+  CHECK(count.first_tier > 5);
+  CHECK(count.both_tiers > 5);
 }
 
 TEST_CASE("the optimum of the exported sharding is the bytes of the sharding chosen") {
   if (no_solver()) return;
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
     CAPTURE(seed);
-    const Problem problem = test::random_problem(seed);
+    const Problem problem =
+        seed < 20 ? test::random_problem(seed) : test::random_machine_problem(seed);
     const DataflowGraph& graph = problem.workload.graph;
     const std::vector<Loop> loops = least_bytes_sharding(problem);
     Bytes least{};
