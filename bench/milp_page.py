@@ -149,6 +149,12 @@ def summary(rows, rivals, limit):
             f"- **{rival}** proves {solved} of {len(rows)} instances within {limit} s and is "
             + (f"faster than dfsearch on {len(wins)}: {'; '.join(wins)}." if wins
                else "faster than dfsearch on none."))
+    for row in rows:
+        ours = row["dfsearch"]["objective"]
+        better = {rival: 1 - r["evaluated"] / ours for rival, r in row["rivals"].items()
+                  if r["evaluated"] is not None and r["evaluated"] < ours * (1 - TOLERANCE)}
+        lines += [f"- On {row['name']} {rival} finds a mapping that is {percent(by)} better than"
+                  f" that of dfsearch when both are stopped." for rival, by in better.items()]
     closer = [row["name"] for row in rows
               if (lp_root(row) or 0.0) > row["dfsearch"]["root"] * (1 + TOLERANCE)]
     lines.append("- The bound of the linear relaxation at the root is above that of dfsearch on "
