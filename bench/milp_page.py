@@ -184,7 +184,8 @@ def page(whole):
         f"{support.machine_text(facts)}.{again} {versions}. Time limit: {limit} s for each solver and"
         f" instance{'' if limit >= 600 else ', less than a patient user gives; larger limits may close some of the gaps'}.",
         "",
-        "Times are processor time of the whole process (of HiGHS, of the solve alone), which other"
+        "`+` after a commit: with changes on top, here those that brought this benchmark."
+        " Times are processor time of the whole process (of HiGHS, of the solve alone), which other"
         " processes on a shared machine disturb less than the clock; `>`: at least. dfsearch: the"
         f" median of {facts['runs']} runs.",
         "", "## In short", "", summary(rows, rivals, limit),
