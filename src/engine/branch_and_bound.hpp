@@ -340,6 +340,14 @@ class BranchAndBound {
     pruned_.fetch_add(std::exchange(sink.pruned, 0), std::memory_order_relaxed);
   }
 
+  /// The least of the open nodes is above the cutoff, which only falls: so are all
+  /// of them.  False if it is not.
+  bool drop_all_from(const Entry& least) {
+    if (!(least.bound > cutoff())) return false;
+    pruned_.fetch_add(1 + open_.discard(), std::memory_order_relaxed);
+    return true;
+  }
+
   void work(int worker) {
     try {
       Sink sink(*this, false);
@@ -349,6 +357,7 @@ class BranchAndBound {
           open_.close();
           continue;
         }
+        if (drop_all_from(*entry)) continue;
         expand(*entry, sink);
         admit_children(sink);
         count(sink);
@@ -383,10 +392,13 @@ class BranchAndBound {
       batch.clear();
       while (batch.size() < kNodesPerRound) {
         auto entry = open_.pop();
-        if (!entry) break;
+        if (!entry || drop_all_from(*entry)) break;
         batch.push_back(std::move(*entry));
       }
-      if (batch.empty()) return;
+      if (batch.empty()) {
+        open_.release();
+        return;
+      }
       const int budget = open_.size() > options_.open_limit ? kNodesPerDive : 1;
       std::vector<std::unique_ptr<Sink>> sinks(batch.size());
       run_tasks(batch.size(), [&](std::size_t i) {

@@ -110,6 +110,14 @@ class OpenNodes {
     held_.front() = Score::infinity();
   }
 
+  /// Drops all open nodes and returns how many there were.
+  std::int64_t discard() {
+    std::vector<Place> dropped;  // destroyed when other workers can go on
+    const std::lock_guard lock(mutex_);
+    dropped.swap(heap_);
+    return static_cast<std::int64_t>(dropped.size());
+  }
+
   /// The least bound of all open and held nodes; infinite when there are none,
   /// 0 before the first push.
   [[nodiscard]] Score lower_bound() const {
