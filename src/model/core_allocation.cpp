@@ -10,6 +10,7 @@
 #include "model/core_allocation.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 namespace dfsearch {
@@ -104,7 +105,7 @@ CoreOptionsCache::List CoreOptionsCache::options(const Kernel& kernel,
                                                  const Accelerator& accelerator) {
   const Key key{.mode = kernel.mode, .repeat = kernel.repeat, .shapes = shapes};
   {
-    const std::lock_guard lock(mutex_);
+    const std::shared_lock lock(mutex_);
     if (const auto found = lists_.find(key); found != lists_.end()) return found->second;
   }
   std::vector<CoreOption> all;

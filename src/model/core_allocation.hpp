@@ -6,8 +6,8 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <span>
 #include <vector>
 
@@ -56,7 +56,7 @@ class CoreOptionsCache {
   };
   static constexpr std::size_t kMostOptions = 2'000'000;  // some 60 megabytes
 
-  std::mutex mutex_;
+  std::shared_mutex mutex_;
   std::map<Key, List> lists_;  // guarded by mutex_
   std::size_t size_ = 0;       // options in all lists; guarded by mutex_
 };
