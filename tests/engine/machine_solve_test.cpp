@@ -11,27 +11,9 @@
 #include "model/network_choices.hpp"
 #include "support/brute_force.hpp"
 #include "support/machine_worlds.hpp"
+#include "support/same_answer.hpp"
 
 namespace dfsearch {
-namespace {
-
-void check_same(const SearchResult& result, const test::BruteForceResult& best) {
-  if (!best.mapping) {
-    CHECK(result.status == SearchStatus::Infeasible);
-    CHECK(result.infeasible.has_value());
-    return;
-  }
-  REQUIRE(result.status == SearchStatus::Optimal);
-  CHECK(result.cost->objective == best.objective);
-  CHECK(result.lower_bound == best.objective);
-  CHECK(result.mapping->network == best.mapping->network);
-  CHECK(result.mapping->tile == best.mapping->tile);
-  CHECK(result.mapping->micro_batch == best.mapping->micro_batch);
-  CHECK(result.mapping->sharding == best.mapping->sharding);
-  CHECK(result.mapping->partition == best.mapping->partition);
-}
-
-}  // namespace
 
 TEST_CASE("solve finds the first of the best mappings of DLRM, HPL, FFT and decode") {
   const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
@@ -46,10 +28,10 @@ TEST_CASE("solve finds the first of the best mappings of DLRM, HPL, FFT and deco
     for (const int threads : {1, 2, 8}) {
       CAPTURE(threads);
       const SearchResult result = solve(problem, {.threads = threads});
-      check_same(result, best);
+      test::check_same(result, best);
       spilled += result.cost && result.cost->spilled;
     }
-    check_same(solve(problem, {.threads = 2, .deterministic = true}), best);
+    test::check_same(solve(problem, {.threads = 2, .deterministic = true}), best);
   }
   // Each kind of world must be of both sorts, or it would not test much.
   for (const int count : feasible) CHECK(count > 30);
@@ -71,8 +53,8 @@ TEST_CASE("with degrees left out solve finds the best machine for them, too") {
     }
     searched += networks.size() > 1;
     const test::BruteForceResult best = test::brute_force(problem);
-    check_same(solve(problem, {.threads = 1}), best);
-    check_same(solve(problem, {.threads = 2}), best);
+    test::check_same(solve(problem, {.threads = 1}), best);
+    test::check_same(solve(problem, {.threads = 2}), best);
   }
   CHECK(searched > 60);
 }
@@ -85,8 +67,8 @@ TEST_CASE("a joint search finds their best sharding as well") {
         test::random_machine_problem(seed, {.kernels = 4, .assignments = 3000, .joint = true});
     const test::BruteForceResult best = test::brute_force(problem);
     feasible += best.mapping.has_value();
-    check_same(solve(problem, {.threads = 1}), best);
-    check_same(solve(problem, {.threads = 2}), best);
+    test::check_same(solve(problem, {.threads = 1}), best);
+    test::check_same(solve(problem, {.threads = 2}), best);
   }
   CHECK(feasible > 100);
 }
