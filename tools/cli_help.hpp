@@ -1,5 +1,5 @@
 #pragma once
-// The text of --help.
+// The text of --help; {} stands for the list of the bounds.
 
 namespace dfsearch {
 
@@ -35,6 +35,8 @@ solve
   --checkpoint FILE      keep the state of the search there; a kill loses seconds
   --resume FILE          go on from such a state, with the same config
   --events FILE|-        what happens, as JSON lines; with - in place of the report
+  --no-bound NAME        search without one of the bounds below: the same answer, only later;
+                         repeatable
   --deterministic        the same nodes and the same log for any number of threads
   --quiet                no progress
   --verbose              a line of progress for every better mapping
@@ -80,6 +82,8 @@ and how the best was found: H hint, S segments of one order, R relaxed sharding,
 the next-best parallelism is sought.  SIGINT (Ctrl-C) and SIGTERM stop a search; it reports and
 writes the best mapping so far.  A second one kills.
 
+bounds, with their sections of docs/search.md
+{}
 exit status
   0  proved within the gap asked for; evaluate: the mapping fits
   1  internal error

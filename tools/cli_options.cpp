@@ -38,6 +38,15 @@ constexpr const char* kSeeHelp = "run 'dfsearch --help' for all commands and opt
   throw InputError(std::vector<std::string>{message, kSeeHelp});
 }
 
+/// The help, with the bounds that the engine knows.
+std::string help_text() {
+  std::string bounds;
+  for (const SearchBoundName& bound : kSearchBounds) {
+    bounds += fmt::format("  {:<16} {}\n", bound.name, bound.meaning);
+  }
+  return fmt::format(kHelp, bounds);
+}
+
 std::int64_t parse_count(const std::string& option, const std::string& text, std::int64_t most) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -61,6 +70,7 @@ struct Texts {
   std::string objective;
   std::string format;
   std::string part;
+  std::vector<std::string> no_bound;
   bool help = false;
 };
 
@@ -109,6 +119,7 @@ void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
   app.add_option("--checkpoint", line.checkpoint);
   app.add_option("--resume", line.resume);
   app.add_option("--events", line.events);
+  app.add_option("--no-bound", texts.no_bound)->expected(1)->take_all()->allow_extra_args(false);
   app.add_flag("--deterministic", line.deterministic);
   app.add_flag("--verbose", line.verbose);
 }
@@ -159,6 +170,23 @@ void refuse_shared_outputs(const CommandLine& line) {
   }
 }
 
+SearchBounds parse_bounds(const std::vector<std::string>& dropped) {
+  SearchBounds bounds;
+  for (const std::string& text : dropped) {
+    const auto known =
+        std::find_if(kSearchBounds.begin(), kSearchBounds.end(),
+                     [&](const SearchBoundName& bound) { return bound.name == text; });
+    if (known == kSearchBounds.end()) {
+      std::vector<std::string_view> names;
+      for (const SearchBoundName& bound : kSearchBounds) names.push_back(bound.name);
+      usage_error(fmt::format("--no-bound: expected {}, got {}{}", joined_choices(names),
+                              in_quotes(text), suggestion(text, names)));
+    }
+    bounds.drop(known->bound);
+  }
+  return bounds;
+}
+
 void convert_search_options(const Texts& texts, CommandLine& line) {
   if (texts.threads.empty()) {
     const auto hardware = static_cast<std::int64_t>(std::thread::hardware_concurrency());
@@ -180,6 +208,7 @@ void convert_search_options(const Texts& texts, CommandLine& line) {
     line.node_limit =
         parse_count("--node-limit", texts.node_limit, std::numeric_limits<std::int64_t>::max());
   }
+  line.bounds = parse_bounds(texts.no_bound);
   if (!texts.top.empty()) line.top = parse_count("--top", texts.top, kMostAnswers);
   if (!texts.objective.empty()) line.overrides.push_back("search.objective=" + texts.objective);
   if (line.quiet && line.verbose) usage_error("--quiet and --verbose exclude each other");
@@ -246,7 +275,7 @@ void choose_config(const Texts& texts, std::string_view command, CommandLine& li
 std::variant<CommandLine, Answer> parse_command_line(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + 1, argv + std::max(argc, 1));
   if (words.empty()) usage_error("what is to be searched? usage: dfsearch CONFIG [options]");
-  if (words[0] == "help") return Answer{kHelp};
+  if (words[0] == "help") return Answer{help_text()};
   if (words[0] == "--version") return Answer{fmt::format("dfsearch {}\n", kVersion)};
 
   // A command is the first word or it is none: a config may have any name.
@@ -269,7 +298,7 @@ std::variant<CommandLine, Answer> parse_command_line(int argc, const char* const
   } catch (const CLI::ParseError& error) {
     usage_error(error.what());
   }
-  if (texts.help) return Answer{kHelp};
+  if (texts.help) return Answer{help_text()};
   refuse_extras(app, command);
   choose_config(texts, command, line);
   if (line.command == Command::Solve) convert_search_options(texts, line);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "engine/search_bounds.hpp"
 
 namespace dfsearch {
 
@@ -39,6 +40,7 @@ struct CommandLine {
   std::optional<Seconds> time_limit;
   std::optional<std::int64_t> node_limit;
   std::optional<std::int64_t> top;  ///< left out: the best, and how far the next one is
+  SearchBounds bounds;              ///< that the search uses
   bool deterministic = false;
   bool quiet = false;
   bool verbose = false;

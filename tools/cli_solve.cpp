@@ -50,6 +50,7 @@ SearchOptions search_options(const CommandLine& line, const Config& config) {
   options.top = line.top.value_or(1);
   options.next_best = !line.top;
   options.find_changes = true;
+  options.bounds = line.bounds;
   options.deterministic = line.deterministic;
   options.hint = load_hint(line, config.problem);
   return options;

@@ -122,6 +122,8 @@ class BestSearch {
     SearchStats& stats = state_.stats;
     stats = before_;
     stats.add_counts(result.stats);
+    stats.proof_nodes += result.stats.nodes;
+    stats.proof_time += result.stats.time;
     SearchStats of_problem;
     problem_.add_stats(of_problem);
     stats.add_counts(of_problem);

@@ -41,7 +41,8 @@ class Enumeration {
         sink_(sink),
         rest_(search.rest(node)),
         unplaced_(rules.unplaced(node.done)),
-        partition_(tables, node.done) {}
+        partition_(tables, node.done),
+        bounds_partial_(tables.bounds().use(SearchBound::Partial)) {}
 
   std::int64_t run(std::int64_t budget) {
     budget_ = budget;
@@ -111,6 +112,7 @@ class Enumeration {
   /// A bound of all ways to go on: what is inside stays inside, what is outside
   /// stays outside.
   [[nodiscard]] Ticks partial_bound() const {
+    if (!bounds_partial_) return node_.bound;
     const OpenPartition::Totals& inside = partition_.totals();
     const Ticks least = overlapped(tables_.problem().execution.overlap, inside.compute,
                                    inside.sure_memory, inside.network);
@@ -182,6 +184,7 @@ class Enumeration {
   const Rest rest_;  // before the partition
   const Unplaced unplaced_;
   OpenPartition partition_;
+  const bool bounds_partial_;
   PartitionSlot slot_;
   std::int64_t budget_ = 0;
   std::int64_t cut_ = 0;

@@ -51,16 +51,19 @@ Rest& Rest::operator-=(const Rest& other) {
 }
 
 FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
-                           std::shared_ptr<const KernelOrder> order, CoreOptionsCache* cache)
+                           std::shared_ptr<const KernelOrder> order, SearchBounds bounds,
+                           CoreOptionsCache* cache)
     : problem_(problem),
       costs_(problem, decisions, 0, cache),
       order_(std::move(order)),
+      bounds_(bounds),
       phases_mix_(problem.equations.phases == SplitPhases::Halves &&
                   problem.partition_limit() % 2 == 1) {
   index_arcs();
   fill_kernels();
   find_lonely_kernels();
   fill_shares();
+  drop_rows();
   const StepTime step = step_time(problem, decisions.network, decisions.micro_batch);
   weights_ = weights_ * static_cast<double>(step.layers_per_stage) +
              stored_share(problem.workload, problem.chips_per_copy());
@@ -189,6 +192,7 @@ bool FusionTables::always_crosses(std::size_t from, const Arc& arc) const {
 /// memory because SRAM has no room for all of the consumers beside it, always
 /// crossing ones aside.
 Ticks FusionTables::transfers_without_room(std::size_t producer) const {
+  if (!bounds_.use(SearchBound::Fanout)) return 0;
   struct Consumer {
     Ticks transfers = 0;
     Bytes room{};  // that it takes when it is fused with the producer
@@ -273,8 +277,9 @@ Ticks FusionTables::most_beside(std::size_t anchor, Ticks KernelCosts::*time) co
 }
 
 void FusionTables::fill_shares() {
-  const bool perfect = problem_.execution.overlap == Overlap::Perfect;
-  const bool hides_memory = problem_.execution.overlap != Overlap::None;
+  const bool hides = bounds_.use(SearchBound::Hidden);
+  const bool perfect = hides && problem_.execution.overlap == Overlap::Perfect;
+  const bool hides_memory = hides && problem_.execution.overlap != Overlap::None;
   std::vector<Ticks> forced_memory(size());
   for (std::size_t p = 0; p < size(); ++p) {
     KernelCosts& kernel = kernels_[p];
@@ -325,6 +330,18 @@ void FusionTables::fill_shares() {
   }
 }
 
+/// Rows that are not wanted are 0, with all that other bounds put on top of them.
+void FusionTables::drop_rows() {
+  constexpr std::array kBoundOfRow = {SearchBound::Compute, SearchBound::Compute,
+                                      SearchBound::Memory, SearchBound::Network};
+  static_assert(kBoundOfRow.size() == kBoundRows);
+  for (KernelCosts& kernel : kernels_) {
+    for (std::size_t row = 0; row < kBoundRows; ++row) {
+      if (!bounds_.use(kBoundOfRow[row])) kernel.share.bound[row] = 0;
+    }
+  }
+}
+
 bool FusionTables::spills(const std::vector<std::int64_t>& partition) const {
   const DataflowGraph& graph = problem_.workload.graph;
   // Stored from the partition of the producer to that of the consumer, both
@@ -362,6 +379,7 @@ Ticks FusionTables::least_time(const Rest& rest) const {
 }
 
 std::int64_t FusionTables::least_partitions(const Rest& rest) const {
+  if (!bounds_.use(SearchBound::Partitions)) return rest.kernels[0] + rest.kernels[1] > 0 ? 1 : 0;
   const auto count = [&](Bytes need, std::int64_t lonely, std::int64_t kernels) {
     const std::int64_t by_cores = ceil_div(kernels, cores());
     if (sram() == Bytes{}) return std::max(by_cores, lonely);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/kernel_order.hpp"
+#include "engine/search_bounds.hpp"
 #include "graph/kernel_set.hpp"
 #include "model/layer_costs.hpp"
 #include "model/problem.hpp"
@@ -67,7 +68,8 @@ class FusionTables {
   /// `order` is that of the problem's graph; `cache` is shared by tables of the
   /// same problem, null for none.
   FusionTables(const Problem& problem, LayerDecisions decisions,
-               std::shared_ptr<const KernelOrder> order, CoreOptionsCache* cache = nullptr);
+               std::shared_ptr<const KernelOrder> order, SearchBounds bounds = {},
+               CoreOptionsCache* cache = nullptr);
 
   [[nodiscard]] std::size_t size() const { return kernels_.size(); }
   [[nodiscard]] const KernelCosts& kernel(std::size_t position) const { return kernels_[position]; }
@@ -86,6 +88,7 @@ class FusionTables {
   [[nodiscard]] KernelId id(std::size_t position) const { return order_->id(position); }
 
   [[nodiscard]] const Problem& problem() const { return problem_; }
+  [[nodiscard]] SearchBounds bounds() const { return bounds_; }
   [[nodiscard]] const LayerCosts& costs() const { return costs_; }
   [[nodiscard]] const LayerDecisions& decisions() const { return costs_.decisions(); }
   [[nodiscard]] const Clock& clock() const { return costs_.clock(); }
@@ -114,6 +117,7 @@ class FusionTables {
   void fill_kernels();
   void find_lonely_kernels();
   void fill_shares();
+  void drop_rows();
   [[nodiscard]] bool may_share(std::size_t a, std::size_t b) const;
   [[nodiscard]] bool hull_fits(std::size_t from, std::size_t to) const;
   [[nodiscard]] bool always_crosses(std::size_t from, const Arc& arc) const;
@@ -123,6 +127,7 @@ class FusionTables {
   const Problem& problem_;
   LayerCosts costs_;
   std::shared_ptr<const KernelOrder> order_;
+  const SearchBounds bounds_;
   std::vector<KernelCosts> kernels_;
   std::vector<Arc> input_arcs_;
   std::vector<Arc> output_arcs_;

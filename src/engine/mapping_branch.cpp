@@ -142,6 +142,7 @@ std::shared_ptr<const std::vector<Score>> MappingProblem::known_bounds(std::size
 
 /// The compute and network time that every sharding and fusion of the point takes.
 Score MappingProblem::point_bound(OuterPoint point) const {
+  if (!bounds().use(SearchBound::Point)) return {};
   const DataflowGraph& graph = problem_.workload.graph;
   const Accelerator& chip = problem_.system.accelerator;
   const NetworkChoice& network = networks_[point.network];
@@ -218,7 +219,7 @@ void MappingProblem::open_fusion(const Node& node, LoopSets&& sharding, Sink& ex
              .least_used = node.least_used,
              .context = std::move(context),
              .fusion = std::move(empty)};
-  if (child.bound <= expansion.cutoff()) {
+  if (bounds().use(SearchBound::Segments) && child.bound <= expansion.cutoff()) {
     Adapter adapter(child, expansion, 'S');
     auto segments = best_segments(child.context->tables);
     if (segments && segments->time <= adapter.limit()) adapter.complete(std::move(*segments));
@@ -280,11 +281,12 @@ void MappingProblem::offer(OuterPoint point, std::vector<Loop>&& sharding,
 
 /// The best fusion if every kernel had the best of each cost that its loops
 /// left allow; tightens the child's bound.  Nothing when no mapping within the cutoff is
-/// below.
+/// below.  Without SearchBound::Relaxation there is no fusion and nothing is known.
 std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided,
                                                    const StepTime& step, Node& child,
                                                    const Sink& expansion) const {
   RelaxedFusion relaxed;
+  if (!bounds().use(SearchBound::Relaxation)) return relaxed;
   Clock clock;
   if (problem_.execution.style == Style::KernelByKernel) {
     const LayerCosts costs(problem_, decided, 0, &shared_->core_options);
@@ -293,7 +295,8 @@ std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided
     relaxed.fusion =
         Fusion{.time = relaxed.bound, .partition = one_partition_per_kernel(), .used = 0};
   } else {
-    const FusionTables tables(problem_, decided, order(decided.sharding), &shared_->core_options);
+    const FusionTables tables(problem_, decided, order(decided.sharding), bounds(),
+                              &shared_->core_options);
     clock = tables.clock();
     if (overfull(tables)) return std::nullopt;
     const FusionSearch search(tables);
@@ -323,7 +326,8 @@ void MappingProblem::branch_sharding(const Node& node, LoopSets&& sharding, Sink
   const auto relaxed = relax(decided, step, child, expansion);
   if (!relaxed) return;
   std::size_t kernel = 0;
-  if (relaxed->fusion) {
+  const bool complete = relaxed->fusion && bounds().use(SearchBound::Completion);
+  if (complete) {
     ShardingCompletion completion =
         complete_sharding(problem_, decided, relaxed->fusion->partition);
     if (completion.cost) {
@@ -333,7 +337,7 @@ void MappingProblem::branch_sharding(const Node& node, LoopSets&& sharding, Sink
     kernel = completion.branch_on;
   }
   // The first of the best is found kernel by kernel in the order of the list.
-  if (first_of_best_ || !relaxed->fusion) {
+  if (first_of_best_ || !complete) {
     kernel = 0;
     while (decided.sharding[kernel].size() == 1) ++kernel;
   }

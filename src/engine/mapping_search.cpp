@@ -37,7 +37,7 @@ FusionContext::FusionContext(std::shared_ptr<const FusionTables> its_tables,
       tables(*shared_tables),
       search(tables),
       step(its_step),
-      transpositions(search) {}
+      transpositions(search, tables.bounds()) {}
 
 Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit) {
   if (limit == Score::infinity()) return kNever - 1;
@@ -52,29 +52,36 @@ Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit) {
   return most;
 }
 
-MappingProblem::MappingProblem(const Problem& problem, std::int64_t steps_per_node)
+MappingProblem::Shared::Shared(const Problem& problem, SearchBounds its_bounds)
+    : bounds(its_bounds), networks(network_choices(problem)) {
+  if (problem.sharding == ShardingChoice::Joint) {
+    space.emplace(problem, bounds);
+    sharding = first_tried(problem, space->all());
+  } else {
+    sharding = least_bytes_sharding(problem);
+  }
+  KernelOrder::Pairs pairs;
+  if (bounds.use(SearchBound::Symmetry)) {
+    pairs = symmetry_order(problem, space ? space->all() : loop_sets(sharding));
+  }
+  order = std::make_shared<const KernelOrder>(problem.workload.graph, std::move(pairs));
+}
+
+MappingProblem::MappingProblem(const Problem& problem, std::int64_t steps_per_node,
+                               SearchBounds bounds)
     : problem_(problem),
       steps_per_node_(steps_per_node),
       first_of_best_(false),
-      shared_(std::make_shared<Shared>()),
+      shared_(std::make_shared<Shared>(problem, bounds)),
       networks_(shared_->networks),
-      sharding_(shared_->sharding) {
-  shared_->networks = network_choices(problem);
-  if (problem.sharding == ShardingChoice::Joint) {
-    shared_->space.emplace(problem);
-    shared_->sharding = first_tried(problem, shared_->space->all());
-  } else {
-    shared_->sharding = least_bytes_sharding(problem);
-  }
-  shared_->order = std::make_shared<const KernelOrder>(
-      problem.workload.graph, symmetry_order(problem, loops_left(nullptr)));
-}
+      sharding_(shared_->sharding) {}
 
 MappingProblem::MappingProblem(const MappingProblem& other, std::int64_t steps_per_node)
     : problem_(other.problem_),
       steps_per_node_(steps_per_node),
       first_of_best_(true),
-      shared_(other.shared_),
+      shared_(other.bounds().use_all() ? other.shared_
+                                       : std::make_shared<Shared>(problem_, SearchBounds{})),
       networks_(shared_->networks),
       sharding_(shared_->sharding),
       excluded_(other.excluded_) {}
@@ -141,7 +148,7 @@ std::shared_ptr<const FusionContext> MappingProblem::open(OuterPoint point,
   }
   auto kernel_order = order(decided.sharding);
   auto tables = std::make_shared<const FusionTables>(
-      problem_, std::move(decided), std::move(kernel_order), &shared_->core_options);
+      problem_, std::move(decided), std::move(kernel_order), bounds(), &shared_->core_options);
   if (keep) {
     const std::lock_guard lock(shared_->mutex);
     if ((shared_->tables.size() + 1) * tables->size() <= kKernelsKept) {

@@ -17,6 +17,7 @@
 #include "engine/mapping_space.hpp"
 #include "engine/open_nodes.hpp"
 #include "engine/relaxed_fusion.hpp"
+#include "engine/search_bounds.hpp"
 #include "engine/search_problem.hpp"
 #include "engine/search_stats.hpp"
 #include "engine/sharding_space.hpp"
@@ -69,6 +70,10 @@ class MappingProblem {
 
   /// Everything about the problem that any tree over it can share.
   struct Shared {
+    /// Refers to the problem.
+    Shared(const Problem& problem, SearchBounds its_bounds);
+
+    const SearchBounds bounds;
     std::vector<NetworkChoice> networks;
     std::optional<ShardingSpace> space;  // of a joint search
     std::vector<Loop> sharding;          // the given one; in a joint search the first tried
@@ -85,12 +90,15 @@ class MappingProblem {
   static constexpr std::int64_t kStepsPerNode = 10'000;
 
   /// Refers to the problem.  The tree holds one of the best mappings.
-  explicit MappingProblem(const Problem& problem, std::int64_t steps_per_node = kStepsPerNode);
+  explicit MappingProblem(const Problem& problem, std::int64_t steps_per_node = kStepsPerNode,
+                          SearchBounds bounds = {});
   /// Another tree over the same problem that uses the tables built already but
   /// knows nothing of what was searched; some parallelisms are left out.
   MappingProblem(const MappingProblem& other, std::int64_t steps_per_node,
                  std::vector<Parallelism> excluded);
-  /// Likewise, with the same parallelisms.  It holds the first of the best mappings.
+  /// Likewise, with the same parallelisms.  It holds the first of the best mappings,
+  /// and uses all bounds whatever the other one does: its effort is fixed, so they
+  /// decide how far it gets.
   MappingProblem(const MappingProblem& other, std::int64_t steps_per_node);
 
   [[nodiscard]] Node root() const { return {}; }
@@ -145,6 +153,7 @@ class MappingProblem {
   [[nodiscard]] LoopSets loops_left(const LoopSets* of_node) const;
   [[nodiscard]] LayerDecisions decisions(OuterPoint point, LoopSets sharding) const;
   [[nodiscard]] std::shared_ptr<const KernelOrder> order(const LoopSets& sharding) const;
+  [[nodiscard]] SearchBounds bounds() const { return shared_->bounds; }
   [[nodiscard]] std::shared_ptr<const FusionContext> open(OuterPoint point,
                                                           LoopSets sharding) const;
 

@@ -16,7 +16,7 @@ namespace {
 class Search final : public FusionSink {
  public:
   Search(const FusionTables& tables, Ticks limit)
-      : search_(tables), seen_(search_), limit_(limit) {}
+      : search_(tables), seen_(search_, tables.bounds()), limit_(limit) {}
 
   RelaxedFusion run(std::int64_t steps) {
     child(search_.root());
@@ -69,7 +69,9 @@ class Search final : public FusionSink {
 
 RelaxedFusion relaxed_fusion(const FusionTables& tables, Ticks limit, std::int64_t steps) {
   Search search(tables, limit);
-  if (auto segments = best_segments(tables)) search.complete(std::move(*segments));
+  if (tables.bounds().use(SearchBound::Segments)) {
+    if (auto segments = best_segments(tables)) search.complete(std::move(*segments));
+  }
   return search.run(steps);
 }
 

@@ -10,6 +10,7 @@ namespace dfsearch {
 
 struct SearchStats {
   std::int64_t nodes = 0;                ///< expanded
+  std::int64_t proof_nodes = 0;          ///< of these; the others choose among equal optima
   std::int64_t outer_points = 0;         ///< tile and micro-batch choices looked at
   std::int64_t outer_points_opened = 0;  ///< of these; the others were closed by their bound alone
   std::int64_t ideals = 0;               ///< distinct sets of finished kernels met
@@ -18,6 +19,7 @@ struct SearchStats {
   std::int64_t pruned_by_capacity = 0;
   std::int64_t incumbents = 0;
   Seconds time{};
+  Seconds proof_time{};                           ///< of it, likewise
   Seconds first_incumbent = Seconds::infinity();  ///< when it was found; infinite: never
   Seconds best_incumbent = Seconds::infinity();   ///< likewise the last that was better
   int threads = 1;                                ///< that really worked

@@ -137,7 +137,8 @@ std::vector<Loop> first_sharding(const LoopSets& sets) {
   return sharding;
 }
 
-ShardingSpace::ShardingSpace(const Problem& problem) : problem_(problem) {
+ShardingSpace::ShardingSpace(const Problem& problem, SearchBounds bounds)
+    : problem_(problem), bounds_(bounds) {
   const DataflowGraph& graph = problem.workload.graph;
   for (std::size_t k = 0; k < graph.kernel_count(); ++k) {
     const bool pinned = !problem.sharding_pins.empty() && problem.sharding_pins[k];
@@ -149,7 +150,7 @@ ShardingSpace::ShardingSpace(const Problem& problem) : problem_(problem) {
     }
     all_.push_back(set);
   }
-  exchanges_ = exchangeable_kernels(problem, all_);
+  if (bounds_.use(SearchBound::Symmetry)) exchanges_ = exchangeable_kernels(problem, all_);
 }
 
 bool ShardingSpace::break_symmetry(LoopSets& sets) const {
@@ -172,7 +173,7 @@ bool ShardingSpace::break_symmetry(LoopSets& sets) const {
 }
 
 void ShardingSpace::drop_dominated(const LayerDecisions& decisions, LoopSets& sets) const {
-  Domination(problem_, decisions, sets).run();
+  if (bounds_.use(SearchBound::DominatedLoops)) Domination(problem_, decisions, sets).run();
 }
 
 }  // namespace dfsearch

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/search_bounds.hpp"
 #include "graph/loop_set.hpp"
 #include "model/layer_costs.hpp"
 #include "model/problem.hpp"
@@ -20,12 +21,12 @@ std::vector<Loop> first_sharding(const LoopSets& sets);
 /// Immutable; refers to the problem.
 class ShardingSpace {
  public:
-  explicit ShardingSpace(const Problem& problem);
+  explicit ShardingSpace(const Problem& problem, SearchBounds bounds = {});
 
   /// Every loop that a kernel may shard, its pin if it has one.
   [[nodiscard]] const LoopSets& all() const { return all_; }
 
-  /// Some kernels can be exchanged.
+  /// Some kernels can be exchanged, and SearchBound::Symmetry is used.
   [[nodiscard]] bool has_symmetry() const { return !exchanges_.empty(); }
 
   /// Takes loops out that no sharding wanted has: of kernels that can be
@@ -40,6 +41,7 @@ class ShardingSpace {
 
  private:
   const Problem& problem_;
+  const SearchBounds bounds_;
   LoopSets all_;
   std::vector<std::pair<std::size_t, std::size_t>> exchanges_;  // of all_
 };

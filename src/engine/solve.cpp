@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <variant>
@@ -58,7 +59,7 @@ class Solver {
         state_(options.resume != nullptr ? std::move(*options.resume) : SearchState()),
         nodes_before_(state_.stats.nodes),
         monitor_(options, state_.stats),
-        search_(problem),
+        search_(problem, MappingProblem::kStepsPerNode, options.bounds),
         parallelisms_(count_parallelisms()) {
     if (search_.networks().empty()) {
       throw InputError(
@@ -83,6 +84,7 @@ class Solver {
       add_next_best(result);
     }
     result.parallelisms = parallelisms_;
+    result.bounds = options_.bounds;
     result.stats = state_.stats;
     result.stats.time = monitor_.total_time();
     if (result.status == SearchStatus::Infeasible) {
@@ -95,8 +97,8 @@ class Solver {
  private:
   [[nodiscard]] std::int64_t rank() const { return static_cast<std::int64_t>(answers_.size()) + 1; }
 
-  void explain(SearchResult& result) const {
-    result.infeasible = why_infeasible(problem_, search_);
+  void explain(SearchResult& result) {
+    result.infeasible = why_infeasible(problem_, with_all_bounds());
     if (!options_.find_changes) return;
     Limits limits = options_.limits;
     limits.time -= monitor_.elapsed();
@@ -152,7 +154,7 @@ class Solver {
     }
     SearchState state;
     state.stats = state_.stats;
-    const MappingProblem problem(search_, kStepsPerNextBestNode, excluded_);
+    const MappingProblem problem(with_all_bounds(), kStepsPerNextBestNode, excluded_);
     BestEffort small = effort(true);
     small.limits.nodes = std::min(small.limits.nodes, kNextBestNodes);
     const BestFound found = find_best(problem, options_, small, monitor_, state, nullptr);
@@ -160,6 +162,13 @@ class Solver {
     add_answer(found);
     result.alternatives = std::vector(answers_.begin() + 1, answers_.end());
     result.alternatives_complete = nothing_left();
+  }
+
+  /// For what is done with a fixed effort: the bounds decide how far that leads.
+  const MappingProblem& with_all_bounds() {
+    if (options_.bounds.use_all()) return search_;
+    if (!whole_) whole_.emplace(problem_);
+    return *whole_;
   }
 
   [[nodiscard]] BestEffort effort(bool deterministic) const {
@@ -236,7 +245,8 @@ class Solver {
   const std::int64_t nodes_before_;  // by earlier runs
   SearchMonitor monitor_;
   const MappingProblem search_;
-  const std::int64_t parallelisms_;  // to choose from
+  std::optional<MappingProblem> whole_;  // see with_all_bounds
+  const std::int64_t parallelisms_;      // to choose from
   std::vector<BestMapping> answers_;
   std::vector<Parallelism> excluded_;  // of the answers
   bool complete_ = false;              // no answer beyond them exists

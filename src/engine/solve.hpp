@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "engine/feasible_change.hpp"
 #include "engine/limits.hpp"
+#include "engine/search_bounds.hpp"
 #include "engine/search_stats.hpp"
 #include "model/evaluate.hpp"
 #include "model/mapping.hpp"
@@ -41,6 +42,7 @@ struct SearchResult : BestMapping {
   std::optional<Infeasible> infeasible;  ///< why, for Infeasible
   std::vector<FeasibleChange> changes;   ///< what would help, for Infeasible, if asked for
   std::int64_t parallelisms = 0;         ///< to choose from, before anything else is asked
+  SearchBounds bounds;                   ///< that were used
   /// The best mapping with another parallelism than those before, best first.
   std::vector<BestMapping> alternatives;
   /// Proved: no parallelism beyond those fits.
@@ -54,6 +56,8 @@ struct SearchOptions {
   Limits limits{};  ///< of this run, over all that it searches for
   int threads = 1;  ///< at least 1; more than the machine has are not all used
   bool deterministic = false;
+  /// That prove the optimum; the result is the same without some, only later.
+  SearchBounds bounds{};
   std::optional<Mapping> hint = std::nullopt;  ///< first incumbent; dropped if it does not fit
   /// For tests of developer builds: no node that holds it may have a bound above its
   /// cost, or InternalError is thrown.

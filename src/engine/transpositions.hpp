@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/fusion_search.hpp"
+#include "engine/search_bounds.hpp"
 #include "graph/kernel_set.hpp"
 
 namespace dfsearch {
@@ -19,9 +20,11 @@ namespace dfsearch {
 /// one dominates the other if it is no later in time and index and, where the
 /// times are equal, its partitions are fewer or as many and first in the order of
 /// ties.  Any thread; a full table forgets nothing and learns nothing.
+/// Without SearchBound::Transpositions it learns nothing from the start.
 class Transpositions {
  public:
-  explicit Transpositions(const FusionSearch& search) : search_(search) {}
+  explicit Transpositions(const FusionSearch& search, SearchBounds bounds = {})
+      : search_(search), learns_(bounds.use(SearchBound::Transpositions)) {}
 
   /// False if a node seen before dominates this one, else remembers it.  A node
   /// that is offered again is still welcome.
@@ -57,6 +60,7 @@ class Transpositions {
   }
 
   const FusionSearch& search_;
+  const bool learns_;
   std::array<Shard, kShards> shards_;
 };
 

@@ -331,6 +331,7 @@ Map put_mapping(const MappingSolution& solution) {
 template <class Stats, class Visit>
 void visit_stats(Stats& stats, Visit visit) {
   visit("nodes", stats.nodes);
+  visit("proof_nodes", stats.proof_nodes);
   visit("outer_points", stats.outer_points);
   visit("outer_points_opened", stats.outer_points_opened);
   visit("ideals", stats.ideals);
@@ -339,6 +340,7 @@ void visit_stats(Stats& stats, Visit visit) {
   visit("pruned_by_capacity", stats.pruned_by_capacity);
   visit("incumbents", stats.incumbents);
   visit("time", stats.time);
+  visit("proof_time", stats.proof_time);
   visit("first_incumbent", stats.first_incumbent);
   visit("best_incumbent", stats.best_incumbent);
 }

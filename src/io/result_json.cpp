@@ -132,6 +132,7 @@ Json search_json(const SearchResult& search) {
   const SearchStats& stats = search.stats;
   return {{"nodes", stats.nodes},
           {"time", number(stats.time)},
+          {"proof", {{"nodes", stats.proof_nodes}, {"time", number(stats.proof_time)}}},
           {"threads", stats.threads},
           {"outer_points", stats.outer_points},
           {"ideals", stats.ideals},
@@ -143,7 +144,8 @@ Json search_json(const SearchResult& search) {
            {{"outer_points", stats.outer_points - stats.outer_points_opened},
             {"bound", stats.pruned_by_bound},
             {"dominance", stats.pruned_by_dominance},
-            {"capacity", stats.pruned_by_capacity}}}};
+            {"capacity", stats.pruned_by_capacity}}},
+          {"no_bound", search.bounds.dropped()}};
 }
 
 /// FLOP for a byte; null where no byte moves.

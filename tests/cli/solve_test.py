@@ -29,6 +29,19 @@ class Result(CliTest):
         self.write("c.yaml", SMALL)
         self.write("training.yaml", TRAINING)
 
+    def test_without_bounds_the_result_is_the_same_and_says_so(self):
+        whole = self.result("training.yaml")
+        self.assertEqual(whole["search"]["no_bound"], [])
+        result = self.result("--no-bound", "symmetry", "--no-bound", "hidden", "--no-bound=hidden",
+                             "training.yaml")
+        self.assertEqual(without_search(result), without_search(whole))
+        self.assertEqual(result["search"]["no_bound"], ["hidden", "symmetry"])
+        self.assertEqual(result["search"]["threads"], whole["search"]["threads"])
+        proof = whole["search"]["proof"]
+        self.assertLessEqual(proof["nodes"], whole["search"]["nodes"])
+        self.assertLessEqual(proof["time"], whole["search"]["time"])
+        self.assertGreater(proof["nodes"], 0)
+
     def test_every_key_is_there_in_order(self):
         result = self.result("c.yaml")
         self.assertEqual(list(result), KEYS)

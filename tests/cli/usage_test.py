@@ -26,7 +26,8 @@ class Help(CliTest):
         text = self.run_tool("--help").stdout
         for option in (
             "--config --threads --gap --time-limit --node-limit --objective --json --mapping "
-            "--hint --top --checkpoint --resume --events --deterministic --quiet --verbose --set "
+            "--hint --top --checkpoint --resume --events --no-bound --deterministic --quiet --verbose "
+            "--set "
             "--format --output --part --solution --help --version"
         ).split():
             self.assertRegex(text, rf"(?<![\w-]){option}(?![\w-])")
@@ -34,6 +35,19 @@ class Help(CliTest):
             self.assertRegex(text, rf"(?m)^  {status}  \w")
         self.assertIn("examples", text)
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
+
+    def test_help_explains_every_bound_that_can_be_left_out(self):
+        text = self.run_tool("--help").stdout
+        wrong = self.run_tool("c.yaml", "--no-bound", "memroy", status=2).stderr
+        listed = re.search(r"^--no-bound: expected (.*), got 'memroy', did you mean 'memory'\?$",
+                           wrong, re.M)[1]
+        names = listed.replace(" or ", ", ").split(", ")
+        self.assertGreater(len(names), 10)
+        for name in names:
+            self.assertRegex(text, rf"(?m)^  {name} +\w.* \([\d., ]+\)$")
+        # They are named where they are explained, each at its section.
+        page = (ROOT / "docs" / "search.md").read_text()
+        self.assertEqual(sorted(re.findall(r"`--no-bound (\w+)`", page)), sorted(names))
 
     def test_version_is_that_of_the_project(self):
         text = self.run_tool("--version").stdout

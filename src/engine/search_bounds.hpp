@@ -1,0 +1,90 @@
+#pragma once
+// What makes the tree of the search small, by name, so that each can be left out:
+// an ablation shows what it is worth.
+//
+// Without any of them the answer is the same and only the effort differs, for a
+// bound that is left out is 0 and a rule that is left out drops nothing.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace dfsearch {
+
+/// In the order of docs/search.md.
+enum class SearchBound : std::uint8_t {
+  Point,
+  Compute,
+  Network,
+  Memory,
+  Fanout,
+  Hidden,
+  Partial,
+  Partitions,
+  Transpositions,
+  Symmetry,
+  Relaxation,
+  Completion,
+  DominatedLoops,
+  Segments,
+};
+
+struct SearchBoundName {
+  SearchBound bound;
+  std::string_view name;
+  std::string_view meaning;  ///< what it says or does, with its section of docs/search.md
+};
+
+inline constexpr std::array kSearchBounds = {
+    SearchBoundName{SearchBound::Point, "point", "closed-form bound of an outer point (3)"},
+    SearchBoundName{SearchBound::Compute, "compute", "compute time of the kernels left (5.1)"},
+    SearchBoundName{SearchBound::Network, "network", "network time of the kernels left (5.2)"},
+    SearchBoundName{SearchBound::Memory, "memory", "tensors that must pass through memory (5.3)"},
+    SearchBoundName{SearchBound::Fanout, "fanout",
+                    "of these: a producer with many consumers (5.3)"},
+    SearchBoundName{SearchBound::Hidden, "hidden",
+                    "time that nothing is long enough to hide (5.4)"},
+    SearchBoundName{SearchBound::Partial, "partial", "bound of a partition in the making (5.5)"},
+    SearchBoundName{SearchBound::Partitions, "partitions",
+                    "partitions that the kernels left need (5.6)"},
+    SearchBoundName{SearchBound::Transpositions, "transpositions",
+                    "nodes with the same kernels done (6)"},
+    SearchBoundName{SearchBound::Symmetry, "symmetry", "kernels that can be exchanged (6, 9)"},
+    SearchBoundName{SearchBound::Relaxation, "relaxation",
+                    "bound of a sharding decided in part (9)"},
+    SearchBoundName{SearchBound::Completion, "completion",
+                    "shardings tried for a relaxed fusion (9)"},
+    SearchBoundName{SearchBound::DominatedLoops, "dominated_loops",
+                    "loops that another one replaces (9)"},
+    SearchBoundName{SearchBound::Segments, "segments", "first mappings by segments (10)"},
+};
+
+/// The bounds that a search uses: all, unless some are dropped.
+class SearchBounds {
+ public:
+  constexpr void drop(SearchBound bound) { dropped_ |= bit(bound); }
+  [[nodiscard]] constexpr bool use(SearchBound bound) const { return (dropped_ & bit(bound)) == 0; }
+  [[nodiscard]] constexpr bool use_all() const { return dropped_ == 0; }
+
+  /// The names of those that are not used.
+  [[nodiscard]] std::vector<std::string_view> dropped() const {
+    std::vector<std::string_view> names;
+    for (const SearchBoundName& known : kSearchBounds) {
+      if (!use(known.bound)) names.push_back(known.name);
+    }
+    return names;
+  }
+
+  friend constexpr bool operator==(const SearchBounds&, const SearchBounds&) = default;
+
+ private:
+  static constexpr std::uint32_t bit(SearchBound bound) {
+    return std::uint32_t{1} << static_cast<std::uint32_t>(bound);
+  }
+
+  std::uint32_t dropped_ = 0;
+};
+
+}  // namespace dfsearch
