@@ -146,17 +146,9 @@ Score MappingProblem::point_bound(OuterPoint point) const {
   const DataflowGraph& graph = problem_.workload.graph;
   const Accelerator& chip = problem_.system.accelerator;
   const NetworkChoice& network = networks_[point.network];
-  const Collectives tensor(problem_.system, network, Strategy::Tensor, problem_.equations);
-  const Collectives data(problem_.system, network, Strategy::Data, problem_.equations);
-  const MachineNetwork machine(problem_.system, network, problem_.equations);
   const StepTime step = step_time(problem_, network, point.micro_batch);
   const std::int64_t tiles = tile_count(problem_.workload, point.tile);
-  const NetworkContext context{.problem = problem_,
-                               .tensor = tensor,
-                               .data = data,
-                               .machine = machine,
-                               .tiles = tiles,
-                               .micro_batches = step.micro_batches};
+  const NetworkContext context(problem_, network, tiles, step.micro_batches);
   const LoopSets sharding = loops_left(nullptr);
   Seconds compute{};
   Seconds communication{};
@@ -164,7 +156,7 @@ Score MappingProblem::point_bound(OuterPoint point) const {
     const Kernel& kernel = graph.kernels()[i];
     Seconds least = Seconds::infinity();
     for (const Loop loop : sharding[i]) {
-      const Shard shard = shard_of(kernel, loop, machine.grid(), tiles);
+      const Shard shard = shard_of(kernel, loop, context.machine.grid(), tiles);
       if (const auto utilization = problem_.execution.compute_utilization) {
         least = std::min(least, tile_flops(kernel, shard) / (*utilization * chip.peak()));
       } else {

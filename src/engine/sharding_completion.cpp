@@ -39,16 +39,8 @@ class Completion {
         graph_(problem.workload.graph),
         decisions_(decisions),
         partition_(partition),
-        tensor_(problem.system, decisions.network, Strategy::Tensor, problem.equations),
-        data_(problem.system, decisions.network, Strategy::Data, problem.equations),
-        machine_(problem.system, decisions.network, problem.equations),
-        context_{.problem = problem,
-                 .tensor = tensor_,
-                 .data = data_,
-                 .machine = machine_,
-                 .tiles = tile_count(problem.workload, decisions.tile),
-                 .micro_batches =
-                     step_time(problem, decisions.network, decisions.micro_batch).micro_batches},
+        context_(problem, decisions.network, tile_count(problem.workload, decisions.tile),
+                 step_time(problem, decisions.network, decisions.micro_batch).micro_batches),
         weights_(
             static_cast<std::size_t>(*std::max_element(partition.begin(), partition.end()) + 1),
             Weights{1.0, 1.0, 1.0}) {}
@@ -88,14 +80,15 @@ class Completion {
   [[nodiscard]] Weights own_parts(KernelId id, Loop loop) const {
     const Kernel& kernel = graph_.kernel(id);
     const Accelerator& chip = problem_.system.accelerator;
-    const Shard shard = shard_of(kernel, loop, machine_.grid(), context_.tiles);
+    const Shard shard = shard_of(kernel, loop, context_.machine.grid(), context_.tiles);
     const double utilization = problem_.execution.compute_utilization.value_or(1.0);
     const Seconds compute = tile_flops(kernel, shard) / (chip.peak() * utilization);
     return {tiles() * (compute / Seconds(1.0)), 0.0,
             own_network_time(context_, kernel, loop) / Seconds(1.0)};
   }
   [[nodiscard]] double transfer(KernelId producer, Loop loop) const {
-    const Shard shard = shard_of(graph_.kernel(producer), loop, machine_.grid(), context_.tiles);
+    const Shard shard =
+        shard_of(graph_.kernel(producer), loop, context_.machine.grid(), context_.tiles);
     return tiles() * (output_bytes(shard, problem_.workload.word) /
                       problem_.system.memory.bandwidth / Seconds(1.0));
   }
@@ -226,9 +219,6 @@ class Completion {
   const DataflowGraph& graph_;
   const LayerDecisions& decisions_;
   const std::vector<std::int64_t>& partition_;
-  const Collectives tensor_;
-  const Collectives data_;
-  const MachineNetwork machine_;
   const NetworkContext context_;
   std::vector<Weights> weights_;  // per partition
 };

@@ -46,15 +46,7 @@ class Domination {
  public:
   Domination(const Problem& problem, const LayerDecisions& decisions, LoopSets& sets)
       : graph_(problem.workload.graph),
-        tensor_(problem.system, decisions.network, Strategy::Tensor, problem.equations),
-        data_(problem.system, decisions.network, Strategy::Data, problem.equations),
-        machine_(problem.system, decisions.network, problem.equations),
-        context_{.problem = problem,
-                 .tensor = tensor_,
-                 .data = data_,
-                 .machine = machine_,
-                 .tiles = tile_count(problem.workload, decisions.tile),
-                 .micro_batches = 1},
+        context_(problem, decisions.network, tile_count(problem.workload, decisions.tile), 1),
         sets_(sets) {}
 
   /// Loops are dropped until none is dominated: each drop may make others so.
@@ -100,9 +92,9 @@ class Domination {
   [[nodiscard]] OwnCosts own_costs(KernelId id, Loop loop) const {
     const Kernel& kernel = graph_.kernel(id);
     const Bytes word = context_.problem.workload.word;
-    const Shard shard = shard_of(kernel, loop, machine_.grid(), context_.tiles);
+    const Shard shard = shard_of(kernel, loop, context_.machine.grid(), context_.tiles);
     OwnCosts costs{.output = output_bytes(shard, word),
-                   .weight = weight_bytes(kernel, loop, machine_.grid(), word),
+                   .weight = weight_bytes(kernel, loop, context_.machine.grid(), word),
                    .network = own_network_time(context_, kernel, loop)};
     if (context_.problem.execution.compute_utilization) {
       costs.compute[0] = tile_flops(kernel, shard) / Flops(1.0);
@@ -118,9 +110,6 @@ class Domination {
   }
 
   const DataflowGraph& graph_;
-  const Collectives tensor_;
-  const Collectives data_;
-  const MachineNetwork machine_;
   const NetworkContext context_;
   LoopSets& sets_;
 };

@@ -23,13 +23,10 @@ LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coa
     : problem_(problem),
       graph_(problem.workload.graph),
       decisions_(std::move(decisions)),
-      tensor_(problem.system, decisions_.network, Strategy::Tensor, problem.equations),
-      data_(problem.system, decisions_.network, Strategy::Data, problem.equations),
-      machine_(problem.system, decisions_.network, problem.equations),
+      network_(problem, decisions_.network, tile_count(problem.workload, decisions_.tile),
+               step_time(problem, decisions_.network, decisions_.micro_batch).micro_batches),
       bandwidth_(decisions_.spilled ? problem.system.memory.spilled_bandwidth()
                                     : problem.system.memory.bandwidth),
-      tiles_(tile_count(problem.workload, decisions_.tile)),
-      micro_batches_(step_time(problem, decisions_.network, decisions_.micro_batch).micro_batches),
       options_(make_options(cache)),
       clock_(make_clock(coarser)) {}
 
@@ -57,11 +54,12 @@ Clock LayerCosts::make_clock(int coarser) const {
   const BytesPerSecond bandwidth = problem_.system.memory.spilled_bandwidth();
   for (std::size_t i = 0; i < graph_.kernel_count(); ++i) {
     const KernelId id(i);
-    reference += compute_seconds(id) + network_seconds(id) +
-                 (explicit_bytes(graph_.kernel(id), tensor_.members()) + weight(id)) / bandwidth;
+    reference +=
+        compute_seconds(id) + network_seconds(id) +
+        (explicit_bytes(graph_.kernel(id), network_.tensor.members()) + weight(id)) / bandwidth;
   }
   for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {
-    reference += 2.0 * static_cast<double>(tiles_) * tile_bytes(TensorId(t)) / bandwidth;
+    reference += 2.0 * static_cast<double>(network_.tiles) * tile_bytes(TensorId(t)) / bandwidth;
   }
   // Kernels that share cores can be slower than each on all of them.
   if (!problem_.execution.compute_utilization) coarser += 3;
@@ -73,13 +71,13 @@ Shard LayerCosts::shard(KernelId kernel) const {
 }
 
 Shard LayerCosts::shard(KernelId kernel, Loop loop) const {
-  return shard_of(graph_.kernel(kernel), loop, machine_.grid(), tiles_);
+  return shard_of(graph_.kernel(kernel), loop, network_.machine.grid(), network_.tiles);
 }
 
 Seconds LayerCosts::compute_seconds(KernelId id) const {
   const Kernel& kernel = graph_.kernel(id);
   const Accelerator& chip = problem_.system.accelerator;
-  const double tiles = static_cast<double>(tiles_);
+  const double tiles = static_cast<double>(network_.tiles);
   if (const auto utilization = problem_.execution.compute_utilization) {
     return least(decisions_.sharding[id.index()], [&](Loop loop) {
       return tiles * tile_flops(kernel, shard(id, loop)) / (*utilization * chip.peak());
@@ -93,28 +91,23 @@ Ticks LayerCosts::compute_at_utilization(KernelId kernel) const {
 }
 
 Ticks LayerCosts::cycle_time(std::int64_t cycles_per_tile) const {
-  return clock_.ticks(static_cast<double>(tiles_) * static_cast<double>(cycles_per_tile) /
+  return clock_.ticks(static_cast<double>(network_.tiles) * static_cast<double>(cycles_per_tile) /
                       problem_.system.accelerator.frequency);
 }
 
 Seconds LayerCosts::network_seconds(KernelId kernel) const {
-  return network_time({.problem = problem_,
-                       .tensor = tensor_,
-                       .data = data_,
-                       .machine = machine_,
-                       .tiles = tiles_,
-                       .micro_batches = micro_batches_},
-                      kernel, decisions_.sharding);
+  return network_time(network_, kernel, decisions_.sharding);
 }
 
 Ticks LayerCosts::network(KernelId kernel) const { return clock_.ticks(network_seconds(kernel)); }
 
 Ticks LayerCosts::transfer(TensorId tensor) const {
-  return clock_.ticks(static_cast<double>(tiles_) * tile_bytes(tensor) / bandwidth_);
+  return clock_.ticks(static_cast<double>(network_.tiles) * tile_bytes(tensor) / bandwidth_);
 }
 
 Ticks LayerCosts::explicit_memory(KernelId kernel) const {
-  return clock_.ticks(explicit_bytes(graph_.kernel(kernel), tensor_.members()) / bandwidth_);
+  return clock_.ticks(explicit_bytes(graph_.kernel(kernel), network_.tensor.members()) /
+                      bandwidth_);
 }
 
 Ticks LayerCosts::weight_load(KernelId kernel) const {
@@ -124,7 +117,8 @@ Ticks LayerCosts::weight_load(KernelId kernel) const {
 
 Bytes LayerCosts::weight(KernelId kernel) const {
   return least(decisions_.sharding[kernel.index()], [&](Loop loop) {
-    return weight_bytes(graph_.kernel(kernel), loop, machine_.grid(), problem_.workload.word);
+    return weight_bytes(graph_.kernel(kernel), loop, network_.machine.grid(),
+                        problem_.workload.word);
   });
 }
 
@@ -154,7 +148,7 @@ Bytes LayerCosts::streamed_buffer(TensorId tensor) const {
 
 Bytes LayerCosts::stored(TensorId tensor) const {
   if (problem_.workload.out_of_core) return Bytes{};
-  return static_cast<double>(decisions_.micro_batch) * static_cast<double>(tiles_) *
+  return static_cast<double>(decisions_.micro_batch) * static_cast<double>(network_.tiles) *
          tile_bytes(tensor);
 }
 

@@ -39,7 +39,7 @@ class LayerCosts {
 
   [[nodiscard]] const LayerDecisions& decisions() const { return decisions_; }
   [[nodiscard]] const Clock& clock() const { return clock_; }
-  [[nodiscard]] std::int64_t tiles() const { return tiles_; }
+  [[nodiscard]] std::int64_t tiles() const { return network_.tiles; }
   [[nodiscard]] BytesPerSecond memory_bandwidth() const { return bandwidth_; }
 
   /// Compute time over all tiles at the given utilization.
@@ -87,12 +87,8 @@ class LayerCosts {
   const Problem& problem_;
   const DataflowGraph& graph_;
   LayerDecisions decisions_;
-  Collectives tensor_;
-  Collectives data_;
-  MachineNetwork machine_;
-  BytesPerSecond bandwidth_;  // of the memory
-  std::int64_t tiles_;
-  std::int64_t micro_batches_;
+  NetworkContext network_;
+  BytesPerSecond bandwidth_;                     // of the memory
   std::vector<CoreOptionsCache::List> options_;  // per kernel; those of one shape share theirs
   Clock clock_;
 };

@@ -157,6 +157,16 @@ Seconds own_network_time(const NetworkContext& context, const Kernel& kernel, Lo
   return std::max(first, own_time(context, *kernel.second_communication, output));
 }
 
+NetworkContext::NetworkContext(const Problem& its_problem,
+                               const std::vector<Mapping::Dimension>& network,
+                               std::int64_t its_tiles, std::int64_t its_micro_batches)
+    : problem(its_problem),
+      tensor(problem.system, network, Strategy::Tensor, problem.equations),
+      data(problem.system, network, Strategy::Data, problem.equations),
+      machine(problem.system, network, problem.equations),
+      tiles(its_tiles),
+      micro_batches(its_micro_batches) {}
+
 Seconds network_time(const NetworkContext& context, KernelId id, const LoopSets& sharding) {
   const DataflowGraph& graph = context.problem.workload.graph;
   Seconds least = Seconds::infinity();

@@ -9,6 +9,7 @@
 #include "graph/loop_set.hpp"
 #include "model/collectives.hpp"
 #include "model/machine_network.hpp"
+#include "model/mapping.hpp"
 #include "model/problem.hpp"
 #include "model/shard.hpp"
 
@@ -44,13 +45,18 @@ Bytes conversion_bytes(const Kernel& producer, Loop from, const Kernel& consumer
 
 /// What the network times of a layer's kernels depend on beside the sharding.
 struct NetworkContext {
+  /// Refers to the problem.
+  NetworkContext(const Problem& its_problem, const std::vector<Mapping::Dimension>& network,
+                 std::int64_t its_tiles, std::int64_t its_micro_batches);
+
   const Problem& problem;
-  const Collectives& tensor;
-  const Collectives& data;
-  const MachineNetwork& machine;
+  Collectives tensor;
+  Collectives data;
+  MachineNetwork machine;
   std::int64_t tiles;
   std::int64_t micro_batches;
 };
+
 /// Network time of a kernel over all tiles: its all-reduce or own collective and
 /// the conversions of the tensors it produces, plus its share of the gradient
 /// all-reduce of a step.

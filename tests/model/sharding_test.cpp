@@ -181,16 +181,8 @@ class NetworkWorld {
   [[nodiscard]] double time(std::size_t kernel, const Loops& sharding, std::int64_t tiles = 1,
                             std::int64_t micro_batches = 1) const {
     const auto network = test::network_of(problem_.system);
-    const Collectives tensor(problem_.system, network, Strategy::Tensor, problem_.equations);
-    const Collectives data(problem_.system, network, Strategy::Data, problem_.equations);
-    const MachineNetwork machine(problem_.system, network, problem_.equations);
-    return network_time({.problem = problem_,
-                         .tensor = tensor,
-                         .data = data,
-                         .machine = machine,
-                         .tiles = tiles,
-                         .micro_batches = micro_batches},
-                        KernelId(kernel), loop_sets(sharding))
+    return network_time({problem_, network, tiles, micro_batches}, KernelId(kernel),
+                        loop_sets(sharding))
         .in_base_units();
   }
 
