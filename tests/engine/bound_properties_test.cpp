@@ -11,6 +11,7 @@
 #include "engine/mapping_search.hpp"
 #include "model/evaluate.hpp"
 #include "support/brute_force.hpp"
+#include "support/children.hpp"
 #include "support/random_problem.hpp"
 
 namespace dfsearch {
@@ -18,33 +19,16 @@ namespace {
 
 using Node = MappingProblem::Node;
 
-/// Keeps everything.
-class Collector final : public Expansion<Node, MappingSolution> {
- public:
-  [[nodiscard]] Score cutoff() const override { return Score::infinity(); }
-  [[nodiscard]] std::shared_ptr<const MappingSolution> incumbent() const override {
-    return nullptr;
-  }
-  void child(Node&& node) override { children.push_back(std::move(node)); }
-  void solution(MappingSolution&& solution, char found_by) override {
-    // Segment fusions and completed relaxations come again from the tree.
-    if (found_by == 'T') solutions.push_back(std::move(solution));
-  }
-
-  std::vector<Node> children;
-  std::vector<MappingSolution> solutions;
-};
-
 class WholeTree {
  public:
   explicit WholeTree(const MappingProblem& problem) : problem_(problem) {}
 
   /// All solutions below the node, after checking the contract for it.
   std::vector<MappingSolution> walk(const Node& node) {
-    Collector found;
+    test::Children found;
     problem_.branch(node, found);
     std::vector<MappingSolution> below = std::move(found.solutions);
-    for (const Node& child : found.children) {
+    for (const Node& child : found.nodes) {
       CHECK(problem_.bound(child) >= problem_.bound(node));
       std::vector<MappingSolution> more = walk(child);
       below.insert(below.end(), more.begin(), more.end());
@@ -149,19 +133,11 @@ TEST_CASE("the segments are a fusion of the tree") {
     if (problem.execution.style == Style::KernelByKernel) continue;
     const MappingProblem search(problem);
     for (const OuterPoint point : outer_points(problem)) {
-      struct Segments final : Expansion<Node, MappingSolution> {
-        [[nodiscard]] Score cutoff() const override { return Score::infinity(); }
-        [[nodiscard]] std::shared_ptr<const MappingSolution> incumbent() const override {
-          return nullptr;
-        }
-        void child(Node&&) override {}
-        void solution(MappingSolution&& s, char) override { solutions.push_back(std::move(s)); }
-        std::vector<MappingSolution> solutions;
-      } segments;
+      test::Children children;
       search.branch(
           {.bound = {}, .point = point, .sharding = nullptr, .context = nullptr, .fusion = {}},
-          segments);
-      for (const MappingSolution& s : segments.solutions) {
+          children);
+      for (const MappingSolution& s : children.early_solutions) {
         const auto judged = evaluate(problem, search.mapping(s));
         REQUIRE(std::holds_alternative<Cost>(judged));
         CHECK(std::get<Cost>(judged).objective == s.cost);

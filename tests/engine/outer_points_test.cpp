@@ -13,6 +13,7 @@
 #include "engine/mapping_search.hpp"
 #include "engine/solve.hpp"
 #include "model/shard.hpp"
+#include "support/children.hpp"
 #include "support/model_worlds.hpp"
 #include "support/random_problem.hpp"
 
@@ -31,19 +32,6 @@ std::vector<std::int64_t> tiles_of(std::int64_t sequence) {
   }
   return tiles;
 }
-
-/// Keeps all children.
-class Children final : public Expansion<Node, MappingSolution> {
- public:
-  [[nodiscard]] Score cutoff() const override { return Score::infinity(); }
-  [[nodiscard]] std::shared_ptr<const MappingSolution> incumbent() const override {
-    return nullptr;
-  }
-  void child(Node&& node) override { nodes.push_back(std::move(node)); }
-  void solution(MappingSolution&&, char) override {}
-
-  std::vector<Node> nodes;
-};
 
 /// A pipeline whose transfers take the given time.
 Problem with_transfer(Problem problem, double seconds) {
@@ -91,7 +79,7 @@ TEST_CASE("the closed-form bound of a point is not above what its fusions take")
     CAPTURE(seed);
     Problem problem = test::random_problem(seed);
     const MappingProblem search(problem);
-    Children points;
+    test::Children points;
     search.branch(search.root(), points);
     REQUIRE(points.nodes.size() == outer_points(problem).size());
     for (const Node& node : points.nodes) {

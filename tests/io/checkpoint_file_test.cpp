@@ -16,7 +16,9 @@
 #include "engine/solve.hpp"
 #include "example_problem.hpp"
 #include "io/write_file.hpp"
+#include "support/children.hpp"
 #include "support/random_problem.hpp"
+#include "support/symmetric_problem.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace dfsearch {
@@ -35,22 +37,6 @@ std::vector<std::string> checkpoints_of(const Problem& problem, SearchOptions op
   return files;
 }
 
-/// What a node branches into.
-class Children final : public Expansion<Node, MappingSolution> {
- public:
-  [[nodiscard]] Score cutoff() const override { return Score::infinity(); }
-  [[nodiscard]] std::shared_ptr<const MappingSolution> incumbent() const override {
-    return nullptr;
-  }
-  void child(Node&& node) override { nodes.push_back(std::move(node)); }
-  void solution(MappingSolution&& solution, char) override {
-    solutions.push_back(std::move(solution));
-  }
-
-  std::vector<Node> nodes;
-  std::vector<MappingSolution> solutions;
-};
-
 void check_same(const Node& a, const Node& b) {
   CHECK(a.bound == b.bound);
   CHECK(a.point == b.point);
@@ -68,6 +54,14 @@ void check_same(const Node& a, const Node& b) {
   CHECK(a.fusion.opened->index == b.fusion.opened->index);
   CHECK(a.fusion.opened->inside == b.fusion.opened->inside);
   CHECK(a.fusion.opened->outside == b.fusion.opened->outside);
+}
+
+void check_same(const std::vector<MappingSolution>& a, const std::vector<MappingSolution>& b) {
+  REQUIRE(a.size() == b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    CHECK(a[i].fusion.partition == b[i].fusion.partition);
+    CHECK(a[i].cost == b[i].cost);
+  }
 }
 
 std::string complaint(const std::string& bytes, const Problem& problem) {
@@ -99,7 +93,7 @@ TEST_CASE("nodes that were read back branch into the same children") {
     SearchState state;
     state.begun = true;
     for (std::size_t i = 0; i < open.size() && open.size() < 200; ++i) {
-      Children children;
+      test::Children children;
       search.branch(Node(open[i]), children);
       for (Node& node : children.nodes) open.push_back(std::move(node));
     }
@@ -112,19 +106,16 @@ TEST_CASE("nodes that were read back branch into the same children") {
       check_same(node, open[i]);
       CHECK(read.open[i].bound == open[i].bound);
       opened += node.fusion.opened != nullptr;
-      Children expected;
-      Children found;
+      test::Children expected;
+      test::Children found;
       search.branch(open[i], expected);
       search.branch(node, found);
       REQUIRE(found.nodes.size() == expected.nodes.size());
-      REQUIRE(found.solutions.size() == expected.solutions.size());
       for (std::size_t c = 0; c < found.nodes.size(); ++c) {
         check_same(found.nodes[c], expected.nodes[c]);
       }
-      for (std::size_t c = 0; c < found.solutions.size(); ++c) {
-        CHECK(found.solutions[c].fusion.partition == expected.solutions[c].fusion.partition);
-        CHECK(found.solutions[c].cost == expected.solutions[c].cost);
-      }
+      check_same(found.solutions, expected.solutions);
+      check_same(found.early_solutions, expected.early_solutions);
       ++compared;
     }
   }
@@ -233,6 +224,36 @@ TEST_CASE("limits may be others when a search is resumed") {
     CHECK(one.alternatives.empty());
   }
   CHECK(tightened > 20);
+}
+
+TEST_CASE("bounds may be others when a search is resumed") {
+  std::mt19937_64 random(27);
+  const auto some_bounds = [&] {
+    SearchBounds bounds;
+    for (const SearchBoundName& known : kSearchBounds) {
+      if (test::pick(random, 0, 2) == 0) bounds.drop(known.bound);
+    }
+    return bounds;
+  };
+  std::size_t resumed = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    CAPTURE(seed);
+    const Problem problem =
+        seed % 2 == 0 ? test::symmetric_problem(seed)
+                      : test::random_problem(
+                            seed, {.kernels = 5, .assignments = 2000, .joint = seed % 4 == 1});
+    const SearchResult straight = solve(problem, {});
+    const std::vector<std::string> files = checkpoints_of(problem, {.bounds = some_bounds()});
+    for (std::size_t i = 0; i < files.size(); i += 1 + files.size() / 8) {
+      SearchState state = parse_checkpoint(files[i], "c.ck", problem);
+      resumed += !state.open.empty();
+      const SearchResult result = solve(problem, {.bounds = some_bounds(), .resume = &state});
+      REQUIRE(result.status == straight.status);
+      CHECK(result.mapping == straight.mapping);
+      CHECK(result.lower_bound == straight.lower_bound);
+    }
+  }
+  CHECK(resumed > 200);
 }
 
 TEST_CASE("a checkpoint of another config says which part of it differs") {
