@@ -90,15 +90,16 @@ def instances():
     }
 
 
-def run(instance, build, threads):
+def run(instance, build, threads, *words):
     result = support.dfsearch(instance.config, *instance.arguments, "--threads", str(threads),
-                              "--top", "1",
-                              binary=build / "dfsearch")
+                              "--top", "1", *words, binary=build / "dfsearch")
     search = result["search"]
     return {
         "status": result["status"],
         "step_time": result["step_time"],
         "gap": result["gap"],
+        "root_bound": search["root_bound"],
+        "proof": search["proof"],
         "nodes": search["nodes"],
         "opened": search["outer_points"] - search["pruned"]["outer_points"],
         "outer_points": search["outer_points"],

@@ -104,7 +104,7 @@ def dfsearch(config, *arguments, binary):
     done = subprocess.run(
         [binary, str(config), *arguments, "--quiet", "--json", "-"],
         cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 4):
+    if done.returncode not in (0, 4, 5):  # proved, or stopped by a limit
         sys.exit(f"{config}: exit status {done.returncode}\n{done.stderr}")
     return json.loads(done.stdout)
 
