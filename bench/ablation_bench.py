@@ -77,8 +77,6 @@ def ratio_text(value):
 
 def effort_text(result, default, key):
     """How many times the default's; where a limit ended it the gap that was left."""
-    if proved(result) and key == "nodes" and result["nodes"] == default["nodes"]:
-        return "1"
     if proved(result):
         return f"{result[key] / default[key]:.2f}" if key == "time" else ratio_text(
             result[key] / default[key])
@@ -89,16 +87,18 @@ def effort_text(result, default, key):
 
 
 def left_text(result):
-    return ("no mapping" if result["gap"] is None else "gap below 0.01 %"
-            if result["gap"] < 1e-4 else f"gap {100 * result['gap']:.2g} %")
+    return "no mapping" if result["gap"] is None else f"gap {percent(result['gap'])}"
+
+
+def percent(gap):
+    return "0" if gap <= 0 else "below 0.01 %" if gap < 1e-4 else f"{100 * gap:.3g} %"
 
 
 def root_text(result, default):
     """Of the best mapping's point; that of another point says nothing."""
     if not proved(result):
         return ""
-    gap = 1 - result["root_bound"] / default["step_time"]
-    return f"{100 * gap:.3g} %" if gap > 0 else "0"
+    return percent(1 - result["root_bound"] / default["step_time"])
 
 
 def tables(measured):
@@ -118,7 +118,7 @@ def tables(measured):
         support.table(head, rows(lambda r: f"{r['nodes']} nodes" +
                                  ("" if proved(r) else f", {left_text(r)}"),
                                  lambda r, d: effort_text(r, d, "nodes"))),
-        "Time, likewise:",
+        "Time, likewise; only as good as the machine was quiet, so the nodes say more:",
         support.table(head, rows(lambda r: support.seconds(r["time"]),
                                  lambda r, d: effort_text(r, d, "time"))),
         "Root gap: how far the bound of the best mapping's network, tile and micro-batch, before "
