@@ -25,6 +25,14 @@ struct Serving {
   friend bool operator==(const Serving&, const Serving&) = default;
 };
 
+/// Of a recommendation model.  What it costs depends on their product alone, which
+/// is in `Workload::stored`.
+struct EmbeddingTables {
+  std::int64_t tables = 1;
+  std::int64_t rows = 1;       ///< of a table
+  std::int64_t embedding = 1;  ///< elements of a row
+};
+
 struct Workload {
   std::string kind = "graph";  ///< the generator's name in a config
   DataflowGraph graph;         ///< one layer, one sample
@@ -46,6 +54,7 @@ struct Workload {
   /// memory holds `stored` and nothing else.
   bool out_of_core = false;
   std::optional<Serving> serving = std::nullopt;
+  std::optional<EmbeddingTables> embedding_tables = std::nullopt;  ///< of the kinds of DLRM
 
   /// FLOP of a whole step of one copy.
   [[nodiscard]] Flops flops() const {
@@ -95,5 +104,10 @@ DataflowGraph hpl_graph(std::int64_t n, std::int64_t block, std::int64_t iterati
 /// A one-dimensional FFT as two passes over a square matrix and a transposition.
 /// `length >= 1`, `radix >= 2`.
 DataflowGraph fft_graph(std::int64_t length, std::int64_t radix, Bytes word);
+/// The side of the matrix: the whole part of the root of the length.
+std::int64_t fft_side(std::int64_t length);
+/// The real multiplications of a pass for a column and point, the K of its GEMM.
+/// From radix 3 on it never falls when the radix grows; that of 2 is that of 4.
+std::int64_t fft_depth(std::int64_t side, std::int64_t radix);
 
 }  // namespace dfsearch

@@ -18,23 +18,23 @@
 #include "graph/workload.hpp"
 
 namespace dfsearch {
-namespace {
 
-/// The whole part of the square root.
-std::int64_t square_root(std::int64_t number) {
-  auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(number)));
-  while (root * root > number) --root;
-  while ((root + 1) * (root + 1) <= number) ++root;
+std::int64_t fft_side(std::int64_t length) {
+  auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(length)));
+  while (root * root > length) --root;
+  while ((root + 1) * (root + 1) <= length) ++root;
   return root;
 }
 
-}  // namespace
+std::int64_t fft_depth(std::int64_t side, std::int64_t radix) {
+  const double r = static_cast<double>(radix);
+  const double products = std::floor(4.0 * std::log2(static_cast<double>(side)) / std::log2(r) * r);
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(products));
+}
 
 DataflowGraph fft_graph(std::int64_t length, std::int64_t radix, Bytes word) {
-  const std::int64_t n = square_root(length);
-  const double r = static_cast<double>(radix);
-  const double products = std::floor(4.0 * std::log2(static_cast<double>(n)) / std::log2(r) * r);
-  const std::int64_t k = std::max<std::int64_t>(1, static_cast<std::int64_t>(products));
+  const std::int64_t n = fft_side(length);
+  const std::int64_t k = fft_depth(n, radix);
   GraphBuilder graph;
   for (const char* name : {"Step_1", "Step_2"}) {
     Kernel& step = graph.weight_gemm(name, 1, n, k, n);

@@ -34,6 +34,8 @@ void read_graph(MapReader& section, bool has_sequence, Workload& workload,
 double iterations(const Kernel& kernel);
 /// More would leave 64-bit integers: 2^62.
 inline constexpr double kMostIterations = 4611686018427387904.0;
+/// Points of an FFT: the root is an extent.
+inline constexpr std::int64_t kLongestFft = std::int64_t{1} << 60;
 
 /// The degrees are checked if the copies of the workload are known.
 std::optional<System> read_system(const YamlEntry& section, std::optional<std::int64_t> copies,

@@ -138,9 +138,12 @@ void read_dlrm(MapReader& reader, Workload& workload) {
   shape.bottom = reader.required_count("bottom", {.least = 1, .most = towers.most}).value_or(1);
   shape.top = reader.required_count("top", towers).value_or(0);
   shape.local_batch = reader.required_count("local_batch").value_or(1);
-  const double tables = as_double(reader.required_count("tables").value_or(1));
-  const double rows = as_double(reader.required_count("rows").value_or(1));
-  const double embedding = as_double(reader.required_count("embedding").value_or(1));
+  EmbeddingTables given;
+  given.tables = reader.required_count("tables").value_or(1);
+  given.rows = reader.required_count("rows").value_or(1);
+  given.embedding = reader.required_count("embedding").value_or(1);
+  const double tables = as_double(given.tables);
+  const double embedding = as_double(given.embedding);
   const bool both_given = all_to_all && memory;
   const std::optional<std::int64_t> pooled =
       both_given ? reader.optional_count("pooled_rows") : reader.required_count("pooled_rows");
@@ -151,7 +154,8 @@ void read_dlrm(MapReader& reader, Workload& workload) {
   shape.all_to_all = all_to_all.value_or(pooled_bytes);
   shape.memory = memory.value_or(pooled_bytes);
   workload.network_use = NetworkUse::Data;
-  workload.stored = tables * rows * embedding * workload.word;
+  workload.stored = tables * as_double(given.rows) * embedding * workload.word;
+  workload.embedding_tables = given;
   workload.graph =
       workload.kind == "dlrm_training" ? dlrm_training_graph(shape) : dlrm_inference_graph(shape);
 }
@@ -178,9 +182,8 @@ void read_hpl(MapReader& reader, Workload& workload) {
 }
 
 void read_fft(MapReader& reader, Workload& workload) {
-  constexpr std::int64_t kLongest = std::int64_t{1} << 60;
   const std::int64_t length =
-      reader.required_count("length", {.least = 1, .most = kLongest}).value_or(1);
+      reader.required_count("length", {.least = 1, .most = kLongestFft}).value_or(1);
   const std::int64_t radix =
       reader.required_count("radix", {.least = 2, .most = kLargestCount}).value_or(2);
   workload.copies = reader.optional_count("copies").value_or(1);

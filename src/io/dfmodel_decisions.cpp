@@ -121,6 +121,12 @@ void check_derived(const SetupGraph& setup, const DataflowGraph& graph) {
 void express_communication(SetupGraph& graph, Bytes word) {
   for (SetupKernel& kernel : graph.kernels) {
     kernel.kernel.communication = communication_of(kernel, word);
+  }
+  for (const SetupTensor& item : graph.tensors) check_conversion(graph, item);
+}
+
+void check_shardings(const SetupGraph& graph) {
+  for (const SetupKernel& kernel : graph.kernels) {
     if (!kernel.sharding) continue;
     const std::vector<Loop> loops = shardable_loops(kernel.kernel);
     if (std::find(loops.begin(), loops.end(), *kernel.sharding) != loops.end()) continue;
@@ -129,7 +135,6 @@ void express_communication(SetupGraph& graph, Bytes word) {
     kernel.body.complain("sharding", fmt::format("cannot be sharded on {}, expected {}",
                                                  name_of(*kernel.sharding), joined_choices(names)));
   }
-  for (const SetupTensor& item : graph.tensors) check_conversion(graph, item);
 }
 
 std::vector<std::optional<std::int64_t>> read_config_pins(const SetupGraph& graph, bool pinned,

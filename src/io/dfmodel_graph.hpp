@@ -46,6 +46,9 @@ SetupGraph read_setup_graph(const SetupNode& section, Bytes word);
 /// not, and connections that communicate other than the sharding makes them.
 void express_communication(SetupGraph& graph, Bytes word);
 
+/// Reports a `sharding` on a loop that the kernel cannot be sharded on.
+void check_shardings(const SetupGraph& graph);
+
 /// The partitions that `config` pins, by kernel.  Nothing at all if DFModel does
 /// not look at them (`pinned` false).
 std::vector<std::optional<std::int64_t>> read_config_pins(const SetupGraph& graph, bool pinned,

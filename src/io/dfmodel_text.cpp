@@ -5,10 +5,11 @@
 #include <google/protobuf/io/tokenizer.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
-#include "io/map_reader.hpp"
+#include "base/error.hpp"
 
 namespace dfsearch {
 namespace {
@@ -196,17 +197,19 @@ std::optional<std::int64_t> SetupNode::integer(const std::string& name) const {
   return message_->GetReflection()->GetInt64(*message_, descriptor(name));
 }
 
-std::optional<std::int64_t> SetupNode::count(const std::string& field) const {
+std::optional<std::int64_t> SetupNode::count(const std::string& field, std::int64_t most) const {
   const std::optional<std::int64_t> value = integer(field);
   if (!value || *value == 0) return std::nullopt;
-  if (*value > 0 && *value <= kLargestCount) return value;
-  complain(field, fmt::format("expected a whole number from 1 to 2^40, got {}", *value));
+  if (*value > 0 && *value <= most) return value;
+  complain(field, fmt::format("expected a whole number from 1 to 2^{}, got {}",
+                              std::countr_zero(static_cast<std::uint64_t>(most)), *value));
   return std::nullopt;
 }
 
-std::optional<std::int64_t> SetupNode::required_count(const std::string& field) const {
+std::optional<std::int64_t> SetupNode::required_count(const std::string& field,
+                                                      std::int64_t most) const {
   if (!has(field)) complain(field, "missing in " + name_ + ", expected a whole number from 1");
-  return count(field);
+  return count(field, most);
 }
 
 std::optional<double> SetupNode::number(const std::string& name) const {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "io/input_messages.hpp"
+#include "io/map_reader.hpp"
 
 namespace dfsearch {
 
@@ -74,9 +75,12 @@ class SetupNode {
 
   /// As it stands, zero included; nothing if it is not given.
   [[nodiscard]] std::optional<std::int64_t> integer(const std::string& field) const;
-  /// From 1 to 2^40; reports what is not, and with `required_` what is missing.
-  [[nodiscard]] std::optional<std::int64_t> count(const std::string& field) const;
-  [[nodiscard]] std::optional<std::int64_t> required_count(const std::string& field) const;
+  /// From 1 to `most`, a power of two; reports what is not, and with `required_` what
+  /// is missing.
+  [[nodiscard]] std::optional<std::int64_t> count(const std::string& field,
+                                                  std::int64_t most = kLargestCount) const;
+  [[nodiscard]] std::optional<std::int64_t> required_count(const std::string& field,
+                                                           std::int64_t most = kLargestCount) const;
   /// Finite and positive; otherwise likewise.
   [[nodiscard]] std::optional<double> number(const std::string& field) const;
   [[nodiscard]] std::optional<double> required_number(const std::string& field) const;

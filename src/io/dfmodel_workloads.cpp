@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "base/units_text.hpp"
+#include "graph/workload.hpp"
+#include "io/config_sections.hpp"
 
 namespace dfsearch {
 namespace {
@@ -174,6 +176,17 @@ void check_exchanges(const SetupGraph& graph, const SetupKernel& first) {
   }
 }
 
+/// DFModel has the bytes for each chip, a config those for all of them.  The
+/// generator divides what is read from memory; where multiplying gives that but for
+/// the rounding, it is what was meant.
+Bytes exchanged_bytes(const SetupKernel& exchange, std::int64_t chips) {
+  constexpr double kRounding = 4e-16;
+  const Bytes product(exchange.communication.bytes * static_cast<double>(chips));
+  const Bytes read = exchange.kernel.memory;
+  const double difference = (product - read).in_base_units();
+  return std::abs(difference) <= kRounding * read.in_base_units() ? read : product;
+}
+
 std::string dlrm_yaml(const SetupNode& execution, const SetupNode& block, const SetupGraph& graph,
                       std::int64_t word, std::int64_t chips) {
   const DlrmShape shape = dlrm_shape(graph);
@@ -199,22 +212,21 @@ std::string dlrm_yaml(const SetupNode& execution, const SetupNode& block, const 
   const double row_bytes = static_cast<double>(tables) * static_cast<double>(embedding) *
                            static_cast<double>(shape.batch) * static_cast<double>(word);
   const double pooled = exchange.kernel.memory.in_base_units() / row_bytes;
-  // DFModel counts the bytes for each other chip, a config those for all of them.
-  const double exchanged =
-      exchange.communication.bytes * static_cast<double>(chips / copies(block));
   const std::optional<std::int64_t> stated = block.count("pooled_row");
   std::string pooled_rows;
   if (stated) {
     pooled_rows = fmt::format("  pooled_rows: {}\n", *stated);
-  } else if (pooled >= 1.0 && pooled == std::floor(pooled)) {
-    pooled_rows = fmt::format("  pooled_rows: {}\n", pooled);
+  } else if (pooled >= 1.0 && pooled <= static_cast<double>(kLargestCount) &&
+             pooled == std::floor(pooled)) {
+    pooled_rows = fmt::format("  pooled_rows: {}\n", static_cast<std::int64_t>(pooled));
   }
   return fmt::format(
       "workload:\n  kind: {}\n  mlp: {}\n  bottom: {}\n  top: {}\n  tables: {}\n{}  rows: {}\n"
       "  embedding: {}\n  local_batch: {}\n  global_batch: {}\n  word: {} B\n  all_to_all: {}\n"
       "  memory: {}\n  copies: {}\n",
       shape.training ? "dlrm_training" : "dlrm_inference", shape.mlp, shape.bottom, top, tables,
-      pooled_rows, rows, embedding, shape.batch, batch, word, to_exact_text(Bytes(exchanged)),
+      pooled_rows, rows, embedding, shape.batch, batch, word,
+      to_exact_text(exchanged_bytes(exchange, chips / copies(block))),
       to_exact_text(exchange.kernel.memory), copies(block));
 }
 
@@ -252,20 +264,27 @@ std::string hpl_yaml(const SetupNode& block, const SetupGraph& graph, std::int64
       n, b, kernels.size(), word, copies(block));
 }
 
-std::int64_t fft_depth(std::int64_t side, std::int64_t radix) {
-  const auto r = static_cast<double>(radix);
-  return static_cast<std::int64_t>(4.0 * std::log2(static_cast<double>(side)) / std::log2(r) * r);
+/// The least radix with this depth, or with the next greater one there is; the
+/// radix shows in nothing else, so any other of that depth would do.
+std::int64_t fft_radix(std::int64_t side, std::int64_t depth) {
+  std::int64_t least = 3;  // from here on the depth never falls
+  std::int64_t most = kLargestCount;
+  while (least < most) {
+    const std::int64_t middle = least + (most - least) / 2;
+    if (fft_depth(side, middle) < depth) {
+      least = middle + 1;
+    } else {
+      most = middle;
+    }
+  }
+  return least;
 }
 
 std::string fft_yaml(const SetupNode& block, const SetupGraph& graph, std::int64_t word) {
-  const std::int64_t length = block.required_count("length").value_or(1);
-  const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(length)));
-  // The radix shows in K alone; of several that give the same K any will do.
-  const std::int64_t depth = graph.kernels[0].kernel.k;
-  std::int64_t radix = 2;
-  while (radix < side && fft_depth(side, radix) != depth) ++radix;
-  const std::int64_t wanted = fft_depth(side, radix);
-  const Expected step{.m = side, .k = wanted == depth ? depth : fft_depth(side, 2), .n = side};
+  const std::int64_t length = block.required_count("length", kLongestFft).value_or(1);
+  const std::int64_t side = fft_side(length);
+  const std::int64_t radix = fft_radix(side, graph.kernels[0].kernel.k);
+  const Expected step{.m = side, .k = fft_depth(side, radix), .n = side};
   Expected exchange = step;
   exchange.communication = "ALL_TO_ALL";
   if (!check_graph(block, graph, {step, exchange}, {{0, 1}})) return {};
@@ -285,8 +304,11 @@ std::string fft_yaml(const SetupNode& block, const SetupGraph& graph, std::int64
 }  // namespace
 
 std::string generated_workload_yaml(const SetupNode& execution, const SetupNode& block,
-                                    const SetupGraph& graph, std::int64_t word,
-                                    std::int64_t chips) {
+                                    SetupGraph& graph, std::int64_t word, std::int64_t chips) {
+  for (SetupKernel& kernel : graph.kernels) {
+    if (block.name() == "hpl") kernel.kernel.spread = Spread::Grid;
+    if (block.name() == "fft") kernel.kernel.spread = Spread::Machine;
+  }
   if (block.name() == "dlrm") return dlrm_yaml(execution, block, graph, word, chips);
   return block.name() == "hpl" ? hpl_yaml(block, graph, word) : fft_yaml(block, graph, word);
 }

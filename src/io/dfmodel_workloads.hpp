@@ -11,8 +11,9 @@ namespace dfsearch {
 /// The `workload:` section of the kind that a `dlrm`, `hpl` or `fft` block
 /// stands for.  Reports the first kernel or connection of the graph that the
 /// generator would not have made.  `execution` is the message around the block,
-/// `chips` those of the whole system.
+/// `chips` those of the whole system.  The kernels of `graph` get the spread that
+/// the kind gives them.
 std::string generated_workload_yaml(const SetupNode& execution, const SetupNode& block,
-                                    const SetupGraph& graph, std::int64_t word, std::int64_t chips);
+                                    SetupGraph& graph, std::int64_t word, std::int64_t chips);
 
 }  // namespace dfsearch

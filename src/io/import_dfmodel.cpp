@@ -169,6 +169,12 @@ std::string pins_yaml(const SetupGraph& graph, const std::vector<std::optional<T
   return text.empty() ? text : "{" + text + "}";
 }
 
+std::string sharding_pins_yaml(const SetupGraph& graph) {
+  std::vector<std::optional<Loop>> loops;
+  for (const SetupKernel& kernel : graph.kernels) loops.push_back(kernel.sharding);
+  return pins_yaml(graph, loops, [](Loop loop) { return name_of(loop); });
+}
+
 /// The sections that say what is computed and how.
 struct SetupWorkload {
   std::string yaml;
@@ -184,6 +190,7 @@ SetupWorkload read_graph_workload(const SetupNode& root, const SetupNode& execut
   Workload workload;
   workload.word = Bytes(static_cast<double>(execution.count("word").value_or(1)));
   express_communication(graph, workload.word);
+  check_shardings(graph);
   const auto kernels = static_cast<std::int64_t>(graph.kernels.size());
   const auto partitions =
       read_config_pins(graph, !style.kernel_by_kernel, style.partitions.value_or(kernels));
@@ -202,23 +209,23 @@ SetupWorkload read_graph_workload(const SetupNode& root, const SetupNode& execut
   }
   check_batch(execution, block, workload, system.data_degree);
   if (messages.count() > 0) return result;
-  std::vector<std::optional<Loop>> loops;
-  for (const SetupKernel& kernel : graph.kernels) loops.push_back(kernel.sharding);
   result.yaml = graph_yaml(workload);
   result.partition_pins = pins_yaml(graph, partitions, [](std::int64_t p) { return p; });
-  result.sharding_pins = pins_yaml(graph, loops, [](Loop loop) { return name_of(loop); });
+  result.sharding_pins = sharding_pins_yaml(graph);
   return result;
 }
 
 SetupWorkload read_generated_workload(const SetupNode& execution, const SetupNode& block,
-                                      const SetupGraph& graph, const SetupExecution& style,
+                                      SetupGraph& graph, const SetupExecution& style,
                                       std::int64_t word, std::int64_t chips) {
   SetupWorkload result;
   result.yaml = generated_workload_yaml(execution, block, graph, word, chips);
+  check_shardings(graph);
   const auto kernels = static_cast<std::int64_t>(graph.kernels.size());
   const auto partitions =
       read_config_pins(graph, !style.kernel_by_kernel, style.partitions.value_or(kernels));
   result.partition_pins = pins_yaml(graph, partitions, [](std::int64_t p) { return p; });
+  result.sharding_pins = sharding_pins_yaml(graph);
   return result;
 }
 
@@ -271,13 +278,7 @@ void check_loads(const std::string& config, const std::string& name) {
     std::vector<std::string> messages;
     for (const std::string& message : error.messages()) {
       // The place is one in the config, which nobody has seen.
-      std::size_t at = message.starts_with(name) ? name.size() : 0;
-      while (at > 0 && at < message.size() &&
-             (message[at] == ':' || (message[at] >= '0' && message[at] <= '9'))) {
-        ++at;
-      }
-      messages.push_back(name + ": cannot be expressed:" + (at > 0 ? "" : " ") +
-                         message.substr(at));
+      messages.push_back(name + ": cannot be expressed: " + without_place(message, name));
     }
     throw InputError(std::move(messages));
   }

@@ -98,6 +98,13 @@ std::string in_quotes(std::string_view text) {
   return fmt::format("'{}...'", escaped(text.substr(0, end)));
 }
 
+std::string without_place(const std::string& message, const std::string& source) {
+  if (source.empty() || !message.starts_with(source)) return message;
+  const std::size_t end = message.find_first_not_of(":0123456789", source.size());
+  if (end == std::string::npos) return message;
+  return message.substr(message[end] == ' ' ? end + 1 : end);
+}
+
 std::string joined_choices(std::span<const std::string_view> choices) {
   std::string text;
   for (std::size_t i = 0; i < choices.size(); ++i) {

@@ -52,6 +52,10 @@ class InputMessages {
 /// readable length, control characters escaped.
 std::string in_quotes(std::string_view text);
 
+/// "key: what" of "source:line:column: key: what", for readers who never see the
+/// source; other messages as they are.
+std::string without_place(const std::string& message, const std::string& source);
+
 /// "a, b or c".
 std::string joined_choices(std::span<const std::string_view> choices);
 

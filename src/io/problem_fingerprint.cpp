@@ -78,9 +78,11 @@ class Canonical {
     all(decode, tokens, boundary);
   }
   void put(const Workload& value) {
-    // The kind is a name for the graph, which is written out here.
+    // The kind is a name for the graph, which is written out here; the embedding
+    // tables are in what is stored.
     const auto& [kind, graph, word, layers, global_batch, sequence, micro_batch, tile, boundary,
-                 copies, network_use, stored, out_of_core, serving] = value;
+                 copies, network_use, stored, out_of_core, serving, embedding_tables] = value;
+    static_cast<void>(embedding_tables);
     all(graph, word, layers, global_batch, sequence, micro_batch, tile, boundary, copies,
         network_use, stored, out_of_core, serving);
   }

@@ -53,6 +53,13 @@ def parsed(text):
     return message()
 
 
+def number(text):
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 class Import(CliTest):
     def setups(self, generated):
         found = [file for file in sorted(SETUPS.glob("*.txt"))
@@ -102,6 +109,39 @@ class Import(CliTest):
                 self.assertIn(kind, ("dlrm_training", "dlrm_inference", "hpl", "fft"))
                 self.assertEqual(kind[:3], setup.stem[:3])
 
+    def test_generated_graphs_are_written_as_they_were_read(self):
+        for setup in self.setups(generated=True):
+            with self.subTest(setup.stem):
+                self.run_tool("import", setup, "-o", "config.yaml")
+                self.run_tool("graph", "config.yaml", "--format", "dfmodel", "-o", "setup.txt")
+                theirs = parsed(setup.read_text())
+                ours = parsed((self.folder / "setup.txt").read_text())
+                graphs = [message["dataflow_graph"][0] for message in (theirs, ours)]
+                for kernel, written in zip(*(graph["kernels"] for graph in graphs), strict=True):
+                    variant = (set(kernel) & set(KINDS)).pop()
+                    for key, value in kernel[variant][0].items():
+                        if key.startswith("input_tensor"):
+                            continue  # ours are those of the tensors that arrive
+                        self.assertEqual(number(written[variant][0][key][0]), number(value[0]),
+                                         f"{kernel['name'][0]}: {key}")
+                    for key in ("name", "id", "type"):
+                        self.assertEqual(written[key], kernel[key])
+                ends = [[(c["startIdx"], c["endIdx"]) for c in graph["connections"]]
+                        for graph in graphs]
+                self.assertEqual(ends[0], ends[1])
+                # The block: what the oldest says beside it follows from the graph.
+                blocks = [self.block_of(message) for message in (theirs, ours)]
+                for key in set(blocks[0]) & set(blocks[1]):
+                    self.assertEqual(blocks[0][key], blocks[1][key], key)
+                self.assertGreaterEqual(len(set(blocks[0]) & set(blocks[1])), 2)
+
+    def block_of(self, setup):
+        for name in ("execution", "miscellany", "training"):
+            for kind in ("dlrm", "hpl", "fft"):
+                if name in setup and kind in setup[name][0]:
+                    return setup[name][0][kind][0]
+        self.fail("no block")
+
     def test_round_trip_keeps_the_optimum(self):
         self.write("training.yaml", TRAINING + "equations: published\n")
         random = support.random_graph(24, seed=3, partitions=4)
@@ -111,7 +151,8 @@ class Import(CliTest):
         configs = [self.folder / "training.yaml", self.folder / "random.yaml"]
         configs += [ROOT / "configs" / name for name in (
             "gpt3_1t.yaml", "gpt3_175b_dataflow_4x2.yaml", "gpt3_175b_vendor_8x1.yaml",
-            "gpt3_175b_kernel_by_kernel_8x1.yaml")]
+            "gpt3_175b_kernel_by_kernel_8x1.yaml", "dlrm.yaml", "hpl.yaml", "fft.yaml",
+            "llama3_8b_decode.yaml")]
         for config in configs:
             with self.subTest(config.stem):
                 self.run_tool("graph", config, "--format", "dfmodel", "-o", "setup.txt")

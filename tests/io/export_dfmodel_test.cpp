@@ -53,6 +53,11 @@ TEST_CASE("what DFModel has no field for is refused by key") {
   };
   refused("equations", [](Config& c) { c.problem.equations = Equations::physical(); });
   refused("parallelism", [](Config& c) { c.problem.parallelism[0].most = 8; });
+  refused("search.objective", [](Config& c) { c.problem.objective = Objective::PowerEfficiency; });
+  refused("execution.pins", [](Config& c) {
+    c.problem.execution.style = Style::KernelByKernel;
+    c.problem.execution.pins.assign(c.problem.workload.graph.kernel_count(), 0);
+  });
   refused("search.sharding", [](Config& c) { c.problem.sharding = ShardingChoice::Joint; });
   refused("price.link", [](Config& c) { c.problem.system.price.link[1] = {}; });
   refused("search.time_limit", [](Config& c) { c.search.time_limit = Seconds(0.5); });
