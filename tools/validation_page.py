@@ -227,7 +227,7 @@ def rail_only(by_id, points):
         "### Fig. 7: rail-only network, domains of fast links\n\n"
         + table_of(["chips of a domain", "run", "published step", "optimum"], lines)
         + "\nThe domain is the tensor group, as in the set-up of the one run at hand; that run,"
-        " case 58, is not reproduced (see its reason above).\n\n"
+        " case 58, used the domain a second time for the gradients (see its reason above).\n\n"
     )
 
 

@@ -17,6 +17,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tools")]
+import explained_cases  # noqa: E402
 import published_configs  # noqa: E402
 import reference_model  # noqa: E402
 import validate  # noqa: E402
@@ -101,6 +102,14 @@ class PublishedTest(unittest.TestCase):
             self.check_partitions(result, published, expected)
 
         self.for_cases("evaluate", test)
+
+    def test_runs_that_no_config_can_say_are_explained(self):
+        records = {case.record["id"]: case.record for case in self.cases}
+        for number, step in ((58, explained_cases.rail_only_step),
+                             (74, explained_cases.reread_step)):
+            with self.subTest(number):
+                published = records[number]["published"]["step_time"]
+                self.assert_close(step(records[number]), published, 1e-13, "step time")
 
     def check_partitions(self, result, published, expected):
         times = {part["index"]: part["time"] for part in result["partitions"]}
