@@ -254,7 +254,8 @@ TEST_CASE("no damage to a setup does more than give a message") {
   constexpr unsigned kSeed = 1;
   std::mt19937 random(kSeed);
   const auto draw = [&](std::size_t count) { return random() % count; };
-  for (const char* name : {"r_execution", "training_with_update", "dlrm_training", "sharded"}) {
+  for (const char* name :
+       {"r_execution", "training_with_update", "dlrm_training", "hpl", "fft", "sharded"}) {
     const std::string text = setup(name);
     for (int round = 0; round < 150; ++round) {
       std::string damaged = text;
