@@ -340,11 +340,12 @@ class BranchAndBound {
     pruned_.fetch_add(std::exchange(sink.pruned, 0), std::memory_order_relaxed);
   }
 
-  /// The least of the open nodes is above the cutoff, which only falls: so are all
-  /// of them.  False if it is not.
+  /// Whether the node, which was the least of the open ones, is above the cutoff.  Then so
+  /// are they all and are dropped, unless a worker has handed in lesser ones since.
   bool drop_all_from(const Entry& least) {
-    if (!(least.bound > cutoff())) return false;
-    pruned_.fetch_add(1 + open_.discard(), std::memory_order_relaxed);
+    const Score limit = cutoff();  // which only falls
+    if (!(least.bound > limit)) return false;
+    pruned_.fetch_add(1 + open_.discard_above(limit), std::memory_order_relaxed);
     return true;
   }
 

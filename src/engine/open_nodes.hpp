@@ -110,11 +110,12 @@ class OpenNodes {
     held_.front() = Score::infinity();
   }
 
-  /// Drops all open nodes and returns how many there were.
-  std::int64_t discard() {
+  /// Drops all open nodes if the least of their bounds is above `cutoff`, and returns how
+  /// many.
+  std::int64_t discard_above(Score cutoff) {
     std::vector<Place> dropped;  // destroyed when other workers can go on
     const std::lock_guard lock(mutex_);
-    dropped.swap(heap_);
+    if (!heap_.empty() && heap_.front().bound > cutoff) dropped.swap(heap_);
     return static_cast<std::int64_t>(dropped.size());
   }
 
