@@ -1,11 +1,12 @@
 // The tree above the fusion.
 //
-// root -> one node per network -> one per outer point, each with a closed-form bound
-// that needs no graph work beyond a sum over kernels -> where the sharding is
-// searched, one more kernel's loop at a time -> the empty fusion of the point, once
-// its tables are built -> fusions.  All of them share one queue and one incumbent, so
-// a point is only opened while its bound is the least of all, and a good mapping
-// of one point prunes the others.
+// root -> one node per network, twice: without a bound, then with the least of its
+// points' -> one per outer point, each with a closed-form bound that needs no graph
+// work beyond a sum over kernels -> where the sharding is searched, one more kernel's
+// loop at a time -> the empty fusion of the point, once its tables are built ->
+// fusions.  All of them share one queue and one incumbent, so a point is only opened
+// while its bound is the least of all, and a good mapping of one point prunes the
+// others.
 
 #include <algorithm>
 #include <utility>
@@ -68,6 +69,16 @@ class Adapter final : public FusionSink {
   mutable Ticks limit_ = 0;
 };
 
+/// All points of a network, given their bounds.
+MappingProblem::Node of_network(std::size_t network, const std::vector<Score>& bounds) {
+  return {.bound = *std::min_element(bounds.begin(), bounds.end()),
+          .network = network,
+          .point = std::nullopt,
+          .sharding = nullptr,
+          .context = nullptr,
+          .fusion = {}};
+}
+
 /// True if no fusion can fit.
 bool overfull(const FusionTables& tables) {
   if (tables.capacity_for_activations() < Bytes{}) return true;
@@ -103,27 +114,28 @@ void MappingProblem::branch_root(Sink& expansion) const {
       continue;
     }
     const auto known = known_bounds(network);
-    expansion.child({.bound = known ? *std::min_element(known->begin(), known->end()) : Score{},
-                     .network = network,
-                     .point = std::nullopt,
-                     .sharding = nullptr,
-                     .context = nullptr,
-                     .fusion = {}});
+    expansion.child(of_network(network, known ? *known : std::vector{Score{}}));
   }
   points_.store(networks * static_cast<std::int64_t>(outer_points(problem_).size()),
                 std::memory_order_relaxed);
 }
 
+/// A network whose bounds are new goes back to the queue with the least of them: most
+/// networks never come up again, and neither do their points.
 void MappingProblem::branch_network(std::size_t network, Sink& expansion) const {
   const std::vector<OuterPoint> points = outer_points(problem_, network);
   auto bounds = known_bounds(network);
   if (!bounds) {
-    std::vector<Score> computed;
-    for (const OuterPoint point : points) computed.push_back(point_bound(point));
-    bounds = std::make_shared<const std::vector<Score>>(std::move(computed));
-    const std::lock_guard lock(shared_->mutex);
-    shared_->point_bounds.resize(networks_.size());
-    shared_->point_bounds[network] = bounds;
+    bounds = find_bounds(points);
+    if (networks_.size() > 1) {
+      expansion.child(of_network(network, *bounds));
+      return;
+    }
+  }
+  const auto least = std::min_element(bounds->begin(), bounds->end()) - bounds->begin();
+  if (!holds_weights(points[static_cast<std::size_t>(least)])) {
+    cut_by_capacity_.fetch_add(1, std::memory_order_relaxed);
+    return;
   }
   for (std::size_t i = points.size(); i-- > 0;) {
     expansion.child({.bound = (*bounds)[i],
@@ -133,6 +145,27 @@ void MappingProblem::branch_network(std::size_t network, Sink& expansion) const 
                      .context = nullptr,
                      .fusion = {}});
   }
+}
+
+/// Whether the memory holds the weights alone: all points of a network have the same.
+/// The tables are those of the point that will be opened first.
+bool MappingProblem::holds_weights(OuterPoint point) const {
+  const Bytes weights = open(point)->tables.weights();
+  // The margin covers the rounding of their sum.
+  return weights * (1.0 - 0x1p-40) <= problem_.system.memory.total_capacity();
+}
+
+/// The bounds of all points of a network, for all trees.
+std::shared_ptr<const std::vector<Score>> MappingProblem::find_bounds(
+    const std::vector<OuterPoint>& points) const {
+  std::vector<Score> bounds;
+  bounds.reserve(points.size());
+  for (const OuterPoint point : points) bounds.push_back(point_bound(point));
+  const std::lock_guard lock(shared_->mutex);
+  shared_->point_bounds.resize(networks_.size());
+  auto& known = shared_->point_bounds[points.front().network];
+  known = std::make_shared<const std::vector<Score>>(std::move(bounds));
+  return known;
 }
 
 std::shared_ptr<const std::vector<Score>> MappingProblem::known_bounds(std::size_t network) const {

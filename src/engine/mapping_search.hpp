@@ -149,6 +149,9 @@ class MappingProblem {
   [[nodiscard]] std::vector<std::int64_t> one_partition_per_kernel() const;
   [[nodiscard]] Score point_bound(OuterPoint point) const;
   [[nodiscard]] std::shared_ptr<const std::vector<Score>> known_bounds(std::size_t network) const;
+  [[nodiscard]] std::shared_ptr<const std::vector<Score>> find_bounds(
+      const std::vector<OuterPoint>& points) const;
+  [[nodiscard]] bool holds_weights(OuterPoint point) const;
   [[nodiscard]] bool excludes(const NetworkChoice& network) const;
   [[nodiscard]] LoopSets loops_left(const LoopSets* of_node) const;
   [[nodiscard]] LayerDecisions decisions(OuterPoint point, LoopSets sharding) const;

@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "engine/mapping_search.hpp"
 #include "engine/solve.hpp"
+#include "model/network_choices.hpp"
 #include "model/shard.hpp"
 #include "support/children.hpp"
 #include "support/model_worlds.hpp"
@@ -91,6 +93,44 @@ TEST_CASE("the closed-form bound of a point is not above what its fusions take")
     }
   }
   CHECK(tight > 500);
+}
+
+TEST_CASE("the points of a network are listed when it comes up again, if its weights fit") {
+  // Two chips: two stages of two layers, or two copies of all three.  A layer has 96 B of
+  // weights.
+  Problem problem = test::example();
+  problem.system.chips = 2;
+  problem.system.network = {test::dimension(Topology::Ring, 2, 80.0)};
+  problem.system.network[0].strategy = std::nullopt;
+  problem.parallelism[static_cast<std::size_t>(Strategy::Tensor)].most = 1;
+  for (const double capacity : {191.0, 192.0, 287.0, 288.0}) {
+    CAPTURE(capacity);
+    problem.system.memory.capacity = Bytes(capacity);
+    const MappingProblem search(problem);
+    const MappingProblem second(search, 100);
+    Children networks;
+    search.branch(search.root(), networks);
+    REQUIRE(networks.nodes.size() == 2);
+    for (const Node& network : networks.nodes) {
+      const bool staged = degree_of(search.networks()[*network.network], Strategy::Pipeline) == 2;
+      CAPTURE(staged);
+      Children bounded;
+      search.branch(network, bounded);
+      REQUIRE(bounded.nodes.size() == 1);
+      CHECK(bounded.nodes.front().network == network.network);
+      Children points;
+      search.branch(bounded.nodes.front(), points);
+      CHECK(points.nodes.size() == (capacity >= (staged ? 192.0 : 288.0) ? 3 : 0));
+      Score least = Score::infinity();
+      for (const Node& point : points.nodes) least = std::min(least, point.bound);
+      if (!points.nodes.empty()) CHECK(bounded.nodes.front().bound == least);
+    }
+    // Another tree begins with the bounds that are known.
+    Children known;
+    second.branch(second.root(), known);
+    REQUIRE(known.nodes.size() == 2);
+    for (const Node& network : known.nodes) CHECK(network.bound > Score{});
+  }
 }
 
 TEST_CASE("ticks_within is the inverse of step_time, however long the transfers take") {
