@@ -50,8 +50,8 @@ class Transpositions {
     std::unordered_map<KernelSet, Front, KernelSetHash> fronts;  // guarded by mutex
   };
 
-  static constexpr std::size_t kShards = 16;
-  static constexpr std::size_t kShardLimit = std::size_t{1} << 18;
+  static constexpr std::size_t kShards = 64;
+  static constexpr std::size_t kShardLimit = std::size_t{1} << 16;
 
   static Entry entry_of(const FusionNode& node);
   [[nodiscard]] bool dominates(const Entry& a, const Entry& b) const;
