@@ -195,19 +195,24 @@ class BranchAndBound {
   static constexpr int kNodesPerDive = 4096;
   static constexpr Seconds kFirstCheckpoint{0.1};
 
-  /// What one expansion produces; also the snapshot it prunes against.
+  /// The incumbent at the beginning of a round.
+  struct Snapshot {
+    Score cutoff;
+    std::shared_ptr<const Solution> solution;
+  };
+
+  /// What one expansion produces.
   class Sink final : public Expansion<Node, Solution> {
    public:
-    /// With a frozen incumbent solutions are kept for the merge.
-    Sink(BranchAndBound& search, bool frozen) : search_(search), frozen_(frozen) {
-      if (frozen_) {
-        cost_ = search.cutoff();
-        solution_ = search.incumbent_.solution();
-      }
+    /// Prunes against the incumbent or, if there is one, against the snapshot, which is
+    /// the caller's; then solutions are kept for the merge.
+    explicit Sink(BranchAndBound& search, const Snapshot* frozen = nullptr)
+        : search_(search), frozen_(frozen) {}
+    [[nodiscard]] Score cutoff() const override {
+      return frozen_ != nullptr ? frozen_->cutoff : search_.cutoff();
     }
-    [[nodiscard]] Score cutoff() const override { return frozen_ ? cost_ : search_.cutoff(); }
     [[nodiscard]] std::shared_ptr<const Solution> incumbent() const override {
-      return frozen_ ? solution_ : search_.incumbent_.solution();
+      return frozen_ != nullptr ? frozen_->solution : search_.incumbent_.solution();
     }
     void child(Node&& node) override {
       const Score bound = search_.problem_.bound(node);
@@ -219,7 +224,7 @@ class BranchAndBound {
       children.push_back({.bound = bound, .sequence = 0, .node = std::move(node)});
     }
     void solution(Solution&& solution, char found_by) override {
-      if (frozen_) {
+      if (frozen_ != nullptr) {
         solutions.emplace_back(std::move(solution), found_by);
       } else {
         search_.offer(std::move(solution), found_by);
@@ -233,9 +238,7 @@ class BranchAndBound {
 
    private:
     BranchAndBound& search_;
-    bool frozen_;
-    Score cost_ = Score::infinity();
-    std::shared_ptr<const Solution> solution_;
+    const Snapshot* frozen_;
   };
 
   static int hardware_threads() {
@@ -351,7 +354,7 @@ class BranchAndBound {
 
   void work(int worker) {
     try {
-      Sink sink(*this, false);
+      Sink sink(*this);
       while (auto entry = open_.exchange(worker, sink.children)) {
         if (must_stop()) {
           sink.children.push_back(std::move(*entry));
@@ -401,10 +404,15 @@ class BranchAndBound {
         return;
       }
       const int budget = open_.size() > options_.open_limit ? kNodesPerDive : 1;
+      const Snapshot frozen{.cutoff = cutoff(), .solution = incumbent_.solution()};
       std::vector<std::unique_ptr<Sink>> sinks(batch.size());
-      run_tasks(batch.size(), [&](std::size_t i) {
-        sinks[i] = std::make_unique<Sink>(*this, true);
-        dive(std::move(batch[i]), budget, *sinks[i]);
+      // One task per worker: a node may take less time than starting a task does.
+      std::atomic<std::size_t> next{0};
+      run_tasks(static_cast<std::size_t>(workers_), [&](std::size_t) {
+        for (std::size_t i = next++; i < batch.size(); i = next++) {
+          sinks[i] = std::make_unique<Sink>(*this, &frozen);
+          dive(std::move(batch[i]), budget, *sinks[i]);
+        }
       });
       for (auto& sink : sinks) {
         for (auto& [solution, found_by] : sink->solutions) offer(std::move(solution), found_by);
@@ -417,7 +425,7 @@ class BranchAndBound {
   }
 
   /// Expands the node and, depth first, up to `budget` nodes below it.
-  void dive(Entry&& entry, int budget, Sink& sink) {
+  void dive(Entry entry, int budget, Sink& sink) {
     expand(entry, sink);
     while (--budget > 0 && !sink.children.empty()) {
       const Entry deepest = std::move(sink.children.back());
