@@ -147,7 +147,9 @@ class BestSearch {
     Limits limits = this->limits();
     limits.gap = 0.0;
     for (limits.nodes = kTieNodes;; limits.nodes *= 2) {
-      const MappingProblem second(problem_, kStepsPerTieNode);
+      NodeEffort node_effort = options_.node_effort;
+      node_effort.steps = kStepsPerTieNode;
+      const MappingProblem second(problem_, node_effort);
       Tree tree(
           second,
           {.limits = limits, .threads = options_.threads, .deterministic = true, .cutoff = cost});

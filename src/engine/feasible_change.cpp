@@ -55,7 +55,7 @@ class Trials {
   Trial run(const Problem& problem) {
     Trial trial;
     if (limits_.nodes <= 0) return trial;
-    const MappingProblem search(problem, kStepsPerNode);
+    const MappingProblem search(problem, {.steps = kStepsPerNode});
     if (search.networks().empty()) {
       trial.fit = Fit::No;
       return trial;

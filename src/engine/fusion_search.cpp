@@ -33,16 +33,22 @@ namespace {
 class Enumeration {
  public:
   Enumeration(const FusionSearch& search, const FusionTables& tables, const PartitionRules& rules,
-              const FusionNode& node, FusionSink& sink)
+              const FusionNode& node, FusionSink& sink, const PartitionDuals* duals)
       : search_(search),
         tables_(tables),
         rules_(rules),
         node_(node),
         sink_(sink),
+        duals_(duals),
         rest_(search.rest(node)),
         unplaced_(rules.unplaced(node.done)),
-        partition_(tables, node.done),
-        bounds_partial_(tables.bounds().use(SearchBound::Partial)) {}
+        partition_(tables, node.done, duals),
+        bounds_partial_(tables.bounds().use(SearchBound::Partial)),
+        bound_(node.bound) {
+    if (duals == nullptr) return;
+    dual_ = duals->of_rest(node.done);
+    bound_ = std::max(node.bound, search.bound(node, *duals));
+  }
 
   std::int64_t run(std::int64_t budget) {
     budget_ = budget;
@@ -112,11 +118,15 @@ class Enumeration {
   /// A bound of all ways to go on: what is inside stays inside, what is outside
   /// stays outside.
   [[nodiscard]] Ticks partial_bound() const {
-    if (!bounds_partial_) return node_.bound;
+    if (!bounds_partial_) return bound_;
     const OpenPartition::Totals& inside = partition_.totals();
     const Ticks least = overlapped(tables_.problem().execution.overlap, inside.compute,
                                    inside.sure_memory, inside.network);
-    return std::max(node_.bound, node_.spent + least + tables_.least_time(partition_.outside()));
+    Ticks rest = least + tables_.least_time(partition_.outside());
+    if (duals_ != nullptr) {
+      rest = std::max(rest, ticks_of(partition_.dual_time() - duals_->charges(rules_, slot_.index)));
+    }
+    return std::max(bound_, node_.spent + rest);
   }
 
   void close() {
@@ -133,9 +143,14 @@ class Enumeration {
       ++cut_;
       return;
     }
-    const Ticks after = tables_.least_time(rest);
+    Ticks after = tables_.least_time(rest);
+    if (duals_ != nullptr) {
+      FineTicks dual = dual_ - duals_->charges(rules_, next_index);
+      for (const std::uint32_t p : partition_.kernels()) dual -= duals_->kernels[p];
+      after = std::max(after, ticks_of(dual));
+    }
     const Ticks time = partition_.time(sink_.limit() - node_.spent - after);
-    const Ticks bound = std::max(node_.bound, node_.spent + time + after);
+    const Ticks bound = std::max(bound_, node_.spent + time + after);
     if (time < kNever && bound <= sink_.limit()) emit(time, bound, next_index, rest);
   }
 
@@ -181,10 +196,13 @@ class Enumeration {
   const PartitionRules& rules_;
   const FusionNode& node_;
   FusionSink& sink_;
+  const PartitionDuals* duals_;  // or null
+  FineTicks dual_ = 0;             // of all that is not done
   const Rest rest_;  // before the partition
   const Unplaced unplaced_;
   OpenPartition partition_;
   const bool bounds_partial_;
+  Ticks bound_;  // of the node
   PartitionSlot slot_;
   std::int64_t budget_ = 0;
   std::int64_t cut_ = 0;
@@ -210,9 +228,14 @@ Rest FusionSearch::rest(const FusionNode& node) const {
   return rest;
 }
 
+Ticks FusionSearch::bound(const FusionNode& node, const PartitionDuals& duals) const {
+  return node.spent +
+         ticks_of(duals.of_rest(node.done) - duals.charges(rules_, node.next_index));
+}
+
 std::int64_t FusionSearch::branch(const FusionNode& node, std::int64_t budget,
-                                  FusionSink& sink) const {
-  return Enumeration(*this, tables_, rules_, node, sink).run(budget);
+                                  FusionSink& sink, const PartitionDuals* duals) const {
+  return Enumeration(*this, tables_, rules_, node, sink, duals).run(budget);
 }
 
 bool FusionSearch::contains(const FusionNode& node, const Fusion& fusion) const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/fusion_tables.hpp"
+#include "engine/partition_duals.hpp"
 #include "engine/partition_rules.hpp"
 #include "graph/kernel_set.hpp"
 
@@ -68,11 +69,15 @@ class FusionSearch {
   /// What the closed partitions of the node leave to do.
   [[nodiscard]] Rest rest(const FusionNode& node) const;
 
+  /// Of every completion of the node, by the duals of the tables.
+  [[nodiscard]] Ticks bound(const FusionNode& node, const PartitionDuals& duals) const;
+
   /// Emits every way to close one more partition that is feasible and whose
   /// bound is within the sink's limit, each once.  Past `budget` steps the rest
   /// of the enumeration is emitted as opened nodes instead.  Returns how many
-  /// branches a capacity cut.
-  std::int64_t branch(const FusionNode& node, std::int64_t budget, FusionSink& sink) const;
+  /// branches a capacity cut.  `duals` are those of the tables, or null.
+  std::int64_t branch(const FusionNode& node, std::int64_t budget, FusionSink& sink,
+                      const PartitionDuals* duals = nullptr) const;
 
   /// Whether the fusion is a completion of the node, as far as sets of kernels tell.
   [[nodiscard]] bool contains(const FusionNode& node, const Fusion& fusion) const;

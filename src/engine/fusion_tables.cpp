@@ -156,7 +156,7 @@ void FusionTables::find_lonely_kernels() {
   }
 }
 
-bool FusionTables::may_share(std::size_t a, std::size_t b) const {
+bool FusionTables::agree(std::size_t a, std::size_t b) const {
   const KernelCosts& x = kernels_[a];
   const KernelCosts& y = kernels_[b];
   if (x.lonely || y.lonely || x.repeats != y.repeats) return false;
@@ -184,8 +184,10 @@ bool FusionTables::hull_fits(std::size_t from, std::size_t to) const {
   return need <= sram();
 }
 
-bool FusionTables::always_crosses(std::size_t from, const Arc& arc) const {
-  return !may_share(from, arc.other) || !hull_fits(from, arc.other);
+bool FusionTables::may_share(std::size_t a, std::size_t b) const {
+  if (!agree(a, b)) return false;
+  if (descendants(a).contains(b)) return hull_fits(a, b);
+  return !descendants(b).contains(a) || hull_fits(b, a);
 }
 
 /// A producer with many consumers: the least that its tensors move through
@@ -202,7 +204,7 @@ Ticks FusionTables::transfers_without_room(std::size_t producer) const {
   for (const Arc& arc : inputs(producer)) room -= arc.streamed;
   for (const Arc& arc : outputs(producer)) {
     room -= arc.streamed;
-    if (arc.transfer == 0 || always_crosses(producer, arc)) continue;
+    if (arc.transfer == 0 || !may_share(producer, arc.other)) continue;
     Consumer& consumer = consumers[arc.other];
     if (consumer.transfers == 0) consumer.room = kernels_[arc.other].weight;
     consumer.transfers += 2 * arc.transfer;  // a store and a load
@@ -249,8 +251,6 @@ Ticks FusionTables::most_beside(std::size_t anchor, Ticks KernelCosts::*time) co
   Ticks sum = kernel.*time;
   for (std::size_t p = 0; p < size(); ++p) {
     if (p == anchor || kernels_[p].*time == 0 || !may_share(anchor, p)) continue;
-    if (descendants(anchor).contains(p) && !hull_fits(anchor, p)) continue;
-    if (descendants(p).contains(anchor) && !hull_fits(p, anchor)) continue;
     if (kernels_[p].weight > Bytes{}) {
       others.push_back(p);
     } else {
@@ -291,7 +291,7 @@ void FusionTables::fill_shares() {
     forced_memory[p] += kernel.explicit_memory;
     for (const Arc& arc : outputs(p)) {
       KernelCosts& consumer = kernels_[arc.other];
-      const bool crosses = always_crosses(p, arc);
+      const bool crosses = !may_share(p, arc.other);
       // While the producer is in the rest the tensor costs nothing for sure, or
       // a store and a load; once it is done, a load.
       consumer.share.bound[kMemoryRow] += arc.transfer;

@@ -108,6 +108,9 @@ class FusionTables {
   [[nodiscard]] Ticks least_time(const Rest& rest) const;
   /// Least number of partitions that can hold them.
   [[nodiscard]] std::int64_t least_partitions(const Rest& rest) const;
+  /// Whether one partition can hold both kernels, as far as these two and the paths
+  /// between them tell.
+  [[nodiscard]] bool may_share(std::size_t a, std::size_t b) const;
   /// Forward and backward kernels may share a partition (some partition, under
   /// `phases: halves`).
   [[nodiscard]] bool phases_mix() const { return phases_mix_; }
@@ -118,9 +121,8 @@ class FusionTables {
   void find_lonely_kernels();
   void fill_shares();
   void drop_rows();
-  [[nodiscard]] bool may_share(std::size_t a, std::size_t b) const;
+  [[nodiscard]] bool agree(std::size_t a, std::size_t b) const;
   [[nodiscard]] bool hull_fits(std::size_t from, std::size_t to) const;
-  [[nodiscard]] bool always_crosses(std::size_t from, const Arc& arc) const;
   [[nodiscard]] Ticks transfers_without_room(std::size_t producer) const;
   [[nodiscard]] Ticks most_beside(std::size_t anchor, Ticks KernelCosts::*time) const;
 

@@ -19,4 +19,13 @@ struct Limits {
   const std::atomic<bool>* stop = nullptr;
 };
 
+/// How the work of a tree over mappings is cut into nodes.
+struct NodeEffort {
+  /// Of an enumeration before it is handed back to the queue: about a millisecond, short
+  /// enough for limits and for other workers to take a part.
+  std::int64_t steps = 10'000;
+  /// Of a point before its duals are found, which takes as long as some tens of nodes.
+  std::int64_t nodes_before_duals = 50;
+};
+
 }  // namespace dfsearch

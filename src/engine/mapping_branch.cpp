@@ -256,7 +256,15 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   if (!node.fusion.opened && node.context->transpositions.superseded(node.fusion)) return;
   if (!node.fusion.opened) ideals_.fetch_add(1, std::memory_order_relaxed);
   Adapter adapter(node, expansion, 'T');
-  const std::int64_t cut = node.context->search.branch(node.fusion, steps_per_node_, adapter);
+  const LazyDuals::Found found = node.context->point->duals.after(LazyDuals::attempts_due(
+      node.context->admitted.load(std::memory_order_relaxed), effort_.nodes_before_duals));
+  // Not again and again as one of many equals.
+  if (found.fusion != nullptr && found.fusion->time <= adapter.limit() &&
+      (found.fusion->time < adapter.limit() || !expansion.incumbent())) {
+    Adapter(node, expansion, 'P').complete(Fusion(*found.fusion));
+  }
+  const std::int64_t cut =
+      node.context->search.branch(node.fusion, effort_.steps, adapter, found.duals);
   cut_by_capacity_.fetch_add(cut, std::memory_order_relaxed);
 }
 

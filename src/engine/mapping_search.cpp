@@ -19,6 +19,9 @@ namespace {
 // problem: some ten megabytes.
 constexpr std::size_t kKernelsKept = 20'000;
 
+// At duals that only the bound of the root is wanted for: some milliseconds.
+constexpr int kAttemptsForRoot = 6;
+
 /// Where a joint search begins: the sharding of least bytes, unless it takes too
 /// long to find.
 std::vector<Loop> first_tried(const Problem& problem, const LoopSets& all) {
@@ -31,10 +34,10 @@ std::vector<Loop> first_tried(const Problem& problem, const LoopSets& all) {
 
 }  // namespace
 
-FusionContext::FusionContext(std::shared_ptr<const FusionTables> its_tables,
+FusionContext::FusionContext(std::shared_ptr<const PointTables> its_point,
                              const StepTime& its_step)
-    : shared_tables(std::move(its_tables)),
-      tables(*shared_tables),
+    : point(std::move(its_point)),
+      tables(point->fusion),
       search(tables),
       step(its_step),
       transpositions(search, tables.bounds()) {}
@@ -67,18 +70,18 @@ MappingProblem::Shared::Shared(const Problem& problem, SearchBounds its_bounds)
   order = std::make_shared<const KernelOrder>(problem.workload.graph, std::move(pairs));
 }
 
-MappingProblem::MappingProblem(const Problem& problem, std::int64_t steps_per_node,
+MappingProblem::MappingProblem(const Problem& problem, NodeEffort effort,
                                SearchBounds bounds)
     : problem_(problem),
-      steps_per_node_(steps_per_node),
+      effort_(effort),
       first_of_best_(false),
       shared_(std::make_shared<Shared>(problem, bounds)),
       networks_(shared_->networks),
       sharding_(shared_->sharding) {}
 
-MappingProblem::MappingProblem(const MappingProblem& other, std::int64_t steps_per_node)
+MappingProblem::MappingProblem(const MappingProblem& other, NodeEffort effort)
     : problem_(other.problem_),
-      steps_per_node_(steps_per_node),
+      effort_(effort),
       first_of_best_(true),
       shared_(other.bounds().use_all() ? other.shared_
                                        : std::make_shared<Shared>(problem_, SearchBounds{})),
@@ -86,10 +89,10 @@ MappingProblem::MappingProblem(const MappingProblem& other, std::int64_t steps_p
       sharding_(shared_->sharding),
       excluded_(other.excluded_) {}
 
-MappingProblem::MappingProblem(const MappingProblem& other, std::int64_t steps_per_node,
+MappingProblem::MappingProblem(const MappingProblem& other, NodeEffort effort,
                                std::vector<Parallelism> excluded)
     : problem_(other.problem_),
-      steps_per_node_(steps_per_node),
+      effort_(effort),
       first_of_best_(false),
       shared_(other.shared_),
       networks_(shared_->networks),
@@ -147,22 +150,29 @@ std::shared_ptr<const FusionContext> MappingProblem::open(OuterPoint point,
     }
   }
   auto kernel_order = order(decided.sharding);
-  auto tables = std::make_shared<const FusionTables>(
+  auto tables = std::make_shared<const PointTables>(
       problem_, std::move(decided), std::move(kernel_order), bounds(), &shared_->core_options);
   if (keep) {
     const std::lock_guard lock(shared_->mutex);
-    if ((shared_->tables.size() + 1) * tables->size() <= kKernelsKept) {
+    if ((shared_->tables.size() + 1) * tables->fusion.size() <= kKernelsKept) {
       shared_->tables.emplace(point, tables);
     }
   }
   return std::make_shared<const FusionContext>(std::move(tables), step);
 }
 
-Score MappingProblem::root_bound(OuterPoint point) const {
-  const Score bound = point_bound(point);
+Score MappingProblem::root_bound(OuterPoint point, Score cost) const {
+  Score bound = point_bound(point);
   if (problem_.execution.style == Style::KernelByKernel) return bound;
   const std::shared_ptr<const FusionContext> context = open(point);
-  return std::max(bound, context->score(context->search.root().bound));
+  const FusionNode root = context->search.root();
+  bound = std::max(bound, context->score(root.bound));
+  if (!(bound < cost)) return bound;
+  const PartitionDuals* duals = context->point->duals.after_at_least(kAttemptsForRoot).duals;
+  if (duals != nullptr) {
+    bound = std::max(bound, context->score(context->search.bound(root, *duals)));
+  }
+  return bound;
 }
 
 bool MappingProblem::precedes(const Solution& a, const Solution& b) const {
@@ -189,7 +199,9 @@ bool MappingProblem::before(const Node& node, const Solution& solution) const {
 }
 
 bool MappingProblem::admit(const Node& node) const {
-  if (!node.context || node.fusion.opened) return true;
+  if (!node.context) return true;
+  node.context->admitted.fetch_add(1, std::memory_order_relaxed);
+  if (node.fusion.opened) return true;
   return node.context->transpositions.admit(node.fusion);
 }
 

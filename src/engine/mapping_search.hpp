@@ -10,10 +10,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/fusion_search.hpp"
 #include "engine/fusion_tables.hpp"
+#include "engine/lazy_duals.hpp"
+#include "engine/limits.hpp"
 #include "engine/mapping_space.hpp"
 #include "engine/open_nodes.hpp"
 #include "engine/relaxed_fusion.hpp"
@@ -31,16 +34,28 @@ namespace dfsearch {
 /// The most ticks of a layer whose score is at most `limit`; -1: none does.
 Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit);
 
+/// What all trees over an outer point and a sharding share.
+struct PointTables {
+  template <class... Arguments>
+  explicit PointTables(Arguments&&... arguments)
+      : fusion(std::forward<Arguments>(arguments)...), duals(fusion) {}
+
+  FusionTables fusion;
+  LazyDuals duals;
+};
+
 /// An outer point and a sharding whose fusion is being searched.  Shared by its
 /// nodes.
 struct FusionContext {
-  FusionContext(std::shared_ptr<const FusionTables> tables, const StepTime& step);
+  FusionContext(std::shared_ptr<const PointTables> point, const StepTime& step);
 
-  std::shared_ptr<const FusionTables> shared_tables;
+  std::shared_ptr<const PointTables> point;
   const FusionTables& tables;
   FusionSearch search;
   StepTime step;
   mutable Transpositions transpositions;
+  mutable std::atomic<std::int64_t> admitted{0};  // nodes; relaxed
+
 
   [[nodiscard]] Score score(Ticks layer) const { return step.score(tables.clock().seconds(layer)); }
 };
@@ -82,24 +97,20 @@ class MappingProblem {
     std::mutex mutex;
     // Per network the bounds of its points, once they are known; guarded by mutex.
     std::vector<std::shared_ptr<const std::vector<Score>>> point_bounds;
-    std::map<OuterPoint, std::shared_ptr<const FusionTables>> tables;  // guarded by mutex
+    std::map<OuterPoint, std::shared_ptr<const PointTables>> tables;  // guarded by mutex
   };
 
-  /// Steps of an enumeration before it is handed back to the queue: about a
-  /// millisecond, short enough for limits and for other workers to take a part.
-  static constexpr std::int64_t kStepsPerNode = 10'000;
-
   /// Refers to the problem.  The tree holds one of the best mappings.
-  explicit MappingProblem(const Problem& problem, std::int64_t steps_per_node = kStepsPerNode,
+  explicit MappingProblem(const Problem& problem, NodeEffort effort = {},
                           SearchBounds bounds = {});
   /// Another tree over the same problem that uses the tables built already but
   /// knows nothing of what was searched; some parallelisms are left out.
-  MappingProblem(const MappingProblem& other, std::int64_t steps_per_node,
+  MappingProblem(const MappingProblem& other, NodeEffort effort,
                  std::vector<Parallelism> excluded);
   /// Likewise, with the same parallelisms.  It holds the first of the best mappings,
   /// and uses all bounds whatever the other one does: its effort is fixed, so they
   /// decide how far it gets.
-  MappingProblem(const MappingProblem& other, std::int64_t steps_per_node);
+  MappingProblem(const MappingProblem& other, NodeEffort effort);
 
   [[nodiscard]] Node root() const { return {}; }
   [[nodiscard]] Score bound(const Node& node) const { return node.bound; }
@@ -120,8 +131,8 @@ class MappingProblem {
     return open(point, loops_left(nullptr));
   }
   /// Lower bound of every sharding and fusion of the point, before any branching in
-  /// it.
-  [[nodiscard]] Score root_bound(OuterPoint point) const;
+  /// it.  Duals are asked only where it is below `cost` without them.
+  [[nodiscard]] Score root_bound(OuterPoint point, Score cost) const;
   [[nodiscard]] Mapping mapping(const Solution& solution) const;
   /// The solution that a mapping is, if it fits and has the sharding of this
   /// problem and a parallelism that is not excluded.
@@ -161,7 +172,7 @@ class MappingProblem {
                                                           LoopSets sharding) const;
 
   const Problem& problem_;
-  const std::int64_t steps_per_node_;
+  const NodeEffort effort_;
   const bool first_of_best_;  // it holds that one, not just any of the best
   std::shared_ptr<Shared> shared_;
   const std::vector<NetworkChoice>& networks_;

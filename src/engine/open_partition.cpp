@@ -7,8 +7,10 @@
 
 namespace dfsearch {
 
-OpenPartition::OpenPartition(const FusionTables& tables, const KernelSet& done)
+OpenPartition::OpenPartition(const FusionTables& tables, const KernelSet& done,
+                             const PartitionDuals* duals)
     : tables_(tables),
+      duals_(duals),
       state_(tables.size(), State::Undecided),
       missing_(tables.size(), 0),
       ready_(tables.size()) {
@@ -22,6 +24,9 @@ OpenPartition::OpenPartition(const FusionTables& tables, const KernelSet& done)
     }
     for (const Arc& arc : tables_.inputs(p)) missing_[p] += !done.contains(arc.other);
     if (missing_[p] == 0) ready_.insert(p);
+    for (std::size_t r = 0; duals_ != nullptr && r < totals_.dual.size(); ++r) {
+      totals_.dual[r] += duals_->kernels[p] - duals_->gains[p][r];
+    }
   }
 }
 
@@ -57,6 +62,9 @@ void OpenPartition::put_in(std::size_t p) {
   totals_.sure_memory += kernel.explicit_memory;
   totals_.pinned += kernel.pin >= 0;
   totals_.backward += kernel.backward;
+  for (std::size_t r = 0; duals_ != nullptr && r < totals_.dual.size(); ++r) {
+    totals_.dual[r] -= duals_->kernels[p] - duals_->gains[p][r];
+  }
   for (const Arc& arc : tables_.inputs(p)) {
     if (is_inside(arc.other)) {
       totals_.memory -= arc.transfer;
@@ -90,6 +98,9 @@ void OpenPartition::keep_out(std::size_t p) {
     if (state_[d] != State::Undecided) return;
     state_[d] = State::Outside;
     outside_ += outside_share(d);
+    for (std::size_t r = 0; duals_ != nullptr && r < totals_.dual.size(); ++r) {
+      totals_.dual[r] += duals_->gains[d][r];
+    }
     for (const Arc& arc : tables_.inputs(d)) {
       if (is_inside(arc.other)) totals_.sure_memory += arc.transfer;
     }
@@ -103,6 +114,9 @@ void OpenPartition::undo_to(std::size_t mark) {
     trail_.pop_back();
     state_[d] = State::Undecided;
     outside_ -= outside_share(d);
+    for (std::size_t r = 0; duals_ != nullptr && r < totals_.dual.size(); ++r) {
+      totals_.dual[r] -= duals_->gains[d][r];
+    }
     for (const Arc& arc : tables_.inputs(d)) {
       if (is_inside(arc.other)) totals_.sure_memory -= arc.transfer;
     }
@@ -116,6 +130,16 @@ Rest OpenPartition::outside_share(std::size_t p) const {
   share.bound = tables_.kernel(p).share.bound;
   share.bound[kMemoryRow] = 0;
   return share;
+}
+
+FineTicks OpenPartition::dual_time() const {
+  const KernelParts inside = parts(tables_.problem().execution.overlap, totals_.compute,
+                                   totals_.network, totals_.sure_memory);
+  FineTicks most = 0;
+  for (std::size_t r = 0; r < inside.size(); ++r) {
+    most = std::max(most, inside[r] * kFinePerTick + totals_.dual[r]);
+  }
+  return most;
 }
 
 Ticks OpenPartition::time(Ticks limit) {

@@ -1,11 +1,13 @@
 #pragma once
 // A partition in the making, with its costs kept up to date kernel by kernel.
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "engine/fusion_tables.hpp"
+#include "engine/partition_duals.hpp"
 #include "graph/kernel_set.hpp"
 
 namespace dfsearch {
@@ -15,7 +17,9 @@ namespace dfsearch {
 /// tensors of the kernels it decides.  Used by one thread.
 class OpenPartition {
  public:
-  OpenPartition(const FusionTables& tables, const KernelSet& done);
+  /// `duals`: those of the tables, or null.
+  OpenPartition(const FusionTables& tables, const KernelSet& done,
+                const PartitionDuals* duals = nullptr);
 
   /// What the kernels inside add up to.
   struct Totals {
@@ -27,6 +31,9 @@ class OpenPartition {
     Bytes leaving{};  ///< stored tensors that leave it, if it were closed now
     std::int64_t pinned = 0;
     std::int64_t backward = 0;
+    // With duals: what the kernels that are not inside add at least to each part of this
+    // partition's time, or to later ones.
+    std::array<FineTicks, 3> dual{};
   };
   [[nodiscard]] const Totals& totals() const { return totals_; }
   [[nodiscard]] std::span<const std::uint32_t> kernels() const { return kernels_; }
@@ -62,6 +69,9 @@ class OpenPartition {
     return waiting_ + totals_.leaving <= tables_.capacity_for_activations();
   }
 
+  /// With duals: what it and all later partitions take, before they are charged.
+  [[nodiscard]] FineTicks dual_time() const;
+
   /// Time of the partition if it were closed now; kNever if the cores do not
   /// suffice or it is above `limit` for sure.
   [[nodiscard]] Ticks time(Ticks limit);
@@ -73,6 +83,7 @@ class OpenPartition {
   [[nodiscard]] Rest outside_share(std::size_t p) const;
 
   const FusionTables& tables_;
+  const PartitionDuals* duals_;
   Totals totals_;
   Rest outside_;
   Bytes waiting_{};  // stored tensors that leave the done kernels

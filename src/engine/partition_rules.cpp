@@ -59,6 +59,34 @@ std::vector<PartitionSlot> PartitionRules::slots(std::int32_t next_index,
   return slots;
 }
 
+std::optional<std::int32_t> PartitionRules::index_for(const KernelSet& kernels,
+                                                      std::int32_t next_index,
+                                                      const Unplaced& unplaced) const {
+  for (const PartitionSlot& slot : slots(next_index, unplaced)) {
+    std::int64_t forward = 0;
+    std::int64_t backward = 0;
+    std::int64_t pinned = 0;
+    bool allowed = true;
+    kernels.for_each([&](std::size_t p) {
+      const KernelCosts& kernel = tables_.kernel(p);
+      ++(kernel.backward ? backward : forward);
+      pinned += kernel.pin >= 0;
+      allowed = allowed && (kernel.backward ? slot.backward : slot.forward) &&
+                (kernel.pin < 0 || kernel.pin == slot.index);
+    });
+    allowed = allowed && pinned == slot.pinned && (backward > 0 || !slot.needs_backward) &&
+              (backward == 0 || forward == unplaced.forward);
+    if (allowed) return slot.index;
+  }
+  return std::nullopt;
+}
+
+std::int32_t PartitionRules::left(std::size_t group, std::int32_t next_index) const {
+  if (groups() == 1) return std::max(0, limit_ - next_index);
+  if (group == 0) return std::max(0, last_forward_ + 1 - next_index);
+  return std::max(0, limit_ - std::max(next_index, first_backward_));
+}
+
 bool PartitionRules::open(std::int32_t next_index, const Unplaced& unplaced) const {
   if (unplaced.forward > 0 && next_index > last_forward_) return false;
   if (unplaced.least_pin >= 0 && next_index > unplaced.least_pin) return false;

@@ -3,6 +3,7 @@
 // pins and the halves of the phases.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/fusion_tables.hpp"
@@ -38,10 +39,22 @@ class PartitionRules {
   [[nodiscard]] std::vector<PartitionSlot> slots(std::int32_t next_index,
                                                  const Unplaced& unplaced) const;
 
+  /// The least index that a partition of just these kernels may have.
+  [[nodiscard]] std::optional<std::int32_t> index_for(const KernelSet& kernels,
+                                                      std::int32_t next_index,
+                                                      const Unplaced& unplaced) const;
+
   /// Whether kernels may still be placed when the next index is at least this.
   [[nodiscard]] bool open(std::int32_t next_index, const Unplaced& unplaced) const;
 
   [[nodiscard]] std::int32_t limit() const { return limit_; }
+
+  /// Partitions are of one group, or of two where forward and backward kernels never share
+  /// an index: 0 and 1.
+  [[nodiscard]] std::size_t groups() const { return last_forward_ < first_backward_ ? 2 : 1; }
+  [[nodiscard]] std::size_t group(bool backward) const { return groups() == 2 && backward; }
+  /// How many indices at or after this one a group may have.
+  [[nodiscard]] std::int32_t left(std::size_t group, std::int32_t next_index) const;
 
  private:
   const FusionTables& tables_;

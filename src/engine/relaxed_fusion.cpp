@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/lazy_duals.hpp"
 #include "engine/segment_fusion.hpp"
 #include "engine/transpositions.hpp"
 
@@ -16,21 +17,23 @@ namespace {
 class Search final : public FusionSink {
  public:
   Search(const FusionTables& tables, Ticks limit)
-      : search_(tables), seen_(search_, tables.bounds()), limit_(limit) {}
+      : search_(tables), lazy_(tables), seen_(search_, tables.bounds()), limit_(limit) {}
 
   RelaxedFusion run(std::int64_t steps) {
     child(search_.root());
-    for (; !heap_.empty(); steps -= kStepsPerNode) {
+    for (int nodes = 0; !heap_.empty(); steps -= kStepsPerNode) {
       std::pop_heap(heap_.begin(), heap_.end(), later);
       const FusionNode node = std::move(heap_.back());
       heap_.pop_back();
       if (node.bound > limit_) break;
       if (steps <= 0) {
-        found_.bound = node.bound;
+        found_.bound = bound(node);
+        for (const FusionNode& open : heap_) found_.bound = std::min(found_.bound, bound(open));
         return std::move(found_);
       }
       if (!node.opened && seen_.superseded(node)) continue;
-      search_.branch(node, kStepsPerNode, *this);
+      look_for_duals(++nodes);
+      search_.branch(node, kStepsPerNode, *this, duals_);
     }
     if (found_.fusion) found_.bound = found_.fusion->time;
     return std::move(found_);
@@ -52,6 +55,17 @@ class Search final : public FusionSink {
 
  private:
   static constexpr std::int64_t kStepsPerNode = 1000;
+  static constexpr int kNodesBeforeDuals = 50;
+
+  void look_for_duals(int nodes) {
+    const auto found = lazy_.after(LazyDuals::attempts_due(nodes, kNodesBeforeDuals));
+    duals_ = found.duals;
+    if (found.fusion != nullptr) complete(Fusion(*found.fusion));
+  }
+
+  [[nodiscard]] Ticks bound(const FusionNode& node) const {
+    return duals_ != nullptr ? std::max(node.bound, search_.bound(node, *duals_)) : node.bound;
+  }
 
   /// Least bound first, among equal bounds what is further.
   static bool later(const FusionNode& a, const FusionNode& b) {
@@ -59,6 +73,8 @@ class Search final : public FusionSink {
   }
 
   const FusionSearch search_;
+  const LazyDuals lazy_;
+  const PartitionDuals* duals_ = nullptr;  // once they are found
   Transpositions seen_;
   Ticks limit_;
   std::vector<FusionNode> heap_;

@@ -23,12 +23,14 @@ enum class SearchBound : std::uint8_t {
   Hidden,
   Partial,
   Partitions,
+  Duals,
   Transpositions,
   Symmetry,
   Relaxation,
   Completion,
   DominatedLoops,
   Segments,
+  Columns,
 };
 
 struct SearchBoundName {
@@ -49,6 +51,7 @@ inline constexpr std::array kSearchBounds = {
     SearchBoundName{SearchBound::Partial, "partial", "bound of a partition in the making (5.5)"},
     SearchBoundName{SearchBound::Partitions, "partitions",
                     "partitions that the kernels left need (5.6)"},
+    SearchBoundName{SearchBound::Duals, "duals", "dual values of the kernels left (5.7)"},
     SearchBoundName{SearchBound::Transpositions, "transpositions",
                     "nodes with the same kernels done (6)"},
     SearchBoundName{SearchBound::Symmetry, "symmetry", "kernels that can be exchanged (6, 9)"},
@@ -59,6 +62,8 @@ inline constexpr std::array kSearchBounds = {
     SearchBoundName{SearchBound::DominatedLoops, "dominated_loops",
                     "loops that another one replaces (9)"},
     SearchBoundName{SearchBound::Segments, "segments", "first mappings by segments (10)"},
+    SearchBoundName{SearchBound::Columns, "columns",
+                    "mappings of the partitions that dual values pay for (10)"},
 };
 
 /// The bounds that a search uses: all, unless some are dropped.

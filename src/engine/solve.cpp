@@ -59,7 +59,7 @@ class Solver {
         state_(options.resume != nullptr ? std::move(*options.resume) : SearchState()),
         nodes_before_(state_.stats.nodes),
         monitor_(options, state_.stats),
-        search_(problem, MappingProblem::kStepsPerNode, options.bounds),
+        search_(problem, options.node_effort, options.bounds),
         parallelisms_(count_parallelisms()) {
     if (search_.networks().empty()) {
       throw InputError(
@@ -134,7 +134,7 @@ class Solver {
   /// Finds one more answer; false if there is nothing to be found after it.
   bool search_next() {
     if (nothing_left()) return false;
-    const MappingProblem problem(search_, MappingProblem::kStepsPerNode, excluded_);
+    const MappingProblem problem(search_, options_.node_effort, excluded_);
     std::function<void()> checkpoint;
     if (options_.on_checkpoint) checkpoint = [this] { options_.on_checkpoint(state_); };
     const BestFound found =
@@ -154,7 +154,7 @@ class Solver {
     }
     SearchState state;
     state.stats = state_.stats;
-    const MappingProblem problem(with_all_bounds(), kStepsPerNextBestNode, excluded_);
+    const MappingProblem problem(with_all_bounds(), {.steps = kStepsPerNextBestNode}, excluded_);
     BestEffort small = effort(true);
     small.limits.nodes = std::min(small.limits.nodes, kNextBestNodes);
     const BestFound found = find_best(problem, options_, small, monitor_, state, nullptr);
@@ -212,7 +212,7 @@ class Solver {
     }
     if (found.solution) {
       recost(problem_, search_, *found.solution, answer);
-      answer.root_bound = search_.root_bound(found.solution->point);
+      answer.root_bound = search_.root_bound(found.solution->point, found.solution->cost);
       answer.gap = relative_gap(answer.cost->objective, answer.lower_bound);
       excluded_.push_back(parallelism_of(answer.mapping->network));
       // The limit came together with the proof.

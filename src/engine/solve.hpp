@@ -56,6 +56,7 @@ struct SearchOptions {
   Limits limits{};  ///< of this run, over all that it searches for
   int threads = 1;  ///< at least 1; more than the machine has are not all used
   bool deterministic = false;
+  NodeEffort node_effort{};
   /// That prove the optimum; the result is the same without some, only later.
   SearchBounds bounds{};
   std::optional<Mapping> hint = std::nullopt;  ///< first incumbent; dropped if it does not fit

@@ -30,6 +30,19 @@ class KernelSet {
     return *this;
   }
 
+  [[nodiscard]] bool contains_all(const KernelSet& other) const {
+    for (std::size_t i = 0; i < words_; ++i) {
+      if ((other.data()[i] & ~data()[i]) != 0) return false;
+    }
+    return true;
+  }
+  [[nodiscard]] bool intersects(const KernelSet& other) const {
+    for (std::size_t i = 0; i < words_; ++i) {
+      if ((other.data()[i] & data()[i]) != 0) return true;
+    }
+    return false;
+  }
+
   /// Calls `visit(member)` for every member, ascending.
   template <class Visit>
   void for_each(Visit visit) const {

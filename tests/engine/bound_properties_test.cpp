@@ -68,7 +68,7 @@ TEST_CASE("no bound exceeds a completion, bounds only tighten, ties are never cu
     CAPTURE(seed);
     const Problem problem = test::random_problem(seed, {.kernels = 4, .assignments = 400});
     // A budget of 3 steps also splits enumerations into opened nodes.
-    const MappingProblem search(problem, seed % 2 == 0 ? 3 : MappingProblem::kStepsPerNode);
+    const MappingProblem search(problem, {.steps = seed % 2 == 0 ? 3 : 10'000, .nodes_before_duals = 0});
     WholeTree tree(search);
     const std::vector<MappingSolution> all = tree.walk(search.root());
     if (all.size() <= 60) tree.check_before(all);
@@ -103,8 +103,8 @@ TEST_CASE("the trees of a joint search hold a best mapping, the second one the f
     const Problem problem =
         test::random_problem(seed, {.kernels = 4, .assignments = 400, .joint = true});
     const test::BruteForceResult best = test::brute_force(problem);
-    const MappingProblem any(problem, 3);
-    const MappingProblem first(any, 3);
+    const MappingProblem any(problem, {.steps = 3, .nodes_before_duals = 0});
+    const MappingProblem first(any, {.steps = 3, .nodes_before_duals = 0});
     for (const MappingProblem* search : {&any, &first}) {
       WholeTree tree(*search);
       const std::vector<MappingSolution> all = tree.walk(search->root());

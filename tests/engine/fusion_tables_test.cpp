@@ -54,7 +54,8 @@ Communication all_reduce_of(double seconds) {
 }
 
 std::shared_ptr<const FusionTables> tables_of(const Problem& problem) {
-  return MappingProblem(problem).open(outer_points(problem).front())->shared_tables;
+  const auto context = MappingProblem(problem).open(outer_points(problem).front());
+  return {context, &context->tables};
 }
 
 Rest whole(const FusionTables& tables) {

@@ -177,10 +177,10 @@ TEST_CASE("tables of a point are built once") {
   const auto first = search.open({.tile = 4, .micro_batch = 1});
   const auto again = search.open({.tile = 4, .micro_batch = 1});
   const auto other = search.open({.tile = 2, .micro_batch = 1});
-  CHECK(first->shared_tables == again->shared_tables);
-  CHECK(first->shared_tables != other->shared_tables);
-  const MappingProblem second(search, 10);
-  CHECK(second.open({.tile = 4, .micro_batch = 1})->shared_tables == first->shared_tables);
+  CHECK(first->point == again->point);
+  CHECK(first->point != other->point);
+  const MappingProblem second(search, {.steps = 10});
+  CHECK(second.open({.tile = 4, .micro_batch = 1})->point == first->point);
 }
 
 }  // namespace dfsearch

@@ -88,7 +88,7 @@ TEST_CASE("nodes that were read back branch into the same children") {
         seed, {.kernels = 5, .free_machine = seed % 3 == 0, .joint = seed % 4 == 1});
     if (network_choices(problem).empty()) continue;
     // A few steps a node, so that enumerations are interrupted.
-    const MappingProblem search(problem, 4);
+    const MappingProblem search(problem, {.steps = 4});
     std::vector<Node> open{search.root()};
     SearchState state;
     state.begun = true;

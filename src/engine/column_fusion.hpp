@@ -1,0 +1,18 @@
+#pragma once
+// A fusion of partitions that the duals just pay for.
+
+#include <cstdint>
+#include <optional>
+
+#include "engine/fusion_search.hpp"
+#include "engine/fusion_tables.hpp"
+#include "engine/partition_duals.hpp"
+
+namespace dfsearch {
+
+/// A fusion whose time is the bound of the duals, if about so many steps find one: then it is the
+/// best.
+std::optional<Fusion> column_fusion(const FusionTables& tables, const PartitionDuals& duals,
+                                    std::int64_t steps);
+
+}  // namespace dfsearch

@@ -1,0 +1,83 @@
+#pragma once
+// The least cost of covering all kernels with sets, fractions of sets allowed, and
+// the duals that prove it.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "graph/kernel_set.hpp"
+
+namespace dfsearch {
+
+/// The linear program
+///
+///     min sum cost(S) x(S),   sum over S with k of x(S) >= 1 for every kernel k,
+///                             sum x(S) <= limit(g) over the sets of every group g,   x >= 0
+///
+/// over sets that are added as they are found.  Costs are whole numbers, up to 2^53.  It is
+/// solved in floating point: what it says is very good, not exact.  Used by one thread.
+class CoveringLp {
+ public:
+  struct Single {
+    double cost = 0.0;  ///< finite, not negative
+    std::size_t group = 0;
+  };
+  /// Begins with the sets of one kernel each.
+  CoveringLp(const std::vector<Single>& singles, std::vector<double> limits);
+
+  void add(KernelSet kernels, std::size_t group, double cost);
+
+  enum class Outcome : std::uint8_t { Solved, OutOfSteps, Failed };
+  /// Solves over the sets there are, from where the last call left off.  Counts `steps` down, one
+  /// for about a hundred operations.  Fails if rounding errors get the better of it.
+  Outcome solve(std::int64_t& steps);
+
+  /// Of the last solution, in the unit of the costs: no set costs less than the duals of its
+  /// kernels less the charge of its group, but for about kNoise.
+  [[nodiscard]] const std::vector<long double>& duals() const { return duals_; }
+  [[nodiscard]] const std::vector<long double>& charges() const { return charges_; }
+
+  static constexpr long double kNoise = 1.0L / 64;
+
+ private:
+  struct Column {
+    KernelSet kernels;
+    std::size_t group = 0;
+    double cost = 0.0;
+  };
+  // Rows: one per kernel, then one per group.  Variables: for each kernel that it is covered
+  // more than once, for each group room below its limit and sets beyond it, the columns.
+  [[nodiscard]] std::size_t room(std::size_t group) const { return size_ + group; }
+  [[nodiscard]] std::size_t beyond(std::size_t group) const { return rows_ + group; }
+  [[nodiscard]] std::size_t column(std::size_t place) const { return 2 * rows_ - size_ + place; }
+
+  /// What is left of the variable's cost after the duals of its rows.
+  [[nodiscard]] long double reduced_cost(std::size_t variable) const;
+  void refine_duals();
+  [[nodiscard]] std::size_t entering() const;
+  void find_direction(std::size_t variable);
+  [[nodiscard]] std::size_t leaving() const;
+  void pivot(std::size_t row, std::size_t variable, long double reduced);
+  [[nodiscard]] double& inverse(std::size_t row, std::size_t column) {
+    return inverse_[row * rows_ + column];
+  }
+  [[nodiscard]] double inverse(std::size_t row, std::size_t column) const {
+    return inverse_[row * rows_ + column];
+  }
+
+  std::size_t size_;  // kernels
+  std::size_t rows_;
+  double beyond_cost_ = 0.0;
+  std::vector<Column> columns_;
+  std::vector<std::size_t> basis_;   // variable per row
+  std::vector<double> values_;       // of the basic variables
+  std::vector<double> inverse_;      // of the basis, rows x rows
+  std::vector<long double> row_duals_;  // dual values
+  std::vector<long double> missing_;     // scratch of refine_duals
+  std::vector<double> direction_;    // how the basic variables fall as the entering one rises
+  std::vector<long double> duals_;
+  std::vector<long double> charges_;
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,80 @@
+#include "engine/lazy_duals.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace dfsearch {
+namespace {
+
+// Of the first attempt: about as long as the nodes before it took.
+constexpr std::int64_t kSteps = 500;
+constexpr int kAttemptsAtFusion = 6;
+
+}  // namespace
+
+int LazyDuals::attempts_due(std::int64_t nodes, std::int64_t before) {
+  if (before == 0) return kMostAttempts;
+  const auto times = static_cast<std::uint64_t>(nodes / before);
+  return std::min(kMostAttempts, static_cast<int>(std::bit_width(times)));
+}
+
+LazyDuals::Found LazyDuals::after(int attempts) const {
+  if (attempts == 0 || !tables_.bounds().use(SearchBound::Duals)) return {};
+  const std::lock_guard lock(mutex_);
+  while (!ended_ && attempts_ < std::min(attempts, kMostAttempts)) attempt();
+  return {.duals = duals_ && duals_after_ <= attempts ? &*duals_ : nullptr,
+          .fusion = fusion_after(attempts)};
+}
+
+LazyDuals::Found LazyDuals::after_at_least(int attempts) const {
+  static_cast<void>(after(attempts));
+  int made = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    made = attempts_;
+  }
+  return after(std::max(attempts, made));
+}
+
+const Fusion* LazyDuals::fusion_after(int attempts) const {
+  const Fusion* last = nullptr;
+  for (const FoundFusion& found : fusions_) {
+    if (found.after <= attempts) last = &found.fusion;
+  }
+  return last;
+}
+
+void LazyDuals::attempt() const {
+  const std::int64_t steps = kSteps << attempts_++;
+  ended_ = attempts_ == kMostAttempts;
+  if (!duals_) {
+    if (!search_) search_.emplace(tables_);
+    if (!search_->advance(steps)) return;
+    duals_ = search_->take();
+    search_.reset();
+    if (!duals_) {
+      ended_ = true;
+      return;
+    }
+    duals_after_ = attempts_;
+  }
+  look_for_fusion(steps);
+}
+
+void LazyDuals::look_for_fusion(std::int64_t steps) const {
+  if (!tables_.bounds().use(SearchBound::Columns)) {
+    ended_ = true;
+    return;
+  }
+  auto fusion = column_fusion(tables_, *duals_, steps);
+  if (fusion && (fusions_.empty() || fusion->time < fusions_.back().fusion.time)) {
+    fusions_.push_back({.fusion = std::move(*fusion), .after = attempts_});
+  }
+  const FusionSearch search(tables_);
+  const Ticks bound = search.bound(search.root(), *duals_);
+  ended_ = ended_ || attempts_ == duals_after_ + kAttemptsAtFusion ||
+           (!fusions_.empty() && fusions_.back().fusion.time == bound);
+}
+
+}  // namespace dfsearch
