@@ -61,8 +61,8 @@ class Cover {
   }
 
   void extend(const KernelSet& left) {
-    const auto next = std::find_if(order_.begin(), order_.end(),
-                                   [&](std::size_t p) { return left.contains(p); });
+    const auto next =
+        std::find_if(order_.begin(), order_.end(), [&](std::size_t p) { return left.contains(p); });
     if (next == order_.end()) {
       put_in_order();
       return;
@@ -92,9 +92,9 @@ class Cover {
       left.for_each([&](std::size_t p) {
         if (rules.group(tables_.kernel(p).backward) == g) rest += tables_.kernel(p).share;
       });
-      const auto used =
-          std::count_if(chosen_.begin(), chosen_.end(),
-                        [&](const Chosen& chosen) { return chosen.partition.group == g; });
+      const auto used = std::count_if(chosen_.begin(), chosen_.end(), [&](const Chosen& chosen) {
+        return chosen.partition.group == g;
+      });
       if (used + tables_.least_partitions(rest) > rules.left(g, 0)) return false;
     }
     return true;

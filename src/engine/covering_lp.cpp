@@ -155,8 +155,7 @@ std::size_t CoveringLp::leaving() const {
     if (direction_[row] < kPivot) continue;
     const double ratio = values_[row] / direction_[row];
     // Of equal ratios the greatest element, for accuracy.
-    if (best == kNone || ratio < least ||
-        (ratio == least && direction_[row] > direction_[best])) {
+    if (best == kNone || ratio < least || (ratio == least && direction_[row] > direction_[best])) {
       best = row;
       least = ratio;
     }

@@ -70,12 +70,12 @@ class CoveringLp {
   std::size_t rows_;
   double beyond_cost_ = 0.0;
   std::vector<Column> columns_;
-  std::vector<std::size_t> basis_;   // variable per row
-  std::vector<double> values_;       // of the basic variables
-  std::vector<double> inverse_;      // of the basis, rows x rows
+  std::vector<std::size_t> basis_;      // variable per row
+  std::vector<double> values_;          // of the basic variables
+  std::vector<double> inverse_;         // of the basis, rows x rows
   std::vector<long double> row_duals_;  // dual values
-  std::vector<long double> missing_;     // scratch of refine_duals
-  std::vector<double> direction_;    // how the basic variables fall as the entering one rises
+  std::vector<long double> missing_;    // scratch of refine_duals
+  std::vector<double> direction_;       // how the basic variables fall as the entering one rises
   std::vector<long double> duals_;
   std::vector<long double> charges_;
 };

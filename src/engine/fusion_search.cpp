@@ -124,7 +124,8 @@ class Enumeration {
                                    inside.sure_memory, inside.network);
     Ticks rest = least + tables_.least_time(partition_.outside());
     if (duals_ != nullptr) {
-      rest = std::max(rest, ticks_of(partition_.dual_time() - duals_->charges(rules_, slot_.index)));
+      rest =
+          std::max(rest, ticks_of(partition_.dual_time() - duals_->charges(rules_, slot_.index)));
     }
     return std::max(bound_, node_.spent + rest);
   }
@@ -197,8 +198,8 @@ class Enumeration {
   const FusionNode& node_;
   FusionSink& sink_;
   const PartitionDuals* duals_;  // or null
-  FineTicks dual_ = 0;             // of all that is not done
-  const Rest rest_;  // before the partition
+  FineTicks dual_ = 0;           // of all that is not done
+  const Rest rest_;              // before the partition
   const Unplaced unplaced_;
   OpenPartition partition_;
   const bool bounds_partial_;
@@ -229,12 +230,11 @@ Rest FusionSearch::rest(const FusionNode& node) const {
 }
 
 Ticks FusionSearch::bound(const FusionNode& node, const PartitionDuals& duals) const {
-  return node.spent +
-         ticks_of(duals.of_rest(node.done) - duals.charges(rules_, node.next_index));
+  return node.spent + ticks_of(duals.of_rest(node.done) - duals.charges(rules_, node.next_index));
 }
 
-std::int64_t FusionSearch::branch(const FusionNode& node, std::int64_t budget,
-                                  FusionSink& sink, const PartitionDuals* duals) const {
+std::int64_t FusionSearch::branch(const FusionNode& node, std::int64_t budget, FusionSink& sink,
+                                  const PartitionDuals* duals) const {
   return Enumeration(*this, tables_, rules_, node, sink, duals).run(budget);
 }
 

@@ -113,7 +113,10 @@ void MappingProblem::branch_root(Sink& expansion) const {
       branch_network(network, expansion);
       continue;
     }
-    const auto known = known_bounds(network);
+    auto known = known_bounds(network);
+    // A later tree finds them known, unless the first one was resumed or leaves bounds out:
+    // what it does must not depend on that.
+    if (!known && later_) known = find_bounds(outer_points(problem_, network));
     expansion.child(of_network(network, known ? *known : std::vector{Score{}}));
   }
   points_.store(networks * static_cast<std::int64_t>(outer_points(problem_).size()),

@@ -34,8 +34,7 @@ std::vector<Loop> first_tried(const Problem& problem, const LoopSets& all) {
 
 }  // namespace
 
-FusionContext::FusionContext(std::shared_ptr<const PointTables> its_point,
-                             const StepTime& its_step)
+FusionContext::FusionContext(std::shared_ptr<const PointTables> its_point, const StepTime& its_step)
     : point(std::move(its_point)),
       tables(point->fusion),
       search(tables),
@@ -70,11 +69,11 @@ MappingProblem::Shared::Shared(const Problem& problem, SearchBounds its_bounds)
   order = std::make_shared<const KernelOrder>(problem.workload.graph, std::move(pairs));
 }
 
-MappingProblem::MappingProblem(const Problem& problem, NodeEffort effort,
-                               SearchBounds bounds)
+MappingProblem::MappingProblem(const Problem& problem, NodeEffort effort, SearchBounds bounds)
     : problem_(problem),
       effort_(effort),
       first_of_best_(false),
+      later_(false),
       shared_(std::make_shared<Shared>(problem, bounds)),
       networks_(shared_->networks),
       sharding_(shared_->sharding) {}
@@ -83,6 +82,7 @@ MappingProblem::MappingProblem(const MappingProblem& other, NodeEffort effort)
     : problem_(other.problem_),
       effort_(effort),
       first_of_best_(true),
+      later_(true),
       shared_(other.bounds().use_all() ? other.shared_
                                        : std::make_shared<Shared>(problem_, SearchBounds{})),
       networks_(shared_->networks),
@@ -94,6 +94,7 @@ MappingProblem::MappingProblem(const MappingProblem& other, NodeEffort effort,
     : problem_(other.problem_),
       effort_(effort),
       first_of_best_(false),
+      later_(true),
       shared_(other.shared_),
       networks_(shared_->networks),
       sharding_(shared_->sharding),

@@ -56,7 +56,6 @@ struct FusionContext {
   mutable Transpositions transpositions;
   mutable std::atomic<std::int64_t> admitted{0};  // nodes; relaxed
 
-
   [[nodiscard]] Score score(Ticks layer) const { return step.score(tables.clock().seconds(layer)); }
 };
 
@@ -101,12 +100,10 @@ class MappingProblem {
   };
 
   /// Refers to the problem.  The tree holds one of the best mappings.
-  explicit MappingProblem(const Problem& problem, NodeEffort effort = {},
-                          SearchBounds bounds = {});
+  explicit MappingProblem(const Problem& problem, NodeEffort effort = {}, SearchBounds bounds = {});
   /// Another tree over the same problem that uses the tables built already but
   /// knows nothing of what was searched; some parallelisms are left out.
-  MappingProblem(const MappingProblem& other, NodeEffort effort,
-                 std::vector<Parallelism> excluded);
+  MappingProblem(const MappingProblem& other, NodeEffort effort, std::vector<Parallelism> excluded);
   /// Likewise, with the same parallelisms.  It holds the first of the best mappings,
   /// and uses all bounds whatever the other one does: its effort is fixed, so they
   /// decide how far it gets.
@@ -174,6 +171,7 @@ class MappingProblem {
   const Problem& problem_;
   const NodeEffort effort_;
   const bool first_of_best_;  // it holds that one, not just any of the best
+  const bool later_;          // than another tree over the same problem
   std::shared_ptr<Shared> shared_;
   const std::vector<NetworkChoice>& networks_;
   const std::vector<Loop>& sharding_;

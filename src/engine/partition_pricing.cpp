@@ -53,16 +53,16 @@ Ticks time_alone(const FusionTables& tables, std::size_t p) {
 class Enumeration {
  public:
   Enumeration(const FusionTables& tables, const std::vector<KernelSet>& partners,
-              const PartitionRules& rules, const Duals& duals,
-              const PartitionPricing::Query& query, std::int64_t& steps)
+              const PartitionRules& rules, const Duals& duals, const PartitionPricing::Query& query,
+              std::int64_t& steps)
       : tables_(tables),
         partners_(partners),
         rules_(rules),
         duals_(duals),
         overlap_(tables.problem().execution.overlap),
-        least_charge_(*std::min_element(duals.charge.begin(),
-                                        duals.charge.begin() +
-                                            static_cast<std::ptrdiff_t>(rules.groups()))),
+        least_charge_(
+            *std::min_element(duals.charge.begin(),
+                              duals.charge.begin() + static_cast<std::ptrdiff_t>(rules.groups()))),
         query_(query),
         threshold_(query.threshold),
         steps_(steps),
@@ -87,7 +87,8 @@ class Enumeration {
       const bool among = query_.among == nullptr || query_.among->contains(p);
       if (among && !kernel.lonely) continue;
       leave_out(p, all);
-      const bool wanted = among && (query_.with == PartitionPricing::Query::kAny || query_.with == p);
+      const bool wanted =
+          among && (query_.with == PartitionPricing::Query::kAny || query_.with == p);
       if (!wanted || !kernel.escapes) continue;
       KernelSet alone(tables_.size());
       alone.insert(p);
@@ -281,8 +282,8 @@ class Enumeration {
   std::int64_t& steps_;
   // Explicit memory time of each kernel and the transfers of its tensors to what is outside.
   std::vector<Ticks> crossing_;
-  std::vector<std::uint32_t> by_weight_;  // the heaviest first
-  std::vector<std::uint32_t> trail_;  // outside, in the order of being left out
+  std::vector<std::uint32_t> by_weight_;                 // the heaviest first
+  std::vector<std::uint32_t> trail_;                     // outside, in the order of being left out
   std::vector<const std::vector<CoreOption>*> options_;  // scratch of close()
   std::vector<PartitionColumn> found_;
 };

@@ -27,9 +27,9 @@ struct Duals {
 struct PartitionColumn {
   KernelSet kernels;
   std::size_t group = 0;
-  Ticks time = 0;        ///< that it takes
-  FineTicks excess = 0;  ///< duals of its kernels less its time and charge
-  std::int64_t size = 0;     ///< kernels
+  Ticks time = 0;         ///< that it takes
+  FineTicks excess = 0;   ///< duals of its kernels less its time and charge
+  std::int64_t size = 0;  ///< kernels
 };
 
 /// Times that a partition takes at least, each a sum over its kernels: with perfect overlap
@@ -44,8 +44,8 @@ class PartitionPricing {
 
   /// Which partitions are looked for.
   struct Query {
-    FineTicks threshold = 0;    ///< with more excess than this
-    std::size_t most = 0;       ///< so many at most: the greatest excess, then the most kernels
+    FineTicks threshold = 0;  ///< with more excess than this
+    std::size_t most = 0;     ///< so many at most: the greatest excess, then the most kernels
     const KernelSet* among = nullptr;  ///< of these kernels only; null: all
     std::size_t with = kAny;           ///< that hold this kernel
     static constexpr std::size_t kAny = ~std::size_t{0};

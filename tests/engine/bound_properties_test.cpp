@@ -68,7 +68,8 @@ TEST_CASE("no bound exceeds a completion, bounds only tighten, ties are never cu
     CAPTURE(seed);
     const Problem problem = test::random_problem(seed, {.kernels = 4, .assignments = 400});
     // A budget of 3 steps also splits enumerations into opened nodes.
-    const MappingProblem search(problem, {.steps = seed % 2 == 0 ? 3 : 10'000, .nodes_before_duals = 0});
+    const MappingProblem search(problem,
+                                {.steps = seed % 2 == 0 ? 3 : 10'000, .nodes_before_duals = 0});
     WholeTree tree(search);
     const std::vector<MappingSolution> all = tree.walk(search.root());
     if (all.size() <= 60) tree.check_before(all);
