@@ -44,7 +44,7 @@ class Cover {
     // More and more partitions for a kernel, until all were tried.
     for (tried_ = 4; !found_ && steps_ > 0 && cut_; tried_ *= 2) {
       cut_ = false;
-      extend(left);
+      extend(left, 0);
     }
     return std::move(found_);
   }
@@ -60,7 +60,8 @@ class Cover {
     return duals_.kernels[p] - pricing_.time_alone(p) * kFinePerTick;
   }
 
-  void extend(const KernelSet& left) {
+  /// `slack`: what the chosen ones take beyond their duals.
+  void extend(const KernelSet& left, FineTicks slack) {
     const auto next =
         std::find_if(order_.begin(), order_.end(), [&](std::size_t p) { return left.contains(p); });
     if (next == order_.end()) {
@@ -68,19 +69,19 @@ class Cover {
       return;
     }
     if (!indices_suffice(left)) return;
-    // A tick for the rounding of each dual.
-    const FineTicks near = static_cast<FineTicks>(tables_.size());
     auto found = pricing_.find(
-        duals_, {.threshold = -near - 1, .most = tried_, .among = &left, .with = *next}, steps_);
+        duals_, {.threshold = slack - kFinePerTick, .most = tried_, .among = &left, .with = *next},
+        steps_);
     cut_ = cut_ || found.partitions.size() == tried_;
     for (PartitionColumn& partition : found.partitions) {
       if (found_ || steps_ < 0) return;
+      const FineTicks more = slack - partition.excess;
       KernelSet rest = left;
       partition.kernels.for_each([&](std::size_t p) { rest.erase(p); });
       Chosen chosen = with_neighbours(std::move(partition));
       if (!goes_with_all(chosen)) continue;
       chosen_.push_back(std::move(chosen));
-      extend(rest);
+      extend(rest, more);
       chosen_.pop_back();
     }
   }

@@ -14,6 +14,7 @@
 #include "model/network_choices.hpp"
 #include "support/brute_force.hpp"
 #include "support/machine_worlds.hpp"
+#include "support/node_efforts.hpp"
 #include "support/random_problem.hpp"
 #include "support/same_answer.hpp"
 #include "support/symmetric_problem.hpp"
@@ -63,17 +64,18 @@ Names search_without_each(std::uint64_t count, const std::function<Problem(std::
     if (network_choices(problem).empty()) continue;
     const test::BruteForceResult best = test::brute_force(problem);
     feasible += best.mapping.has_value();
-    const SearchResult with_all = solve(problem, {.next_best = true});
+    const NodeEffort effort = test::node_effort(seed);
+    const SearchResult with_all = solve(problem, {.node_effort = effort, .next_best = true});
     for (const SearchBoundName& known : kSearchBounds) {
       CAPTURE(known.name);
-      const SearchResult result =
-          solve(problem, {.bounds = without(known.bound), .next_best = true});
+      const SearchResult result = solve(
+          problem, {.node_effort = effort, .bounds = without(known.bound), .next_best = true});
       test::check_same(result, best);
       check_same_remarks(result, with_all);
       if (result.stats.nodes != with_all.stats.nodes) matter.insert(known.name);
     }
-    const SearchResult result =
-        solve(problem, {.threads = 2, .bounds = without_any(), .next_best = true});
+    const SearchResult result = solve(
+        problem, {.threads = 2, .node_effort = effort, .bounds = without_any(), .next_best = true});
     test::check_same(result, best);
     check_same_remarks(result, with_all);
   }
@@ -111,7 +113,8 @@ TEST_CASE("without one bound or any the answer of a layer is the same") {
                                 return test::random_problem(seed,
                                                             {.kernels = 6, .assignments = 2000});
                               }),
-          {"compute", "network", "memory", "hidden", "partitions", "transpositions", "segments"});
+          {"compute", "network", "memory", "hidden", "partitions", "transpositions", "segments",
+           "duals", "columns"});
 }
 
 TEST_CASE("without one bound or any the answer of a machine is the same") {
@@ -123,11 +126,11 @@ TEST_CASE("without one bound or any the answer of a machine is the same") {
                                                                      .free_machine = seed % 3 == 0,
                                                                      .joint = seed % 4 == 0});
                               }),
-          {"point", "fanout", "partial", "partitions", "segments"});
+          {"point", "fanout", "partial", "partitions", "segments", "duals", "columns"});
 }
 
 TEST_CASE("without one bound or any the answer of symmetric graphs is the same") {
-  require(search_without_each(150, test::symmetric_problem), {"symmetry", "transpositions"});
+  require(search_without_each(450, test::symmetric_problem), {"symmetry", "transpositions"});
 }
 
 TEST_CASE("without one bound or any the sharding found with the fusion is the same") {
@@ -136,7 +139,7 @@ TEST_CASE("without one bound or any the sharding found with the fusion is the sa
                                 return test::random_problem(
                                     seed, {.kernels = 4, .assignments = 2000, .joint = true});
                               }),
-          {"relaxation", "completion", "dominated_loops", "symmetry"});
+          {"relaxation", "completion", "dominated_loops", "symmetry", "duals"});
 }
 
 }  // namespace dfsearch

@@ -13,11 +13,9 @@
 
 #include "engine/fusion_tables.hpp"
 #include "engine/mapping_search.hpp"
-#include "engine/symmetry.hpp"
-#include "model/core_allocation.hpp"
-#include "model/sharding.hpp"
 #include "model/step_time.hpp"
 #include "support/model_worlds.hpp"
+#include "support/plain_partitions.hpp"
 #include "support/random_problem.hpp"
 #include "support/symmetric_problem.hpp"
 
@@ -25,36 +23,16 @@ namespace dfsearch {
 namespace {
 
 using test::elementwise;
+using test::Mask;
 using test::pick;
 using test::tensor;
 using test::weight_gemm;
-using Mask = std::uint32_t;  // kernels by their position
-
-/// What one partition takes, from the costs of kernels and tensors alone.
-struct Parts {
-  Ticks compute = 0;
-  Ticks memory = 0;
-  Ticks network = 0;
-};
 
 /// The best ways to run what is left, whatever came before it.
 class Completions {
  public:
-  Completions(const Problem& problem, const FusionTables& tables)
-      : problem_(problem),
-        graph_(problem.workload.graph),
-        tables_(tables),
-        costs_(tables.costs()),
-        size_(tables.size()),
-        places_(size_),
-        before_(size_, 0),
-        best_(std::size_t{1} << size_) {
-    for (std::size_t p = 0; p < size_; ++p) places_[tables.id(p).index()] = p;
-    for (const Tensor& t : graph_.tensors()) before_[place(t.to)] |= bit(place(t.from));
-    for (const auto& [u, v] : symmetry_order(problem, loop_sets(least_bytes_sharding(problem)))) {
-      before_[place(v)] |= bit(place(u));
-    }
-  }
+  explicit Completions(const FusionTables& tables)
+      : tables_(tables), partitions_(tables), best_(std::size_t{1} << tables.size()) {}
 
   struct Best {
     Ticks time = kNever;
@@ -62,27 +40,19 @@ class Completions {
     Ticks partitions = kNever;
   };
 
-  /// Whether the complement of `rest` can be done already.
-  [[nodiscard]] bool is_rest(Mask rest) const {
-    for (std::size_t p = 0; p < size_; ++p) {
-      if ((rest & bit(p)) == 0 && (before_[p] & rest) != 0) return false;
-    }
-    return true;
-  }
+  [[nodiscard]] const test::PlainPartitions& partitions() const { return partitions_; }
 
   const Best& of(Mask rest) {
     std::optional<Best>& best = best_[rest];
     if (best) return *best;
     best = rest == 0 ? Best{0, 0, 0} : Best{};
     for (Mask first = rest; first != 0; first = (first - 1) & rest) {
-      if (!is_rest(rest & ~first)) continue;
-      const auto parts = parts_of(first);
+      if (!partitions_.is_rest(rest & ~first)) continue;
+      const auto parts = partitions_.parts_of(first);
       if (!parts) continue;
       const Best after = of(rest & ~first);
       if (after.time >= kNever) continue;
-      const Ticks time =
-          overlapped(problem_.execution.overlap, parts->compute, parts->memory, parts->network);
-      best->time = std::min(best->time, time + after.time);
+      best->time = std::min(best->time, partitions_.time(*parts) + after.time);
       best->memory = std::min(best->memory, parts->memory + after.memory);
       best->partitions = std::min(best->partitions, 1 + after.partitions);
     }
@@ -91,88 +61,15 @@ class Completions {
 
   [[nodiscard]] Rest rest(Mask of) const {
     Rest rest;
-    for (std::size_t p = 0; p < size_; ++p) {
-      if ((of & bit(p)) != 0) rest += tables_.kernel(p).share;
+    for (std::size_t p = 0; p < tables_.size(); ++p) {
+      if ((of & test::bit(p)) != 0) rest += tables_.kernel(p).share;
     }
     return rest;
   }
 
-  static Mask bit(std::size_t p) { return Mask{1} << p; }
-
  private:
-  [[nodiscard]] std::size_t place(KernelId k) const { return places_[k.index()]; }
-
-  /// Nothing if the kernels cannot share a partition.
-  [[nodiscard]] std::optional<Parts> parts_of(Mask kernels) const {
-    Parts parts;
-    std::vector<KernelId> list;
-    for (std::size_t p = 0; p < size_; ++p) {
-      if ((kernels & bit(p)) != 0) list.push_back(tables_.id(p));
-    }
-    if (!may_be_together(list)) return std::nullopt;
-    Bytes inputs{};
-    Bytes others{};
-    Bytes weights{};
-    for (const KernelId k : list) {
-      parts.network += costs_.network(k);
-      parts.memory += costs_.explicit_memory(k);
-      weights += costs_.resident_weight(k);
-    }
-    for (std::size_t i = 0; i < graph_.tensor_count(); ++i) {
-      const TensorId t(i);
-      const bool from = (kernels & bit(place(graph_.tensor(t).from))) != 0;
-      const bool to = (kernels & bit(place(graph_.tensor(t).to))) != 0;
-      if (from && to) others += costs_.fused_buffer(t);
-      if (from == to) continue;
-      parts.memory += costs_.transfer(t);
-      (to ? inputs : others) += costs_.streamed_buffer(t);
-    }
-    const bool cut =
-        list.size() == 1 && graph_.kernel(list.front()).has_weight() && inputs < tables_.sram();
-    if (inputs + others + weights > tables_.sram() && !cut) return std::nullopt;
-    const auto compute = compute_of(list);
-    if (!compute) return std::nullopt;
-    parts.compute = *compute;
-    return parts;
-  }
-
-  [[nodiscard]] bool may_be_together(const std::vector<KernelId>& list) const {
-    const auto differ = [&](const auto& trait) {
-      return std::any_of(list.begin(), list.end(),
-                         [&](KernelId k) { return trait(k) != trait(list.front()); });
-    };
-    if (differ([&](KernelId k) { return graph_.kernel(k).repeat > 1; })) return false;
-    const bool mixed =
-        problem_.equations.phases == SplitPhases::Halves && problem_.partition_limit() % 2 == 1;
-    if (!mixed && differ([&](KernelId k) { return graph_.kernel(k).phase; })) return false;
-    std::optional<std::int64_t> pin;
-    for (const KernelId k : list) {
-      if (problem_.execution.pins.empty() || !problem_.execution.pins[k.index()]) continue;
-      if (pin && *pin != *problem_.execution.pins[k.index()]) return false;
-      pin = problem_.execution.pins[k.index()];
-    }
-    return true;
-  }
-
-  [[nodiscard]] std::optional<Ticks> compute_of(const std::vector<KernelId>& list) const {
-    if (static_cast<std::int64_t>(list.size()) > tables_.cores()) return std::nullopt;
-    if (problem_.execution.compute_utilization) {
-      Ticks sum = 0;
-      for (const KernelId k : list) sum += costs_.compute_at_utilization(k);
-      return sum;
-    }
-    std::vector<const std::vector<CoreOption>*> options;
-    for (const KernelId k : list) options.push_back(&costs_.options(k));
-    return costs_.cycle_time(*least_cycles(options, tables_.cores()));
-  }
-
-  const Problem& problem_;
-  const DataflowGraph& graph_;
   const FusionTables& tables_;
-  const LayerCosts& costs_;
-  const std::size_t size_;
-  std::vector<std::size_t> places_;
-  std::vector<Mask> before_;
+  const test::PlainPartitions partitions_;
   std::vector<std::optional<Best>> best_;
 };
 
@@ -207,7 +104,7 @@ void check_rest(const Problem& problem, const FusionTables& tables, Completions&
   Ticks compute = 0;
   Ticks network = 0;
   for (std::size_t p = 0; p < tables.size(); ++p) {
-    if ((mask & Completions::bit(p)) == 0) continue;
+    if ((mask & test::bit(p)) == 0) continue;
     compute += tables.kernel(p).compute;
     network += tables.kernel(p).network;
   }
@@ -232,10 +129,10 @@ void check_all_rests(const Problem& problem, Tally& tally) {
   const std::vector<OuterPoint> points = outer_points(problem);
   for (const OuterPoint point : {points.front(), points.back()}) {
     const auto context = search.open(point);
-    Completions completions(problem, context->tables);
-    const Mask all = Completions::bit(context->tables.size()) - 1;
+    Completions completions(context->tables);
+    const Mask all = completions.partitions().all();
     for (Mask rest = 1; rest <= all; ++rest) {
-      if (completions.is_rest(rest)) {
+      if (completions.partitions().is_rest(rest)) {
         check_rest(problem, context->tables, completions, rest, tally);
       }
     }

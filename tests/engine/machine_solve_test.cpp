@@ -11,6 +11,7 @@
 #include "model/network_choices.hpp"
 #include "support/brute_force.hpp"
 #include "support/machine_worlds.hpp"
+#include "support/node_efforts.hpp"
 #include "support/same_answer.hpp"
 
 namespace dfsearch {
@@ -27,11 +28,15 @@ TEST_CASE("solve finds the first of the best mappings of DLRM, HPL, FFT and deco
     (best.mapping ? feasible[seed % 6] : infeasible) += 1;
     for (const int threads : {1, 2, 8}) {
       CAPTURE(threads);
-      const SearchResult result = solve(problem, {.threads = threads});
+      const SearchResult result =
+          solve(problem, {.threads = threads, .node_effort = test::node_effort(seed)});
       test::check_same(result, best);
       spilled += result.cost && result.cost->spilled;
     }
-    test::check_same(solve(problem, {.threads = 2, .deterministic = true}), best);
+    test::check_same(
+        solve(problem,
+              {.threads = 2, .deterministic = true, .node_effort = test::node_effort(seed)}),
+        best);
   }
   // Each kind of world must be of both sorts, or it would not test much.
   for (const int count : feasible) CHECK(count > 30);
@@ -53,8 +58,8 @@ TEST_CASE("with degrees left out solve finds the best machine for them, too") {
     }
     searched += networks.size() > 1;
     const test::BruteForceResult best = test::brute_force(problem);
-    test::check_same(solve(problem, {.threads = 1}), best);
-    test::check_same(solve(problem, {.threads = 2}), best);
+    test::check_same(solve(problem, {.threads = 1, .node_effort = test::node_effort(seed)}), best);
+    test::check_same(solve(problem, {.threads = 2, .node_effort = test::node_effort(seed)}), best);
   }
   CHECK(searched > 60);
 }
@@ -67,8 +72,8 @@ TEST_CASE("a joint search finds their best sharding as well") {
         test::random_machine_problem(seed, {.kernels = 4, .assignments = 3000, .joint = true});
     const test::BruteForceResult best = test::brute_force(problem);
     feasible += best.mapping.has_value();
-    test::check_same(solve(problem, {.threads = 1}), best);
-    test::check_same(solve(problem, {.threads = 2}), best);
+    test::check_same(solve(problem, {.threads = 1, .node_effort = test::node_effort(seed)}), best);
+    test::check_same(solve(problem, {.threads = 2, .node_effort = test::node_effort(seed)}), best);
   }
   CHECK(feasible > 100);
 }
@@ -83,7 +88,8 @@ TEST_CASE("no node that holds a best mapping of theirs has a bound above its cos
     if (network_choices(problem).empty()) continue;
     const test::BruteForceResult best = test::brute_force(problem);
     if (!best.mapping) continue;
-    const SearchResult result = solve(problem, {.debug_solution = best.mapping});
+    const SearchResult result =
+        solve(problem, {.node_effort = test::node_effort(seed), .debug_solution = best.mapping});
     CHECK(result.cost->objective == best.objective);
     ++checked;
   }
@@ -96,7 +102,8 @@ TEST_CASE("a search that is stopped early reports what its mapping costs") {
     CAPTURE(seed);
     const Problem problem = test::random_machine_problem(seed);
     // The winner is costed again: a wrong tier of memory would throw.
-    const SearchResult result = solve(problem, {.limits = {.nodes = 3}});
+    const SearchResult result =
+        solve(problem, {.limits = {.nodes = 3}, .node_effort = test::node_effort(seed)});
     stopped += result.status == SearchStatus::Feasible;
     if (result.cost) CHECK(result.lower_bound <= result.cost->objective);
   }

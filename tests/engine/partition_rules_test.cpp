@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <random>
 #include <vector>
 
 #include "engine/mapping_search.hpp"
 #include "support/model_worlds.hpp"
+#include "support/random_problem.hpp"
 
 namespace dfsearch {
 namespace {
@@ -23,13 +25,13 @@ struct Content {
   bool pins = false;  // all kernels of the least pin; else none
 };
 
-struct Limits {
+struct Indices {
   std::int32_t partitions = 1;
   bool halves = false;
 };
 
 /// Whether a partition of that content may stand at the index, later ones aside.
-bool may_stand(const Limits& limits, const Unplaced& left, const Content& content,
+bool may_stand(const Indices& limits, const Unplaced& left, const Content& content,
                std::int32_t index) {
   if (index >= limits.partitions) return false;
   if (left.least_pin >= 0 && index > left.least_pin) return false;
@@ -49,7 +51,7 @@ bool admits(const PartitionSlot& slot, const Content& content) {
 
 /// The slots allow each content at the first index where it may stand, and at no
 /// other.
-void check_slots(const PartitionRules& rules, const Limits& limits, std::int32_t next_index,
+void check_slots(const PartitionRules& rules, const Indices& limits, std::int32_t next_index,
                  const Unplaced& left) {
   const std::vector<PartitionSlot> slots = rules.slots(next_index, left);
   for (std::size_t s = 1; s < slots.size(); ++s) REQUIRE(slots[s - 1].index < slots[s].index);
@@ -80,7 +82,7 @@ std::shared_ptr<const FusionContext> context_of(const Problem& problem) {
 }
 
 /// A forward and a backward kernel.
-Problem two_phases(const Limits& limits) {
+Problem two_phases(const Indices& limits) {
   Problem problem = test::idle_problem(2);
   std::vector<Kernel> kernels = problem.workload.graph.kernels();
   kernels[1].phase = Phase::Backward;
@@ -95,7 +97,7 @@ Problem two_phases(const Limits& limits) {
 TEST_CASE("slots allow every partition at the first index where it may stand, and only there") {
   for (const bool halves : {false, true}) {
     for (std::int32_t partitions = 1; partitions <= 7; ++partitions) {
-      const Limits limits{.partitions = partitions, .halves = halves};
+      const Indices limits{.partitions = partitions, .halves = halves};
       const Problem problem = two_phases(limits);
       const auto context = context_of(problem);
       const PartitionRules rules(context->tables);
@@ -150,6 +152,110 @@ TEST_CASE("what is unplaced is counted by phase and by the least pin") {
   CHECK(last.forward == 0);
   CHECK(last.backward == 1);
   CHECK(last.least_pin == -1);
+}
+
+TEST_CASE("each phase has its half of the indices, the middle one is of both") {
+  struct Case {
+    Indices indices;
+    std::int32_t forward;
+    std::int32_t backward;
+  };
+  for (const Case& expected : {Case{{.partitions = 5, .halves = true}, 3, 3},
+                               Case{{.partitions = 4, .halves = true}, 2, 2},
+                               Case{{.partitions = 1, .halves = true}, 1, 1},
+                               Case{{.partitions = 5, .halves = false}, 5, 5}}) {
+    CAPTURE(expected.indices.partitions);
+    CAPTURE(expected.indices.halves);
+    const Problem problem = two_phases(expected.indices);
+    const auto context = context_of(problem);
+    const PartitionRules rules(context->tables);
+    CHECK(rules.limit(false) == expected.forward);
+    CHECK(rules.limit(true) == expected.backward);
+  }
+  // Without backward kernels there is nothing to split.
+  Problem forward = test::idle_problem(3);
+  forward.execution.partitions = 3;
+  forward.equations.phases = SplitPhases::Halves;
+  const auto context = context_of(forward);
+  CHECK(PartitionRules(context->tables).limit(false) == 3);
+}
+
+TEST_CASE("a partition has the least index that pins and halves allow it") {
+  int allowed = 0;
+  int refused = 0;
+  int later = 0;
+  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 random(seed);
+    const Indices indices{.partitions = static_cast<std::int32_t>(test::pick(random, 1, 6)),
+                          .halves = seed % 2 == 0};
+    Problem problem = test::idle_problem(6);
+    problem.execution.partitions = indices.partitions;
+    problem.equations.phases = indices.halves ? SplitPhases::Halves : SplitPhases::Separate;
+    std::vector<Kernel> kernels = problem.workload.graph.kernels();
+    const std::int64_t first_backward = test::pick(random, 0, 5);  // one backward kernel at least
+    problem.execution.pins.resize(kernels.size());
+    for (std::size_t k = 0; k < kernels.size(); ++k) {
+      // Backward from some kernel on; no pins in a third of the worlds.
+      if (static_cast<std::int64_t>(k) >= first_backward) kernels[k].phase = Phase::Backward;
+      if (seed % 3 > 0 && test::pick(random, 0, 3) == 0) {
+        problem.execution.pins[k] = test::pick(random, 0, indices.partitions - 1);
+      }
+      kernels[k].m = static_cast<std::int64_t>(k) + 1;  // nothing is exchangeable
+    }
+    problem.workload.graph = DataflowGraph(kernels, {});
+    const auto context = context_of(problem);
+    const FusionTables& tables = context->tables;
+    const PartitionRules rules(tables);
+
+    // Forward kernels are done before backward ones; the partition has any of the others.
+    KernelSet done(tables.size());
+    KernelSet partition(tables.size());
+    Content content;
+    bool forward_left = false;
+    std::vector<std::int32_t> pins_inside;
+    std::vector<std::int32_t> pins_left;
+    const std::int64_t part_done = test::pick(random, 0, 2);
+    for (std::size_t p = 0; p < tables.size(); ++p) {
+      const KernelCosts& kernel = tables.kernel(p);
+      if (!kernel.backward && test::pick(random, 0, 2) < part_done) {
+        done.insert(p);
+      } else if (test::pick(random, 0, 2) > 0) {
+        partition.insert(p);
+        (kernel.backward ? content.backward : content.forward) = true;
+        if (kernel.pin >= 0) pins_inside.push_back(kernel.pin);
+      } else {
+        forward_left |= !kernel.backward;
+        if (kernel.pin >= 0) pins_left.push_back(kernel.pin);
+      }
+    }
+    if (!content.forward && !content.backward) continue;
+
+    const auto next = static_cast<std::int32_t>(test::pick(random, 0, indices.partitions));
+    const auto may_have = [&](std::int32_t index) {
+      for (const std::int32_t pin : pins_inside) {
+        if (pin != index) return false;
+      }
+      for (const std::int32_t pin : pins_left) {
+        if (pin <= index) return false;
+      }
+      // Forward kernels that are left come later than backward ones inside: never.
+      if (content.backward && forward_left) return false;
+      if (!indices.halves) return !(content.backward && content.forward);
+      return (!content.forward || index <= (indices.partitions - 1) / 2) &&
+             (!content.backward || index >= indices.partitions / 2);
+    };
+    std::optional<std::int32_t> expected;
+    for (std::int32_t index = next; index < indices.partitions && !expected; ++index) {
+      if (may_have(index)) expected = index;
+    }
+    REQUIRE(rules.index_for(partition, next, rules.unplaced(done)) == expected);
+    ++(expected ? allowed : refused);
+    later += expected && *expected > next;
+  }
+  CHECK(allowed > 500);
+  CHECK(refused > 500);
+  CHECK(later > 100);
 }
 
 TEST_CASE("nothing is open once the indices of forward kernels or of a pin are past") {

@@ -9,6 +9,7 @@
 #include "engine/solve.hpp"
 #include "model/network_choices.hpp"
 #include "support/brute_force.hpp"
+#include "support/node_efforts.hpp"
 #include "support/random_problem.hpp"
 #include "support/same_answer.hpp"
 
@@ -25,11 +26,15 @@ TEST_CASE("solve finds the first of the best mappings on thousands of small worl
     feasible += best.mapping.has_value();
     for (const int threads : {1, 2, 8}) {
       CAPTURE(threads);
-      const SearchResult result = solve(problem, {.threads = threads});
+      const SearchResult result =
+          solve(problem, {.threads = threads, .node_effort = test::node_effort(seed)});
       test::check_same(result, best);
       if (best.mapping) CHECK(result.root_bound > Score{});
     }
-    test::check_same(solve(problem, {.threads = 2, .deterministic = true}), best);
+    test::check_same(
+        solve(problem,
+              {.threads = 2, .deterministic = true, .node_effort = test::node_effort(seed)}),
+        best);
   }
   // The worlds are of both sorts, or they would not test much.
   CHECK(feasible > 1000);
@@ -50,8 +55,8 @@ TEST_CASE("with degrees and strategies left out solve finds the best machine, to
     }
     searched += networks.size() > 3;
     const test::BruteForceResult best = test::brute_force(problem);
-    test::check_same(solve(problem, {.threads = 1}), best);
-    test::check_same(solve(problem, {.threads = 2}), best);
+    test::check_same(solve(problem, {.threads = 1, .node_effort = test::node_effort(seed)}), best);
+    test::check_same(solve(problem, {.threads = 2, .node_effort = test::node_effort(seed)}), best);
   }
   CHECK(searched > 200);
 }
@@ -68,11 +73,15 @@ TEST_CASE("a joint search finds the best sharding together with the best fusion"
     feasible += best.mapping.has_value();
     for (const int threads : {1, 2, 8}) {
       CAPTURE(threads);
-      const SearchResult result = solve(problem, {.threads = threads});
+      const SearchResult result =
+          solve(problem, {.threads = threads, .node_effort = test::node_effort(seed)});
       test::check_same(result, best);
       if (best.mapping) CHECK(result.root_bound > Score{});
     }
-    test::check_same(solve(problem, {.threads = 2, .deterministic = true}), best);
+    test::check_same(
+        solve(problem,
+              {.threads = 2, .deterministic = true, .node_effort = test::node_effort(seed)}),
+        best);
     problem.sharding = ShardingChoice::LeastBytes;
     const auto least_bytes = solve(problem, {}).cost;
     better += least_bytes && best.objective < least_bytes->objective;
@@ -96,7 +105,8 @@ TEST_CASE("every objective is minimised over machine, sharding and fusion togeth
     const test::BruteForceResult best = test::brute_force(problem);
     for (const int threads : {1, 2, 8}) {
       CAPTURE(threads);
-      const SearchResult result = solve(problem, {.threads = threads});
+      const SearchResult result =
+          solve(problem, {.threads = threads, .node_effort = test::node_effort(seed)});
       test::check_same(result, best);
       if (best.mapping) CHECK(result.root_bound > Score{});
     }
@@ -127,7 +137,8 @@ TEST_CASE("no node that holds a best mapping has a bound above its cost") {
     if (network_choices(problem).empty()) continue;
     const test::BruteForceResult best = test::brute_force(problem);
     if (!best.mapping) continue;
-    const SearchResult result = solve(problem, {.debug_solution = best.mapping});
+    const SearchResult result =
+        solve(problem, {.node_effort = test::node_effort(seed), .debug_solution = best.mapping});
     CHECK(result.cost->objective == best.objective);
   }
 }
@@ -136,9 +147,11 @@ TEST_CASE("a hint is the first incumbent and does not change the answer") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     CAPTURE(seed);
     const Problem problem = test::random_problem(seed);
-    const SearchResult plain = solve(problem, {});
+    // Duals at once: else the search with fewer nodes has them later.
+    const NodeEffort effort{.nodes_before_duals = 0};
+    const SearchResult plain = solve(problem, {.node_effort = effort});
     if (!plain.mapping) continue;
-    const SearchResult hinted = solve(problem, {.hint = plain.mapping});
+    const SearchResult hinted = solve(problem, {.node_effort = effort, .hint = plain.mapping});
     CHECK(*hinted.mapping == *plain.mapping);
     CHECK(hinted.stats.nodes <= plain.stats.nodes);
   }
@@ -149,8 +162,10 @@ TEST_CASE("deterministic searches expand the same nodes with any number of threa
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     CAPTURE(seed);
     const Problem problem = test::random_problem(seed);
-    const SearchResult one = solve(problem, {.threads = 1, .deterministic = true});
-    const SearchResult four_threads = solve(problem, {.threads = 4, .deterministic = true});
+    const SearchResult one = solve(
+        problem, {.threads = 1, .deterministic = true, .node_effort = test::node_effort(seed)});
+    const SearchResult four_threads = solve(
+        problem, {.threads = 4, .deterministic = true, .node_effort = test::node_effort(seed)});
     CHECK(one.stats.nodes == four_threads.stats.nodes);
     CHECK(one.stats.pruned_by_bound == four_threads.stats.pruned_by_bound);
     CHECK(one.stats.ideals == four_threads.stats.ideals);

@@ -15,6 +15,7 @@
 #include "engine/solve.hpp"
 #include "support/brute_force.hpp"
 #include "support/model_worlds.hpp"
+#include "support/node_efforts.hpp"
 #include "support/random_problem.hpp"
 
 namespace dfsearch {
@@ -149,8 +150,9 @@ TEST_CASE("of many best mappings the first is found, with any number of threads"
       for (const bool deterministic : {false, true}) {
         CAPTURE(threads);
         CAPTURE(deterministic);
-        const SearchResult result =
-            solve(problem, {.threads = threads, .deterministic = deterministic});
+        const SearchResult result = solve(problem, {.threads = threads,
+                                                    .deterministic = deterministic,
+                                                    .node_effort = test::node_effort(seed)});
         REQUIRE(result.mapping.has_value() == best.mapping.has_value());
         if (!best.mapping) continue;
         CHECK(result.cost->objective == best.objective);

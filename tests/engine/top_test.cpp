@@ -11,6 +11,7 @@
 #include "engine/solve.hpp"
 #include "model/network_choices.hpp"
 #include "support/brute_force.hpp"
+#include "support/node_efforts.hpp"
 #include "support/random_problem.hpp"
 
 namespace dfsearch {
@@ -65,7 +66,8 @@ TEST_CASE("the best parallelisms are those of brute force, each with its own opt
     ranked += expected.size() > 2;
     for (const std::int64_t top : {1, 2, 3, 100}) {
       CAPTURE(top);
-      const SearchResult result = solve(problem, {.threads = 2, .top = top});
+      const SearchResult result =
+          solve(problem, {.threads = 2, .node_effort = test::node_effort(seed), .top = top});
       if (expected.empty()) {
         CHECK(result.status == SearchStatus::Infeasible);
         CHECK(result.alternatives.empty());
@@ -92,7 +94,8 @@ TEST_CASE("the next best is found unasked, and only where there is a choice") {
     const Problem problem = free_world(seed);
     if (network_choices(problem).empty()) continue;
     const auto expected = ranking(problem);
-    const SearchResult result = solve(problem, {.next_best = true});
+    const SearchResult result =
+        solve(problem, {.node_effort = test::node_effort(seed), .next_best = true});
     if (expected.size() < 2) {
       ++none;
       CHECK(result.alternatives.empty());

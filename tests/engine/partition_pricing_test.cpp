@@ -1,0 +1,221 @@
+// The enumeration of partitions that cost less than their duals, against all sets of kernels.
+
+#include "engine/partition_pricing.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "engine/mapping_search.hpp"
+#include "support/plain_partitions.hpp"
+#include "support/random_problem.hpp"
+#include "support/symmetric_problem.hpp"
+
+namespace dfsearch {
+namespace {
+
+using test::Mask;
+using test::pick;
+
+constexpr std::int64_t kEnough = 1'000'000;
+constexpr std::size_t kAll = 1'000;  // more than there are subsets
+
+Problem world(std::uint64_t seed) {
+  return seed % 5 == 0 ? test::symmetric_problem(seed)
+                       : test::random_problem(seed, {.joint = seed % 5 == 1});
+}
+
+/// Near what the kernels cost by themselves, so that some sets are overpaid.
+std::vector<FineTicks> random_duals(const PartitionPricing& pricing, std::size_t size,
+                                    std::mt19937_64& random) {
+  std::vector<FineTicks> duals;
+  for (std::size_t p = 0; p < size; ++p) {
+    const auto part = static_cast<double>(pick(random, 0, 12)) / 10;
+    duals.push_back(static_cast<FineTicks>(static_cast<double>(pricing.time_alone(p)) * part) *
+                        kFinePerTick +
+                    pick(random, 0, kFinePerTick - 1));
+  }
+  return duals;
+}
+
+FineTicks sum_over(const std::vector<FineTicks>& duals, Mask kernels) {
+  FineTicks sum = 0;
+  for (std::size_t p = 0; p < duals.size(); ++p)
+    sum += (kernels & test::bit(p)) != 0 ? duals[p] : 0;
+  return sum;
+}
+
+struct PlainPartition {
+  Ticks time = 0;
+  bool convex = false;  // else only the order of partitions forbids it
+};
+
+/// Every set that has a time.
+std::map<Mask, PlainPartition> all_partitions(const FusionTables& tables) {
+  const test::PlainPartitions plain(tables);
+  std::map<Mask, PlainPartition> partitions;
+  for (Mask kernels = 1; kernels <= plain.all(); ++kernels) {
+    const auto parts = plain.parts_of(kernels);
+    if (!parts) continue;
+    partitions[kernels] = {.time = plain.time(*parts), .convex = plain.is_convex(kernels)};
+  }
+  return partitions;
+}
+
+bool sorted(const std::vector<PartitionColumn>& list) {
+  return std::is_sorted(
+      list.begin(), list.end(),
+      [](const PartitionColumn& a, const PartitionColumn& b) { return a.excess > b.excess; });
+}
+
+void for_each_world(std::uint64_t count,
+                    const std::function<void(const FusionTables&, std::mt19937_64&)>& check) {
+  for (std::uint64_t seed = 0; seed < count; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = world(seed);
+    const MappingProblem search(problem);
+    const auto points = outer_points(problem);
+    std::mt19937_64 random(seed);
+    check(search.open(seed % 2 == 0 ? points.front() : points.back())->tables, random);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("all partitions above a threshold are listed, each once, with their times") {
+  int listed = 0;
+  int not_convex = 0;
+  int below = 0;
+  int escaped = 0;
+  int allocated = 0;
+  for_each_world(20000, [&](const FusionTables& tables, std::mt19937_64& random) {
+    const std::map<Mask, PlainPartition> partitions = all_partitions(tables);
+    PartitionPricing pricing(tables);
+    const std::vector<FineTicks> duals = random_duals(pricing, tables.size(), random);
+    std::vector<FineTicks> thresholds{-sum_over(duals, ~Mask{0}), 0};
+    // Just what some partition has: that one is not above it.
+    if (!partitions.empty()) {
+      auto any = partitions.begin();
+      std::advance(any, pick(random, 0, static_cast<std::int64_t>(partitions.size()) - 1));
+      thresholds.push_back(sum_over(duals, any->first) - any->second.time * kFinePerTick);
+    }
+    for (const FineTicks threshold : thresholds) {
+      CAPTURE(threshold);
+      std::int64_t steps = kEnough;
+      const auto found = pricing.above(duals, threshold, kAll, steps);
+      REQUIRE(found.complete);
+      REQUIRE(sorted(found.partitions));
+      std::map<Mask, PlainPartition> left = partitions;
+      for (const PartitionColumn& partition : found.partitions) {
+        const Mask kernels = test::mask_of(partition.kernels);
+        CAPTURE(kernels);
+        REQUIRE(left.contains(kernels));
+        REQUIRE(partition.time == left[kernels].time);
+        REQUIRE(partition.excess == sum_over(duals, kernels) - partition.time * kFinePerTick);
+        REQUIRE(partition.excess > threshold);
+        REQUIRE(partition.size == std::popcount(kernels));
+        not_convex += !left[kernels].convex;
+        left.erase(kernels);
+        ++listed;
+        escaped += partition.size == 1 && tables.kernel(partition.kernels.first_from(0)).escapes;
+        allocated += tables.kernel(0).options != nullptr;
+      }
+      for (const auto& [kernels, partition] : left) {
+        CAPTURE(kernels);
+        if (!partition.convex) continue;
+        REQUIRE(sum_over(duals, kernels) - partition.time * kFinePerTick <= threshold);
+        ++below;
+      }
+    }
+  });
+  CHECK(listed > 100'000);
+  CHECK(not_convex < listed / 1000);
+  CHECK(below > 50'000);
+  CHECK(escaped > 1000);
+  CHECK(allocated > 10'000);
+}
+
+TEST_CASE("of too many partitions those of the greatest excess are kept") {
+  int cut = 0;
+  for_each_world(2000, [&](const FusionTables& tables, std::mt19937_64& random) {
+    PartitionPricing pricing(tables);
+    const std::vector<FineTicks> duals = random_duals(pricing, tables.size(), random);
+    const FineTicks threshold = -sum_over(duals, ~Mask{0});
+    std::int64_t steps = kEnough;
+    const auto all = pricing.above(duals, threshold, kAll, steps);
+    REQUIRE(all.complete);
+    for (const std::size_t most : {1U, 2U, 5U}) {
+      CAPTURE(most);
+      std::int64_t more_steps = kEnough;
+      const auto some = pricing.above(duals, threshold, most, more_steps);
+      REQUIRE(some.complete);
+      REQUIRE(some.partitions.size() == std::min(most, all.partitions.size()));
+      for (std::size_t i = 0; i < some.partitions.size(); ++i) {
+        REQUIRE(some.partitions[i].excess == all.partitions[i].excess);
+      }
+      cut += all.partitions.size() > 4 * most;
+    }
+  });
+  CHECK(cut > 200);
+}
+
+TEST_CASE("an enumeration whose steps do not suffice says so") {
+  int interrupted = 0;
+  int some = 0;
+  for_each_world(2000, [&](const FusionTables& tables, std::mt19937_64& random) {
+    PartitionPricing pricing(tables);
+    const std::vector<FineTicks> duals = random_duals(pricing, tables.size(), random);
+    const FineTicks threshold = -sum_over(duals, ~Mask{0});
+    std::int64_t left = kEnough;
+    const auto all = pricing.above(duals, threshold, kAll, left);
+    const std::int64_t needed = kEnough - left;
+    REQUIRE(needed > 0);
+    std::int64_t enough = needed;
+    REQUIRE(pricing.above(duals, threshold, kAll, enough).complete);
+    REQUIRE(enough == 0);
+    std::int64_t less = pick(random, 0, needed - 1);
+    const auto cut = pricing.above(duals, threshold, kAll, less);
+    REQUIRE_FALSE(cut.complete);
+    REQUIRE(sorted(cut.partitions));
+    ++interrupted;
+    some += !cut.partitions.empty() && cut.partitions.size() < all.partitions.size();
+    for (const PartitionColumn& partition : cut.partitions) {
+      REQUIRE(std::any_of(all.partitions.begin(), all.partitions.end(),
+                          [&](const PartitionColumn& known) {
+                            return known.kernels == partition.kernels &&
+                                   known.time == partition.time && known.excess == partition.excess;
+                          }));
+    }
+  });
+  CHECK(interrupted > 300);
+  CHECK(some > 100);
+}
+
+TEST_CASE("a kernel by itself takes what its partition takes") {
+  for_each_world(2000, [](const FusionTables& tables, std::mt19937_64&) {
+    const test::PlainPartitions plain(tables);
+    const PartitionPricing pricing(tables);
+    for (std::size_t p = 0; p < tables.size(); ++p) {
+      CAPTURE(p);
+      const auto parts = plain.parts_of(test::bit(p));
+      if (parts) REQUIRE(pricing.time_alone(p) == plain.time(*parts));
+    }
+  });
+}
+
+TEST_CASE("each part of the time is what that overlap cannot hide") {
+  // Compute 5, network 3, memory 7.
+  CHECK(parts(Overlap::Perfect, 5, 3, 7) == KernelParts{5, 3, 7});
+  CHECK(parts(Overlap::ComputeMemory, 5, 3, 7) == KernelParts{8, 10, 0});
+  CHECK(parts(Overlap::None, 5, 3, 7) == KernelParts{15, 0, 0});
+}
+
+}  // namespace dfsearch
