@@ -2,11 +2,12 @@
 """dfsearch against the MILP solvers of the distribution, on the same instances.
 
     bench/milp_bench.py [--limit 600] [--short] [--record] [--build build/release] [NAME...]
+    bench/milp_bench.py --alone [--record] [NAME...]
     bench/milp_bench.py --page [--check]
 
 Each instance is solved by dfsearch, exported with the decisions of its winner, and
 given to CBC, HiGHS (of SciPy) and GLPK, those that are installed, one after the
-other.  Their solutions are read back and costed.  --record keeps the numbers in
+other.  With --alone it is dfsearch only, and the solvers are as recorded.  Their solutions are read back and costed.  --record keeps the numbers in
 bench/results/milp.json, with NAME those of some instances beside the others there, and
 writes docs/benchmarks.md from them; --page writes the
 page alone, with --check it only looks whether it is up to date.  Ends with status 1
@@ -110,7 +111,8 @@ class Contest:
         return rows, len(columns)
 
 
-def contest(instance, binary, rivals, limit):
+def contest(instance, binary, rivals, limit, recorded=None):
+    """`recorded`: the outcome of the rivals, if they need not compete again."""
     with tempfile.TemporaryDirectory() as folder:
         field = Contest(instance, binary, pathlib.Path(folder), limit)
         result, ours = field.dfsearch()
@@ -119,7 +121,7 @@ def contest(instance, binary, rivals, limit):
                "sram": instance.sram, "partitions": instance.partitions,
                "used": len(result["partitions"]), "tile": result["tile"], "rows": rows,
                "columns": columns, "published": instance.published, "dfsearch": ours,
-               "rivals": {}}
+               "rivals": recorded or {}}
         print(f"{instance.name}: {ours['objective']:.9g} s in {support.seconds(ours['time'])}",
               flush=True)
         for solver in rivals:
@@ -174,26 +176,33 @@ def main():
     parser.add_argument("--limit", type=int, help=f"seconds for each solver ({LIMIT})")
     parser.add_argument("--short", action="store_true",
                         help=f"up to {SHORT_KERNELS} kernels, {SHORT_LIMIT} s")
+    parser.add_argument("--alone", action="store_true", help="dfsearch only")
     parser.add_argument("--page", action="store_true", help="only write docs/benchmarks.md")
     parser.add_argument("--check", action="store_true", help="only check that page")
     options = parser.parse_args()
     if options.page or options.check:
         return write_page(options.check)
 
+    recorded = json.loads(milp_page.RECORDED.read_text()) if options.alone else None
     limit = options.limit or (SHORT_LIMIT if options.short else LIMIT)
+    if recorded:
+        limit = recorded["machine"]["limit"]
     suite = chosen_instances(options, parser)
     if options.record and options.short:
         parser.error("--record is for the limit of the others, not for --short")
     build = options.build.resolve()
-    rivals = milp_rivals.installed(print)
+    rivals = [] if recorded else milp_rivals.installed(print)
+    outcomes = {row["name"]: row["rivals"] for row in recorded["results"]} if recorded else {}
     facts = support.machine(build)
     facts |= {"limit": limit, "runs": RUNS,
-              "rivals": {solver.name: solver.version() for solver in rivals}}
+              "rivals": recorded["machine"]["rivals"] if recorded
+              else {solver.name: solver.version() for solver in rivals}}
     rows, share = support.Quiet.others(
-        lambda: [contest(i, build / "dfsearch", rivals, limit) for i in suite])
+        lambda: [contest(i, build / "dfsearch", rivals, limit, outcomes.get(i.name))
+                 for i in suite])
     facts["others"] = share
     if options.record:
-        keep(facts, rows, options.names)
+        keep(facts, rows, options.names or options.alone)
     print(milp_page.summary(rows, list(facts["rivals"]), limit))
     return 1 if milp_page.disagreements(rows) else 0
 
