@@ -65,7 +65,7 @@ class Cover {
     const auto next =
         std::find_if(order_.begin(), order_.end(), [&](std::size_t p) { return left.contains(p); });
     if (next == order_.end()) {
-      put_in_order();
+      if (slack + unused_charges() < kFinePerTick) put_in_order();
       return;
     }
     if (!indices_suffice(left)) return;
@@ -84,6 +84,13 @@ class Cover {
       extend(rest, more);
       chosen_.pop_back();
     }
+  }
+
+  /// Of the indices that the bound counts on beyond those chosen.
+  [[nodiscard]] FineTicks unused_charges() const {
+    FineTicks sum = duals_.charges(pricing_.rules(), 0);
+    for (const Chosen& chosen : chosen_) sum -= duals_.charge[chosen.partition.group];
+    return sum;
   }
 
   [[nodiscard]] bool indices_suffice(const KernelSet& left) const {

@@ -10,8 +10,8 @@
 
 namespace dfsearch {
 
-/// A fusion whose partitions take what their duals less their charges are, to less than a tick in
-/// all, if about so many steps find one.  Where none is charged it is the best there is.
+/// A fusion whose time is the bound of the duals, if about so many steps find one: then it is the
+/// best there is.
 std::optional<Fusion> column_fusion(const FusionTables& tables, const PartitionDuals& duals,
                                     std::int64_t steps);
 

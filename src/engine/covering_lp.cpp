@@ -43,6 +43,7 @@ CoveringLp::CoveringLp(const std::vector<Single>& singles, std::vector<double> l
       duals_(size_),
       charges_(limits.size()) {
   std::vector<double> sets(limits.size(), 0.0);
+  for (const Single& single : singles) limits[single.group] += kPerturbation;
   for (std::size_t k = 0; k < size_; ++k) {
     KernelSet one(size_);
     one.insert(k);
@@ -55,7 +56,8 @@ CoveringLp::CoveringLp(const std::vector<Single>& singles, std::vector<double> l
     beyond_cost_ += kBeyond * singles[k].cost;
   }
   for (std::size_t g = 0; g < limits.size(); ++g) {
-    // limit = sets + room - beyond.
+    // limit = sets + room - beyond.  Where all kernels may be alone the perturbation shall not
+    // make it bind.
     const double sign = sets[g] <= limits[g] ? 1.0 : -1.0;
     const std::size_t row = size_ + g;
     basis_[row] = sets[g] <= limits[g] ? room(g) : beyond(g);

@@ -112,7 +112,7 @@ void PartitionDualSearch::add_columns() {
     if (found.complete) {
       stage_ = Stage::Proof;
     } else {
-      steps_of_round_ *= 4;
+      steps_of_round_ = std::max(steps_of_round_, 4 * limit);
     }
     return;
   }

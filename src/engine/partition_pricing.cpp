@@ -156,9 +156,7 @@ class Enumeration {
       undo_to(mark);
     }
     State without = state;
-    leave_out(p, without);
-    // A partition goes on after what it has left out only if nothing inside comes before.
-    if (follows_inside(p, state)) leave_out_after(p, without);
+    refuse(p, without);
     decide(without, p + 1);
     undo_to(mark);
   }
@@ -181,17 +179,23 @@ class Enumeration {
     state.inside.insert(p);
     const KernelSet open = state.open;
     open.for_each([&](std::size_t other) {
-      if (!partners_[p].contains(other)) leave_out(other, state);
+      if (state.open.contains(other) && !partners_[p].contains(other)) refuse(other, state);
     });
     for (const std::uint32_t other : by_weight_) {
       if (tables_.kernel(other).weight + state.sram <= tables_.sram()) break;
-      if (state.open.contains(other)) leave_out(other, state);
+      if (state.open.contains(other)) refuse(other, state);
     }
     // Paths from here through what is outside lead to nothing that may join.
     tables_.descendants(p).for_each([&](std::size_t d) {
       if (!state.inside.contains(d) && !state.open.contains(d)) leave_out_after(d, state);
     });
     return true;
+  }
+
+  /// Leaves it out and, if something inside comes before it, what comes after it.
+  void refuse(std::size_t p, State& state) {
+    leave_out(p, state);
+    if (follows_inside(p, state)) leave_out_after(p, state);
   }
 
   [[nodiscard]] bool follows_inside(std::size_t p, const State& state) const {

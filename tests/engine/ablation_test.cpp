@@ -64,7 +64,9 @@ Names search_without_each(std::uint64_t count, const std::function<Problem(std::
     if (network_choices(problem).empty()) continue;
     const test::BruteForceResult best = test::brute_force(problem);
     feasible += best.mapping.has_value();
-    const NodeEffort effort = test::node_effort(seed);
+    NodeEffort effort = test::node_effort(seed);
+    // Short enumerations are cut into nodes, so that their bounds show in the count.
+    if (seed % 2 == 0) effort.steps = 5;
     const SearchResult with_all = solve(problem, {.node_effort = effort, .next_best = true});
     for (const SearchBoundName& known : kSearchBounds) {
       CAPTURE(known.name);
@@ -113,8 +115,8 @@ TEST_CASE("without one bound or any the answer of a layer is the same") {
                                 return test::random_problem(seed,
                                                             {.kernels = 6, .assignments = 2000});
                               }),
-          {"compute", "network", "memory", "hidden", "partitions", "transpositions", "segments",
-           "duals", "columns"});
+          {"compute", "network", "memory", "hidden", "partial", "partitions", "transpositions",
+           "segments", "duals", "columns"});
 }
 
 TEST_CASE("without one bound or any the answer of a machine is the same") {
@@ -126,7 +128,7 @@ TEST_CASE("without one bound or any the answer of a machine is the same") {
                                                                      .free_machine = seed % 3 == 0,
                                                                      .joint = seed % 4 == 0});
                               }),
-          {"point", "fanout", "partial", "partitions", "segments", "duals", "columns"});
+          {"point", "partitions", "segments", "duals", "columns"});
 }
 
 TEST_CASE("without one bound or any the answer of symmetric graphs is the same") {

@@ -22,6 +22,13 @@ namespace {
 
 constexpr std::int64_t kEnough = 1'000'000;
 
+/// With one limit for all.
+CoveringLp begin(const std::vector<double>& costs, double limit) {
+  std::vector<CoveringLp::Single> singles;
+  for (const double cost : costs) singles.push_back({.cost = cost, .group = 0});
+  return {singles, {limit}};
+}
+
 /// The same program as plain numbers; kernels of a set are bits.
 struct Covering {
   struct Set {
@@ -32,12 +39,11 @@ struct Covering {
   std::int64_t limit = 0;
   std::vector<Set> sets;  // those of one kernel first
 
-  [[nodiscard]] std::vector<double> singles() const {
+  [[nodiscard]] CoveringLp begun() const {
     std::vector<double> costs;
     for (std::size_t k = 0; k < size; ++k) costs.push_back(sets[k].cost);
-    return costs;
+    return begin(costs, static_cast<double>(limit));
   }
-  [[nodiscard]] CoveringLp begun() const { return {singles(), static_cast<double>(limit)}; }
 };
 
 KernelSet set_of(std::size_t size, std::uint32_t kernels) {
@@ -61,7 +67,7 @@ CoveringLp::Outcome solve_all(CoveringLp& program) {
 
 long double objective(const CoveringLp& program, std::int64_t limit) {
   return std::accumulate(program.duals().begin(), program.duals().end(), 0.0L) -
-         program.charge() * static_cast<long double>(limit);
+         program.charges()[0] * static_cast<long double>(limit);
 }
 
 void check_objective(const CoveringLp& program, std::int64_t limit, double expected) {
@@ -135,10 +141,10 @@ bool coverable(const Covering& covering) { return std::isfinite(best_cover(cover
 /// No set of the first `sets` costs less than the duals say.
 void check_duals(const Covering& covering, const CoveringLp& program, std::size_t sets) {
   REQUIRE(program.duals().size() == covering.size);
-  REQUIRE(program.charge() >= 0.0L);
+  REQUIRE(program.charges()[0] >= 0.0L);
   for (const long double dual : program.duals()) REQUIRE(dual >= 0.0L);
   for (std::size_t s = 0; s < sets; ++s) {
-    long double worth = -program.charge();
+    long double worth = -program.charges()[0];
     for (std::size_t k = 0; k < covering.size; ++k) {
       if ((covering.sets[s].kernels >> k & 1U) != 0) worth += program.duals()[k];
     }
@@ -149,25 +155,25 @@ void check_duals(const Covering& covering, const CoveringLp& program, std::size_
 }  // namespace
 
 TEST_CASE("single kernels alone are worth what they cost") {
-  CoveringLp program({5, 0, 7}, 4);
+  CoveringLp program = begin({5, 0, 7}, 4);
   CHECK(solve_all(program) == CoveringLp::Outcome::Solved);
   check_objective(program, 4, 12);
   CHECK(static_cast<double>(program.duals()[0]) == doctest::Approx(5));
   CHECK(static_cast<double>(program.duals()[1]) == doctest::Approx(0));
   CHECK(static_cast<double>(program.duals()[2]) == doctest::Approx(7));
-  CHECK(program.charge() == 0.0L);
+  CHECK(program.charges()[0] == 0.0L);
 
   // Just as many sets as there are kernels: no better and no worse.
-  CoveringLp just_enough({5, 0, 7}, 3);
+  CoveringLp just_enough = begin({5, 0, 7}, 3);
   CHECK(solve_all(just_enough) == CoveringLp::Outcome::Solved);
   check_objective(just_enough, 3, 12);
 }
 
 TEST_CASE("three pairs of three kernels cover them one and a half times as dear as one pair") {
-  CoveringLp program({10, 10, 10}, 3);
-  program.add(set_of(3, {0, 1}), 10);
-  program.add(set_of(3, {1, 2}), 10);
-  program.add(set_of(3, {0, 2}), 10);
+  CoveringLp program = begin({10, 10, 10}, 3);
+  program.add(set_of(3, {0, 1}), 0, 10);
+  program.add(set_of(3, {1, 2}), 0, 10);
+  program.add(set_of(3, {0, 2}), 0, 10);
   CHECK(solve_all(program) == CoveringLp::Outcome::Solved);
   check_objective(program, 3, 15);
   for (const long double dual : program.duals()) {
@@ -176,33 +182,47 @@ TEST_CASE("three pairs of three kernels cover them one and a half times as dear 
 }
 
 TEST_CASE("a set that is added later lowers the duals") {
-  CoveringLp program({4, 6, 9}, 3);
+  CoveringLp program = begin({4, 6, 9}, 3);
   CHECK(solve_all(program) == CoveringLp::Outcome::Solved);
   check_objective(program, 3, 19);
-  program.add(set_of(3, {0, 1}), 7);
+  program.add(set_of(3, {0, 1}), 0, 7);
   CHECK(solve_all(program) == CoveringLp::Outcome::Solved);
   check_objective(program, 3, 16);
-  program.add(set_of(3, {0, 1, 2}), 20);  // no use
+  program.add(set_of(3, {0, 1, 2}), 0, 20);  // no use
   CHECK(solve_all(program) == CoveringLp::Outcome::Solved);
   check_objective(program, 3, 16);
-  program.add(set_of(3, {1, 2}), 8);  // with the first kernel 12
+  program.add(set_of(3, {1, 2}), 0, 8);  // with the first kernel 12
   CHECK(solve_all(program) == CoveringLp::Outcome::Solved);
   check_objective(program, 3, 12);
 }
 
 TEST_CASE("where the limit binds, a set fewer is worth the charge") {
   // The pair and the third alone are the cheapest anyhow.
-  CoveringLp program({10, 10, 10}, 2);
-  program.add(set_of(3, {0, 1}), 18);
+  CoveringLp program = begin({10, 10, 10}, 2);
+  program.add(set_of(3, {0, 1}), 0, 18);
   CHECK(solve_all(program) == CoveringLp::Outcome::Solved);
   check_objective(program, 2, 28);
 
   // All three at once for 31: with three sets 30, with one 31, with two the mean of both.
-  CoveringLp whole({10, 10, 10}, 2);
-  whole.add(set_of(3, {0, 1, 2}), 31);
+  CoveringLp whole = begin({10, 10, 10}, 2);
+  whole.add(set_of(3, {0, 1, 2}), 0, 31);
   CHECK(solve_all(whole) == CoveringLp::Outcome::Solved);
   check_objective(whole, 2, 30.5);
-  CHECK(static_cast<double>(whole.charge()) == doctest::Approx(0.5));
+  CHECK(static_cast<double>(whole.charges()[0]) == doctest::Approx(0.5));
+}
+
+TEST_CASE("each group has a limit and a charge of its own") {
+  // Twice the case above, the second time without need of the limit.
+  std::vector<CoveringLp::Single> singles(6, {.cost = 10, .group = 0});
+  for (std::size_t k = 3; k < 6; ++k) singles[k].group = 1;
+  CoveringLp program(singles, {2, 4});
+  program.add(set_of(6, {0, 1, 2}), 0, 31);
+  program.add(set_of(6, {3, 4, 5}), 1, 31);
+  CHECK(solve_all(program) == CoveringLp::Outcome::Solved);
+  CHECK(static_cast<double>(program.charges()[0]) == doctest::Approx(0.5));
+  CHECK(program.charges()[1] == 0.0L);
+  CHECK(static_cast<double>(std::accumulate(program.duals().begin(), program.duals().end(),
+                                            0.0L)) == doctest::Approx(30.5 + 1.0 + 30.0));
 }
 
 TEST_CASE("random covering programs have the duals of the plain simplex method") {
@@ -214,7 +234,7 @@ TEST_CASE("random covering programs have the duals of the plain simplex method")
     const Covering covering = random_covering(seed);
     CoveringLp program = covering.begun();
     for (std::size_t s = covering.size; s < covering.sets.size(); ++s) {
-      program.add(set_of(covering.size, covering.sets[s].kernels), covering.sets[s].cost);
+      program.add(set_of(covering.size, covering.sets[s].kernels), 0, covering.sets[s].cost);
     }
     REQUIRE(solve_all(program) == CoveringLp::Outcome::Solved);
     check_duals(covering, program, covering.sets.size());
@@ -223,7 +243,7 @@ TEST_CASE("random covering programs have the duals of the plain simplex method")
     const double best = best_cover(covering);
     REQUIRE(found <= best + noise);
     // Too few sets are not impossible to it, only dear: the charge has a highest value.
-    long double expected = best_duals(covering, program.charge());
+    long double expected = best_duals(covering, program.charges()[0]);
     REQUIRE(std::abs(found - expected) <= noise);
     if (!coverable(covering)) {
       ++out_of_reach;
@@ -231,8 +251,8 @@ TEST_CASE("random covering programs have the duals of the plain simplex method")
     }
     expected = best_duals(covering);
     REQUIRE(found <= expected + noise);
-    limited += program.charge() > 0.0L && std::abs(found - expected) <= noise;
-    if (program.charge() == 0.0L) REQUIRE(std::abs(found - expected) <= noise);
+    limited += program.charges()[0] > 0.0L && std::abs(found - expected) <= noise;
+    if (program.charges()[0] == 0.0L) REQUIRE(std::abs(found - expected) <= noise);
     fractional += found < best - 1;
   }
   CHECK(fractional > 150);
@@ -249,8 +269,8 @@ TEST_CASE("a program that is solved step by step and set by set has the same opt
     CoveringLp in_steps = covering.begun();
     for (std::size_t s = covering.size; s < covering.sets.size(); ++s) {
       const KernelSet kernels = set_of(covering.size, covering.sets[s].kernels);
-      at_once.add(kernels, covering.sets[s].cost);
-      in_steps.add(kernels, covering.sets[s].cost);
+      at_once.add(kernels, 0, covering.sets[s].cost);
+      in_steps.add(kernels, 0, covering.sets[s].cost);
       if (s % 8 != 0) continue;
       std::int64_t steps = 1;
       interrupted += in_steps.solve(steps) == CoveringLp::Outcome::OutOfSteps;

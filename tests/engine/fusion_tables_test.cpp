@@ -216,6 +216,12 @@ TEST_CASE("of many consumers some are not fused with their producer") {
   CHECK(memory_row(16.0) == 4.0);
   CHECK(memory_row(15.0) == 6.0);  // none fits
 
+  SearchBounds bounds;
+  bounds.drop(SearchBound::Fanout);
+  problem.system.accelerator.sram = Bytes(16.0);
+  const auto context = MappingProblem(problem, {}, bounds).open(outer_points(problem).front());
+  CHECK(whole(context->tables).bound[kMemoryRow] == 0);
+
   // Consumers that can be exchanged join the producer in their order only, so the
   // last one is not with it.
   change_kernels(problem, [](auto& k) { k[1].n = k[2].n = k[3].n = 1; });

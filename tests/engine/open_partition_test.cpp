@@ -25,7 +25,7 @@ using Totals = OpenPartition::Totals;
 bool same(const Totals& a, const Totals& b) {
   return a.compute == b.compute && a.network == b.network && a.memory == b.memory &&
          a.sure_memory == b.sure_memory && a.sram == b.sram && a.leaving == b.leaving &&
-         a.pinned == b.pinned && a.backward == b.backward;
+         a.pinned == b.pinned && a.backward == b.backward && a.dual == b.dual;
 }
 
 /// The same by the definitions, from sets alone.
@@ -33,8 +33,9 @@ class Anew {
  public:
   enum class State { Undecided, Done, Inside, Outside };
 
-  Anew(const FusionTables& tables, const KernelSet& done)
-      : tables_(tables), states(tables.size(), State::Undecided) {
+  /// `duals` may be null.
+  Anew(const FusionTables& tables, const KernelSet& done, const PartitionDuals* duals)
+      : tables_(tables), duals_(duals), states(tables.size(), State::Undecided) {
     for (std::size_t p = 0; p < tables.size(); ++p) {
       if (done.contains(p)) states[p] = State::Done;
     }
@@ -43,6 +44,7 @@ class Anew {
   [[nodiscard]] Totals totals() const {
     Totals sum;
     for (std::size_t p = 0; p < tables_.size(); ++p) {
+      if (duals_ != nullptr) add_dual(p, sum);
       if (!is(p, State::Inside)) continue;
       const KernelCosts& kernel = tables_.kernel(p);
       sum.compute += kernel.compute;
@@ -133,10 +135,37 @@ class Anew {
     return overlapped(problem.execution.overlap, compute, sum.memory, sum.network);
   }
 
+  /// The greatest of what each part of the time and the duals of all others add up to.
+  [[nodiscard]] FineTicks dual_time() const {
+    const Totals sum = totals();
+    const KernelParts inside =
+        parts(tables_.problem().execution.overlap, sum.compute, sum.network, sum.sure_memory);
+    FineTicks most = 0;
+    for (std::size_t r = 0; r < inside.size(); ++r) {
+      most = std::max(most, inside[r] * kFinePerTick + sum.dual[r]);
+    }
+    return most;
+  }
+
  private:
   [[nodiscard]] bool is(std::size_t p, State state) const { return states[p] == state; }
 
+  /// What stays out takes its dual later on; what is undecided may join, then it takes its
+  /// part of the time instead, if that is less.
+  void add_dual(std::size_t p, Totals& sum) const {
+    const KernelCosts& kernel = tables_.kernel(p);
+    const KernelParts own = parts(tables_.problem().execution.overlap, kernel.compute,
+                                  kernel.network, kernel.explicit_memory);
+    for (std::size_t r = 0; r < own.size(); ++r) {
+      if (is(p, State::Outside)) sum.dual[r] += duals_->kernels[p];
+      if (is(p, State::Undecided)) {
+        sum.dual[r] += std::min(duals_->kernels[p], own[r] * kFinePerTick);
+      }
+    }
+  }
+
   const FusionTables& tables_;
+  const PartitionDuals* duals_;
 
  public:
   std::vector<State> states;
@@ -145,8 +174,13 @@ class Anew {
 /// Random decisions and their undoing, last in first out.
 class Drill {
  public:
-  Drill(const FusionTables& tables, const KernelSet& done, std::mt19937_64& random)
-      : tables_(tables), random_(random), partition_(tables, done), anew_(tables, done) {}
+  Drill(const FusionTables& tables, const KernelSet& done, const PartitionDuals* duals,
+        std::mt19937_64& random)
+      : tables_(tables),
+        random_(random),
+        partition_(tables, done, duals),
+        anew_(tables, done, duals),
+        before_(anew_.totals()) {}
 
   void step() {
     const auto p = static_cast<std::size_t>(
@@ -168,7 +202,7 @@ class Drill {
       take_back();
       check();
     }
-    CHECK(same(partition_.totals(), Totals{}));
+    CHECK(same(partition_.totals(), before_));
     CHECK(partition_.kernels().empty());
   }
 
@@ -212,6 +246,7 @@ class Drill {
   void check() {
     REQUIRE(same(partition_.totals(), anew_.totals()));
     REQUIRE(partition_.outside().bound == anew_.outside());
+    REQUIRE(partition_.dual_time() == anew_.dual_time());
     std::size_t next_ready = tables_.size();
     for (std::size_t p = tables_.size(); p-- > 0;) {
       REQUIRE(partition_.undecided(p) == (anew_.states[p] == Anew::State::Undecided));
@@ -242,6 +277,7 @@ class Drill {
   std::mt19937_64& random_;
   OpenPartition partition_;
   Anew anew_;
+  const Totals before_;
   std::vector<Step> undo_;
 };
 
@@ -262,6 +298,7 @@ KernelSet random_ideal(const FusionTables& tables, std::mt19937_64& random) {
 TEST_CASE("an open partition is at every moment what its kernels add up to") {
   std::int64_t fitting = 0;
   std::int64_t not_fitting = 0;
+  int with_duals = 0;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     CAPTURE(seed);
     const Problem problem =
@@ -269,7 +306,11 @@ TEST_CASE("an open partition is at every moment what its kernels add up to") {
     const auto context = MappingProblem(problem).open(outer_points(problem).back());
     std::mt19937_64 random(seed);
     const KernelSet done = random_ideal(context->tables, random);
-    Drill drill(context->tables, done, random);
+    // Without duals in every fourth world.
+    const PartitionDuals* duals =
+        seed % 4 == 0 ? nullptr : context->point->duals.after(LazyDuals::kMostAttempts).duals;
+    with_duals += duals != nullptr;
+    Drill drill(context->tables, done, duals, random);
     for (int step = 0; step < 40; ++step) drill.step();
     drill.rewind();
     fitting += drill.fitting;
@@ -277,6 +318,7 @@ TEST_CASE("an open partition is at every moment what its kernels add up to") {
   }
   CHECK(fitting > 50'000);
   CHECK(not_fitting > 30'000);
+  CHECK(with_duals > 2000);
 }
 
 }  // namespace dfsearch

@@ -107,18 +107,18 @@ TEST_CASE("the points of a network are listed when it comes up again, if its wei
     CAPTURE(capacity);
     problem.system.memory.capacity = Bytes(capacity);
     const MappingProblem search(problem);
-    const MappingProblem second(search, 100);
-    Children networks;
+    const MappingProblem second(search, {.steps = 100});
+    test::Children networks;
     search.branch(search.root(), networks);
     REQUIRE(networks.nodes.size() == 2);
     for (const Node& network : networks.nodes) {
       const bool staged = degree_of(search.networks()[*network.network], Strategy::Pipeline) == 2;
       CAPTURE(staged);
-      Children bounded;
+      test::Children bounded;
       search.branch(network, bounded);
       REQUIRE(bounded.nodes.size() == 1);
       CHECK(bounded.nodes.front().network == network.network);
-      Children points;
+      test::Children points;
       search.branch(bounded.nodes.front(), points);
       CHECK(points.nodes.size() == (capacity >= (staged ? 192.0 : 288.0) ? 3 : 0));
       Score least = Score::infinity();
@@ -126,7 +126,7 @@ TEST_CASE("the points of a network are listed when it comes up again, if its wei
       if (!points.nodes.empty()) CHECK(bounded.nodes.front().bound == least);
     }
     // Another tree begins with the bounds that are known.
-    Children known;
+    test::Children known;
     second.branch(second.root(), known);
     REQUIRE(known.nodes.size() == 2);
     for (const Node& network : known.nodes) CHECK(network.bound > Score{});

@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -13,7 +15,6 @@
 #include <memory>
 #include <optional>
 #include <random>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -81,18 +82,6 @@ void check_valid(const PartitionDuals& duals, const FusionTables& tables,
   }
 }
 
-void check_partitions(const PartitionDuals& duals, const FusionTables& tables,
-                      const test::PlainCompletions& plain) {
-  std::set<Mask> met;
-  for (const PartitionColumn& partition : duals.partitions) {
-    const Mask kernels = test::mask_of(partition.kernels);
-    CAPTURE(kernels);
-    REQUIRE(met.insert(kernels).second);
-    REQUIRE(partition.time == plain.time(kernels));
-    REQUIRE(partition.excess == test::excess_of(duals, tables, kernels, partition.time));
-  }
-}
-
 void check_gains(const PartitionDuals& duals, const FusionTables& tables) {
   REQUIRE(duals.gains.size() == tables.size());
   for (std::size_t p = 0; p < tables.size(); ++p) {
@@ -129,13 +118,17 @@ FusionNode node_at(const FusionTables& tables, Mask rest, std::int32_t next_inde
 /// The least cost of fractions of partitions that cover all kernels, as many as there may
 /// be: the most that duals can prove.
 long double fractional_cover(const FusionTables& tables, const test::PlainCompletions& plain) {
+  const PartitionRules rules(tables);
   test::LinearProgram dual;
   dual.gains.assign(tables.size(), 1.0L);
-  dual.gains.push_back(-static_cast<long double>(plain.limit()));
+  for (std::size_t g = 0; g < rules.groups(); ++g) {
+    dual.gains.push_back(-static_cast<long double>(rules.left(g, 0)));
+  }
   for (const Mask kernels : plain.partitions().feasible()) {
-    auto& row = dual.rows.emplace_back(tables.size() + 1, 0.0L);
+    auto& row = dual.rows.emplace_back(dual.gains.size(), 0.0L);
     for (std::size_t p = 0; p < tables.size(); ++p) row[p] = kernels >> p & 1U;
-    row.back() = -1.0L;
+    const auto first = static_cast<std::size_t>(std::countr_zero(kernels));
+    row[tables.size() + rules.group(tables.kernel(first).backward)] = -1.0L;
     dual.most.push_back(static_cast<long double>(plain.time(kernels)));
   }
   return test::maximum(std::move(dual));
@@ -163,9 +156,8 @@ TEST_CASE("no partition takes less than its duals, and no way to go on less than
     ++worlds;
     test::PlainCompletions plain(tables);
     check_valid(*duals, tables, plain);
-    check_partitions(*duals, tables, plain);
     check_gains(*duals, tables);
-    charged += test::charge_of(*duals, tables, 1) > 0;
+    charged += duals->charge != std::array<FineTicks, 2>{};
 
     std::mt19937_64 random(seed);
     for (Mask rest = 1; rest <= plain.partitions().all(); ++rest) {
@@ -238,6 +230,27 @@ TEST_CASE("however the steps are dealt out the duals are valid and as good") {
   CHECK(calls_in_all > 10 * worlds);
 }
 
+TEST_CASE("no partition of a larger graph takes less than its duals") {
+  int proven = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_problem(seed, {.kernels = 30, .assignments = 1e300});
+    const auto context = open_some(problem, seed);
+    const FusionTables& tables = context->tables;
+    if (tables.size() < 8) continue;
+    const PartitionDuals* duals = context->point->duals.after(LazyDuals::kMostAttempts / 2).duals;
+    if (duals == nullptr) continue;
+    // Too many sets to try; tests/engine/partition_pricing_test.cpp judges the enumeration.
+    const PartitionPricing pricing(tables);
+    std::int64_t steps = 1'000'000;
+    const auto found = pricing.find(*duals, {.threshold = 0, .most = 1}, steps);
+    if (!found.complete) continue;
+    ++proven;
+    REQUIRE(found.partitions.empty());
+  }
+  CHECK(proven > 20);
+}
+
 TEST_CASE("what is found after some attempts does not depend on those made before") {
   int later = 0;
   int fusions = 0;
@@ -288,8 +301,9 @@ TEST_CASE("attempts are due after nodes that double") {
   CHECK(LazyDuals::attempts_due(80, 20) == 3);
   CHECK(LazyDuals::attempts_due(20 * 1024, 20) == 11);
   CHECK(LazyDuals::attempts_due(20 * 2048, 20) == 12);
-  CHECK(LazyDuals::attempts_due(std::numeric_limits<std::int64_t>::max(), 1) == 12);
-  CHECK(LazyDuals::attempts_due(0, 0) == 12);  // at once, with all effort
+  CHECK(LazyDuals::attempts_due(std::numeric_limits<std::int64_t>::max(), 1) ==
+        LazyDuals::kMostAttempts);
+  CHECK(LazyDuals::attempts_due(0, 0) == LazyDuals::kMostAttempts);  // at once, with all effort
 }
 
 TEST_CASE("bounds that are dropped are not looked for") {

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -154,30 +155,33 @@ TEST_CASE("what is unplaced is counted by phase and by the least pin") {
   CHECK(last.least_pin == -1);
 }
 
-TEST_CASE("each phase has its half of the indices, the middle one is of both") {
-  struct Case {
-    Indices indices;
-    std::int32_t forward;
-    std::int32_t backward;
-  };
-  for (const Case& expected : {Case{{.partitions = 5, .halves = true}, 3, 3},
-                               Case{{.partitions = 4, .halves = true}, 2, 2},
-                               Case{{.partitions = 1, .halves = true}, 1, 1},
-                               Case{{.partitions = 5, .halves = false}, 5, 5}}) {
-    CAPTURE(expected.indices.partitions);
-    CAPTURE(expected.indices.halves);
-    const Problem problem = two_phases(expected.indices);
+TEST_CASE("halves without an index in common are two groups with indices of their own") {
+  const auto check = [](const Indices& indices, const auto& judge) {
+    const Problem problem = two_phases(indices);
     const auto context = context_of(problem);
-    const PartitionRules rules(context->tables);
-    CHECK(rules.limit(false) == expected.forward);
-    CHECK(rules.limit(true) == expected.backward);
+    judge(PartitionRules(context->tables));
+  };
+  check({.partitions = 4, .halves = true}, [](const PartitionRules& rules) {
+    REQUIRE(rules.groups() == 2);
+    CHECK(rules.group(false) == 0);
+    CHECK(rules.group(true) == 1);
+    for (const std::int32_t next : {0, 1, 2, 3, 4, 5}) {
+      CHECK(rules.left(0, next) == std::max(0, 2 - next));                   // 0 and 1
+      CHECK(rules.left(1, next) == (next < 2 ? 2 : std::max(0, 4 - next)));  // 2 and 3
+    }
+  });
+  // The middle one is of both.
+  for (const Indices& indices :
+       {Indices{.partitions = 5, .halves = true}, Indices{.partitions = 1, .halves = true},
+        Indices{.partitions = 4, .halves = false}}) {
+    check(indices, [&](const PartitionRules& rules) {
+      REQUIRE(rules.groups() == 1);
+      CHECK(rules.group(true) == 0);
+      CHECK(rules.left(0, 0) == indices.partitions);
+      CHECK(rules.left(0, 1) == indices.partitions - 1);
+      CHECK(rules.left(0, indices.partitions + 1) == 0);
+    });
   }
-  // Without backward kernels there is nothing to split.
-  Problem forward = test::idle_problem(3);
-  forward.execution.partitions = 3;
-  forward.equations.phases = SplitPhases::Halves;
-  const auto context = context_of(forward);
-  CHECK(PartitionRules(context->tables).limit(false) == 3);
 }
 
 TEST_CASE("a partition has the least index that pins and halves allow it") {

@@ -2,13 +2,15 @@
 // The best ways to place what is left of the kernels, by trying every sequence of partitions.
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "engine/fusion_tables.hpp"
-#include "engine/partition_duals.hpp"
+#include "engine/partition_pricing.hpp"
+#include "engine/partition_rules.hpp"
 #include "support/plain_partitions.hpp"
 
 namespace dfsearch::test {
@@ -90,13 +92,13 @@ class PlainCompletions {
 };
 
 /// What a partition of these kernels is charged.
-inline FineTicks charge_of(const PartitionDuals& duals, const FusionTables& /*tables*/,
-                           Mask /*kernels*/) {
-  return duals.charge;
+inline FineTicks charge_of(const Duals& duals, const FusionTables& tables, Mask kernels) {
+  const auto first = static_cast<std::size_t>(std::countr_zero(kernels));
+  return duals.charge[PartitionRules(tables).group(tables.kernel(first).backward)];
 }
 
 /// The duals of the kernels beyond the time of the partition and its charge.
-inline FineTicks excess_of(const PartitionDuals& duals, const FusionTables& tables, Mask kernels,
+inline FineTicks excess_of(const Duals& duals, const FusionTables& tables, Mask kernels,
                            Ticks time) {
   FineTicks excess = -time * kFinePerTick - charge_of(duals, tables, kernels);
   for (std::size_t p = 0; p < tables.size(); ++p) {
