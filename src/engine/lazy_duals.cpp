@@ -24,7 +24,7 @@ LazyDuals::Found LazyDuals::after(int attempts) const {
   const std::lock_guard lock(mutex_);
   while (!ended_ && attempts_ < std::min(attempts, kMostAttempts)) attempt();
   return {.duals = duals_ && duals_after_ <= attempts ? &*duals_ : nullptr,
-          .fusion = fusion_after(attempts)};
+          .fusion = fusion_ && fusion_after_ <= attempts ? &*fusion_ : nullptr};
 }
 
 LazyDuals::Found LazyDuals::after_at_least(int attempts) const {
@@ -35,14 +35,6 @@ LazyDuals::Found LazyDuals::after_at_least(int attempts) const {
     made = attempts_;
   }
   return after(std::max(attempts, made));
-}
-
-const Fusion* LazyDuals::fusion_after(int attempts) const {
-  const Fusion* last = nullptr;
-  for (const FoundFusion& found : fusions_) {
-    if (found.after <= attempts) last = &found.fusion;
-  }
-  return last;
 }
 
 void LazyDuals::attempt() const {
@@ -63,18 +55,10 @@ void LazyDuals::attempt() const {
 }
 
 void LazyDuals::look_for_fusion(std::int64_t steps) const {
-  if (!tables_.bounds().use(SearchBound::Columns)) {
-    ended_ = true;
-    return;
-  }
-  auto fusion = column_fusion(tables_, *duals_, steps);
-  if (fusion && (fusions_.empty() || fusion->time < fusions_.back().fusion.time)) {
-    fusions_.push_back({.fusion = std::move(*fusion), .after = attempts_});
-  }
-  const FusionSearch search(tables_);
-  const Ticks bound = search.bound(search.root(), *duals_);
-  ended_ = ended_ || attempts_ == duals_after_ + kAttemptsAtFusion ||
-           (!fusions_.empty() && fusions_.back().fusion.time == bound);
+  const bool wanted = tables_.bounds().use(SearchBound::Columns);
+  if (wanted) fusion_ = column_fusion(tables_, *duals_, steps);
+  if (fusion_) fusion_after_ = attempts_;
+  ended_ = ended_ || !wanted || fusion_ || attempts_ == duals_after_ + kAttemptsAtFusion;
 }
 
 }  // namespace dfsearch

@@ -3,7 +3,6 @@
 // wants them.
 
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <optional>
 
@@ -20,7 +19,7 @@ class LazyDuals {
 
   struct Found {
     const PartitionDuals* duals = nullptr;  ///< null: none
-    const Fusion* fusion = nullptr;         ///< a good one found with them; null: none
+    const Fusion* fusion = nullptr;         ///< whose time they prove to be the least; or null
   };
   /// What so many attempts find, each twice as long as the one before and no matter who made
   /// them.  The outcome is a function of the tables; it lives as long as this does.
@@ -29,14 +28,13 @@ class LazyDuals {
   /// What all attempts that anybody made have found, which are so many at least.
   [[nodiscard]] Found after_at_least(int attempts) const;
 
-  static constexpr int kMostAttempts = 15;
+  static constexpr int kMostAttempts = 13;
   /// That are due after so many nodes of a search, the first after `before`.
   [[nodiscard]] static int attempts_due(std::int64_t nodes, std::int64_t before);
 
  private:
   void attempt() const;
   void look_for_fusion(std::int64_t steps) const;
-  [[nodiscard]] const Fusion* fusion_after(int attempts) const;
 
   const FusionTables& tables_;
   // What has been tried so far; guarded by mutex_.
@@ -46,11 +44,8 @@ class LazyDuals {
   mutable std::optional<PartitionDualSearch> search_;  // while it goes on
   mutable std::optional<PartitionDuals> duals_;
   mutable int duals_after_ = 0;  // attempts
-  struct FoundFusion {
-    Fusion fusion;
-    int after = 0;
-  };
-  mutable std::deque<FoundFusion> fusions_;  // each better than the one before
+  mutable std::optional<Fusion> fusion_;
+  mutable int fusion_after_ = 0;
 };
 
 }  // namespace dfsearch
