@@ -97,11 +97,19 @@ CoveringLp::Outcome CoveringLp::solve(std::int64_t& steps) {
 long double CoveringLp::reduced_cost(std::size_t variable) const {
   if (variable < size_) return row_duals_[variable];
   if (variable < rows_) return -row_duals_[variable];
-  if (variable < column(0)) return beyond_cost_ + row_duals_[variable - rows_ + size_];
+  if (variable < column(0))
+    return static_cast<long double>(beyond_cost_) + row_duals_[variable - rows_ + size_];
   const Column& set = columns_[variable - column(0)];
-  long double reduced = set.cost - row_duals_[size_ + set.group];
+  long double reduced = static_cast<long double>(set.cost) - row_duals_[size_ + set.group];
   set.kernels.for_each([&](std::size_t k) { reduced -= row_duals_[k]; });
   return reduced;
+}
+
+/// So much of a row of the inverse.
+void CoveringLp::add_to_duals(std::size_t row, long double times) {
+  for (std::size_t c = 0; c < rows_; ++c) {
+    row_duals_[c] += times * static_cast<long double>(inverse(row, c));
+  }
 }
 
 /// The duals at which every basic variable costs just what its rows are worth.  The inverse
@@ -111,7 +119,7 @@ void CoveringLp::refine_duals() {
     for (std::size_t row = 0; row < rows_; ++row) missing_[row] = reduced_cost(basis_[row]);
     for (std::size_t row = 0; row < rows_; ++row) {
       if (missing_[row] == 0.0L) continue;
-      for (std::size_t c = 0; c < rows_; ++c) row_duals_[c] += missing_[row] * inverse(row, c);
+      add_to_duals(row, missing_[row]);
     }
   }
   for (std::size_t k = 0; k < size_; ++k) duals_[k] = std::max(0.0L, row_duals_[k]);
@@ -173,7 +181,7 @@ void CoveringLp::pivot(std::size_t row, std::size_t variable, long double reduce
     values_[r] = std::max(0.0, values_[r] - step * direction_[r]);
     for (std::size_t c = 0; c < rows_; ++c) inverse(r, c) -= direction_[r] * inverse(row, c);
   }
-  for (std::size_t c = 0; c < rows_; ++c) row_duals_[c] += reduced * inverse(row, c);
+  add_to_duals(row, reduced);
   values_[row] = step;
   basis_[row] = variable;
 }

@@ -55,6 +55,7 @@ class CoveringLp {
   /// What is left of the variable's cost after the duals of its rows.
   [[nodiscard]] long double reduced_cost(std::size_t variable) const;
   void refine_duals();
+  void add_to_duals(std::size_t row, long double times);
   [[nodiscard]] std::size_t entering() const;
   void find_direction(std::size_t variable);
   [[nodiscard]] std::size_t leaving() const;
