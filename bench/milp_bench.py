@@ -2,16 +2,18 @@
 """dfsearch against the MILP solvers of the distribution, on the same instances.
 
     bench/milp_bench.py [--limit 600] [--short] [--record] [--build build/release] [NAME...]
+    bench/milp_bench.py --record --continue [NAME...]
     bench/milp_bench.py --alone [--record] [NAME...]
     bench/milp_bench.py --page [--check]
 
 Each instance is solved by dfsearch, exported with the decisions of its winner, and
 given to CBC, HiGHS (of SciPy) and GLPK, those that are installed, one after the
-other.  With --alone it is dfsearch only, and the solvers are as recorded.  Their solutions are read back and costed.  --record keeps the numbers in
-bench/results/milp.json, with NAME those of some instances beside the others there, and
-writes docs/benchmarks.md from them; --page writes the
-page alone, with --check it only looks whether it is up to date.  Ends with status 1
-if a solver proves something else than dfsearch.
+other.  Their solutions are read back and costed.  With --alone it is dfsearch only,
+and the solvers are as recorded.  --record keeps each measurement as it comes in
+bench/results/milp.json, beside those of other instances there, and writes
+docs/benchmarks.md from it; --continue leaves out what is there with this time limit.
+--page writes the page alone, with --check it only looks whether it is up to date.
+Ends with status 1 if a solver proves something else than dfsearch.
 """
 
 import argparse
@@ -26,6 +28,7 @@ import time
 
 import milp_instances
 import milp_page
+import milp_record
 import milp_rivals
 import support
 
@@ -76,7 +79,8 @@ class Contest:
             walls.append(time.monotonic() - wall)
             if result["status"] != "optimal":
                 break  # the limit takes as long every time
-        return result, {
+        return {
+            "used": len(result["partitions"]), "tile": result["tile"],
             "status": "optimal" if result["status"] == "optimal" else "limit",
             "root": result["search"]["root_bound"], "objective": result["objective"],
             "bound": result["lower_bound"], "nodes": result["search"]["nodes"],
@@ -111,50 +115,30 @@ class Contest:
         return rows, len(columns)
 
 
-def contest(instance, binary, rivals, limit, recorded=None):
-    """`recorded`: the outcome of the rivals, if they need not compete again."""
+def contest(instance, binary, rivals, limit, facts, record):
+    """Puts the outcome of dfsearch, then of each rival into the record."""
+    def measured(action):
+        outcome, others = support.Quiet.others(action)
+        return outcome | {"limit": limit, "commit": facts["commit"], "date": facts["date"],
+                          "others": round(others, 3)}
+
     with tempfile.TemporaryDirectory() as folder:
         field = Contest(instance, binary, pathlib.Path(folder), limit)
-        result, ours = field.dfsearch()
         rows, columns = field.size()
+        ours = measured(field.dfsearch)
         row = {"name": instance.name, "kernels": instance.kernels, "seed": instance.seed,
                "sram": instance.sram, "partitions": instance.partitions,
-               "used": len(result["partitions"]), "tile": result["tile"], "rows": rows,
-               "columns": columns, "published": instance.published, "dfsearch": ours,
-               "rivals": recorded or {}}
+               "used": ours.pop("used"), "tile": ours.pop("tile"), "rows": rows,
+               "columns": columns, "published": instance.published}
+        record.put(row, "dfsearch", ours)
         print(f"{instance.name}: {ours['objective']:.9g} s in {support.seconds(ours['time'])}",
               flush=True)
         for solver in rivals:
-            outcome = row["rivals"][solver.name] = field.rival(solver)
+            outcome = measured(lambda: field.rival(solver))
+            record.put(row, solver.name, outcome)
             print(f"  {solver.name}: {outcome['status']}, {outcome['objective']} s, bound"
                   f" {outcome['bound']} s, {outcome['nodes']} nodes,"
                   f" {support.seconds(outcome['time'])}", flush=True)
-    return row
-
-
-def write_page(check):
-    text = milp_page.page(json.loads(milp_page.RECORDED.read_text()))
-    if check:
-        if milp_page.PAGE.read_text() != text:
-            sys.exit(f"{milp_page.PAGE} is not what bench/milp_bench.py --page writes")
-    else:
-        milp_page.PAGE.write_text(text)
-
-
-def keep(facts, rows, names):
-    """All rows, or some of them in the place of older ones of the same conditions."""
-    if names:
-        old = json.loads(milp_page.RECORDED.read_text())
-        for key in ("cpu", "limit", "rivals"):
-            if old["machine"][key] != facts[key]:
-                sys.exit(f"{key} is not that of the recorded results: record all instances")
-        new = {row["name"]: row | {"commit": facts["commit"], "date": facts["date"],
-                                   "others": facts["others"]} for row in rows}
-        facts, rows = old["machine"], [new.get(row["name"], row) for row in old["results"]]
-    support.RESULTS.mkdir(exist_ok=True)
-    whole = {"machine": facts, "results": rows}
-    milp_page.RECORDED.write_text(json.dumps(whole, indent=1, allow_nan=False) + "\n")
-    write_page(check=False)
 
 
 def chosen_instances(options, parser):
@@ -177,33 +161,33 @@ def main():
     parser.add_argument("--short", action="store_true",
                         help=f"up to {SHORT_KERNELS} kernels, {SHORT_LIMIT} s")
     parser.add_argument("--alone", action="store_true", help="dfsearch only")
+    parser.add_argument("--continue", action="store_true", dest="go_on",
+                        help="only the solvers not yet recorded with this limit")
     parser.add_argument("--page", action="store_true", help="only write docs/benchmarks.md")
     parser.add_argument("--check", action="store_true", help="only check that page")
     options = parser.parse_args()
-    if options.page or options.check:
-        return write_page(options.check)
-
-    recorded = json.loads(milp_page.RECORDED.read_text()) if options.alone else None
-    limit = options.limit or (SHORT_LIMIT if options.short else LIMIT)
-    if recorded:
-        limit = recorded["machine"]["limit"]
-    suite = chosen_instances(options, parser)
+    if options.check:
+        return milp_record.check_page()
+    if options.page:
+        return milp_record.write_page()
     if options.record and options.short:
         parser.error("--record is for the limit of the others, not for --short")
+
+    limit = options.limit or (SHORT_LIMIT if options.short else LIMIT)
+    suite = chosen_instances(options, parser)
     build = options.build.resolve()
-    rivals = [] if recorded else milp_rivals.installed(print)
-    outcomes = {row["name"]: row["rivals"] for row in recorded["results"]} if recorded else {}
-    facts = support.machine(build)
-    facts |= {"limit": limit, "runs": RUNS,
-              "rivals": recorded["machine"]["rivals"] if recorded
-              else {solver.name: solver.version() for solver in rivals}}
-    rows, share = support.Quiet.others(
-        lambda: [contest(i, build / "dfsearch", rivals, limit, outcomes.get(i.name))
-                 for i in suite])
-    facts["others"] = share
-    if options.record:
-        keep(facts, rows, options.names or options.alone)
-    print(milp_page.summary(rows, list(facts["rivals"]), limit))
+    rivals = [] if options.alone else milp_rivals.installed(print)
+    facts = support.machine(build) | {
+        "runs": RUNS, "rivals": {solver.name: solver.version() for solver in rivals}}
+    record = milp_record.Record(facts, [i.name for i in milp_instances.instances()],
+                                options.record)
+    for instance in suite:
+        wanted = [solver for solver in rivals
+                  if not options.go_on or record.missing(instance.name, solver.name, limit)]
+        if wanted or options.alone or not options.go_on:
+            contest(instance, build / "dfsearch", wanted, limit, facts, record)
+    rows = record.chosen(i.name for i in suite)
+    print(milp_page.summary(rows, list(facts["rivals"])))
     return 1 if milp_page.disagreements(rows) else 0
 
 

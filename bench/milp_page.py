@@ -21,6 +21,7 @@ each.) All programs are linearised tightly and broken free of the symmetry of em
 
 ```sh
 ./dev bench milp --record          # all instances, ten minutes for each solver and instance: hours
+./dev bench milp --record --continue    # those that are not yet recorded so, after it was stopped
 ./dev bench milp --short           # graphs of up to 18 kernels, ten seconds each: minutes
 ```
 """
@@ -52,10 +53,12 @@ def lp_root(row):
     return roots.get("HiGHS", max(roots.values(), default=None))
 
 
-def time_text(result, limit):
+def time_text(result):
+    if result is None:
+        return ""
     if proved(result):
         return support.seconds(result["time"])
-    return f"limit ({limit} s)" if result["status"] == "limit" else result["status"]
+    return f"limit ({result['limit']} s)" if result["status"] == "limit" else result["status"]
 
 
 def ratio(row, rival):
@@ -105,15 +108,15 @@ def disagreements(rows):
     return found
 
 
-def time_table(rows, rivals, limit):
+def time_table(rows, rivals):
     head = ["instance", "kernels", "partitions: used, allowed", "dfsearch",
             *rivals, *[f"{rival} / dfsearch" for rival in rivals]]
     lines = []
     for row in rows:
         lines.append([
             row["name"], row["kernels"], f"{row['used']}, {row['partitions']}",
-            time_text(row["dfsearch"], limit),
-            *[time_text(row["rivals"][r], limit) for r in rivals],
+            time_text(row["dfsearch"]),
+            *[time_text(row["rivals"].get(r)) for r in rivals],
             *[ratio(row, r) for r in rivals]])
     return support.table(head, lines)
 
@@ -128,7 +131,10 @@ def bound_table(rows, rivals):
         best = best_of(row)
         line = [row["name"], support.seconds(best), f"{row['rows']} x {row['columns']}",
                 percent(gap(best, lp_root(row))), percent(gap(best, ours["root"]))]
-        for result in [ours, *[row["rivals"][rival] for rival in rivals]]:
+        for result in [ours, *[row["rivals"].get(rival) for rival in rivals]]:
+            if result is None:
+                line += ["", "", ""]
+                continue
             over = None if result["objective"] is None else result["objective"] / best - 1
             line += ["none" if over is None else f"+ {percent(max(0.0, over))}",
                      f"- {percent(gap(best, result['bound']))}" if result["bound"] is not None
@@ -153,20 +159,19 @@ def root_gaps(rows):
             f" of the linear relaxation on {tighter}, and on {both} both close the gap.")
 
 
-def summary(rows, rivals, limit):
+def summary(rows, rivals):
     unproved = [row["name"] for row in rows if not proved(row["dfsearch"])]
-    lines = [f"- **dfsearch** proves {len(rows) - len(unproved)} of {len(rows)} instances within"
-             f" {limit} s" + (f", all but {'; '.join(unproved)}." if unproved else ".")]
+    lines = [f"- **dfsearch** proves {len(rows) - len(unproved)} of {len(rows)} instances within its"
+             " limit" + (f", all but {'; '.join(unproved)}." if unproved else ".")]
     for rival in rivals:
-        results = [row["rivals"][rival] for row in rows]
-        solved = sum(map(proved, results))
-        wins = [row["name"] for row in rows if proved(row["rivals"][rival])
-                and (not proved(row["dfsearch"])
-                     or row["rivals"][rival]["time"] < row["dfsearch"]["time"])]
+        measured = [row for row in rows if rival in row["rivals"]]
+        solved = [row for row in measured if proved(row["rivals"][rival])]
+        wins = [row["name"] for row in solved if not proved(row["dfsearch"])
+                or row["rivals"][rival]["time"] < row["dfsearch"]["time"]]
         lines.append(
-            f"- **{rival}** proves {solved} of {len(rows)} instances within {limit} s and is "
-            + (f"faster than dfsearch on {len(wins)}: {'; '.join(wins)}." if wins
-               else "faster than dfsearch on none."))
+            f"- **{rival}** proves {len(solved)} of {len(measured)} instances within its limit and"
+            " is " + (f"faster than dfsearch on {len(wins)}: {'; '.join(wins)}." if wins
+                      else "faster than dfsearch on none."))
     for row in rows:
         ours = row["dfsearch"]["objective"]
         better = {rival: 1 - r["evaluated"] / ours for rival, r in row["rivals"].items()
@@ -185,30 +190,41 @@ def summary(rows, rivals, limit):
     return "\n".join(lines)
 
 
+def span(values):
+    """'a', or 'a to b' of several."""
+    first, final = min(values), max(values)
+    return f"{first} to {final}" if first != final else f"{first}"
+
+
+def conditions(facts, rows):
+    """Machine, versions, time limits; each measurement has its own in the JSON."""
+    outcomes = [outcome for row in rows for outcome in [row["dfsearch"], *row["rivals"].values()]]
+    limits = {}
+    for row in rows:
+        for outcome in row["rivals"].values():
+            limits.setdefault(outcome["limit"], []).append(row["name"])
+    *fewer, longest = sorted(limits)
+    text = (f"{support.platform_text(facts)}; measured {span([o['date'] for o in outcomes])};"
+            f" others took up to {100 * max(o['others'] for o in outcomes):.0f} % of the processors"
+            f" meanwhile. {', '.join(facts['rivals'].values())}. Time limit: {longest} s for each"
+            " solver and instance")
+    return text + "".join(
+        f"; {limit} s, less than a patient user gives, for those marked so" for limit in fewer) + "."
+
+
 def page(whole):
     facts, rows = whole["machine"], whole["results"]
-    rivals, limit = list(facts["rivals"]), facts["limit"]
-    published = [[row["name"], row["published"], time_text(row["dfsearch"], limit)]
+    rivals = list(facts["rivals"])
+    published = [[row["name"], row["published"], time_text(row["dfsearch"])]
                  for row in rows if row["published"]]
-    later = {}
-    for row in rows:
-        if "commit" in row:
-            later.setdefault((row["commit"], row["date"], row["others"]), []).append(row["name"])
-    again = "".join(f" Measured later, commit {commit}, {date}, others took"
-                    f" {100 * others:.0f} % of the processors: {'; '.join(names)}."
-                    for (commit, date, others), names in later.items())
-    versions = ", ".join(facts["rivals"].values())
     return "\n".join([
-        HEAD,
-        f"{support.machine_text(facts)}.{again} {versions}. Time limit: {limit} s for each solver and"
-        f" instance{'' if limit >= 600 else ', less than a patient user gives; larger limits may close some of the gaps'}.",
+        HEAD, conditions(facts, rows),
         "",
-        "`+` after a commit: with changes on top, here those that brought this benchmark."
-        " Times are processor time of the whole process (of HiGHS, of the solve alone), which other"
+        "Times are processor time of the whole process (of HiGHS, of the solve alone), which other"
         " processes on a shared machine disturb less than the clock; `>`: at least. dfsearch: the"
         f" median of {facts['runs']} runs.",
-        "", "## In short", "", summary(rows, rivals, limit),
-        "", "## Time to the proof", "", time_table(rows, rivals, limit),
+        "", "## In short", "", summary(rows, rivals),
+        "", "## Time to the proof", "", time_table(rows, rivals),
         "", "## Bounds and incumbents", "",
         "Gaps are relative to the best step time that any of them found. LP root: the linear"
         " relaxation before cuts; dfsearch root: `search.root_bound`. `+`: how far the incumbent is"

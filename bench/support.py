@@ -53,7 +53,7 @@ def machine(build):
     dirty = output_of("git", "status", "--porcelain", "src", "tools", "CMakeLists.txt", "cmake")
     return {
         "cpu": cpu[1] if cpu else "unknown",
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": os.cpu_count(),
         "system": f"{os.uname().sysname} {os.uname().release}",
         **compiled_with(build),
         "commit": output_of("git", "rev-parse", "--short", "HEAD") + ("+" if dirty else ""),
@@ -62,10 +62,14 @@ def machine(build):
     }
 
 
-def machine_text(facts):
+def platform_text(facts):
     cores = f"{facts['cores']} core{'s' if facts['cores'] != 1 else ''}"
     return (f"{facts['cpu']}, {cores}, {facts['system']}; {facts['compiler']}, {facts['build']}"
-            f" (`{facts['flags']}`); commit {facts['commit']}, {facts['date']}; load average"
+            f" (`{facts['flags']}`)")
+
+
+def machine_text(facts):
+    return (f"{platform_text(facts)}; commit {facts['commit']}, {facts['date']}; load average"
             f" {facts['load']} at the start, other processes took up to"
             f" {100 * facts['others']:.0f} % of the processors")
 

@@ -1,0 +1,69 @@
+"""bench/results/milp.json: what was measured of each instance and solver, and when.
+
+A measurement is kept as soon as it is there, so that a comparison of many hours
+can be stopped and continued; every one says its time limit, the date, dfsearch's
+commit and the share of the processors that other processes took.
+"""
+
+import json
+import os
+import sys
+
+import milp_page
+import support
+
+
+class Record:
+    def __init__(self, facts, names, save):
+        """`facts`: machine, versions of the rivals; `names`: all instances, in order."""
+        self.facts, self.names, self.save = facts, names, save
+        self.rows, old = {}, {}
+        if milp_page.RECORDED.exists():
+            old = json.loads(milp_page.RECORDED.read_text())
+            self.rows = {row["name"]: row for row in old["results"]}
+        if old and (old["machine"]["cpu"] != facts["cpu"] or any(
+                old["machine"]["rivals"].get(name, version) != version
+                for name, version in facts["rivals"].items())):
+            if save:
+                sys.exit(f"{milp_page.RECORDED} is of another processor or of other versions of the"
+                         " solvers: remove it to record all instances here")
+            self.rows = {}
+        elif old:
+            facts["rivals"] = old["machine"]["rivals"] | facts["rivals"]
+
+    def missing(self, name, rival, limit):
+        measured = self.rows.get(name, {"rivals": {}})["rivals"].get(rival)
+        return measured is None or measured["limit"] != limit
+
+    def put(self, row, solver, outcome):
+        """`row`: what describes the instance; `outcome`: of dfsearch or of a rival."""
+        old = self.rows.get(row["name"], {"rivals": {}})
+        new = self.rows[row["name"]] = {**row, "dfsearch": old.get("dfsearch"),
+                                        "rivals": old["rivals"]}
+        if solver == "dfsearch":
+            new["dfsearch"] = outcome
+        else:
+            new["rivals"][solver] = outcome
+        if self.save:
+            self.write()
+
+    def chosen(self, names):
+        return [self.rows[name] for name in names]
+
+    def write(self):
+        support.RESULTS.mkdir(exist_ok=True)
+        rows = self.chosen(name for name in self.names if name in self.rows)
+        text = json.dumps({"machine": self.facts, "results": rows}, indent=1, allow_nan=False)
+        draft = milp_page.RECORDED.with_suffix(".tmp")
+        draft.write_text(text + "\n")
+        os.replace(draft, milp_page.RECORDED)
+        write_page()
+
+
+def write_page():
+    milp_page.PAGE.write_text(milp_page.page(json.loads(milp_page.RECORDED.read_text())))
+
+
+def check_page():
+    if milp_page.PAGE.read_text() != milp_page.page(json.loads(milp_page.RECORDED.read_text())):
+        sys.exit(f"{milp_page.PAGE} is not what bench/milp_bench.py --page writes")
