@@ -214,6 +214,7 @@ class BranchAndBound {
     [[nodiscard]] std::shared_ptr<const Solution> incumbent() const override {
       return frozen_ != nullptr ? frozen_->solution : search_.incumbent_.solution();
     }
+    [[nodiscard]] bool interrupted() const override { return search_.interrupted(); }
     void child(Node&& node) override {
       const Score bound = search_.problem_.bound(node);
       search_.check(bound, node);
@@ -449,15 +450,25 @@ class BranchAndBound {
            stopped_by_.load(std::memory_order_relaxed) != StopReason::None;
   }
 
+  [[nodiscard]] bool signalled() const {
+    const std::atomic<bool>* stop = options_.limits.stop;
+    return stop != nullptr && stop->load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool out_of_time() const {
+    const Seconds limit = options_.limits.time;
+    return limit < Seconds::infinity() && elapsed() >= limit;
+  }
+  [[nodiscard]] bool interrupted() const { return signalled() || out_of_time(); }
+
   /// True once the workers are to hand in their nodes, for good or for a
   /// checkpoint.
   bool must_stop() {
     const Limits& limits = options_.limits;
-    if (limits.stop != nullptr && limits.stop->load(std::memory_order_relaxed)) {
+    if (signalled()) {
       stop(StopReason::Signal);
     } else if (nodes_.load(std::memory_order_relaxed) >= limits.nodes) {
       stop(StopReason::Nodes);
-    } else if (limits.time < Seconds::infinity() && elapsed() >= limits.time) {
+    } else if (out_of_time()) {
       stop(StopReason::Time);
     } else if (limits.gap > 0.0 && incumbent_.cost() < Score::infinity() &&
                relative_gap(incumbent_.cost(), open_.lower_bound()) <= limits.gap) {

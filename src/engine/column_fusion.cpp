@@ -25,13 +25,15 @@ namespace {
 
 class Cover {
  public:
-  Cover(const FusionTables& tables, const PartitionDuals& duals, std::int64_t steps)
+  Cover(const FusionTables& tables, const PartitionDuals& duals, std::int64_t steps,
+        const Interrupted* interrupted)
       : tables_(tables),
         duals_(duals),
         pricing_(tables),
         search_(tables),
         order_(tables.size()),
-        steps_(steps) {
+        steps_(steps),
+        interrupted_(interrupted) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::stable_sort(order_.begin(), order_.end(), [this](std::size_t a, std::size_t b) {
       return excess_alone(a) < excess_alone(b);
@@ -69,9 +71,13 @@ class Cover {
       return;
     }
     if (!indices_suffice(left)) return;
-    auto found = pricing_.find(
-        duals_, {.threshold = slack - kFinePerTick, .most = tried_, .among = &left, .with = *next},
-        steps_);
+    auto found = pricing_.find(duals_,
+                               {.threshold = slack - kFinePerTick,
+                                .most = tried_,
+                                .among = &left,
+                                .with = *next,
+                                .interrupted = interrupted_},
+                               steps_);
     cut_ = cut_ || found.partitions.size() == tried_;
     for (PartitionColumn& partition : found.partitions) {
       if (found_ || steps_ < 0) return;
@@ -175,6 +181,7 @@ class Cover {
   const FusionSearch search_;
   std::vector<std::size_t> order_;  // of covering
   std::int64_t steps_;
+  const Interrupted* interrupted_;
   std::size_t tried_ = 0;  // partitions for a kernel
   bool cut_ = true;        // there may be more of them
   std::vector<Chosen> chosen_;
@@ -184,8 +191,8 @@ class Cover {
 }  // namespace
 
 std::optional<Fusion> column_fusion(const FusionTables& tables, const PartitionDuals& duals,
-                                    std::int64_t steps) {
-  return Cover(tables, duals, steps).find();
+                                    std::int64_t steps, const Interrupted* interrupted) {
+  return Cover(tables, duals, steps, interrupted).find();
 }
 
 }  // namespace dfsearch

@@ -6,13 +6,14 @@
 
 #include "engine/fusion_search.hpp"
 #include "engine/fusion_tables.hpp"
+#include "engine/limits.hpp"
 #include "engine/partition_duals.hpp"
 
 namespace dfsearch {
 
-/// A fusion whose time is the bound of the duals, if about so many steps find one: then it is the
-/// best there is.
+/// A fusion whose time is the bound of the duals, if about so many steps, without interruption,
+/// find one: then it is the best there is.
 std::optional<Fusion> column_fusion(const FusionTables& tables, const PartitionDuals& duals,
-                                    std::int64_t steps);
+                                    std::int64_t steps, const Interrupted* interrupted = nullptr);
 
 }  // namespace dfsearch

@@ -1,10 +1,10 @@
 // The revised simplex method (Dantzig 1953) with a dense inverse of the basis: there are as
-// many rows as kernels, and columns come one by one.  It begins with a basis
+// many rows as classes of kernels, and columns come one by one.  It begins with a basis
 // of single kernels, which covers everything and is its own inverse but for
 // the row of the limit.
 //
 // Covering programs are degenerate: most pivots would move nothing, and cycles threaten.
-// So each kernel asks for slightly more than one cover, each a little different.
+// So each class asks for slightly more than its kernels, each a little different.
 // Dual values do not depend on the right-hand side: those of a best basis are exact.
 
 #include "engine/covering_lp.hpp"
@@ -31,8 +31,8 @@ double scattered(std::size_t i) {
 
 }  // namespace
 
-CoveringLp::CoveringLp(const std::vector<Single>& singles, std::vector<double> limits)
-    : size_(singles.size()),
+CoveringLp::CoveringLp(const std::vector<Class>& classes, std::vector<double> limits)
+    : size_(classes.size()),
       rows_(size_ + limits.size()),
       basis_(rows_),
       values_(rows_),
@@ -43,17 +43,15 @@ CoveringLp::CoveringLp(const std::vector<Single>& singles, std::vector<double> l
       duals_(size_),
       charges_(limits.size()) {
   std::vector<double> sets(limits.size(), 0.0);
-  for (const Single& single : singles) limits[single.group] += kPerturbation;
-  for (std::size_t k = 0; k < size_; ++k) {
-    KernelSet one(size_);
-    one.insert(k);
-    basis_[k] = column(columns_.size());
-    columns_.push_back(
-        {.kernels = std::move(one), .group = singles[k].group, .cost = singles[k].cost});
-    values_[k] = 1.0 + kPerturbation * scattered(k);
-    sets[singles[k].group] += values_[k];
-    inverse(k, k) = 1.0;
-    beyond_cost_ += kBeyond * singles[k].cost;
+  for (std::size_t c = 0; c < size_; ++c) {
+    const auto kernels = static_cast<double>(classes[c].kernels);
+    limits[classes[c].group] += kPerturbation * kernels;
+    basis_[c] = column(c);
+    add({{.of = c, .kernels = 1}}, classes[c].group, classes[c].cost);
+    values_[c] = kernels * (1.0 + kPerturbation * scattered(c));
+    sets[classes[c].group] += values_[c];
+    inverse(c, c) = 1.0;
+    beyond_cost_ += kBeyond * classes[c].cost * kernels;
   }
   for (std::size_t g = 0; g < limits.size(); ++g) {
     // limit = sets + room - beyond.  Where all kernels may be alone the perturbation shall not
@@ -63,14 +61,14 @@ CoveringLp::CoveringLp(const std::vector<Single>& singles, std::vector<double> l
     basis_[row] = sets[g] <= limits[g] ? room(g) : beyond(g);
     values_[row] = std::abs(limits[g] - sets[g]);
     inverse(row, row) = sign;
-    for (std::size_t k = 0; k < size_; ++k) {
-      if (singles[k].group == g) inverse(row, k) = -sign;
+    for (std::size_t c = 0; c < size_; ++c) {
+      if (classes[c].group == g) inverse(row, c) = -sign;
     }
   }
 }
 
-void CoveringLp::add(KernelSet kernels, std::size_t group, double cost) {
-  columns_.push_back({.kernels = std::move(kernels), .group = group, .cost = cost});
+void CoveringLp::add(std::vector<Count> counts, std::size_t group, double cost) {
+  columns_.push_back({.counts = std::move(counts), .group = group, .cost = cost});
 }
 
 CoveringLp::Outcome CoveringLp::solve(std::int64_t& steps) {
@@ -101,7 +99,9 @@ long double CoveringLp::reduced_cost(std::size_t variable) const {
     return static_cast<long double>(beyond_cost_) + row_duals_[variable - rows_ + size_];
   const Column& set = columns_[variable - column(0)];
   long double reduced = static_cast<long double>(set.cost) - row_duals_[size_ + set.group];
-  set.kernels.for_each([&](std::size_t k) { reduced -= row_duals_[k]; });
+  for (const Count& count : set.counts) {
+    reduced -= static_cast<long double>(count.kernels) * row_duals_[count.of];
+  }
   return reduced;
 }
 
@@ -122,7 +122,7 @@ void CoveringLp::refine_duals() {
       add_to_duals(row, missing_[row]);
     }
   }
-  for (std::size_t k = 0; k < size_; ++k) duals_[k] = std::max(0.0L, row_duals_[k]);
+  for (std::size_t c = 0; c < size_; ++c) duals_[c] = std::max(0.0L, row_duals_[c]);
   for (std::size_t g = 0; g < charges_.size(); ++g) {
     charges_[g] = std::max(0.0L, -row_duals_[size_ + g]);
   }
@@ -153,7 +153,9 @@ void CoveringLp::find_direction(std::size_t variable) {
     } else {
       const Column& set = columns_[variable - column(0)];
       falls = inverse(row, size_ + set.group);
-      set.kernels.for_each([&](std::size_t k) { falls += inverse(row, k); });
+      for (const Count& count : set.counts) {
+        falls += static_cast<double>(count.kernels) * inverse(row, count.of);
+      }
     }
   }
 }

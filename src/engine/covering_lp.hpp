@@ -1,40 +1,44 @@
 #pragma once
-// The least cost of covering all kernels with sets, fractions of sets allowed, and
+// The least cost of covering kernels of some classes with sets, fractions of sets allowed, and
 // the duals that prove it.
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "graph/kernel_set.hpp"
-
 namespace dfsearch {
 
 /// The linear program
 ///
-///     min sum cost(S) x(S),   sum over S with k of x(S) >= 1 for every kernel k,
+///     min sum cost(S) x(S),   sum count(S, c) x(S) >= kernels(c) for every class c,
 ///                             sum x(S) <= limit(g) over the sets of every group g,   x >= 0
 ///
 /// over sets that are added as they are found.  Costs are whole numbers, up to 2^53.  It is
 /// solved in floating point: what it says is very good, not exact.  Used by one thread.
 class CoveringLp {
  public:
-  struct Single {
-    double cost = 0.0;  ///< finite, not negative
+  struct Class {
+    double cost = 0.0;  ///< of one of its kernels alone; finite, not negative
     std::size_t group = 0;
+    std::int64_t kernels = 1;
   };
-  /// Begins with the sets of one kernel each.
-  CoveringLp(const std::vector<Single>& singles, std::vector<double> limits);
+  /// Begins with the sets of one kernel.
+  CoveringLp(const std::vector<Class>& classes, std::vector<double> limits);
 
-  void add(KernelSet kernels, std::size_t group, double cost);
+  /// Kernels of one class that a set has.
+  struct Count {
+    std::size_t of = 0;  ///< the class
+    std::int64_t kernels = 0;
+  };
+  void add(std::vector<Count> counts, std::size_t group, double cost);
 
   enum class Outcome : std::uint8_t { Solved, OutOfSteps, Failed };
   /// Solves over the sets there are, from where the last call left off.  Counts `steps` down, one
   /// for about a hundred operations.  Fails if rounding errors get the better of it.
   Outcome solve(std::int64_t& steps);
 
-  /// Of the last solution, in the unit of the costs: no set costs less than the duals of its
-  /// kernels less the charge of its group, but for about kNoise.
+  /// Of the last solution, in the unit of the costs, for a kernel of each class: no set costs
+  /// less than the duals of its kernels less the charge of its group, but for about kNoise.
   [[nodiscard]] const std::vector<long double>& duals() const { return duals_; }
   [[nodiscard]] const std::vector<long double>& charges() const { return charges_; }
 
@@ -42,12 +46,12 @@ class CoveringLp {
 
  private:
   struct Column {
-    KernelSet kernels;
+    std::vector<Count> counts;
     std::size_t group = 0;
     double cost = 0.0;
   };
-  // Rows: one per kernel, then one per group.  Variables: for each kernel that it is covered
-  // more than once, for each group room below its limit and sets beyond it, the columns.
+  // Rows: one per class, then one per group.  Variables: for each class that it is covered
+  // more than it asks for, for each group room below its limit and sets beyond it, the columns.
   [[nodiscard]] std::size_t room(std::size_t group) const { return size_ + group; }
   [[nodiscard]] std::size_t beyond(std::size_t group) const { return rows_ + group; }
   [[nodiscard]] std::size_t column(std::size_t place) const { return 2 * rows_ - size_ + place; }
@@ -67,7 +71,7 @@ class CoveringLp {
     return inverse_[row * rows_ + column];
   }
 
-  std::size_t size_;  // kernels
+  std::size_t size_;  // classes
   std::size_t rows_;
   double beyond_cost_ = 0.0;
   std::vector<Column> columns_;

@@ -167,11 +167,12 @@ bool FusionTables::agree(std::size_t a, std::size_t b) const {
 
 /// Whether SRAM holds two kernels together with all that lies between them: a
 /// partition with both ends of a path has the whole path.
-bool FusionTables::hull_fits(std::size_t from, std::size_t to) const {
+bool FusionTables::hull_fits(std::size_t from, std::size_t to,
+                             const std::vector<KernelSet>& descendants) const {
   if (size() > kHullLimit) return true;
   KernelSet hull(size());
   for (std::size_t p = from; p <= to; ++p) {
-    if (descendants(from).contains(p) && descendants(p).contains(to)) hull.insert(p);
+    if (descendants[from].contains(p) && descendants[p].contains(to)) hull.insert(p);
   }
   Bytes need{};
   hull.for_each([&](std::size_t p) {
@@ -184,10 +185,11 @@ bool FusionTables::hull_fits(std::size_t from, std::size_t to) const {
   return need <= sram();
 }
 
-bool FusionTables::may_share(std::size_t a, std::size_t b) const {
+bool FusionTables::may_share(std::size_t a, std::size_t b,
+                             const std::vector<KernelSet>& descendants) const {
   if (!agree(a, b)) return false;
-  if (descendants(a).contains(b)) return hull_fits(a, b);
-  return !descendants(b).contains(a) || hull_fits(b, a);
+  if (descendants[a].contains(b)) return hull_fits(a, b, descendants);
+  return !descendants[b].contains(a) || hull_fits(b, a, descendants);
 }
 
 /// A producer with many consumers: the least that its tensors move through

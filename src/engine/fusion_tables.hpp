@@ -83,8 +83,9 @@ class FusionTables {
   }
   /// The kernel and all that come after it.
   [[nodiscard]] const KernelSet& descendants(std::size_t position) const {
-    return order_->descendants(position);
+    return order_->descendants()[position];
   }
+  [[nodiscard]] const KernelOrder& order() const { return *order_; }
   [[nodiscard]] KernelId id(std::size_t position) const { return order_->id(position); }
 
   [[nodiscard]] const Problem& problem() const { return problem_; }
@@ -110,7 +111,12 @@ class FusionTables {
   [[nodiscard]] std::int64_t least_partitions(const Rest& rest) const;
   /// Whether one partition can hold both kernels, as far as these two and the paths
   /// between them tell.
-  [[nodiscard]] bool may_share(std::size_t a, std::size_t b) const;
+  [[nodiscard]] bool may_share(std::size_t a, std::size_t b) const {
+    return may_share(a, b, order_->descendants());
+  }
+  /// As far as these paths tell.
+  [[nodiscard]] bool may_share(std::size_t a, std::size_t b,
+                               const std::vector<KernelSet>& descendants) const;
   /// Forward and backward kernels may share a partition (some partition, under
   /// `phases: halves`).
   [[nodiscard]] bool phases_mix() const { return phases_mix_; }
@@ -122,7 +128,8 @@ class FusionTables {
   void fill_shares();
   void drop_rows();
   [[nodiscard]] bool agree(std::size_t a, std::size_t b) const;
-  [[nodiscard]] bool hull_fits(std::size_t from, std::size_t to) const;
+  [[nodiscard]] bool hull_fits(std::size_t from, std::size_t to,
+                               const std::vector<KernelSet>& descendants) const;
   [[nodiscard]] Ticks transfers_without_room(std::size_t producer) const;
   [[nodiscard]] Ticks most_beside(std::size_t anchor, Ticks KernelCosts::*time) const;
 

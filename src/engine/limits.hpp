@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <limits>
 
 #include "base/units.hpp"
@@ -19,12 +20,16 @@ struct Limits {
   const std::atomic<bool>* stop = nullptr;
 };
 
+/// Whether a limit or a signal ends the search: long work between nodes asks now and then.
+using Interrupted = std::function<bool()>;
+
 /// How the work of a tree over mappings is cut into nodes.
 struct NodeEffort {
   /// Of an enumeration before it is handed back to the queue: about a millisecond, short
   /// enough for limits and for other workers to take a part.
   std::int64_t steps = 10'000;
-  /// Of a point before its duals are found, which takes as long as some tens of nodes.
+  /// That are offered at a point, dominated ones among them, before its duals are looked for, which
+  /// takes as long as some tens of nodes.
   std::int64_t nodes_before_duals = 50;
 };
 

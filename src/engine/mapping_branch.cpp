@@ -259,8 +259,11 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   if (!node.fusion.opened && node.context->transpositions.superseded(node.fusion)) return;
   if (!node.fusion.opened) ideals_.fetch_add(1, std::memory_order_relaxed);
   Adapter adapter(node, expansion, 'T');
-  const LazyDuals::Found found = node.context->point->duals.after(LazyDuals::attempts_due(
-      node.context->admitted.load(std::memory_order_relaxed), effort_.nodes_before_duals));
+  const Interrupted interrupted = [&expansion] { return expansion.interrupted(); };
+  const LazyDuals::Found found = node.context->point->duals.after(
+      LazyDuals::attempts_due(node.context->admitted.load(std::memory_order_relaxed),
+                              effort_.nodes_before_duals),
+      &interrupted);
   // Not again and again as one of many equals.
   if (found.fusion != nullptr && found.fusion->time <= adapter.limit() &&
       (found.fusion->time < adapter.limit() || !expansion.incumbent())) {

@@ -62,11 +62,11 @@ MappingProblem::Shared::Shared(const Problem& problem, SearchBounds its_bounds)
   } else {
     sharding = least_bytes_sharding(problem);
   }
-  KernelOrder::Pairs pairs;
+  Symmetry symmetry;
   if (bounds.use(SearchBound::Symmetry)) {
-    pairs = symmetry_order(problem, space ? space->all() : loop_sets(sharding));
+    symmetry = find_symmetry(problem, space ? space->all() : loop_sets(sharding));
   }
-  order = std::make_shared<const KernelOrder>(problem.workload.graph, std::move(pairs));
+  order = std::make_shared<const KernelOrder>(problem.workload.graph, std::move(symmetry));
 }
 
 MappingProblem::MappingProblem(const Problem& problem, NodeEffort effort, SearchBounds bounds)
@@ -135,7 +135,7 @@ LayerDecisions MappingProblem::decisions(OuterPoint point, LoopSets sharding) co
 std::shared_ptr<const KernelOrder> MappingProblem::order(const LoopSets& sharding) const {
   if (!shared_->space || !shared_->space->has_symmetry()) return shared_->order;
   return std::make_shared<const KernelOrder>(problem_.workload.graph,
-                                             symmetry_order(problem_, sharding));
+                                             find_symmetry(problem_, sharding));
 }
 
 std::shared_ptr<const FusionContext> MappingProblem::open(OuterPoint point,

@@ -10,6 +10,7 @@
 
 #include "engine/covering_lp.hpp"
 #include "engine/fusion_tables.hpp"
+#include "engine/partition_growth.hpp"
 #include "engine/partition_pricing.hpp"
 
 namespace dfsearch {
@@ -37,32 +38,42 @@ class PartitionDualSearch {
  public:
   explicit PartitionDualSearch(const FusionTables& tables);
 
-  /// Goes on for about so many steps, of some hundred operations each.  True once there is nothing
-  /// more to do.
-  bool advance(std::int64_t steps);
+  /// Goes on for about so many steps, of some hundred operations each, or until it is
+  /// interrupted.  True once there is nothing more to do.
+  bool advance(std::int64_t steps, const Interrupted* interrupted = nullptr);
 
   /// When it has ended; nothing if no duals could be found.
   [[nodiscard]] std::optional<PartitionDuals> take() { return std::move(result_); }
 
  private:
-  enum class Stage : std::uint8_t { Program, Pricing, Proof, Ended };
+  enum class Stage : std::uint8_t { Program, Growth, Pricing, Proof, Raising, Ended };
 
   void solve_program();
   [[nodiscard]] bool take_duals();
-  void add_columns();
+  void grow_columns();
+  void price_columns();
+  void add(const PartitionColumn& partition);
   void prove();
   void lower_for(const PartitionColumn& overpaid, std::vector<PartitionColumn>& list);
-  void raise(FineTicks most, std::vector<PartitionColumn>& list);
+  void settle(std::vector<PartitionColumn>& list, std::int64_t steps);
+  void raise();
+  void raise_by(FineTicks most, std::vector<PartitionColumn>& list);
   void set_excess(PartitionColumn& partition) const;
-  void change(std::size_t p, FineTicks by, std::vector<PartitionColumn>& list);
+  void change(std::size_t alike, FineTicks by, std::vector<PartitionColumn>& list);
+  [[nodiscard]] FineTicks count(const KernelSet& kernels, std::size_t alike) const;
   void finish();
 
   const FusionTables& tables_;
   PartitionPricing pricing_;
+  PartitionGrowth growth_;
+  std::vector<std::vector<std::size_t>> alike_;  // kernels of each class, whose duals are the same
   std::optional<CoveringLp> program_;
   Stage stage_ = Stage::Program;
-  std::int64_t steps_ = 0;           // left
+  std::int64_t steps_ = 0;  // left
+  const Interrupted* interrupted_ = nullptr;
+  std::size_t next_start_ = 0;       // of growth: a class
   std::int64_t steps_of_round_ = 0;  // of an enumeration that need not be complete
+  std::int64_t steps_to_raise_ = 0;
   PartitionDuals duals_;
   std::optional<PartitionDuals> result_;
 };

@@ -9,14 +9,24 @@
 //
 //     duals inside - c(inside) + sum over undecided k of max(0, dual(k) - c(k)),
 //
-// and so for network and memory time.  Where the duals are good, hardly a set comes near an
-// excess of zero, and the enumeration is short.
+// and so for network and memory time.  What joins must also find room in SRAM, which is paid for: at
+// a price of r for a byte it is at most
+//
+//     duals inside - c(inside) + r room + sum over undecided k of max(0, dual(k) - c(k) - r weight(k))
+//
+// (Lagrange).  The price is that of the first node's fractional knapsack.  Where the duals
+// are good, hardly a set comes near an excess of zero, and the enumeration is short.
+//
+// Exchanges of kernels that are alike make sets of each other that have the same time and, where
+// their duals are the same, too, the same excess.  Of such sets the one that has the earlier of two
+// exchanged kernels where they first differ is enough.
 //
 // Against all sets: tests/engine/partition_pricing_test.cpp.
 
 #include "engine/partition_pricing.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <span>
@@ -49,13 +59,20 @@ Ticks time_alone(const FusionTables& tables, std::size_t p) {
   return time_of(tables, options, kernel.compute, memory, kernel.network);
 }
 
+constexpr std::size_t kParts = std::tuple_size_v<KernelParts>;
+
+constexpr std::int64_t kStepsBetweenLooks = 1024;
+
 /// One call of `find`.
 class Enumeration {
  public:
-  Enumeration(const FusionTables& tables, const std::vector<KernelSet>& partners,
-              const PartitionRules& rules, const Duals& duals, const PartitionPricing::Query& query,
-              std::int64_t& steps)
+  Enumeration(const FusionTables& tables, const std::vector<KernelSet>& descendants,
+              const std::vector<KernelOrder::Exchange>& exchanges,
+              const std::vector<KernelSet>& partners, const PartitionRules& rules,
+              const Duals& duals, const PartitionPricing::Query& query, std::int64_t& steps)
       : tables_(tables),
+        descendants_(descendants),
+        exchanges_(exchanges),
         partners_(partners),
         rules_(rules),
         duals_(duals),
@@ -78,10 +95,11 @@ class Enumeration {
   /// Whether the steps sufficed.
   bool run() {
     State all{.inside = KernelSet(tables_.size()), .open = KernelSet(tables_.size())};
-    for (std::size_t p = 0; p < tables_.size(); ++p) {
-      all.open.insert(p);
-      add_gains(p, all);
-    }
+    for (std::size_t p = 0; p < tables_.size(); ++p) all.open.insert(p);
+    of_weight_.resize(tables_.size());
+    // Few hold one kernel among few: not worth it.
+    if (query_.with == PartitionPricing::Query::kAny) set_prices(all);
+    for (std::size_t p = 0; p < tables_.size(); ++p) add_gains(p, all);
     for (std::size_t p = 0; p < tables_.size(); ++p) {
       const KernelCosts& kernel = tables_.kernel(p);
       const bool among = query_.among == nullptr || query_.among->contains(p);
@@ -90,6 +108,7 @@ class Enumeration {
       const bool wanted =
           among && (query_.with == PartitionPricing::Query::kAny || query_.with == p);
       if (!wanted || !kernel.escapes) continue;
+      if (!exchanges_.empty() && tables_.order().first_alike()[p] != p) continue;
       KernelSet alone(tables_.size());
       alone.insert(p);
       keep(alone, 1, group(p), duals_.kernels[p], time_alone(tables_, p));
@@ -111,7 +130,8 @@ class Enumeration {
     Ticks network = 0;
     Ticks memory = 0;  // that is sure, whatever joins
     FineTicks dual = 0;
-    std::array<FineTicks, std::tuple_size_v<KernelParts>> gains{};  // of all open kernels
+    std::array<FineTicks, kParts> gains{};     // of all open kernels
+    std::array<FineTicks, kParts> bargains{};  // that are left of them once SRAM is paid for
     Bytes sram{};
     std::int64_t kernels = 0;
   };
@@ -119,17 +139,49 @@ class Enumeration {
   [[nodiscard]] std::size_t group(std::size_t p) const {
     return rules_.group(tables_.kernel(p).backward);
   }
-  /// By how much an open kernel that joins may raise the excess, by each part of the time.
-  [[nodiscard]] FineTicks gain(std::size_t p, std::size_t part) const {
+  /// By how much an open kernel that joins raises the excess at most, by each part of the time.
+  [[nodiscard]] std::array<FineTicks, kParts> gains(std::size_t p) const {
     const KernelCosts& kernel = tables_.kernel(p);
     const KernelParts own = parts(overlap_, kernel.compute, kernel.network, crossing_[p]);
-    return std::max<FineTicks>(0, duals_.kernels[p] - own[part] * kFinePerTick);
+    std::array<FineTicks, kParts> gains{};
+    for (std::size_t r = 0; r < kParts; ++r) gains[r] = duals_.kernels[p] - own[r] * kFinePerTick;
+    return gains;
   }
-  void add_gains(std::size_t p, State& state) const {
-    for (std::size_t r = 0; r < state.gains.size(); ++r) state.gains[r] += gain(p, r);
+  void add_gains(std::size_t p, State& state, FineTicks sign = 1) const {
+    const auto own = gains(p);
+    for (std::size_t r = 0; r < kParts; ++r) {
+      state.gains[r] += sign * std::max<FineTicks>(0, own[r]);
+      state.bargains[r] += sign * std::max<FineTicks>(0, own[r] - of_weight_[p][r]);
+    }
   }
-  void take_gains(std::size_t p, State& state) const {
-    for (std::size_t r = 0; r < state.gains.size(); ++r) state.gains[r] -= gain(p, r);
+  void take_gains(std::size_t p, State& state) const { add_gains(p, state, -1); }
+
+  /// For each part of the time: what is gained with the last bytes if SRAM goes to the kernels
+  /// that gain most with a byte.
+  void set_prices(const State& all) {
+    for (std::size_t r = 0; r < kParts; ++r) {
+      std::vector<std::pair<long double, std::size_t>> offers;
+      all.open.for_each([&](std::size_t p) {
+        const auto gain = static_cast<long double>(gains(p)[r]);
+        const auto weight = static_cast<long double>(tables_.kernel(p).weight.in_base_units());
+        if (gain > 0.0L && weight > 0.0L) offers.emplace_back(gain / weight, p);
+      });
+      std::sort(offers.begin(), offers.end(), std::greater<>());
+      Bytes room = tables_.sram();
+      for (const auto& [price, p] : offers) {
+        room -= tables_.kernel(p).weight;
+        if (room >= Bytes{}) continue;
+        price_[r] = price;
+        break;
+      }
+      // Rounded down, and by one more for the rounding of the product.
+      for (std::size_t p = 0; p < tables_.size(); ++p) {
+        of_weight_[p][r] = std::max<FineTicks>(0, paid(r, tables_.kernel(p).weight) - 1);
+      }
+    }
+  }
+  [[nodiscard]] FineTicks paid(std::size_t part, Bytes bytes) const {
+    return static_cast<FineTicks>(price_[part] * static_cast<long double>(bytes.in_base_units()));
   }
   /// No longer open.
   void decided(std::size_t p, State& state) const {
@@ -138,6 +190,10 @@ class Enumeration {
   }
 
   void decide(const State& state, std::size_t from) {
+    if (steps_ % kStepsBetweenLooks == 0 && query_.interrupted != nullptr &&
+        (*query_.interrupted)()) {
+      steps_ = 0;
+    }
     if (--steps_ < 0 || most_excess(state) <= threshold_) return;
     const std::size_t wanted = query_.with;
     if (wanted != PartitionPricing::Query::kAny && !state.open.contains(wanted) &&
@@ -152,12 +208,12 @@ class Enumeration {
     const std::size_t mark = trail_.size();
     if (state.kernels < tables_.cores()) {
       State with = state;
-      if (put_in(p, with)) decide(with, p + 1);
+      if (put_in(p, with) && leads(with)) decide(with, p + 1);
       undo_to(mark);
     }
     State without = state;
     refuse(p, without);
-    decide(without, p + 1);
+    if (leads(without)) decide(without, p + 1);
     undo_to(mark);
   }
 
@@ -186,7 +242,7 @@ class Enumeration {
       if (state.open.contains(other)) refuse(other, state);
     }
     // Paths from here through what is outside lead to nothing that may join.
-    tables_.descendants(p).for_each([&](std::size_t d) {
+    descendants_[p].for_each([&](std::size_t d) {
       if (!state.inside.contains(d) && !state.open.contains(d)) leave_out_after(d, state);
     });
     return true;
@@ -198,14 +254,29 @@ class Enumeration {
     if (follows_inside(p, state)) leave_out_after(p, state);
   }
 
+  /// Whether the set may come before all that exchanges make of it; leaves out what it then
+  /// may not have.
+  bool leads(State& state) {
+    for (const KernelOrder::Exchange& exchange : exchanges_) {
+      for (const auto& [earlier, later] : exchange) {
+        if (state.open.contains(earlier)) break;
+        const bool has_earlier = state.inside.contains(earlier);
+        if (state.inside.contains(later) && !has_earlier) return false;
+        if (has_earlier && !state.inside.contains(later)) break;
+        if (state.open.contains(later)) refuse(later, state);
+      }
+    }
+    return true;
+  }
+
   [[nodiscard]] bool follows_inside(std::size_t p, const State& state) const {
     bool follows = false;
-    state.inside.for_each([&](std::size_t q) { follows |= tables_.descendants(q).contains(p); });
+    state.inside.for_each([&](std::size_t q) { follows |= descendants_[q].contains(p); });
     return follows;
   }
 
   void leave_out_after(std::size_t p, State& state) {
-    tables_.descendants(p).for_each([&](std::size_t d) {
+    descendants_[p].for_each([&](std::size_t d) {
       if (state.open.contains(d)) leave_out(d, state);
     });
   }
@@ -235,8 +306,11 @@ class Enumeration {
   [[nodiscard]] FineTicks most_excess(const State& state) const {
     const KernelParts inside = parts(overlap_, state.compute, state.network, state.memory);
     FineTicks least = std::numeric_limits<FineTicks>::max();
-    for (std::size_t r = 0; r < inside.size(); ++r) {
-      least = std::min(least, state.gains[r] - inside[r] * kFinePerTick);
+    for (std::size_t r = 0; r < kParts; ++r) {
+      // Rounded up.
+      const FineTicks room = paid(r, tables_.sram() - state.sram) + 2;
+      least = std::min(
+          least, std::min(state.gains[r], state.bargains[r] + room) - inside[r] * kFinePerTick);
     }
     // What the first kernel decides.
     const FineTicks charge =
@@ -276,10 +350,14 @@ class Enumeration {
   }
 
   const FusionTables& tables_;
+  const std::vector<KernelSet>& descendants_;
+  const std::vector<KernelOrder::Exchange>& exchanges_;
   const std::vector<KernelSet>& partners_;
   const PartitionRules& rules_;
   const Duals& duals_;
   const Overlap overlap_;
+  std::array<long double, kParts> price_{};  // of a byte of SRAM
+  std::vector<std::array<FineTicks, kParts>> of_weight_;
   const FineTicks least_charge_;
   const PartitionPricing::Query query_;
   FineTicks threshold_;
@@ -306,11 +384,17 @@ KernelParts parts(Overlap overlap, Ticks compute, Ticks network, Ticks memory) {
   return {};
 }
 
-PartitionPricing::PartitionPricing(const FusionTables& tables) : tables_(tables), rules_(tables) {
+PartitionPricing::PartitionPricing(const FusionTables& tables, Sets sets)
+    : tables_(tables),
+      rules_(tables),
+      descendants_(sets == Sets::Ordered ? tables.order().descendants()
+                                         : tables.order().tensor_descendants()),
+      exchanges_(sets == Sets::Ordered ? std::vector<KernelOrder::Exchange>{}
+                                       : tables.order().exchanges()) {
   for (std::size_t p = 0; p < tables.size(); ++p) {
     partners_.emplace_back(tables.size());
     for (std::size_t q = 0; q < tables.size(); ++q) {
-      if (p != q && tables.may_share(p, q)) partners_[p].insert(q);
+      if (p != q && tables.may_share(p, q, descendants_)) partners_[p].insert(q);
     }
   }
 }
@@ -319,9 +403,19 @@ Ticks PartitionPricing::time_alone(std::size_t kernel) const {
   return dfsearch::time_alone(tables_, kernel);
 }
 
+Ticks PartitionPricing::time(const KernelSet& kernels, Ticks compute, Ticks network,
+                             Ticks memory) const {
+  std::vector<const std::vector<CoreOption>*> options;
+  kernels.for_each([&](std::size_t p) {
+    if (tables_.kernel(p).options != nullptr) options.push_back(tables_.kernel(p).options);
+  });
+  return time_of(tables_, options, compute, memory, network);
+}
+
 PartitionPricing::Found PartitionPricing::find(const Duals& duals, const Query& query,
                                                std::int64_t& steps) const {
-  Enumeration enumeration(tables_, partners_, rules_, duals, query, steps);
+  Enumeration enumeration(tables_, descendants_, exchanges_, partners_, rules_, duals, query,
+                          steps);
   const bool complete = enumeration.run();
   return {.partitions = enumeration.take(), .complete = complete};
 }

@@ -19,6 +19,8 @@ class Expansion {
   /// The solution of that cost, or null.
   [[nodiscard]] virtual std::shared_ptr<const Solution> incumbent() const = 0;
   virtual void child(Node&& node) = 0;
+  /// Whether time or a signal ends the search: what would only save nodes need not be finished.
+  [[nodiscard]] virtual bool interrupted() const { return false; }
   /// `found_by` is the letter of the log.
   virtual void solution(Solution&& solution, char found_by) = 0;
 };

@@ -41,21 +41,21 @@ class SymmetryFinder {
     colour();
   }
 
-  std::vector<std::pair<std::size_t, std::size_t>> pairs() const {
+  using Exchange = std::map<std::size_t, std::size_t>;  // both directions
+
+  [[nodiscard]] std::set<Exchange> exchanges() const {
     std::map<std::uint32_t, std::size_t> last_of_colour;
-    std::set<std::pair<std::size_t, std::size_t>> pairs;
+    std::set<Exchange> found;
     for (std::size_t k = 0; k < colours_.size(); ++k) {
       const auto [place, first] = last_of_colour.try_emplace(colours_[k], k);
       if (first) continue;
-      if (const auto exchange = exchange_of(place->second, k)) pairs.insert(lead(*exchange));
+      if (auto exchange = exchange_of(place->second, k)) found.insert(std::move(*exchange));
       place->second = k;
     }
-    return {pairs.begin(), pairs.end()};
+    return found;
   }
 
  private:
-  using Exchange = std::map<std::size_t, std::size_t>;  // both directions
-
   [[nodiscard]] std::vector<End> inputs(std::size_t k) const {
     std::vector<End> ends;
     for (const TensorId t : graph_.inputs(KernelId(k))) {
@@ -181,34 +181,44 @@ class SymmetryFinder {
     });
   }
 
-  /// The first kernel that is moved and what it is exchanged with.
-  static std::pair<std::size_t, std::size_t> lead(const Exchange& exchange) {
-    return *exchange.begin();
-  }
-
   const Problem& problem_;
   const DataflowGraph& graph_;
   const LoopSets& sharding_;
   Colours colours_;
 };
 
+/// Of each exchange the first kernel that is moved and its partner.
+std::vector<std::pair<std::size_t, std::size_t>> leads(
+    const std::set<SymmetryFinder::Exchange>& exchanges) {
+  std::set<std::pair<std::size_t, std::size_t>> found;
+  for (const auto& exchange : exchanges) found.insert(*exchange.begin());
+  return {found.begin(), found.end()};
+}
+
 }  // namespace
 
 std::vector<std::pair<std::size_t, std::size_t>> exchangeable_kernels(const Problem& problem,
                                                                       const LoopSets& sharding) {
-  return SymmetryFinder(problem, sharding).pairs();
+  return leads(SymmetryFinder(problem, sharding).exchanges());
 }
 
-KernelOrder::Pairs symmetry_order(const Problem& problem, const LoopSets& sharding) {
+Symmetry find_symmetry(const Problem& problem, const LoopSets& sharding) {
   const DataflowGraph& graph = problem.workload.graph;
   std::vector<std::size_t> place(graph.kernel_count());  // in the topological order
   for (std::size_t i = 0; i < place.size(); ++i) place[graph.topological_order()[i].index()] = i;
-  KernelOrder::Pairs order;
-  for (const auto& [u, v] : exchangeable_kernels(problem, sharding)) {
-    // The search numbers kernels topologically and wants tensors to ascend.
-    if (place[u] < place[v]) order.emplace_back(u, v);
+  const auto exchanges = SymmetryFinder(problem, sharding).exchanges();
+  Symmetry symmetry;
+  for (const auto& exchange : exchanges) {
+    auto& pairs = symmetry.exchanges.emplace_back();
+    for (const auto& [u, v] : exchange) {
+      if (u < v) pairs.emplace_back(u, v);
+    }
   }
-  return order;
+  for (const auto& [u, v] : leads(exchanges)) {
+    // The search numbers kernels topologically and wants tensors to ascend.
+    if (place[u] < place[v]) symmetry.order.emplace_back(u, v);
+  }
+  return symmetry;
 }
 
 }  // namespace dfsearch

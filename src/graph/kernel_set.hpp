@@ -29,6 +29,10 @@ class KernelSet {
     for (std::size_t i = 0; i < words_; ++i) data()[i] |= other.data()[i];
     return *this;
   }
+  KernelSet& operator&=(const KernelSet& other) {
+    for (std::size_t i = 0; i < words_; ++i) data()[i] &= other.data()[i];
+    return *this;
+  }
 
   [[nodiscard]] bool contains_all(const KernelSet& other) const {
     for (std::size_t i = 0; i < words_; ++i) {

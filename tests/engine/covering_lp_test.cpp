@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
@@ -24,9 +25,9 @@ constexpr std::int64_t kEnough = 1'000'000;
 
 /// With one limit for all.
 CoveringLp begin(const std::vector<double>& costs, double limit) {
-  std::vector<CoveringLp::Single> singles;
-  for (const double cost : costs) singles.push_back({.cost = cost, .group = 0});
-  return {singles, {limit}};
+  std::vector<CoveringLp::Class> classes;
+  for (const double cost : costs) classes.push_back({.cost = cost, .group = 0});
+  return {classes, {limit}};
 }
 
 /// The same program as plain numbers; kernels of a set are bits.
@@ -46,18 +47,20 @@ struct Covering {
   }
 };
 
-KernelSet set_of(std::size_t size, std::uint32_t kernels) {
-  KernelSet set(size);
-  for (std::size_t k = 0; k < size; ++k) {
-    if ((kernels >> k & 1U) != 0) set.insert(k);
+using Counts = std::vector<CoveringLp::Count>;
+
+Counts set_of(std::uint32_t kernels) {
+  Counts counts;
+  for (std::size_t k = 0; kernels >> k != 0; ++k) {
+    if ((kernels >> k & 1U) != 0) counts.push_back({.of = k, .kernels = 1});
   }
-  return set;
+  return counts;
 }
 
-KernelSet set_of(std::size_t size, std::initializer_list<std::size_t> kernels) {
-  KernelSet set(size);
-  for (const std::size_t k : kernels) set.insert(k);
-  return set;
+Counts set_of(std::initializer_list<std::size_t> kernels) {
+  Counts counts;
+  for (const std::size_t k : kernels) counts.push_back({.of = k, .kernels = 1});
+  return counts;
 }
 
 CoveringLp::Outcome solve_all(CoveringLp& program) {
@@ -171,9 +174,9 @@ TEST_CASE("single kernels alone are worth what they cost") {
 
 TEST_CASE("three pairs of three kernels cover them one and a half times as dear as one pair") {
   CoveringLp program = begin({10, 10, 10}, 3);
-  program.add(set_of(3, {0, 1}), 0, 10);
-  program.add(set_of(3, {1, 2}), 0, 10);
-  program.add(set_of(3, {0, 2}), 0, 10);
+  program.add(set_of({0, 1}), 0, 10);
+  program.add(set_of({1, 2}), 0, 10);
+  program.add(set_of({0, 2}), 0, 10);
   CHECK(solve_all(program) == CoveringLp::Outcome::Solved);
   check_objective(program, 3, 15);
   for (const long double dual : program.duals()) {
@@ -185,13 +188,13 @@ TEST_CASE("a set that is added later lowers the duals") {
   CoveringLp program = begin({4, 6, 9}, 3);
   CHECK(solve_all(program) == CoveringLp::Outcome::Solved);
   check_objective(program, 3, 19);
-  program.add(set_of(3, {0, 1}), 0, 7);
+  program.add(set_of({0, 1}), 0, 7);
   CHECK(solve_all(program) == CoveringLp::Outcome::Solved);
   check_objective(program, 3, 16);
-  program.add(set_of(3, {0, 1, 2}), 0, 20);  // no use
+  program.add(set_of({0, 1, 2}), 0, 20);  // no use
   CHECK(solve_all(program) == CoveringLp::Outcome::Solved);
   check_objective(program, 3, 16);
-  program.add(set_of(3, {1, 2}), 0, 8);  // with the first kernel 12
+  program.add(set_of({1, 2}), 0, 8);  // with the first kernel 12
   CHECK(solve_all(program) == CoveringLp::Outcome::Solved);
   check_objective(program, 3, 12);
 }
@@ -199,13 +202,13 @@ TEST_CASE("a set that is added later lowers the duals") {
 TEST_CASE("where the limit binds, a set fewer is worth the charge") {
   // The pair and the third alone are the cheapest anyhow.
   CoveringLp program = begin({10, 10, 10}, 2);
-  program.add(set_of(3, {0, 1}), 0, 18);
+  program.add(set_of({0, 1}), 0, 18);
   CHECK(solve_all(program) == CoveringLp::Outcome::Solved);
   check_objective(program, 2, 28);
 
   // All three at once for 31: with three sets 30, with one 31, with two the mean of both.
   CoveringLp whole = begin({10, 10, 10}, 2);
-  whole.add(set_of(3, {0, 1, 2}), 0, 31);
+  whole.add(set_of({0, 1, 2}), 0, 31);
   CHECK(solve_all(whole) == CoveringLp::Outcome::Solved);
   check_objective(whole, 2, 30.5);
   CHECK(static_cast<double>(whole.charges()[0]) == doctest::Approx(0.5));
@@ -213,16 +216,92 @@ TEST_CASE("where the limit binds, a set fewer is worth the charge") {
 
 TEST_CASE("each group has a limit and a charge of its own") {
   // Twice the case above, the second time without need of the limit.
-  std::vector<CoveringLp::Single> singles(6, {.cost = 10, .group = 0});
-  for (std::size_t k = 3; k < 6; ++k) singles[k].group = 1;
-  CoveringLp program(singles, {2, 4});
-  program.add(set_of(6, {0, 1, 2}), 0, 31);
-  program.add(set_of(6, {3, 4, 5}), 1, 31);
+  std::vector<CoveringLp::Class> classes(6, {.cost = 10, .group = 0});
+  for (std::size_t k = 3; k < 6; ++k) classes[k].group = 1;
+  CoveringLp program(classes, {2, 4});
+  program.add(set_of({0, 1, 2}), 0, 31);
+  program.add(set_of({3, 4, 5}), 1, 31);
   CHECK(solve_all(program) == CoveringLp::Outcome::Solved);
   CHECK(static_cast<double>(program.charges()[0]) == doctest::Approx(0.5));
   CHECK(program.charges()[1] == 0.0L);
   CHECK(static_cast<double>(std::accumulate(program.duals().begin(), program.duals().end(),
                                             0.0L)) == doctest::Approx(30.5 + 1.0 + 30.0));
+}
+
+TEST_CASE("kernels of one class are covered as often as there are kernels") {
+  // Three kernels, two at a time for 12: one and a half times 12.
+  CoveringLp program({{.cost = 10, .group = 0, .kernels = 3}}, {3});
+  program.add({{.of = 0, .kernels = 2}}, 0, 12);
+  CHECK(solve_all(program) == CoveringLp::Outcome::Solved);
+  CHECK(static_cast<double>(program.duals()[0]) == doctest::Approx(6));
+  CHECK(program.charges()[0] == 0.0L);
+}
+
+/// Kernels k of the classes i with first[i] <= k < first[i + 1].
+struct Classes {
+  std::vector<std::size_t> first{0};
+
+  explicit Classes(std::mt19937_64& random) {
+    while (first.back() < 6) {
+      first.push_back(first.back() + static_cast<std::size_t>(test::pick(random, 1, 3)));
+    }
+  }
+  [[nodiscard]] std::size_t size() const { return first.size() - 1; }
+  [[nodiscard]] std::int64_t kernels(std::size_t c) const {
+    return static_cast<std::int64_t>(first[c + 1] - first[c]);
+  }
+  [[nodiscard]] std::int64_t count(std::uint32_t kernels, std::size_t c) const {
+    return std::popcount(kernels >> first[c] & ((1U << this->kernels(c)) - 1));
+  }
+};
+
+TEST_CASE("a program of classes has the optimum of the one that has every set of such kernels") {
+  int limited = 0;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 random(seed);
+    const Classes classes(random);
+    Covering whole;  // kernel by kernel
+    whole.size = classes.first.back();
+    whole.limit = test::pick(random, 2, static_cast<std::int64_t>(whole.size));
+    std::vector<CoveringLp::Class> alone;
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+      const auto cost = static_cast<double>(test::pick(random, 1, 1000));
+      alone.push_back({.cost = cost, .group = 0, .kernels = classes.kernels(c)});
+      for (std::size_t k = classes.first[c]; k < classes.first[c + 1]; ++k) {
+        whole.sets.push_back({.kernels = 1U << k, .cost = cost});
+      }
+    }
+    CoveringLp by_class(alone, {static_cast<double>(whole.limit)});
+    for (int i = 0; i < 12; ++i) {
+      const auto some = static_cast<std::uint32_t>(test::pick(random, 1, (1 << whole.size) - 1));
+      const auto cost = static_cast<double>(test::pick(random, 1, 1500));
+      Counts counts;
+      for (std::size_t c = 0; c < classes.size(); ++c) {
+        if (classes.count(some, c) > 0) {
+          counts.push_back({.of = c, .kernels = classes.count(some, c)});
+        }
+      }
+      by_class.add(counts, 0, cost);
+      for (std::uint32_t kernels = 1; kernels >> whole.size == 0; ++kernels) {
+        bool same = true;
+        for (std::size_t c = 0; c < classes.size(); ++c) {
+          same = same && classes.count(kernels, c) == classes.count(some, c);
+        }
+        if (same) whole.sets.push_back({.kernels = kernels, .cost = cost});
+      }
+    }
+    REQUIRE(solve_all(by_class) == CoveringLp::Outcome::Solved);
+    long double found = -by_class.charges()[0] * static_cast<long double>(whole.limit);
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+      found += by_class.duals()[c] * static_cast<long double>(classes.kernels(c));
+    }
+    const long double expected = best_duals(whole, by_class.charges()[0]);
+    REQUIRE(std::abs(found - expected) <=
+            static_cast<long double>(2 * whole.size) * CoveringLp::kNoise);
+    limited += by_class.charges()[0] > 0.0L;
+  }
+  CHECK(limited > 50);
 }
 
 TEST_CASE("random covering programs have the duals of the plain simplex method") {
@@ -234,7 +313,7 @@ TEST_CASE("random covering programs have the duals of the plain simplex method")
     const Covering covering = random_covering(seed);
     CoveringLp program = covering.begun();
     for (std::size_t s = covering.size; s < covering.sets.size(); ++s) {
-      program.add(set_of(covering.size, covering.sets[s].kernels), 0, covering.sets[s].cost);
+      program.add(set_of(covering.sets[s].kernels), 0, covering.sets[s].cost);
     }
     REQUIRE(solve_all(program) == CoveringLp::Outcome::Solved);
     check_duals(covering, program, covering.sets.size());
@@ -268,7 +347,7 @@ TEST_CASE("a program that is solved step by step and set by set has the same opt
     CoveringLp at_once = covering.begun();
     CoveringLp in_steps = covering.begun();
     for (std::size_t s = covering.size; s < covering.sets.size(); ++s) {
-      const KernelSet kernels = set_of(covering.size, covering.sets[s].kernels);
+      const Counts kernels = set_of(covering.sets[s].kernels);
       at_once.add(kernels, 0, covering.sets[s].cost);
       in_steps.add(kernels, 0, covering.sets[s].cost);
       if (s % 8 != 0) continue;

@@ -74,11 +74,19 @@ void check_valid(const PartitionDuals& duals, const FusionTables& tables,
                  const test::PlainCompletions& plain) {
   REQUIRE(duals.kernels.size() == tables.size());
   for (const FineTicks dual : duals.kernels) REQUIRE(dual >= 0);
-  for (Mask kernels = 1; kernels <= plain.partitions().all(); ++kernels) {
-    if (plain.time(kernels) >= kNever || !plain.partitions().is_convex(kernels)) continue;
+  const test::PlainPartitions partitions(tables, test::AlikeKernels::Free);
+  for (Mask kernels = 1; kernels <= partitions.all(); ++kernels) {
+    if (plain.time(kernels) >= kNever || !partitions.is_convex(kernels)) continue;
     CAPTURE(kernels);
     REQUIRE(test::charge_of(duals, tables, kernels) >= 0);
     REQUIRE(test::excess_of(duals, tables, kernels, plain.time(kernels)) <= 0);
+  }
+}
+
+/// Kernels that may be exchanged are worth the same.
+void check_alike(const PartitionDuals& duals, const FusionTables& tables) {
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    REQUIRE(duals.kernels[p] == duals.kernels[tables.order().first_alike()[p]]);
   }
 }
 
@@ -124,7 +132,7 @@ long double fractional_cover(const FusionTables& tables, const test::PlainComple
   for (std::size_t g = 0; g < rules.groups(); ++g) {
     dual.gains.push_back(-static_cast<long double>(rules.left(g, 0)));
   }
-  for (const Mask kernels : plain.partitions().feasible()) {
+  for (const Mask kernels : test::PlainPartitions(tables, test::AlikeKernels::Free).feasible()) {
     auto& row = dual.rows.emplace_back(dual.gains.size(), 0.0L);
     for (std::size_t p = 0; p < tables.size(); ++p) row[p] = kernels >> p & 1U;
     const auto first = static_cast<std::size_t>(std::countr_zero(kernels));
@@ -157,6 +165,7 @@ TEST_CASE("no partition takes less than its duals, and no way to go on less than
     test::PlainCompletions plain(tables);
     check_valid(*duals, tables, plain);
     check_gains(*duals, tables);
+    check_alike(*duals, tables);
     charged += duals->charge != std::array<FineTicks, 2>{};
 
     std::mt19937_64 random(seed);
@@ -289,6 +298,35 @@ TEST_CASE("what is found after some attempts does not depend on those made befor
   }
   CHECK(later > 3);
   CHECK(fusions > 20);
+}
+
+TEST_CASE("an interrupted search for duals ends at once and can go on later") {
+  int ended_early = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_problem(seed, {.kernels = 40, .assignments = 1e300});
+    const auto context = open_some(problem, seed);
+    const FusionTables& tables = context->tables;
+    int looks = 0;
+    const Interrupted soon = [&looks] { return ++looks > 3; };
+    PartitionDualSearch search(tables);
+    if (!search.advance(kEnough, &soon)) {
+      ++ended_early;
+      REQUIRE(looks >= 4);
+      REQUIRE(looks < 100);  // by whoever is on the way out
+      REQUIRE_FALSE(search.take().has_value());
+    }
+    std::int64_t steps = 1'000'000;
+    if (!search.advance(steps)) continue;
+    const auto duals = search.take();
+    REQUIRE(duals);
+    const PartitionPricing pricing(tables);
+    REQUIRE(pricing.find(*duals, {.threshold = 0, .most = 1}, steps).partitions.empty());
+
+    const Interrupted always = [] { return true; };
+    REQUIRE(LazyDuals(tables).after(LazyDuals::kMostAttempts, &always).duals == nullptr);
+  }
+  CHECK(ended_early > 5);
 }
 
 TEST_CASE("attempts are due after nodes that double") {

@@ -13,6 +13,7 @@
 #include <map>
 #include <numeric>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "engine/mapping_search.hpp"
@@ -233,6 +234,77 @@ TEST_CASE("partitions among some kernels, or with one, are those of all that are
     }
   });
   CHECK(kept > 2000);
+}
+
+/// The sets that exchanges make of this one.
+std::set<Mask> images(Mask kernels, const KernelOrder& order) {
+  std::set<Mask> found{kernels};
+  std::vector<Mask> fresh{kernels};
+  while (!fresh.empty()) {
+    const Mask set = fresh.back();
+    fresh.pop_back();
+    for (const KernelOrder::Exchange& exchange : order.exchanges()) {
+      Mask image = set;
+      for (const auto& [a, b] : exchange) {
+        image &= ~(test::bit(a) | test::bit(b));
+        if ((set & test::bit(a)) != 0) image |= test::bit(b);
+        if ((set & test::bit(b)) != 0) image |= test::bit(a);
+      }
+      if (found.insert(image).second) fresh.push_back(image);
+    }
+  }
+  return found;
+}
+
+TEST_CASE("of sets that exchanges make of each other one is listed, and no set is forgotten") {
+  int listed = 0;
+  int made = 0;
+  int classes = 0;
+  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::symmetric_problem(seed);
+    const MappingProblem search(problem);
+    const auto points = outer_points(problem);
+    const auto context = search.open(seed % 2 == 0 ? points.front() : points.back());
+    const FusionTables& tables = context->tables;
+    const KernelOrder& order = tables.order();
+    const PartitionPricing pricing(tables, PartitionPricing::Sets::OneOfEach);
+    std::mt19937_64 random(seed);
+    Duals duals = random_duals(pricing, tables.size(), random);
+    for (std::size_t p = 0; p < tables.size(); ++p) {
+      duals.kernels[p] = duals.kernels[order.first_alike()[p]];
+    }
+    const FineTicks threshold = seed % 3 == 0 ? 0 : lowest(duals);
+    std::int64_t steps = kEnough;
+    const auto found = pricing.find(duals, {.threshold = threshold, .most = kAll}, steps);
+    REQUIRE(found.complete);
+    const test::PlainPartitions plain(tables, test::AlikeKernels::Free);
+    std::set<Mask> known;
+    for (const PartitionColumn& partition : found.partitions) {
+      const Mask kernels = test::mask_of(partition.kernels);
+      CAPTURE(kernels);
+      REQUIRE(plain.is_convex(kernels));
+      const auto parts = plain.parts_of(kernels);
+      REQUIRE(parts);
+      REQUIRE(partition.time == plain.time(*parts));
+      REQUIRE(partition.excess == test::excess_of(duals, tables, kernels, partition.time));
+      REQUIRE(partition.excess > threshold);
+      const std::set<Mask> alike = images(kernels, order);
+      classes += !known.contains(kernels);
+      known.insert(alike.begin(), alike.end());
+      ++listed;
+    }
+    for (const Mask kernels : plain.feasible()) {
+      CAPTURE(kernels);
+      const Ticks time = plain.time(*plain.parts_of(kernels));
+      REQUIRE(known.contains(kernels) ==
+              (test::excess_of(duals, tables, kernels, time) > threshold));
+      made += known.contains(kernels);
+    }
+  }
+  // Neighbours in a row of kernels that are alike are compared, not all: a few come twice.
+  CHECK(listed < classes * 101 / 100);
+  CHECK(made > listed * 3 / 2);
 }
 
 TEST_CASE("a kernel by itself takes what its partition takes") {

@@ -27,7 +27,7 @@ using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
 
 Pairs pairs_of(const Problem& problem, const std::vector<Loop>& sharding) {
   Pairs pairs;
-  for (const auto& [u, v] : symmetry_order(problem, loop_sets(sharding))) {
+  for (const auto& [u, v] : find_symmetry(problem, loop_sets(sharding)).order) {
     pairs.emplace_back(u.index(), v.index());
   }
   return pairs;
@@ -67,6 +67,24 @@ std::vector<Tensor> expert_tensors() {
 
 TEST_CASE("experts are ordered by their first kernels, each against the next") {
   CHECK(pairs_of(problem_of(expert_kernels(), expert_tensors())) == Pairs{{1, 3}, {3, 5}});
+}
+
+TEST_CASE("the order knows what is exchanged and which kernels are alike") {
+  const Problem problem = problem_of(expert_kernels(), expert_tensors());
+  const KernelOrder order(problem.workload.graph,
+                          find_symmetry(problem, loop_sets(least_bytes_sharding(problem))));
+  for (std::size_t k = 0; k < 8; ++k) REQUIRE(order.position(KernelId(k)) == k);
+  using Exchange = KernelOrder::Exchange;
+  CHECK(order.exchanges() == std::vector{Exchange{{1, 3}, {2, 4}}, Exchange{{3, 5}, {4, 6}}});
+  CHECK(order.first_alike() == std::vector<std::size_t>{0, 1, 2, 1, 2, 1, 2, 7});
+  // The first expert is before the second by the order of symmetry alone.
+  CHECK(order.descendants()[1].contains(3));
+  CHECK_FALSE(order.tensor_descendants()[1].contains(3));
+  CHECK(order.tensor_descendants()[1].contains(7));
+  const KernelOrder plain(problem.workload.graph);
+  CHECK(plain.exchanges().empty());
+  CHECK(plain.descendants() == order.tensor_descendants());
+  CHECK(plain.tensor_descendants() == order.tensor_descendants());
 }
 
 TEST_CASE("twins are ordered, with and without neighbours") {

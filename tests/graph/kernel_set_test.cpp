@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <random>
 #include <set>
 #include <unordered_set>
@@ -65,7 +66,7 @@ TEST_CASE("kernel sets hold what was inserted and not erased, at any capacity") 
   }
 }
 
-TEST_CASE("equality, union and hash depend on the members alone") {
+TEST_CASE("equality, union, intersection and hash depend on the members alone") {
   for (const std::size_t capacity : {5U, 64U, 128U, 129U, 300U}) {
     CAPTURE(capacity);
     std::mt19937_64 random(capacity);
@@ -85,6 +86,12 @@ TEST_CASE("equality, union and hash depend on the members alone") {
       all.insert(b.begin(), b.end());
       CHECK(both == set_of(all, capacity));
       CHECK(both.hash() == set_of(all, capacity).hash());
+      KernelSet shared = x;
+      shared &= y;
+      Members in_both;
+      std::set_intersection(a.begin(), a.end(), b.begin(), b.end(),
+                            std::inserter(in_both, in_both.end()));
+      CHECK(shared == set_of(in_both, capacity));
 
       KernelSet there_and_back = x;
       const std::size_t k = random() % capacity;

@@ -39,10 +39,13 @@ struct PartitionParts {
   Ticks network = 0;
 };
 
+/// Whether kernels that are alike are held in the order of symmetry, as the search holds them.
+enum class AlikeKernels : std::uint8_t { Ordered, Free };
+
 /// Refers to the tables.
 class PlainPartitions {
  public:
-  explicit PlainPartitions(const FusionTables& tables)
+  explicit PlainPartitions(const FusionTables& tables, AlikeKernels alike = AlikeKernels::Ordered)
       : problem_(tables.problem()),
         graph_(problem_.workload.graph),
         tables_(tables),
@@ -52,7 +55,8 @@ class PlainPartitions {
         before_(size_, 0) {
     for (std::size_t p = 0; p < size_; ++p) places_[tables.id(p).index()] = p;
     for (const Tensor& t : graph_.tensors()) before_[place(t.to)] |= bit(place(t.from));
-    for (const auto& [u, v] : symmetry_order(problem_, tables.decisions().sharding)) {
+    if (alike == AlikeKernels::Free) return;
+    for (const auto& [u, v] : find_symmetry(problem_, tables.decisions().sharding).order) {
       before_[place(v)] |= bit(place(u));
     }
   }
