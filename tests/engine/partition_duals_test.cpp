@@ -22,6 +22,7 @@
 #include "engine/mapping_search.hpp"
 #include "support/linear_program.hpp"
 #include "support/machine_worlds.hpp"
+#include "support/open_point.hpp"
 #include "support/plain_completions.hpp"
 #include "support/random_problem.hpp"
 #include "support/symmetric_problem.hpp"
@@ -46,11 +47,6 @@ Problem world(std::uint64_t seed) {
     default:
       return test::random_problem(seed, {.assignments = 1e9});
   }
-}
-
-std::shared_ptr<const FusionContext> open_some(const Problem& problem, std::uint64_t seed) {
-  const auto points = outer_points(problem);
-  return MappingProblem(problem).open(seed % 2 == 0 ? points.front() : points.back());
 }
 
 std::optional<PartitionDuals> find_duals(const FusionTables& tables) {
@@ -157,7 +153,7 @@ TEST_CASE("no partition takes less than its duals, and no way to go on less than
   for (std::uint64_t seed = 0; seed < 4000; ++seed) {
     CAPTURE(seed);
     const Problem problem = world(seed);
-    const auto context = open_some(problem, seed);
+    const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     const auto duals = find_duals(tables);
     if (!duals) continue;
@@ -198,7 +194,7 @@ TEST_CASE("at the root the duals prove all that duals can") {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     CAPTURE(seed);
     const Problem problem = world(seed);
-    const auto context = open_some(problem, seed);
+    const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     const auto duals = find_duals(tables);
     test::PlainCompletions plain(tables);
@@ -218,7 +214,7 @@ TEST_CASE("however the steps are dealt out the duals are valid and as good") {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     CAPTURE(seed);
     const Problem problem = world(seed);
-    const auto context = open_some(problem, seed);
+    const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     const auto at_once = find_duals(tables);
     const auto in_steps = find_duals_bit_by_bit(tables, calls_in_all);
@@ -244,7 +240,7 @@ TEST_CASE("no partition of a larger graph takes less than its duals") {
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     CAPTURE(seed);
     const Problem problem = test::random_problem(seed, {.kernels = 30, .assignments = 1e300});
-    const auto context = open_some(problem, seed);
+    const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     if (tables.size() < 8) continue;
     const PartitionDuals* duals = context->point->duals.after(LazyDuals::kMostAttempts / 2).duals;
@@ -267,7 +263,7 @@ TEST_CASE("what is found after some attempts does not depend on those made befor
     CAPTURE(seed);
     // Large enough for the first attempt not to be the last.
     const Problem problem = test::random_problem(seed, {.kernels = 40, .assignments = 1e300});
-    const auto context = open_some(problem, seed);
+    const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     const LazyDuals upwards(tables);
     const LazyDuals downwards(tables);
@@ -305,7 +301,7 @@ TEST_CASE("an interrupted search for duals ends at once and can go on later") {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     CAPTURE(seed);
     const Problem problem = test::random_problem(seed, {.kernels = 40, .assignments = 1e300});
-    const auto context = open_some(problem, seed);
+    const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     int looks = 0;
     const Interrupted soon = [&looks] { return ++looks > 3; };

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <random>
 
-#include "engine/mapping_search.hpp"
+#include "support/open_point.hpp"
 #include "support/plain_completions.hpp"
 #include "support/random_problem.hpp"
 #include "support/symmetric_problem.hpp"
@@ -33,9 +33,7 @@ TEST_CASE("what is grown may be a partition, has its kernel and is overpaid as i
     const bool symmetric = seed % 4 == 0;
     const Problem problem = symmetric ? test::symmetric_problem(seed)
                                       : test::random_problem(seed, {.joint = seed % 4 == 1});
-    const MappingProblem search(problem);
-    const auto points = outer_points(problem);
-    const auto context = search.open(seed % 2 == 0 ? points.front() : points.back());
+    const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     const PartitionPricing pricing(tables, PartitionPricing::Sets::OneOfEach);
     const PartitionGrowth growth(tables, pricing);

@@ -16,7 +16,7 @@
 #include <set>
 #include <vector>
 
-#include "engine/mapping_search.hpp"
+#include "support/open_point.hpp"
 #include "support/plain_completions.hpp"
 #include "support/random_problem.hpp"
 #include "support/symmetric_problem.hpp"
@@ -84,10 +84,8 @@ void for_each_world(std::uint64_t count,
   for (std::uint64_t seed = 0; seed < count; ++seed) {
     CAPTURE(seed);
     const Problem problem = world(seed);
-    const MappingProblem search(problem);
-    const auto points = outer_points(problem);
     std::mt19937_64 random(seed);
-    check(search.open(seed % 2 == 0 ? points.front() : points.back())->tables, random);
+    check(test::open_point(problem, seed)->tables, random);
   }
 }
 
@@ -263,9 +261,7 @@ TEST_CASE("of sets that exchanges make of each other one is listed, and no set i
   for (std::uint64_t seed = 0; seed < 4000; ++seed) {
     CAPTURE(seed);
     const Problem problem = test::symmetric_problem(seed);
-    const MappingProblem search(problem);
-    const auto points = outer_points(problem);
-    const auto context = search.open(seed % 2 == 0 ? points.front() : points.back());
+    const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     const KernelOrder& order = tables.order();
     const PartitionPricing pricing(tables, PartitionPricing::Sets::OneOfEach);

@@ -1,0 +1,18 @@
+#pragma once
+// The tables of one outer point.
+
+#include <cstdint>
+#include <memory>
+
+#include "engine/mapping_search.hpp"
+
+namespace dfsearch::test {
+
+/// Of the point that comes first or last, by the seed: that with the largest or the smallest
+/// tile.  It refers to the problem.
+inline std::shared_ptr<const FusionContext> open_point(const Problem& problem, std::uint64_t seed) {
+  const auto points = outer_points(problem);
+  return MappingProblem(problem).open(seed % 2 == 0 ? points.front() : points.back());
+}
+
+}  // namespace dfsearch::test
