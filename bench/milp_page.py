@@ -221,8 +221,9 @@ def page(whole):
         HEAD, conditions(facts, rows),
         "",
         "Times are processor time of the whole process (of HiGHS, of the solve alone), which other"
-        " processes on a shared machine disturb less than the clock; `>`: at least. dfsearch: the"
-        f" median of {facts['runs']} runs.",
+        " processes on a shared machine disturb less than the clock; `>`: at least; failed: the"
+        " solver ended early, without an answer, by an assertion of its own. dfsearch: the median"
+        f" of {facts['runs']} runs.",
         "", "## In short", "", summary(rows, rivals),
         "", "## Time to the proof", "", time_table(rows, rivals),
         "", "## Bounds and incumbents", "",

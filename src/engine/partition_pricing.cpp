@@ -82,6 +82,7 @@ class Enumeration {
                               duals.charge.begin() + static_cast<std::ptrdiff_t>(rules.groups()))),
         query_(query),
         threshold_(query.threshold),
+        step_(1 + static_cast<std::int64_t>(tables.size() / 128)),
         steps_(steps),
         crossing_(tables.size()),
         by_weight_(tables.size()) {
@@ -190,11 +191,11 @@ class Enumeration {
   }
 
   void decide(const State& state, std::size_t from) {
-    if (steps_ % kStepsBetweenLooks == 0 && query_.interrupted != nullptr &&
+    if (steps_ % kStepsBetweenLooks < step_ && query_.interrupted != nullptr &&
         (*query_.interrupted)()) {
       steps_ = 0;
     }
-    if (--steps_ < 0 || most_excess(state) <= threshold_) return;
+    if ((steps_ -= step_) < 0 || most_excess(state) <= threshold_) return;
     const std::size_t wanted = query_.with;
     if (wanted != PartitionPricing::Query::kAny && !state.open.contains(wanted) &&
         !state.inside.contains(wanted)) {
@@ -361,6 +362,7 @@ class Enumeration {
   const FineTicks least_charge_;
   const PartitionPricing::Query query_;
   FineTicks threshold_;
+  const std::int64_t step_;  // what a node counts: in large graphs it takes longer
   std::int64_t& steps_;
   // Explicit memory time of each kernel and the transfers of its tensors to what is outside.
   std::vector<Ticks> crossing_;
