@@ -103,6 +103,19 @@ TEST_CASE("the points of a network are listed when it comes up again, if its wei
   problem.system.network = {test::dimension(Topology::Ring, 2, 80.0)};
   problem.system.network[0].strategy = std::nullopt;
   problem.parallelism[static_cast<std::size_t>(Strategy::Tensor)].most = 1;
+  const auto bounds_at_root = [](const MappingProblem& search) {
+    test::Children networks;
+    search.branch(search.root(), networks);
+    REQUIRE(networks.nodes.size() == 2);
+    std::vector<Score> bounds;
+    for (const Node& network : networks.nodes) bounds.push_back(network.bound);
+    return bounds;
+  };
+  // At the root one worker would find them alone.
+  const MappingProblem unknown(problem);
+  CHECK(bounds_at_root(unknown) == std::vector{Score{}, Score{}});
+  const MappingProblem none_left_out(unknown, NodeEffort{}, {});
+  CHECK(bounds_at_root(none_left_out) == std::vector{Score{}, Score{}});
   for (const double capacity : {191.0, 192.0, 287.0, 288.0}) {
     CAPTURE(capacity);
     problem.system.memory.capacity = Bytes(capacity);
@@ -126,10 +139,7 @@ TEST_CASE("the points of a network are listed when it comes up again, if its wei
       if (!points.nodes.empty()) CHECK(bounded.nodes.front().bound == least);
     }
     // Another tree begins with the bounds that are known.
-    test::Children known;
-    second.branch(second.root(), known);
-    REQUIRE(known.nodes.size() == 2);
-    for (const Node& network : known.nodes) CHECK(network.bound > Score{});
+    for (const Score bound : bounds_at_root(second)) CHECK(bound > Score{});
   }
 }
 
