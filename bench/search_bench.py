@@ -121,13 +121,13 @@ def middle(runs):
 
 
 def alternate(instance, contestants, count, quiet):
-    """contestants: {label: (build, threads)}; one unrecorded run of each first."""
+    """contestants: {label: (build, threads)}; an unrecorded run before each, as processors that
+    were idle, above all those of a shared machine, are slow to wake."""
     runs = {label: [] for label in contestants}
-    for turn in range(count + 1):
+    for _ in range(count):
         for label, (build, threads) in contestants.items():
-            result = quiet.measure(lambda: run(instance, build, threads))
-            if turn > 0:
-                runs[label].append(result)
+            both = quiet.measure(lambda: [run(instance, build, threads) for _ in range(2)])
+            runs[label].append(both[-1])
     return {label: middle(of_label) for label, of_label in runs.items()}
 
 
