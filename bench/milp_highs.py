@@ -19,7 +19,7 @@ from scipy.sparse import csc_matrix
 
 
 class Model:
-    """What of MPS io/milp_text.cpp uses: N, L, E, G rows, markers, UP and FX bounds."""
+    """What of MPS io/lp/lp_text.cpp uses: N, L, E, G rows, markers, UP and FX bounds."""
 
     def __init__(self, path):
         self.rows, self.senses, self.columns = {}, [], {}

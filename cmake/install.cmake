@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dfsearch)
 install(TARGETS dfsearch RUNTIME)
-install(TARGETS dfsearch_base dfsearch_graph dfsearch_model dfsearch_engine dfsearch_io
+install(TARGETS dfsearch_base dfsearch_graph dfsearch_model dfsearch_milp dfsearch_engine dfsearch_io
         EXPORT dfsearchTargets)
 install(EXPORT dfsearchTargets NAMESPACE dfsearch:: DESTINATION ${package_dir})
 install(DIRECTORY src/ DESTINATION include/dfsearch FILES_MATCHING PATTERN "*.hpp")

@@ -7,10 +7,10 @@
 #include <variant>
 
 #include "base/error.hpp"
-#include "cli_commands.hpp"
-#include "cli_options.hpp"
-#include "cli_output.hpp"
-#include "cli_signals.hpp"
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/signals.hpp"
+#include "cli/standard_output.hpp"
 
 int main(int argc, char** argv) {
   using namespace dfsearch;

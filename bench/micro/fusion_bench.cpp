@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "engine/fusion_search.hpp"
-#include "engine/kernel_order.hpp"
-#include "engine/open_partition.hpp"
-#include "engine/segment_fusion.hpp"
-#include "engine/symmetry.hpp"
+#include "engine/fusion/fusion_tree.hpp"
+#include "engine/fusion/open_partition.hpp"
+#include "engine/fusion/segment_fusion.hpp"
+#include "engine/tables/kernel_order.hpp"
+#include "engine/tables/symmetry.hpp"
 #include "shipped.hpp"
 
 namespace dfsearch::bench {

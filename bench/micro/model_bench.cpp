@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "model/core_allocation.hpp"
 #include "model/evaluate.hpp"
-#include "model/layer_costs.hpp"
-#include "model/sharding.hpp"
+#include "model/layer/core_allocation.hpp"
+#include "model/layer/layer_costs.hpp"
+#include "model/layer/least_bytes_sharding.hpp"
+#include "model/layer/sharding.hpp"
 #include "shipped.hpp"
 
 namespace dfsearch::bench {

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "engine/kernel_order.hpp"
-#include "engine/symmetry.hpp"
+#include "engine/tables/kernel_order.hpp"
+#include "engine/tables/symmetry.hpp"
 
 namespace dfsearch::bench {
 

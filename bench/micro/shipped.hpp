@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/mapping_search.hpp"
+#include "engine/mapping/mapping_problem.hpp"
 #include "engine/solve.hpp"
-#include "io/load_config.hpp"
+#include "io/config/load_config.hpp"
 
 namespace dfsearch::bench {
 

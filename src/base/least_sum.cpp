@@ -14,7 +14,7 @@
 // suffices, in any order of elimination.
 //
 // Against brute force: tests/base/least_sum_test.cpp and
-// tests/model/least_bytes_sharding_test.cpp.
+// tests/model/layer/least_bytes_sharding_test.cpp.
 
 #include "base/least_sum.hpp"
 

@@ -12,12 +12,13 @@
 #include <variant>
 
 #include "base/error.hpp"
-#include "engine/best_search.hpp"
-#include "engine/infeasibility.hpp"
-#include "engine/mapping_search.hpp"
-#include "engine/search_monitor.hpp"
-#include "engine/search_state.hpp"
-#include "model/step_time.hpp"
+#include "engine/answer/feasible_change.hpp"
+#include "engine/answer/find_best.hpp"
+#include "engine/answer/infeasibility.hpp"
+#include "engine/answer/search_monitor.hpp"
+#include "engine/answer/search_state.hpp"
+#include "engine/mapping/mapping_problem.hpp"
+#include "model/step/step_time.hpp"
 
 namespace dfsearch {
 namespace {

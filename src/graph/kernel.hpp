@@ -101,7 +101,7 @@ struct Tensor {
 /// FLOP of the unsharded kernel for one sample: 2MKN for GEMMs and whatever else
 /// runs in systolic mode, MN for elementwise kernels in SIMD mode (docs/model.md,
 /// section 1).  The work utilization is measured against; how long a core takes is
-/// the matter of model/layer_costs.hpp.
+/// the matter of model/layer/layer_costs.hpp.
 Flops kernel_flops(const Kernel& kernel);
 
 }  // namespace dfsearch

@@ -4,7 +4,7 @@
 // every partition fit the chip, does the rest fit the memory, what does each
 // partition take, what does the step take.  Every sum runs over all kernels or
 // all tensors anew; nothing is kept from one partition to the next.  The search
-// (engine/fusion_search.hpp) does the same incrementally, and this file judges it.
+// (engine/fusion/fusion_tree.hpp) does the same incrementally, and this file judges it.
 
 #include "model/evaluate.hpp"
 
@@ -13,11 +13,11 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "model/layer_costs.hpp"
-#include "model/network_choices.hpp"
-#include "model/price_power.hpp"
-#include "model/sharding.hpp"
-#include "model/step_time.hpp"
+#include "model/layer/layer_costs.hpp"
+#include "model/layer/sharding.hpp"
+#include "model/machine/network_choices.hpp"
+#include "model/machine/price_power.hpp"
+#include "model/step/step_time.hpp"
 
 namespace dfsearch {
 namespace {
@@ -452,46 +452,6 @@ std::variant<Cost, Infeasible> evaluate(const Problem& problem, const Mapping& m
     const Cost* cost = std::get_if<Cost>(&result);
     if (cost == nullptr || cost->layer_ticks < kNever || coarser >= 56) return result;
   }
-}
-
-const char* to_string(Resource resource) {
-  switch (resource) {
-    case Resource::Sram:
-      return "sram";
-    case Resource::Memory:
-      return "memory";
-    case Resource::Cores:
-      return "cores";
-    case Resource::Partitions:
-      return "partitions";
-    case Resource::Precedence:
-      return "precedence";
-    case Resource::Phase:
-      return "phase";
-    case Resource::Pin:
-      return "pin";
-    case Resource::Sharding:
-      return "sharding";
-    case Resource::Repeat:
-      return "repeat";
-    case Resource::Batch:
-      return "batch";
-    case Resource::Tile:
-      return "tile";
-  }
-  return "";
-}
-
-const char* to_string(Bound bound) {
-  switch (bound) {
-    case Bound::Compute:
-      return "compute";
-    case Bound::Memory:
-      return "memory";
-    case Bound::Network:
-      return "network";
-  }
-  return "";
 }
 
 }  // namespace dfsearch

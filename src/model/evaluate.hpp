@@ -14,7 +14,7 @@
 #include "model/clock.hpp"
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
-#include "model/time_shares.hpp"
+#include "model/step/time_shares.hpp"
 
 namespace dfsearch {
 
@@ -93,8 +93,5 @@ struct Cost {
 /// `cores` if any; anything else is an InputError.  Without `cores` and without
 /// a given utilization the best allocation is computed.
 std::variant<Cost, Infeasible> evaluate(const Problem& problem, const Mapping& mapping);
-
-const char* to_string(Resource resource);
-const char* to_string(Bound bound);
 
 }  // namespace dfsearch

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graph/kernel.hpp"
-#include "model/system.hpp"
+#include "model/machine/system.hpp"
 
 namespace dfsearch {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "graph/workload.hpp"
-#include "model/system.hpp"
+#include "model/machine/system.hpp"
 
 namespace dfsearch {
 

@@ -16,7 +16,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tools")]
+sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tools" / "dev")]
 import explained_cases  # noqa: E402
 import published_configs  # noqa: E402
 import reference_model  # noqa: E402
@@ -75,7 +75,7 @@ class PublishedTest(unittest.TestCase):
         self.assertEqual(set(texts), set(published_configs.FOLDER.iterdir()))
         for file, text in texts.items():
             self.assertEqual(file.read_text(encoding="utf-8"), text,
-                             "out of date: tools/published_configs.py")
+                             "out of date: tools/dev/published_configs.py")
 
     def test_price_and_power(self):
         def test(case, published):

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/search_bounds.hpp"
 #include "engine/solve.hpp"
-#include "model/network_choices.hpp"
+#include "engine/tables/search_bounds.hpp"
+#include "model/machine/network_choices.hpp"
 #include "support/brute_force.hpp"
 #include "support/machine_worlds.hpp"
 #include "support/node_efforts.hpp"

@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "engine/solve.hpp"
-#include "model/network_choices.hpp"
+#include "model/machine/network_choices.hpp"
 #include "support/brute_force.hpp"
 #include "support/machine_worlds.hpp"
 #include "support/node_efforts.hpp"

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "engine/solve.hpp"
-#include "model/network_choices.hpp"
+#include "model/machine/network_choices.hpp"
 #include "support/brute_force.hpp"
 #include "support/node_efforts.hpp"
 #include "support/random_problem.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/solve.hpp"
-#include "model/network_choices.hpp"
+#include "model/machine/network_choices.hpp"
 #include "support/brute_force.hpp"
 #include "support/node_efforts.hpp"
 #include "support/random_problem.hpp"

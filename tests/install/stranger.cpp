@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "engine/solve.hpp"
-#include "io/load_config.hpp"
+#include "io/config/load_config.hpp"
 #include "model/evaluate.hpp"
 
 int main(int argc, char** argv) {

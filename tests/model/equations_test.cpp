@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "model/evaluate.hpp"
-#include "model/step_time.hpp"
+#include "model/names.hpp"
+#include "model/step/step_time.hpp"
 #include "support/machine_worlds.hpp"
 #include "support/model_worlds.hpp"
 #include "support/plain_model.hpp"
@@ -77,7 +78,7 @@ TEST_CASE("evaluate agrees with the plain model on thousands of random mappings"
   for (const Resource resource :
        {Resource::Sram, Resource::Memory, Resource::Cores, Resource::Precedence, Resource::Phase,
         Resource::Pin, Resource::Sharding, Resource::Repeat, Resource::Batch, Resource::Tile}) {
-    const std::string name = to_string(resource);
+    const std::string name = name_of(resource);
     CAPTURE(name);
     CHECK(infeasible[resource] > 0);
   }

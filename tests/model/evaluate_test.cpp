@@ -2,6 +2,7 @@
 // can be calculated by hand beside the check.
 
 #include "model/evaluate.hpp"
+#include "model/names.hpp"
 
 #include <doctest/doctest.h>
 
@@ -218,11 +219,11 @@ TEST_CASE("gradients are all-reduced over the replicas, a share for each micro-b
 }
 
 TEST_CASE("resources and bounds have the names that results print") {
-  CHECK(to_string(Resource::Sram) == std::string("sram"));
-  CHECK(to_string(Resource::Memory) == std::string("memory"));
-  CHECK(to_string(Resource::Tile) == std::string("tile"));
-  CHECK(to_string(Bound::Compute) == std::string("compute"));
-  CHECK(to_string(Bound::Network) == std::string("network"));
+  CHECK(name_of(Resource::Sram) == std::string("sram"));
+  CHECK(name_of(Resource::Memory) == std::string("memory"));
+  CHECK(name_of(Resource::Tile) == std::string("tile"));
+  CHECK(name_of(Bound::Compute) == std::string("compute"));
+  CHECK(name_of(Bound::Network) == std::string("network"));
 }
 
 }  // namespace

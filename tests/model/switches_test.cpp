@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/evaluate.hpp"
-#include "model/price_power.hpp"
+#include "model/machine/price_power.hpp"
 #include "support/model_worlds.hpp"
 
 namespace dfsearch {

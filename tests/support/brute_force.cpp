@@ -6,9 +6,10 @@
 #include <variant>
 #include <vector>
 
-#include "model/network_choices.hpp"
-#include "model/sharding.hpp"
-#include "model/step_time.hpp"
+#include "model/layer/least_bytes_sharding.hpp"
+#include "model/layer/sharding.hpp"
+#include "model/machine/network_choices.hpp"
+#include "model/step/step_time.hpp"
 
 namespace dfsearch::test {
 namespace {

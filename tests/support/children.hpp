@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/mapping_search.hpp"
+#include "engine/mapping/mapping_problem.hpp"
 
 namespace dfsearch::test {
 

@@ -6,9 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "model/layer_costs.hpp"
-#include "model/sharding.hpp"
-#include "model/step_time.hpp"
+#include "model/layer/layer_costs.hpp"
+#include "model/layer/least_bytes_sharding.hpp"
+#include "model/layer/sharding.hpp"
+#include "model/step/step_time.hpp"
 
 namespace dfsearch::test {
 namespace {

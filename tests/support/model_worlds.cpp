@@ -6,7 +6,8 @@
 #include <utility>
 #include <variant>
 
-#include "model/sharding.hpp"
+#include "model/layer/sharding.hpp"
+#include "model/names.hpp"
 #include "support/random_problem.hpp"
 
 namespace dfsearch::test {
@@ -157,8 +158,8 @@ Mapping example_mapping(std::vector<std::int64_t> partition) {
 Cost cost_of(const Problem& problem, const Mapping& mapping) {
   auto result = evaluate(problem, mapping);
   if (const auto* wrong = std::get_if<Infeasible>(&result)) {
-    throw std::runtime_error(std::string("the mapping does not fit: ") +
-                             to_string(wrong->resource) + " of " + wrong->where);
+    throw std::runtime_error(std::string("the mapping does not fit: ") + name_of(wrong->resource) +
+                             " of " + wrong->where);
   }
   return std::get<Cost>(std::move(result));
 }

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "engine/limits.hpp"
+#include "engine/tree/limits.hpp"
 
 namespace dfsearch::test {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "engine/mapping_search.hpp"
+#include "engine/mapping/mapping_problem.hpp"
 
 namespace dfsearch::test {
 

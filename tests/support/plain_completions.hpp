@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "engine/fusion_tables.hpp"
-#include "engine/partition_pricing.hpp"
-#include "engine/partition_rules.hpp"
+#include "engine/duals/partition_pricing.hpp"
+#include "engine/tables/fusion_tables.hpp"
+#include "engine/tables/partition_rules.hpp"
 #include "support/plain_partitions.hpp"
 
 namespace dfsearch::test {

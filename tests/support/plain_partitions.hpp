@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "engine/fusion_tables.hpp"
-#include "engine/symmetry.hpp"
-#include "model/core_allocation.hpp"
-#include "model/step_time.hpp"
+#include "engine/tables/fusion_tables.hpp"
+#include "engine/tables/symmetry.hpp"
+#include "model/layer/core_allocation.hpp"
+#include "model/step/step_time.hpp"
 
 namespace dfsearch::test {
 

@@ -1,0 +1,198 @@
+// Two trees (docs/search.md, section 7).  The first one drops equal bounds and
+// proves the optimum.  The second one knows the optimum and nothing else of the
+// first; it works in deterministic rounds with a fixed effort, so that the answer
+// is a function of the problem, not of timing.
+
+#include "engine/answer/find_best.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace dfsearch {
+namespace {
+
+static_assert(SearchProblem<MappingProblem>);
+using Tree = BranchAndBound<MappingProblem>;
+
+// Effort to spend on ties, in nodes, and the steps of an enumeration that make
+// one there: together a few seconds at most.
+constexpr std::int64_t kTieNodes = 20'000;
+constexpr std::int64_t kStepsPerTieNode = 100;
+
+/// Stops telling about a tree before the tree is gone, also when it throws.
+class Watched {
+ public:
+  Watched(SearchMonitor& monitor, std::function<Progress()> progress, int rank,
+          std::int64_t nodes_before)
+      : monitor_(monitor) {
+    monitor_.watch(std::move(progress), rank, nodes_before);
+  }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+  ~Watched() { monitor_.unwatch(); }
+
+ private:
+  SearchMonitor& monitor_;
+};
+
+class BestSearch {
+ public:
+  BestSearch(const MappingProblem& problem, const SearchOptions& options, const BestEffort& effort,
+             SearchMonitor& monitor, SearchState& state)
+      : problem_(problem),
+        options_(options),
+        effort_(effort),
+        monitor_(monitor),
+        state_(state),
+        before_(state.stats) {}
+
+  BestFound run(const std::function<void()>& checkpoint) {
+    BestFound found = prove(checkpoint);
+    if (found.first_of_ties || !found.solution) return found;
+    if (found.lower_bound == found.solution->cost) break_ties(found);
+    return found;
+  }
+
+ private:
+  /// The first tree.
+  BestFound prove(const std::function<void()>& checkpoint) {
+    Tree tree(problem_, {.limits = limits(),
+                         .threads = options_.threads,
+                         .deterministic = effort_.deterministic,
+                         .checkpoint_interval = options_.checkpoint_interval,
+                         .ties = false});
+    tree.on_incumbent([this](const Progress& progress, const MappingSolution& solution) {
+      monitor_.tell_incumbent(progress, [&] { return problem_.mapping(solution); });
+    });
+    const Watched watched(
+        monitor_, [&tree] { return tree.progress(); }, effort_.rank, before_.nodes);
+    start(tree);
+    if (checkpoint) {
+      tree.on_checkpoint([&](std::vector<Tree::Entry>& open) {
+        keep(tree.result());
+        state_.open.swap(open);
+        checkpoint();
+        state_.open.swap(open);
+      });
+    }
+    const auto result = tree.run();
+    keep(result);
+    state_.open = tree.take_open();
+    return {.solution = result.solution,
+            .lower_bound = result.lower_bound,
+            .stopped_by = result.stopped_by,
+            .first_of_ties = state_.first_of_ties};
+  }
+
+  /// Gives the tree what is known beforehand.
+  void start(Tree& tree) {
+    if (options_.hint && !state_.first_of_ties) {
+      if (auto hint = problem_.solution(*options_.hint)) tree.start_from(std::move(*hint), 'H');
+    }
+    if (options_.debug_solution) {
+      if (auto known = problem_.solution(*options_.debug_solution)) {
+        tree.check_against(std::move(*known));
+      }
+    }
+    if (state_.incumbent) {
+      // Costed anew: what a file says is not believed.
+      auto incumbent = problem_.solution(problem_.mapping(*state_.incumbent));
+      if (!incumbent) throw InputError("a mapping of the checkpoint does not fit the problem");
+      tree.resume_from(std::move(*incumbent), state_.found_by);
+    }
+    if (state_.begun) {
+      problem_.attach_contexts(state_.open);
+      tree.resume_from(std::exchange(state_.open, {}));
+    }
+  }
+
+  [[nodiscard]] Limits limits() const {
+    Limits limits = effort_.limits;
+    limits.time = std::max(Seconds{}, limits.time - monitor_.elapsed());
+    return limits;
+  }
+
+  /// Brings the state up to date, the open nodes aside.
+  void keep(const BranchAndBoundResult<MappingSolution>& result) {
+    state_.begun = true;
+    state_.found_by = result.found_by;
+    if (result.solution) state_.incumbent = *result.solution;
+    SearchStats& stats = state_.stats;
+    stats = before_;
+    stats.add_counts(result.stats);
+    stats.proof_nodes += result.stats.nodes;
+    stats.proof_time += result.stats.time;
+    SearchStats of_problem;
+    problem_.add_stats(of_problem);
+    stats.add_counts(of_problem);
+    if (effort_.rank == 1 && result.stats.best_incumbent < Seconds::infinity()) {
+      const Seconds begin = monitor_.total_time() - result.stats.time;
+      stats.first_incumbent = std::min(stats.first_incumbent, begin + result.stats.first_incumbent);
+      stats.best_incumbent = begin + result.stats.best_incumbent;
+    }
+    stats.threads = std::max(stats.threads, result.stats.threads);
+    stats.time = monitor_.total_time();
+  }
+
+  /// Replaces a best mapping by the first of the best in the order of ties.
+  ///
+  /// The optimum is proved by now; a second, deterministic tree looks for mappings
+  /// that reach it, and knows of the first tree only the optimum itself.  Where
+  /// the ties are too many, its best after a fixed number of nodes is taken.  So
+  /// the answer depends on nothing but the problem either way.
+  void break_ties(BestFound& found) {
+    const Score cost = found.solution->cost;
+    Limits limits = this->limits();
+    limits.gap = 0.0;
+    for (limits.nodes = kTieNodes;; limits.nodes *= 2) {
+      NodeEffort node_effort = options_.node_effort;
+      node_effort.steps = kStepsPerTieNode;
+      const MappingProblem second(problem_, node_effort);
+      Tree tree(
+          second,
+          {.limits = limits, .threads = options_.threads, .deterministic = true, .cutoff = cost});
+      const Watched watched(
+          monitor_,
+          [&tree, cost] {
+            Progress progress = tree.progress();
+            progress.incumbent = cost;
+            progress.lower_bound = cost;
+            return progress;
+          },
+          effort_.rank, state_.stats.nodes);
+      auto first = tree.run();
+      first.stats.incumbents = 0;  // none of them is better
+      state_.stats.add_counts(first.stats);
+      state_.stats.time = monitor_.total_time();
+      if (first.solution) found.solution = first.solution;
+      // Nothing yet and not told to stop: it takes more nodes.
+      if (first.solution || first.stopped_by != StopReason::Nodes) {
+        found.first_of_ties =
+            first.stopped_by == StopReason::None || first.stopped_by == StopReason::Nodes;
+        break;
+      }
+      limits.time = this->limits().time;
+    }
+    state_.incumbent = *found.solution;
+    state_.first_of_ties = found.first_of_ties;
+  }
+
+  const MappingProblem& problem_;
+  const SearchOptions& options_;
+  const BestEffort& effort_;
+  SearchMonitor& monitor_;
+  SearchState& state_;
+  const SearchStats before_;
+};
+
+}  // namespace
+
+BestFound find_best(const MappingProblem& problem, const SearchOptions& options,
+                    const BestEffort& effort, SearchMonitor& monitor, SearchState& state,
+                    const std::function<void()>& checkpoint) {
+  return BestSearch(problem, options, effort, monitor, state).run(checkpoint);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,40 @@
+#pragma once
+// One answer: the best mapping over the parallelisms that are not excluded, first
+// any of the best, then the first of them.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "engine/answer/search_monitor.hpp"
+#include "engine/answer/search_state.hpp"
+#include "engine/mapping/mapping_problem.hpp"
+#include "engine/search_options.hpp"
+#include "engine/tree/branch_and_bound.hpp"
+
+namespace dfsearch {
+
+/// What the search for one answer ended with.
+struct BestFound {
+  std::shared_ptr<const MappingSolution> solution;  ///< null: none was found
+  Score lower_bound{};
+  StopReason stopped_by = StopReason::None;
+  /// Equal optima were compared as far as they ever are.
+  bool first_of_ties = false;
+};
+
+/// How hard to try.
+struct BestEffort {
+  int rank = 1;
+  Limits limits;
+  bool deterministic = false;
+};
+
+/// Searches `problem`.  `state` says where to begin and is kept: when it returns
+/// its nodes, incumbent and counters are those to go on with.  `checkpoint`, if
+/// any, is called while it is up to date.
+BestFound find_best(const MappingProblem& problem, const SearchOptions& options,
+                    const BestEffort& effort, SearchMonitor& monitor, SearchState& state,
+                    const std::function<void()>& checkpoint);
+
+}  // namespace dfsearch

@@ -1,0 +1,145 @@
+// Why nothing fits.
+//
+// The reasons are tried from the plainest to the least: capacities that a sum or
+// a single kernel already breaks are named with their bytes; what is left is an
+// interplay, found by lifting one capacity and searching again.
+
+#include "engine/answer/infeasibility.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "engine/answer/find_best.hpp"
+#include "engine/answer/search_monitor.hpp"
+#include "engine/answer/search_state.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr std::int64_t kNodes = 2000;
+
+Infeasible of_bytes(Resource resource, Bytes needed, Bytes available, std::string where) {
+  return {.resource = resource,
+          .needed = needed.in_base_units(),
+          .available = available.in_base_units(),
+          .where = std::move(where)};
+}
+
+/// Searches the problem with a capacity lifted, for a moment only: the answer
+/// serves an explanation.
+std::optional<Mapping> map_briefly(const Problem& problem) {
+  const MappingProblem tree(problem);
+  const SearchOptions options;
+  SearchState state;
+  SearchMonitor monitor(options, state.stats);
+  const BestEffort effort{.limits = {.nodes = kNodes}};
+  const BestFound found = find_best(tree, options, effort, monitor, state, nullptr);
+  if (!found.solution) return std::nullopt;
+  return tree.mapping(*found.solution);
+}
+
+/// The partitions that the mapping would need, which has enough for every kernel
+/// of either phase to be alone.
+std::int64_t partitions_needed(const Problem& roomy, const Mapping& mapping) {
+  const std::int64_t half = roomy.partition_limit() / 2;
+  const bool halves =
+      roomy.equations.phases == SplitPhases::Halves && roomy.workload.graph.has_backward();
+  std::int64_t most = 0;  // of a half, or of all
+  for (const std::int64_t index : mapping.partition) {
+    most = std::max(most, 1 + (halves ? index % half : index));
+  }
+  return halves ? 2 * most : most;
+}
+
+/// A kernel that overflows SRAM by itself.
+std::optional<Infeasible> lonely_overflow(const FusionTables& tables) {
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    const KernelCosts& kernel = tables.kernel(p);
+    if (!kernel.lonely || kernel.escapes) continue;
+    Bytes inputs{};
+    Bytes outputs{};
+    for (const Arc& arc : tables.inputs(p)) inputs += arc.streamed;
+    for (const Arc& arc : tables.outputs(p)) outputs += arc.streamed;
+    // A weight could be cut into pieces and its output with it; the inputs not.
+    const bool weight = tables.problem().workload.graph.kernel(tables.id(p)).has_weight();
+    return of_bytes(Resource::Sram, weight ? inputs : inputs + outputs, tables.sram(),
+                    tables.problem().workload.graph.kernel(tables.id(p)).name);
+  }
+  return std::nullopt;
+}
+
+/// The point whose chips hold least: the network with the most tensor and
+/// pipeline parallelism, the smallest tile.
+OuterPoint roomiest_point(const Problem& problem, const MappingProblem& search) {
+  const std::vector<NetworkChoice>& networks = search.networks();
+  const auto network = std::min_element(
+      networks.begin(), networks.end(), [](const NetworkChoice& a, const NetworkChoice& b) {
+        return degree_of(a, Strategy::Data) < degree_of(b, Strategy::Data);
+      });
+  const std::vector<OuterPoint> points =
+      outer_points(problem, static_cast<std::size_t>(network - networks.begin()));
+  return *std::min_element(points.begin(), points.end(),
+                           [](const OuterPoint& a, const OuterPoint& b) {
+                             if (a.spilled != b.spilled) return a.spilled;
+                             return a.tile < b.tile;
+                           });
+}
+
+}  // namespace
+
+Infeasible why_infeasible(const Problem& problem, const MappingProblem& search) {
+  const std::shared_ptr<const FusionContext> context = search.open(roomiest_point(problem, search));
+  const FusionTables& tables = context->tables;
+  if (tables.capacity_for_activations() < Bytes{}) {
+    return of_bytes(Resource::Memory, tables.weights(), problem.system.memory.total_capacity(),
+                    problem.workload.stored > Bytes{} ? "stored data" : "weights");
+  }
+  if (auto overflow = lonely_overflow(tables)) return *overflow;
+  const Rest all = context->search.rest(context->search.root());
+  const std::int64_t limit = problem.partition_limit();
+  if (tables.least_partitions(all) > limit) {
+    const auto kernels = static_cast<std::int64_t>(tables.size());
+    if (kernels > limit * tables.cores()) {
+      return {.resource = Resource::Cores,
+              .needed = static_cast<double>(kernels),
+              .available = static_cast<double>(limit * tables.cores()),
+              .where = "all partitions"};
+    }
+    return {.resource = Resource::Partitions,
+            .needed = static_cast<double>(tables.least_partitions(all)),
+            .available = static_cast<double>(limit),
+            .where = "SRAM, cores and phases"};
+  }
+  Problem roomy = problem;
+  roomy.system.memory.capacity = Bytes::infinity();
+  roomy.system.memory.second.reset();
+  if (problem.system.memory.capacity < Bytes::infinity()) {
+    if (const auto mapping = map_briefly(roomy)) {
+      const auto evaluated = evaluate(roomy, *mapping);
+      const Cost* cost = &std::get<Cost>(evaluated);
+      return of_bytes(Resource::Memory, cost->weights + cost->activations + cost->stored,
+                      problem.system.memory.total_capacity(),
+                      problem.workload.stored > Bytes{} ? "stored data and activations"
+                                                        : "weights and activations");
+    }
+  }
+  // More memory alone does not help, so what else is missing is missing with it.
+  const auto enough = static_cast<std::int64_t>(2 * tables.size());
+  if (problem.execution.style == Style::Dataflow && limit < enough) {
+    roomy.execution.partitions = enough;
+    const auto mapping = map_briefly(roomy);
+    const std::int64_t needed = mapping ? partitions_needed(roomy, *mapping) : 0;
+    if (needed > limit) {
+      return {.resource = Resource::Partitions,
+              .needed = static_cast<double>(needed),
+              .available = static_cast<double>(limit),
+              .where = "SRAM, phases and order of the kernels"};
+    }
+  }
+  return {.resource = Resource::Pin, .needed = 0, .available = 0, .where = "pinned partitions"};
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,56 @@
+#include "engine/answer/search_monitor.hpp"
+
+#include <utility>
+
+namespace dfsearch {
+
+SearchMonitor::SearchMonitor(const SearchOptions& options, const SearchStats& before)
+    : options_(options), time_before_(before.time), nodes_before_(before.nodes) {
+  last_.nodes = before.nodes;
+  if (options_.on_progress) ticker_.emplace(options_.progress_interval, [this] { tick(); });
+}
+
+Seconds SearchMonitor::elapsed() const {
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start_;
+  return Seconds(time.count());
+}
+
+Progress SearchMonitor::in_total(Progress progress) const {
+  progress.time = total_time();
+  progress.nodes += nodes_before_;
+  progress.rank = rank_;
+  return progress;
+}
+
+void SearchMonitor::watch(std::function<Progress()> progress, int rank, std::int64_t nodes_before) {
+  const std::lock_guard lock(mutex_);
+  source_ = std::move(progress);
+  rank_ = rank;
+  nodes_before_ = nodes_before;
+}
+
+void SearchMonitor::unwatch() {
+  const std::lock_guard lock(mutex_);
+  if (source_) last_ = in_total(source_());
+  source_ = nullptr;
+}
+
+void SearchMonitor::tell_incumbent(const Progress& progress,
+                                   const std::function<Mapping()>& mapping) {
+  if (!options_.on_incumbent) return;
+  const std::lock_guard lock(mutex_);
+  options_.on_incumbent(in_total(progress), mapping());
+}
+
+void SearchMonitor::tick() {
+  const std::lock_guard lock(mutex_);
+  if (source_) last_ = in_total(source_());
+  last_.time = total_time();
+  options_.on_progress(last_);
+}
+
+void SearchMonitor::stop() {
+  if (ticker_) ticker_->stop();
+}
+
+}  // namespace dfsearch

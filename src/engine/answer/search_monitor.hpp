@@ -1,0 +1,55 @@
+#pragma once
+// Who tells the outside world how the search is doing: once an interval, whatever
+// the workers are busy with, and at every better mapping.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+
+#include "engine/answer/ticker.hpp"
+#include "engine/search_options.hpp"
+#include "engine/tree/search_stats.hpp"
+
+namespace dfsearch {
+
+/// Calls SearchOptions::on_progress and on_incumbent, never two at a time.
+class SearchMonitor {
+ public:
+  /// `before`: what earlier runs of a resumed search have spent.
+  SearchMonitor(const SearchOptions& options, const SearchStats& before);
+
+  /// Time of this run so far.
+  [[nodiscard]] Seconds elapsed() const;
+  /// The same with that of earlier runs.
+  [[nodiscard]] Seconds total_time() const { return time_before_ + elapsed(); }
+
+  /// From now on `progress`, any thread's, tells about the tree for the answer of
+  /// this rank; `nodes_before` were expanded in trees before it.
+  void watch(std::function<Progress()> progress, int rank, std::int64_t nodes_before);
+  /// The tree is gone; what it said last is repeated.
+  void unwatch();
+
+  /// A better mapping of the tree watched.
+  void tell_incumbent(const Progress& progress, const std::function<Mapping()>& mapping);
+
+  /// No call comes any more; throws what a call of on_progress threw.
+  void stop();
+
+ private:
+  [[nodiscard]] Progress in_total(Progress progress) const;
+  void tick();
+
+  const SearchOptions& options_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const Seconds time_before_;
+  std::mutex mutex_;  // guards what follows, and the calls
+  std::function<Progress()> source_;
+  Progress last_;
+  int rank_ = 1;
+  std::int64_t nodes_before_ = 0;
+  std::optional<Ticker> ticker_;  // last: it uses the others
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,36 @@
+#pragma once
+// All that a search needs to go on after it was interrupted.
+
+#include <optional>
+#include <vector>
+
+#include "engine/mapping/mapping_problem.hpp"
+#include "engine/tree/open_nodes.hpp"
+#include "engine/tree/search_stats.hpp"
+
+namespace dfsearch {
+
+/// What a checkpoint shows and a resumed search starts from.  Everything else is
+/// derived from the problem anew; of a node read back, `context` is null though
+/// its fusion may have begun, and of a mapping read back only the point and the
+/// partitions count.
+struct SearchState {
+  /// The best mapping of a parallelism for which the search is over.
+  struct Finished {
+    MappingSolution solution;
+    Score lower_bound{};
+  };
+  std::vector<Finished> finished;  ///< best parallelism first
+
+  // The tree for the next one.
+  using Entry = OpenNodes<MappingProblem::Node>::Entry;
+  bool begun = false;  ///< else `open` stands for the root
+  std::vector<Entry> open;
+  std::optional<MappingSolution> incumbent;
+  char found_by = ' ';
+  bool first_of_ties = false;  ///< `incumbent` is the answer, nothing is left to do
+
+  SearchStats stats;  ///< of all runs together
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,191 @@
+// The revised simplex method (Dantzig 1953) with a dense inverse of the basis: there are as
+// many rows as classes of kernels, and columns come one by one.  It begins with a basis
+// of single kernels, which covers everything and is its own inverse but for
+// the row of the limit.
+//
+// Covering programs are degenerate: most pivots would move nothing, and cycles threaten.
+// So each class asks for slightly more than its kernels, each a little different.
+// Dual values do not depend on the right-hand side: those of a best basis are exact.
+
+#include "engine/duals/covering_lp.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace dfsearch {
+namespace {
+
+// Of all single costs, for a set beyond the limit: high, yet not so high that duals become
+// huge.
+constexpr double kBeyond = 1.0 / 16;
+constexpr double kPivot = 1e-9;  // least element to pivot on
+constexpr double kPerturbation = 1e-5;
+constexpr std::size_t kNone = ~std::size_t{0};
+
+/// Between 0 and 1, spread evenly, without a pattern that rows could share.
+double scattered(std::size_t i) {
+  const double golden = 0.6180339887498949 * static_cast<double>(i + 1);
+  return golden - std::floor(golden);
+}
+
+}  // namespace
+
+CoveringLp::CoveringLp(const std::vector<Class>& classes, std::vector<double> limits)
+    : size_(classes.size()),
+      rows_(size_ + limits.size()),
+      basis_(rows_),
+      values_(rows_),
+      inverse_(rows_ * rows_, 0.0),
+      row_duals_(rows_),
+      missing_(rows_),
+      direction_(rows_),
+      duals_(size_),
+      charges_(limits.size()) {
+  std::vector<double> sets(limits.size(), 0.0);
+  for (std::size_t c = 0; c < size_; ++c) {
+    const auto kernels = static_cast<double>(classes[c].kernels);
+    limits[classes[c].group] += kPerturbation * kernels;
+    basis_[c] = column(c);
+    add({{.of = c, .kernels = 1}}, classes[c].group, classes[c].cost);
+    values_[c] = kernels * (1.0 + kPerturbation * scattered(c));
+    sets[classes[c].group] += values_[c];
+    inverse(c, c) = 1.0;
+    beyond_cost_ += kBeyond * classes[c].cost * kernels;
+  }
+  for (std::size_t g = 0; g < limits.size(); ++g) {
+    // limit = sets + room - beyond.  Where all kernels may be alone the perturbation shall not
+    // make it bind.
+    const double sign = sets[g] <= limits[g] ? 1.0 : -1.0;
+    const std::size_t row = size_ + g;
+    basis_[row] = sets[g] <= limits[g] ? room(g) : beyond(g);
+    values_[row] = std::abs(limits[g] - sets[g]);
+    inverse(row, row) = sign;
+    for (std::size_t c = 0; c < size_; ++c) {
+      if (classes[c].group == g) inverse(row, c) = -sign;
+    }
+  }
+}
+
+void CoveringLp::add(std::vector<Count> counts, std::size_t group, double cost) {
+  columns_.push_back({.counts = std::move(counts), .group = group, .cost = cost});
+}
+
+CoveringLp::Outcome CoveringLp::solve(std::int64_t& steps) {
+  refine_duals();
+  bool exact = true;
+  while (steps > 0) {
+    steps -= static_cast<std::int64_t>((rows_ * rows_ + 4 * columns_.size()) / 100 + 1);
+    const std::size_t variable = entering();
+    if (variable == kNone) {
+      if (exact) return Outcome::Solved;
+      refine_duals();
+      exact = true;
+      continue;
+    }
+    find_direction(variable);
+    const std::size_t row = leaving();
+    if (row == kNone) return Outcome::Failed;  // covers cost something: only rounding says so
+    pivot(row, variable, reduced_cost(variable));
+    exact = false;
+  }
+  return Outcome::OutOfSteps;
+}
+
+long double CoveringLp::reduced_cost(std::size_t variable) const {
+  if (variable < size_) return row_duals_[variable];
+  if (variable < rows_) return -row_duals_[variable];
+  if (variable < column(0))
+    return static_cast<long double>(beyond_cost_) + row_duals_[variable - rows_ + size_];
+  const Column& set = columns_[variable - column(0)];
+  long double reduced = static_cast<long double>(set.cost) - row_duals_[size_ + set.group];
+  for (const Count& count : set.counts) {
+    reduced -= static_cast<long double>(count.kernels) * row_duals_[count.of];
+  }
+  return reduced;
+}
+
+/// So much of a row of the inverse.
+void CoveringLp::add_to_duals(std::size_t row, long double times) {
+  for (std::size_t c = 0; c < rows_; ++c) {
+    row_duals_[c] += times * static_cast<long double>(inverse(row, c));
+  }
+}
+
+/// The duals at which every basic variable costs just what its rows are worth.  The inverse
+/// is off by its rounding errors; what is missing then is added once more.
+void CoveringLp::refine_duals() {
+  for (int refinement = 0; refinement < 2; ++refinement) {
+    for (std::size_t row = 0; row < rows_; ++row) missing_[row] = reduced_cost(basis_[row]);
+    for (std::size_t row = 0; row < rows_; ++row) {
+      if (missing_[row] == 0.0L) continue;
+      add_to_duals(row, missing_[row]);
+    }
+  }
+  for (std::size_t c = 0; c < size_; ++c) duals_[c] = std::max(0.0L, row_duals_[c]);
+  for (std::size_t g = 0; g < charges_.size(); ++g) {
+    charges_[g] = std::max(0.0L, -row_duals_[size_ + g]);
+  }
+}
+
+/// The variable of least reduced cost, if that is below zero.
+std::size_t CoveringLp::entering() const {
+  std::size_t best = kNone;
+  long double least = -kNoise;
+  for (std::size_t variable = 0; variable < column(columns_.size()); ++variable) {
+    const long double reduced = reduced_cost(variable);
+    if (reduced >= least) continue;
+    least = reduced;
+    best = variable;
+  }
+  return best;
+}
+
+void CoveringLp::find_direction(std::size_t variable) {
+  for (std::size_t row = 0; row < rows_; ++row) {
+    double& falls = direction_[row];
+    if (variable < size_) {
+      falls = -inverse(row, variable);
+    } else if (variable < rows_) {
+      falls = inverse(row, variable);
+    } else if (variable < column(0)) {
+      falls = -inverse(row, variable - rows_ + size_);
+    } else {
+      const Column& set = columns_[variable - column(0)];
+      falls = inverse(row, size_ + set.group);
+      for (const Count& count : set.counts) {
+        falls += static_cast<double>(count.kernels) * inverse(row, count.of);
+      }
+    }
+  }
+}
+
+std::size_t CoveringLp::leaving() const {
+  std::size_t best = kNone;
+  double least = 0.0;
+  for (std::size_t row = 0; row < rows_; ++row) {
+    if (direction_[row] < kPivot) continue;
+    const double ratio = values_[row] / direction_[row];
+    // Of equal ratios the greatest element, for accuracy.
+    if (best == kNone || ratio < least || (ratio == least && direction_[row] > direction_[best])) {
+      best = row;
+      least = ratio;
+    }
+  }
+  return best;
+}
+
+void CoveringLp::pivot(std::size_t row, std::size_t variable, long double reduced) {
+  const double step = values_[row] / direction_[row];
+  for (std::size_t c = 0; c < rows_; ++c) inverse(row, c) /= direction_[row];
+  for (std::size_t r = 0; r < rows_; ++r) {
+    if (r == row || direction_[r] == 0.0) continue;
+    values_[r] = std::max(0.0, values_[r] - step * direction_[r]);
+    for (std::size_t c = 0; c < rows_; ++c) inverse(r, c) -= direction_[r] * inverse(row, c);
+  }
+  add_to_duals(row, reduced);
+  values_[row] = step;
+  basis_[row] = variable;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,81 @@
+#pragma once
+// Dual values of kernels that no partition undercuts: the strongest lower bound of the fusion
+// (docs/search.md, 5.7).
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/duals/covering_lp.hpp"
+#include "engine/duals/partition_growth.hpp"
+#include "engine/duals/partition_pricing.hpp"
+#include "engine/tables/fusion_tables.hpp"
+
+namespace dfsearch {
+
+/// Every partition takes at least the duals of its kernels less its charge.
+struct PartitionDuals : Duals {
+  /// By how much a kernel's dual exceeds each part of its time.
+  std::vector<std::array<FineTicks, 3>> gains;
+
+  /// The duals of all that is not done.
+  [[nodiscard]] FineTicks of_rest(const KernelSet& done) const;
+  /// Of as many partitions as there may be from this index on.
+  [[nodiscard]] FineTicks charges(const PartitionRules& rules, std::int32_t next_index) const;
+};
+
+/// The least whole number of ticks that is not less.
+constexpr Ticks ticks_of(FineTicks dual) {
+  return dual / kFinePerTick + (dual % kFinePerTick > 0 ? 1 : 0);
+}
+
+/// The search for the duals whose sum, less the charges of as many partitions as there may be,
+/// is about the greatest.  It may be done bit by bit.  Refers to the tables, of which
+/// the result is a function.  Used by one thread.
+class PartitionDualSearch {
+ public:
+  explicit PartitionDualSearch(const FusionTables& tables);
+
+  /// Goes on for about so many steps, of some hundred operations each, or until it is
+  /// interrupted.  True once there is nothing more to do.
+  bool advance(std::int64_t steps, const Interrupted* interrupted = nullptr);
+
+  /// When it has ended; nothing if no duals could be found.
+  [[nodiscard]] std::optional<PartitionDuals> take() { return std::move(result_); }
+
+ private:
+  enum class Stage : std::uint8_t { Program, Growth, Pricing, Proof, Raising, Ended };
+
+  void solve_program();
+  [[nodiscard]] bool take_duals();
+  void grow_columns();
+  void price_columns();
+  void add(const PartitionColumn& partition);
+  void prove();
+  void lower_for(const PartitionColumn& overpaid, std::vector<PartitionColumn>& list);
+  void settle(std::vector<PartitionColumn>& list, std::int64_t steps);
+  void raise();
+  void raise_by(FineTicks most, std::vector<PartitionColumn>& list);
+  void set_excess(PartitionColumn& partition) const;
+  void change(std::size_t alike, FineTicks by, std::vector<PartitionColumn>& list);
+  [[nodiscard]] FineTicks count(const KernelSet& kernels, std::size_t alike) const;
+  void finish();
+
+  const FusionTables& tables_;
+  PartitionPricing pricing_;
+  PartitionGrowth growth_;
+  std::vector<std::vector<std::size_t>> alike_;  // kernels of each class, whose duals are the same
+  std::optional<CoveringLp> program_;
+  Stage stage_ = Stage::Program;
+  std::int64_t steps_ = 0;  // left
+  const Interrupted* interrupted_ = nullptr;
+  std::size_t next_start_ = 0;       // of growth: a class
+  std::int64_t steps_of_round_ = 0;  // of an enumeration that need not be complete
+  std::int64_t steps_to_raise_ = 0;
+  PartitionDuals duals_;
+  std::optional<PartitionDuals> result_;
+};
+
+}  // namespace dfsearch

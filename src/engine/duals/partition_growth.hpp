@@ -1,0 +1,54 @@
+#pragma once
+// Partitions that duals overpay, grown kernel by kernel: soon found, but not all.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/duals/partition_pricing.hpp"
+#include "engine/tables/fusion_tables.hpp"
+#include "graph/kernel_set.hpp"
+
+namespace dfsearch {
+
+/// Refers to the tables and to the pricing, whose sets it makes.  Used by one thread.
+class PartitionGrowth {
+ public:
+  PartitionGrowth(const FusionTables& tables, const PartitionPricing& pricing);
+
+  /// The best set met on the way from this kernel to one that nothing more goes into; nothing if
+  /// its excess is not above the threshold.  Counts `steps` down.
+  [[nodiscard]] std::optional<PartitionColumn> grow(std::size_t start, const Duals& duals,
+                                                    FineTicks threshold, std::int64_t& steps) const;
+
+ private:
+  struct Totals {
+    Ticks compute = 0;
+    Ticks network = 0;
+    Ticks memory = 0;
+    FineTicks dual = 0;
+    Bytes sram{};
+    std::int64_t kernels = 0;
+  };
+  struct Growing {
+    KernelSet inside;
+    KernelSet before;    // inside and all before it
+    KernelSet after;     // inside and all after it
+    KernelSet partners;  // that may share a partition with all inside
+    Totals totals;
+  };
+
+  [[nodiscard]] KernelSet joining(std::size_t p, const Growing& set) const;
+  [[nodiscard]] std::optional<Totals> with(const KernelSet& joining, const Duals& duals,
+                                           const Growing& set) const;
+  void add(std::size_t p, const KernelSet& inside, const Duals& duals, Totals& totals) const;
+  void put_in(std::size_t p, const Duals& duals, Growing& set) const;
+  [[nodiscard]] FineTicks excess(const Totals& totals, FineTicks charge) const;
+
+  const FusionTables& tables_;
+  const PartitionPricing& pricing_;
+  std::vector<KernelSet> ancestors_;
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,19 @@
+#pragma once
+// A fusion of partitions that the duals just pay for.
+
+#include <cstdint>
+#include <optional>
+
+#include "engine/duals/partition_duals.hpp"
+#include "engine/fusion/fusion_tree.hpp"
+#include "engine/tables/fusion_tables.hpp"
+#include "engine/tree/limits.hpp"
+
+namespace dfsearch {
+
+/// A fusion whose time is the bound of the duals, if about so many steps, without interruption,
+/// find one: then it is the best there is.
+std::optional<Fusion> column_fusion(const FusionTables& tables, const PartitionDuals& duals,
+                                    std::int64_t steps, const Interrupted* interrupted = nullptr);
+
+}  // namespace dfsearch

@@ -1,0 +1,289 @@
+// The enumeration of the next partition.
+//
+// A node is an order ideal (all kernels of closed partitions) and what they
+// took.  The next partition is any set of kernels that, added to the ideal,
+// makes an ideal again.  Such sets are enumerated by deciding one ready kernel
+// after the other, in topological order: put it in, or keep it out, which keeps
+// all its descendants out.  Every set comes up exactly once, and each decision
+// costs time in proportion to the tensors of the kernel:
+//
+//   - SRAM never falls when a kernel is put in, nor do the number of kernels
+//     and the mixture of repeats: what does not fit now stays out for good.
+//   - Memory time may fall, so it bounds nothing until the set is closed, except
+//     for the tensors that are sure to cross: loads from closed partitions and
+//     stores to kernels that stay out.
+//   - A partial set is cut when the time spent, what is inside and the bound of
+//     what stays out are together above the limit.
+//
+// Brute force over all assignments judges it in tests/engine/solve_test.cpp.
+
+#include "engine/fusion/fusion_tree.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/fusion/open_partition.hpp"
+#include "engine/tables/partition_rules.hpp"
+#include "model/step/step_time.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// One call of FusionSearch::branch.
+class Enumeration {
+ public:
+  Enumeration(const FusionSearch& search, const FusionTables& tables, const PartitionRules& rules,
+              const FusionNode& node, FusionSink& sink, const PartitionDuals* duals)
+      : search_(search),
+        tables_(tables),
+        rules_(rules),
+        node_(node),
+        sink_(sink),
+        duals_(duals),
+        rest_(search.rest(node)),
+        unplaced_(rules.unplaced(node.done)),
+        partition_(tables, node.done, duals),
+        bounds_partial_(tables.bounds().use(SearchBound::Partial)),
+        bound_(node.bound) {
+    if (duals == nullptr) return;
+    dual_ = duals->of_rest(node.done);
+    bound_ = std::max(node.bound, search.bound(node, *duals));
+  }
+
+  std::int64_t run(std::int64_t budget) {
+    budget_ = budget;
+    for (const PartitionSlot& slot : rules_.slots(node_.next_index, unplaced_)) {
+      if (node_.opened && slot.index != node_.opened->index) continue;
+      slot_ = slot;
+      const std::size_t mark = partition_.mark();
+      keep_out_by_rules();
+      if (node_.opened) resume(*node_.opened);
+      decide(0);
+      partition_.undo_to(mark);
+    }
+    return cut_;
+  }
+
+ private:
+  void keep_out_by_rules() {
+    for (std::size_t p = 0; p < tables_.size(); ++p) {
+      if (!partition_.undecided(p)) continue;
+      const KernelCosts& kernel = tables_.kernel(p);
+      const bool phase = kernel.backward ? slot_.backward : slot_.forward;
+      const bool pin = kernel.pin < 0 || (slot_.pinned > 0 && kernel.pin == slot_.index);
+      if (!phase || !pin) partition_.keep_out(p);
+    }
+  }
+
+  void resume(const FusionNode::Opened& opened) {
+    opened.inside.for_each([this](std::size_t p) { partition_.put_in(p); });
+    opened.outside.for_each([this](std::size_t p) {
+      if (partition_.undecided(p)) partition_.keep_out(p);
+    });
+  }
+
+  /// Decides the first ready kernel at or after `from`, both ways, and so on.
+  /// Nothing before `from` is undecided and ready: a kernel becomes ready behind
+  /// the one that makes it so.
+  void decide(std::size_t from) {
+    if (partial_bound() > sink_.limit()) return;
+    const std::size_t next = partition_.first_ready(from);
+    if (next >= partition_.ready_end()) {
+      if (!partition_.kernels().empty()) close();
+      return;
+    }
+    if (--budget_ < 0) {
+      interrupt();
+      return;
+    }
+    const OpenPartition::Totals before = partition_.totals();
+    if (partition_.fits(next)) {
+      partition_.put_in(next);
+      decide(next + 1);
+      partition_.take_out(next, before);
+    } else {
+      ++cut_;
+      if (partition_.kernels().empty() && tables_.kernel(next).escapes) {
+        partition_.put_in(next);
+        close();
+        partition_.take_out(next, before);
+      }
+    }
+    const std::size_t mark = partition_.mark();
+    partition_.keep_out(next);
+    decide(next + 1);
+    partition_.undo_to(mark);
+  }
+
+  /// A bound of all ways to go on: what is inside stays inside, what is outside
+  /// stays outside.
+  [[nodiscard]] Ticks partial_bound() const {
+    if (!bounds_partial_) return bound_;
+    const OpenPartition::Totals& inside = partition_.totals();
+    const Ticks least = overlapped(tables_.problem().execution.overlap, inside.compute,
+                                   inside.sure_memory, inside.network);
+    Ticks rest = least + tables_.least_time(partition_.outside());
+    if (duals_ != nullptr) {
+      rest =
+          std::max(rest, ticks_of(partition_.dual_time() - duals_->charges(rules_, slot_.index)));
+    }
+    return std::max(bound_, node_.spent + rest);
+  }
+
+  void close() {
+    const OpenPartition::Totals& inside = partition_.totals();
+    if (inside.pinned != slot_.pinned) return;
+    if (slot_.needs_backward && inside.backward == 0) return;
+    const auto forward = static_cast<std::int64_t>(partition_.kernels().size()) - inside.backward;
+    if (inside.backward > 0 && forward < unplaced_.forward) return;
+    Rest rest = rest_;
+    for (const std::uint32_t p : partition_.kernels()) rest -= tables_.kernel(p).share;
+    const std::int32_t next_index = slot_.index + 1;
+    if (!partition_.fits_in_memory() ||
+        next_index + tables_.least_partitions(rest) > rules_.limit()) {
+      ++cut_;
+      return;
+    }
+    Ticks after = tables_.least_time(rest);
+    if (duals_ != nullptr) {
+      FineTicks dual = dual_ - duals_->charges(rules_, next_index);
+      for (const std::uint32_t p : partition_.kernels()) dual -= duals_->kernels[p];
+      after = std::max(after, ticks_of(dual));
+    }
+    const Ticks time = partition_.time(sink_.limit() - node_.spent - after);
+    const Ticks bound = std::max(bound_, node_.spent + time + after);
+    if (time < kNever && bound <= sink_.limit()) emit(time, bound, next_index, rest);
+  }
+
+  void emit(Ticks time, Ticks bound, std::int32_t next_index, const Rest& rest) {
+    KernelSet kernels(tables_.size());
+    for (const std::uint32_t p : partition_.kernels()) kernels.insert(p);
+    FusionNode child;
+    child.done = node_.done;
+    child.done |= kernels;
+    child.spent = node_.spent + time;
+    child.bound = bound;
+    child.next_index = next_index;
+    child.used = node_.used + 1;
+    if (!rules_.open(next_index, rules_.unplaced(child.done))) return;
+    child.closed = std::make_shared<const ClosedPartition>(ClosedPartition{
+        .previous = node_.closed, .kernels = std::move(kernels), .index = slot_.index});
+    if (rest.kernels[0] + rest.kernels[1] > 0) {
+      sink_.child(std::move(child));
+    } else {
+      sink_.complete({.time = child.spent,
+                      .partition = search_.assignment(child.closed.get()),
+                      .used = child.used});
+    }
+  }
+
+  /// The budget is spent: the subtree below becomes a node of its own.
+  void interrupt() {
+    FusionNode::Opened opened{.index = slot_.index,
+                              .inside = KernelSet(tables_.size()),
+                              .outside = KernelSet(tables_.size())};
+    for (std::size_t p = 0; p < tables_.size(); ++p) {
+      if (partition_.is_inside(p)) opened.inside.insert(p);
+      if (partition_.is_outside(p)) opened.outside.insert(p);
+    }
+    FusionNode child = node_;
+    child.bound = partial_bound();
+    child.opened = std::make_shared<const FusionNode::Opened>(std::move(opened));
+    sink_.child(std::move(child));
+  }
+
+  const FusionSearch& search_;
+  const FusionTables& tables_;
+  const PartitionRules& rules_;
+  const FusionNode& node_;
+  FusionSink& sink_;
+  const PartitionDuals* duals_;  // or null
+  FineTicks dual_ = 0;           // of all that is not done
+  const Rest rest_;              // before the partition
+  const Unplaced unplaced_;
+  OpenPartition partition_;
+  const bool bounds_partial_;
+  Ticks bound_;  // of the node
+  PartitionSlot slot_;
+  std::int64_t budget_ = 0;
+  std::int64_t cut_ = 0;
+};
+
+}  // namespace
+
+FusionSearch::FusionSearch(const FusionTables& tables) : tables_(tables), rules_(tables) {}
+
+FusionNode FusionSearch::root() const {
+  FusionNode node;
+  node.done = KernelSet(tables_.size());
+  node.spent = tables_.weight_loads();
+  node.bound = node.spent + tables_.least_time(rest(node));
+  return node;
+}
+
+Rest FusionSearch::rest(const FusionNode& node) const {
+  Rest rest;
+  for (std::size_t p = 0; p < tables_.size(); ++p) {
+    if (!node.done.contains(p)) rest += tables_.kernel(p).share;
+  }
+  return rest;
+}
+
+Ticks FusionSearch::bound(const FusionNode& node, const PartitionDuals& duals) const {
+  return node.spent + ticks_of(duals.of_rest(node.done) - duals.charges(rules_, node.next_index));
+}
+
+std::int64_t FusionSearch::branch(const FusionNode& node, std::int64_t budget, FusionSink& sink,
+                                  const PartitionDuals* duals) const {
+  return Enumeration(*this, tables_, rules_, node, sink, duals).run(budget);
+}
+
+bool FusionSearch::contains(const FusionNode& node, const Fusion& fusion) const {
+  const auto index = [&](std::size_t p) { return fusion.partition[tables_.id(p).index()]; };
+  // From the last closed partition back: what it holds is just one partition of the
+  // fusion, and comes before all that is not done.
+  std::int64_t next = kNever;
+  for (std::size_t p = 0; p < tables_.size(); ++p) {
+    if (!node.done.contains(p)) next = std::min(next, index(p));
+  }
+  if (node.opened) {
+    for (std::size_t p = 0; p < tables_.size(); ++p) {
+      if (node.opened->inside.contains(p) && index(p) != next) return false;
+      if (node.opened->outside.contains(p) && index(p) == next) return false;
+    }
+  }
+  for (auto closed = node.closed.get(); closed != nullptr; closed = closed->previous.get()) {
+    const std::int64_t last = index(closed->kernels.first_from(0));
+    bool same = last < next;
+    for (std::size_t p = 0; p < tables_.size(); ++p) {
+      same = same && (index(p) == last) == closed->kernels.contains(p);
+    }
+    if (!same) return false;
+    next = last;
+  }
+  return true;
+}
+
+std::vector<std::int64_t> FusionSearch::assignment(const ClosedPartition* closed) const {
+  std::vector<std::int64_t> partition(tables_.size(), -1);
+  for (; closed != nullptr; closed = closed->previous.get()) {
+    closed->kernels.for_each(
+        [&](std::size_t p) { partition[tables_.id(p).index()] = closed->index; });
+  }
+  return partition;
+}
+
+std::int64_t FusionSearch::least_used(const FusionNode& node) const {
+  return node.used + tables_.least_partitions(rest(node));
+}
+
+bool FusionSearch::may_precede(const FusionNode& node, const Fusion& fusion) const {
+  // The earliest imaginable completion puts all the rest into the next index.
+  std::vector<std::int64_t> earliest = assignment(node.closed.get());
+  for (std::int64_t& index : earliest) {
+    if (index < 0) index = node.next_index;
+  }
+  return earliest < fusion.partition;
+}
+
+}  // namespace dfsearch

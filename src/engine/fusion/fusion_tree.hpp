@@ -1,0 +1,99 @@
+#pragma once
+// Fusion: which kernels are on the chip together, as a path through the order
+// ideals of the dataflow graph (docs/search.md, section 4).
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/duals/partition_duals.hpp"
+#include "engine/tables/fusion_tables.hpp"
+#include "engine/tables/partition_rules.hpp"
+#include "graph/kernel_set.hpp"
+
+namespace dfsearch {
+
+/// A closed partition and, through `previous`, all before it.  Shared by the
+/// nodes that continue from it; immutable.
+struct ClosedPartition {
+  std::shared_ptr<const ClosedPartition> previous;
+  KernelSet kernels;
+  std::int32_t index = 0;
+};
+
+/// A partial fusion: closed partitions that hold an order ideal, and possibly a
+/// partition in the making.
+struct FusionNode {
+  std::shared_ptr<const ClosedPartition> closed;  ///< the last one; null: none yet
+  KernelSet done;                                 ///< kernels of all closed partitions
+  Ticks spent = 0;                                ///< their time
+  Ticks bound = 0;                                ///< of every completion
+  std::int32_t next_index = 0;                    ///< least index the next partition may have
+  std::int32_t used = 0;                          ///< closed partitions
+
+  /// An enumeration of the next partition that was interrupted goes on from
+  /// here: its kernels so far and those that are decided to stay out.
+  struct Opened {
+    std::int32_t index = 0;
+    KernelSet inside;
+    KernelSet outside;
+  };
+  std::shared_ptr<const Opened> opened;  ///< null: between partitions
+};
+
+/// A complete fusion.
+struct Fusion {
+  Ticks time = 0;                       ///< of one layer and one sample
+  std::vector<std::int64_t> partition;  ///< per kernel of the graph's list
+  std::int64_t used = 0;
+};
+
+/// Receives what a node branches into.
+class FusionSink {
+ public:
+  virtual ~FusionSink() = default;
+  /// Nodes whose bound is above it are not wanted.  May fall from call to call.
+  [[nodiscard]] virtual Ticks limit() const = 0;
+  virtual void child(FusionNode&& node) = 0;
+  virtual void complete(Fusion&& fusion) = 0;
+};
+
+/// Refers to the tables; immutable, any thread.
+class FusionSearch {
+ public:
+  explicit FusionSearch(const FusionTables& tables);
+
+  /// The empty fusion.
+  [[nodiscard]] FusionNode root() const;
+
+  /// What the closed partitions of the node leave to do.
+  [[nodiscard]] Rest rest(const FusionNode& node) const;
+
+  /// Of every completion of the node, by the duals of the tables.
+  [[nodiscard]] Ticks bound(const FusionNode& node, const PartitionDuals& duals) const;
+
+  /// Emits every way to close one more partition that is feasible and whose
+  /// bound is within the sink's limit, each once.  Past `budget` steps the rest
+  /// of the enumeration is emitted as opened nodes instead.  Returns how many
+  /// branches a capacity cut.  `duals` are those of the tables, or null.
+  std::int64_t branch(const FusionNode& node, std::int64_t budget, FusionSink& sink,
+                      const PartitionDuals* duals = nullptr) const;
+
+  /// Whether the fusion is a completion of the node, as far as sets of kernels tell.
+  [[nodiscard]] bool contains(const FusionNode& node, const Fusion& fusion) const;
+
+  /// The partition of each kernel of the list; -1 for those in none yet.
+  [[nodiscard]] std::vector<std::int64_t> assignment(const ClosedPartition* closed) const;
+
+  /// No completion of the node has fewer partitions.
+  [[nodiscard]] std::int64_t least_used(const FusionNode& node) const;
+  /// Whether a completion of the node can come before `fusion` kernel by kernel,
+  /// when it has as many partitions.
+  [[nodiscard]] bool may_precede(const FusionNode& node, const Fusion& fusion) const;
+
+ private:
+  const FusionTables& tables_;
+  PartitionRules rules_;
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,52 @@
+#pragma once
+// Duals found when they are first wanted, with an effort in proportion to the search that
+// wants them.
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+#include "engine/duals/partition_duals.hpp"
+#include "engine/fusion/column_fusion.hpp"
+#include "engine/fusion/fusion_tree.hpp"
+
+namespace dfsearch {
+
+/// Refers to the tables.  Any thread.
+class LazyDuals {
+ public:
+  explicit LazyDuals(const FusionTables& tables) : tables_(tables) {}
+
+  struct Found {
+    const PartitionDuals* duals = nullptr;  ///< null: none
+    const Fusion* fusion = nullptr;         ///< whose time they prove to be the least; or null
+  };
+  /// What so many attempts find, each twice as long as the one before and no matter who made
+  /// them.  The outcome is a function of the tables; it lives as long as this does.  An attempt
+  /// that is interrupted may find nothing.
+  [[nodiscard]] Found after(int attempts, const Interrupted* interrupted = nullptr) const;
+
+  /// What all attempts that anybody made have found, which are so many at least.
+  [[nodiscard]] Found after_at_least(int attempts) const;
+
+  static constexpr int kMostAttempts = 13;
+  /// That are due after so many nodes of a search, the first after `before`.
+  [[nodiscard]] static int attempts_due(std::int64_t nodes, std::int64_t before);
+
+ private:
+  void attempt(const Interrupted* interrupted) const;
+  void look_for_fusion(std::int64_t steps, const Interrupted* interrupted) const;
+
+  const FusionTables& tables_;
+  // What has been tried so far; guarded by mutex_.
+  mutable std::mutex mutex_;
+  mutable int attempts_ = 0;
+  mutable bool ended_ = false;
+  mutable std::optional<PartitionDualSearch> search_;  // while it goes on
+  mutable std::optional<PartitionDuals> duals_;
+  mutable int duals_after_ = 0;  // attempts
+  mutable std::optional<Fusion> fusion_;
+  mutable int fusion_after_ = 0;
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,161 @@
+#include "engine/fusion/open_partition.hpp"
+
+#include <algorithm>
+
+#include "model/layer/core_allocation.hpp"
+#include "model/step/step_time.hpp"
+
+namespace dfsearch {
+
+OpenPartition::OpenPartition(const FusionTables& tables, const KernelSet& done,
+                             const PartitionDuals* duals)
+    : tables_(tables),
+      duals_(duals),
+      state_(tables.size(), State::Undecided),
+      missing_(tables.size(), 0),
+      ready_(tables.size()) {
+  for (std::size_t p = 0; p < tables_.size(); ++p) {
+    if (done.contains(p)) {
+      state_[p] = State::Done;
+      for (const Arc& arc : tables_.outputs(p)) {
+        if (!done.contains(arc.other)) waiting_ += arc.stored;
+      }
+      continue;
+    }
+    for (const Arc& arc : tables_.inputs(p)) missing_[p] += !done.contains(arc.other);
+    if (missing_[p] == 0) ready_.insert(p);
+    for (std::size_t r = 0; duals_ != nullptr && r < totals_.dual.size(); ++r) {
+      totals_.dual[r] += duals_->kernels[p] - duals_->gains[p][r];
+    }
+  }
+}
+
+std::size_t OpenPartition::first_ready(std::size_t from) const {
+  std::size_t p = ready_.first_from(from);
+  while (p < ready_.end() && state_[p] != State::Undecided) p = ready_.first_from(p + 1);
+  return p;
+}
+
+bool OpenPartition::fits(std::size_t p) const {
+  if (static_cast<std::int64_t>(kernels_.size()) >= tables_.cores()) return false;
+  if (!kernels_.empty() && tables_.kernel(kernels_.front()).repeats != tables_.kernel(p).repeats) {
+    return false;
+  }
+  return totals_.sram + sram_change(p) <= tables_.sram();
+}
+
+Bytes OpenPartition::sram_change(std::size_t p) const {
+  Bytes change = tables_.kernel(p).weight;
+  for (const Arc& arc : tables_.inputs(p)) {
+    change += is_inside(arc.other) ? arc.fused - arc.streamed : arc.streamed;
+  }
+  for (const Arc& arc : tables_.outputs(p)) change += arc.streamed;
+  return change;
+}
+
+void OpenPartition::put_in(std::size_t p) {
+  const KernelCosts& kernel = tables_.kernel(p);
+  totals_.sram += sram_change(p);
+  totals_.compute += kernel.compute;
+  totals_.network += kernel.network;
+  totals_.memory += kernel.explicit_memory;
+  totals_.sure_memory += kernel.explicit_memory;
+  totals_.pinned += kernel.pin >= 0;
+  totals_.backward += kernel.backward;
+  for (std::size_t r = 0; duals_ != nullptr && r < totals_.dual.size(); ++r) {
+    totals_.dual[r] -= duals_->kernels[p] - duals_->gains[p][r];
+  }
+  for (const Arc& arc : tables_.inputs(p)) {
+    if (is_inside(arc.other)) {
+      totals_.memory -= arc.transfer;
+      totals_.leaving -= arc.stored;
+    } else {
+      totals_.memory += arc.transfer;
+      totals_.sure_memory += arc.transfer;
+    }
+  }
+  for (const Arc& arc : tables_.outputs(p)) {
+    totals_.memory += arc.transfer;
+    totals_.leaving += arc.stored;
+    if (is_outside(arc.other)) totals_.sure_memory += arc.transfer;
+    if (--missing_[arc.other] == 0) ready_.insert(arc.other);
+  }
+  state_[p] = State::Inside;
+  kernels_.push_back(static_cast<std::uint32_t>(p));
+}
+
+void OpenPartition::take_out(std::size_t p, const Totals& before) {
+  kernels_.pop_back();
+  state_[p] = State::Undecided;
+  for (const Arc& arc : tables_.outputs(p)) {
+    if (missing_[arc.other]++ == 0) ready_.erase(arc.other);
+  }
+  totals_ = before;
+}
+
+void OpenPartition::keep_out(std::size_t p) {
+  tables_.descendants(p).for_each([this](std::size_t d) {
+    if (state_[d] != State::Undecided) return;
+    state_[d] = State::Outside;
+    outside_ += outside_share(d);
+    for (std::size_t r = 0; duals_ != nullptr && r < totals_.dual.size(); ++r) {
+      totals_.dual[r] += duals_->gains[d][r];
+    }
+    for (const Arc& arc : tables_.inputs(d)) {
+      if (is_inside(arc.other)) totals_.sure_memory += arc.transfer;
+    }
+    trail_.push_back(static_cast<std::uint32_t>(d));
+  });
+}
+
+void OpenPartition::undo_to(std::size_t mark) {
+  while (trail_.size() > mark) {
+    const std::uint32_t d = trail_.back();
+    trail_.pop_back();
+    state_[d] = State::Undecided;
+    outside_ -= outside_share(d);
+    for (std::size_t r = 0; duals_ != nullptr && r < totals_.dual.size(); ++r) {
+      totals_.dual[r] -= duals_->gains[d][r];
+    }
+    for (const Arc& arc : tables_.inputs(d)) {
+      if (is_inside(arc.other)) totals_.sure_memory -= arc.transfer;
+    }
+  }
+}
+
+// The memory row counts on the producers of what stays out being done, which
+// undecided ones are not: it does not bound a part of the rest.
+Rest OpenPartition::outside_share(std::size_t p) const {
+  Rest share;
+  share.bound = tables_.kernel(p).share.bound;
+  share.bound[kMemoryRow] = 0;
+  return share;
+}
+
+FineTicks OpenPartition::dual_time() const {
+  const KernelParts inside = parts(tables_.problem().execution.overlap, totals_.compute,
+                                   totals_.network, totals_.sure_memory);
+  FineTicks most = 0;
+  for (std::size_t r = 0; r < inside.size(); ++r) {
+    most = std::max(most, inside[r] * kFinePerTick + totals_.dual[r]);
+  }
+  return most;
+}
+
+Ticks OpenPartition::time(Ticks limit) {
+  const Overlap overlap = tables_.problem().execution.overlap;
+  if (static_cast<std::int64_t>(kernels_.size()) > tables_.cores()) return kNever;
+  Ticks compute = totals_.compute;
+  if (!tables_.problem().execution.compute_utilization) {
+    // The sum is a bound only; it spares most allocations.
+    if (overlapped(overlap, compute, totals_.memory, totals_.network) > limit) return kNever;
+    options_.clear();
+    for (const std::uint32_t p : kernels_) options_.push_back(tables_.kernel(p).options);
+    const auto pace = least_cycles(options_, tables_.cores());
+    if (!pace) return kNever;
+    compute = tables_.costs().cycle_time(*pace);
+  }
+  return std::min(kNever, overlapped(overlap, compute, totals_.memory, totals_.network));
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,98 @@
+#pragma once
+// A partition in the making, with its costs kept up to date kernel by kernel.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/duals/partition_duals.hpp"
+#include "engine/tables/fusion_tables.hpp"
+#include "graph/kernel_set.hpp"
+
+namespace dfsearch {
+
+/// Starts from an order ideal of done kernels.  Kernels are put in or kept out;
+/// the last decision can be taken back.  Each takes time in proportion to the
+/// tensors of the kernels it decides.  Used by one thread.
+class OpenPartition {
+ public:
+  /// `duals`: those of the tables, or null.
+  OpenPartition(const FusionTables& tables, const KernelSet& done,
+                const PartitionDuals* duals = nullptr);
+
+  /// What the kernels inside add up to.
+  struct Totals {
+    Ticks compute = 0;
+    Ticks network = 0;
+    Ticks memory = 0;       ///< if it were closed now
+    Ticks sure_memory = 0;  ///< whatever joins later
+    Bytes sram{};
+    Bytes leaving{};  ///< stored tensors that leave it, if it were closed now
+    std::int64_t pinned = 0;
+    std::int64_t backward = 0;
+    // With duals: what the kernels that are not inside add at least to each part of this
+    // partition's time, or to later ones.
+    std::array<FineTicks, 3> dual{};
+  };
+  [[nodiscard]] const Totals& totals() const { return totals_; }
+  [[nodiscard]] std::span<const std::uint32_t> kernels() const { return kernels_; }
+  /// Bounds of the kernels kept out, the memory row aside.
+  [[nodiscard]] const Rest& outside() const { return outside_; }
+
+  [[nodiscard]] bool undecided(std::size_t p) const { return state_[p] == State::Undecided; }
+  [[nodiscard]] bool is_inside(std::size_t p) const { return state_[p] == State::Inside; }
+  [[nodiscard]] bool is_outside(std::size_t p) const { return state_[p] == State::Outside; }
+  /// The first undecided kernel at or after `from` whose producers are all done
+  /// or inside; at least `ready_end()` if there is none.
+  [[nodiscard]] std::size_t first_ready(std::size_t from) const;
+  [[nodiscard]] std::size_t ready_end() const { return ready_.end(); }
+
+  /// Whether cores, SRAM and the mixture of repeats allow it inside.  If not,
+  /// they never will while the present kernels stay.
+  [[nodiscard]] bool fits(std::size_t p) const;
+
+  /// `p` is undecided and ready.
+  void put_in(std::size_t p);
+  /// Takes back the last put_in, of `p`; `before` are the totals it found.
+  void take_out(std::size_t p, const Totals& before);
+
+  /// Decides that the kernel and all its descendants stay out.
+  void keep_out(std::size_t p);
+  /// A mark to return to.
+  [[nodiscard]] std::size_t mark() const { return trail_.size(); }
+  /// Takes back every keep_out since the mark.
+  void undo_to(std::size_t mark);
+
+  /// Whether memory holds what waits in it while the partition runs.
+  [[nodiscard]] bool fits_in_memory() const {
+    return waiting_ + totals_.leaving <= tables_.capacity_for_activations();
+  }
+
+  /// With duals: what it and all later partitions take, before they are charged.
+  [[nodiscard]] FineTicks dual_time() const;
+
+  /// Time of the partition if it were closed now; kNever if the cores do not
+  /// suffice or it is above `limit` for sure.
+  [[nodiscard]] Ticks time(Ticks limit);
+
+ private:
+  enum class State : std::uint8_t { Undecided, Done, Inside, Outside };
+
+  [[nodiscard]] Bytes sram_change(std::size_t p) const;
+  [[nodiscard]] Rest outside_share(std::size_t p) const;
+
+  const FusionTables& tables_;
+  const PartitionDuals* duals_;
+  Totals totals_;
+  Rest outside_;
+  Bytes waiting_{};  // stored tensors that leave the done kernels
+  std::vector<State> state_;
+  std::vector<std::uint32_t> missing_;  // inputs from kernels neither done nor inside
+  KernelSet ready_;                     // missing_ is 0 and not done; decided ones stay
+  std::vector<std::uint32_t> kernels_;  // inside, in the order of joining
+  std::vector<std::uint32_t> trail_;    // outside, in the order of being kept out
+  std::vector<const std::vector<CoreOption>*> options_;  // scratch of time()
+};
+
+}  // namespace dfsearch

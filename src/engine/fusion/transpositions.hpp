@@ -1,0 +1,67 @@
+#pragma once
+// What is known of order ideals that were reached before: the transposition
+// table of the fusion search.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/fusion/fusion_tree.hpp"
+#include "engine/tables/search_bounds.hpp"
+#include "graph/kernel_set.hpp"
+
+namespace dfsearch {
+
+/// Two nodes between partitions with the same done kernels have the same
+/// completions, except that the one with the greater next index has fewer.  So
+/// one dominates the other if it is no later in time and index and, where the
+/// times are equal, its partitions are fewer or as many and first in the order of
+/// ties.  Any thread; a full table forgets nothing and learns nothing.
+/// Without SearchBound::Transpositions it learns nothing from the start.
+class Transpositions {
+ public:
+  explicit Transpositions(const FusionSearch& search, SearchBounds bounds = {})
+      : search_(search), learns_(bounds.use(SearchBound::Transpositions)) {}
+
+  /// False if a node seen before dominates this one, else remembers it.  A node
+  /// that is offered again is still welcome.
+  bool admit(const FusionNode& node);
+
+  /// True if a node seen later dominates this one, which had been admitted.
+  [[nodiscard]] bool superseded(const FusionNode& node) const;
+
+  /// Distinct order ideals met.
+  [[nodiscard]] std::int64_t ideals() const;
+
+ private:
+  struct Entry {
+    Ticks spent = 0;
+    std::int32_t next_index = 0;
+    std::int32_t used = 0;
+    std::shared_ptr<const ClosedPartition> closed;
+  };
+  using Front = std::vector<Entry>;  // none dominates another
+
+  struct Shard {
+    mutable std::mutex mutex;
+    std::unordered_map<KernelSet, Front, KernelSetHash> fronts;  // guarded by mutex
+  };
+
+  static constexpr std::size_t kShards = 64;
+  static constexpr std::size_t kShardLimit = std::size_t{1} << 16;
+
+  static Entry entry_of(const FusionNode& node);
+  [[nodiscard]] bool dominates(const Entry& a, const Entry& b) const;
+  [[nodiscard]] const Shard& shard_of(const KernelSet& done) const {
+    return shards_[(done.hash() >> 48) % kShards];
+  }
+
+  const FusionSearch& search_;
+  const bool learns_;
+  std::array<Shard, kShards> shards_;
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,258 @@
+// The nodes of the tree above the fusion: what they stand for, how they compare,
+// and the tables of an outer point, which all its nodes share.  What they branch
+// into: mapping_branch.cpp.
+
+#include "engine/mapping/mapping_problem.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+#include "engine/tables/symmetry.hpp"
+#include "model/layer/layer_costs.hpp"
+#include "model/layer/least_bytes_sharding.hpp"
+#include "model/layer/sharding.hpp"
+
+namespace dfsearch {
+namespace {
+
+// Kernels of all the tables that are kept for a second tree over the same
+// problem: some ten megabytes.
+constexpr std::size_t kKernelsKept = 20'000;
+
+// At duals that only the bound of the root is wanted for: some milliseconds.
+constexpr int kAttemptsForRoot = 6;
+
+/// Where a joint search begins: the sharding of least bytes, unless it takes too
+/// long to find.
+std::vector<Loop> first_tried(const Problem& problem, const LoopSets& all) {
+  try {
+    return least_bytes_sharding(problem);
+  } catch (const InputError&) {
+    return first_sharding(all);
+  }
+}
+
+}  // namespace
+
+FusionContext::FusionContext(std::shared_ptr<const PointTables> its_point, const StepTime& its_step)
+    : point(std::move(its_point)),
+      tables(point->fusion),
+      search(tables),
+      step(its_step),
+      transpositions(search, tables.bounds()) {}
+
+Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit) {
+  if (limit == Score::infinity()) return kNever - 1;
+  // By bisection: beside a long transfer the score is flat over many ticks, and the
+  // quotient (limit - transfer) / factor is off by as many.
+  Ticks most = -1;  // the step of so many ticks is within the limit, or none is
+  Ticks above = kNever;
+  while (above - most > 1) {
+    const Ticks middle = most + (above - most) / 2;
+    (step.score(clock.seconds(middle)) <= limit ? most : above) = middle;
+  }
+  return most;
+}
+
+MappingProblem::Shared::Shared(const Problem& problem, SearchBounds its_bounds)
+    : bounds(its_bounds), networks(network_choices(problem)) {
+  if (problem.sharding == ShardingChoice::Joint) {
+    space.emplace(problem, bounds);
+    sharding = first_tried(problem, space->all());
+  } else {
+    sharding = least_bytes_sharding(problem);
+  }
+  Symmetry symmetry;
+  if (bounds.use(SearchBound::Symmetry)) {
+    symmetry = find_symmetry(problem, space ? space->all() : loop_sets(sharding));
+  }
+  order = std::make_shared<const KernelOrder>(problem.workload.graph, std::move(symmetry));
+}
+
+MappingProblem::MappingProblem(const Problem& problem, NodeEffort effort, SearchBounds bounds)
+    : problem_(problem),
+      effort_(effort),
+      first_of_best_(false),
+      later_(false),
+      shared_(std::make_shared<Shared>(problem, bounds)),
+      networks_(shared_->networks),
+      sharding_(shared_->sharding) {}
+
+MappingProblem::MappingProblem(const MappingProblem& other, NodeEffort effort)
+    : problem_(other.problem_),
+      effort_(effort),
+      first_of_best_(true),
+      later_(true),
+      shared_(other.bounds().use_all() ? other.shared_
+                                       : std::make_shared<Shared>(problem_, SearchBounds{})),
+      networks_(shared_->networks),
+      sharding_(shared_->sharding),
+      excluded_(other.excluded_) {}
+
+MappingProblem::MappingProblem(const MappingProblem& other, NodeEffort effort,
+                               std::vector<Parallelism> excluded)
+    : problem_(other.problem_),
+      effort_(effort),
+      first_of_best_(false),
+      later_(!excluded.empty()),
+      shared_(other.shared_),
+      networks_(shared_->networks),
+      sharding_(shared_->sharding),
+      excluded_(std::move(excluded)) {}
+
+bool MappingProblem::excludes(const NetworkChoice& network) const {
+  return std::find(excluded_.begin(), excluded_.end(), parallelism_of(network)) != excluded_.end();
+}
+
+void MappingProblem::attach_contexts(std::vector<OpenNodes<Node>::Entry>& entries) const {
+  std::map<std::pair<OuterPoint, LoopSets>, std::shared_ptr<const FusionContext>> contexts;
+  for (auto& entry : entries) {
+    Node& node = entry.node;
+    // A fusion that has begun has its set of done kernels, if only an empty one.
+    if (!node.point || node.fusion.done.end() == 0) continue;
+    LoopSets sharding = loops_left(node.sharding.get());
+    auto& context = contexts[{*node.point, sharding}];
+    if (!context) context = open(*node.point, std::move(sharding));
+    node.context = context;
+    node.sharding = nullptr;
+  }
+}
+
+LoopSets MappingProblem::loops_left(const LoopSets* of_node) const {
+  if (of_node != nullptr) return *of_node;
+  return shared_->space ? shared_->space->all() : loop_sets(sharding_);
+}
+
+LayerDecisions MappingProblem::decisions(OuterPoint point, LoopSets sharding) const {
+  return {.network = networks_[point.network],
+          .sharding = std::move(sharding),
+          .micro_batch = point.micro_batch,
+          .tile = point.tile,
+          .spilled = point.spilled};
+}
+
+/// The order of the kernels that breaks the symmetries these loops leave.
+std::shared_ptr<const KernelOrder> MappingProblem::order(const LoopSets& sharding) const {
+  if (!shared_->space || !shared_->space->has_symmetry()) return shared_->order;
+  return std::make_shared<const KernelOrder>(problem_.workload.graph,
+                                             find_symmetry(problem_, sharding));
+}
+
+std::shared_ptr<const FusionContext> MappingProblem::open(OuterPoint point,
+                                                          LoopSets sharding) const {
+  LayerDecisions decided = decisions(point, std::move(sharding));
+  const StepTime step = step_time(problem_, decided.network, decided.micro_batch);
+  const bool keep = !shared_->space;
+  if (keep) {
+    const std::lock_guard lock(shared_->mutex);
+    const auto found = shared_->tables.find(point);
+    if (found != shared_->tables.end()) {
+      return std::make_shared<const FusionContext>(found->second, step);
+    }
+  }
+  auto kernel_order = order(decided.sharding);
+  auto tables = std::make_shared<const PointTables>(
+      problem_, std::move(decided), std::move(kernel_order), bounds(), &shared_->core_options);
+  if (keep) {
+    const std::lock_guard lock(shared_->mutex);
+    if ((shared_->tables.size() + 1) * tables->fusion.size() <= kKernelsKept) {
+      shared_->tables.emplace(point, tables);
+    }
+  }
+  return std::make_shared<const FusionContext>(std::move(tables), step);
+}
+
+Score MappingProblem::root_bound(OuterPoint point, Score cost) const {
+  Score bound = point_bound(point);
+  if (problem_.execution.style == Style::KernelByKernel) return bound;
+  const std::shared_ptr<const FusionContext> context = open(point);
+  const FusionNode root = context->search.root();
+  bound = std::max(bound, context->score(root.bound));
+  if (!(bound < cost)) return bound;
+  const PartitionDuals* duals = context->point->duals.after_at_least(kAttemptsForRoot).duals;
+  if (duals != nullptr) {
+    bound = std::max(bound, context->score(context->search.bound(root, *duals)));
+  }
+  return bound;
+}
+
+bool MappingProblem::precedes(const Solution& a, const Solution& b) const {
+  return dfsearch::precedes(mapping(a), mapping(b));
+}
+
+bool MappingProblem::before(const Node& node, const Solution& solution) const {
+  if (node.network) return *node.network <= solution.point.network;
+  if (!node.point) return true;
+  if (node.point->network != solution.point.network) {
+    return node.point->network < solution.point.network;
+  }
+  if (node.point->tile != solution.point.tile) return node.point->tile > solution.point.tile;
+  if (node.point->micro_batch != solution.point.micro_batch) {
+    return node.point->micro_batch < solution.point.micro_batch;
+  }
+  std::int64_t used = node.least_used;
+  if (node.context) used = std::max(used, node.context->search.least_used(node.fusion));
+  if (used != solution.fusion.used) return used < solution.fusion.used;
+  const std::vector<Loop> earliest = first_sharding(
+      node.context ? node.context->tables.decisions().sharding : loops_left(node.sharding.get()));
+  if (earliest != solution.sharding) return earliest < solution.sharding;
+  return !node.context || node.context->search.may_precede(node.fusion, solution.fusion);
+}
+
+bool MappingProblem::admit(const Node& node) const {
+  if (!node.context) return true;
+  node.context->admitted.fetch_add(1, std::memory_order_relaxed);
+  if (node.fusion.opened) return true;
+  return node.context->transpositions.admit(node.fusion);
+}
+
+bool MappingProblem::contains(const Node& node, const Solution& solution) const {
+  if (node.network) return *node.network == solution.point.network;
+  if (!node.point) return true;
+  if (*node.point != solution.point) return false;
+  const LoopSets left =
+      node.context ? node.context->tables.decisions().sharding : loops_left(node.sharding.get());
+  for (std::size_t k = 0; k < left.size(); ++k) {
+    if (!left[k].contains(solution.sharding[k])) return false;
+  }
+  return !node.context || node.context->search.contains(node.fusion, solution.fusion);
+}
+
+Mapping MappingProblem::mapping(const Solution& solution) const {
+  return {.network = networks_[solution.point.network],
+          .micro_batch = solution.point.micro_batch,
+          .tile = solution.point.tile,
+          .sharding = solution.sharding,
+          .partition = solution.fusion.partition,
+          .cores = {}};
+}
+
+std::optional<MappingSolution> MappingProblem::solution(const Mapping& mapping) const {
+  const auto network = std::find(networks_.begin(), networks_.end(), mapping.network);
+  if (network == networks_.end() || excludes(*network)) return std::nullopt;
+  if (!shared_->space && mapping.sharding != sharding_) return std::nullopt;
+  Mapping without_cores = mapping;
+  without_cores.cores.clear();
+  const auto result = evaluate(problem_, without_cores);
+  const Cost* cost = std::get_if<Cost>(&result);
+  if (cost == nullptr) return std::nullopt;
+  return MappingSolution{.cost = cost->objective,
+                         .point = {.network = static_cast<std::size_t>(network - networks_.begin()),
+                                   .tile = mapping.tile,
+                                   .micro_batch = mapping.micro_batch,
+                                   .spilled = cost->spilled},
+                         .sharding = mapping.sharding,
+                         .fusion = {.time = cost->layer_ticks,
+                                    .partition = mapping.partition,
+                                    .used = static_cast<std::int64_t>(cost->partitions.size())}};
+}
+
+void MappingProblem::add_stats(SearchStats& stats) const {
+  stats.outer_points = points_.load(std::memory_order_relaxed);
+  stats.outer_points_opened = points_opened_.load(std::memory_order_relaxed);
+  stats.pruned_by_capacity = cut_by_capacity_.load(std::memory_order_relaxed);
+  stats.ideals = ideals_.load(std::memory_order_relaxed);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,186 @@
+#pragma once
+// The whole problem as one tree: first the decisions outside the layer (network,
+// tile, micro-batch), then its sharding where that is searched, then its fusion
+// (docs/search.md, sections 3, 4 and 9).
+
+#include <atomic>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/fusion/fusion_tree.hpp"
+#include "engine/fusion/lazy_duals.hpp"
+#include "engine/fusion/relaxed_fusion.hpp"
+#include "engine/fusion/transpositions.hpp"
+#include "engine/mapping/outer_points.hpp"
+#include "engine/sharding/sharding_space.hpp"
+#include "engine/tables/fusion_tables.hpp"
+#include "engine/tables/search_bounds.hpp"
+#include "engine/tree/limits.hpp"
+#include "engine/tree/open_nodes.hpp"
+#include "engine/tree/search_problem.hpp"
+#include "engine/tree/search_stats.hpp"
+#include "model/evaluate.hpp"
+#include "model/problem.hpp"
+#include "model/step/step_time.hpp"
+
+namespace dfsearch {
+
+/// The most ticks of a layer whose score is at most `limit`; -1: none does.
+Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit);
+
+/// What all trees over an outer point and a sharding share.
+struct PointTables {
+  template <class... Arguments>
+  explicit PointTables(Arguments&&... arguments)
+      : fusion(std::forward<Arguments>(arguments)...), duals(fusion) {}
+
+  FusionTables fusion;
+  LazyDuals duals;
+};
+
+/// An outer point and a sharding whose fusion is being searched.  Shared by its
+/// nodes.
+struct FusionContext {
+  FusionContext(std::shared_ptr<const PointTables> point, const StepTime& step);
+
+  std::shared_ptr<const PointTables> point;
+  const FusionTables& tables;
+  FusionSearch search;
+  StepTime step;
+  mutable Transpositions transpositions;
+  mutable std::atomic<std::int64_t> admitted{0};  // nodes; relaxed
+
+  [[nodiscard]] Score score(Ticks layer) const { return step.score(tables.clock().seconds(layer)); }
+};
+
+/// A complete mapping but for the cores, which follow from it.
+struct MappingSolution {
+  Score cost{};
+  OuterPoint point;
+  std::vector<Loop> sharding;
+  Fusion fusion;
+};
+
+/// A SearchProblem (engine/tree/search_problem.hpp).
+class MappingProblem {
+ public:
+  struct Node {
+    Score bound{};
+    std::optional<std::size_t> network;  // all points of a network; empty: the root, or
+    std::optional<OuterPoint> point;     // one point
+    // Loops left, while a joint search decides them; null before and after.
+    std::shared_ptr<const LoopSets> sharding;
+    std::int64_t least_used = 1;                   // partitions of every completion
+    std::shared_ptr<const FusionContext> context;  // null: the fusion is not begun yet
+    FusionNode fusion;
+  };
+  using Solution = MappingSolution;
+
+  /// Everything about the problem that any tree over it can share.
+  struct Shared {
+    /// Refers to the problem.
+    Shared(const Problem& problem, SearchBounds its_bounds);
+
+    const SearchBounds bounds;
+    std::vector<NetworkChoice> networks;
+    std::optional<ShardingSpace> space;  // of a joint search
+    std::vector<Loop> sharding;          // the given one; in a joint search the first tried
+    std::shared_ptr<const KernelOrder> order;
+    CoreOptionsCache core_options;
+    std::mutex mutex;
+    // Per network the bounds of its points, once they are known; guarded by mutex.
+    std::vector<std::shared_ptr<const std::vector<Score>>> point_bounds;
+    std::map<OuterPoint, std::shared_ptr<const PointTables>> tables;  // guarded by mutex
+  };
+
+  /// Refers to the problem.  The tree holds one of the best mappings.
+  explicit MappingProblem(const Problem& problem, NodeEffort effort = {}, SearchBounds bounds = {});
+  /// Another tree over the same problem that uses the tables built already but
+  /// knows nothing of what was searched; some parallelisms are left out.
+  MappingProblem(const MappingProblem& other, NodeEffort effort, std::vector<Parallelism> excluded);
+  /// Likewise, with the same parallelisms.  It holds the first of the best mappings,
+  /// and uses all bounds whatever the other one does: its effort is fixed, so they
+  /// decide how far it gets.
+  MappingProblem(const MappingProblem& other, NodeEffort effort);
+
+  [[nodiscard]] Node root() const { return {}; }
+  [[nodiscard]] Score bound(const Node& node) const { return node.bound; }
+  [[nodiscard]] Score cost(const Solution& solution) const { return solution.cost; }
+  [[nodiscard]] bool precedes(const Solution& a, const Solution& b) const;
+  [[nodiscard]] bool before(const Node& node, const Solution& solution) const;
+  [[nodiscard]] bool admit(const Node& node) const;
+  [[nodiscard]] bool contains(const Node& node, const Solution& solution) const;
+  void branch(const Node& node, Expansion<Node, Solution>& expansion) const;
+
+  [[nodiscard]] const std::vector<NetworkChoice>& networks() const { return networks_; }
+  /// Gives nodes that were read back the tables of their points, once for each
+  /// point and sharding.
+  void attach_contexts(std::vector<OpenNodes<Node>::Entry>& entries) const;
+  /// The tables of a point; its transposition table is empty.  In a joint search
+  /// no sharding is decided yet.
+  [[nodiscard]] std::shared_ptr<const FusionContext> open(OuterPoint point) const {
+    return open(point, loops_left(nullptr));
+  }
+  /// Lower bound of every sharding and fusion of the point, before any branching in
+  /// it.  Duals are asked only where it is below `cost` without them.
+  [[nodiscard]] Score root_bound(OuterPoint point, Score cost) const;
+  [[nodiscard]] Mapping mapping(const Solution& solution) const;
+  /// The solution that a mapping is, if it fits and has the sharding of this
+  /// problem and a parallelism that is not excluded.
+  [[nodiscard]] std::optional<Solution> solution(const Mapping& mapping) const;
+
+  /// Adds what only the problem counts: outer points, ideals, capacities.
+  void add_stats(SearchStats& stats) const;
+
+ private:
+  using Sink = Expansion<Node, Solution>;
+
+  void branch_root(Sink& expansion) const;
+  void branch_network(std::size_t network, Sink& expansion) const;
+  void open_point(const Node& node, Sink& expansion) const;
+  void open_fusion(const Node& node, LoopSets&& sharding, Sink& expansion) const;
+  void branch_sharding(const Node& node, LoopSets&& sharding, Sink& expansion) const;
+  [[nodiscard]] std::optional<RelaxedFusion> relax(const LayerDecisions& decisions,
+                                                   const StepTime& step, Node& child,
+                                                   const Sink& expansion) const;
+  void offer(OuterPoint point, std::vector<Loop>&& sharding, std::vector<std::int64_t>&& partition,
+             const Cost& cost, char found_by, Sink& expansion) const;
+  void branch_fusion(const Node& node, Sink& expansion) const;
+  void evaluate_kernel_by_kernel(const Node& node, std::vector<Loop>&& sharding,
+                                 Sink& expansion) const;
+  [[nodiscard]] std::vector<std::int64_t> one_partition_per_kernel() const;
+  [[nodiscard]] Score point_bound(OuterPoint point) const;
+  [[nodiscard]] std::shared_ptr<const std::vector<Score>> known_bounds(std::size_t network) const;
+  [[nodiscard]] std::shared_ptr<const std::vector<Score>> find_bounds(
+      const std::vector<OuterPoint>& points) const;
+  [[nodiscard]] bool holds_weights(OuterPoint point) const;
+  [[nodiscard]] bool excludes(const NetworkChoice& network) const;
+  [[nodiscard]] LoopSets loops_left(const LoopSets* of_node) const;
+  [[nodiscard]] LayerDecisions decisions(OuterPoint point, LoopSets sharding) const;
+  [[nodiscard]] std::shared_ptr<const KernelOrder> order(const LoopSets& sharding) const;
+  [[nodiscard]] SearchBounds bounds() const { return shared_->bounds; }
+  [[nodiscard]] std::shared_ptr<const FusionContext> open(OuterPoint point,
+                                                          LoopSets sharding) const;
+
+  const Problem& problem_;
+  const NodeEffort effort_;
+  const bool first_of_best_;  // it holds that one, not just any of the best
+  const bool later_;          // than another tree over the same problem
+  std::shared_ptr<Shared> shared_;
+  const std::vector<NetworkChoice>& networks_;
+  const std::vector<Loop>& sharding_;
+  const std::vector<Parallelism> excluded_;
+  // Counters: added to by any worker, relaxed, read after the search.
+  mutable std::atomic<std::int64_t> points_{0};
+  mutable std::atomic<std::int64_t> points_opened_{0};
+  mutable std::atomic<std::int64_t> cut_by_capacity_{0};
+  mutable std::atomic<std::int64_t> ideals_{0};
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,396 @@
+// The tree above the fusion.
+//
+// root -> one node per network, twice: without a bound, then with the least of its
+// points' -> one per outer point, each with a closed-form bound that needs no graph
+// work beyond a sum over kernels -> where the sharding is searched, one more kernel's
+// loop at a time -> the empty fusion of the point, once its tables are built ->
+// fusions.  All of them share one queue and one incumbent, so a point is only opened
+// while its bound is the least of all, and a good mapping of one point prunes the
+// others.
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/fusion/segment_fusion.hpp"
+#include "engine/mapping/mapping_problem.hpp"
+#include "engine/sharding/sharding_completion.hpp"
+#include "engine/tables/partition_rules.hpp"
+#include "model/layer/layer_costs.hpp"
+#include "model/layer/sharding.hpp"
+
+namespace dfsearch {
+namespace {
+
+// Steps spent on the fusion of a sharding decided in part: some ten milliseconds.
+constexpr std::int64_t kRelaxationSteps = 200'000;
+
+/// Turns the fusion's children into nodes of the whole tree.
+class Adapter final : public FusionSink {
+ public:
+  Adapter(const MappingProblem::Node& node,
+          Expansion<MappingProblem::Node, MappingSolution>& expansion, char found_by)
+      : node_(node), context_(*node.context), expansion_(expansion), found_by_(found_by) {}
+
+  [[nodiscard]] Ticks limit() const override {
+    const Score cutoff = expansion_.cutoff();
+    if (!(cutoff == cutoff_)) {
+      cutoff_ = cutoff;
+      limit_ = ticks_within(context_.tables.clock(), context_.step, cutoff);
+    }
+    return limit_;
+  }
+  void child(FusionNode&& fusion) override {
+    const Score bound = std::max(node_.bound, context_.score(fusion.bound));
+    expansion_.child({.bound = bound,
+                      .network = std::nullopt,
+                      .point = node_.point,
+                      .sharding = nullptr,
+                      .context = node_.context,
+                      .fusion = std::move(fusion)});
+  }
+  void complete(Fusion&& fusion) override {
+    // What the first tier of memory holds is found, at less cost, at the point
+    // without the second.
+    if (node_.point->spilled && !context_.tables.spills(fusion.partition)) return;
+    const Score cost = context_.score(fusion.time);
+    expansion_.solution({.cost = cost,
+                         .point = *node_.point,
+                         .sharding = first_sharding(context_.tables.decisions().sharding),
+                         .fusion = std::move(fusion)},
+                        found_by_);
+  }
+
+ private:
+  const MappingProblem::Node& node_;
+  const FusionContext& context_;
+  Expansion<MappingProblem::Node, MappingSolution>& expansion_;
+  char found_by_;
+  mutable Score cutoff_{-1.0};  // what limit_ was computed for
+  mutable Ticks limit_ = 0;
+};
+
+/// All points of a network, given their bounds.
+MappingProblem::Node of_network(std::size_t network, const std::vector<Score>& bounds) {
+  return {.bound = *std::min_element(bounds.begin(), bounds.end()),
+          .network = network,
+          .point = std::nullopt,
+          .sharding = nullptr,
+          .context = nullptr,
+          .fusion = {}};
+}
+
+/// True if no fusion can fit.
+bool overfull(const FusionTables& tables) {
+  if (tables.capacity_for_activations() < Bytes{}) return true;
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    if (tables.kernel(p).lonely && !tables.kernel(p).escapes) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void MappingProblem::branch(const Node& node, Sink& expansion) const {
+  if (node.network) {
+    branch_network(*node.network, expansion);
+  } else if (!node.point) {
+    branch_root(expansion);
+  } else if (!node.context) {
+    open_point(node, expansion);
+  } else {
+    branch_fusion(node, expansion);
+  }
+}
+
+/// One node per network, so that the bounds of all points are not one worker's work.
+void MappingProblem::branch_root(Sink& expansion) const {
+  std::int64_t networks = 0;
+  // Among equal bounds the queue takes the newest: the first in the order of ties.
+  for (std::size_t network = networks_.size(); network-- > 0;) {
+    if (excludes(networks_[network])) continue;
+    ++networks;
+    if (networks_.size() == 1) {
+      branch_network(network, expansion);
+      continue;
+    }
+    auto known = known_bounds(network);
+    // A later tree finds them known, unless the first one was resumed or leaves bounds out:
+    // what it does must not depend on that.
+    if (!known && later_) known = find_bounds(outer_points(problem_, network));
+    expansion.child(of_network(network, known ? *known : std::vector{Score{}}));
+  }
+  points_.store(networks * static_cast<std::int64_t>(outer_points(problem_).size()),
+                std::memory_order_relaxed);
+}
+
+/// A network whose bounds are new goes back to the queue with the least of them: most
+/// networks never come up again, and neither do their points.
+void MappingProblem::branch_network(std::size_t network, Sink& expansion) const {
+  const std::vector<OuterPoint> points = outer_points(problem_, network);
+  auto bounds = known_bounds(network);
+  if (!bounds) {
+    bounds = find_bounds(points);
+    if (networks_.size() > 1) {
+      expansion.child(of_network(network, *bounds));
+      return;
+    }
+  }
+  const auto least = std::min_element(bounds->begin(), bounds->end()) - bounds->begin();
+  if (!holds_weights(points[static_cast<std::size_t>(least)])) {
+    cut_by_capacity_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  for (std::size_t i = points.size(); i-- > 0;) {
+    expansion.child({.bound = (*bounds)[i],
+                     .network = std::nullopt,
+                     .point = points[i],
+                     .sharding = nullptr,
+                     .context = nullptr,
+                     .fusion = {}});
+  }
+}
+
+/// Whether the memory holds the weights alone: all points of a network have the same.
+/// The tables are those of the point that will be opened first.
+bool MappingProblem::holds_weights(OuterPoint point) const {
+  const Bytes weights = open(point)->tables.weights();
+  // The margin covers the rounding of their sum.
+  return weights * (1.0 - 0x1p-40) <= problem_.system.memory.total_capacity();
+}
+
+/// The bounds of all points of a network, for all trees.
+std::shared_ptr<const std::vector<Score>> MappingProblem::find_bounds(
+    const std::vector<OuterPoint>& points) const {
+  std::vector<Score> bounds;
+  bounds.reserve(points.size());
+  for (const OuterPoint point : points) bounds.push_back(point_bound(point));
+  const std::lock_guard lock(shared_->mutex);
+  shared_->point_bounds.resize(networks_.size());
+  auto& known = shared_->point_bounds[points.front().network];
+  known = std::make_shared<const std::vector<Score>>(std::move(bounds));
+  return known;
+}
+
+std::shared_ptr<const std::vector<Score>> MappingProblem::known_bounds(std::size_t network) const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->point_bounds.empty() ? nullptr : shared_->point_bounds[network];
+}
+
+/// The compute and network time that every sharding and fusion of the point takes.
+Score MappingProblem::point_bound(OuterPoint point) const {
+  if (!bounds().use(SearchBound::Point)) return {};
+  const DataflowGraph& graph = problem_.workload.graph;
+  const Accelerator& chip = problem_.system.accelerator;
+  const NetworkChoice& network = networks_[point.network];
+  const StepTime step = step_time(problem_, network, point.micro_batch);
+  const std::int64_t tiles = tile_count(problem_.workload, point.tile);
+  const NetworkContext context(problem_, network, tiles, step.micro_batches);
+  const LoopSets sharding = loops_left(nullptr);
+  Seconds compute{};
+  Seconds communication{};
+  for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
+    const Kernel& kernel = graph.kernels()[i];
+    Seconds least = Seconds::infinity();
+    for (const Loop loop : sharding[i]) {
+      const Shard shard = shard_of(kernel, loop, context.machine.grid(), tiles);
+      if (const auto utilization = problem_.execution.compute_utilization) {
+        least = std::min(least, tile_flops(kernel, shard) / (*utilization * chip.peak()));
+      } else {
+        // No allocation spends fewer core-cycles than a single core.
+        least = std::min(least, static_cast<double>(cycles(kernel, shard, chip, {})) /
+                                    static_cast<double>(chip.cores) / chip.frequency);
+      }
+    }
+    compute += least;
+    communication += network_time(context, KernelId(i), sharding);
+  }
+  compute = compute * static_cast<double>(tiles);
+  Seconds layer = std::max(compute, communication);
+  if (problem_.execution.overlap != Overlap::Perfect) layer = compute + communication;
+  // Durations are rounded up to ticks, these sums to nearest: the margin covers
+  // the rounding of 2^12 additions.
+  return step.score(layer * (1.0 - 0x1p-40));
+}
+
+void MappingProblem::open_point(const Node& node, Sink& expansion) const {
+  if (!node.sharding) points_opened_.fetch_add(1, std::memory_order_relaxed);
+  LoopSets sharding = loops_left(node.sharding.get());
+  if (shared_->space) {
+    if (!shared_->space->break_symmetry(sharding)) return;
+    if (!first_of_best_) shared_->space->drop_dominated(decisions(*node.point, {}), sharding);
+    if (!is_decided(sharding)) {
+      branch_sharding(node, std::move(sharding), expansion);
+      return;
+    }
+  }
+  if (problem_.execution.style == Style::KernelByKernel) {
+    evaluate_kernel_by_kernel(node, first_sharding(sharding), expansion);
+  } else {
+    open_fusion(node, std::move(sharding), expansion);
+  }
+}
+
+void MappingProblem::open_fusion(const Node& node, LoopSets&& sharding, Sink& expansion) const {
+  std::shared_ptr<const FusionContext> context = open(*node.point, std::move(sharding));
+  const FusionTables& tables = context->tables;
+  if (overfull(tables)) return;
+  const PartitionRules rules(tables);
+  FusionNode empty = context->search.root();
+  if (tables.least_partitions(context->search.rest(empty)) > rules.limit()) {
+    cut_by_capacity_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  Node child{.bound = std::max(node.bound, context->score(empty.bound)),
+             .network = std::nullopt,
+             .point = node.point,
+             .sharding = nullptr,
+             .least_used = node.least_used,
+             .context = std::move(context),
+             .fusion = std::move(empty)};
+  if (bounds().use(SearchBound::Segments) && child.bound <= expansion.cutoff()) {
+    Adapter adapter(child, expansion, 'S');
+    auto segments = best_segments(child.context->tables);
+    if (segments && segments->time <= adapter.limit()) adapter.complete(std::move(*segments));
+  }
+  expansion.child(std::move(child));
+}
+
+void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
+  if (!node.fusion.opened && node.context->transpositions.superseded(node.fusion)) return;
+  if (!node.fusion.opened) ideals_.fetch_add(1, std::memory_order_relaxed);
+  Adapter adapter(node, expansion, 'T');
+  const Interrupted interrupted = [&expansion] { return expansion.interrupted(); };
+  const LazyDuals::Found found = node.context->point->duals.after(
+      LazyDuals::attempts_due(node.context->admitted.load(std::memory_order_relaxed),
+                              effort_.nodes_before_duals),
+      &interrupted);
+  // Not again and again as one of many equals.
+  if (found.fusion != nullptr && found.fusion->time <= adapter.limit() &&
+      (found.fusion->time < adapter.limit() || !expansion.incumbent())) {
+    Adapter(node, expansion, 'P').complete(Fusion(*found.fusion));
+  }
+  const std::int64_t cut =
+      node.context->search.branch(node.fusion, effort_.steps, adapter, found.duals);
+  cut_by_capacity_.fetch_add(cut, std::memory_order_relaxed);
+}
+
+std::vector<std::int64_t> MappingProblem::one_partition_per_kernel() const {
+  const DataflowGraph& graph = problem_.workload.graph;
+  std::vector<std::int64_t> partition(graph.kernel_count());
+  for (std::size_t p = 0; p < partition.size(); ++p) {
+    partition[graph.topological_order()[p].index()] = static_cast<std::int64_t>(p);
+  }
+  return partition;
+}
+
+/// The fusion is given: one partition per kernel in topological order.
+void MappingProblem::evaluate_kernel_by_kernel(const Node& node, std::vector<Loop>&& sharding,
+                                               Sink& expansion) const {
+  const LayerDecisions decided = decisions(*node.point, loop_sets(sharding));
+  const StepTime step = step_time(problem_, decided.network, decided.micro_batch);
+  const LayerCosts costs(problem_, decided, 0, &shared_->core_options);
+  // What it takes if it fits, which evaluate says.
+  const Ticks time = kernel_by_kernel_time(problem_, costs);
+  if (time > ticks_within(costs.clock(), step, expansion.cutoff())) return;
+  Solution solution{.cost = {},
+                    .point = *node.point,
+                    .sharding = std::move(sharding),
+                    .fusion = {.time = 0, .partition = one_partition_per_kernel(), .used = 0}};
+  const auto result = evaluate(problem_, mapping(solution));
+  if (const Cost* cost = std::get_if<Cost>(&result)) {
+    offer(solution.point, std::move(solution.sharding), std::move(solution.fusion.partition), *cost,
+          'T', expansion);
+  } else {
+    cut_by_capacity_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+void MappingProblem::offer(OuterPoint point, std::vector<Loop>&& sharding,
+                           std::vector<std::int64_t>&& partition, const Cost& cost, char found_by,
+                           Sink& expansion) const {
+  if (cost.objective > expansion.cutoff()) return;
+  expansion.solution({.cost = cost.objective,
+                      .point = point,
+                      .sharding = std::move(sharding),
+                      .fusion = {.time = cost.layer_ticks,
+                                 .partition = std::move(partition),
+                                 .used = static_cast<std::int64_t>(cost.partitions.size())}},
+                     found_by);
+}
+
+/// The best fusion if every kernel had the best of each cost that its loops
+/// left allow; tightens the child's bound.  Nothing when no mapping within the cutoff is
+/// below.  Without SearchBound::Relaxation there is no fusion and nothing is known.
+std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided,
+                                                   const StepTime& step, Node& child,
+                                                   const Sink& expansion) const {
+  RelaxedFusion relaxed;
+  if (!bounds().use(SearchBound::Relaxation)) return relaxed;
+  Clock clock;
+  if (problem_.execution.style == Style::KernelByKernel) {
+    const LayerCosts costs(problem_, decided, 0, &shared_->core_options);
+    clock = costs.clock();
+    relaxed.bound = kernel_by_kernel_time(problem_, costs);
+    relaxed.fusion =
+        Fusion{.time = relaxed.bound, .partition = one_partition_per_kernel(), .used = 0};
+  } else {
+    const FusionTables tables(problem_, decided, order(decided.sharding), bounds(),
+                              &shared_->core_options);
+    clock = tables.clock();
+    if (overfull(tables)) return std::nullopt;
+    const FusionSearch search(tables);
+    child.least_used = std::max(child.least_used, search.least_used(search.root()));
+    const Ticks limit = ticks_within(clock, step, expansion.cutoff());
+    if (child.least_used > PartitionRules(tables).limit() || search.root().bound > limit) {
+      return std::nullopt;
+    }
+    relaxed = relaxed_fusion(tables, limit, kRelaxationSteps);
+  }
+  if (relaxed.bound >= kNever) return std::nullopt;
+  child.bound = std::max(child.bound, step.score(clock.seconds(relaxed.bound)));
+  return relaxed;
+}
+
+/// Decides one more kernel's loop (docs/search.md, section 9).
+void MappingProblem::branch_sharding(const Node& node, LoopSets&& sharding, Sink& expansion) const {
+  const LayerDecisions decided = decisions(*node.point, std::move(sharding));
+  const StepTime step = step_time(problem_, decided.network, decided.micro_batch);
+  Node child{.bound = node.bound,
+             .network = std::nullopt,
+             .point = node.point,
+             .sharding = nullptr,
+             .least_used = node.least_used,
+             .context = nullptr,
+             .fusion = {}};
+  const auto relaxed = relax(decided, step, child, expansion);
+  if (!relaxed) return;
+  std::size_t kernel = 0;
+  const bool complete = relaxed->fusion && bounds().use(SearchBound::Completion);
+  if (complete) {
+    ShardingCompletion completion =
+        complete_sharding(problem_, decided, relaxed->fusion->partition);
+    if (completion.cost) {
+      offer(*node.point, std::move(completion.sharding), std::vector(relaxed->fusion->partition),
+            *completion.cost, 'R', expansion);
+    }
+    kernel = completion.branch_on;
+  }
+  // The first of the best is found kernel by kernel in the order of the list.
+  if (first_of_best_ || !complete) {
+    kernel = 0;
+    while (decided.sharding[kernel].size() == 1) ++kernel;
+  }
+  std::vector<Loop> loops;
+  for (const Loop loop : decided.sharding[kernel]) loops.push_back(loop);
+  // Among equal bounds the queue takes the newest: the first in the order of ties.
+  std::reverse(loops.begin(), loops.end());
+  for (const Loop loop : loops) {
+    auto sets = std::make_shared<LoopSets>(decided.sharding);
+    (*sets)[kernel] = loop;
+    Node one = child;
+    one.sharding = std::move(sets);
+    expansion.child(std::move(one));
+  }
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,55 @@
+#pragma once
+// How a search is to be done, and who listens to it.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "base/units.hpp"
+#include "engine/tables/search_bounds.hpp"
+#include "engine/tree/limits.hpp"
+#include "engine/tree/search_stats.hpp"
+#include "model/mapping.hpp"
+
+namespace dfsearch {
+
+struct SearchState;
+
+struct SearchOptions {
+  Limits limits{};  ///< of this run, over all that it searches for
+  int threads = 1;  ///< at least 1; more than the machine has are not all used
+  bool deterministic = false;
+  NodeEffort node_effort{};
+  /// That prove the optimum; the result is the same without some, only later.
+  SearchBounds bounds{};
+  std::optional<Mapping> hint = std::nullopt;  ///< first incumbent; dropped if it does not fit
+  /// For tests of developer builds: no node that holds it may have a bound above its
+  /// cost, or InternalError is thrown.
+  std::optional<Mapping> debug_solution = std::nullopt;
+  /// So many parallelisms, each with its own best mapping.
+  std::int64_t top = 1;
+  /// With `top` 1: look for the second, too, with a small effort that is fixed, so
+  /// that the outcome is the same every time.
+  bool next_best = false;
+
+  /// Of a problem that is infeasible, find out what would make it feasible.
+  bool find_changes = false;
+
+  /// Called once a `progress_interval` from a thread of its own.
+  std::function<void(const Progress&)> on_progress = nullptr;
+  Seconds progress_interval{1.0};
+  /// Called at every better mapping, from any thread, never together with
+  /// `on_progress` or itself.
+  std::function<void(const Progress&, const Mapping&)> on_incumbent = nullptr;
+
+  /// Called by the thread of `solve`, perhaps together with the others: now and
+  /// then, and at the end.
+  std::function<void(const SearchState&)> on_checkpoint = nullptr;
+  /// So long between two; less at the beginning, more if they would take over a
+  /// twentieth of the time.
+  Seconds checkpoint_interval{0.5};
+  /// Goes on from there; what it holds is used up.  Null: from the beginning.
+  SearchState* resume = nullptr;
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,71 @@
+#pragma once
+// What a search found: the answer and how sure it is.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/units.hpp"
+#include "engine/tables/search_bounds.hpp"
+#include "engine/tree/limits.hpp"
+#include "engine/tree/search_stats.hpp"
+#include "model/evaluate.hpp"
+#include "model/mapping.hpp"
+
+namespace dfsearch {
+
+enum class SearchStatus : std::uint8_t {
+  Optimal,     ///< proved within the gap asked for
+  Feasible,    ///< stopped with a mapping
+  Infeasible,  ///< proved that no mapping fits
+  NoSolution,  ///< stopped without a mapping
+};
+
+/// The best mapping found and how sure it is.  `mapping` and `cost` are there for
+/// Optimal and Feasible.
+struct BestMapping {
+  SearchStatus status = SearchStatus::NoSolution;
+  StopReason stopped_by = StopReason::None;
+  std::optional<Mapping> mapping;
+  std::optional<Cost> cost;
+  Score lower_bound{};
+  Score root_bound{};  ///< of the mapping's network, tile and micro-batch, before any branching
+  double gap = 0.0;    ///< (objective - lower_bound) / objective
+};
+
+/// A quantity that may be raised, all else as it is.
+enum class Raised : std::uint8_t {
+  Memory,      ///< capacity of a chip, of the first tier, in bytes
+  Sram,        ///< of a chip, in bytes
+  Partitions,  ///< how many there may be
+  Degree,      ///< of one network dimension; the number of chips grows with it
+};
+
+/// How far a quantity must be raised for a mapping to fit; bytes are whole.
+struct FeasibleChange {
+  Raised what = Raised::Sram;
+  std::size_t dimension = 0;  ///< of Raised::Degree
+  double from = 0.0;          ///< what the problem has
+  /// Proved: with less, from `from` on, nothing fits.
+  double at_least = 0.0;
+  /// With so much a mapping fits; the least such value if it equals `at_least`.
+  double enough = 0.0;
+
+  [[nodiscard]] bool is_exact() const { return at_least == enough; }
+};
+
+/// What `solve` found: the best answer, and others with other parallelisms.
+struct SearchResult : BestMapping {
+  std::optional<Infeasible> infeasible;  ///< why, for Infeasible
+  std::vector<FeasibleChange> changes;   ///< what would help, for Infeasible, if asked for
+  std::int64_t parallelisms = 0;         ///< to choose from, before anything else is asked
+  SearchBounds bounds;                   ///< that were used
+  /// The best mapping with another parallelism than those before, best first.
+  std::vector<BestMapping> alternatives;
+  /// Proved: no parallelism beyond those fits.
+  bool alternatives_complete = false;
+  SearchStats stats;
+};
+
+}  // namespace dfsearch

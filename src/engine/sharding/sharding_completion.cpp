@@ -1,0 +1,233 @@
+// Weighted sums.
+//
+// With the fusion fixed, the time of a partition is the largest of three sums.
+// Put in its place a weighted mean of the three, with nearly all the weight on
+// the largest one: then the whole is a sum of terms over single kernels and pairs
+// of kernels that a tensor joins, and its least sharding is found exactly
+// (base/least_sum.hpp).  The sums of that sharding give new weights; a few rounds
+// suffice.  It is a heuristic: it yields incumbents and a kernel to branch on,
+// never a bound.
+
+#include "engine/sharding/sharding_completion.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include "base/least_sum.hpp"
+#include "model/layer/sharding.hpp"
+#include "model/step/step_time.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr int kRounds = 3;
+constexpr double kMostSteps = 1e6;
+// How quickly the weight of a sum falls that is less than the largest.
+constexpr double kSharpness = 8.0;
+
+enum Part : std::size_t { kCompute, kMemory, kNetwork, kParts };
+using Weights = std::array<double, kParts>;
+
+class Completion {
+ public:
+  Completion(const Problem& problem, const LayerDecisions& decisions,
+             const std::vector<std::int64_t>& partition)
+      : problem_(problem),
+        graph_(problem.workload.graph),
+        decisions_(decisions),
+        partition_(partition),
+        context_(problem, decisions.network, tile_count(problem.workload, decisions.tile),
+                 step_time(problem, decisions.network, decisions.micro_batch).micro_batches),
+        weights_(
+            static_cast<std::size_t>(*std::max_element(partition.begin(), partition.end()) + 1),
+            Weights{1.0, 1.0, 1.0}) {}
+
+  ShardingCompletion run() {
+    ShardingCompletion best;
+    for (int round = 0; round < kRounds; ++round) {
+      std::vector<Loop> sharding = least_weighted();
+      if (round > 0 && sharding == best.sharding) break;
+      auto result = evaluate(problem_, mapping(sharding));
+      Cost* cost = std::get_if<Cost>(&result);
+      const bool better = cost != nullptr && (!best.cost || cost->step_time < best.cost->step_time);
+      if (round == 0 || better) best.sharding = sharding;
+      if (better) best.cost = std::move(*cost);
+      reweigh(sharding);
+    }
+    best.branch_on = most_unseen(best.sharding);
+    return best;
+  }
+
+ private:
+  [[nodiscard]] std::size_t place(KernelId kernel) const {
+    return static_cast<std::size_t>(partition_[kernel.index()]);
+  }
+  [[nodiscard]] Mapping mapping(const std::vector<Loop>& sharding) const {
+    return {.network = decisions_.network,
+            .micro_batch = decisions_.micro_batch,
+            .tile = decisions_.tile,
+            .sharding = sharding,
+            .partition = partition_,
+            .cores = {}};
+  }
+  [[nodiscard]] double tiles() const { return static_cast<double>(context_.tiles); }
+
+  /// Seconds of compute, memory and network that a kernel's loop brings about,
+  /// those of the partitions its tensors go to included.
+  [[nodiscard]] Weights own_parts(KernelId id, Loop loop) const {
+    const Kernel& kernel = graph_.kernel(id);
+    const Accelerator& chip = problem_.system.accelerator;
+    const Shard shard = shard_of(kernel, loop, context_.machine.grid(), context_.tiles);
+    const double utilization = problem_.execution.compute_utilization.value_or(1.0);
+    const Seconds compute = tile_flops(kernel, shard) / (chip.peak() * utilization);
+    return {tiles() * (compute / Seconds(1.0)), 0.0,
+            own_network_time(context_, kernel, loop) / Seconds(1.0)};
+  }
+  [[nodiscard]] double transfer(KernelId producer, Loop loop) const {
+    const Shard shard =
+        shard_of(graph_.kernel(producer), loop, context_.machine.grid(), context_.tiles);
+    return tiles() * (output_bytes(shard, problem_.workload.word) /
+                      problem_.system.memory.bandwidth / Seconds(1.0));
+  }
+  [[nodiscard]] bool crosses(const Tensor& tensor) const {
+    return place(tensor.from) != place(tensor.to);
+  }
+  [[nodiscard]] double conversion(const Tensor& tensor, Loop from, Loop to) const {
+    return tiles() * (conversion_time(context_, tensor, from, to) / Seconds(1.0));
+  }
+
+  [[nodiscard]] double weighted(KernelId id, Loop loop) const {
+    const Weights& weights = weights_[place(id)];
+    const Weights parts = own_parts(id, loop);
+    double sum = weights[kCompute] * parts[kCompute] + weights[kNetwork] * parts[kNetwork];
+    const double bytes = transfer(id, loop);
+    for (const TensorId t : graph_.outputs(id)) {
+      const Tensor& tensor = graph_.tensor(t);
+      if (!crosses(tensor)) continue;
+      sum += bytes * (weights[kMemory] + weights_[place(tensor.to)][kMemory]);
+    }
+    return sum;
+  }
+  [[nodiscard]] double weighted(const Tensor& tensor, Loop from, Loop to) const {
+    return weights_[place(tensor.from)][kNetwork] * conversion(tensor, from, to);
+  }
+
+  [[nodiscard]] std::vector<Loop> least_weighted() const {
+    const LoopSets& sets = decisions_.sharding;
+    std::vector<std::size_t> sizes;
+    for (const LoopSet set : sets) sizes.push_back(static_cast<std::size_t>(set.size()));
+    std::vector<SumTerm> terms;
+    for (std::size_t k = 0; k < sets.size(); ++k) {
+      if (sizes[k] < 2) continue;
+      SumTerm& term = terms.emplace_back();
+      term.variables = {k};
+      for (const Loop loop : sets[k]) term.values.push_back(weighted(KernelId(k), loop));
+    }
+    for (const Tensor& tensor : graph_.tensors()) add_term(tensor, sizes, terms);
+    const auto values = least_sum(sizes, terms, kMostSteps);
+    if (!values) return first_sharding(sets);
+    std::vector<Loop> sharding;
+    for (std::size_t k = 0; k < sets.size(); ++k) {
+      auto loop = sets[k].begin();
+      for (std::uint8_t i = 0; i < (*values)[k]; ++i) ++loop;
+      sharding.push_back(*loop);
+    }
+    return sharding;
+  }
+
+  void add_term(const Tensor& tensor, const std::vector<std::size_t>& sizes,
+                std::vector<SumTerm>& terms) const {
+    const std::size_t from = tensor.from.index();
+    const std::size_t to = tensor.to.index();
+    SumTerm term;
+    for (const std::size_t k : {std::min(from, to), std::max(from, to)}) {
+      if (sizes[k] > 1) term.variables.push_back(k);
+    }
+    if (term.variables.empty()) return;
+    const LoopSets& sets = decisions_.sharding;
+    for (const Loop a : sets[std::min(from, to)]) {
+      for (const Loop b : sets[std::max(from, to)]) {
+        term.values.push_back(from < to ? weighted(tensor, a, b) : weighted(tensor, b, a));
+      }
+    }
+    terms.push_back(std::move(term));
+  }
+
+  /// Weights by how near each sum of a partition is to the largest of them.
+  void reweigh(const std::vector<Loop>& sharding) {
+    std::vector<Weights> sums(weights_.size(), Weights{});
+    for (std::size_t k = 0; k < sharding.size(); ++k) {
+      const Weights parts = own_parts(KernelId(k), sharding[k]);
+      Weights& sum = sums[place(KernelId(k))];
+      for (std::size_t part = 0; part < kParts; ++part) sum[part] += parts[part];
+    }
+    for (const Tensor& tensor : graph_.tensors()) {
+      const Loop from = sharding[tensor.from.index()];
+      sums[place(tensor.from)][kNetwork] += conversion(tensor, from, sharding[tensor.to.index()]);
+      if (!crosses(tensor)) continue;
+      sums[place(tensor.from)][kMemory] += transfer(tensor.from, from);
+      sums[place(tensor.to)][kMemory] += transfer(tensor.from, from);
+    }
+    const Overlap overlap = problem_.execution.overlap;
+    for (std::size_t p = 0; p < sums.size(); ++p) {
+      const double hidden = overlap == Overlap::Perfect
+                                ? *std::max_element(sums[p].begin(), sums[p].end())
+                                : std::max(sums[p][kCompute], sums[p][kMemory]);
+      for (std::size_t part = 0; part < kParts; ++part) {
+        const bool adds =
+            overlap == Overlap::None || (overlap == Overlap::ComputeMemory && part == kNetwork);
+        weights_[p][part] =
+            adds || hidden <= 0.0 ? 1.0 : std::pow(sums[p][part] / hidden, kSharpness);
+      }
+    }
+  }
+
+  /// The undecided kernel whose loop, and whose tensors, cost the most more than
+  /// the least that is possible for each alone.
+  [[nodiscard]] std::size_t most_unseen(const std::vector<Loop>& sharding) const {
+    const LoopSets& sets = decisions_.sharding;
+    std::vector<double> unseen(sets.size(), 0.0);
+    for (std::size_t k = 0; k < sets.size(); ++k) {
+      double least = weighted(KernelId(k), sharding[k]);
+      const double taken = least;
+      for (const Loop loop : sets[k]) least = std::min(least, weighted(KernelId(k), loop));
+      unseen[k] += taken - least;
+    }
+    for (const Tensor& tensor : graph_.tensors()) {
+      const std::size_t from = tensor.from.index();
+      const std::size_t to = tensor.to.index();
+      const double taken = weighted(tensor, sharding[from], sharding[to]);
+      if (taken <= 0.0) continue;
+      double least = taken;
+      for (const Loop a : sets[from]) {
+        for (const Loop b : sets[to]) least = std::min(least, weighted(tensor, a, b));
+      }
+      unseen[from] += taken - least;
+      unseen[to] += taken - least;
+    }
+    std::size_t best = sets.size();
+    for (std::size_t k = 0; k < sets.size(); ++k) {
+      if (sets[k].size() > 1 && (best == sets.size() || unseen[k] > unseen[best])) best = k;
+    }
+    return best;
+  }
+
+  const Problem& problem_;
+  const DataflowGraph& graph_;
+  const LayerDecisions& decisions_;
+  const std::vector<std::int64_t>& partition_;
+  const NetworkContext context_;
+  std::vector<Weights> weights_;  // per partition
+};
+
+}  // namespace
+
+ShardingCompletion complete_sharding(const Problem& problem, const LayerDecisions& decisions,
+                                     const std::vector<std::int64_t>& partition) {
+  return Completion(problem, decisions, partition).run();
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,28 @@
+#pragma once
+// From a sharding decided in part and a fusion to a whole mapping, and to the
+// kernel on which the search should branch next.
+
+#include <cstddef>
+#include <vector>
+
+#include "engine/sharding/sharding_space.hpp"
+#include "model/evaluate.hpp"
+#include "model/layer/layer_costs.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+struct ShardingCompletion {
+  std::vector<Loop> sharding;  ///< one of those left
+  /// Its cost with the fusion; none if that does not fit.
+  std::optional<Cost> cost;
+  std::size_t branch_on = 0;  ///< an undecided kernel
+};
+
+/// A good sharding among `decisions.sharding` for a fusion given as the partition of
+/// each kernel, and the kernel whose choice takes the most time that the bounds
+/// of single kernels do not see.  Not all kernels are decided.
+ShardingCompletion complete_sharding(const Problem& problem, const LayerDecisions& decisions,
+                                     const std::vector<std::int64_t>& partition);
+
+}  // namespace dfsearch

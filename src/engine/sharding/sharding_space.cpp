@@ -1,0 +1,168 @@
+// Which loops are worth a branch.
+//
+// A loop a of a kernel dominates a loop b when putting a in the place of b never
+// raises any cost: not the kernel's compute time, output and weight, not its own
+// collective, not the conversion of any tensor at it whatever loop is left for
+// the kernel at the other end.  So some best mapping has no dominated loop.
+//
+// Domination and symmetry may remove each other's witnesses unless both descend
+// in one well-founded order.  Here it is: the sum of all the costs above, then
+// the sharding in the order of ties.  An exchange of kernels keeps the sum and
+// makes the sharding earlier; b gives way to a later loop a only if a lowers the
+// sum (strictly, by the kernel's own costs), and to an earlier one if it does
+// not raise it.
+
+#include "engine/sharding/sharding_space.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/tables/symmetry.hpp"
+#include "model/layer/sharding.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// What a sharding costs a kernel by itself.
+struct OwnCosts {
+  // FLOP where a utilization is given, else the extents that cycles grow with.
+  std::array<double, 3> compute{};
+  Bytes output{};
+  Bytes weight{};
+  Seconds network{};
+
+  friend bool operator==(const OwnCosts&, const OwnCosts&) = default;
+};
+
+bool no_worse(const OwnCosts& a, const OwnCosts& b) {
+  return a.compute[0] <= b.compute[0] && a.compute[1] <= b.compute[1] &&
+         a.compute[2] <= b.compute[2] && a.output <= b.output && a.weight <= b.weight &&
+         a.network <= b.network;
+}
+
+bool better(const OwnCosts& a, const OwnCosts& b) { return no_worse(a, b) && !(a == b); }
+
+class Domination {
+ public:
+  Domination(const Problem& problem, const LayerDecisions& decisions, LoopSets& sets)
+      : graph_(problem.workload.graph),
+        context_(problem, decisions.network, tile_count(problem.workload, decisions.tile), 1),
+        sets_(sets) {}
+
+  /// Loops are dropped until none is dominated: each drop may make others so.
+  void run() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t k = 0; k < sets_.size(); ++k) {
+        if (sets_[k].size() > 1 && drop_one(KernelId(k))) changed = true;
+      }
+    }
+  }
+
+ private:
+  bool drop_one(KernelId kernel) {
+    LoopSet& set = sets_[kernel.index()];
+    for (const Loop b : set) {
+      for (const Loop a : set) {
+        if (a == b || !dominates(kernel, a, b)) continue;
+        set.erase(b);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool dominates(KernelId kernel, Loop a, Loop b) const {
+    const OwnCosts of_a = own_costs(kernel, a);
+    const OwnCosts of_b = own_costs(kernel, b);
+    if (a < b ? !no_worse(of_a, of_b) : !better(of_a, of_b)) return false;
+    for (const TensorId t : graph_.outputs(kernel)) {
+      for (const Loop consumer : sets_[graph_.tensor(t).to.index()]) {
+        if (conversion_seconds(t, a, consumer) > conversion_seconds(t, b, consumer)) return false;
+      }
+    }
+    for (const TensorId t : graph_.inputs(kernel)) {
+      for (const Loop producer : sets_[graph_.tensor(t).from.index()]) {
+        if (conversion_seconds(t, producer, a) > conversion_seconds(t, producer, b)) return false;
+      }
+    }
+    return true;
+  }
+
+  [[nodiscard]] OwnCosts own_costs(KernelId id, Loop loop) const {
+    const Kernel& kernel = graph_.kernel(id);
+    const Bytes word = context_.problem.workload.word;
+    const Shard shard = shard_of(kernel, loop, context_.machine.grid(), context_.tiles);
+    OwnCosts costs{.output = output_bytes(shard, word),
+                   .weight = weight_bytes(kernel, loop, context_.machine.grid(), word),
+                   .network = own_network_time(context_, kernel, loop)};
+    if (context_.problem.execution.compute_utilization) {
+      costs.compute[0] = tile_flops(kernel, shard) / Flops(1.0);
+    } else {
+      costs.compute = {static_cast<double>(shard.m), static_cast<double>(shard.k),
+                       static_cast<double>(shard.n)};
+    }
+    return costs;
+  }
+
+  [[nodiscard]] Seconds conversion_seconds(TensorId id, Loop producer, Loop consumer) const {
+    return conversion_time(context_, graph_.tensor(id), producer, consumer);
+  }
+
+  const DataflowGraph& graph_;
+  const NetworkContext context_;
+  LoopSets& sets_;
+};
+
+}  // namespace
+
+bool is_decided(const LoopSets& sets) {
+  return std::all_of(sets.begin(), sets.end(), [](LoopSet set) { return set.size() == 1; });
+}
+
+std::vector<Loop> first_sharding(const LoopSets& sets) {
+  std::vector<Loop> sharding;
+  for (const LoopSet set : sets) sharding.push_back(set.front());
+  return sharding;
+}
+
+ShardingSpace::ShardingSpace(const Problem& problem, SearchBounds bounds)
+    : problem_(problem), bounds_(bounds) {
+  const DataflowGraph& graph = problem.workload.graph;
+  for (std::size_t k = 0; k < graph.kernel_count(); ++k) {
+    const bool pinned = !problem.sharding_pins.empty() && problem.sharding_pins[k];
+    LoopSet set;
+    if (pinned) {
+      set.insert(*problem.sharding_pins[k]);
+    } else {
+      for (const Loop loop : shardable_loops(graph.kernels()[k])) set.insert(loop);
+    }
+    all_.push_back(set);
+  }
+  if (bounds_.use(SearchBound::Symmetry)) exchanges_ = exchangeable_kernels(problem, all_);
+}
+
+bool ShardingSpace::break_symmetry(LoopSets& sets) const {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const auto& [u, v] : exchanges_) {
+      const LoopSet before_u = sets[u];
+      const LoopSet before_v = sets[v];
+      if (before_u.size() == 0 || before_v.size() == 0) return false;
+      for (const Loop loop : before_v) {
+        if (loop < before_u.front()) sets[v].erase(loop);
+      }
+      for (const Loop loop : before_u) {
+        if (loop > before_v.back()) sets[u].erase(loop);
+      }
+      changed = changed || sets[u] != before_u || sets[v] != before_v;
+    }
+  }
+  return std::all_of(sets.begin(), sets.end(), [](LoopSet set) { return set.size() > 0; });
+}
+
+void ShardingSpace::drop_dominated(const LayerDecisions& decisions, LoopSets& sets) const {
+  if (bounds_.use(SearchBound::DominatedLoops)) Domination(problem_, decisions, sets).run();
+}
+
+}  // namespace dfsearch

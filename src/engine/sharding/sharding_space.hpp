@@ -1,0 +1,49 @@
+#pragma once
+// The shardings of a layer as sets of loops that shrink: what a joint search
+// branches on (docs/search.md, section 9).
+
+#include <utility>
+#include <vector>
+
+#include "engine/tables/search_bounds.hpp"
+#include "graph/loop_set.hpp"
+#include "model/layer/layer_costs.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// True when one loop is left for every kernel.
+bool is_decided(const LoopSets& sets);
+
+/// The only sharding in the sets, or the first one of them.
+std::vector<Loop> first_sharding(const LoopSets& sets);
+
+/// Immutable; refers to the problem.
+class ShardingSpace {
+ public:
+  explicit ShardingSpace(const Problem& problem, SearchBounds bounds = {});
+
+  /// Every loop that a kernel may shard, its pin if it has one.
+  [[nodiscard]] const LoopSets& all() const { return all_; }
+
+  /// Some kernels can be exchanged, and SearchBound::Symmetry is used.
+  [[nodiscard]] bool has_symmetry() const { return !exchanges_.empty(); }
+
+  /// Takes loops out that no sharding wanted has: of kernels that can be
+  /// exchanged the earlier has the earlier loop.  False when nothing is left.
+  [[nodiscard]] bool break_symmetry(LoopSets& sets) const;
+
+  /// Takes loops out that another loop of the same kernel replaces without making
+  /// anything worse, whatever the other kernels shard.  What is left holds one
+  /// of the best mappings, not necessarily the first of them.
+  /// `network` and `tile` are decided; the sharding of `decisions` is not used.
+  void drop_dominated(const LayerDecisions& decisions, LoopSets& sets) const;
+
+ private:
+  const Problem& problem_;
+  const SearchBounds bounds_;
+  LoopSets all_;
+  std::vector<std::pair<std::size_t, std::size_t>> exchanges_;  // of all_
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,151 @@
+#pragma once
+// The fusion of one layer as flat arrays: everything else (tile, micro-batch,
+// degrees, sharding) is decided.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/tables/kernel_order.hpp"
+#include "engine/tables/search_bounds.hpp"
+#include "graph/kernel_set.hpp"
+#include "model/layer/layer_costs.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// One end of a tensor, or of a mere order between kernels, seen from the other.
+struct Arc {
+  std::uint32_t other = 0;  ///< position of the kernel at the far end
+  Ticks transfer = 0;       ///< one store or one load
+  Bytes fused{};            ///< SRAM with both ends in the partition
+  Bytes streamed{};         ///< SRAM with one end in it
+  Bytes stored{};           ///< memory while it waits between partitions
+};
+
+/// Lower bounds of the time that a set of kernels takes, each a sum over its
+/// kernels (docs/search.md, section 5).
+enum BoundRow : std::size_t {
+  kComputeRow,        ///< compute, and network time no compute can hide
+  kComputeMemoryRow,  ///< compute, and memory time no compute can hide
+  kMemoryRow,         ///< tensors that must pass through memory
+  kNetworkRow,        ///< network, and compute time no network can hide
+  kBoundRows,
+};
+
+/// What is left to do for the kernels that are in no closed partition yet; a sum
+/// over kernels.
+struct Rest {
+  std::array<Ticks, kBoundRows> bound{};
+  std::array<Bytes, 2> sram{};           ///< forward, backward: least that all partitions take
+  std::array<std::int64_t, 2> lonely{};  ///< kernels that take a partition each
+  std::array<std::int64_t, 2> kernels{};
+
+  Rest& operator+=(const Rest& other);
+  Rest& operator-=(const Rest& other);
+};
+
+/// What a kernel adds to a partition or to the rest that is still to be mapped.
+struct KernelCosts {
+  Ticks compute = 0;  ///< at a given utilization; else a lower bound from its core-cycles
+  Ticks network = 0;
+  Ticks explicit_memory = 0;
+  Bytes weight{};                                    ///< resident in SRAM
+  Rest share;                                        ///< its summands of Rest
+  const std::vector<CoreOption>* options = nullptr;  ///< null when a utilization is given
+  std::int32_t pin = -1;                             ///< index of its partition
+  bool backward = false;
+  bool repeats = false;
+  bool lonely = false;   ///< with any other kernel SRAM overflows
+  bool escapes = false;  ///< alone, it may cut its weight into pieces
+};
+
+/// Kernels are numbered as KernelOrder does.  Immutable; refers to the problem.
+class FusionTables {
+ public:
+  /// `order` is that of the problem's graph; `cache` is shared by tables of the
+  /// same problem, null for none.
+  FusionTables(const Problem& problem, LayerDecisions decisions,
+               std::shared_ptr<const KernelOrder> order, SearchBounds bounds = {},
+               CoreOptionsCache* cache = nullptr);
+
+  [[nodiscard]] std::size_t size() const { return kernels_.size(); }
+  [[nodiscard]] const KernelCosts& kernel(std::size_t position) const { return kernels_[position]; }
+  [[nodiscard]] std::span<const Arc> inputs(std::size_t position) const {
+    return std::span(input_arcs_)
+        .subspan(input_begin_[position], input_begin_[position + 1] - input_begin_[position]);
+  }
+  [[nodiscard]] std::span<const Arc> outputs(std::size_t position) const {
+    return std::span(output_arcs_)
+        .subspan(output_begin_[position], output_begin_[position + 1] - output_begin_[position]);
+  }
+  /// The kernel and all that come after it.
+  [[nodiscard]] const KernelSet& descendants(std::size_t position) const {
+    return order_->descendants()[position];
+  }
+  [[nodiscard]] const KernelOrder& order() const { return *order_; }
+  [[nodiscard]] KernelId id(std::size_t position) const { return order_->id(position); }
+
+  [[nodiscard]] const Problem& problem() const { return problem_; }
+  [[nodiscard]] SearchBounds bounds() const { return bounds_; }
+  [[nodiscard]] const LayerCosts& costs() const { return costs_; }
+  [[nodiscard]] const LayerDecisions& decisions() const { return costs_.decisions(); }
+  [[nodiscard]] const Clock& clock() const { return costs_.clock(); }
+  /// Loading the weights of all kernels, in every mapping.
+  [[nodiscard]] Ticks weight_loads() const { return weight_loads_; }
+  /// What the weights leave of the memory; negative: they do not fit.
+  [[nodiscard]] Bytes capacity_for_activations() const { return capacity_for_activations_; }
+  /// What is in memory all the time: weights, and the share of stored data.
+  [[nodiscard]] Bytes weights() const { return weights_; }
+  /// Whether a complete fusion needs more memory than the first tier has;
+  /// `partition` is per kernel of the graph's list.
+  [[nodiscard]] bool spills(const std::vector<std::int64_t>& partition) const;
+  [[nodiscard]] Bytes sram() const { return problem_.system.accelerator.sram; }
+  [[nodiscard]] std::int64_t cores() const { return problem_.system.accelerator.cores; }
+
+  /// Least time of any partitions that together hold just the kernels of `rest`.
+  [[nodiscard]] Ticks least_time(const Rest& rest) const;
+  /// Least number of partitions that can hold them.
+  [[nodiscard]] std::int64_t least_partitions(const Rest& rest) const;
+  /// Whether one partition can hold both kernels, as far as these two and the paths
+  /// between them tell.
+  [[nodiscard]] bool may_share(std::size_t a, std::size_t b) const {
+    return may_share(a, b, order_->descendants());
+  }
+  /// As far as these paths tell.
+  [[nodiscard]] bool may_share(std::size_t a, std::size_t b,
+                               const std::vector<KernelSet>& descendants) const;
+  /// Forward and backward kernels may share a partition (some partition, under
+  /// `phases: halves`).
+  [[nodiscard]] bool phases_mix() const { return phases_mix_; }
+
+ private:
+  void index_arcs();
+  void fill_kernels();
+  void find_lonely_kernels();
+  void fill_shares();
+  void drop_rows();
+  [[nodiscard]] bool agree(std::size_t a, std::size_t b) const;
+  [[nodiscard]] bool hull_fits(std::size_t from, std::size_t to,
+                               const std::vector<KernelSet>& descendants) const;
+  [[nodiscard]] Ticks transfers_without_room(std::size_t producer) const;
+  [[nodiscard]] Ticks most_beside(std::size_t anchor, Ticks KernelCosts::*time) const;
+
+  const Problem& problem_;
+  LayerCosts costs_;
+  std::shared_ptr<const KernelOrder> order_;
+  const SearchBounds bounds_;
+  std::vector<KernelCosts> kernels_;
+  std::vector<Arc> input_arcs_;
+  std::vector<Arc> output_arcs_;
+  std::vector<std::uint32_t> input_begin_;
+  std::vector<std::uint32_t> output_begin_;
+  bool phases_mix_ = false;
+  Ticks weight_loads_ = 0;
+  Bytes weights_{};
+  Bytes capacity_for_activations_{};
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,66 @@
+#include "engine/tables/kernel_order.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace dfsearch {
+
+KernelOrder::KernelOrder(const DataflowGraph& graph, Symmetry symmetry)
+    : pairs_(std::move(symmetry.order)),
+      ids_(graph.topological_order().begin(), graph.topological_order().end()),
+      positions_(ids_.size()) {
+  // No tensor leads from a backward to a forward kernel: it stays topological.
+  std::stable_partition(ids_.begin(), ids_.end(),
+                        [&](KernelId k) { return graph.kernel(k).phase == Phase::Forward; });
+  for (std::size_t p = 0; p < ids_.size(); ++p) positions_[ids_[p].index()] = p;
+
+  std::vector<std::vector<std::size_t>> followers(ids_.size());
+  if (!pairs_.empty()) tensor_descendants_ = closure(graph, followers);
+  for (const auto& [u, v] : pairs_) followers[position(u)].push_back(position(v));
+  descendants_ = closure(graph, followers);
+
+  for (const Symmetry::Pairs& pairs : symmetry.exchanges) add_exchange(pairs);
+  find_alike();
+}
+
+std::vector<KernelSet> KernelOrder::closure(
+    const DataflowGraph& graph, const std::vector<std::vector<std::size_t>>& followers) const {
+  std::vector<KernelSet> after(ids_.size(), KernelSet(ids_.size()));
+  for (std::size_t p = ids_.size(); p-- > 0;) {
+    after[p].insert(p);
+    for (const TensorId t : graph.outputs(ids_[p])) {
+      after[p] |= after[position(graph.tensor(t).to)];
+    }
+    for (const std::size_t follower : followers[p]) after[p] |= after[follower];
+  }
+  return after;
+}
+
+void KernelOrder::add_exchange(const Symmetry::Pairs& pairs) {
+  Exchange exchange;
+  for (const auto& [u, v] : pairs) {
+    exchange.emplace_back(std::min(position(u), position(v)), std::max(position(u), position(v)));
+  }
+  std::sort(exchange.begin(), exchange.end());
+  exchanges_.push_back(std::move(exchange));
+}
+
+/// Union and find: what exchanges join is alike.
+void KernelOrder::find_alike() {
+  first_alike_.resize(ids_.size());
+  std::iota(first_alike_.begin(), first_alike_.end(), std::size_t{0});
+  const auto first = [&](std::size_t p) {
+    while (first_alike_[p] != p) p = first_alike_[p];
+    return p;
+  };
+  for (const Exchange& exchange : exchanges_) {
+    for (const auto& [a, b] : exchange) {
+      const std::size_t x = first(a);
+      const std::size_t y = first(b);
+      first_alike_[std::max(x, y)] = std::min(x, y);
+    }
+  }
+  for (std::size_t& p : first_alike_) p = first(p);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,96 @@
+#include "engine/tables/partition_rules.hpp"
+
+#include <algorithm>
+
+namespace dfsearch {
+
+PartitionRules::PartitionRules(const FusionTables& tables)
+    : tables_(tables),
+      limit_(static_cast<std::int32_t>(tables.problem().partition_limit())),
+      last_forward_(limit_ - 1),
+      first_backward_(0),
+      halves_(tables.problem().equations.phases == SplitPhases::Halves &&
+              tables.problem().workload.graph.has_backward()) {
+  if (halves_) {
+    last_forward_ = (limit_ + 1) / 2 - 1;
+    first_backward_ = limit_ / 2;
+  }
+}
+
+Unplaced PartitionRules::unplaced(const KernelSet& done) const {
+  Unplaced left;
+  for (std::size_t p = 0; p < tables_.size(); ++p) {
+    if (done.contains(p)) continue;
+    const KernelCosts& kernel = tables_.kernel(p);
+    ++(kernel.backward ? left.backward : left.forward);
+    if (kernel.pin < 0) continue;
+    if (left.least_pin < 0 || kernel.pin < left.least_pin) {
+      left.least_pin = kernel.pin;
+      left.kernels_at_pin = 0;
+    }
+    left.kernels_at_pin += kernel.pin == left.least_pin;
+  }
+  return left;
+}
+
+std::vector<PartitionSlot> PartitionRules::slots(std::int32_t next_index,
+                                                 const Unplaced& unplaced) const {
+  std::vector<std::int32_t> candidates{next_index};
+  if (first_backward_ > next_index) candidates.push_back(first_backward_);
+  if (unplaced.least_pin > next_index) candidates.push_back(unplaced.least_pin);
+  std::sort(candidates.begin(), candidates.end());
+  candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+
+  std::vector<PartitionSlot> slots;
+  for (const std::int32_t index : candidates) {
+    if (index >= limit_) continue;
+    if (unplaced.least_pin >= 0 && index > unplaced.least_pin) continue;
+    PartitionSlot slot{.index = index};
+    if (index == unplaced.least_pin) slot.pinned = unplaced.kernels_at_pin;
+    slot.forward = index <= last_forward_;
+    slot.backward = index >= first_backward_;
+    // Separate phases: backward kernels wait for the last forward one, and none
+    // is left of those when they begin.
+    if (!halves_ && unplaced.forward > 0) slot.backward = false;
+    // At a later index than the next only what could not be there already.
+    slot.needs_backward = index > next_index && slot.pinned == 0;
+    slots.push_back(slot);
+  }
+  return slots;
+}
+
+std::optional<std::int32_t> PartitionRules::index_for(const KernelSet& kernels,
+                                                      std::int32_t next_index,
+                                                      const Unplaced& unplaced) const {
+  for (const PartitionSlot& slot : slots(next_index, unplaced)) {
+    std::int64_t forward = 0;
+    std::int64_t backward = 0;
+    std::int64_t pinned = 0;
+    bool allowed = true;
+    kernels.for_each([&](std::size_t p) {
+      const KernelCosts& kernel = tables_.kernel(p);
+      ++(kernel.backward ? backward : forward);
+      pinned += kernel.pin >= 0;
+      allowed = allowed && (kernel.backward ? slot.backward : slot.forward) &&
+                (kernel.pin < 0 || kernel.pin == slot.index);
+    });
+    allowed = allowed && pinned == slot.pinned && (backward > 0 || !slot.needs_backward) &&
+              (backward == 0 || forward == unplaced.forward);
+    if (allowed) return slot.index;
+  }
+  return std::nullopt;
+}
+
+std::int32_t PartitionRules::left(std::size_t group, std::int32_t next_index) const {
+  if (groups() == 1) return std::max(0, limit_ - next_index);
+  if (group == 0) return std::max(0, last_forward_ + 1 - next_index);
+  return std::max(0, limit_ - std::max(next_index, first_backward_));
+}
+
+bool PartitionRules::open(std::int32_t next_index, const Unplaced& unplaced) const {
+  if (unplaced.forward > 0 && next_index > last_forward_) return false;
+  if (unplaced.least_pin >= 0 && next_index > unplaced.least_pin) return false;
+  return true;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,67 @@
+#pragma once
+// Which index the next partition may have and which kernels it may then hold:
+// pins and the halves of the phases.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/tables/fusion_tables.hpp"
+#include "graph/kernel_set.hpp"
+
+namespace dfsearch {
+
+/// One choice of index, with what it asks of the partition.
+struct PartitionSlot {
+  std::int32_t index = 0;
+  std::int64_t pinned = 0;      ///< kernels pinned to it, which it must hold all
+  bool forward = true;          ///< may hold forward kernels
+  bool backward = true;         ///< may hold backward kernels
+  bool needs_backward = false;  ///< without one an earlier index is the same choice
+};
+
+/// What of the graph is still to be placed, as the rules see it.
+struct Unplaced {
+  std::int64_t forward = 0;
+  std::int64_t backward = 0;
+  std::int32_t least_pin = -1;      ///< -1: no pinned kernel is left
+  std::int64_t kernels_at_pin = 0;  ///< pinned to least_pin
+};
+
+class PartitionRules {
+ public:
+  explicit PartitionRules(const FusionTables& tables);
+
+  [[nodiscard]] Unplaced unplaced(const KernelSet& done) const;
+
+  /// The indices worth trying after partitions below `next_index`, ascending.
+  /// Leaving more of them empty only takes choices away.
+  [[nodiscard]] std::vector<PartitionSlot> slots(std::int32_t next_index,
+                                                 const Unplaced& unplaced) const;
+
+  /// The least index that a partition of just these kernels may have.
+  [[nodiscard]] std::optional<std::int32_t> index_for(const KernelSet& kernels,
+                                                      std::int32_t next_index,
+                                                      const Unplaced& unplaced) const;
+
+  /// Whether kernels may still be placed when the next index is at least this.
+  [[nodiscard]] bool open(std::int32_t next_index, const Unplaced& unplaced) const;
+
+  [[nodiscard]] std::int32_t limit() const { return limit_; }
+
+  /// Partitions are of one group, or of two where forward and backward kernels never share
+  /// an index: 0 and 1.
+  [[nodiscard]] std::size_t groups() const { return last_forward_ < first_backward_ ? 2 : 1; }
+  [[nodiscard]] std::size_t group(bool backward) const { return groups() == 2 && backward; }
+  /// How many indices at or after this one a group may have.
+  [[nodiscard]] std::int32_t left(std::size_t group, std::int32_t next_index) const;
+
+ private:
+  const FusionTables& tables_;
+  std::int32_t limit_;           // number of partitions
+  std::int32_t last_forward_;    // greatest index of a forward kernel
+  std::int32_t first_backward_;  // least index of a backward kernel
+  bool halves_;
+};
+
+}  // namespace dfsearch

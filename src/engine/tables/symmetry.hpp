@@ -1,0 +1,24 @@
+#pragma once
+// Kernels that can be exchanged without changing anything: experts, twin weight
+// updates, heads written out one by one.
+
+#include <utility>
+#include <vector>
+
+#include "engine/tables/kernel_order.hpp"
+#include "graph/loop_set.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// Pairs (u, v), u before v in the list: the first kernels that some exchange
+/// moves which leaves the graph, all costs and the loops left for sharding as they
+/// are.
+std::vector<std::pair<std::size_t, std::size_t>> exchangeable_kernels(const Problem& problem,
+                                                                      const LoopSets& sharding);
+
+/// These exchanges, and pairs (u, v) such that some mapping that is first among the best has
+/// u in no later partition than v; together they hold for the same mapping.
+Symmetry find_symmetry(const Problem& problem, const LoopSets& sharding);
+
+}  // namespace dfsearch

@@ -1,0 +1,517 @@
+#pragma once
+// Parallel branch and bound.
+//
+// 1. The root goes into the open nodes.
+// 2. A worker takes the node of least bound (best first), drops it if the
+//    incumbent has become good enough meanwhile, and expands it otherwise.
+// 3. Each child is dropped at once if its bound says that it cannot beat the
+//    incumbent: if the bound is above its cost, or equal to it and no completion
+//    comes before it in the order of ties.  There is no tolerance: the answer is
+//    the first of the best, whatever the order of expansion was.  Without `ties`
+//    an equal bound suffices: the answer is any of the best, sooner.
+// 4. The remaining children are offered to the problem (`admit`), which drops
+//    those that nodes met before dominate.
+// 5. When no node is open and none is held by a worker, the incumbent is proved.
+//
+// Best first keeps the number of expanded nodes least but many of them open.
+// Past `open_limit` a worker therefore finishes the subtree of its node depth
+// first before it takes another, which bounds the memory.
+//
+// A checkpoint that is due stops the workers as a limit does: they hand their
+// nodes back, so the open nodes and the incumbent are all there is to know.  Both
+// are shown to the caller, then the workers go on.
+//
+// Deterministic mode works in rounds of a fixed number of nodes that all see the
+// incumbent of the round's beginning; results are merged in the order of the
+// nodes.  The tree then depends on nothing but the problem: any number of
+// threads expands the same nodes.
+
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/task_handover.hpp"
+#include "engine/tree/incumbent.hpp"
+#include "engine/tree/limits.hpp"
+#include "engine/tree/open_nodes.hpp"
+#include "engine/tree/search_problem.hpp"
+#include "engine/tree/search_stats.hpp"
+
+namespace dfsearch {
+
+struct BranchAndBoundOptions {
+  Limits limits{};
+  int threads = 1;
+  bool deterministic = false;
+  /// Time between checkpoints: less at the beginning, more if they would take over
+  /// a twentieth of the search.
+  Seconds checkpoint_interval{0.5};
+  /// Among the best solutions find the first in the order of ties, not just any.
+  bool ties = true;
+  /// Solutions above it are not wanted.
+  Score cutoff = Score::infinity();
+  std::size_t open_limit = std::size_t{1} << 20;
+};
+
+template <class Solution>
+struct BranchAndBoundResult {
+  std::shared_ptr<const Solution> solution;  ///< null: none was found
+  Score cost = Score::infinity();
+  char found_by = ' ';
+  /// Of all solutions.  Equal to `cost` when the search was completed; infinite
+  /// when it was and there is no solution.
+  Score lower_bound{};
+  StopReason stopped_by = StopReason::None;
+  SearchStats stats;
+};
+
+/// One search.  `run` is called once; nothing here is shared between searches.
+template <SearchProblem P>
+class BranchAndBound {
+ public:
+  using Node = typename P::Node;
+  using Solution = typename P::Solution;
+  using Entry = typename OpenNodes<Node>::Entry;
+
+  BranchAndBound(const P& problem, BranchAndBoundOptions options)
+      : problem_(problem),
+        options_(std::move(options)),
+        workers_(std::max(1, std::min(options_.threads, hardware_threads()))),
+        open_(workers_) {}
+
+  // Before `run` only:
+
+  /// A solution known beforehand.
+  void start_from(Solution&& solution, char found_by) { offer(std::move(solution), found_by); }
+
+  /// A solution known to be right: where DFSEARCH_CHECKS is defined, a node that
+  /// contains it and has a bound above its cost is an InternalError.
+  void check_against(Solution&& solution) requires CheckableProblem<P> {
+    debug_solution_ = std::make_shared<const Solution>(std::move(solution));
+  }
+
+  /// What an earlier search left.  Its incumbent, which is no find of this one:
+  void resume_from(Solution&& incumbent, char found_by) {
+    const Score cost = problem_.cost(incumbent);
+    best_cost_ = std::min(best_cost_, cost);
+    offer_quietly(cost, std::move(incumbent), found_by);
+  }
+  /// and its open nodes, in the order in which they came up, in place of the root.
+  void resume_from(std::vector<Entry>&& entries) {
+    std::erase_if(entries, [this](const Entry& entry) { return !problem_.admit(entry.node); });
+    open_.push(entries);
+    resumed_ = true;
+  }
+
+  /// Called at every better solution, by one worker at a time.
+  void on_incumbent(std::function<void(const Progress&, const Solution&)> call) {
+    on_incumbent_ = std::move(call);
+  }
+
+  /// Called by the thread of `run` while no worker works, with all open nodes in
+  /// the order in which they came up.
+  void on_checkpoint(std::function<void(std::vector<Entry>&)> call) {
+    on_checkpoint_ = std::move(call);
+    checkpoint_due_ = std::min(options_.checkpoint_interval, kFirstCheckpoint);
+  }
+
+  BranchAndBoundResult<Solution> run() {
+    if (!resumed_) {
+      Node root = problem_.root();
+      std::vector<Entry> first;
+      first.push_back({.bound = problem_.bound(root), .sequence = 0, .node = std::move(root)});
+      open_.push(first);
+    }
+    tbb::task_arena arena(workers_);
+    for (;;) {
+      arena.execute([this] {
+        if (options_.deterministic) {
+          run_rounds();
+        } else {
+          run_tasks(static_cast<std::size_t>(workers_),
+                    [this](std::size_t worker) { work(static_cast<int>(worker)); });
+        }
+      });
+      if (has_ended() || open_.size() == 0) return result();
+      show_checkpoint();
+    }
+  }
+
+  // At any time, any thread:
+
+  [[nodiscard]] Progress progress() const {
+    // In this order: when the last node is gone its solution is the incumbent.
+    const Score open_bound = open_.lower_bound();
+    const Score cost = incumbent_.cost();
+    return {.time = elapsed(),
+            .nodes = nodes_.load(std::memory_order_relaxed),
+            .open = static_cast<std::int64_t>(open_.size()),
+            .incumbent = cost,
+            .lower_bound = std::min(open_bound, cost),
+            .found_by = incumbent_.found_by()};
+  }
+
+  // While no worker works, in a checkpoint or after `run`:
+
+  /// Gives away the open nodes, in the order in which they came up.
+  [[nodiscard]] std::vector<Entry> take_open() { return open_.take_all(); }
+
+  [[nodiscard]] BranchAndBoundResult<Solution> result() const {
+    BranchAndBoundResult<Solution> result;
+    result.solution = incumbent_.solution();
+    result.cost = incumbent_.cost();
+    result.found_by = incumbent_.found_by();
+    result.lower_bound = std::min(open_.lower_bound(), result.cost);
+    result.stopped_by = stopped_by_.load(std::memory_order_relaxed);
+    result.stats.nodes = nodes_.load(std::memory_order_relaxed);
+    result.stats.pruned_by_bound = pruned_.load(std::memory_order_relaxed);
+    result.stats.pruned_by_dominance = dominated_.load(std::memory_order_relaxed);
+    result.stats.incumbents = incumbents_.load(std::memory_order_relaxed);
+    result.stats.time = elapsed();
+    result.stats.first_incumbent = first_incumbent_;
+    result.stats.best_incumbent = best_incumbent_;
+    result.stats.threads = workers_;
+    return result;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  static constexpr int kNodesPerRound = 64;
+  static constexpr int kNodesPerDive = 4096;
+  static constexpr Seconds kFirstCheckpoint{0.1};
+
+  /// The incumbent at the beginning of a round.
+  struct Snapshot {
+    Score cutoff;
+    std::shared_ptr<const Solution> solution;
+  };
+
+  /// What one expansion produces.
+  class Sink final : public Expansion<Node, Solution> {
+   public:
+    /// Prunes against the incumbent or, if there is one, against the snapshot, which is
+    /// the caller's; then solutions are kept for the merge.
+    explicit Sink(BranchAndBound& search, const Snapshot* frozen = nullptr)
+        : search_(search), frozen_(frozen) {}
+    [[nodiscard]] Score cutoff() const override {
+      return frozen_ != nullptr ? frozen_->cutoff : search_.cutoff();
+    }
+    [[nodiscard]] std::shared_ptr<const Solution> incumbent() const override {
+      return frozen_ != nullptr ? frozen_->solution : search_.incumbent_.solution();
+    }
+    [[nodiscard]] bool interrupted() const override { return search_.interrupted(); }
+    void child(Node&& node) override {
+      const Score bound = search_.problem_.bound(node);
+      search_.check(bound, node);
+      if (search_.useless(bound, node, *this)) {
+        ++pruned;
+        return;
+      }
+      children.push_back({.bound = bound, .sequence = 0, .node = std::move(node)});
+    }
+    void solution(Solution&& solution, char found_by) override {
+      if (frozen_ != nullptr) {
+        solutions.emplace_back(std::move(solution), found_by);
+      } else {
+        search_.offer(std::move(solution), found_by);
+      }
+    }
+
+    std::vector<Entry> children;
+    std::vector<std::pair<Solution, char>> solutions;
+    std::int64_t pruned = 0;
+    std::int64_t nodes = 0;
+
+   private:
+    BranchAndBound& search_;
+    const Snapshot* frozen_;
+  };
+
+  static int hardware_threads() {
+    return static_cast<int>(
+        tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
+  }
+
+  /// The greatest bound of a node that may still be of use.
+  [[nodiscard]] Score cutoff() const {
+    Score cost = incumbent_.cost();
+    if (!options_.ties && cost < Score::infinity()) {
+      cost = Score(std::nextafter(cost.in_base_units(), 0.0));
+    }
+    return std::min(cost, options_.cutoff);
+  }
+
+  /// Runs task(0) .. task(count - 1) in the arena and waits for them.
+  template <class Task>
+  static void run_tasks(std::size_t count, const Task& task) {
+    tbb::task_group group;
+    hand_over(&group);
+    for (std::size_t i = 0; i < count; ++i) {
+      group.run([i, &task, &group]() DFSEARCH_TASK {
+        take_over(&group);
+        task(i);
+        hand_over(&group);
+      });
+    }
+    group.wait();  // throws what a task threw
+    take_over(&group);
+  }
+
+  bool offer_quietly(Score cost, Solution&& solution, char found_by) {
+    return incumbent_.offer(
+        cost, std::move(solution), found_by,
+        [this](const Solution& a, const Solution& b) { return problem_.precedes(a, b); });
+  }
+
+  void offer(Solution&& solution, char found_by) {
+    const Score cost = problem_.cost(solution);
+    if (cost > options_.cutoff || !offer_quietly(cost, std::move(solution), found_by)) return;
+    incumbents_.fetch_add(1, std::memory_order_relaxed);
+    const std::lock_guard lock(improvement_mutex_);
+    // Another worker may have been here first, with a better one.
+    if (!(cost < best_cost_)) return;
+    best_cost_ = cost;
+    best_incumbent_ = elapsed();
+    first_incumbent_ = std::min(first_incumbent_, best_incumbent_);
+    if (!on_incumbent_) return;
+    // If a third one was better still, its own turn comes.
+    const auto best = incumbent_.solution();
+    Progress now = progress();
+    now.incumbent = problem_.cost(*best);
+    now.lower_bound = std::min(now.lower_bound, now.incumbent);
+    on_incumbent_(now, *best);
+  }
+
+  [[nodiscard]] bool useless(Score bound, const Node& node, const Sink& sink) const {
+    const Score cutoff = sink.cutoff();
+    if (bound < cutoff) return false;
+    if (bound > cutoff || bound == Score::infinity()) return true;
+    const auto solution = sink.incumbent();
+    // Another thread may have improved the incumbent since: then bound > cost.
+    return solution && !(problem_.cost(*solution) > bound) && !problem_.before(node, *solution);
+  }
+
+  void check([[maybe_unused]] Score bound, [[maybe_unused]] const Node& node) const {
+#ifdef DFSEARCH_CHECKS
+    if constexpr (CheckableProblem<P>) {
+      if (debug_solution_ && bound > problem_.cost(*debug_solution_) &&
+          problem_.contains(node, *debug_solution_)) {
+        throw InternalError("a node that holds the solution to check against is bounded above it");
+      }
+    }
+#endif
+  }
+
+  void expand(const Entry& entry, Sink& sink) {
+    if (useless(entry.bound, entry.node, sink)) {
+      ++sink.pruned;
+      return;
+    }
+    ++sink.nodes;
+    const std::size_t before = sink.children.size();
+    problem_.branch(entry.node, sink);
+    // The best child last: a dive takes it first.
+    std::stable_sort(sink.children.begin() + static_cast<std::ptrdiff_t>(before),
+                     sink.children.end(),
+                     [](const Entry& a, const Entry& b) { return a.bound > b.bound; });
+  }
+
+  void admit_children(Sink& sink) {
+    const auto dominated =
+        std::remove_if(sink.children.begin(), sink.children.end(),
+                       [this](const Entry& entry) { return !problem_.admit(entry.node); });
+    dominated_.fetch_add(sink.children.end() - dominated, std::memory_order_relaxed);
+    sink.children.erase(dominated, sink.children.end());
+  }
+
+  void count(Sink& sink) {
+    nodes_.fetch_add(std::exchange(sink.nodes, 0), std::memory_order_relaxed);
+    pruned_.fetch_add(std::exchange(sink.pruned, 0), std::memory_order_relaxed);
+  }
+
+  /// Whether the node, which was the least of the open ones, is above the cutoff.  Then so
+  /// are they all and are dropped, unless a worker has handed in lesser ones since.
+  bool drop_all_from(const Entry& least) {
+    const Score limit = cutoff();  // which only falls
+    if (!(least.bound > limit)) return false;
+    pruned_.fetch_add(1 + open_.discard_above(limit), std::memory_order_relaxed);
+    return true;
+  }
+
+  void work(int worker) {
+    try {
+      Sink sink(*this);
+      while (auto entry = open_.exchange(worker, sink.children)) {
+        if (must_stop()) {
+          sink.children.push_back(std::move(*entry));
+          open_.close();
+          continue;
+        }
+        if (drop_all_from(*entry)) continue;
+        expand(*entry, sink);
+        admit_children(sink);
+        count(sink);
+        if (open_.size() > options_.open_limit) finish_subtree(sink);
+      }
+    } catch (...) {
+      open_.close();
+      throw;
+    }
+  }
+
+  /// Depth first below the children in the sink, until there is room again.
+  void finish_subtree(Sink& sink) {
+    std::vector<Entry> stack;
+    do {
+      std::move(sink.children.begin(), sink.children.end(), std::back_inserter(stack));
+      sink.children.clear();
+      if (stack.empty()) return;
+      const Entry deepest = std::move(stack.back());
+      stack.pop_back();
+      expand(deepest, sink);
+      admit_children(sink);
+      count(sink);
+    } while (open_.size() > options_.open_limit && !must_stop());
+    std::move(sink.children.begin(), sink.children.end(), std::back_inserter(stack));
+    sink.children = std::move(stack);
+  }
+
+  void run_rounds() {
+    std::vector<Entry> batch;
+    while (!must_stop()) {
+      batch.clear();
+      while (batch.size() < kNodesPerRound) {
+        auto entry = open_.pop();
+        if (!entry || drop_all_from(*entry)) break;
+        batch.push_back(std::move(*entry));
+      }
+      if (batch.empty()) {
+        open_.release();
+        return;
+      }
+      const int budget = open_.size() > options_.open_limit ? kNodesPerDive : 1;
+      const Snapshot frozen{.cutoff = cutoff(), .solution = incumbent_.solution()};
+      std::vector<std::unique_ptr<Sink>> sinks(batch.size());
+      // One task per worker: a node may take less time than starting a task does.
+      std::atomic<std::size_t> next{0};
+      run_tasks(static_cast<std::size_t>(workers_), [&](std::size_t) {
+        for (std::size_t i = next++; i < batch.size(); i = next++) {
+          sinks[i] = std::make_unique<Sink>(*this, &frozen);
+          dive(std::move(batch[i]), budget, *sinks[i]);
+        }
+      });
+      for (auto& sink : sinks) {
+        for (auto& [solution, found_by] : sink->solutions) offer(std::move(solution), found_by);
+        admit_children(*sink);
+        count(*sink);
+        open_.push(sink->children);
+      }
+      open_.release();
+    }
+  }
+
+  /// Expands the node and, depth first, up to `budget` nodes below it.
+  void dive(Entry entry, int budget, Sink& sink) {
+    expand(entry, sink);
+    while (--budget > 0 && !sink.children.empty()) {
+      const Entry deepest = std::move(sink.children.back());
+      sink.children.pop_back();
+      expand(deepest, sink);
+    }
+  }
+
+  [[nodiscard]] Seconds elapsed() const {
+    return Seconds(std::chrono::duration<double>(Clock::now() - start_).count());
+  }
+
+  void stop(StopReason reason) {
+    StopReason none = StopReason::None;
+    stopped_by_.compare_exchange_strong(none, reason, std::memory_order_relaxed);
+  }
+
+  /// The search is over: a limit is reached or the gap is closed far enough.
+  [[nodiscard]] bool has_ended() const {
+    return gap_closed_.load(std::memory_order_relaxed) ||
+           stopped_by_.load(std::memory_order_relaxed) != StopReason::None;
+  }
+
+  [[nodiscard]] bool signalled() const {
+    const std::atomic<bool>* stop = options_.limits.stop;
+    return stop != nullptr && stop->load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool out_of_time() const {
+    const Seconds limit = options_.limits.time;
+    return limit < Seconds::infinity() && elapsed() >= limit;
+  }
+  [[nodiscard]] bool interrupted() const { return signalled() || out_of_time(); }
+
+  /// True once the workers are to hand in their nodes, for good or for a
+  /// checkpoint.
+  bool must_stop() {
+    const Limits& limits = options_.limits;
+    if (signalled()) {
+      stop(StopReason::Signal);
+    } else if (nodes_.load(std::memory_order_relaxed) >= limits.nodes) {
+      stop(StopReason::Nodes);
+    } else if (out_of_time()) {
+      stop(StopReason::Time);
+    } else if (limits.gap > 0.0 && incumbent_.cost() < Score::infinity() &&
+               relative_gap(incumbent_.cost(), open_.lower_bound()) <= limits.gap) {
+      gap_closed_.store(true, std::memory_order_relaxed);
+    }
+    return has_ended() || (on_checkpoint_ && elapsed() >= checkpoint_due_);
+  }
+
+  /// Shows the open nodes to the caller; the workers may go on afterwards.
+  void show_checkpoint() {
+    const Seconds begin = elapsed();
+    std::vector<Entry> entries = open_.take_all();
+    on_checkpoint_(entries);
+    open_.put_back(std::move(entries));
+    const Seconds end = elapsed();
+    // Young searches lose a quarter of their time at most.
+    const Seconds pause = std::min(options_.checkpoint_interval, 0.25 * end);
+    checkpoint_due_ = end + std::max(pause, 19.0 * (end - begin));
+  }
+
+  const P& problem_;
+  const BranchAndBoundOptions options_;
+  const int workers_;
+  const Clock::time_point start_ = Clock::now();
+  OpenNodes<Node> open_;
+  Incumbent<Solution> incumbent_;
+  std::shared_ptr<const Solution> debug_solution_;  // null: none to check against
+  // Counters and flags: any worker adds or sets, relaxed; their exact values
+  // matter only after the arena has ended, which orders everything.
+  std::atomic<std::int64_t> nodes_{0};
+  std::atomic<std::int64_t> pruned_{0};
+  std::atomic<std::int64_t> dominated_{0};
+  std::atomic<std::int64_t> incumbents_{0};
+  std::atomic<StopReason> stopped_by_{StopReason::None};
+  std::atomic<bool> gap_closed_{false};
+  bool resumed_ = false;                                    // written before `run`
+  std::function<void(std::vector<Entry>&)> on_checkpoint_;  // likewise
+  Seconds checkpoint_due_{};                                // written while no worker works
+  std::mutex improvement_mutex_;                            // guards what follows
+  std::function<void(const Progress&, const Solution&)> on_incumbent_;
+  Score best_cost_ = Score::infinity();
+  Seconds first_incumbent_ = Seconds::infinity();
+  Seconds best_incumbent_ = Seconds::infinity();
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,62 @@
+#pragma once
+// What branch and bound needs to know of a problem.
+
+#include <concepts>
+#include <memory>
+
+#include "base/units.hpp"
+
+namespace dfsearch {
+
+/// What a node is expanded into.  Given to SearchProblem::branch, used by one
+/// thread at a time.
+template <class Node, class Solution>
+class Expansion {
+ public:
+  virtual ~Expansion() = default;
+  /// The cost to beat: completions above it are useless.  May fall meanwhile.
+  [[nodiscard]] virtual Score cutoff() const = 0;
+  /// The solution of that cost, or null.
+  [[nodiscard]] virtual std::shared_ptr<const Solution> incumbent() const = 0;
+  virtual void child(Node&& node) = 0;
+  /// Whether time or a signal ends the search: what would only save nodes need not be finished.
+  [[nodiscard]] virtual bool interrupted() const { return false; }
+  /// `found_by` is the letter of the log.
+  virtual void solution(Solution&& solution, char found_by) = 0;
+};
+
+/// A minimisation over a tree.  A Node is a value: the engine stores it, moves
+/// it between threads and drops it, and never looks inside.  All functions are
+/// const and called by many threads at once; what they remember (dominance)
+/// they guard themselves.
+///
+/// Contract, checked by tests/engine/mapping/bound_properties_test.cpp:
+///   bound(child) >= bound(parent)                    bounds only tighten
+///   bound(node) <= cost(any solution below the node)
+///   precedes is a strict total order on solutions of equal cost
+///   if a solution s below the node costs no more than t and precedes t,
+///   then before(node, t)
+/// Every solution is below the root; a dropped node (admit returns false) has
+/// no solution below it that a node admitted earlier does not match or beat.
+template <class P>
+concept SearchProblem = std::movable<typename P::Node> && std::copyable<typename P::Solution> &&
+    requires(const P& problem, const typename P::Node& node, const typename P::Solution& solution,
+             Expansion<typename P::Node, typename P::Solution>& expansion) {
+  { problem.root() } -> std::same_as<typename P::Node>;
+  { problem.bound(node) } -> std::same_as<Score>;
+  { problem.cost(solution) } -> std::same_as<Score>;
+  { problem.precedes(solution, solution) } -> std::same_as<bool>;
+  { problem.before(node, solution) } -> std::same_as<bool>;
+  { problem.admit(node) } -> std::same_as<bool>;
+  problem.branch(node, expansion);
+};
+
+/// A problem that can tell whether a solution agrees with all decisions of a node:
+/// its searches can be checked against a solution known to be right.
+template <class P>
+concept CheckableProblem = SearchProblem<P> &&
+    requires(const P& problem, const typename P::Node& node, const typename P::Solution& solution) {
+  { problem.contains(node, solution) } -> std::same_as<bool>;
+};
+
+}  // namespace dfsearch

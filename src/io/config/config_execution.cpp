@@ -1,0 +1,236 @@
+// The sections `execution`, `sharding`, `equations` and `search`.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "io/config/config_sections.hpp"
+#include "model/layer/sharding.hpp"
+
+namespace dfsearch {
+namespace {
+
+// More than any graph has kernels; a search may keep something per partition.
+constexpr std::int64_t kMostPartitions = 1'000'000;
+
+/// The map of `pins` in a section, if it is there and a map.
+const YamlNode* pins_of(MapReader& reader) {
+  const YamlEntry* entry = reader.optional("pins");
+  if (!entry) return nullptr;
+  if (entry->value.type == YamlNode::Type::Map) return &entry->value;
+  reader.messages().add(entry->value.place, "pins",
+                        "expected a map from kernels, got " + entry->value.description());
+  return nullptr;
+}
+
+/// The kernels of a graph by name; reports the ones it does not have.
+class KernelLookup {
+ public:
+  explicit KernelLookup(const DataflowGraph& graph) : graph_(graph) {
+    for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
+      ids_.emplace(graph.kernels()[i].name, KernelId(i));
+    }
+  }
+
+  std::optional<KernelId> find(const YamlEntry& entry, InputMessages& messages) const {
+    const auto found = ids_.find(entry.key);
+    if (found != ids_.end()) return found->second;
+    std::string near;
+    if (messages.wants_more()) {
+      std::vector<std::string_view> names;
+      for (const Kernel& kernel : graph_.kernels()) names.push_back(kernel.name);
+      near = suggestion(entry.key, names);
+    }
+    messages.add(entry.place, "pins", "unknown kernel " + in_quotes(entry.key) + near);
+    return std::nullopt;
+  }
+
+ private:
+  const DataflowGraph& graph_;
+  std::unordered_map<std::string_view, KernelId> ids_;
+};
+
+void check_shardable(const YamlEntry& pin, const Kernel& kernel, Loop loop,
+                     InputMessages& messages) {
+  const std::vector<Loop> loops = shardable_loops(kernel);
+  if (std::find(loops.begin(), loops.end(), loop) != loops.end()) return;
+  std::vector<std::string_view> names;
+  for (const Loop allowed : loops) names.emplace_back(name_of(allowed));
+  messages.add(
+      pin.value.place, pin.key,
+      fmt::format("cannot be sharded on {}, expected {}", name_of(loop), joined_choices(names)));
+}
+
+void set_preset(const YamlEntry& entry, Equations& equations, InputMessages& messages) {
+  const auto preset = read_choice<Equations>(
+      entry, {{"physical", Equations::physical()}, {"published", Equations::published()}},
+      messages);
+  if (preset) equations = *preset;
+}
+
+void read_virtual_stages(MapReader& reader, Equations& equations) {
+  const YamlEntry* entry = reader.optional("virtual_stages");
+  if (!entry) return;
+  const std::string& text = entry->value.scalar;
+  if (!text.empty() && text.find_first_not_of("0123456789") == std::string::npos) {
+    if (const auto stages = read_count(*entry, {}, reader.messages())) {
+      equations.virtual_stages = VirtualStages::Fixed;
+      equations.fixed_virtual_stages = *stages;
+    }
+    return;
+  }
+  if (text == "layers") {
+    equations.virtual_stages = VirtualStages::Layers;
+  } else if (text == "layers_minus_one") {
+    equations.virtual_stages = VirtualStages::LayersMinusOne;
+  } else {
+    reader.messages().add(
+        entry->value.place, entry->key,
+        "expected layers, layers_minus_one or a number, got " + entry->value.description());
+  }
+}
+
+/// The switches of what is communicated over the whole machine.
+void read_machine_switches(MapReader& reader, Equations& equations) {
+  equations.all_to_all = reader
+                             .optional_choice<AllToAllTime>(
+                                 "all_to_all", {{"per_dimension", AllToAllTime::PerDimension},
+                                                {"bisection", AllToAllTime::Bisection}})
+                             .value_or(equations.all_to_all);
+  equations.all_to_all_pairs =
+      reader
+          .optional_choice<PairCount>("all_to_all_pairs", {{"n2_2", PairCount::HalfSquare},
+                                                           {"n2_4", PairCount::QuarterSquare},
+                                                           {"n_n1_2", PairCount::AllPairs},
+                                                           {"auto", PairCount::Auto}})
+          .value_or(equations.all_to_all_pairs);
+  const YamlEntry* entry = reader.optional("dlrm_gradient_bandwidth");
+  if (!entry) return;
+  equations.dlrm_gradient_bandwidth.reset();
+  if (entry->value.scalar == "network") return;
+  constexpr Range<BytesPerSecond> kBandwidth{BytesPerSecond(1.0), BytesPerSecond(1e24)};
+  equations.dlrm_gradient_bandwidth = read_quantity(*entry, kBandwidth, reader.messages());
+}
+
+}  // namespace
+
+Execution read_execution(const YamlEntry& section, InputMessages& messages) {
+  MapReader reader(section, messages);
+  Execution execution;
+  execution.style =
+      reader
+          .optional_choice<Style>(
+              "style", {{"dataflow", Style::Dataflow}, {"kernel_by_kernel", Style::KernelByKernel}})
+          .value_or(Style::Dataflow);
+  execution.partitions = reader.optional_count("partitions", {.least = 1, .most = kMostPartitions});
+  execution.overlap =
+      reader
+          .optional_choice<Overlap>("overlap", {{"perfect", Overlap::Perfect},
+                                                {"none", Overlap::None},
+                                                {"compute_memory", Overlap::ComputeMemory}})
+          .value_or(Overlap::Perfect);
+  // Less than a billionth of the peak is a mistake, and zero would take forever.
+  execution.compute_utilization = reader.optional_number("compute_utilization", {1e-9, 1.0});
+  pins_of(reader);
+  reader.finish();
+  return execution;
+}
+
+std::vector<PartitionPin> read_partition_pins(const YamlEntry& section, const DataflowGraph& graph,
+                                              InputMessages& messages) {
+  std::vector<PartitionPin> pins;
+  const YamlEntry* entry = section.value.find("pins");
+  if (!entry || entry->value.type != YamlNode::Type::Map) return pins;
+  const KernelLookup kernels(graph);
+  for (const YamlEntry& pin : entry->value.entries) {
+    const std::optional<KernelId> kernel = kernels.find(pin, messages);
+    const std::optional<std::int64_t> partition = read_count(pin, {.least = 0}, messages);
+    if (!kernel || !partition) continue;
+    pins.push_back({.kernel = *kernel, .partition = *partition, .place = pin.value.place});
+  }
+  return pins;
+}
+
+std::vector<std::optional<Loop>> read_sharding(const YamlEntry& section, const DataflowGraph* graph,
+                                               InputMessages& messages) {
+  MapReader reader(section, messages);
+  const YamlNode* pins = pins_of(reader);
+  reader.finish();
+  std::vector<std::optional<Loop>> loops;
+  if (!pins || pins->entries.empty()) return loops;
+  std::optional<KernelLookup> kernels;
+  if (graph) {
+    kernels.emplace(*graph);
+    loops.resize(graph->kernel_count());
+  }
+  const Choices<Loop> choices = named({Loop::Outer, Loop::M, Loop::K, Loop::N, Loop::None});
+  for (const YamlEntry& pin : pins->entries) {
+    const std::optional<Loop> loop = read_choice(pin, choices, messages);
+    if (!kernels) continue;
+    const std::optional<KernelId> kernel = kernels->find(pin, messages);
+    if (!kernel || !loop) continue;
+    check_shardable(pin, graph->kernel(*kernel), *loop, messages);
+    loops[kernel->index()] = loop;
+  }
+  return loops;
+}
+
+Equations read_equations(const YamlEntry& section, InputMessages& messages) {
+  Equations equations;
+  if (section.value.type == YamlNode::Type::Scalar) {
+    set_preset(section, equations, messages);
+    return equations;
+  }
+  MapReader reader(section, messages);
+  if (const YamlEntry* preset = reader.optional("preset")) {
+    set_preset(*preset, equations, messages);
+  }
+  equations.all_reduce_passes =
+      static_cast<int>(reader.optional_count("all_reduce_passes", {.least = 1, .most = 2})
+                           .value_or(equations.all_reduce_passes));
+  read_virtual_stages(reader, equations);
+  equations.layout_conversion_bytes =
+      reader
+          .optional_choice<ConversionBytes>(
+              "layout_conversion_bytes",
+              {{"full", ConversionBytes::Full}, {"shard", ConversionBytes::Shard}})
+          .value_or(equations.layout_conversion_bytes);
+  equations.phases =
+      reader
+          .optional_choice<SplitPhases>(
+              "phases", {{"separate", SplitPhases::Separate}, {"halves", SplitPhases::Halves}})
+          .value_or(equations.phases);
+  equations.weight_traffic = reader
+                                 .optional_choice<WeightTraffic>(
+                                     "weight_traffic", {{"resident", WeightTraffic::Resident},
+                                                        {"per_sample", WeightTraffic::PerSample}})
+                                 .value_or(equations.weight_traffic);
+  read_machine_switches(reader, equations);
+  reader.finish();
+  return equations;
+}
+
+SearchSettings read_search(const YamlEntry& section, Problem& problem, InputMessages& messages) {
+  constexpr Range<Seconds> kTimeLimit{Seconds(1e-3), Seconds(1e9)};
+  MapReader reader(section, messages);
+  SearchSettings settings;
+  problem.sharding =
+      reader
+          .optional_choice<ShardingChoice>("sharding", {{"least_bytes", ShardingChoice::LeastBytes},
+                                                        {"joint", ShardingChoice::Joint}})
+          .value_or(ShardingChoice::LeastBytes);
+  problem.objective =
+      reader
+          .optional_choice<Objective>(
+              "objective",
+              named({Objective::StepTime, Objective::CostEfficiency, Objective::PowerEfficiency}))
+          .value_or(Objective::StepTime);
+  settings.gap = reader.optional_number("gap", {0.0, 1.0}).value_or(0.0);
+  settings.time_limit =
+      reader.optional_quantity("time_limit", kTimeLimit).value_or(Seconds::infinity());
+  reader.finish();
+  return settings;
+}
+
+}  // namespace dfsearch

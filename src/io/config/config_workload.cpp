@@ -1,0 +1,271 @@
+// The section `workload`.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "io/config/config_sections.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr std::array<std::string_view, 8> kKinds = {"llm_training",  "llm_prefill",    "llm_decode",
+                                                    "dlrm_training", "dlrm_inference", "hpl",
+                                                    "fft",           "graph"};
+
+// A step of more work than this takes longer than any machine exists; up to it
+// every time and size of the model is a finite double.
+constexpr Flops kMostWork{1e36};
+constexpr Range<Bytes> kSize{Bytes(0.0), Bytes(1e24)};
+// Chains of generated kernels: more than any machine factors or any model has.
+constexpr std::int64_t kMostSteps = 10'000;
+
+/// The kind, if there is such a one.
+std::optional<std::string> read_kind(MapReader& reader) {
+  const YamlEntry* entry = reader.required("kind");
+  if (!entry) return std::nullopt;
+  const std::optional<std::string> kind = read_word(*entry, reader.messages());
+  if (!kind || std::find(kKinds.begin(), kKinds.end(), *kind) != kKinds.end()) return kind;
+  reader.messages().add(entry->value.place, "kind",
+                        "unknown kind " + in_quotes(*kind) + ", expected " +
+                            joined_choices(kKinds) + suggestion(*kind, kKinds));
+  return std::nullopt;
+}
+
+/// The key that all kinds have.
+void read_element(MapReader& reader, Workload& workload) {
+  constexpr Range<Bytes> kWord{Bytes(0.125), Bytes(1048576.0)};
+  workload.word = reader.optional_quantity<Bytes>("word", kWord).value_or(Bytes(2.0));
+  // Sums of bytes are exact as long as all are multiples of a power of two.
+  const double bits = 8.0 * workload.word.in_base_units();
+  if (const YamlEntry* word = reader.optional("word"); word && bits != std::floor(bits)) {
+    reader.messages().add(
+        word->value.place, "word",
+        fmt::format("expected a whole number of bits, got {}", in_quotes(word->value.scalar)));
+  }
+}
+
+double as_double(std::int64_t count) { return static_cast<double>(count); }
+
+void check_tile(MapReader& reader, const Workload& workload) {
+  if (!workload.tile || *workload.tile <= workload.sequence) return;
+  const YamlEntry* tile = reader.optional("tile");
+  reader.messages().add(
+      place_of_conflict({tile, reader.optional("sequence")}), "tile",
+      fmt::format("expected at most the sequence, {}, got {}", workload.sequence, *workload.tile));
+}
+
+void check_size(MapReader& reader, const Workload& workload) {
+  for (const Kernel& kernel : workload.graph.kernels()) {
+    if (iterations(kernel) < kMostIterations) continue;
+    reader.messages().add(
+        reader.place(), "workload",
+        fmt::format("kernel {} is too large: {} x {} x {} x {} iterations, expected fewer than "
+                    "2^62",
+                    in_quotes(kernel.name), kernel.outer, kernel.m, kernel.k, kernel.n));
+    return;
+  }
+  if (workload.stored > kSize.most) {
+    reader.messages().add(reader.place(), "workload",
+                          fmt::format("too much data to store: {:.3g} B, expected at most 1e24",
+                                      workload.stored.in_base_units()));
+  }
+  if (workload.flops() > kMostWork) {
+    reader.messages().add(reader.place(), "workload",
+                          fmt::format("a step is too much work: {:.3g} FLOP, expected at most 1e36",
+                                      workload.flops().in_base_units()));
+  }
+}
+
+/// Left out: heads * head_dim is something else than hidden, which is reported.
+std::optional<LlmShape> read_llm_shape(MapReader& reader, std::string_view length) {
+  const std::optional<std::int64_t> hidden = reader.required_count("hidden");
+  const std::optional<std::int64_t> heads = reader.required_count("heads");
+  const std::optional<std::int64_t> head_dim = reader.required_count("head_dim");
+  const std::optional<std::int64_t> mlp = reader.optional_count("mlp");
+  const std::optional<std::int64_t> sequence = reader.required_count(length);
+  if (!hidden || !heads || !head_dim || !sequence) return std::nullopt;
+  // Divided, since the product may leave 64 bits.
+  if (*hidden % *heads != 0 || *hidden / *heads != *head_dim) {
+    reader.messages().add(
+        place_of_conflict(
+            {reader.optional("hidden"), reader.optional("heads"), reader.optional("head_dim")}),
+        "hidden",
+        fmt::format("expected heads * head_dim = {} * {} = {}, got {}", *heads, *head_dim,
+                    to_exact_text(as_double(*heads) * as_double(*head_dim)), *hidden));
+    return std::nullopt;
+  }
+  return LlmShape{.hidden = *hidden,
+                  .heads = *heads,
+                  .head_dim = *head_dim,
+                  .sequence = *sequence,
+                  .mlp = mlp.value_or(0)};
+}
+
+void read_llm(MapReader& reader, Workload& workload) {
+  const bool decode = workload.kind == "llm_decode";
+  const std::optional<LlmShape> shape = read_llm_shape(reader, decode ? "context" : "sequence");
+  workload.layers = reader.required_count("layers").value_or(1);
+  workload.global_batch = reader.required_count("global_batch").value_or(1);
+  workload.micro_batch = reader.optional_count("micro_batch");
+  if (!decode) workload.tile = reader.optional_count("tile");
+  if (!shape) return;
+  const Bytes token = as_double(shape->hidden) * workload.word;
+  if (decode) {
+    workload.graph = llm_decode_graph(*shape, workload.word);
+    workload.serving = {.decode = true, .tokens = 1, .boundary = token};
+    return;
+  }
+  workload.sequence = shape->sequence;
+  const Bytes sample = as_double(shape->sequence) * token;
+  if (workload.kind == "llm_training") {
+    workload.graph = llm_training_graph(*shape);
+    workload.boundary = sample;
+  } else {
+    workload.graph = llm_forward_graph(*shape);
+    workload.serving = {.decode = false, .tokens = shape->sequence, .boundary = sample};
+  }
+}
+
+void read_dlrm(MapReader& reader, Workload& workload) {
+  const CountRange towers{.least = 0, .most = kMostSteps / 2};
+  const auto all_to_all = reader.optional_quantity<Bytes>("all_to_all", kSize);
+  const auto memory = reader.optional_quantity<Bytes>("memory", kSize);
+  DlrmShape shape;
+  shape.mlp = reader.required_count("mlp").value_or(1);
+  shape.bottom = reader.required_count("bottom", {.least = 1, .most = towers.most}).value_or(1);
+  shape.top = reader.required_count("top", towers).value_or(0);
+  shape.local_batch = reader.required_count("local_batch").value_or(1);
+  EmbeddingTables given;
+  given.tables = reader.required_count("tables").value_or(1);
+  given.rows = reader.required_count("rows").value_or(1);
+  given.embedding = reader.required_count("embedding").value_or(1);
+  const double tables = as_double(given.tables);
+  const double embedding = as_double(given.embedding);
+  const bool both_given = all_to_all && memory;
+  const std::optional<std::int64_t> pooled =
+      both_given ? reader.optional_count("pooled_rows") : reader.required_count("pooled_rows");
+  workload.global_batch = reader.required_count("global_batch").value_or(1);
+  workload.copies = reader.optional_count("copies").value_or(1);
+  const Bytes pooled_bytes = tables * as_double(pooled.value_or(1)) * embedding *
+                             as_double(shape.local_batch) * workload.word;
+  shape.all_to_all = all_to_all.value_or(pooled_bytes);
+  shape.memory = memory.value_or(pooled_bytes);
+  workload.network_use = NetworkUse::Data;
+  workload.stored = tables * as_double(given.rows) * embedding * workload.word;
+  workload.embedding_tables = given;
+  workload.graph =
+      workload.kind == "dlrm_training" ? dlrm_training_graph(shape) : dlrm_inference_graph(shape);
+}
+
+void read_hpl(MapReader& reader, Workload& workload) {
+  const std::int64_t n = reader.required_count("n").value_or(1);
+  const std::int64_t block = reader.required_count("block").value_or(1);
+  const std::optional<std::int64_t> iterations =
+      reader.required_count("iterations", {.least = 1, .most = kMostSteps});
+  workload.copies = reader.optional_count("copies").value_or(1);
+  if (!iterations || !reader.optional("n") || !reader.optional("block")) return;
+  if (*iterations > n / block) {
+    reader.messages().add(
+        place_of_conflict(
+            {reader.optional("iterations"), reader.optional("block"), reader.optional("n")}),
+        "iterations",
+        fmt::format("expected at most n / block = {} / {}, got {}", n, block, *iterations));
+    return;
+  }
+  workload.network_use = NetworkUse::Tensor;
+  workload.out_of_core = true;
+  workload.stored = as_double(n) * as_double(n) * workload.word;
+  workload.graph = hpl_graph(n, block, *iterations, workload.word);
+}
+
+void read_fft(MapReader& reader, Workload& workload) {
+  const std::int64_t length =
+      reader.required_count("length", {.least = 1, .most = kLongestFft}).value_or(1);
+  const std::int64_t radix =
+      reader.required_count("radix", {.least = 2, .most = kLargestCount}).value_or(2);
+  workload.copies = reader.optional_count("copies").value_or(1);
+  workload.network_use = NetworkUse::Tensor;
+  workload.out_of_core = true;
+  workload.stored = as_double(length) * workload.word;
+  workload.graph = fft_graph(length, radix, workload.word);
+}
+
+std::optional<Serving> read_serving(const YamlEntry& section, InputMessages& messages) {
+  MapReader reader(section, messages);
+  Serving serving;
+  const auto decode = reader.required_choice<bool>("pass", {{"prefill", false}, {"decode", true}});
+  serving.decode = decode.value_or(false);
+  serving.tokens = reader.optional_count("tokens").value_or(1);
+  serving.boundary = reader.optional_quantity<Bytes>("boundary", kSize).value_or(Bytes());
+  reader.finish();
+  return serving;
+}
+
+void read_graph_kind(MapReader& reader, Workload& workload, std::vector<PartitionPin>& pins) {
+  workload.layers = reader.optional_count("layers").value_or(1);
+  workload.global_batch = reader.optional_count("global_batch").value_or(1);
+  workload.micro_batch = reader.optional_count("micro_batch");
+  workload.tile = reader.optional_count("tile");
+  const std::optional<std::int64_t> sequence = reader.optional_count("sequence");
+  workload.sequence = sequence.value_or(1);
+  workload.boundary = reader.optional_quantity<Bytes>("boundary", kSize).value_or(Bytes(0.0));
+  workload.copies = reader.optional_count("copies").value_or(1);
+  workload.network_use =
+      reader
+          .optional_choice("network",
+                           named({NetworkUse::Free, NetworkUse::Tensor, NetworkUse::Data}))
+          .value_or(NetworkUse::Free);
+  workload.stored = reader.optional_quantity<Bytes>("stored", kSize).value_or(Bytes(0.0));
+  if (const YamlEntry* flag = reader.optional("out_of_core")) {
+    workload.out_of_core = read_flag(*flag, reader.messages()).value_or(false);
+  }
+  if (const YamlEntry* serving = reader.optional("serving")) {
+    workload.serving = read_serving(*serving, reader.messages());
+  }
+  read_graph(reader, sequence.has_value(), workload, pins);
+}
+
+void read_keys_of_kind(MapReader& reader, Workload& workload, std::vector<PartitionPin>& pins) {
+  if (workload.kind == "graph") {
+    read_graph_kind(reader, workload, pins);
+  } else if (workload.kind == "hpl") {
+    read_hpl(reader, workload);
+  } else if (workload.kind == "fft") {
+    read_fft(reader, workload);
+  } else if (workload.kind.starts_with("dlrm")) {
+    read_dlrm(reader, workload);
+  } else {
+    read_llm(reader, workload);
+  }
+}
+
+}  // namespace
+
+double iterations(const Kernel& kernel) {
+  return static_cast<double>(kernel.outer) * static_cast<double>(kernel.m) *
+         static_cast<double>(kernel.k) * static_cast<double>(kernel.n);
+}
+
+std::optional<Workload> read_workload(const YamlEntry& section, std::vector<PartitionPin>& pins,
+                                      InputMessages& messages) {
+  const std::size_t before = messages.count();
+  MapReader reader(section, messages);
+  const std::optional<std::string> kind = read_kind(reader);
+  if (!kind) return std::nullopt;  // which keys there are depends on it
+  Workload workload;
+  workload.kind = *kind;
+  read_element(reader, workload);
+  read_keys_of_kind(reader, workload, pins);
+  if (messages.count() == before) {
+    check_tile(reader, workload);
+    check_size(reader, workload);
+  }
+  reader.finish();
+  if (messages.count() != before) return std::nullopt;
+  return workload;
+}
+
+}  // namespace dfsearch

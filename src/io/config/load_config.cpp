@@ -1,0 +1,290 @@
+// From a config file to a problem, in four steps:
+//   1. text -> tree (yaml_tree.hpp), for the config and every file it names;
+//   2. `from:` files are laid under the sections that name them, then the
+//      overrides of the command line go on top;
+//   3. each section is read and checked by itself (config_sections.hpp);
+//   4. what involves several sections is checked.
+// Syntax errors end step 1; everything later is collected and thrown at once.
+
+#include "io/config/load_config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/error.hpp"
+#include "io/config/config_sections.hpp"
+#include "io/config/overrides.hpp"
+
+namespace dfsearch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 2> kSectionsWithFrom = {"workload", "system"};
+
+/// Replaces a map with a `from:` by the file it names with the map on top.  The
+/// file may have a `from:` of its own, relative to itself; `open` holds the
+/// files on the way here.
+void resolve_from(YamlNode& section, const fs::path& directory, std::vector<fs::path>& open,
+                  InputMessages& messages) {
+  const YamlEntry* from = section.find("from");
+  if (!from) return;
+  const std::optional<std::string> name = read_word(*from, messages);
+  const Place place = from->value.place;
+  std::erase_if(section.entries, [](const YamlEntry& entry) { return entry.key == "from"; });
+  if (!name) return;
+  const fs::path file = (directory / *name).lexically_normal();
+  std::error_code error;
+  const fs::path identity = fs::weakly_canonical(file, error);
+  if (std::find(open.begin(), open.end(), identity) != open.end()) {
+    messages.add(place, "from", "the file " + in_quotes(file.string()) + " leads back to itself");
+    return;
+  }
+  constexpr std::size_t kLongestChain = 32;
+  if (open.size() > kLongestChain) {
+    messages.add(place, "from", fmt::format("a chain of more than {} files", kLongestChain));
+    return;
+  }
+  try {
+    YamlNode base = load_yaml(file);
+    if (base.type != YamlNode::Type::Map) {
+      messages.add(base.place.source ? base.place : place, "from",
+                   fmt::format("expected the file {} to hold a map, got {}",
+                               in_quotes(file.string()), base.description()));
+      return;
+    }
+    open.push_back(identity);
+    resolve_from(base, file.parent_path(), open, messages);
+    open.pop_back();
+    merge_into(base, std::move(section));
+    section = std::move(base);
+  } catch (const InputError& wrong) {
+    for (const std::string& message : wrong.messages()) {
+      // What is wrong inside the file has its own place; that the file cannot
+      // be read has not.
+      if (message.starts_with(file.string() + ": ")) {
+        messages.add(place, "from", message);
+      } else {
+        messages.add({message});
+      }
+    }
+  }
+}
+
+/// Overrides that say which file a section comes from go before that file is
+/// read, all others after.
+bool chooses_file(const Override& change) {
+  const auto& path = change.path;
+  const bool section = std::find(kSectionsWithFrom.begin(), kSectionsWithFrom.end(),
+                                 path.front()) != kSectionsWithFrom.end();
+  return section && (path.size() == 1 || (path.size() == 2 && path[1] == "from"));
+}
+
+/// `equations: published` is short for a map with a preset, which an override
+/// may add a switch to.
+void spell_out_preset(YamlNode& root) {
+  YamlEntry* entry = root.find("equations");
+  if (!entry || entry->value.type != YamlNode::Type::Scalar) return;
+  YamlNode map;
+  map.type = YamlNode::Type::Map;
+  map.place = entry->value.place;
+  map.entries.push_back(
+      {.key = "preset", .place = entry->value.place, .value = std::move(entry->value)});
+  entry->value = std::move(map);
+}
+
+YamlNode complete_tree(YamlNode root, const fs::path& file,
+                       const std::vector<std::string>& overrides, InputMessages& messages) {
+  if (root.type != YamlNode::Type::Map) {
+    const Place place{.source = std::make_shared<const std::string>(file.string())};
+    const bool empty = root.type == YamlNode::Type::Null;
+    messages.add(empty ? place : root.place, "",
+                 empty ? "the file is empty, expected a config with a workload and a system"
+                       : "expected a map with a workload and a system, got " + root.description());
+    messages.throw_if_any();
+  }
+  const std::vector<Override> changes = parse_overrides(overrides, messages);
+  for (const Override& change : changes) {
+    if (chooses_file(change)) apply_override(change, root, messages);
+  }
+  std::error_code error;
+  std::vector<fs::path> open = {fs::weakly_canonical(file, error)};
+  for (const std::string_view name : kSectionsWithFrom) {
+    YamlEntry* section = root.find(name);
+    if (section) resolve_from(section->value, file.parent_path(), open, messages);
+  }
+  // Without its file, all that can be said of a section is what it lacks.
+  messages.throw_if_any();
+  for (const Override& change : changes) {
+    if (chooses_file(change)) continue;
+    if (change.path.front() == "equations" && change.path.size() > 1) spell_out_preset(root);
+    apply_override(change, root, messages);
+  }
+  return root;
+}
+
+/// Some workloads know what all dimensions serve; a config may say the same.
+void settle_strategies(const Workload& workload, System& system, const YamlEntry& section,
+                       InputMessages& messages) {
+  if (workload.network_use == NetworkUse::Free) return;
+  const bool data = workload.network_use == NetworkUse::Data;
+  const Strategy strategy = data ? Strategy::Data : Strategy::Tensor;
+  const YamlEntry* network = section.value.find("network");
+  for (std::size_t d = 0; d < system.network.size(); ++d) {
+    if (system.network[d].strategy.value_or(strategy) != strategy) {
+      messages.add(network->value.items[d].find("strategy")->value.place, "strategy",
+                   fmt::format("expected {}, as in this kind of workload all dimensions serve, or "
+                               "nothing, got {}",
+                               name_of(strategy), name_of(*system.network[d].strategy)));
+    }
+    system.network[d].strategy = strategy;
+  }
+}
+
+/// The data degree, if the config fixes it.
+std::optional<std::int64_t> data_degree(const Workload& workload, const System& system) {
+  if (workload.network_use == NetworkUse::Data) return system.chips / workload.copies;
+  std::int64_t degree = 1;
+  for (const NetworkDimension& dimension : system.network) {
+    if (!dimension.strategy || (*dimension.strategy == Strategy::Data && !dimension.degree)) {
+      return std::nullopt;
+    }
+    if (*dimension.strategy == Strategy::Data) degree *= *dimension.degree;
+  }
+  return degree;
+}
+
+void check_batch(const Workload& workload, const System& system, const YamlEntry& section,
+                 InputMessages& messages) {
+  const YamlEntry* global_batch = section.value.find("global_batch");
+  const YamlEntry* micro_batch = section.value.find("micro_batch");
+  const Place place =
+      global_batch || micro_batch ? place_of_conflict({global_batch, micro_batch}) : section.place;
+  // Where the search chooses the data degree it takes one that divides.
+  const std::int64_t data = data_degree(workload, system).value_or(1);
+  if (workload.global_batch % data != 0) {
+    messages.add(place, "global_batch",
+                 fmt::format("expected a multiple of the data degree, {}, got {}", data,
+                             workload.global_batch));
+  } else if (workload.micro_batch && (workload.global_batch / data) % *workload.micro_batch != 0) {
+    messages.add(place, "global_batch",
+                 fmt::format("expected a multiple of data degree * micro_batch = {} * {}, got {}",
+                             data, *workload.micro_batch, workload.global_batch));
+  }
+}
+
+/// Pins of the graph, and those of `execution` on top of them.
+std::vector<std::optional<std::int64_t>> join_pins(const Problem& problem,
+                                                   std::vector<PartitionPin> pins,
+                                                   const std::vector<PartitionPin>& over,
+                                                   InputMessages& messages) {
+  if (pins.empty() && over.empty()) return {};
+  pins.insert(pins.end(), over.begin(), over.end());
+  std::vector<std::optional<std::int64_t>> joined(problem.workload.graph.kernel_count());
+  const std::int64_t limit = problem.partition_limit();
+  for (const PartitionPin& pin : pins) {
+    joined[pin.kernel.index()] = pin.partition;
+    if (pin.partition < limit) continue;
+    messages.add(
+        pin.place, problem.workload.graph.kernel(pin.kernel).name,
+        fmt::format("expected a partition from 0 to {}, got {}", limit - 1, pin.partition));
+  }
+  return joined;
+}
+
+/// What an objective weighs the step time with must be there.
+void check_objective(Objective objective, const YamlEntry& search, const YamlEntry* price,
+                     const YamlEntry* power, InputMessages& messages) {
+  const auto missing = [&](const char* what) {
+    messages.add(search.value.find("objective")->value.place, "objective", what);
+  };
+  if (objective == Objective::CostEfficiency && !price) {
+    missing("cost_efficiency needs prices, expected a section 'price'");
+  }
+  if (objective == Objective::PowerEfficiency && !power) {
+    missing("power_efficiency needs powers, expected a section 'power'");
+  }
+}
+
+Config read_config(const YamlNode& root, const Place& start, InputMessages& messages) {
+  Config config;
+  Problem& problem = config.problem;
+  MapReader reader(root, "", start, messages);
+  std::vector<PartitionPin> graph_pins;
+  std::optional<Workload> workload;
+  std::optional<System> system;
+  if (const YamlEntry* section = reader.required("workload")) {
+    workload = read_workload(*section, graph_pins, messages);
+  }
+  if (const YamlEntry* section = reader.required("system")) {
+    std::optional<std::int64_t> copies;
+    if (workload) copies = workload->copies;
+    system = read_system(*section, copies, messages);
+  }
+  const YamlEntry* execution = reader.optional("execution");
+  const std::size_t before_execution = messages.count();
+  if (execution) problem.execution = read_execution(*execution, messages);
+  const bool execution_is_right = messages.count() == before_execution;
+  const YamlEntry* price = reader.optional("price");
+  const YamlEntry* power = reader.optional("power");
+  if (system) {
+    if (price) read_price(*price, *system, messages);
+    if (power) read_power(*power, *system, messages);
+  }
+  if (const YamlEntry* section = reader.optional("equations")) {
+    problem.equations = read_equations(*section, messages);
+  }
+  if (const YamlEntry* section = reader.optional("search")) {
+    config.search = read_search(*section, config.problem, messages);
+    check_objective(problem.objective, *section, price, power, messages);
+  }
+  if (const YamlEntry* section = reader.optional("sharding")) {
+    problem.sharding_pins =
+        read_sharding(*section, workload ? &workload->graph : nullptr, messages);
+  }
+  if (const YamlEntry* section = reader.optional("parallelism")) {
+    problem.parallelism = read_parallelism(*section, messages);
+  }
+  reader.finish();
+  if (workload && system) {
+    settle_strategies(*workload, *system, *root.find("system"), messages);
+    check_batch(*workload, *system, *root.find("workload"), messages);
+  }
+  if (system) problem.system = std::move(*system);
+  if (workload) {
+    problem.workload = std::move(*workload);
+    if (execution_is_right) {
+      std::vector<PartitionPin> pins;
+      if (execution) pins = read_partition_pins(*execution, problem.workload.graph, messages);
+      problem.execution.pins = join_pins(problem, std::move(graph_pins), pins, messages);
+    }
+  }
+  return config;
+}
+
+Config config_of(YamlNode tree, const fs::path& file, const std::vector<std::string>& overrides) {
+  InputMessages messages;
+  const YamlNode root = complete_tree(std::move(tree), file, overrides, messages);
+  const Place start{
+      .source = std::make_shared<const std::string>(file.string()), .line = 1, .column = 1};
+  Config config = read_config(root, start, messages);
+  messages.throw_if_any();
+  return config;
+}
+
+}  // namespace
+
+Config load_config(const fs::path& file, const std::vector<std::string>& overrides) {
+  return config_of(load_yaml(file), file, overrides);
+}
+
+Config parse_config(const std::string& text, const fs::path& name) {
+  return config_of(parse_yaml(text, name.string(), true), name, {});
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,29 @@
+#pragma once
+// Values that the command line puts in place of those of a config:
+// "system.network.0.degree=16".
+
+#include <string>
+#include <vector>
+
+#include "io/text/yaml_tree.hpp"
+
+namespace dfsearch {
+
+struct Override {
+  std::string text;               ///< KEY=VALUE as it was given
+  std::vector<std::string> path;  ///< the components of KEY
+  YamlNode value;                 ///< VALUE, read as YAML; Null takes the key away
+
+  /// The place in messages: `--set KEY=VALUE`.
+  [[nodiscard]] Place place() const;
+};
+
+/// Wrong ones are reported and left out.
+std::vector<Override> parse_overrides(const std::vector<std::string>& texts,
+                                      InputMessages& messages);
+
+/// Puts the value at its path.  Maps on the way are created, since the check for
+/// unknown keys looks at them later; an index must exist already.
+void apply_override(const Override& override_value, YamlNode& root, InputMessages& messages);
+
+}  // namespace dfsearch

@@ -1,0 +1,71 @@
+#pragma once
+// The dataflow graph of a DFModel setup.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/dataflow_graph.hpp"
+#include "io/dfmodel/dfmodel_text.hpp"
+
+namespace dfsearch {
+
+/// What a kernel says it communicates, not yet in our terms.
+struct SetupCommunication {
+  std::string type;  ///< empty: none
+  double bytes = 0.0;
+};
+
+struct SetupKernel {
+  SetupNode node;  ///< `kernels`
+  SetupNode body;  ///< its variant
+  std::int64_t id = 0;
+  Kernel kernel;  ///< without its communication
+  SetupCommunication communication;
+  SetupCommunication second_communication;
+  std::optional<Loop> sharding;
+};
+
+struct SetupTensor {
+  SetupNode node;  ///< `connections`
+  Tensor tensor;
+};
+
+/// Kernels and tensors in the order of the setup.
+struct SetupGraph {
+  std::vector<SetupKernel> kernels;
+  std::vector<SetupTensor> tensors;
+};
+
+/// Reads kernels and connections; reports missing and doubled ids and names,
+/// dangling connections, sizes at odds with the extents and fields that cannot
+/// be expressed.  Complete only if nothing was reported.
+SetupGraph read_setup_graph(const SetupNode& section, Bytes word);
+
+/// The communication of `kind: graph`, for all kernels; reports types it has
+/// not, and connections that communicate other than the sharding makes them.
+void express_communication(SetupGraph& graph, Bytes word);
+
+/// Reports a `sharding` on a loop that the kernel cannot be sharded on.
+void check_shardings(const SetupGraph& graph);
+
+/// The partitions that `config` pins, by kernel.  Nothing at all if DFModel does
+/// not look at them (`pinned` false).
+std::vector<std::optional<std::int64_t>> read_config_pins(const SetupGraph& graph, bool pinned,
+                                                          std::int64_t partitions);
+
+/// Reports what DFModel computes by itself (levels, buffer depths, names) where
+/// the setup says otherwise, and a graph with a cycle.  Returns the graph if
+/// there is nothing to report.
+std::optional<DataflowGraph> checked_graph(const SetupGraph& graph, const SetupNode& section);
+
+/// Bytes of a kernel's whole output.
+Bytes output_size(const Kernel& kernel, Bytes word);
+
+/// Equal but for the seven digits with which DFModel prints sizes.
+bool same_size(double a, double b);
+
+/// The fields a variant of a kernel has for the sizes of its inputs: one or two.
+std::vector<std::string> input_size_fields(KernelKind kind);
+
+}  // namespace dfsearch

@@ -1,0 +1,127 @@
+#pragma once
+// DFModel's setups (protobuf text) -> fields that know their places.
+//
+// The message is read by reflection, field by field: what is asked for is
+// checked and reported where it stands, as map_reader.hpp does for YAML.  A
+// number, word or flag that is zero, empty or false counts as not given, as
+// everywhere in DFModel.
+
+#include <google/protobuf/message.h>
+#include <google/protobuf/text_format.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/text/input_messages.hpp"
+#include "io/text/map_reader.hpp"
+
+namespace dfsearch {
+
+/// The text of a setup; turns protobuf's places into ours.  protobuf counts from
+/// zero, and a tab up to the next multiple of eight.
+class SetupSource {
+ public:
+  SetupSource(std::string text, const std::string& name);
+
+  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] Place place(int line, int column) const { return at(offset(line, column)); }
+  /// Where the word stands that ends last before a place.
+  [[nodiscard]] Place word_before(int line, int column, const std::string& word) const;
+
+ private:
+  [[nodiscard]] std::size_t offset(int line, int column) const;
+  [[nodiscard]] Place at(std::size_t offset) const;
+
+  std::string text_;
+  std::shared_ptr<const std::string> name_;
+  std::vector<std::size_t> lines_;  ///< where each begins
+};
+
+/// One message of a setup.  Valid as long as the SetupText it came from.
+class SetupNode {
+ public:
+  using Places = google::protobuf::TextFormat::ParseInfoTree;
+
+  SetupNode(const google::protobuf::Message& message, const Places* places,
+            const SetupSource& source, Place place, std::string name, InputMessages& messages)
+      : message_(&message),
+        places_(places),
+        source_(&source),
+        place_(std::move(place)),
+        name_(std::move(name)),
+        messages_(&messages) {}
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const Place& place() const { return place_; }
+  [[nodiscard]] InputMessages& messages() const { return *messages_; }
+  /// Where the field is given, or else where this message begins.
+  [[nodiscard]] Place place_of(const std::string& field) const;
+  /// Reports something about a field, given or missing.
+  void complain(const std::string& field, const std::string& what) const;
+
+  /// Given, and neither zero nor empty.
+  [[nodiscard]] bool has(const std::string& field) const;
+  /// Nothing if it is not there.
+  [[nodiscard]] std::optional<SetupNode> child(const std::string& field) const;
+  /// Reports its absence.
+  [[nodiscard]] std::optional<SetupNode> required_child(const std::string& field) const;
+  [[nodiscard]] std::vector<SetupNode> children(const std::string& field) const;
+  /// The member that is set of a group of which only one may be.
+  [[nodiscard]] std::optional<SetupNode> one_of(const std::string& group) const;
+
+  /// As it stands, zero included; nothing if it is not given.
+  [[nodiscard]] std::optional<std::int64_t> integer(const std::string& field) const;
+  /// From 1 to `most`, a power of two; reports what is not, and with `required_` what
+  /// is missing.
+  [[nodiscard]] std::optional<std::int64_t> count(const std::string& field,
+                                                  std::int64_t most = kLargestCount) const;
+  [[nodiscard]] std::optional<std::int64_t> required_count(const std::string& field,
+                                                           std::int64_t most = kLargestCount) const;
+  /// Finite and positive; otherwise likewise.
+  [[nodiscard]] std::optional<double> number(const std::string& field) const;
+  [[nodiscard]] std::optional<double> required_number(const std::string& field) const;
+  [[nodiscard]] bool flag(const std::string& field) const { return has(field); }
+  /// Given, whatever the value is.
+  [[nodiscard]] bool stands(const std::string& field) const;
+  [[nodiscard]] std::string text(const std::string& field) const;
+  /// The name of the value; empty if it is not given or a placeholder.
+  [[nodiscard]] std::string choice(const std::string& field) const;
+  [[nodiscard]] std::string required_choice(const std::string& field) const;
+
+  /// Reports the field if it is given: dfsearch has nothing to express it with.
+  void refuse(const std::string& field, const std::string& why) const;
+
+ private:
+  [[nodiscard]] const google::protobuf::FieldDescriptor* descriptor(const std::string& field) const;
+  [[nodiscard]] SetupNode nested(const google::protobuf::FieldDescriptor* field, int index) const;
+  [[nodiscard]] Place at(const google::protobuf::FieldDescriptor* field, int index) const;
+
+  const google::protobuf::Message* message_;
+  const Places* places_;
+  const SetupSource* source_;
+  Place place_;
+  std::string name_;
+  InputMessages* messages_;
+};
+
+/// A parsed setup.
+class SetupText {
+ public:
+  /// Throws InputError for what is no protobuf text, a field the schema does not
+  /// have, a field that stands twice and a value of the wrong type.  `name`
+  /// stands for the file in messages.
+  SetupText(const std::string& text, const std::string& name);
+
+  [[nodiscard]] SetupNode root(InputMessages& messages) const;
+
+ private:
+  SetupSource source_;
+  std::unique_ptr<google::protobuf::Message> message_;
+  SetupNode::Places places_;
+};
+
+}  // namespace dfsearch

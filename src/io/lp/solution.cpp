@@ -1,0 +1,209 @@
+// Solution files differ in everything but this: somewhere in a line stands the
+// name of a column and after it its value.
+//
+//   CBC       12 A(Q,2)  1  0        GLPK -o   12 A[Q,2]  *  1  0  1   (long names
+//   HiGHS     A[Q,2] 1                            push the rest to the next line)
+//   SCIP      A[Q,2]  1  (obj:0)     Gurobi    A[Q,2] 1
+//
+// So the text is read as a stream of words: a word that is a name of A, Y or S is
+// looked up, and the next number is its value.  Duals, which some solvers append
+// with the names again, are cut off.
+
+#include "io/lp/solution.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "engine/names.hpp"
+#include "graph/names.hpp"
+#include "io/text/input_messages.hpp"
+#include "io/text/map_reader.hpp"
+#include "io/text/read_file.hpp"
+#include "milp/column_names.hpp"
+#include "model/names.hpp"
+
+namespace dfsearch {
+namespace {
+
+// Solvers accept integers that are off by 1e-5 or so.
+constexpr double kTolerance = 1e-3;
+constexpr std::size_t kLargestSolution = std::size_t{1} << 30;
+
+std::optional<double> parse_value(std::string_view word) {
+  double value = 0.0;
+  if (!word.empty() && word.front() == '+') word.remove_prefix(1);
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<CoreGrid> parse_grid(std::string_view text) {
+  const std::size_t cross = text.find('x');
+  if (cross == std::string_view::npos) return std::nullopt;
+  const auto lanes = parse_index(text.substr(0, cross));
+  const auto stages = parse_index(text.substr(cross + 1));
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  if (!lanes || !stages || *lanes < 1 || *stages < 1 || *lanes > kMost || *stages > kMost) {
+    return std::nullopt;
+  }
+  return CoreGrid{.lanes = *lanes, .stages = *stages};
+}
+
+class SolutionReader {
+ public:
+  SolutionReader(const std::string& name, const DataflowGraph& graph)
+      : source_(std::make_shared<const std::string>(name)),
+        names_(graph),
+        partition_(graph.kernel_count()),
+        cores_(graph.kernel_count()),
+        sharding_(graph.kernel_count()) {}
+
+  MilpSolution read(std::string_view text) {
+    int line = 0;
+    while (!text.empty()) {
+      ++line;
+      const std::size_t end = text.find('\n');
+      const std::string_view words = text.substr(0, end);
+      if (words.starts_with("# Dual")) break;
+      if (line == 1) check_verdict(words);
+      read_line(words, line);
+      text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    }
+    MilpSolution solution;
+    take("A", partition_, solution.partition);
+    take("Y", cores_, solution.cores);
+    take("S", sharding_, solution.sharding);
+    if (messages_.count() == 0 && solution.partition.empty() && solution.sharding.empty()) {
+      messages_.add(file(), "",
+                    "holds no solution, expected values of columns such as A[" +
+                        names_.of(KernelId(0)) + ",0]");
+    }
+    messages_.throw_if_any();
+    return solution;
+  }
+
+ private:
+  [[nodiscard]] Place file() const { return {.source = source_}; }
+
+  /// CBC writes the values it had last even where it found no solution.
+  void check_verdict(std::string_view line) {
+    if (line.starts_with("Infeasible") || line.starts_with("Integer infeasible") ||
+        line.find("no integer solution") != std::string_view::npos) {
+      messages_.add(file(), "", "the solver found no solution: " + in_quotes(line));
+      messages_.throw_if_any();
+    }
+  }
+
+  void read_line(std::string_view line, int number) {
+    std::size_t at = 0;
+    while ((at = line.find_first_not_of(" \t\r", at)) != std::string_view::npos) {
+      const std::size_t end = std::min(line.find_first_of(" \t\r", at), line.size());
+      read_word(line.substr(at, end - at),
+                {.source = source_, .line = number, .column = static_cast<int>(at) + 1});
+      at = end;
+    }
+  }
+
+  void read_word(std::string_view word, const Place& place) {
+    if (const auto name = parse_milp_name(word)) {
+      pending_ = std::string(word);
+      pending_place_ = place;
+      return;
+    }
+    if (pending_.empty()) return;
+    const auto value = parse_value(word);
+    if (!value) return;  // the * of GLPK
+    const std::string name = std::move(pending_);
+    pending_.clear();
+    set(name, *value);
+  }
+
+  void set(const std::string& text, double value) {
+    const MilpName name = *parse_milp_name(text);
+    const bool decides = name.symbol == "A" || name.symbol == "Y" || name.symbol == "S";
+    const std::size_t indices = name.symbol == "Y" ? 3 : 2;
+    if (!decides) return;
+    if (name.indices.size() != indices) return wrong(text, "is no column of an exported model");
+    const auto kernel = names_.kernel(name.indices[0]);
+    if (!kernel) return wrong(text, "the workload has no kernel " + in_quotes(name.indices[0]));
+    if (std::abs(value) <= kTolerance) return;
+    if (!(std::abs(value - 1.0) <= kTolerance)) {  // not a number included
+      return wrong(text, fmt::format("expected 0 or 1, got {}", value));
+    }
+    choose(text, name, kernel->index());
+  }
+
+  void choose(const std::string& text, const MilpName& name, std::size_t kernel) {
+    if (name.symbol == "S") {
+      for (const Loop loop : {Loop::None, Loop::Outer, Loop::K, Loop::M, Loop::N}) {
+        if (name.indices[1] == name_of(loop)) return put(text, sharding_[kernel], loop);
+      }
+      return wrong(text, "there is no loop " + in_quotes(name.indices[1]));
+    }
+    const auto partition = parse_index(name.indices.back());
+    if (!partition || *partition < 0 || *partition > kLargestCount) {
+      return wrong(text, "expected an index of a partition");
+    }
+    if (name.symbol == "A") return put(text, partition_[kernel], *partition);
+    const auto grid = parse_grid(name.indices[1]);
+    if (!grid) return wrong(text, "expected cores such as 4x2");
+    put(text, cores_[kernel], *grid);
+  }
+
+  template <class T>
+  void put(const std::string& text, std::optional<T>& place, const T& value) {
+    if (place && !(*place == value)) {
+      return wrong(text, "is 1, and so is another column of this kernel");
+    }
+    place = value;
+  }
+
+  void wrong(const std::string& column, const std::string& what) {
+    messages_.add(pending_place_, column, what);
+  }
+
+  /// All of them or none.
+  template <class T>
+  void take(const char* symbol, const std::vector<std::optional<T>>& found,
+            std::vector<T>& result) {
+    const auto missing = std::find(found.begin(), found.end(), std::nullopt);
+    if (missing == found.end()) {
+      for (const auto& value : found) result.push_back(*value);
+      return;
+    }
+    const bool any = std::any_of(found.begin(), found.end(), [](const auto& v) { return !!v; });
+    if (!any || messages_.count() > 0) return;
+    const auto kernel = static_cast<std::size_t>(missing - found.begin());
+    messages_.add(file(), "",
+                  fmt::format("no {}[{},...] is 1, though those of other kernels are", symbol,
+                              names_.of(KernelId(kernel))));
+  }
+
+  std::shared_ptr<const std::string> source_;
+  MilpNames names_;
+  std::vector<std::optional<std::int64_t>> partition_;
+  std::vector<std::optional<CoreGrid>> cores_;
+  std::vector<std::optional<Loop>> sharding_;
+  InputMessages messages_;
+  std::string pending_;  // a name that waits for its value
+  Place pending_place_;
+};
+
+}  // namespace
+
+MilpSolution parse_solution(const std::string& text, const std::string& name,
+                            const DataflowGraph& graph) {
+  return SolutionReader(name, graph).read(text);
+}
+
+MilpSolution load_solution(const std::filesystem::path& file, const DataflowGraph& graph) {
+  return parse_solution(read_file(file, kLargestSolution), file.string(), graph);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,46 @@
+#include "io/report/progress_text.hpp"
+
+#include <fmt/format.h>
+
+#include "io/text/objective_text.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr const char* kColumns = "{:>11}  {:>12}  {:>10}  {:>10}  {:>7}  {:>11}  {:>7} {}";
+
+/// Four digits and an exponent when there is no other way: columns must not move.
+std::string count_text(std::int64_t count) {
+  return count < 10'000'000'000 ? fmt::format("{}", count)
+                                : fmt::format("{:.4g}", static_cast<double>(count));
+}
+
+}  // namespace
+
+std::string progress_header() {
+  return fmt::format(kColumns, "time", "nodes", "open", "incumbent", "util", "lower bound", "gap",
+                     " ");
+}
+
+std::string progress_line(const Progress& progress, const Problem& problem) {
+  std::string incumbent = "-";
+  std::string utilization = "-";
+  std::string gap = "-";
+  if (progress.incumbent < Score::infinity()) {
+    const System& system = problem.system;
+    const FlopsPerSecond peak = system.accelerator.peak() * static_cast<double>(system.chips);
+    incumbent = objective_text(problem.objective, progress.incumbent);
+    if (problem.objective == Objective::StepTime) {
+      const Seconds step(progress.incumbent.in_base_units());
+      utilization = fmt::format("{:.2f}%", 100.0 * (problem.workload.flops() / step / peak));
+    }
+    gap = fmt::format("{:.2f}%", 100.0 * relative_gap(progress.incumbent, progress.lower_bound));
+  }
+  std::string letter(1, progress.found_by);
+  if (progress.rank > 1) letter += fmt::format(" #{}", progress.rank);
+  return fmt::format(kColumns, fmt::format("{:.1f} s", progress.time.in_base_units()),
+                     count_text(progress.nodes), count_text(progress.open), incumbent, utilization,
+                     objective_text(problem.objective, progress.lower_bound), gap, letter);
+}
+
+}  // namespace dfsearch

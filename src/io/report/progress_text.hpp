@@ -1,0 +1,20 @@
+#pragma once
+// The log of a search, with the columns of the MILP solvers.
+
+#include <string>
+
+#include "engine/tree/search_stats.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// The names of the columns; no newline.
+std::string progress_header();
+
+/// One line under them; no newline.  The letter at its end tells how the
+/// incumbent was found (H hint, S segments, T tree), "#2" that the next-best
+/// parallelism is sought by now.  The problem gives the utilization of the
+/// incumbent.
+std::string progress_line(const Progress& progress, const Problem& problem);
+
+}  // namespace dfsearch

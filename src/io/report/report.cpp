@@ -1,0 +1,458 @@
+// The report: what was asked, how sure the answer is, the answer from the
+// outside in (step, network, partitions), then what it takes and what it took
+// to find.
+
+#include "io/report/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "base/units_text.hpp"
+#include "base/version.hpp"
+#include "engine/names.hpp"
+#include "graph/names.hpp"
+#include "io/report/ranking_text.hpp"
+#include "io/report/report_words.hpp"
+#include "io/text/objective_text.hpp"
+#include "io/text/text_table.hpp"
+#include "model/layer/shard.hpp"
+#include "model/layer/sharding.hpp"
+#include "model/machine/network_choices.hpp"
+#include "model/names.hpp"
+#include "model/step/step_time.hpp"
+
+namespace dfsearch {
+namespace {
+
+std::string topology_text(Topology topology, std::optional<std::int64_t> degree) {
+  const std::string members = degree ? std::to_string(*degree) : "any degree";
+  switch (topology) {
+    case Topology::Ring:
+      return "ring of " + members;
+    case Topology::FullyConnected:
+      return "fully connected " + members;
+    case Topology::Switch:
+      return "switch of " + members;
+  }
+  return "";
+}
+
+// What was asked.
+
+std::string workload_text(const Workload& workload) {
+  std::string text =
+      fmt::format("{}: {}, {}; {}", workload.kind,
+                  plural(static_cast<std::int64_t>(workload.graph.kernel_count()), "kernel"),
+                  plural(static_cast<std::int64_t>(workload.graph.tensor_count()), "tensor"),
+                  plural(workload.layers, "layer"));
+  if (workload.sequence > 1) text += fmt::format(", sequence {}", workload.sequence);
+  text += fmt::format(", global batch {}; {} per step", workload.global_batch,
+                      to_text(workload.flops()));
+  return workload.copies == 1 ? text : text + fmt::format(", {} copies", workload.copies);
+}
+
+std::string machine_text(const System& system) {
+  std::string text =
+      fmt::format("{} of {}, {} SRAM, {} memory", plural(system.chips, "chip"),
+                  to_text(system.accelerator.peak()), to_text(system.accelerator.sram),
+                  to_text(system.memory.bandwidth));
+  if (const auto& second = system.memory.second) {
+    text += fmt::format(" and {} behind it", to_text(second->bandwidth));
+  }
+  for (std::size_t d = 0; d < system.network.size(); ++d) {
+    const NetworkDimension& dimension = system.network[d];
+    text += fmt::format("{} {} at {}", d == 0 ? ";" : ",",
+                        topology_text(dimension.topology, dimension.degree),
+                        to_text(dimension.bandwidth));
+  }
+  return text;
+}
+
+// How sure it is.
+
+std::string stop_text(StopReason reason) {
+  switch (reason) {
+    case StopReason::None:
+      return "stopped";
+    case StopReason::Time:
+      return "stopped by the time limit";
+    case StopReason::Nodes:
+      return "stopped by the node limit";
+    case StopReason::Signal:
+      return "stopped by a signal";
+  }
+  return "";
+}
+
+/// How far the incumbent may be above the optimum, at most.
+std::string distance_text(const SearchResult& result) {
+  const Score bound = result.lower_bound;
+  if (!(bound > Score{})) return "no lower bound is known yet";
+  const double above = (result.cost->objective - bound) / bound;
+  return fmt::format("at most {:.3g} % above the optimum", 100.0 * std::max(above, 0.0));
+}
+
+std::string status_text(const Outcome& outcome) {
+  if (outcome.search == nullptr) {
+    return outcome.status == SearchStatus::Feasible ? "the mapping fits"
+                                                    : "the mapping does not fit";
+  }
+  const SearchResult& result = *outcome.search;
+  switch (result.status) {
+    case SearchStatus::Optimal:
+      if (result.gap <= 0.0) return "optimal, proved: gap 0";
+      return fmt::format("within the gap asked for: gap {}, {}", percent(result.gap),
+                         distance_text(result));
+    case SearchStatus::Feasible:
+      return fmt::format("{} with a mapping; {}", stop_text(result.stopped_by),
+                         distance_text(result));
+    case SearchStatus::Infeasible:
+      return "infeasible, proved: no mapping fits";
+    case SearchStatus::NoSolution:
+      return fmt::format("{} before a mapping was found; none takes less than {}",
+                         stop_text(result.stopped_by),
+                         objective_text(outcome.problem->objective, result.lower_bound));
+  }
+  return "";
+}
+
+// The mapping, from the outside in.
+
+std::string step_lines(const Outcome& outcome) {
+  const Cost& cost = *outcome.cost;
+  const System& system = outcome.problem->system;
+  const FlopsPerSecond peak = system.accelerator.peak() * static_cast<double>(system.chips);
+  std::string text =
+      labelled("step time", fmt::format("{} ({} s); {} of the peak of {}", to_text(cost.step_time),
+                                        cost.step_time.in_base_units(), percent(cost.utilization),
+                                        to_text(peak)));
+  const Objective objective = outcome.problem->objective;
+  if (objective != Objective::StepTime) {
+    text += labelled("objective", fmt::format("{}: {}", name_of(objective),
+                                              objective_text(objective, cost.objective)));
+  }
+  if (outcome.search != nullptr) {
+    const Score bound = outcome.search->lower_bound;
+    text += labelled(
+        "lower bound",
+        fmt::format("{} ({}{}); gap {}", objective_text(objective, bound), bound.in_base_units(),
+                    objective == Objective::StepTime ? " s" : "", percent(outcome.search->gap)));
+  }
+  if (cost.serving) {
+    const bool decode = outcome.problem->workload.serving->decode;
+    text +=
+        labelled("serving",
+                 fmt::format("{} {} ({} s); {:.6g} tokens/s",
+                             decode ? "time per output token" : "time to first token",
+                             to_text(cost.serving->latency), cost.serving->latency.in_base_units(),
+                             cost.serving->tokens_per_second));
+  }
+  return text;
+}
+
+std::string parallelism_lines(const Outcome& outcome) {
+  const Problem& problem = *outcome.problem;
+  const Mapping& mapping = *outcome.mapping;
+  std::string text = labelled("parallelism", parallelism_text(parallelism_of(mapping.network)));
+  std::string network;
+  for (std::size_t d = 0; d < mapping.network.size(); ++d) {
+    network +=
+        fmt::format("{}{}: {}", network.empty() ? "" : ", ",
+                    topology_text(problem.system.network[d].topology, mapping.network[d].degree),
+                    name_of(mapping.network[d].strategy));
+  }
+  return network.empty() ? text : text + labelled("network", network);
+}
+
+std::string schedule_lines(const Outcome& outcome) {
+  const Workload& workload = outcome.problem->workload;
+  const Mapping& mapping = *outcome.mapping;
+  const Cost* cost = outcome.cost;
+  std::string batch = fmt::format("{}", mapping.micro_batch);
+  if (cost != nullptr) batch += fmt::format(" ({} per step)", cost->micro_batches);
+  std::string text = labelled("micro-batch", batch);
+  if (workload.sequence > 1) {
+    const std::int64_t tiles = tile_count(workload, mapping.tile);
+    text +=
+        labelled("tile", fmt::format("at most {} of {}: {} of {}", mapping.tile, workload.sequence,
+                                     plural(tiles, "tile"), ceil_div(workload.sequence, tiles)));
+  }
+  if (cost == nullptr) return text;
+  std::string stages = fmt::format("{} per stage; bubble factor {:.4g}",
+                                   plural(cost->layers_per_stage, "layer"), cost->bubble_factor);
+  if (cost->pipeline_transfer > Seconds{}) {
+    stages += fmt::format("; {} per step from stage to stage", to_text(cost->pipeline_transfer));
+  }
+  return text + labelled("stages", stages);
+}
+
+std::vector<std::string> kernel_words(const Outcome& outcome, const PartitionCost& partition) {
+  std::vector<std::string> words;
+  for (const KernelId kernel : partition.kernels) {
+    std::string word = outcome.problem->workload.graph.kernel(kernel).name;
+    if (!outcome.cost->cores.empty()) {
+      const CoreGrid& grid = outcome.cost->cores[kernel.index()];
+      word += fmt::format("[{}x{}]", grid.lanes, grid.stages);
+    }
+    words.push_back(std::move(word));
+  }
+  return words;
+}
+
+/// What the step time is spent on, the most first.
+std::string binding_text(const TimeShares& shares) {
+  std::array<std::pair<double, StepBound>, 5> parts = {{{shares.compute, StepBound::Compute},
+                                                        {shares.memory, StepBound::Memory},
+                                                        {shares.network, StepBound::Network},
+                                                        {shares.bubble, StepBound::Bubble},
+                                                        {shares.transfer, StepBound::Transfer}}};
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text;
+  for (const auto& [share, bound] : parts) {
+    if (!(share > 0.0)) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(bound), percent(share));
+  }
+  return text + " of the step time";
+}
+
+std::string partition_lines(const Outcome& outcome) {
+  const Cost& cost = *outcome.cost;
+  const bool with_cores = !cost.cores.empty();
+  TextTable table({"#", "compute", "memory", "network", "time", "bound by", "SRAM",
+                   with_cores ? "kernels [lanes x stages of cores]" : "kernels"});
+  Seconds compute{};
+  Seconds memory{};
+  Seconds network{};
+  bool weight_tiled = false;
+  for (const PartitionCost& partition : cost.partitions) {
+    compute += partition.compute;
+    memory += partition.memory;
+    network += partition.network;
+    weight_tiled = weight_tiled || partition.weight_tiled;
+    table.add({std::to_string(outcome.mapping->partition[partition.kernels.front().index()]),
+               to_text(partition.compute), to_text(partition.memory), to_text(partition.network),
+               to_text(partition.time), name_of(partition.bound_by),
+               to_text(partition.sram) + (partition.weight_tiled ? "*" : "")},
+              kernel_words(outcome, partition));
+  }
+  table.add({"sum", to_text(compute), to_text(memory), to_text(network), to_text(cost.layer_time),
+             "", ""},
+            {});
+  std::string text = "\npartitions, for one layer and one sample\n" + table.text();
+  if (weight_tiled) {
+    text += "* fits because its weight is cut into pieces that take turns\n";
+  }
+  return text + "\n" + labelled("bound by", binding_text(cost.shares));
+}
+
+/// The loop groups, then who communicates because of them.
+class ShardingSummary {
+ public:
+  explicit ShardingSummary(const Outcome& outcome)
+      : graph_(outcome.problem->workload.graph),
+        network_(outcome.mapping->network),
+        sharding_(outcome.mapping->sharding) {}
+
+  [[nodiscard]] std::string text() const {
+    if (degree_of(network_, Strategy::Tensor) == 1) {
+      return labelled("sharding", "none: the tensor degree is 1") + spread_lines() +
+             own_communication();
+    }
+    std::string text;
+    for (const Loop loop : {Loop::Outer, Loop::M, Loop::K, Loop::N, Loop::None}) {
+      text += line(text.empty() ? "sharding" : "",
+                   std::string(loop == Loop::None ? "not sharded" : name_of(loop)) + ":",
+                   names_of([&](std::size_t k) {
+                     return sharding_[k] == loop && spread(k) == Spread::Tensor;
+                   }));
+    }
+    text += line("all-reduce", "", names_of([&](std::size_t k) {
+                   return reduces_output(graph_.kernels()[k], sharding_[k]);
+                 }));
+    return text + spread_lines() + conversions() + own_communication() + outer_note();
+  }
+
+ private:
+  template <class Predicate>
+  [[nodiscard]] std::string names_of(Predicate wanted) const {
+    std::string names;
+    for (std::size_t k = 0; k < graph_.kernel_count(); ++k) {
+      if (wanted(k)) names += (names.empty() ? "" : ", ") + graph_.kernels()[k].name;
+    }
+    return names;
+  }
+
+  [[nodiscard]] Spread spread(std::size_t k) const { return graph_.kernels()[k].spread; }
+
+  /// Kernels that the workload spreads over the machine whatever the sharding.
+  [[nodiscard]] std::string spread_lines() const {
+    const ChipGrid grid = chip_grid(network_);
+    const auto names = [this](Spread over) {
+      return names_of([&](std::size_t k) { return spread(k) == over; });
+    };
+    return line("grid", fmt::format("M over {} chips, K over {}:", grid.x, grid.y),
+                names(Spread::Grid)) +
+           line("all chips", fmt::format("N over {}:", grid.chips()), names(Spread::Machine));
+  }
+
+  static std::string line(std::string_view label, const std::string& head,
+                          const std::string& names) {
+    if (names.empty()) return "";
+    return labelled(label, head.empty() ? names : head + " " + names);
+  }
+
+  [[nodiscard]] std::string conversions() const {
+    std::string gathers;
+    std::string exchanges;
+    for (const Tensor& tensor : graph_.tensors()) {
+      const Layout from = produced_layout(sharding_[tensor.from.index()]);
+      const Kernel& consumer = graph_.kernel(tensor.to);
+      const Layout to = consumed_layout(consumer, sharding_[tensor.to.index()], tensor.operand);
+      const Conversion kind = conversion(from, to);
+      if (kind == Conversion::Free) continue;
+      std::string& list = kind == Conversion::AllGather ? gathers : exchanges;
+      list += (list.empty() ? "" : ", ") + graph_.kernel(tensor.from).name + " -> " + consumer.name;
+    }
+    return line("all-gather", "", gathers) + line("all-to-all", "", exchanges);
+  }
+
+  /// What kernels communicate whatever their sharding.
+  [[nodiscard]] std::string own_communication() const {
+    const auto names = [&](bool gradient) {
+      return names_of([&](std::size_t k) {
+        const auto& own = graph_.kernels()[k].communication;
+        return own && is_gradient(own->type) == gradient;
+      });
+    };
+    std::string text = line("own traffic", "", names(false));
+    if (degree_of(network_, Strategy::Data) > 1)
+      text += line("gradients", "all-reduced:", names(true));
+    return text;
+  }
+
+  /// docs/model.md, section 4, keeps the published rule and asks for this note.
+  /// A producer with as many heads hands each of them its own part.
+  [[nodiscard]] std::string outer_note() const {
+    std::string names;
+    for (const Tensor& tensor : graph_.tensors()) {
+      const Kernel& from = graph_.kernel(tensor.from);
+      const Kernel& to = graph_.kernel(tensor.to);
+      const bool splits_rows =
+          produced_layout(sharding_[tensor.from.index()]) == Layout::RowSplit &&
+          from.outer != to.outer;
+      if (!splits_rows || to.kind != KernelKind::WeightGemm ||
+          sharding_[tensor.to.index()] != Loop::Outer) {
+        continue;
+      }
+      names += (names.empty() ? "" : ", ") + from.name + " -> " + to.name;
+    }
+    if (names.empty()) return "";
+    return labelled("note",
+                    "the published layout rules let a weight GEMM that is sharded on outer take a "
+                    "row-split input, although every head needs all of it: " +
+                        names);
+  }
+
+  const DataflowGraph& graph_;
+  const NetworkChoice& network_;
+  const std::vector<Loop>& sharding_;
+};
+
+// What it takes.
+
+std::string intensity_line(const Cost& cost) {
+  std::string text;
+  const auto add = [&text](double intensity, std::string_view where) {
+    if (intensity <= 0.0) return;
+    text += fmt::format("{}{:.4g} FLOP for a byte {}", text.empty() ? "" : ", ", intensity, where);
+  };
+  add(cost.memory_intensity, "of memory traffic");
+  add(cost.network_intensity, "on the network");
+  return text.empty() ? text : labelled("intensity", text);
+}
+
+std::string capacity_lines(const Outcome& outcome) {
+  const Cost& cost = *outcome.cost;
+  const System& system = outcome.problem->system;
+  Bytes sram{};
+  for (const PartitionCost& partition : cost.partitions) {
+    if (!partition.weight_tiled) sram = std::max(sram, partition.sram);
+  }
+  const Bytes chip = system.accelerator.sram;
+  std::string text = labelled("SRAM", fmt::format("at most {} of {} ({})", to_text(sram),
+                                                  to_text(chip), percent(sram / chip)));
+  const Bytes used = cost.weights + cost.activations + cost.stored;
+  const Bytes capacity = system.memory.total_capacity();
+  const std::string limit =
+      capacity < Bytes::infinity()
+          ? fmt::format("of {} ({})", to_text(capacity), percent(used / capacity))
+          : "without a limit";
+  std::string parts =
+      fmt::format("{} weights + {} activations", to_text(cost.weights), to_text(cost.activations));
+  if (cost.stored > Bytes{}) parts += fmt::format(" + {} stored data", to_text(cost.stored));
+  text += labelled("memory", fmt::format("{} = {} {}{}", parts, to_text(used), limit,
+                                         cost.spilled ? "; the second tier is in use" : ""));
+  return text + intensity_line(cost);
+}
+
+std::string price_lines(const Cost& cost) {
+  std::string text;
+  if (cost.price > Dollars{}) {
+    text += labelled("price",
+                     fmt::format("{}; {}", to_text(cost.price), to_text(cost.cost_efficiency)));
+  }
+  if (cost.power > Watts{}) {
+    text += labelled("power",
+                     fmt::format("{}; {}", to_text(cost.power), to_text(cost.power_efficiency)));
+  }
+  return text;
+}
+
+std::string search_lines(const SearchStats& stats) {
+  return labelled(
+      "search",
+      fmt::format("{} in {} on {}; {} of network, tile and micro-batch, {} closed by their bound; "
+                  "{} ideals; "
+                  "pruned {} by bound, {} by dominance, {} by capacity",
+                  plural(stats.nodes, "node"), to_text(stats.time), plural(stats.threads, "thread"),
+                  plural(stats.outer_points, "choice"),
+                  stats.outer_points - stats.outer_points_opened, stats.ideals,
+                  stats.pruned_by_bound, stats.pruned_by_dominance, stats.pruned_by_capacity));
+}
+
+}  // namespace
+
+std::string problem_text(const Problem& problem) {
+  return labelled("workload", workload_text(problem.workload)) +
+         labelled("machine", machine_text(problem.system));
+}
+
+std::string report_text(const Outcome& outcome, const std::string& title) {
+  std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title);
+  text += problem_text(*outcome.problem);
+  text += "\n" + labelled("result", status_text(outcome));
+  if (outcome.infeasible != nullptr) {
+    text += labelled("reason", infeasible_text(*outcome.problem, *outcome.infeasible));
+    if (outcome.search != nullptr && !outcome.search->changes.empty()) {
+      text += labelled("would fit", changes_text(*outcome.problem, outcome.search->changes));
+    }
+  }
+  if (outcome.cost != nullptr) text += step_lines(outcome);
+  if (outcome.search != nullptr) text += ranking_text(outcome.problem->objective, *outcome.search);
+  if (outcome.mapping != nullptr) {
+    text += "\n" + parallelism_lines(outcome) + schedule_lines(outcome);
+  }
+  if (outcome.cost != nullptr) {
+    text += partition_lines(outcome) + ShardingSummary(outcome).text();
+    text += "\n" + capacity_lines(outcome) + price_lines(*outcome.cost);
+  }
+  if (outcome.search != nullptr) text += search_lines(outcome.search->stats);
+  return text;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,24 @@
+#pragma once
+// The report for people (docs/results.md explains it line by line).
+
+#include <string>
+#include <vector>
+
+#include "io/result/outcome.hpp"
+
+namespace dfsearch {
+
+/// Everything there is to say about an outcome, as aligned text of at most 100
+/// columns; `title` names the config.  Ends in a newline.
+std::string report_text(const Outcome& outcome, const std::string& title);
+
+/// The workload and the machine alone, for `check`.
+std::string problem_text(const Problem& problem);
+
+/// Why no mapping, or this mapping, fits: one or two sentences.
+std::string infeasible_text(const Problem& problem, const Infeasible& reason);
+
+/// What would make it fit, one of several; empty for none.
+std::string changes_text(const Problem& problem, const std::vector<FeasibleChange>& changes);
+
+}  // namespace dfsearch

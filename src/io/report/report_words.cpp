@@ -1,0 +1,39 @@
+#include "io/report/report_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "io/text/text_table.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr std::size_t kLabelWidth = 14;
+
+}  // namespace
+
+std::string labelled(std::string_view label, const std::string& text) {
+  std::vector<std::string> words;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    if (end > begin) words.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return fmt::format("{:<{}}{}\n", label, kLabelWidth, wrapped(words, kLabelWidth, kLabelWidth));
+}
+
+std::string plural(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string percent(double share) { return fmt::format("{:.4g} %", 100.0 * share); }
+
+std::string parallelism_text(const Parallelism& degrees) {
+  return fmt::format("tensor {}, pipeline {}, data {}", degrees.tensor, degrees.pipeline,
+                     degrees.data);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,25 @@
+#pragma once
+// Words and lines that the parts of a report have in common.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "model/machine/network_choices.hpp"
+
+namespace dfsearch {
+
+/// One sentence, phrase or list after its label, wrapped under itself; ends in a
+/// newline.
+std::string labelled(std::string_view label, const std::string& text);
+
+/// "1 node", "2 nodes".
+std::string plural(std::int64_t count, std::string_view noun);
+
+/// 0.2994 -> "29.94 %".
+std::string percent(double share);
+
+/// "tensor 8, pipeline 128, data 1".
+std::string parallelism_text(const Parallelism& degrees);
+
+}  // namespace dfsearch

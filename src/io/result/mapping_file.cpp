@@ -1,0 +1,368 @@
+#include "io/result/mapping_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "engine/names.hpp"
+#include "graph/names.hpp"
+#include "io/text/input_messages.hpp"
+#include "io/text/map_reader.hpp"
+#include "io/text/yaml_tree.hpp"
+#include "model/layer/least_bytes_sharding.hpp"
+#include "model/layer/sharding.hpp"
+#include "model/machine/network_choices.hpp"
+#include "model/names.hpp"
+#include "model/step/step_time.hpp"
+
+namespace dfsearch {
+namespace {
+
+// The keys of a result that say nothing of the mapping: read over, so that the
+// files of both `--json` and `--mapping` serve.
+constexpr std::string_view kOfResult[] = {"dfsearch",
+                                          "stopped_by",
+                                          "objective_name",
+                                          "objective",
+                                          "lower_bound",
+                                          "gap",
+                                          "step_time",
+                                          "utilization",
+                                          "flop",
+                                          "price",
+                                          "power",
+                                          "cost_efficiency",
+                                          "power_efficiency",
+                                          "operational_intensity",
+                                          "serving",
+                                          "copies",
+                                          "layers_per_stage",
+                                          "bubble_factor",
+                                          "bound_by",
+                                          "time_shares",
+                                          "top",
+                                          "top_complete",
+                                          "memory",
+                                          "infeasible",
+                                          "search"};
+constexpr std::string_view kOfPartition[] = {"compute", "memory",   "network",
+                                             "time",    "bound_by", "sram"};
+
+/// Fills a Mapping and collects what is wrong on the way.
+class MappingReader {
+ public:
+  explicit MappingReader(const Problem& problem) : problem_(problem) {
+    for (const Kernel& kernel : graph().kernels()) {
+      kernel_ids_.emplace(kernel.name, kernel_ids_.size());
+    }
+  }
+
+  Mapping read(const YamlNode& root) {
+    MapReader map(root, "", root.place, messages_);
+    read_network(map);
+    read_parallelism(map);
+    mapping_.micro_batch = read_size(map, "micro_batch", problem_.workload.micro_batch);
+    mapping_.tile = read_size(map, "tile", default_tile());
+    read_partitions(map);
+    const bool has_sharding = read_sharding(map);
+    finish(map, kOfResult);
+    messages_.throw_if_any();
+    // Only now, when the rest makes sense: it can take a while.
+    if (!has_sharding) mapping_.sharding = least_bytes_sharding(problem_);
+    return std::move(mapping_);
+  }
+
+ private:
+  [[nodiscard]] const DataflowGraph& graph() const { return problem_.workload.graph; }
+
+  /// The entry of a key; a result has null where it has no value.
+  static const YamlEntry* given(MapReader& map, std::string_view key) {
+    const YamlEntry* entry = map.optional(key);
+    return entry != nullptr && entry->value.type != YamlNode::Type::Null ? entry : nullptr;
+  }
+
+  static void finish(MapReader& map, std::span<const std::string_view> read_over) {
+    for (const std::string_view key : read_over) map.optional(key);
+    map.finish();
+  }
+
+  [[nodiscard]] std::optional<std::int64_t> default_tile() const {
+    if (problem_.workload.sequence == 1) return 1;
+    return problem_.workload.tile;
+  }
+
+  std::int64_t read_size(MapReader& map, std::string_view key,
+                         std::optional<std::int64_t> in_config) {
+    if (const YamlEntry* entry = given(map, key)) {
+      return read_count(*entry, {}, messages_).value_or(1);
+    }
+    if (!in_config && map.is_map()) {
+      messages_.add(map.place(), "",
+                    fmt::format("missing key '{}': the config leaves it open", key));
+    }
+    return in_config.value_or(1);
+  }
+
+  // A mapping made for other degrees and strategies than the config fixes is
+  // refused: the same partitions would mean something else.
+  void read_network(MapReader& map) {
+    const std::vector<NetworkDimension>& dimensions = problem_.system.network;
+    for (const NetworkDimension& dimension : dimensions) {
+      mapping_.network.push_back({.degree = dimension.degree.value_or(1),
+                                  .strategy = dimension.strategy.value_or(Strategy::Tensor)});
+    }
+    const YamlEntry* list = given(map, "network");
+    if (list == nullptr) {
+      const bool open =
+          std::any_of(dimensions.begin(), dimensions.end(),
+                      [](const NetworkDimension& d) { return !d.degree || !d.strategy; });
+      if (open && map.is_map()) {
+        messages_.add(map.place(), "", "missing key 'network': the config leaves it open");
+      }
+      return;
+    }
+    const std::vector<YamlNode>& items = list->value.items;
+    if (list->value.type != YamlNode::Type::Sequence || items.size() != dimensions.size()) {
+      messages_.add(
+          list->value.place, list->key,
+          fmt::format("expected a list of {} dimensions as in the config", dimensions.size()));
+      return;
+    }
+    const std::size_t before = messages_.count();
+    for (std::size_t d = 0; d < items.size(); ++d) {
+      MapReader dimension(items[d], fmt::format("network.{}", d), items[d].place, messages_);
+      read_dimension(dimension, dimensions[d], mapping_.network[d]);
+      dimension.finish();
+    }
+    if (messages_.count() == before && !allows(problem_, mapping_.network)) {
+      messages_.add(list->value.place, list->key,
+                    fmt::format("expected degrees whose product is the number of chips, {}, and "
+                                "that the config's parallelism allows",
+                                problem_.system.chips));
+    }
+  }
+
+  void read_dimension(MapReader& map, const NetworkDimension& config,
+                      Mapping::Dimension& dimension) {
+    if (const YamlEntry* degree = given(map, "degree")) {
+      dimension.degree = read_count(*degree, {}, messages_).value_or(1);
+      if (config.degree) check_degree(*degree, dimension.degree, *config.degree);
+    } else if (!config.degree) {
+      messages_.add(map.place(), "", "missing key 'degree': the config leaves it open");
+    }
+    if (const YamlEntry* strategy = given(map, "strategy")) {
+      const auto value = read_choice(
+          *strategy, named({Strategy::Tensor, Strategy::Pipeline, Strategy::Data}), messages_);
+      if (value && config.strategy && *value != *config.strategy) {
+        messages_.add(strategy->value.place, strategy->key,
+                      fmt::format("expected {} as in the config, got {}", name_of(*config.strategy),
+                                  name_of(*value)));
+      }
+      dimension.strategy = value.value_or(dimension.strategy);
+    } else if (!config.strategy) {
+      messages_.add(map.place(), "", "missing key 'strategy': the config leaves it open");
+    }
+  }
+
+  void check_degree(const YamlEntry& entry, std::int64_t degree, std::int64_t expected) {
+    if (degree == expected) return;
+    messages_.add(entry.value.place, entry.key,
+                  fmt::format("expected {} as in the config, got {}", expected, degree));
+  }
+
+  void read_parallelism(MapReader& map) {
+    const YamlEntry* entry = given(map, "parallelism");
+    if (entry == nullptr) return;
+    MapReader degrees(*entry, messages_);
+    for (const Strategy strategy : {Strategy::Tensor, Strategy::Pipeline, Strategy::Data}) {
+      if (const YamlEntry* degree = given(degrees, name_of(strategy))) {
+        if (const auto value = read_count(*degree, {}, messages_)) {
+          check_degree(*degree, *value, degree_of(mapping_.network, strategy));
+        }
+      }
+    }
+    degrees.finish();
+  }
+
+  std::optional<std::size_t> find_kernel(const std::string& name, const Place& place,
+                                         std::string_view key) {
+    const auto found = kernel_ids_.find(name);
+    if (found != kernel_ids_.end()) return found->second;
+    std::vector<std::string_view> names;
+    if (messages_.wants_more()) {
+      for (const Kernel& kernel : graph().kernels()) names.emplace_back(kernel.name);
+    }
+    messages_.add(
+        place, key,
+        fmt::format("the workload has no kernel {}{}", in_quotes(name), suggestion(name, names)));
+    return std::nullopt;
+  }
+
+  void read_partitions(MapReader& map) {
+    const YamlEntry* status = given(map, "status");
+    const YamlEntry* list = given(map, "partitions");
+    if (list == nullptr) {
+      const bool ended = status != nullptr && status->value.type == YamlNode::Type::Scalar;
+      if (!map.is_map()) return;
+      messages_.add(map.place(), "",
+                    fmt::format("missing key 'partitions': the file holds no mapping{}",
+                                ended ? ", its status is " + in_quotes(status->value.scalar) : ""));
+      return;
+    }
+    if (list->value.type != YamlNode::Type::Sequence) {
+      messages_.add(list->value.place, list->key,
+                    "expected a list of {kernels: [...]}, got " + list->value.description());
+      return;
+    }
+    const std::size_t before = messages_.count();
+    mapping_.partition.assign(graph().kernel_count(), -1);
+    cores_.assign(graph().kernel_count(), std::nullopt);
+    std::int64_t next = 0;
+    for (std::size_t p = 0; p < list->value.items.size(); ++p) {
+      next = read_partition(list->value.items[p], fmt::format("partitions.{}", p), next) + 1;
+    }
+    // A misspelt name is one mistake, not a second one for the kernel it means.
+    if (messages_.count() != before) return;
+    report_missing(list->place, list->key, "in no partition",
+                   [&](std::size_t k) { return mapping_.partition[k] >= 0; });
+    take_cores(*list);
+  }
+
+  /// Returns the index of the partition: the one it gives, or `next`.
+  std::int64_t read_partition(const YamlNode& node, const std::string& name, std::int64_t next) {
+    MapReader map(node, name, node.place, messages_);
+    std::int64_t index = next;
+    if (const YamlEntry* entry = given(map, "index")) {
+      index = read_count(*entry, {.least = next, .most = kLargestCount}, messages_).value_or(next);
+    }
+    if (const YamlEntry* kernels = map.required("kernels")) read_kernels(*kernels, index);
+    if (const YamlEntry* cores = given(map, "cores")) read_cores(*cores, index);
+    finish(map, kOfPartition);
+    return index;
+  }
+
+  void read_kernels(const YamlEntry& list, std::int64_t index) {
+    if (list.value.type != YamlNode::Type::Sequence) {
+      messages_.add(list.value.place, list.key,
+                    "expected a list of names, got " + list.value.description());
+      return;
+    }
+    for (const YamlNode& item : list.value.items) {
+      if (item.type != YamlNode::Type::Scalar) {
+        messages_.add(item.place, list.key, "expected a name, got " + item.description());
+        continue;
+      }
+      const auto kernel = find_kernel(item.scalar, item.place, list.key);
+      if (!kernel) continue;
+      if (mapping_.partition[*kernel] >= 0) {
+        messages_.add(item.place, list.key, in_quotes(item.scalar) + " stands twice");
+      }
+      mapping_.partition[*kernel] = index;
+    }
+  }
+
+  void read_cores(const YamlEntry& map, std::int64_t index) {
+    if (map.value.type != YamlNode::Type::Map) {
+      messages_.add(map.value.place, map.key,
+                    "expected {kernel: [lanes, stages]}, got " + map.value.description());
+      return;
+    }
+    for (const YamlEntry& entry : map.value.entries) {
+      const auto kernel = find_kernel(entry.key, entry.place, map.key);
+      if (!kernel) continue;
+      if (mapping_.partition[*kernel] != index) {
+        messages_.add(entry.place, map.key, in_quotes(entry.key) + " is not of this partition");
+      }
+      if (entry.value.items.size() != 2) {
+        messages_.add(entry.value.place, entry.key, "expected [lanes, stages]");
+        continue;
+      }
+      const auto extent = [&](std::size_t i) {
+        const YamlEntry part{.key = entry.key, .place = entry.place, .value = entry.value.items[i]};
+        return read_count(part, {.least = 1, .most = std::int64_t{1} << 30}, messages_).value_or(1);
+      };
+      const std::int64_t lanes = extent(0);
+      cores_[*kernel] = CoreGrid{.lanes = lanes, .stages = extent(1)};
+    }
+  }
+
+  /// Without any, evaluate allocates them; a given utilization stands in for
+  /// every allocation.
+  void take_cores(const YamlEntry& list) {
+    const bool any = std::any_of(cores_.begin(), cores_.end(),
+                                 [](const auto& grid) { return grid.has_value(); });
+    if (!any || problem_.execution.compute_utilization) return;
+    report_missing(list.place, list.key, "without cores, though others have some",
+                   [&](std::size_t k) { return cores_[k].has_value(); });
+    for (const auto& grid : cores_) mapping_.cores.push_back(grid.value_or(CoreGrid{}));
+  }
+
+  bool read_sharding(MapReader& map) {
+    const YamlEntry* entry = given(map, "sharding");
+    if (entry == nullptr) return false;
+    if (entry->value.type != YamlNode::Type::Map) {
+      messages_.add(entry->value.place, entry->key,
+                    "expected {kernel: loop}, got " + entry->value.description());
+      return true;
+    }
+    const std::size_t before = messages_.count();
+    std::vector<bool> named(graph().kernel_count());
+    mapping_.sharding.assign(graph().kernel_count(), Loop::None);
+    for (const YamlEntry& item : entry->value.entries) {
+      const auto kernel = find_kernel(item.key, item.place, entry->key);
+      if (!kernel) continue;
+      named[*kernel] = true;
+      const auto loop = read_choice<Loop>(item,
+                                          {{"outer", Loop::Outer},
+                                           {"M", Loop::M},
+                                           {"K", Loop::K},
+                                           {"N", Loop::N},
+                                           {"none", Loop::None}},
+                                          messages_);
+      mapping_.sharding[*kernel] = loop.value_or(Loop::None);
+    }
+    if (messages_.count() != before) return true;
+    report_missing(entry->place, entry->key, "without a loop",
+                   [&](std::size_t k) { return named[k]; });
+    return true;
+  }
+
+  /// One message for all kernels that lack something, not one for each.
+  template <class Has>
+  void report_missing(const Place& place, std::string_view key, std::string_view what, Has has) {
+    constexpr std::int64_t kShown = 8;
+    std::string names;
+    std::int64_t missing = 0;
+    for (std::size_t k = 0; k < graph().kernel_count(); ++k) {
+      if (has(k) || ++missing > kShown) continue;
+      names += (names.empty() ? "" : ", ") + graph().kernels()[k].name;
+    }
+    if (missing == 0) return;
+    if (missing > kShown) names += fmt::format(" and {} more", missing - kShown);
+    messages_.add(place, key, fmt::format("{}: {}", what, names));
+  }
+
+  const Problem& problem_;
+  Mapping mapping_;
+  std::vector<std::optional<CoreGrid>> cores_;
+  std::unordered_map<std::string, std::size_t> kernel_ids_;
+  InputMessages messages_;
+};
+
+}  // namespace
+
+Mapping parse_mapping(const std::string& text, const std::string& name, const Problem& problem) {
+  return MappingReader(problem).read(parse_yaml(text, name, true));
+}
+
+Mapping load_mapping(const std::filesystem::path& file, const Problem& problem) {
+  return MappingReader(problem).read(load_yaml(file));
+}
+
+}  // namespace dfsearch

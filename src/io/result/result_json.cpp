@@ -1,0 +1,230 @@
+#include "io/result/result_json.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/version.hpp"
+#include "engine/names.hpp"
+#include "graph/names.hpp"
+#include "io/result/mapping_json.hpp"
+#include "io/text/json_text.hpp"
+#include "model/names.hpp"
+
+namespace dfsearch {
+namespace {
+
+template <class Quantity>
+Json number(Quantity quantity) {
+  return json_number(quantity.in_base_units());
+}
+
+/// Kernels of each partition, empty ones left out, with its index.
+std::vector<std::pair<std::int64_t, std::vector<KernelId>>> kernels_by_partition(
+    const Mapping& mapping) {
+  std::vector<KernelId> order;
+  for (std::size_t k = 0; k < mapping.partition.size(); ++k) order.emplace_back(k);
+  std::stable_sort(order.begin(), order.end(), [&](KernelId a, KernelId b) {
+    return mapping.partition[a.index()] < mapping.partition[b.index()];
+  });
+  std::vector<std::pair<std::int64_t, std::vector<KernelId>>> groups;
+  for (const KernelId kernel : order) {
+    const std::int64_t index = mapping.partition[kernel.index()];
+    if (groups.empty() || groups.back().first != index) groups.push_back({index, {}});
+    groups.back().second.push_back(kernel);
+  }
+  return groups;
+}
+
+Json partitions_json(const Outcome& outcome) {
+  const DataflowGraph& graph = outcome.problem->workload.graph;
+  const std::vector<CoreGrid>& cores =
+      outcome.cost != nullptr ? outcome.cost->cores : outcome.mapping->cores;
+  const auto groups = kernels_by_partition(*outcome.mapping);
+  Json list = Json::array();
+  for (std::size_t p = 0; p < groups.size(); ++p) {
+    Json names = Json::array();
+    Json core_map = Json::object();
+    for (const KernelId kernel : groups[p].second) {
+      names.push_back(graph.kernel(kernel).name);
+      if (cores.empty()) continue;
+      const CoreGrid& grid = cores[kernel.index()];
+      append(core_map, graph.kernel(kernel).name, Json::array({grid.lanes, grid.stages}));
+    }
+    const PartitionCost* cost = outcome.cost != nullptr ? &outcome.cost->partitions[p] : nullptr;
+    list.push_back({{"index", groups[p].first},
+                    {"kernels", std::move(names)},
+                    {"compute", cost != nullptr ? number(cost->compute) : Json()},
+                    {"memory", cost != nullptr ? number(cost->memory) : Json()},
+                    {"network", cost != nullptr ? number(cost->network) : Json()},
+                    {"time", cost != nullptr ? number(cost->time) : Json()},
+                    {"bound_by", cost != nullptr ? Json(name_of(cost->bound_by)) : Json()},
+                    {"sram", cost != nullptr ? number(cost->sram) : Json()},
+                    {"cores", std::move(core_map)}});
+  }
+  return list;
+}
+
+Json sharding_json(const Outcome& outcome) {
+  Json object = Json::object();
+  for (std::size_t k = 0; k < outcome.mapping->sharding.size(); ++k) {
+    append(object, outcome.problem->workload.graph.kernels()[k].name,
+           name_of(outcome.mapping->sharding[k]));
+  }
+  return object;
+}
+
+Json changes_json(const std::vector<FeasibleChange>& changes) {
+  Json list = Json::array();
+  for (const FeasibleChange& change : changes) {
+    const bool degree = change.what == Raised::Degree;
+    list.push_back({{"raise", name_of(change.what)},
+                    {"dimension", degree ? Json(change.dimension) : Json()},
+                    {"from", json_number(change.from)},
+                    {"at_least", json_number(change.at_least)},
+                    {"enough", json_number(change.enough)}});
+  }
+  return list;
+}
+
+Json infeasible_json(const Outcome& outcome) {
+  const Infeasible& reason = *outcome.infeasible;
+  return {{"resource", name_of(reason.resource)},
+          {"needed", json_number(reason.needed)},
+          {"available", json_number(reason.available)},
+          {"where", reason.where},
+          {"changes", outcome.search != nullptr ? changes_json(outcome.search->changes) : Json()}};
+}
+
+Json shares_json(const TimeShares& shares) {
+  return {{"compute", shares.compute},
+          {"memory", shares.memory},
+          {"network", shares.network},
+          {"bubble", shares.bubble},
+          {"transfer", shares.transfer}};
+}
+
+/// One of the best parallelisms.
+Json ranked_json(const BestMapping& found) {
+  const Cost* cost = found.cost ? &*found.cost : nullptr;
+  const bool stopped = found.stopped_by != StopReason::None;
+  return {{"status", name_of(found.status)},
+          {"stopped_by", stopped ? Json(name_of(found.stopped_by)) : Json()},
+          {"objective", cost != nullptr ? number(cost->objective) : Json()},
+          {"lower_bound", number(found.lower_bound)},
+          {"gap", cost != nullptr ? json_number(found.gap) : Json()},
+          {"step_time", cost != nullptr ? number(cost->step_time) : Json()},
+          {"utilization", cost != nullptr ? json_number(cost->utilization) : Json()},
+          {"parallelism", cost != nullptr ? parallelism_json(*found.mapping) : Json()},
+          {"network", cost != nullptr ? network_json(*found.mapping) : Json()},
+          {"price", cost != nullptr ? number(cost->price) : Json()},
+          {"power", cost != nullptr ? number(cost->power) : Json()}};
+}
+
+Json top_json(const SearchResult& search) {
+  Json list = Json::array();
+  if (search.status == SearchStatus::Infeasible) return list;
+  list.push_back(ranked_json(search));
+  for (const BestMapping& found : search.alternatives) list.push_back(ranked_json(found));
+  return list;
+}
+
+Json search_json(const SearchResult& search) {
+  const SearchStats& stats = search.stats;
+  return {{"nodes", stats.nodes},
+          {"time", number(stats.time)},
+          {"proof", {{"nodes", stats.proof_nodes}, {"time", number(stats.proof_time)}}},
+          {"threads", stats.threads},
+          {"outer_points", stats.outer_points},
+          {"ideals", stats.ideals},
+          {"incumbents", stats.incumbents},
+          {"first_incumbent", number(stats.first_incumbent)},
+          {"best_incumbent", number(stats.best_incumbent)},
+          {"root_bound", search.mapping ? number(search.root_bound) : Json()},
+          {"pruned",
+           {{"outer_points", stats.outer_points - stats.outer_points_opened},
+            {"bound", stats.pruned_by_bound},
+            {"dominance", stats.pruned_by_dominance},
+            {"capacity", stats.pruned_by_capacity}}},
+          {"no_bound", search.bounds.dropped()}};
+}
+
+/// FLOP for a byte; null where no byte moves.
+Json intensity_json(const Cost* cost) {
+  const auto or_null = [](double intensity) {
+    return intensity > 0.0 ? json_number(intensity) : Json();
+  };
+  if (cost == nullptr) return {};
+  return {{"memory", or_null(cost->memory_intensity)},
+          {"network", or_null(cost->network_intensity)}};
+}
+
+/// The keys of a Cost, null without one.
+void add_cost(Json& result, const Cost* cost) {
+  result["objective"] = cost != nullptr ? number(cost->objective) : Json();
+  // Set by the caller; here for the order of keys.
+  result["lower_bound"] = nullptr;
+  result["gap"] = nullptr;
+  result["step_time"] = cost != nullptr ? number(cost->step_time) : Json();
+  result["utilization"] = cost != nullptr ? json_number(cost->utilization) : Json();
+  result["flop"] = cost != nullptr ? number(cost->flops) : Json();
+  result["price"] = cost != nullptr ? number(cost->price) : Json();
+  result["power"] = cost != nullptr ? number(cost->power) : Json();
+  result["cost_efficiency"] = cost != nullptr ? number(cost->cost_efficiency) : Json();
+  result["power_efficiency"] = cost != nullptr ? number(cost->power_efficiency) : Json();
+  result["operational_intensity"] = intensity_json(cost);
+}
+
+/// Null for workloads that nobody waits for.
+Json serving_json(const Workload& workload, const Cost* cost) {
+  if (cost == nullptr || !cost->serving) return {};
+  const Json latency = number(cost->serving->latency);
+  const bool decode = workload.serving->decode;
+  return {{"time_to_first_token", decode ? Json() : latency},
+          {"time_per_output_token", decode ? latency : Json()},
+          {"tokens_per_second", json_number(cost->serving->tokens_per_second)}};
+}
+
+}  // namespace
+
+std::string result_json(const Outcome& outcome) {
+  const Cost* cost = outcome.cost;
+  const Mapping* mapping = outcome.mapping;
+  const SearchResult* search = outcome.search;
+  Json result = Json::object();
+  result["dfsearch"] = kVersion;
+  result["status"] = name_of(outcome.status);
+  const bool stopped = search != nullptr && search->stopped_by != StopReason::None;
+  result["stopped_by"] = stopped ? Json(name_of(search->stopped_by)) : Json();
+  result["objective_name"] = name_of(outcome.problem->objective);
+  add_cost(result, cost);
+  if (search != nullptr && outcome.status != SearchStatus::Infeasible) {
+    result["lower_bound"] = number(search->lower_bound);
+    if (cost != nullptr) result["gap"] = json_number(search->gap);
+  }
+  result["serving"] = serving_json(outcome.problem->workload, cost);
+  result["copies"] = outcome.problem->workload.copies;
+  result["parallelism"] = mapping != nullptr ? parallelism_json(*mapping) : Json();
+  result["network"] = mapping != nullptr ? network_json(*mapping) : Json();
+  result["micro_batch"] = mapping != nullptr ? Json(mapping->micro_batch) : Json();
+  result["tile"] = mapping != nullptr ? Json(mapping->tile) : Json();
+  result["layers_per_stage"] = cost != nullptr ? Json(cost->layers_per_stage) : Json();
+  result["bubble_factor"] = cost != nullptr ? json_number(cost->bubble_factor) : Json();
+  result["bound_by"] = cost != nullptr ? Json(name_of(cost->shares.largest())) : Json();
+  result["time_shares"] = cost != nullptr ? shares_json(cost->shares) : Json();
+  result["partitions"] = mapping != nullptr ? partitions_json(outcome) : Json();
+  result["sharding"] = mapping != nullptr ? sharding_json(outcome) : Json();
+  result["memory"] = {{"weights", cost != nullptr ? number(cost->weights) : Json()},
+                      {"activations", cost != nullptr ? number(cost->activations) : Json()},
+                      {"stored", cost != nullptr ? number(cost->stored) : Json()},
+                      {"second_tier", cost != nullptr ? Json(cost->spilled) : Json()},
+                      {"capacity", number(outcome.problem->system.memory.total_capacity())}};
+  result["top"] = search != nullptr ? top_json(*search) : Json();
+  result["top_complete"] = search != nullptr ? Json(search->alternatives_complete) : Json();
+  result["infeasible"] = outcome.infeasible != nullptr ? infeasible_json(outcome) : Json();
+  result["search"] = search != nullptr ? search_json(*search) : Json();
+  return json_text(result);
+}
+
+}  // namespace dfsearch

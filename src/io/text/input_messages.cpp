@@ -1,0 +1,134 @@
+#include "io/text/input_messages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// One line without control characters, whatever the input holds: messages go
+/// to terminals.
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      result += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string Place::to_text() const {
+  const std::string name = source ? escaped(*source) : std::string();
+  return line > 0 ? fmt::format("{}:{}:{}", name, line, column) : name;
+}
+
+void InputMessages::add(const Place& place, std::string_view key, std::string_view what) {
+  ++count_;
+  if (!wants_more()) return;
+  std::string text = place.to_text();
+  if (!key.empty()) text += fmt::format("{}{}", text.empty() ? "" : ": ", escaped(key));
+  text += fmt::format("{}{}", text.empty() ? "" : ": ", escaped(what));
+  entries_.push_back({.place = place, .text = std::move(text)});
+}
+
+void InputMessages::add(const std::vector<std::string>& messages) {
+  for (const std::string& message : messages) {
+    ++count_;
+    if (wants_more()) entries_.push_back({.place = {}, .text = message});
+  }
+}
+
+void InputMessages::throw_if_any() const {
+  if (entries_.empty()) return;
+  // Sources in order of their first message, places within each in file order.
+  std::vector<std::string> sources;
+  std::vector<std::tuple<std::size_t, int, int, std::size_t>> order;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Place& place = entries_[i].place;
+    const std::string name = place.source ? *place.source : std::string();
+    const auto found = std::find(sources.begin(), sources.end(), name);
+    const auto rank = static_cast<std::size_t>(found - sources.begin());
+    if (found == sources.end()) sources.push_back(name);
+    order.emplace_back(rank, place.line, place.column, i);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<std::string> lines;
+  lines.reserve(order.size() + 1);
+  for (const auto& key : order) lines.push_back(entries_[std::get<3>(key)].text);
+  if (count_ > entries_.size()) {
+    lines.push_back(fmt::format("... and {} more", count_ - entries_.size()));
+  }
+  throw InputError(std::move(lines));
+}
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t kLength = 60;
+  if (text.size() <= kLength) return fmt::format("'{}'", escaped(text));
+  std::size_t end = kLength;
+  // Not in the middle of a UTF-8 sequence, whose later bytes are 10xxxxxx.
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return fmt::format("'{}...'", escaped(text.substr(0, end)));
+}
+
+std::string without_place(const std::string& message, const std::string& source) {
+  if (source.empty() || !message.starts_with(source)) return message;
+  const std::size_t end = message.find_first_not_of(":0123456789", source.size());
+  if (end == std::string::npos) return message;
+  return message.substr(message[end] == ' ' ? end + 1 : end);
+}
+
+std::string joined_choices(std::span<const std::string_view> choices) {
+  std::string text;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (i > 0) text += i + 1 == choices.size() ? " or " : ", ";
+    text += choices[i];
+  }
+  return text;
+}
+
+std::string suggestion(std::string_view given, std::span<const std::string_view> known) {
+  constexpr std::size_t kLongestName = 64;
+  if (given.size() > kLongestName) return {};
+  // A third of the letters may differ, two in short names, but never all.
+  std::size_t least = std::min(std::max<std::size_t>(2, given.size() / 3) + 1, given.size());
+  std::string_view nearest;
+  for (const std::string_view name : known) {
+    if (name.size() > kLongestName) continue;
+    const std::size_t distance = edit_distance(given, name);
+    if (distance < least) {
+      least = distance;
+      nearest = name;
+    }
+  }
+  return nearest.empty() ? std::string() : fmt::format(", did you mean '{}'?", nearest);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,108 @@
+#include "io/text/json_text.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+namespace dfsearch {
+namespace {
+
+constexpr std::size_t kWidth = 100;
+
+/// fmt, not Json::dump, writes doubles: dump is not always the shortest text,
+/// and appends ".0" to whole bytes.
+std::string scalar_text(const Json& value) {
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    return std::isfinite(number) ? fmt::format("{}", number) : "null";
+  }
+  // A name that is no UTF-8 gets replacement characters, not an exception.
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void append_line(std::string& out, const Json& value) {
+  if (value.is_primitive()) {
+    out += scalar_text(value);
+    return;
+  }
+  out += value.is_object() ? '{' : '[';
+  bool first = true;
+  for (const auto& item : value.items()) {
+    if (!std::exchange(first, false)) out += ", ";
+    if (value.is_object()) out += json_string(item.key()) + ": ";
+    append_line(out, item.value());
+  }
+  out += value.is_object() ? '}' : ']';
+}
+
+bool only_scalars(const Json& array) {
+  for (const Json& element : array) {
+    if (!element.is_primitive()) return false;
+  }
+  return true;
+}
+
+/// Words of an array side by side, as many as fit on each line.
+void append_filled(std::string& out, const Json& array, std::size_t indent) {
+  const std::string margin = "\n" + std::string(indent + 2, ' ');
+  std::size_t column = kWidth;
+  for (std::size_t i = 0; i < array.size(); ++i) {
+    const std::string word = scalar_text(array[i]) + (i + 1 < array.size() ? "," : "");
+    if (column + 1 + word.size() > kWidth) {
+      out += margin + word;
+      column = indent + 2 + word.size();
+    } else {
+      out += " " + word;
+      column += 1 + word.size();
+    }
+  }
+  out += "\n" + std::string(indent, ' ');
+}
+
+void append_text(std::string& out, const Json& value, std::size_t indent, std::size_t column) {
+  const std::string line = json_line(value);
+  if (value.is_primitive() || value.empty() || column + line.size() + 1 <= kWidth) {
+    out += line;
+    return;
+  }
+  out += value.is_object() ? '{' : '[';
+  if (value.is_array() && only_scalars(value)) {
+    append_filled(out, value, indent);
+    out += ']';
+    return;
+  }
+  bool first = true;
+  for (const auto& item : value.items()) {
+    if (!std::exchange(first, false)) out += ',';
+    const std::string key = value.is_object() ? json_string(item.key()) + ": " : "";
+    out += "\n" + std::string(indent + 2, ' ') + key;
+    append_text(out, item.value(), indent + 2, indent + 2 + key.size());
+  }
+  out += "\n" + std::string(indent, ' ') + (value.is_object() ? '}' : ']');
+}
+
+}  // namespace
+
+std::string json_text(const Json& value) {
+  std::string out;
+  append_text(out, value, 0, kWidth);  // the outermost object is always broken
+  return out + "\n";
+}
+
+std::string json_line(const Json& value) {
+  std::string out;
+  append_line(out, value);
+  return out;
+}
+
+std::string json_string(const std::string& text) { return scalar_text(Json(text)); }
+
+Json json_number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+void append(Json& object, const std::string& key, Json value) {
+  object.get_ref<Json::object_t&>().emplace_back(key, std::move(value));
+}
+
+}  // namespace dfsearch

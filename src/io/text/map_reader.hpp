@@ -1,0 +1,152 @@
+#pragma once
+// Typed access to the keys of one YAML map.
+//
+// A reader knows the keys it was asked for; finish() reports all others.  A
+// wrong value is reported where it stands and read as nothing, so that reading
+// goes on and finds the next one.
+
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/units_text.hpp"
+#include "engine/names.hpp"
+#include "graph/names.hpp"
+#include "io/text/yaml_tree.hpp"
+#include "model/names.hpp"
+
+namespace dfsearch {
+
+/// The largest extent, degree or count anywhere in a config; with it no sum or
+/// product of two leaves the range of an integer unnoticed.
+inline constexpr std::int64_t kLargestCount = std::int64_t{1} << 40;
+
+struct CountRange {
+  std::int64_t least = 1;
+  std::int64_t most = kLargestCount;
+};
+
+template <class T>
+struct Range {
+  T least;
+  T most;
+};
+
+/// Where to point when several values disagree: at the first that the command
+/// line gave, since the others agreed without it, or else at the first there is.
+Place place_of_conflict(std::initializer_list<const YamlEntry*> entries);
+
+// Readers of single values: nothing, and a message, if the value is wrong.
+
+std::optional<std::string> read_word(const YamlEntry& entry, InputMessages& messages);
+std::optional<std::int64_t> read_count(const YamlEntry& entry, CountRange range,
+                                       InputMessages& messages);
+std::optional<double> read_number(const YamlEntry& entry, Range<double> range,
+                                  InputMessages& messages);
+std::optional<bool> read_flag(const YamlEntry& entry, InputMessages& messages);
+/// The index of the word among the choices.
+std::optional<std::size_t> read_choice(const YamlEntry& entry,
+                                       const std::vector<std::string_view>& choices,
+                                       InputMessages& messages);
+
+template <class Q>
+std::optional<Q> read_quantity(const YamlEntry& entry, Range<Q> range, InputMessages& messages) {
+  try {
+    const std::string text =
+        entry.value.type == YamlNode::Type::Scalar ? entry.value.scalar : entry.value.description();
+    const Q value = parse_quantity<Q>(text);
+    if (value >= range.least && value <= range.most) return value;
+    messages.add(entry.value.place, entry.key,
+                 "expected a quantity from " + to_text(range.least) + " to " + to_text(range.most) +
+                     ", got " + in_quotes(text));
+  } catch (const InputError& error) {
+    messages.add(entry.value.place, entry.key, error.messages().front());
+  }
+  return std::nullopt;
+}
+
+/// The words a key may have, and what they mean.
+template <class E>
+using Choices = std::vector<std::pair<std::string_view, E>>;
+
+/// The values of an enumeration under their names in results.
+template <class E>
+Choices<E> named(std::initializer_list<E> values) {
+  Choices<E> choices;
+  for (const E value : values) choices.emplace_back(name_of(value), value);
+  return choices;
+}
+
+template <class E>
+std::optional<E> read_choice(const YamlEntry& entry, const Choices<E>& choices,
+                             InputMessages& messages) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : choices) names.push_back(name);
+  const std::optional<std::size_t> index = read_choice(entry, names, messages);
+  if (!index) return std::nullopt;
+  return choices[*index].second;
+}
+
+class MapReader {
+ public:
+  /// `name` and `place` are those of the map in messages.  What is not a map is
+  /// reported and read as an empty one, without complaints about missing keys.
+  MapReader(const YamlNode& node, std::string name, Place place, InputMessages& messages);
+  /// The map that is the value of a key.
+  MapReader(const YamlEntry& entry, InputMessages& messages)
+      : MapReader(entry.value, entry.key, entry.place, messages) {}
+
+  [[nodiscard]] bool is_map() const { return is_map_; }
+  [[nodiscard]] const Place& place() const { return place_; }
+  [[nodiscard]] InputMessages& messages() const { return messages_; }
+
+  /// The entry of a key, or nothing; the key counts as known from now on.
+  const YamlEntry* optional(std::string_view key);
+  /// The same; its absence is reported, with `why` after it.
+  const YamlEntry* required(std::string_view key, std::string_view why = {});
+
+  std::optional<std::int64_t> required_count(std::string_view key, CountRange range = {});
+  std::optional<std::int64_t> optional_count(std::string_view key, CountRange range = {});
+  std::optional<double> optional_number(std::string_view key, Range<double> range);
+
+  template <class Q>
+  std::optional<Q> required_quantity(std::string_view key, Range<Q> range) {
+    const YamlEntry* entry = required(key);
+    return entry ? read_quantity(*entry, range, messages_) : std::nullopt;
+  }
+  template <class Q>
+  std::optional<Q> optional_quantity(std::string_view key, Range<Q> range) {
+    const YamlEntry* entry = optional(key);
+    return entry ? read_quantity(*entry, range, messages_) : std::nullopt;
+  }
+  template <class E>
+  std::optional<E> required_choice(std::string_view key, const Choices<E>& choices,
+                                   std::string_view why = {}) {
+    const YamlEntry* entry = required(key, why);
+    return entry ? read_choice(*entry, choices, messages_) : std::nullopt;
+  }
+  template <class E>
+  std::optional<E> optional_choice(std::string_view key, const Choices<E>& choices) {
+    const YamlEntry* entry = optional(key);
+    return entry ? read_choice(*entry, choices, messages_) : std::nullopt;
+  }
+
+  /// Reports every key nobody asked for, with the nearest one that exists.
+  void finish();
+
+ private:
+  const YamlNode& node_;
+  std::string name_;
+  Place place_;
+  InputMessages& messages_;
+  bool is_map_;
+  std::vector<std::string_view> known_;
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,159 @@
+#include "io/text/write_file.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace dfsearch {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const std::string& name, int error) {
+  throw InputError(name + ": cannot be written: " + std::generic_category().message(error));
+}
+
+/// Owns an open file; close() reports what the destructor cannot.
+class Descriptor {
+ public:
+  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  [[nodiscard]] int get() const { return descriptor_; }
+  /// Some file systems report a full disk only here.
+  void close(const std::string& name) {
+    if (::close(std::exchange(descriptor_, -1)) != 0) fail(name, errno);
+  }
+
+ private:
+  int descriptor_;
+};
+
+/// Removes the temporary file unless it has become the target.
+class Temporary {
+ public:
+  explicit Temporary(fs::path path) : path_(std::move(path)) {}
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  ~Temporary() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  void release() { path_.clear(); }
+
+ private:
+  fs::path path_;
+};
+
+/// The file that a path means, links followed; one that does not exist yet is
+/// its own target.
+fs::path target_of(const fs::path& file) {
+  std::error_code error;
+  fs::path target = file;
+  // A link to a file that does not exist yet: canonical would fail.
+  for (int links = 0; fs::is_symlink(fs::symlink_status(target, error)); ++links) {
+    if (links == 40) fail(file.string(), ELOOP);
+    const fs::path to = fs::read_symlink(target, error);
+    if (error) break;
+    target = to.is_absolute() ? to : target.parent_path() / to;
+  }
+  return target;
+}
+
+fs::path directory_of(const fs::path& target) {
+  return target.has_parent_path() ? target.parent_path() : fs::path(".");
+}
+
+/// Exclusive, so that it is nobody else's; the process id keeps parallel runs
+/// with the same target apart.
+fs::path temporary_beside(const fs::path& target) {
+  return directory_of(target) /
+         ("." + target.filename().string() + "." + std::to_string(::getpid()) + ".tmp");
+}
+
+int create_temporary(const fs::path& path, const std::string& name) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0) fail(name, errno);
+  return descriptor;
+}
+
+/// True for devices and pipes, which cannot be renamed over.
+bool is_written_directly(const fs::path& target, const std::string& name) {
+  struct stat status {};
+  if (::stat(target.c_str(), &status) != 0) {
+    if (errno == ENOENT) return false;
+    fail(name, errno);
+  }
+  if (S_ISDIR(status.st_mode)) fail(name, EISDIR);
+  if (::access(target.c_str(), W_OK) != 0) fail(name, errno);
+  return !S_ISREG(status.st_mode);
+}
+
+}  // namespace
+
+void write_all(int descriptor, std::string_view text, const std::string& name) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN) fail(name, errno);
+      // Whoever started us shares a non-blocking pipe or terminal with us.
+      pollfd ready{.fd = descriptor, .events = POLLOUT, .revents = 0};
+      static_cast<void>(::poll(&ready, 1, -1));
+      continue;
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void check_writable(const fs::path& file) {
+  const std::string name = file.string();
+  if (!file.has_filename()) throw InputError("'" + name + "' is no name of a file");
+  const fs::path target = target_of(file);
+  if (is_written_directly(target, name)) return;
+  // Trying is the only test that is right for quotas, read-only mounts and root.
+  const fs::path path = temporary_beside(target);
+  Descriptor descriptor(create_temporary(path, name));
+  const Temporary temporary(path);
+}
+
+void write_file(const fs::path& file, std::string_view text) {
+  const std::string name = file.string();
+  const fs::path target = target_of(file);
+  if (is_written_directly(target, name)) {
+    Descriptor descriptor(::open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    if (descriptor.get() < 0) fail(name, errno);
+    write_all(descriptor.get(), text, name);
+    descriptor.close(name);
+    return;
+  }
+  const fs::path path = temporary_beside(target);
+  Descriptor descriptor(create_temporary(path, name));
+  Temporary temporary(path);
+  struct stat old {};
+  if (::stat(target.c_str(), &old) == 0 && ::fchmod(descriptor.get(), old.st_mode & 07777) != 0) {
+    fail(name, errno);
+  }
+  write_all(descriptor.get(), text, name);
+  if (::fsync(descriptor.get()) != 0) fail(name, errno);
+  descriptor.close(name);
+  if (::rename(path.c_str(), target.c_str()) != 0) fail(name, errno);
+  temporary.release();
+  // The rename itself reaches the disk with the directory.  The new file is
+  // complete either way, so a file system that refuses this is no failure.
+  const Descriptor directory(
+      ::open(directory_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() >= 0) static_cast<void>(::fsync(directory.get()));
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,41 @@
+#pragma once
+// Who is where, as columns and rows: the part of the fusion's linear program that
+// knows nothing of capacities and times (docs/milp.md, rows 1 to 9).
+
+#include <cstdint>
+#include <vector>
+
+#include "milp/column_names.hpp"
+#include "milp/linear_model.hpp"
+#include "model/layer/layer_costs.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// Entries by kernel or tensor, then partition.
+using MilpMatrix = std::vector<std::vector<Affine>>;
+
+/// 0 before the first partition.
+inline Affine entry_of(const MilpMatrix& matrix, std::size_t row, std::int64_t partition) {
+  return partition < 0 ? Affine{} : matrix[row][static_cast<std::size_t>(partition)];
+}
+
+struct FusionMatrices {
+  std::int64_t partitions = 0;
+  MilpMatrix a;  ///< kernel k is in p
+  MilpMatrix h;  ///< kernel k is in one of 0..p
+  MilpMatrix b;  ///< both ends of tensor e are in p
+  MilpMatrix d;  ///< exactly one end of it is
+  /// Per kernel: it overflows SRAM by itself, but alone in its partition its weight
+  /// may be cut into pieces.  Rows keep everyone else out, so SRAM need not count it.
+  std::vector<bool> lonely;
+};
+
+/// Adds the columns and their rows to the model.
+FusionMatrices add_fusion_matrices(const Problem& problem, const LayerCosts& costs,
+                                   const MilpNames& names, LinearModel& model);
+
+/// Partitions that a mapping can use; later indices are never needed.
+std::int64_t useful_partitions(const Problem& problem);
+
+}  // namespace dfsearch

@@ -1,0 +1,287 @@
+// The fusion of one layer as a linear program; docs/milp.md numbers the rows and
+// proves them.
+//
+// For kernel k, tensor e = u,v and partition p the columns are
+//
+//   Y[k,o,p]  kernel k runs in p on the cores of option o
+//   C[p]      compute time of p, where cores are allocated
+//   T[p]      time of p; their sum is minimised
+//
+// beside those of milp/fusion_matrices.cpp, which say who is where, and of
+// milp/memory_rows.cpp.  Only A, Y and F are integer; the others follow.
+//
+// Scale.  Solvers work with absolute tolerances near 1e-6.  Times are in a power
+// of two of seconds such that the layer run kernel by kernel takes 1024 to 2048
+// units, so a tolerance is 1e-9 of it.  Bytes are in a multiple of their greatest
+// common divisor: as a rule coefficients are whole numbers, a capacity is at most
+// about a million of them, and a mapping that is too large misses it by a whole
+// unit, or more than a tolerance at least.  The numbers themselves are those of
+// LayerCosts, so they are those that the search adds up.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "base/error.hpp"
+#include "milp/column_names.hpp"
+#include "milp/fusion_matrices.hpp"
+#include "milp/fusion_model.hpp"
+#include "milp/memory_rows.hpp"
+#include "milp/scale.hpp"
+#include "model/step/step_time.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// The decisions with the tiers of memory that all their mappings use, or else the
+/// first tier.
+LayerDecisions with_tiers(const Problem& problem, LayerDecisions decisions) {
+  decisions.spilled = memory_tiers(problem, LayerCosts(problem, decisions)) == MemoryTiers::Both;
+  return decisions;
+}
+
+/// Costs with the second tier of memory in use, where the partitions decide that.
+std::optional<LayerCosts> slower_costs(const Problem& problem, const LayerCosts& costs) {
+  if (memory_tiers(problem, costs) != MemoryTiers::Either) return std::nullopt;
+  LayerDecisions decisions = costs.decisions();
+  decisions.spilled = true;
+  return std::optional<LayerCosts>(std::in_place, problem, std::move(decisions));
+}
+
+class FusionModel {
+ public:
+  FusionModel(const Problem& problem, const LayerDecisions& decisions)
+      : problem_(problem),
+        graph_(problem.workload.graph),
+        costs_(problem, with_tiers(problem, decisions)),
+        slower_(slower_costs(problem, costs_)),
+        step_(step_time(problem, decisions.network, decisions.micro_batch)),
+        names_(graph_),
+        partitions_(useful_partitions(problem)) {
+    check_size();
+    model_.objective = "layer_time";
+    model_.unit = std::ldexp(1.0, std::ilogb(reference().in_base_units()) - 10);
+  }
+
+  LinearModel build() && {
+    describe();
+    m_ = add_fusion_matrices(problem_, costs_, names_, model_);
+    add_sram();
+    spill_ = add_memory_rows(problem_, costs_, slower_ ? &*slower_ : nullptr, names_, m_, model_);
+    add_cores();
+    add_times();
+    return std::move(model_);
+  }
+
+ private:
+  [[nodiscard]] std::size_t kernels() const { return graph_.kernel_count(); }
+  [[nodiscard]] std::size_t tensors() const { return graph_.tensor_count(); }
+  [[nodiscard]] const std::string& name(std::size_t kernel) const {
+    return names_.of(KernelId(kernel));
+  }
+  [[nodiscard]] double units(Ticks ticks) const {
+    return costs_.clock().seconds(ticks).in_base_units() / model_.unit;
+  }
+  [[nodiscard]] bool at_utilization() const {
+    return problem_.execution.compute_utilization.has_value();
+  }
+
+  /// Time of the layer kernel by kernel, without overlap: the measure of units.
+  [[nodiscard]] Seconds reference() const {
+    Seconds sum{};
+    for (std::size_t k = 0; k < kernels(); ++k) {
+      const KernelId id(k);
+      const Ticks compute = at_utilization() ? costs_.compute_at_utilization(id)
+                                             : costs_.cycle_time(costs_.options(id).back().cycles);
+      sum += costs_.clock().seconds(compute) + costs_.clock().seconds(costs_.network(id)) +
+             costs_.clock().seconds(costs_.explicit_memory(id)) +
+             costs_.clock().seconds(costs_.weight_load(id));
+    }
+    for (std::size_t t = 0; t < tensors(); ++t) {
+      sum += 2.0 * costs_.clock().seconds(costs_.transfer(TensorId(t)));
+    }
+    return sum;
+  }
+
+  void check_size() const {
+    auto per_partition = static_cast<double>(3 * kernels() + 4 * tensors() + 4);
+    for (std::size_t k = 0; k < kernels(); ++k) {
+      per_partition += static_cast<double>(costs_.options(KernelId(k)).size());
+    }
+    const double columns = per_partition * static_cast<double>(partitions_);
+    if (columns <= static_cast<double>(kMostColumns)) return;
+    throw InputError(fmt::format(
+        "the model of {} kernels in {} partitions would have {:.3g} columns, at most {} are "
+        "written: set execution.partitions to fewer",
+        kernels(), partitions_, columns, kMostColumns));
+  }
+
+  void describe() {
+    model_.comments = {
+        fmt::format("Fusion of {} kernels and {} tensors in at most {} partitions.", kernels(),
+                    tensors(), partitions_),
+        fmt::format("objective: time of one layer for one sample, in units of {} s", model_.unit),
+        // Once divided: whoever reads it needs not know of copies.
+        fmt::format("step time = objective x {} x {} s + {} s", model_.unit,
+                    step_.factor / step_.copies, step_.transfer.in_base_units() / step_.copies),
+    };
+  }
+
+  /// (11) Buffers and weights fit, those of lonely kernels apart.
+  void add_sram() {
+    const Bytes sram = problem_.system.accelerator.sram;
+    const ByteScale scale = sram_scale();
+    for (std::int64_t p = 0; p < partitions_; ++p) {
+      LinearSum need;
+      for (std::size_t t = 0; t < tensors(); ++t) {
+        const std::size_t u = graph_.tensors()[t].from.index();
+        const std::size_t v = graph_.tensors()[t].to.index();
+        const double streamed = scale.amount(costs_.streamed_buffer(TensorId(t)));
+        if (m_.lonely[u] || m_.lonely[v]) {
+          if (!m_.lonely[u]) need.add(streamed, entry_of(m_.a, u, p));
+          if (!m_.lonely[v]) need.add(streamed, entry_of(m_.a, v, p));
+          continue;
+        }
+        need.add(scale.amount(costs_.fused_buffer(TensorId(t))), entry_of(m_.b, t, p));
+        need.add(streamed, entry_of(m_.d, t, p));
+      }
+      for (std::size_t k = 0; k < kernels(); ++k) {
+        if (m_.lonely[k]) continue;
+        need.add(scale.amount(costs_.resident_weight(KernelId(k))), entry_of(m_.a, k, p));
+      }
+      model_.add_row(fmt::format("sram[{}]", p), need, Sense::AtMost, scale.capacity(sram));
+    }
+  }
+
+  [[nodiscard]] ByteScale sram_scale() const {
+    std::vector<Bytes> amounts;
+    for (std::size_t t = 0; t < tensors(); ++t) {
+      amounts.push_back(costs_.fused_buffer(TensorId(t)));
+      amounts.push_back(costs_.streamed_buffer(TensorId(t)));
+    }
+    for (std::size_t k = 0; k < kernels(); ++k) {
+      amounts.push_back(costs_.resident_weight(KernelId(k)));
+    }
+    return {amounts, problem_.system.accelerator.sram};
+  }
+
+  /// (13) At most as many kernels as cores; or (14), (15) the cores one by one.
+  void add_cores() {
+    const auto cores = static_cast<double>(problem_.system.accelerator.cores);
+    for (std::int64_t p = 0; p < partitions_; ++p) {
+      LinearSum used;
+      if (at_utilization()) {
+        if (static_cast<double>(kernels()) <= cores) return;
+        for (std::size_t k = 0; k < kernels(); ++k) used.add(1.0, entry_of(m_.a, k, p));
+      } else {
+        c_.push_back(model_.add_continuous(fmt::format("C[{}]", p)));
+        for (std::size_t k = 0; k < kernels(); ++k) add_options(k, p, used);
+      }
+      model_.add_row(fmt::format("cores[{}]", p), used, Sense::AtMost, cores);
+    }
+  }
+
+  void add_options(std::size_t k, std::int64_t p, LinearSum& used) {
+    if (entry_of(m_.a, k, p).column == Affine::kNone) return;
+    LinearSum chosen;
+    LinearSum pace;
+    for (const CoreOption& option : costs_.options(KernelId(k))) {
+      const Affine entry = model_.add_binary(
+          fmt::format("Y[{},{}x{},{}]", name(k), option.grid.lanes, option.grid.stages, p));
+      chosen.add(1.0, entry);
+      pace.add(units(costs_.cycle_time(option.cycles)), entry);
+      used.add(static_cast<double>(option.cores), entry);
+    }
+    chosen.add(-1.0, entry_of(m_.a, k, p));
+    model_.add_row(fmt::format("option[{},{}]", name(k), p), chosen, Sense::Equal, 0.0);
+    pace.add(-1.0, c_[static_cast<std::size_t>(p)]);
+    model_.add_row(fmt::format("pace[{},{}]", name(k), p), pace, Sense::AtMost, 0.0);
+  }
+
+  /// (16) The time of a partition is at least each of its three times, or their
+  /// sum, as they overlap.
+  void add_times() {
+    for (std::int64_t p = 0; p < partitions_; ++p) {
+      const Affine time = model_.add_continuous(fmt::format("T[{}]", p), 1.0);
+      const auto row = [&](const char* what, bool compute, bool memory, bool network) {
+        LinearSum sum;
+        sum.add(-1.0, time);
+        if (compute) add_compute(p, sum);
+        if (memory) add_memory_time(p, sum);
+        for (std::size_t k = 0; k < kernels(); ++k) {
+          if (network) sum.add(units(costs_.network(KernelId(k))), entry_of(m_.a, k, p));
+          add_through_memory(k, p, &LayerCosts::weight_load, sum);
+        }
+        model_.add_row(fmt::format("{}[{}]", what, p), sum, Sense::AtMost, 0.0);
+      };
+      switch (problem_.execution.overlap) {
+        case Overlap::Perfect:
+          row("compute", true, false, false);
+          row("memory", false, true, false);
+          row("network", false, false, true);
+          break;
+        case Overlap::None:
+          row("time", true, true, true);
+          break;
+        case Overlap::ComputeMemory:
+          row("compute", true, false, true);
+          row("memory", false, true, true);
+          break;
+      }
+    }
+  }
+
+  void add_compute(std::int64_t p, LinearSum& sum) const {
+    if (!at_utilization()) {
+      sum.add(1.0, c_[static_cast<std::size_t>(p)]);
+      return;
+    }
+    for (std::size_t k = 0; k < kernels(); ++k) {
+      sum.add(units(costs_.compute_at_utilization(KernelId(k))), entry_of(m_.a, k, p));
+    }
+  }
+
+  /// A time of kernel k in p that depends on the tiers of memory in use.
+  void add_through_memory(std::size_t k, std::int64_t p, Ticks (LayerCosts::*time)(KernelId) const,
+                          LinearSum& sum) const {
+    const Ticks ticks = (costs_.*time)(KernelId(k));
+    sum.add(units(ticks), entry_of(m_.a, k, p));
+    if (!slower_) return;
+    sum.add(units(((*slower_).*time)(KernelId(k)) - ticks), entry_of(spill_.kernels, k, p));
+  }
+
+  void add_memory_time(std::int64_t p, LinearSum& sum) const {
+    for (std::size_t k = 0; k < kernels(); ++k) {
+      add_through_memory(k, p, &LayerCosts::explicit_memory, sum);
+    }
+    for (std::size_t t = 0; t < tensors(); ++t) {
+      const Ticks ticks = costs_.transfer(TensorId(t));
+      sum.add(units(ticks), entry_of(m_.d, t, p));
+      if (!slower_) continue;
+      sum.add(units(slower_->transfer(TensorId(t)) - ticks), entry_of(spill_.tensors, t, p));
+    }
+  }
+
+  const Problem& problem_;
+  const DataflowGraph& graph_;
+  LayerCosts costs_;
+  std::optional<LayerCosts> slower_;  // where the partitions decide the tiers of memory
+  StepTime step_;
+  MilpNames names_;
+  std::int64_t partitions_;
+  FusionMatrices m_;
+  SpillMatrices spill_;
+  LinearModel model_;
+  std::vector<Affine> c_;  // by partition; empty at a given utilization
+};
+
+}  // namespace
+
+LinearModel fusion_model(const Problem& problem, const LayerDecisions& decisions) {
+  return FusionModel(problem, decisions).build();
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,23 @@
+#pragma once
+// The problem as mixed-integer linear programs (docs/milp.md): the fusion of a
+// layer, as DFModel formulates it, and the sharding.
+
+#include "milp/linear_model.hpp"
+#include "model/layer/layer_costs.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// The fusion, and the cores unless a utilization is given, for decided network,
+/// sharding (one loop for every kernel), micro-batch and tile.  Its optimum times `unit` is the least time of
+/// a layer in seconds; it is infeasible when no mapping fits.  Throws InputError
+/// when the model would have more than `kMostColumns` columns.
+LinearModel fusion_model(const Problem& problem, const LayerDecisions& decisions);
+
+/// The sharding of least communicated bytes; the optimum times `unit` is those
+/// bytes.
+LinearModel sharding_model(const Problem& problem);
+
+inline constexpr std::int64_t kMostColumns = 5'000'000;
+
+}  // namespace dfsearch

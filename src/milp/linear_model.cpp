@@ -1,0 +1,68 @@
+#include "milp/linear_model.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dfsearch {
+namespace {
+
+bool holds(double left, Sense sense, double right) {
+  switch (sense) {
+    case Sense::AtMost:
+      return left <= right;
+    case Sense::Equal:
+      return left == right;
+    case Sense::AtLeast:
+      return left >= right;
+  }
+  return false;
+}
+
+/// By column, each once, without zeros.
+std::vector<LinearSum::Term> combined(std::vector<LinearSum::Term> terms) {
+  std::stable_sort(terms.begin(), terms.end(),
+                   [](const auto& a, const auto& b) { return a.column < b.column; });
+  std::vector<LinearSum::Term> sums;
+  for (const LinearSum::Term& term : terms) {
+    if (!sums.empty() && sums.back().column == term.column) {
+      sums.back().coefficient += term.coefficient;
+    } else {
+      sums.push_back(term);
+    }
+  }
+  std::erase_if(sums, [](const auto& term) { return term.coefficient == 0.0; });
+  return sums;
+}
+
+}  // namespace
+
+Affine LinearModel::add_binary(std::string name) {
+  columns.push_back({.name = std::move(name), .upper = 1.0, .integer = true});
+  return {.column = static_cast<std::int64_t>(columns.size()) - 1};
+}
+
+Affine LinearModel::add_fixed(std::string name, double value) {
+  columns.push_back({.name = std::move(name), .lower = value, .upper = value});
+  return {.column = static_cast<std::int64_t>(columns.size()) - 1};
+}
+
+Affine LinearModel::add_continuous(std::string name, double cost) {
+  columns.push_back({.name = std::move(name), .cost = cost});
+  return {.column = static_cast<std::int64_t>(columns.size()) - 1};
+}
+
+void LinearModel::add_row(std::string name, const LinearSum& left, Sense sense, double right) {
+  right -= left.constant();
+  std::vector<LinearSum::Term> terms = combined(left.terms());
+  if (terms.empty()) {
+    if (holds(0.0, sense, right)) return;
+    // No format can write a row without columns: 0 = 1 becomes never = 1.
+    const Affine never = add_fixed("never[" + std::to_string(rows.size()) + "]", 0.0);
+    terms.push_back({.column = never.column, .coefficient = 1.0});
+    sense = Sense::Equal;
+    right = 1.0;
+  }
+  rows.push_back({.name = std::move(name), .sense = sense, .right = right, .terms = terms});
+}
+
+}  // namespace dfsearch

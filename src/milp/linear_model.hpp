@@ -1,0 +1,80 @@
+#pragma once
+// A mixed-integer linear program as plain values, for io/lp/lp_text.hpp to write.
+// Knows nothing of mappings.
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace dfsearch {
+
+/// A column, a constant, or the sum of both: what the entries of a matrix are
+/// once some of them are known.
+struct Affine {
+  static constexpr std::int64_t kNone = -1;
+  std::int64_t column = kNone;
+  double constant = 0.0;
+};
+
+/// Sum of coefficient x column plus a constant, on the left of a row.
+class LinearSum {
+ public:
+  struct Term {
+    std::int64_t column;
+    double coefficient;
+  };
+
+  LinearSum& add(double coefficient, Affine entry) {
+    if (entry.column != Affine::kNone && coefficient != 0.0) {
+      terms_.push_back({entry.column, coefficient});
+    }
+    constant_ += coefficient * entry.constant;
+    return *this;
+  }
+
+  [[nodiscard]] const std::vector<Term>& terms() const { return terms_; }
+  [[nodiscard]] double constant() const { return constant_; }
+
+ private:
+  std::vector<Term> terms_;
+  double constant_ = 0.0;
+};
+
+enum class Sense : std::uint8_t { AtMost, Equal, AtLeast };
+
+/// Minimise the sum of cost x column.  Names hold letters, digits and _ . ~ ,
+/// and one pair of brackets at the end: `A[Q,2]`.
+struct LinearModel {
+  struct Column {
+    std::string name;
+    double lower = 0.0;
+    double upper = std::numeric_limits<double>::infinity();
+    bool integer = false;
+    double cost = 0.0;
+  };
+  struct Row {
+    std::string name;
+    Sense sense;
+    double right;
+    std::vector<LinearSum::Term> terms;
+  };
+
+  std::vector<std::string> comments;  ///< one line each, at the head of the file
+  std::string objective = "cost";     ///< name of the objective
+  std::vector<Column> columns;
+  std::vector<Row> rows;
+  double unit = 1.0;  ///< base units (seconds, bytes) that the number 1 of the objective stands for
+
+  /// Integer, 0 or 1; a constant if only one value is allowed.
+  Affine add_binary(std::string name);
+  Affine add_fixed(std::string name, double value);
+  Affine add_continuous(std::string name, double cost = 0.0);
+
+  /// `left` against `right`; constants of `left` move to the right.  Terms of one
+  /// column are added up.  A row without terms is left out when it holds and
+  /// makes the model infeasible when it does not.
+  void add_row(std::string name, const LinearSum& left, Sense sense, double right);
+};
+
+}  // namespace dfsearch

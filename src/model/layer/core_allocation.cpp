@@ -1,0 +1,159 @@
+// Least-maximum allocation of cores.
+//
+// A partition runs as a pipeline, so its slowest kernel sets the pace.  For a
+// pace of x cycles every kernel needs a known least number of cores: the first
+// entry of its Pareto list with at most x cycles.  The sum of these needs only
+// falls as x grows; the least x whose sum fits is found by bisection over the
+// integers and is therefore exact.  Checked against trying every allocation in
+// tests/model/layer/core_allocation_test.cpp.
+
+#include "model/layer/core_allocation.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace dfsearch {
+namespace {
+
+constexpr std::int64_t kSaturated = std::int64_t{1} << 60;
+
+// Buckets cost more than sorting where there are many more cores than options.
+constexpr std::int64_t kMostBuckets = 1 << 14;
+
+std::size_t to_size(std::int64_t count) { return static_cast<std::size_t>(count); }
+
+std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? kSaturated : std::min(product, kSaturated);
+}
+
+/// The numbers of units 1..limit at which ceil(extent / (units * width)) falls.
+std::vector<std::int64_t> useful_units(std::int64_t extent, std::int64_t width,
+                                       std::int64_t limit) {
+  std::vector<std::int64_t> units;
+  const std::int64_t blocks = ceil_div(extent, width);
+  for (std::int64_t u = 1; u <= limit;) {
+    units.push_back(u);
+    const std::int64_t steps = ceil_div(blocks, u);
+    if (steps == 1) break;
+    u = ceil_div(blocks, steps - 1);  // the first count with fewer steps
+  }
+  return units;
+}
+
+}  // namespace
+
+std::int64_t cycles(const Kernel& kernel, const Shard& shard, const Accelerator& accelerator,
+                    CoreGrid grid) {
+  const std::int64_t rows =
+      ceil_div(ceil_div(shard.m, accelerator.lanes), grid.lanes);  // = ceil(m / (lanes * LW))
+  if (kernel.mode == Mode::Simd) {
+    return saturating_product(saturating_product(rows, shard.n), kernel.repeat);
+  }
+  const std::int64_t columns = ceil_div(ceil_div(shard.n, accelerator.stages), grid.stages);
+  return saturating_product(saturating_product(saturating_product(rows, columns), shard.k),
+                            kernel.repeat);
+}
+
+std::vector<CoreOption> core_options(const Kernel& kernel, const Shard& shard,
+                                     const Accelerator& accelerator) {
+  const std::int64_t limit = accelerator.cores;
+  const bool simd = kernel.mode == Mode::Simd;
+  const std::vector<std::int64_t> lanes = useful_units(shard.m, accelerator.lanes, limit);
+  const std::vector<std::int64_t> stages =
+      simd ? std::vector<std::int64_t>{1} : useful_units(shard.n, accelerator.stages, limit);
+  std::vector<CoreOption> all;
+  for (const std::int64_t l : lanes) {
+    for (const std::int64_t s : stages) {
+      if (l * s > limit) break;
+      const CoreGrid grid{.lanes = l, .stages = s};
+      all.push_back(
+          {.cores = l * s, .cycles = cycles(kernel, shard, accelerator, grid), .grid = grid});
+    }
+  }
+  return pareto_options(std::move(all), limit);
+}
+
+std::vector<CoreOption> pareto_options(std::vector<CoreOption>&& all, std::int64_t cores) {
+  const auto fewer_cores = [](const CoreOption& a, const CoreOption& b) {
+    return a.cores != b.cores ? a.cores < b.cores : a.cycles < b.cycles;
+  };
+  // Few cores: the best for each number of them.  Many: sorted.
+  std::vector<const CoreOption*> best_of(cores <= kMostBuckets ? to_size(cores) + 1 : 0, nullptr);
+  if (best_of.empty()) std::stable_sort(all.begin(), all.end(), fewer_cores);
+  std::vector<CoreOption> best;
+  const auto add = [&](const CoreOption& option) {
+    if (best.empty() || option.cycles < best.back().cycles) best.push_back(option);
+  };
+  if (best_of.empty()) {
+    std::for_each(all.begin(), all.end(), add);
+    return best;
+  }
+  for (const CoreOption& option : all) {
+    const CoreOption*& so_far = best_of[to_size(option.cores)];
+    if (so_far == nullptr || option.cycles < so_far->cycles) so_far = &option;
+  }
+  for (const CoreOption* option : best_of) {
+    if (option != nullptr) add(*option);
+  }
+  return best;
+}
+
+CoreOptionsCache::List CoreOptionsCache::options(const Kernel& kernel,
+                                                 const std::vector<Shard>& shapes,
+                                                 const Accelerator& accelerator) {
+  const Key key{.mode = kernel.mode, .repeat = kernel.repeat, .shapes = shapes};
+  {
+    const std::shared_lock lock(mutex_);
+    if (const auto found = lists_.find(key); found != lists_.end()) return found->second;
+  }
+  std::vector<CoreOption> all;
+  for (const Shard& shape : shapes) {
+    const auto some = core_options(kernel, shape, accelerator);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  auto list = std::make_shared<const std::vector<CoreOption>>(
+      shapes.size() == 1 ? std::move(all) : pareto_options(std::move(all), accelerator.cores));
+  const std::lock_guard lock(mutex_);
+  if (size_ + list->size() <= kMostOptions && lists_.emplace(key, list).second) {
+    size_ += list->size();
+  }
+  return list;
+}
+
+const CoreOption* cheapest_within(const std::vector<CoreOption>& options, std::int64_t limit) {
+  const auto found = std::partition_point(options.begin(), options.end(),
+                                          [&](const CoreOption& o) { return o.cycles > limit; });
+  return found == options.end() ? nullptr : &*found;
+}
+
+std::optional<std::int64_t> least_cycles(std::span<const std::vector<CoreOption>* const> options,
+                                         std::int64_t cores) {
+  if (static_cast<std::int64_t>(options.size()) > cores) return std::nullopt;
+  std::int64_t low = 0;   // no pace below is possible
+  std::int64_t high = 0;  // one core each reaches this pace
+  for (const auto* list : options) {
+    low = std::max(low, list->back().cycles);
+    high = std::max(high, list->front().cycles);
+  }
+  const auto fits = [&](std::int64_t pace) {
+    std::int64_t used = 0;
+    for (const auto* list : options) {
+      used += cheapest_within(*list, pace)->cores;
+      if (used > cores) return false;
+    }
+    return true;
+  };
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (fits(middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,73 @@
+#pragma once
+// How the cores of a chip are divided among the kernels of a partition when no
+// utilization is given (docs/model.md, section 6).
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <span>
+#include <vector>
+
+#include "model/layer/shard.hpp"
+#include "model/mapping.hpp"
+
+namespace dfsearch {
+
+/// Cycles of one tile on a grid of lanes x stages cores.  SIMD kernels use the
+/// lanes only.  Saturates far below overflow.
+std::int64_t cycles(const Kernel& kernel, const Shard& shard, const Accelerator& accelerator,
+                    CoreGrid grid);
+
+/// One way to run a kernel.
+struct CoreOption {
+  std::int64_t cores = 1;
+  std::int64_t cycles = 0;
+  CoreGrid grid;
+};
+
+/// The ways that no other way beats in both cores and cycles: cores ascending,
+/// cycles strictly descending, at most `accelerator.cores`.  Never empty.
+std::vector<CoreOption> core_options(const Kernel& kernel, const Shard& shard,
+                                     const Accelerator& accelerator);
+
+/// Of any options of at most so many cores those that no other beats, in that
+/// form.  Of equal ones the first.
+std::vector<CoreOption> pareto_options(std::vector<CoreOption>&& all, std::int64_t cores);
+
+/// Lists of options by the shapes they are for, to share among layers that differ
+/// in other decisions.  Any thread; a full one forgets nothing and learns nothing.
+class CoreOptionsCache {
+ public:
+  using List = std::shared_ptr<const std::vector<CoreOption>>;
+
+  /// The options of the kernel in any of the shapes: the Pareto front of all.
+  List options(const Kernel& kernel, const std::vector<Shard>& shapes,
+               const Accelerator& accelerator);
+
+ private:
+  struct Key {
+    Mode mode;
+    std::int64_t repeat;
+    std::vector<Shard> shapes;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  static constexpr std::size_t kMostOptions = 2'000'000;  // some 60 megabytes
+
+  std::shared_mutex mutex_;
+  std::map<Key, List> lists_;  // guarded by mutex_
+  std::size_t size_ = 0;       // options in all lists; guarded by mutex_
+};
+
+/// The least cycles that all the kernels can reach together with `cores` cores,
+/// or nothing when there are more kernels than cores.  `options` has one list
+/// per kernel.
+std::optional<std::int64_t> least_cycles(std::span<const std::vector<CoreOption>* const> options,
+                                         std::int64_t cores);
+
+/// The smallest option that takes at most `limit` cycles; nullptr if none does.
+const CoreOption* cheapest_within(const std::vector<CoreOption>& options, std::int64_t limit);
+
+}  // namespace dfsearch

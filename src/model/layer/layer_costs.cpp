@@ -1,0 +1,172 @@
+#include "model/layer/layer_costs.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/step/step_time.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// The least of `cost(loop)` over the loops.
+template <class CostOf>
+auto least(LoopSet loops, CostOf cost) {
+  auto best = cost(loops.front());
+  for (const Loop loop : loops) best = std::min(best, cost(loop));
+  return best;
+}
+
+}  // namespace
+
+LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coarser,
+                       CoreOptionsCache* cache)
+    : problem_(problem),
+      graph_(problem.workload.graph),
+      decisions_(std::move(decisions)),
+      network_(problem, decisions_.network, tile_count(problem.workload, decisions_.tile),
+               step_time(problem, decisions_.network, decisions_.micro_batch).micro_batches),
+      bandwidth_(decisions_.spilled ? problem.system.memory.spilled_bandwidth()
+                                    : problem.system.memory.bandwidth),
+      options_(make_options(cache)),
+      clock_(make_clock(coarser)) {}
+
+std::vector<CoreOptionsCache::List> LayerCosts::make_options(CoreOptionsCache* cache) const {
+  const auto none = std::make_shared<const std::vector<CoreOption>>();
+  std::vector<CoreOptionsCache::List> options(graph_.kernel_count(), none);
+  if (problem_.execution.compute_utilization) return options;
+  CoreOptionsCache of_this_layer;
+  if (cache == nullptr) cache = &of_this_layer;
+  std::vector<Shard> shapes;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    shapes.clear();
+    for (const Loop loop : decisions_.sharding[i]) shapes.push_back(shard(KernelId(i), loop));
+    options[i] = cache->options(graph_.kernels()[i], shapes, problem_.system.accelerator);
+  }
+  return options;
+}
+
+// The reference is the layer run kernel by kernel without overlap: no mapping
+// of these decisions takes much longer, and useful ones take at least a
+// fair part of it.  It is the same whether the first tier of memory suffices or not,
+// so that the ticks of both can be compared.
+Clock LayerCosts::make_clock(int coarser) const {
+  Seconds reference{};
+  const BytesPerSecond bandwidth = problem_.system.memory.spilled_bandwidth();
+  for (std::size_t i = 0; i < graph_.kernel_count(); ++i) {
+    const KernelId id(i);
+    reference +=
+        compute_seconds(id) + network_seconds(id) +
+        (explicit_bytes(graph_.kernel(id), network_.tensor.members()) + weight(id)) / bandwidth;
+  }
+  for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {
+    reference += 2.0 * static_cast<double>(network_.tiles) * tile_bytes(TensorId(t)) / bandwidth;
+  }
+  // Kernels that share cores can be slower than each on all of them.
+  if (!problem_.execution.compute_utilization) coarser += 3;
+  return Clock(reference, coarser);
+}
+
+Shard LayerCosts::shard(KernelId kernel) const {
+  return shard(kernel, decisions_.sharding[kernel.index()].front());
+}
+
+Shard LayerCosts::shard(KernelId kernel, Loop loop) const {
+  return shard_of(graph_.kernel(kernel), loop, network_.machine.grid(), network_.tiles);
+}
+
+Seconds LayerCosts::compute_seconds(KernelId id) const {
+  const Kernel& kernel = graph_.kernel(id);
+  const Accelerator& chip = problem_.system.accelerator;
+  const double tiles = static_cast<double>(network_.tiles);
+  if (const auto utilization = problem_.execution.compute_utilization) {
+    return least(decisions_.sharding[id.index()], [&](Loop loop) {
+      return tiles * tile_flops(kernel, shard(id, loop)) / (*utilization * chip.peak());
+    });
+  }
+  return tiles * static_cast<double>(options(id).back().cycles) / chip.frequency;
+}
+
+Ticks LayerCosts::compute_at_utilization(KernelId kernel) const {
+  return clock_.ticks(compute_seconds(kernel));
+}
+
+Ticks LayerCosts::cycle_time(std::int64_t cycles_per_tile) const {
+  return clock_.ticks(static_cast<double>(network_.tiles) * static_cast<double>(cycles_per_tile) /
+                      problem_.system.accelerator.frequency);
+}
+
+Seconds LayerCosts::network_seconds(KernelId kernel) const {
+  return network_time(network_, kernel, decisions_.sharding);
+}
+
+Ticks LayerCosts::network(KernelId kernel) const { return clock_.ticks(network_seconds(kernel)); }
+
+Ticks LayerCosts::transfer(TensorId tensor) const {
+  return clock_.ticks(static_cast<double>(network_.tiles) * tile_bytes(tensor) / bandwidth_);
+}
+
+Ticks LayerCosts::explicit_memory(KernelId kernel) const {
+  return clock_.ticks(explicit_bytes(graph_.kernel(kernel), network_.tensor.members()) /
+                      bandwidth_);
+}
+
+Ticks LayerCosts::weight_load(KernelId kernel) const {
+  if (problem_.equations.weight_traffic == WeightTraffic::Resident) return 0;
+  return clock_.ticks(weight(kernel) / bandwidth_);
+}
+
+Bytes LayerCosts::weight(KernelId kernel) const {
+  return least(decisions_.sharding[kernel.index()], [&](Loop loop) {
+    return weight_bytes(graph_.kernel(kernel), loop, network_.machine.grid(),
+                        problem_.workload.word);
+  });
+}
+
+Bytes LayerCosts::resident_weight(KernelId kernel) const {
+  const bool free = graph_.kernel(kernel).skip_weight || problem_.workload.out_of_core;
+  return free ? Bytes{} : weight(kernel);
+}
+
+Bytes LayerCosts::stored_weight(KernelId kernel) const {
+  return problem_.workload.out_of_core ? Bytes{} : weight(kernel);
+}
+
+Bytes LayerCosts::tile_bytes(TensorId tensor) const {
+  const KernelId from = graph_.tensor(tensor).from;
+  return least(decisions_.sharding[from.index()],
+               [&](Loop loop) { return output_bytes(shard(from, loop), problem_.workload.word); });
+}
+
+Bytes LayerCosts::fused_buffer(TensorId tensor) const {
+  if (problem_.workload.out_of_core) return Bytes{};
+  return static_cast<double>(graph_.buffer_depth(tensor)) * tile_bytes(tensor);
+}
+
+Bytes LayerCosts::streamed_buffer(TensorId tensor) const {
+  return problem_.workload.out_of_core ? Bytes{} : 2.0 * tile_bytes(tensor);
+}
+
+Bytes LayerCosts::stored(TensorId tensor) const {
+  if (problem_.workload.out_of_core) return Bytes{};
+  return static_cast<double>(decisions_.micro_batch) * static_cast<double>(network_.tiles) *
+         tile_bytes(tensor);
+}
+
+Ticks kernel_by_kernel_time(const Problem& problem, const LayerCosts& costs) {
+  const DataflowGraph& graph = problem.workload.graph;
+  Ticks sum = 0;
+  for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
+    const KernelId id(i);
+    const Ticks compute = problem.execution.compute_utilization
+                              ? costs.compute_at_utilization(id)
+                              : costs.cycle_time(costs.options(id).back().cycles);
+    Ticks memory = costs.explicit_memory(id);
+    for (const TensorId t : graph.inputs(id)) memory += costs.transfer(t);
+    for (const TensorId t : graph.outputs(id)) memory += costs.transfer(t);
+    sum += overlapped(problem.execution.overlap, compute, memory, costs.network(id)) +
+           costs.weight_load(id);
+  }
+  return std::min(sum, kNever);
+}
+
+}  // namespace dfsearch

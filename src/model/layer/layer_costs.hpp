@@ -1,0 +1,99 @@
+#pragma once
+// The costs of the kernels and tensors of one layer once everything but the
+// fusion is decided: what `evaluate` adds up and what the fusion search tabulates.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "graph/loop_set.hpp"
+#include "model/clock.hpp"
+#include "model/layer/collectives.hpp"
+#include "model/layer/core_allocation.hpp"
+#include "model/layer/shard.hpp"
+#include "model/layer/sharding.hpp"
+#include "model/mapping.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// Everything a layer's cost depends on except partitions and cores.
+struct LayerDecisions {
+  std::vector<Mapping::Dimension> network;
+  LoopSets sharding;  ///< per kernel; more than one loop: not decided yet
+  std::int64_t micro_batch = 1;
+  std::int64_t tile = 1;
+  bool spilled = false;  ///< more is in memory than its first tier holds
+};
+
+/// Evaluates the equations of docs/model.md, section 6, kernel by kernel and
+/// tensor by tensor.  Where the sharding is not decided, every number by itself
+/// is the least (options: the best) over the shardings left, so that no decision
+/// costs less (docs/search.md, section 9); nor are the ticks longer than after
+/// any decision.  Refers to the problem, which must outlive it.  Immutable.
+class LayerCosts {
+ public:
+  /// `coarser`: see Clock.  `cache`: options of earlier layers of the same machine.
+  LayerCosts(const Problem& problem, LayerDecisions decisions, int coarser = 0,
+             CoreOptionsCache* cache = nullptr);
+
+  [[nodiscard]] const LayerDecisions& decisions() const { return decisions_; }
+  [[nodiscard]] const Clock& clock() const { return clock_; }
+  [[nodiscard]] std::int64_t tiles() const { return network_.tiles; }
+  [[nodiscard]] BytesPerSecond memory_bandwidth() const { return bandwidth_; }
+
+  /// Compute time over all tiles at the given utilization.
+  [[nodiscard]] Ticks compute_at_utilization(KernelId kernel) const;
+  /// The ways to run the kernel when cores are allocated one by one; empty when
+  /// a utilization is given.
+  [[nodiscard]] const std::vector<CoreOption>& options(KernelId kernel) const {
+    return *options_[kernel.index()];
+  }
+  /// Time of so many cycles per tile, over all tiles.
+  [[nodiscard]] Ticks cycle_time(std::int64_t cycles_per_tile) const;
+
+  [[nodiscard]] Ticks network(KernelId kernel) const;
+  /// One store or one load of the tensor, over all tiles.
+  [[nodiscard]] Ticks transfer(TensorId tensor) const;
+  /// The kernel's explicit memory traffic.
+  [[nodiscard]] Ticks explicit_memory(KernelId kernel) const;
+  /// Loading the weight for every sample, if the equations say so.
+  [[nodiscard]] Ticks weight_load(KernelId kernel) const;
+
+  /// The sharding of the kernel is decided.
+  [[nodiscard]] Shard shard(KernelId kernel) const;
+  [[nodiscard]] Bytes weight(KernelId kernel) const;
+  /// What the weight takes of the SRAM: nothing with skip_weight or out of core.
+  [[nodiscard]] Bytes resident_weight(KernelId kernel) const;
+  /// What the weight takes of the memory: nothing out of core.
+  [[nodiscard]] Bytes stored_weight(KernelId kernel) const;
+  /// Bytes of one tile of the tensor.
+  [[nodiscard]] Bytes tile_bytes(TensorId tensor) const;
+  /// SRAM of the tensor when both its ends are in the partition; this and the
+  /// next two are nothing out of core.
+  [[nodiscard]] Bytes fused_buffer(TensorId tensor) const;
+  /// SRAM of the tensor when one of its ends is: double buffering.
+  [[nodiscard]] Bytes streamed_buffer(TensorId tensor) const;
+  /// Memory the tensor takes while it waits there: all tiles of a micro-batch.
+  [[nodiscard]] Bytes stored(TensorId tensor) const;
+
+ private:
+  [[nodiscard]] Seconds network_seconds(KernelId kernel) const;
+  [[nodiscard]] Seconds compute_seconds(KernelId kernel) const;
+  [[nodiscard]] std::vector<CoreOptionsCache::List> make_options(CoreOptionsCache* cache) const;
+  [[nodiscard]] Shard shard(KernelId kernel, Loop loop) const;
+  [[nodiscard]] Clock make_clock(int coarser) const;
+
+  const Problem& problem_;
+  const DataflowGraph& graph_;
+  LayerDecisions decisions_;
+  NetworkContext network_;
+  BytesPerSecond bandwidth_;                     // of the memory
+  std::vector<CoreOptionsCache::List> options_;  // per kernel; those of one shape share theirs
+  Clock clock_;
+};
+
+/// The least time of the layer with every kernel in a partition of its own.
+Ticks kernel_by_kernel_time(const Problem& problem, const LayerCosts& costs);
+
+}  // namespace dfsearch

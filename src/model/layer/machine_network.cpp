@@ -1,0 +1,106 @@
+// All-to-all over the whole machine.
+//
+// Per dimension: chips first exchange along the innermost dimension, then along the
+// next; each step moves all that a chip sends, Nc * a, and the steps of many
+// messages overlap, so the slowest dimension counts.
+//
+// Bisection: cut the machine in halves along one dimension; the messages of all
+// pairs on different sides share the links that are cut.  In a torus every cut
+// divides the whole machine; in a hierarchy (anything else) dimension d joins groups
+// of n_0 ... n_d chips and the cut divides one such group.
+
+#include "model/layer/machine_network.hpp"
+
+#include <algorithm>
+
+#include "model/layer/collectives.hpp"
+
+namespace dfsearch {
+
+MachineNetwork::MachineNetwork(const System& system, const std::vector<Mapping::Dimension>& network,
+                               const Equations& equations)
+    : grid_(chip_grid(network)),
+      time_(equations.all_to_all),
+      pair_count_(equations.all_to_all_pairs) {
+  for (std::size_t d = 0; d < network.size(); ++d) {
+    links_.push_back(system.network[d].bandwidth);
+    if (network[d].degree == 1) continue;
+    dimensions_.push_back({.topology = system.network[d].topology,
+                           .degree = static_cast<double>(network[d].degree),
+                           .bandwidth = system.network[d].bandwidth});
+  }
+}
+
+Seconds MachineNetwork::all_to_all(Bytes pair) const {
+  if (dimensions_.empty()) return Seconds{};
+  return time_ == AllToAllTime::PerDimension ? per_dimension(pair) : over_bisection(pair);
+}
+
+Seconds MachineNetwork::per_dimension(Bytes pair) const {
+  const Bytes sent = pair * static_cast<double>(grid_.chips());
+  Seconds slowest{};
+  for (const Dimension& d : dimensions_) {
+    slowest = std::max(slowest, sent * exchanged_share(d.topology, d.degree) / d.bandwidth);
+  }
+  return slowest;
+}
+
+bool MachineNetwork::is_torus() const {
+  return std::all_of(dimensions_.begin(), dimensions_.end(),
+                     [](const Dimension& d) { return d.topology == Topology::Ring; });
+}
+
+double MachineNetwork::pairs(double chips) const {
+  switch (pair_count_) {
+    case PairCount::HalfSquare:
+      return chips * chips / 2.0;
+    case PairCount::QuarterSquare:
+      return chips * chips / 4.0;
+    case PairCount::AllPairs:
+      return chips * (chips - 1.0) / 2.0;
+    case PairCount::Auto:
+      break;
+  }
+  return is_torus() ? chips * chips / 2.0 : chips * chips / 4.0;
+}
+
+/// Links that a cut of a torus cuts: 2 | 2x ; 2y | 2xy ; 2xz ; 2yz.
+double MachineNetwork::torus_links(std::size_t cut) const {
+  const std::size_t count = dimensions_.size();
+  if (count == 1) return 2.0;
+  if (count == 2) return 2.0 * dimensions_[cut].degree;
+  double links = 2.0;
+  for (std::size_t d = 0; d < count; ++d) {
+    if (d != count - 1 - cut) links *= dimensions_[d].degree;
+  }
+  return links;
+}
+
+Seconds MachineNetwork::over_bisection(Bytes pair) const {
+  const bool torus = is_torus();
+  double group = 1.0;
+  Seconds slowest{};
+  for (std::size_t i = 0; i < dimensions_.size(); ++i) {
+    const Dimension& d = dimensions_[i];
+    group *= d.degree;
+    double links = 2.0;
+    if (d.topology == Topology::Switch) links = d.degree;
+    if (d.topology == Topology::FullyConnected) links = d.degree * d.degree / 4.0;
+    if (torus) links = torus_links(i);
+    const double crossing = pairs(torus ? static_cast<double>(grid_.chips()) : group);
+    slowest = std::max(slowest, pair * crossing / (d.bandwidth * links));
+  }
+  return slowest;
+}
+
+Seconds MachineNetwork::grid_broadcast(Bytes bytes) const {
+  if (grid_.x == 1 || links_.size() < 2) return Seconds{};
+  return bytes / static_cast<double>(grid_.x) / links_[1];
+}
+
+Seconds MachineNetwork::grid_point_to_point(Bytes bytes) const {
+  if (grid_.y == 1 || links_.empty()) return Seconds{};
+  return bytes / static_cast<double>(grid_.y) / links_[0];
+}
+
+}  // namespace dfsearch

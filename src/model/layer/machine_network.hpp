@@ -1,0 +1,50 @@
+#pragma once
+// What is communicated over the whole machine rather than among the chips of one
+// strategy: the all-to-all of DLRM and FFT, the grid of HPL (docs/model.md,
+// section 5).
+
+#include <vector>
+
+#include "model/layer/shard.hpp"
+#include "model/mapping.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// All dimensions of the network, whatever they serve.  Immutable.
+class MachineNetwork {
+ public:
+  /// `network` gives degrees, `system` topologies and bandwidths.
+  MachineNetwork(const System& system, const std::vector<Mapping::Dimension>& network,
+                 const Equations& equations);
+
+  [[nodiscard]] const ChipGrid& grid() const { return grid_; }
+
+  /// Every chip sends every other so many bytes.
+  [[nodiscard]] Seconds all_to_all(Bytes pair) const;
+  /// bytes / X over a link of dimension 1; nothing if X is 1.
+  [[nodiscard]] Seconds grid_broadcast(Bytes bytes) const;
+  /// bytes / Y over a link of dimension 0; nothing if Y is 1.
+  [[nodiscard]] Seconds grid_point_to_point(Bytes bytes) const;
+
+ private:
+  struct Dimension {
+    Topology topology;
+    double degree;
+    BytesPerSecond bandwidth;
+  };
+
+  [[nodiscard]] bool is_torus() const;
+  [[nodiscard]] double pairs(double chips) const;
+  [[nodiscard]] Seconds per_dimension(Bytes pair) const;
+  [[nodiscard]] Seconds over_bisection(Bytes pair) const;
+  [[nodiscard]] double torus_links(std::size_t cut) const;
+
+  ChipGrid grid_;
+  std::vector<BytesPerSecond> links_;  // of every dimension
+  std::vector<Dimension> dimensions_;  // only those with degree > 1
+  AllToAllTime time_;
+  PairCount pair_count_;
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,94 @@
+#include "model/layer/shard.hpp"
+
+#include <cmath>
+
+namespace dfsearch {
+namespace {
+
+double product(std::int64_t a, std::int64_t b) {
+  return static_cast<double>(a) * static_cast<double>(b);
+}
+
+}  // namespace
+
+ChipGrid chip_grid(const std::vector<Mapping::Dimension>& network) {
+  ChipGrid grid;
+  for (const Mapping::Dimension& d : network) {
+    grid.x *= grid.y;  // what was outermost so far
+    grid.y = d.degree;
+    if (d.strategy == Strategy::Tensor) grid.tensor *= d.degree;
+  }
+  return grid;
+}
+
+Shard shard_of(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree,
+               std::int64_t tiles) {
+  return shard_of(kernel, sharding, ChipGrid{.tensor = tensor_degree}, tiles);
+}
+
+Shard shard_of(const Kernel& kernel, Loop sharding, const ChipGrid& grid, std::int64_t tiles) {
+  Shard shard{.m = kernel.outer * kernel.m, .k = kernel.k, .n = kernel.n};
+  const auto divide = [&shard](Loop loop, std::int64_t by) {
+    switch (loop) {
+      case Loop::Outer:
+      case Loop::M:
+        shard.m = ceil_div(shard.m, by);
+        break;
+      case Loop::K:
+        shard.k = ceil_div(shard.k, by);
+        break;
+      case Loop::N:
+        shard.n = ceil_div(shard.n, by);
+        break;
+      case Loop::None:
+        break;
+    }
+  };
+  switch (kernel.spread) {
+    case Spread::Tensor:
+      divide(sharding, grid.tensor);
+      break;
+    case Spread::Grid:
+      divide(Loop::M, grid.x);
+      divide(Loop::K, grid.y);
+      break;
+    case Spread::Machine:
+      divide(Loop::N, grid.chips());
+      break;
+  }
+  divide(kernel.tiled, tiles);
+  return shard;
+}
+
+Bytes output_bytes(const Shard& shard, Bytes word) { return word * product(shard.m, shard.n); }
+
+Bytes weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word) {
+  if (!kernel.has_weight()) return Bytes{};
+  const Shard whole = shard_of(kernel, sharding, grid, 1);
+  return word * product(whole.m, whole.k);
+}
+
+Bytes weight_bytes(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree, Bytes word) {
+  return weight_bytes(kernel, sharding, ChipGrid{.tensor = tensor_degree}, word);
+}
+
+Bytes explicit_bytes(const Kernel& kernel, std::int64_t tensor_degree) {
+  return kernel.memory + kernel.sharded_memory / static_cast<double>(tensor_degree);
+}
+
+// Rounded up so that sums of sizes stay exact whatever their order.
+Bytes stored_share(const Workload& workload, std::int64_t chips) {
+  return Bytes(std::ceil(workload.stored.in_base_units() / static_cast<double>(chips)));
+}
+
+Flops tile_flops(const Kernel& kernel, const Shard& shard) {
+  const double elements = product(shard.m, shard.n) * static_cast<double>(kernel.repeat);
+  return Flops(kernel.mode == Mode::Systolic ? 2.0 * elements * static_cast<double>(shard.k)
+                                             : elements);
+}
+
+std::int64_t tile_count(const Workload& workload, std::int64_t tile) {
+  return ceil_div(workload.sequence, tile);
+}
+
+}  // namespace dfsearch

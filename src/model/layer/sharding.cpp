@@ -1,0 +1,190 @@
+#include "model/layer/sharding.hpp"
+
+#include <algorithm>
+
+namespace dfsearch {
+namespace {
+
+std::int64_t extent(const Kernel& kernel, Loop loop) {
+  switch (loop) {
+    case Loop::Outer:
+      return kernel.outer;
+    case Loop::K:
+      return kernel.k;
+    case Loop::M:
+      return kernel.m;
+    case Loop::N:
+      return kernel.n;
+    case Loop::None:
+      break;
+  }
+  return 1;
+}
+
+Bytes whole_output_bytes(const Kernel& kernel, Bytes word) {
+  return output_bytes(shard_of(kernel, Loop::None, 1, 1), word);
+}
+
+/// `output` is that of the kernel over all tiles.
+Seconds own_time(const NetworkContext& context, const Communication& own, Bytes output) {
+  const double chips = static_cast<double>(context.machine.grid().chips());
+  const double micro_batches = static_cast<double>(context.micro_batches);
+  switch (own.type) {
+    case CommunicationType::AllReduce:
+      return context.tensor.all_reduce(own.bytes) + context.tensor.all_reduce_latency();
+    case CommunicationType::AllGather:
+      return context.tensor.all_gather(own.bytes);
+    case CommunicationType::PointToPoint:
+      return context.tensor.point_to_point(own.bytes);
+    case CommunicationType::GradientAllReduce:
+      return context.data.all_reduce(output) / micro_batches;
+    case CommunicationType::FlatGradientAllReduce:
+      return context.data.flat_all_reduce(output,
+                                          context.problem.equations.dlrm_gradient_bandwidth) /
+             micro_batches;
+    case CommunicationType::AllToAll:
+      return context.machine.all_to_all(own.bytes / chips);
+    case CommunicationType::Transpose:
+      return context.machine.all_to_all(own.bytes / (chips * chips));
+    case CommunicationType::GridBroadcast:
+      return context.machine.grid_broadcast(own.bytes);
+    case CommunicationType::GridPointToPoint:
+      return context.machine.grid_point_to_point(own.bytes);
+  }
+  return Seconds{};
+}
+
+}  // namespace
+
+std::vector<Loop> shardable_loops(const Kernel& kernel) {
+  if (kernel.spread != Spread::Tensor) return {Loop::None};
+  const auto may = [&kernel](Loop loop) {
+    return loop != kernel.tiled && extent(kernel, loop) > 1;
+  };
+  if (may(Loop::Outer)) return {Loop::Outer};
+  std::vector<Loop> loops;
+  if (!kernel.has_weight()) loops.push_back(Loop::None);
+  for (const Loop loop : {Loop::K, Loop::M, Loop::N}) {
+    if (may(loop)) loops.push_back(loop);
+  }
+  if (loops.empty()) loops.push_back(Loop::None);
+  return loops;
+}
+
+Layout produced_layout(Loop sharding) {
+  switch (sharding) {
+    case Loop::Outer:
+    case Loop::M:
+      return Layout::RowSplit;
+    case Loop::N:
+      return Layout::ColumnSplit;
+    case Loop::K:
+    case Loop::None:
+      break;
+  }
+  return Layout::Replicated;
+}
+
+Layout consumed_layout(const Kernel& consumer, Loop sharding, int operand) {
+  if (sharding == Loop::None) return Layout::Replicated;
+  if (sharding == Loop::Outer) return Layout::RowSplit;
+  // What M, K and N ask of the input, by the role the input plays.
+  struct Rule {
+    Layout m, k, n;
+  };
+  Rule rule{.m = Layout::Replicated, .k = Layout::RowSplit, .n = Layout::ColumnSplit};
+  if (consumer.tiled == Loop::K) {
+    rule = {.m = Layout::RowSplit, .k = Layout::ColumnSplit, .n = Layout::RowSplit};
+  } else if (consumer.mode == Mode::Simd) {
+    rule = {.m = Layout::RowSplit, .k = Layout::Replicated, .n = Layout::ColumnSplit};
+  } else if (consumer.kind == KernelKind::Gemm && operand == 2) {
+    rule = {.m = Layout::RowSplit, .k = Layout::ColumnSplit, .n = Layout::Replicated};
+  }
+  if (sharding == Loop::M) return rule.m;
+  return sharding == Loop::K ? rule.k : rule.n;
+}
+
+Conversion conversion(Layout from, Layout to) {
+  if (from == Layout::Replicated || from == to) return Conversion::Free;
+  return to == Layout::Replicated ? Conversion::AllGather : Conversion::AllToAll;
+}
+
+bool reduces_output(const Kernel& kernel, Loop sharding) {
+  return sharding == Loop::K && !kernel.communication;
+}
+
+Bytes own_bytes(const Kernel& kernel, Loop sharding, Bytes word) {
+  return reduces_output(kernel, sharding) ? whole_output_bytes(kernel, word) : Bytes{};
+}
+
+Bytes conversion_bytes(const Kernel& producer, Loop from, const Kernel& consumer, Loop to,
+                       int operand, Bytes word) {
+  const Conversion needed =
+      conversion(produced_layout(from), consumed_layout(consumer, to, operand));
+  return needed == Conversion::Free ? Bytes{} : whole_output_bytes(producer, word);
+}
+
+Seconds conversion_time(const NetworkContext& context, const Tensor& tensor, Loop producer,
+                        Loop consumer) {
+  const DataflowGraph& graph = context.problem.workload.graph;
+  const Kernel& from = graph.kernel(tensor.from);
+  const Layout wanted = consumed_layout(graph.kernel(tensor.to), consumer, tensor.operand);
+  const Conversion needed = conversion(produced_layout(producer), wanted);
+  if (needed == Conversion::Free) return Seconds{};
+  const Bytes word = context.problem.workload.word;
+  const Bytes shard =
+      output_bytes(shard_of(from, producer, context.machine.grid(), context.tiles), word);
+  const bool on_shard = context.problem.equations.layout_conversion_bytes == ConversionBytes::Shard;
+  if (needed == Conversion::AllGather) {
+    const Bytes whole = output_bytes(shard_of(from, Loop::None, 1, context.tiles), word);
+    return context.tensor.all_gather(on_shard ? shard : whole);
+  }
+  return on_shard ? context.tensor.all_to_all_per_pair(shard) : context.tensor.all_to_all(shard);
+}
+
+Seconds own_network_time(const NetworkContext& context, const Kernel& kernel, Loop sharding) {
+  const Bytes word = context.problem.workload.word;
+  const ChipGrid& grid = context.machine.grid();
+  if (reduces_output(kernel, sharding)) {
+    const Bytes output = output_bytes(shard_of(kernel, sharding, grid, context.tiles), word);
+    return context.tensor.all_reduce(output) * static_cast<double>(context.tiles) +
+           context.tensor.all_reduce_latency();
+  }
+  if (!kernel.communication) return Seconds{};
+  const Bytes output = output_bytes(shard_of(kernel, sharding, grid, 1), word);
+  const Seconds first = own_time(context, *kernel.communication, output);
+  if (!kernel.second_communication) return first;
+  return std::max(first, own_time(context, *kernel.second_communication, output));
+}
+
+NetworkContext::NetworkContext(const Problem& its_problem,
+                               const std::vector<Mapping::Dimension>& network,
+                               std::int64_t its_tiles, std::int64_t its_micro_batches)
+    : problem(its_problem),
+      tensor(problem.system, network, Strategy::Tensor, problem.equations),
+      data(problem.system, network, Strategy::Data, problem.equations),
+      machine(problem.system, network, problem.equations),
+      tiles(its_tiles),
+      micro_batches(its_micro_batches) {}
+
+Seconds network_time(const NetworkContext& context, KernelId id, const LoopSets& sharding) {
+  const DataflowGraph& graph = context.problem.workload.graph;
+  Seconds least = Seconds::infinity();
+  for (const Loop loop : sharding[id.index()]) {
+    Seconds conversions{};
+    for (const TensorId t : graph.outputs(id)) {
+      const Tensor& tensor = graph.tensor(t);
+      Seconds least_conversion = Seconds::infinity();
+      for (const Loop consumer : sharding[tensor.to.index()]) {
+        least_conversion =
+            std::min(least_conversion, conversion_time(context, tensor, loop, consumer));
+      }
+      conversions += least_conversion;
+    }
+    least = std::min(least, own_network_time(context, graph.kernel(id), loop) +
+                                conversions * static_cast<double>(context.tiles));
+  }
+  return least;
+}
+
+}  // namespace dfsearch

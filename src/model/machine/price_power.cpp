@@ -1,0 +1,62 @@
+#include "model/machine/price_power.hpp"
+
+#include <cstdint>
+
+namespace dfsearch {
+namespace {
+
+struct Parts {
+  double links = 0.0;
+  double switch_ports = 0.0;
+};
+
+/// Links and switch ports of dimension d, over the `chips` of one network.
+Parts parts_of(const System& system, const std::vector<Mapping::Dimension>& network, std::size_t d,
+               double chips) {
+  double groups = 1.0;  // members that dimension d connects: n_d * n_{d+1} * ...
+  for (std::size_t outer = d; outer < network.size(); ++outer) {
+    groups *= static_cast<double>(network[outer].degree);
+  }
+  const double degree = static_cast<double>(network[d].degree);
+  switch (system.network[d].topology) {
+    case Topology::Ring:
+      return {.links = chips, .switch_ports = 2.0 * chips / degree};
+    case Topology::Switch:
+      return {.links = groups, .switch_ports = groups};
+    case Topology::FullyConnected:
+      return {.links = groups * (degree - 1.0), .switch_ports = d == 0 ? 0.0 : groups * degree};
+  }
+  return {};
+}
+
+/// Price and power share one rule: a sum of unit times amount.
+template <class Sum, class Units>
+Sum total(const System& system, const std::vector<Mapping::Dimension>& network, const Units& units,
+          std::int64_t copies) {
+  const double chips = static_cast<double>(system.chips);
+  const double copy_chips = chips / static_cast<double>(copies);
+  Sum sum = units.accelerator * chips + units.memory * system.memory.bandwidth * chips;
+  for (std::size_t d = 0; d < network.size(); ++d) {
+    const Parts parts = parts_of(system, network, d, copy_chips);
+    const BytesPerSecond bandwidth =
+        system.network[d].bandwidth * static_cast<double>(copies);  // of all copies together
+    // A single chip needs no links, up to four no switch.
+    if (copy_chips > 1.0 && d < units.link.size()) sum += units.link[d] * bandwidth * parts.links;
+    if (copy_chips > 4.0) sum += units.switch_port * bandwidth * parts.switch_ports;
+  }
+  return sum;
+}
+
+}  // namespace
+
+Dollars system_price(const System& system, const std::vector<Mapping::Dimension>& network,
+                     std::int64_t copies) {
+  return total<Dollars>(system, network, system.price, copies);
+}
+
+Watts system_power(const System& system, const std::vector<Mapping::Dimension>& network,
+                   std::int64_t copies) {
+  return total<Watts>(system, network, system.power, copies);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,75 @@
+#include "model/names.hpp"
+
+#include "base/error.hpp"
+
+namespace dfsearch {
+
+// Switches without a default, so that the compiler names a forgotten value.
+// clang-format off
+
+const char* name_of(Topology topology) {
+  switch (topology) {
+    case Topology::Ring: return "ring";
+    case Topology::FullyConnected: return "fully_connected";
+    case Topology::Switch: return "switch";
+  }
+  throw InternalError("a topology without a name");
+}
+
+const char* name_of(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::Tensor: return "tensor";
+    case Strategy::Pipeline: return "pipeline";
+    case Strategy::Data: return "data";
+  }
+  throw InternalError("a strategy without a name");
+}
+
+const char* name_of(Objective objective) {
+  switch (objective) {
+    case Objective::StepTime: return "step_time";
+    case Objective::CostEfficiency: return "cost_efficiency";
+    case Objective::PowerEfficiency: return "power_efficiency";
+  }
+  throw InternalError("an objective without a name");
+}
+
+const char* name_of(Resource resource) {
+  switch (resource) {
+    case Resource::Sram: return "sram";
+    case Resource::Memory: return "memory";
+    case Resource::Cores: return "cores";
+    case Resource::Partitions: return "partitions";
+    case Resource::Precedence: return "precedence";
+    case Resource::Phase: return "phase";
+    case Resource::Pin: return "pin";
+    case Resource::Sharding: return "sharding";
+    case Resource::Repeat: return "repeat";
+    case Resource::Batch: return "batch";
+    case Resource::Tile: return "tile";
+  }
+  throw InternalError("a resource without a name");
+}
+
+const char* name_of(Bound bound) {
+  switch (bound) {
+    case Bound::Compute: return "compute";
+    case Bound::Memory: return "memory";
+    case Bound::Network: return "network";
+  }
+  throw InternalError("a bound without a name");
+}
+
+const char* name_of(StepBound bound) {
+  switch (bound) {
+    case StepBound::Compute: return "compute";
+    case StepBound::Memory: return "memory";
+    case StepBound::Network: return "network";
+    case StepBound::Bubble: return "bubble";
+    case StepBound::Transfer: return "transfer";
+  }
+  throw InternalError("a share of the step without a name");
+}
+// clang-format on
+
+}  // namespace dfsearch

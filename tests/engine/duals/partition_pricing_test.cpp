@@ -1,0 +1,325 @@
+// The enumeration of partitions that cost less than their duals, against all sets of kernels.
+
+#include "engine/duals/partition_pricing.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "support/open_point.hpp"
+#include "support/plain_completions.hpp"
+#include "support/random_problem.hpp"
+#include "support/symmetric_problem.hpp"
+
+namespace dfsearch {
+namespace {
+
+using test::Mask;
+using test::pick;
+
+constexpr std::int64_t kEnough = 1'000'000;
+constexpr std::size_t kAll = 1'000;  // more than there are subsets
+
+Problem world(std::uint64_t seed) {
+  return seed % 5 == 0 ? test::symmetric_problem(seed)
+                       : test::random_problem(seed, {.joint = seed % 5 == 1});
+}
+
+/// Near what the kernels cost by themselves, so that some sets are overpaid.
+Duals random_duals(const PartitionPricing& pricing, std::size_t size, std::mt19937_64& random) {
+  Duals duals;
+  for (std::size_t p = 0; p < size; ++p) {
+    const auto part = static_cast<double>(pick(random, 0, 12)) / 10;
+    duals.kernels.push_back(
+        static_cast<FineTicks>(static_cast<double>(pricing.time_alone(p)) * part) * kFinePerTick +
+        pick(random, 0, kFinePerTick - 1));
+  }
+  for (FineTicks& charge : duals.charge) {
+    if (pick(random, 0, 1) == 0) charge = duals.kernels[0] / pick(random, 1, 4);
+  }
+  return duals;
+}
+
+/// So low that every set is listed.
+FineTicks lowest(const Duals& duals) {
+  return -std::accumulate(duals.kernels.begin(), duals.kernels.end(), FineTicks{0}) -
+         duals.charge[0] - duals.charge[1];
+}
+
+struct PlainPartition {
+  Ticks time = 0;
+  bool convex = false;  // else only the order of partitions forbids it
+};
+
+/// Every set that has a time.
+std::map<Mask, PlainPartition> all_partitions(const FusionTables& tables) {
+  const test::PlainPartitions plain(tables);
+  std::map<Mask, PlainPartition> partitions;
+  for (Mask kernels = 1; kernels <= plain.all(); ++kernels) {
+    const auto parts = plain.parts_of(kernels);
+    if (!parts) continue;
+    partitions[kernels] = {.time = plain.time(*parts), .convex = plain.is_convex(kernels)};
+  }
+  return partitions;
+}
+
+bool sorted(const std::vector<PartitionColumn>& list) {
+  return std::is_sorted(
+      list.begin(), list.end(),
+      [](const PartitionColumn& a, const PartitionColumn& b) { return a.excess > b.excess; });
+}
+
+void for_each_world(std::uint64_t count,
+                    const std::function<void(const FusionTables&, std::mt19937_64&)>& check) {
+  for (std::uint64_t seed = 0; seed < count; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = world(seed);
+    std::mt19937_64 random(seed);
+    check(test::open_point(problem, seed)->tables, random);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("all partitions above a threshold are listed, each once, with their times") {
+  int listed = 0;
+  int not_convex = 0;
+  int below = 0;
+  int escaped = 0;
+  int allocated = 0;
+  for_each_world(20000, [&](const FusionTables& tables, std::mt19937_64& random) {
+    const std::map<Mask, PlainPartition> partitions = all_partitions(tables);
+    const PartitionPricing pricing(tables);
+    const Duals duals = random_duals(pricing, tables.size(), random);
+    std::vector<FineTicks> thresholds{lowest(duals), 0};
+    // Just what some partition has: that one is not above it.
+    if (!partitions.empty()) {
+      auto any = partitions.begin();
+      std::advance(any, pick(random, 0, static_cast<std::int64_t>(partitions.size()) - 1));
+      thresholds.push_back(test::excess_of(duals, tables, any->first, any->second.time));
+    }
+    for (const FineTicks threshold : thresholds) {
+      CAPTURE(threshold);
+      std::int64_t steps = kEnough;
+      const auto found = pricing.find(duals, {.threshold = threshold, .most = kAll}, steps);
+      REQUIRE(found.complete);
+      REQUIRE(sorted(found.partitions));
+      std::map<Mask, PlainPartition> left = partitions;
+      for (const PartitionColumn& partition : found.partitions) {
+        const Mask kernels = test::mask_of(partition.kernels);
+        CAPTURE(kernels);
+        REQUIRE(left.contains(kernels));
+        REQUIRE(partition.time == left[kernels].time);
+        REQUIRE(partition.excess == test::excess_of(duals, tables, kernels, partition.time));
+        REQUIRE(partition.excess > threshold);
+        REQUIRE(partition.size == std::popcount(kernels));
+        not_convex += !left[kernels].convex;
+        left.erase(kernels);
+        ++listed;
+        escaped += partition.size == 1 && tables.kernel(partition.kernels.first_from(0)).escapes;
+        allocated += tables.kernel(0).options != nullptr;
+      }
+      for (const auto& [kernels, partition] : left) {
+        CAPTURE(kernels);
+        if (!partition.convex) continue;
+        REQUIRE(test::excess_of(duals, tables, kernels, partition.time) <= threshold);
+        ++below;
+      }
+    }
+  });
+  CHECK(listed > 100'000);
+  CHECK(not_convex == 0);
+  CHECK(below > 50'000);
+  CHECK(escaped > 1000);
+  CHECK(allocated > 10'000);
+}
+
+TEST_CASE("of too many partitions those of the greatest excess are kept") {
+  int cut = 0;
+  for_each_world(2000, [&](const FusionTables& tables, std::mt19937_64& random) {
+    const PartitionPricing pricing(tables);
+    const Duals duals = random_duals(pricing, tables.size(), random);
+    const FineTicks threshold = lowest(duals);
+    std::int64_t steps = kEnough;
+    const auto all = pricing.find(duals, {.threshold = threshold, .most = kAll}, steps);
+    REQUIRE(all.complete);
+    for (const std::size_t most : {1U, 2U, 5U}) {
+      CAPTURE(most);
+      std::int64_t more_steps = kEnough;
+      const auto some = pricing.find(duals, {.threshold = threshold, .most = most}, more_steps);
+      REQUIRE(some.complete);
+      REQUIRE(some.partitions.size() == std::min(most, all.partitions.size()));
+      for (std::size_t i = 0; i < some.partitions.size(); ++i) {
+        REQUIRE(some.partitions[i].excess == all.partitions[i].excess);
+      }
+      cut += all.partitions.size() > 4 * most;
+    }
+  });
+  CHECK(cut > 200);
+}
+
+TEST_CASE("an enumeration whose steps do not suffice says so") {
+  int interrupted = 0;
+  int some = 0;
+  for_each_world(2000, [&](const FusionTables& tables, std::mt19937_64& random) {
+    const PartitionPricing pricing(tables);
+    const Duals duals = random_duals(pricing, tables.size(), random);
+    const FineTicks threshold = lowest(duals);
+    std::int64_t left = kEnough;
+    const auto all = pricing.find(duals, {.threshold = threshold, .most = kAll}, left);
+    const std::int64_t needed = kEnough - left;
+    REQUIRE(needed > 0);
+    std::int64_t enough = needed;
+    REQUIRE(pricing.find(duals, {.threshold = threshold, .most = kAll}, enough).complete);
+    REQUIRE(enough == 0);
+    std::int64_t less = pick(random, 0, needed - 1);
+    const auto cut = pricing.find(duals, {.threshold = threshold, .most = kAll}, less);
+    REQUIRE_FALSE(cut.complete);
+    REQUIRE(sorted(cut.partitions));
+    ++interrupted;
+    some += !cut.partitions.empty() && cut.partitions.size() < all.partitions.size();
+    for (const PartitionColumn& partition : cut.partitions) {
+      REQUIRE(std::any_of(all.partitions.begin(), all.partitions.end(),
+                          [&](const PartitionColumn& known) {
+                            return known.kernels == partition.kernels &&
+                                   known.time == partition.time && known.excess == partition.excess;
+                          }));
+    }
+  });
+  CHECK(interrupted > 300);
+  CHECK(some > 100);
+}
+
+TEST_CASE("partitions among some kernels, or with one, are those of all that are so") {
+  int kept = 0;
+  for_each_world(2000, [&](const FusionTables& tables, std::mt19937_64& random) {
+    const PartitionPricing pricing(tables);
+    const Duals duals = random_duals(pricing, tables.size(), random);
+    std::int64_t steps = kEnough;
+    const auto all = pricing.find(duals, {.threshold = lowest(duals), .most = kAll}, steps);
+    const auto size = static_cast<std::int64_t>(tables.size());
+    const auto among = static_cast<Mask>(pick(random, 1, (1 << size) - 1));
+    const auto with = static_cast<std::size_t>(pick(random, 0, size - 1));
+    const KernelSet some = test::set_of(tables.size(), among | test::bit(with));
+    const auto found = pricing.find(
+        duals, {.threshold = lowest(duals), .most = kAll, .among = &some, .with = with}, steps);
+    REQUIRE(found.complete);
+    std::map<Mask, FineTicks> listed;
+    for (const PartitionColumn& partition : found.partitions) {
+      REQUIRE(listed.emplace(test::mask_of(partition.kernels), partition.excess).second);
+      REQUIRE(some.contains_all(partition.kernels));
+      REQUIRE(partition.kernels.contains(with));
+    }
+    const test::PlainPartitions plain(tables);
+    for (const PartitionColumn& partition : all.partitions) {
+      if (!some.contains_all(partition.kernels) || !partition.kernels.contains(with)) continue;
+      const Mask kernels = test::mask_of(partition.kernels);
+      if (!plain.is_convex(kernels)) continue;
+      CAPTURE(kernels);
+      REQUIRE(listed.contains(kernels));
+      REQUIRE(listed[kernels] == partition.excess);
+      ++kept;
+    }
+  });
+  CHECK(kept > 2000);
+}
+
+/// The sets that exchanges make of this one.
+std::set<Mask> images(Mask kernels, const KernelOrder& order) {
+  std::set<Mask> found{kernels};
+  std::vector<Mask> fresh{kernels};
+  while (!fresh.empty()) {
+    const Mask set = fresh.back();
+    fresh.pop_back();
+    for (const KernelOrder::Exchange& exchange : order.exchanges()) {
+      Mask image = set;
+      for (const auto& [a, b] : exchange) {
+        image &= ~(test::bit(a) | test::bit(b));
+        if ((set & test::bit(a)) != 0) image |= test::bit(b);
+        if ((set & test::bit(b)) != 0) image |= test::bit(a);
+      }
+      if (found.insert(image).second) fresh.push_back(image);
+    }
+  }
+  return found;
+}
+
+TEST_CASE("of sets that exchanges make of each other one is listed, and no set is forgotten") {
+  int listed = 0;
+  int made = 0;
+  int classes = 0;
+  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::symmetric_problem(seed);
+    const auto context = test::open_point(problem, seed);
+    const FusionTables& tables = context->tables;
+    const KernelOrder& order = tables.order();
+    const PartitionPricing pricing(tables, PartitionPricing::Sets::OneOfEach);
+    std::mt19937_64 random(seed);
+    Duals duals = random_duals(pricing, tables.size(), random);
+    for (std::size_t p = 0; p < tables.size(); ++p) {
+      duals.kernels[p] = duals.kernels[order.first_alike()[p]];
+    }
+    const FineTicks threshold = seed % 3 == 0 ? 0 : lowest(duals);
+    std::int64_t steps = kEnough;
+    const auto found = pricing.find(duals, {.threshold = threshold, .most = kAll}, steps);
+    REQUIRE(found.complete);
+    const test::PlainPartitions plain(tables, test::AlikeKernels::Free);
+    std::set<Mask> known;
+    for (const PartitionColumn& partition : found.partitions) {
+      const Mask kernels = test::mask_of(partition.kernels);
+      CAPTURE(kernels);
+      REQUIRE(plain.is_convex(kernels));
+      const auto parts = plain.parts_of(kernels);
+      REQUIRE(parts);
+      REQUIRE(partition.time == plain.time(*parts));
+      REQUIRE(partition.excess == test::excess_of(duals, tables, kernels, partition.time));
+      REQUIRE(partition.excess > threshold);
+      const std::set<Mask> alike = images(kernels, order);
+      classes += !known.contains(kernels);
+      known.insert(alike.begin(), alike.end());
+      ++listed;
+    }
+    for (const Mask kernels : plain.feasible()) {
+      CAPTURE(kernels);
+      const Ticks time = plain.time(*plain.parts_of(kernels));
+      REQUIRE(known.contains(kernels) ==
+              (test::excess_of(duals, tables, kernels, time) > threshold));
+      made += known.contains(kernels);
+    }
+  }
+  // Neighbours in a row of kernels that are alike are compared, not all: a few come twice.
+  CHECK(listed < classes * 101 / 100);
+  CHECK(made > listed * 3 / 2);
+}
+
+TEST_CASE("a kernel by itself takes what its partition takes") {
+  for_each_world(2000, [](const FusionTables& tables, std::mt19937_64&) {
+    const test::PlainPartitions plain(tables);
+    const PartitionPricing pricing(tables);
+    for (std::size_t p = 0; p < tables.size(); ++p) {
+      CAPTURE(p);
+      const auto parts = plain.parts_of(test::bit(p));
+      if (parts) REQUIRE(pricing.time_alone(p) == plain.time(*parts));
+    }
+  });
+}
+
+TEST_CASE("each part of the time is what that overlap cannot hide") {
+  // Compute 5, network 3, memory 7.
+  CHECK(parts(Overlap::Perfect, 5, 3, 7) == KernelParts{5, 3, 7});
+  CHECK(parts(Overlap::ComputeMemory, 5, 3, 7) == KernelParts{8, 10, 0});
+  CHECK(parts(Overlap::None, 5, 3, 7) == KernelParts{15, 0, 0});
+}
+
+}  // namespace dfsearch

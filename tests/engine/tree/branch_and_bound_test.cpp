@@ -1,0 +1,417 @@
+// The generic engine on problems whose optimum is known: it must not need to
+// know what it searches.
+
+#include "engine/tree/branch_and_bound.hpp"
+
+#include <doctest/doctest.h>
+#include <tbb/global_control.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace dfsearch {
+namespace {
+
+/// Assigns each of n workers one of n jobs at least cost; among assignments of
+/// equal cost the lexicographically first is wanted.
+struct Assignment {
+  struct Node {
+    std::vector<int> jobs;  // of the first workers
+    double cost = 0.0;
+  };
+  struct Solution {
+    std::vector<int> jobs;
+    double cost = 0.0;
+  };
+
+  std::vector<std::vector<double>> costs;
+  bool dominance = false;
+  int throw_at_depth = -1;
+
+  [[nodiscard]] Node root() const { return {}; }
+  /// What is spent and the cheapest free job of every other worker.
+  [[nodiscard]] Score bound(const Node& node) const {
+    double sum = node.cost;
+    for (std::size_t w = node.jobs.size(); w < costs.size(); ++w) {
+      double least = 1e9;
+      for (std::size_t j = 0; j < costs.size(); ++j) {
+        if (free(node, static_cast<int>(j))) least = std::min(least, costs[w][j]);
+      }
+      sum += least;
+    }
+    return Score(sum);
+  }
+  [[nodiscard]] Score cost(const Solution& s) const { return Score(s.cost); }
+  [[nodiscard]] bool precedes(const Solution& a, const Solution& b) const {
+    return a.jobs < b.jobs;
+  }
+  [[nodiscard]] bool before(const Node& node, const Solution& s) const {
+    const std::vector<int> prefix(s.jobs.begin(),
+                                  s.jobs.begin() + static_cast<std::ptrdiff_t>(node.jobs.size()));
+    return node.jobs <= prefix;
+  }
+  [[nodiscard]] bool admit(const Node&) const { return true; }
+  void branch(const Node& node, Expansion<Node, Solution>& out) const {
+    if (static_cast<int>(node.jobs.size()) == throw_at_depth) throw std::runtime_error("branch");
+    for (std::size_t j = 0; j < costs.size(); ++j) {
+      if (!free(node, static_cast<int>(j))) continue;
+      Node child = node;
+      child.jobs.push_back(static_cast<int>(j));
+      child.cost += costs[node.jobs.size()][j];
+      if (child.jobs.size() == costs.size()) {
+        out.solution({child.jobs, child.cost}, 'T');
+      } else {
+        out.child(std::move(child));
+      }
+    }
+  }
+  static bool free(const Node& node, int job) {
+    return std::find(node.jobs.begin(), node.jobs.end(), job) == node.jobs.end();
+  }
+};
+static_assert(SearchProblem<Assignment>);
+
+Assignment random_assignment(std::uint64_t seed, std::size_t size) {
+  std::mt19937_64 random(seed);
+  Assignment problem;
+  problem.costs.assign(size, std::vector<double>(size));
+  for (auto& row : problem.costs) {
+    // Few different costs, so that many assignments tie.
+    for (double& cost : row) cost = static_cast<double>(1 + random() % 6);
+  }
+  return problem;
+}
+
+Assignment::Solution best_assignment(const Assignment& problem) {
+  std::vector<int> jobs(problem.costs.size());
+  std::iota(jobs.begin(), jobs.end(), 0);
+  Assignment::Solution best{{}, 1e9};
+  do {
+    double cost = 0.0;
+    for (std::size_t w = 0; w < jobs.size(); ++w) {
+      cost += problem.costs[w][static_cast<std::size_t>(jobs[w])];
+    }
+    if (cost < best.cost) best = {jobs, cost};  // permutations come in order
+  } while (std::next_permutation(jobs.begin(), jobs.end()));
+  return best;
+}
+
+/// Items with weights and values; wanted: the most value within a weight.  As a
+/// minimisation: the least value left out.
+struct Knapsack {
+  struct Node {
+    std::size_t item = 0;
+    int weight = 0;
+    int left_out = 0;
+  };
+  using Solution = int;  // value left out
+
+  std::vector<int> weights, values;
+  int capacity = 0;
+
+  [[nodiscard]] Node root() const { return {}; }
+  [[nodiscard]] Score bound(const Node& node) const { return Score(node.left_out); }
+  [[nodiscard]] Score cost(const Solution& s) const { return Score(s); }
+  [[nodiscard]] bool precedes(const Solution&, const Solution&) const { return false; }
+  [[nodiscard]] bool before(const Node&, const Solution&) const { return false; }
+  [[nodiscard]] bool admit(const Node&) const { return true; }
+  void branch(const Node& node, Expansion<Node, Solution>& out) const {
+    for (const bool take : {true, false}) {
+      Node child = node;
+      (take ? child.weight : child.left_out) += (take ? weights : values)[node.item];
+      if (child.weight > capacity) continue;
+      if (++child.item == weights.size()) {
+        out.solution(int{child.left_out}, 'T');
+      } else {
+        out.child(std::move(child));
+      }
+    }
+  }
+};
+static_assert(SearchProblem<Knapsack>);
+
+int best_knapsack(const Knapsack& problem) {
+  std::vector<int> most(static_cast<std::size_t>(problem.capacity) + 1, 0);
+  for (std::size_t i = 0; i < problem.weights.size(); ++i) {
+    for (int c = problem.capacity; c >= problem.weights[i]; --c) {
+      auto& best = most[static_cast<std::size_t>(c)];
+      best = std::max(best,
+                      most[static_cast<std::size_t>(c - problem.weights[i])] + problem.values[i]);
+    }
+  }
+  return std::accumulate(problem.values.begin(), problem.values.end(), 0) - most.back();
+}
+
+template <class P>
+auto run(const P& problem, BranchAndBoundOptions options) {
+  return BranchAndBound<P>(problem, std::move(options)).run();
+}
+
+}  // namespace
+
+TEST_CASE("assignments of least cost are found, and of these the first") {
+  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    const Assignment problem = random_assignment(seed, 2 + seed % 6);
+    const auto expected = best_assignment(problem);
+    for (const int threads : {1, 2, 8}) {
+      for (const bool deterministic : {false, true}) {
+        // With an open limit of 0 everything is searched depth first.
+        for (const std::size_t open_limit : {std::size_t{0}, std::size_t{1000}}) {
+          CAPTURE(threads);
+          CAPTURE(deterministic);
+          CAPTURE(open_limit);
+          const auto result =
+              run(problem,
+                  {.threads = threads, .deterministic = deterministic, .open_limit = open_limit});
+          REQUIRE(result.solution != nullptr);
+          CHECK(result.cost == Score(expected.cost));
+          CHECK(result.lower_bound == Score(expected.cost));
+          CHECK(result.solution->jobs == expected.jobs);
+          CHECK(result.stopped_by == StopReason::None);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("knapsacks are filled as dynamic programming fills them") {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 random(seed);
+    Knapsack problem;
+    for (int i = 0; i < 14; ++i) {
+      problem.weights.push_back(static_cast<int>(1 + random() % 20));
+      problem.values.push_back(static_cast<int>(1 + random() % 30));
+    }
+    problem.capacity = static_cast<int>(random() % 150);
+    const auto result = run(problem, {.threads = 2});
+    CHECK(result.cost == Score(best_knapsack(problem)));
+  }
+}
+
+TEST_CASE("a problem without solutions ends with an infinite bound and none") {
+  Assignment none;
+  none.costs = {{1.0}};
+  none.throw_at_depth = -1;
+  struct Barren : Assignment {
+    void branch(const Node&, Expansion<Node, Solution>&) const {}
+  } barren;
+  barren.costs = none.costs;
+  const auto result = run(barren, {});
+  CHECK(result.solution == nullptr);
+  CHECK(result.lower_bound == Score::infinity());
+  CHECK(result.stats.nodes == 1);
+}
+
+TEST_CASE("deterministic mode counts the same nodes for any number of threads") {
+  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
+  const Assignment problem = random_assignment(7, 8);
+  const auto one = run(problem, {.threads = 1, .deterministic = true});
+  for (const int threads : {2, 8}) {
+    const auto more = run(problem, {.threads = threads, .deterministic = true});
+    CHECK(more.stats.nodes == one.stats.nodes);
+    CHECK(more.stats.pruned_by_bound == one.stats.pruned_by_bound);
+  }
+}
+
+TEST_CASE("limits stop a search with a true lower bound") {
+  const Assignment problem = random_assignment(11, 8);
+  const double optimum = best_assignment(problem).cost;
+  SUBCASE("nodes") {
+    for (const std::int64_t nodes : {1, 2, 5, 10}) {
+      const auto result = run(problem, {.limits = {.nodes = nodes}});
+      CHECK(result.stopped_by == StopReason::Nodes);
+      CHECK(result.stats.nodes == nodes);
+      CHECK(result.lower_bound <= Score(optimum));
+      CHECK(result.cost >= Score(optimum));
+    }
+  }
+  SUBCASE("time") {
+    const auto result = run(problem, {.limits = {.time = Seconds(0.0)}});
+    CHECK(result.stopped_by == StopReason::Time);
+    CHECK(result.lower_bound <= Score(optimum));
+  }
+  SUBCASE("a flag raised from outside") {
+    const std::atomic<bool> stop{true};
+    const auto result = run(problem, {.limits = {.stop = &stop}, .threads = 2});
+    CHECK(result.stopped_by == StopReason::Signal);
+    CHECK(result.lower_bound <= Score(optimum));
+  }
+  SUBCASE("a gap") {
+    const auto result = run(problem, {.limits = {.gap = 0.5}});
+    CHECK(result.stopped_by == StopReason::None);
+    REQUIRE(result.solution != nullptr);
+    CHECK(result.cost - result.lower_bound <= 0.5 * result.cost);
+    CHECK(result.lower_bound <= Score(optimum));
+  }
+}
+
+TEST_CASE("solutions above a cutoff are not wanted, those at it are") {
+  // A bound that does not see the last jobs, so that such solutions come up.
+  struct ShortSighted : Assignment {
+    [[nodiscard]] Score bound(const Node& node) const { return Score(node.cost); }
+  } problem;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    CAPTURE(seed);
+    problem.costs = random_assignment(seed, 2 + seed % 5).costs;
+    const auto best = best_assignment(problem);
+    for (const bool deterministic : {false, true}) {
+      const auto at = run(problem, {.deterministic = deterministic, .cutoff = Score(best.cost)});
+      REQUIRE(at.solution != nullptr);
+      CHECK(at.solution->jobs == best.jobs);
+      const auto below =
+          run(problem, {.deterministic = deterministic, .cutoff = Score(best.cost - 0.5)});
+      CHECK(below.solution == nullptr);
+      CHECK(below.stopped_by == StopReason::None);
+    }
+  }
+}
+
+TEST_CASE("a solution known beforehand spares nodes and may be the answer") {
+  const Assignment problem = random_assignment(5, 7);
+  const auto plain = run(problem, {});
+  BranchAndBound<Assignment> search(problem, {});
+  search.start_from(best_assignment(problem), 'H');
+  const auto started = search.run();
+  CHECK(started.cost == plain.cost);
+  CHECK(started.stats.nodes <= plain.stats.nodes);
+}
+
+TEST_CASE("what a worker throws reaches the caller, for any number of threads") {
+  Assignment problem = random_assignment(3, 6);
+  problem.throw_at_depth = 3;
+  for (const int threads : {1, 2}) {
+    for (const bool deterministic : {false, true}) {
+      CHECK_THROWS_AS(run(problem, {.threads = threads, .deterministic = deterministic}),
+                      std::runtime_error);
+    }
+  }
+}
+
+TEST_CASE("progress can be asked for at any time and never claims too much") {
+  for (const bool deterministic : {false, true}) {
+    CAPTURE(deterministic);
+    const Assignment problem = random_assignment(13, 8);
+    const double optimum = best_assignment(problem).cost;
+    BranchAndBound<Assignment> search(
+        problem, {.threads = 2, .deterministic = deterministic, .ties = false});
+    std::vector<Progress> lines;
+    search.on_incumbent([&](const Progress& progress, const Assignment::Solution& solution) {
+      CHECK(progress.incumbent == Score(solution.cost));
+      lines.push_back(progress);
+    });
+    double most = 0.0;
+    {
+      const std::jthread watcher([&](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+          const Progress progress = search.progress();
+          CHECK(progress.lower_bound <= progress.incumbent);
+          most = std::max(most, progress.lower_bound.in_base_units());
+        }
+      });
+      search.run();
+    }
+    CHECK(most <= optimum);
+    // Every one is better than the one before, the last is the best.
+    REQUIRE_FALSE(lines.empty());
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+      CHECK(lines[i].incumbent < lines[i - 1].incumbent);
+    }
+    CHECK(lines.back().incumbent == Score(optimum));
+    const auto result = search.result();
+    CHECK(result.stats.first_incumbent <= result.stats.best_incumbent);
+    CHECK(result.stats.best_incumbent <= result.stats.time);
+  }
+}
+
+/// What a checkpoint shows.
+struct Shown {
+  std::vector<OpenNodes<Assignment::Node>::Entry> open;
+  std::optional<Assignment::Solution> incumbent;
+};
+
+TEST_CASE("a search that shows checkpoints goes on, and from each of them another one can") {
+  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
+  int shown = 0;
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    for (const int threads : {1, 8}) {
+      for (const bool deterministic : {false, true}) {
+        for (const std::size_t open_limit : {std::size_t{0}, std::size_t{1000}}) {
+          CAPTURE(seed);
+          CAPTURE(threads);
+          CAPTURE(deterministic);
+          CAPTURE(open_limit);
+          const Assignment problem = random_assignment(seed, 6 + seed % 2);
+          const auto expected = best_assignment(problem);
+          const BranchAndBoundOptions options{.threads = threads,
+                                              .deterministic = deterministic,
+                                              .checkpoint_interval = Seconds(0.0),
+                                              .open_limit = open_limit};
+          BranchAndBound<Assignment> search(problem, options);
+          std::vector<Shown> states;
+          search.on_checkpoint([&](auto& open) {
+            const auto result = search.result();
+            Shown state{.open = open, .incumbent = {}};
+            if (result.solution) state.incumbent = *result.solution;
+            states.push_back(std::move(state));
+            // All that is left is shown: nothing below it is missed by the bound.
+            CHECK(result.lower_bound <= Score(expected.cost));
+          });
+          const auto straight = search.run();
+          CHECK(straight.cost == Score(expected.cost));
+          CHECK(straight.solution->jobs == expected.jobs);
+          CHECK(search.take_open().empty());
+          shown += static_cast<int>(states.size());
+          for (std::size_t i = 0; i < states.size(); i += 1 + states.size() / 8) {
+            BranchAndBound<Assignment> again(problem, {.threads = threads});
+            if (states[i].incumbent) again.resume_from(std::move(*states[i].incumbent), 'T');
+            again.resume_from(std::move(states[i].open));
+            const auto resumed = again.run();
+            CHECK(resumed.cost == straight.cost);
+            CHECK(resumed.lower_bound == straight.cost);
+            CHECK(resumed.solution->jobs == expected.jobs);
+          }
+        }
+      }
+    }
+  }
+  CHECK(shown > 200);
+}
+
+TEST_CASE("what a limit leaves open is enough to go on from") {
+  const Assignment problem = random_assignment(11, 8);
+  const auto expected = best_assignment(problem);
+  for (const std::int64_t nodes : {1, 3, 10, 30}) {
+    CAPTURE(nodes);
+    BranchAndBound<Assignment> first(problem, {.limits = {.nodes = nodes}, .threads = 2});
+    const auto part = first.run();
+    BranchAndBound<Assignment> second(problem, {});
+    if (part.solution) second.resume_from(Assignment::Solution(*part.solution), part.found_by);
+    second.resume_from(first.take_open());
+    const auto rest = second.run();
+    CHECK(rest.solution->jobs == expected.jobs);
+    CHECK(rest.lower_bound == Score(expected.cost));
+  }
+}
+
+TEST_CASE("what a checkpoint throws reaches the caller") {
+  const Assignment problem = random_assignment(3, 6);
+  for (const bool deterministic : {false, true}) {
+    BranchAndBound<Assignment> search(
+        problem, {.deterministic = deterministic, .checkpoint_interval = Seconds(0.0)});
+    search.on_checkpoint([](auto&) { throw std::runtime_error("full"); });
+    CHECK_THROWS_AS(search.run(), std::runtime_error);
+  }
+}
+
+}  // namespace dfsearch

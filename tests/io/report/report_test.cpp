@@ -1,0 +1,159 @@
+#include "io/report/report.hpp"
+
+#include <doctest/doctest.h>
+
+#include "io/example_problem.hpp"
+#include "io/text/text_table.hpp"
+
+namespace dfsearch {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string evaluated(const Problem& problem, const Mapping& mapping) {
+  const auto verdict = evaluate(problem, mapping);
+  return report_text(Outcome::of(problem, mapping, verdict), "example");
+}
+
+SearchResult found(const Problem& problem, SearchStatus status, double bound_share) {
+  SearchResult result;
+  result.status = status;
+  result.mapping = example_mapping();
+  result.cost = std::get<Cost>(evaluate(problem, *result.mapping));
+  result.lower_bound = result.cost->objective * bound_share;
+  result.gap = 1.0 - bound_share;
+  return result;
+}
+
+std::size_t longest_line(const std::string& text) {
+  std::size_t longest = 0;
+  std::size_t begin = 0;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+    longest = std::max(longest, end - begin);
+    begin = end + 1;
+  }
+  return longest;
+}
+
+}  // namespace
+
+TEST_CASE("a report names what was asked and every part of the answer") {
+  const Problem problem = example_problem();
+  const std::string text = evaluated(problem, example_mapping());
+  for (const std::string part :
+       {"example", "graph: 3 kernels, 3 tensors; 4 layers, sequence 64, global batch 8",
+        "4 chips of 1.024 TFLOP/s", "ring of 2 at 1 GB/s, switch of",
+        "result        the mapping fits", "tensor 2, pipeline 2, data 1", "micro-batch   2",
+        "tile          at most 16 of 64: 4 tiles of 16", "2 layers per stage", "M: A, B", "K: C",
+        "all-reduce    C", "SRAM          at most", "price "}) {
+    CAPTURE(part);
+    CHECK(contains(text, part));
+  }
+  CHECK_FALSE(contains(text, "\nsearch "));
+  CHECK_FALSE(contains(text, "\npower "));  // nothing draws any
+  CHECK(longest_line(text) <= kReportWidth);
+}
+
+TEST_CASE("partitions keep their numbers, and their cores stand with the kernels") {
+  const Problem problem = example_problem();
+  const std::string text = evaluated(problem, example_mapping());
+  const Cost cost = std::get<Cost>(evaluate(problem, example_mapping()));
+  const CoreGrid& grid = cost.cores[2];
+  CHECK(
+      contains(text, "C[" + std::to_string(grid.lanes) + "x" + std::to_string(grid.stages) + "]"));
+  CHECK(contains(text, "\n  0 "));
+  CHECK_FALSE(contains(text, "\n  1 "));
+  CHECK(contains(text, "\n  2 "));
+}
+
+TEST_CASE("the report says how sure the answer is") {
+  const Problem problem = example_problem();
+  const auto report = [&](const SearchResult& result) {
+    return report_text(Outcome::of(problem, result), "example");
+  };
+  CHECK(contains(report(found(problem, SearchStatus::Optimal, 1.0)), "optimal, proved: gap 0"));
+
+  // The optimum may be as low as 0.8 of the incumbent, which is then 25 % above.
+  CHECK(contains(report(found(problem, SearchStatus::Optimal, 0.8)), "within the gap asked for"));
+  SearchResult stopped = found(problem, SearchStatus::Feasible, 0.8);
+  stopped.stopped_by = StopReason::Time;
+  CHECK(contains(report(stopped), "stopped by the time limit with a mapping; at most 25 % above"));
+  stopped.stopped_by = StopReason::Nodes;
+  CHECK(contains(report(stopped), "stopped by the node limit"));
+  stopped.lower_bound = Score{};
+  CHECK(contains(report(stopped), "no lower bound is known yet"));
+
+  SearchResult none;
+  none.stopped_by = StopReason::Signal;
+  none.lower_bound = Score(2.5);
+  CHECK(contains(report(none),
+                 "stopped by a signal before a mapping was found; none takes less than 2.5 s"));
+}
+
+TEST_CASE("an infeasible problem is told by how much and what would help") {
+  const Problem problem = example_problem();
+  SearchResult result;
+  result.status = SearchStatus::Infeasible;
+  result.infeasible =
+      Infeasible{.resource = Resource::Sram, .needed = 3e6, .available = 2e6, .where = "A"};
+  const std::string text = report_text(Outcome::of(problem, result), "example");
+  CHECK(contains(text, "infeasible, proved: no mapping fits"));
+  CHECK(contains(text, "A needs at least 3 MB, the chip has 2 MB: 1 MB (50 %) too much."));
+  CHECK(contains(text, "larger tensor degree"));
+}
+
+TEST_CASE("there is a sentence for every reason") {
+  const Problem problem = example_problem();
+  for (const Resource resource :
+       {Resource::Sram, Resource::Memory, Resource::Cores, Resource::Partitions,
+        Resource::Precedence, Resource::Phase, Resource::Pin, Resource::Sharding, Resource::Repeat,
+        Resource::Batch, Resource::Tile}) {
+    const Infeasible reason{
+        .resource = resource, .needed = 3.0, .available = 0.0, .where = "somewhere"};
+    const std::string text = infeasible_text(problem, reason);
+    CAPTURE(text);
+    CHECK(text.ends_with("."));
+    CHECK(text.find(':') != std::string::npos);
+  }
+}
+
+TEST_CASE("a row-split input of a GEMM that is sharded on outer gets a note") {
+  Problem problem = example_problem();
+  std::vector<Kernel> kernels = problem.workload.graph.kernels();
+  kernels[2].outer = 4;  // heads
+  problem.workload.graph = DataflowGraph(kernels, problem.workload.graph.tensors());
+  Mapping mapping = example_mapping();
+  mapping.sharding = {Loop::M, Loop::M, Loop::Outer};
+  CHECK(contains(evaluated(problem, mapping), "\nnote "));
+  mapping.sharding = {Loop::K, Loop::None, Loop::Outer};
+  CHECK_FALSE(contains(evaluated(problem, mapping), "\nnote "));
+}
+
+TEST_CASE("long lists are wrapped under themselves") {
+  const std::vector<std::string> words(30, "kernel_name");
+  const std::string text = wrapped(words, 10, 10);
+  CHECK(text.find("\n          kernel_name") != std::string::npos);
+  CHECK(longest_line(text + "\n") <= kReportWidth);
+
+  TextTable table({"#", "time", "kernels"});
+  table.add({"0", "1 ms"}, words);
+  table.add({"10", "12.5 ms"}, {"x"});
+  CHECK(table.text().starts_with(" #     time  kernels\n 0     1 ms  kernel_name kernel_name"));
+  CHECK(table.text().ends_with("\n10  12.5 ms  x\n"));
+}
+
+TEST_CASE("what would help is told with what is missing and how sure that is") {
+  Problem problem = example_problem();
+  CHECK(changes_text(problem, {}).empty());
+  const FeasibleChange sram{.what = Raised::Sram, .from = 1000, .at_least = 1500, .enough = 1500};
+  CHECK(changes_text(problem, {sram}) == "SRAM of 1.5 kB (1500 B) on each chip, 500 B more.");
+  const FeasibleChange degree{
+      .what = Raised::Degree, .dimension = 1, .from = 2, .at_least = 3, .enough = 5};
+  CHECK(changes_text(problem, {sram, degree}) ==
+        "SRAM of 1.5 kB (1500 B) on each chip, 500 B more; or degree 5 in place of 2 of network "
+        "dimension 1, on 10 chips (perhaps less, but at least 3). Each alone would do.");
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,120 @@
+#include "io/text/write_file.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "base/error.hpp"
+
+namespace dfsearch {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// An empty directory that goes away with the test.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "dfsearch_XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { fs::remove_all(path_); }
+  [[nodiscard]] fs::path operator/(const char* name) const { return path_ / name; }
+  [[nodiscard]] std::ptrdiff_t entries() const {
+    return std::distance(fs::directory_iterator(path_), fs::directory_iterator());
+  }
+
+ private:
+  fs::path path_;
+};
+
+std::string content(const fs::path& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::string complaint(void (*function)(const fs::path&), const fs::path& file) {
+  try {
+    function(file);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void write_something(const fs::path& file) { write_file(file, "something"); }
+
+}  // namespace
+
+TEST_CASE("a file is written and replaced, and nothing else is left") {
+  const Folder folder;
+  const fs::path file = folder / "result.json";
+  check_writable(file);
+  CHECK(folder.entries() == 0);
+  write_file(file, "first");
+  CHECK(content(file) == "first");
+  check_writable(file);
+  CHECK(content(file) == "first");
+  write_file(file, "second");
+  CHECK(content(file) == "second");
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("the mode of a file that is replaced stays") {
+  const Folder folder;
+  const fs::path file = folder / "result.json";
+  write_file(file, "first");
+  REQUIRE(::chmod(file.c_str(), 0640) == 0);
+  write_file(file, "second");
+  CHECK(static_cast<int>(fs::status(file).permissions()) == 0640);
+}
+
+TEST_CASE("a symbolic link stays one") {
+  const Folder folder;
+  fs::create_symlink("target.json", folder / "link.json");
+  check_writable(folder / "link.json");
+  write_file(folder / "link.json", "text");
+  CHECK(fs::is_symlink(folder / "link.json"));
+  CHECK(content(folder / "target.json") == "text");
+
+  fs::create_symlink("loop", folder / "loop");
+  CHECK(complaint(check_writable, folder / "loop").find("cannot be written") != std::string::npos);
+}
+
+TEST_CASE("what cannot be written is said before and after a search alike") {
+  const Folder folder;
+  write_file(folder / "file", "text");
+  for (const char* name : {"missing/result.json", "file/result.json", "."}) {
+    CAPTURE(name);
+    for (const auto function : {check_writable, write_something}) {
+      const std::string message = complaint(function, folder / name);
+      CHECK(message.find((folder / name).string()) == 0);
+      CHECK(message.find("cannot be written: ") != std::string::npos);
+    }
+  }
+  CHECK(complaint(check_writable, "") != "");
+  CHECK(complaint(check_writable, folder / "folder/") != "");
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("a full disk is an error and leaves no file") {
+  if (!fs::exists("/dev/full")) return;
+  CHECK(complaint(write_something, "/dev/full") ==
+        "/dev/full: cannot be written: No space left on device");
+  CHECK(fs::is_character_file("/dev/full"));
+}
+
+TEST_CASE("devices are written, not replaced") {
+  write_file("/dev/null", "text");
+  CHECK(fs::is_character_file("/dev/null"));
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,149 @@
+#include "model/layer/shard.hpp"
+
+#include <doctest/doctest.h>
+
+#include "support/model_worlds.hpp"
+
+namespace dfsearch {
+namespace {
+
+using test::elementwise;
+using test::gemm;
+using test::weight_gemm;
+
+constexpr Loop kLoops[] = {Loop::None, Loop::Outer, Loop::K, Loop::M, Loop::N};
+
+/// Three heads of 5 x 7 x 11: M counts 15.
+Kernel heads(Loop tiled = Loop::N) {
+  Kernel kernel = gemm("heads", 5, 7, 11);
+  kernel.outer = 3;
+  kernel.tiled = tiled;
+  return kernel;
+}
+
+/// The largest part when `extent` elements are dealt to `parts` one by one.
+std::int64_t largest_part(std::int64_t extent, std::int64_t parts) {
+  std::int64_t largest = 0;
+  for (std::int64_t dealt = 0; dealt < extent; dealt += parts) ++largest;
+  return largest;
+}
+
+TEST_CASE("an unsharded, untiled kernel is whole, with the heads counted in M") {
+  CHECK(shard_of(heads(), Loop::None, 4, 1) == Shard{.m = 15, .k = 7, .n = 11});
+}
+
+TEST_CASE("sharding divides its loop and rounds up") {
+  CHECK(shard_of(heads(), Loop::Outer, 4, 1) == Shard{.m = 4, .k = 7, .n = 11});  // 15 / 4
+  CHECK(shard_of(heads(), Loop::M, 4, 1) == Shard{.m = 4, .k = 7, .n = 11});
+  CHECK(shard_of(heads(), Loop::K, 4, 1) == Shard{.m = 15, .k = 2, .n = 11});  // 7 / 4
+  CHECK(shard_of(heads(), Loop::N, 4, 1) == Shard{.m = 15, .k = 7, .n = 3});   // 11 / 4
+}
+
+TEST_CASE("tiles divide the tiled loop and round up") {
+  CHECK(shard_of(heads(Loop::Outer), Loop::None, 4, 2) == Shard{.m = 8, .k = 7, .n = 11});
+  CHECK(shard_of(heads(Loop::M), Loop::None, 4, 2) == Shard{.m = 8, .k = 7, .n = 11});
+  CHECK(shard_of(heads(Loop::K), Loop::None, 4, 2) == Shard{.m = 15, .k = 4, .n = 11});
+  CHECK(shard_of(heads(Loop::N), Loop::None, 4, 2) == Shard{.m = 15, .k = 7, .n = 6});
+  CHECK(shard_of(heads(Loop::None), Loop::None, 4, 2) == Shard{.m = 15, .k = 7, .n = 11});
+}
+
+TEST_CASE("a degree above the extent leaves one element") {
+  CHECK(shard_of(heads(), Loop::K, 100, 100) == Shard{.m = 15, .k = 1, .n = 1});
+}
+
+// M and outer share the extent m, so a kernel tiled on one and sharded on the
+// other is divided twice: first by the degree.
+TEST_CASE("every loop is dealt to the chips first and to the tiles second") {
+  for (const Loop sharded : kLoops) {
+    for (const Loop tiled : kLoops) {
+      for (std::int64_t degree = 1; degree <= 6; ++degree) {
+        for (std::int64_t tiles = 1; tiles <= 6; ++tiles) {
+          CAPTURE(static_cast<int>(sharded));
+          CAPTURE(static_cast<int>(tiled));
+          CAPTURE(degree);
+          CAPTURE(tiles);
+          const auto part = [&](std::int64_t extent, auto... loops) {
+            std::int64_t left = extent;
+            if (((sharded == loops) || ...)) left = largest_part(left, degree);
+            if (((tiled == loops) || ...)) left = largest_part(left, tiles);
+            return left;
+          };
+          const Shard expected{
+              .m = part(15, Loop::Outer, Loop::M), .k = part(7, Loop::K), .n = part(11, Loop::N)};
+          CHECK(shard_of(heads(tiled), sharded, degree, tiles) == expected);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the output is m times n elements") {
+  CHECK(output_bytes({.m = 4, .k = 7, .n = 3}, Bytes(2.0)) == Bytes(24.0));
+  // 2^40 x 2^40 elements of 2 bytes: 2^81, beyond any integer.
+  const std::int64_t large = std::int64_t{1} << 40;
+  CHECK(output_bytes({.m = large, .k = 1, .n = large}, Bytes(2.0)) == Bytes(0x1p81));
+}
+
+TEST_CASE("a weight is m times k elements and is never tiled") {
+  Kernel kernel = weight_gemm("w", 10, 6, 8);
+  const Bytes word(2.0);
+  CHECK(weight_bytes(kernel, Loop::None, 4, word) == Bytes(120.0));
+  CHECK(weight_bytes(kernel, Loop::M, 4, word) == Bytes(36.0));   // 3 x 6
+  CHECK(weight_bytes(kernel, Loop::K, 4, word) == Bytes(40.0));   // 10 x 2
+  CHECK(weight_bytes(kernel, Loop::N, 4, word) == Bytes(120.0));  // N is no loop of it
+  for (const Loop tiled : kLoops) {
+    kernel.tiled = tiled;
+    CHECK(weight_bytes(kernel, Loop::M, 4, word) == Bytes(36.0));
+  }
+  kernel.outer = 3;  // 30 rows, 8 of them on a chip
+  CHECK(weight_bytes(kernel, Loop::Outer, 4, word) == Bytes(96.0));
+}
+
+TEST_CASE("a weight that takes no SRAM is a weight still") {
+  Kernel kernel = weight_gemm("w", 10, 6, 8);
+  kernel.skip_weight = true;
+  CHECK(weight_bytes(kernel, Loop::None, 1, Bytes(2.0)) == Bytes(120.0));
+}
+
+TEST_CASE("kernels of the other kinds have no weight") {
+  CHECK(weight_bytes(gemm("g", 4, 4, 4), Loop::None, 1, Bytes(2.0)) == Bytes{});
+  CHECK(weight_bytes(elementwise("e", 4, 4), Loop::None, 1, Bytes(2.0)) == Bytes{});
+  Kernel two_inputs = elementwise("e2", 4, 4);
+  two_inputs.kind = KernelKind::Elementwise2;
+  CHECK(weight_bytes(two_inputs, Loop::None, 1, Bytes(2.0)) == Bytes{});
+}
+
+TEST_CASE("the mode, not the kind, decides the work of a tile") {
+  const Shard shard{.m = 4, .k = 7, .n = 3};
+  CHECK(tile_flops(gemm("g", 1, 1, 1), shard) == Flops(168.0));  // 2 x 4 x 7 x 3
+  CHECK(tile_flops(weight_gemm("w", 1, 1, 1), shard) == Flops(168.0));
+  CHECK(tile_flops(elementwise("e", 1, 1), shard) == Flops(12.0));  // 4 x 3
+
+  Kernel simd_gemm = gemm("g", 1, 1, 1);
+  simd_gemm.mode = Mode::Simd;
+  CHECK(tile_flops(simd_gemm, shard) == Flops(12.0));
+  // A cache write, say: systolic with K = 1 counts two FLOP for each element.
+  Kernel systolic = elementwise("e", 1, 1);
+  systolic.mode = Mode::Systolic;
+  CHECK(tile_flops(systolic, {.m = 4, .k = 1, .n = 3}) == Flops(24.0));
+}
+
+TEST_CASE("inputs that stream through several times are worked on as often") {
+  Kernel kernel = gemm("g", 1, 1, 1);
+  kernel.repeat = 5;
+  CHECK(tile_flops(kernel, {.m = 4, .k = 7, .n = 3}) == Flops(840.0));
+  kernel.mode = Mode::Simd;
+  CHECK(tile_flops(kernel, {.m = 4, .k = 7, .n = 3}) == Flops(60.0));
+}
+
+TEST_CASE("tiles cover the sequence") {
+  Workload workload;
+  workload.sequence = 10;
+  CHECK(tile_count(workload, 10) == 1);
+  CHECK(tile_count(workload, 9) == 2);
+  CHECK(tile_count(workload, 3) == 4);
+  CHECK(tile_count(workload, 1) == 10);
+}
+
+}  // namespace
+}  // namespace dfsearch

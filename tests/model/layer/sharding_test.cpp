@@ -1,0 +1,280 @@
+#include "model/layer/sharding.hpp"
+
+#include <doctest/doctest.h>
+
+#include <utility>
+#include <vector>
+
+#include "support/model_worlds.hpp"
+#include "support/plain_model.hpp"
+#include "support/random_problem.hpp"
+
+namespace dfsearch {
+namespace {
+
+using test::dimension;
+using test::elementwise;
+using test::gemm;
+using test::tensor;
+using test::weight_gemm;
+using Loops = std::vector<Loop>;
+
+constexpr Layout kRR = Layout::Replicated;
+constexpr Layout kRS = Layout::ColumnSplit;
+constexpr Layout kSR = Layout::RowSplit;
+
+Kernel tiled(Kernel kernel, Loop loop) {
+  kernel.tiled = loop;
+  return kernel;
+}
+
+Kernel with_heads(Kernel kernel, std::int64_t outer) {
+  kernel.outer = outer;
+  return kernel;
+}
+
+TEST_CASE("loops above 1 that are not tiled may be sharded, none first") {
+  CHECK(shardable_loops(gemm("g", 2, 2, 2)) == Loops{Loop::None, Loop::K, Loop::M});
+  CHECK(shardable_loops(tiled(gemm("g", 2, 2, 2), Loop::K)) == Loops{Loop::None, Loop::M, Loop::N});
+  CHECK(shardable_loops(tiled(gemm("g", 2, 2, 2), Loop::M)) == Loops{Loop::None, Loop::K, Loop::N});
+  CHECK(shardable_loops(tiled(gemm("g", 2, 2, 2), Loop::None)) ==
+        Loops{Loop::None, Loop::K, Loop::M, Loop::N});
+}
+
+TEST_CASE("a loop of extent 1 is never sharded") {
+  CHECK(shardable_loops(elementwise("e", 2, 2)) == Loops{Loop::None, Loop::M});  // K = 1
+  CHECK(shardable_loops(gemm("g", 1, 2, 2)) == Loops{Loop::None, Loop::K});
+  CHECK(shardable_loops(tiled(gemm("g", 2, 2, 1), Loop::None)) ==
+        Loops{Loop::None, Loop::K, Loop::M});
+  CHECK(shardable_loops(gemm("g", 1, 1, 2)) == Loops{Loop::None});
+}
+
+TEST_CASE("a kernel with a weight must be sharded where it can be") {
+  CHECK(shardable_loops(weight_gemm("w", 2, 2, 2)) == Loops{Loop::K, Loop::M});
+  CHECK(shardable_loops(tiled(weight_gemm("w", 2, 2, 2), Loop::None)) ==
+        Loops{Loop::K, Loop::M, Loop::N});
+  CHECK(shardable_loops(weight_gemm("w", 2, 1, 2)) == Loops{Loop::M});
+  CHECK(shardable_loops(weight_gemm("w", 1, 1, 2)) == Loops{Loop::None});
+}
+
+TEST_CASE("several heads are sharded by head") {
+  CHECK(shardable_loops(with_heads(gemm("g", 2, 2, 2), 2)) == Loops{Loop::Outer});
+  CHECK(shardable_loops(with_heads(elementwise("e", 2, 2), 3)) == Loops{Loop::Outer});
+  CHECK(shardable_loops(with_heads(weight_gemm("w", 1, 1, 1), 2)) == Loops{Loop::Outer});
+}
+
+TEST_CASE("heads that are tiled cannot be sharded as well") {
+  CHECK(shardable_loops(tiled(with_heads(gemm("g", 2, 2, 2), 2), Loop::Outer)) ==
+        Loops{Loop::None, Loop::K, Loop::M, Loop::N});
+  CHECK(shardable_loops(tiled(with_heads(weight_gemm("w", 2, 1, 1), 2), Loop::Outer)) ==
+        Loops{Loop::M});
+}
+
+TEST_CASE("a kernel produces the layout of its sharding") {
+  CHECK(produced_layout(Loop::None) == kRR);
+  CHECK(produced_layout(Loop::Outer) == kSR);
+  CHECK(produced_layout(Loop::K) == kRR);
+  CHECK(produced_layout(Loop::M) == kSR);
+  CHECK(produced_layout(Loop::N) == kRS);
+}
+
+struct Row {
+  const char* name;
+  Kernel kernel;
+  int operand;
+  Layout none, outer, k, m, n;
+};
+
+// The first rule that matches: tiled on K, SIMD, second operand of a GEMM, rest.
+TEST_CASE("a kernel consumes the layout that its sharding asks for") {
+  Kernel simd_gemm = gemm("g", 2, 2, 2);
+  simd_gemm.mode = Mode::Simd;
+  Kernel two_inputs = elementwise("e2", 2, 2);
+  two_inputs.kind = KernelKind::Elementwise2;
+  Kernel simd_update = tiled(simd_gemm, Loop::K);
+  const std::vector<Row> rows{
+      {"weight update, operand 1", tiled(gemm("g", 2, 2, 2), Loop::K), 1, kRR, kSR, kRS, kSR, kSR},
+      {"weight update, operand 2", tiled(gemm("g", 2, 2, 2), Loop::K), 2, kRR, kSR, kRS, kSR, kSR},
+      {"weight update in SIMD mode", simd_update, 1, kRR, kSR, kRS, kSR, kSR},
+      {"elementwise", elementwise("e", 2, 2), 1, kRR, kSR, kRR, kSR, kRS},
+      {"elementwise, operand 2", two_inputs, 2, kRR, kSR, kRR, kSR, kRS},
+      {"GEMM in SIMD mode", simd_gemm, 2, kRR, kSR, kRR, kSR, kRS},
+      {"weight GEMM", weight_gemm("w", 2, 2, 2), 1, kRR, kSR, kSR, kRR, kRS},
+      {"GEMM, operand 1", gemm("g", 2, 2, 2), 1, kRR, kSR, kSR, kRR, kRS},
+      {"GEMM, operand 2", gemm("g", 2, 2, 2), 2, kRR, kSR, kRS, kSR, kRR}};
+  for (const Row& row : rows) {
+    CAPTURE(row.name);
+    CHECK(consumed_layout(row.kernel, Loop::None, row.operand) == row.none);
+    CHECK(consumed_layout(row.kernel, Loop::Outer, row.operand) == row.outer);
+    CHECK(consumed_layout(row.kernel, Loop::K, row.operand) == row.k);
+    CHECK(consumed_layout(row.kernel, Loop::M, row.operand) == row.m);
+    CHECK(consumed_layout(row.kernel, Loop::N, row.operand) == row.n);
+  }
+}
+
+TEST_CASE("what is replicated goes anywhere for free, what is split has to be moved") {
+  for (const Layout to : {kRR, kRS, kSR}) CHECK(conversion(kRR, to) == Conversion::Free);
+  CHECK(conversion(kRS, kRS) == Conversion::Free);
+  CHECK(conversion(kSR, kSR) == Conversion::Free);
+  CHECK(conversion(kRS, kRR) == Conversion::AllGather);
+  CHECK(conversion(kSR, kRR) == Conversion::AllGather);
+  CHECK(conversion(kRS, kSR) == Conversion::AllToAll);
+  CHECK(conversion(kSR, kRS) == Conversion::AllToAll);
+}
+
+TEST_CASE("sharding K, and nothing else, makes a kernel all-reduce its output") {
+  Kernel kernel = gemm("g", 2, 2, 2);
+  for (const Loop loop : {Loop::None, Loop::Outer, Loop::M, Loop::N}) {
+    CHECK_FALSE(reduces_output(kernel, loop));
+  }
+  CHECK(reduces_output(kernel, Loop::K));
+  kernel.communication = Communication{};
+  CHECK_FALSE(reduces_output(kernel, Loop::K));
+}
+
+TEST_CASE("bytes are counted on whole tensors") {
+  // 3 heads of 4 x 6 elements of 2 bytes: 144 bytes.
+  const Kernel kernel = with_heads(weight_gemm("w", 4, 5, 6), 3);
+  const Kernel consumer = elementwise("e", 12, 6);
+  const Bytes word(2.0);
+  CHECK(own_bytes(kernel, Loop::K, word) == Bytes(144.0));
+  CHECK(own_bytes(kernel, Loop::M, word) == Bytes{});
+  CHECK(conversion_bytes(kernel, Loop::Outer, consumer, Loop::None, 1, word) == Bytes(144.0));
+  CHECK(conversion_bytes(kernel, Loop::Outer, consumer, Loop::N, 1, word) == Bytes(144.0));
+  CHECK(conversion_bytes(kernel, Loop::Outer, consumer, Loop::M, 1, word) == Bytes{});
+  CHECK(conversion_bytes(kernel, Loop::K, consumer, Loop::None, 1, word) == Bytes{});
+}
+
+TEST_CASE("loops and bytes agree with the tables of the plain model") {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_problem(seed);
+    const DataflowGraph& graph = problem.workload.graph;
+    for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
+      CHECK(shardable_loops(graph.kernels()[i]) == test::plain_loops(graph.kernels()[i]));
+    }
+    for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
+      const Tensor& one = graph.tensors()[t];
+      for (int pair = 0; pair < 25; ++pair) {
+        const auto from = static_cast<Loop>(pair / 5);
+        const auto to = static_cast<Loop>(pair % 5);
+        CHECK(conversion_bytes(graph.kernel(one.from), from, graph.kernel(one.to), to, one.operand,
+                               problem.workload.word)
+                  .in_base_units() == test::plain_tensor_bytes(problem, t, from, to));
+      }
+    }
+  }
+}
+
+/// Tensor ring of 4 at 10 B/s, data ring of 2 at 5 B/s, 2-byte elements.
+class NetworkWorld {
+ public:
+  NetworkWorld(std::vector<Kernel> kernels, std::vector<Tensor> tensors) {
+    problem_.workload.graph = DataflowGraph(std::move(kernels), std::move(tensors));
+    problem_.workload.word = Bytes(2.0);
+    problem_.system.network = {dimension(Topology::Ring, 4, 10.0),
+                               dimension(Topology::Ring, 2, 5.0, Strategy::Data)};
+  }
+
+  Equations& equations() { return problem_.equations; }
+
+  [[nodiscard]] double time(std::size_t kernel, const Loops& sharding, std::int64_t tiles = 1,
+                            std::int64_t micro_batches = 1) const {
+    const auto network = test::network_of(problem_.system);
+    return network_time({problem_, network, tiles, micro_batches}, KernelId(kernel),
+                        loop_sets(sharding))
+        .in_base_units();
+  }
+
+ private:
+  Problem problem_;
+};
+
+doctest::Approx about(double value) { return doctest::Approx(value).epsilon(1e-14); }
+
+TEST_CASE("a kernel sharded on K all-reduces each tile of its output") {
+  NetworkWorld world({weight_gemm("w", 8, 6, 10)}, {});
+  // One tile: 8 x 10 x 2 = 160 B, 2 x 3/4 x 160 / 10.
+  CHECK(world.time(0, {Loop::K}) == about(24.0));
+  // Three tiles of ceil(10 / 3) = 4 columns: 64 B, 9.6 s, three times.
+  CHECK(world.time(0, {Loop::K}, 3) == about(28.8));
+  CHECK(world.time(0, {Loop::M}) == 0.0);
+  world.equations().all_reduce_passes = 1;
+  CHECK(world.time(0, {Loop::K}) == about(12.0));
+}
+
+// The producer has 9 rows, ceil(9 / 4) = 3 on a chip, and 10 columns: 180 B, a
+// shard of 60 B.
+TEST_CASE("a split tensor is gathered for a consumer that needs all of it") {
+  NetworkWorld world({weight_gemm("w", 9, 6, 10), elementwise("e", 9, 10)}, {tensor(0, 1)});
+  CHECK(world.time(0, {Loop::M, Loop::None}) == about(13.5));  // 3/4 x 180 / 10
+  CHECK(world.time(0, {Loop::M, Loop::M}) == 0.0);
+  CHECK(world.time(1, {Loop::M, Loop::None}) == 0.0);  // the producer pays
+  // Three tiles of 4 columns: 3 x 3/4 x 72 / 10.
+  CHECK(world.time(0, {Loop::M, Loop::None}, 3) == about(16.2));
+
+  world.equations().layout_conversion_bytes = ConversionBytes::Shard;
+  CHECK(world.time(0, {Loop::M, Loop::None}) == about(4.5));     // 3/4 x 60 / 10
+  CHECK(world.time(0, {Loop::M, Loop::None}, 3) == about(5.4));  // 3 x 3/4 x 24 / 10
+}
+
+TEST_CASE("a tensor split the other way is exchanged between all chips") {
+  NetworkWorld world({weight_gemm("w", 9, 6, 10), tiled(elementwise("e", 9, 10), Loop::None)},
+                     {tensor(0, 1)});
+  CHECK(world.time(0, {Loop::M, Loop::N}) == about(3.0));     // 4/8 x 60 / 10
+  CHECK(world.time(0, {Loop::M, Loop::N}, 3) == about(3.6));  // 3 x 4/8 x 24 / 10
+  world.equations().layout_conversion_bytes = ConversionBytes::Shard;
+  CHECK(world.time(0, {Loop::M, Loop::N}) == about(12.0));  // 4^2/8 x 60 / 10
+}
+
+TEST_CASE("every consumer's conversion is paid, after the all-reduce") {
+  // From columns: a tensor to a GEMM's first operand sharded on K (rows) is
+  // exchanged, one to an unsharded kernel gathered.
+  NetworkWorld world({tiled(gemm("g", 8, 6, 12), Loop::None), gemm("first", 8, 8, 12),
+                      elementwise("e", 8, 12), elementwise("f", 8, 12)},
+                     {tensor(0, 1), tensor(0, 2), tensor(0, 2, 2), tensor(0, 3)});
+  // N: shard 8 x 3 x 2 = 48 B, whole 192 B: 4/8 x 4.8 + 2 x 3/4 x 19.2; M of
+  // `f` asks for rows: another 4/8 x 4.8.
+  CHECK(world.time(0, {Loop::N, Loop::K, Loop::None, Loop::M}) == about(2.4 + 28.8 + 2.4));
+  // K: 2 x 3/4 x 192 / 10, and what is replicated then is free for all.
+  CHECK(world.time(0, {Loop::K, Loop::K, Loop::None, Loop::M}) == about(28.8));
+}
+
+TEST_CASE("a kernel's own collective is paid once, not for each tile, in place of the all-reduce") {
+  const auto time = [](CommunicationType type, Loop loop, std::int64_t tiles) {
+    Kernel kernel = gemm("g", 8, 6, 10);
+    kernel.communication = Communication{.type = type, .bytes = Bytes(100.0)};
+    return NetworkWorld({kernel}, {}).time(0, {loop}, tiles);
+  };
+  for (const Loop loop : {Loop::None, Loop::K, Loop::M}) {
+    for (const std::int64_t tiles : {1, 3, 10}) {
+      CHECK(time(CommunicationType::AllReduce, loop, tiles) == about(15.0));  // 2 x 3/4 x 10
+      CHECK(time(CommunicationType::AllGather, loop, tiles) == about(7.5));
+      CHECK(time(CommunicationType::PointToPoint, loop, tiles) == about(10.0));
+    }
+  }
+}
+
+TEST_CASE("a kernel's own collective does not spare it the conversions") {
+  Kernel kernel = gemm("g", 9, 6, 10);
+  kernel.communication = Communication{.type = CommunicationType::AllReduce, .bytes = Bytes(100.0)};
+  const NetworkWorld world({kernel, elementwise("e", 9, 10)}, {tensor(0, 1)});
+  CHECK(world.time(0, {Loop::M, Loop::None}) == about(15.0 + 13.5));
+}
+
+// The gradient is 8 x 6 elements, 2 x 6 of them on a chip: 24 B.
+TEST_CASE("a gradient is all-reduced over the data dimensions once a step") {
+  Kernel update = tiled(gemm("update", 8, 10, 6), Loop::K);
+  update.communication = Communication{.type = CommunicationType::GradientAllReduce, .bytes = {}};
+  NetworkWorld world({update}, {});
+  CHECK(world.time(0, {Loop::M}) == about(4.8));           // 2 x 1/2 x 24 / 5
+  CHECK(world.time(0, {Loop::M}, 5) == about(4.8));        // not for each tile
+  CHECK(world.time(0, {Loop::M}, 5, 6) == about(0.8));     // each micro-batch's part of it
+  CHECK(world.time(0, {Loop::None}, 5, 6) == about(3.2));  // 96 B
+  CHECK(world.time(0, {Loop::N}, 1, 1) == about(6.4));     // 8 x ceil(6/4) x 2 = 32 B
+  world.equations().all_reduce_passes = 1;
+  CHECK(world.time(0, {Loop::M}) == about(2.4));
+}
+
+}  // namespace
+}  // namespace dfsearch

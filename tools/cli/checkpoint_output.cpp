@@ -1,0 +1,33 @@
+#include "cli/checkpoint_output.hpp"
+
+#include <utility>
+
+#include "base/error.hpp"
+#include "cli/standard_output.hpp"
+#include "io/checkpoint/checkpoint_file.hpp"
+#include "io/result/event_text.hpp"
+#include "io/text/write_file.hpp"
+
+namespace dfsearch {
+
+CheckpointFile::CheckpointFile(std::string file, const Problem& problem, EventStream& events)
+    : file_(std::move(file)), problem_(problem), events_(events) {}
+
+void CheckpointFile::write(const SearchState& state) {
+  const std::string bytes = checkpoint_bytes(problem_, state);
+  try {
+    write_file(file_, bytes);
+    failure_.clear();
+    events_.write(checkpoint_event(state.stats, file_, state.open.size(), bytes.size()));
+  } catch (const InputError& error) {
+    // Told once; it may pass.
+    if (failure_.empty()) print_error(error.messages().front() + "; the search goes on\n");
+    failure_ = error.messages().front();
+  }
+}
+
+void CheckpointFile::finish() const {
+  if (!failure_.empty()) throw InputError("the last checkpoint is missing: " + failure_);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,29 @@
+#pragma once
+// The checkpoints of a search, into a file.
+
+#include <string>
+
+#include "cli/events.hpp"
+#include "engine/answer/search_state.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// Replaces the file as a whole at every checkpoint.  One that cannot be written
+/// leaves the one before; the search goes on and the next is tried.
+class CheckpointFile {
+ public:
+  CheckpointFile(std::string file, const Problem& problem, EventStream& events);
+
+  void write(const SearchState& state);
+  /// Throws InputError if the last one could not be written.
+  void finish() const;
+
+ private:
+  const std::string file_;
+  const Problem& problem_;
+  EventStream& events_;
+  std::string failure_;  // of the last one
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,131 @@
+#include "cli/commands.hpp"
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "cli/outputs.hpp"
+#include "cli/solve.hpp"
+#include "cli/standard_output.hpp"
+#include "io/config/graph_text.hpp"
+#include "io/config/load_config.hpp"
+#include "io/dfmodel/export_dfmodel.hpp"
+#include "io/dfmodel/import_dfmodel.hpp"
+#include "io/lp/given_decisions.hpp"
+#include "io/lp/lp_text.hpp"
+#include "io/lp/solution.hpp"
+#include "io/report/report.hpp"
+#include "io/result/mapping_file.hpp"
+#include "io/text/read_file.hpp"
+#include "io/text/write_file.hpp"
+#include "milp/fusion_model.hpp"
+#include "model/evaluate.hpp"
+
+namespace dfsearch {
+namespace {
+
+std::optional<Mapping> load_given_mapping(const CommandLine& line, const Problem& problem) {
+  if (line.mapping.empty()) return std::nullopt;
+  return load_mapping(line.mapping, problem);
+}
+
+int run_evaluate(const CommandLine& line) {
+  const Config config = load_config(line.config, line.overrides);
+  const std::optional<Mapping> given = load_given_mapping(line, config.problem);
+  const Mapping mapping =
+      line.solution.empty()
+          ? *given
+          : mapping_of(load_solution(line.solution, config.problem.workload.graph), config.problem,
+                       given ? &*given : nullptr);
+  check_output(line.json);
+  const std::variant<Cost, Infeasible> verdict = evaluate(config.problem, mapping);
+  Outputs outputs;
+  write_outcome(line, Outcome::of(config.problem, mapping, verdict), "", outputs);
+  outputs.throw_if_any_failed();
+  return std::holds_alternative<Cost>(verdict) ? kProved : kInfeasible;
+}
+
+int run_check(const CommandLine& line) {
+  const Config config = load_config(line.config, line.overrides);
+  print(title_of(line) + ": valid\n" + problem_text(config.problem));
+  return kProved;
+}
+
+void write_output(const std::string& file, const std::string& text) {
+  if (file == "-") {
+    print(text);
+  } else {
+    write_file(file, text);
+  }
+}
+
+int run_graph(const CommandLine& line) {
+  const Config config = load_config(line.config, line.overrides);
+  const Workload& workload = config.problem.workload;
+  std::string text;
+  switch (line.format) {
+    case GraphFormat::Yaml:
+      text = graph_yaml(workload);
+      break;
+    case GraphFormat::Json:
+      text = graph_json(workload);
+      break;
+    case GraphFormat::Dot:
+      if (line.mapping.empty()) {
+        text = graph_dot(workload, nullptr);
+      } else {
+        const Mapping mapping = load_mapping(line.mapping, config.problem);
+        text = graph_dot(workload, &mapping);
+      }
+      break;
+    case GraphFormat::Dfmodel:
+      text = export_dfmodel(config, line.config);
+      break;
+  }
+  write_output(line.output, text);
+  return kProved;
+}
+
+int run_import(const CommandLine& line) {
+  write_output(line.output, import_dfmodel(read_file(line.config), line.config));
+  return kProved;
+}
+
+int run_export(const CommandLine& line) {
+  const Config config = load_config(line.config, line.overrides);
+  check_output(line.output);
+  LinearModel model;
+  if (line.part == ModelPart::Sharding) {
+    model = sharding_model(config.problem);
+  } else {
+    const std::optional<Mapping> given = load_given_mapping(line, config.problem);
+    model =
+        fusion_model(config.problem, given_decisions(config.problem, given ? &*given : nullptr));
+  }
+  model.comments.insert(model.comments.begin(), "dfsearch export " + title_of(line));
+  write_output(line.output,
+               line.model_format == ModelFormat::Lp ? lp_text(model) : mps_text(model));
+  return kProved;
+}
+
+}  // namespace
+
+int run(const CommandLine& line) {
+  switch (line.command) {
+    case Command::Solve:
+      return run_solve(line);
+    case Command::Evaluate:
+      return run_evaluate(line);
+    case Command::Check:
+      return run_check(line);
+    case Command::Graph:
+      return run_graph(line);
+    case Command::Import:
+      return run_import(line);
+    case Command::Export:
+      return run_export(line);
+  }
+  return kInternalError;
+}
+
+}  // namespace dfsearch

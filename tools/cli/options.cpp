@@ -1,0 +1,313 @@
+#include "cli/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <limits>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/units_text.hpp"
+#include "base/version.hpp"
+#include "cli/help.hpp"
+#include "io/text/input_messages.hpp"
+
+#ifdef DFSEARCH_VERSION
+static_assert(std::string_view(dfsearch::kVersion) == DFSEARCH_VERSION,
+              "base/version.hpp and CMakeLists.txt give different versions");
+#endif
+
+namespace dfsearch {
+namespace {
+
+constexpr std::int64_t kMostThreads = 1024;
+constexpr std::int64_t kMostAnswers = 1'000'000;
+constexpr std::array<std::string_view, 6> kCommands = {"solve", "evaluate", "check",
+                                                       "graph", "import",   "export"};
+constexpr const char* kSeeHelp = "run 'dfsearch --help' for all commands and options";
+
+[[noreturn]] void usage_error(const std::string& message) {
+  throw InputError(std::vector<std::string>{message, kSeeHelp});
+}
+
+/// The help, with the bounds that the engine knows.
+std::string help_text() {
+  std::string bounds;
+  for (const SearchBoundName& bound : kSearchBounds) {
+    bounds += fmt::format("  {:<16} {}\n", bound.name, bound.meaning);
+  }
+  return fmt::format(kHelp, bounds);
+}
+
+std::int64_t parse_count(const std::string& option, const std::string& text, std::int64_t most) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > most) {
+    usage_error(fmt::format("{}: expected a whole number from 1 to {}, got {}", option, most,
+                            in_quotes(text)));
+  }
+  return value;
+}
+
+/// The values of options as they stand on the command line, before any is
+/// converted: CLI11's own conversions do not say what was expected.
+struct Texts {
+  std::string positional;
+  std::string config;
+  std::string threads;
+  std::string gap;
+  std::string time_limit;
+  std::string node_limit;
+  std::string top;
+  std::string objective;
+  std::string format;
+  std::string part;
+  std::vector<std::string> no_bound;
+  bool help = false;
+};
+
+void declare_common(CLI::App& app, CommandLine& line, Texts& texts) {
+  app.set_help_flag();
+  app.add_flag("-h,--help", texts.help);
+  app.add_option("CONFIG", texts.positional);
+  app.allow_extras();
+  if (line.command == Command::Import) {
+    app.add_option("-o,--output", line.output);
+    return;
+  }
+  app.add_option("--config", texts.config);
+  // One value each, so that the config may follow.
+  app.add_option("--set", line.overrides)->expected(1)->take_all()->allow_extra_args(false);
+}
+
+void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
+  declare_common(app, line, texts);
+  if (line.command == Command::Check || line.command == Command::Import) return;
+  app.add_option("--mapping", line.mapping);
+  if (line.command == Command::Graph) {
+    app.add_option("--format", texts.format);
+    app.add_option("-o,--output", line.output);
+    return;
+  }
+  if (line.command == Command::Export) {
+    app.add_option("--format", texts.format);
+    app.add_option("--part", texts.part);
+    app.add_option("-o,--output", line.output);
+    return;
+  }
+  app.add_option("--json", line.json);
+  app.add_flag("--quiet", line.quiet);
+  if (line.command == Command::Evaluate) {
+    app.add_option("--solution", line.solution);
+    return;
+  }
+  app.add_option("--threads", texts.threads);
+  app.add_option("--gap", texts.gap);
+  app.add_option("--time-limit", texts.time_limit);
+  app.add_option("--node-limit", texts.node_limit);
+  app.add_option("--top", texts.top);
+  app.add_option("--objective", texts.objective);
+  app.add_option("--hint", line.hint);
+  app.add_option("--checkpoint", line.checkpoint);
+  app.add_option("--resume", line.resume);
+  app.add_option("--events", line.events);
+  app.add_option("--no-bound", texts.no_bound)->expected(1)->take_all()->allow_extra_args(false);
+  app.add_flag("--deterministic", line.deterministic);
+  app.add_flag("--verbose", line.verbose);
+}
+
+std::string_view input_of(std::string_view command) {
+  return command == "import" ? "setup" : "config";
+}
+
+void refuse_extras(const CLI::App& app, std::string_view command) {
+  const std::vector<std::string> extras = app.remaining();
+  if (extras.empty()) return;
+  const std::string& extra = extras.front();
+  if (!extra.starts_with('-') || extra == "-") {
+    usage_error(fmt::format("{}: one {} is enough, got also {}", command, input_of(command),
+                            in_quotes(extra)));
+  }
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  usage_error(fmt::format("{} has no option {}{}", command, in_quotes(extra),
+                          suggestion(extra.substr(0, extra.find('=')), known)));
+}
+
+/// A parse error of `convert` about the value of an option, with its name.
+template <class Convert>
+auto converted(const std::string& option, Convert convert) {
+  try {
+    return convert();
+  } catch (const InputError& error) {
+    usage_error(option + ": " + error.messages().front());
+  }
+}
+
+/// Two outputs in one file would destroy each other.
+void refuse_shared_outputs(const CommandLine& line) {
+  const std::array outputs = {
+      std::pair("--json", &line.json), std::pair("--mapping", &line.mapping),
+      std::pair("--checkpoint", &line.checkpoint), std::pair("--events", &line.events)};
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    for (std::size_t j = i + 1; j < outputs.size(); ++j) {
+      const std::string& file = *outputs[i].second;
+      if (file.empty() || file != *outputs[j].second) continue;
+      usage_error(fmt::format("{} and {}: both go to {}", outputs[i].first, outputs[j].first,
+                              in_quotes(file)));
+    }
+  }
+}
+
+SearchBounds parse_bounds(const std::vector<std::string>& dropped) {
+  SearchBounds bounds;
+  for (const std::string& text : dropped) {
+    const auto known =
+        std::find_if(kSearchBounds.begin(), kSearchBounds.end(),
+                     [&](const SearchBoundName& bound) { return bound.name == text; });
+    if (known == kSearchBounds.end()) {
+      std::vector<std::string_view> names;
+      for (const SearchBoundName& bound : kSearchBounds) names.push_back(bound.name);
+      usage_error(fmt::format("--no-bound: expected {}, got {}{}", joined_choices(names),
+                              in_quotes(text), suggestion(text, names)));
+    }
+    bounds.drop(known->bound);
+  }
+  return bounds;
+}
+
+void convert_search_options(const Texts& texts, CommandLine& line) {
+  if (texts.threads.empty()) {
+    const auto hardware = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+    line.threads = static_cast<int>(std::clamp<std::int64_t>(hardware, 1, kMostThreads));
+  } else {
+    line.threads = static_cast<int>(parse_count("--threads", texts.threads, kMostThreads));
+  }
+  if (!texts.gap.empty()) {
+    line.gap = converted("--gap", [&] { return parse_number(texts.gap); });
+    if (*line.gap < 0.0 || *line.gap > 1.0) {
+      usage_error("--gap: expected a number from 0 to 1, got " + in_quotes(texts.gap));
+    }
+  }
+  if (!texts.time_limit.empty()) {
+    line.time_limit =
+        converted("--time-limit", [&] { return parse_quantity<Seconds>(texts.time_limit); });
+  }
+  if (!texts.node_limit.empty()) {
+    line.node_limit =
+        parse_count("--node-limit", texts.node_limit, std::numeric_limits<std::int64_t>::max());
+  }
+  line.bounds = parse_bounds(texts.no_bound);
+  if (!texts.top.empty()) line.top = parse_count("--top", texts.top, kMostAnswers);
+  if (!texts.objective.empty()) line.overrides.push_back("search.objective=" + texts.objective);
+  if (line.quiet && line.verbose) usage_error("--quiet and --verbose exclude each other");
+  for (const auto& [option, file] :
+       {std::pair("--mapping", &line.mapping), std::pair("--checkpoint", &line.checkpoint),
+        std::pair("--resume", &line.resume)}) {
+    if (*file == "-") usage_error(fmt::format("{}: expected a file, got '-'", option));
+  }
+  refuse_shared_outputs(line);
+}
+
+void convert_format(const Texts& texts, CommandLine& line) {
+  if (texts.format == "json") {
+    line.format = GraphFormat::Json;
+  } else if (texts.format == "dot") {
+    line.format = GraphFormat::Dot;
+  } else if (texts.format == "dfmodel") {
+    line.format = GraphFormat::Dfmodel;
+  } else if (!texts.format.empty() && texts.format != "yaml") {
+    usage_error("--format: expected yaml, json, dot or dfmodel, got " + in_quotes(texts.format));
+  }
+  if (!line.mapping.empty() && line.format != GraphFormat::Dot) {
+    usage_error("--mapping: only --format dot shows a mapping");
+  }
+}
+
+void convert_export(const Texts& texts, CommandLine& line) {
+  const bool named_lp = line.output.ends_with(".lp");
+  if (texts.format == "lp" || (texts.format.empty() && named_lp)) {
+    line.model_format = ModelFormat::Lp;
+  } else if (!texts.format.empty() && texts.format != "mps") {
+    usage_error("--format: expected mps or lp, got " + in_quotes(texts.format));
+  }
+  if (texts.part == "sharding") {
+    line.part = ModelPart::Sharding;
+  } else if (!texts.part.empty() && texts.part != "fusion") {
+    usage_error("--part: expected fusion or sharding, got " + in_quotes(texts.part));
+  }
+}
+
+/// A word where a config is expected that looks like a misspelt command.
+void refuse_misspelt_command(const std::string& word) {
+  if (word.find_first_of("./-") != std::string::npos) return;
+  const std::string near = suggestion(word, kCommands);
+  std::error_code error;
+  if (near.empty() || std::filesystem::exists(word, error)) return;
+  usage_error("unknown command " + in_quotes(word) + near);
+}
+
+void choose_config(const Texts& texts, std::string_view command, CommandLine& line) {
+  if (texts.positional.empty() && texts.config.empty()) {
+    usage_error(fmt::format("{}: missing {}", command,
+                            line.command == Command::Import ? "SETUP" : "CONFIG"));
+  }
+  if (!texts.positional.empty() && !texts.config.empty()) {
+    usage_error(fmt::format("{}: one config is enough, got {} and {}", command,
+                            in_quotes(texts.config), in_quotes(texts.positional)));
+  }
+  line.config = texts.config.empty() ? texts.positional : texts.config;
+}
+
+}  // namespace
+
+std::variant<CommandLine, Answer> parse_command_line(int argc, const char* const* argv) {
+  std::vector<std::string> words(argv + 1, argv + std::max(argc, 1));
+  if (words.empty()) usage_error("what is to be searched? usage: dfsearch CONFIG [options]");
+  if (words[0] == "help") return Answer{help_text()};
+  if (words[0] == "--version") return Answer{fmt::format("dfsearch {}\n", kVersion)};
+
+  // A command is the first word or it is none: a config may have any name.
+  CommandLine line;
+  const auto* const found = std::find(kCommands.begin(), kCommands.end(), words[0]);
+  const std::string command(found == kCommands.end() ? kCommands[0] : *found);
+  if (found == kCommands.end()) {
+    refuse_misspelt_command(words[0]);
+  } else {
+    line.command = static_cast<Command>(found - kCommands.begin());
+    words.erase(words.begin());
+  }
+
+  Texts texts;
+  CLI::App app;
+  declare_options(app, line, texts);
+  try {
+    std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
+    app.parse(std::move(words));
+  } catch (const CLI::ParseError& error) {
+    usage_error(error.what());
+  }
+  if (texts.help) return Answer{help_text()};
+  refuse_extras(app, command);
+  choose_config(texts, command, line);
+  if (line.command == Command::Solve) convert_search_options(texts, line);
+  if (line.command == Command::Graph) convert_format(texts, line);
+  if (line.command == Command::Export) convert_export(texts, line);
+  if (line.command == Command::Evaluate && line.mapping.empty() && line.solution.empty()) {
+    usage_error("evaluate: missing --mapping FILE or --solution FILE");
+  }
+  return line;
+}
+
+}  // namespace dfsearch

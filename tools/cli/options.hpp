@@ -1,0 +1,57 @@
+#pragma once
+// The command line -> values.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/units.hpp"
+#include "engine/tables/search_bounds.hpp"
+
+namespace dfsearch {
+
+enum class Command { Solve, Evaluate, Check, Graph, Import, Export };
+
+enum class GraphFormat { Yaml, Json, Dot, Dfmodel };
+enum class ModelFormat { Mps, Lp };
+enum class ModelPart { Fusion, Sharding };
+
+/// What was asked for.  Names of files are as given; empty: not given, "-" for
+/// standard output where a result goes.
+struct CommandLine {
+  Command command = Command::Solve;
+  std::string config;  ///< a setup for import
+  std::vector<std::string> overrides;
+  std::string json;
+  std::string mapping;  ///< written by solve, read by the others
+  std::string hint;
+  std::string checkpoint;
+  std::string resume;
+  std::string events;
+  std::string solution;  ///< of a solver, read by evaluate
+  std::string output = "-";
+  GraphFormat format = GraphFormat::Yaml;
+  ModelFormat model_format = ModelFormat::Mps;
+  ModelPart part = ModelPart::Fusion;
+  int threads = 1;
+  std::optional<double> gap;
+  std::optional<Seconds> time_limit;
+  std::optional<std::int64_t> node_limit;
+  std::optional<std::int64_t> top;  ///< left out: the best, and how far the next one is
+  SearchBounds bounds;              ///< that the search uses
+  bool deterministic = false;
+  bool quiet = false;
+  bool verbose = false;
+};
+
+/// What --help and --version print.
+struct Answer {
+  std::string text;
+};
+
+/// Throws InputError, with a hint, for anything it does not know.
+std::variant<CommandLine, Answer> parse_command_line(int argc, const char* const* argv);
+
+}  // namespace dfsearch

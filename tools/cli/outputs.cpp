@@ -1,0 +1,32 @@
+#include "cli/outputs.hpp"
+
+#include "cli/standard_output.hpp"
+#include "io/report/report.hpp"
+#include "io/result/result_json.hpp"
+#include "io/text/write_file.hpp"
+
+namespace dfsearch {
+
+std::string title_of(const CommandLine& line) {
+  std::string title = line.config;
+  for (const std::string& change : line.overrides) title += " --set " + change;
+  return title;
+}
+
+void check_output(const std::string& file) {
+  if (!file.empty() && file != "-") check_writable(file);
+}
+
+void write_outcome(const CommandLine& line, const Outcome& outcome, const std::string& mapping,
+                   Outputs& outputs) {
+  const std::string json =
+      line.json.empty() && mapping.empty() ? std::string() : result_json(outcome);
+  if (!mapping.empty()) outputs.attempt([&] { write_file(mapping, json); });
+  if (!line.json.empty() && line.json != "-") {
+    outputs.attempt([&] { write_file(line.json, json); });
+  }
+  if (line.events == "-") return;
+  outputs.attempt([&] { print(line.json == "-" ? json : report_text(outcome, title_of(line))); });
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,45 @@
+#pragma once
+// Where results go.
+
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "cli/options.hpp"
+#include "io/result/outcome.hpp"
+
+namespace dfsearch {
+
+/// Enough to repeat the run with.
+std::string title_of(const CommandLine& line);
+
+/// Throws InputError if the file is bound not to be written; empty and "-" are
+/// none.
+void check_output(const std::string& file);
+
+/// Writes every output that was asked for, also when another one fails: a
+/// result that took hours must not be lost to a full disk.
+class Outputs {
+ public:
+  template <class Write>
+  void attempt(Write write) {
+    try {
+      write();
+    } catch (const InputError& error) {
+      for (const std::string& message : error.messages()) wrong_.push_back(message);
+    }
+  }
+  void throw_if_any_failed() const {
+    if (!wrong_.empty()) throw InputError(wrong_);
+  }
+
+ private:
+  std::vector<std::string> wrong_;
+};
+
+/// The report, or JSON or events in its place, and the files; `mapping` is the
+/// name of the mapping file, empty for none.
+void write_outcome(const CommandLine& line, const Outcome& outcome, const std::string& mapping,
+                   Outputs& outputs);
+
+}  // namespace dfsearch

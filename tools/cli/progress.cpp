@@ -1,0 +1,66 @@
+#include "cli/progress.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/standard_output.hpp"
+#include "io/report/progress_text.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr int kLinesPerHeader = 20;
+
+/// A line longer than the terminal is wide would scroll instead of being
+/// rewritten.
+std::string cut_to_terminal(std::string line) {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 &&
+      line.size() >= size.ws_col) {
+    line.resize(size.ws_col - 1U);
+  }
+  return line;
+}
+
+}  // namespace
+
+ProgressPrinter::ProgressPrinter(const Problem& problem, Detail detail)
+    : problem_(problem), detail_(detail), in_place_(isatty(STDERR_FILENO) != 0) {}
+
+Seconds ProgressPrinter::interval() const { return in_place_ ? Seconds(1.0) : Seconds(10.0); }
+
+void ProgressPrinter::print_header_if_due() {
+  if (lines_ % kLinesPerHeader == 0) print_error(progress_header() + "\n");
+  ++lines_;
+}
+
+void ProgressPrinter::print(const Progress& progress) {
+  if (detail_ == Detail::Quiet) return;
+  // Of another parallelism the best mapping is worse.
+  if (progress.rank != rank_) incumbent_ = Score::infinity();
+  rank_ = progress.rank;
+  const bool improved = detail_ == Detail::Verbose && progress.incumbent < incumbent_;
+  const bool due = progress.time - last_ >= Seconds(in_place_ ? 0.95 : 9.5);
+  if (!improved && !due) return;
+  incumbent_ = progress.incumbent;
+  last_ = progress.time;
+
+  const std::string line = progress_line(progress, problem_);
+  if (!in_place_) {
+    print_header_if_due();
+    print_error(line + "\n");
+    return;
+  }
+  if (lines_ == 0 || (improved && !line_is_open_)) print_header_if_due();
+  // Erases to the end of the line; what was found stays, the rest is rewritten.
+  print_error("\r" + cut_to_terminal(line) + "\033[K" + (improved ? "\n" : ""));
+  line_is_open_ = !improved;
+  if (improved) ++lines_;
+}
+
+void ProgressPrinter::finish() {
+  if (line_is_open_) print_error("\n");
+  line_is_open_ = false;
+}
+
+}  // namespace dfsearch

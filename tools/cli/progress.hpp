@@ -1,0 +1,41 @@
+#pragma once
+// The log of a search on standard error.
+
+#include <string>
+
+#include "engine/tree/search_stats.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+enum class Detail { Quiet, Normal, Verbose };
+
+/// On a terminal one line, rewritten every second; in a file one more line every
+/// ten seconds; with Verbose also one for every better mapping.  Nothing for a
+/// search that ends before the first of them.
+///
+/// Called by one thread at a time, which `solve` promises.
+class ProgressPrinter {
+ public:
+  ProgressPrinter(const Problem& problem, Detail detail);
+
+  /// How often `solve` should call.
+  [[nodiscard]] Seconds interval() const;
+  void print(const Progress& progress);
+  /// Ends a line that was rewritten in place; call it after the search.
+  void finish();
+
+ private:
+  void print_header_if_due();
+
+  const Problem& problem_;
+  Detail detail_;
+  bool in_place_;
+  int lines_ = 0;              ///< lasting ones since the header
+  bool line_is_open_ = false;  ///< one that the next rewrites
+  Seconds last_{};
+  Score incumbent_ = Score::infinity();
+  int rank_ = 1;
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,176 @@
+#include "cli/solve.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/error.hpp"
+#include "cli/checkpoint_output.hpp"
+#include "cli/commands.hpp"
+#include "cli/events.hpp"
+#include "cli/outputs.hpp"
+#include "cli/progress.hpp"
+#include "cli/signals.hpp"
+#include "cli/standard_output.hpp"
+#include "engine/answer/search_state.hpp"
+#include "engine/solve.hpp"
+#include "io/checkpoint/checkpoint_file.hpp"
+#include "io/config/load_config.hpp"
+#include "io/report/report.hpp"
+#include "io/result/event_text.hpp"
+#include "io/result/mapping_file.hpp"
+#include "model/evaluate.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr Seconds kEventInterval{1.0};
+
+/// The hint, unless it does not fit: then it is dropped, and the user told why.
+std::optional<Mapping> load_hint(const CommandLine& line, const Problem& problem) {
+  if (line.hint.empty()) return std::nullopt;
+  Mapping hint = load_mapping(line.hint, problem);
+  const auto verdict = evaluate(problem, hint);
+  if (const auto* reason = std::get_if<Infeasible>(&verdict)) {
+    print_error(line.hint + ": the hint does not fit and is dropped: " +
+                infeasible_text(problem, *reason) + "\n");
+    return std::nullopt;
+  }
+  return hint;
+}
+
+SearchOptions search_options(const CommandLine& line, const Config& config) {
+  SearchOptions options;
+  options.limits.time = line.time_limit.value_or(config.search.time_limit);
+  options.limits.gap = line.gap.value_or(config.search.gap);
+  if (line.node_limit) options.limits.nodes = *line.node_limit;
+  options.threads = line.threads;
+  options.top = line.top.value_or(1);
+  options.next_best = !line.top;
+  options.find_changes = true;
+  options.bounds = line.bounds;
+  options.deterministic = line.deterministic;
+  options.hint = load_hint(line, config.problem);
+  return options;
+}
+
+int exit_status(SearchStatus status) {
+  switch (status) {
+    case SearchStatus::Optimal:
+      return kProved;
+    case SearchStatus::Feasible:
+      return kStoppedWithMapping;
+    case SearchStatus::Infeasible:
+      return kInfeasible;
+    case SearchStatus::NoSolution:
+      return kStoppedWithout;
+  }
+  return kInternalError;
+}
+
+/// Of several parallelisms all must be proved.
+int exit_status(const CommandLine& line, const SearchResult& result) {
+  const bool all_proved =
+      std::all_of(result.alternatives.begin(), result.alternatives.end(),
+                  [](const BestMapping& m) { return m.status == SearchStatus::Optimal; });
+  if (line.top && result.status == SearchStatus::Optimal && !all_proved) {
+    return kStoppedWithMapping;
+  }
+  return exit_status(result.status);
+}
+
+/// Why the search for the last of the answers ended.
+StopReason stop_reason(const SearchResult& result) {
+  return result.alternatives.empty() ? result.stopped_by : result.alternatives.back().stopped_by;
+}
+
+/// One search with everything that listens to it.
+class Run {
+ public:
+  explicit Run(const CommandLine& line)
+      : line_(line),
+        config_(load_config(line.config, line.overrides)),
+        options_(search_options(line, config_)) {
+    if (!line.resume.empty()) state_ = load_checkpoint(line.resume, config_.problem);
+    check_output(line.json);
+    check_output(line.mapping);
+    if (!line.checkpoint.empty()) {
+      check_output(line.checkpoint);
+      check_replaceable(line.checkpoint, config_.problem);
+    }
+  }
+
+  int run() {
+    EventStream events(line_.events);
+    ProgressPrinter progress(config_.problem, detail());
+    CheckpointFile checkpoint(line_.checkpoint, config_.problem, events);
+    listen(events, progress, checkpoint);
+    if (state_) options_.resume = &*state_;
+    options_.limits.stop = stop_on_signals();
+    if (events.is_on()) {
+      events.write(start_event(config_.problem, title_of(line_), options_.threads,
+                               state_ ? state_->stats : SearchStats{}));
+    }
+    const SearchResult result = solve(config_.problem, options_);
+    progress.finish();
+    if (events.is_on()) {
+      const StopReason reason = stop_reason(result);
+      if (reason != StopReason::None) events.write(stop_event(result, reason));
+      events.write(done_event(result));
+    }
+    Outputs outputs;
+    write_outcome(line_, Outcome::of(config_.problem, result), mapping_file(result), outputs);
+    if (!line_.checkpoint.empty()) outputs.attempt([&] { checkpoint.finish(); });
+    outputs.attempt([&] { events.finish(); });
+    outputs.throw_if_any_failed();
+    return exit_status(line_, result);
+  }
+
+ private:
+  [[nodiscard]] Detail detail() const {
+    if (line_.quiet) return Detail::Quiet;
+    return line_.verbose ? Detail::Verbose : Detail::Normal;
+  }
+
+  /// Sets the callbacks; what they refer to outlives the search.
+  void listen(EventStream& events, ProgressPrinter& progress, CheckpointFile& checkpoint) {
+    const bool on = events.is_on();
+    options_.progress_interval = progress.interval();
+    if (on) options_.progress_interval = std::min(options_.progress_interval, kEventInterval);
+    if (on || !line_.quiet) {
+      options_.on_progress = [&events, &progress, on](const Progress& p) {
+        progress.print(p);
+        if (on) events.write(progress_event(p));
+      };
+    }
+    if (on || line_.verbose) {
+      options_.on_incumbent = [&events, &progress, on](const Progress& p, const Mapping& mapping) {
+        progress.print(p);
+        if (on) events.write(incumbent_event(p, mapping));
+      };
+    }
+    if (!line_.checkpoint.empty()) {
+      options_.on_checkpoint = [&checkpoint](const SearchState& state) { checkpoint.write(state); };
+    }
+  }
+
+  /// Where the mapping goes, if there is one.
+  [[nodiscard]] std::string mapping_file(const SearchResult& result) const {
+    if (line_.mapping.empty() || result.mapping) return line_.mapping;
+    print_error(line_.mapping + ": not written, there is no mapping\n");
+    return "";
+  }
+
+  const CommandLine& line_;
+  const Config config_;
+  SearchOptions options_;
+  std::optional<SearchState> state_;
+};
+
+}  // namespace
+
+int run_solve(const CommandLine& line) { return Run(line).run(); }
+
+}  // namespace dfsearch

@@ -1,0 +1,29 @@
+#include "cli/standard_output.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "io/text/write_file.hpp"
+
+namespace dfsearch {
+
+void occupy_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) >= 0) continue;
+    // The lowest free descriptor is this one.  Read-only for standard output:
+    // writing to it must stay an error.
+    static_cast<void>(open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY));
+  }
+}
+
+void print(std::string_view text) { write_all(STDOUT_FILENO, text, "standard output"); }
+
+void print_error(std::string_view text) {
+  try {
+    write_all(STDERR_FILENO, text, "standard error");
+  } catch (const InputError&) {
+  }
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Holds the includes of src/ and tools/ to the layers.
+
+    base <- graph <- model <- milp <- io <- tools
+                     model <- engine <- io
+
+A file may include files of its own layer and of those its layer knows.  Inside
+the engine the rooms have an order of their own:
+
+    tree <- tables <- duals <- fusion <- sharding <- mapping <- answer <- solve
+
+and tree/ is generic: beside its own files it includes base/ only, so that it can be
+tested on problems whose optimum is known.
+
+usage: check_layers.py ROOT | --self-test
+"""
+
+import pathlib
+import re
+import sys
+import tempfile
+
+KNOWS = {
+    "base": [],
+    "graph": ["base"],
+    "model": ["base", "graph"],
+    "milp": ["base", "graph", "model"],
+    "engine": ["base", "graph", "model"],
+    "io": ["base", "graph", "model", "milp", "engine"],
+    "tools": ["base", "graph", "model", "milp", "engine", "io"],
+}
+ROOMS = ["tree", "tables", "duals", "fusion", "sharding", "mapping", "answer"]
+# Of the engine, but in no room: what the rooms share with those who call solve.
+OPEN = ["search_options.hpp", "search_result.hpp", "names.hpp", "names.cpp"]
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+
+
+def room_of(parts):
+    """The place of a file of the engine in the order of its rooms, or None: it is
+    open to all rooms but tree/."""
+    if len(parts) > 2:
+        return ROOMS.index(parts[1]) if parts[1] in ROOMS else -1
+    return None if parts[1] in OPEN else len(ROOMS)
+
+
+def complaint(file, include):
+    """What is wrong with one include of a file, both from src/ or tools/; or None."""
+    parts, own = include.split("/"), file.split("/")
+    layer, target = own[0], parts[0]
+    if ".." in parts:
+        return "includes are written from src/, without '..'"
+    if layer == "tools" and target not in KNOWS:
+        return None  # a neighbour in tools/
+    if target not in KNOWS:
+        return f"'{target}' is not a layer, expected one of {', '.join(KNOWS)}"
+    if target != layer and target not in KNOWS[layer]:
+        return f"{layer} may not know {target}"
+    if layer != "engine":
+        return None
+    room = room_of(own)
+    if room == -1:
+        return f"'{own[1]}' is not a room of the engine, expected one of {', '.join(ROOMS)}"
+    if room == 0 and target != "base" and parts[:2] != ["engine", "tree"]:
+        return "the generic tree includes only base/ and its own files"
+    if target != "engine" or room is None or room_of(parts) is None:
+        return None
+    if room_of(parts) > room:
+        return f"{'/'.join(own[:-1])} may not know {'/'.join(parts[:-1])}"
+    return None
+
+
+def violations(root):
+    """One line for each include that breaks a rule, and how many files were read."""
+    found, files = [], 0
+    for layer in KNOWS:
+        folder = root / layer if layer == "tools" else root / "src" / layer
+        for file in sorted(folder.rglob("*.[ch]pp")):
+            files += 1
+            for number, line in enumerate(file.read_text().splitlines(), start=1):
+                match = INCLUDE.match(line)
+                reason = match and complaint(file.relative_to(folder.parent).as_posix(),
+                                             match.group(1))
+                if reason:
+                    place = f"{file.relative_to(root)}:{number}"
+                    found.append(f"{place}: {match.group(1)}: {reason}")
+    return found, files
+
+
+def self_test():
+    """A check that finds nothing is only worth something if it can find."""
+    good = {
+        "src/base/a.hpp": '#include <vector>\n#include "base/b.hpp"\n',
+        "src/model/layer/a.cpp": '#include "graph/a.hpp"\n#include "model/step/a.hpp"\n',
+        "src/milp/a.cpp": '#include "model/a.hpp"\n',
+        "src/engine/tree/a.hpp": '#include "base/a.hpp"\n#include "engine/tree/b.hpp"\n',
+        "src/engine/duals/a.hpp": '#include "engine/tables/b.hpp"\n#include "engine/names.hpp"\n',
+        "src/engine/search_options.hpp": '#include "engine/tree/b.hpp"\n',
+        "src/engine/solve.cpp": '#include "engine/answer/a.hpp"\n#include "model/a.hpp"\n',
+        "src/io/a.cpp": '#include "engine/solve.hpp"\n#include "milp/a.hpp"\n',
+        "tools/a.cpp": '#include "io/a.hpp"\n#include "neighbour.hpp"\n#include "cli/a.hpp"\n',
+    }
+    bad = {
+        "src/base/a.hpp": '#include "graph/a.hpp"\n',
+        "src/graph/a.cpp": '  #  include "model/a.hpp"\n',
+        "src/model/a.cpp": '#include "engine/solve.hpp"\n',
+        "src/milp/b.cpp": '#include "engine/solve.hpp"\n',
+        "src/engine/a.hpp": '#include "io/a.hpp"\n',
+        "src/engine/b.cpp": '#include "milp/a.hpp"\n',
+        "src/io/deep/a.cpp": '#include "tools/a.hpp"\n',
+        "src/engine/tree/b.hpp": '#include "model/a.hpp"\n',
+        "src/engine/tree/c.cpp": '#include "engine/names.hpp"\n',
+        "src/engine/tables/a.cpp": '#include "engine/fusion/a.hpp"\n',
+        "src/engine/answer/a.cpp": '#include "engine/solve.hpp"\n',
+        "src/engine/attic/a.cpp": '#include "base/a.hpp"\n',
+        "src/model/b.cpp": '#include "../graph/a.hpp"\n',
+        "src/model/c.cpp": '#include "shard.hpp"\n',
+    }
+    for name, text in bad.items():
+        with tempfile.TemporaryDirectory() as folder:
+            write(folder, {**good, name: text})
+            found, _ = violations(pathlib.Path(folder))
+            if len(found) != 1 or not found[0].startswith(f"{name}:1: "):
+                sys.exit(f"self-test: {name} with {text.strip()}: expected one finding, got {found}")
+    with tempfile.TemporaryDirectory() as folder:
+        write(folder, good)
+        found, _ = violations(pathlib.Path(folder))
+        if found:
+            sys.exit(f"self-test: found what is not wrong: {found}")
+    print(f"{len(bad)} violations found, nothing else")
+
+
+def write(folder, files):
+    for name, text in files.items():
+        file = pathlib.Path(folder, name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    if sys.argv[1] == "--self-test":
+        self_test()
+        return
+    found, files = violations(pathlib.Path(sys.argv[1]))
+    print("\n".join(found + [f"{files} files, {len(found)} includes point the wrong way"]))
+    sys.exit(1 if found or files == 0 else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,292 @@
+"""docs/validation.md: the published runs, and the figures of the paper, as Markdown."""
+
+import re
+import shlex
+
+import published_configs
+import published_figures as figures
+
+HEAD = ["case", "published step", "its mapping here", "optimum", "bound", "published / optimum",
+        "MILP time", "MILP gap", "reason", "time here"]
+
+INTRODUCTION = """\
+# Validation
+
+Every published run of DFModel whose inputs or log is at hand, held against dfsearch.
+`./dev validate` computes this page anew and says what is wrong; `./dev validate --write` writes it;
+a test does the same each time. Do not edit it: the words are in `tools/dev/validation_page.py`, the
+inputs in `configs/published/`, mappings and reasons in `tests/golden/`
+([README](../tests/golden/README.md)).
+
+## Published runs
+
+Each row is a config under `configs/published/`, with everything pinned that the published run
+pinned, and under the equations of its time (`equations: published`).
+
+| column | what it says |
+|---|---|
+| published step | step time that the log shows |
+| its mapping here | what `dfsearch evaluate` gives for the published mapping: `=` if within 1e-9, \
+else the relative difference; `unknown` if the log does not hold the mapping |
+| optimum, bound | what `dfsearch solve` finds with the same pins, and its lower bound: `=` if the \
+gap is closed |
+| published / optimum | how much longer the published step takes; in parentheses where inputs had \
+to be guessed, so that it proves nothing |
+| MILP time, MILP gap | of the published optimizer, as its log gives them, on 8 to 144 threads; \
+nothing where it does not |
+| reason | of each difference above 1e-9, below the table |
+| time here | of the whole process on two threads, from start to exit, on the machine that wrote \
+this page |
+
+"""
+
+FIGURES = """\
+## Tables and figures of the paper
+
+Every point is one run: a config and, in a sweep, what `--set` changes. Published values are those
+of the runs above, and the few that the paper prints; nothing is read off a figure. An empty cell is
+a point for which no value is at hand.
+
+"""
+
+
+def number(value):
+    return f"{value:.10g}"
+
+
+def table_of(head, rows):
+    text = "|" + "".join(f" {cell} |" for cell in head) + "\n" + "|---" * len(head) + "|\n"
+    for row in rows:
+        text += "|" + "".join(f" {cell} |" if cell != "" else " |" for cell in row) + "\n"
+    return text
+
+
+def small(value):
+    """A ratio close to 1."""
+    if abs(value - 1) <= 1e-9:
+        return "1"
+    return f"1 {value - 1:+.1e}" if abs(value - 1) < 1e-4 else f"{value:.4f}"
+
+
+def duration(seconds):
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
+
+
+# ------------------------------------------------------------------ published runs
+
+
+def title(record, start=""):
+    name = f"{record['path'].split('/')[0].replace('LLM_Serving', 'LLM')}: {record['name']}"
+    file = published_configs.file_of(record)
+    link = f"[{record['id']}]({start}configs/published/{file.name})" if file else str(record["id"])
+    return f"{link} {name}"
+
+
+def mapping_cell(case):
+    if case.solution is None:
+        return ""
+    if case.evaluation is None:
+        return "unknown"
+    if case.evaluation["infeasible"]:
+        return f"does not fit: {case.evaluation['infeasible']['resource']}"
+    if abs(case.difference) <= 1e-9:
+        return number(case.evaluation["step_time"]) + " ="
+    return f"{number(case.evaluation['step_time'])} ({case.difference:+.1e})"
+
+
+def solution_cells(case):
+    if case.solution is None:
+        return ["", "", ""]
+    if case.ratio is None:
+        return ["does not fit", "", ""]
+    step, bound = case.solution["step_time"], case.solution["lower_bound"]
+    ratio = small(case.ratio)
+    return [number(step), "=" if bound == step else number(bound),
+            ratio if case.comparable else f"({ratio})"]
+
+
+def milp_cells(published):
+    time, gap = published.get("optimizer_time"), published.get("gap")
+    return [f"{time:.4g} s" if time else "", gap.replace("%", " %") if gap else ""]
+
+
+def numbered_reasons(cases):
+    """{reason: number}, by first use."""
+    numbers = {}
+    for case in cases:
+        for reason in case.reasons:
+            numbers.setdefault(reason, len(numbers) + 1)
+    return numbers
+
+
+def rows(cases, start):
+    numbers = numbered_reasons(cases)
+    for case in cases:
+        step = case.published_step
+        yield [title(case.record, start), f"{number(step)} s" if step else "", mapping_cell(case),
+               *solution_cells(case), *milp_cells(case.record.get("published", {})),
+               ", ".join(str(numbers[reason]) for reason in case.reasons),
+               duration(case.solve_time) if case.solution else ""]
+
+
+def reasons_text(cases):
+    return "".join(f"{n}. {reason}.\n" for reason, n in numbered_reasons(cases).items())
+
+
+def remaining(case):
+    """What the published mapping, as costed here if it is known, takes over the optimum."""
+    return case.ratio * (1 + (case.difference or 0))
+
+
+def summary(cases):
+    known = [case for case in cases if case.comparable]
+    held = [case for case in cases if case.evaluation]
+    exact = [case for case in held if case.difference is not None and abs(case.difference) <= 1e-9]
+    misfits = [case for case in held if case.difference is None]
+    better = [case for case in known if case.ratio > 1 + 1e-9]
+    most = max(known, key=remaining)
+    milp = [case.record["published"]["optimizer_time"] for case in known
+            if case.record["published"]["optimizer_time"]]
+    searched = [case for case in cases if case.solution]
+    ours = sum(case.solve_time for case in searched)
+    return (
+        f"{len(cases)} runs, {len(known)} of them with all inputs known. {len(held)} published"
+        f" mappings are known: {len(exact)} cost what was published,"
+        f" {len(held) - len(exact) - len(misfits)} differ and {len(misfits)} do not fit, for the"
+        f" reasons given. All {len(known)} optima are proved with gap 0 and none is above the"
+        f" published step: {len(known) - len(better)} are equal, {len(better)} are below it. The"
+        f" best mapping is up to {remaining(most):.2f} times as fast as the published one (case"
+        f" {most.record['id']}). Price, power and FLOP are the published ones in all"
+        f" {len(searched)} runs that have a config. The {len(milp)} logs with all inputs and a time"
+        f" add up to {sum(milp):,.0f} s of the MILP; all {len(searched)} searches took {ours:.2f} s"
+        " here.\n"
+    )
+
+
+def table(cases):
+    """For a terminal: columns aligned, no links."""
+    cells = [HEAD, *rows(cases, "")]
+    for row in cells[1:]:
+        row[0] = re.sub(r"\[(.*?)\]\(.*?\)", r"\1", row[0])
+    widths = [max(len(row[i]) for row in cells) for i in range(len(HEAD))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+             for row in cells]
+    return "\n".join(lines) + "\n\nreasons\n" + reasons_text(cases) + "\n" + summary(cases)
+
+
+# ------------------------------------------------------------------ figures
+
+
+def shown(point):
+    """A point as one would type it."""
+    config, overrides = point
+    words = [f"configs/{config}"]
+    for key, _, value in (override.partition("=") for override in overrides):
+        words.append(f"--set {key}={shlex.quote(value)}")
+    return " ".join(f"`{word}`" for word in words)
+
+
+def case_rows(points, by_id):
+    for label, case_id in points:
+        case = by_id[case_id]
+        yield [label, title(case.record, "../").split(" ")[0], f"{number(case.published_step)} s",
+               f"{number(case.solution['step_time'])} s", solution_cells(case)[2]]
+
+
+CASE_HEAD = ["case", "published step", "optimum", "published / optimum"]
+
+
+def mappings(by_id):
+    first = by_id[figures.MAPPINGS[0][1]]
+    lines = []
+    for label, case_id, speedup in figures.MAPPINGS:
+        case = by_id[case_id]
+        gain = first.published_step / case.solution["step_time"]
+        mine = first.published_step / case.evaluation["step_time"]
+        lines.append([label, title(case.record, "../").split(" ")[0], f"{speedup}x", f"{mine:.2f}x",
+                      f"{case.solution['step_time']:.2f} s", f"{gain:.2f}x", small(case.ratio)])
+    return (
+        "### Table VI: mappings of GPT3-175B on eight SN10\n\n"
+        + table_of(["mapping", "case", "published speed-up", "published mapping here", "optimum",
+                    "its speed-up", "what remained"], lines)
+        + "\nThe same with rounded inputs: `gpt3_175b_kernel_by_kernel_8x1.yaml`,"
+        " `gpt3_175b_vendor_8x1.yaml`, `gpt3_175b_dataflow_8x1.yaml` and"
+        " `gpt3_175b_dataflow_4x2.yaml` in `configs/`. The optimum in the vendor's row keeps the"
+        " partitions that its compiler chooses. Without pins it is that of DFModel's row: the mapping"
+        " found by the MILP is not optimal in its own model.\n\n"
+    )
+
+
+def rail_only(by_id, points):
+    lines = []
+    for domain, case_id in figures.RAIL_ONLY:
+        point = figures.rail_only(domain)
+        published = f"{number(by_id[case_id].published_step)} s" if case_id else ""
+        lines.append([domain, shown(point), published, f"{number(points[point]['step_time'])} s"])
+    return (
+        "### Fig. 7: rail-only network, domains of fast links\n\n"
+        + table_of(["chips of a domain", "run", "published step", "optimum"], lines)
+        + "\nThe domain is the tensor group, as in the set-up of the one run at hand; that run,"
+        " case 58, used the domain a second time for the gradients (see its reason above).\n\n"
+    )
+
+
+def calculon(by_id):
+    return ("### Fig. 8: GPT3-1T on 4,096 A100, beside Calculon\n\n"
+            + table_of(["tensor, pipeline, data", *CASE_HEAD], case_rows(figures.CALCULON, by_id))
+            + "\n")
+
+
+def sram_dram(by_id, points):
+    lines = []
+    for style, published in figures.SRAM_DRAM.items():
+        for sram, size in figures.SRAM.items():
+            for dram, bandwidth in figures.DRAM.items():
+                case = by_id.get(published.get((sram, dram)))
+                result = points[figures.sram_dram(style, sram, dram)]
+                lines.append([style.replace("_", " "), size, bandwidth,
+                              f"{number(case.published_step)} s" if case else "",
+                              f"{number(result['step_time'])} s"])
+    example = shown(figures.sram_dram("dataflow", "s", "m"))
+    return (
+        "### Fig. 19: GPT3-175B, SRAM against memory\n\n"
+        f"For instance {example}; the other style is in"
+        " `configs/figures/sram_dram_kernel_by_kernel.yaml`. Only the set-up of the largest point"
+        " is at hand: the middle and small SRAM are what the paper calls 300 MB and 150 MB, and the"
+        " number of partitions is left open.\n\n"
+        + table_of(["style", "SRAM", "memory", "published step", "optimum"], lines) + "\n"
+    )
+
+
+def serving(points):
+    lines = []
+    for tensor, published in figures.SERVING.items():
+        prefill = points[figures.serving("prefill", tensor)]["serving"]
+        decode = points[figures.serving("decode", tensor)]["serving"]
+        lines.append([f"{tensor} x {16 // tensor}",
+                      f"{1000 * prefill['time_to_first_token']:.5g} ms",
+                      f"{1000 * decode['time_per_output_token']:.5g} ms",
+                      f"{prefill['tokens_per_second']:,.1f}", f"{decode['tokens_per_second']:,.1f}",
+                      f"{published:,}" if published else ""])
+    return (
+        "### Fig. 20: serving Llama-3 8B on sixteen SN40L\n\n"
+        f"Two runs for each point: {shown(figures.serving('decode', 4))} and the same with"
+        " `serving_prefill.yaml`.\n\n"
+        + table_of(["tensor x pipeline", "time to first token", "time per output token",
+                    "tokens/s, prefill", "tokens/s, decode", "published, decode"], lines)
+        + "\n"
+    )
+
+
+def memory_3d(by_id):
+    return ("### Fig. 22: three-dimensional memory\n\n"
+            + table_of(["chip", *CASE_HEAD], case_rows(figures.MEMORY_3D, by_id))
+            + "\nIn parentheses: the SRAM of that chip is not known.\n")
+
+
+def page(cases, points):
+    by_id = {case.record["id"]: case for case in cases}
+    runs = (table_of(HEAD, rows(cases, "../")) + "\nReasons:\n\n" + reasons_text(cases) + "\n"
+            + summary(cases) + "\n")
+    return (INTRODUCTION + runs + FIGURES + mappings(by_id) + rail_only(by_id, points)
+            + calculon(by_id) + sram_dram(by_id, points) + serving(points) + memory_3d(by_id))
