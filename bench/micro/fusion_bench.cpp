@@ -78,7 +78,7 @@ void put_in_take_out(benchmark::State& state, const std::string& name) {
 void branch_root(benchmark::State& state, const std::string& name, bool known) {
   const Solved& best = solved(name);
   const FusionTables tables = tables_of(best);
-  const FusionSearch search(tables);
+  const FusionTree search(tables);
   const FusionNode root = search.root();
   double children = 0;
   for (auto _ : state) {

@@ -33,7 +33,7 @@ using Variables = std::vector<std::size_t>;  // ascending
 using Values = std::vector<std::uint8_t>;    // one for each variable of a list
 
 /// The best that is known for one combination of a term's variables.
-struct Entry {
+struct Least {
   double sum = 0.0;
   Values chosen;  // of the term's eliminated variables
 };
@@ -42,7 +42,7 @@ struct Entry {
 struct Term {
   Variables variables;
   Variables eliminated;
-  std::vector<Entry> entries;
+  std::vector<Least> entries;
 };
 
 Variables united(const Variables& a, const Variables& b) {
@@ -66,13 +66,13 @@ class Elimination {
   }
 
   /// The best values of all variables, or some values once no steps are left.
-  Entry solve() && {
+  Least solve() && {
     while (!open_.empty() && *steps_left_ >= 0.0) {
       const std::size_t variable = cheapest();
       if (table_size(neighbours_[variable]) > kLargestTable) return split();
       eliminate(variable);
     }
-    Entry best{.sum = 0.0, .chosen = Values(sizes_.size(), 0)};
+    Least best{.sum = 0.0, .chosen = Values(sizes_.size(), 0)};
     for (const Term& term : terms_) {
       best.sum += term.entries.front().sum;
       for (std::size_t i = 0; i < term.eliminated.size(); ++i) {
@@ -143,10 +143,10 @@ class Elimination {
     join(neighbours_[variable]);
   }
 
-  [[nodiscard]] Entry best_entry(std::size_t variable, const std::vector<Term>& merged,
+  [[nodiscard]] Least best_entry(std::size_t variable, const std::vector<Term>& merged,
                                  const Variables& eliminated,
                                  std::vector<std::uint8_t>& value) const {
-    Entry best{.sum = kNone, .chosen = {}};
+    Least best{.sum = kNone, .chosen = {}};
     for (std::size_t v = 0; v < sizes_[variable]; ++v) {
       value[variable] = static_cast<std::uint8_t>(v);
       double sum = 0.0;
@@ -159,7 +159,7 @@ class Elimination {
       };
       choose(variable, value[variable]);
       for (const Term& term : merged) {
-        const Entry& entry = entry_at(term, value);
+        const Least& entry = entry_at(term, value);
         for (std::size_t i = 0; i < term.eliminated.size(); ++i) {
           choose(term.eliminated[i], entry.chosen[i]);
         }
@@ -169,7 +169,7 @@ class Elimination {
     return best;
   }
 
-  [[nodiscard]] const Entry& entry_at(const Term& term,
+  [[nodiscard]] const Least& entry_at(const Term& term,
                                       const std::vector<std::uint8_t>& value) const {
     std::size_t index = 0;
     for (const std::size_t v : term.variables) index = index * sizes_[v] + value[v];
@@ -177,14 +177,14 @@ class Elimination {
   }
 
   /// Tries every value of the variable with the most neighbours.
-  [[nodiscard]] Entry split() const {
+  [[nodiscard]] Least split() const {
     const std::size_t variable =
         *std::max_element(open_.begin(), open_.end(), [this](std::size_t a, std::size_t b) {
           return neighbours_[a].size() < neighbours_[b].size();
         });
-    Entry best{.sum = kNone, .chosen = {}};
+    Least best{.sum = kNone, .chosen = {}};
     for (std::size_t v = 0; v < sizes_[variable]; ++v) {
-      Entry entry = fixed(variable, v).solve();
+      Least entry = fixed(variable, v).solve();
       entry.chosen[variable] = static_cast<std::uint8_t>(v);
       if (entry.sum < best.sum || (entry.sum == best.sum && entry.chosen < best.chosen)) {
         best = std::move(entry);
@@ -201,7 +201,7 @@ class Elimination {
       if (found == term.variables.end()) continue;
       std::size_t stride = 1;
       for (auto later = found + 1; later != term.variables.end(); ++later) stride *= sizes_[*later];
-      std::vector<Entry> kept;
+      std::vector<Least> kept;
       for (std::size_t i = 0; i < term.entries.size(); ++i) {
         if ((i / stride) % sizes_[variable] == value) kept.push_back(std::move(term.entries[i]));
       }
@@ -230,7 +230,7 @@ std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t
     for (const double value : term.values) table.entries.push_back({.sum = value, .chosen = {}});
   }
   double steps_left = most_steps;
-  Entry best = Elimination(sizes, std::move(tables), steps_left).solve();
+  Least best = Elimination(sizes, std::move(tables), steps_left).solve();
   if (steps_left < 0.0) return std::nullopt;
   return std::move(best.chosen);
 }

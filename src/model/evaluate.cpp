@@ -295,9 +295,9 @@ class PartitionEvaluator {
     result.cost.memory = clock.seconds(memory + weight_loads);
     result.cost.network = clock.seconds(network);
     result.cost.time = clock.seconds(result.ticks);
-    result.cost.bound_by = Bound::Compute;
-    if (memory > compute) result.cost.bound_by = Bound::Memory;
-    if (network > std::max(compute, memory)) result.cost.bound_by = Bound::Network;
+    result.cost.bound_by = Bottleneck::Compute;
+    if (memory > compute) result.cost.bound_by = Bottleneck::Memory;
+    if (network > std::max(compute, memory)) result.cost.bound_by = Bottleneck::Network;
   }
 
   const Problem& problem_;

@@ -42,7 +42,7 @@ struct Infeasible {
   std::string where;  ///< kernel, tensor or partition
 };
 
-enum class Bound : std::uint8_t { Compute, Memory, Network };
+enum class Bottleneck : std::uint8_t { Compute, Memory, Network };
 
 struct PartitionCost {
   std::vector<KernelId> kernels;
@@ -50,7 +50,7 @@ struct PartitionCost {
   Seconds memory{};
   Seconds network{};
   Seconds time{};
-  Bound bound_by = Bound::Compute;
+  Bottleneck bound_by = Bottleneck::Compute;
   Bytes sram{};
   bool weight_tiled = false;  ///< fits only because a lone weight is cut into pieces
 };

@@ -51,11 +51,11 @@ const char* name_of(Resource resource) {
   throw InternalError("a resource without a name");
 }
 
-const char* name_of(Bound bound) {
-  switch (bound) {
-    case Bound::Compute: return "compute";
-    case Bound::Memory: return "memory";
-    case Bound::Network: return "network";
+const char* name_of(Bottleneck bottleneck) {
+  switch (bottleneck) {
+    case Bottleneck::Compute: return "compute";
+    case Bottleneck::Memory: return "memory";
+    case Bottleneck::Network: return "network";
   }
   throw InternalError("a bound without a name");
 }

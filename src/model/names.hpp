@@ -12,7 +12,7 @@ const char* name_of(Topology topology);
 const char* name_of(Strategy strategy);
 const char* name_of(Objective objective);
 const char* name_of(Resource resource);
-const char* name_of(Bound bound);
+const char* name_of(Bottleneck bottleneck);
 const char* name_of(StepBound bound);
 
 }  // namespace dfsearch

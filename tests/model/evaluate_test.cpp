@@ -36,7 +36,7 @@ TEST_CASE("a partition takes the largest of compute, memory and network when the
   check_time(first.memory, 1.6);
   check_time(first.network, 0.8);
   check_time(first.time, 1.6);
-  CHECK(first.bound_by == Bound::Memory);
+  CHECK(first.bound_by == Bottleneck::Memory);
   CHECK(first.sram == Bytes(160.0));  // 2 x 24 inside, 2 x 32 out, 48 of weight
   CHECK_FALSE(first.weight_tiled);
 
@@ -83,7 +83,7 @@ TEST_CASE("fused into one partition nothing goes to memory") {
   REQUIRE(cost.partitions.size() == 1);  // partition 0 is empty and free
   check_time(cost.partitions[0].compute, 1.55);
   CHECK(cost.partitions[0].memory == Seconds{});
-  CHECK(cost.partitions[0].bound_by == Bound::Compute);
+  CHECK(cost.partitions[0].bound_by == Bottleneck::Compute);
   CHECK(cost.partitions[0].sram == Bytes(160.0));  // 2 x 24 + 2 x 32 + 48
   check_time(cost.step_time, 14.0 * 1.55 + 12.0);
   CHECK(cost.activations == Bytes{});
@@ -107,13 +107,13 @@ TEST_CASE("a slow network binds and is named as what binds") {
   const Cost cost = cost_of(problem, example_mapping());
   check_time(cost.partitions[0].network, 8.0);
   check_time(cost.partitions[0].time, 8.0);
-  CHECK(cost.partitions[0].bound_by == Bound::Network);
+  CHECK(cost.partitions[0].bound_by == Bottleneck::Network);
 
   // 64 / 44 = 1.45 s: more than compute, less than memory.
   problem.system.network[0].bandwidth = BytesPerSecond(44.0);
   const Cost between = cost_of(problem, example_mapping());
   check_time(between.partitions[0].network, 64.0 / 44.0);
-  CHECK(between.partitions[0].bound_by == Bound::Memory);
+  CHECK(between.partitions[0].bound_by == Bottleneck::Memory);
 }
 
 TEST_CASE("a tile that does not divide the sequence is charged in full") {
@@ -222,8 +222,8 @@ TEST_CASE("resources and bounds have the names that results print") {
   CHECK(name_of(Resource::Sram) == std::string("sram"));
   CHECK(name_of(Resource::Memory) == std::string("memory"));
   CHECK(name_of(Resource::Tile) == std::string("tile"));
-  CHECK(name_of(Bound::Compute) == std::string("compute"));
-  CHECK(name_of(Bound::Network) == std::string("network"));
+  CHECK(name_of(Bottleneck::Compute) == std::string("compute"));
+  CHECK(name_of(Bottleneck::Network) == std::string("network"));
 }
 
 }  // namespace

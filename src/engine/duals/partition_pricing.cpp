@@ -64,12 +64,12 @@ constexpr std::size_t kParts = std::tuple_size_v<KernelParts>;
 constexpr std::int64_t kStepsBetweenLooks = 1024;
 
 /// One call of `find`.
-class Enumeration {
+class ColumnEnumeration {
  public:
-  Enumeration(const FusionTables& tables, const std::vector<KernelSet>& descendants,
-              const std::vector<KernelOrder::Exchange>& exchanges,
-              const std::vector<KernelSet>& partners, const PartitionRules& rules,
-              const Duals& duals, const PartitionPricing::Query& query, std::int64_t& steps)
+  ColumnEnumeration(const FusionTables& tables, const std::vector<KernelSet>& descendants,
+                    const std::vector<KernelOrder::Exchange>& exchanges,
+                    const std::vector<KernelSet>& partners, const PartitionRules& rules,
+                    const Duals& duals, const PartitionPricing::Query& query, std::int64_t& steps)
       : tables_(tables),
         descendants_(descendants),
         exchanges_(exchanges),
@@ -416,8 +416,8 @@ Ticks PartitionPricing::time(const KernelSet& kernels, Ticks compute, Ticks netw
 
 PartitionPricing::Found PartitionPricing::find(const Duals& duals, const Query& query,
                                                std::int64_t& steps) const {
-  Enumeration enumeration(tables_, descendants_, exchanges_, partners_, rules_, duals, query,
-                          steps);
+  ColumnEnumeration enumeration(tables_, descendants_, exchanges_, partners_, rules_, duals, query,
+                                steps);
   const bool complete = enumeration.run();
   return {.partitions = enumeration.take(), .complete = complete};
 }

@@ -178,7 +178,7 @@ class Cover {
   const FusionTables& tables_;
   const PartitionDuals& duals_;
   const PartitionPricing pricing_;
-  const FusionSearch search_;
+  const FusionTree search_;
   std::vector<std::size_t> order_;  // of covering
   std::int64_t steps_;
   const Interrupted* interrupted_;

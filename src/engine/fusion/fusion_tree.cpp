@@ -29,11 +29,12 @@
 namespace dfsearch {
 namespace {
 
-/// One call of FusionSearch::branch.
-class Enumeration {
+/// One call of FusionTree::branch.
+class PartitionBranching {
  public:
-  Enumeration(const FusionSearch& search, const FusionTables& tables, const PartitionRules& rules,
-              const FusionNode& node, FusionSink& sink, const PartitionDuals* duals)
+  PartitionBranching(const FusionTree& search, const FusionTables& tables,
+                     const PartitionRules& rules, const FusionNode& node, FusionSink& sink,
+                     const PartitionDuals* duals)
       : search_(search),
         tables_(tables),
         rules_(rules),
@@ -140,7 +141,7 @@ class Enumeration {
     for (const std::uint32_t p : partition_.kernels()) rest -= tables_.kernel(p).share;
     const std::int32_t next_index = slot_.index + 1;
     if (!partition_.fits_in_memory() ||
-        next_index + tables_.least_partitions(rest) > rules_.limit()) {
+        next_index + tables_.least_partitions(rest) > rules_.most()) {
       ++cut_;
       return;
     }
@@ -192,7 +193,7 @@ class Enumeration {
     sink_.child(std::move(child));
   }
 
-  const FusionSearch& search_;
+  const FusionTree& search_;
   const FusionTables& tables_;
   const PartitionRules& rules_;
   const FusionNode& node_;
@@ -211,9 +212,9 @@ class Enumeration {
 
 }  // namespace
 
-FusionSearch::FusionSearch(const FusionTables& tables) : tables_(tables), rules_(tables) {}
+FusionTree::FusionTree(const FusionTables& tables) : tables_(tables), rules_(tables) {}
 
-FusionNode FusionSearch::root() const {
+FusionNode FusionTree::root() const {
   FusionNode node;
   node.done = KernelSet(tables_.size());
   node.spent = tables_.weight_loads();
@@ -221,7 +222,7 @@ FusionNode FusionSearch::root() const {
   return node;
 }
 
-Rest FusionSearch::rest(const FusionNode& node) const {
+Rest FusionTree::rest(const FusionNode& node) const {
   Rest rest;
   for (std::size_t p = 0; p < tables_.size(); ++p) {
     if (!node.done.contains(p)) rest += tables_.kernel(p).share;
@@ -229,16 +230,16 @@ Rest FusionSearch::rest(const FusionNode& node) const {
   return rest;
 }
 
-Ticks FusionSearch::bound(const FusionNode& node, const PartitionDuals& duals) const {
+Ticks FusionTree::bound(const FusionNode& node, const PartitionDuals& duals) const {
   return node.spent + ticks_of(duals.of_rest(node.done) - duals.charges(rules_, node.next_index));
 }
 
-std::int64_t FusionSearch::branch(const FusionNode& node, std::int64_t budget, FusionSink& sink,
-                                  const PartitionDuals* duals) const {
-  return Enumeration(*this, tables_, rules_, node, sink, duals).run(budget);
+std::int64_t FusionTree::branch(const FusionNode& node, std::int64_t budget, FusionSink& sink,
+                                const PartitionDuals* duals) const {
+  return PartitionBranching(*this, tables_, rules_, node, sink, duals).run(budget);
 }
 
-bool FusionSearch::contains(const FusionNode& node, const Fusion& fusion) const {
+bool FusionTree::contains(const FusionNode& node, const Fusion& fusion) const {
   const auto index = [&](std::size_t p) { return fusion.partition[tables_.id(p).index()]; };
   // From the last closed partition back: what it holds is just one partition of the
   // fusion, and comes before all that is not done.
@@ -264,7 +265,7 @@ bool FusionSearch::contains(const FusionNode& node, const Fusion& fusion) const 
   return true;
 }
 
-std::vector<std::int64_t> FusionSearch::assignment(const ClosedPartition* closed) const {
+std::vector<std::int64_t> FusionTree::assignment(const ClosedPartition* closed) const {
   std::vector<std::int64_t> partition(tables_.size(), -1);
   for (; closed != nullptr; closed = closed->previous.get()) {
     closed->kernels.for_each(
@@ -273,11 +274,11 @@ std::vector<std::int64_t> FusionSearch::assignment(const ClosedPartition* closed
   return partition;
 }
 
-std::int64_t FusionSearch::least_used(const FusionNode& node) const {
+std::int64_t FusionTree::least_used(const FusionNode& node) const {
   return node.used + tables_.least_partitions(rest(node));
 }
 
-bool FusionSearch::may_precede(const FusionNode& node, const Fusion& fusion) const {
+bool FusionTree::may_precede(const FusionNode& node, const Fusion& fusion) const {
   // The earliest imaginable completion puts all the rest into the next index.
   std::vector<std::int64_t> earliest = assignment(node.closed.get());
   for (std::int64_t& index : earliest) {

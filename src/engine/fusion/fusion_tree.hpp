@@ -59,9 +59,9 @@ class FusionSink {
 };
 
 /// Refers to the tables; immutable, any thread.
-class FusionSearch {
+class FusionTree {
  public:
-  explicit FusionSearch(const FusionTables& tables);
+  explicit FusionTree(const FusionTables& tables);
 
   /// The empty fusion.
   [[nodiscard]] FusionNode root() const;

@@ -72,7 +72,7 @@ class Search final : public FusionSink {
     return a.bound != b.bound ? a.bound > b.bound : a.used < b.used;
   }
 
-  const FusionSearch search_;
+  const FusionTree search_;
   const LazyDuals lazy_;
   const PartitionDuals* duals_ = nullptr;  // once they are found
   Transpositions seen_;

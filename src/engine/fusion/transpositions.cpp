@@ -4,12 +4,12 @@
 
 namespace dfsearch {
 
-Transpositions::Entry Transpositions::entry_of(const FusionNode& node) {
+Transpositions::Reached Transpositions::reached_by(const FusionNode& node) {
   return {
       .spent = node.spent, .next_index = node.next_index, .used = node.used, .closed = node.closed};
 }
 
-bool Transpositions::dominates(const Entry& a, const Entry& b) const {
+bool Transpositions::dominates(const Reached& a, const Reached& b) const {
   if (a.spent > b.spent || a.next_index > b.next_index) return false;
   if (a.spent < b.spent) return true;
   if (a.used != b.used) return a.used < b.used;
@@ -19,41 +19,41 @@ bool Transpositions::dominates(const Entry& a, const Entry& b) const {
 
 bool Transpositions::admit(const FusionNode& node) {
   if (!learns_) return true;
-  Shard& shard = const_cast<Shard&>(shard_of(node.done));
-  const Entry entry = entry_of(node);
-  const std::lock_guard lock(shard.mutex);
-  auto found = shard.fronts.find(node.done);
-  if (found == shard.fronts.end()) {
-    if (shard.fronts.size() < kShardLimit) shard.fronts[node.done].push_back(entry);
+  Stripe& stripe = const_cast<Stripe&>(stripe_of(node.done));
+  const Reached reached = reached_by(node);
+  const std::lock_guard lock(stripe.mutex);
+  auto found = stripe.fronts.find(node.done);
+  if (found == stripe.fronts.end()) {
+    if (stripe.fronts.size() < kStripeLimit) stripe.fronts[node.done].push_back(reached);
     return true;
   }
   Front& front = found->second;
-  for (const Entry& other : front) {
-    if (other.closed == entry.closed) return true;
-    if (dominates(other, entry)) return false;
+  for (const Reached& other : front) {
+    if (other.closed == reached.closed) return true;
+    if (dominates(other, reached)) return false;
   }
-  std::erase_if(front, [&](const Entry& other) { return dominates(entry, other); });
-  front.push_back(entry);
+  std::erase_if(front, [&](const Reached& other) { return dominates(reached, other); });
+  front.push_back(reached);
   return true;
 }
 
 bool Transpositions::superseded(const FusionNode& node) const {
-  const Shard& shard = shard_of(node.done);
-  const std::lock_guard lock(shard.mutex);
-  const auto found = shard.fronts.find(node.done);
-  if (found == shard.fronts.end()) return false;
-  const Entry entry = entry_of(node);
+  const Stripe& stripe = stripe_of(node.done);
+  const std::lock_guard lock(stripe.mutex);
+  const auto found = stripe.fronts.find(node.done);
+  if (found == stripe.fronts.end()) return false;
+  const Reached reached = reached_by(node);
   return std::none_of(found->second.begin(), found->second.end(),
-                      [&](const Entry& other) { return other.closed == entry.closed; }) &&
+                      [&](const Reached& other) { return other.closed == reached.closed; }) &&
          std::any_of(found->second.begin(), found->second.end(),
-                     [&](const Entry& other) { return dominates(other, entry); });
+                     [&](const Reached& other) { return dominates(other, reached); });
 }
 
 std::int64_t Transpositions::ideals() const {
   std::size_t count = 0;
-  for (const Shard& shard : shards_) {
-    const std::lock_guard lock(shard.mutex);
-    count += shard.fronts.size();
+  for (const Stripe& stripe : stripes_) {
+    const std::lock_guard lock(stripe.mutex);
+    count += stripe.fronts.size();
   }
   return static_cast<std::int64_t>(count);
 }

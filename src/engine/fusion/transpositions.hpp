@@ -23,7 +23,7 @@ namespace dfsearch {
 /// Without SearchBound::Transpositions it learns nothing from the start.
 class Transpositions {
  public:
-  explicit Transpositions(const FusionSearch& search, SearchBounds bounds = {})
+  explicit Transpositions(const FusionTree& search, SearchBounds bounds = {})
       : search_(search), learns_(bounds.use(SearchBound::Transpositions)) {}
 
   /// False if a node seen before dominates this one, else remembers it.  A node
@@ -37,31 +37,31 @@ class Transpositions {
   [[nodiscard]] std::int64_t ideals() const;
 
  private:
-  struct Entry {
+  struct Reached {
     Ticks spent = 0;
     std::int32_t next_index = 0;
     std::int32_t used = 0;
     std::shared_ptr<const ClosedPartition> closed;
   };
-  using Front = std::vector<Entry>;  // none dominates another
+  using Front = std::vector<Reached>;  // none dominates another
 
-  struct Shard {
+  struct Stripe {
     mutable std::mutex mutex;
     std::unordered_map<KernelSet, Front, KernelSetHash> fronts;  // guarded by mutex
   };
 
-  static constexpr std::size_t kShards = 64;
-  static constexpr std::size_t kShardLimit = std::size_t{1} << 16;
+  static constexpr std::size_t kStripes = 64;
+  static constexpr std::size_t kStripeLimit = std::size_t{1} << 16;
 
-  static Entry entry_of(const FusionNode& node);
-  [[nodiscard]] bool dominates(const Entry& a, const Entry& b) const;
-  [[nodiscard]] const Shard& shard_of(const KernelSet& done) const {
-    return shards_[(done.hash() >> 48) % kShards];
+  static Reached reached_by(const FusionNode& node);
+  [[nodiscard]] bool dominates(const Reached& a, const Reached& b) const;
+  [[nodiscard]] const Stripe& stripe_of(const KernelSet& done) const {
+    return stripes_[(done.hash() >> 48) % kStripes];
   }
 
-  const FusionSearch& search_;
+  const FusionTree& search_;
   const bool learns_;
-  std::array<Shard, kShards> shards_;
+  std::array<Stripe, kStripes> stripes_;
 };
 
 }  // namespace dfsearch

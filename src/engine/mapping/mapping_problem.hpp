@@ -51,7 +51,7 @@ struct FusionContext {
 
   std::shared_ptr<const PointTables> point;
   const FusionTables& tables;
-  FusionSearch search;
+  FusionTree search;
   StepTime step;
   mutable Transpositions transpositions;
   mutable std::atomic<std::int64_t> admitted{0};  // nodes; relaxed

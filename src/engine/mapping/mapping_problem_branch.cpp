@@ -236,7 +236,7 @@ void MappingProblem::open_fusion(const Node& node, LoopSets&& sharding, Sink& ex
   if (overfull(tables)) return;
   const PartitionRules rules(tables);
   FusionNode empty = context->search.root();
-  if (tables.least_partitions(context->search.rest(empty)) > rules.limit()) {
+  if (tables.least_partitions(context->search.rest(empty)) > rules.most()) {
     cut_by_capacity_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
@@ -338,10 +338,10 @@ std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided
                               &shared_->core_options);
     clock = tables.clock();
     if (overfull(tables)) return std::nullopt;
-    const FusionSearch search(tables);
+    const FusionTree search(tables);
     child.least_used = std::max(child.least_used, search.least_used(search.root()));
     const Ticks limit = ticks_within(clock, step, expansion.cutoff());
-    if (child.least_used > PartitionRules(tables).limit() || search.root().bound > limit) {
+    if (child.least_used > PartitionRules(tables).most() || search.root().bound > limit) {
       return std::nullopt;
     }
     relaxed = relaxed_fusion(tables, limit, kRelaxationSteps);

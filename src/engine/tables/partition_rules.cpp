@@ -6,14 +6,14 @@ namespace dfsearch {
 
 PartitionRules::PartitionRules(const FusionTables& tables)
     : tables_(tables),
-      limit_(static_cast<std::int32_t>(tables.problem().partition_limit())),
-      last_forward_(limit_ - 1),
+      most_(static_cast<std::int32_t>(tables.problem().partition_limit())),
+      last_forward_(most_ - 1),
       first_backward_(0),
       halves_(tables.problem().equations.phases == SplitPhases::Halves &&
               tables.problem().workload.graph.has_backward()) {
   if (halves_) {
-    last_forward_ = (limit_ + 1) / 2 - 1;
-    first_backward_ = limit_ / 2;
+    last_forward_ = (most_ + 1) / 2 - 1;
+    first_backward_ = most_ / 2;
   }
 }
 
@@ -43,7 +43,7 @@ std::vector<PartitionSlot> PartitionRules::slots(std::int32_t next_index,
 
   std::vector<PartitionSlot> slots;
   for (const std::int32_t index : candidates) {
-    if (index >= limit_) continue;
+    if (index >= most_) continue;
     if (unplaced.least_pin >= 0 && index > unplaced.least_pin) continue;
     PartitionSlot slot{.index = index};
     if (index == unplaced.least_pin) slot.pinned = unplaced.kernels_at_pin;
@@ -82,9 +82,9 @@ std::optional<std::int32_t> PartitionRules::index_for(const KernelSet& kernels,
 }
 
 std::int32_t PartitionRules::left(std::size_t group, std::int32_t next_index) const {
-  if (groups() == 1) return std::max(0, limit_ - next_index);
+  if (groups() == 1) return std::max(0, most_ - next_index);
   if (group == 0) return std::max(0, last_forward_ + 1 - next_index);
-  return std::max(0, limit_ - std::max(next_index, first_backward_));
+  return std::max(0, most_ - std::max(next_index, first_backward_));
 }
 
 bool PartitionRules::open(std::int32_t next_index, const Unplaced& unplaced) const {

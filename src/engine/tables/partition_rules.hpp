@@ -47,7 +47,7 @@ class PartitionRules {
   /// Whether kernels may still be placed when the next index is at least this.
   [[nodiscard]] bool open(std::int32_t next_index, const Unplaced& unplaced) const;
 
-  [[nodiscard]] std::int32_t limit() const { return limit_; }
+  [[nodiscard]] std::int32_t most() const { return most_; }
 
   /// Partitions are of one group, or of two where forward and backward kernels never share
   /// an index: 0 and 1.
@@ -58,7 +58,7 @@ class PartitionRules {
 
  private:
   const FusionTables& tables_;
-  std::int32_t limit_;           // number of partitions
+  std::int32_t most_;            // number of partitions
   std::int32_t last_forward_;    // greatest index of a forward kernel
   std::int32_t first_backward_;  // least index of a backward kernel
   bool halves_;

@@ -189,7 +189,7 @@ class BranchAndBound {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using WallClock = std::chrono::steady_clock;
 
   static constexpr int kNodesPerRound = 64;
   static constexpr int kNodesPerDive = 4096;
@@ -436,7 +436,7 @@ class BranchAndBound {
   }
 
   [[nodiscard]] Seconds elapsed() const {
-    return Seconds(std::chrono::duration<double>(Clock::now() - start_).count());
+    return Seconds(std::chrono::duration<double>(WallClock::now() - start_).count());
   }
 
   void stop(StopReason reason) {
@@ -492,7 +492,7 @@ class BranchAndBound {
   const P& problem_;
   const BranchAndBoundOptions options_;
   const int workers_;
-  const Clock::time_point start_ = Clock::now();
+  const WallClock::time_point start_ = WallClock::now();
   OpenNodes<Node> open_;
   Incumbent<Solution> incumbent_;
   std::shared_ptr<const Solution> debug_solution_;  // null: none to check against

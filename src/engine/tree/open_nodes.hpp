@@ -33,9 +33,9 @@ class OpenNodes {
   /// Waits while others may still produce nodes.  Nothing: the search is over,
   /// or `close` was called.
   std::optional<Entry> exchange(int worker, std::vector<Entry>& produced) {
-    std::vector<Place> places = wrapped(produced);
+    std::vector<Slot> slots = wrapped(produced);
     std::unique_lock lock(mutex_);
-    put(places);
+    put(slots);
     Score& held = held_[static_cast<std::size_t>(worker)];
     if (held < Score::infinity()) --busy_;
     held = Score::infinity();
@@ -43,11 +43,11 @@ class OpenNodes {
     if (!heap_.empty() || closed_) wake_.notify_all();
     wake_.wait(lock, [this] { return closed_ || !heap_.empty(); });
     if (closed_) return std::nullopt;
-    Place place = take();
-    held = place.bound;
+    Slot slot = take();
+    held = slot.bound;
     ++busy_;
     lock.unlock();
-    return unwrapped(std::move(place));
+    return unwrapped(std::move(slot));
   }
 
   /// Ends the search for all workers; nodes they hand in later are kept.
@@ -65,20 +65,20 @@ class OpenNodes {
     const std::lock_guard lock(mutex_);
     away_ = heap_.size();
     if (!heap_.empty()) away_bound_ = heap_.front().bound;
-    std::vector<Place> places = std::exchange(heap_, {});
-    std::sort(places.begin(), places.end(),
-              [](const Place& a, const Place& b) { return a.sequence < b.sequence; });
+    std::vector<Slot> slots = std::exchange(heap_, {});
+    std::sort(slots.begin(), slots.end(),
+              [](const Slot& a, const Slot& b) { return a.sequence < b.sequence; });
     std::vector<Entry> entries;
-    entries.reserve(places.size());
-    for (Place& place : places) entries.push_back(unwrapped(std::move(place)));
+    entries.reserve(slots.size());
+    for (Slot& slot : slots) entries.push_back(unwrapped(std::move(slot)));
     return entries;
   }
 
   /// Puts back what `take_all` took; workers may come (again), also after `close`.
   void put_back(std::vector<Entry>&& entries) {
-    std::vector<Place> places = wrapped(entries);
+    std::vector<Slot> slots = wrapped(entries);
     const std::lock_guard lock(mutex_);
-    heap_ = std::move(places);
+    heap_ = std::move(slots);
     std::make_heap(heap_.begin(), heap_.end(), later);
     away_ = 0;
     away_bound_ = Score::infinity();
@@ -88,10 +88,10 @@ class OpenNodes {
   // At any time:
 
   void push(std::vector<Entry>& produced) {
-    std::vector<Place> places = wrapped(produced);
+    std::vector<Slot> slots = wrapped(produced);
     const std::lock_guard lock(mutex_);
     away_bound_ = Score::infinity();
-    put(places);
+    put(slots);
   }
 
   /// Takes the next node, if there is one, without waiting.  It counts as held
@@ -99,9 +99,9 @@ class OpenNodes {
   std::optional<Entry> pop() {
     const std::lock_guard lock(mutex_);
     if (heap_.empty()) return std::nullopt;
-    Place place = take();
-    held_.front() = std::min(held_.front(), place.bound);
-    return unwrapped(std::move(place));
+    Slot slot = take();
+    held_.front() = std::min(held_.front(), slot.bound);
+    return unwrapped(std::move(slot));
   }
 
   /// What became of the popped nodes is handed in.
@@ -113,7 +113,7 @@ class OpenNodes {
   /// Drops all open nodes if the least of their bounds is above `cutoff`, and returns how
   /// many.
   std::int64_t discard_above(Score cutoff) {
-    std::vector<Place> dropped;  // destroyed when other workers can go on
+    std::vector<Slot> dropped;  // destroyed when other workers can go on
     const std::lock_guard lock(mutex_);
     if (!heap_.empty() && heap_.front().bound > cutoff) dropped.swap(heap_);
     return static_cast<std::int64_t>(dropped.size());
@@ -135,50 +135,49 @@ class OpenNodes {
 
  private:
   /// What the heap moves about: the node itself stays where it is.
-  struct Place {
+  struct Slot {
     Score bound;
     std::uint64_t sequence = 0;
     std::unique_ptr<Node> node;
   };
 
-  static bool later(const Place& a, const Place& b) {
+  static bool later(const Slot& a, const Slot& b) {
     if (!(a.bound == b.bound)) return a.bound > b.bound;
     return a.sequence < b.sequence;
   }
 
-  static std::vector<Place> wrapped(std::vector<Entry>& entries) {
-    std::vector<Place> places;
-    places.reserve(entries.size());
+  static std::vector<Slot> wrapped(std::vector<Entry>& entries) {
+    std::vector<Slot> slots;
+    slots.reserve(entries.size());
     for (Entry& entry : entries) {
-      places.push_back(
-          {entry.bound, entry.sequence, std::make_unique<Node>(std::move(entry.node))});
+      slots.push_back({entry.bound, entry.sequence, std::make_unique<Node>(std::move(entry.node))});
     }
     entries.clear();
-    return places;
+    return slots;
   }
 
-  static Entry unwrapped(Place&& place) {
-    return {.bound = place.bound, .sequence = place.sequence, .node = std::move(*place.node)};
+  static Entry unwrapped(Slot&& slot) {
+    return {.bound = slot.bound, .sequence = slot.sequence, .node = std::move(*slot.node)};
   }
 
-  void put(std::vector<Place>& places) {
-    for (Place& place : places) {
-      place.sequence = next_sequence_++;
-      heap_.push_back(std::move(place));
+  void put(std::vector<Slot>& slots) {
+    for (Slot& slot : slots) {
+      slot.sequence = next_sequence_++;
+      heap_.push_back(std::move(slot));
       std::push_heap(heap_.begin(), heap_.end(), later);
     }
   }
 
-  Place take() {
+  Slot take() {
     std::pop_heap(heap_.begin(), heap_.end(), later);
-    Place place = std::move(heap_.back());
+    Slot slot = std::move(heap_.back());
     heap_.pop_back();
-    return place;
+    return slot;
   }
 
   mutable std::mutex mutex_;  // guards all that follows
   std::condition_variable wake_;
-  std::vector<Place> heap_;
+  std::vector<Slot> heap_;
   std::vector<Score> held_;  // per worker: bound of its node, infinite: idle
   std::size_t away_ = 0;     // taken by take_all
   // Their least bound.  Before the first push nothing is known but that no cost is

@@ -56,23 +56,23 @@ void InputMessages::add(const Place& place, std::string_view key, std::string_vi
   std::string text = place.to_text();
   if (!key.empty()) text += fmt::format("{}{}", text.empty() ? "" : ": ", escaped(key));
   text += fmt::format("{}{}", text.empty() ? "" : ": ", escaped(what));
-  entries_.push_back({.place = place, .text = std::move(text)});
+  messages_.push_back({.place = place, .text = std::move(text)});
 }
 
 void InputMessages::add(const std::vector<std::string>& messages) {
   for (const std::string& message : messages) {
     ++count_;
-    if (wants_more()) entries_.push_back({.place = {}, .text = message});
+    if (wants_more()) messages_.push_back({.place = {}, .text = message});
   }
 }
 
 void InputMessages::throw_if_any() const {
-  if (entries_.empty()) return;
+  if (messages_.empty()) return;
   // Sources in order of their first message, places within each in file order.
   std::vector<std::string> sources;
   std::vector<std::tuple<std::size_t, int, int, std::size_t>> order;
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    const Place& place = entries_[i].place;
+  for (std::size_t i = 0; i < messages_.size(); ++i) {
+    const Place& place = messages_[i].place;
     const std::string name = place.source ? *place.source : std::string();
     const auto found = std::find(sources.begin(), sources.end(), name);
     const auto rank = static_cast<std::size_t>(found - sources.begin());
@@ -82,9 +82,9 @@ void InputMessages::throw_if_any() const {
   std::sort(order.begin(), order.end());
   std::vector<std::string> lines;
   lines.reserve(order.size() + 1);
-  for (const auto& key : order) lines.push_back(entries_[std::get<3>(key)].text);
-  if (count_ > entries_.size()) {
-    lines.push_back(fmt::format("... and {} more", count_ - entries_.size()));
+  for (const auto& key : order) lines.push_back(messages_[std::get<3>(key)].text);
+  if (count_ > messages_.size()) {
+    lines.push_back(fmt::format("... and {} more", count_ - messages_.size()));
   }
   throw InputError(std::move(lines));
 }

@@ -33,18 +33,18 @@ class InputMessages {
 
   [[nodiscard]] std::size_t count() const { return count_; }
   /// False once further messages are only counted: no need to word them well.
-  [[nodiscard]] bool wants_more() const { return entries_.size() < kKept; }
+  [[nodiscard]] bool wants_more() const { return messages_.size() < kKept; }
   /// Throws InputError with everything collected, ordered by place within each
   /// source, if there is anything.
   void throw_if_any() const;
 
  private:
   static constexpr std::size_t kKept = 100;
-  struct Entry {
+  struct Message {
     Place place;
     std::string text;
   };
-  std::vector<Entry> entries_;
+  std::vector<Message> messages_;
   std::size_t count_ = 0;
 };
 

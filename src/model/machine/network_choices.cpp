@@ -52,9 +52,9 @@ bool alike(const System& system, std::size_t d, std::size_t e) {
          !x.strategy && !y.strategy && same_unit(system.price.link) && same_unit(system.power.link);
 }
 
-class Enumeration {
+class NetworkEnumeration {
  public:
-  explicit Enumeration(const Problem& problem)
+  explicit NetworkEnumeration(const Problem& problem)
       : problem_(problem),
         divisors_(divisors(problem.chips_per_copy())),
         ordered_rings_(uses_whole_machine(problem.workload.graph)) {}
@@ -106,7 +106,7 @@ Parallelism parallelism_of(const NetworkChoice& network) {
 }
 
 std::vector<NetworkChoice> network_choices(const Problem& problem) {
-  return Enumeration(problem).run();
+  return NetworkEnumeration(problem).run();
 }
 
 std::optional<Strategy> given_strategy(const Problem& problem, std::size_t dimension) {

@@ -35,7 +35,7 @@ using Assignment = std::vector<std::int64_t>;
 /// All fusions below a node.
 class Walker final : public FusionSink {
  public:
-  Walker(const FusionSearch& search, std::int64_t budget) : search_(search), budget_(budget) {}
+  Walker(const FusionTree& search, std::int64_t budget) : search_(search), budget_(budget) {}
 
   void walk(const FusionNode& node) {
     search_.branch(node, budget_, *this);
@@ -52,7 +52,7 @@ class Walker final : public FusionSink {
   std::vector<Assignment> found;
 
  private:
-  const FusionSearch& search_;
+  const FusionTree& search_;
   std::int64_t budget_;
   std::vector<FusionNode> open_;
 };

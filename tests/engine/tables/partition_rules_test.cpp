@@ -102,7 +102,7 @@ TEST_CASE("slots allow every partition at the first index where it may stand, an
       const Problem problem = two_phases(limits);
       const auto context = context_of(problem);
       const PartitionRules rules(context->tables);
-      REQUIRE(rules.limit() == partitions);
+      REQUIRE(rules.most() == partitions);
       for (std::int32_t next = 0; next <= partitions; ++next) {
         for (std::int32_t pin = -1; pin < partitions; ++pin) {
           for (std::int64_t forward = 0; forward <= 2; ++forward) {
