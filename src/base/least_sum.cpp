@@ -30,7 +30,7 @@ constexpr std::size_t kLargestTable = std::size_t{1} << 16;
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
 // Some milliseconds.
-constexpr double kStepsBetweenLooks = 1e5;
+constexpr std::int64_t kStepsBetweenLooks = 100'000;
 
 using Variables = std::vector<std::size_t>;  // ascending
 using Values = std::vector<std::uint8_t>;    // one for each variable of a list
@@ -54,15 +54,20 @@ Variables united(const Variables& a, const Variables& b) {
   return both;
 }
 
+// More means that the terms are too entangled, as too many steps do.
+constexpr double kMostBytes = 1e9;
+
+double bytes_of(const Term& term) {
+  constexpr std::size_t kAllocation = 16;
+  return static_cast<double>(term.entries.size() *
+                             (sizeof(Least) + kAllocation + term.eliminated.size()));
+}
+
 /// What a sum may still cost.
 struct Effort {
   double steps_left;
   PacedDeadline deadline;
-
-  void spend(double steps) {
-    steps_left -= steps;
-    deadline.check(static_cast<std::int64_t>(std::min(steps, kStepsBetweenLooks)));
-  }
+  double bytes = 0.0;  // of all tables
 };
 
 class Elimination {
@@ -140,9 +145,15 @@ class Elimination {
     for (const Term& term : merged) result.eliminated = united(result.eliminated, term.eliminated);
     std::vector<std::uint8_t> value(sizes_.size(), 0);
     const std::size_t rows = table_size(result.variables);
-    effort_->spend(static_cast<double>(rows * sizes_[variable]) *
-                   static_cast<double>(merged.size() + result.eliminated.size()));
+    effort_->steps_left -= static_cast<double>(rows * sizes_[variable]) *
+                           static_cast<double>(merged.size() + result.eliminated.size());
+    for (const Term& term : merged) effort_->bytes -= bytes_of(term);
+    effort_->bytes += static_cast<double>(rows * (sizeof(Least) + 16 + result.eliminated.size()));
+    if (effort_->bytes > kMostBytes) effort_->steps_left = -1.0;
+    const auto of_row =
+        static_cast<std::int64_t>(sizes_[variable] * (merged.size() + result.eliminated.size()));
     for (std::size_t row = 0; row < rows; ++row) {
+      effort_->deadline.check(of_row);
       std::size_t left = row;
       for (std::size_t i = result.variables.size(); i-- > 0;) {
         value[result.variables[i]] = static_cast<std::uint8_t>(left % sizes_[result.variables[i]]);
@@ -198,7 +209,10 @@ class Elimination {
         });
     Least best{.sum = kNone, .chosen = {}};
     for (std::size_t v = 0; v < sizes_[variable]; ++v) {
+      const double before = effort_->bytes;
+      for (const Term& term : terms_) effort_->bytes += bytes_of(term);
       Least entry = fixed(variable, v).solve();
+      effort_->bytes = before;
       entry.chosen[variable] = static_cast<std::uint8_t>(v);
       if (entry.sum < best.sum || (entry.sum == best.sum && entry.chosen < best.chosen)) {
         best = std::move(entry);
@@ -243,8 +257,7 @@ std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t
     table.variables = term.variables;
     for (const double value : term.values) table.entries.push_back({.sum = value, .chosen = {}});
   }
-  Effort effort{.steps_left = most_steps,
-                .deadline = PacedDeadline(deadline, static_cast<std::int64_t>(kStepsBetweenLooks))};
+  Effort effort{.steps_left = most_steps, .deadline = PacedDeadline(deadline, kStepsBetweenLooks)};
   Least best = Elimination(sizes, std::move(tables), effort).solve();
   if (effort.steps_left < 0.0) return std::nullopt;
   return std::move(best.chosen);

@@ -72,6 +72,8 @@ struct SearchResult : BestMapping {
   /// Proved: no parallelism beyond those fits.
   bool alternatives_complete = false;
   SearchStats stats;
+  Bytes memory_limit = Bytes::infinity();
+  Bytes memory_used{};  ///< the most that the search kept at once (base/memory_budget.hpp)
 };
 
 }  // namespace dfsearch

@@ -57,10 +57,11 @@ class Solver {
   Solver(const Problem& problem, const SearchOptions& options)
       : problem_(problem),
         options_(options),
+        memory_(options.limits.memory),
         state_(options.resume != nullptr ? std::move(*options.resume) : SearchState()),
         nodes_before_(state_.stats.nodes),
         monitor_(options, state_.stats),
-        search_(problem, options.node_effort, options.bounds, options.limits.deadline),
+        search_(problem, options.node_effort, options.bounds, allowance()),
         parallelisms_(count_parallelisms()) {
     if (search_.networks().empty()) {
       throw InputError(
@@ -92,26 +93,30 @@ class Solver {
     result.bounds = options_.bounds;
     result.stats = state_.stats;
     result.stats.time = monitor_.total_time();
+    result.memory_limit = memory_.limit();
     if (result.status == SearchStatus::Infeasible) {
       explain(result);
     }
+    result.memory_used = memory_.most();
     monitor_.stop();
     return result;
   }
 
  private:
+  [[nodiscard]] Allowance allowance() {
+    return {.deadline = options_.limits.deadline, .memory = &memory_};
+  }
   [[nodiscard]] std::int64_t rank() const { return static_cast<std::int64_t>(answers_.size()) + 1; }
 
   void explain(SearchResult& result) {
-    const Deadline& deadline = options_.limits.deadline;
     try {
-      result.infeasible = why_infeasible(problem_, with_all_bounds(), deadline);
+      result.infeasible = why_infeasible(problem_, with_all_bounds(), allowance());
     } catch (const Stopped&) {
       result.explained = false;
       return;
     }
     if (!options_.find_changes) return;
-    FeasibleChanges changes = feasible_changes(problem_, deadline);
+    FeasibleChanges changes = feasible_changes(problem_, allowance());
     result.changes = std::move(changes.list);
     result.explained = changes.complete;
     // What mappings need of the memory was found by a short search; now it may be
@@ -179,14 +184,15 @@ class Solver {
   /// For what is done with a fixed effort: the bounds decide how far that leads.
   const MappingProblem& with_all_bounds() {
     if (options_.bounds.use_all()) return search_;
-    if (!whole_) whole_.emplace(problem_, NodeEffort{}, SearchBounds{}, options_.limits.deadline);
+    if (!whole_) whole_.emplace(problem_, NodeEffort{}, SearchBounds{}, allowance());
     return *whole_;
   }
 
-  [[nodiscard]] BestEffort effort(bool deterministic) const {
+  [[nodiscard]] BestEffort effort(bool deterministic) {
     BestEffort effort{.rank = static_cast<int>(rank()),
                       .limits = options_.limits,
-                      .deterministic = deterministic};
+                      .deterministic = deterministic,
+                      .memory = &memory_};
     const std::int64_t spent = state_.stats.nodes - nodes_before_;
     effort.limits.nodes = std::max<std::int64_t>(0, effort.limits.nodes - spent);
     return effort;
@@ -261,6 +267,7 @@ class Solver {
 
   const Problem& problem_;
   const SearchOptions& options_;
+  MemoryBudget memory_;  // before all that is charged to it
   SearchState state_;
   const std::int64_t nodes_before_;  // by earlier runs
   SearchMonitor monitor_;

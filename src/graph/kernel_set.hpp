@@ -68,6 +68,11 @@ class KernelSet {
   }
   [[nodiscard]] std::size_t end() const { return words_ * 64; }
 
+  /// Memory beyond the size of the object.
+  [[nodiscard]] std::size_t heap_bytes() const {
+    return words_ > kInside ? words_ * sizeof(std::uint64_t) : 0;
+  }
+
   [[nodiscard]] std::size_t hash() const {
     std::uint64_t h = 0x9e3779b97f4a7c15ULL;
     for (std::size_t i = 0; i < words_; ++i) {

@@ -24,6 +24,8 @@ solve
   --threads N            worker threads, 1 to 1024 (all hardware threads)
   --gap G                stop once (best - lower bound) / best is at most G, from 0 to 1 (0)
   --time-limit T         stop after so long, a quantity such as '20 min' or '90 s'
+  --memory-limit B       near so many bytes kept by the search, a quantity such as '4 GiB', it
+                         goes on with less (half of the machine)
   --node-limit N         stop after so many nodes of the search
   --objective O          what to minimise: step_time, or its product with the price or
                          power of the machine: cost_efficiency, power_efficiency

@@ -18,6 +18,7 @@
 #include "base/units_text.hpp"
 #include "base/version.hpp"
 #include "cli/help.hpp"
+#include "io/config/load_config.hpp"
 #include "io/text/input_messages.hpp"
 
 #ifdef DFSEARCH_VERSION
@@ -65,6 +66,7 @@ struct Texts {
   std::string threads;
   std::string gap;
   std::string time_limit;
+  std::string memory_limit;
   std::string node_limit;
   std::string top;
   std::string objective;
@@ -112,6 +114,7 @@ void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
   app.add_option("--threads", texts.threads);
   app.add_option("--gap", texts.gap);
   app.add_option("--time-limit", texts.time_limit);
+  app.add_option("--memory-limit", texts.memory_limit);
   app.add_option("--node-limit", texts.node_limit);
   app.add_option("--top", texts.top);
   app.add_option("--objective", texts.objective);
@@ -203,6 +206,13 @@ void convert_search_options(const Texts& texts, CommandLine& line) {
   if (!texts.time_limit.empty()) {
     line.time_limit =
         converted("--time-limit", [&] { return parse_quantity<Seconds>(texts.time_limit); });
+  }
+  if (!texts.memory_limit.empty()) {
+    line.memory_limit =
+        converted("--memory-limit", [&] { return parse_quantity<Bytes>(texts.memory_limit); });
+    if (*line.memory_limit < kLeastMemoryLimit) {
+      usage_error("--memory-limit: expected at least 16 MiB, got " + in_quotes(texts.memory_limit));
+    }
   }
   if (!texts.node_limit.empty()) {
     line.node_limit =

@@ -38,6 +38,7 @@ struct CommandLine {
   int threads = 1;
   std::optional<double> gap;
   std::optional<Seconds> time_limit;
+  std::optional<Bytes> memory_limit;  ///< left out: that of the config, or half of the machine
   std::optional<std::int64_t> node_limit;
   std::optional<std::int64_t> top;  ///< left out: the best, and how far the next one is
   SearchBounds bounds;              ///< that the search uses

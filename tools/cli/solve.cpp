@@ -11,6 +11,7 @@
 #include "cli/checkpoint_output.hpp"
 #include "cli/commands.hpp"
 #include "cli/events.hpp"
+#include "cli/machine_memory.hpp"
 #include "cli/outputs.hpp"
 #include "cli/progress.hpp"
 #include "cli/signals.hpp"
@@ -48,6 +49,8 @@ std::optional<Mapping> load_hint(const CommandLine& line, const Problem& problem
 
 SearchOptions search_options(const CommandLine& line, const Config& config) {
   SearchOptions options;
+  options.limits.memory =
+      line.memory_limit.value_or(config.search.memory_limit.value_or(0.5 * machine_memory()));
   options.limits.gap = line.gap.value_or(config.search.gap);
   if (line.node_limit) options.limits.nodes = *line.node_limit;
   options.threads = line.threads;

@@ -47,15 +47,17 @@ struct Trial {
 /// Decides whether problems have a mapping, until the effort is spent.
 class Trials {
  public:
-  explicit Trials(const Deadline& deadline)
-      : limits_{.deadline = deadline, .nodes = kNodes, .gap = 1.0} {}  // the first mapping will do
+  explicit Trials(const Allowance& allowance)
+      : allowance_(allowance),
+        // The first mapping will do.
+        limits_{.deadline = allowance.deadline, .nodes = kNodes, .gap = 1.0} {}
 
   /// Throws Stopped.
   Trial run(const Problem& problem) {
     Trial trial;
     if (limits_.nodes <= 0) return trial;
     limits_.deadline.check();
-    const MappingProblem search(problem, {.steps = kStepsPerNode}, {}, limits_.deadline);
+    const MappingProblem search(problem, {.steps = kStepsPerNode}, {}, allowance_);
     if (search.networks().empty()) {
       trial.fit = Fit::No;
       return trial;
@@ -65,7 +67,8 @@ class Trials {
       limits_.nodes =
           std::clamp(kTrialsOfAllPoints * static_cast<std::int64_t>(points), kNodes, kMostNodes);
     }
-    BranchAndBound<MappingProblem> tree(search, {.limits = limits_, .ties = false});
+    BranchAndBound<MappingProblem> tree(
+        search, {.limits = limits_, .ties = false, .memory = allowance_.memory});
     const auto found = tree.run();
     // A problem without a single node costs something, too.
     limits_.nodes -= std::max<std::int64_t>(1, found.stats.nodes);
@@ -92,6 +95,7 @@ class Trials {
   }
 
  private:
+  const Allowance allowance_;
   Limits limits_;
   bool begun_ = false;
 };
@@ -107,8 +111,8 @@ struct Quantity {
 
 /// The least whole value that suffices, where more never hurts.
 std::optional<FeasibleChange> least_enough(Raised what, const Quantity& quantity,
-                                           const Deadline& deadline) {
-  Trials trials(deadline);
+                                           const Allowance& allowance) {
+  Trials trials(allowance);
   const Trial most = trials.run(quantity.with(quantity.plenty));
   if (most.fit != Fit::Yes) return std::nullopt;
   double too_little = std::floor(quantity.from);
@@ -132,8 +136,8 @@ std::optional<FeasibleChange> least_enough(Raised what, const Quantity& quantity
 std::optional<FeasibleChange> first_enough(FeasibleChange change,
                                            const std::vector<std::int64_t>& values,
                                            const std::function<Problem(std::int64_t)>& with,
-                                           const Deadline& deadline) {
-  Trials trials(deadline);
+                                           const Allowance& allowance) {
+  Trials trials(allowance);
   double next = std::floor(change.from) + 1.0;  // not known to be too little
   for (const std::int64_t value : values) {
     const Fit fit = trials.run(with(value)).fit;
@@ -154,7 +158,7 @@ std::vector<std::int64_t> one_by_one(std::int64_t first, std::int64_t last) {
   return values;
 }
 
-std::optional<FeasibleChange> more_memory(const Problem& problem, const Deadline& deadline) {
+std::optional<FeasibleChange> more_memory(const Problem& problem, const Allowance& allowance) {
   const Bytes capacity = problem.system.memory.capacity;
   if (capacity == Bytes::infinity()) return std::nullopt;
   return least_enough(Raised::Memory,
@@ -174,10 +178,10 @@ std::optional<FeasibleChange> more_memory(const Problem& problem, const Deadline
                                need -= second->capacity;
                              return std::max(1.0, std::ceil(need.in_base_units()));
                            }},
-                      deadline);
+                      allowance);
 }
 
-std::optional<FeasibleChange> more_sram(const Problem& problem, const Deadline& deadline) {
+std::optional<FeasibleChange> more_sram(const Problem& problem, const Allowance& allowance) {
   return least_enough(Raised::Sram,
                       {.from = problem.system.accelerator.sram.in_base_units(),
                        .plenty = kPlenty,
@@ -195,10 +199,10 @@ std::optional<FeasibleChange> more_sram(const Problem& problem, const Deadline& 
                              }
                              return most;  // more than need be where a weight is cut into pieces
                            }},
-                      deadline);
+                      allowance);
 }
 
-std::optional<FeasibleChange> more_partitions(const Problem& problem, const Deadline& deadline) {
+std::optional<FeasibleChange> more_partitions(const Problem& problem, const Allowance& allowance) {
   if (problem.execution.style != Style::Dataflow) return std::nullopt;
   const std::int64_t limit = problem.partition_limit();
   const auto kernels = static_cast<std::int64_t>(problem.workload.graph.kernel_count());
@@ -214,7 +218,7 @@ std::optional<FeasibleChange> more_partitions(const Problem& problem, const Dead
   if (problem.equations.phases == SplitPhases::Halves && problem.workload.graph.has_backward()) {
     std::vector<std::int64_t> values = one_by_one(limit + 1, std::min(plenty, limit + kTried));
     if (values.back() < plenty) values.push_back(plenty);
-    return first_enough({.what = Raised::Partitions, .from = from}, values, with, deadline);
+    return first_enough({.what = Raised::Partitions, .from = from}, values, with, allowance);
   }
   return least_enough(Raised::Partitions,
                       {.from = from,
@@ -226,11 +230,11 @@ std::optional<FeasibleChange> more_partitions(const Problem& problem, const Dead
                              return 1.0 + static_cast<double>(*std::max_element(partition.begin(),
                                                                                 partition.end()));
                            }},
-                      deadline);
+                      allowance);
 }
 
 std::optional<FeasibleChange> more_members(const Problem& problem, std::size_t dimension,
-                                           const Deadline& deadline) {
+                                           const Allowance& allowance) {
   const NetworkDimension& old = problem.system.network[dimension];
   if (!old.degree) return std::nullopt;
   // The number of replicas changes nothing for a chip but its share of what all hold.
@@ -249,22 +253,22 @@ std::optional<FeasibleChange> more_members(const Problem& problem, std::size_t d
         changed.system.chips = problem.system.chips / degree * value;
         return changed;
       },
-      deadline);
+      allowance);
 }
 
 }  // namespace
 
-FeasibleChanges feasible_changes(const Problem& problem, const Deadline& deadline) {
+FeasibleChanges feasible_changes(const Problem& problem, const Allowance& allowance) {
   FeasibleChanges changes;
   const auto add = [&](const std::optional<FeasibleChange>& change) {
     if (change) changes.list.push_back(*change);
   };
   try {
-    add(more_memory(problem, deadline));
-    add(more_sram(problem, deadline));
-    add(more_partitions(problem, deadline));
+    add(more_memory(problem, allowance));
+    add(more_sram(problem, allowance));
+    add(more_partitions(problem, allowance));
     for (std::size_t d = 0; d < problem.system.network.size(); ++d) {
-      add(more_members(problem, d, deadline));
+      add(more_members(problem, d, allowance));
     }
   } catch (const Stopped&) {
     changes.complete = false;

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "base/deadline.hpp"
 #include "engine/search_result.hpp"
+#include "engine/tables/allowance.hpp"
 #include "model/problem.hpp"
 
 namespace dfsearch {
@@ -16,6 +16,6 @@ struct FeasibleChanges {
   std::vector<FeasibleChange> list;
   bool complete = true;  ///< false: the deadline passed before every quantity was tried
 };
-FeasibleChanges feasible_changes(const Problem& problem, const Deadline& deadline);
+FeasibleChanges feasible_changes(const Problem& problem, const Allowance& allowance);
 
 }  // namespace dfsearch

@@ -67,7 +67,8 @@ class BestSearch {
                          .threads = options_.threads,
                          .deterministic = effort_.deterministic,
                          .checkpoint_interval = options_.checkpoint_interval,
-                         .ties = false});
+                         .ties = false,
+                         .memory = effort_.memory});
     tree.on_incumbent([this](const Progress& progress, const MappingSolution& solution) {
       monitor_.tell_incumbent(progress, [&] { return problem_.mapping(solution); });
     });
@@ -167,9 +168,11 @@ class BestSearch {
       NodeEffort node_effort = options_.node_effort;
       node_effort.steps = kStepsPerTieNode;
       const MappingProblem second = problem_.for_ties(node_effort);
-      Tree tree(
-          second,
-          {.limits = limits, .threads = options_.threads, .deterministic = true, .cutoff = cost});
+      Tree tree(second, {.limits = limits,
+                         .threads = options_.threads,
+                         .deterministic = true,
+                         .cutoff = cost,
+                         .memory = effort_.memory});
       const Watched watched(
           monitor_,
           [&tree, cost] {

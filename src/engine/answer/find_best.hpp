@@ -28,6 +28,7 @@ struct BestEffort {
   int rank = 1;
   Limits limits{};
   bool deterministic = false;
+  MemoryBudget* memory = nullptr;  ///< that of `problem`
 };
 
 /// Searches `problem`.  `state` says where to begin and is kept: when it returns

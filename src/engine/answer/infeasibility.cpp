@@ -30,15 +30,16 @@ Infeasible of_bytes(Resource resource, Bytes needed, Bytes available, std::strin
 
 /// Searches the problem with a capacity lifted, for a moment only: the answer
 /// serves an explanation.
-std::optional<Mapping> map_briefly(const Problem& problem, const Deadline& deadline) {
-  const MappingProblem tree(problem, {}, {}, deadline);
+std::optional<Mapping> map_briefly(const Problem& problem, const Allowance& allowance) {
+  const MappingProblem tree(problem, {}, {}, allowance);
   const SearchOptions options;
   SearchState state;
   SearchMonitor monitor(options, state.stats);
-  const BestEffort effort{.limits = {.deadline = deadline, .nodes = kNodes}};
+  const BestEffort effort{.limits = {.deadline = allowance.deadline, .nodes = kNodes},
+                          .memory = allowance.memory};
   const BestFound found = find_best(tree, options, effort, monitor, state, nullptr);
   if (!found.solution) {
-    deadline.check();
+    allowance.deadline.check();
     return std::nullopt;
   }
   return tree.mapping(*found.solution);
@@ -94,7 +95,7 @@ OuterPoint roomiest_point(const Problem& problem, const MappingProblem& search) 
 }  // namespace
 
 Infeasible why_infeasible(const Problem& problem, const MappingProblem& search,
-                          const Deadline& deadline) {
+                          const Allowance& allowance) {
   const std::shared_ptr<const FusionContext> context = search.open(roomiest_point(problem, search));
   const FusionTables& tables = context->tables;
   if (tables.capacity_for_activations() < Bytes{}) {
@@ -121,7 +122,7 @@ Infeasible why_infeasible(const Problem& problem, const MappingProblem& search,
   roomy.system.memory.capacity = Bytes::infinity();
   roomy.system.memory.second.reset();
   if (problem.system.memory.capacity < Bytes::infinity()) {
-    if (const auto mapping = map_briefly(roomy, deadline)) {
+    if (const auto mapping = map_briefly(roomy, allowance)) {
       const auto evaluated = evaluate(roomy, *mapping);
       const Cost* cost = &std::get<Cost>(evaluated);
       return of_bytes(Resource::Memory, cost->weights + cost->activations + cost->stored,
@@ -134,7 +135,7 @@ Infeasible why_infeasible(const Problem& problem, const MappingProblem& search,
   const auto enough = static_cast<std::int64_t>(2 * tables.size());
   if (problem.execution.style == Style::Dataflow && limit < enough) {
     roomy.execution.partitions = enough;
-    const auto mapping = map_briefly(roomy, deadline);
+    const auto mapping = map_briefly(roomy, allowance);
     const std::int64_t needed = mapping ? partitions_needed(roomy, *mapping) : 0;
     if (needed > limit) {
       return {.resource = Resource::Partitions,

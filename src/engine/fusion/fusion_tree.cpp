@@ -81,10 +81,17 @@ class PartitionBranching {
   }
 
   void resume(const FusionNode::Opened& opened) {
-    opened.inside.for_each([this](std::size_t p) { partition_.put_in(p); });
-    opened.outside.for_each([this](std::size_t p) {
-      if (partition_.undecided(p)) partition_.keep_out(p);
-    });
+    for (auto decision = opened.last; decision; decision = decision->previous) {
+      path_.push_back({.kernel = decision->kernel, .inside = decision->inside, .shared = decision});
+    }
+    std::reverse(path_.begin(), path_.end());
+    for (const Step& step : path_) {
+      if (step.inside) {
+        partition_.put_in(step.kernel);
+      } else if (partition_.undecided(step.kernel)) {
+        partition_.keep_out(step.kernel);
+      }
+    }
   }
 
   /// Decides the first ready kernel at or after `from`, both ways, and so on.
@@ -105,7 +112,9 @@ class PartitionBranching {
     const OpenPartition::Totals before = partition_.totals();
     if (partition_.fits(next)) {
       partition_.put_in(next);
+      path_.push_back({.kernel = static_cast<std::uint32_t>(next), .inside = true, .shared = {}});
       decide(next + 1);
+      path_.pop_back();
       partition_.take_out(next, before);
     } else {
       ++cut_;
@@ -117,7 +126,9 @@ class PartitionBranching {
     }
     const std::size_t mark = partition_.mark();
     partition_.keep_out(next);
+    path_.push_back({.kernel = static_cast<std::uint32_t>(next), .inside = false, .shared = {}});
     decide(next + 1);
+    path_.pop_back();
     partition_.undo_to(mark);
   }
 
@@ -172,8 +183,12 @@ class PartitionBranching {
     child.next_index = next_index;
     child.used = node_.used + 1;
     if (!rules_.open(next_index, rules_.unplaced(child.done))) return;
-    child.closed = std::make_shared<const ClosedPartition>(ClosedPartition{
-        .previous = node_.closed, .kernels = std::move(kernels), .index = slot_.index});
+    const std::size_t bytes = sizeof(ClosedPartition) + 2 * kAllocation + kernels.heap_bytes();
+    child.closed = std::make_shared<const ClosedPartition>(
+        ClosedPartition{.previous = node_.closed,
+                        .kernels = std::move(kernels),
+                        .index = slot_.index,
+                        .memory = tables_.allowance().charge(bytes)});
     if (rest.kernels[0] + rest.kernels[1] > 0) {
       sink_.child(std::move(child));
     } else {
@@ -185,18 +200,27 @@ class PartitionBranching {
 
   /// The budget is spent: the subtree below becomes a node of its own.
   void interrupt() {
-    FusionNode::Opened opened{.index = slot_.index,
-                              .inside = KernelSet(tables_.size()),
-                              .outside = KernelSet(tables_.size())};
-    for (std::size_t p = 0; p < tables_.size(); ++p) {
-      if (partition_.is_inside(p)) opened.inside.insert(p);
-      if (partition_.is_outside(p)) opened.outside.insert(p);
+    std::shared_ptr<const Decision> last;
+    for (Step& step : path_) {
+      if (!step.shared) {
+        step.shared = std::make_shared<const Decision>(
+            Decision{.previous = last, .kernel = step.kernel, .inside = step.inside});
+      }
+      last = step.shared;
     }
     FusionNode child = node_;
     child.bound = partial_bound();
-    child.opened = std::make_shared<const FusionNode::Opened>(std::move(opened));
+    child.opened = std::make_shared<const FusionNode::Opened>(
+        FusionNode::Opened{.index = slot_.index, .last = std::move(last)});
     sink_.child(std::move(child));
   }
+
+  /// A decision on the way to here; shared once a node refers to it.
+  struct Step {
+    std::uint32_t kernel;
+    bool inside;
+    std::shared_ptr<const Decision> shared;
+  };
 
   const FusionTree& search_;
   const FusionTables& tables_;
@@ -211,6 +235,7 @@ class PartitionBranching {
   const bool bounds_partial_;
   Ticks bound_;  // of the node
   PartitionSlot slot_;
+  std::vector<Step> path_;
   const std::int64_t step_;  // what a decision counts: in large graphs it takes longer
   PacedDeadline deadline_;
   std::int64_t budget_ = 0;
@@ -218,6 +243,29 @@ class PartitionBranching {
 };
 
 }  // namespace
+
+FusionNode::Opened FusionNode::Opened::of(std::int32_t index, const KernelSet& inside,
+                                          const KernelSet& outside) {
+  Opened opened{.index = index, .last = {}};
+  const auto add = [&](std::size_t kernel, bool is_inside) {
+    opened.last =
+        std::make_shared<const Decision>(Decision{.previous = std::move(opened.last),
+                                                  .kernel = static_cast<std::uint32_t>(kernel),
+                                                  .inside = is_inside});
+  };
+  inside.for_each([&](std::size_t kernel) { add(kernel, true); });
+  outside.for_each([&](std::size_t kernel) { add(kernel, false); });
+  return opened;
+}
+
+KernelSet FusionNode::Opened::decided(bool inside, std::size_t kernels) const {
+  KernelSet set(kernels);
+  for (const Decision* decision = last.get(); decision != nullptr;
+       decision = decision->previous.get()) {
+    if (decision->inside == inside) set.insert(decision->kernel);
+  }
+  return set;
+}
 
 FusionTree::FusionTree(const FusionTables& tables) : tables_(tables), rules_(tables) {}
 
@@ -255,9 +303,17 @@ bool FusionTree::contains(const FusionNode& node, const Fusion& fusion) const {
     if (!node.done.contains(p)) next = std::min(next, index(p));
   }
   if (node.opened) {
-    for (std::size_t p = 0; p < tables_.size(); ++p) {
-      if (node.opened->inside.contains(p) && index(p) != next) return false;
-      if (node.opened->outside.contains(p) && index(p) == next) return false;
+    for (const Decision* decision = node.opened->last.get(); decision != nullptr;
+         decision = decision->previous.get()) {
+      if (decision->inside) {
+        if (index(decision->kernel) != next) return false;
+        continue;
+      }
+      bool out = true;  // and with it all that comes after it
+      tables_.descendants(decision->kernel).for_each([&](std::size_t p) {
+        out = out && index(p) != next;
+      });
+      if (!out) return false;
     }
   }
   for (auto closed = node.closed.get(); closed != nullptr; closed = closed->previous.get()) {

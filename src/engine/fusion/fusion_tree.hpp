@@ -19,6 +19,16 @@ struct ClosedPartition {
   std::shared_ptr<const ClosedPartition> previous;
   KernelSet kernels;
   std::int32_t index = 0;
+  MemoryCharge memory{};
+};
+
+/// One kernel put into the next partition or kept out of it.  Nodes that an interrupted
+/// enumeration leaves behind share what they have in common: with sets of their
+/// own, those of a graph of thousands of kernels would take megabytes.
+struct Decision {
+  std::shared_ptr<const Decision> previous;
+  std::uint32_t kernel = 0;
+  bool inside = false;
 };
 
 /// A partial fusion: closed partitions that hold an order ideal, and possibly a
@@ -31,12 +41,19 @@ struct FusionNode {
   std::int32_t next_index = 0;                    ///< least index the next partition may have
   std::int32_t used = 0;                          ///< closed partitions
 
-  /// An enumeration of the next partition that was interrupted goes on from
-  /// here: its kernels so far and those that are decided to stay out.
+  /// An enumeration of the next partition that was interrupted goes on from here.
   struct Opened {
     std::int32_t index = 0;
-    KernelSet inside;
-    KernelSet outside;
+    std::shared_ptr<const Decision> last;  ///< and through it all decisions before; null: none
+
+    /// Those that are decided to be inside, and those decided to stay out, of so many kernels.
+    [[nodiscard]] KernelSet inside(std::size_t kernels) const { return decided(true, kernels); }
+    [[nodiscard]] KernelSet outside(std::size_t kernels) const { return decided(false, kernels); }
+    [[nodiscard]] static Opened of(std::int32_t index, const KernelSet& inside,
+                                   const KernelSet& outside);
+
+   private:
+    [[nodiscard]] KernelSet decided(bool inside, std::size_t kernels) const;
   };
   std::shared_ptr<const Opened> opened;  ///< null: between partitions
 };

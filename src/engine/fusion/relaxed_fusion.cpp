@@ -17,7 +17,10 @@ namespace {
 class Search final : public FusionSink {
  public:
   Search(const FusionTables& tables, Ticks limit)
-      : search_(tables), lazy_(tables), seen_(search_, tables.bounds()), limit_(limit) {}
+      : search_(tables),
+        lazy_(tables),
+        seen_(search_, tables.bounds(), tables.allowance()),
+        limit_(limit) {}
 
   RelaxedFusion run(std::int64_t steps) {
     child(search_.root());

@@ -156,12 +156,13 @@ class SegmentPath {
 }  // namespace
 
 std::optional<Fusion> best_segments(const FusionTables& tables) {
-  if ((tables.size() + 1) * SegmentPath::table_columns(tables) > kLargestTable) {
-    return std::nullopt;
-  }
+  const std::size_t vertices = (tables.size() + 1) * SegmentPath::table_columns(tables);
+  const std::size_t bytes = vertices * sizeof(Vertex);
+  if (vertices > kLargestTable || tables.allowance().is_tight(bytes)) return std::nullopt;
   for (std::size_t p = 0; p < tables.size(); ++p) {
     if (tables.kernel(p).pin >= 0) return std::nullopt;
   }
+  const MemoryCharge memory = tables.allowance().charge(bytes);
   return SegmentPath(tables).find();
 }
 

@@ -17,6 +17,19 @@ bool Transpositions::dominates(const Reached& a, const Reached& b) const {
   return search_.assignment(a.closed.get()) <= search_.assignment(b.closed.get());
 }
 
+/// Of a front with its key; most have one member.
+std::size_t Transpositions::bytes_of(const KernelSet& done) {
+  return sizeof(KernelSet) + done.heap_bytes() + sizeof(Front) + sizeof(Reached) + 4 * kAllocation;
+}
+
+Transpositions::~Transpositions() {
+  if (allowance_.memory == nullptr) return;
+  for (const Stripe& stripe : stripes_) {
+    if (stripe.fronts.empty()) continue;
+    allowance_.memory->remove(stripe.fronts.size() * bytes_of(stripe.fronts.begin()->first));
+  }
+}
+
 bool Transpositions::admit(const FusionNode& node) {
   if (!learns_) return true;
   Stripe& stripe = const_cast<Stripe&>(stripe_of(node.done));
@@ -24,7 +37,11 @@ bool Transpositions::admit(const FusionNode& node) {
   const std::lock_guard lock(stripe.mutex);
   auto found = stripe.fronts.find(node.done);
   if (found == stripe.fronts.end()) {
-    if (stripe.fronts.size() < kStripeLimit) stripe.fronts[node.done].push_back(reached);
+    const std::size_t bytes = bytes_of(node.done);
+    if (stripe.fronts.size() < kStripeLimit && !allowance_.is_tight(bytes)) {
+      stripe.fronts[node.done].push_back(reached);
+      if (allowance_.memory != nullptr) allowance_.memory->add(bytes);
+    }
     return true;
   }
   Front& front = found->second;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/fusion/fusion_tree.hpp"
+#include "engine/tables/allowance.hpp"
 #include "engine/tables/search_bounds.hpp"
 #include "graph/kernel_set.hpp"
 
@@ -19,12 +20,17 @@ namespace dfsearch {
 /// completions, except that the one with the greater next index has fewer.  So
 /// one dominates the other if it is no later in time and index and, where the
 /// times are equal, its partitions are fewer or as many and first in the order of
-/// ties.  Any thread; a full table forgets nothing and learns nothing.
+/// ties.  Any thread; a full table, and any table where memory is tight, forgets nothing and
+/// learns nothing.
 /// Without SearchBound::Transpositions it learns nothing from the start.
 class Transpositions {
  public:
-  explicit Transpositions(const FusionTree& search, SearchBounds bounds = {})
-      : search_(search), learns_(bounds.use(SearchBound::Transpositions)) {}
+  explicit Transpositions(const FusionTree& search, SearchBounds bounds = {},
+                          const Allowance& allowance = {})
+      : search_(search), learns_(bounds.use(SearchBound::Transpositions)), allowance_(allowance) {}
+  ~Transpositions();
+  Transpositions(const Transpositions&) = delete;
+  Transpositions& operator=(const Transpositions&) = delete;
 
   /// False if a node seen before dominates this one, else remembers it.  A node
   /// that is offered again is still welcome.
@@ -53,6 +59,7 @@ class Transpositions {
   static constexpr std::size_t kStripes = 64;
   static constexpr std::size_t kStripeLimit = std::size_t{1} << 16;
 
+  static std::size_t bytes_of(const KernelSet& done);
   static Reached reached_by(const FusionNode& node);
   [[nodiscard]] bool dominates(const Reached& a, const Reached& b) const;
   [[nodiscard]] const Stripe& stripe_of(const KernelSet& done) const {
@@ -61,6 +68,7 @@ class Transpositions {
 
   const FusionTree& search_;
   const bool learns_;
+  const Allowance allowance_;
   std::array<Stripe, kStripes> stripes_;
 };
 

@@ -41,7 +41,7 @@ FusionContext::FusionContext(std::shared_ptr<const PointTables> its_point, const
       tables(point->fusion),
       search(tables),
       step(its_step),
-      transpositions(search, tables.bounds()) {}
+      transpositions(search, tables.bounds(), tables.allowance()) {}
 
 Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit) {
   if (limit == Score::infinity()) return kNever - 1;
@@ -57,8 +57,9 @@ Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit) {
 }
 
 MappingProblem::Shared::Shared(const Problem& problem, SearchBounds its_bounds,
-                               const Deadline& its_deadline)
-    : bounds(its_bounds), deadline(its_deadline), networks(network_choices(problem)) {
+                               const Allowance& its_allowance)
+    : bounds(its_bounds), allowance(its_allowance), networks(network_choices(problem)) {
+  const Deadline& deadline = allowance.deadline;
   if (problem.sharding == ShardingChoice::Joint) {
     space.emplace(problem, bounds, deadline);
     sharding = first_tried(problem, space->all(), deadline);
@@ -71,15 +72,16 @@ MappingProblem::Shared::Shared(const Problem& problem, SearchBounds its_bounds,
   }
   order =
       std::make_shared<const KernelOrder>(problem.workload.graph, std::move(symmetry), deadline);
+  order_memory = allowance.charge(order->heap_bytes());
 }
 
 MappingProblem::MappingProblem(const Problem& problem, NodeEffort effort, SearchBounds bounds,
-                               const Deadline& deadline)
+                               const Allowance& allowance)
     : problem_(problem),
       effort_(effort),
       first_of_best_(false),
       later_(false),
-      shared_(std::make_shared<Shared>(problem, bounds, deadline)),
+      shared_(std::make_shared<Shared>(problem, bounds, allowance)),
       networks_(shared_->networks),
       sharding_(shared_->sharding) {}
 
@@ -101,7 +103,7 @@ MappingProblem MappingProblem::without(std::vector<Parallelism> excluded, NodeEf
 MappingProblem MappingProblem::for_ties(NodeEffort effort) const {
   auto shared = bounds().use_all()
                     ? shared_
-                    : std::make_shared<Shared>(problem_, SearchBounds{}, shared_->deadline);
+                    : std::make_shared<Shared>(problem_, SearchBounds{}, shared_->allowance);
   return {*this, std::move(shared), effort, Wanted::FirstOfBest, excluded_};
 }
 
@@ -139,9 +141,9 @@ LayerDecisions MappingProblem::decisions(OuterPoint point, LoopSets sharding) co
 /// The order of the kernels that breaks the symmetries these loops leave.
 std::shared_ptr<const KernelOrder> MappingProblem::order(const LoopSets& sharding) const {
   if (!shared_->space || !shared_->space->has_symmetry()) return shared_->order;
-  return std::make_shared<const KernelOrder>(problem_.workload.graph,
-                                             find_symmetry(problem_, sharding, shared_->deadline),
-                                             shared_->deadline);
+  return std::make_shared<const KernelOrder>(
+      problem_.workload.graph, find_symmetry(problem_, sharding, shared_->allowance.deadline),
+      shared_->allowance.deadline);
 }
 
 std::shared_ptr<const FusionContext> MappingProblem::open(OuterPoint point,
@@ -161,7 +163,8 @@ std::shared_ptr<const FusionContext> MappingProblem::open(OuterPoint point,
                                                     std::move(kernel_order), settings());
   if (keep) {
     const std::lock_guard lock(shared_->mutex);
-    if ((shared_->tables.size() + 1) * tables->fusion.size() <= kKernelsKept) {
+    if ((shared_->tables.size() + 1) * tables->fusion.size() <= kKernelsKept &&
+        !shared_->allowance.is_tight()) {
       shared_->tables.emplace(point, tables);
     }
   }
@@ -226,6 +229,16 @@ bool MappingProblem::contains(const Node& node, const Solution& solution) const 
     if (!left[k].contains(solution.sharding[k])) return false;
   }
   return !node.context || node.context->search.contains(node.fusion, solution.fusion);
+}
+
+std::size_t MappingProblem::heap_bytes(const Node& node) const {
+  std::size_t bytes = node.fusion.done.heap_bytes();
+  if (node.sharding) bytes += node.sharding->size() * sizeof(LoopSet) + 2 * kAllocation;
+  if (node.fusion.opened) {
+    // The decisions before the last are mostly shared.
+    bytes += sizeof(FusionNode::Opened) + sizeof(Decision) + 4 * kAllocation;
+  }
+  return bytes;
 }
 
 Mapping MappingProblem::mapping(const Solution& solution) const {

@@ -85,14 +85,15 @@ class MappingProblem {
   /// Everything about the problem that any tree over it can share.
   struct Shared {
     /// Refers to the problem.
-    Shared(const Problem& problem, SearchBounds its_bounds, const Deadline& its_deadline);
+    Shared(const Problem& problem, SearchBounds its_bounds, const Allowance& its_allowance);
 
     const SearchBounds bounds;
-    const Deadline deadline;
+    const Allowance allowance;
     std::vector<NetworkChoice> networks;
     std::optional<ShardingSpace> space;  // of a joint search
     std::vector<Loop> sharding;          // the given one; in a joint search the first tried
     std::shared_ptr<const KernelOrder> order;
+    MemoryCharge order_memory;
     CoreOptionsCache core_options;
     std::mutex mutex;
     // Per network the bounds of its points, once they are known; guarded by mutex.
@@ -100,10 +101,10 @@ class MappingProblem {
     std::map<OuterPoint, std::shared_ptr<const PointTables>> tables;  // guarded by mutex
   };
 
-  /// Refers to the problem.  The tree holds one of the best mappings.  Of all trees made
-  /// from this one; what takes long throws Stopped once the deadline has passed.
+  /// Refers to the problem.  The tree holds one of the best mappings.  `allowance` is that
+  /// of all trees made from this one; what takes long throws Stopped by its deadline.
   explicit MappingProblem(const Problem& problem, NodeEffort effort = {}, SearchBounds bounds = {},
-                          const Deadline& deadline = {});
+                          const Allowance& allowance = {});
   /// Another tree over the same problem that uses the tables built already but
   /// knows nothing of what was searched; these parallelisms are left out.
   [[nodiscard]] MappingProblem without(std::vector<Parallelism> excluded, NodeEffort effort) const;
@@ -119,6 +120,7 @@ class MappingProblem {
   [[nodiscard]] bool before(const Node& node, const Solution& solution) const;
   [[nodiscard]] bool admit(const Node& node) const;
   [[nodiscard]] bool contains(const Node& node, const Solution& solution) const;
+  [[nodiscard]] std::size_t heap_bytes(const Node& node) const;
   void branch(const Node& node, Expansion<Node, Solution>& expansion) const;
 
   [[nodiscard]] const std::vector<NetworkChoice>& networks() const { return networks_; }
@@ -174,7 +176,7 @@ class MappingProblem {
   [[nodiscard]] std::shared_ptr<const KernelOrder> order(const LoopSets& sharding) const;
   [[nodiscard]] SearchBounds bounds() const { return shared_->bounds; }
   [[nodiscard]] TableSettings settings() const {
-    return {.bounds = bounds(), .cache = &shared_->core_options, .deadline = shared_->deadline};
+    return {.bounds = bounds(), .cache = &shared_->core_options, .allowance = shared_->allowance};
   }
   [[nodiscard]] std::shared_ptr<const FusionContext> open(OuterPoint point,
                                                           LoopSets sharding) const;

@@ -23,6 +23,7 @@ namespace {
 
 // Steps spent on the fusion of a sharding decided in part: some ten milliseconds.
 constexpr std::int64_t kRelaxationSteps = 200'000;
+constexpr std::int64_t kStepsWhenTight = 500;
 
 /// Turns the fusion's children into nodes of the whole tree.
 class Adapter final : public FusionSink {
@@ -91,7 +92,7 @@ bool overfull(const FusionTables& tables) {
 }  // namespace
 
 void MappingProblem::branch(const Node& node, Sink& expansion) const {
-  shared_->deadline.check();
+  shared_->allowance.deadline.check();
   if (node.network) {
     branch_network(*node.network, expansion);
   } else if (!node.point) {
@@ -165,7 +166,7 @@ std::shared_ptr<const std::vector<Score>> MappingProblem::find_bounds(
   std::vector<Score> bounds;
   bounds.reserve(points.size());
   for (const OuterPoint point : points) {
-    shared_->deadline.check();
+    shared_->allowance.deadline.check();
     bounds.push_back(point_bound(point));
   }
   const std::lock_guard lock(shared_->mutex);
@@ -270,8 +271,10 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
       (found.fusion->time < adapter.limit() || !expansion.incumbent())) {
     Adapter(node, expansion, 'P').complete(Fusion(*found.fusion));
   }
-  const std::int64_t cut =
-      node.context->search.branch(node.fusion, effort_.steps, adapter, found.duals);
+  // Where memory is tight a node leaves fewer others behind.
+  const std::int64_t steps =
+      shared_->allowance.is_tight() ? std::min(effort_.steps, kStepsWhenTight) : effort_.steps;
+  const std::int64_t cut = node.context->search.branch(node.fusion, steps, adapter, found.duals);
   cut_by_capacity_.fetch_add(cut, std::memory_order_relaxed);
 }
 
@@ -367,8 +370,8 @@ void MappingProblem::branch_sharding(const Node& node, LoopSets&& sharding, Sink
   std::size_t kernel = 0;
   const bool complete = relaxed->fusion && bounds().use(SearchBound::Completion);
   if (complete) {
-    ShardingCompletion completion =
-        complete_sharding(problem_, decided, relaxed->fusion->partition, shared_->deadline);
+    ShardingCompletion completion = complete_sharding(problem_, decided, relaxed->fusion->partition,
+                                                      shared_->allowance.deadline);
     if (completion.cost) {
       offer(*node.point, std::move(completion.sharding), std::vector(relaxed->fusion->partition),
             *completion.cost, 'R', expansion);

@@ -56,7 +56,7 @@ FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
       costs_(problem, decisions, 0, settings.cache),
       order_(std::move(order)),
       bounds_(settings.bounds),
-      deadline_(settings.deadline),
+      allowance_(settings.allowance),
       phases_mix_(problem.equations.phases == SplitPhases::Halves &&
                   problem.partition_limit() % 2 == 1) {
   index_arcs();
@@ -70,6 +70,13 @@ FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
   const Memory& memory = problem.system.memory;
   capacity_for_activations_ =
       (decisions.spilled ? memory.total_capacity() : memory.capacity) - weights_;
+  memory_ = allowance_.charge(heap_bytes());
+}
+
+/// Roughly: LayerCosts has about as much for each kernel as there is here.
+std::size_t FusionTables::heap_bytes() const {
+  return kernels_.size() * 2 * sizeof(KernelCosts) +
+         (input_arcs_.size() + output_arcs_.size()) * sizeof(Arc);
 }
 
 void FusionTables::index_arcs() {
@@ -286,7 +293,7 @@ void FusionTables::fill_shares() {
   for (std::size_t p = 0; p < size(); ++p) {
     KernelCosts& kernel = kernels_[p];
     const std::size_t phase = kernel.backward ? 1 : 0;
-    deadline_.check();
+    deadline().check();
     kernel.share.kernels[phase] = 1;
     kernel.share.lonely[phase] = kernel.lonely ? 1 : 0;
     if (!kernel.lonely) kernel.share.sram[phase] += kernel.weight;
@@ -321,7 +328,7 @@ void FusionTables::fill_shares() {
     bound[kNetworkRow] = kernel.network;
     const bool long_network = perfect && kernel.network > kernel.compute;
     const bool long_memory = hides_memory && forced_memory[p] > kernel.compute;
-    deadline_.check();
+    deadline().check();
     if (long_network || long_memory) {
       const Ticks hidden = most_beside(p, &KernelCosts::compute);
       if (long_network) bound[kComputeRow] += std::max<Ticks>(0, kernel.network - hidden);

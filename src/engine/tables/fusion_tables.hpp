@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "base/deadline.hpp"
+#include "engine/tables/allowance.hpp"
 #include "engine/tables/kernel_order.hpp"
 #include "engine/tables/search_bounds.hpp"
 #include "graph/kernel_set.hpp"
@@ -68,7 +68,7 @@ struct TableSettings {
   SearchBounds bounds{};
   CoreOptionsCache* cache = nullptr;  ///< shared by all tables; null: none
   /// Of the tables and of all that is searched by them.
-  Deadline deadline{};
+  Allowance allowance{};
 };
 
 /// Kernels are numbered as KernelOrder does.  Immutable; refers to the problem.
@@ -97,7 +97,8 @@ class FusionTables {
 
   [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] SearchBounds bounds() const { return bounds_; }
-  [[nodiscard]] const Deadline& deadline() const { return deadline_; }
+  [[nodiscard]] const Deadline& deadline() const { return allowance_.deadline; }
+  [[nodiscard]] const Allowance& allowance() const { return allowance_; }
   [[nodiscard]] const LayerCosts& costs() const { return costs_; }
   [[nodiscard]] const LayerDecisions& decisions() const { return costs_.decisions(); }
   [[nodiscard]] const Clock& clock() const { return costs_.clock(); }
@@ -130,6 +131,7 @@ class FusionTables {
   [[nodiscard]] bool phases_mix() const { return phases_mix_; }
 
  private:
+  [[nodiscard]] std::size_t heap_bytes() const;
   void index_arcs();
   void fill_kernels();
   void find_lonely_kernels();
@@ -145,7 +147,7 @@ class FusionTables {
   LayerCosts costs_;
   std::shared_ptr<const KernelOrder> order_;
   const SearchBounds bounds_;
-  const Deadline deadline_;
+  const Allowance allowance_;
   std::vector<KernelCosts> kernels_;
   std::vector<Arc> input_arcs_;
   std::vector<Arc> output_arcs_;
@@ -155,6 +157,7 @@ class FusionTables {
   Ticks weight_loads_ = 0;
   Bytes weights_{};
   Bytes capacity_for_activations_{};
+  MemoryCharge memory_;  // of the tables themselves
 };
 
 }  // namespace dfsearch

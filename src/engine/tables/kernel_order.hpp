@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/deadline.hpp"
+#include "base/memory_budget.hpp"
 #include "graph/dataflow_graph.hpp"
 #include "graph/kernel_set.hpp"
 
@@ -51,6 +52,12 @@ class KernelOrder {
   [[nodiscard]] const std::vector<Exchange>& exchanges() const { return exchanges_; }
   /// Of each kernel the first one that exchanges can put into its place.
   [[nodiscard]] const std::vector<std::size_t>& first_alike() const { return first_alike_; }
+
+  /// Memory of the closures, which is nearly all it takes.
+  [[nodiscard]] std::size_t heap_bytes() const {
+    return (descendants_.size() + tensor_descendants_.size()) *
+           (sizeof(KernelSet) + size() / 8 + kAllocation);
+  }
 
  private:
   void add_exchange(const Symmetry::Pairs& pairs);

@@ -44,6 +44,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/memory_budget.hpp"
 #include "base/task_handover.hpp"
 #include "engine/tree/incumbent.hpp"
 #include "engine/tree/limits.hpp"
@@ -65,6 +66,9 @@ struct BranchAndBoundOptions {
   /// Solutions above it are not wanted.
   Score cutoff = Score::infinity();
   std::size_t open_limit = std::size_t{1} << 20;
+  /// What the open nodes are charged to; where it is tight the search goes on depth
+  /// first.  Null: none.
+  MemoryBudget* memory = nullptr;
 };
 
 template <class Solution>
@@ -113,6 +117,7 @@ class BranchAndBound {
   /// and its open nodes, in the order in which they came up, in place of the root.
   void resume_from(std::vector<Entry>&& entries) {
     std::erase_if(entries, [this](const Entry& entry) { return !problem_.admit(entry.node); });
+    for (Entry& entry : entries) entry.memory = charge(entry.node);
     open_.push(entries);
     resumed_ = true;
   }
@@ -221,7 +226,9 @@ class BranchAndBound {
         ++pruned;
         return;
       }
-      children.push_back({.bound = bound, .sequence = 0, .node = std::move(node)});
+      MemoryCharge memory = search_.charge(node);
+      children.push_back(
+          {.bound = bound, .sequence = 0, .node = std::move(node), .memory = std::move(memory)});
     }
     void solution(Solution&& solution, char found_by) override {
       if (frozen_ != nullptr) {
@@ -342,6 +349,18 @@ class BranchAndBound {
                      [](const Entry& a, const Entry& b) { return a.bound > b.bound; });
   }
 
+  [[nodiscard]] MemoryCharge charge(const Node& node) const {
+    if (options_.memory == nullptr) return {};
+    std::size_t bytes = sizeof(Entry) + 2 * kAllocation;
+    if constexpr (SizedProblem<P>) bytes += problem_.heap_bytes(node);
+    return {options_.memory, bytes};
+  }
+  /// There are enough open nodes, or no room for more.
+  [[nodiscard]] bool is_full() const {
+    return open_.size() > options_.open_limit ||
+           (options_.memory != nullptr && options_.memory->is_tight());
+  }
+
   void admit_children(Sink& sink) {
     const auto dominated =
         std::remove_if(sink.children.begin(), sink.children.end(),
@@ -377,7 +396,7 @@ class BranchAndBound {
         expand(std::move(*entry), sink);
         admit_children(sink);
         count(sink);
-        if (open_.size() > options_.open_limit) finish_subtree(sink);
+        if (is_full()) finish_subtree(sink);
       }
     } catch (...) {
       open_.close();
@@ -397,7 +416,7 @@ class BranchAndBound {
       expand(std::move(deepest), sink);
       admit_children(sink);
       count(sink);
-    } while (open_.size() > options_.open_limit && !must_stop());
+    } while (is_full() && !must_stop());
     std::move(sink.children.begin(), sink.children.end(), std::back_inserter(stack));
     sink.children = std::move(stack);
   }
@@ -415,7 +434,7 @@ class BranchAndBound {
         open_.release();
         return;
       }
-      const int budget = open_.size() > options_.open_limit ? kNodesPerDive : 1;
+      const int budget = is_full() ? kNodesPerDive : 1;
       const Snapshot frozen{.cutoff = cutoff(), .solution = incumbent_.solution()};
       std::vector<std::unique_ptr<Sink>> sinks(batch.size());
       // One task per worker: a node may take less time than starting a task does.

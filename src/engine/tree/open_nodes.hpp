@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory_budget.hpp"
 #include "base/units.hpp"
 
 namespace dfsearch {
@@ -25,6 +26,7 @@ class OpenNodes {
     Score bound;
     std::uint64_t sequence = 0;
     Node node;
+    MemoryCharge memory{};  ///< what the node takes, wherever it goes
   };
 
   explicit OpenNodes(int workers) : held_(static_cast<std::size_t>(workers), Score::infinity()) {}
@@ -139,6 +141,7 @@ class OpenNodes {
     Score bound;
     std::uint64_t sequence = 0;
     std::unique_ptr<Node> node;
+    MemoryCharge memory;
   };
 
   static bool later(const Slot& a, const Slot& b) {
@@ -150,14 +153,18 @@ class OpenNodes {
     std::vector<Slot> slots;
     slots.reserve(entries.size());
     for (Entry& entry : entries) {
-      slots.push_back({entry.bound, entry.sequence, std::make_unique<Node>(std::move(entry.node))});
+      slots.push_back({entry.bound, entry.sequence, std::make_unique<Node>(std::move(entry.node)),
+                       std::move(entry.memory)});
     }
     entries.clear();
     return slots;
   }
 
   static Entry unwrapped(Slot&& slot) {
-    return {.bound = slot.bound, .sequence = slot.sequence, .node = std::move(*slot.node)};
+    return {.bound = slot.bound,
+            .sequence = slot.sequence,
+            .node = std::move(*slot.node),
+            .memory = std::move(slot.memory)};
   }
 
   void put(std::vector<Slot>& slots) {

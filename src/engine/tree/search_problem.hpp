@@ -2,6 +2,7 @@
 // What branch and bound needs to know of a problem.
 
 #include <concepts>
+#include <cstddef>
 #include <memory>
 
 #include "base/units.hpp"
@@ -57,6 +58,14 @@ template <class P>
 concept CheckableProblem = SearchProblem<P> &&
     requires(const P& problem, const typename P::Node& node, const typename P::Solution& solution) {
   { problem.contains(node, solution) } -> std::same_as<bool>;
+};
+
+/// A problem whose nodes take memory beyond their own size: `heap_bytes` says how much each
+/// does by itself.
+template <class P>
+concept SizedProblem = SearchProblem<P> &&
+    requires(const P& problem, const typename P::Node& node) {
+  { problem.heap_bytes(node) } -> std::same_as<std::size_t>;
 };
 
 }  // namespace dfsearch

@@ -109,8 +109,8 @@ void NodeWriter::put(const MappingProblem::Node& node) {
   nodes_.integer(fusion.next_index);
   if (kind == kFusion) return;
   nodes_.integer(fusion.opened->index);
-  put_set(nodes_, fusion.opened->inside, kernels_);
-  put_set(nodes_, fusion.opened->outside, kernels_);
+  put_set(nodes_, fusion.opened->inside(kernels_), kernels_);
+  put_set(nodes_, fusion.opened->outside(kernels_), kernels_);
 }
 
 /// 0 for none.
@@ -239,11 +239,11 @@ MappingProblem::Node NodeReader::get_node(ByteReader& in) const {
   node.fusion.bound = get_ticks(in);
   node.fusion.next_index = get_index(in);
   if (kind == kFusion) return node;
-  FusionNode::Opened opened;
-  opened.index = get_index(in);
-  opened.inside = get_set(in, kernels_);
-  opened.outside = get_set(in, kernels_);
-  node.fusion.opened = std::make_shared<const FusionNode::Opened>(std::move(opened));
+  const std::int32_t index = get_index(in);
+  const KernelSet inside = get_set(in, kernels_);
+  const KernelSet outside = get_set(in, kernels_);
+  node.fusion.opened =
+      std::make_shared<const FusionNode::Opened>(FusionNode::Opened::of(index, inside, outside));
   return node;
 }
 

@@ -213,6 +213,7 @@ Equations read_equations(const YamlEntry& section, InputMessages& messages) {
 
 SearchSettings read_search(const YamlEntry& section, Problem& problem, InputMessages& messages) {
   constexpr Range<Seconds> kTimeLimit{Seconds(1e-3), Seconds(1e9)};
+  constexpr Range<Bytes> kMemoryLimit{kLeastMemoryLimit, Bytes(1e18)};
   MapReader reader(section, messages);
   SearchSettings settings;
   problem.sharding =
@@ -229,6 +230,7 @@ SearchSettings read_search(const YamlEntry& section, Problem& problem, InputMess
   settings.gap = reader.optional_number("gap", {0.0, 1.0}).value_or(0.0);
   settings.time_limit =
       reader.optional_quantity("time_limit", kTimeLimit).value_or(Seconds::infinity());
+  settings.memory_limit = reader.optional_quantity("memory_limit", kMemoryLimit);
   reader.finish();
   return settings;
 }

@@ -2,6 +2,7 @@
 // Configuration text -> values (docs/formats.md).
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,14 @@
 
 namespace dfsearch {
 
+/// Below it a search could not begin: 16 MiB.
+inline constexpr Bytes kLeastMemoryLimit{16777216.0};
+
 /// What a config says of the search itself; the command line overrides it.
 struct SearchSettings {
   double gap = 0.0;
   Seconds time_limit = Seconds::infinity();
+  std::optional<Bytes> memory_limit = std::nullopt;
 };
 
 struct Config {

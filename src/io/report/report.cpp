@@ -413,16 +413,24 @@ std::string price_lines(const Cost& cost) {
   return text;
 }
 
-std::string search_lines(const SearchStats& stats) {
+std::string memory_text(const SearchResult& search) {
+  std::string text = "at most " + to_text(search.memory_used);
+  if (search.memory_limit < Bytes::infinity()) text += " of " + to_text(search.memory_limit);
+  return text + " kept";
+}
+
+std::string search_lines(const SearchResult& search) {
+  const SearchStats& stats = search.stats;
   return labelled(
       "search",
       fmt::format("{} in {} on {}; {} of network, tile and micro-batch, {} closed by their bound; "
                   "{} ideals; "
-                  "pruned {} by bound, {} by dominance, {} by capacity",
+                  "pruned {} by bound, {} by dominance, {} by capacity; {}",
                   plural(stats.nodes, "node"), to_text(stats.time), plural(stats.threads, "thread"),
                   plural(stats.outer_points, "choice"),
                   stats.outer_points - stats.outer_points_opened, stats.ideals,
-                  stats.pruned_by_bound, stats.pruned_by_dominance, stats.pruned_by_capacity));
+                  stats.pruned_by_bound, stats.pruned_by_dominance, stats.pruned_by_capacity,
+                  memory_text(search)));
 }
 
 /// Why nothing fits and what would, as far as the limits let it be found.
@@ -462,7 +470,7 @@ std::string report_text(const Outcome& outcome, const std::string& title) {
     text += partition_lines(outcome) + ShardingSummary(outcome).text();
     text += "\n" + capacity_lines(outcome) + price_lines(*outcome.cost);
   }
-  if (outcome.search != nullptr) text += search_lines(outcome.search->stats);
+  if (outcome.search != nullptr) text += search_lines(*outcome.search);
   return text;
 }
 

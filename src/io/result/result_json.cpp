@@ -134,22 +134,24 @@ Json top_json(const SearchResult& search) {
 
 Json search_json(const SearchResult& search) {
   const SearchStats& stats = search.stats;
-  return {{"nodes", stats.nodes},
-          {"time", number(stats.time)},
-          {"proof", {{"nodes", stats.proof_nodes}, {"time", number(stats.proof_time)}}},
-          {"threads", stats.threads},
-          {"outer_points", stats.outer_points},
-          {"ideals", stats.ideals},
-          {"incumbents", stats.incumbents},
-          {"first_incumbent", number(stats.first_incumbent)},
-          {"best_incumbent", number(stats.best_incumbent)},
-          {"root_bound", search.root_bound ? number(*search.root_bound) : Json()},
-          {"pruned",
-           {{"outer_points", stats.outer_points - stats.outer_points_opened},
-            {"bound", stats.pruned_by_bound},
-            {"dominance", stats.pruned_by_dominance},
-            {"capacity", stats.pruned_by_capacity}}},
-          {"no_bound", search.bounds.dropped()}};
+  return {
+      {"nodes", stats.nodes},
+      {"time", number(stats.time)},
+      {"proof", {{"nodes", stats.proof_nodes}, {"time", number(stats.proof_time)}}},
+      {"threads", stats.threads},
+      {"outer_points", stats.outer_points},
+      {"ideals", stats.ideals},
+      {"incumbents", stats.incumbents},
+      {"first_incumbent", number(stats.first_incumbent)},
+      {"best_incumbent", number(stats.best_incumbent)},
+      {"root_bound", search.root_bound ? number(*search.root_bound) : Json()},
+      {"pruned",
+       {{"outer_points", stats.outer_points - stats.outer_points_opened},
+        {"bound", stats.pruned_by_bound},
+        {"dominance", stats.pruned_by_dominance},
+        {"capacity", stats.pruned_by_capacity}}},
+      {"memory", {{"used", number(search.memory_used)}, {"limit", number(search.memory_limit)}}},
+      {"no_bound", search.bounds.dropped()}};
 }
 
 /// FLOP for a byte; null where no byte moves.

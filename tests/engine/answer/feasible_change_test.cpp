@@ -178,7 +178,7 @@ TEST_CASE("the reason names what the change proves") {
 TEST_CASE("a spent effort leaves no change rather than a wrong one") {
   const std::atomic<bool> stop{true};
   const FeasibleChanges none =
-      feasible_changes(lone_weights(), Deadline(Seconds::infinity(), &stop));
+      feasible_changes(lone_weights(), {.deadline = Deadline(Seconds::infinity(), &stop)});
   CHECK(none.list.empty());
   CHECK_FALSE(none.complete);
 }

@@ -303,7 +303,8 @@ TEST_CASE("a search for duals ends with the deadline of its tables, and for good
     CAPTURE(seed);
     const Problem problem = test::random_problem(seed, {.kernels = 40, .assignments = 1e300});
     std::atomic<bool> stop{false};
-    const MappingProblem search(problem, {}, {}, Deadline(Seconds::infinity(), &stop));
+    const MappingProblem search(problem, {}, {},
+                                {.deadline = Deadline(Seconds::infinity(), &stop)});
     const auto context = search.open(outer_points(problem).front());
     const LazyDuals duals(context->tables);
     const LazyDuals::Found before = duals.after(1);

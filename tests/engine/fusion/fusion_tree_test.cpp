@@ -180,8 +180,8 @@ TEST_CASE("what is decided on both sides bounds the rest of an interrupted enume
   // after a is kept out.
   REQUIRE(children.nodes.size() == 3);
   CHECK(bound(children.nodes[0]) == 1.0);
-  CHECK(children.nodes[1].opened->inside.contains(0));
-  CHECK(children.nodes[1].opened->outside.contains(1));
+  CHECK(children.nodes[1].opened->inside(context->tables.size()).contains(0));
+  CHECK(children.nodes[1].opened->outside(context->tables.size()).contains(1));
   CHECK(bound(children.nodes[1]) == 2.0);
   CHECK(bound(children.nodes[2]) == 1.0);
 

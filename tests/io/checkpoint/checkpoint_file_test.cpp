@@ -51,9 +51,10 @@ void check_same(const Node& a, const Node& b) {
         b.context->search.assignment(b.fusion.closed.get()));
   REQUIRE((a.fusion.opened == nullptr) == (b.fusion.opened == nullptr));
   if (!a.fusion.opened) return;
+  const std::size_t kernels = a.context->tables.size();
   CHECK(a.fusion.opened->index == b.fusion.opened->index);
-  CHECK(a.fusion.opened->inside == b.fusion.opened->inside);
-  CHECK(a.fusion.opened->outside == b.fusion.opened->outside);
+  CHECK(a.fusion.opened->inside(kernels) == b.fusion.opened->inside(kernels));
+  CHECK(a.fusion.opened->outside(kernels) == b.fusion.opened->outside(kernels));
 }
 
 void check_same(const std::vector<MappingSolution>& a, const std::vector<MappingSolution>& b) {

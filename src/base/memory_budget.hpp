@@ -1,0 +1,82 @@
+#pragma once
+// How many bytes a search may hold, and how many it holds.
+
+#include <atomic>
+#include <cstddef>
+#include <utility>
+
+#include "base/units.hpp"
+
+namespace dfsearch {
+
+/// Counts what grows without end: open nodes, what is remembered of them, tables.  What it
+/// counts is what was asked of the allocator, roughly, not pages: the process takes
+/// some more.  It refuses nothing; who is about to grow asks whether memory is
+/// tight and then does with less.  It must outlive all that is charged to it.  Any
+/// thread.
+class MemoryBudget {
+ public:
+  explicit MemoryBudget(Bytes limit = Bytes::infinity()) : limit_(limit) {}
+
+  void add(std::size_t bytes) {
+    // Relaxed throughout: nothing is published with these numbers, and a late one only
+    // makes the search careful a little later.
+    const std::size_t used = used_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    std::size_t most = most_.load(std::memory_order_relaxed);
+    while (used > most && !most_.compare_exchange_weak(most, used, std::memory_order_relaxed)) {
+    }
+  }
+  void remove(std::size_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+  /// Three quarters of the limit are used, or would be with so many bytes more.
+  [[nodiscard]] bool is_tight(std::size_t more = 0) const {
+    const std::size_t used = used_.load(std::memory_order_relaxed);
+    return static_cast<double>(used) + static_cast<double>(more) >= 0.75 * limit_.in_base_units();
+  }
+
+  [[nodiscard]] Bytes limit() const { return limit_; }
+  /// Held now.
+  [[nodiscard]] Bytes used() const {
+    return Bytes(static_cast<double>(used_.load(std::memory_order_relaxed)));
+  }
+  /// The most that was held at once.
+  [[nodiscard]] Bytes most() const {
+    return Bytes(static_cast<double>(most_.load(std::memory_order_relaxed)));
+  }
+
+ private:
+  const Bytes limit_;
+  std::atomic<std::size_t> used_{0};
+  std::atomic<std::size_t> most_{0};
+};
+
+/// Bytes that are charged to a budget as long as this lives.
+class MemoryCharge {
+ public:
+  MemoryCharge() = default;
+  /// `budget`: null for none.
+  MemoryCharge(MemoryBudget* budget, std::size_t bytes) : budget_(budget), bytes_(bytes) {
+    if (budget_ != nullptr) budget_->add(bytes_);
+  }
+  /// A copy takes as much again.
+  MemoryCharge(const MemoryCharge& other) : MemoryCharge(other.budget_, other.bytes_) {}
+  MemoryCharge(MemoryCharge&& other) noexcept
+      : budget_(std::exchange(other.budget_, nullptr)), bytes_(other.bytes_) {}
+  MemoryCharge& operator=(MemoryCharge other) noexcept {
+    std::swap(budget_, other.budget_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~MemoryCharge() {
+    if (budget_ != nullptr) budget_->remove(bytes_);
+  }
+
+ private:
+  MemoryBudget* budget_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// What an allocation takes beyond what was asked for.
+inline constexpr std::size_t kAllocation = 16;
+
+}  // namespace dfsearch

@@ -1,0 +1,75 @@
+// Searches with next to no memory: depth first, with tables that learn nothing, and the same
+// answers.
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+
+#include "base/memory_budget.hpp"
+#include "engine/mapping/mapping_problem.hpp"
+#include "engine/mapping/outer_points.hpp"
+#include "engine/solve.hpp"
+#include "engine/tree/branch_and_bound.hpp"
+#include "model/machine/network_choices.hpp"
+#include "support/random_problem.hpp"
+
+namespace dfsearch {
+namespace {
+
+static_assert(SizedProblem<MappingProblem>);
+
+TEST_CASE("a search without room for anything finds the same answer") {
+  int solved = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    Problem problem = test::random_problem(seed, {.kernels = 7, .joint = seed % 3 == 0});
+    if (network_choices(problem).empty()) continue;
+    SearchOptions options{.node_effort = {.steps = 5}};
+    const SearchResult straight = solve(problem, options);
+    options.limits.memory = Bytes(1.0);
+    for (const int threads : {1, 2}) {
+      for (const bool deterministic : {false, true}) {
+        CAPTURE(seed);
+        CAPTURE(threads);
+        CAPTURE(deterministic);
+        options.threads = threads;
+        options.deterministic = deterministic;
+        const SearchResult tight = solve(problem, options);
+        REQUIRE(tight.status == straight.status);
+        REQUIRE(tight.memory_limit == Bytes(1.0));
+        REQUIRE(tight.lower_bound == straight.lower_bound);
+        if (!straight.mapping) continue;
+        ++solved;
+        REQUIRE(tight.cost->objective == straight.cost->objective);
+        REQUIRE(*tight.mapping == *straight.mapping);
+      }
+    }
+  }
+  CHECK(solved > 200);
+}
+
+TEST_CASE("all that was charged is given back") {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_problem(seed, {.kernels = 40, .assignments = 1e300});
+    for (const double limit : {1e3, 1e6, 1e12}) {
+      MemoryBudget budget{Bytes(limit)};
+      {
+        const MappingProblem search(problem, {.steps = 50}, {}, {.memory = &budget});
+        BranchAndBound<MappingProblem> tree(
+            search, {.limits = {.nodes = 300}, .threads = 2, .ties = false, .memory = &budget});
+        static_cast<void>(tree.run());
+        REQUIRE(budget.most() > Bytes(1000.0));
+        // What remains open moves out and in again.
+        auto open = tree.take_open();
+        BranchAndBound<MappingProblem> again(
+            search, {.limits = {.nodes = 10}, .ties = false, .memory = &budget});
+        again.resume_from(std::move(open));
+        static_cast<void>(again.run());
+      }
+      REQUIRE(budget.used() == Bytes(0.0));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dfsearch
