@@ -68,6 +68,10 @@ class Case:
         self.file = self._write_config()
         self._known.clear()
 
+    def own(self, name):
+        """The file of that name in the folder; nothing for a device, which must stay as it is."""
+        return self.folder / name if name and "/" not in name else None
+
     def complain(self, what, about=None):
         command = f"\n    {self.log[-1]}" if self.log else ""
         self.complaints.append(what + (f"\n    {about}" if about else command))
@@ -88,9 +92,10 @@ class Case:
         """Runs `solve` with these options, checks all that must hold, and returns the JSON; None
         if the run left none."""
         options.setdefault("json", "r.json")
-        for output in OUTPUTS:  # that a run before left; a checkpoint goes on
-            if output in options and output != "checkpoint":
-                (self.folder / options[output]).unlink(missing_ok=True)
+        for output in ("json", "mapping", "events"):  # that a run before left
+            file = self.own(options.get(output))
+            if file:
+                file.unlink(missing_ok=True)
         done = self.run(self.file, *words_of(options), stop=stop, stdout=stdout)
         for what in checks.check_process(done, options) + checks.check_time(done, options):
             self.complain(what, done.stderr[-2000:])
@@ -110,8 +115,8 @@ class Case:
         return result
 
     def _load_json(self, done, options):
-        file = self.folder / options["json"]
-        if str(file).startswith("/dev/"):
+        file = self.own(options["json"])
+        if file is None:
             return None
         if not file.exists():
             if done.status >= 0:
@@ -141,14 +146,15 @@ class Case:
 
     def _check_outputs(self, result, done, options):
         killed = done.status < 0
-        if options.get("events") and not options["events"].startswith("/dev/"):
-            file = self.folder / options["events"]
+        file = self.own(options.get("events"))
+        if file:
             text = file.read_text(encoding="utf-8") if file.exists() else ""
             if done.status != checks.WRONG_INPUT or options.get("also"):
                 for what in checks.check_events(text, result, killed):
                     self.complain(what)
-        if result and "mapping" in options and not options["mapping"].startswith("/dev/"):
-            has = (self.folder / options["mapping"]).exists()
+        file = self.own(options.get("mapping"))
+        if result and file:
+            has = file.exists()
             if has != (result["objective"] is not None):
                 self.complain(f"status {result['status']}, mapping file: {has}")
             if has:

@@ -110,9 +110,6 @@ def written_as_graph(case, first):
         return
     values = dict(case.config.values)
     values["workload"] = json.loads(done.stdout)["workload"]
-    # Pins of the graph that was written stand with its kernels.
-    values["execution"] = {key: value for key, value in values.get("execution", {}).items()
-                           if key != "pins"}
     (case.folder / "graph.json").write_text(json.dumps(values))
     done = case.run("graph.json", "--threads", threads(case.random), "--time-limit",
                     f"{PATIENCE} s", "--json", "-")
