@@ -78,13 +78,13 @@ class Case:
 
     # Running:
 
-    def run(self, *words, stop=None, stdout=None):
+    def run(self, *words, stop=None, stdout=None, limit=None):
         words = list(map(str, words))
         line = f"dfsearch {shlex.join(words)}"
         if stop:
             line += f"  # {signal.Signals(stop[0]).name} after {stop[1]:.4f} s"
         self.log.append(line + (f" > {stdout}" if stdout else ""))
-        done = self.runner.run(words, self.folder, stop=stop, stdout=stdout)
+        done = self.runner.run(words, self.folder, stop=stop, stdout=stdout, limit=limit)
         self.figures.count_run(done)
         return done
 
@@ -96,7 +96,8 @@ class Case:
             file = self.own(options.get(output))
             if file:
                 file.unlink(missing_ok=True)
-        done = self.run(self.file, *words_of(options), stop=stop, stdout=stdout)
+        done = self.run(self.file, *words_of(options), stop=stop, stdout=stdout,
+                        limit=options.get("time_limit"))
         for what in checks.check_process(done, options) + checks.check_time(done, options):
             self.complain(what, done.stderr[-2000:])
         self.figures.count_solve(done, options)

@@ -120,7 +120,8 @@ def check_events(text, result, killed):
         found.append("the last event is cut short")
     if events[0]["event"] != "start" or (not killed and events[-1]["event"] != "done"):
         found.append(f"events from {events[0]['event']} to {events[-1]['event']}")
-    times = [event["time"] for event in events]
+    # That of a checkpoint is the time of the state it holds, which takes a while to write.
+    times = [event["time"] for event in events if event["event"] != "checkpoint"]
     if times != sorted(times):
         found.append("events are not in the order of time")
     first = [e for e in events if e.get("rank") == 1 and e["objective"] is not None]

@@ -22,7 +22,7 @@ class Done:
     stderr: str
     pid: int
     wall: float  # seconds, from start to end
-    waited: float  # seconds in which its main thread could run and had no processor
+    waited: float  # seconds after its time limit in which its main thread had no processor
     lateness: float  # seconds, the most by which a sleeper nearby woke too late meanwhile
     peak: int  # bytes of memory, the most at once
     signalled: int | None = None  # what was sent while it ran
@@ -31,8 +31,9 @@ class Done:
 
     @property
     def load_allowance(self):
-        """What a busy machine may add to the time: twice what the main thread waited for a
-        processor, since it waits in turn for threads that do, and how late a sleeper woke."""
+        """What a busy machine may add to the time: twice what the main thread, once the limit was
+        reached, waited for a processor, since it waits in turn for threads that do; and how late
+        a sleeper woke."""
         return 2 * self.waited + self.lateness
 
 
@@ -71,9 +72,10 @@ class Runner:
                                    check=True).stdout
         self._sleeper = Sleeper()
 
-    def run(self, words, folder, stop=None, stdout=None):
+    def run(self, words, folder, stop=None, stdout=None, limit=None):
         """Runs to the end.  `stop` is a signal and after how many seconds to send it; `stdout` a
-        file for standard output in place of what is returned."""
+        file for standard output in place of what is returned; `limit` the time limit that the
+        words ask for."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             target = open(stdout, "wb") if stdout else out  # noqa: SIM115
             begin = time.monotonic()
@@ -82,27 +84,34 @@ class Runner:
                                        start_new_session=True)
             if stdout:
                 target.close()
-            done = self._wait(process, begin, words, stop)
+            done = self._wait(process, begin, words, stop, limit)
             for name, file in (("stdout", out), ("stderr", err)):
                 file.seek(0)
                 setattr(done, name, file.read().decode(errors="replace"))
         return done
 
-    def _wait(self, process, begin, words, stop):
+    def _wait(self, process, begin, words, stop, limit):
         descriptor = os.pidfd_open(process.pid)
+        signalled, hung, before = None, False, 0.0
         try:
             end = select.poll()
             end.register(descriptor, select.POLLIN)
-            signalled, hung = None, False
-            if stop and not end.poll(max(0.0, begin + stop[1] - time.monotonic()) * 1000):
-                signal.pidfd_send_signal(descriptor, stop[0])
-                signalled = stop[0]
+            moments = [] if stop is None else [(stop[1], stop[0])]
+            moments += [] if limit is None else [(limit, None)]
+            for moment, number in sorted(moments, key=lambda m: m[0]):
+                if end.poll(max(0.0, begin + moment - time.monotonic()) * 1000):
+                    break
+                if number is None:
+                    before = _waited(process.pid)
+                else:
+                    signal.pidfd_send_signal(descriptor, number)
+                    signalled = number
             if not end.poll(END * 1000):
                 hung = True
                 process.kill()
                 end.poll()
             wall = time.monotonic() - begin
-            waited = _waited(process.pid)  # known until the process is waited for
+            waited = _waited(process.pid) - before  # known until the process is waited for
         finally:
             os.close(descriptor)
         _, status, usage = os.wait4(process.pid, 0)
