@@ -51,6 +51,7 @@ class Case:
         self.log = []  # command lines
         self.complaints = []
         self._known = {}
+        self._valid = set()  # overrides with which the config was read
         self._wreckage = set()  # temporary files of killed processes
         self.config = soak_configs.random_config(random)
         self.file = self._write_config()
@@ -67,6 +68,7 @@ class Case:
         (self.folder / self.file).unlink()
         self.file = self._write_config()
         self._known.clear()
+        self._valid.clear()
 
     def own(self, name):
         """The file of that name in the folder; nothing for a device, which must stay as it is."""
@@ -105,10 +107,13 @@ class Case:
         result = None
         if done.status != checks.WRONG_INPUT or options.get("also"):
             result = self._load_json(done, options)
+        elif tuple(options.get("set", ())) in self._valid:
+            self.complain("what was right is wrong now", done.stderr)
         elif not re.search(r"^\S[^\n]*: \S", done.stderr):
             self.complain("exit status 2 without a place in its message", done.stderr)
         if result:
             self.figures.count_result(result)
+            self._valid.add(tuple(options.get("set", ())))
             for what in checks.check_result(result, done, options):
                 self.complain(what)
             self._learn(result, done, options)

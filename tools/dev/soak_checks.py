@@ -12,7 +12,7 @@ STATUS_OF_EXIT = {PROVED: "optimal", INFEASIBLE: "infeasible", STOPPED: "feasibl
                   STOPPED_WITHOUT: "no_solution"}
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
-# What a time limit may be exceeded by, beside the allowance for load (soak_process.py).
+# What a time limit or a signal may be late by, beside the allowance for load (soak_process.py).
 LATE, LATE_SHARE = 0.2, 0.02
 # Bytes that a process takes beside what --memory-limit counts: libraries, stacks, results.
 BESIDE_LIMIT = 64 << 20
@@ -50,14 +50,16 @@ def overrun(done, options):
 
 
 def check_time(done, options):
-    over = overrun(done, options)
-    if over is None or done.status < 0:
+    """That a limit and a signal stop the search soon."""
+    if done.status < 0:
         return []
-    allowed = LATE + LATE_SHARE * options["time_limit"] + done.load_allowance
-    if over <= allowed:
-        return []
-    return [f"took {done.wall:.3f} s under a limit of {options['time_limit']} s; the load of the "
-            f"machine excuses {done.load_allowance:.3f} s"]
+    limit = options.get("time_limit", math.inf)
+    due = {f"a limit of {limit} s": limit * (1 + LATE_SHARE)}
+    if done.signalled:
+        due[f"a signal after {done.signal_time:.3f} s"] = done.signal_time
+    return [f"took {done.wall:.3f} s under {cause}; the load of the machine excuses "
+            f"{done.load_allowance:.3f} s"
+            for cause, moment in due.items() if done.wall > moment + LATE + done.load_allowance]
 
 
 def check_result(result, done, options):
@@ -86,6 +88,8 @@ def check_result(result, done, options):
             found.append(f"{status} with a gap of {gap!r}")
     elif objective is not None or gap is not None:
         found.append(f"{status} with an objective")
+    if status == "no_solution" and lower is None:
+        found.append("no_solution, though nothing is left to be searched: it is infeasible")
     if status == "infeasible" and not result["infeasible"]:
         found.append("infeasible without a reason")
     return found + _check_top(result)

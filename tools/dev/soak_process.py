@@ -22,17 +22,18 @@ class Done:
     stderr: str
     pid: int
     wall: float  # seconds, from start to end
-    waited: float  # seconds after its time limit in which its main thread had no processor
+    waited: float  # seconds in which its main thread, told to stop, had no processor
     lateness: float  # seconds, the most by which a sleeper nearby woke too late meanwhile
     peak: int  # bytes of memory, the most at once
     signalled: int | None = None  # what was sent while it ran
+    signal_time: float = 0.0  # seconds after its start
     hung: bool = False
     orphans: bool = False
 
     @property
     def load_allowance(self):
-        """What a busy machine may add to the time: twice what the main thread, once the limit was
-        reached, waited for a processor, since it waits in turn for threads that do; and how late
+        """What a busy machine may add to the time: twice what the main thread, once it was to
+        stop by a limit or a signal, waited for a processor, since it waits in turn for threads that do; and how late
         a sleeper woke."""
         return 2 * self.waited + self.lateness
 
@@ -92,7 +93,7 @@ class Runner:
 
     def _wait(self, process, begin, words, stop, limit):
         descriptor = os.pidfd_open(process.pid)
-        signalled, hung, before = None, False, 0.0
+        signalled, hung, before = None, False, None
         try:
             end = select.poll()
             end.register(descriptor, select.POLLIN)
@@ -101,9 +102,9 @@ class Runner:
             for moment, number in sorted(moments, key=lambda m: m[0]):
                 if end.poll(max(0.0, begin + moment - time.monotonic()) * 1000):
                     break
-                if number is None:
+                if before is None:
                     before = _waited(process.pid)
-                else:
+                if number is not None:
                     signal.pidfd_send_signal(descriptor, number)
                     signalled = number
             if not end.poll(END * 1000):
@@ -111,14 +112,15 @@ class Runner:
                 process.kill()
                 end.poll()
             wall = time.monotonic() - begin
-            waited = _waited(process.pid) - before  # known until the process is waited for
+            waited = _waited(process.pid) - (before or 0.0)  # known until the process is waited for
         finally:
             os.close(descriptor)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         return Done(words=words, status=process.returncode, stdout="", stderr="", pid=process.pid,
                     wall=wall, waited=waited, lateness=self._sleeper.worst_since(begin),
-                    peak=usage.ru_maxrss * 1024, signalled=signalled, hung=hung,
+                    peak=usage.ru_maxrss * 1024, signalled=signalled,
+                    signal_time=stop[1] if stop else 0.0, hung=hung,
                     orphans=_has_members(process.pid))
 
 
