@@ -29,6 +29,9 @@ namespace {
 constexpr std::size_t kLargestTable = std::size_t{1} << 16;
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
+// Some milliseconds.
+constexpr double kStepsBetweenLooks = 1e5;
+
 using Variables = std::vector<std::size_t>;  // ascending
 using Values = std::vector<std::uint8_t>;    // one for each variable of a list
 
@@ -51,14 +54,25 @@ Variables united(const Variables& a, const Variables& b) {
   return both;
 }
 
+/// What a sum may still cost.
+struct Effort {
+  double steps_left;
+  PacedDeadline deadline;
+
+  void spend(double steps) {
+    steps_left -= steps;
+    deadline.check(static_cast<std::int64_t>(std::min(steps, kStepsBetweenLooks)));
+  }
+};
+
 class Elimination {
  public:
-  /// `steps_left` falls by what all eliminations of a sum do.
-  Elimination(std::vector<std::size_t> sizes, std::vector<Term> terms, double& steps_left)
+  /// `effort` is spent by all eliminations of a sum.
+  Elimination(std::vector<std::size_t> sizes, std::vector<Term> terms, Effort& effort)
       : sizes_(std::move(sizes)),
         terms_(std::move(terms)),
         neighbours_(sizes_.size()),
-        steps_left_(&steps_left) {
+        effort_(&effort) {
     Variables mentioned;
     for (const Term& term : terms_) mentioned = united(mentioned, term.variables);
     open_ = mentioned;
@@ -67,7 +81,7 @@ class Elimination {
 
   /// The best values of all variables, or some values once no steps are left.
   Least solve() && {
-    while (!open_.empty() && *steps_left_ >= 0.0) {
+    while (!open_.empty() && effort_->steps_left >= 0.0) {
       const std::size_t variable = cheapest();
       if (table_size(neighbours_[variable]) > kLargestTable) return split();
       eliminate(variable);
@@ -126,8 +140,8 @@ class Elimination {
     for (const Term& term : merged) result.eliminated = united(result.eliminated, term.eliminated);
     std::vector<std::uint8_t> value(sizes_.size(), 0);
     const std::size_t rows = table_size(result.variables);
-    *steps_left_ -= static_cast<double>(rows * sizes_[variable]) *
-                    static_cast<double>(merged.size() + result.eliminated.size());
+    effort_->spend(static_cast<double>(rows * sizes_[variable]) *
+                   static_cast<double>(merged.size() + result.eliminated.size()));
     for (std::size_t row = 0; row < rows; ++row) {
       std::size_t left = row;
       for (std::size_t i = result.variables.size(); i-- > 0;) {
@@ -208,30 +222,31 @@ class Elimination {
       term.entries = std::move(kept);
       term.variables.erase(found);
     }
-    return {sizes_, std::move(terms), *steps_left_};
+    return {sizes_, std::move(terms), *effort_};
   }
 
   std::vector<std::size_t> sizes_;
   std::vector<Term> terms_;
   Variables open_;                     // not eliminated yet
   std::vector<Variables> neighbours_;  // of the open ones: those they share a term with
-  double* steps_left_;
+  Effort* effort_;
 };
 
 }  // namespace
 
 std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t>& sizes,
                                                    const std::vector<SumTerm>& terms,
-                                                   double most_steps) {
+                                                   double most_steps, const Deadline& deadline) {
   std::vector<Term> tables;
   for (const SumTerm& term : terms) {
     Term& table = tables.emplace_back();
     table.variables = term.variables;
     for (const double value : term.values) table.entries.push_back({.sum = value, .chosen = {}});
   }
-  double steps_left = most_steps;
-  Least best = Elimination(sizes, std::move(tables), steps_left).solve();
-  if (steps_left < 0.0) return std::nullopt;
+  Effort effort{.steps_left = most_steps,
+                .deadline = PacedDeadline(deadline, static_cast<std::int64_t>(kStepsBetweenLooks))};
+  Least best = Elimination(sizes, std::move(tables), effort).solve();
+  if (effort.steps_left < 0.0) return std::nullopt;
   return std::move(best.chosen);
 }
 

@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/deadline.hpp"
+
 namespace dfsearch {
 
 /// A term of the sum: its value for every combination of its variables' values,
@@ -18,9 +20,10 @@ struct SumTerm {
 /// The values 0 .. sizes[v]-1 of all variables that make the sum of the terms
 /// least, ties broken by the lesser value variable by variable.  Terms mention
 /// only variables of more than one value; the others have value 0.  Nothing when
-/// it would take more than `most_steps` elementary steps.
+/// it would take more than `most_steps` elementary steps.  Throws Stopped.
 std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t>& sizes,
                                                    const std::vector<SumTerm>& terms,
-                                                   double most_steps);
+                                                   double most_steps,
+                                                   const Deadline& deadline = {});
 
 }  // namespace dfsearch

@@ -30,8 +30,10 @@ struct BestMapping {
   std::optional<Mapping> mapping;
   std::optional<Cost> cost;
   Score lower_bound{};
-  Score root_bound{};  ///< of the mapping's network, tile and micro-batch, before any branching
-  double gap = 0.0;    ///< (objective - lower_bound) / objective
+  /// Of the mapping's network, tile and micro-batch, before any branching; nothing where the
+  /// limits came first.
+  std::optional<Score> root_bound;
+  double gap = 0.0;  ///< (objective - lower_bound) / objective
 };
 
 /// A quantity that may be raised, all else as it is.
@@ -57,10 +59,14 @@ struct FeasibleChange {
 
 /// What `solve` found: the best answer, and others with other parallelisms.
 struct SearchResult : BestMapping {
-  std::optional<Infeasible> infeasible;  ///< why, for Infeasible
-  std::vector<FeasibleChange> changes;   ///< what would help, for Infeasible, if asked for
-  std::int64_t parallelisms = 0;         ///< to choose from, before anything else is asked
-  SearchBounds bounds;                   ///< that were used
+  /// Why, for Infeasible; nothing where the limits ended the search for the reason.
+  std::optional<Infeasible> infeasible;
+  std::vector<FeasibleChange> changes;  ///< what would help, for Infeasible, if asked for
+  /// For Infeasible: the reason and all changes were looked for as far as they ever are;
+  /// false: the limits came first.
+  bool explained = true;
+  std::int64_t parallelisms = 0;  ///< to choose from, before anything else is asked
+  SearchBounds bounds;            ///< that were used
   /// The best mapping with another parallelism than those before, best first.
   std::vector<BestMapping> alternatives;
   /// Proved: no parallelism beyond those fits.

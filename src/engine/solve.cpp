@@ -60,7 +60,7 @@ class Solver {
         state_(options.resume != nullptr ? std::move(*options.resume) : SearchState()),
         nodes_before_(state_.stats.nodes),
         monitor_(options, state_.stats),
-        search_(problem, options.node_effort, options.bounds),
+        search_(problem, options.node_effort, options.bounds, options.limits.deadline),
         parallelisms_(count_parallelisms()) {
     if (search_.networks().empty()) {
       throw InputError(
@@ -82,7 +82,11 @@ class Solver {
     if (options_.on_checkpoint) options_.on_checkpoint(state_);
     SearchResult result = answers();
     if (options_.next_best && options_.top == 1 && result.status == SearchStatus::Optimal) {
-      add_next_best(result);
+      try {
+        add_next_best(result);
+      } catch (const Stopped&) {
+        // Nobody asked for it: it stays unknown.
+      }
     }
     result.parallelisms = parallelisms_;
     result.bounds = options_.bounds;
@@ -99,11 +103,17 @@ class Solver {
   [[nodiscard]] std::int64_t rank() const { return static_cast<std::int64_t>(answers_.size()) + 1; }
 
   void explain(SearchResult& result) {
-    result.infeasible = why_infeasible(problem_, with_all_bounds());
+    const Deadline& deadline = options_.limits.deadline;
+    try {
+      result.infeasible = why_infeasible(problem_, with_all_bounds(), deadline);
+    } catch (const Stopped&) {
+      result.explained = false;
+      return;
+    }
     if (!options_.find_changes) return;
-    Limits limits = options_.limits;
-    limits.time -= monitor_.elapsed();
-    result.changes = feasible_changes(problem_, limits);
+    FeasibleChanges changes = feasible_changes(problem_, deadline);
+    result.changes = std::move(changes.list);
+    result.explained = changes.complete;
     // What mappings need of the memory was found by a short search; now it may be
     // known exactly.
     Infeasible& reason = *result.infeasible;
@@ -135,7 +145,7 @@ class Solver {
   /// Finds one more answer; false if there is nothing to be found after it.
   bool search_next() {
     if (nothing_left()) return false;
-    const MappingProblem problem(search_, options_.node_effort, excluded_);
+    const MappingProblem problem = search_.without(excluded_, options_.node_effort);
     std::function<void()> checkpoint;
     if (options_.on_checkpoint) checkpoint = [this] { options_.on_checkpoint(state_); };
     const BestFound found =
@@ -155,7 +165,8 @@ class Solver {
     }
     SearchState state;
     state.stats = state_.stats;
-    const MappingProblem problem(with_all_bounds(), {.steps = kStepsPerNextBestNode}, excluded_);
+    const MappingProblem problem =
+        with_all_bounds().without(excluded_, {.steps = kStepsPerNextBestNode});
     BestEffort small = effort(true);
     small.limits.nodes = std::min(small.limits.nodes, kNextBestNodes);
     const BestFound found = find_best(problem, options_, small, monitor_, state, nullptr);
@@ -168,7 +179,7 @@ class Solver {
   /// For what is done with a fixed effort: the bounds decide how far that leads.
   const MappingProblem& with_all_bounds() {
     if (options_.bounds.use_all()) return search_;
-    if (!whole_) whole_.emplace(problem_);
+    if (!whole_) whole_.emplace(problem_, NodeEffort{}, SearchBounds{}, options_.limits.deadline);
     return *whole_;
   }
 
@@ -179,6 +190,14 @@ class Solver {
     const std::int64_t spent = state_.stats.nodes - nodes_before_;
     effort.limits.nodes = std::max<std::int64_t>(0, effort.limits.nodes - spent);
     return effort;
+  }
+
+  [[nodiscard]] std::optional<Score> root_bound(const MappingSolution& solution) const {
+    try {
+      return search_.root_bound(solution.point, solution.cost);
+    } catch (const Stopped&) {
+      return std::nullopt;
+    }
   }
 
   void begin_tree() {
@@ -213,7 +232,7 @@ class Solver {
     }
     if (found.solution) {
       recost(problem_, search_, *found.solution, answer);
-      answer.root_bound = search_.root_bound(found.solution->point, found.solution->cost);
+      answer.root_bound = root_bound(*found.solution);
       answer.gap = relative_gap(answer.cost->objective, answer.lower_bound);
       excluded_.push_back(parallelism_of(answer.mapping->network));
       // The limit came together with the proof.
@@ -253,10 +272,32 @@ class Solver {
   bool complete_ = false;              // no answer beyond them exists
 };
 
+/// The deadline passed before a tree could begin.
+SearchResult nothing_found(const Problem& problem, const SearchOptions& options) {
+  SearchResult result;
+  result.stopped_by = stop_reason(options.limits.deadline);
+  result.bounds = options.bounds;
+  result.stats.threads = options.threads;
+  if (!options.hint) return result;
+  auto evaluated = evaluate(problem, *options.hint);
+  if (const Cost* cost = std::get_if<Cost>(&evaluated)) {
+    result.status = SearchStatus::Feasible;
+    result.mapping = options.hint;
+    result.mapping->cores = cost->cores;
+    result.cost = *cost;
+    result.gap = 1.0;
+  }
+  return result;
+}
+
 }  // namespace
 
 SearchResult solve(const Problem& problem, const SearchOptions& options) {
-  return Solver(problem, options).run();
+  try {
+    return Solver(problem, options).run();
+  } catch (const Stopped&) {
+    return nothing_found(problem, options);
+  }
 }
 
 }  // namespace dfsearch

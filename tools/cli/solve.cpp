@@ -1,6 +1,7 @@
 #include "cli/solve.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,6 +29,10 @@ namespace {
 
 constexpr Seconds kEventInterval{1.0};
 
+Seconds since(std::chrono::steady_clock::time_point start) {
+  return Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+}
+
 /// The hint, unless it does not fit: then it is dropped, and the user told why.
 std::optional<Mapping> load_hint(const CommandLine& line, const Problem& problem) {
   if (line.hint.empty()) return std::nullopt;
@@ -43,7 +48,6 @@ std::optional<Mapping> load_hint(const CommandLine& line, const Problem& problem
 
 SearchOptions search_options(const CommandLine& line, const Config& config) {
   SearchOptions options;
-  options.limits.time = line.time_limit.value_or(config.search.time_limit);
   options.limits.gap = line.gap.value_or(config.search.gap);
   if (line.node_limit) options.limits.nodes = *line.node_limit;
   options.threads = line.threads;
@@ -108,7 +112,8 @@ class Run {
     CheckpointFile checkpoint(line_.checkpoint, config_.problem, events);
     listen(events, progress, checkpoint);
     if (state_) options_.resume = &*state_;
-    options_.limits.stop = stop_on_signals();
+    const Seconds limit = line_.time_limit.value_or(config_.search.time_limit);
+    options_.limits.deadline = Deadline(limit - since(start_), stop_on_signals());
     if (events.is_on()) {
       events.write(start_event(config_.problem, title_of(line_), options_.threads,
                                state_ ? state_->stats : SearchStats{}));
@@ -163,6 +168,8 @@ class Run {
     return "";
   }
 
+  // Of all that is limited, reading the config included.
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   const CommandLine& line_;
   const Config config_;
   SearchOptions options_;

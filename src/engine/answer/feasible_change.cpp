@@ -47,15 +47,15 @@ struct Trial {
 /// Decides whether problems have a mapping, until the effort is spent.
 class Trials {
  public:
-  explicit Trials(const Limits& limits) : limits_(limits) {
-    limits_.nodes = kNodes;
-    limits_.gap = 1.0;  // the first mapping will do
-  }
+  explicit Trials(const Deadline& deadline)
+      : limits_{.deadline = deadline, .nodes = kNodes, .gap = 1.0} {}  // the first mapping will do
 
+  /// Throws Stopped.
   Trial run(const Problem& problem) {
     Trial trial;
     if (limits_.nodes <= 0) return trial;
-    const MappingProblem search(problem, {.steps = kStepsPerNode});
+    limits_.deadline.check();
+    const MappingProblem search(problem, {.steps = kStepsPerNode}, {}, limits_.deadline);
     if (search.networks().empty()) {
       trial.fit = Fit::No;
       return trial;
@@ -69,7 +69,6 @@ class Trials {
     const auto found = tree.run();
     // A problem without a single node costs something, too.
     limits_.nodes -= std::max<std::int64_t>(1, found.stats.nodes);
-    limits_.time -= found.stats.time;
     if (found.solution) {
       trial.mapping = search.mapping(*found.solution);
       const auto verdict = evaluate(problem, trial.mapping);
@@ -77,8 +76,19 @@ class Trials {
       trial.fit = Fit::Yes;
     } else if (found.stopped_by == StopReason::None) {
       trial.fit = Fit::No;
+    } else {
+      limits_.deadline.check();
     }
     return trial;
+  }
+
+  /// Unknown in place of Stopped: what is known already counts.
+  Trial run_or_unknown(const Problem& problem) {
+    try {
+      return run(problem);
+    } catch (const Stopped&) {
+      return {};
+    }
   }
 
  private:
@@ -97,8 +107,8 @@ struct Quantity {
 
 /// The least whole value that suffices, where more never hurts.
 std::optional<FeasibleChange> least_enough(Raised what, const Quantity& quantity,
-                                           const Limits& limits) {
-  Trials trials(limits);
+                                           const Deadline& deadline) {
+  Trials trials(deadline);
   const Trial most = trials.run(quantity.with(quantity.plenty));
   if (most.fit != Fit::Yes) return std::nullopt;
   double too_little = std::floor(quantity.from);
@@ -106,7 +116,7 @@ std::optional<FeasibleChange> least_enough(Raised what, const Quantity& quantity
   for (bool halve = false; enough - too_little > 1.0; halve = !halve) {
     const double value =
         halve ? too_little + std::floor((enough - too_little) / 2.0) : enough - 1.0;
-    const Trial trial = trials.run(quantity.with(value));
+    const Trial trial = trials.run_or_unknown(quantity.with(value));
     if (trial.fit == Fit::Unknown) break;
     if (trial.fit == Fit::Yes) {
       enough = std::min(value, quantity.need(trial));
@@ -122,8 +132,8 @@ std::optional<FeasibleChange> least_enough(Raised what, const Quantity& quantity
 std::optional<FeasibleChange> first_enough(FeasibleChange change,
                                            const std::vector<std::int64_t>& values,
                                            const std::function<Problem(std::int64_t)>& with,
-                                           const Limits& limits) {
-  Trials trials(limits);
+                                           const Deadline& deadline) {
+  Trials trials(deadline);
   double next = std::floor(change.from) + 1.0;  // not known to be too little
   for (const std::int64_t value : values) {
     const Fit fit = trials.run(with(value)).fit;
@@ -144,7 +154,7 @@ std::vector<std::int64_t> one_by_one(std::int64_t first, std::int64_t last) {
   return values;
 }
 
-std::optional<FeasibleChange> more_memory(const Problem& problem, const Limits& limits) {
+std::optional<FeasibleChange> more_memory(const Problem& problem, const Deadline& deadline) {
   const Bytes capacity = problem.system.memory.capacity;
   if (capacity == Bytes::infinity()) return std::nullopt;
   return least_enough(Raised::Memory,
@@ -164,10 +174,10 @@ std::optional<FeasibleChange> more_memory(const Problem& problem, const Limits& 
                                need -= second->capacity;
                              return std::max(1.0, std::ceil(need.in_base_units()));
                            }},
-                      limits);
+                      deadline);
 }
 
-std::optional<FeasibleChange> more_sram(const Problem& problem, const Limits& limits) {
+std::optional<FeasibleChange> more_sram(const Problem& problem, const Deadline& deadline) {
   return least_enough(Raised::Sram,
                       {.from = problem.system.accelerator.sram.in_base_units(),
                        .plenty = kPlenty,
@@ -185,10 +195,10 @@ std::optional<FeasibleChange> more_sram(const Problem& problem, const Limits& li
                              }
                              return most;  // more than need be where a weight is cut into pieces
                            }},
-                      limits);
+                      deadline);
 }
 
-std::optional<FeasibleChange> more_partitions(const Problem& problem, const Limits& limits) {
+std::optional<FeasibleChange> more_partitions(const Problem& problem, const Deadline& deadline) {
   if (problem.execution.style != Style::Dataflow) return std::nullopt;
   const std::int64_t limit = problem.partition_limit();
   const auto kernels = static_cast<std::int64_t>(problem.workload.graph.kernel_count());
@@ -204,7 +214,7 @@ std::optional<FeasibleChange> more_partitions(const Problem& problem, const Limi
   if (problem.equations.phases == SplitPhases::Halves && problem.workload.graph.has_backward()) {
     std::vector<std::int64_t> values = one_by_one(limit + 1, std::min(plenty, limit + kTried));
     if (values.back() < plenty) values.push_back(plenty);
-    return first_enough({.what = Raised::Partitions, .from = from}, values, with, limits);
+    return first_enough({.what = Raised::Partitions, .from = from}, values, with, deadline);
   }
   return least_enough(Raised::Partitions,
                       {.from = from,
@@ -216,11 +226,11 @@ std::optional<FeasibleChange> more_partitions(const Problem& problem, const Limi
                              return 1.0 + static_cast<double>(*std::max_element(partition.begin(),
                                                                                 partition.end()));
                            }},
-                      limits);
+                      deadline);
 }
 
 std::optional<FeasibleChange> more_members(const Problem& problem, std::size_t dimension,
-                                           const Limits& limits) {
+                                           const Deadline& deadline) {
   const NetworkDimension& old = problem.system.network[dimension];
   if (!old.degree) return std::nullopt;
   // The number of replicas changes nothing for a chip but its share of what all hold.
@@ -239,23 +249,27 @@ std::optional<FeasibleChange> more_members(const Problem& problem, std::size_t d
         changed.system.chips = problem.system.chips / degree * value;
         return changed;
       },
-      limits);
+      deadline);
 }
 
 }  // namespace
 
-std::vector<FeasibleChange> feasible_changes(const Problem& problem, const Limits& limits) {
-  std::vector<FeasibleChange> changes;
+FeasibleChanges feasible_changes(const Problem& problem, const Deadline& deadline) {
+  FeasibleChanges changes;
   const auto add = [&](const std::optional<FeasibleChange>& change) {
-    if (change) changes.push_back(*change);
+    if (change) changes.list.push_back(*change);
   };
-  add(more_memory(problem, limits));
-  add(more_sram(problem, limits));
-  add(more_partitions(problem, limits));
-  for (std::size_t d = 0; d < problem.system.network.size(); ++d) {
-    add(more_members(problem, d, limits));
+  try {
+    add(more_memory(problem, deadline));
+    add(more_sram(problem, deadline));
+    add(more_partitions(problem, deadline));
+    for (std::size_t d = 0; d < problem.system.network.size(); ++d) {
+      add(more_members(problem, d, deadline));
+    }
+  } catch (const Stopped&) {
+    changes.complete = false;
   }
-  std::stable_sort(changes.begin(), changes.end(),
+  std::stable_sort(changes.list.begin(), changes.list.end(),
                    [](const FeasibleChange& a, const FeasibleChange& b) {
                      return a.enough * b.from < b.enough * a.from;
                    });

@@ -3,15 +3,19 @@
 
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "engine/search_result.hpp"
-#include "engine/tree/limits.hpp"
 #include "model/problem.hpp"
 
 namespace dfsearch {
 
 /// The changes that suffice by themselves, the one that raises its quantity by the
 /// smallest part first.  The problem is infeasible.  The effort is bounded: where
-/// it ran out a change is not exact or missing.  `limits` may end it earlier.
-std::vector<FeasibleChange> feasible_changes(const Problem& problem, const Limits& limits);
+/// it ran out a change is not exact or missing.  The deadline may end it earlier.
+struct FeasibleChanges {
+  std::vector<FeasibleChange> list;
+  bool complete = true;  ///< false: the deadline passed before every quantity was tried
+};
+FeasibleChanges feasible_changes(const Problem& problem, const Deadline& deadline);
 
 }  // namespace dfsearch

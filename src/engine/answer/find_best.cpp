@@ -51,14 +51,19 @@ class BestSearch {
   BestFound run(const std::function<void()>& checkpoint) {
     BestFound found = prove(checkpoint);
     if (found.first_of_ties || !found.solution) return found;
-    if (found.lower_bound == found.solution->cost) break_ties(found);
+    if (!(found.lower_bound == found.solution->cost)) return found;
+    try {
+      break_ties(found);
+    } catch (const Stopped&) {
+      found.first_of_ties = false;
+    }
     return found;
   }
 
  private:
   /// The first tree.
   BestFound prove(const std::function<void()>& checkpoint) {
-    Tree tree(problem_, {.limits = limits(),
+    Tree tree(problem_, {.limits = effort_.limits,
                          .threads = options_.threads,
                          .deterministic = effort_.deterministic,
                          .checkpoint_interval = options_.checkpoint_interval,
@@ -68,7 +73,11 @@ class BestSearch {
     });
     const Watched watched(
         monitor_, [&tree] { return tree.progress(); }, effort_.rank, before_.nodes);
-    start(tree);
+    try {
+      start(tree);
+    } catch (const Stopped&) {
+      return as_resumed();
+    }
     if (checkpoint) {
       tree.on_checkpoint([&](std::vector<Tree::Entry>& open) {
         keep(tree.result());
@@ -108,10 +117,18 @@ class BestSearch {
     }
   }
 
-  [[nodiscard]] Limits limits() const {
-    Limits limits = effort_.limits;
-    limits.time = std::max(Seconds{}, limits.time - monitor_.elapsed());
-    return limits;
+  /// Nothing but what the state says.
+  [[nodiscard]] BestFound as_resumed() const {
+    BestFound found{.stopped_by = stop_reason(effort_.limits.deadline)};
+    if (state_.incumbent) {
+      found.solution = std::make_shared<const MappingSolution>(*state_.incumbent);
+      found.lower_bound = found.solution->cost;
+    }
+    if (!state_.begun) found.lower_bound = Score{};
+    for (const Tree::Entry& open : state_.open) {
+      found.lower_bound = std::min(found.lower_bound, open.bound);
+    }
+    return found;
   }
 
   /// Brings the state up to date, the open nodes aside.
@@ -144,12 +161,12 @@ class BestSearch {
   /// the answer depends on nothing but the problem either way.
   void break_ties(BestFound& found) {
     const Score cost = found.solution->cost;
-    Limits limits = this->limits();
+    Limits limits = effort_.limits;
     limits.gap = 0.0;
     for (limits.nodes = kTieNodes;; limits.nodes *= 2) {
       NodeEffort node_effort = options_.node_effort;
       node_effort.steps = kStepsPerTieNode;
-      const MappingProblem second(problem_, node_effort);
+      const MappingProblem second = problem_.for_ties(node_effort);
       Tree tree(
           second,
           {.limits = limits, .threads = options_.threads, .deterministic = true, .cutoff = cost});
@@ -173,7 +190,6 @@ class BestSearch {
             first.stopped_by == StopReason::None || first.stopped_by == StopReason::Nodes;
         break;
       }
-      limits.time = this->limits().time;
     }
     state_.incumbent = *found.solution;
     state_.first_of_ties = found.first_of_ties;

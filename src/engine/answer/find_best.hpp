@@ -26,13 +26,14 @@ struct BestFound {
 /// How hard to try.
 struct BestEffort {
   int rank = 1;
-  Limits limits;
+  Limits limits{};
   bool deterministic = false;
 };
 
 /// Searches `problem`.  `state` says where to begin and is kept: when it returns
 /// its nodes, incumbent and counters are those to go on with.  `checkpoint`, if
-/// any, is called while it is up to date.
+/// any, is called while it is up to date.  The deadlines of `problem` and `effort` are the
+/// same; once it has passed the result is what was found before.
 BestFound find_best(const MappingProblem& problem, const SearchOptions& options,
                     const BestEffort& effort, SearchMonitor& monitor, SearchState& state,
                     const std::function<void()>& checkpoint);

@@ -30,14 +30,17 @@ Infeasible of_bytes(Resource resource, Bytes needed, Bytes available, std::strin
 
 /// Searches the problem with a capacity lifted, for a moment only: the answer
 /// serves an explanation.
-std::optional<Mapping> map_briefly(const Problem& problem) {
-  const MappingProblem tree(problem);
+std::optional<Mapping> map_briefly(const Problem& problem, const Deadline& deadline) {
+  const MappingProblem tree(problem, {}, {}, deadline);
   const SearchOptions options;
   SearchState state;
   SearchMonitor monitor(options, state.stats);
-  const BestEffort effort{.limits = {.nodes = kNodes}};
+  const BestEffort effort{.limits = {.deadline = deadline, .nodes = kNodes}};
   const BestFound found = find_best(tree, options, effort, monitor, state, nullptr);
-  if (!found.solution) return std::nullopt;
+  if (!found.solution) {
+    deadline.check();
+    return std::nullopt;
+  }
   return tree.mapping(*found.solution);
 }
 
@@ -90,7 +93,8 @@ OuterPoint roomiest_point(const Problem& problem, const MappingProblem& search) 
 
 }  // namespace
 
-Infeasible why_infeasible(const Problem& problem, const MappingProblem& search) {
+Infeasible why_infeasible(const Problem& problem, const MappingProblem& search,
+                          const Deadline& deadline) {
   const std::shared_ptr<const FusionContext> context = search.open(roomiest_point(problem, search));
   const FusionTables& tables = context->tables;
   if (tables.capacity_for_activations() < Bytes{}) {
@@ -117,7 +121,7 @@ Infeasible why_infeasible(const Problem& problem, const MappingProblem& search) 
   roomy.system.memory.capacity = Bytes::infinity();
   roomy.system.memory.second.reset();
   if (problem.system.memory.capacity < Bytes::infinity()) {
-    if (const auto mapping = map_briefly(roomy)) {
+    if (const auto mapping = map_briefly(roomy, deadline)) {
       const auto evaluated = evaluate(roomy, *mapping);
       const Cost* cost = &std::get<Cost>(evaluated);
       return of_bytes(Resource::Memory, cost->weights + cost->activations + cost->stored,
@@ -130,7 +134,7 @@ Infeasible why_infeasible(const Problem& problem, const MappingProblem& search) 
   const auto enough = static_cast<std::int64_t>(2 * tables.size());
   if (problem.execution.style == Style::Dataflow && limit < enough) {
     roomy.execution.partitions = enough;
-    const auto mapping = map_briefly(roomy);
+    const auto mapping = map_briefly(roomy, deadline);
     const std::int64_t needed = mapping ? partitions_needed(roomy, *mapping) : 0;
     if (needed > limit) {
       return {.resource = Resource::Partitions,

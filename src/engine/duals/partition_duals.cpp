@@ -79,10 +79,10 @@ PartitionDualSearch::PartitionDualSearch(const FusionTables& tables)
   program_.emplace(classes, std::move(limits));
 }
 
-bool PartitionDualSearch::advance(std::int64_t steps, const Interrupted* interrupted) {
+bool PartitionDualSearch::advance(std::int64_t steps) {
   steps_ = steps;
-  interrupted_ = interrupted;
-  while (steps_ > 0 && stage_ != Stage::Ended && (interrupted == nullptr || !(*interrupted)())) {
+  while (steps_ > 0 && stage_ != Stage::Ended) {
+    tables_.deadline().check();
     switch (stage_) {
       case Stage::Program:
         solve_program();
@@ -161,8 +161,7 @@ void PartitionDualSearch::grow_columns() {
 void PartitionDualSearch::price_columns() {
   const std::int64_t limit = std::min(steps_, steps_of_round_);
   std::int64_t left = limit;
-  auto found =
-      pricing_.find(duals_, {.threshold = 0, .most = kPerRound, .interrupted = interrupted_}, left);
+  auto found = pricing_.find(duals_, {.threshold = 0, .most = kPerRound}, left);
   steps_ -= limit - left;
   const auto noise = std::partition_point(found.partitions.begin(), found.partitions.end(),
                                           [](const auto& p) { return p.excess > kNoise; });
@@ -190,8 +189,7 @@ void PartitionDualSearch::add(const PartitionColumn& partition) {
 /// Lists all that are overpaid, if only by noise.
 void PartitionDualSearch::prove() {
   const std::int64_t before = steps_;
-  auto found =
-      pricing_.find(duals_, {.threshold = 0, .most = kNear, .interrupted = interrupted_}, steps_);
+  auto found = pricing_.find(duals_, {.threshold = 0, .most = kNear}, steps_);
   if (!found.complete) return;  // the next call begins again
   if (found.partitions.size() == kNear) {
     // What is not listed has no more excess than the last that is.
@@ -214,8 +212,7 @@ void PartitionDualSearch::raise() {
   const FineTicks most = (kNoise + 1) * static_cast<FineTicks>(tables_.size());
   const std::int64_t limit = std::min(steps_, steps_to_raise_);
   std::int64_t left = limit;
-  auto found = pricing_.find(
-      duals_, {.threshold = -most - 1, .most = kNear, .interrupted = interrupted_}, left);
+  auto found = pricing_.find(duals_, {.threshold = -most - 1, .most = kNear}, left);
   steps_ -= limit - left;
   if (!found.complete && limit < steps_to_raise_) return;  // the next call begins again
   if (found.complete && found.partitions.size() < kNear) raise_by(most, found.partitions);

@@ -38,9 +38,10 @@ class PartitionDualSearch {
  public:
   explicit PartitionDualSearch(const FusionTables& tables);
 
-  /// Goes on for about so many steps, of some hundred operations each, or until it is
-  /// interrupted.  True once there is nothing more to do.
-  bool advance(std::int64_t steps, const Interrupted* interrupted = nullptr);
+  /// Goes on for about so many steps, of some hundred operations each.  True once there is
+  /// nothing more to do.  After Stopped, by the deadline of the tables, it must not be
+  /// called again.
+  bool advance(std::int64_t steps);
 
   /// When it has ended; nothing if no duals could be found.
   [[nodiscard]] std::optional<PartitionDuals> take() { return std::move(result_); }
@@ -69,8 +70,7 @@ class PartitionDualSearch {
   std::vector<std::vector<std::size_t>> alike_;  // kernels of each class, whose duals are the same
   std::optional<CoveringLp> program_;
   Stage stage_ = Stage::Program;
-  std::int64_t steps_ = 0;  // left
-  const Interrupted* interrupted_ = nullptr;
+  std::int64_t steps_ = 0;           // left
   std::size_t next_start_ = 0;       // of growth: a class
   std::int64_t steps_of_round_ = 0;  // of an enumeration that need not be complete
   std::int64_t steps_to_raise_ = 0;

@@ -84,6 +84,7 @@ class ColumnEnumeration {
         threshold_(query.threshold),
         step_(1 + static_cast<std::int64_t>(tables.size() / 128)),
         steps_(steps),
+        deadline_(tables.deadline(), kStepsBetweenLooks),
         crossing_(tables.size()),
         by_weight_(tables.size()) {
     std::iota(by_weight_.begin(), by_weight_.end(), 0U);
@@ -191,10 +192,7 @@ class ColumnEnumeration {
   }
 
   void decide(const State& state, std::size_t from) {
-    if (steps_ % kStepsBetweenLooks < step_ && query_.interrupted != nullptr &&
-        (*query_.interrupted)()) {
-      steps_ = 0;
-    }
+    deadline_.check(step_);
     if ((steps_ -= step_) < 0 || most_excess(state) <= threshold_) return;
     const std::size_t wanted = query_.with;
     if (wanted != PartitionPricing::Query::kAny && !state.open.contains(wanted) &&
@@ -364,6 +362,7 @@ class ColumnEnumeration {
   FineTicks threshold_;
   const std::int64_t step_;  // what a node counts: in large graphs it takes longer
   std::int64_t& steps_;
+  PacedDeadline deadline_;
   // Explicit memory time of each kernel and the transfers of its tensors to what is outside.
   std::vector<Ticks> crossing_;
   std::vector<std::uint32_t> by_weight_;                 // the heaviest first

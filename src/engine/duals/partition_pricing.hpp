@@ -8,7 +8,6 @@
 
 #include "engine/tables/fusion_tables.hpp"
 #include "engine/tables/partition_rules.hpp"
-#include "engine/tree/limits.hpp"
 #include "graph/kernel_set.hpp"
 
 namespace dfsearch {
@@ -51,9 +50,8 @@ class PartitionPricing {
   struct Query {
     FineTicks threshold = 0;  ///< with more excess than this
     std::size_t most = 0;     ///< so many at most: the greatest excess, then the most kernels
-    const KernelSet* among = nullptr;          ///< of these kernels only; null: all
-    std::size_t with = kAny;                   ///< that hold this kernel
-    const Interrupted* interrupted = nullptr;  ///< then the answer is incomplete
+    const KernelSet* among = nullptr;  ///< of these kernels only; null: all
+    std::size_t with = kAny;           ///< that hold this kernel
     static constexpr std::size_t kAny = ~std::size_t{0};
   };
   struct Found {
@@ -62,7 +60,7 @@ class PartitionPricing {
   };
   /// Sets that no mapping can have may be among them (the memory and the order of
   /// partitions are not looked at).  If `steps`, which it counts down, suffice the answer is
-  /// complete, else it has some of them.
+  /// complete, else it has some of them.  Throws Stopped by the deadline of the tables.
   [[nodiscard]] Found find(const Duals& duals, const Query& query, std::int64_t& steps) const;
 
   [[nodiscard]] const PartitionRules& rules() const { return rules_; }

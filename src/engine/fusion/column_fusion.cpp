@@ -25,15 +25,13 @@ namespace {
 
 class Cover {
  public:
-  Cover(const FusionTables& tables, const PartitionDuals& duals, std::int64_t steps,
-        const Interrupted* interrupted)
+  Cover(const FusionTables& tables, const PartitionDuals& duals, std::int64_t steps)
       : tables_(tables),
         duals_(duals),
         pricing_(tables),
         search_(tables),
         order_(tables.size()),
-        steps_(steps),
-        interrupted_(interrupted) {
+        steps_(steps) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::stable_sort(order_.begin(), order_.end(), [this](std::size_t a, std::size_t b) {
       return excess_alone(a) < excess_alone(b);
@@ -71,13 +69,9 @@ class Cover {
       return;
     }
     if (!indices_suffice(left)) return;
-    auto found = pricing_.find(duals_,
-                               {.threshold = slack - kFinePerTick,
-                                .most = tried_,
-                                .among = &left,
-                                .with = *next,
-                                .interrupted = interrupted_},
-                               steps_);
+    auto found = pricing_.find(
+        duals_, {.threshold = slack - kFinePerTick, .most = tried_, .among = &left, .with = *next},
+        steps_);
     cut_ = cut_ || found.partitions.size() == tried_;
     for (PartitionColumn& partition : found.partitions) {
       if (found_ || steps_ < 0) return;
@@ -181,7 +175,6 @@ class Cover {
   const FusionTree search_;
   std::vector<std::size_t> order_;  // of covering
   std::int64_t steps_;
-  const Interrupted* interrupted_;
   std::size_t tried_ = 0;  // partitions for a kernel
   bool cut_ = true;        // there may be more of them
   std::vector<Chosen> chosen_;
@@ -191,8 +184,8 @@ class Cover {
 }  // namespace
 
 std::optional<Fusion> column_fusion(const FusionTables& tables, const PartitionDuals& duals,
-                                    std::int64_t steps, const Interrupted* interrupted) {
-  return Cover(tables, duals, steps, interrupted).find();
+                                    std::int64_t steps) {
+  return Cover(tables, duals, steps).find();
 }
 
 }  // namespace dfsearch

@@ -7,13 +7,12 @@
 #include "engine/duals/partition_duals.hpp"
 #include "engine/fusion/fusion_tree.hpp"
 #include "engine/tables/fusion_tables.hpp"
-#include "engine/tree/limits.hpp"
 
 namespace dfsearch {
 
-/// A fusion whose time is the bound of the duals, if about so many steps, without interruption,
-/// find one: then it is the best there is.
+/// A fusion whose time is the bound of the duals, if about so many steps find one: then it is
+/// the best there is.  Throws Stopped by the deadline of the tables.
 std::optional<Fusion> column_fusion(const FusionTables& tables, const PartitionDuals& duals,
-                                    std::int64_t steps, const Interrupted* interrupted = nullptr);
+                                    std::int64_t steps);
 
 }  // namespace dfsearch

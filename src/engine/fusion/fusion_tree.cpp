@@ -29,6 +29,8 @@
 namespace dfsearch {
 namespace {
 
+constexpr std::int64_t kStepsBetweenLooks = 4096;
+
 /// One call of FusionTree::branch.
 class PartitionBranching {
  public:
@@ -45,7 +47,9 @@ class PartitionBranching {
         unplaced_(rules.unplaced(node.done)),
         partition_(tables, node.done, duals),
         bounds_partial_(tables.bounds().use(SearchBound::Partial)),
-        bound_(node.bound) {
+        bound_(node.bound),
+        step_(1 + static_cast<std::int64_t>(tables.size() / 64)),
+        deadline_(tables.deadline(), kStepsBetweenLooks) {
     if (duals == nullptr) return;
     dual_ = duals->of_rest(node.done);
     bound_ = std::max(node.bound, search.bound(node, *duals));
@@ -93,6 +97,7 @@ class PartitionBranching {
       if (!partition_.kernels().empty()) close();
       return;
     }
+    deadline_.check(step_);
     if (--budget_ < 0) {
       interrupt();
       return;
@@ -206,6 +211,8 @@ class PartitionBranching {
   const bool bounds_partial_;
   Ticks bound_;  // of the node
   PartitionSlot slot_;
+  const std::int64_t step_;  // what a decision counts: in large graphs it takes longer
+  PacedDeadline deadline_;
   std::int64_t budget_ = 0;
   std::int64_t cut_ = 0;
 };

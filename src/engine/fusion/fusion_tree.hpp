@@ -75,7 +75,8 @@ class FusionTree {
   /// Emits every way to close one more partition that is feasible and whose
   /// bound is within the sink's limit, each once.  Past `budget` steps the rest
   /// of the enumeration is emitted as opened nodes instead.  Returns how many
-  /// branches a capacity cut.  `duals` are those of the tables, or null.
+  /// branches a capacity cut.  `duals` are those of the tables, or null.  Throws Stopped
+  /// by the deadline of the tables.
   std::int64_t branch(const FusionNode& node, std::int64_t budget, FusionSink& sink,
                       const PartitionDuals* duals = nullptr) const;
 

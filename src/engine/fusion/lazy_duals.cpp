@@ -20,10 +20,17 @@ int LazyDuals::attempts_due(std::int64_t nodes, std::int64_t before) {
   return std::min(kMostAttempts, static_cast<int>(std::bit_width(times)));
 }
 
-LazyDuals::Found LazyDuals::after(int attempts, const Interrupted* interrupted) const {
+LazyDuals::Found LazyDuals::after(int attempts) const {
   if (attempts == 0 || !tables_.bounds().use(SearchBound::Duals)) return {};
   const std::lock_guard lock(mutex_);
-  while (!ended_ && attempts_ < std::min(attempts, kMostAttempts)) attempt(interrupted);
+  while (!ended_ && attempts_ < std::min(attempts, kMostAttempts)) {
+    try {
+      attempt();
+    } catch (const Stopped&) {
+      ended_ = true;  // half of an attempt is no state to go on from
+      throw;
+    }
+  }
   return {.duals = duals_ && duals_after_ <= attempts ? &*duals_ : nullptr,
           .fusion = fusion_ && fusion_after_ <= attempts ? &*fusion_ : nullptr};
 }
@@ -38,12 +45,12 @@ LazyDuals::Found LazyDuals::after_at_least(int attempts) const {
   return after(std::max(attempts, made));
 }
 
-void LazyDuals::attempt(const Interrupted* interrupted) const {
+void LazyDuals::attempt() const {
   const std::int64_t steps = kSteps << attempts_++;
   ended_ = attempts_ == kMostAttempts;
   if (!duals_) {
     if (!search_) search_.emplace(tables_);
-    if (!search_->advance(steps, interrupted)) return;
+    if (!search_->advance(steps)) return;
     duals_ = search_->take();
     search_.reset();
     if (!duals_) {
@@ -52,12 +59,12 @@ void LazyDuals::attempt(const Interrupted* interrupted) const {
     }
     duals_after_ = attempts_;
   }
-  look_for_fusion(steps, interrupted);
+  look_for_fusion(steps);
 }
 
-void LazyDuals::look_for_fusion(std::int64_t steps, const Interrupted* interrupted) const {
+void LazyDuals::look_for_fusion(std::int64_t steps) const {
   const bool wanted = tables_.bounds().use(SearchBound::Columns);
-  if (wanted) fusion_ = column_fusion(tables_, *duals_, steps, interrupted);
+  if (wanted) fusion_ = column_fusion(tables_, *duals_, steps);
   if (fusion_) fusion_after_ = attempts_;
   ended_ = ended_ || !wanted || fusion_ || attempts_ == duals_after_ + kAttemptsAtFusion;
 }

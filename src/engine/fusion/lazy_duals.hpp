@@ -22,20 +22,21 @@ class LazyDuals {
     const Fusion* fusion = nullptr;         ///< whose time they prove to be the least; or null
   };
   /// What so many attempts find, each twice as long as the one before and no matter who made
-  /// them.  The outcome is a function of the tables; it lives as long as this does.  An attempt
-  /// that is interrupted may find nothing.
-  [[nodiscard]] Found after(int attempts, const Interrupted* interrupted = nullptr) const;
+  /// them.  The outcome is a function of the tables; it lives as long as this does.  Throws
+  /// Stopped by the deadline of the tables; after that nothing more is found.
+  [[nodiscard]] Found after(int attempts) const;
 
   /// What all attempts that anybody made have found, which are so many at least.
   [[nodiscard]] Found after_at_least(int attempts) const;
 
   static constexpr int kMostAttempts = 13;
-  /// That are due after so many nodes of a search, the first after `before`.
+  /// How many attempts are due after so many nodes of a search; the first one is due
+  /// after `before` nodes.
   [[nodiscard]] static int attempts_due(std::int64_t nodes, std::int64_t before);
 
  private:
-  void attempt(const Interrupted* interrupted) const;
-  void look_for_fusion(std::int64_t steps, const Interrupted* interrupted) const;
+  void attempt() const;
+  void look_for_fusion(std::int64_t steps) const;
 
   const FusionTables& tables_;
   // What has been tried so far; guarded by mutex_.

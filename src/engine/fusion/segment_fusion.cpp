@@ -8,6 +8,7 @@
 #include "engine/fusion/segment_fusion.hpp"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "engine/fusion/open_partition.hpp"
@@ -31,7 +32,9 @@ class SegmentPath {
         rules_(tables),
         counts_(table_columns(tables) > 1),
         columns_(table_columns(tables)),
-        vertices_((tables.size() + 1) * columns_) {}
+        vertices_((tables.size() + 1) * columns_) {
+    find_next_columns();
+  }
 
   /// Numbers of partitions to tell apart, 0 among them; one column if they need
   /// not be, since every segment may have a partition of its own.  In halves the
@@ -63,6 +66,7 @@ class SegmentPath {
   Vertex& at(std::size_t kernels, std::size_t used) { return vertices_[kernels * columns_ + used]; }
 
   void extend_from(std::size_t begin, const KernelSet& done) {
+    tables_.deadline().check();
     const std::size_t columns = counts_ ? columns_ - 1 : 1;
     bool reached = false;
     for (std::size_t used = 0; used < columns; ++used) reached |= at(begin, used).time < kNever;
@@ -75,6 +79,7 @@ class SegmentPath {
       if (alone && (end > begin || !kernel.escapes)) return;
       segment.put_in(end);
       if (segment.fits_in_memory()) {
+        tables_.deadline().check();
         const Ticks time = segment.time(kNever);
         for (std::size_t used = 0; used < columns; ++used) {
           relax(begin, used, end + 1, time);
@@ -84,23 +89,33 @@ class SegmentPath {
     }
   }
 
-  /// With phases in halves the backward partitions start at their half, whatever
-  /// number of forward ones came before.
-  [[nodiscard]] std::size_t index_of(std::size_t begin, std::size_t used) const {
-    Unplaced left;
-    (tables_.kernel(begin).backward ? left.backward : left.forward) = 1;
-    for (const PartitionSlot& slot : rules_.slots(static_cast<std::int32_t>(used), left)) {
-      if (tables_.kernel(begin).backward ? slot.backward : slot.forward) {
-        return static_cast<std::size_t>(slot.index);
+  /// The column that a segment leads to from each column, for forward and for backward
+  /// ones.  With phases in halves the backward partitions start at their half,
+  /// whatever number of forward ones came before.
+  void find_next_columns() {
+    for (const bool backward : {false, true}) {
+      std::vector<std::size_t>& next = next_columns_[backward ? 1 : 0];
+      if (!counts_) {
+        next = {0};
+        continue;
+      }
+      Unplaced left;
+      (backward ? left.backward : left.forward) = 1;
+      for (std::size_t used = 0; used + 1 < columns_; ++used) {
+        next.push_back(columns_);
+        for (const PartitionSlot& slot : rules_.slots(static_cast<std::int32_t>(used), left)) {
+          if (!(backward ? slot.backward : slot.forward)) continue;
+          next.back() = static_cast<std::size_t>(slot.index) + 1;
+          break;
+        }
       }
     }
-    return columns_;
   }
 
   void relax(std::size_t begin, std::size_t used, std::size_t end, Ticks time) {
     const Ticks before = at(begin, used).time;
     if (before >= kNever || time >= kNever) return;
-    const std::size_t column = counts_ ? index_of(begin, used) + 1 : 0;
+    const std::size_t column = next_columns_[tables_.kernel(begin).backward ? 1 : 0][used];
     if (column >= columns_) return;
     Vertex& vertex = at(end, column);
     if (before + time < vertex.time) vertex = {.time = before + time, .from = begin, .used = used};
@@ -134,6 +149,7 @@ class SegmentPath {
   const PartitionRules rules_;
   const bool counts_;  // a column is a number of partitions; else there is one
   const std::size_t columns_;
+  std::array<std::vector<std::size_t>, 2> next_columns_;  // forward, backward; columns_: none
   std::vector<Vertex> vertices_;
 };
 

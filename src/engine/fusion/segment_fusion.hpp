@@ -10,7 +10,7 @@ namespace dfsearch {
 
 /// The best fusion whose partitions are segments of the topological order, each of
 /// one phase, by dynamic programming; nothing if there is none, if kernels are pinned, or if
-/// the graph is too large for it.
+/// the graph is too large for it.  Throws Stopped by the deadline of the tables.
 std::optional<Fusion> best_segments(const FusionTables& tables);
 
 }  // namespace dfsearch

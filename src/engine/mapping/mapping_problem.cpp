@@ -25,9 +25,10 @@ constexpr int kAttemptsForRoot = 6;
 
 /// Where a joint search begins: the sharding of least bytes, unless it takes too
 /// long to find.
-std::vector<Loop> first_tried(const Problem& problem, const LoopSets& all) {
+std::vector<Loop> first_tried(const Problem& problem, const LoopSets& all,
+                              const Deadline& deadline) {
   try {
-    return least_bytes_sharding(problem);
+    return least_bytes_sharding(problem, deadline);
   } catch (const InputError&) {
     return first_sharding(all);
   }
@@ -55,51 +56,54 @@ Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit) {
   return most;
 }
 
-MappingProblem::Shared::Shared(const Problem& problem, SearchBounds its_bounds)
-    : bounds(its_bounds), networks(network_choices(problem)) {
+MappingProblem::Shared::Shared(const Problem& problem, SearchBounds its_bounds,
+                               const Deadline& its_deadline)
+    : bounds(its_bounds), deadline(its_deadline), networks(network_choices(problem)) {
   if (problem.sharding == ShardingChoice::Joint) {
-    space.emplace(problem, bounds);
-    sharding = first_tried(problem, space->all());
+    space.emplace(problem, bounds, deadline);
+    sharding = first_tried(problem, space->all(), deadline);
   } else {
-    sharding = least_bytes_sharding(problem);
+    sharding = least_bytes_sharding(problem, deadline);
   }
   Symmetry symmetry;
   if (bounds.use(SearchBound::Symmetry)) {
-    symmetry = find_symmetry(problem, space ? space->all() : loop_sets(sharding));
+    symmetry = find_symmetry(problem, space ? space->all() : loop_sets(sharding), deadline);
   }
-  order = std::make_shared<const KernelOrder>(problem.workload.graph, std::move(symmetry));
+  order =
+      std::make_shared<const KernelOrder>(problem.workload.graph, std::move(symmetry), deadline);
 }
 
-MappingProblem::MappingProblem(const Problem& problem, NodeEffort effort, SearchBounds bounds)
+MappingProblem::MappingProblem(const Problem& problem, NodeEffort effort, SearchBounds bounds,
+                               const Deadline& deadline)
     : problem_(problem),
       effort_(effort),
       first_of_best_(false),
       later_(false),
-      shared_(std::make_shared<Shared>(problem, bounds)),
+      shared_(std::make_shared<Shared>(problem, bounds, deadline)),
       networks_(shared_->networks),
       sharding_(shared_->sharding) {}
 
-MappingProblem::MappingProblem(const MappingProblem& other, NodeEffort effort)
+MappingProblem::MappingProblem(const MappingProblem& other, std::shared_ptr<Shared> shared,
+                               NodeEffort effort, Wanted wanted, std::vector<Parallelism> excluded)
     : problem_(other.problem_),
       effort_(effort),
-      first_of_best_(true),
-      later_(true),
-      shared_(other.bounds().use_all() ? other.shared_
-                                       : std::make_shared<Shared>(problem_, SearchBounds{})),
-      networks_(shared_->networks),
-      sharding_(shared_->sharding),
-      excluded_(other.excluded_) {}
-
-MappingProblem::MappingProblem(const MappingProblem& other, NodeEffort effort,
-                               std::vector<Parallelism> excluded)
-    : problem_(other.problem_),
-      effort_(effort),
-      first_of_best_(false),
-      later_(!excluded.empty()),
-      shared_(other.shared_),
+      first_of_best_(wanted == Wanted::FirstOfBest),
+      later_(first_of_best_ || !excluded.empty()),
+      shared_(std::move(shared)),
       networks_(shared_->networks),
       sharding_(shared_->sharding),
       excluded_(std::move(excluded)) {}
+
+MappingProblem MappingProblem::without(std::vector<Parallelism> excluded, NodeEffort effort) const {
+  return {*this, shared_, effort, Wanted::AnyOfBest, std::move(excluded)};
+}
+
+MappingProblem MappingProblem::for_ties(NodeEffort effort) const {
+  auto shared = bounds().use_all()
+                    ? shared_
+                    : std::make_shared<Shared>(problem_, SearchBounds{}, shared_->deadline);
+  return {*this, std::move(shared), effort, Wanted::FirstOfBest, excluded_};
+}
 
 bool MappingProblem::excludes(const NetworkChoice& network) const {
   return std::find(excluded_.begin(), excluded_.end(), parallelism_of(network)) != excluded_.end();
@@ -136,7 +140,8 @@ LayerDecisions MappingProblem::decisions(OuterPoint point, LoopSets sharding) co
 std::shared_ptr<const KernelOrder> MappingProblem::order(const LoopSets& sharding) const {
   if (!shared_->space || !shared_->space->has_symmetry()) return shared_->order;
   return std::make_shared<const KernelOrder>(problem_.workload.graph,
-                                             find_symmetry(problem_, sharding));
+                                             find_symmetry(problem_, sharding, shared_->deadline),
+                                             shared_->deadline);
 }
 
 std::shared_ptr<const FusionContext> MappingProblem::open(OuterPoint point,
@@ -152,8 +157,8 @@ std::shared_ptr<const FusionContext> MappingProblem::open(OuterPoint point,
     }
   }
   auto kernel_order = order(decided.sharding);
-  auto tables = std::make_shared<const PointTables>(
-      problem_, std::move(decided), std::move(kernel_order), bounds(), &shared_->core_options);
+  auto tables = std::make_shared<const PointTables>(problem_, std::move(decided),
+                                                    std::move(kernel_order), settings());
   if (keep) {
     const std::lock_guard lock(shared_->mutex);
     if ((shared_->tables.size() + 1) * tables->fusion.size() <= kKernelsKept) {
@@ -170,9 +175,13 @@ Score MappingProblem::root_bound(OuterPoint point, Score cost) const {
   const FusionNode root = context->search.root();
   bound = std::max(bound, context->score(root.bound));
   if (!(bound < cost)) return bound;
-  const PartitionDuals* duals = context->point->duals.after_at_least(kAttemptsForRoot).duals;
-  if (duals != nullptr) {
-    bound = std::max(bound, context->score(context->search.bound(root, *duals)));
+  try {
+    const PartitionDuals* duals = context->point->duals.after_at_least(kAttemptsForRoot).duals;
+    if (duals != nullptr) {
+      bound = std::max(bound, context->score(context->search.bound(root, *duals)));
+    }
+  } catch (const Stopped&) {
+    // Lower than it might be, and still a bound.
   }
   return bound;
 }

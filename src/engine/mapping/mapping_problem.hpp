@@ -85,9 +85,10 @@ class MappingProblem {
   /// Everything about the problem that any tree over it can share.
   struct Shared {
     /// Refers to the problem.
-    Shared(const Problem& problem, SearchBounds its_bounds);
+    Shared(const Problem& problem, SearchBounds its_bounds, const Deadline& its_deadline);
 
     const SearchBounds bounds;
+    const Deadline deadline;
     std::vector<NetworkChoice> networks;
     std::optional<ShardingSpace> space;  // of a joint search
     std::vector<Loop> sharding;          // the given one; in a joint search the first tried
@@ -99,15 +100,17 @@ class MappingProblem {
     std::map<OuterPoint, std::shared_ptr<const PointTables>> tables;  // guarded by mutex
   };
 
-  /// Refers to the problem.  The tree holds one of the best mappings.
-  explicit MappingProblem(const Problem& problem, NodeEffort effort = {}, SearchBounds bounds = {});
+  /// Refers to the problem.  The tree holds one of the best mappings.  Of all trees made
+  /// from this one; what takes long throws Stopped once the deadline has passed.
+  explicit MappingProblem(const Problem& problem, NodeEffort effort = {}, SearchBounds bounds = {},
+                          const Deadline& deadline = {});
   /// Another tree over the same problem that uses the tables built already but
-  /// knows nothing of what was searched; some parallelisms are left out.
-  MappingProblem(const MappingProblem& other, NodeEffort effort, std::vector<Parallelism> excluded);
+  /// knows nothing of what was searched; these parallelisms are left out.
+  [[nodiscard]] MappingProblem without(std::vector<Parallelism> excluded, NodeEffort effort) const;
   /// Likewise, with the same parallelisms.  It holds the first of the best mappings,
-  /// and uses all bounds whatever the other one does: its effort is fixed, so they
+  /// and uses all bounds whatever this one does: its effort is fixed, so they
   /// decide how far it gets.
-  MappingProblem(const MappingProblem& other, NodeEffort effort);
+  [[nodiscard]] MappingProblem for_ties(NodeEffort effort) const;
 
   [[nodiscard]] Node root() const { return {}; }
   [[nodiscard]] Score bound(const Node& node) const { return node.bound; }
@@ -128,7 +131,8 @@ class MappingProblem {
     return open(point, loops_left(nullptr));
   }
   /// Lower bound of every sharding and fusion of the point, before any branching in
-  /// it.  Duals are asked only where it is below `cost` without them.
+  /// it.  Duals are asked only where it is below `cost` without them, and only before the
+  /// deadline.  Throws Stopped if the tables of the point are not at hand.
   [[nodiscard]] Score root_bound(OuterPoint point, Score cost) const;
   [[nodiscard]] Mapping mapping(const Solution& solution) const;
   /// The solution that a mapping is, if it fits and has the sharding of this
@@ -140,6 +144,10 @@ class MappingProblem {
 
  private:
   using Sink = Expansion<Node, Solution>;
+
+  enum class Wanted : std::uint8_t { AnyOfBest, FirstOfBest };
+  MappingProblem(const MappingProblem& other, std::shared_ptr<Shared> shared, NodeEffort effort,
+                 Wanted wanted, std::vector<Parallelism> excluded);
 
   void branch_root(Sink& expansion) const;
   void branch_network(std::size_t network, Sink& expansion) const;
@@ -165,12 +173,15 @@ class MappingProblem {
   [[nodiscard]] LayerDecisions decisions(OuterPoint point, LoopSets sharding) const;
   [[nodiscard]] std::shared_ptr<const KernelOrder> order(const LoopSets& sharding) const;
   [[nodiscard]] SearchBounds bounds() const { return shared_->bounds; }
+  [[nodiscard]] TableSettings settings() const {
+    return {.bounds = bounds(), .cache = &shared_->core_options, .deadline = shared_->deadline};
+  }
   [[nodiscard]] std::shared_ptr<const FusionContext> open(OuterPoint point,
                                                           LoopSets sharding) const;
 
   const Problem& problem_;
   const NodeEffort effort_;
-  const bool first_of_best_;  // it holds that one, not just any of the best
+  const bool first_of_best_;  // the tree holds that one, not just any of the best
   const bool later_;          // than another tree over the same problem
   std::shared_ptr<Shared> shared_;
   const std::vector<NetworkChoice>& networks_;

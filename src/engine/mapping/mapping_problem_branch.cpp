@@ -91,6 +91,7 @@ bool overfull(const FusionTables& tables) {
 }  // namespace
 
 void MappingProblem::branch(const Node& node, Sink& expansion) const {
+  shared_->deadline.check();
   if (node.network) {
     branch_network(*node.network, expansion);
   } else if (!node.point) {
@@ -163,7 +164,10 @@ std::shared_ptr<const std::vector<Score>> MappingProblem::find_bounds(
     const std::vector<OuterPoint>& points) const {
   std::vector<Score> bounds;
   bounds.reserve(points.size());
-  for (const OuterPoint point : points) bounds.push_back(point_bound(point));
+  for (const OuterPoint point : points) {
+    shared_->deadline.check();
+    bounds.push_back(point_bound(point));
+  }
   const std::lock_guard lock(shared_->mutex);
   shared_->point_bounds.resize(networks_.size());
   auto& known = shared_->point_bounds[points.front().network];
@@ -259,11 +263,8 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   if (!node.fusion.opened && node.context->transpositions.superseded(node.fusion)) return;
   if (!node.fusion.opened) ideals_.fetch_add(1, std::memory_order_relaxed);
   Adapter adapter(node, expansion, 'T');
-  const Interrupted interrupted = [&expansion] { return expansion.interrupted(); };
-  const LazyDuals::Found found = node.context->point->duals.after(
-      LazyDuals::attempts_due(node.context->admitted.load(std::memory_order_relaxed),
-                              effort_.nodes_before_duals),
-      &interrupted);
+  const LazyDuals::Found found = node.context->point->duals.after(LazyDuals::attempts_due(
+      node.context->admitted.load(std::memory_order_relaxed), effort_.nodes_before_duals));
   // Not again and again as one of many equals.
   if (found.fusion != nullptr && found.fusion->time <= adapter.limit() &&
       (found.fusion->time < adapter.limit() || !expansion.incumbent())) {
@@ -334,8 +335,7 @@ std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided
     relaxed.fusion =
         Fusion{.time = relaxed.bound, .partition = one_partition_per_kernel(), .used = 0};
   } else {
-    const FusionTables tables(problem_, decided, order(decided.sharding), bounds(),
-                              &shared_->core_options);
+    const FusionTables tables(problem_, decided, order(decided.sharding), settings());
     clock = tables.clock();
     if (overfull(tables)) return std::nullopt;
     const FusionTree search(tables);
@@ -368,7 +368,7 @@ void MappingProblem::branch_sharding(const Node& node, LoopSets&& sharding, Sink
   const bool complete = relaxed->fusion && bounds().use(SearchBound::Completion);
   if (complete) {
     ShardingCompletion completion =
-        complete_sharding(problem_, decided, relaxed->fusion->partition);
+        complete_sharding(problem_, decided, relaxed->fusion->partition, shared_->deadline);
     if (completion.cost) {
       offer(*node.point, std::move(completion.sharding), std::vector(relaxed->fusion->partition),
             *completion.cost, 'R', expansion);

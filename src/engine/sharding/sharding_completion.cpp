@@ -34,11 +34,12 @@ using Weights = std::array<double, kParts>;
 class Completion {
  public:
   Completion(const Problem& problem, const LayerDecisions& decisions,
-             const std::vector<std::int64_t>& partition)
+             const std::vector<std::int64_t>& partition, const Deadline& deadline)
       : problem_(problem),
         graph_(problem.workload.graph),
         decisions_(decisions),
         partition_(partition),
+        deadline_(deadline),
         context_(problem, decisions.network, tile_count(problem.workload, decisions.tile),
                  step_time(problem, decisions.network, decisions.micro_batch).micro_batches),
         weights_(
@@ -48,6 +49,7 @@ class Completion {
   ShardingCompletion run() {
     ShardingCompletion best;
     for (int round = 0; round < kRounds; ++round) {
+      deadline_.check();
       std::vector<Loop> sharding = least_weighted();
       if (round > 0 && sharding == best.sharding) break;
       auto result = evaluate(problem_, mapping(sharding));
@@ -127,7 +129,7 @@ class Completion {
       for (const Loop loop : sets[k]) term.values.push_back(weighted(KernelId(k), loop));
     }
     for (const Tensor& tensor : graph_.tensors()) add_term(tensor, sizes, terms);
-    const auto values = least_sum(sizes, terms, kMostSteps);
+    const auto values = least_sum(sizes, terms, kMostSteps, deadline_);
     if (!values) return first_sharding(sets);
     std::vector<Loop> sharding;
     for (std::size_t k = 0; k < sets.size(); ++k) {
@@ -219,6 +221,7 @@ class Completion {
   const DataflowGraph& graph_;
   const LayerDecisions& decisions_;
   const std::vector<std::int64_t>& partition_;
+  const Deadline& deadline_;
   const NetworkContext context_;
   std::vector<Weights> weights_;  // per partition
 };
@@ -226,8 +229,9 @@ class Completion {
 }  // namespace
 
 ShardingCompletion complete_sharding(const Problem& problem, const LayerDecisions& decisions,
-                                     const std::vector<std::int64_t>& partition) {
-  return Completion(problem, decisions, partition).run();
+                                     const std::vector<std::int64_t>& partition,
+                                     const Deadline& deadline) {
+  return Completion(problem, decisions, partition, deadline).run();
 }
 
 }  // namespace dfsearch

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "engine/sharding/sharding_space.hpp"
 #include "model/evaluate.hpp"
 #include "model/layer/layer_costs.hpp"
@@ -21,8 +22,9 @@ struct ShardingCompletion {
 
 /// A good sharding among `decisions.sharding` for a fusion given as the partition of
 /// each kernel, and the kernel whose choice takes the most time that the bounds
-/// of single kernels do not see.  Not all kernels are decided.
+/// of single kernels do not see.  Not all kernels are decided.  Throws Stopped.
 ShardingCompletion complete_sharding(const Problem& problem, const LayerDecisions& decisions,
-                                     const std::vector<std::int64_t>& partition);
+                                     const std::vector<std::int64_t>& partition,
+                                     const Deadline& deadline = {});
 
 }  // namespace dfsearch

@@ -50,10 +50,11 @@ class Domination {
         sets_(sets) {}
 
   /// Loops are dropped until none is dominated: each drop may make others so.
-  void run() {
+  void run(const Deadline& deadline) {
     for (bool changed = true; changed;) {
       changed = false;
       for (std::size_t k = 0; k < sets_.size(); ++k) {
+        deadline.check();
         if (sets_[k].size() > 1 && drop_one(KernelId(k))) changed = true;
       }
     }
@@ -126,8 +127,8 @@ std::vector<Loop> first_sharding(const LoopSets& sets) {
   return sharding;
 }
 
-ShardingSpace::ShardingSpace(const Problem& problem, SearchBounds bounds)
-    : problem_(problem), bounds_(bounds) {
+ShardingSpace::ShardingSpace(const Problem& problem, SearchBounds bounds, const Deadline& deadline)
+    : problem_(problem), bounds_(bounds), deadline_(deadline) {
   const DataflowGraph& graph = problem.workload.graph;
   for (std::size_t k = 0; k < graph.kernel_count(); ++k) {
     const bool pinned = !problem.sharding_pins.empty() && problem.sharding_pins[k];
@@ -139,12 +140,15 @@ ShardingSpace::ShardingSpace(const Problem& problem, SearchBounds bounds)
     }
     all_.push_back(set);
   }
-  if (bounds_.use(SearchBound::Symmetry)) exchanges_ = exchangeable_kernels(problem, all_);
+  if (bounds_.use(SearchBound::Symmetry)) {
+    exchanges_ = exchangeable_kernels(problem, all_, deadline);
+  }
 }
 
 bool ShardingSpace::break_symmetry(LoopSets& sets) const {
   for (bool changed = true; changed;) {
     changed = false;
+    deadline_.check();
     for (const auto& [u, v] : exchanges_) {
       const LoopSet before_u = sets[u];
       const LoopSet before_v = sets[v];
@@ -162,7 +166,9 @@ bool ShardingSpace::break_symmetry(LoopSets& sets) const {
 }
 
 void ShardingSpace::drop_dominated(const LayerDecisions& decisions, LoopSets& sets) const {
-  if (bounds_.use(SearchBound::DominatedLoops)) Domination(problem_, decisions, sets).run();
+  if (bounds_.use(SearchBound::DominatedLoops)) {
+    Domination(problem_, decisions, sets).run(deadline_);
+  }
 }
 
 }  // namespace dfsearch

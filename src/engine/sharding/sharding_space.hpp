@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "engine/tables/search_bounds.hpp"
 #include "graph/loop_set.hpp"
 #include "model/layer/layer_costs.hpp"
@@ -18,10 +19,11 @@ bool is_decided(const LoopSets& sets);
 /// The only sharding in the sets, or the first one of them.
 std::vector<Loop> first_sharding(const LoopSets& sets);
 
-/// Immutable; refers to the problem.
+/// Immutable; refers to the problem.  What takes long throws Stopped.
 class ShardingSpace {
  public:
-  explicit ShardingSpace(const Problem& problem, SearchBounds bounds = {});
+  explicit ShardingSpace(const Problem& problem, SearchBounds bounds = {},
+                         const Deadline& deadline = {});
 
   /// Every loop that a kernel may shard, its pin if it has one.
   [[nodiscard]] const LoopSets& all() const { return all_; }
@@ -42,6 +44,7 @@ class ShardingSpace {
  private:
   const Problem& problem_;
   const SearchBounds bounds_;
+  const Deadline deadline_;
   LoopSets all_;
   std::vector<std::pair<std::size_t, std::size_t>> exchanges_;  // of all_
 };

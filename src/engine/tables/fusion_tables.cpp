@@ -51,12 +51,12 @@ Rest& Rest::operator-=(const Rest& other) {
 }
 
 FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
-                           std::shared_ptr<const KernelOrder> order, SearchBounds bounds,
-                           CoreOptionsCache* cache)
+                           std::shared_ptr<const KernelOrder> order, const TableSettings& settings)
     : problem_(problem),
-      costs_(problem, decisions, 0, cache),
+      costs_(problem, decisions, 0, settings.cache),
       order_(std::move(order)),
-      bounds_(bounds),
+      bounds_(settings.bounds),
+      deadline_(settings.deadline),
       phases_mix_(problem.equations.phases == SplitPhases::Halves &&
                   problem.partition_limit() % 2 == 1) {
   index_arcs();
@@ -286,6 +286,7 @@ void FusionTables::fill_shares() {
   for (std::size_t p = 0; p < size(); ++p) {
     KernelCosts& kernel = kernels_[p];
     const std::size_t phase = kernel.backward ? 1 : 0;
+    deadline_.check();
     kernel.share.kernels[phase] = 1;
     kernel.share.lonely[phase] = kernel.lonely ? 1 : 0;
     if (!kernel.lonely) kernel.share.sram[phase] += kernel.weight;
@@ -320,6 +321,7 @@ void FusionTables::fill_shares() {
     bound[kNetworkRow] = kernel.network;
     const bool long_network = perfect && kernel.network > kernel.compute;
     const bool long_memory = hides_memory && forced_memory[p] > kernel.compute;
+    deadline_.check();
     if (long_network || long_memory) {
       const Ticks hidden = most_beside(p, &KernelCosts::compute);
       if (long_network) bound[kComputeRow] += std::max<Ticks>(0, kernel.network - hidden);

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "engine/tables/kernel_order.hpp"
 #include "engine/tables/search_bounds.hpp"
 #include "graph/kernel_set.hpp"
@@ -62,14 +63,20 @@ struct KernelCosts {
   bool escapes = false;  ///< alone, it may cut its weight into pieces
 };
 
+/// What the tables of a problem have in common.
+struct TableSettings {
+  SearchBounds bounds{};
+  CoreOptionsCache* cache = nullptr;  ///< shared by all tables; null: none
+  /// Of the tables and of all that is searched by them.
+  Deadline deadline{};
+};
+
 /// Kernels are numbered as KernelOrder does.  Immutable; refers to the problem.
 class FusionTables {
  public:
-  /// `order` is that of the problem's graph; `cache` is shared by tables of the
-  /// same problem, null for none.
+  /// `order` is that of the problem's graph.  Throws Stopped.
   FusionTables(const Problem& problem, LayerDecisions decisions,
-               std::shared_ptr<const KernelOrder> order, SearchBounds bounds = {},
-               CoreOptionsCache* cache = nullptr);
+               std::shared_ptr<const KernelOrder> order, const TableSettings& settings = {});
 
   [[nodiscard]] std::size_t size() const { return kernels_.size(); }
   [[nodiscard]] const KernelCosts& kernel(std::size_t position) const { return kernels_[position]; }
@@ -90,6 +97,7 @@ class FusionTables {
 
   [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] SearchBounds bounds() const { return bounds_; }
+  [[nodiscard]] const Deadline& deadline() const { return deadline_; }
   [[nodiscard]] const LayerCosts& costs() const { return costs_; }
   [[nodiscard]] const LayerDecisions& decisions() const { return costs_.decisions(); }
   [[nodiscard]] const Clock& clock() const { return costs_.clock(); }
@@ -137,6 +145,7 @@ class FusionTables {
   LayerCosts costs_;
   std::shared_ptr<const KernelOrder> order_;
   const SearchBounds bounds_;
+  const Deadline deadline_;
   std::vector<KernelCosts> kernels_;
   std::vector<Arc> input_arcs_;
   std::vector<Arc> output_arcs_;

@@ -5,7 +5,7 @@
 
 namespace dfsearch {
 
-KernelOrder::KernelOrder(const DataflowGraph& graph, Symmetry symmetry)
+KernelOrder::KernelOrder(const DataflowGraph& graph, Symmetry symmetry, const Deadline& deadline)
     : pairs_(std::move(symmetry.order)),
       ids_(graph.topological_order().begin(), graph.topological_order().end()),
       positions_(ids_.size()) {
@@ -15,18 +15,20 @@ KernelOrder::KernelOrder(const DataflowGraph& graph, Symmetry symmetry)
   for (std::size_t p = 0; p < ids_.size(); ++p) positions_[ids_[p].index()] = p;
 
   std::vector<std::vector<std::size_t>> followers(ids_.size());
-  if (!pairs_.empty()) tensor_descendants_ = closure(graph, followers);
+  if (!pairs_.empty()) tensor_descendants_ = closure(graph, followers, deadline);
   for (const auto& [u, v] : pairs_) followers[position(u)].push_back(position(v));
-  descendants_ = closure(graph, followers);
+  descendants_ = closure(graph, followers, deadline);
 
   for (const Symmetry::Pairs& pairs : symmetry.exchanges) add_exchange(pairs);
   find_alike();
 }
 
-std::vector<KernelSet> KernelOrder::closure(
-    const DataflowGraph& graph, const std::vector<std::vector<std::size_t>>& followers) const {
+std::vector<KernelSet> KernelOrder::closure(const DataflowGraph& graph,
+                                            const std::vector<std::vector<std::size_t>>& followers,
+                                            const Deadline& deadline) const {
   std::vector<KernelSet> after(ids_.size(), KernelSet(ids_.size()));
   for (std::size_t p = ids_.size(); p-- > 0;) {
+    deadline.check();
     after[p].insert(p);
     for (const TensorId t : graph.outputs(ids_[p])) {
       after[p] |= after[position(graph.tensor(t).to)];

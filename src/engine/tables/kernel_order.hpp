@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "graph/dataflow_graph.hpp"
 #include "graph/kernel_set.hpp"
 
@@ -28,7 +29,9 @@ struct Symmetry {
 /// first.  Immutable.
 class KernelOrder {
  public:
-  explicit KernelOrder(const DataflowGraph& graph, Symmetry symmetry = {});
+  /// Throws Stopped.
+  explicit KernelOrder(const DataflowGraph& graph, Symmetry symmetry = {},
+                       const Deadline& deadline = {});
 
   [[nodiscard]] std::size_t size() const { return ids_.size(); }
   [[nodiscard]] KernelId id(std::size_t position) const { return ids_[position]; }
@@ -53,7 +56,8 @@ class KernelOrder {
   void add_exchange(const Symmetry::Pairs& pairs);
   void find_alike();
   [[nodiscard]] std::vector<KernelSet> closure(
-      const DataflowGraph& graph, const std::vector<std::vector<std::size_t>>& followers) const;
+      const DataflowGraph& graph, const std::vector<std::vector<std::size_t>>& followers,
+      const Deadline& deadline) const;
 
   Symmetry::Pairs pairs_;
   std::vector<KernelId> ids_;

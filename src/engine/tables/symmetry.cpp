@@ -36,8 +36,11 @@ using End = std::tuple<std::size_t, int>;  // a neighbour and the operand of the
 
 class SymmetryFinder {
  public:
-  SymmetryFinder(const Problem& problem, const LoopSets& sharding)
-      : problem_(problem), graph_(problem.workload.graph), sharding_(sharding) {
+  SymmetryFinder(const Problem& problem, const LoopSets& sharding, const Deadline& deadline)
+      : problem_(problem),
+        graph_(problem.workload.graph),
+        sharding_(sharding),
+        deadline_(deadline) {
     colour();
   }
 
@@ -47,6 +50,7 @@ class SymmetryFinder {
     std::map<std::uint32_t, std::size_t> last_of_colour;
     std::set<Exchange> found;
     for (std::size_t k = 0; k < colours_.size(); ++k) {
+      deadline_.check();
       const auto [place, first] = last_of_colour.try_emplace(colours_[k], k);
       if (first) continue;
       if (auto exchange = exchange_of(place->second, k)) found.insert(std::move(*exchange));
@@ -100,6 +104,7 @@ class SymmetryFinder {
       using Signature = std::tuple<std::uint32_t, std::vector<End>, std::vector<End>>;
       std::map<Signature, std::uint32_t> seen;
       Colours next(count);
+      deadline_.check();
       for (std::size_t k = 0; k < count; ++k) {
         Signature signature{colours_[k], recoloured(inputs(k)), recoloured(outputs(k))};
         const auto number = static_cast<std::uint32_t>(seen.size());
@@ -184,6 +189,7 @@ class SymmetryFinder {
   const Problem& problem_;
   const DataflowGraph& graph_;
   const LoopSets& sharding_;
+  const Deadline& deadline_;
   Colours colours_;
 };
 
@@ -198,15 +204,16 @@ std::vector<std::pair<std::size_t, std::size_t>> leads(
 }  // namespace
 
 std::vector<std::pair<std::size_t, std::size_t>> exchangeable_kernels(const Problem& problem,
-                                                                      const LoopSets& sharding) {
-  return leads(SymmetryFinder(problem, sharding).exchanges());
+                                                                      const LoopSets& sharding,
+                                                                      const Deadline& deadline) {
+  return leads(SymmetryFinder(problem, sharding, deadline).exchanges());
 }
 
-Symmetry find_symmetry(const Problem& problem, const LoopSets& sharding) {
+Symmetry find_symmetry(const Problem& problem, const LoopSets& sharding, const Deadline& deadline) {
   const DataflowGraph& graph = problem.workload.graph;
   std::vector<std::size_t> place(graph.kernel_count());  // in the topological order
   for (std::size_t i = 0; i < place.size(); ++i) place[graph.topological_order()[i].index()] = i;
-  const auto exchanges = SymmetryFinder(problem, sharding).exchanges();
+  const auto exchanges = SymmetryFinder(problem, sharding, deadline).exchanges();
   Symmetry symmetry;
   for (const auto& exchange : exchanges) {
     auto& pairs = symmetry.exchanges.emplace_back();

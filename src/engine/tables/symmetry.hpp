@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "engine/tables/kernel_order.hpp"
 #include "graph/loop_set.hpp"
 #include "model/problem.hpp"
@@ -13,12 +14,13 @@ namespace dfsearch {
 
 /// Pairs (u, v), u before v in the list: the first kernels that some exchange
 /// moves which leaves the graph, all costs and the loops left for sharding as they
-/// are.
-std::vector<std::pair<std::size_t, std::size_t>> exchangeable_kernels(const Problem& problem,
-                                                                      const LoopSets& sharding);
+/// are.  This and the next throw Stopped.
+std::vector<std::pair<std::size_t, std::size_t>> exchangeable_kernels(
+    const Problem& problem, const LoopSets& sharding, const Deadline& deadline = {});
 
 /// These exchanges, and pairs (u, v) such that some mapping that is first among the best has
 /// u in no later partition than v; together they hold for the same mapping.
-Symmetry find_symmetry(const Problem& problem, const LoopSets& sharding);
+Symmetry find_symmetry(const Problem& problem, const LoopSets& sharding,
+                       const Deadline& deadline = {});
 
 }  // namespace dfsearch

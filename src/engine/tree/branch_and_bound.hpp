@@ -214,7 +214,6 @@ class BranchAndBound {
     [[nodiscard]] std::shared_ptr<const Solution> incumbent() const override {
       return frozen_ != nullptr ? frozen_->solution : search_.incumbent_.solution();
     }
-    [[nodiscard]] bool interrupted() const override { return search_.interrupted(); }
     void child(Node&& node) override {
       const Score bound = search_.problem_.bound(node);
       search_.check(bound, node);
@@ -236,6 +235,7 @@ class BranchAndBound {
     std::vector<std::pair<Solution, char>> solutions;
     std::int64_t pruned = 0;
     std::int64_t nodes = 0;
+    bool stopped = false;  // the last child is a node that could not be expanded
 
    private:
     BranchAndBound& search_;
@@ -317,14 +317,25 @@ class BranchAndBound {
 #endif
   }
 
-  void expand(const Entry& entry, Sink& sink) {
+  /// A node whose expansion the deadline ends becomes its own only child.
+  void expand(Entry&& entry, Sink& sink) {
     if (useless(entry.bound, entry.node, sink)) {
       ++sink.pruned;
       return;
     }
-    ++sink.nodes;
     const std::size_t before = sink.children.size();
-    problem_.branch(entry.node, sink);
+    try {
+      problem_.branch(entry.node, sink);
+    } catch (const Stopped&) {
+      sink.children.erase(sink.children.begin() + static_cast<std::ptrdiff_t>(before),
+                          sink.children.end());
+      sink.children.push_back(std::move(entry));
+      sink.stopped = true;
+      const StopReason reason = stop_reason(options_.limits.deadline);
+      stop(reason == StopReason::None ? StopReason::Time : reason);
+      return;
+    }
+    ++sink.nodes;
     // The best child last: a dive takes it first.
     std::stable_sort(sink.children.begin() + static_cast<std::ptrdiff_t>(before),
                      sink.children.end(),
@@ -363,7 +374,7 @@ class BranchAndBound {
           continue;
         }
         if (drop_all_from(*entry)) continue;
-        expand(*entry, sink);
+        expand(std::move(*entry), sink);
         admit_children(sink);
         count(sink);
         if (open_.size() > options_.open_limit) finish_subtree(sink);
@@ -381,9 +392,9 @@ class BranchAndBound {
       std::move(sink.children.begin(), sink.children.end(), std::back_inserter(stack));
       sink.children.clear();
       if (stack.empty()) return;
-      const Entry deepest = std::move(stack.back());
+      Entry deepest = std::move(stack.back());
       stack.pop_back();
-      expand(deepest, sink);
+      expand(std::move(deepest), sink);
       admit_children(sink);
       count(sink);
     } while (open_.size() > options_.open_limit && !must_stop());
@@ -427,11 +438,11 @@ class BranchAndBound {
 
   /// Expands the node and, depth first, up to `budget` nodes below it.
   void dive(Entry entry, int budget, Sink& sink) {
-    expand(entry, sink);
-    while (--budget > 0 && !sink.children.empty()) {
-      const Entry deepest = std::move(sink.children.back());
+    expand(std::move(entry), sink);
+    while (--budget > 0 && !sink.children.empty() && !sink.stopped) {
+      Entry deepest = std::move(sink.children.back());
       sink.children.pop_back();
-      expand(deepest, sink);
+      expand(std::move(deepest), sink);
     }
   }
 
@@ -450,26 +461,14 @@ class BranchAndBound {
            stopped_by_.load(std::memory_order_relaxed) != StopReason::None;
   }
 
-  [[nodiscard]] bool signalled() const {
-    const std::atomic<bool>* stop = options_.limits.stop;
-    return stop != nullptr && stop->load(std::memory_order_relaxed);
-  }
-  [[nodiscard]] bool out_of_time() const {
-    const Seconds limit = options_.limits.time;
-    return limit < Seconds::infinity() && elapsed() >= limit;
-  }
-  [[nodiscard]] bool interrupted() const { return signalled() || out_of_time(); }
-
   /// True once the workers are to hand in their nodes, for good or for a
   /// checkpoint.
   bool must_stop() {
     const Limits& limits = options_.limits;
-    if (signalled()) {
-      stop(StopReason::Signal);
-    } else if (nodes_.load(std::memory_order_relaxed) >= limits.nodes) {
+    if (nodes_.load(std::memory_order_relaxed) >= limits.nodes) {
       stop(StopReason::Nodes);
-    } else if (out_of_time()) {
-      stop(StopReason::Time);
+    } else if (const StopReason reason = stop_reason(limits.deadline); reason != StopReason::None) {
+      stop(reason);
     } else if (limits.gap > 0.0 && incumbent_.cost() < Score::infinity() &&
                relative_gap(incumbent_.cost(), open_.lower_bound()) <= limits.gap) {
       gap_closed_.store(true, std::memory_order_relaxed);

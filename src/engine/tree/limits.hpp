@@ -1,35 +1,34 @@
 #pragma once
 // When a search stops before its proof.
 
-#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <limits>
 
-#include "base/units.hpp"
+#include "base/deadline.hpp"
 
 namespace dfsearch {
 
 enum class StopReason : std::uint8_t { None, Time, Nodes, Signal };
 
+/// Why work under this deadline ends now; None: it does not.
+inline StopReason stop_reason(const Deadline& deadline) {
+  if (deadline.is_stopped()) return StopReason::Signal;
+  return deadline.is_over() ? StopReason::Time : StopReason::None;
+}
+
 struct Limits {
-  Seconds time = Seconds::infinity();
+  Deadline deadline{};
   std::int64_t nodes = std::numeric_limits<std::int64_t>::max();
   double gap = 0.0;  ///< stop when (incumbent - lower bound) / incumbent is at most this
-  /// Raised by a signal handler or another thread; read between nodes.
-  const std::atomic<bool>* stop = nullptr;
 };
-
-/// Whether a limit or a signal ends the search: long work between nodes asks now and then.
-using Interrupted = std::function<bool()>;
 
 /// How the work of a tree over mappings is cut into nodes.
 struct NodeEffort {
-  /// Of an enumeration before it is handed back to the queue: about a millisecond, short
-  /// enough for limits and for other workers to take a part.
+  /// An enumeration takes so many steps, about a millisecond, before it is handed back to
+  /// the queue: other workers can then take a part of it.
   std::int64_t steps = 10'000;
-  /// That are offered at a point, dominated ones among them, before its duals are looked for, which
-  /// takes as long as some tens of nodes.
+  /// The duals of a point are looked for after so many of its nodes have been offered,
+  /// dominated ones among them; they take as long as some tens of nodes.
   std::int64_t nodes_before_duals = 50;
 };
 

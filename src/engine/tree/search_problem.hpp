@@ -19,8 +19,6 @@ class Expansion {
   /// The solution of that cost, or null.
   [[nodiscard]] virtual std::shared_ptr<const Solution> incumbent() const = 0;
   virtual void child(Node&& node) = 0;
-  /// Whether time or a signal ends the search: what would only save nodes need not be finished.
-  [[nodiscard]] virtual bool interrupted() const { return false; }
   /// `found_by` is the letter of the log.
   virtual void solution(Solution&& solution, char found_by) = 0;
 };
@@ -36,6 +34,8 @@ class Expansion {
 ///   precedes is a strict total order on solutions of equal cost
 ///   if a solution s below the node costs no more than t and precedes t,
 ///   then before(node, t)
+/// `branch` may end by Stopped when the deadline of the search has passed: the node
+/// then counts as not expanded, whatever it has emitted.
 /// Every solution is below the root; a dropped node (admit returns false) has
 /// no solution below it that a node admitted earlier does not match or beat.
 template <class P>

@@ -425,6 +425,22 @@ std::string search_lines(const SearchStats& stats) {
                   stats.pruned_by_bound, stats.pruned_by_dominance, stats.pruned_by_capacity));
 }
 
+/// Why nothing fits and what would, as far as the limits let it be found.
+std::string reason_lines(const Outcome& outcome) {
+  if (outcome.infeasible == nullptr) {
+    return labelled("reason", "not found before the limit or signal ended the search for it");
+  }
+  std::string text = labelled("reason", infeasible_text(*outcome.problem, *outcome.infeasible));
+  if (outcome.search == nullptr) return text;
+  std::string changes = changes_text(*outcome.problem, outcome.search->changes);
+  if (!outcome.search->explained) {
+    changes += changes.empty() ? "" : " ";
+    changes += "The limit or signal came before all changes had been tried.";
+  }
+  if (!changes.empty()) text += labelled("would fit", changes);
+  return text;
+}
+
 }  // namespace
 
 std::string problem_text(const Problem& problem) {
@@ -436,12 +452,7 @@ std::string report_text(const Outcome& outcome, const std::string& title) {
   std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title);
   text += problem_text(*outcome.problem);
   text += "\n" + labelled("result", status_text(outcome));
-  if (outcome.infeasible != nullptr) {
-    text += labelled("reason", infeasible_text(*outcome.problem, *outcome.infeasible));
-    if (outcome.search != nullptr && !outcome.search->changes.empty()) {
-      text += labelled("would fit", changes_text(*outcome.problem, outcome.search->changes));
-    }
-  }
+  if (outcome.status == SearchStatus::Infeasible) text += reason_lines(outcome);
   if (outcome.cost != nullptr) text += step_lines(outcome);
   if (outcome.search != nullptr) text += ranking_text(outcome.problem->objective, *outcome.search);
   if (outcome.mapping != nullptr) {

@@ -90,11 +90,13 @@ Json changes_json(const std::vector<FeasibleChange>& changes) {
 
 Json infeasible_json(const Outcome& outcome) {
   const Infeasible& reason = *outcome.infeasible;
-  return {{"resource", name_of(reason.resource)},
-          {"needed", json_number(reason.needed)},
-          {"available", json_number(reason.available)},
-          {"where", reason.where},
-          {"changes", outcome.search != nullptr ? changes_json(outcome.search->changes) : Json()}};
+  return {
+      {"resource", name_of(reason.resource)},
+      {"needed", json_number(reason.needed)},
+      {"available", json_number(reason.available)},
+      {"where", reason.where},
+      {"changes", outcome.search != nullptr ? changes_json(outcome.search->changes) : Json()},
+      {"changes_complete", outcome.search != nullptr ? Json(outcome.search->explained) : Json()}};
 }
 
 Json shares_json(const TimeShares& shares) {
@@ -141,7 +143,7 @@ Json search_json(const SearchResult& search) {
           {"incumbents", stats.incumbents},
           {"first_incumbent", number(stats.first_incumbent)},
           {"best_incumbent", number(stats.best_incumbent)},
-          {"root_bound", search.mapping ? number(search.root_bound) : Json()},
+          {"root_bound", search.root_bound ? number(*search.root_bound) : Json()},
           {"pruned",
            {{"outer_points", stats.outer_points - stats.outer_points_opened},
             {"bound", stats.pruned_by_bound},

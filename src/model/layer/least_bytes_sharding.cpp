@@ -82,9 +82,9 @@ Choices choices_of(const Problem& problem) {
 
 }  // namespace
 
-std::vector<Loop> least_bytes_sharding(const Problem& problem) {
+std::vector<Loop> least_bytes_sharding(const Problem& problem, const Deadline& deadline) {
   const Choices choices = choices_of(problem);
-  const auto best = least_sum(choices.sizes, choices.terms, kMostSteps);
+  const auto best = least_sum(choices.sizes, choices.terms, kMostSteps, deadline);
   if (!best) {
     throw InputError(
         "sharding: the tensors entangle too many kernels for an exact least_bytes sharding, "

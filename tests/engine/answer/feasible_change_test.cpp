@@ -80,7 +80,7 @@ Problem lone_weights() {
 
 TEST_CASE("each quantity by hand") {
   SUBCASE("two weights of 4 B in 8 B, or a fourth partition; memory does not help") {
-    const auto changes = feasible_changes(lone_weights(), {});
+    const auto changes = feasible_changes(lone_weights(), {}).list;
     check_exact(changes, Raised::Sram, 7.0, 8.0);
     check_exact(changes, Raised::Partitions, 3.0, 4.0);
     CHECK(changes.size() == 2);
@@ -90,7 +90,7 @@ TEST_CASE("each quantity by hand") {
     Problem problem = lone_weights();
     problem.execution.partitions = 4;
     problem.system.memory.capacity = Bytes(9.0);
-    const auto changes = feasible_changes(problem, {});
+    const auto changes = feasible_changes(problem, {}).list;
     check_exact(changes, Raised::Memory, 9.0, 16.0);
     CHECK(changes.size() == 1);
   }
@@ -102,20 +102,20 @@ TEST_CASE("each quantity by hand") {
     problem.equations.phases = SplitPhases::Halves;
     problem.execution.partitions = 4;
     // Partitions 0 to 2 of five, of which the last may be shared.
-    check_exact(feasible_changes(problem, {}), Raised::Partitions, 4.0, 5.0);
+    check_exact(feasible_changes(problem, {}).list, Raised::Partitions, 4.0, 5.0);
   }
   SUBCASE("a pin is no matter of quantities") {
     Problem problem = lone_weights();
     problem.workload.graph = DataflowGraph(problem.workload.graph.kernels(), {tensor(0, 1)});
     problem.system.accelerator.sram = Bytes(100.0);
     problem.execution.pins = {1, 0, std::nullopt, std::nullopt};
-    CHECK(feasible_changes(problem, {}).empty());
+    CHECK(feasible_changes(problem, {}).list.empty());
   }
   SUBCASE("a larger tensor degree: weights of 4 B over three chips are 2 x 1 elements") {
     Problem problem = lone_weights();
     problem.system.network = {test::dimension(Topology::Ring, 1, 100.0)};
     // K of 2 over two chips: 2 B each, so two weights fit into 7 B.
-    check_exact(feasible_changes(problem, {}), Raised::Degree, 1.0, 2.0);
+    check_exact(feasible_changes(problem, {}).list, Raised::Degree, 1.0, 2.0);
   }
 }
 
@@ -177,7 +177,10 @@ TEST_CASE("the reason names what the change proves") {
 
 TEST_CASE("a spent effort leaves no change rather than a wrong one") {
   const std::atomic<bool> stop{true};
-  CHECK(feasible_changes(lone_weights(), {.stop = &stop}).empty());
+  const FeasibleChanges none =
+      feasible_changes(lone_weights(), Deadline(Seconds::infinity(), &stop));
+  CHECK(none.list.empty());
+  CHECK_FALSE(none.complete);
 }
 
 }  // namespace dfsearch

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -296,33 +297,31 @@ TEST_CASE("what is found after some attempts does not depend on those made befor
   CHECK(fusions > 20);
 }
 
-TEST_CASE("an interrupted search for duals ends at once and can go on later") {
-  int ended_early = 0;
+TEST_CASE("a search for duals ends with the deadline of its tables, and for good") {
+  int found = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     CAPTURE(seed);
     const Problem problem = test::random_problem(seed, {.kernels = 40, .assignments = 1e300});
-    const auto context = test::open_point(problem, seed);
-    const FusionTables& tables = context->tables;
-    int looks = 0;
-    const Interrupted soon = [&looks] { return ++looks > 3; };
-    PartitionDualSearch search(tables);
-    if (!search.advance(kEnough, &soon)) {
-      ++ended_early;
-      REQUIRE(looks >= 4);
-      REQUIRE(looks < 100);  // by whoever is on the way out
-      REQUIRE_FALSE(search.take().has_value());
+    std::atomic<bool> stop{false};
+    const MappingProblem search(problem, {}, {}, Deadline(Seconds::infinity(), &stop));
+    const auto context = search.open(outer_points(problem).front());
+    const LazyDuals duals(context->tables);
+    const LazyDuals::Found before = duals.after(1);
+    stop = true;
+    PartitionDualSearch straight(context->tables);
+    REQUIRE_THROWS_AS(straight.advance(kEnough), Stopped);
+    if (before.duals != nullptr) ++found;
+    // Asked for more, it throws once and then gives what it had.
+    try {
+      static_cast<void>(duals.after(LazyDuals::kMostAttempts));
+    } catch (const Stopped&) {
     }
-    std::int64_t steps = 1'000'000;
-    if (!search.advance(steps)) continue;
-    const auto duals = search.take();
-    REQUIRE(duals);
-    const PartitionPricing pricing(tables);
-    REQUIRE(pricing.find(*duals, {.threshold = 0, .most = 1}, steps).partitions.empty());
-
-    const Interrupted always = [] { return true; };
-    REQUIRE(LazyDuals(tables).after(LazyDuals::kMostAttempts, &always).duals == nullptr);
+    const LazyDuals::Found after = duals.after(LazyDuals::kMostAttempts);
+    REQUIRE(after.duals == before.duals);
+    REQUIRE(after.fusion == before.fusion);
   }
-  CHECK(ended_early > 5);
+  CHECK(found > 0);
+  CHECK(found < 20);
 }
 
 TEST_CASE("attempts are due after nodes that double") {

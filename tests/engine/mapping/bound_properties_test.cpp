@@ -105,7 +105,7 @@ TEST_CASE("the trees of a joint search hold a best mapping, the second one the f
         test::random_problem(seed, {.kernels = 4, .assignments = 400, .joint = true});
     const test::BruteForceResult best = test::brute_force(problem);
     const MappingProblem any(problem, {.steps = 3, .nodes_before_duals = 0});
-    const MappingProblem first(any, {.steps = 3, .nodes_before_duals = 0});
+    const MappingProblem first = any.for_ties({.steps = 3, .nodes_before_duals = 0});
     for (const MappingProblem* search : {&any, &first}) {
       WholeTree tree(*search);
       const std::vector<MappingSolution> all = tree.walk(search->root());

@@ -114,13 +114,13 @@ TEST_CASE("the points of a network are listed when it comes up again, if its wei
   // At the root one worker would find them alone.
   const MappingProblem unknown(problem);
   CHECK(bounds_at_root(unknown) == std::vector{Score{}, Score{}});
-  const MappingProblem none_left_out(unknown, NodeEffort{}, {});
+  const MappingProblem none_left_out = unknown.without({}, NodeEffort{});
   CHECK(bounds_at_root(none_left_out) == std::vector{Score{}, Score{}});
   for (const double capacity : {191.0, 192.0, 287.0, 288.0}) {
     CAPTURE(capacity);
     problem.system.memory.capacity = Bytes(capacity);
     const MappingProblem search(problem);
-    const MappingProblem second(search, {.steps = 100});
+    const MappingProblem second = search.for_ties({.steps = 100});
     test::Children networks;
     search.branch(search.root(), networks);
     REQUIRE(networks.nodes.size() == 2);
@@ -189,7 +189,7 @@ TEST_CASE("tables of a point are built once") {
   const auto other = search.open({.tile = 2, .micro_batch = 1});
   CHECK(first->point == again->point);
   CHECK(first->point != other->point);
-  const MappingProblem second(search, {.steps = 10});
+  const MappingProblem second = search.for_ties({.steps = 10});
   CHECK(second.open({.tile = 4, .micro_batch = 1})->point == first->point);
 }
 

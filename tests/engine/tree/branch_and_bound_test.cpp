@@ -7,6 +7,7 @@
 #include <tbb/global_control.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <numeric>
 #include <optional>
@@ -35,6 +36,7 @@ struct Assignment {
   std::vector<std::vector<double>> costs;
   bool dominance = false;
   int throw_at_depth = -1;
+  std::atomic<int>* expansions_left = nullptr;  // then Stopped, in the middle of an expansion
 
   [[nodiscard]] Node root() const { return {}; }
   /// What is spent and the cheapest free job of every other worker.
@@ -61,7 +63,9 @@ struct Assignment {
   [[nodiscard]] bool admit(const Node&) const { return true; }
   void branch(const Node& node, Expansion<Node, Solution>& out) const {
     if (static_cast<int>(node.jobs.size()) == throw_at_depth) throw std::runtime_error("branch");
+    const bool last = expansions_left != nullptr && expansions_left->fetch_sub(1) <= 0;
     for (std::size_t j = 0; j < costs.size(); ++j) {
+      if (last && j == costs.size() / 2) throw Stopped();
       if (!free(node, static_cast<int>(j))) continue;
       Node child = node;
       child.jobs.push_back(static_cast<int>(j));
@@ -237,13 +241,14 @@ TEST_CASE("limits stop a search with a true lower bound") {
     }
   }
   SUBCASE("time") {
-    const auto result = run(problem, {.limits = {.time = Seconds(0.0)}});
+    const auto result = run(problem, {.limits = {.deadline = Deadline(Seconds(0.0))}});
     CHECK(result.stopped_by == StopReason::Time);
     CHECK(result.lower_bound <= Score(optimum));
   }
   SUBCASE("a flag raised from outside") {
     const std::atomic<bool> stop{true};
-    const auto result = run(problem, {.limits = {.stop = &stop}, .threads = 2});
+    const auto result =
+        run(problem, {.limits = {.deadline = Deadline(Seconds::infinity(), &stop)}, .threads = 2});
     CHECK(result.stopped_by == StopReason::Signal);
     CHECK(result.lower_bound <= Score(optimum));
   }
@@ -402,6 +407,39 @@ TEST_CASE("what a limit leaves open is enough to go on from") {
     CHECK(rest.solution->jobs == expected.jobs);
     CHECK(rest.lower_bound == Score(expected.cost));
   }
+}
+
+TEST_CASE("a node whose expansion the deadline ends stays open as it was") {
+  int stopped = 0;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    Assignment problem = random_assignment(seed, 7);
+    const auto expected = best_assignment(problem);
+    for (const bool deterministic : {false, true}) {
+      for (const int expansions : {0, 1, 2, 5, 9, 20}) {
+        CAPTURE(seed);
+        CAPTURE(deterministic);
+        CAPTURE(expansions);
+        std::atomic<int> left{expansions};
+        problem.expansions_left = &left;
+        const std::size_t open_limit = seed % 3 == 0 ? 2 : 1'000;
+        BranchAndBound<Assignment> first(
+            problem, {.threads = 2, .deterministic = deterministic, .open_limit = open_limit});
+        const auto part = first.run();
+        problem.expansions_left = nullptr;
+        stopped += part.stopped_by == StopReason::Time;
+        REQUIRE(part.lower_bound <= Score(expected.cost));
+        if (part.stopped_by == StopReason::None) continue;
+        REQUIRE(part.stats.nodes <= expansions);
+        BranchAndBound<Assignment> second(problem, {});
+        if (part.solution) second.resume_from(Assignment::Solution(*part.solution), part.found_by);
+        second.resume_from(first.take_open());
+        const auto rest = second.run();
+        REQUIRE(rest.solution->jobs == expected.jobs);
+        REQUIRE(rest.lower_bound == Score(expected.cost));
+      }
+    }
+  }
+  CHECK(stopped > 200);
 }
 
 TEST_CASE("what a checkpoint throws reaches the caller") {

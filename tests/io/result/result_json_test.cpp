@@ -89,7 +89,8 @@ TEST_CASE("every result has every key") {
                                    {"needed", 10},
                                    {"available", 5},
                                    {"where", "A"},
-                                   {"changes", Json::array({change})}});
+                                   {"changes", Json::array({change})},
+                                   {"changes_complete", true}});
   for (const char* key : {"objective", "lower_bound", "gap", "partitions", "parallelism", "tile"}) {
     CAPTURE(key);
     CHECK(json[key].is_null());
