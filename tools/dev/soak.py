@@ -139,7 +139,13 @@ def main():
     parser.add_argument("--keep", type=pathlib.Path, default=KEEP,
                         help="where failures are kept (build/soak)")
     arguments = parser.parse_args()
-    runner = soak_process.Runner(str(pathlib.Path(arguments.program).resolve()))
+    with tempfile.TemporaryDirectory(prefix="dfsearch-soak-") as folder:
+        # A build meanwhile does not change the program under test.
+        program = shutil.copy(arguments.program, pathlib.Path(folder, "dfsearch"))
+        return run_all(arguments, soak_process.Runner(str(program)))
+
+
+def run_all(arguments, runner):
     figures = Figures()
     print(f"soak: {arguments.count} configs from seed {arguments.seed} on", flush=True)
     end = threading.Event()

@@ -52,6 +52,7 @@ class Case:
         self.complaints = []
         self._known = {}
         self._valid = set()  # overrides with which the config was read
+        self.cut = False  # the last run may have been, after its proof
         self._wreckage = set()  # temporary files of killed processes
         self.config = soak_configs.random_config(random)
         self.file = self._write_config()
@@ -100,6 +101,7 @@ class Case:
                 file.unlink(missing_ok=True)
         done = self.run(self.file, *words_of(options), stop=stop, stdout=stdout,
                         limit=options.get("time_limit"))
+        self.cut = checks.may_be_cut(done, options)
         for what in checks.check_process(done, options) + checks.check_time(done, options):
             self.complain(what, done.stderr[-2000:])
         self.figures.count_solve(done, options)
@@ -222,8 +224,7 @@ class Case:
         choice among equals, or before all is known of why nothing fits; a gap leaves the choice
         open."""
         known, who = self.known(options), self.log[-1]
-        near_limit = done.wall > 0.9 * options.get("time_limit", float("inf"))
-        if "gap" in options or done.signalled or near_limit or "memory_limit" in options:
+        if "gap" in options or checks.may_be_cut(done, options):
             return
         if "node_limit" in options and result["status"] == "infeasible":
             return

@@ -62,6 +62,13 @@ def check_time(done, options):
             for cause, moment in due.items() if done.wall > moment + LATE + done.load_allowance]
 
 
+def may_be_cut(done, options):
+    """Whether a limit or a signal may have ended what follows a proof: the choice among equals,
+    the next best, the reason why nothing fits."""
+    return (done.signalled is not None or "memory_limit" in options
+            or done.wall > 0.8 * options.get("time_limit", math.inf))
+
+
 def check_result(result, done, options):
     """Of the JSON: it agrees with the exit status, with what was asked, and with itself."""
     found = []
@@ -90,7 +97,7 @@ def check_result(result, done, options):
         found.append(f"{status} with an objective")
     if status == "no_solution" and lower is None:
         found.append("no_solution, though nothing is left to be searched: it is infeasible")
-    if status == "infeasible" and not result["infeasible"]:
+    if status == "infeasible" and not result["infeasible"] and not may_be_cut(done, options):
         found.append("infeasible without a reason")
     return found + _check_top(result)
 
@@ -107,6 +114,24 @@ def _check_top(result):
     degrees = [tuple(e["parallelism"].values()) for e in top if e["parallelism"]]
     if len(set(degrees)) != len(degrees):
         found.append("a parallelism stands twice in the top")
+    return found
+
+
+def check_resumed(result, before):
+    """A run that goes on from where one before was stopped knows at least as much."""
+    found = []
+    if before["objective"] is not None and (
+            result["objective"] is None or result["objective"] > before["objective"]):
+        found.append(f"found {result['objective']!r}, the run it goes on from had "
+                     f"{before['objective']!r}")
+    if before["lower_bound"] is not None and (
+            result["lower_bound"] is not None and result["lower_bound"] < before["lower_bound"]):
+        found.append(f"its lower bound is {result['lower_bound']!r}, that of the run it goes on "
+                     f"from was {before['lower_bound']!r}")
+    # Those for a next best that nobody asked for are not in the checkpoint.
+    if len(before["top"]) <= 1 and result["search"]["nodes"] < before["search"]["nodes"]:
+        found.append(f"counts {result['search']['nodes']} nodes, the run it goes on from had "
+                     f"{before['search']['nodes']}")
     return found
 
 

@@ -76,11 +76,11 @@ def deterministic(case, _first):
     options = {"deterministic": True, "time_limit": PATIENCE}
     if case.random.random() < 0.5:
         options["node_limit"] = case.random.randint(1, 3000)
-    results = [case.solve(threads=count, **options) for count in (1, threads(case.random))]
-    if None in results or any(r["stopped_by"] == "time" for r in results):
-        return
-    if any(r["search"]["time"] > 0.8 * PATIENCE for r in results):
-        return  # the time may have ended the search for what would help, or for the next best
+    results = []
+    for count in (1, threads(case.random)):
+        results.append(case.solve(threads=count, **options))
+        if results[-1] is None or case.cut:
+            return
     nodes = [r["search"]["nodes"] for r in results]
     if nodes[0] != nodes[1]:
         case.complain(f"--deterministic expands {nodes[0]} nodes on one thread, then {nodes[1]}")
@@ -180,6 +180,7 @@ def killed(case, first):
     random, file = case.random, case.folder / "c.ck"
     file.unlink(missing_ok=True)
     fixed = {"top": random.randint(1, 3)} if random.random() < 0.3 else {}
+    before = None  # the last run that ended by itself
     for _ in range(random.randint(1, 4)):
         options = {"threads": threads(random), "checkpoint": "c.ck", **fixed}
         if file.exists():
@@ -198,11 +199,23 @@ def killed(case, first):
             options["gap"] = random.choice((0.01, 0.3))
         if random.random() < 0.2:
             options["deterministic"] = True
-        case.solve(stop=stop, time_limit=PATIENCE, **options)
+        result = case.solve(stop=stop, time_limit=PATIENCE, **options)
+        check_resumed(case, result, before)
+        before = result or before
+        if "gap" in options and fixed:
+            before = None  # an answer near enough to its bound is searched anew for a smaller gap
     resume = {"resume": "c.ck"} if file.exists() else {}
     case.figures.resumes += len(resume)
-    case.solve(threads=threads(random), time_limit=PATIENCE, mapping="m.json", **resume, **fixed)
+    result = case.solve(threads=threads(random), time_limit=PATIENCE, mapping="m.json", **resume,
+                        **fixed)
+    check_resumed(case, result, before)
     file.unlink(missing_ok=True)
+
+
+def check_resumed(case, result, before):
+    if result and before:
+        for what in checks.check_resumed(result, before):
+            case.complain(what)
 
 
 def full_disk(case, first):
