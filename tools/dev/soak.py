@@ -2,6 +2,7 @@
 """Runs the program on thousands of small random configs, in ways that must agree.
 
     tools/dev/soak.py DFSEARCH [COUNT] [--seed S] [--jobs N] [--keep FOLDER]
+                      [--no-signals]
 
 Each config is solved several times: with other threads, bounds, limits and hints, killed and
 resumed, onto full disks, beside other runs.  Every run is checked for what docs/results.md
@@ -138,11 +139,13 @@ def main():
                         help="configs at a time (one for each processor)")
     parser.add_argument("--keep", type=pathlib.Path, default=KEEP,
                         help="where failures are kept (build/soak)")
+    parser.add_argument("--no-signals", action="store_true",
+                        help="stop by limits only, so that each time nearly the same happens")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="dfsearch-soak-") as folder:
         # A build meanwhile does not change the program under test.
         program = shutil.copy(arguments.program, pathlib.Path(folder, "dfsearch"))
-        return run_all(arguments, soak_process.Runner(str(program)))
+        return run_all(arguments, soak_process.Runner(str(program), not arguments.no_signals))
 
 
 def run_all(arguments, runner):

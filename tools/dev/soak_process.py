@@ -67,8 +67,9 @@ class Sleeper:
 class Runner:
     """Starts the program; may be used by several threads."""
 
-    def __init__(self, program):
+    def __init__(self, program, signals=True):
         self.program = program
+        self.signals = signals  # may be sent
         self.help = subprocess.run([program, "--help"], capture_output=True, text=True,
                                    check=True).stdout
         self._sleeper = Sleeper()

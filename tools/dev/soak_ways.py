@@ -187,7 +187,7 @@ def killed(case, first):
             options["resume"] = "c.ck"
             case.figures.resumes += 1
         stop = None
-        if random.random() < 0.6:
+        if random.random() < 0.6 and case.runner.signals:
             stop = random.choice(STOPS), random.uniform(0, 1.2) * needed(first)
         else:
             options["node_limit"] = int(10 ** random.uniform(0, 2.5))
