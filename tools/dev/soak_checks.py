@@ -129,7 +129,8 @@ def check_resumed(result, before):
         found.append(f"its lower bound is {result['lower_bound']!r}, that of the run it goes on "
                      f"from was {before['lower_bound']!r}")
     # Those for a next best that nobody asked for are not in the checkpoint.
-    if len(before["top"]) <= 1 and result["search"]["nodes"] < before["search"]["nodes"]:
+    next_best = len(before["top"]) > 1 or before["top_complete"]
+    if not next_best and result["search"]["nodes"] < before["search"]["nodes"]:
         found.append(f"counts {result['search']['nodes']} nodes, the run it goes on from had "
                      f"{before['search']['nodes']}")
     return found
