@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -53,6 +54,23 @@ class Temporary {
 
  private:
   fs::path path_;
+};
+
+/// Holds back what would end the process, so that it cannot end between the creation of a
+/// file and its removal.  A signal that came meanwhile is delivered afterwards.
+class SignalsHeldBack {
+ public:
+  SignalsHeldBack() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  SignalsHeldBack(const SignalsHeldBack&) = delete;
+  SignalsHeldBack& operator=(const SignalsHeldBack&) = delete;
+  ~SignalsHeldBack() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
 };
 
 /// The file that a path means, links followed; one that does not exist yet is
@@ -123,6 +141,7 @@ void check_writable(const fs::path& file) {
   if (is_written_directly(target, name)) return;
   // Trying is the only test that is right for quotas, read-only mounts and root.
   const fs::path path = temporary_beside(target);
+  const SignalsHeldBack held;
   Descriptor descriptor(create_temporary(path, name));
   const Temporary temporary(path);
 }

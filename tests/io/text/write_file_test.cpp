@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -66,6 +68,25 @@ TEST_CASE("a file is written and replaced, and nothing else is left") {
   write_file(file, "second");
   CHECK(content(file) == "second");
   CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("a signal that ends the process while it tries leaves nothing behind") {
+  const Folder folder;
+  const fs::path file = folder / "result.json";
+  for (int moment = 0; moment < 200; ++moment) {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      std::signal(SIGTERM, SIG_DFL);
+      for (;;) check_writable(file);
+    }
+    ::usleep(static_cast<useconds_t>(500 + 7 * moment));
+    REQUIRE(::kill(child, SIGTERM) == 0);
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status));
+    REQUIRE(folder.entries() == 0);
+  }
 }
 
 TEST_CASE("the mode of a file that is replaced stays") {
