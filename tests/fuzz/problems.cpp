@@ -1,0 +1,35 @@
+#include "fuzz/problems.hpp"
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "engine/solve.hpp"
+#include "io/config/load_config.hpp"
+
+namespace dfsearch::fuzz {
+namespace {
+
+std::unique_ptr<const Example> load(std::string_view name) {
+  const std::string file = "tests/fuzz/problems/" + std::string(name) + ".yaml";
+  Problem problem = load_config(file, {}).problem;
+  SearchResult result = solve(problem, {});
+  if (!result.mapping) throw std::runtime_error(file + ": expected a problem that has a mapping");
+  return std::make_unique<Example>(
+      Example{.problem = std::move(problem), .mapping = std::move(*result.mapping)});
+}
+
+}  // namespace
+
+const Example& example(std::size_t number) {
+  static std::array<std::unique_ptr<const Example>, kProblems.size()> examples;
+  auto& place = examples.at(number);
+  if (!place) place = load(kProblems.at(number));
+  return *place;
+}
+
+const Example& example_for(char first_byte) {
+  return example((static_cast<unsigned char>(first_byte) - std::size_t{'a'}) % kProblems.size());
+}
+
+}  // namespace dfsearch::fuzz
