@@ -38,11 +38,12 @@ bool is_known(const InternalError& error) {
 }
 
 /// Nothing for what is known.
-std::optional<SearchResult> go_on(const Problem& problem, SearchState state) {
+std::optional<SearchResult> go_on(const Problem& problem, std::int64_t answers, SearchState state) {
   SearchOptions options;
   options.limits.nodes = 200;
   options.limits.time = Seconds(2.0);
-  options.next_best = true;
+  options.top = answers;
+  options.next_best = answers == 1;
   options.resume = &state;
   try {
     return solve(problem, options);
@@ -82,7 +83,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     return parse_checkpoint(fuzz::guarded(input.substr(1), problem), "input.ck", problem);
   });
   if (!state || is_known(*state)) return 0;
-  const auto result = fuzz::unless_refused([&] { return go_on(problem, std::move(*state)); });
+  const auto result = fuzz::unless_refused(
+      [&] { return go_on(problem, fuzz::answers_for(input[0]), std::move(*state)); });
   if (result && *result) check_result(problem, **result);
   return 0;
 }

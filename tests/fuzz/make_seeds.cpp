@@ -106,11 +106,14 @@ void put_solution(const Seeds& solutions, char letter, const fuzz::Example& exam
   solutions.put(std::string(1, letter) + "_sharding.sol", sharding);
 }
 
-/// What a search leaves when it is stopped early, later, and not at all.
-void put_checkpoints(const Seeds& checkpoints, char letter, const Problem& problem) {
+/// What a search for one answer or for several leaves when it is stopped early,
+/// later, and not at all.
+void put_checkpoints(const Seeds& checkpoints, char letter) {
+  const Problem& problem = fuzz::example_for(letter).problem;
   for (const std::int64_t nodes : {1, 4, 20, 60, 1'000'000}) {
     std::string last;
     SearchOptions options{.limits = {.nodes = nodes}};
+    options.top = fuzz::answers_for(letter);
     // Short pieces of work, so that there are nodes inside a fusion, too.
     options.node_effort.steps = 4;
     options.on_checkpoint = [&](const SearchState& state) {
@@ -130,7 +133,8 @@ void make_seeds(const fs::path& folder) {
     const auto letter = static_cast<char>('a' + i);
     put_mapping(mappings, letter, fuzz::example(i));
     put_solution(solutions, letter, fuzz::example(i));
-    put_checkpoints(checkpoints, letter, fuzz::example(i).problem);
+    put_checkpoints(checkpoints, letter);
+    put_checkpoints(checkpoints, static_cast<char>('a' + fuzz::kProblems.size() + i));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "model/mapping.hpp"
@@ -25,5 +26,9 @@ const Example& example(std::size_t number);
 /// The problem that the first byte of an input chooses: a letter from `a` on in what
 /// people write, any byte in what a fuzzer makes of it.
 const Example& example_for(char first_byte);
+
+/// What else it chooses: how many answers a search looks for, 3 from the fifth letter
+/// on.
+std::int64_t answers_for(char first_byte);
 
 }  // namespace dfsearch::fuzz

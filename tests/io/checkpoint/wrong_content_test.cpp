@@ -1,0 +1,64 @@
+// Checkpoints whose checksum is right and whose content is not.
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "engine/solve.hpp"
+#include "fuzz/checkpoint_input.hpp"
+#include "io/checkpoint/checkpoint_file.hpp"
+#include "io/example_problem.hpp"
+
+namespace dfsearch {
+namespace {
+
+using Map = nlohmann::json;
+
+/// The content of a checkpoint of the whole search, with an answer that is finished.
+Map good_content(const Problem& problem) {
+  std::string bytes;
+  SearchOptions options{.top = 2};
+  options.on_checkpoint = [&](const SearchState& state) {
+    bytes = checkpoint_bytes(problem, state);
+  };
+  solve(problem, options);
+  return Map::from_cbor(fuzz::content_of(bytes));
+}
+
+std::string complaint(const Map& content, const Problem& problem) {
+  const std::vector<std::uint8_t> cbor = Map::to_cbor(content);
+  try {
+    parse_checkpoint(fuzz::guarded(std::string(cbor.begin(), cbor.end()), problem), "c.ck",
+                     problem);
+  } catch (const InputError& error) {
+    return error.messages().front();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("where a checkpoint counts, a real number is refused") {
+  const Problem problem = example_problem();
+  const Map good = good_content(problem);
+  REQUIRE(complaint(good, problem).empty());
+  REQUIRE(good.at("finished").size() == 1);
+  for (const char* const place :
+       {"/open", "/partitions", "/shardings", "/stats/nodes", "/stats/ideals",
+        "/finished/0/point/1", "/finished/0/sharding/0", "/finished/0/partition/2"}) {
+    CAPTURE(place);
+    for (const double value : {0.5, 1e30, -1e30, std::numeric_limits<double>::infinity(),
+                               std::numeric_limits<double>::quiet_NaN()}) {
+      Map changed = good;
+      changed.at(Map::json_pointer(place)) = value;
+      CHECK_FALSE(complaint(changed, problem).empty());
+    }
+  }
+}
+
+}  // namespace dfsearch
