@@ -61,4 +61,16 @@ TEST_CASE("where a checkpoint counts, a real number is refused") {
   }
 }
 
+TEST_CASE("a partition that a mapping cannot have is refused") {
+  const Problem problem = example_problem();
+  const Map good = good_content(problem);
+  for (const std::int64_t index :
+       {std::int64_t{-1}, problem.partition_limit(), std::numeric_limits<std::int64_t>::max()}) {
+    CAPTURE(index);
+    Map changed = good;
+    changed.at(Map::json_pointer("/finished/0/partition/2")) = index;
+    CHECK_FALSE(complaint(changed, problem).empty());
+  }
+}
+
 }  // namespace dfsearch
