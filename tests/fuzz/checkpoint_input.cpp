@@ -2,7 +2,6 @@
 
 #include <boost/crc.hpp>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 
 #include "base/version.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
@@ -21,11 +20,15 @@ std::string cbor_of(const Map& map) {
   return bytes;
 }
 
-Map map_of(std::string_view content) {
-  return Map::from_cbor(content.begin(), content.end(), true, false);
-}
-
 }  // namespace
+
+Map map_of(std::string_view content) {
+  try {
+    return Map::from_cbor(content.begin(), content.end());
+  } catch (const Map::exception&) {
+    return nullptr;
+  }
+}
 
 std::string guarded(std::string_view content, const Problem& problem) {
   std::string bytes(content);

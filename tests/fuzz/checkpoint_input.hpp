@@ -1,12 +1,16 @@
 #pragma once
 // Inputs of the checkpoint target: the content of a checkpoint without what guards it.
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "model/problem.hpp"
 
 namespace dfsearch::fuzz {
+
+/// What CBOR says; null where it is none.
+nlohmann::json map_of(std::string_view content);
 
 /// A checkpoint of `problem` as a file, from its content, a map in CBOR: first line,
 /// checksum, version and fingerprint are those that a reader asks for, so that it

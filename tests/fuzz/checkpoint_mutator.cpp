@@ -12,6 +12,9 @@
 #include <random>
 #include <vector>
 
+#include "fuzz/checkpoint_input.hpp"
+#include "fuzz/fuzz_target.hpp"
+
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
 
 namespace {
@@ -93,7 +96,8 @@ void change(Map& value, Random& random) {
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t most, unsigned int seed) {
   Random random(seed);
-  Map map = size == 0 ? Map() : Map::from_cbor(data + 1, data + size, true, false);
+  Map map;
+  if (size > 0) map = dfsearch::fuzz::map_of(dfsearch::fuzz::text_of(data + 1, size - 1));
   if (!map.is_object() || random() % 16 == 0) return LLVMFuzzerMutate(data, size, most);
   std::vector<Map*> values;
   collect(map, values);

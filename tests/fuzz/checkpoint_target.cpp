@@ -40,10 +40,11 @@ bool is_known(const InternalError& error) {
 /// Nothing for what is known.
 std::optional<SearchResult> go_on(const Problem& problem, std::int64_t answers, SearchState state) {
   SearchOptions options;
-  options.limits.nodes = 200;
+  // Enough to get to the fusion of every node that was read.
+  options.limits.nodes = 50;
   options.limits.time = Seconds(2.0);
+  options.node_effort.steps = 1000;
   options.top = answers;
-  options.next_best = answers == 1;
   options.resume = &state;
   try {
     return solve(problem, options);
@@ -76,7 +77,7 @@ bool guard_is_right(const Problem& problem) {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view input = fuzz::text_of(data, size);
-  const Problem& problem = fuzz::example_for(input[0]).problem;
+  const Problem& problem = fuzz::problem_for(input[0]);
   static const bool right = guard_is_right(problem);
   fuzz::require(right, "the target guards checkpoints as dfsearch does");
   auto state = fuzz::unless_refused([&] {

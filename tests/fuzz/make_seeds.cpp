@@ -80,27 +80,29 @@ void put_configs(const Seeds& configs, const Seeds& setups) {
   }
 }
 
-void put_mapping(const Seeds& mappings, char letter, const fuzz::Example& example) {
-  const auto verdict = evaluate(example.problem, example.mapping);
-  const Outcome outcome = Outcome::of(example.problem, example.mapping, verdict);
+void put_mapping(const Seeds& mappings, char letter) {
+  const Problem& problem = fuzz::problem_for(letter);
+  const auto verdict = evaluate(problem, fuzz::mapping_for(letter));
+  const Outcome outcome = Outcome::of(problem, fuzz::mapping_for(letter), verdict);
   mappings.put(std::string(1, letter) + "_result.json", letter + result_json(outcome));
 }
 
-void put_solution(const Seeds& solutions, char letter, const fuzz::Example& example) {
-  const DataflowGraph& graph = example.problem.workload.graph;
+void put_solution(const Seeds& solutions, char letter) {
+  const DataflowGraph& graph = fuzz::problem_for(letter).workload.graph;
+  const Mapping& mapping = fuzz::mapping_for(letter);
   const MilpNames names(graph);
   std::string fusion(1, letter);
   std::string sharding(1, letter);
   for (std::size_t k = 0; k < graph.kernel_count(); ++k) {
     const std::string name = names.of(KernelId(k));
-    const std::string index = std::to_string(example.mapping.partition[k]);
+    const std::string index = std::to_string(mapping.partition[k]);
     fusion += "A[" + name + "," + index + "] 1\n";
-    if (!example.mapping.cores.empty()) {
-      const CoreGrid& grid = example.mapping.cores[k];
+    if (!mapping.cores.empty()) {
+      const CoreGrid& grid = mapping.cores[k];
       fusion += "Y(" + name + "," + std::to_string(grid.lanes) + "x" + std::to_string(grid.stages) +
                 "," + index + ") 1\n";
     }
-    sharding += "S[" + name + "," + std::string(name_of(example.mapping.sharding[k])) + "] 1\n";
+    sharding += "S[" + name + "," + std::string(name_of(mapping.sharding[k])) + "] 1\n";
   }
   solutions.put(std::string(1, letter) + "_fusion.sol", fusion);
   solutions.put(std::string(1, letter) + "_sharding.sol", sharding);
@@ -109,7 +111,7 @@ void put_solution(const Seeds& solutions, char letter, const fuzz::Example& exam
 /// What a search for one answer or for several leaves when it is stopped early,
 /// later, and not at all.
 void put_checkpoints(const Seeds& checkpoints, char letter) {
-  const Problem& problem = fuzz::example_for(letter).problem;
+  const Problem& problem = fuzz::problem_for(letter);
   for (const std::int64_t nodes : {1, 4, 20, 60, 1'000'000}) {
     std::string last;
     SearchOptions options{.limits = {.nodes = nodes}};
@@ -129,12 +131,12 @@ void make_seeds(const fs::path& folder) {
   const Seeds mappings(folder, "mapping");
   const Seeds solutions(folder, "solution");
   const Seeds checkpoints(folder, "checkpoint");
-  for (std::size_t i = 0; i < fuzz::kProblems.size(); ++i) {
+  for (std::size_t i = 0; i < fuzz::kProblems; ++i) {
     const auto letter = static_cast<char>('a' + i);
-    put_mapping(mappings, letter, fuzz::example(i));
-    put_solution(solutions, letter, fuzz::example(i));
+    put_mapping(mappings, letter);
+    put_solution(solutions, letter);
     put_checkpoints(checkpoints, letter);
-    put_checkpoints(checkpoints, static_cast<char>('a' + fuzz::kProblems.size() + i));
+    put_checkpoints(checkpoints, static_cast<char>('a' + fuzz::kProblems + i));
   }
 }
 

@@ -13,7 +13,7 @@ using namespace dfsearch;
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string text(fuzz::text_of(data, size));
-  const Problem& problem = fuzz::example_for(text[0]).problem;
+  const Problem& problem = fuzz::problem_for(text[0]);
   const auto mapping =
       fuzz::unless_refused([&] { return parse_mapping(text.substr(1), "mapping.json", problem); });
   if (mapping) fuzz::check_mapping(problem, *mapping);

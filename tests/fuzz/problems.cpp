@@ -1,6 +1,7 @@
 #include "fuzz/problems.hpp"
 
-#include <memory>
+#include <array>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -10,14 +11,9 @@
 namespace dfsearch::fuzz {
 namespace {
 
-std::unique_ptr<const Example> load(std::string_view name) {
-  const std::string file = "tests/fuzz/problems/" + std::string(name) + ".yaml";
-  Problem problem = load_config(file, {}).problem;
-  SearchResult result = solve(problem, {});
-  if (!result.mapping) throw std::runtime_error(file + ": expected a problem that has a mapping");
-  return std::make_unique<Example>(
-      Example{.problem = std::move(problem), .mapping = std::move(*result.mapping)});
-}
+constexpr std::array<const char*, kProblems> kFiles = {
+    "tests/fuzz/problems/given.yaml", "tests/fuzz/problems/free.yaml",
+    "tests/fuzz/problems/training.yaml", "tests/fuzz/problems/copies.yaml"};
 
 std::size_t offset(char letter) {
   return static_cast<std::uint8_t>(static_cast<unsigned char>(letter) - 'a');
@@ -25,19 +21,25 @@ std::size_t offset(char letter) {
 
 }  // namespace
 
-const Example& example(std::size_t number) {
-  static std::array<std::unique_ptr<const Example>, kProblems.size()> examples;
-  auto& place = examples.at(number);
-  if (!place) place = load(kProblems.at(number));
-  return *place;
+const Problem& problem_for(char first_byte) {
+  static std::array<std::optional<Problem>, kProblems> problems;
+  const std::size_t number = offset(first_byte) % kProblems;
+  auto& problem = problems.at(number);
+  if (!problem) problem = load_config(kFiles.at(number), {}).problem;
+  return *problem;
 }
 
-const Example& example_for(char first_byte) {
-  return example(offset(first_byte) % kProblems.size());
+const Mapping& mapping_for(char first_byte) {
+  static std::array<std::optional<Mapping>, kProblems> mappings;
+  const std::size_t number = offset(first_byte) % kProblems;
+  auto& mapping = mappings.at(number);
+  if (!mapping) mapping = solve(problem_for(first_byte), {}).mapping;
+  if (!mapping) throw std::runtime_error(std::string(kFiles.at(number)) + ": has no mapping");
+  return *mapping;
 }
 
 std::int64_t answers_for(char first_byte) {
-  return offset(first_byte) / kProblems.size() % 2 == 0 ? 1 : 3;
+  return offset(first_byte) / kProblems % 2 == 0 ? 1 : 3;
 }
 
 }  // namespace dfsearch::fuzz

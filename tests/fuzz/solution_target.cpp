@@ -14,16 +14,15 @@ using namespace dfsearch;
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string text(fuzz::text_of(data, size));
-  const fuzz::Example& example = fuzz::example_for(text[0]);
-  const auto solution = fuzz::unless_refused([&] {
-    return parse_solution(text.substr(1), "solution.txt", example.problem.workload.graph);
-  });
+  const Problem& problem = fuzz::problem_for(text[0]);
+  const auto solution = fuzz::unless_refused(
+      [&] { return parse_solution(text.substr(1), "solution.txt", problem.workload.graph); });
   if (!solution) return 0;
   // Once as an addition to the config alone, once to a mapping.
-  for (const Mapping* given : {static_cast<const Mapping*>(nullptr), &example.mapping}) {
+  for (const Mapping* given : {static_cast<const Mapping*>(nullptr), &fuzz::mapping_for(text[0])}) {
     const auto mapping =
-        fuzz::unless_refused([&] { return mapping_of(*solution, example.problem, given); });
-    if (mapping) fuzz::check_mapping(example.problem, *mapping);
+        fuzz::unless_refused([&] { return mapping_of(*solution, problem, given); });
+    if (mapping) fuzz::check_mapping(problem, *mapping);
   }
   return 0;
 }
