@@ -4,6 +4,8 @@
 #include <cstdint>
 
 #include "base/version.hpp"
+#include "io/checkpoint/bytes.hpp"
+#include "io/checkpoint/cbor_map.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
 #include "io/checkpoint/problem_fingerprint.hpp"
 
@@ -24,8 +26,10 @@ std::string cbor_of(const Map& map) {
 
 Map map_of(std::string_view content) {
   try {
-    return Map::from_cbor(content.begin(), content.end());
+    return parse_cbor(content);
   } catch (const Map::exception&) {
+    return nullptr;
+  } catch (const BadBytes&) {
     return nullptr;
   }
 }

@@ -19,6 +19,7 @@
 
 #include "base/error.hpp"
 #include "base/version.hpp"
+#include "io/checkpoint/cbor_map.hpp"
 #include "io/checkpoint/checkpoint_nodes.hpp"
 #include "io/checkpoint/problem_fingerprint.hpp"
 #include "io/text/read_file.hpp"
@@ -178,7 +179,7 @@ Map unpack(std::string_view bytes, const std::string& name) {
   if (checksum(bytes) != expected) {
     refuse(name, "is a checkpoint that was cut short or damaged");
   }
-  return Map::from_cbor(bytes.begin(), bytes.end());
+  return parse_cbor(bytes);
 }
 
 void check_origin(const Map& map, const std::string& name, const Problem& problem) {

@@ -73,4 +73,19 @@ TEST_CASE("a partition that a mapping cannot have is refused") {
   }
 }
 
+TEST_CASE("lists in lists without an end are refused") {
+  const Problem problem = example_problem();
+  for (const char* const opening : {"\x81", "\x9f", "\xa1\x61q", "\xbf\x61q"}) {
+    CAPTURE(opening);
+    std::string content;
+    for (int i = 0; i < 1'000'000; ++i) content += opening;
+    CHECK_THROWS_AS(parse_checkpoint(fuzz::guarded(content, problem), "c.ck", problem), InputError);
+  }
+  Map deep = 1;
+  for (int i = 0; i < 20; ++i) deep = Map::array({deep});
+  Map changed = good_content(problem);
+  changed["finished"] = deep;
+  CHECK_FALSE(complaint(changed, problem).empty());
+}
+
 }  // namespace dfsearch
