@@ -3,12 +3,13 @@
 // number stands, another word of the text where a word stands, a line twice or not at all.
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <random>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,31 +43,17 @@ std::vector<Span> runs(std::string_view text, bool (*is_part)(char)) {
   return found;
 }
 
+std::vector<std::string> words(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
 std::string other_number(std::string_view number, Random& random) {
-  constexpr std::array<std::string_view, 24> kNumbers = {"0",
-                                                         "1",
-                                                         "2",
-                                                         "3",
-                                                         "7",
-                                                         "8",
-                                                         "64",
-                                                         "1000",
-                                                         "65537",
-                                                         "1000000",
-                                                         "1073741824",
-                                                         "4294967296",
-                                                         "1099511627775",
-                                                         "1099511627776",
-                                                         "1099511627777",
-                                                         "4611686018427387904",
-                                                         "9223372036854775807",
-                                                         "18446744073709551616",
-                                                         "0.1",
-                                                         "0.5",
-                                                         "1e-9",
-                                                         "1e24",
-                                                         "1e300",
-                                                         "1e-320"};
+  // Small, powers of two, the largest of every type, and around the limits of configs.
+  static const std::vector<std::string> kNumbers = words(
+      "0 1 2 3 7 8 64 1000 65537 1000000 1073741824 4294967296 1099511627775 1099511627776 "
+      "1099511627777 4611686018427387904 9223372036854775807 18446744073709551616 "
+      "0.1 0.5 1e-9 1e24 1e300 1e-320");
   std::int64_t value = 0;
   std::from_chars(number.data(), number.data() + number.size(), value);
   constexpr std::int64_t kMost = std::int64_t{1} << 61;
@@ -81,7 +68,7 @@ std::string other_number(std::string_view number, Random& random) {
     case 3:
       return std::to_string(value / 2);
     default:
-      return std::string(kNumbers[random() % kNumbers.size()]);
+      return kNumbers[random() % kNumbers.size()];
   }
 }
 

@@ -94,10 +94,14 @@ struct PutStat {
 struct GetStat {
   const Map& map;
   void operator()(const char* name, std::int64_t& value) const {
+    // Far more than any search counts, and it may go on counting from there.
+    constexpr std::int64_t kMost = std::int64_t{1} << 60;
     value = get_integer<std::int64_t>(map.at(name));
+    if (value < 0 || value > kMost) throw BadBytes();
   }
   void operator()(const char* name, Seconds& value) const {
     value = Seconds(map.at(name).get<double>());
+    if (!(value >= Seconds{})) throw BadBytes();
   }
 };
 

@@ -73,6 +73,28 @@ TEST_CASE("a partition that a mapping cannot have is refused") {
   }
 }
 
+TEST_CASE("counts and times that no search has are refused") {
+  const Problem problem = example_problem();
+  const Map good = good_content(problem);
+  constexpr std::int64_t kGreatest = std::numeric_limits<std::int64_t>::max();
+  for (const char* const name : {"nodes", "proof_nodes", "pruned_by_bound", "incumbents"}) {
+    CAPTURE(name);
+    for (const Map& value : {Map(-1), Map(kGreatest), Map(std::uint64_t{1} << 63)}) {
+      Map changed = good;
+      changed["stats"][name] = value;
+      CHECK_FALSE(complaint(changed, problem).empty());
+    }
+  }
+  for (const char* const name : {"time", "first_incumbent"}) {
+    CAPTURE(name);
+    for (const double value : {-1.0, std::numeric_limits<double>::quiet_NaN()}) {
+      Map changed = good;
+      changed["stats"][name] = value;
+      CHECK_FALSE(complaint(changed, problem).empty());
+    }
+  }
+}
+
 TEST_CASE("lists in lists without an end are refused") {
   const Problem problem = example_problem();
   for (const char* const opening : {"\x81", "\x9f", "\xa1\x61q", "\xbf\x61q"}) {
