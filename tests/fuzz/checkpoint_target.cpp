@@ -21,7 +21,8 @@ namespace {
 // Known, and looked away from until it is mended: an open node whose bound is no
 // number below infinity keeps a search going for good, and nodes that no search can
 // reach may lead to a mapping that costs something else than they say, which is an
-// internal error in place of an InputError.  True once they are refused.
+// internal error in place of an InputError.  True once they are refused: then
+// found/checkpoint/bound_is_infinite and cost_is_another are tests of that.
 constexpr bool kImpossibleNodesAreRefused = false;
 
 bool is_known(const SearchState& state) {
