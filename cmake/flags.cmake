@@ -40,6 +40,12 @@ if(DFSEARCH_SANITIZE)
                                                   -fno-omit-frame-pointer)
   target_link_options(dfsearch_flags INTERFACE -fsanitize=${DFSEARCH_SANITIZE})
 endif()
+if(DFSEARCH_FUZZ)
+  # What a fuzzer sees of the code is which of its edges are taken.  It learns of
+  # undefined behaviour only if that ends the program.
+  target_compile_options(dfsearch_flags INTERFACE -fsanitize=fuzzer-no-link
+                                                  -fno-sanitize-recover=all)
+endif()
 if(CMAKE_INTERPROCEDURAL_OPTIMIZATION AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Machine code beside the intermediate form; without it the installed
   # archives hold nothing that another compiler could link.

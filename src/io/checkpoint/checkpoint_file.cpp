@@ -19,6 +19,7 @@
 
 #include "base/error.hpp"
 #include "base/version.hpp"
+#include "io/checkpoint/cbor_map.hpp"
 #include "io/checkpoint/checkpoint_nodes.hpp"
 #include "io/checkpoint/problem_fingerprint.hpp"
 #include "io/text/read_file.hpp"
@@ -46,10 +47,24 @@ Map put_mapping(const MappingSolution& solution) {
           {"partition", solution.fusion.partition}};
 }
 
+/// A real number is refused: outside the range of T its conversion is undefined.
+template <class T>
+T get_integer(const Map& number) {
+  if (!number.is_number_integer()) throw BadBytes();
+  return number.get<T>();
+}
+
+template <class T>
+std::vector<T> get_integers(const Map& list) {
+  std::vector<T> numbers;
+  for (const Map& number : list) numbers.push_back(get_integer<T>(number));
+  return numbers;
+}
+
 MappingSolution get_mapping(const Map& map, const NodeReader& reader) {
-  return reader.mapping(map.at("point").get<std::vector<std::uint64_t>>(),
-                        map.at("sharding").get<std::vector<std::uint64_t>>(),
-                        map.at("partition").get<std::vector<std::int64_t>>());
+  return reader.mapping(get_integers<std::uint64_t>(map.at("point")),
+                        get_integers<std::uint64_t>(map.at("sharding")),
+                        get_integers<std::int64_t>(map.at("partition")));
 }
 
 /// The counters and times of SearchStats, by name.
@@ -78,9 +93,15 @@ struct PutStat {
 
 struct GetStat {
   const Map& map;
-  void operator()(const char* name, std::int64_t& value) const { map.at(name).get_to(value); }
+  void operator()(const char* name, std::int64_t& value) const {
+    // Far more than any search counts, and it may go on counting from there.
+    constexpr std::int64_t kMost = std::int64_t{1} << 60;
+    value = get_integer<std::int64_t>(map.at(name));
+    if (value < 0 || value > kMost) throw BadBytes();
+  }
   void operator()(const char* name, Seconds& value) const {
     value = Seconds(map.at(name).get<double>());
+    if (!(value >= Seconds{})) throw BadBytes();
   }
 };
 
@@ -130,9 +151,10 @@ SearchState get_state(const Map& map, const Problem& problem) {
     state.finished.push_back({.solution = get_mapping(finished, reader),
                               .lower_bound = Score(finished.at("lower_bound").get<double>())});
   }
-  reader.read_chain(text_of(map.at("chain")), map.at("partitions").get<std::uint64_t>());
-  reader.read_shardings(text_of(map.at("loops")), map.at("shardings").get<std::uint64_t>());
-  state.open = reader.read_nodes(text_of(map.at("nodes")), map.at("open").get<std::uint64_t>());
+  reader.read_chain(text_of(map.at("chain")), get_integer<std::uint64_t>(map.at("partitions")));
+  reader.read_shardings(text_of(map.at("loops")), get_integer<std::uint64_t>(map.at("shardings")));
+  state.open =
+      reader.read_nodes(text_of(map.at("nodes")), get_integer<std::uint64_t>(map.at("open")));
   map.at("begun").get_to(state.begun);
   map.at("first_of_ties").get_to(state.first_of_ties);
   const auto found_by = map.at("found_by").get<std::string>();
@@ -161,7 +183,7 @@ Map unpack(std::string_view bytes, const std::string& name) {
   if (checksum(bytes) != expected) {
     refuse(name, "is a checkpoint that was cut short or damaged");
   }
-  return Map::from_cbor(bytes.begin(), bytes.end());
+  return parse_cbor(bytes);
 }
 
 void check_origin(const Map& map, const std::string& name, const Problem& problem) {

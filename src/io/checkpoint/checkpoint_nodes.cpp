@@ -144,7 +144,8 @@ NodeReader::NodeReader(const Problem& problem)
     : kernels_(problem.workload.graph.kernel_count()),
       networks_(network_choices(problem).size()),
       sequence_(problem.workload.sequence),
-      batch_(problem.workload.global_batch) {
+      batch_(problem.workload.global_batch),
+      partitions_(problem.partition_limit()) {
   none_.done = KernelSet(kernels_);
 }
 
@@ -198,6 +199,9 @@ MappingSolution NodeReader::mapping(const std::vector<std::uint64_t>& point,
   for (const std::uint64_t loop : loops) {
     if (loop >= kLoops.size()) throw BadBytes();
     solution.sharding.push_back(kLoops[loop]);
+  }
+  for (const std::int64_t index : partition) {
+    if (index < 0 || index >= partitions_) throw BadBytes();
   }
   solution.fusion.partition = std::move(partition);
   return solution;

@@ -82,6 +82,7 @@ class NodeReader {
   const std::size_t networks_;
   const std::int64_t sequence_;
   const std::int64_t batch_;
+  const std::int64_t partitions_;
   Link none_;
   std::vector<Link> links_;
   std::vector<std::shared_ptr<const LoopSets>> shardings_;

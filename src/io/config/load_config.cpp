@@ -283,8 +283,9 @@ Config load_config(const fs::path& file, const std::vector<std::string>& overrid
   return config_of(load_yaml(file), file, overrides);
 }
 
-Config parse_config(const std::string& text, const fs::path& name) {
-  return config_of(parse_yaml(text, name.string(), true), name, {});
+Config parse_config(const std::string& text, const fs::path& name,
+                    const std::vector<std::string>& overrides) {
+  return config_of(parse_yaml(text, name.string(), true), name, overrides);
 }
 
 }  // namespace dfsearch

@@ -32,8 +32,9 @@ struct Config {
 /// `file:line:column: key: what is wrong, what was expected` each.
 Config load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides);
 
-/// The same from text without overrides; `name` stands for the file in messages
-/// and for the folder of `from:` files.
-Config parse_config(const std::string& text, const std::filesystem::path& name);
+/// The same from text; `name` stands for the file in messages and for the folder of
+/// `from:` files.
+Config parse_config(const std::string& text, const std::filesystem::path& name,
+                    const std::vector<std::string>& overrides = {});
 
 }  // namespace dfsearch

@@ -1,0 +1,86 @@
+#include "fuzz/config_properties.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "fuzz/fuzz_target.hpp"
+#include "io/checkpoint/problem_fingerprint.hpp"
+#include "io/config/graph_text.hpp"
+#include "io/dfmodel/export_dfmodel.hpp"
+#include "io/dfmodel/import_dfmodel.hpp"
+#include "io/report/report.hpp"
+
+namespace dfsearch::fuzz {
+namespace {
+
+// Whole models of tens of thousands of kernels are as right as small ones, and
+// slow to read.
+constexpr std::size_t kMostKernels = 300;
+
+/// A machine of one chip for each copy of a workload: whatever the workload is, the
+/// machine allows it.
+std::string machine_for(const Workload& workload) {
+  return "system:\n  chips: " + std::to_string(workload.copies) +
+         "\n  accelerator: {cores: 1, lanes: 1, stages: 1, frequency: 1 GHz, sram: 1 GB}\n"
+         "  memory: {bandwidth: 1 GB/s}\n"
+         "  network: [{topology: ring, degree: 1, bandwidth: 1 GB/s}]\n";
+}
+
+std::uint64_t fingerprint_of(const Workload& workload) {
+  Problem problem;
+  problem.workload = workload;
+  const Fingerprint fingerprint = dfsearch::fingerprint_of(problem);
+  return std::find_if(fingerprint.begin(), fingerprint.end(),
+                      [](const auto& part) { return part.first == "workload"; })
+      ->second;
+}
+
+Config read_back(const std::string& text, const std::string& what) {
+  try {
+    return parse_config(text, "tests/again.yaml");
+  } catch (const InputError& error) {
+    throw Finding("what dfsearch writes (" + what + ") it reads: " + error.what() + "\n" + text);
+  }
+}
+
+void check_graph_text(const Workload& workload) {
+  const std::string machine = machine_for(workload);
+  const std::string yaml = graph_yaml(workload);
+  const Workload again = read_back(yaml + machine, "graph").problem.workload;
+  require(fingerprint_of(again) == fingerprint_of(workload), "a graph reads back:\n" + yaml);
+  require(graph_yaml(again) == yaml, "a graph is written the same way again:\n" + yaml);
+  // Since JSON is YAML, one text may hold both: the map's end makes room for the machine.
+  std::string json = graph_json(workload);
+  json.resize(json.rfind('}'));
+  json += ", \"system\": {\"chips\": " + std::to_string(workload.copies) +
+          ", \"accelerator\": {\"cores\": 1, \"lanes\": 1, \"stages\": 1, \"frequency\": \"1 GHz\","
+          " \"sram\": \"1 GB\"}, \"memory\": {\"bandwidth\": \"1 GB/s\"}, \"network\":"
+          " [{\"topology\": \"ring\", \"degree\": 1, \"bandwidth\": \"1 GB/s\"}]}}";
+  const Workload same = read_back(json, "graph as JSON").problem.workload;
+  require(fingerprint_of(same) == fingerprint_of(workload), "a graph reads back:\n" + json);
+}
+
+void check_setup(const Config& config) {
+  const auto setup = unless_refused([&] { return export_dfmodel(config, "input.yaml"); });
+  if (!setup) return;
+  std::string imported;
+  try {
+    imported = import_dfmodel(*setup, "setup.txt");
+  } catch (const InputError& error) {
+    throw Finding("what dfsearch writes (setup) it reads: " + std::string(error.what()) + "\n" +
+                  *setup);
+  }
+  read_back(imported, "import of an export");
+}
+
+}  // namespace
+
+void check_config(const Config& config) {
+  require(!problem_text(config.problem).empty(), "a problem can be described");
+  const DataflowGraph& graph = config.problem.workload.graph;
+  if (graph.kernel_count() > kMostKernels || graph.tensor_count() > kMostKernels) return;
+  check_graph_text(config.problem.workload);
+  check_setup(config);
+}
+
+}  // namespace dfsearch::fuzz

@@ -1,0 +1,13 @@
+#pragma once
+// What holds of every config that loads.
+
+#include "io/config/load_config.hpp"
+
+namespace dfsearch::fuzz {
+
+/// It can be described, its graph reads back to the same workload from YAML and from
+/// JSON, and as a setup of DFModel, unless that cannot express it, it loads again.
+/// Throws Finding.
+void check_config(const Config& config);
+
+}  // namespace dfsearch::fuzz
