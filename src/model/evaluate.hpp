@@ -1,8 +1,12 @@
 #pragma once
 // What a mapping costs, or why it does not fit: the plain model, unhurried.
 //
-// evaluate shares no shortcut with the search: it derives everything from the
-// problem and the mapping anew.  Every result of a search is re-costed by it.
+// evaluate adds up a complete mapping from the problem anew: no bound, no table
+// and no partial sum of the search takes part.  Every result of a search is
+// costed again by it.  What a single kernel or tensor takes both get from
+// LayerCosts (model/layer/layer_costs.hpp), so this check finds no error there;
+// the twins that share no code with it do: tests/support/plain_model.hpp and
+// tests/support/reference_model.py.
 
 #include <cstdint>
 #include <optional>
