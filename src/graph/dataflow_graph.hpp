@@ -39,6 +39,7 @@ class DataflowGraph {
   [[nodiscard]] std::span<const KernelId> topological_order() const { return topological_order_; }
 
   /// Length of the longest path from a source, in tensors.
+  /// docs/model.md (2)
   [[nodiscard]] std::int64_t level(KernelId kernel) const { return levels_[kernel.index()]; }
   /// Tiles of the tensor that are alive at once when both ends are fused: the
   /// difference of the levels of its ends plus one, at least 2.

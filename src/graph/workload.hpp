@@ -57,6 +57,7 @@ struct Workload {
   std::optional<EmbeddingTables> embedding_tables = std::nullopt;  ///< of the kinds of DLRM
 
   /// FLOP of a whole step of one copy.
+  /// docs/model.md (4)
   [[nodiscard]] Flops flops() const {
     return graph.flops() * static_cast<double>(layers) * static_cast<double>(global_batch);
   }

@@ -25,6 +25,7 @@ struct Accelerator {
   Bytes sram{};
 
   /// Two FLOP per lane, stage, core and cycle.
+  /// docs/model.md (5)
   [[nodiscard]] FlopsPerSecond peak() const {
     return Flops(2.0 * static_cast<double>(lanes) * static_cast<double>(stages) *
                  static_cast<double>(cores)) *
@@ -48,6 +49,7 @@ struct Memory {
   }
   /// Once the first tier is full, all traffic is spread over both in proportion
   /// to their capacities.
+  /// docs/model.md (7)
   [[nodiscard]] BytesPerSecond spilled_bandwidth() const {
     if (!second) return bandwidth;
     const BytesPerSecond mean = bandwidth * (capacity / total_capacity()) +

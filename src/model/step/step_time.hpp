@@ -13,6 +13,7 @@
 namespace dfsearch {
 
 /// Time of one partition from its parts (docs/model.md, section 6).
+/// docs/model.md (38)
 constexpr Ticks overlapped(Overlap overlap, Ticks compute, Ticks memory, Ticks network) {
   switch (overlap) {
     case Overlap::Perfect:
@@ -38,6 +39,7 @@ struct StepTime {
   /// the machine.
   double weight = 1.0;
 
+  /// docs/model.md (41)
   [[nodiscard]] Seconds step(Seconds layer) const { return (layer * factor + transfer) / copies; }
   [[nodiscard]] Score score(Seconds layer) const {
     return Score(step(layer).in_base_units() * weight);
