@@ -31,7 +31,7 @@ class Clock {
   explicit Clock(Seconds reference, int coarser = 0)
       : exponent_(std::ilogb(reference.in_base_units()) - kReferenceBits + coarser) {}
 
-  /// Rounded up; kNever when it is past the end of the clock.
+  /// The duration in ticks, rounded up; kNever if it is past the end of the clock.
   /// docs/model.md (52)
   [[nodiscard]] Ticks ticks(Seconds duration) const {
     const double count = std::ceil(std::ldexp(duration.in_base_units(), -exponent_));

@@ -61,8 +61,8 @@ struct PartitionCost {
 
 /// What a user of a served model sees.
 struct ServingCost {
-  Seconds latency{};               ///< of one sample: to its first token, or of one token
-  double tokens_per_second = 0.0;  ///< of the whole machine
+  Seconds latency{};               ///< time to the first token of a sample, or of one token
+  double tokens_per_second = 0.0;  ///< rate of the whole machine
 };
 
 struct Cost {
@@ -93,9 +93,9 @@ struct Cost {
   std::optional<ServingCost> serving;
 };
 
-/// The mapping has one entry per kernel in `sharding` and `partition`, and in
-/// `cores` if any; anything else is an InputError.  Without `cores` and without
-/// a given utilization the best allocation is computed.
+/// Costs a mapping, or says why it does not fit.  The mapping has one entry per kernel in
+/// `sharding` and `partition`, and in `cores` if any; anything else is an InputError.
+/// Without `cores` and without a given utilization the best allocation is computed.
 std::variant<Cost, Infeasible> evaluate(const Problem& problem, const Mapping& mapping);
 
 }  // namespace dfsearch
