@@ -1,8 +1,12 @@
 """docs/benchmarks.md from bench/results/milp.json."""
 
 import math
+import sys
 
 import support
+
+sys.path.insert(0, str(support.ROOT / "tools" / "dev"))
+from markdown_text import wrapped  # noqa: E402
 
 RECORDED = support.RESULTS / "milp.json"
 PAGE = support.ROOT / "docs" / "benchmarks.md"
@@ -12,13 +16,18 @@ TOLERANCE = 1e-6
 
 HEAD = """# Against MILP solvers
 
-Written by `bench/milp_bench.py` from [bench/results/milp.json](../bench/results/milp.json), which holds every number; do not edit.
+Written by `bench/milp_bench.py` from [bench/results/milp.json](../bench/results/milp.json), which
+holds every number; do not edit.
 
-The same problems, solved by dfsearch and, as the linear program of [milp.md](milp.md), by the solvers that the distribution packages: each alone, one
-after the other, on one thread and one machine, to a gap of 0. Network, micro-batch and tile are decided, as the program takes them as given: for the real
-layers they are those of dfsearch's optimum. (To decide them too, dfsearch searches all tiles at once; the solvers would have to solve a program for
-each.) All programs are linearised tightly and broken free of the symmetry of empty partitions, so that the solvers are not beaten by a weak formulation.
+The same problems, solved by dfsearch and, as the linear program of [milp.md](milp.md), by the
+solvers that the distribution packages: each alone, one after the other, on one thread and one
+machine, to a gap of 0. Network, micro-batch and tile are decided, as the program takes them as
+given: for the real layers they are those of dfsearch's optimum. (To decide them too, dfsearch
+searches all tiles at once; the solvers would have to solve a program for each.) All programs are
+linearised tightly and broken free of the symmetry of empty partitions, so that the solvers are not
+beaten by a weak formulation.
 
+<!-- not run: it takes hours -->
 ```sh
 ./dev bench milp --record          # all instances, ten minutes for each solver and instance: hours
 ./dev bench milp --record --continue    # those that are not yet recorded so, after it was stopped
@@ -217,7 +226,7 @@ def page(whole):
     rivals = list(facts["rivals"])
     published = [[row["name"], row["published"], time_text(row["dfsearch"])]
                  for row in rows if row["published"]]
-    return "\n".join([
+    return wrapped("\n".join([
         HEAD, conditions(facts, rows),
         "",
         "Times are processor time of the whole process (of HiGHS, of the solve alone), which other"
@@ -237,4 +246,4 @@ def page(whole):
         " decides. [bench/README.md](../bench/README.md) compares them on the whole problem.",
         "", support.table(["instance", "Gurobi, as published", "dfsearch"], published),
         "", "Random graphs have the seeds in their names; `bench/milp_instances.py` makes them.",
-        ""])
+        ""]))

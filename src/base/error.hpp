@@ -35,8 +35,8 @@ namespace detail {
 
 }  // namespace dfsearch
 
-// For what no input can trigger.  On in builds with DFSEARCH_CHECKS (the dev
-// and sanitizer presets), absent elsewhere.
+// DFSEARCH_ASSERT states what no input can make false.  It is checked in builds
+// with DFSEARCH_CHECKS (the dev and sanitizer presets) and absent elsewhere.
 #ifdef DFSEARCH_CHECKS
 #define DFSEARCH_ASSERT(condition) \
   ((condition) ? void() : ::dfsearch::detail::assertion_failed(#condition, __FILE__, __LINE__))

@@ -10,7 +10,7 @@
 
 namespace dfsearch {
 
-/// What this thread has written is there for those that take `place` over.
+/// Makes what this thread has written visible to those that take `place` over.
 inline void hand_over([[maybe_unused]] void* place) {
 #ifdef __SANITIZE_THREAD__
   __tsan_release(place);
@@ -25,8 +25,9 @@ inline void take_over([[maybe_unused]] void* place) {
 
 }  // namespace dfsearch
 
-// For a lambda that is a task: it lies with the thread that waits for it and is
-// read before it can take over anything.  What it calls is checked as usual.
+// DFSEARCH_TASK marks a lambda that is a task: it lies with the thread that waits
+// for it and is read before it can take over anything.  What it calls is checked as
+// usual.
 #ifdef __SANITIZE_THREAD__
 #define DFSEARCH_TASK __attribute__((no_sanitize("thread")))
 #else

@@ -31,11 +31,11 @@ Bytes parse_quantity<Bytes>(std::string_view text);
 template <>
 BytesPerSecond parse_quantity<BytesPerSecond>(std::string_view text);
 
-/// A finite plain number, sign and exponent allowed; throws InputError.
+/// Reads a finite plain number, sign and exponent allowed; throws InputError.
 double parse_number(std::string_view text);
 
-/// For people: four significant digits and the prefix that leaves one to three
-/// of them before the point, "3.67 ms", "671.1 MB", "50 GB/s".
+/// Writes a quantity for people: four significant digits and the prefix that leaves
+/// one to three of them before the point, "3.67 ms", "671.1 MB", "50 GB/s".
 std::string to_text(Seconds value);
 std::string to_text(Hertz value);
 std::string to_text(Bytes value);
@@ -50,8 +50,8 @@ std::string to_text(FlopsPerSecondPerDollar value);
 std::string to_text(FlopsPerSecondPerWatt value);
 std::string to_text(FlopsPerByte value);
 
-/// For configs: the shortest decimal in base units that parses back to the same
-/// double, "1099511600000 B".
+/// Writes a quantity for configs: the shortest decimal in base units that parses
+/// back to the same double, "1099511600000 B".
 std::string to_exact_text(Seconds value);
 std::string to_exact_text(Hertz value);
 std::string to_exact_text(Bytes value);

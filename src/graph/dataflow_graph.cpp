@@ -134,6 +134,7 @@ std::span<const TensorId> DataflowGraph::outputs(KernelId kernel) const {
                output_begin_[kernel.index() + 1] - output_begin_[kernel.index()]);
 }
 
+// docs/model.md (3)
 std::int64_t DataflowGraph::buffer_depth(TensorId tensor) const {
   const Tensor& t = tensors_[tensor.index()];
   return levels_[t.to.index()] - levels_[t.from.index()] + 1;
@@ -145,6 +146,7 @@ Flops DataflowGraph::flops() const {
   return sum;
 }
 
+// docs/model.md (1)
 Flops kernel_flops(const Kernel& kernel) {
   const double elements = static_cast<double>(kernel.outer) * static_cast<double>(kernel.m) *
                           static_cast<double>(kernel.n);

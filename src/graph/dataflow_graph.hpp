@@ -10,9 +10,10 @@
 
 namespace dfsearch {
 
-/// Kernels keep the order they were given in: it is the order of ties, of
-/// reports and of `style: kernel_by_kernel`.  The topological order is separate.
-/// Immutable after construction, so any thread may read it.
+/// The kernels and tensors of one layer.  Kernels keep the order they were given in:
+/// it is the order of ties, of reports and of `style: kernel_by_kernel`.  The
+/// topological order is separate.  A graph is immutable after construction, so any
+/// thread may read it.
 class DataflowGraph {
  public:
   DataflowGraph() = default;
@@ -34,11 +35,12 @@ class DataflowGraph {
   [[nodiscard]] std::span<const TensorId> inputs(KernelId kernel) const;
   [[nodiscard]] std::span<const TensorId> outputs(KernelId kernel) const;
 
-  /// Producers before consumers; among the ready kernels always the first of
-  /// the list, so a list that is topological already stays as it is.
+  /// Puts producers before consumers, and of the ready kernels always the first of
+  /// the list, so that a list that is topological already stays as it is.
   [[nodiscard]] std::span<const KernelId> topological_order() const { return topological_order_; }
 
   /// Length of the longest path from a source, in tensors.
+  /// docs/model.md (2)
   [[nodiscard]] std::int64_t level(KernelId kernel) const { return levels_[kernel.index()]; }
   /// Tiles of the tensor that are alive at once when both ends are fused: the
   /// difference of the levels of its ends plus one, at least 2.

@@ -58,7 +58,7 @@ class GraphBuilder {
   void connect(const Pairs& pairs) {
     for (const auto& [from, to] : pairs) connect(from, to);
   }
-  /// Where the list has operand 2 of a kernel first.
+  /// Exchanges the operands of a kernel whose operand 2 is first in the list.
   void swap_operands(std::int64_t kernel) {
     for (Tensor& tensor : tensors_) {
       if (tensor.to == KernelId(static_cast<std::size_t>(kernel - 1))) {

@@ -35,7 +35,7 @@ enum class Spread : std::uint8_t {
 };
 
 enum class CommunicationType : std::uint8_t {
-  AllReduce,          ///< of `bytes` over the tensor dimensions, once per layer and sample
+  AllReduce,          ///< moves `bytes` over the tensor dimensions, once per layer and sample
   AllGather,          ///< likewise
   PointToPoint,       ///< likewise
   GradientAllReduce,  ///< of the kernel's sharded output over the data dimensions, once per step
@@ -46,16 +46,16 @@ enum class CommunicationType : std::uint8_t {
   GridPointToPoint,  ///< bytes / Y over a link of dimension 0 of the grid
 };
 
-/// Of the kernel's own output, whose size it takes in place of `bytes`.
+/// Whether it is of the kernel's own output, whose size it takes in place of `bytes`.
 constexpr bool is_gradient(CommunicationType type) {
   return type == CommunicationType::GradientAllReduce ||
          type == CommunicationType::FlatGradientAllReduce;
 }
-/// Among all chips of a copy.
+/// Whether all chips of a copy take part.
 constexpr bool is_of_machine(CommunicationType type) { return type >= CommunicationType::AllToAll; }
 
 /// What a kernel communicates by itself, in place of the all-reduce that
-/// sharding K would bring.  Once per layer and sample, not for each tile.
+/// sharding K would bring.  It takes place once per layer and sample, not for each tile.
 struct Communication {
   CommunicationType type = CommunicationType::AllReduce;
   Bytes bytes{};  ///< not used by gradients
@@ -80,7 +80,7 @@ struct Kernel {
   std::int64_t repeat = 1;   ///< how often the inputs stream through
   bool skip_weight = false;  ///< the weight takes no SRAM
   Spread spread = Spread::Tensor;
-  /// At the same time as `communication` over other links: the slower counts.
+  /// Takes place at the same time as `communication` over other links: the slower counts.
   std::optional<Communication> second_communication = std::nullopt;
   /// Explicit memory traffic of all chips of a tensor group: each moves its share.
   Bytes sharded_memory{};
@@ -100,7 +100,7 @@ struct Tensor {
 
 /// FLOP of the unsharded kernel for one sample: 2MKN for GEMMs and whatever else
 /// runs in systolic mode, MN for elementwise kernels in SIMD mode (docs/model.md,
-/// section 1).  The work utilization is measured against; how long a core takes is
+/// section 1).  Utilization is measured against this work; how long a core takes is
 /// the matter of model/layer/layer_costs.hpp.
 Flops kernel_flops(const Kernel& kernel);
 

@@ -9,9 +9,9 @@
 
 namespace dfsearch {
 
-/// Members are positions 0..capacity-1.  Up to 128 kernels live inside the
-/// object; larger sets take one allocation.  Sets that are combined or compared
-/// must have the same capacity.
+/// A set of kernels: its members are positions 0..capacity-1.  Up to 128 kernels live
+/// inside the object; larger sets take one allocation.  Sets that are combined or
+/// compared must have the same capacity.
 class KernelSet {
  public:
   KernelSet() = default;

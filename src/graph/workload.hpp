@@ -19,17 +19,17 @@ enum class NetworkUse : std::uint8_t {
 /// A request to a served model, for its latency and rate (docs/model.md, section 7).
 struct Serving {
   bool decode = false;      ///< a sample is one token of many; else it is a prompt
-  std::int64_t tokens = 1;  ///< of a sample
+  std::int64_t tokens = 1;  ///< tokens of a sample
   Bytes boundary{};         ///< what a stage hands the next for it; tensor chips share it
 
   friend bool operator==(const Serving&, const Serving&) = default;
 };
 
-/// Of a recommendation model.  What it costs depends on their product alone, which
-/// is in `Workload::stored`.
+/// The embedding tables of a recommendation model.  What it costs depends on their
+/// product alone, which is in `Workload::stored`.
 struct EmbeddingTables {
   std::int64_t tables = 1;
-  std::int64_t rows = 1;       ///< of a table
+  std::int64_t rows = 1;       ///< rows of a table
   std::int64_t embedding = 1;  ///< elements of a row
 };
 
@@ -54,9 +54,10 @@ struct Workload {
   /// memory holds `stored` and nothing else.
   bool out_of_core = false;
   std::optional<Serving> serving = std::nullopt;
-  std::optional<EmbeddingTables> embedding_tables = std::nullopt;  ///< of the kinds of DLRM
+  std::optional<EmbeddingTables> embedding_tables = std::nullopt;  ///< kinds of DLRM have them
 
-  /// FLOP of a whole step of one copy.
+  /// The FLOP of a whole step of one copy.
+  /// docs/model.md (4)
   [[nodiscard]] Flops flops() const {
     return graph.flops() * static_cast<double>(layers) * static_cast<double>(global_batch);
   }
@@ -88,8 +89,8 @@ struct DlrmShape {
   std::int64_t bottom = 0;       ///< MLPs before the embeddings join, at least 1
   std::int64_t top = 0;          ///< MLPs after
   std::int64_t local_batch = 0;  ///< samples of one chip at a time
-  Bytes all_to_all{};            ///< that one chip sends in all when embeddings change hands
-  Bytes memory{};                ///< that it reads from tables, or writes, meanwhile
+  Bytes all_to_all{};            ///< bytes one chip sends in all when embeddings change hands
+  Bytes memory{};                ///< bytes it reads from tables, or writes, meanwhile
 };
 
 /// The chain of bottom + top MLPs.

@@ -16,7 +16,7 @@ namespace dfsearch {
 /// digits, _ and `.`.  A kernel whose name is such a word of at most 40
 /// characters keeps it; other names lose what does not fit, and a second kernel
 /// of a name gets `~2` after it.  A tensor is `from,to`, a second one between the
-/// same kernels `from,to~~2`.  The same for the same graph, always.
+/// same kernels `from,to~~2`.  The same graph always has the same words.
 class MilpNames {
  public:
   explicit MilpNames(const DataflowGraph& graph);
@@ -31,14 +31,14 @@ class MilpNames {
   std::unordered_map<std::string, KernelId> kernel_of_;
 };
 
-/// `A[Q,2]` or, as in LP files, `A(Q,2)`: the symbol and its indices.
+/// The symbol and the indices of a name such as `A[Q,2]` or, as in LP files, `A(Q,2)`.
 struct MilpName {
   std::string_view symbol;
   std::vector<std::string_view> indices;
 };
 std::optional<MilpName> parse_milp_name(std::string_view text);
 
-/// A whole number that is all of the text.
+/// Reads a whole number that is all of the text.
 std::optional<std::int64_t> parse_index(std::string_view text);
 
 }  // namespace dfsearch

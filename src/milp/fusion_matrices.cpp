@@ -104,7 +104,7 @@ class MatrixBuilder {
   }
 
   /// Kernels that overflow SRAM by themselves.  With a weight, alone in a
-  /// partition, they may still fit (docs/model.md, (24)).
+  /// partition, they may still fit (docs/model.md (32)).
   void find_lonely() {
     lonely_.assign(kernels(), false);
     const Bytes sram = problem_.system.accelerator.sram;

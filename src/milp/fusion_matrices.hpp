@@ -12,10 +12,10 @@
 
 namespace dfsearch {
 
-/// Entries by kernel or tensor, then partition.
+/// A matrix of columns: a row for each kernel or tensor, an entry for each partition.
 using MilpMatrix = std::vector<std::vector<Affine>>;
 
-/// 0 before the first partition.
+/// The entry of a partition, which is 0 before the first one.
 inline Affine entry_of(const MilpMatrix& matrix, std::size_t row, std::int64_t partition) {
   return partition < 0 ? Affine{} : matrix[row][static_cast<std::size_t>(partition)];
 }
@@ -26,8 +26,9 @@ struct FusionMatrices {
   MilpMatrix h;  ///< kernel k is in one of 0..p
   MilpMatrix b;  ///< both ends of tensor e are in p
   MilpMatrix d;  ///< exactly one end of it is
-  /// Per kernel: it overflows SRAM by itself, but alone in its partition its weight
-  /// may be cut into pieces.  Rows keep everyone else out, so SRAM need not count it.
+  /// Tells of each kernel whether it overflows SRAM by itself, but alone in its partition
+  /// may cut its weight into pieces.  Rows keep everyone else out, so SRAM need not count
+  /// it.
   std::vector<bool> lonely;
 };
 
@@ -35,7 +36,7 @@ struct FusionMatrices {
 FusionMatrices add_fusion_matrices(const Problem& problem, const LayerCosts& costs,
                                    const MilpNames& names, LinearModel& model);
 
-/// Partitions that a mapping can use; later indices are never needed.
+/// How many partitions a mapping can use; later indices are never needed.
 std::int64_t useful_partitions(const Problem& problem);
 
 }  // namespace dfsearch

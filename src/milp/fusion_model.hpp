@@ -8,14 +8,15 @@
 
 namespace dfsearch {
 
-/// The fusion, and the cores unless a utilization is given, for decided network,
-/// sharding (one loop for every kernel), micro-batch and tile.  Its optimum times `unit` is the least time of
-/// a layer in seconds; it is infeasible when no mapping fits.  Throws InputError
-/// when the model would have more than `kMostColumns` columns.
+/// The program of the fusion, and of the cores unless a utilization is given, for
+/// decided network, sharding (one loop for every kernel), micro-batch and tile.  Its
+/// optimum times `unit` is the least time of a layer in seconds; it is infeasible when
+/// no mapping fits.  Throws InputError when the model would have more than
+/// `kMostColumns` columns.
 LinearModel fusion_model(const Problem& problem, const LayerDecisions& decisions);
 
-/// The sharding of least communicated bytes; the optimum times `unit` is those
-/// bytes.
+/// The program of the sharding of least communicated bytes; its optimum times `unit` is
+/// those bytes.
 LinearModel sharding_model(const Problem& problem);
 
 inline constexpr std::int64_t kMostColumns = 5'000'000;

@@ -1,6 +1,6 @@
 #pragma once
 // A mixed-integer linear program as plain values, for io/lp/lp_text.hpp to write.
-// Knows nothing of mappings.
+// It knows nothing of mappings.
 
 #include <cstdint>
 #include <limits>
@@ -9,15 +9,15 @@
 
 namespace dfsearch {
 
-/// A column, a constant, or the sum of both: what the entries of a matrix are
-/// once some of them are known.
+/// A column, a constant, or the sum of both, as the entries of a matrix are once some
+/// of them are known.
 struct Affine {
   static constexpr std::int64_t kNone = -1;
   std::int64_t column = kNone;
   double constant = 0.0;
 };
 
-/// Sum of coefficient x column plus a constant, on the left of a row.
+/// A sum of coefficient x column and a constant, on the left of a row.
 class LinearSum {
  public:
   struct Term {
@@ -43,8 +43,8 @@ class LinearSum {
 
 enum class Sense : std::uint8_t { AtMost, Equal, AtLeast };
 
-/// Minimise the sum of cost x column.  Names hold letters, digits and _ . ~ ,
-/// and one pair of brackets at the end: `A[Q,2]`.
+/// A program that minimises the sum of cost x column.  Names hold letters, digits and
+/// _ . ~ , and one pair of brackets at the end: `A[Q,2]`.
 struct LinearModel {
   struct Column {
     std::string name;
@@ -66,14 +66,14 @@ struct LinearModel {
   std::vector<Row> rows;
   double unit = 1.0;  ///< base units (seconds, bytes) that the number 1 of the objective stands for
 
-  /// Integer, 0 or 1; a constant if only one value is allowed.
+  /// Adds a column that is 0 or 1.
   Affine add_binary(std::string name);
   Affine add_fixed(std::string name, double value);
   Affine add_continuous(std::string name, double cost = 0.0);
 
-  /// `left` against `right`; constants of `left` move to the right.  Terms of one
-  /// column are added up.  A row without terms is left out when it holds and
-  /// makes the model infeasible when it does not.
+  /// Adds a row that compares `left` with `right`; constants of `left` move to the right,
+  /// and terms of one column are added up.  A row without terms is left out when it
+  /// holds and makes the model infeasible when it does not.
   void add_row(std::string name, const LinearSum& left, Sense sense, double right);
 };
 

@@ -19,10 +19,11 @@ enum class MemoryTiers : std::uint8_t {
   Either,  ///< the partitions decide
 };
 
-/// `costs` of either bandwidth: sizes do not depend on it.
+/// The tiers that mappings use; `costs` may have either bandwidth, as sizes do not depend
+/// on it.
 MemoryTiers memory_tiers(const Problem& problem, const LayerCosts& costs);
 
-/// Columns by which a time through memory grows when the second tier is in use;
+/// The columns by which a time through memory grows when the second tier is in use;
 /// empty unless that is open.
 struct SpillMatrices {
   MilpMatrix kernels;  ///< kernel k is in p, and the second tier is in use

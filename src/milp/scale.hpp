@@ -1,5 +1,5 @@
 #pragma once
-// Bytes as numbers of a row.
+// How bytes become numbers of a row.
 
 #include <vector>
 
@@ -7,11 +7,12 @@
 
 namespace dfsearch {
 
-/// A unit for the bytes of some rows, such that amounts are whole numbers as a rule
-/// and capacities at most about a million.  `amounts`: those that rows add up.
+/// A unit for the bytes of some rows, such that the amounts that rows add up are whole
+/// numbers as a rule and capacities at most about a million.
 class ByteScale {
  public:
-  /// `largest`: the largest capacity of these rows; finite.
+  /// `amounts` are those that the rows add up, `largest` is their largest capacity, which
+  /// is finite.
   ByteScale(const std::vector<Bytes>& amounts, Bytes largest);
 
   [[nodiscard]] double amount(Bytes bytes) const { return bytes.in_base_units() / unit_; }

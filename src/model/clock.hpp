@@ -27,10 +27,12 @@ class Clock {
   Clock() = default;
   /// A clock for durations that add up to about `reference`, which is > 0; it
   /// can tell up to 2^10 times as much.  Ticks longer by 2^coarser tell more.
+  /// docs/model.md (51)
   explicit Clock(Seconds reference, int coarser = 0)
       : exponent_(std::ilogb(reference.in_base_units()) - kReferenceBits + coarser) {}
 
-  /// Rounded up; kNever when it is past the end of the clock.
+  /// The duration in ticks, rounded up; kNever if it is past the end of the clock.
+  /// docs/model.md (52)
   [[nodiscard]] Ticks ticks(Seconds duration) const {
     const double count = std::ceil(std::ldexp(duration.in_base_units(), -exponent_));
     return count < static_cast<double>(kNever) ? static_cast<Ticks>(count) : kNever;

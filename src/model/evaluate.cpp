@@ -51,6 +51,7 @@ Infeasible violation(Resource resource, std::int64_t needed, std::int64_t availa
           .where = std::move(where)};
 }
 
+// docs/model.md (8)
 MaybeInfeasible check_batch_and_tile(const Problem& problem, const Mapping& mapping) {
   const Workload& workload = problem.workload;
   if (mapping.tile < 1 || mapping.tile > workload.sequence ||
@@ -95,6 +96,7 @@ PhaseHalves halves(std::int64_t limit) {
   return {.last_forward = (limit + 1) / 2 - 1, .first_backward = limit / 2};
 }
 
+// docs/model.md (11)
 MaybeInfeasible check_phases(const Problem& problem, const std::vector<std::int64_t>& partition) {
   const DataflowGraph& graph = problem.workload.graph;
   if (!graph.has_backward()) return std::nullopt;
@@ -119,6 +121,7 @@ MaybeInfeasible check_phases(const Problem& problem, const std::vector<std::int6
   return std::nullopt;
 }
 
+// docs/model.md (10)
 MaybeInfeasible check_partition_order(const Problem& problem, const Mapping& mapping) {
   const DataflowGraph& graph = problem.workload.graph;
   const std::vector<std::int64_t>& partition = mapping.partition;
@@ -218,6 +221,7 @@ class PartitionEvaluator {
     return violation(Resource::Repeat, repeats, 0, where);
   }
 
+  // docs/model.md (31), (32)
   MaybeInfeasible check_sram(std::int64_t index, PartitionCost& cost, const std::string& where) {
     Bytes inputs{};
     Bytes outputs{};
@@ -311,6 +315,7 @@ std::int64_t partition_end(const std::vector<std::int64_t>& partition) {
   return *std::max_element(partition.begin(), partition.end()) + 1;
 }
 
+// docs/model.md (43)
 Bytes stored_activations(const Problem& problem, const LayerCosts& costs,
                          const std::vector<std::int64_t>& partition) {
   const DataflowGraph& graph = problem.workload.graph;
@@ -329,6 +334,7 @@ Bytes stored_activations(const Problem& problem, const LayerCosts& costs,
 
 /// FLOP of a step for each byte that all chips move in it.  Bytes over the network are
 /// the time of its collectives times the bandwidth of the innermost dimension.
+/// docs/model.md (49)
 void add_intensities(const Problem& problem, const Mapping& mapping, const LayerCosts& costs,
                      Cost& cost) {
   Seconds memory{};
@@ -353,6 +359,7 @@ void add_intensities(const Problem& problem, const Mapping& mapping, const Layer
   cost.network_intensity = per_byte(network * problem.system.network[d].bandwidth);
 }
 
+// docs/model.md (45), (47), (48)
 void finish(const Problem& problem, const Mapping& mapping, const ChargedTime& charged,
             Cost& cost) {
   const StepTime step = step_time(problem, mapping.network, mapping.micro_batch);
@@ -393,6 +400,7 @@ void add_memory(const Problem& problem, const Mapping& mapping, const LayerCosts
   cost.stored = stored_share(problem.workload, problem.chips_per_copy());
 }
 
+// docs/model.md (43)
 MaybeInfeasible check_memory(const Problem& problem, const Cost& cost) {
   const Bytes needed = cost.weights + cost.activations + cost.stored;
   const Bytes capacity = problem.system.memory.total_capacity();

@@ -1,8 +1,12 @@
 #pragma once
 // What a mapping costs, or why it does not fit: the plain model, unhurried.
 //
-// evaluate shares no shortcut with the search: it derives everything from the
-// problem and the mapping anew.  Every result of a search is re-costed by it.
+// evaluate adds up a complete mapping from the problem anew: no bound, no table
+// and no partial sum of the search takes part.  Every result of a search is
+// costed again by it.  What a single kernel or tensor takes both get from
+// LayerCosts (model/layer/layer_costs.hpp), so this check finds no error there;
+// the twins that share no code with it do: tests/support/plain_model.hpp and
+// tests/support/reference_model.py.
 
 #include <cstdint>
 #include <optional>
@@ -57,8 +61,8 @@ struct PartitionCost {
 
 /// What a user of a served model sees.
 struct ServingCost {
-  Seconds latency{};               ///< of one sample: to its first token, or of one token
-  double tokens_per_second = 0.0;  ///< of the whole machine
+  Seconds latency{};               ///< time to the first token of a sample, or of one token
+  double tokens_per_second = 0.0;  ///< rate of the whole machine
 };
 
 struct Cost {
@@ -89,9 +93,9 @@ struct Cost {
   std::optional<ServingCost> serving;
 };
 
-/// The mapping has one entry per kernel in `sharding` and `partition`, and in
-/// `cores` if any; anything else is an InputError.  Without `cores` and without
-/// a given utilization the best allocation is computed.
+/// Costs a mapping, or says why it does not fit.  The mapping has one entry per kernel in
+/// `sharding` and `partition`, and in `cores` if any; anything else is an InputError.
+/// Without `cores` and without a given utilization the best allocation is computed.
 std::variant<Cost, Infeasible> evaluate(const Problem& problem, const Mapping& mapping);
 
 }  // namespace dfsearch

@@ -11,7 +11,7 @@
 
 namespace dfsearch {
 
-/// Cores of one kernel: lanes x stages of them.
+/// The cores of one kernel: a grid of lanes x stages.
 struct CoreGrid {
   std::int64_t lanes = 1;
   std::int64_t stages = 1;
@@ -38,9 +38,9 @@ struct Mapping {
   friend bool operator==(const Mapping&, const Mapping&) = default;
 };
 
-/// The order of ties among mappings of equal objective: degrees and strategies
-/// dimension by dimension, larger tile, smaller micro-batch, fewer partitions, then sharding and partition indices compared
-/// kernel by kernel.
+/// Whether `a` comes before `b` in the order of ties among mappings of equal objective:
+/// degrees and strategies dimension by dimension, larger tile, smaller micro-batch,
+/// fewer partitions, then sharding and partition indices compared kernel by kernel.
 bool precedes(const Mapping& a, const Mapping& b);
 
 /// How many partitions hold at least one kernel.

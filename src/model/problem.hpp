@@ -39,8 +39,8 @@ struct Execution {
 
 enum class SplitPhases : std::uint8_t {
   Separate,  ///< forward and backward kernels never share a partition
-  /// With P partitions: forward in the first half, backward in the second, both
-  /// in the middle one when P is odd.
+  /// Of P partitions forward kernels have the first half and backward ones the second;
+  /// both may have the middle one when P is odd.
   Halves,
 };
 enum class VirtualStages : std::uint8_t { Layers, LayersMinusOne, Fixed };
@@ -51,7 +51,7 @@ enum class AllToAllTime : std::uint8_t {
   PerDimension,  ///< the slowest dimension, all of them working in a pipeline
   Bisection,     ///< the pairs on both sides of a cut, over the links it cuts
 };
-/// Pairs of n chips whose messages cross a bisection.
+/// How many pairs of n chips have messages that cross a bisection.
 enum class PairCount : std::uint8_t {
   HalfSquare,     ///< n^2 / 2
   QuarterSquare,  ///< n^2 / 4
@@ -64,13 +64,14 @@ enum class PairCount : std::uint8_t {
 struct Equations {
   int all_reduce_passes = 2;
   VirtualStages virtual_stages = VirtualStages::Layers;
-  std::int64_t fixed_virtual_stages = 1;  ///< with VirtualStages::Fixed
+  std::int64_t fixed_virtual_stages = 1;  ///< counts with VirtualStages::Fixed
   ConversionBytes layout_conversion_bytes = ConversionBytes::Full;
   SplitPhases phases = SplitPhases::Separate;
   WeightTraffic weight_traffic = WeightTraffic::Resident;
   AllToAllTime all_to_all = AllToAllTime::PerDimension;
   PairCount all_to_all_pairs = PairCount::Auto;
-  /// Of flat gradient all-reduces; left out: that of the slowest data dimension.
+  /// The bandwidth of flat gradient all-reduces; left out, it is that of the slowest data
+  /// dimension.
   std::optional<BytesPerSecond> dlrm_gradient_bandwidth = std::nullopt;
 
   static Equations physical() { return {}; }
@@ -118,12 +119,12 @@ struct Problem {
   std::vector<std::optional<Loop>> sharding_pins;  ///< per kernel; empty: no pins
   std::array<DegreeChoice, 3> parallelism;         ///< by Strategy
 
-  /// Chips that work on one copy of the workload; 0 if the copies do not divide them.
+  /// How many chips work on one copy of the workload; 0 if the copies do not divide them.
   [[nodiscard]] std::int64_t chips_per_copy() const {
     return system.chips % workload.copies == 0 ? system.chips / workload.copies : 0;
   }
 
-  /// Partitions a mapping may use at most.
+  /// How many partitions a mapping may use at most.
   [[nodiscard]] std::int64_t partition_limit() const {
     const auto kernels = static_cast<std::int64_t>(workload.graph.kernel_count());
     if (execution.style == Style::KernelByKernel) return kernels;

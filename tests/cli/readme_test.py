@@ -1,10 +1,23 @@
 #!/usr/bin/env python3
-"""Every command that the documents show runs and succeeds.
+"""Every example of the documents is true.
 
-In the fenced `sh` blocks of README.md and docs/*.md each line that begins with
-`dfsearch` or `./dev run` is run by a shell, in a copy of the configs, against
-the program given.  A line may end in a backslash; files that a command of a
-document writes are there for its later commands.
+Of README.md, CONTRIBUTING.md and docs/*.md each fenced block is one of these:
+
+  sh    commands.  Each line begins with `dfsearch` or `./dev run`, runs and succeeds, in a folder
+        with a copy of configs/ that all examples of a page share.  A line may end in a backslash.
+  yaml  a config.  It loads; a small workload or system is added to one that has none.
+  text  output and pictures, nothing that a reader would type.
+
+Comments in front of a block, which nobody sees on the page, say what else it is:
+
+  <!-- not run: REASON -->         it is left alone
+  <!-- file: NAME -->              it is the file NAME of the folder, for later commands
+  <!-- printed by: COMMAND -->     its lines are lines that COMMAND prints, in this order; of the
+                                   line `search`, which tells times, only the words
+Comments by themselves:
+
+  <!-- file NAME: ... -->          what follows the first line is the file NAME of the folder
+  <!-- run: COMMAND -->            COMMAND runs and succeeds
 
 usage: readme_test.py DFSEARCH
 """
@@ -18,57 +31,180 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
+COMMAND = re.compile(r"(\./dev run|dfsearch)\b")
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+COMMENT = re.compile(r"<!-- (.*?) ?-->", re.DOTALL)
+NOTE = re.compile(r"(not run|file|printed by|run): (.+)", re.DOTALL)
+HIDDEN_FILE = re.compile(r"file (\S+):\n(.*)", re.DOTALL)
+
+SMALL_WORKLOAD = """
+workload: {kind: llm_prefill, hidden: 64, heads: 4, head_dim: 16, sequence: 32, layers: 2,
+           global_batch: 8}
+"""
+SMALL_SYSTEM = """
+system:
+  chips: 1
+  accelerator: {cores: 4, lanes: 2, stages: 2, frequency: 1 GHz, sram: 1 MB}
+  memory: {bandwidth: 1 GB/s}
+"""
 
 
-def commands(text):
-    """The commands of one document, as the shell is to see them."""
-    found = []
-    for block in BLOCK.findall(text):
+class Page:
+    """The examples of one page, tried one after the other in a folder of their own."""
+
+    def __init__(self, name, folder, program):
+        self.name, self.folder = name, pathlib.Path(folder)
+        self.wrong, self.tried = [], 0
+        shutil.copytree(ROOT / "configs", self.folder / "configs")
+        programs = self.folder / "bin"
+        programs.mkdir()
+        (programs / "dfsearch").symlink_to(program)
+        self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+
+    def complain(self, example, what):
+        self.wrong.append(f"{self.name}: {example.strip().splitlines()[0]}: {what}")
+
+    def run(self, command):
+        """Standard output of a command, or None and a complaint if it fails."""
+        command = re.sub(r"^\./dev run", "dfsearch", command)
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", command], cwd=self.folder, env=self.environment,
+            stdin=subprocess.DEVNULL, text=True, capture_output=True, timeout=120, check=False,
+        )
+        self.tried += 1
+        print(f"{self.name}: {command}: exit status {done.returncode}")
+        if done.returncode == 0:
+            return done.stdout
+        self.complain(command, f"exit status {done.returncode}\n{done.stdout}{done.stderr}")
+        return None
+
+    def try_commands(self, block):
         for line in block.replace("\\\n", " ").splitlines():
-            line = line.strip().removeprefix("$ ")
-            if line.startswith("./dev run"):
-                line = "dfsearch" + line.removeprefix("./dev run")
-            if re.match(r"dfsearch\b", line):
-                found.append(line)
-    return found
+            line = line.strip()
+            if COMMAND.match(line):
+                self.run(line)
+            elif line and not line.startswith("#"):
+                self.complain(line, "no command of dfsearch; expected `<!-- not run: REASON -->`")
+
+    def try_config(self, block):
+        if not re.search(r"^workload:", block, re.MULTILINE):
+            block += SMALL_WORKLOAD
+        if not re.search(r"^system:", block, re.MULTILINE):
+            block += SMALL_SYSTEM
+        (self.folder / "configs" / "example.yaml").write_text(block)
+        if self.run("dfsearch check configs/example.yaml") is None:
+            self.complain(block, "does not load")
+
+    def try_output(self, block, command):
+        output = self.run(command)
+        if output is None:
+            return
+        printed, _, rest = output.partition("\nsearch ")
+        shown, _, shown_rest = ("\n" + block).partition("\nsearch ")
+        lines = iter(printed.splitlines())
+        for line in filter(None, shown.splitlines()):
+            if line not in lines:  # takes all lines up to the one that is equal
+                self.complain(line, f"is not printed by {command}, or not in this place")
+                return
+        if shown_rest and words(shown_rest) != words(rest):
+            self.complain(shown_rest, f"the line `search` of {command} has other words")
+
+    def try_block(self, language, block, notes):
+        self.tried += 1
+        if "not run" in notes:
+            return
+        if "file" in notes:
+            (self.folder / notes["file"]).write_text(block)
+        elif "printed by" in notes:
+            self.try_output(block, notes["printed by"])
+        elif language == "sh":
+            self.try_commands(block)
+        elif language == "yaml":
+            self.try_config(block)
+        elif language == "text":
+            for line in filter(COMMAND.match, block.splitlines()):
+                self.complain(line, "looks like a command, expected it in a block `sh`")
+        else:
+            self.complain(block, "a block without a language, expected sh, yaml or text")
+
+    def try_all(self, text):
+        notes, end = {}, 0
+        places = [*FENCE.finditer(text), *COMMENT.finditer(text)]
+        for place in sorted(places, key=lambda found: found.start()):
+            if place.start() < end:
+                continue  # inside of a block
+            if text[end:place.start()].strip():
+                notes = {}
+            end = place.end()
+            if place.re is FENCE:
+                self.try_block(place[1], place[2], notes)
+                notes = {}
+            elif hidden := HIDDEN_FILE.fullmatch(place[1]):
+                (self.folder / hidden[1]).write_text(hidden[2])
+            elif note := NOTE.fullmatch(place[1]):
+                notes[note[1]] = note[2]
+                if note[1] == "run":
+                    self.run(note[2])
+        for line in re.findall(r"^ +(?:\./dev run|dfsearch) .*", FENCE.sub("", text), re.MULTILINE):
+            self.complain(line, "is indented, expected it in a block `sh`")
 
 
-def run_document(file, program):
-    """One message for each command that fails, and how many commands there are."""
-    listed = commands(file.read_text())
-    wrong = []
+def words(text):
+    """What a text says but for numbers and their units."""
+    return [word for word in text.split() if not re.match(r"[\d.]+|[mun]?s;?$|threads?;?$", word)]
+
+
+def examples_of(name, text, program):
+    """Complaints about a page, and how many examples it has."""
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(ROOT / "configs", pathlib.Path(folder, "configs"))
-        bin_folder = pathlib.Path(folder, "bin")
-        bin_folder.mkdir()
-        (bin_folder / "dfsearch").symlink_to(program)
-        environment = {**os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}"}
-        for command in listed:
-            done = subprocess.run(
-                ["bash", "-o", "pipefail", "-c", command],
-                cwd=folder, env=environment, stdin=subprocess.DEVNULL, text=True,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, check=False,
-            )
-            print(f"{file.name}: {command}: exit status {done.returncode}")
-            if done.returncode != 0:
-                wrong.append(f"{file.name}: {command}\n{done.stdout}")
-    return wrong, len(listed)
+        page = Page(name, folder, program)
+        page.try_all(text)
+        return page.wrong, page.tried
+
+
+def self_test(program):
+    """A page with one thing wrong gets one complaint, a page with nothing wrong none."""
+    check = "dfsearch check configs/hpl.yaml"
+    good = [
+        f"```sh\n{check}\n```",
+        "<!-- not run: a reason -->\n```sh\nmake coffee\n```",
+        "```yaml\nexecution: {partitions: 2}\n```",
+        f"<!-- file: hpl.yaml -->\n```yaml\n{{}}\n```\n```sh\ntest -f hpl.yaml && {check}\n```".replace(
+            "test -f hpl.yaml &&", "dfsearch --version && cat hpl.yaml &&"),
+        f"<!-- printed by: echo one; echo two; {check} -->\n```text\none\ntwo\n```",
+        "<!-- file some.yaml:\n{} -->\n<!-- run: cat some.yaml -->",
+    ]
+    bad = [
+        "```sh\ndfsearch check configs/nothing.yaml\n```",
+        "```sh\nmake coffee\n```",
+        "<!-- not run: another block -->\n\nText.\n```sh\nmake coffee\n```",
+        "```\nno language\n```",
+        "```text\ndfsearch --version\n```",
+        "<!-- printed by: echo one; echo two -->\n```text\ntwo\none\n```",
+        "<!-- printed by: printf 'search two\\n' -->\n```text\nsearch one\n```",
+        "<!-- run: false -->",
+        "    dfsearch --version",
+    ]
+    for text in good:
+        assert not examples_of("good.md", text, program)[0], text
+    for text in bad:
+        assert len(examples_of("bad.md", text, program)[0]) == 1, text
+    assert examples_of("bad.md", "```yaml\nexecution: {partition: 2}\n```", program)[0]
 
 
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     program = pathlib.Path(sys.argv[1]).resolve()
-    wrong, count = [], 0
-    for file in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
-        messages, listed = run_document(file, program)
-        wrong += messages
-        count += listed
-    if count == 0:
-        sys.exit("README.md and docs/ show no command at all")
+    self_test(program)
+    wrong = []
+    for file in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        complaints, tried = examples_of(file.name, file.read_text(), program)
+        wrong += complaints
+        if tried == 0 and file.name == "README.md":
+            wrong.append("README.md: has no example")
     if wrong:
-        sys.exit("\n".join(["", "these commands failed:", *wrong]))
+        sys.exit("\n".join(["", "these examples are wrong:", *wrong]))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import shlex
 
 import published_configs
 import published_figures as figures
+from markdown_text import wrapped
 
 HEAD = ["case", "published step", "its mapping here", "optimum", "bound", "published / optimum",
         "MILP time", "MILP gap", "reason", "time here"]
@@ -288,5 +289,6 @@ def page(cases, points):
     by_id = {case.record["id"]: case for case in cases}
     runs = (table_of(HEAD, rows(cases, "../")) + "\nReasons:\n\n" + reasons_text(cases) + "\n"
             + summary(cases) + "\n")
-    return (INTRODUCTION + runs + FIGURES + mappings(by_id) + rail_only(by_id, points)
-            + calculon(by_id) + sram_dram(by_id, points) + serving(points) + memory_3d(by_id))
+    return wrapped(INTRODUCTION + runs + FIGURES + mappings(by_id) + rail_only(by_id, points)
+                   + calculon(by_id) + sram_dram(by_id, points) + serving(points)
+                   + memory_3d(by_id))

@@ -29,6 +29,7 @@ Collectives::Collectives(const System& system, const std::vector<Mapping::Dimens
   }
 }
 
+// docs/model.md (13)
 Seconds Collectives::all_gather(Bytes whole) const {
   Seconds time{};
   double inner_members = 1.0;
@@ -45,10 +46,12 @@ Seconds Collectives::all_gather(Bytes whole) const {
 }
 
 // A reduce-scatter and an all-gather, each as long as the all-gather.
+// docs/model.md (14)
 Seconds Collectives::all_reduce(Bytes whole) const {
   return all_reduce_passes_ * all_gather(whole);
 }
 
+// docs/model.md (15)
 Seconds Collectives::all_to_all(Bytes member) const {
   Seconds slowest{};
   for (const Dimension& d : dimensions_) {
@@ -57,6 +60,7 @@ Seconds Collectives::all_to_all(Bytes member) const {
   return slowest;
 }
 
+// docs/model.md (16)
 Seconds Collectives::all_to_all_per_pair(Bytes shard) const {
   Seconds slowest{};
   for (const Dimension& d : dimensions_) {
@@ -68,12 +72,14 @@ Seconds Collectives::all_to_all_per_pair(Bytes shard) const {
   return slowest;
 }
 
+// docs/model.md (17)
 Seconds Collectives::point_to_point(Bytes message) const {
   Seconds slowest{};
   for (const Dimension& d : dimensions_) slowest = std::max(slowest, message / d.bandwidth);
   return slowest;
 }
 
+// docs/model.md (23)
 Seconds Collectives::flat_all_reduce(Bytes whole, std::optional<BytesPerSecond> given) const {
   if (dimensions_.empty()) return Seconds{};
   BytesPerSecond slowest = dimensions_.front().bandwidth;
@@ -81,6 +87,7 @@ Seconds Collectives::flat_all_reduce(Bytes whole, std::optional<BytesPerSecond> 
   return all_reduce_passes_ * whole / given.value_or(slowest);
 }
 
+// docs/model.md (18)
 Seconds Collectives::all_reduce_latency() const {
   Seconds sum{};
   for (const Dimension& d : dimensions_) sum += 2.0 * (d.degree - 1.0) * d.latency;

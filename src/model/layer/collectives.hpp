@@ -10,8 +10,8 @@
 
 namespace dfsearch {
 
-/// What a member of a dimension of so many moves over one link in an all-to-all,
-/// as a share of all that it sends.
+/// The share of all it sends in an all-to-all that a member of a dimension with this
+/// degree moves over one link.
 double exchanged_share(Topology topology, double degree);
 
 /// The dimensions of one strategy, innermost first.  Without any, or with
@@ -22,26 +22,27 @@ class Collectives {
   Collectives(const System& system, const std::vector<Mapping::Dimension>& network,
               Strategy strategy, const Equations& equations);
 
-  /// Product of the degrees.
+  /// The product of the degrees.
   [[nodiscard]] std::int64_t members() const { return members_; }
 
-  /// `whole`: bytes of the reduced or gathered tensor.  Dimension after
-  /// dimension, each moving what the inner ones leave: the times add up.
+  /// `whole` is the bytes of the reduced or gathered tensor.  One dimension works after
+  /// the other and moves what the inner ones leave, so the times add up.
   [[nodiscard]] Seconds all_reduce(Bytes whole) const;
   [[nodiscard]] Seconds all_gather(Bytes whole) const;
-  /// `member`: bytes one member holds.  The dimensions work in a pipeline, so
+  /// `member` is the bytes one member holds.  The dimensions work in a pipeline, so
   /// the slowest counts.
   [[nodiscard]] Seconds all_to_all(Bytes member) const;
-  /// As the published runs charge it: `shard` as if it were the bytes of one pair.
+  /// An all-to-all as the published runs charge it: `shard` as if it were the bytes of
+  /// one pair.
   [[nodiscard]] Seconds all_to_all_per_pair(Bytes shard) const;
-  /// Over the slowest dimension.
+  /// One message over the slowest dimension.
   [[nodiscard]] Seconds point_to_point(Bytes message) const;
-  /// An all-reduce among all members as one group at one bandwidth: the given
-  /// one, or that of the slowest dimension.
+  /// An all-reduce among all members as one group at one bandwidth, the given one or
+  /// that of the slowest dimension.
   [[nodiscard]] Seconds flat_all_reduce(Bytes whole, std::optional<BytesPerSecond> given) const;
   /// What latencies add to one all-reduce: each member in turn, there and back.
   [[nodiscard]] Seconds all_reduce_latency() const;
-  /// Of one message, over the slowest dimension.
+  /// The latency of one message over the dimension where it is longest.
   [[nodiscard]] Seconds message_latency() const;
 
  private:

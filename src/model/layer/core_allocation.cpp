@@ -44,6 +44,7 @@ std::vector<std::int64_t> useful_units(std::int64_t extent, std::int64_t width,
 
 }  // namespace
 
+// docs/model.md (29)
 std::int64_t cycles(const Kernel& kernel, const Shard& shard, const Accelerator& accelerator,
                     CoreGrid grid) {
   const std::int64_t rows =
@@ -128,6 +129,7 @@ const CoreOption* cheapest_within(const std::vector<CoreOption>& options, std::i
   return found == options.end() ? nullptr : &*found;
 }
 
+// docs/model.md (30)
 std::optional<std::int64_t> least_cycles(std::span<const std::vector<CoreOption>* const> options,
                                          std::int64_t cores) {
   if (static_cast<std::int64_t>(options.size()) > cores) return std::nullopt;

@@ -16,8 +16,8 @@
 
 namespace dfsearch {
 
-/// Cycles of one tile on a grid of lanes x stages cores.  SIMD kernels use the
-/// lanes only.  Saturates far below overflow.
+/// The cycles that one tile takes on a grid of lanes x stages cores.  SIMD kernels use
+/// the lanes only.  The count saturates far below overflow.
 std::int64_t cycles(const Kernel& kernel, const Shard& shard, const Accelerator& accelerator,
                     CoreGrid grid);
 
@@ -28,17 +28,18 @@ struct CoreOption {
   CoreGrid grid;
 };
 
-/// The ways that no other way beats in both cores and cycles: cores ascending,
-/// cycles strictly descending, at most `accelerator.cores`.  Never empty.
+/// The ways to run a kernel that no other way beats in both cores and cycles: cores
+/// ascend, up to `accelerator.cores`, cycles strictly descend.  There is always one.
 std::vector<CoreOption> core_options(const Kernel& kernel, const Shard& shard,
                                      const Accelerator& accelerator);
 
-/// Of any options of at most so many cores those that no other beats, in that
-/// form.  Of equal ones the first.
+/// Keeps of any options of at most so many cores those that no other beats, in that
+/// form, and of equal ones the first.
 std::vector<CoreOption> pareto_options(std::vector<CoreOption>&& all, std::int64_t cores);
 
 /// Lists of options by the shapes they are for, to share among layers that differ
-/// in other decisions.  Any thread; a full one forgets nothing and learns nothing.
+/// in other decisions.  Any thread may use it; a full cache forgets nothing and learns
+/// nothing.
 class CoreOptionsCache {
  public:
   using List = std::shared_ptr<const std::vector<CoreOption>>;

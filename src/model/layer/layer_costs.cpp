@@ -49,6 +49,7 @@ std::vector<CoreOptionsCache::List> LayerCosts::make_options(CoreOptionsCache* c
 // of these decisions takes much longer, and useful ones take at least a
 // fair part of it.  It is the same whether the first tier of memory suffices or not,
 // so that the ticks of both can be compared.
+// docs/model.md (50), (51)
 Clock LayerCosts::make_clock(int coarser) const {
   Seconds reference{};
   const BytesPerSecond bandwidth = problem_.system.memory.spilled_bandwidth();
@@ -74,6 +75,7 @@ Shard LayerCosts::shard(KernelId kernel, Loop loop) const {
   return shard_of(graph_.kernel(kernel), loop, network_.machine.grid(), network_.tiles);
 }
 
+// docs/model.md (28)
 Seconds LayerCosts::compute_seconds(KernelId id) const {
   const Kernel& kernel = graph_.kernel(id);
   const Accelerator& chip = problem_.system.accelerator;
@@ -90,6 +92,7 @@ Ticks LayerCosts::compute_at_utilization(KernelId kernel) const {
   return clock_.ticks(compute_seconds(kernel));
 }
 
+// docs/model.md (30)
 Ticks LayerCosts::cycle_time(std::int64_t cycles_per_tile) const {
   return clock_.ticks(static_cast<double>(network_.tiles) * static_cast<double>(cycles_per_tile) /
                       problem_.system.accelerator.frequency);
@@ -101,15 +104,18 @@ Seconds LayerCosts::network_seconds(KernelId kernel) const {
 
 Ticks LayerCosts::network(KernelId kernel) const { return clock_.ticks(network_seconds(kernel)); }
 
+// docs/model.md (33)
 Ticks LayerCosts::transfer(TensorId tensor) const {
   return clock_.ticks(static_cast<double>(network_.tiles) * tile_bytes(tensor) / bandwidth_);
 }
 
+// docs/model.md (33)
 Ticks LayerCosts::explicit_memory(KernelId kernel) const {
   return clock_.ticks(explicit_bytes(graph_.kernel(kernel), network_.tensor.members()) /
                       bandwidth_);
 }
 
+// docs/model.md (38)
 Ticks LayerCosts::weight_load(KernelId kernel) const {
   if (problem_.equations.weight_traffic == WeightTraffic::Resident) return 0;
   return clock_.ticks(weight(kernel) / bandwidth_);
@@ -122,6 +128,7 @@ Bytes LayerCosts::weight(KernelId kernel) const {
   });
 }
 
+// docs/model.md (31)
 Bytes LayerCosts::resident_weight(KernelId kernel) const {
   const bool free = graph_.kernel(kernel).skip_weight || problem_.workload.out_of_core;
   return free ? Bytes{} : weight(kernel);
@@ -131,17 +138,20 @@ Bytes LayerCosts::stored_weight(KernelId kernel) const {
   return problem_.workload.out_of_core ? Bytes{} : weight(kernel);
 }
 
+// docs/model.md (26)
 Bytes LayerCosts::tile_bytes(TensorId tensor) const {
   const KernelId from = graph_.tensor(tensor).from;
   return least(decisions_.sharding[from.index()],
                [&](Loop loop) { return output_bytes(shard(from, loop), problem_.workload.word); });
 }
 
+// docs/model.md (31)
 Bytes LayerCosts::fused_buffer(TensorId tensor) const {
   if (problem_.workload.out_of_core) return Bytes{};
   return static_cast<double>(graph_.buffer_depth(tensor)) * tile_bytes(tensor);
 }
 
+// docs/model.md (31)
 Bytes LayerCosts::streamed_buffer(TensorId tensor) const {
   return problem_.workload.out_of_core ? Bytes{} : 2.0 * tile_bytes(tensor);
 }

@@ -33,7 +33,8 @@ struct LayerDecisions {
 /// any decision.  Refers to the problem, which must outlive it.  Immutable.
 class LayerCosts {
  public:
-  /// `coarser`: see Clock.  `cache`: options of earlier layers of the same machine.
+  /// Clock explains `coarser`; `cache` has the options of earlier layers of the same
+  /// machine, or is null.
   LayerCosts(const Problem& problem, LayerDecisions decisions, int coarser = 0,
              CoreOptionsCache* cache = nullptr);
 
@@ -42,39 +43,39 @@ class LayerCosts {
   [[nodiscard]] std::int64_t tiles() const { return network_.tiles; }
   [[nodiscard]] BytesPerSecond memory_bandwidth() const { return bandwidth_; }
 
-  /// Compute time over all tiles at the given utilization.
+  /// The compute time of all tiles at the given utilization.
   [[nodiscard]] Ticks compute_at_utilization(KernelId kernel) const;
-  /// The ways to run the kernel when cores are allocated one by one; empty when
-  /// a utilization is given.
+  /// The ways to run the kernel when cores are allocated one by one; none when a
+  /// utilization is given.
   [[nodiscard]] const std::vector<CoreOption>& options(KernelId kernel) const {
     return *options_[kernel.index()];
   }
-  /// Time of so many cycles per tile, over all tiles.
+  /// The time that so many cycles per tile take over all tiles.
   [[nodiscard]] Ticks cycle_time(std::int64_t cycles_per_tile) const;
 
   [[nodiscard]] Ticks network(KernelId kernel) const;
-  /// One store or one load of the tensor, over all tiles.
+  /// The time of one store or one load of the tensor, over all tiles.
   [[nodiscard]] Ticks transfer(TensorId tensor) const;
-  /// The kernel's explicit memory traffic.
+  /// The time of the kernel's explicit memory traffic.
   [[nodiscard]] Ticks explicit_memory(KernelId kernel) const;
-  /// Loading the weight for every sample, if the equations say so.
+  /// The time to load the weight for every sample, if the equations say so, else 0.
   [[nodiscard]] Ticks weight_load(KernelId kernel) const;
 
-  /// The sharding of the kernel is decided.
+  /// The extents of one tile on one chip; the sharding of the kernel must be decided.
   [[nodiscard]] Shard shard(KernelId kernel) const;
   [[nodiscard]] Bytes weight(KernelId kernel) const;
-  /// What the weight takes of the SRAM: nothing with skip_weight or out of core.
+  /// What the weight takes of the SRAM; nothing with skip_weight or out of core.
   [[nodiscard]] Bytes resident_weight(KernelId kernel) const;
-  /// What the weight takes of the memory: nothing out of core.
+  /// What the weight takes of the memory; nothing out of core.
   [[nodiscard]] Bytes stored_weight(KernelId kernel) const;
-  /// Bytes of one tile of the tensor.
+  /// The bytes of one tile of the tensor.
   [[nodiscard]] Bytes tile_bytes(TensorId tensor) const;
-  /// SRAM of the tensor when both its ends are in the partition; this and the
-  /// next two are nothing out of core.
+  /// What the tensor takes of the SRAM when both its ends are in the partition; this and
+  /// the next two are nothing out of core.
   [[nodiscard]] Bytes fused_buffer(TensorId tensor) const;
-  /// SRAM of the tensor when one of its ends is: double buffering.
+  /// What it takes of the SRAM when one of its ends is: a double buffer.
   [[nodiscard]] Bytes streamed_buffer(TensorId tensor) const;
-  /// Memory the tensor takes while it waits there: all tiles of a micro-batch.
+  /// What it takes of the memory while it waits there: all tiles of a micro-batch.
   [[nodiscard]] Bytes stored(TensorId tensor) const;
 
  private:

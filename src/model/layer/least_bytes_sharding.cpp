@@ -82,6 +82,7 @@ Choices choices_of(const Problem& problem) {
 
 }  // namespace
 
+// docs/model.md (12)
 std::vector<Loop> least_bytes_sharding(const Problem& problem, const Deadline& deadline) {
   const Choices choices = choices_of(problem);
   const auto best = least_sum(choices.sizes, choices.terms, kMostSteps, deadline);

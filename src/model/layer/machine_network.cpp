@@ -36,6 +36,7 @@ Seconds MachineNetwork::all_to_all(Bytes pair) const {
   return time_ == AllToAllTime::PerDimension ? per_dimension(pair) : over_bisection(pair);
 }
 
+// docs/model.md (19)
 Seconds MachineNetwork::per_dimension(Bytes pair) const {
   const Bytes sent = pair * static_cast<double>(grid_.chips());
   Seconds slowest{};
@@ -76,6 +77,7 @@ double MachineNetwork::torus_links(std::size_t cut) const {
   return links;
 }
 
+// docs/model.md (20)
 Seconds MachineNetwork::over_bisection(Bytes pair) const {
   const bool torus = is_torus();
   double group = 1.0;
@@ -93,11 +95,13 @@ Seconds MachineNetwork::over_bisection(Bytes pair) const {
   return slowest;
 }
 
+// docs/model.md (21)
 Seconds MachineNetwork::grid_broadcast(Bytes bytes) const {
   if (grid_.x == 1 || links_.size() < 2) return Seconds{};
   return bytes / static_cast<double>(grid_.x) / links_[1];
 }
 
+// docs/model.md (22)
 Seconds MachineNetwork::grid_point_to_point(Bytes bytes) const {
   if (grid_.y == 1 || links_.empty()) return Seconds{};
   return bytes / static_cast<double>(grid_.y) / links_[0];

@@ -11,7 +11,8 @@
 
 namespace dfsearch {
 
-/// All dimensions of the network, whatever they serve.  Immutable.
+/// How long communication over all dimensions of the network takes, whatever they
+/// serve.  Immutable.
 class MachineNetwork {
  public:
   /// `network` gives degrees, `system` topologies and bandwidths.
@@ -20,11 +21,11 @@ class MachineNetwork {
 
   [[nodiscard]] const ChipGrid& grid() const { return grid_; }
 
-  /// Every chip sends every other so many bytes.
+  /// The time in which every chip sends every other so many bytes.
   [[nodiscard]] Seconds all_to_all(Bytes pair) const;
-  /// bytes / X over a link of dimension 1; nothing if X is 1.
+  /// The time of bytes / X over a link of dimension 1; nothing if X is 1.
   [[nodiscard]] Seconds grid_broadcast(Bytes bytes) const;
-  /// bytes / Y over a link of dimension 0; nothing if Y is 1.
+  /// The time of bytes / Y over a link of dimension 0; nothing if Y is 1.
   [[nodiscard]] Seconds grid_point_to_point(Bytes bytes) const;
 
  private:

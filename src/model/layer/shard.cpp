@@ -26,6 +26,7 @@ Shard shard_of(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree,
   return shard_of(kernel, sharding, ChipGrid{.tensor = tensor_degree}, tiles);
 }
 
+// docs/model.md (24), (25)
 Shard shard_of(const Kernel& kernel, Loop sharding, const ChipGrid& grid, std::int64_t tiles) {
   Shard shard{.m = kernel.outer * kernel.m, .k = kernel.k, .n = kernel.n};
   const auto divide = [&shard](Loop loop, std::int64_t by) {
@@ -60,8 +61,10 @@ Shard shard_of(const Kernel& kernel, Loop sharding, const ChipGrid& grid, std::i
   return shard;
 }
 
+// docs/model.md (26)
 Bytes output_bytes(const Shard& shard, Bytes word) { return word * product(shard.m, shard.n); }
 
+// docs/model.md (27)
 Bytes weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word) {
   if (!kernel.has_weight()) return Bytes{};
   const Shard whole = shard_of(kernel, sharding, grid, 1);
@@ -72,21 +75,25 @@ Bytes weight_bytes(const Kernel& kernel, Loop sharding, std::int64_t tensor_degr
   return weight_bytes(kernel, sharding, ChipGrid{.tensor = tensor_degree}, word);
 }
 
+// docs/model.md (33)
 Bytes explicit_bytes(const Kernel& kernel, std::int64_t tensor_degree) {
   return kernel.memory + kernel.sharded_memory / static_cast<double>(tensor_degree);
 }
 
 // Rounded up so that sums of sizes stay exact whatever their order.
+// docs/model.md (43)
 Bytes stored_share(const Workload& workload, std::int64_t chips) {
   return Bytes(std::ceil(workload.stored.in_base_units() / static_cast<double>(chips)));
 }
 
+// docs/model.md (28)
 Flops tile_flops(const Kernel& kernel, const Shard& shard) {
   const double elements = product(shard.m, shard.n) * static_cast<double>(kernel.repeat);
   return Flops(kernel.mode == Mode::Systolic ? 2.0 * elements * static_cast<double>(shard.k)
                                              : elements);
 }
 
+// docs/model.md (9)
 std::int64_t tile_count(const Workload& workload, std::int64_t tile) {
   return ceil_div(workload.sequence, tile);
 }

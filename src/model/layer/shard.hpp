@@ -11,7 +11,7 @@
 
 namespace dfsearch {
 
-/// Extents of one tile of one chip's part of a kernel; `m` counts outer * M.
+/// The extents of one tile of one chip's part of a kernel; `m` counts outer * M.
 struct Shard {
   std::int64_t m = 1;
   std::int64_t k = 1;
@@ -42,25 +42,25 @@ Shard shard_of(const Kernel& kernel, Loop sharding, const ChipGrid& grid, std::i
 /// The same for a machine of tensor dimensions only.
 Shard shard_of(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree, std::int64_t tiles);
 
-/// Bytes of the output, and of every tensor that leaves the kernel.
+/// The bytes of the output, and of every tensor that leaves the kernel.
 Bytes output_bytes(const Shard& shard, Bytes word);
 
-/// Bytes of the weight a chip holds: all tiles of it, so `tiles` plays no part.
-/// Zero for kernels without one.
+/// The bytes of the weight that a chip holds, zero for kernels without one.  A chip holds
+/// all tiles of it, so `tiles` plays no part.
 Bytes weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word);
 Bytes weight_bytes(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree, Bytes word);
 
-/// Explicit memory traffic of one chip.
+/// The explicit memory traffic of one chip.
 Bytes explicit_bytes(const Kernel& kernel, std::int64_t tensor_degree);
 
 /// What a chip holds of `Workload::stored`, in whole bytes.
 Bytes stored_share(const Workload& workload, std::int64_t chips);
 
-/// FLOP a core array spends on one tile: 2mkn in systolic mode, mn in SIMD
+/// The FLOP that a core array spends on one tile: 2mkn in systolic mode, mn in SIMD
 /// mode, times the repeat.
 Flops tile_flops(const Kernel& kernel, const Shard& shard);
 
-/// Tiles of the sequence for a tile of so many elements.
+/// How many tiles of so many elements the sequence has.
 std::int64_t tile_count(const Workload& workload, std::int64_t tile);
 
 }  // namespace dfsearch

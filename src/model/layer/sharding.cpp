@@ -26,6 +26,7 @@ Bytes whole_output_bytes(const Kernel& kernel, Bytes word) {
 }
 
 /// `output` is that of the kernel over all tiles.
+/// docs/model.md (35), (36)
 Seconds own_time(const NetworkContext& context, const Communication& own, Bytes output) {
   const double chips = static_cast<double>(context.machine.grid().chips());
   const double micro_batches = static_cast<double>(context.micro_batches);
@@ -113,10 +114,12 @@ bool reduces_output(const Kernel& kernel, Loop sharding) {
   return sharding == Loop::K && !kernel.communication;
 }
 
+// docs/model.md (12)
 Bytes own_bytes(const Kernel& kernel, Loop sharding, Bytes word) {
   return reduces_output(kernel, sharding) ? whole_output_bytes(kernel, word) : Bytes{};
 }
 
+// docs/model.md (12)
 Bytes conversion_bytes(const Kernel& producer, Loop from, const Kernel& consumer, Loop to,
                        int operand, Bytes word) {
   const Conversion needed =
@@ -124,6 +127,7 @@ Bytes conversion_bytes(const Kernel& producer, Loop from, const Kernel& consumer
   return needed == Conversion::Free ? Bytes{} : whole_output_bytes(producer, word);
 }
 
+// docs/model.md (37)
 Seconds conversion_time(const NetworkContext& context, const Tensor& tensor, Loop producer,
                         Loop consumer) {
   const DataflowGraph& graph = context.problem.workload.graph;
@@ -142,6 +146,7 @@ Seconds conversion_time(const NetworkContext& context, const Tensor& tensor, Loo
   return on_shard ? context.tensor.all_to_all_per_pair(shard) : context.tensor.all_to_all(shard);
 }
 
+// docs/model.md (34)
 Seconds own_network_time(const NetworkContext& context, const Kernel& kernel, Loop sharding) {
   const Bytes word = context.problem.workload.word;
   const ChipGrid& grid = context.machine.grid();
@@ -167,6 +172,7 @@ NetworkContext::NetworkContext(const Problem& its_problem,
       tiles(its_tiles),
       micro_batches(its_micro_batches) {}
 
+// docs/model.md (34)
 Seconds network_time(const NetworkContext& context, KernelId id, const LoopSets& sharding) {
   const DataflowGraph& graph = context.problem.workload.graph;
   Seconds least = Seconds::infinity();

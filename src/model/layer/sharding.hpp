@@ -23,29 +23,29 @@ enum class Layout : std::uint8_t {
 
 enum class Conversion : std::uint8_t { Free, AllGather, AllToAll };
 
-/// The loops that may be sharded, in the order of preference (none, outer, K,
-/// M, N).  Never a loop of extent 1 nor the tiled one; `outer` alone when it is
-/// above 1; not `none` for a kernel with a weight.  A weight without any
-/// loop left to shard is replicated (`none`).  Only `none` for a kernel that is
-/// spread over the grid or the machine.
+/// The loops that may be sharded, in the order of preference (none, outer, K, M, N).
+/// A loop of extent 1 and the tiled one are never among them; `outer` stands alone
+/// when it is above 1; a kernel with a weight has no `none`, unless no loop is left
+/// to shard: then the weight is replicated.  A kernel that is spread over the grid or
+/// the machine has `none` and nothing else.
 std::vector<Loop> shardable_loops(const Kernel& kernel);
 
 Layout produced_layout(Loop sharding);
 Layout consumed_layout(const Kernel& consumer, Loop sharding, int operand);
 Conversion conversion(Layout from, Layout to);
 
-/// True if sharding this loop makes the kernel all-reduce its output.
+/// Whether sharding this loop makes the kernel all-reduce its output.
 bool reduces_output(const Kernel& kernel, Loop sharding);
 
-/// Bytes that a kernel's own collective and a tensor's conversion move, counted
-/// on whole tensors: what `sharding: least_bytes` minimises the sum of.
+/// The bytes that a kernel's own collective and a tensor's conversion move, counted
+/// on whole tensors; `sharding: least_bytes` minimises their sum.
 Bytes own_bytes(const Kernel& kernel, Loop sharding, Bytes word);
 Bytes conversion_bytes(const Kernel& producer, Loop from, const Kernel& consumer, Loop to,
                        int operand, Bytes word);
 
 /// What the network times of a layer's kernels depend on beside the sharding.
 struct NetworkContext {
-  /// Refers to the problem.
+  /// Keeps a reference to the problem, which must outlive it.
   NetworkContext(const Problem& its_problem, const std::vector<Mapping::Dimension>& network,
                  std::int64_t its_tiles, std::int64_t its_micro_batches);
 
@@ -57,11 +57,10 @@ struct NetworkContext {
   std::int64_t micro_batches;
 };
 
-/// Network time of a kernel over all tiles: its all-reduce or own collective and
+/// The network time of a kernel over all tiles: its all-reduce or own collective and
 /// the conversions of the tensors it produces, plus its share of the gradient
-/// all-reduce of a step.
-/// Where the sharding is not decided: the least that any decision takes, its
-/// consumers each on their own.
+/// all-reduce of a step.  Where the sharding is not decided it is the least that any
+/// decision takes, with its consumers each on their own.
 Seconds network_time(const NetworkContext& context, KernelId kernel, const LoopSets& sharding);
 
 /// Its parts: what the kernel communicates by itself, over all tiles, and the

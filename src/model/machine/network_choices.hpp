@@ -29,8 +29,8 @@ Parallelism parallelism_of(const NetworkChoice& network);
 /// All networks of the system's shape whose degrees have the number of chips as
 /// product, with the degrees and strategies that the system gives and the
 /// degrees that `parallelism` allows, such that the data degree (times the
-/// micro-batch, if given) divides the global batch.  Ascending, the order of
-/// ties.  Neighbouring rings that are alike in everything and both free appear in
+/// micro-batch, if given) divides the global batch.  They ascend, which is the order
+/// of ties.  Neighbouring rings that are alike in everything and both free appear in
 /// one order only, unless kernels use the whole machine, where the order matters.
 std::vector<NetworkChoice> network_choices(const Problem& problem);
 

@@ -11,6 +11,7 @@ struct Parts {
 };
 
 /// Links and switch ports of dimension d, over the `chips` of one network.
+/// docs/model.md (46)
 Parts parts_of(const System& system, const std::vector<Mapping::Dimension>& network, std::size_t d,
                double chips) {
   double groups = 1.0;  // members that dimension d connects: n_d * n_{d+1} * ...
@@ -30,6 +31,7 @@ Parts parts_of(const System& system, const std::vector<Mapping::Dimension>& netw
 }
 
 /// Price and power share one rule: a sum of unit times amount.
+/// docs/model.md (46)
 template <class Sum, class Units>
 Sum total(const System& system, const std::vector<Mapping::Dimension>& network, const Units& units,
           std::int64_t copies) {

@@ -1,5 +1,5 @@
 #pragma once
-// What the machine costs and draws (docs/model.md, section 8).  Depends on the
+// What the machine costs and draws (docs/model.md, section 8), which depends on the
 // machine and the degrees of its dimensions only.
 
 #include <cstdint>

@@ -24,7 +24,8 @@ struct Accelerator {
   Hertz frequency{};
   Bytes sram{};
 
-  /// Two FLOP per lane, stage, core and cycle.
+  /// The FLOP/s of a chip: two for each lane, stage, core and cycle.
+  /// docs/model.md (5)
   [[nodiscard]] FlopsPerSecond peak() const {
     return Flops(2.0 * static_cast<double>(lanes) * static_cast<double>(stages) *
                  static_cast<double>(cores)) *
@@ -46,8 +47,9 @@ struct Memory {
   [[nodiscard]] Bytes total_capacity() const {
     return second ? capacity + second->capacity : capacity;
   }
-  /// Once the first tier is full, all traffic is spread over both in proportion
-  /// to their capacities.
+  /// The bandwidth once the first tier is full: all traffic is then spread over both in
+  /// proportion to their capacities.
+  /// docs/model.md (7)
   [[nodiscard]] BytesPerSecond spilled_bandwidth() const {
     if (!second) return bandwidth;
     const BytesPerSecond mean = bandwidth * (capacity / total_capacity()) +

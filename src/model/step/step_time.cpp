@@ -33,6 +33,7 @@ double objective_weight(const Problem& problem, const std::vector<Mapping::Dimen
 
 }  // namespace
 
+// docs/model.md (6)
 std::int64_t degree_of(const std::vector<Mapping::Dimension>& network, Strategy strategy) {
   std::int64_t product = 1;
   for (const Mapping::Dimension& d : network) {
@@ -41,6 +42,7 @@ std::int64_t degree_of(const std::vector<Mapping::Dimension>& network, Strategy 
   return product;
 }
 
+// docs/model.md (39), (40), (42)
 StepTime step_time(const Problem& problem, const std::vector<Mapping::Dimension>& network,
                    std::int64_t micro_batch) {
   const Workload& workload = problem.workload;
@@ -65,6 +67,7 @@ StepTime step_time(const Problem& problem, const std::vector<Mapping::Dimension>
   return result;
 }
 
+// docs/model.md (44)
 Seconds request_latency(const Problem& problem, const std::vector<Mapping::Dimension>& network,
                         Seconds layer) {
   const Workload& workload = problem.workload;

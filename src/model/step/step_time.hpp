@@ -12,7 +12,8 @@
 
 namespace dfsearch {
 
-/// Time of one partition from its parts (docs/model.md, section 6).
+/// The time of one partition from its parts (docs/model.md, section 6).
+/// docs/model.md (38)
 constexpr Ticks overlapped(Overlap overlap, Ticks compute, Ticks memory, Ticks network) {
   switch (overlap) {
     case Overlap::Perfect:
@@ -25,35 +26,38 @@ constexpr Ticks overlapped(Overlap overlap, Ticks compute, Ticks memory, Ticks n
   return kNever;
 }
 
-/// step = (layer * factor + transfer) / copies, for decisions taken outside the layer.
+/// How the time of a step follows from that of a layer, for decisions taken outside the
+/// layer: step = (layer * factor + transfer) / copies.
 struct StepTime {
   std::int64_t layers_per_stage = 1;
   std::int64_t micro_batches = 1;
   double bubble_factor = 1.0;
   double factor = 1.0;  ///< bubble * layers per stage * samples per replica
   Seconds transfer{};   ///< point to point between stages, once a step
-  double copies = 1.0;  ///< which share the time, as they run side by side
+  double copies = 1.0;  ///< copies that share the time, as they run side by side
 
   /// What a second of the step counts in the objective: 1, or the price or power of
   /// the machine.
   double weight = 1.0;
 
+  /// docs/model.md (41)
   [[nodiscard]] Seconds step(Seconds layer) const { return (layer * factor + transfer) / copies; }
   [[nodiscard]] Score score(Seconds layer) const {
     return Score(step(layer).in_base_units() * weight);
   }
 };
 
-/// Needs micro_batch * data degree to divide the global batch.
+/// The step time of these decisions; micro_batch * data degree must divide the global
+/// batch.
 StepTime step_time(const Problem& problem, const std::vector<Mapping::Dimension>& network,
                    std::int64_t micro_batch);
 
-/// Time of one request from the first stage to the last: all layers one after the
+/// The time of one request from the first stage to the last: all layers one after the
 /// other, and what the stages hand on.
 Seconds request_latency(const Problem& problem, const std::vector<Mapping::Dimension>& network,
                         Seconds layer);
 
-/// Product of the degrees of the dimensions that serve the strategy.
+/// The product of the degrees of the dimensions that serve the strategy.
 std::int64_t degree_of(const std::vector<Mapping::Dimension>& network, Strategy strategy);
 
 }  // namespace dfsearch

@@ -32,9 +32,9 @@ struct TimeShares {
   double memory = 0.0;
   double network = 0.0;
   double bubble = 0.0;    ///< stages that wait while the pipeline fills and drains
-  double transfer = 0.0;  ///< from stage to stage
+  double transfer = 0.0;  ///< what goes from stage to stage
 
-  /// The largest, of equal ones the first.
+  /// The largest share, of equal ones the first.
   [[nodiscard]] StepBound largest() const;
 };
 

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""The tables of docs/formats.md have the keys that the program reads, no more and no fewer.
+
+The program tells them itself: asked for a key that no map has, it lists those it expects.
+
+usage: formats_test.py DFSEARCH [unittest arguments]
+"""
+
+import pathlib
+import re
+
+from support import CliTest, main
+
+PAGE = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "formats.md").read_text()
+LLM = ("llm_training", "llm_prefill", "llm_decode")
+# What the column of defaults calls the kinds of workloads.
+KINDS = {
+    "LLM": LLM, "training": LLM[:1], "prefill": LLM[1:2], "decode": LLM[2:],
+    "DLRM": ("dlrm_training", "dlrm_inference"), "HPL": ("hpl",), "FFT": ("fft",),
+    "graph": ("graph",),
+}
+ABSENT = "zzzzzzzzzzzz"
+CONFIG = """\
+workload:
+  kind: graph
+  kernels: [{name: A, kind: elementwise, communication: {type: all_gather, bytes: 1 B}},
+            {name: B, kind: elementwise}]
+  tensors: [{from: A, to: B}]
+  serving: {pass: prefill}
+system:
+  chips: 1
+  accelerator: {cores: 4, lanes: 2, stages: 2, frequency: 1 GHz, sram: 1 MB}
+  memory: {bandwidth: 1 GB/s, capacity: 1 GB, second: {bandwidth: 1 GB/s, capacity: 1 GB}}
+  network: [{topology: ring, bandwidth: 1 GB/s}]
+"""
+
+
+def rows(heading, first="key"):
+    """The rows, as lists of cells, of the tables below a heading whose head begins so."""
+    section = re.split(r"\n##+ ", PAGE.partition(f"\n{heading}\n")[2])[0]
+    found = []
+    for table in re.findall(rf"^\| {first} \|.*\n\|---.*\n((?:\|.*\n)+)", section, re.MULTILINE):
+        found += [[cell.strip() for cell in line.strip("|").split(" |")]
+                  for line in table.splitlines()]
+    return found
+
+
+def keys(listed):
+    return [key for row in listed for key in re.findall(r"`([\w.]+)`", row[0])]
+
+
+def inner_keys(listed, key):
+    """Of a key whose value is shown as a map, {a: ..., b: ...}."""
+    value = next(row[1] for row in listed if key in keys([row]))
+    return re.findall(r"[{,] *(\w+):", value)
+
+
+class FormatsTest(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.write("c.yaml", CONFIG)
+
+    def complaint(self, *overrides):
+        flags = [word for override in overrides for word in ("--set", override)]
+        return self.run_tool("check", "c.yaml", *flags, status=2).stderr
+
+    def expected(self, path, *overrides):
+        """The keys that the program expects in the map with this path."""
+        text = self.complaint(*overrides, f"{path}.{ABSENT}=1".lstrip("."))
+        listed = re.search(rf"unknown key '{ABSENT}', expected (.*)", text)
+        self.assertIsNotNone(listed, text)
+        return listed[1].replace(" or ", ", ").split(", ")
+
+    def assert_keys(self, path, documented):
+        with self.subTest(path):
+            self.assertCountEqual(documented, self.expected(path))
+
+    def test_the_top(self):
+        self.assert_keys("", keys(rows("## Configuration")))
+
+    def test_every_kind_of_workload(self):
+        listed = rows("### `workload`")
+        common = [row for row in listed if not re.search(r"\(.*\)", row[2])]
+        self.assertEqual(keys(common), ["kind", "word"])
+        documented = {kind: keys(common) for kinds in KINDS.values() for kind in kinds}
+        for row in listed:
+            for name in re.findall(r"\w+", " ".join(re.findall(r"\((.*?)\)", row[2]))):
+                for kind in KINDS[name]:
+                    documented[kind] += keys([row])
+        for kind, all_of in documented.items():
+            with self.subTest(kind):
+                self.assertCountEqual(
+                    all_of, self.expected("workload", f"workload={{kind: {kind}}}"))
+        self.assertCountEqual(documented, keys(rows("### `workload`", "kind")))
+        self.assert_keys("workload.serving", inner_keys(listed, "serving"))
+
+    def test_kernels_and_tensors(self):
+        kernel = rows("#### `kind: graph`", "key of a kernel")
+        self.assert_keys("workload.kernels.0", keys(kernel))
+        self.assert_keys("workload.kernels.0.communication", inner_keys(kernel, "communication"))
+        tensor = rows("#### `kind: graph`", "key of a tensor")
+        self.assert_keys("workload.tensors.0", keys(tensor))
+
+    def test_the_system(self):
+        listed = rows("### `system`")
+        dimension = listed[next(i for i, row in enumerate(listed) if "topology" in row[0]):]
+        self.assert_keys("system.network.0", keys(dimension))
+        system = listed[:len(listed) - len(dimension)]
+        self.assert_keys("system.memory.second", inner_keys(system, "memory.second"))
+        parts = {}
+        for key in keys(system):
+            part, _, inner = key.partition(".")
+            parts.setdefault(part, []).append(inner)
+        self.assert_keys("system", list(parts))
+        for part in ("accelerator", "memory"):
+            self.assert_keys(f"system.{part}", parts[part])
+
+    def test_the_other_sections(self):
+        for section in ("parallelism", "execution", "sharding", "search"):
+            self.assert_keys(section, keys(rows(f"### `{section}`")))
+        for section in ("price", "power"):
+            self.assert_keys(section, keys(rows("### `price` and `power`")))
+        self.assert_keys("equations", keys(rows("### `equations`", "switch")))
+
+    def test_words_that_a_key_may_have(self):
+        tables = {
+            "workload": rows("### `workload`"),
+            "workload.kernels.0": rows("#### `kind: graph`", "key of a kernel"),
+            "system.network.0": rows("### `system`"),
+            "execution": rows("### `execution`"),
+            "search": rows("### `search`"),
+            "equations": rows("### `equations`", "switch"),
+        }
+        count = 0
+        for path, listed in tables.items():
+            for row in listed:
+                words = row[1].replace("`", "").split(", ")
+                word = r"`\w+`" if path != "equations" else r"[a-z]\w+"
+                if len(words) < 2 or not re.fullmatch(rf"{word}(, {word})+", row[1]):
+                    continue
+                count += 1
+                with self.subTest(f"{path}.{row[0]}"):
+                    text = self.complaint(f"{path}.{row[0].strip('`')}={ABSENT}")
+                    known = re.search(rf"expected (.*), got '?{ABSENT}", text)
+                    self.assertIsNotNone(known, text)
+                    self.assertCountEqual(words, known[1].replace(" or ", ", ").split(", "))
+        self.assertGreater(count, 15)
+
+    def test_communications(self):
+        types = [name for row in rows("#### `kind: graph`", "type of communication")
+                 for name in re.findall(r"`(\w+)`", row[0])]
+        text = self.complaint(f"workload.kernels.0.communication.type={ABSENT}")
+        known = re.search(rf"expected (.*), got '?{ABSENT}", text)[1]
+        self.assertCountEqual(types, known.replace(" or ", ", ").split(", "))
+
+
+if __name__ == "__main__":
+    main()

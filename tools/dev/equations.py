@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Which function computes which equation of docs/model.md.
+
+A function says so in a comment line of its own, among those in front of it:
+
+    // docs/model.md (13), (14)
+
+The page defines an equation where an indented line begins with its number.  This script writes the
+list of functions into section 13 of the page, and complains if numbers are not 1, 2, 3 ..., if an
+equation has no function, if a comment in src/ or a sentence names an equation that is not there, or
+(--check) if the list of the page is another one.
+
+usage: equations.py ROOT [--check] | --self-test
+"""
+
+import pathlib
+import re
+import sys
+import tempfile
+
+DEFINITION = re.compile(r"^ {4,}\((\d+)\) ", re.MULTILINE)
+CITATION = re.compile(r"^ *///? docs/model\.md ((?:\(\d+\)(?:, )?)+)$")
+MENTION = re.compile(r"docs/model\.md,? \((\d+)\)")
+REFERENCE = re.compile(r"(?<!\w)\((\d+(?:, \d+)*)\)")
+FUNCTION = re.compile(r"(~?[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*)\(")
+CLASS = re.compile(r"(?:class|struct) (\w+)[^;]*$")
+LIST = re.compile(r"(<!-- equations: begin -->\n).*?(<!-- equations: end -->)", re.DOTALL)
+
+
+def function_after(lines, number):
+    """The name of the function whose definition follows line `number`, with its class."""
+    text = ""
+    for line in lines[number + 1:]:
+        if line.lstrip().startswith("//"):
+            continue
+        text += " " + line.strip()
+        if found := FUNCTION.search(text):
+            break
+        if not line.strip() or line.rstrip().endswith((";", "}")):
+            return None
+    else:
+        return None
+    if not lines[number].startswith(" "):
+        return found[1]
+    for line in reversed(lines[:number]):
+        if owner := CLASS.match(line):
+            return f"{owner[1]}::{found[1]}"
+    return found[1]
+
+
+def citations(root):
+    """By equation the (function, file) pairs that name it, and complaints."""
+    functions, wrong = {}, []
+    files = sorted(f for f in (root / "src").rglob("*") if f.suffix in (".cpp", ".hpp"))
+    for file in files:
+        lines = file.read_text().splitlines()
+        for number, line in enumerate(lines):
+            place = f"{file.relative_to(root)}:{number + 1}"
+            cited = CITATION.match(line)
+            function = function_after(lines, number) if cited else None
+            if cited and function is None:
+                wrong.append(f"{place}: no function follows, expected one that is the equation")
+            for equation in map(int, re.findall(r"\d+", cited[1]) if cited else
+                                MENTION.findall(line)):
+                pairs = functions.setdefault(equation, [])
+                where = (function, file.relative_to(root / "src").as_posix(), place)
+                if where[:2] not in [pair[:2] for pair in pairs]:
+                    pairs.append(where)
+    return functions, wrong
+
+
+def table(defined, functions):
+    rows = ["| equation | functions |", "|---|---|"]
+    for equation in defined:
+        files = {}
+        for function, file, _ in functions.get(equation, []):
+            if function:
+                files.setdefault(file, []).append(f"`{function}`")
+        cells = [f"{', '.join(names)} in `{file}`" for file, names in files.items()]
+        rows.append(f"| ({equation}) | {'; '.join(cells)} |")
+    return "\n".join(rows) + "\n"
+
+
+def new_page(root):
+    """The page with its list as it should be, and complaints."""
+    page = (root / "docs" / "model.md").read_text()
+    defined = [int(number) for number in DEFINITION.findall(page)]
+    functions, wrong = citations(root)
+    if defined != list(range(1, len(defined) + 1)) or not defined:
+        wrong.append(f"docs/model.md: equations are numbered {defined}, expected 1, 2, 3 ...")
+    for equation, pairs in sorted(functions.items()):
+        wrong += [f"{place}: docs/model.md has no equation ({equation})"
+                  for _, _, place in pairs if equation not in defined]
+    for equation in defined:
+        if not any(function for function, _, _ in functions.get(equation, [])):
+            wrong.append(f"docs/model.md: no function of src/ says that it is equation ({equation})")
+    for numbers in REFERENCE.findall(page):
+        wrong += [f"docs/model.md: refers to equation ({number}), which it does not have"
+                  for number in numbers.split(", ") if int(number) not in defined]
+    if not LIST.search(page):
+        wrong.append("docs/model.md: no place for the list, expected <!-- equations: begin -->")
+    return LIST.sub(lambda found: found[1] + table(defined, functions) + found[2], page), wrong
+
+
+def self_test():
+    page = "    (1) a = b\n\n(1) and\n\n    (2) c\n\n<!-- equations: begin -->\n{}<!-- equations: end -->\n"
+    listed = ("| equation | functions |\n|---|---|\n| (1) | `f`, `S::g` in `a.hpp` |\n"
+              "| (2) | `f` in `a.hpp` |\n")
+    code = ("// docs/model.md (1), (2)\ntemplate <class T>\nint f(T t);\n"
+            "struct S {\n  /// Why.\n  // docs/model.md (1)\n  [[nodiscard]] int g() const;\n};\n")
+    good = {"docs/model.md": page.format(listed), "src/a.hpp": code}
+    bad = [
+        ("src/a.hpp", code.replace("(1), (2)", "(1)")),            # (2) has no function
+        ("src/a.hpp", code + "// docs/model.md (3)\nvoid h();\n"),  # there is no (3)
+        ("src/a.hpp", code + "// as docs/model.md, (3) says\n"),
+        ("src/a.hpp", code + "// docs/model.md (1)\nint x = 0;\n"),
+        ("docs/model.md", good["docs/model.md"].replace("(2) c", "(3) c")),
+        ("docs/model.md", good["docs/model.md"].replace("(1) and", "(7) and")),
+        ("docs/model.md", page.replace("begin", "start")),
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for name in good:
+            (root / name).parent.mkdir()
+
+        def complaints(files):
+            for name, text in files.items():
+                (root / name).write_text(text)
+            text, wrong = new_page(root)
+            return wrong + ["the list"] * (text != files["docs/model.md"])
+
+        assert complaints(good) == [], complaints(good)
+        assert complaints({**good, "docs/model.md": page.format("")}) == ["the list"]
+        for name, text in bad:
+            assert [c for c in complaints({**good, name: text}) if c != "the list"], (name, text)
+    print(f"{len(bad) + 1} mistakes found, nothing else")
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+        return
+    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["--check"]):
+        sys.exit(__doc__)
+    root = pathlib.Path(sys.argv[1])
+    text, wrong = new_page(root)
+    page = root / "docs" / "model.md"
+    if sys.argv[2:] and text != page.read_text():
+        wrong.append("docs/model.md: the list of section 13 is out of date: tools/dev/equations.py .")
+    if wrong:
+        sys.exit("\n".join(wrong))
+    page.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
