@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -121,6 +122,10 @@ class Solver {
       const SearchState::Finished old = state_.finished[i];
       auto solution = search_.solution(search_.mapping(old.solution));
       if (!solution) throw InputError("a mapping of the checkpoint does not fit the problem");
+      if (!(old.lower_bound >= Score{} && old.lower_bound <= solution->cost)) {
+        throw InputError("the checkpoint is damaged: answer " + std::to_string(i + 1) +
+                         " has a bound above its cost");
+      }
       if (relative_gap(solution->cost, old.lower_bound) > options_.limits.gap) {
         state_.finished.resize(i);
         begin_tree();

@@ -6,9 +6,11 @@
 #include "engine/answer/find_best.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "base/error.hpp"
+#include "engine/answer/restored_nodes.hpp"
 
 namespace dfsearch {
 namespace {
@@ -103,9 +105,22 @@ class BestSearch {
       tree.resume_from(std::move(*incumbent), state_.found_by);
     }
     if (state_.begun) {
-      problem_.attach_contexts(state_.open);
+      restore();
       tree.resume_from(std::exchange(state_.open, {}));
     }
+  }
+
+  /// The open nodes that a file gave; duals are looked for with an effort in proportion to what
+  /// the search has spent so far.
+  void restore() {
+    const Interrupted interrupted = [this] {
+      const std::atomic<bool>* stop = effort_.limits.stop;
+      return limits().time <= Seconds{} ||
+             (stop != nullptr && stop->load(std::memory_order_relaxed));
+    };
+    const int attempts =
+        LazyDuals::attempts_due(before_.nodes, options_.node_effort.nodes_before_duals);
+    restore_nodes(problem_, attempts, interrupted, state_.open);
   }
 
   [[nodiscard]] Limits limits() const {
