@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <vector>
 
@@ -66,6 +67,8 @@ struct SearchResult : BestMapping {
   /// Proved: no parallelism beyond those fits.
   bool alternatives_complete = false;
   SearchStats stats;
+  /// What a listener of SearchOptions threw first; null: none did.
+  std::exception_ptr callback_error;
 };
 
 }  // namespace dfsearch

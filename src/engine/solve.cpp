@@ -63,6 +63,9 @@ class Solver {
         monitor_(options, state_.stats),
         search_(problem, options.node_effort, options.bounds),
         parallelisms_(count_parallelisms()) {
+    if (options.top < 1) {
+      throw InputError("top: expected at least 1 answer, got " + std::to_string(options.top));
+    }
     if (search_.networks().empty()) {
       throw InputError(
           "network: no degrees and strategies have the number of chips as product, a data degree "
@@ -80,7 +83,7 @@ class Solver {
     take_finished();
     while (rank() <= options_.top && search_next()) {
     }
-    if (options_.on_checkpoint) options_.on_checkpoint(state_);
+    monitor_.tell_checkpoint(state_);
     SearchResult result = answers();
     if (options_.next_best && options_.top == 1 && result.status == SearchStatus::Optimal) {
       add_next_best(result);
@@ -93,6 +96,7 @@ class Solver {
       explain(result);
     }
     monitor_.stop();
+    result.callback_error = monitor_.callback_error();
     return result;
   }
 
@@ -142,7 +146,7 @@ class Solver {
     if (nothing_left()) return false;
     const MappingProblem problem(search_, options_.node_effort, excluded_);
     std::function<void()> checkpoint;
-    if (options_.on_checkpoint) checkpoint = [this] { options_.on_checkpoint(state_); };
+    if (options_.on_checkpoint) checkpoint = [this] { monitor_.tell_checkpoint(state_); };
     const BestFound found =
         find_best(problem, options_, effort(options_.deterministic), monitor_, state_, checkpoint);
     const std::int64_t of_rank = rank();
