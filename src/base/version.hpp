@@ -1,6 +1,6 @@
 #pragma once
 // The version of dfsearch, as results and --version give it; the same as that
-// of the project in CMakeLists.txt (tests/cli holds them together).
+// of the project in CMakeLists.txt (tools/cli/options.cpp does not compile otherwise).
 
 namespace dfsearch {
 

@@ -26,7 +26,7 @@ struct SearchOptions {
   /// For tests of developer builds: no node that holds it may have a bound above its
   /// cost, or InternalError is thrown.
   std::optional<Mapping> debug_solution = std::nullopt;
-  /// So many parallelisms, each with its own best mapping.
+  /// So many parallelisms, each with its own best mapping; InputError below 1.
   std::int64_t top = 1;
   /// With `top` 1: look for the second, too, with a small effort that is fixed, so
   /// that the outcome is the same every time.
@@ -34,6 +34,9 @@ struct SearchOptions {
 
   /// Of a problem that is infeasible, find out what would make it feasible.
   bool find_changes = false;
+
+  // The listeners.  When one of them throws the search goes on and none is called any more; the
+  // result is not lost, and SearchResult::callback_error holds what was thrown.
 
   /// Called once a `progress_interval` from a thread of its own.
   std::function<void(const Progress&)> on_progress = nullptr;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <vector>
 
@@ -74,6 +75,8 @@ struct SearchResult : BestMapping {
   SearchStats stats;
   Bytes memory_limit = Bytes::infinity();
   Bytes memory_used{};  ///< the most that the search kept at once (base/memory_budget.hpp)
+  /// What a listener of SearchOptions threw first; null: none did.
+  std::exception_ptr callback_error;
 };
 
 }  // namespace dfsearch

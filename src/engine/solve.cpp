@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -58,11 +59,13 @@ class Solver {
       : problem_(problem),
         options_(options),
         memory_(options.limits.memory),
-        state_(options.resume != nullptr ? std::move(*options.resume) : SearchState()),
-        nodes_before_(state_.stats.nodes),
-        monitor_(options, state_.stats),
+        nodes_before_(options.resume != nullptr ? options.resume->stats.nodes : 0),
+        monitor_(options, options.resume != nullptr ? options.resume->stats : SearchStats{}),
         search_(problem, options.node_effort, options.bounds, allowance()),
         parallelisms_(count_parallelisms()) {
+    if (options.top < 1) {
+      throw InputError("top: expected at least 1 answer, got " + std::to_string(options.top));
+    }
     if (search_.networks().empty()) {
       throw InputError(
           "network: no degrees and strategies have the number of chips as product, a data degree "
@@ -74,13 +77,15 @@ class Solver {
             "objective: cost and power efficiency need a machine with a price or power above 0");
       }
     }
+    // Last: whoever stops before has not used it up.
+    if (options.resume != nullptr) state_ = std::move(*options.resume);
   }
 
   SearchResult run() {
     take_finished();
     while (rank() <= options_.top && search_next()) {
     }
-    if (options_.on_checkpoint) options_.on_checkpoint(state_);
+    if (!state_is_lost_) monitor_.tell_checkpoint(state_);
     SearchResult result = answers();
     if (options_.next_best && options_.top == 1 && result.status == SearchStatus::Optimal) {
       try {
@@ -92,13 +97,14 @@ class Solver {
     result.parallelisms = parallelisms_;
     result.bounds = options_.bounds;
     result.stats = state_.stats;
-    result.stats.time = monitor_.total_time();
     result.memory_limit = memory_.limit();
     if (result.status == SearchStatus::Infeasible) {
       explain(result);
     }
+    result.stats.time = monitor_.total_time();
     result.memory_used = memory_.most();
     monitor_.stop();
+    result.callback_error = monitor_.callback_error();
     return result;
   }
 
@@ -136,6 +142,10 @@ class Solver {
       const SearchState::Finished old = state_.finished[i];
       auto solution = search_.solution(search_.mapping(old.solution));
       if (!solution) throw InputError("a mapping of the checkpoint does not fit the problem");
+      if (!(old.lower_bound >= Score{} && old.lower_bound <= solution->cost)) {
+        throw InputError("the checkpoint is damaged: answer " + std::to_string(i + 1) +
+                         " has a bound above its cost");
+      }
       if (relative_gap(solution->cost, old.lower_bound) > options_.limits.gap) {
         state_.finished.resize(i);
         begin_tree();
@@ -152,9 +162,10 @@ class Solver {
     if (nothing_left()) return false;
     const MappingProblem problem = search_.without(excluded_, options_.node_effort);
     std::function<void()> checkpoint;
-    if (options_.on_checkpoint) checkpoint = [this] { options_.on_checkpoint(state_); };
+    if (options_.on_checkpoint) checkpoint = [this] { monitor_.tell_checkpoint(state_); };
     const BestFound found =
         find_best(problem, options_, effort(options_.deterministic), monitor_, state_, checkpoint);
+    state_is_lost_ = found.state_is_lost;
     const std::int64_t of_rank = rank();
     if (!add_answer(found) || of_rank == options_.top) return false;
     state_.finished.push_back({.solution = *found.solution, .lower_bound = found.lower_bound});
@@ -276,24 +287,41 @@ class Solver {
   const std::int64_t parallelisms_;      // to choose from
   std::vector<BestMapping> answers_;
   std::vector<Parallelism> excluded_;  // of the answers
+  bool state_is_lost_ = false;         // see BestFound
   bool complete_ = false;              // no answer beyond them exists
 };
 
-/// The deadline passed before a tree could begin.
-SearchResult nothing_found(const Problem& problem, const SearchOptions& options) {
+/// The deadline passed before a tree could begin: all that is known was known before.
+SearchResult as_given(const Problem& problem, const SearchOptions& options) {
   SearchResult result;
   result.stopped_by = stop_reason(options.limits.deadline);
   result.bounds = options.bounds;
+  result.memory_limit = options.limits.memory;
+  std::vector<Mapping> known;
+  if (options.hint) known.push_back(*options.hint);
+  if (const SearchState* state = options.resume; state != nullptr) {
+    result.stats = state->stats;
+    if (!state->finished.empty()) {
+      result.lower_bound = state->finished.front().lower_bound;
+      known.push_back(mapping_of(problem, state->finished.front().solution));
+    } else if (state->begun) {
+      result.lower_bound = least_open_bound(*state);
+    }
+    if (state->incumbent) known.push_back(mapping_of(problem, *state->incumbent));
+  }
   result.stats.threads = options.threads;
-  if (!options.hint) return result;
-  auto evaluated = evaluate(problem, *options.hint);
-  if (const Cost* cost = std::get_if<Cost>(&evaluated)) {
+  for (const Mapping& mapping : known) {
+    auto evaluated = evaluate(problem, mapping);
+    const Cost* cost = std::get_if<Cost>(&evaluated);
+    if (cost == nullptr || (result.cost && !(cost->objective < result.cost->objective))) continue;
     result.status = SearchStatus::Feasible;
-    result.mapping = options.hint;
+    result.mapping = mapping;
     result.mapping->cores = cost->cores;
     result.cost = *cost;
-    result.gap = 1.0;
   }
+  if (!result.cost) return result;
+  result.lower_bound = std::min(result.lower_bound, result.cost->objective);
+  result.gap = relative_gap(result.cost->objective, result.lower_bound);
   return result;
 }
 
@@ -303,7 +331,7 @@ SearchResult solve(const Problem& problem, const SearchOptions& options) {
   try {
     return Solver(problem, options).run();
   } catch (const Stopped&) {
-    return nothing_found(problem, options);
+    return as_given(problem, options);
   }
 }
 

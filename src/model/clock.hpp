@@ -9,6 +9,7 @@
 // kernel without overlap, so the rounding stays far below 1e-9 of the result.
 // docs/model.md, section 11, has the argument.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -21,6 +22,9 @@ using Ticks = std::int64_t;
 
 /// Stands for "never": larger than any sum of durations, far from overflow.
 inline constexpr Ticks kNever = std::numeric_limits<Ticks>::max() / 4;
+
+/// a + b, but never past kNever; neither is negative nor past it.
+constexpr Ticks capped_sum(Ticks a, Ticks b) { return std::min(kNever, a + b); }
 
 class Clock {
  public:

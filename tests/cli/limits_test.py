@@ -72,9 +72,11 @@ class Limits(CliTest):
 
     def test_expansions_of_wide_graphs_end(self):
         wide = self.write("wide.json", layers(30, 40))
-        for more in ((), ("--set", "search.sharding=joint"), ("--deterministic",)):
-            with self.subTest(more):
-                done, result = self.check_ends(wide, *more, seconds=1)
+        long = self.write("long.json", layers(150, 8))
+        for words in ((long,), (long, "--deterministic"),
+                      (wide, "--set", "search.sharding=joint")):
+            with self.subTest(words):
+                done, result = self.check_ends(*words, seconds=1)
                 self.assertIn(done.returncode, (4, 5))
                 self.assertEqual(result["stopped_by"], "time")
 

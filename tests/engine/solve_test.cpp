@@ -4,6 +4,8 @@
 #include <tbb/global_control.h>
 
 #include <cstdint>
+#include <exception>
+#include <stdexcept>
 
 #include "base/error.hpp"
 #include "engine/solve.hpp"
@@ -169,6 +171,42 @@ TEST_CASE("deterministic searches expand the same nodes with any number of threa
     CHECK(one.stats.nodes == four_threads.stats.nodes);
     CHECK(one.stats.pruned_by_bound == four_threads.stats.pruned_by_bound);
     CHECK(one.stats.ideals == four_threads.stats.ideals);
+  }
+}
+
+TEST_CASE("fewer answers than one are refused") {
+  for (const std::int64_t top : {0, -1}) {
+    const Problem problem = test::random_problem(1);
+    SearchOptions options;
+    options.top = top;
+    CHECK_THROWS_WITH_AS(solve(problem, options), doctest::Contains("top: expected at least 1"),
+                         InputError);
+  }
+}
+
+TEST_CASE("a listener that throws does not lose the result, and none is called after it") {
+  const Problem problem = test::random_problem(1);
+  const SearchResult straight = solve(problem, {});
+  CHECK(straight.callback_error == nullptr);
+  REQUIRE(straight.mapping);
+  int calls = 0;
+  const auto fail = [&calls](const auto&...) {
+    ++calls;
+    throw std::runtime_error("listener");
+  };
+  SearchOptions of_incumbent;
+  of_incumbent.on_incumbent = fail;
+  SearchOptions of_checkpoint;
+  of_checkpoint.on_checkpoint = fail;
+  of_checkpoint.checkpoint_interval = Seconds(0.0);
+  for (const SearchOptions& options : {of_incumbent, of_checkpoint}) {
+    calls = 0;
+    const SearchResult result = solve(problem, options);
+    CHECK(calls == 1);
+    CHECK(result.mapping == straight.mapping);
+    REQUIRE(result.callback_error != nullptr);
+    CHECK_THROWS_WITH_AS(std::rethrow_exception(result.callback_error), "listener",
+                         std::runtime_error);
   }
 }
 

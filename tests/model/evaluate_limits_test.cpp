@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <variant>
@@ -321,6 +323,42 @@ TEST_CASE("huge grids of cores are too many, not a negative number") {
   const CoreGrid huge{std::int64_t{1} << 30, std::int64_t{1} << 30};
   mapping.cores = {huge, huge, huge};
   CHECK(infeasible_of(problem, mapping).resource == Resource::Cores);
+}
+
+// Eight times 2^60 is 2^63, sixteen times 2^64: in 64 bits less than nothing, and nothing.
+TEST_CASE("so many huge grids that their sum overflows are too many as well") {
+  for (const std::size_t kernels : {8U, 9U, 16U}) {
+    CAPTURE(kernels);
+    Problem problem = idle_problem(kernels);
+    problem.execution.compute_utilization.reset();
+    Mapping mapping = plain_mapping(problem);
+    mapping.cores.assign(kernels,
+                         {.lanes = std::int64_t{1} << 30, .stages = std::int64_t{1} << 30});
+    const Infeasible wrong = infeasible_of(problem, mapping);
+    CHECK(wrong.resource == Resource::Cores);
+    CHECK(wrong.needed >= 0x1p63);
+  }
+}
+
+TEST_CASE("the greatest index of a partition is too great, not a negative number") {
+  Mapping mapping = example_mapping();
+  mapping.partition[2] = std::numeric_limits<std::int64_t>::max();
+  const Infeasible wrong = infeasible_of(example(), mapping);
+  CHECK(wrong.resource == Resource::Partitions);
+  CHECK(wrong.needed >= 0x1p63);
+}
+
+TEST_CASE("partitions without kernels take no time, however many there are") {
+  Problem problem = example();
+  problem.execution.partitions = std::numeric_limits<std::int64_t>::max();
+  const Cost close = cost_of(problem, example_mapping());
+  for (const SplitPhases phases : {SplitPhases::Separate, SplitPhases::Halves}) {
+    problem.equations.phases = phases;
+    const Cost far = cost_of(problem, example_mapping({0, 0, std::int64_t{1} << 62}));
+    CHECK(far.step_time == close.step_time);
+    CHECK(far.activations == close.activations);
+    CHECK(far.partitions.size() == 2);
+  }
 }
 
 }  // namespace

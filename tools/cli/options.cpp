@@ -21,10 +21,9 @@
 #include "io/config/load_config.hpp"
 #include "io/text/input_messages.hpp"
 
-#ifdef DFSEARCH_VERSION
+// The version of the project is a definition of this file (tools/CMakeLists.txt).
 static_assert(std::string_view(dfsearch::kVersion) == DFSEARCH_VERSION,
               "base/version.hpp and CMakeLists.txt give different versions");
-#endif
 
 namespace dfsearch {
 namespace {

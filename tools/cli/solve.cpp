@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
@@ -132,6 +133,7 @@ class Run {
     write_outcome(line_, Outcome::of(config_.problem, result), mapping_file(result), outputs);
     if (!line_.checkpoint.empty()) outputs.attempt([&] { checkpoint.finish(); });
     outputs.attempt([&] { events.finish(); });
+    if (result.callback_error) std::rethrow_exception(result.callback_error);
     outputs.throw_if_any_failed();
     return exit_status(line_, result);
   }

@@ -169,7 +169,7 @@ def with_gap(case, _first):
 
 
 def limited_memory(case, _first):
-    limit = int(2 ** case.random.uniform(20, 28))
+    limit = int(2 ** case.random.uniform(24, 28))
     case.solve(threads=threads(case.random), time_limit=PATIENCE, memory_limit=limit,
                mapping="m.json", events="e.ndjson")
 

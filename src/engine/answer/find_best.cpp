@@ -6,9 +6,11 @@
 #include "engine/answer/find_best.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "base/error.hpp"
+#include "engine/answer/restored_nodes.hpp"
 
 namespace dfsearch {
 namespace {
@@ -113,23 +115,27 @@ class BestSearch {
       tree.resume_from(std::move(*incumbent), state_.found_by);
     }
     if (state_.begun) {
-      problem_.attach_contexts(state_.open);
+      restore();
       tree.resume_from(std::exchange(state_.open, {}));
     }
   }
 
   /// Nothing but what the state says.
   [[nodiscard]] BestFound as_resumed() const {
-    BestFound found{.stopped_by = stop_reason(effort_.limits.deadline)};
+    BestFound found{.stopped_by = stop_reason(effort_.limits.deadline), .state_is_lost = true};
     if (state_.incumbent) {
       found.solution = std::make_shared<const MappingSolution>(*state_.incumbent);
-      found.lower_bound = found.solution->cost;
     }
-    if (!state_.begun) found.lower_bound = Score{};
-    for (const Tree::Entry& open : state_.open) {
-      found.lower_bound = std::min(found.lower_bound, open.bound);
-    }
+    if (state_.begun) found.lower_bound = least_open_bound(state_);
     return found;
+  }
+
+  /// The open nodes that a file gave; duals are looked for with an effort in proportion to what
+  /// the search has spent so far.
+  void restore() {
+    const int attempts =
+        LazyDuals::attempts_due(before_.nodes, options_.node_effort.nodes_before_duals);
+    restore_nodes(problem_, attempts, state_.open);
   }
 
   /// Brings the state up to date, the open nodes aside.

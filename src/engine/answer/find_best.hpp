@@ -21,6 +21,9 @@ struct BestFound {
   StopReason stopped_by = StopReason::None;
   /// Equal optima were compared as far as they ever are.
   bool first_of_ties = false;
+  /// The deadline passed before the tree could go on with the state, which was used up: what
+  /// was read is still the better checkpoint.
+  bool state_is_lost = false;
 };
 
 /// How hard to try.

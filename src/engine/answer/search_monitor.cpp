@@ -39,14 +39,41 @@ void SearchMonitor::tell_incumbent(const Progress& progress,
                                    const std::function<Mapping()>& mapping) {
   if (!options_.on_incumbent) return;
   const std::lock_guard lock(mutex_);
-  options_.on_incumbent(in_total(progress), mapping());
+  guarded([&] { options_.on_incumbent(in_total(progress), mapping()); });
+}
+
+/// Needs the mutex.
+template <class Call>
+void SearchMonitor::guarded(const Call& call) {
+  if (error_) return;
+  try {
+    call();
+  } catch (...) {
+    error_ = std::current_exception();
+  }
+}
+
+// Not under the mutex while it writes, so that progress is told meanwhile.
+void SearchMonitor::tell_checkpoint(const SearchState& state) {
+  if (!options_.on_checkpoint || callback_error()) return;
+  try {
+    options_.on_checkpoint(state);
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::current_exception();
+  }
+}
+
+std::exception_ptr SearchMonitor::callback_error() {
+  const std::lock_guard lock(mutex_);
+  return error_;
 }
 
 void SearchMonitor::tick() {
   const std::lock_guard lock(mutex_);
   if (source_) last_ = in_total(source_());
   last_.time = total_time();
-  options_.on_progress(last_);
+  guarded([this] { options_.on_progress(last_); });
 }
 
 void SearchMonitor::stop() {

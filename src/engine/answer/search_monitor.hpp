@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -14,7 +15,7 @@
 
 namespace dfsearch {
 
-/// Calls SearchOptions::on_progress and on_incumbent, never two at a time.
+/// Calls SearchOptions::on_progress and on_incumbent, never two at a time, and on_checkpoint.
 class SearchMonitor {
  public:
   /// `before`: what earlier runs of a resumed search have spent.
@@ -34,12 +35,20 @@ class SearchMonitor {
   /// A better mapping of the tree watched.
   void tell_incumbent(const Progress& progress, const std::function<Mapping()>& mapping);
 
-  /// No call comes any more; throws what a call of on_progress threw.
+  /// Calls SearchOptions::on_checkpoint, by the thread of `solve`.
+  void tell_checkpoint(const SearchState& state);
+
+  /// No call comes any more.
   void stop();
+
+  /// What a call threw first; none came after it.  Null: none threw.
+  [[nodiscard]] std::exception_ptr callback_error();
 
  private:
   [[nodiscard]] Progress in_total(Progress progress) const;
   void tick();
+  template <class Call>
+  void guarded(const Call& call);
 
   const SearchOptions& options_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -49,6 +58,7 @@ class SearchMonitor {
   Progress last_;
   int rank_ = 1;
   std::int64_t nodes_before_ = 0;
+  std::exception_ptr error_;
   std::optional<Ticker> ticker_;  // last: it uses the others
 };
 

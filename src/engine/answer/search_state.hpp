@@ -33,4 +33,11 @@ struct SearchState {
   SearchStats stats;  ///< of all runs together
 };
 
+/// The mapping that a solution is, without cores.  Throws InputError if its network is none of
+/// the problem's.
+Mapping mapping_of(const Problem& problem, const MappingSolution& solution);
+
+/// No solution of the tree that has begun is below it, other than the incumbent.
+Score least_open_bound(const SearchState& state);
+
 }  // namespace dfsearch

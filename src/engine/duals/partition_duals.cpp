@@ -32,7 +32,7 @@ constexpr std::int64_t kStepsToRaise = 20'000;
 constexpr std::int64_t kRaisingPerProof = 2;  // of the steps that the proof took
 constexpr auto kNoise = static_cast<FineTicks>(CoveringLp::kNoise * kFinePerTick);
 // Sum of all duals: twice as much does not overflow.
-constexpr Ticks kGreatest = (Ticks{1} << 62) / kFinePerTick;
+constexpr Ticks kGreatest = kGreatestDual / kFinePerTick;
 
 }  // namespace
 
@@ -133,10 +133,11 @@ bool PartitionDualSearch::take_duals() {
   }
   for (std::size_t g = 0; g < program_->charges().size(); ++g) {
     const long double charge = program_->charges()[g];
-    duals_.charge[g] = static_cast<FineTicks>(std::ceil(charge * kFinePerTick));
     sum += charge * static_cast<long double>(tables_.size());
+    if (!(sum < static_cast<long double>(kGreatest))) return false;
+    duals_.charge[g] = static_cast<FineTicks>(std::ceil(charge * kFinePerTick));
   }
-  return sum < static_cast<long double>(kGreatest);
+  return true;
 }
 
 /// From some classes, each time from others.

@@ -182,8 +182,11 @@ class ColumnEnumeration {
       }
     }
   }
+  /// Of bytes that fit the SRAM it is less than the sum of all gains, of which the price is made:
+  /// only a kernel that does not fit is charged with less than its bytes are worth, and that one
+  /// joins no other.
   [[nodiscard]] FineTicks paid(std::size_t part, Bytes bytes) const {
-    return static_cast<FineTicks>(price_[part] * static_cast<long double>(bytes.in_base_units()));
+    return whole_fine_ticks(price_[part] * static_cast<long double>(bytes.in_base_units()));
   }
   /// No longer open.
   void decided(std::size_t p, State& state) const {
@@ -372,6 +375,11 @@ class ColumnEnumeration {
 };
 
 }  // namespace
+
+FineTicks whole_fine_ticks(long double value) {
+  return value < static_cast<long double>(kGreatestDual) ? static_cast<FineTicks>(value)
+                                                         : kGreatestDual;
+}
 
 KernelParts parts(Overlap overlap, Ticks compute, Ticks network, Ticks memory) {
   switch (overlap) {

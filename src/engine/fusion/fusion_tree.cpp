@@ -69,6 +69,17 @@ class PartitionBranching {
     return cut_;
   }
 
+  /// Of the node itself, whose partition may be open.
+  Ticks bound() {
+    if (!node_.opened) return bound_;
+    for (const PartitionSlot& slot : rules_.slots(node_.next_index, unplaced_)) {
+      if (slot.index == node_.opened->index) slot_ = slot;
+    }
+    keep_out_by_rules();
+    resume(*node_.opened);
+    return partial_bound();
+  }
+
  private:
   void keep_out_by_rules() {
     for (std::size_t p = 0; p < tables_.size(); ++p) {
@@ -242,6 +253,14 @@ class PartitionBranching {
   std::int64_t cut_ = 0;
 };
 
+/// For questions that emit nothing.
+class NoSink final : public FusionSink {
+ public:
+  [[nodiscard]] Ticks limit() const override { return kNever - 1; }
+  void child(FusionNode&&) override {}
+  void complete(Fusion&&) override {}
+};
+
 }  // namespace
 
 FusionNode::Opened FusionNode::Opened::of(std::int32_t index, const KernelSet& inside,
@@ -287,6 +306,13 @@ Rest FusionTree::rest(const FusionNode& node) const {
 
 Ticks FusionTree::bound(const FusionNode& node, const PartitionDuals& duals) const {
   return node.spent + ticks_of(duals.of_rest(node.done) - duals.charges(rules_, node.next_index));
+}
+
+Ticks FusionTree::bound_anew(const FusionNode& node, const PartitionDuals* duals) const {
+  FusionNode unbounded = node;
+  unbounded.bound = node.spent + tables_.least_time(rest(node));
+  NoSink sink;
+  return PartitionBranching(*this, tables_, rules_, unbounded, sink, duals).bound();
 }
 
 std::int64_t FusionTree::branch(const FusionNode& node, std::int64_t budget, FusionSink& sink,

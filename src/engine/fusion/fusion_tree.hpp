@@ -89,6 +89,9 @@ class FusionTree {
   /// Of every completion of the node, by the duals of the tables.
   [[nodiscard]] Ticks bound(const FusionNode& node, const PartitionDuals& duals) const;
 
+  /// The same with all other bounds of a node, whatever `node.bound` says; `duals` may be null.
+  [[nodiscard]] Ticks bound_anew(const FusionNode& node, const PartitionDuals* duals) const;
+
   /// Emits every way to close one more partition that is feasible and whose
   /// bound is within the sink's limit, each once.  Past `budget` steps the rest
   /// of the enumeration is emitted as opened nodes instead.  Returns how many

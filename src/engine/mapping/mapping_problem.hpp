@@ -114,6 +114,8 @@ class MappingProblem {
   [[nodiscard]] MappingProblem for_ties(NodeEffort effort) const;
 
   [[nodiscard]] Node root() const { return {}; }
+  /// Throws Stopped.
+  void check_deadline() const { shared_->allowance.deadline.check(); }
   [[nodiscard]] Score bound(const Node& node) const { return node.bound; }
   [[nodiscard]] Score cost(const Solution& solution) const { return solution.cost; }
   [[nodiscard]] bool precedes(const Solution& a, const Solution& b) const;
@@ -123,7 +125,12 @@ class MappingProblem {
   [[nodiscard]] std::size_t heap_bytes(const Node& node) const;
   void branch(const Node& node, Expansion<Node, Solution>& expansion) const;
 
+  [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] const std::vector<NetworkChoice>& networks() const { return networks_; }
+  /// Whether the tree leaves its parallelism out.
+  [[nodiscard]] bool excludes(const NetworkChoice& network) const;
+  /// The loops of each kernel that a node leaves; null: before any is decided.
+  [[nodiscard]] LoopSets loops_left(const LoopSets* of_node) const;
   /// Gives nodes that were read back the tables of their points, once for each
   /// point and sharding.
   void attach_contexts(std::vector<OpenNodes<Node>::Entry>& entries) const;
@@ -132,6 +139,8 @@ class MappingProblem {
   [[nodiscard]] std::shared_ptr<const FusionContext> open(OuterPoint point) const {
     return open(point, loops_left(nullptr));
   }
+  /// Lower bound of every sharding and fusion of the point, without its tables.
+  [[nodiscard]] Score point_bound(OuterPoint point) const;
   /// Lower bound of every sharding and fusion of the point, before any branching in
   /// it.  Duals are asked only where it is below `cost` without them, and only before the
   /// deadline.  Throws Stopped if the tables of the point are not at hand.
@@ -165,13 +174,10 @@ class MappingProblem {
   void evaluate_kernel_by_kernel(const Node& node, std::vector<Loop>&& sharding,
                                  Sink& expansion) const;
   [[nodiscard]] std::vector<std::int64_t> one_partition_per_kernel() const;
-  [[nodiscard]] Score point_bound(OuterPoint point) const;
   [[nodiscard]] std::shared_ptr<const std::vector<Score>> known_bounds(std::size_t network) const;
   [[nodiscard]] std::shared_ptr<const std::vector<Score>> find_bounds(
       const std::vector<OuterPoint>& points) const;
   [[nodiscard]] bool holds_weights(OuterPoint point) const;
-  [[nodiscard]] bool excludes(const NetworkChoice& network) const;
-  [[nodiscard]] LoopSets loops_left(const LoopSets* of_node) const;
   [[nodiscard]] LayerDecisions decisions(OuterPoint point, LoopSets sharding) const;
   [[nodiscard]] std::shared_ptr<const KernelOrder> order(const LoopSets& sharding) const;
   [[nodiscard]] SearchBounds bounds() const { return shared_->bounds; }

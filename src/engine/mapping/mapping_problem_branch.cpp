@@ -13,6 +13,7 @@
 
 #include "engine/fusion/segment_fusion.hpp"
 #include "engine/mapping/mapping_problem.hpp"
+#include "engine/mapping/point_bound.hpp"
 #include "engine/sharding/sharding_completion.hpp"
 #include "engine/tables/partition_rules.hpp"
 #include "model/layer/layer_costs.hpp"
@@ -156,8 +157,10 @@ void MappingProblem::branch_network(std::size_t network, Sink& expansion) const 
 /// The tables are those of the point that will be opened first.
 bool MappingProblem::holds_weights(OuterPoint point) const {
   const Bytes weights = open(point)->tables.weights();
-  // The margin covers the rounding of their sum.
-  return weights * (1.0 - 0x1p-40) <= problem_.system.memory.total_capacity();
+  // `evaluate` adds them up in another order: n - 1 additions and at most four other roundings
+  // on either side, and the product here.
+  const std::size_t roundings = 2 * problem_.workload.graph.kernel_count() + 7;
+  return weights * less_roundings(roundings) <= problem_.system.memory.total_capacity();
 }
 
 /// The bounds of all points of a network, for all trees.
@@ -184,37 +187,10 @@ std::shared_ptr<const std::vector<Score>> MappingProblem::known_bounds(std::size
 /// The compute and network time that every sharding and fusion of the point takes.
 Score MappingProblem::point_bound(OuterPoint point) const {
   if (!bounds().use(SearchBound::Point)) return {};
-  const DataflowGraph& graph = problem_.workload.graph;
-  const Accelerator& chip = problem_.system.accelerator;
   const NetworkChoice& network = networks_[point.network];
   const StepTime step = step_time(problem_, network, point.micro_batch);
-  const std::int64_t tiles = tile_count(problem_.workload, point.tile);
-  const NetworkContext context(problem_, network, tiles, step.micro_batches);
-  const LoopSets sharding = loops_left(nullptr);
-  Seconds compute{};
-  Seconds communication{};
-  for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
-    const Kernel& kernel = graph.kernels()[i];
-    Seconds least = Seconds::infinity();
-    for (const Loop loop : sharding[i]) {
-      const Shard shard = shard_of(kernel, loop, context.machine.grid(), tiles);
-      if (const auto utilization = problem_.execution.compute_utilization) {
-        least = std::min(least, tile_flops(kernel, shard) / (*utilization * chip.peak()));
-      } else {
-        // No allocation spends fewer core-cycles than a single core.
-        least = std::min(least, static_cast<double>(cycles(kernel, shard, chip, {})) /
-                                    static_cast<double>(chip.cores) / chip.frequency);
-      }
-    }
-    compute += least;
-    communication += network_time(context, KernelId(i), sharding);
-  }
-  compute = compute * static_cast<double>(tiles);
-  Seconds layer = std::max(compute, communication);
-  if (problem_.execution.overlap != Overlap::Perfect) layer = compute + communication;
-  // Durations are rounded up to ticks, these sums to nearest: the margin covers
-  // the rounding of 2^12 additions.
-  return step.score(layer * (1.0 - 0x1p-40));
+  return step.score(least_layer_time(problem_, network, tile_count(problem_.workload, point.tile),
+                                     step.micro_batches, loops_left(nullptr)));
 }
 
 void MappingProblem::open_point(const Node& node, Sink& expansion) const {

@@ -29,7 +29,7 @@ class OpenNodes {
     MemoryCharge memory{};  ///< what the node takes, wherever it goes
   };
 
-  explicit OpenNodes(int workers) : held_(static_cast<std::size_t>(workers), Score::infinity()) {}
+  explicit OpenNodes(int workers) : held_(static_cast<std::size_t>(workers)) {}
 
   /// Hands in what became of the node the worker held and takes the next one.
   /// Waits while others may still produce nodes.  Nothing: the search is over,
@@ -38,9 +38,9 @@ class OpenNodes {
     std::vector<Slot> slots = wrapped(produced);
     std::unique_lock lock(mutex_);
     put(slots);
-    Score& held = held_[static_cast<std::size_t>(worker)];
-    if (held < Score::infinity()) --busy_;
-    held = Score::infinity();
+    std::optional<Score>& held = held_[static_cast<std::size_t>(worker)];
+    if (held) --busy_;
+    held.reset();
     if (heap_.empty() && busy_ == 0) closed_ = true;
     if (!heap_.empty() || closed_) wake_.notify_all();
     wake_.wait(lock, [this] { return closed_ || !heap_.empty(); });
@@ -102,14 +102,14 @@ class OpenNodes {
     const std::lock_guard lock(mutex_);
     if (heap_.empty()) return std::nullopt;
     Slot slot = take();
-    held_.front() = std::min(held_.front(), slot.bound);
+    held_.front() = std::min(held_.front().value_or(slot.bound), slot.bound);
     return unwrapped(std::move(slot));
   }
 
   /// What became of the popped nodes is handed in.
   void release() {
     const std::lock_guard lock(mutex_);
-    held_.front() = Score::infinity();
+    held_.front().reset();
   }
 
   /// Drops all open nodes if the least of their bounds is above `cutoff`, and returns how
@@ -125,7 +125,8 @@ class OpenNodes {
   /// 0 before the first push.
   [[nodiscard]] Score lower_bound() const {
     const std::lock_guard lock(mutex_);
-    Score least = std::min(away_bound_, *std::min_element(held_.begin(), held_.end()));
+    Score least = away_bound_;
+    for (const std::optional<Score>& held : held_) least = std::min(least, held.value_or(least));
     if (!heap_.empty()) least = std::min(least, heap_.front().bound);
     return least;
   }
@@ -185,8 +186,8 @@ class OpenNodes {
   mutable std::mutex mutex_;  // guards all that follows
   std::condition_variable wake_;
   std::vector<Slot> heap_;
-  std::vector<Score> held_;  // per worker: bound of its node, infinite: idle
-  std::size_t away_ = 0;     // taken by take_all
+  std::vector<std::optional<Score>> held_;  // per worker: bound of its node; nothing: idle
+  std::size_t away_ = 0;                    // taken by take_all
   // Their least bound.  Before the first push nothing is known but that no cost is
   // negative.
   Score away_bound_{};

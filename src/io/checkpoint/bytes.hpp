@@ -25,7 +25,8 @@ class ByteWriter {
 /// Bytes that are not what a ByteWriter wrote.
 class BadBytes : public std::runtime_error {
  public:
-  BadBytes() : std::runtime_error("bytes end early or make no sense") {}
+  explicit BadBytes(const std::string& why = "its bytes end early or make no sense")
+      : std::runtime_error(why) {}
 };
 
 /// Reads what a ByteWriter wrote, in the same order; throws BadBytes past the

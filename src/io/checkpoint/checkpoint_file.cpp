@@ -30,6 +30,7 @@ namespace {
 using Map = nlohmann::json;
 
 constexpr std::string_view kMagic = "dfsearch checkpoint 1\n";
+constexpr std::int64_t kLargestCounter = std::int64_t{1} << 60;  // a search can add to it
 constexpr std::size_t kLargestFile = std::size_t{1} << 40;
 
 std::uint32_t checksum(std::string_view bytes) {
@@ -94,14 +95,15 @@ struct PutStat {
 struct GetStat {
   const Map& map;
   void operator()(const char* name, std::int64_t& value) const {
-    // Far more than any search counts, and it may go on counting from there.
-    constexpr std::int64_t kMost = std::int64_t{1} << 60;
     value = get_integer<std::int64_t>(map.at(name));
-    if (value < 0 || value > kMost) throw BadBytes();
+    if (value >= 0 && value <= kLargestCounter) return;
+    throw BadBytes(fmt::format("'{}' is {}, expected a count", name, value));
   }
+  /// Infinite: never.
   void operator()(const char* name, Seconds& value) const {
     value = Seconds(map.at(name).get<double>());
-    if (!(value >= Seconds{})) throw BadBytes();
+    if (value >= Seconds{}) return;
+    throw BadBytes(fmt::format("'{}' is {} s, expected a time", name, value.in_base_units()));
   }
 };
 
@@ -148,8 +150,9 @@ SearchState get_state(const Map& map, const Problem& problem) {
   NodeReader reader(problem);
   SearchState state;
   for (const Map& finished : map.at("finished")) {
-    state.finished.push_back({.solution = get_mapping(finished, reader),
-                              .lower_bound = Score(finished.at("lower_bound").get<double>())});
+    state.finished.push_back(
+        {.solution = get_mapping(finished, reader),
+         .lower_bound = checked_bound(finished.at("lower_bound").get<double>(), "an answer")});
   }
   reader.read_chain(text_of(map.at("chain")), get_integer<std::uint64_t>(map.at("partitions")));
   reader.read_shardings(text_of(map.at("loops")), get_integer<std::uint64_t>(map.at("shardings")));
@@ -206,10 +209,10 @@ template <class Read>
 auto with_clear_errors(const std::string& name, Read read) {
   try {
     return read();
-  } catch (const Map::exception&) {
-    refuse(name, "is a checkpoint that makes no sense");
-  } catch (const BadBytes&) {
-    refuse(name, "is a checkpoint that makes no sense");
+  } catch (const Map::exception& error) {
+    refuse(name, std::string("is a damaged checkpoint: ") + error.what());
+  } catch (const BadBytes& error) {
+    refuse(name, std::string("is a damaged checkpoint: ") + error.what());
   }
 }
 

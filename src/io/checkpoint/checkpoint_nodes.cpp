@@ -9,8 +9,11 @@
 
 #include "io/checkpoint/checkpoint_nodes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "model/machine/network_choices.hpp"
@@ -79,6 +82,11 @@ Ticks get_ticks(ByteReader& in) {
 }
 
 }  // namespace
+
+Score checked_bound(double bound, const std::string& of) {
+  if (bound >= 0.0 && bound < std::numeric_limits<double>::infinity()) return Score(bound);
+  throw BadBytes(fmt::format("the bound of {} is {}, expected a finite number from 0", of, bound));
+}
 
 std::uint64_t number_of(Loop loop) {
   return static_cast<std::uint64_t>(std::find(kLoops.begin(), kLoops.end(), loop) - kLoops.begin());
@@ -219,8 +227,7 @@ OuterPoint NodeReader::checked(std::uint64_t network, std::int64_t tile, std::in
 MappingProblem::Node NodeReader::get_node(ByteReader& in) const {
   const std::uint64_t kind = in.count_up_to(kOpenedFusion);
   MappingProblem::Node node;
-  node.bound = Score(in.real());
-  if (!(node.bound >= Score{})) throw BadBytes();
+  node.bound = checked_bound(in.real(), "an open node");
   if (kind == kRoot) return node;
   const std::uint64_t network = in.count();
   if (kind == kNetwork) {

@@ -18,6 +18,9 @@
 
 namespace dfsearch {
 
+/// A bound that a search can have had; throws BadBytes, which says `of` what it is, for any other.
+Score checked_bound(double bound, const std::string& of);
+
 /// What a loop is written as.
 std::uint64_t number_of(Loop loop);
 

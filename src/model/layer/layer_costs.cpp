@@ -171,12 +171,12 @@ Ticks kernel_by_kernel_time(const Problem& problem, const LayerCosts& costs) {
                               ? costs.compute_at_utilization(id)
                               : costs.cycle_time(costs.options(id).back().cycles);
     Ticks memory = costs.explicit_memory(id);
-    for (const TensorId t : graph.inputs(id)) memory += costs.transfer(t);
-    for (const TensorId t : graph.outputs(id)) memory += costs.transfer(t);
-    sum += overlapped(problem.execution.overlap, compute, memory, costs.network(id)) +
-           costs.weight_load(id);
+    for (const TensorId t : graph.inputs(id)) memory = capped_sum(memory, costs.transfer(t));
+    for (const TensorId t : graph.outputs(id)) memory = capped_sum(memory, costs.transfer(t));
+    const Ticks time = overlapped(problem.execution.overlap, compute, memory, costs.network(id));
+    sum = capped_sum(sum, std::min(kNever, time + costs.weight_load(id)));
   }
-  return std::min(sum, kNever);
+  return sum;
 }
 
 }  // namespace dfsearch

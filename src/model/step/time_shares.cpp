@@ -6,9 +6,9 @@
 namespace dfsearch {
 
 ChargedTime& ChargedTime::operator+=(const ChargedTime& other) {
-  compute += other.compute;
-  memory += other.memory;
-  network += other.network;
+  compute = capped_sum(compute, other.compute);
+  memory = capped_sum(memory, other.memory);
+  network = capped_sum(network, other.network);
   return *this;
 }
 

@@ -10,7 +10,8 @@
 namespace dfsearch {
 
 /// Compute, memory and network time that a partition is charged for; they add up
-/// to its time.  What hides behind something longer is not charged.
+/// to its time.  What hides behind something longer is not charged.  Each part is at most
+/// kNever, and so is every sum of them.
 struct ChargedTime {
   Ticks compute = 0;
   Ticks memory = 0;

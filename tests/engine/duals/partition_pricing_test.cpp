@@ -16,6 +16,7 @@
 #include <set>
 #include <vector>
 
+#include "support/model_worlds.hpp"
 #include "support/open_point.hpp"
 #include "support/plain_completions.hpp"
 #include "support/random_problem.hpp"
@@ -313,6 +314,39 @@ TEST_CASE("a kernel by itself takes what its partition takes") {
       if (parts) REQUIRE(pricing.time_alone(p) == plain.time(*parts));
     }
   });
+}
+
+// Three kernels of 2 B each of which gains 2^50 ticks, and room for two of them: a byte is worth
+// 2^57 fine ticks.  Those of 2^20 B would cost 2^77, which no whole number of 64 bits holds.
+TEST_CASE("a weight that is worth more than there are whole numbers hides no partition") {
+  Problem problem = test::idle_problem(1);
+  // No two of them are alike.
+  const std::vector<Kernel> kernels{
+      test::weight_gemm("a", 1, 1, 1), test::weight_gemm("b", 1, 1, 2),
+      test::weight_gemm("c", 1, 1, 3), test::weight_gemm("x", 1 << 10, 1 << 9, 1),
+      test::weight_gemm("y", 1 << 10, 1 << 9, 2)};
+  problem.workload.graph = DataflowGraph(kernels, {});
+  problem.system.accelerator.sram = problem.workload.word * 2.0;
+  const auto context = test::open_point(problem, 0);
+  const PartitionPricing pricing(context->tables);
+  Duals duals;
+  for (std::size_t p = 0; p < kernels.size(); ++p) {
+    const bool light = context->tables.kernel(p).weight <= problem.system.accelerator.sram;
+    duals.kernels.push_back(light ? FineTicks{1} << 58 : 0);
+  }
+  std::int64_t steps = kEnough;
+  const auto found = pricing.find(duals, {.threshold = 0, .most = kAll}, steps);
+  REQUIRE(found.complete);
+  CHECK(found.partitions.size() == 6);  // each of the light ones and each pair
+}
+
+TEST_CASE("a price that is no whole number of 64 bits stops at the greatest dual") {
+  CHECK(whole_fine_ticks(0.0L) == 0);
+  CHECK(whole_fine_ticks(41.9L) == 41);
+  CHECK(whole_fine_ticks(0x1p62L - 1.0L) == kGreatestDual - 1);
+  for (const long double value : {0x1p62L, 0x1p63L, 0x1p64L, 0x1p100L}) {
+    CHECK(whole_fine_ticks(value) == kGreatestDual);
+  }
 }
 
 TEST_CASE("each part of the time is what that overlap cannot hide") {

@@ -42,4 +42,16 @@ TEST_CASE("nodes are dropped together only if the least of them is above the cut
   CHECK(nodes.size() == 0);
 }
 
+TEST_CASE("a node of infinite bound is held and done like any other") {
+  Nodes nodes(1);
+  std::vector<Nodes::Entry> produced;
+  produced.push_back({.bound = Score::infinity(), .sequence = 0, .node = 1});
+  REQUIRE(nodes.exchange(0, produced)->node == 1);
+  // Nothing came of it: the search is over, and this does not wait for ever.
+  CHECK_FALSE(nodes.exchange(0, produced).has_value());
+  CHECK(nodes.lower_bound() == Score{});  // as before the first push
+  push(nodes, 3.0, 2);
+  CHECK(nodes.lower_bound() == Score(3.0));
+}
+
 }  // namespace dfsearch

@@ -44,6 +44,19 @@ TEST_CASE("what a partition is charged for adds up to its time") {
   CHECK(charged_time(Overlap::Perfect, 2, 3, 3).memory == 3);
 }
 
+TEST_CASE("charges for ever and ever are for ever, not less than nothing") {
+  ChargedTime sum;
+  for (int partitions = 0; partitions < 9; ++partitions) {
+    sum += {.compute = kNever, .memory = kNever - 1, .network = 1};
+  }
+  CHECK(sum.compute == kNever);
+  CHECK(sum.memory == kNever);
+  CHECK(sum.network == 9);
+  const TimeShares shares = time_shares({}, Clock(Seconds(1.0)), sum);
+  CHECK(shares.compute == Approx(0.5));
+  CHECK(shares.memory == Approx(0.5));
+}
+
 // The numbers are those of test::example(), where they are derived: partition 0
 // computes 1.35 s, moves 1.6 s and communicates 0.8 s, partition 1 computes 0.2 s
 // and moves 1.6 s; 12 layers and samples, bubble 7/6, 12 s of transfers.

@@ -1,0 +1,59 @@
+// Every fusion spends the compute time of all kernels and their network time
+// (docs/search.md, section 3).
+//
+// Roundings: n kernels take n - 1 additions here, and each of their times at most three.  The
+// product with the number of tiles, the sum of both times and the factor are three more.  The
+// model rounds a time at most three times before it is rounded up to a tick, adds up ticks
+// without rounding and makes seconds of them with one rounding more.  Together they are
+// n + 9; network times are the same doubles on both sides.
+
+#include "engine/mapping/point_bound.hpp"
+
+#include <algorithm>
+
+#include "model/layer/core_allocation.hpp"
+#include "model/layer/shard.hpp"
+#include "model/layer/sharding.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr std::size_t kRoundingsBesideSum = 9;
+
+/// Of one tile.
+Seconds least_compute(const Problem& problem, const Kernel& kernel, const Shard& shard) {
+  const Accelerator& chip = problem.system.accelerator;
+  if (const auto utilization = problem.execution.compute_utilization) {
+    return tile_flops(kernel, shard) / (*utilization * chip.peak());
+  }
+  // No allocation spends fewer core-cycles than a single core.
+  return static_cast<double>(cycles(kernel, shard, chip, {})) / static_cast<double>(chip.cores) /
+         chip.frequency;
+}
+
+}  // namespace
+
+Seconds least_layer_time(const Problem& problem, const NetworkChoice& network, std::int64_t tiles,
+                         std::int64_t micro_batches, const LoopSets& sharding) {
+  const DataflowGraph& graph = problem.workload.graph;
+  const NetworkContext context(problem, network, tiles, micro_batches);
+  Seconds compute{};
+  Seconds communication{};
+  for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
+    const Kernel& kernel = graph.kernels()[i];
+    Seconds least = Seconds::infinity();
+    for (const Loop loop : sharding[i]) {
+      const Shard shard = shard_of(kernel, loop, context.machine.grid(), tiles);
+      least = std::min(least, least_compute(problem, kernel, shard));
+    }
+    compute += least;
+    communication += network_time(context, KernelId(i), sharding);
+  }
+  compute = compute * static_cast<double>(tiles);
+  const Seconds layer = problem.execution.overlap == Overlap::Perfect
+                            ? std::max(compute, communication)
+                            : compute + communication;
+  return layer * less_roundings(graph.kernel_count() + kRoundingsBesideSum);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,30 @@
+#pragma once
+// What is sure about an outer point before its tables are built.
+
+#include <cstddef>
+
+#include "base/units.hpp"
+#include "graph/loop_set.hpp"
+#include "model/machine/network_choices.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// Takes off a product or a positive sum of doubles what so many roundings may have put on top
+/// of it.
+///
+/// A rounding changes a value by at most u = 2^-53 of itself.  A value x that was rounded up a
+/// times is at most (1 + u)^a <= 1 / (1 - a u) of the exact one, a value y that was rounded down
+/// b times at least (1 - u)^b >= 1 - b u of it.  If x is no greater than y on paper then
+/// x (1 - (a + b) u) <= y in doubles, since (1 - a u)(1 - b u) >= 1 - (a + b) u.  The factor
+/// itself is exact, as a + b is far below 2^53; its product is one of the a roundings.
+constexpr double less_roundings(std::size_t roundings) {
+  return 1.0 - static_cast<double>(roundings) * 0x1p-53;
+}
+
+/// The time that a layer takes at least with this network and so many tiles, whatever its
+/// fusion and whichever of the loops are chosen, as `evaluate` counts it.
+Seconds least_layer_time(const Problem& problem, const NetworkChoice& network, std::int64_t tiles,
+                         std::int64_t micro_batches, const LoopSets& sharding);
+
+}  // namespace dfsearch

@@ -1,0 +1,163 @@
+#include "model/evaluate/form.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/saturating.hpp"
+#include "model/layer/sharding.hpp"
+#include "model/machine/network_choices.hpp"
+#include "model/step/step_time.hpp"
+
+namespace dfsearch {
+namespace {
+
+using MaybeInfeasible = std::optional<Infeasible>;
+
+// docs/model.md (8)
+MaybeInfeasible check_batch_and_tile(const Problem& problem, const Mapping& mapping) {
+  const Workload& workload = problem.workload;
+  if (mapping.tile < 1 || mapping.tile > workload.sequence ||
+      (workload.tile && *workload.tile != mapping.tile)) {
+    return violation(Resource::Tile, mapping.tile, workload.tile.value_or(workload.sequence),
+                     "tile");
+  }
+  if (mapping.micro_batch < 1 || mapping.micro_batch > workload.global_batch ||
+      workload.global_batch % mapping.micro_batch != 0 ||
+      (workload.global_batch / mapping.micro_batch) % degree_of(mapping.network, Strategy::Data) !=
+          0 ||
+      (workload.micro_batch && *workload.micro_batch != mapping.micro_batch)) {
+    return violation(Resource::Batch, mapping.micro_batch, workload.global_batch, "micro_batch");
+  }
+  return std::nullopt;
+}
+
+MaybeInfeasible check_sharding(const Problem& problem, const Mapping& mapping) {
+  const DataflowGraph& graph = problem.workload.graph;
+  for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
+    const std::string& name = graph.kernels()[i].name;
+    const std::vector<Loop> loops = shardable_loops(graph.kernels()[i]);
+    if (std::find(loops.begin(), loops.end(), mapping.sharding[i]) == loops.end()) {
+      return violation(Resource::Sharding, 0, 0, name);
+    }
+    const bool pinned = !problem.sharding_pins.empty() && problem.sharding_pins[i];
+    if (pinned && *problem.sharding_pins[i] != mapping.sharding[i]) {
+      return violation(Resource::Pin, 0, 0, name);
+    }
+  }
+  return std::nullopt;
+}
+
+/// Forward kernels stay in partitions 0..last_forward, backward ones in
+/// first_backward and up.
+struct PhaseHalves {
+  std::int64_t last_forward;
+  std::int64_t first_backward;
+};
+
+PhaseHalves halves(std::int64_t limit) {
+  return {.last_forward = (limit - 1) / 2, .first_backward = limit / 2};
+}
+
+// docs/model.md (11)
+MaybeInfeasible check_phases(const Problem& problem, const std::vector<std::int64_t>& partition) {
+  const DataflowGraph& graph = problem.workload.graph;
+  if (!graph.has_backward()) return std::nullopt;
+  const bool separate = problem.equations.phases == SplitPhases::Separate;
+  const PhaseHalves half = halves(problem.partition_limit());
+  std::int64_t last_forward = -1;
+  for (std::size_t i = 0; i < partition.size(); ++i) {
+    if (graph.kernels()[i].phase == Phase::Forward) {
+      last_forward = std::max(last_forward, partition[i]);
+      if (!separate && partition[i] > half.last_forward) {
+        return violation(Resource::Phase, partition[i], half.last_forward, graph.kernels()[i].name);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < partition.size(); ++i) {
+    if (graph.kernels()[i].phase == Phase::Forward) continue;
+    const std::int64_t first = separate ? last_forward + 1 : half.first_backward;
+    if (partition[i] < first) {
+      return violation(Resource::Phase, partition[i], first, graph.kernels()[i].name);
+    }
+  }
+  return std::nullopt;
+}
+
+// docs/model.md (10)
+MaybeInfeasible check_partition_order(const Problem& problem, const Mapping& mapping) {
+  const DataflowGraph& graph = problem.workload.graph;
+  const std::vector<std::int64_t>& partition = mapping.partition;
+  const std::int64_t limit = problem.partition_limit();
+  for (std::size_t i = 0; i < partition.size(); ++i) {
+    const std::string& name = graph.kernels()[i].name;
+    if (partition[i] < 0) return violation(Resource::Partitions, partition[i], limit, name);
+    if (partition[i] >= limit) {
+      return violation(Resource::Partitions, saturating_sum(partition[i], 1), limit, name);
+    }
+    const auto& pins = problem.execution.pins;
+    if (!pins.empty() && pins[i] && *pins[i] != partition[i]) {
+      return violation(Resource::Pin, partition[i], *pins[i], name);
+    }
+  }
+  for (const Tensor& tensor : graph.tensors()) {
+    const std::int64_t from = partition[tensor.from.index()];
+    const std::int64_t to = partition[tensor.to.index()];
+    if (from > to) {
+      return violation(Resource::Precedence, from, to,
+                       graph.kernel(tensor.from).name + " -> " + graph.kernel(tensor.to).name);
+    }
+  }
+  // Kernel by kernel the phases need no partitions of their own to be apart, and
+  // the partitions are as many as the kernels: nothing to halve.
+  if (problem.execution.style == Style::KernelByKernel) {
+    for (std::size_t i = 0; i < partition.size(); ++i) {
+      if (partition[graph.topological_order()[i].index()] != static_cast<std::int64_t>(i)) {
+        return violation(Resource::Partitions, static_cast<std::int64_t>(i), limit,
+                         graph.kernel(graph.topological_order()[i]).name);
+      }
+    }
+    return std::nullopt;
+  }
+  return check_phases(problem, partition);
+}
+
+}  // namespace
+
+void check_form(const Problem& problem, const Mapping& mapping) {
+  const std::size_t kernels = problem.workload.graph.kernel_count();
+  const auto check = [](bool right, const char* message) {
+    if (!right) throw InputError(std::string("mapping: ") + message);
+  };
+  check(mapping.sharding.size() == kernels, "sharding: expected one loop for every kernel");
+  check(mapping.partition.size() == kernels, "partition: expected one index for every kernel");
+  check(mapping.cores.empty() || mapping.cores.size() == kernels,
+        "cores: expected a grid for every kernel or none at all");
+  for (const CoreGrid& grid : mapping.cores) {
+    check(
+        grid.lanes >= 1 && grid.stages >= 1 && grid.lanes <= (1 << 30) && grid.stages <= (1 << 30),
+        "cores: expected lanes and stages of at least 1");
+  }
+  check(allows(problem, mapping.network),
+        "network: expected the shape of the system, degrees whose product is its chips, and what "
+        "it and `parallelism` fix");
+}
+
+Infeasible violation(Resource resource, std::int64_t needed, std::int64_t available,
+                     std::string where) {
+  return {.resource = resource,
+          .needed = static_cast<double>(needed),
+          .available = static_cast<double>(available),
+          .where = std::move(where)};
+}
+
+std::optional<Infeasible> broken_rule(const Problem& problem, const Mapping& mapping) {
+  if (auto wrong = check_batch_and_tile(problem, mapping)) return wrong;
+  if (auto wrong = check_sharding(problem, mapping)) return wrong;
+  return check_partition_order(problem, mapping);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,178 @@
+#include "model/evaluate/partition_cost.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "base/saturating.hpp"
+#include "model/evaluate/form.hpp"
+#include "model/layer/core_allocation.hpp"
+#include "model/step/step_time.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// The times of a partition.  Each part is at most kNever, so that no sum overflows.
+struct Parts {
+  Ticks compute = 0;
+  Ticks memory = 0;
+  Ticks network = 0;
+  Ticks weight_loads = 0;
+};
+
+void set_times(const Clock& clock, Overlap overlap, const Parts& parts,
+               PartitionEvaluator::Result& result) {
+  const auto& [compute, memory, network, weight_loads] = parts;
+  result.ticks = std::min(kNever, overlapped(overlap, compute, memory, network) + weight_loads);
+  result.charged = charged_time(overlap, compute, memory, network);
+  result.charged += {.memory = weight_loads};
+  result.cost.compute = clock.seconds(compute);
+  result.cost.memory = clock.seconds(capped_sum(memory, weight_loads));
+  result.cost.network = clock.seconds(network);
+  result.cost.time = clock.seconds(result.ticks);
+  result.cost.bound_by = Bottleneck::Compute;
+  if (memory > compute) result.cost.bound_by = Bottleneck::Memory;
+  if (network > std::max(compute, memory)) result.cost.bound_by = Bottleneck::Network;
+}
+
+}  // namespace
+
+std::vector<PartitionMembers> members_of_partitions(const DataflowGraph& graph,
+                                                    const std::vector<std::int64_t>& partition) {
+  std::vector<std::int64_t> indices = partition;
+  std::sort(indices.begin(), indices.end());
+  indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
+  std::vector<PartitionMembers> members(indices.size());
+  std::unordered_map<std::int64_t, PartitionMembers*> of_index;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    members[i].index = indices[i];
+    of_index.emplace(indices[i], &members[i]);
+  }
+  for (std::size_t k = 0; k < partition.size(); ++k) {
+    of_index[partition[k]]->kernels.emplace_back(k);
+  }
+  for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
+    const std::int64_t from = partition[graph.tensors()[t].from.index()];
+    const std::int64_t to = partition[graph.tensors()[t].to.index()];
+    of_index[from]->tensors.emplace_back(t);
+    if (to != from) of_index[to]->tensors.emplace_back(t);
+  }
+  return members;
+}
+
+PartitionEvaluator::PartitionEvaluator(const Problem& problem, const LayerCosts& costs,
+                                       const Mapping& mapping)
+    : problem_(problem),
+      graph_(problem.workload.graph),
+      costs_(costs),
+      mapping_(mapping),
+      grids_(mapping.cores) {}
+
+std::variant<PartitionEvaluator::Result, Infeasible> PartitionEvaluator::evaluate(
+    const PartitionMembers& members) {
+  Result result;
+  result.cost.kernels = members.kernels;
+  const std::string where = "partition " + std::to_string(members.index);
+  if (auto wrong = check_repeat(members.kernels, where)) return *wrong;
+  if (auto wrong = check_sram(members, result.cost, where)) return *wrong;
+
+  const auto compute = compute_ticks(members.kernels, where);
+  if (const auto* wrong = std::get_if<Infeasible>(&compute)) return *wrong;
+  Parts parts{.compute = std::get<Ticks>(compute)};
+  for (const KernelId k : members.kernels) {
+    parts.network = capped_sum(parts.network, costs_.network(k));
+    parts.memory = capped_sum(parts.memory, costs_.explicit_memory(k));
+    parts.weight_loads = capped_sum(parts.weight_loads, costs_.weight_load(k));
+  }
+  for (const TensorId t : members.tensors) {
+    const auto [produced, consumed] = ends_in(t, members.index);
+    if (produced != consumed) parts.memory = capped_sum(parts.memory, costs_.transfer(t));
+  }
+  set_times(costs_.clock(), problem_.execution.overlap, parts, result);
+  return result;
+}
+
+PartitionEvaluator::Ends PartitionEvaluator::ends_in(TensorId tensor, std::int64_t index) const {
+  const Tensor& ends = graph_.tensor(tensor);
+  return {.produced = mapping_.partition[ends.from.index()] == index,
+          .consumed = mapping_.partition[ends.to.index()] == index};
+}
+
+std::optional<Infeasible> PartitionEvaluator::check_repeat(const std::vector<KernelId>& kernels,
+                                                           const std::string& where) const {
+  const auto repeats = std::count_if(kernels.begin(), kernels.end(),
+                                     [&](KernelId k) { return graph_.kernel(k).repeat > 1; });
+  if (repeats == 0 || repeats == static_cast<std::ptrdiff_t>(kernels.size())) return {};
+  return violation(Resource::Repeat, repeats, 0, where);
+}
+
+// docs/model.md (31), (32)
+std::optional<Infeasible> PartitionEvaluator::check_sram(const PartitionMembers& members,
+                                                         PartitionCost& cost,
+                                                         const std::string& where) const {
+  Bytes inputs{};
+  Bytes outputs{};
+  Bytes inside{};
+  for (const TensorId t : members.tensors) {
+    const auto [produced, consumed] = ends_in(t, members.index);
+    if (produced && consumed) {
+      inside += costs_.fused_buffer(t);
+    } else if (produced) {
+      outputs += costs_.streamed_buffer(t);
+    } else {
+      inputs += costs_.streamed_buffer(t);
+    }
+  }
+  Bytes weights{};
+  for (const KernelId k : members.kernels) weights += costs_.resident_weight(k);
+  cost.sram = inside + inputs + outputs + weights;
+  const Bytes available = problem_.system.accelerator.sram;
+  if (cost.sram <= available) return std::nullopt;
+  // A weight alone on the chip may be cut into pieces, and its output with it.
+  const bool alone = members.kernels.size() == 1;
+  const Kernel& first = graph_.kernel(members.kernels.front());
+  if (alone && first.has_weight() && inputs < available) {
+    cost.weight_tiled = true;
+    return std::nullopt;
+  }
+  return Infeasible{.resource = Resource::Sram,
+                    .needed = cost.sram.in_base_units(),
+                    .available = available.in_base_units(),
+                    .where = alone ? first.name : where};
+}
+
+std::variant<Ticks, Infeasible> PartitionEvaluator::compute_ticks(
+    const std::vector<KernelId>& kernels, const std::string& where) {
+  const std::int64_t available = problem_.system.accelerator.cores;
+  const auto count = static_cast<std::int64_t>(kernels.size());
+  if (count > available) return violation(Resource::Cores, count, available, where);
+  if (problem_.execution.compute_utilization) {
+    Ticks sum = 0;
+    for (const KernelId k : kernels) sum = capped_sum(sum, costs_.compute_at_utilization(k));
+    return sum;
+  }
+  if (mapping_.cores.empty()) allocate_cores(kernels);
+  std::int64_t used = 0;
+  std::int64_t slowest = 0;
+  for (const KernelId k : kernels) {
+    const CoreGrid grid = grids_[k.index()];
+    used = saturating_sum(used, grid.cores());
+    slowest = std::max(
+        slowest, cycles(graph_.kernel(k), costs_.shard(k), problem_.system.accelerator, grid));
+  }
+  if (used > available) return violation(Resource::Cores, used, available, where);
+  return costs_.cycle_time(slowest);
+}
+
+void PartitionEvaluator::allocate_cores(const std::vector<KernelId>& kernels) {
+  grids_.resize(graph_.kernel_count());
+  std::vector<const std::vector<CoreOption>*> options;
+  for (const KernelId k : kernels) options.push_back(&costs_.options(k));
+  const auto pace = least_cycles(options, problem_.system.accelerator.cores);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    grids_[kernels[i].index()] = cheapest_within(*options[i], *pace)->grid;
+  }
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,73 @@
+#pragma once
+// What each partition of a mapping costs for one layer and one sample
+// (docs/model.md, section 6).
+
+#include <cstddef>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/clock.hpp"
+#include "model/evaluate.hpp"
+#include "model/layer/layer_costs.hpp"
+#include "model/mapping.hpp"
+#include "model/problem.hpp"
+#include "model/step/time_shares.hpp"
+
+namespace dfsearch {
+
+/// The kernels of one partition and the tensors that touch it, each list in the order of
+/// the graph's.
+struct PartitionMembers {
+  std::int64_t index = 0;
+  std::vector<KernelId> kernels;
+  std::vector<TensorId> tensors;  ///< with their producer or their consumer in it, or both
+};
+
+/// The partitions that hold a kernel, by ascending index.  Takes as long as there are kernels
+/// and tensors, whatever the indices.
+std::vector<PartitionMembers> members_of_partitions(const DataflowGraph& graph,
+                                                    const std::vector<std::int64_t>& partition);
+
+/// Costs one partition after the other, and allocates cores where the mapping gives none.
+/// Refers to all it is made from.
+class PartitionEvaluator {
+ public:
+  PartitionEvaluator(const Problem& problem, const LayerCosts& costs, const Mapping& mapping);
+
+  struct Result {
+    PartitionCost cost;
+    Ticks ticks = 0;
+    ChargedTime charged;
+  };
+
+  std::variant<Result, Infeasible> evaluate(const PartitionMembers& members);
+
+  /// Per kernel, once all partitions are evaluated.
+  [[nodiscard]] const std::vector<CoreGrid>& grids() const { return grids_; }
+
+ private:
+  /// Which ends of a tensor are in the partition.
+  struct Ends {
+    bool produced = false;
+    bool consumed = false;
+  };
+  [[nodiscard]] Ends ends_in(TensorId tensor, std::int64_t index) const;
+
+  [[nodiscard]] std::optional<Infeasible> check_repeat(const std::vector<KernelId>& kernels,
+                                                       const std::string& where) const;
+  [[nodiscard]] std::optional<Infeasible> check_sram(const PartitionMembers& members,
+                                                     PartitionCost& cost,
+                                                     const std::string& where) const;
+  std::variant<Ticks, Infeasible> compute_ticks(const std::vector<KernelId>& kernels,
+                                                const std::string& where);
+  void allocate_cores(const std::vector<KernelId>& kernels);
+
+  const Problem& problem_;
+  const DataflowGraph& graph_;
+  const LayerCosts& costs_;
+  const Mapping& mapping_;
+  std::vector<CoreGrid> grids_;
+};
+
+}  // namespace dfsearch
