@@ -55,7 +55,7 @@ Variables united(const Variables& a, const Variables& b) {
 }
 
 // More means that the terms are too entangled, as too many steps do.
-constexpr double kMostBytes = 1e9;
+constexpr double kMostBytes = 2.5e8;
 
 double bytes_of(const Term& term) {
   constexpr std::size_t kAllocation = 16;
@@ -77,11 +77,19 @@ class Elimination {
       : sizes_(std::move(sizes)),
         terms_(std::move(terms)),
         neighbours_(sizes_.size()),
+        terms_of_(sizes_.size()),
         effort_(&effort) {
-    Variables mentioned;
-    for (const Term& term : terms_) mentioned = united(mentioned, term.variables);
-    open_ = mentioned;
-    for (const Term& term : terms_) join(term.variables);
+    std::vector<bool> mentioned(sizes_.size(), false);
+    for (std::size_t t = 0; t < terms_.size(); ++t) {
+      join(terms_[t].variables);
+      for (const std::size_t v : terms_[t].variables) {
+        mentioned[v] = true;
+        terms_of_[v].push_back(t);
+      }
+    }
+    for (std::size_t v = 0; v < mentioned.size(); ++v) {
+      if (mentioned[v]) open_.push_back(v);
+    }
   }
 
   /// The best values of all variables, or some values once no steps are left.
@@ -93,6 +101,7 @@ class Elimination {
     }
     Least best{.sum = 0.0, .chosen = Values(sizes_.size(), 0)};
     for (const Term& term : terms_) {
+      if (term.entries.empty()) continue;
       best.sum += term.entries.front().sum;
       for (std::size_t i = 0; i < term.eliminated.size(); ++i) {
         best.chosen[term.eliminated[i]] = term.entries.front().chosen[i];
@@ -132,17 +141,14 @@ class Elimination {
   }
 
   void eliminate(std::size_t variable) {
-    const auto mentions = [variable](const Term& term) {
-      return std::binary_search(term.variables.begin(), term.variables.end(), variable);
-    };
-    const auto rest = std::stable_partition(terms_.begin(), terms_.end(),
-                                            [&](const Term& term) { return !mentions(term); });
-    const std::vector<Term> merged(std::make_move_iterator(rest),
-                                   std::make_move_iterator(terms_.end()));
-    terms_.erase(rest, terms_.end());
-
+    // Ascending, so that sums are in the order in which the terms came up.
+    std::vector<Term> merged;
+    for (const std::size_t t : terms_of_[variable]) {
+      if (!terms_[t].entries.empty()) merged.push_back(std::exchange(terms_[t], {}));
+    }
     Term result{.variables = neighbours_[variable], .eliminated = {variable}, .entries = {}};
     for (const Term& term : merged) result.eliminated = united(result.eliminated, term.eliminated);
+    const std::vector<Variables> places = places_in(result.eliminated, merged);
     std::vector<std::uint8_t> value(sizes_.size(), 0);
     const std::size_t rows = table_size(result.variables);
     effort_->steps_left -= static_cast<double>(rows * sizes_[variable]) *
@@ -159,8 +165,9 @@ class Elimination {
         value[result.variables[i]] = static_cast<std::uint8_t>(left % sizes_[result.variables[i]]);
         left /= sizes_[result.variables[i]];
       }
-      result.entries.push_back(best_entry(variable, merged, result.eliminated, value));
+      result.entries.push_back(best_entry(variable, merged, places, result.eliminated, value));
     }
+    for (const std::size_t v : result.variables) terms_of_[v].push_back(terms_.size());
     terms_.push_back(std::move(result));
 
     std::erase(open_, variable);
@@ -168,28 +175,38 @@ class Elimination {
     join(neighbours_[variable]);
   }
 
+  /// Of each merged term, where its eliminated variables are among all of them.
+  static std::vector<Variables> places_in(const Variables& eliminated,
+                                          const std::vector<Term>& merged) {
+    std::vector<Variables> places;
+    for (const Term& term : merged) {
+      Variables& own = places.emplace_back();
+      for (const std::size_t v : term.eliminated) {
+        const auto place = std::lower_bound(eliminated.begin(), eliminated.end(), v);
+        own.push_back(static_cast<std::size_t>(place - eliminated.begin()));
+      }
+    }
+    return places;
+  }
+
   [[nodiscard]] Least best_entry(std::size_t variable, const std::vector<Term>& merged,
-                                 const Variables& eliminated,
+                                 const std::vector<Variables>& places, const Variables& eliminated,
                                  std::vector<std::uint8_t>& value) const {
+    const auto own = static_cast<std::size_t>(
+        std::lower_bound(eliminated.begin(), eliminated.end(), variable) - eliminated.begin());
     Least best{.sum = kNone, .chosen = {}};
+    Values chosen(eliminated.size(), 0);
     for (std::size_t v = 0; v < sizes_[variable]; ++v) {
       value[variable] = static_cast<std::uint8_t>(v);
       double sum = 0.0;
       for (const Term& term : merged) sum += entry_at(term, value).sum;
       if (sum > best.sum) continue;
-      Values chosen(eliminated.size(), 0);
-      const auto choose = [&](std::size_t which, std::uint8_t what) {
-        const auto place = std::lower_bound(eliminated.begin(), eliminated.end(), which);
-        chosen[static_cast<std::size_t>(place - eliminated.begin())] = what;
-      };
-      choose(variable, value[variable]);
-      for (const Term& term : merged) {
-        const Least& entry = entry_at(term, value);
-        for (std::size_t i = 0; i < term.eliminated.size(); ++i) {
-          choose(term.eliminated[i], entry.chosen[i]);
-        }
+      chosen[own] = value[variable];
+      for (std::size_t t = 0; t < merged.size(); ++t) {
+        const Least& entry = entry_at(merged[t], value);
+        for (std::size_t i = 0; i < places[t].size(); ++i) chosen[places[t][i]] = entry.chosen[i];
       }
-      if (sum < best.sum || chosen < best.chosen) best = {sum, std::move(chosen)};
+      if (sum < best.sum || chosen < best.chosen) best = {sum, chosen};
     }
     return best;
   }
@@ -223,7 +240,10 @@ class Elimination {
 
   /// The same sum with one variable's value filled in.
   [[nodiscard]] Elimination fixed(std::size_t variable, std::size_t value) const {
-    std::vector<Term> terms = terms_;
+    std::vector<Term> terms;
+    for (const Term& term : terms_) {
+      if (!term.entries.empty()) terms.push_back(term);
+    }
     for (Term& term : terms) {
       const auto found = std::find(term.variables.begin(), term.variables.end(), variable);
       if (found == term.variables.end()) continue;
@@ -240,9 +260,10 @@ class Elimination {
   }
 
   std::vector<std::size_t> sizes_;
-  std::vector<Term> terms_;
+  std::vector<Term> terms_;            // one that was merged into another has no entries
   Variables open_;                     // not eliminated yet
   std::vector<Variables> neighbours_;  // of the open ones: those they share a term with
+  std::vector<Variables> terms_of_;    // of each variable those that mention it, ascending
   Effort* effort_;
 };
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -75,6 +76,9 @@ struct SearchResult : BestMapping {
   SearchStats stats;
   Bytes memory_limit = Bytes::infinity();
   Bytes memory_used{};  ///< the most that the search kept at once (base/memory_budget.hpp)
+  /// What the search kept.  Freeing gigabytes takes seconds, so that is left to whoever has the
+  /// result: it may be dropped after the answer has been written, or never.
+  std::shared_ptr<const void> leftovers;
   /// What a listener of SearchOptions threw first; null: none did.
   std::exception_ptr callback_error;
 };

@@ -329,7 +329,10 @@ SearchResult as_given(const Problem& problem, const SearchOptions& options) {
 
 SearchResult solve(const Problem& problem, const SearchOptions& options) {
   try {
-    return Solver(problem, options).run();
+    const auto solver = std::make_shared<Solver>(problem, options);
+    SearchResult result = solver->run();
+    result.leftovers = solver;
+    return result;
   } catch (const Stopped&) {
     return as_given(problem, options);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -122,7 +123,10 @@ class Run {
       events.write(start_event(config_.problem, title_of(line_), options_.threads,
                                state_ ? state_->stats : SearchStats{}));
     }
-    const SearchResult result = solve(config_.problem, options_);
+    SearchResult result = solve(config_.problem, options_);
+    // The system takes it back faster than it could be freed.
+    static const auto* const until_exit = new auto(std::move(result.leftovers));
+    static_cast<void>(until_exit);
     progress.finish();
     if (events.is_on()) {
       const StopReason reason = stop_reason(result);
