@@ -48,6 +48,14 @@ FineTicks PartitionDuals::charges(const PartitionRules& rules, std::int32_t next
   return sum;
 }
 
+bool PartitionDualSearch::is_possible(const FusionTables& tables) {
+  std::size_t classes = 0;
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    classes += tables.order().first_alike()[p] == p ? 1 : 0;
+  }
+  return classes <= kClasses;
+}
+
 PartitionDualSearch::PartitionDualSearch(const FusionTables& tables)
     : tables_(tables),
       pricing_(tables, PartitionPricing::Sets::OneOfEach),

@@ -38,6 +38,10 @@ class PartitionDualSearch {
  public:
   explicit PartitionDualSearch(const FusionTables& tables);
 
+  /// Whether there are few enough kinds of kernels for the linear program.  Asked first: what
+  /// a search prepares grows with the square of the kernels.
+  [[nodiscard]] static bool is_possible(const FusionTables& tables);
+
   /// Goes on for about so many steps, of some hundred operations each.  True once there is
   /// nothing more to do.  After Stopped, by the deadline of the tables, it must not be
   /// called again.

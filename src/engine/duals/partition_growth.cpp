@@ -20,6 +20,7 @@ constexpr int kPatience = 8;  // kernels that join without the best excess so fa
 PartitionGrowth::PartitionGrowth(const FusionTables& tables, const PartitionPricing& pricing)
     : tables_(tables), pricing_(pricing), ancestors_(tables.size(), KernelSet(tables.size())) {
   for (std::size_t p = 0; p < tables.size(); ++p) {
+    tables.deadline().check();
     pricing.descendants(p).for_each([&](std::size_t d) { ancestors_[d].insert(p); });
   }
 }

@@ -399,8 +399,10 @@ PartitionPricing::PartitionPricing(const FusionTables& tables, Sets sets)
       descendants_(sets == Sets::Ordered ? tables.order().descendants()
                                          : tables.order().tensor_descendants()),
       exchanges_(sets == Sets::Ordered ? std::vector<KernelOrder::Exchange>{}
-                                       : tables.order().exchanges()) {
+                                       : tables.order().exchanges()),
+      memory_(tables.allowance().charge(tables.size() * (sizeof(KernelSet) + tables.size() / 8))) {
   for (std::size_t p = 0; p < tables.size(); ++p) {
+    tables.deadline().check();
     partners_.emplace_back(tables.size());
     for (std::size_t q = 0; q < tables.size(); ++q) {
       if (p != q && tables.may_share(p, q, descendants_)) partners_[p].insert(q);

@@ -88,6 +88,7 @@ class PartitionPricing {
   const std::vector<KernelSet>& descendants_;
   const std::vector<KernelOrder::Exchange> exchanges_;  // that make sets of each other
   std::vector<KernelSet> partners_;  // those that may share a partition with the kernel
+  const MemoryCharge memory_;        // of the partners
 };
 
 }  // namespace dfsearch

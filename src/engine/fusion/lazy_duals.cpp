@@ -49,7 +49,13 @@ void LazyDuals::attempt() const {
   const std::int64_t steps = kSteps << attempts_++;
   ended_ = attempts_ == kMostAttempts;
   if (!duals_) {
-    if (!search_) search_.emplace(tables_);
+    if (!search_) {
+      if (!PartitionDualSearch::is_possible(tables_)) {
+        ended_ = true;
+        return;
+      }
+      search_.emplace(tables_);
+    }
     if (!search_->advance(steps)) return;
     duals_ = search_->take();
     search_.reset();

@@ -16,11 +16,14 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "base/memory_budget.hpp"
 #include "engine/fusion/lazy_duals.hpp"
 #include "engine/mapping/mapping_problem.hpp"
+#include "graph/graph_builder.hpp"
 #include "support/linear_program.hpp"
 #include "support/machine_worlds.hpp"
 #include "support/open_point.hpp"
@@ -309,8 +312,7 @@ TEST_CASE("a search for duals ends with the deadline of its tables, and for good
     const LazyDuals duals(context->tables);
     const LazyDuals::Found before = duals.after(1);
     stop = true;
-    PartitionDualSearch straight(context->tables);
-    REQUIRE_THROWS_AS(straight.advance(kEnough), Stopped);
+    REQUIRE_THROWS_AS(PartitionDualSearch(context->tables).advance(kEnough), Stopped);
     if (before.duals != nullptr) ++found;
     // Asked for more, it throws once and then gives what it had.
     try {
@@ -323,6 +325,30 @@ TEST_CASE("a search for duals ends with the deadline of its tables, and for good
   }
   CHECK(found > 0);
   CHECK(found < 20);
+}
+
+TEST_CASE("where the program would have too many rows nothing is prepared for it") {
+  // The partner sets alone would take the square of the kernels.
+  for (const std::int64_t kernels : {200, 300}) {
+    CAPTURE(kernels);
+    GraphBuilder builder;
+    for (std::int64_t k = 1; k <= kernels; ++k) {
+      builder.elementwise("map_" + std::to_string(k), 1, 16 + k, 64);
+      if (k > 1) builder.connect(k - 1, k);
+    }
+    Problem problem = test::random_problem(1);
+    problem.workload.graph = std::move(builder).build();
+    problem.execution = {};
+    problem.sharding_pins.clear();
+    MemoryBudget budget;
+    const MappingProblem search(problem, {}, {}, {.memory = &budget});
+    const auto context = search.open(outer_points(problem).front());
+    const Bytes before = budget.most();
+    REQUIRE(PartitionDualSearch::is_possible(context->tables) == (kernels <= 256));
+    const LazyDuals duals(context->tables);
+    static_cast<void>(duals.after(2));
+    REQUIRE((budget.most() > before) == (kernels <= 256));
+  }
 }
 
 TEST_CASE("attempts are due after nodes that double") {
