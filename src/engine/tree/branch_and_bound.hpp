@@ -151,6 +151,7 @@ class BranchAndBound {
                     [this](std::size_t worker) { work(static_cast<int>(worker)); });
         }
       });
+      pruned_.fetch_add(open_.discard_above(cutoff()), std::memory_order_relaxed);
       if (has_ended() || open_.size() == 0) return result();
       show_checkpoint();
     }
@@ -181,7 +182,8 @@ class BranchAndBound {
     result.cost = incumbent_.cost();
     result.found_by = incumbent_.found_by();
     result.lower_bound = std::min(open_.lower_bound(), result.cost);
-    result.stopped_by = stopped_by_.load(std::memory_order_relaxed);
+    // A limit that was met together with the last open node has stopped nothing.
+    if (open_.size() > 0) result.stopped_by = stopped_by_.load(std::memory_order_relaxed);
     result.stats.nodes = nodes_.load(std::memory_order_relaxed);
     result.stats.pruned_by_bound = pruned_.load(std::memory_order_relaxed);
     result.stats.pruned_by_dominance = dominated_.load(std::memory_order_relaxed);

@@ -261,6 +261,42 @@ TEST_CASE("limits stop a search with a true lower bound") {
   }
 }
 
+TEST_CASE("a limit that is met together with the proof has stopped nothing") {
+  // Full as soon as two nodes are open, or never.
+  for (const std::size_t open_limit : {std::size_t{1}, std::size_t{1000}}) {
+    for (const bool deterministic : {false, true}) {
+      CAPTURE(open_limit);
+      CAPTURE(deterministic);
+      for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        CAPTURE(seed);
+        Assignment problem = random_assignment(seed, 4 + seed % 4);
+        BranchAndBoundOptions options{
+            .deterministic = deterministic, .ties = false, .open_limit = open_limit};
+        const auto whole = run(problem, options);
+        options.limits.nodes = whole.stats.nodes;
+        const auto limited = run(problem, options);
+        CHECK(limited.stopped_by == StopReason::None);
+        CHECK(limited.cost == whole.cost);
+        CHECK(limited.lower_bound == whole.cost);
+        CHECK(limited.stats.nodes == whole.stats.nodes);
+      }
+      // A signal that comes while the last node is expanded, of a problem without solutions.
+      std::atomic<bool> signal{false};
+      struct Barren : Assignment {
+        std::atomic<bool>* signal = nullptr;
+        void branch(const Node&, Expansion<Node, Solution>&) const { *signal = true; }
+      } barren;
+      barren.costs = {{1.0}};
+      barren.signal = &signal;
+      const auto none = run(barren, {.limits = {.deadline = Deadline(Seconds::infinity(), &signal)},
+                                     .deterministic = deterministic,
+                                     .open_limit = open_limit});
+      CHECK(none.stopped_by == StopReason::None);
+      CHECK(none.lower_bound == Score::infinity());
+    }
+  }
+}
+
 TEST_CASE("solutions above a cutoff are not wanted, those at it are") {
   // A bound that does not see the last jobs, so that such solutions come up.
   struct ShortSighted : Assignment {
