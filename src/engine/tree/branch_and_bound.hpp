@@ -294,14 +294,14 @@ class BranchAndBound {
     const std::lock_guard lock(improvement_mutex_);
     // Another worker may have been here first, with a better one.
     if (!(cost < best_cost_)) return;
-    best_cost_ = cost;
+    // Of several that wait here the first tells the best of them, and the others nothing.
+    const auto best = incumbent_.solution();
+    best_cost_ = problem_.cost(*best);
     best_incumbent_ = elapsed();
     first_incumbent_ = std::min(first_incumbent_, best_incumbent_);
     if (!on_incumbent_) return;
-    // If a third one was better still, its own turn comes.
-    const auto best = incumbent_.solution();
     Progress now = progress();
-    now.incumbent = problem_.cost(*best);
+    now.incumbent = best_cost_;
     now.lower_bound = std::min(now.lower_bound, now.incumbent);
     on_incumbent_(now, *best);
   }
