@@ -74,6 +74,7 @@ class BestSearch {
     tree.on_incumbent([this](const Progress& progress, const MappingSolution& solution) {
       monitor_.tell_incumbent(progress, [&] { return problem_.mapping(solution); });
     });
+    tree.on_round([this] { monitor_.after_round(); });
     const Watched watched(
         monitor_, [&tree] { return tree.progress(); }, effort_.rank, before_.nodes);
     try {
@@ -179,6 +180,7 @@ class BestSearch {
                          .deterministic = true,
                          .cutoff = cost,
                          .memory = effort_.memory});
+      tree.on_round([this] { monitor_.after_round(); });
       const Watched watched(
           monitor_,
           [&tree, cost] {

@@ -127,6 +127,10 @@ class BranchAndBound {
     on_incumbent_ = std::move(call);
   }
 
+  /// Called in deterministic mode after every round, by the thread of `run` while no worker
+  /// works.
+  void on_round(std::function<void()> call) { on_round_ = std::move(call); }
+
   /// Called by the thread of `run` while no worker works, with all open nodes in
   /// the order in which they came up.
   void on_checkpoint(std::function<void(std::vector<Entry>&)> call) {
@@ -454,6 +458,7 @@ class BranchAndBound {
         open_.push(sink->children);
       }
       open_.release();
+      if (on_round_) on_round_();
     }
   }
 
@@ -526,6 +531,7 @@ class BranchAndBound {
   std::atomic<bool> gap_closed_{false};
   bool resumed_ = false;                                    // written before `run`
   std::function<void(std::vector<Entry>&)> on_checkpoint_;  // likewise
+  std::function<void()> on_round_;                          // likewise
   Seconds checkpoint_due_{};                                // written while no worker works
   std::mutex improvement_mutex_;                            // guards what follows
   std::function<void(const Progress&, const Solution&)> on_incumbent_;
