@@ -57,7 +57,7 @@ class BestSearch {
     try {
       break_ties(found);
     } catch (const Stopped&) {
-      found.first_of_ties = false;
+      found.stopped_by = stop_reason(effort_.limits.deadline);
     }
     return found;
   }
@@ -199,6 +199,8 @@ class BestSearch {
       if (first.solution || first.stopped_by != StopReason::Nodes) {
         found.first_of_ties =
             first.stopped_by == StopReason::None || first.stopped_by == StopReason::Nodes;
+        // A limit that came together with the proof has stopped nothing after all.
+        found.stopped_by = found.first_of_ties ? StopReason::None : first.stopped_by;
         break;
       }
     }
