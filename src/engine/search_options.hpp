@@ -18,6 +18,8 @@ struct SearchState;
 struct SearchOptions {
   Limits limits{};  ///< of this run, over all that it searches for
   int threads = 1;  ///< at least 1; more than the machine has are not all used
+  /// The same nodes in the same order for any number of threads, and the same calls of
+  /// `on_progress` and `on_incumbent`, but for the times they tell.
   bool deterministic = false;
   NodeEffort node_effort{};
   /// That prove the optimum; the result is the same without some, only later.
@@ -38,9 +40,11 @@ struct SearchOptions {
   // The listeners.  When one of them throws the search goes on and none is called any more; the
   // result is not lost, and SearchResult::callback_error holds what was thrown.
 
-  /// Called once a `progress_interval` from a thread of its own.
+  /// Called once a `progress_interval` from a thread of its own.  In deterministic mode, where
+  /// no clock may count, called by the thread of `solve` between two rounds, once so many nodes.
   std::function<void(const Progress&)> on_progress = nullptr;
   Seconds progress_interval{1.0};
+  std::int64_t progress_nodes = 1024;
   /// Called at every better mapping, from any thread, never together with
   /// `on_progress` or itself.
   std::function<void(const Progress&, const Mapping&)> on_incumbent = nullptr;

@@ -168,9 +168,24 @@ class Solver {
     state_is_lost_ = found.state_is_lost;
     const std::int64_t of_rank = rank();
     if (!add_answer(found) || of_rank == options_.top) return false;
+    if (found.stopped_by != StopReason::None) {
+      // Good enough and still not the last word, as where equal optima were to be compared: its
+      // tree stays the one to go on with.
+      if (!nothing_left()) answers_.push_back(not_searched(found.stopped_by));
+      return false;
+    }
     state_.finished.push_back({.solution = *found.solution, .lower_bound = found.lower_bound});
     begin_tree();
     return true;
+  }
+
+  /// The answer after those found, of which nothing more is known.
+  [[nodiscard]] BestMapping not_searched(StopReason why) const {
+    BestMapping next;
+    next.status = SearchStatus::NoSolution;
+    next.stopped_by = why;
+    next.lower_bound = answers_.back().lower_bound;
+    return next;
   }
 
   /// The second answer, as far as a fixed number of nodes leads.
@@ -252,8 +267,6 @@ class Solver {
       answer.root_bound = root_bound(*found.solution);
       answer.gap = relative_gap(answer.cost->objective, answer.lower_bound);
       excluded_.push_back(parallelism_of(answer.mapping->network));
-      // The limit came together with the proof.
-      if (answer.lower_bound == answer.cost->objective) answer.stopped_by = StopReason::None;
     }
     answer.status = status_of(answer, options_.limits.gap);
     if (answer.status == SearchStatus::Infeasible && !answers_.empty()) {

@@ -63,6 +63,22 @@ class Events(CliTest):
                 self.assertTrue(math.isfinite(event["gap"]))
                 self.assertTrue(0 <= event["gap"] <= 1)
 
+    def test_a_deterministic_search_tells_the_same_every_time(self):
+        def told(threads):
+            done = self.run_tool(
+                medium, "--deterministic", "--threads", threads, "--verbose",
+                "--events", "e.ndjson")
+            events = self.read("e.ndjson")
+            for event in events:
+                del event["time"]
+                event.pop("threads", None)
+            return events, [line.split(" s ", 1)[-1] for line in done.stderr.splitlines()]
+
+        medium = self.write("medium.yaml", random_graph(kernels=30))
+        first = told("1")
+        self.assertGreaterEqual(len([e for e in first[0] if e["event"] == "progress"]), 3)
+        self.assertEqual(told("2"), first)
+
     def test_the_log_speaks_though_a_node_takes_long(self):
         # Opening the first point of this one is most of the work.
         wide = self.write("wide.yaml", random_graph(kernels=1500))

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <exception>
 #include <stdexcept>
+#include <tuple>
+#include <vector>
 
 #include "base/error.hpp"
 #include "engine/solve.hpp"
@@ -172,6 +174,40 @@ TEST_CASE("deterministic searches expand the same nodes with any number of threa
     CHECK(one.stats.pruned_by_bound == four_threads.stats.pruned_by_bound);
     CHECK(one.stats.ideals == four_threads.stats.ideals);
   }
+}
+
+TEST_CASE("deterministic searches tell the same with any number of threads, but for the times") {
+  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
+  using Line = std::tuple<std::int64_t, std::int64_t, Score, Score, char, int>;
+  std::size_t told = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_problem(seed, {.kernels = 8, .assignments = 40'000});
+    std::vector<Line> expected;
+    for (const int threads : {1, 1, 8}) {
+      CAPTURE(threads);
+      std::vector<Line> lines;
+      std::int64_t last = 0;
+      SearchOptions options{.threads = threads, .deterministic = true, .top = 2};
+      options.progress_nodes = 5;
+      // Whatever the clock says.
+      options.progress_interval = Seconds(0.0001);
+      const auto keep = [&](const Progress& p) {
+        lines.emplace_back(p.nodes, p.open, p.incumbent, p.lower_bound, p.found_by, p.rank);
+      };
+      options.on_progress = [&](const Progress& p) {
+        CHECK(p.nodes / 5 > last / 5);
+        last = p.nodes;
+        ++told;
+        keep(p);
+      };
+      options.on_incumbent = [&](const Progress& p, const Mapping&) { keep(p); };
+      solve(problem, options);
+      if (expected.empty()) expected = lines;
+      CHECK(lines == expected);
+    }
+  }
+  CHECK(told > 60);
 }
 
 TEST_CASE("fewer answers than one are refused") {

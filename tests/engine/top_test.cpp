@@ -3,11 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "engine/answer/search_state.hpp"
 #include "engine/solve.hpp"
 #include "model/machine/network_choices.hpp"
 #include "support/brute_force.hpp"
@@ -109,6 +111,52 @@ TEST_CASE("the next best is found unasked, and only where there is a choice") {
   CHECK(found > 25);
   CHECK(none > 10);
   CHECK(solve(free_world(3), {}).alternatives.empty());
+}
+
+TEST_CASE("a choice among equal optima that was cut off is made again when the search goes on") {
+  int cut = 0;
+  int other = 0;
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = free_world(seed);
+    if (parallelisms_of(problem).size() < 2) continue;
+    const SearchResult straight = solve(problem, {.top = 2});
+    if (!straight.cost) continue;
+    for (int rounds = 1; rounds < 8; ++rounds) {
+      CAPTURE(rounds);
+      std::atomic<bool> stop{false};
+      SearchState last;
+      SearchOptions options{.deterministic = true, .top = 2};
+      options.limits.deadline = Deadline(Seconds::infinity(), &stop);
+      options.progress_nodes = 1;
+      int proved = 0;
+      options.on_progress = [&](const Progress& p) {
+        if (p.rank == 1 && p.lower_bound == p.incumbent && ++proved == rounds) stop = true;
+      };
+      options.on_checkpoint = [&](const SearchState& state) { last = state; };
+      const SearchResult part = solve(problem, options);
+      if (!stop) break;
+      if (part.stopped_by == StopReason::None) continue;
+      ++cut;
+      CHECK(part.stopped_by == StopReason::Signal);
+      CHECK(part.status == SearchStatus::Optimal);
+      REQUIRE(part.alternatives.size() == 1);
+      CHECK(part.alternatives[0].status == SearchStatus::NoSolution);
+      if (!straight.alternatives.empty()) {
+        CHECK(part.alternatives[0].lower_bound <= straight.alternatives[0].cost->objective);
+      }
+      other += !(part.mapping == straight.mapping);
+      const SearchResult resumed = solve(problem, {.top = 2, .resume = &last});
+      CHECK(resumed.mapping == straight.mapping);
+      CHECK(resumed.stopped_by == StopReason::None);
+      REQUIRE(resumed.alternatives.size() == straight.alternatives.size());
+      if (!resumed.alternatives.empty()) {
+        CHECK(resumed.alternatives[0].mapping == straight.alternatives[0].mapping);
+      }
+    }
+  }
+  CHECK(cut > 20);
+  CHECK(other > 0);
 }
 
 TEST_CASE("limits hold for all answers together and leave true bounds") {

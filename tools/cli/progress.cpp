@@ -10,6 +10,8 @@ namespace dfsearch {
 namespace {
 
 constexpr int kLinesPerHeader = 20;
+// In a file, of a deterministic search.
+constexpr std::int64_t kCallsPerLine = 8;
 
 /// A line longer than the terminal is wide would scroll instead of being
 /// rewritten.
@@ -24,10 +26,20 @@ std::string cut_to_terminal(std::string line) {
 
 }  // namespace
 
-ProgressPrinter::ProgressPrinter(const Problem& problem, Detail detail)
-    : problem_(problem), detail_(detail), in_place_(isatty(STDERR_FILENO) != 0) {}
+ProgressPrinter::ProgressPrinter(const Problem& problem, Detail detail, bool deterministic)
+    : problem_(problem),
+      detail_(detail),
+      deterministic_(deterministic),
+      in_place_(isatty(STDERR_FILENO) != 0) {}
 
 Seconds ProgressPrinter::interval() const { return in_place_ ? Seconds(1.0) : Seconds(10.0); }
+
+/// A line is due a little early: calls are not exactly an interval apart.
+bool ProgressPrinter::is_due(const Progress& progress) const {
+  if (!deterministic_) return progress.time - last_ >= Seconds(in_place_ ? 0.95 : 9.5);
+  const std::int64_t interval = (in_place_ ? 1 : kCallsPerLine) * kNodes;
+  return progress.nodes - last_nodes_ >= interval - kNodes / 2;
+}
 
 void ProgressPrinter::print_header_if_due() {
   if (lines_ % kLinesPerHeader == 0) print_error(progress_header() + "\n");
@@ -40,10 +52,10 @@ void ProgressPrinter::print(const Progress& progress) {
   if (progress.rank != rank_) incumbent_ = Score::infinity();
   rank_ = progress.rank;
   const bool improved = detail_ == Detail::Verbose && progress.incumbent < incumbent_;
-  const bool due = progress.time - last_ >= Seconds(in_place_ ? 0.95 : 9.5);
-  if (!improved && !due) return;
+  if (!improved && !is_due(progress)) return;
   incumbent_ = progress.incumbent;
   last_ = progress.time;
+  last_nodes_ = progress.nodes;
 
   const std::string line = progress_line(progress, problem_);
   if (!in_place_) {

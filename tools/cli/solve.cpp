@@ -113,7 +113,7 @@ class Run {
 
   int run() {
     EventStream events(line_.events);
-    ProgressPrinter progress(config_.problem, detail());
+    ProgressPrinter progress(config_.problem, detail(), options_.deterministic);
     CheckpointFile checkpoint(line_.checkpoint, config_.problem, events);
     listen(events, progress, checkpoint);
     if (state_) options_.resume = &*state_;
@@ -153,6 +153,7 @@ class Run {
     const bool on = events.is_on();
     options_.progress_interval = progress.interval();
     if (on) options_.progress_interval = std::min(options_.progress_interval, kEventInterval);
+    options_.progress_nodes = ProgressPrinter::kNodes;
     if (on || !line_.quiet) {
       options_.on_progress = [&events, &progress, on](const Progress& p) {
         progress.print(p);

@@ -57,7 +57,7 @@ class BestSearch {
     try {
       break_ties(found);
     } catch (const Stopped&) {
-      found.first_of_ties = false;
+      found.stopped_by = stop_reason(effort_.limits.deadline);
     }
     return found;
   }
@@ -74,6 +74,7 @@ class BestSearch {
     tree.on_incumbent([this](const Progress& progress, const MappingSolution& solution) {
       monitor_.tell_incumbent(progress, [&] { return problem_.mapping(solution); });
     });
+    tree.on_round([this] { monitor_.after_round(); });
     const Watched watched(
         monitor_, [&tree] { return tree.progress(); }, effort_.rank, before_.nodes);
     try {
@@ -179,6 +180,7 @@ class BestSearch {
                          .deterministic = true,
                          .cutoff = cost,
                          .memory = effort_.memory});
+      tree.on_round([this] { monitor_.after_round(); });
       const Watched watched(
           monitor_,
           [&tree, cost] {
@@ -197,6 +199,8 @@ class BestSearch {
       if (first.solution || first.stopped_by != StopReason::Nodes) {
         found.first_of_ties =
             first.stopped_by == StopReason::None || first.stopped_by == StopReason::Nodes;
+        // A limit that came together with the proof has stopped nothing after all.
+        found.stopped_by = found.first_of_ties ? StopReason::None : first.stopped_by;
         break;
       }
     }

@@ -18,7 +18,7 @@ namespace dfsearch {
 struct BestFound {
   std::shared_ptr<const MappingSolution> solution;  ///< null: none was found
   Score lower_bound{};
-  StopReason stopped_by = StopReason::None;
+  StopReason stopped_by = StopReason::None;  ///< before the proof, or the choice among equals
   /// Equal optima were compared as far as they ever are.
   bool first_of_ties = false;
   /// The deadline passed before the tree could go on with the state, which was used up: what

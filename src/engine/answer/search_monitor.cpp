@@ -1,5 +1,6 @@
 #include "engine/answer/search_monitor.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace dfsearch {
@@ -7,7 +8,17 @@ namespace dfsearch {
 SearchMonitor::SearchMonitor(const SearchOptions& options, const SearchStats& before)
     : options_(options), time_before_(before.time), nodes_before_(before.nodes) {
   last_.nodes = before.nodes;
-  if (options_.on_progress) ticker_.emplace(options_.progress_interval, [this] { tick(); });
+  next_ = first_told_after(before.nodes);
+  if (options_.on_progress && !options_.deterministic) {
+    ticker_.emplace(options_.progress_interval, [this] { tick(); });
+  }
+}
+
+/// The multiples of `progress_nodes` are told at, so that a search of several trees, or of
+/// several runs, tells as often as one.
+std::int64_t SearchMonitor::first_told_after(std::int64_t nodes) const {
+  const std::int64_t interval = std::max<std::int64_t>(1, options_.progress_nodes);
+  return (nodes / interval + 1) * interval;
 }
 
 Seconds SearchMonitor::elapsed() const {
@@ -73,6 +84,16 @@ void SearchMonitor::tick() {
   const std::lock_guard lock(mutex_);
   if (source_) last_ = in_total(source_());
   last_.time = total_time();
+  guarded([this] { options_.on_progress(last_); });
+}
+
+void SearchMonitor::after_round() {
+  if (!options_.on_progress || !options_.deterministic) return;
+  const std::lock_guard lock(mutex_);
+  if (!source_) return;
+  last_ = in_total(source_());
+  if (last_.nodes < next_) return;
+  next_ = first_told_after(last_.nodes);
   guarded([this] { options_.on_progress(last_); });
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Who tells the outside world how the search is doing: once an interval, whatever
-// the workers are busy with, and at every better mapping.
+// Tells the outside world how the search is doing: once an interval, whatever the
+// workers are busy with, or once so many nodes, and at every better mapping.
 
 #include <chrono>
 #include <cstdint>
@@ -32,6 +32,9 @@ class SearchMonitor {
   /// The tree is gone; what it said last is repeated.
   void unwatch();
 
+  /// Tells, in deterministic mode, if there are `progress_nodes` more than the last time.
+  void after_round();
+
   /// A better mapping of the tree watched.
   void tell_incumbent(const Progress& progress, const std::function<Mapping()>& mapping);
 
@@ -46,6 +49,7 @@ class SearchMonitor {
 
  private:
   [[nodiscard]] Progress in_total(Progress progress) const;
+  [[nodiscard]] std::int64_t first_told_after(std::int64_t nodes) const;
   void tick();
   template <class Call>
   void guarded(const Call& call);
@@ -58,6 +62,7 @@ class SearchMonitor {
   Progress last_;
   int rank_ = 1;
   std::int64_t nodes_before_ = 0;
+  std::int64_t next_ = 0;  // nodes to tell at after a round
   std::exception_ptr error_;
   std::optional<Ticker> ticker_;  // last: it uses the others
 };

@@ -127,6 +127,10 @@ class BranchAndBound {
     on_incumbent_ = std::move(call);
   }
 
+  /// Called in deterministic mode after every round, by the thread of `run` while no worker
+  /// works.
+  void on_round(std::function<void()> call) { on_round_ = std::move(call); }
+
   /// Called by the thread of `run` while no worker works, with all open nodes in
   /// the order in which they came up.
   void on_checkpoint(std::function<void(std::vector<Entry>&)> call) {
@@ -151,6 +155,7 @@ class BranchAndBound {
                     [this](std::size_t worker) { work(static_cast<int>(worker)); });
         }
       });
+      pruned_.fetch_add(open_.discard_above(cutoff()), std::memory_order_relaxed);
       if (has_ended() || open_.size() == 0) return result();
       show_checkpoint();
     }
@@ -181,7 +186,8 @@ class BranchAndBound {
     result.cost = incumbent_.cost();
     result.found_by = incumbent_.found_by();
     result.lower_bound = std::min(open_.lower_bound(), result.cost);
-    result.stopped_by = stopped_by_.load(std::memory_order_relaxed);
+    // A limit that was met together with the last open node has stopped nothing.
+    if (open_.size() > 0) result.stopped_by = stopped_by_.load(std::memory_order_relaxed);
     result.stats.nodes = nodes_.load(std::memory_order_relaxed);
     result.stats.pruned_by_bound = pruned_.load(std::memory_order_relaxed);
     result.stats.pruned_by_dominance = dominated_.load(std::memory_order_relaxed);
@@ -292,14 +298,14 @@ class BranchAndBound {
     const std::lock_guard lock(improvement_mutex_);
     // Another worker may have been here first, with a better one.
     if (!(cost < best_cost_)) return;
-    best_cost_ = cost;
+    // Of several that wait here the first tells the best of them, and the others nothing.
+    const auto best = incumbent_.solution();
+    best_cost_ = problem_.cost(*best);
     best_incumbent_ = elapsed();
     first_incumbent_ = std::min(first_incumbent_, best_incumbent_);
     if (!on_incumbent_) return;
-    // If a third one was better still, its own turn comes.
-    const auto best = incumbent_.solution();
     Progress now = progress();
-    now.incumbent = problem_.cost(*best);
+    now.incumbent = best_cost_;
     now.lower_bound = std::min(now.lower_bound, now.incumbent);
     on_incumbent_(now, *best);
   }
@@ -452,6 +458,7 @@ class BranchAndBound {
         open_.push(sink->children);
       }
       open_.release();
+      if (on_round_) on_round_();
     }
   }
 
@@ -524,6 +531,7 @@ class BranchAndBound {
   std::atomic<bool> gap_closed_{false};
   bool resumed_ = false;                                    // written before `run`
   std::function<void(std::vector<Entry>&)> on_checkpoint_;  // likewise
+  std::function<void()> on_round_;                          // likewise
   Seconds checkpoint_due_{};                                // written while no worker works
   std::mutex improvement_mutex_;                            // guards what follows
   std::function<void(const Progress&, const Solution&)> on_incumbent_;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <numeric>
 #include <optional>
@@ -261,6 +262,42 @@ TEST_CASE("limits stop a search with a true lower bound") {
   }
 }
 
+TEST_CASE("a limit that is met together with the proof has stopped nothing") {
+  // Full as soon as two nodes are open, or never.
+  for (const std::size_t open_limit : {std::size_t{1}, std::size_t{1000}}) {
+    for (const bool deterministic : {false, true}) {
+      CAPTURE(open_limit);
+      CAPTURE(deterministic);
+      for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        CAPTURE(seed);
+        Assignment problem = random_assignment(seed, 4 + seed % 4);
+        BranchAndBoundOptions options{
+            .deterministic = deterministic, .ties = false, .open_limit = open_limit};
+        const auto whole = run(problem, options);
+        options.limits.nodes = whole.stats.nodes;
+        const auto limited = run(problem, options);
+        CHECK(limited.stopped_by == StopReason::None);
+        CHECK(limited.cost == whole.cost);
+        CHECK(limited.lower_bound == whole.cost);
+        CHECK(limited.stats.nodes == whole.stats.nodes);
+      }
+      // A signal that comes while the last node is expanded, of a problem without solutions.
+      std::atomic<bool> signal{false};
+      struct Barren : Assignment {
+        std::atomic<bool>* signal = nullptr;
+        void branch(const Node&, Expansion<Node, Solution>&) const { *signal = true; }
+      } barren;
+      barren.costs = {{1.0}};
+      barren.signal = &signal;
+      const auto none = run(barren, {.limits = {.deadline = Deadline(Seconds::infinity(), &signal)},
+                                     .deterministic = deterministic,
+                                     .open_limit = open_limit});
+      CHECK(none.stopped_by == StopReason::None);
+      CHECK(none.lower_bound == Score::infinity());
+    }
+  }
+}
+
 TEST_CASE("solutions above a cutoff are not wanted, those at it are") {
   // A bound that does not see the last jobs, so that such solutions come up.
   struct ShortSighted : Assignment {
@@ -337,6 +374,63 @@ TEST_CASE("progress can be asked for at any time and never claims too much") {
     CHECK(result.stats.first_incumbent <= result.stats.best_incumbent);
     CHECK(result.stats.best_incumbent <= result.stats.time);
   }
+}
+
+/// One solution below each of three nodes, worse ones first.  A worker that has one waits for
+/// its turn, so that two wait to be told while the first is.
+struct Turns {
+  using Node = int;
+  using Solution = int;
+
+  std::atomic<int>* offered = nullptr;  // how many
+  std::atomic<bool>* told = nullptr;    // the first is
+
+  [[nodiscard]] Node root() const { return 0; }
+  [[nodiscard]] Score bound(const Node&) const { return Score(1.0); }
+  [[nodiscard]] Score cost(const Solution& s) const { return Score(s); }
+  [[nodiscard]] bool precedes(const Solution&, const Solution&) const { return false; }
+  [[nodiscard]] bool before(const Node&, const Solution&) const { return false; }
+  [[nodiscard]] bool admit(const Node&) const { return true; }
+  void branch(const Node& node, Expansion<Node, Solution>& out) const {
+    if (node == 0) {
+      for (const int child : {1, 2, 3}) out.child(int{child});
+      return;
+    }
+    if (node > 1) wait_until([this] { return told->load(); });
+    wait_until([this, node] { return offered->load() >= node - 1; });
+    // Time for the one before to get from here to where it waits.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    ++*offered;
+    out.solution(int{40 - 10 * node}, 'T');
+  }
+  /// Not for ever: there may be fewer workers.
+  template <class Condition>
+  static void wait_until(const Condition& condition) {
+    for (int i = 0; i < 500 && !condition(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+};
+static_assert(SearchProblem<Turns>);
+
+TEST_CASE("of better solutions that come together each is told at most once") {
+  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
+  std::atomic<int> offered{0};
+  std::atomic<bool> told{false};
+  const Turns problem{.offered = &offered, .told = &told};
+  BranchAndBound<Turns> search(problem, {.threads = 3});
+  std::vector<Score> costs;
+  search.on_incumbent([&](const Progress& progress, const int&) {
+    costs.push_back(progress.incumbent);
+    if (costs.size() > 1) return;
+    told = true;
+    Turns::wait_until([&] { return offered == 3; });
+    std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  });
+  search.run();
+  REQUIRE_FALSE(costs.empty());
+  for (std::size_t i = 1; i < costs.size(); ++i) CHECK(costs[i] < costs[i - 1]);
+  CHECK(costs.back() == Score(10.0));
 }
 
 /// What a checkpoint shows.
