@@ -8,7 +8,9 @@ install(TARGETS dfsearch RUNTIME)
 install(TARGETS dfsearch_base dfsearch_graph dfsearch_model dfsearch_milp dfsearch_engine dfsearch_io
         EXPORT dfsearchTargets)
 install(EXPORT dfsearchTargets NAMESPACE dfsearch:: DESTINATION ${package_dir})
-install(DIRECTORY src/ DESTINATION include/dfsearch FILES_MATCHING PATTERN "*.hpp")
+install(CODE "set(source_dir [[${PROJECT_SOURCE_DIR}/src]])
+set(scratch_dir [[${PROJECT_BINARY_DIR}/installed_headers]])")
+install(SCRIPT cmake/install_headers.cmake)
 install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/dfsearch)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 

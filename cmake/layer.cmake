@@ -7,6 +7,6 @@ function(dfsearch_layer name)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
-                                              $<INSTALL_INTERFACE:include/dfsearch>)
+                                              $<INSTALL_INTERFACE:include>)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:dfsearch_flags>)
 endfunction()

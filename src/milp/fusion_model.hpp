@@ -1,6 +1,6 @@
 #pragma once
-// The problem as mixed-integer linear programs (docs/milp.md): the fusion of a
-// layer, as DFModel formulates it, and the sharding.
+// The fusion of a layer as a mixed-integer linear program, as DFModel formulates it
+// (docs/milp.md).
 
 #include "milp/linear_model.hpp"
 #include "model/layer/layer_costs.hpp"
@@ -14,10 +14,6 @@ namespace dfsearch {
 /// no mapping fits.  Throws InputError when the model would have more than
 /// `kMostColumns` columns.
 LinearModel fusion_model(const Problem& problem, const LayerDecisions& decisions);
-
-/// The program of the sharding of least communicated bytes; its optimum times `unit` is
-/// those bytes.
-LinearModel sharding_model(const Problem& problem);
 
 inline constexpr std::int64_t kMostColumns = 5'000'000;
 

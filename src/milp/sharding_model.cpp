@@ -7,6 +7,8 @@
 // tightest formulation of a sum over pairs, exact in the relaxation where the
 // graph is a tree.
 
+#include "milp/sharding_model.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +17,6 @@
 
 #include "graph/names.hpp"
 #include "milp/column_names.hpp"
-#include "milp/fusion_model.hpp"
 #include "model/layer/sharding.hpp"
 
 namespace dfsearch {

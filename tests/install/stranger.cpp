@@ -2,11 +2,13 @@
 // finds its best mapping.
 
 #include <cstdio>
+#include <dfsearch/dfsearch.hpp>
 #include <variant>
 
-#include "engine/solve.hpp"
-#include "io/config/load_config.hpp"
-#include "model/evaluate.hpp"
+// A user's own base/units.hpp must not meet ours.
+#if __has_include("base/units.hpp") || __has_include("dfsearch.hpp")
+#error "only <dfsearch/...> may be in the include path of a user"
+#endif
 
 int main(int argc, char** argv) {
   if (argc != 2) {

@@ -6,6 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "graph/workloads/dlrm.hpp"
+#include "graph/workloads/fft.hpp"
+#include "graph/workloads/hpl.hpp"
+#include "graph/workloads/llm.hpp"
 #include "model/layer/layer_costs.hpp"
 #include "model/layer/least_bytes_sharding.hpp"
 #include "model/layer/sharding.hpp"

@@ -19,6 +19,7 @@
 #include "io/text/read_file.hpp"
 #include "io/text/write_file.hpp"
 #include "milp/fusion_model.hpp"
+#include "milp/sharding_model.hpp"
 #include "model/evaluate.hpp"
 
 namespace dfsearch {

@@ -22,6 +22,7 @@
 #include "engine/solve.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
 #include "io/config/load_config.hpp"
+#include "io/report/infeasible_text.hpp"
 #include "io/report/report.hpp"
 #include "io/result/event_text.hpp"
 #include "io/result/mapping_file.hpp"

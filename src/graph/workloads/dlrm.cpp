@@ -11,11 +11,12 @@
 // Nothing is tiled: a chip takes its local batch at once.  Kernels and tensors follow
 // docs/model.md, section 9.
 
+#include "graph/workloads/dlrm.hpp"
+
 #include <string>
 #include <utility>
 
 #include "graph/graph_builder.hpp"
-#include "graph/workload.hpp"
 
 namespace dfsearch {
 namespace {

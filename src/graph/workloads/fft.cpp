@@ -10,12 +10,13 @@
 //
 // Like HPL it works in memory; see docs/model.md, section 9.
 
+#include "graph/workloads/fft.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "graph/graph_builder.hpp"
-#include "graph/workload.hpp"
 
 namespace dfsearch {
 

@@ -9,11 +9,12 @@
 // The matrix lives in memory and passes through the chip in blocks of any size,
 // so SRAM is no limit.  Kernels follow docs/model.md, section 9.
 
+#include "graph/workloads/hpl.hpp"
+
 #include <string>
 #include <utility>
 
 #include "graph/graph_builder.hpp"
-#include "graph/workload.hpp"
 
 namespace dfsearch {
 

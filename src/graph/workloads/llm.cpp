@@ -10,11 +10,12 @@
 // Kernel and tensor lists follow docs/model.md, section 9; the counts and the
 // FLOP are checked against published runs in tests/graph/workloads/llm_test.cpp.
 
+#include "graph/workloads/llm.hpp"
+
 #include <array>
 #include <utility>
 
 #include "graph/graph_builder.hpp"
-#include "graph/workload.hpp"
 
 namespace dfsearch {
 namespace {

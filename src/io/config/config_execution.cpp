@@ -1,11 +1,12 @@
 // The sections `execution`, `sharding`, `equations` and `search`.
 
+#include "io/config/config_execution.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
 
-#include "io/config/config_sections.hpp"
 #include "model/layer/sharding.hpp"
 
 namespace dfsearch {

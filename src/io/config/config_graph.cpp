@@ -1,11 +1,11 @@
 // `kind: graph`: kernels and tensors by name.
 
+#include "io/config/config_graph.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
-
-#include "io/config/config_sections.hpp"
 
 namespace dfsearch {
 namespace {
@@ -205,6 +205,11 @@ std::vector<Tensor> read_tensors(const YamlEntry& list, const KernelNames& names
 }
 
 }  // namespace
+
+double iterations(const Kernel& kernel) {
+  return static_cast<double>(kernel.outer) * static_cast<double>(kernel.m) *
+         static_cast<double>(kernel.k) * static_cast<double>(kernel.n);
+}
 
 void read_graph(MapReader& section, bool has_sequence, Workload& workload,
                 std::vector<PartitionPin>& pins) {

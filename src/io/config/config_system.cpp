@@ -1,10 +1,10 @@
-// The sections `system`, `price` and `power`.
+// The sections `system`, `price`, `power` and `parallelism`.
+
+#include "io/config/config_system.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
-
-#include "io/config/config_sections.hpp"
 
 namespace dfsearch {
 namespace {
@@ -16,6 +16,8 @@ constexpr Range<Hertz> kFrequency{Hertz(1.0), Hertz(1e18)};
 constexpr Range<Seconds> kLatency{Seconds(0.0), Seconds(1e3)};
 constexpr Range<double> kUnitPrice{0.0, 1e24};
 
+// Of multiply-add units; more would leave 64-bit integers: 2^62.
+constexpr double kMostUnits = 4611686018427387904.0;
 constexpr std::size_t kMostDimensions = 3;
 constexpr BytesPerSecond kGigabytePerSecond{1e9};
 
@@ -31,7 +33,7 @@ Accelerator read_accelerator(const YamlEntry& section, InputMessages& messages) 
   const double units = static_cast<double>(accelerator.cores) *
                        static_cast<double>(accelerator.lanes) *
                        static_cast<double>(accelerator.stages);
-  if (units >= kMostIterations) {
+  if (units >= kMostUnits) {
     messages.add(reader.place(), "accelerator",
                  fmt::format("{} cores x {} lanes x {} stages are too many, expected fewer than "
                              "2^62",

@@ -1,12 +1,17 @@
 // The section `workload`.
 
+#include "io/config/config_workload.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "io/config/config_sections.hpp"
+#include "graph/workloads/dlrm.hpp"
+#include "graph/workloads/fft.hpp"
+#include "graph/workloads/hpl.hpp"
+#include "graph/workloads/llm.hpp"
 
 namespace dfsearch {
 namespace {
@@ -243,11 +248,6 @@ void read_keys_of_kind(MapReader& reader, Workload& workload, std::vector<Partit
 }
 
 }  // namespace
-
-double iterations(const Kernel& kernel) {
-  return static_cast<double>(kernel.outer) * static_cast<double>(kernel.m) *
-         static_cast<double>(kernel.k) * static_cast<double>(kernel.n);
-}
 
 std::optional<Workload> read_workload(const YamlEntry& section, std::vector<PartitionPin>& pins,
                                       InputMessages& messages) {

@@ -2,7 +2,8 @@
 //   1. text -> tree (yaml_tree.hpp), for the config and every file it names;
 //   2. `from:` files are laid under the sections that name them, then the
 //      overrides of the command line go on top;
-//   3. each section is read and checked by itself (config_sections.hpp);
+//   3. each section is read and checked by itself (config_workload.hpp, config_system.hpp,
+//      config_execution.hpp);
 //   4. what involves several sections is checked.
 // Syntax errors end step 1; everything later is collected and thrown at once.
 
@@ -17,7 +18,9 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "io/config/config_sections.hpp"
+#include "io/config/config_execution.hpp"
+#include "io/config/config_system.hpp"
+#include "io/config/config_workload.hpp"
 #include "io/config/overrides.hpp"
 
 namespace dfsearch {

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/units_text.hpp"
-#include "io/config/config_sections.hpp"
+#include "io/config/config_graph.hpp"
 #include "io/text/json_text.hpp"
 
 namespace dfsearch {

@@ -12,8 +12,9 @@
 #include <utility>
 
 #include "base/units_text.hpp"
-#include "graph/workload.hpp"
-#include "io/config/config_sections.hpp"
+#include "graph/workloads/dlrm.hpp"
+#include "graph/workloads/fft.hpp"
+#include "io/config/config_workload.hpp"
 
 namespace dfsearch {
 namespace {

@@ -14,7 +14,10 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "io/dfmodel/export_dfmodel_parts.hpp"
+#include "io/dfmodel/complaints.hpp"
+#include "io/dfmodel/export_dfmodel_graph.hpp"
+#include "io/dfmodel/export_dfmodel_system.hpp"
+#include "io/dfmodel/export_dfmodel_workload.hpp"
 #include "io/dfmodel/import_dfmodel.hpp"
 #include "io/text/input_messages.hpp"
 
@@ -165,14 +168,6 @@ void check_reads_back(const Workload& workload, const std::string& setup, Compla
 }
 
 }  // namespace
-
-void Complaints::add(const std::string& key, const std::string& what) {
-  messages_.push_back(fmt::format("{}: {}: cannot be expressed for DFModel: {}", name_, key, what));
-}
-
-void Complaints::throw_if_any() const {
-  if (!messages_.empty()) throw InputError(messages_);
-}
 
 std::string export_dfmodel(const Config& config, const std::string& name) {
   const Problem& problem = config.problem;

@@ -3,6 +3,8 @@
 // DFModel counts per chip what a config counts for all: the memory traffic that the
 // chips of a tensor group share, and the embeddings that all chips exchange.
 
+#include "io/dfmodel/export_dfmodel_graph.hpp"
+
 #include <dfmodel/dfmodel.pb.h>
 #include <fmt/format.h>
 
@@ -12,7 +14,6 @@
 
 #include "base/error.hpp"
 #include "io/dfmodel/dfmodel_graph.hpp"
-#include "io/dfmodel/export_dfmodel_parts.hpp"
 #include "model/layer/shard.hpp"
 
 namespace dfsearch {

@@ -1,5 +1,7 @@
 // The machine of a setup and what it costs.
 
+#include "io/dfmodel/export_dfmodel_system.hpp"
+
 #include <dfmodel/dfmodel.pb.h>
 #include <fmt/format.h>
 
@@ -9,7 +11,6 @@
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"
-#include "io/dfmodel/export_dfmodel_parts.hpp"
 
 namespace dfsearch {
 namespace {

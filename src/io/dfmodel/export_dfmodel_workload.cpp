@@ -1,12 +1,12 @@
 // The block of a setup that says what is computed how often.
 
+#include "io/dfmodel/export_dfmodel_workload.hpp"
+
 #include <dfmodel/dfmodel.pb.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-
-#include "io/dfmodel/export_dfmodel_parts.hpp"
 
 namespace dfsearch {
 namespace {

@@ -1,9 +1,10 @@
+#include "io/report/infeasible_text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/units_text.hpp"
-#include "io/report/report.hpp"
 
 namespace dfsearch {
 namespace {

@@ -15,6 +15,7 @@
 #include "base/version.hpp"
 #include "engine/names.hpp"
 #include "graph/names.hpp"
+#include "io/report/infeasible_text.hpp"
 #include "io/report/ranking_text.hpp"
 #include "io/report/report_words.hpp"
 #include "io/text/objective_text.hpp"

@@ -2,7 +2,6 @@
 // The report for people (docs/results.md explains it line by line).
 
 #include <string>
-#include <vector>
 
 #include "io/result/outcome.hpp"
 
@@ -14,11 +13,5 @@ std::string report_text(const Outcome& outcome, const std::string& title);
 
 /// The workload and the machine alone, for `check`.
 std::string problem_text(const Problem& problem);
-
-/// Why no mapping, or this mapping, fits: one or two sentences.
-std::string infeasible_text(const Problem& problem, const Infeasible& reason);
-
-/// What would make it fit, one of several; empty for none.
-std::string changes_text(const Problem& problem, const std::vector<FeasibleChange>& changes);
 
 }  // namespace dfsearch

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph/workload.hpp"
+#include "graph/workloads/llm.hpp"
 
 namespace dfsearch {
 namespace {

@@ -9,6 +9,10 @@
 #include <vector>
 
 #include "graph/workload.hpp"
+#include "graph/workloads/dlrm.hpp"
+#include "graph/workloads/fft.hpp"
+#include "graph/workloads/hpl.hpp"
+#include "graph/workloads/llm.hpp"
 
 namespace dfsearch {
 namespace {

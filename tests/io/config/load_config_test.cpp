@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/workloads/llm.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace dfsearch {

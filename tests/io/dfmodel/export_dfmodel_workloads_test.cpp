@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/solve.hpp"
+#include "graph/workloads/fft.hpp"
 #include "io/checkpoint/problem_fingerprint.hpp"
 #include "io/dfmodel/dfmodel_setups.hpp"
 #include "support/random_problem.hpp"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/workload.hpp"
+#include "graph/workloads/llm.hpp"
 #include "model/layer/least_bytes_sharding.hpp"
 #include "model/layer/sharding.hpp"
 #include "support/model_worlds.hpp"

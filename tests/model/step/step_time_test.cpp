@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "graph/workloads/llm.hpp"
 #include "support/model_worlds.hpp"
 
 namespace dfsearch {

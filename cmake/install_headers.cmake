@@ -1,0 +1,14 @@
+# Installs the headers of src/ as <dfsearch/...>.  Run by install(SCRIPT), after
+# install(CODE) has set `source_dir` and `scratch_dir`.
+#
+# Here a file includes "base/units.hpp" from src/.  A user may have a folder base/ too, so
+# the installed headers include <dfsearch/base/units.hpp> and only the folder above
+# dfsearch/ is in the user's include path.
+file(GLOB_RECURSE headers RELATIVE ${source_dir} ${source_dir}/*.hpp)
+file(REMOVE_RECURSE ${scratch_dir})
+foreach(header IN LISTS headers)
+  file(READ ${source_dir}/${header} text)
+  string(REGEX REPLACE "(#include )\"([^\"\n]+)\"" "\\1<dfsearch/\\2>" text "${text}")
+  file(WRITE ${scratch_dir}/${header} "${text}")
+endforeach()
+file(INSTALL ${scratch_dir}/ DESTINATION ${CMAKE_INSTALL_PREFIX}/include/dfsearch)
