@@ -182,6 +182,7 @@ class Solver {
 
   /// The answer after those found, of which nothing more is known.
   [[nodiscard]] BestMapping not_searched(StopReason why) const {
+    DFSEARCH_ASSERT(!answers_.empty());
     BestMapping next;
     next.status = SearchStatus::NoSolution;
     next.stopped_by = why;
@@ -191,6 +192,7 @@ class Solver {
 
   /// The second answer, as far as a fixed number of nodes leads.
   void add_next_best(SearchResult& result) {
+    DFSEARCH_ASSERT(answers_.size() == 1);
     if (nothing_left()) {
       result.alternatives_complete = true;
       return;

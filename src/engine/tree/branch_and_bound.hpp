@@ -229,6 +229,7 @@ class BranchAndBound {
     }
     void child(Node&& node) override {
       const Score bound = search_.problem_.bound(node);
+      DFSEARCH_ASSERT(bound >= parent);
       search_.check(bound, node);
       if (search_.useless(bound, node, *this)) {
         ++pruned;
@@ -250,6 +251,7 @@ class BranchAndBound {
     std::vector<std::pair<Solution, char>> solutions;
     std::int64_t pruned = 0;
     std::int64_t nodes = 0;
+    Score parent{};        // bound of the node that is expanded
     bool stopped = false;  // the last child is a node that could not be expanded
 
    private:
@@ -342,6 +344,7 @@ class BranchAndBound {
       return;
     }
     const std::size_t before = sink.children.size();
+    sink.parent = entry.bound;
     try {
       problem_.branch(entry.node, sink);
     } catch (const Stopped&) {
