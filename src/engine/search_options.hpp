@@ -16,13 +16,13 @@ namespace dfsearch {
 struct SearchState;
 
 struct SearchOptions {
-  Limits limits{};  ///< of this run, over all that it searches for
+  Limits limits{};  ///< they hold for this run and all that it searches for
   int threads = 1;  ///< at least 1; more than the machine has are not all used
   /// The same nodes in the same order for any number of threads, and the same calls of
   /// `on_progress` and `on_incumbent`, but for the times they tell.
   bool deterministic = false;
   NodeEffort node_effort{};
-  /// That prove the optimum; the result is the same without some, only later.
+  /// The bounds that prove the optimum; without some the result is the same, only later.
   SearchBounds bounds{};
   std::optional<Mapping> hint = std::nullopt;  ///< first incumbent; dropped if it does not fit
   /// For tests of developer builds: no node that holds it may have a bound above its
@@ -30,11 +30,11 @@ struct SearchOptions {
   std::optional<Mapping> debug_solution = std::nullopt;
   /// So many parallelisms, each with its own best mapping; InputError below 1.
   std::int64_t top = 1;
-  /// With `top` 1: look for the second, too, with a small effort that is fixed, so
-  /// that the outcome is the same every time.
+  /// With `top` 1 the search looks for the second parallelism, too, with a small effort that
+  /// is fixed, so that the outcome is the same every time.
   bool next_best = false;
 
-  /// Of a problem that is infeasible, find out what would make it feasible.
+  /// If the problem is infeasible the search finds out what would make it feasible.
   bool find_changes = false;
 
   // The listeners.  When one of them throws the search goes on and none is called any more; the
@@ -52,10 +52,10 @@ struct SearchOptions {
   /// Called by the thread of `solve`, perhaps together with the others: now and
   /// then, and at the end.
   std::function<void(const SearchState&)> on_checkpoint = nullptr;
-  /// So long between two; less at the beginning, more if they would take over a
-  /// twentieth of the time.
+  /// The time between two checkpoints; it is less at the beginning and more if they would
+  /// take over a twentieth of the time.
   Seconds checkpoint_interval{0.5};
-  /// Goes on from there; what it holds is used up.  Null: from the beginning.
+  /// The search goes on from this state and uses it up; null: it begins.
   SearchState* resume = nullptr;
 };
 

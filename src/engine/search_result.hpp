@@ -41,17 +41,17 @@ struct BestMapping {
 /// A quantity that may be raised, all else as it is.
 enum class Raised : std::uint8_t {
   Memory,      ///< capacity of a chip, of the first tier, in bytes
-  Sram,        ///< of a chip, in bytes
+  Sram,        ///< SRAM of a chip, in bytes
   Partitions,  ///< how many there may be
-  Degree,      ///< of one network dimension; the number of chips grows with it
+  Degree,      ///< degree of one network dimension; the number of chips grows with it
 };
 
 /// How far a quantity must be raised for a mapping to fit; bytes are whole.
 struct FeasibleChange {
   Raised what = Raised::Sram;
-  std::size_t dimension = 0;  ///< of Raised::Degree
+  std::size_t dimension = 0;  ///< whose degree, for Raised::Degree
   double from = 0.0;          ///< what the problem has
-  /// Proved: with less, from `from` on, nothing fits.
+  /// It is proved that with less, from `from` on, nothing fits.
   double at_least = 0.0;
   /// With so much a mapping fits; the least such value if it equals `at_least`.
   double enough = 0.0;
@@ -71,7 +71,7 @@ struct SearchResult : BestMapping {
   SearchBounds bounds;            ///< that were used
   /// The best mapping with another parallelism than those before, best first.
   std::vector<BestMapping> alternatives;
-  /// Proved: no parallelism beyond those fits.
+  /// It is proved that no parallelism beyond those fits.
   bool alternatives_complete = false;
   SearchStats stats;
   Bytes memory_limit = Bytes::infinity();

@@ -149,6 +149,7 @@ class Solver {
       if (relative_gap(solution->cost, old.lower_bound) > options_.limits.gap) {
         state_.finished.resize(i);
         begin_tree();
+        state_.floor = old.lower_bound;
         state_.incumbent.emplace(std::move(*solution));
         return;
       }
@@ -181,6 +182,7 @@ class Solver {
 
   /// The answer after those found, of which nothing more is known.
   [[nodiscard]] BestMapping not_searched(StopReason why) const {
+    DFSEARCH_ASSERT(!answers_.empty());
     BestMapping next;
     next.status = SearchStatus::NoSolution;
     next.stopped_by = why;
@@ -190,12 +192,14 @@ class Solver {
 
   /// The second answer, as far as a fixed number of nodes leads.
   void add_next_best(SearchResult& result) {
+    DFSEARCH_ASSERT(answers_.size() == 1);
     if (nothing_left()) {
       result.alternatives_complete = true;
       return;
     }
     SearchState state;
     state.stats = state_.stats;
+    state.floor = answers_.back().lower_bound;
     const MappingProblem problem =
         with_all_bounds().without(excluded_, {.steps = kStepsPerNextBestNode});
     BestEffort small = effort(true);
@@ -236,6 +240,8 @@ class Solver {
     state_.begun = false;
     state_.open.clear();
     state_.incumbent.reset();
+    // What is left over cannot be better than the best of all was.
+    state_.floor = answers_.empty() ? Score{} : answers_.back().lower_bound;
     state_.found_by = ' ';
     state_.first_of_ties = false;
   }
@@ -258,10 +264,6 @@ class Solver {
     BestMapping answer;
     answer.stopped_by = found.stopped_by;
     answer.lower_bound = found.lower_bound;
-    // What is left over cannot be better than the best of all was.
-    if (!answers_.empty()) {
-      answer.lower_bound = std::max(answer.lower_bound, answers_.back().lower_bound);
-    }
     if (found.solution) {
       recost(problem_, search_, *found.solution, answer);
       answer.root_bound = root_bound(*found.solution);
@@ -317,7 +319,7 @@ SearchResult as_given(const Problem& problem, const SearchOptions& options) {
     if (!state->finished.empty()) {
       result.lower_bound = state->finished.front().lower_bound;
       known.push_back(mapping_of(problem, state->finished.front().solution));
-    } else if (state->begun) {
+    } else {
       result.lower_bound = least_open_bound(*state);
     }
     if (state->incumbent) known.push_back(mapping_of(problem, *state->incumbent));

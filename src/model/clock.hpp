@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/error.hpp"
 #include "base/units.hpp"
 
 namespace dfsearch {
@@ -24,7 +25,10 @@ using Ticks = std::int64_t;
 inline constexpr Ticks kNever = std::numeric_limits<Ticks>::max() / 4;
 
 /// a + b, but never past kNever; neither is negative nor past it.
-constexpr Ticks capped_sum(Ticks a, Ticks b) { return std::min(kNever, a + b); }
+constexpr Ticks capped_sum(Ticks a, Ticks b) {
+  DFSEARCH_ASSERT(0 <= a && a <= kNever && 0 <= b && b <= kNever);
+  return std::min(kNever, a + b);
+}
 
 class Clock {
  public:
@@ -33,11 +37,14 @@ class Clock {
   /// can tell up to 2^10 times as much.  Ticks longer by 2^coarser tell more.
   /// docs/model.md (51)
   explicit Clock(Seconds reference, int coarser = 0)
-      : exponent_(std::ilogb(reference.in_base_units()) - kReferenceBits + coarser) {}
+      : exponent_(std::ilogb(reference.in_base_units()) - kReferenceBits + coarser) {
+    DFSEARCH_ASSERT(reference > Seconds{});
+  }
 
   /// The duration in ticks, rounded up; kNever if it is past the end of the clock.
   /// docs/model.md (52)
   [[nodiscard]] Ticks ticks(Seconds duration) const {
+    DFSEARCH_ASSERT(duration >= Seconds{});
     const double count = std::ceil(std::ldexp(duration.in_base_units(), -exponent_));
     return count < static_cast<double>(kNever) ? static_cast<Ticks>(count) : kNever;
   }

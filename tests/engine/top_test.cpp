@@ -159,6 +159,33 @@ TEST_CASE("a choice among equal optima that was cut off is made again when the s
   CHECK(other > 0);
 }
 
+TEST_CASE("a bound that was proved for a gap stays when the search goes on with a smaller one") {
+  int kept = 0;
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = free_world(seed);
+    if (parallelisms_of(problem).size() < 2) continue;
+    SearchState last;
+    SearchOptions options{.limits = {.gap = 0.3}, .top = 2};
+    options.on_checkpoint = [&](const SearchState& state) { last = state; };
+    const SearchResult coarse = solve(problem, options);
+    if (!coarse.cost || coarse.gap == 0.0) continue;
+    ++kept;
+    // Twice: what a resumed search knows is in its own checkpoint, too.
+    for (int again = 0; again < 2; ++again) {
+      SearchState state = last;
+      SearchOptions finer{.limits = {.nodes = 1}, .top = 2, .resume = &state};
+      finer.on_checkpoint = options.on_checkpoint;
+      CHECK(solve(problem, finer).lower_bound >= coarse.lower_bound);
+    }
+    const SearchResult exact = solve(problem, {.top = 2, .resume = &last});
+    const SearchResult straight = solve(problem, {.top = 2});
+    CHECK(exact.lower_bound == straight.lower_bound);
+    CHECK(exact.mapping == straight.mapping);
+  }
+  CHECK(kept > 10);
+}
+
 TEST_CASE("limits hold for all answers together and leave true bounds") {
   int stopped = 0;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {

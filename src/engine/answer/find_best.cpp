@@ -70,6 +70,7 @@ class BestSearch {
                          .deterministic = effort_.deterministic,
                          .checkpoint_interval = options_.checkpoint_interval,
                          .ties = false,
+                         .floor = state_.floor,
                          .memory = effort_.memory});
     tree.on_incumbent([this](const Progress& progress, const MappingSolution& solution) {
       monitor_.tell_incumbent(progress, [&] { return problem_.mapping(solution); });
@@ -113,6 +114,9 @@ class BestSearch {
       // Costed anew: what a file says is not believed.
       auto incumbent = problem_.solution(problem_.mapping(*state_.incumbent));
       if (!incumbent) throw InputError("a mapping of the checkpoint does not fit the problem");
+      if (incumbent->cost < state_.floor) {
+        throw InputError("the checkpoint is damaged: a mapping costs less than a bound says");
+      }
       tree.resume_from(std::move(*incumbent), state_.found_by);
     }
     if (state_.begun) {
@@ -123,11 +127,12 @@ class BestSearch {
 
   /// Nothing but what the state says.
   [[nodiscard]] BestFound as_resumed() const {
-    BestFound found{.stopped_by = stop_reason(effort_.limits.deadline), .state_is_lost = true};
+    BestFound found{.lower_bound = least_open_bound(state_),
+                    .stopped_by = stop_reason(effort_.limits.deadline),
+                    .state_is_lost = true};
     if (state_.incumbent) {
       found.solution = std::make_shared<const MappingSolution>(*state_.incumbent);
     }
-    if (state_.begun) found.lower_bound = least_open_bound(state_);
     return found;
   }
 

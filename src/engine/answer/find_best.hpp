@@ -26,7 +26,7 @@ struct BestFound {
   bool state_is_lost = false;
 };
 
-/// How hard to try.
+/// How hard the search tries.
 struct BestEffort {
   int rank = 1;
   Limits limits{};

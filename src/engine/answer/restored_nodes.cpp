@@ -40,6 +40,7 @@ class Restoration {
   /// Of nodes that have their tables.
   void restore(Node& node) {
     node.least_used = 1;
+    if (!node.network && !node.point) node.bound = Score{};
     if (node.network && node.bound > Score{}) {
       node.bound = Score::infinity();
       for (const OuterPoint point : points_of(*node.network)) {
@@ -50,6 +51,7 @@ class Restoration {
   }
 
   [[nodiscard]] std::optional<std::string> wrong_fusion_in(const Node& node) {
+    DFSEARCH_ASSERT(node.context);
     auto& replay = replays_[node.context.get()];
     if (!replay) replay = std::make_unique<FusionReplay>(node.context->tables);
     return replay->wrong_in(node.fusion);

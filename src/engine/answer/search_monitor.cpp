@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.hpp"
+
 namespace dfsearch {
 
 SearchMonitor::SearchMonitor(const SearchOptions& options, const SearchStats& before)
@@ -35,6 +37,7 @@ Progress SearchMonitor::in_total(Progress progress) const {
 
 void SearchMonitor::watch(std::function<Progress()> progress, int rank, std::int64_t nodes_before) {
   const std::lock_guard lock(mutex_);
+  DFSEARCH_ASSERT(!source_);  // one tree at a time
   source_ = std::move(progress);
   rank_ = rank;
   nodes_before_ = nodes_before;

@@ -18,12 +18,12 @@ namespace dfsearch {
 /// Calls SearchOptions::on_progress and on_incumbent, never two at a time, and on_checkpoint.
 class SearchMonitor {
  public:
-  /// `before`: what earlier runs of a resumed search have spent.
+  /// `before` is the time that earlier runs of a resumed search have spent.
   SearchMonitor(const SearchOptions& options, const SearchStats& before);
 
-  /// Time of this run so far.
+  /// The time of this run so far.
   [[nodiscard]] Seconds elapsed() const;
-  /// The same with that of earlier runs.
+  /// The time of all runs so far.
   [[nodiscard]] Seconds total_time() const { return time_before_ + elapsed(); }
 
   /// From now on `progress`, any thread's, tells about the tree for the answer of

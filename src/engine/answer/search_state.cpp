@@ -21,8 +21,9 @@ Mapping mapping_of(const Problem& problem, const MappingSolution& solution) {
 }
 
 Score least_open_bound(const SearchState& state) {
-  Score least = Score::infinity();
+  Score least = state.begun ? Score::infinity() : Score{};
   for (const SearchState::Entry& open : state.open) least = std::min(least, open.bound);
+  least = std::max(least, state.floor);
   return state.incumbent ? std::min(least, state.incumbent->cost) : least;
 }
 

@@ -26,6 +26,7 @@ struct SearchState {
   using Entry = OpenNodes<MappingProblem::Node>::Entry;
   bool begun = false;  ///< else `open` stands for the root
   std::vector<Entry> open;
+  Score floor{};  ///< no mapping of the tree is below it; known before it began
   std::optional<MappingSolution> incumbent;
   char found_by = ' ';
   bool first_of_ties = false;  ///< `incumbent` is the answer, nothing is left to do
@@ -37,7 +38,7 @@ struct SearchState {
 /// the problem's.
 Mapping mapping_of(const Problem& problem, const MappingSolution& solution);
 
-/// No solution of the tree that has begun is below it, other than the incumbent.
+/// No solution of the tree is below it.
 Score least_open_bound(const SearchState& state);
 
 }  // namespace dfsearch

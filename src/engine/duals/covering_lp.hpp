@@ -18,14 +18,14 @@ namespace dfsearch {
 class CoveringLp {
  public:
   struct Class {
-    double cost = 0.0;  ///< of one of its kernels alone; finite, not negative
+    double cost = 0.0;  ///< the cost of one of its kernels alone; finite, not negative
     std::size_t group = 0;
     std::int64_t kernels = 1;
   };
-  /// Begins with the sets of one kernel.
+  /// The program begins with the sets of one kernel.
   CoveringLp(const std::vector<Class>& classes, std::vector<double> limits);
 
-  /// Kernels of one class that a set has.
+  /// How many kernels of one class a set has.
   struct Count {
     std::size_t of = 0;  ///< the class
     std::int64_t kernels = 0;
@@ -37,8 +37,9 @@ class CoveringLp {
   /// for about a hundred operations.  Fails if rounding errors get the better of it.
   Outcome solve(std::int64_t& steps);
 
-  /// Of the last solution, in the unit of the costs, for a kernel of each class: no set costs
-  /// less than the duals of its kernels less the charge of its group, but for about kNoise.
+  /// The duals of the last solution, in the unit of the costs, for a kernel of each class: no
+  /// set costs less than the duals of its kernels less the charge of its group, but for about
+  /// kNoise.
   [[nodiscard]] const std::vector<long double>& duals() const { return duals_; }
   [[nodiscard]] const std::vector<long double>& charges() const { return charges_; }
 

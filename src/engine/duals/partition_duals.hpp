@@ -22,11 +22,11 @@ struct PartitionDuals : Duals {
 
   /// The duals of all that is not done.
   [[nodiscard]] FineTicks of_rest(const KernelSet& done) const;
-  /// Of as many partitions as there may be from this index on.
+  /// The charges of as many partitions as there may be from this index on.
   [[nodiscard]] FineTicks charges(const PartitionRules& rules, std::int32_t next_index) const;
 };
 
-/// The least whole number of ticks that is not less.
+/// The least whole number of ticks that is not below the dual.
 constexpr Ticks ticks_of(FineTicks dual) {
   return dual / kFinePerTick + (dual % kFinePerTick > 0 ? 1 : 0);
 }
@@ -47,7 +47,7 @@ class PartitionDualSearch {
   /// called again.
   bool advance(std::int64_t steps);
 
-  /// When it has ended; nothing if no duals could be found.
+  /// Gives away the duals once the search has ended; nothing if none could be found.
   [[nodiscard]] std::optional<PartitionDuals> take() { return std::move(result_); }
 
  private:

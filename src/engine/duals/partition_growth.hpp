@@ -12,7 +12,8 @@
 
 namespace dfsearch {
 
-/// Refers to the tables and to the pricing, whose sets it makes.  Used by one thread.
+/// Grows partitions that duals overpay.  It refers to the tables and to the pricing, whose
+/// sets it makes.  One thread uses it.
 class PartitionGrowth {
  public:
   PartitionGrowth(const FusionTables& tables, const PartitionPricing& pricing);

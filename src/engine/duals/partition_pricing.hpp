@@ -31,17 +31,17 @@ struct Duals {
 struct PartitionColumn {
   KernelSet kernels;
   std::size_t group = 0;
-  Ticks time = 0;         ///< that it takes
+  Ticks time = 0;         ///< what it takes
   FineTicks excess = 0;   ///< duals of its kernels less its time and charge
-  std::int64_t size = 0;  ///< kernels
+  std::int64_t size = 0;  ///< number of its kernels
 };
 
-/// Times that a partition takes at least, each a sum over its kernels: with perfect overlap
-/// compute, network and memory; otherwise their sums as the overlap says.
+/// The times that a partition takes at least, each a sum over its kernels: with perfect
+/// overlap compute, network and memory; otherwise their sums as the overlap says.
 using KernelParts = std::array<Ticks, 3>;
 KernelParts parts(Overlap overlap, Ticks compute, Ticks network, Ticks memory);
 
-/// Refers to the tables.  Used by one thread.
+/// Enumerates the partitions that duals overpay.  It refers to the tables; one thread uses it.
 class PartitionPricing {
  public:
   /// Ordered: sets that the tables' order of kernels that are alike allows.  OneOfEach: of
@@ -52,10 +52,10 @@ class PartitionPricing {
 
   /// Which partitions are looked for.
   struct Query {
-    FineTicks threshold = 0;  ///< with more excess than this
+    FineTicks threshold = 0;  ///< they have more excess than this
     std::size_t most = 0;     ///< so many at most: the greatest excess, then the most kernels
-    const KernelSet* among = nullptr;  ///< of these kernels only; null: all
-    std::size_t with = kAny;           ///< that hold this kernel
+    const KernelSet* among = nullptr;  ///< they have no other kernels; null: any
+    std::size_t with = kAny;           ///< they hold this kernel
     static constexpr std::size_t kAny = ~std::size_t{0};
   };
   struct Found {
@@ -79,7 +79,7 @@ class PartitionPricing {
   [[nodiscard]] const KernelSet& descendants(std::size_t p) const { return descendants_[p]; }
   /// Kernels that may share a partition with it.
   [[nodiscard]] const KernelSet& partners(std::size_t p) const { return partners_[p]; }
-  /// Of a kernel by itself.
+  /// What a partition of this kernel alone takes.
   [[nodiscard]] Ticks time_alone(std::size_t kernel) const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// A fusion of partitions that the duals just pay for.
+// Looks for a fusion of partitions that the duals just pay for.
 
 #include <cstdint>
 #include <optional>

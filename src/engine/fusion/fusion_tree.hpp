@@ -37,7 +37,7 @@ struct FusionNode {
   std::shared_ptr<const ClosedPartition> closed;  ///< the last one; null: none yet
   KernelSet done;                                 ///< kernels of all closed partitions
   Ticks spent = 0;                                ///< their time
-  Ticks bound = 0;                                ///< of every completion
+  Ticks bound = 0;                                ///< no completion takes less
   std::int32_t next_index = 0;                    ///< least index the next partition may have
   std::int32_t used = 0;                          ///< closed partitions
 
@@ -60,7 +60,7 @@ struct FusionNode {
 
 /// A complete fusion.
 struct Fusion {
-  Ticks time = 0;                       ///< of one layer and one sample
+  Ticks time = 0;                       ///< what one layer and one sample take
   std::vector<std::int64_t> partition;  ///< per kernel of the graph's list
   std::int64_t used = 0;
 };
@@ -69,13 +69,14 @@ struct Fusion {
 class FusionSink {
  public:
   virtual ~FusionSink() = default;
-  /// Nodes whose bound is above it are not wanted.  May fall from call to call.
+  /// Nodes whose bound is above this are not wanted.  It may fall from call to call.
   [[nodiscard]] virtual Ticks limit() const = 0;
   virtual void child(FusionNode&& node) = 0;
   virtual void complete(Fusion&& fusion) = 0;
 };
 
-/// Refers to the tables; immutable, any thread.
+/// The tree of fusions of one layer.  It refers to the tables and is immutable; any thread
+/// may use it.
 class FusionTree {
  public:
   explicit FusionTree(const FusionTables& tables);
@@ -86,7 +87,7 @@ class FusionTree {
   /// What the closed partitions of the node leave to do.
   [[nodiscard]] Rest rest(const FusionNode& node) const;
 
-  /// Of every completion of the node, by the duals of the tables.
+  /// What the duals of the tables prove that every completion of the node takes.
   [[nodiscard]] Ticks bound(const FusionNode& node, const PartitionDuals& duals) const;
 
   /// The same with all other bounds of a node, whatever `node.bound` says; `duals` may be null.

@@ -1,6 +1,6 @@
 #pragma once
-// Duals found when they are first wanted, with an effort in proportion to the search that
-// wants them.
+// Duals that are looked for when they are first wanted, with an effort in proportion to the
+// search that wants them.
 
 #include <cstdint>
 #include <mutex>
@@ -12,14 +12,14 @@
 
 namespace dfsearch {
 
-/// Refers to the tables.  Any thread.
+/// The duals of some tables, to which it refers.  Any thread may use it.
 class LazyDuals {
  public:
   explicit LazyDuals(const FusionTables& tables) : tables_(tables) {}
 
   struct Found {
     const PartitionDuals* duals = nullptr;  ///< null: none
-    const Fusion* fusion = nullptr;         ///< whose time they prove to be the least; or null
+    const Fusion* fusion = nullptr;         ///< they prove its time to be the least; or null
   };
   /// What so many attempts find, each twice as long as the one before and no matter who made
   /// them.  The outcome is a function of the tables; it lives as long as this does.  Throws

@@ -12,12 +12,12 @@
 
 namespace dfsearch {
 
-/// Starts from an order ideal of done kernels.  Kernels are put in or kept out;
-/// the last decision can be taken back.  Each takes time in proportion to the
-/// tensors of the kernels it decides.  Used by one thread.
+/// A partition in the making after an order ideal of done kernels.  Kernels are put in or
+/// kept out; the last decision can be taken back.  Each decision takes time in proportion
+/// to the tensors of the kernels it decides.  One thread uses it.
 class OpenPartition {
  public:
-  /// `duals`: those of the tables, or null.
+  /// `duals` are those of the tables, or null.
   OpenPartition(const FusionTables& tables, const KernelSet& done,
                 const PartitionDuals* duals = nullptr);
 
@@ -25,8 +25,8 @@ class OpenPartition {
   struct Totals {
     Ticks compute = 0;
     Ticks network = 0;
-    Ticks memory = 0;       ///< if it were closed now
-    Ticks sure_memory = 0;  ///< whatever joins later
+    Ticks memory = 0;       ///< memory time if it were closed now
+    Ticks sure_memory = 0;  ///< memory time whatever joins later
     Bytes sram{};
     Bytes leaving{};  ///< stored tensors that leave it, if it were closed now
     std::int64_t pinned = 0;
@@ -69,7 +69,8 @@ class OpenPartition {
     return waiting_ + totals_.leaving <= tables_.capacity_for_activations();
   }
 
-  /// With duals: what it and all later partitions take, before they are charged.
+  /// What it and all later partitions take by the duals, before they are charged.  There must
+  /// be duals.
   [[nodiscard]] FineTicks dual_time() const;
 
   /// Time of the partition if it were closed now; kNever if the cores do not

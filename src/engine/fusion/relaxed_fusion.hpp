@@ -11,7 +11,7 @@
 namespace dfsearch {
 
 struct RelaxedFusion {
-  Ticks bound = kNever;          ///< of every fusion; kNever: none is within the limit
+  Ticks bound = kNever;          ///< no fusion takes less; kNever: none is within the limit
   std::optional<Fusion> fusion;  ///< the best met, within the limit
 };
 

@@ -67,7 +67,7 @@ struct MappingSolution {
   Fusion fusion;
 };
 
-/// A SearchProblem (engine/tree/search_problem.hpp).
+/// Makes a SearchProblem (engine/tree/search_problem.hpp) of a problem.
 class MappingProblem {
  public:
   struct Node {
@@ -84,7 +84,7 @@ class MappingProblem {
 
   /// Everything about the problem that any tree over it can share.
   struct Shared {
-    /// Refers to the problem.
+    /// Keeps a reference to the problem.
     Shared(const Problem& problem, SearchBounds its_bounds, const Allowance& its_allowance);
 
     const SearchBounds bounds;

@@ -22,10 +22,9 @@ struct OuterPoint {
 };
 
 /// The points of one network, in the order of ties: larger tiles first, then
-/// smaller micro-batches.  Of tiles that
-/// make the same number of tiles only the largest is a point; the others cost
-/// the same.  With a second tier of memory each comes once for mappings that do
-/// without it and once for those that need it.
+/// smaller micro-batches.  Of tiles that make the same number of tiles only the largest is
+/// a point; the others cost the same.  With a second tier of memory each comes once for
+/// mappings that do without it and once for those that need it.
 std::vector<OuterPoint> outer_points(const Problem& problem, std::size_t network = 0);
 
 }  // namespace dfsearch

@@ -13,7 +13,7 @@
 
 namespace dfsearch {
 
-/// True when one loop is left for every kernel.
+/// Whether one loop is left for every kernel.
 bool is_decided(const LoopSets& sets);
 
 /// The only sharding in the sets, or the first one of them.
@@ -25,10 +25,10 @@ class ShardingSpace {
   explicit ShardingSpace(const Problem& problem, SearchBounds bounds = {},
                          const Deadline& deadline = {});
 
-  /// Every loop that a kernel may shard, its pin if it has one.
+  /// All loops that each kernel may shard, or its pin if it has one.
   [[nodiscard]] const LoopSets& all() const { return all_; }
 
-  /// Some kernels can be exchanged, and SearchBound::Symmetry is used.
+  /// Whether some kernels can be exchanged and SearchBound::Symmetry is used.
   [[nodiscard]] bool has_symmetry() const { return !exchanges_.empty(); }
 
   /// Takes loops out that no sharding wanted has: of kernels that can be

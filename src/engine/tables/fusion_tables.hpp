@@ -71,7 +71,8 @@ struct TableSettings {
   Allowance allowance{};
 };
 
-/// Kernels are numbered as KernelOrder does.  Immutable; refers to the problem.
+/// The tables of one layer.  Kernels are numbered as KernelOrder does.  They are immutable and
+/// refer to the problem.
 class FusionTables {
  public:
   /// `order` is that of the problem's graph.  Throws Stopped.
@@ -102,7 +103,7 @@ class FusionTables {
   [[nodiscard]] const LayerCosts& costs() const { return costs_; }
   [[nodiscard]] const LayerDecisions& decisions() const { return costs_.decisions(); }
   [[nodiscard]] const Clock& clock() const { return costs_.clock(); }
-  /// Loading the weights of all kernels, in every mapping.
+  /// The time that loading the weights of all kernels takes in every mapping.
   [[nodiscard]] Ticks weight_loads() const { return weight_loads_; }
   /// What the weights leave of the memory; negative: they do not fit.
   [[nodiscard]] Bytes capacity_for_activations() const { return capacity_for_activations_; }
@@ -123,10 +124,10 @@ class FusionTables {
   [[nodiscard]] bool may_share(std::size_t a, std::size_t b) const {
     return may_share(a, b, order_->descendants());
   }
-  /// As far as these paths tell.
+  /// The same as far as these paths tell.
   [[nodiscard]] bool may_share(std::size_t a, std::size_t b,
                                const std::vector<KernelSet>& descendants) const;
-  /// Forward and backward kernels may share a partition (some partition, under
+  /// Whether forward and backward kernels may share a partition (some partition, under
   /// `phases: halves`).
   [[nodiscard]] bool phases_mix() const { return phases_mix_; }
 

@@ -21,13 +21,13 @@ struct Symmetry {
   /// (u, v) ask for u in no later partition than v, beyond what tensors do; u is
   /// before v in the topological order of the graph.
   Pairs order;
-  /// Each of kernels that, if all are exchanged for their partners, leave graph and costs as
-  /// they are.
+  /// Each entry holds pairs of kernels; if all are exchanged for their partners graph and costs
+  /// stay as they are.
   std::vector<Pairs> exchanges;
 };
 
-/// Kernels are numbered by their position in a topological order, forward ones
-/// first.  Immutable.
+/// The order in which kernels are numbered: by their position in a topological order,
+/// forward ones first.  Immutable.
 class KernelOrder {
  public:
   /// Throws Stopped.
@@ -37,10 +37,10 @@ class KernelOrder {
   [[nodiscard]] std::size_t size() const { return ids_.size(); }
   [[nodiscard]] KernelId id(std::size_t position) const { return ids_[position]; }
   [[nodiscard]] std::size_t position(KernelId id) const { return positions_[id.index()]; }
-  /// That symmetry asks for beyond the order of tensors.
+  /// The pairs that symmetry asks for beyond the order of tensors.
   [[nodiscard]] const Symmetry::Pairs& pairs() const { return pairs_; }
 
-  /// Of each kernel it and all that come after it by tensors or pairs.
+  /// For each kernel the set of it and all that come after it by tensors or pairs.
   [[nodiscard]] const std::vector<KernelSet>& descendants() const { return descendants_; }
   /// The same by tensors alone.
   [[nodiscard]] const std::vector<KernelSet>& tensor_descendants() const {
@@ -50,7 +50,7 @@ class KernelOrder {
   /// Positions that may be exchanged all at once, the earlier of two first, ascending.
   using Exchange = std::vector<std::pair<std::size_t, std::size_t>>;
   [[nodiscard]] const std::vector<Exchange>& exchanges() const { return exchanges_; }
-  /// Of each kernel the first one that exchanges can put into its place.
+  /// For each kernel the first one that exchanges can put into its place.
   [[nodiscard]] const std::vector<std::size_t>& first_alike() const { return first_alike_; }
 
   /// Memory of the closures, which is nearly all it takes.

@@ -65,6 +65,8 @@ struct BranchAndBoundOptions {
   bool ties = true;
   /// Solutions above it are not wanted.
   Score cutoff = Score::infinity();
+  /// Known beforehand: no solution is below it.  One that reaches it ends the search.
+  Score floor{};
   std::size_t open_limit = std::size_t{1} << 20;
   /// What the open nodes are charged to; where it is tight the search goes on depth
   /// first.  Null: none.
@@ -165,13 +167,13 @@ class BranchAndBound {
 
   [[nodiscard]] Progress progress() const {
     // In this order: when the last node is gone its solution is the incumbent.
-    const Score open_bound = open_.lower_bound();
+    const Score bound = lower_bound();
     const Score cost = incumbent_.cost();
     return {.time = elapsed(),
             .nodes = nodes_.load(std::memory_order_relaxed),
             .open = static_cast<std::int64_t>(open_.size()),
             .incumbent = cost,
-            .lower_bound = std::min(open_bound, cost),
+            .lower_bound = std::min(bound, cost),
             .found_by = incumbent_.found_by()};
   }
 
@@ -185,7 +187,7 @@ class BranchAndBound {
     result.solution = incumbent_.solution();
     result.cost = incumbent_.cost();
     result.found_by = incumbent_.found_by();
-    result.lower_bound = std::min(open_.lower_bound(), result.cost);
+    result.lower_bound = std::min(lower_bound(), result.cost);
     // A limit that was met together with the last open node has stopped nothing.
     if (open_.size() > 0) result.stopped_by = stopped_by_.load(std::memory_order_relaxed);
     result.stats.nodes = nodes_.load(std::memory_order_relaxed);
@@ -227,6 +229,7 @@ class BranchAndBound {
     }
     void child(Node&& node) override {
       const Score bound = search_.problem_.bound(node);
+      DFSEARCH_ASSERT(bound >= parent);
       search_.check(bound, node);
       if (search_.useless(bound, node, *this)) {
         ++pruned;
@@ -248,6 +251,7 @@ class BranchAndBound {
     std::vector<std::pair<Solution, char>> solutions;
     std::int64_t pruned = 0;
     std::int64_t nodes = 0;
+    Score parent{};        // bound of the node that is expanded
     bool stopped = false;  // the last child is a node that could not be expanded
 
    private:
@@ -259,6 +263,9 @@ class BranchAndBound {
     return static_cast<int>(
         tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
   }
+
+  /// Of all solutions but the incumbent.
+  [[nodiscard]] Score lower_bound() const { return std::max(open_.lower_bound(), options_.floor); }
 
   /// The greatest bound of a node that may still be of use.
   [[nodiscard]] Score cutoff() const {
@@ -337,6 +344,7 @@ class BranchAndBound {
       return;
     }
     const std::size_t before = sink.children.size();
+    sink.parent = entry.bound;
     try {
       problem_.branch(entry.node, sink);
     } catch (const Stopped&) {
@@ -487,6 +495,13 @@ class BranchAndBound {
            stopped_by_.load(std::memory_order_relaxed) != StopReason::None;
   }
 
+  [[nodiscard]] bool gap_is_closed() const {
+    const Score cost = incumbent_.cost();
+    if (cost == Score::infinity()) return false;
+    if (!options_.ties && cost <= options_.floor) return true;
+    return options_.limits.gap > 0.0 && relative_gap(cost, lower_bound()) <= options_.limits.gap;
+  }
+
   /// True once the workers are to hand in their nodes, for good or for a
   /// checkpoint.
   bool must_stop() {
@@ -495,8 +510,7 @@ class BranchAndBound {
       stop(StopReason::Nodes);
     } else if (const StopReason reason = stop_reason(limits.deadline); reason != StopReason::None) {
       stop(reason);
-    } else if (limits.gap > 0.0 && incumbent_.cost() < Score::infinity() &&
-               relative_gap(incumbent_.cost(), open_.lower_bound()) <= limits.gap) {
+    } else if (gap_is_closed()) {
       gap_closed_.store(true, std::memory_order_relaxed);
     }
     return has_ended() || (on_checkpoint_ && elapsed() >= checkpoint_due_);

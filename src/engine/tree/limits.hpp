@@ -1,5 +1,5 @@
 #pragma once
-// When a search stops before its proof.
+// What makes a search stop before its proof.
 
 #include <cstdint>
 #include <limits>

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/memory_budget.hpp"
 #include "base/units.hpp"
 
@@ -37,6 +38,8 @@ class OpenNodes {
   std::optional<Entry> exchange(int worker, std::vector<Entry>& produced) {
     std::vector<Slot> slots = wrapped(produced);
     std::unique_lock lock(mutex_);
+    DFSEARCH_ASSERT(away_ == 0);
+    DFSEARCH_ASSERT(busy_ > 0 || !held_.front());  // nothing is popped
     put(slots);
     std::optional<Score>& held = held_[static_cast<std::size_t>(worker)];
     if (held) --busy_;
@@ -65,6 +68,7 @@ class OpenNodes {
   /// are put back they count as open.
   [[nodiscard]] std::vector<Entry> take_all() {
     const std::lock_guard lock(mutex_);
+    DFSEARCH_ASSERT(away_ == 0 && busy_ == 0 && !held_.front());
     away_ = heap_.size();
     if (!heap_.empty()) away_bound_ = heap_.front().bound;
     std::vector<Slot> slots = std::exchange(heap_, {});
@@ -80,6 +84,7 @@ class OpenNodes {
   void put_back(std::vector<Entry>&& entries) {
     std::vector<Slot> slots = wrapped(entries);
     const std::lock_guard lock(mutex_);
+    DFSEARCH_ASSERT(heap_.empty() && slots.size() == away_);
     heap_ = std::move(slots);
     std::make_heap(heap_.begin(), heap_.end(), later);
     away_ = 0;
@@ -89,17 +94,21 @@ class OpenNodes {
 
   // At any time:
 
+  /// Not while nodes are away: their bound would be forgotten.
   void push(std::vector<Entry>& produced) {
     std::vector<Slot> slots = wrapped(produced);
     const std::lock_guard lock(mutex_);
+    DFSEARCH_ASSERT(away_ == 0);
     away_bound_ = Score::infinity();
     put(slots);
   }
 
   /// Takes the next node, if there is one, without waiting.  It counts as held
-  /// until `release`, like all that were popped since the last one.
+  /// until `release`, like all that were popped since the last one.  Not together with
+  /// `exchange`.
   std::optional<Entry> pop() {
     const std::lock_guard lock(mutex_);
+    DFSEARCH_ASSERT(busy_ == 0);
     if (heap_.empty()) return std::nullopt;
     Slot slot = take();
     held_.front() = std::min(held_.front().value_or(slot.bound), slot.bound);

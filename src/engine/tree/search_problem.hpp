@@ -9,13 +9,13 @@
 
 namespace dfsearch {
 
-/// What a node is expanded into.  Given to SearchProblem::branch, used by one
-/// thread at a time.
+/// Receives what a node is expanded into.  SearchProblem::branch gets one; one thread at
+/// a time uses it.
 template <class Node, class Solution>
 class Expansion {
  public:
   virtual ~Expansion() = default;
-  /// The cost to beat: completions above it are useless.  May fall meanwhile.
+  /// The cost to beat: completions above it are useless.  It may fall meanwhile.
   [[nodiscard]] virtual Score cutoff() const = 0;
   /// The solution of that cost, or null.
   [[nodiscard]] virtual std::shared_ptr<const Solution> incumbent() const = 0;

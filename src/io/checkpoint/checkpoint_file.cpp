@@ -133,6 +133,7 @@ Map put_state(const SearchState& state, std::size_t kernels) {
   NodeWriter writer(kernels);
   for (const SearchState::Entry& entry : state.open) writer.put(entry.node);
   map["begun"] = state.begun;
+  map["floor"] = state.floor.in_base_units();
   map["open"] = state.open.size();
   map["nodes"] = binary(writer.nodes());
   map["partitions"] = writer.chain_length();
@@ -159,6 +160,7 @@ SearchState get_state(const Map& map, const Problem& problem) {
   state.open =
       reader.read_nodes(text_of(map.at("nodes")), get_integer<std::uint64_t>(map.at("open")));
   map.at("begun").get_to(state.begun);
+  state.floor = checked_bound(map.at("floor").get<double>(), "the tree");
   map.at("first_of_ties").get_to(state.first_of_ties);
   const auto found_by = map.at("found_by").get<std::string>();
   if (found_by.size() != 1) throw BadBytes();
