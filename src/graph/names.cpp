@@ -76,6 +76,20 @@ const char* name_of(NetworkUse use) {
   }
   throw InternalError("a use of the network without a name");
 }
+
+const char* name_of(WorkloadKind kind) {
+  switch (kind) {
+    case WorkloadKind::LlmTraining: return "llm_training";
+    case WorkloadKind::LlmPrefill: return "llm_prefill";
+    case WorkloadKind::LlmDecode: return "llm_decode";
+    case WorkloadKind::DlrmTraining: return "dlrm_training";
+    case WorkloadKind::DlrmInference: return "dlrm_inference";
+    case WorkloadKind::Hpl: return "hpl";
+    case WorkloadKind::Fft: return "fft";
+    case WorkloadKind::Graph: return "graph";
+  }
+  throw InternalError("a kind of workload without a name");
+}
 // clang-format on
 
 }  // namespace dfsearch

@@ -13,5 +13,6 @@ const char* name_of(Phase phase);
 const char* name_of(Spread spread);
 const char* name_of(CommunicationType type);
 const char* name_of(NetworkUse use);
+const char* name_of(WorkloadKind kind);
 
 }  // namespace dfsearch

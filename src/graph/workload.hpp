@@ -3,11 +3,28 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "graph/dataflow_graph.hpp"
 
 namespace dfsearch {
+
+/// Where the graph of a workload comes from: one of the generators of graph/workloads/, or
+/// a config that has it kernel by kernel.
+enum class WorkloadKind : std::uint8_t {
+  LlmTraining,
+  LlmPrefill,
+  LlmDecode,
+  DlrmTraining,
+  DlrmInference,
+  Hpl,
+  Fft,
+  Graph,
+};
+
+/// Whether it is a recommendation model.
+constexpr bool is_dlrm(WorkloadKind kind) {
+  return kind == WorkloadKind::DlrmTraining || kind == WorkloadKind::DlrmInference;
+}
 
 /// What all dimensions of the network serve, where the workload decides it.
 enum class NetworkUse : std::uint8_t {
@@ -34,9 +51,9 @@ struct EmbeddingTables {
 };
 
 struct Workload {
-  std::string kind = "graph";  ///< the generator's name in a config
-  DataflowGraph graph;         ///< one layer, one sample
-  Bytes word{2.0};             ///< bytes of one element
+  WorkloadKind kind = WorkloadKind::Graph;
+  DataflowGraph graph;  ///< one layer, one sample
+  Bytes word{2.0};      ///< bytes of one element
   std::int64_t layers = 1;
   std::int64_t global_batch = 1;  ///< samples per step, over all data-parallel replicas
   /// Extent of the tiled loop (the sequence); 1: nothing is tiled.

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "graph/names.hpp"
 #include "graph/workloads/dlrm.hpp"
 #include "graph/workloads/fft.hpp"
 #include "graph/workloads/hpl.hpp"
@@ -16,9 +17,10 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::array<std::string_view, 8> kKinds = {"llm_training",  "llm_prefill",    "llm_decode",
-                                                    "dlrm_training", "dlrm_inference", "hpl",
-                                                    "fft",           "graph"};
+constexpr std::array<WorkloadKind, 8> kKinds = {
+    WorkloadKind::LlmTraining,  WorkloadKind::LlmPrefill,    WorkloadKind::LlmDecode,
+    WorkloadKind::DlrmTraining, WorkloadKind::DlrmInference, WorkloadKind::Hpl,
+    WorkloadKind::Fft,          WorkloadKind::Graph};
 
 // A step of more work than this takes longer than any machine exists; up to it
 // every time and size of the model is a finite double.
@@ -28,14 +30,19 @@ constexpr Range<Bytes> kSize{Bytes(0.0), Bytes(1e24)};
 constexpr std::int64_t kMostSteps = 10'000;
 
 /// The kind, if there is such a one.
-std::optional<std::string> read_kind(MapReader& reader) {
+std::optional<WorkloadKind> read_kind(MapReader& reader) {
   const YamlEntry* entry = reader.required("kind");
   if (!entry) return std::nullopt;
-  const std::optional<std::string> kind = read_word(*entry, reader.messages());
-  if (!kind || std::find(kKinds.begin(), kKinds.end(), *kind) != kKinds.end()) return kind;
+  const std::optional<std::string> word = read_word(*entry, reader.messages());
+  if (!word) return std::nullopt;
+  std::vector<std::string_view> names;
+  for (const WorkloadKind kind : kKinds) {
+    if (*word == name_of(kind)) return kind;
+    names.emplace_back(name_of(kind));
+  }
   reader.messages().add(entry->value.place, "kind",
-                        "unknown kind " + in_quotes(*kind) + ", expected " +
-                            joined_choices(kKinds) + suggestion(*kind, kKinds));
+                        "unknown kind " + in_quotes(*word) + ", expected " + joined_choices(names) +
+                            suggestion(*word, names));
   return std::nullopt;
 }
 
@@ -110,7 +117,7 @@ std::optional<LlmShape> read_llm_shape(MapReader& reader, std::string_view lengt
 }
 
 void read_llm(MapReader& reader, Workload& workload) {
-  const bool decode = workload.kind == "llm_decode";
+  const bool decode = workload.kind == WorkloadKind::LlmDecode;
   const std::optional<LlmShape> shape = read_llm_shape(reader, decode ? "context" : "sequence");
   workload.layers = reader.required_count("layers").value_or(1);
   workload.global_batch = reader.required_count("global_batch").value_or(1);
@@ -125,7 +132,7 @@ void read_llm(MapReader& reader, Workload& workload) {
   }
   workload.sequence = shape->sequence;
   const Bytes sample = as_double(shape->sequence) * token;
-  if (workload.kind == "llm_training") {
+  if (workload.kind == WorkloadKind::LlmTraining) {
     workload.graph = llm_training_graph(*shape);
     workload.boundary = sample;
   } else {
@@ -161,8 +168,8 @@ void read_dlrm(MapReader& reader, Workload& workload) {
   workload.network_use = NetworkUse::Data;
   workload.stored = tables * as_double(given.rows) * embedding * workload.word;
   workload.embedding_tables = given;
-  workload.graph =
-      workload.kind == "dlrm_training" ? dlrm_training_graph(shape) : dlrm_inference_graph(shape);
+  workload.graph = workload.kind == WorkloadKind::DlrmTraining ? dlrm_training_graph(shape)
+                                                               : dlrm_inference_graph(shape);
 }
 
 void read_hpl(MapReader& reader, Workload& workload) {
@@ -234,16 +241,20 @@ void read_graph_kind(MapReader& reader, Workload& workload, std::vector<Partitio
 }
 
 void read_keys_of_kind(MapReader& reader, Workload& workload, std::vector<PartitionPin>& pins) {
-  if (workload.kind == "graph") {
-    read_graph_kind(reader, workload, pins);
-  } else if (workload.kind == "hpl") {
-    read_hpl(reader, workload);
-  } else if (workload.kind == "fft") {
-    read_fft(reader, workload);
-  } else if (workload.kind.starts_with("dlrm")) {
-    read_dlrm(reader, workload);
-  } else {
-    read_llm(reader, workload);
+  switch (workload.kind) {
+    case WorkloadKind::LlmTraining:
+    case WorkloadKind::LlmPrefill:
+    case WorkloadKind::LlmDecode:
+      return read_llm(reader, workload);
+    case WorkloadKind::DlrmTraining:
+    case WorkloadKind::DlrmInference:
+      return read_dlrm(reader, workload);
+    case WorkloadKind::Hpl:
+      return read_hpl(reader, workload);
+    case WorkloadKind::Fft:
+      return read_fft(reader, workload);
+    case WorkloadKind::Graph:
+      return read_graph_kind(reader, workload, pins);
   }
 }
 
@@ -253,7 +264,7 @@ std::optional<Workload> read_workload(const YamlEntry& section, std::vector<Part
                                       InputMessages& messages) {
   const std::size_t before = messages.count();
   MapReader reader(section, messages);
-  const std::optional<std::string> kind = read_kind(reader);
+  const std::optional<WorkloadKind> kind = read_kind(reader);
   if (!kind) return std::nullopt;  // which keys there are depends on it
   Workload workload;
   workload.kind = *kind;

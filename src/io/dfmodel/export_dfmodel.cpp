@@ -74,10 +74,11 @@ void check_equations(const Problem& problem, Complaints& complaints) {
       equations.dlrm_gradient_bandwidth != published.dlrm_gradient_bandwidth) {
     complaints.add("equations", "it has its own, expected published");
   }
-  if (problem.workload.kind == "dlrm_training" && equations.all_reduce_passes != 2) {
+  if (problem.workload.kind == WorkloadKind::DlrmTraining && equations.all_reduce_passes != 2) {
     complaints.add("equations.all_reduce_passes", "expected 2 for a DLRM");
   }
-  const bool has_pairs = has_own_block(problem.workload) && problem.workload.kind != "hpl";
+  const bool has_pairs =
+      has_own_block(problem.workload) && problem.workload.kind != WorkloadKind::Hpl;
   if (has_pairs && equations.all_to_all_pairs != PairCount::AllPairs &&
       !counts_pairs_as_auto(problem)) {
     complaints.add("equations.all_to_all_pairs", "expected auto or n_n1_2");

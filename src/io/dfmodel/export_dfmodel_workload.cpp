@@ -94,13 +94,14 @@ void export_fft(const Workload& workload, dfmodel::Fft& fft) {
 }  // namespace
 
 bool has_own_block(const Workload& workload) {
-  return workload.kind.starts_with("dlrm") || workload.kind == "hpl" || workload.kind == "fft";
+  return is_dlrm(workload.kind) || workload.kind == WorkloadKind::Hpl ||
+         workload.kind == WorkloadKind::Fft;
 }
 
 void export_workload(const Workload& workload, dfmodel::Execution& setup, Complaints& complaints) {
-  if (workload.kind == "hpl") {
+  if (workload.kind == WorkloadKind::Hpl) {
     export_hpl(workload, *setup.mutable_hpl());
-  } else if (workload.kind == "fft") {
+  } else if (workload.kind == WorkloadKind::Fft) {
     export_fft(workload, *setup.mutable_fft());
   } else if (has_own_block(workload)) {
     export_dlrm(workload, *setup.mutable_dlrm());

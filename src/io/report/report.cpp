@@ -46,7 +46,7 @@ std::string topology_text(Topology topology, std::optional<std::int64_t> degree)
 
 std::string workload_text(const Workload& workload) {
   std::string text =
-      fmt::format("{}: {}, {}; {}", workload.kind,
+      fmt::format("{}: {}, {}; {}", name_of(workload.kind),
                   plural(static_cast<std::int64_t>(workload.graph.kernel_count()), "kernel"),
                   plural(static_cast<std::int64_t>(workload.graph.tensor_count()), "tensor"),
                   plural(workload.layers, "layer"));

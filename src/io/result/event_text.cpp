@@ -44,7 +44,7 @@ std::string start_event(const Problem& problem, const std::string& title, int th
   Json json = event("start", before.time);
   json["dfsearch"] = kVersion;
   json["config"] = title;
-  json["workload"] = problem.workload.kind;
+  json["workload"] = name_of(problem.workload.kind);
   json["kernels"] = problem.workload.graph.kernel_count();
   json["tensors"] = problem.workload.graph.tensor_count();
   json["chips"] = problem.system.chips;

@@ -57,7 +57,7 @@ TEST_CASE("forward kernels are listed in topological order") {
 
 // The two amounts of work are those that published runs print.
 TEST_CASE("FLOP of training GPT3-1T for a step are the published ones") {
-  const Workload workload{.kind = "llm_training",
+  const Workload workload{.kind = WorkloadKind::LlmTraining,
                           .graph = llm_training_graph(kGpt3_1T),
                           .layers = 128,
                           .global_batch = 3072,
@@ -66,7 +66,7 @@ TEST_CASE("FLOP of training GPT3-1T for a step are the published ones") {
 }
 
 TEST_CASE("FLOP of GPT3-175B forward for a step are the published ones") {
-  const Workload workload{.kind = "llm_prefill",
+  const Workload workload{.kind = WorkloadKind::LlmPrefill,
                           .graph = llm_forward_graph(kGpt3_175B),
                           .layers = 96,
                           .global_batch = 2304,

@@ -60,7 +60,7 @@ TEST_CASE("every value of the problem counts, in its section") {
 }
 
 TEST_CASE("the name of a generator does not count, what it generated does") {
-  CHECK(changed([](Problem& p) { p.workload.kind = "llm_prefill"; }).empty());
+  CHECK(changed([](Problem& p) { p.workload.kind = WorkloadKind::LlmPrefill; }).empty());
 }
 
 TEST_CASE("lists are told from lists of lists") {

@@ -61,7 +61,7 @@ Workload load_graph(const std::string& workload) {
 TEST_CASE("a config becomes the values it says") {
   const Config config = load(kExample);
   const Workload& workload = config.problem.workload;
-  CHECK(workload.kind == "llm_training");
+  CHECK(workload.kind == WorkloadKind::LlmTraining);
   CHECK(workload.graph ==
         llm_training_graph({.hidden = 25600, .heads = 160, .head_dim = 160, .sequence = 2048}));
   CHECK(workload.layers == 128);
@@ -228,7 +228,7 @@ TEST_CASE("a graph is a list of kernels and tensors") {
     - {from: C, to: D, operand: 1}
     - {from: D, to: E}
 )");
-  CHECK(workload.kind == "graph");
+  CHECK(workload.kind == WorkloadKind::Graph);
   CHECK(workload.sequence == 16);
   CHECK(workload.tile == 4);
   CHECK(workload.layers == 2);

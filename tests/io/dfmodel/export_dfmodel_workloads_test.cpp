@@ -29,8 +29,9 @@ using test::round_trip;
 using test::setup;
 
 /// A graph that DFModel has a generator for, or the 20 kernels of decoding.
-bool is_concerned(const std::string& kind) {
-  return kind.starts_with("dlrm") || kind == "hpl" || kind == "fft" || kind == "llm_decode";
+bool is_concerned(WorkloadKind kind) {
+  return is_dlrm(kind) || kind == WorkloadKind::Hpl || kind == WorkloadKind::Fft ||
+         kind == WorkloadKind::LlmDecode;
 }
 
 /// Prices and powers that are left out are written as zero.
@@ -67,7 +68,7 @@ bool check_round_trip(const Config& config) {
   const Config again = imported_text(text);
   CHECK(export_dfmodel(again, "config") == text);
   const Problem& before = config.problem;
-  if (before.workload.kind != "llm_decode") {
+  if (before.workload.kind != WorkloadKind::LlmDecode) {
     CHECK(again.problem.workload.kind == before.workload.kind);
     const Problem same = with_equations(with_prices(before), again.problem.equations);
     CHECK(fingerprint_of(again.problem) == fingerprint_of(same));
@@ -352,8 +353,10 @@ TEST_CASE("what DFModel has no field for in DLRM, HPL, FFT and decoding is refus
   refused("llama3_8b_decode.yaml", "system.network",
           [](Problem& p) { p.system.network[0].strategy.reset(); });
   // Communication and spread are known by the kind alone.
-  refused("dlrm.yaml", "workload.kernels", [](Problem& p) { p.workload.kind = "graph"; });
-  refused("hpl.yaml", "workload.kernels", [](Problem& p) { p.workload.kind = "graph"; });
+  refused("dlrm.yaml", "workload.kernels",
+          [](Problem& p) { p.workload.kind = WorkloadKind::Graph; });
+  refused("hpl.yaml", "workload.kernels",
+          [](Problem& p) { p.workload.kind = WorkloadKind::Graph; });
 }
 
 TEST_CASE("pairs that are counted as auto counts them need no field") {
