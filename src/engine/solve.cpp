@@ -334,7 +334,11 @@ SearchResult as_given(const Problem& problem, const SearchOptions& options) {
     result.mapping->cores = cost->cores;
     result.cost = *cost;
   }
-  if (!result.cost) return result;
+  if (!result.cost) {
+    // That nothing is open is for a search to say.
+    if (result.lower_bound == Score::infinity()) result.lower_bound = Score{};
+    return result;
+  }
   result.lower_bound = std::min(result.lower_bound, result.cost->objective);
   result.gap = relative_gap(result.cost->objective, result.lower_bound);
   return result;

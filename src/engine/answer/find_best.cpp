@@ -130,8 +130,11 @@ class BestSearch {
     BestFound found{.lower_bound = least_open_bound(state_),
                     .stopped_by = stop_reason(effort_.limits.deadline),
                     .state_is_lost = true};
-    if (state_.incumbent) {
-      found.solution = std::make_shared<const MappingSolution>(*state_.incumbent);
+    if (!state_.incumbent) return found;
+    // Of a mapping that was read its cost is not known yet.
+    if (auto solution = problem_.solution(problem_.mapping(*state_.incumbent))) {
+      found.lower_bound = std::min(found.lower_bound, solution->cost);
+      found.solution = std::make_shared<const MappingSolution>(std::move(*solution));
     }
     return found;
   }

@@ -23,8 +23,7 @@ Mapping mapping_of(const Problem& problem, const MappingSolution& solution) {
 Score least_open_bound(const SearchState& state) {
   Score least = state.begun ? Score::infinity() : Score{};
   for (const SearchState::Entry& open : state.open) least = std::min(least, open.bound);
-  least = std::max(least, state.floor);
-  return state.incumbent ? std::min(least, state.incumbent->cost) : least;
+  return std::max(least, state.floor);
 }
 
 }  // namespace dfsearch

@@ -38,7 +38,7 @@ struct SearchState {
 /// the problem's.
 Mapping mapping_of(const Problem& problem, const MappingSolution& solution);
 
-/// No solution of the tree is below it.
+/// No solution that is still to be found in the tree is below it.
 Score least_open_bound(const SearchState& state);
 
 }  // namespace dfsearch

@@ -285,6 +285,38 @@ TEST_CASE("what is no checkpoint, cut short or changed is refused") {
   }
 }
 
+TEST_CASE("a resumed search that is stopped at once knows what the file says, at its true cost") {
+  int feasible = 0;
+  int untouched = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Problem problem = test::random_problem(seed, {.kernels = 6});
+    if (network_choices(problem).empty()) continue;
+    const SearchResult whole = solve(problem, {});
+    if (!whole.cost) continue;
+    const std::string file =
+        checkpoints_of(problem, {.limits = {.nodes = 4}, .node_effort = {.steps = 4}}).back();
+    for (int moment = 0; moment < 40; ++moment) {
+      CAPTURE(seed);
+      CAPTURE(moment);
+      SearchState state = parse_checkpoint(file, "c.ck", problem);
+      SearchOptions options;
+      options.limits.deadline = Deadline(Seconds(moment * 1e-5));
+      options.resume = &state;
+      bool written = false;
+      options.on_checkpoint = [&](const SearchState&) { written = true; };
+      const SearchResult result = solve(problem, options);
+      REQUIRE(result.lower_bound <= whole.cost->objective);
+      untouched += !written;
+      if (!result.cost) continue;
+      ++feasible;
+      REQUIRE(result.cost->objective >= whole.cost->objective);
+      REQUIRE(result.lower_bound <= result.cost->objective);
+    }
+  }
+  CHECK(feasible > 100);
+  CHECK(untouched > 20);
+}
+
 TEST_CASE("only a checkpoint of the same problem is replaced") {
   const test::TemporaryDirectory folder;
   const Problem problem = example_problem();
