@@ -67,8 +67,9 @@ class Limits(CliTest):
                       (*dlrm(800), *DATAFLOW)):
             with self.subTest(words):
                 done, result = self.check_ends(*words)
-                self.assertIn(done.returncode, (4, 5))
-                self.assertEqual(result["stopped_by"], "time")
+                self.assertIn(done.returncode, (3, 4, 5))  # 3: a fast machine proves that
+                if done.returncode != 3:
+                    self.assertEqual(result["stopped_by"], "time")
 
     def test_expansions_of_wide_graphs_end(self):
         wide = self.write("wide.json", layers(30, 40))
