@@ -95,6 +95,16 @@ std::optional<Scale> bandwidth_unit(std::string_view unit) {
   return bytes_unit(unit.substr(0, unit.size() - 2));
 }
 
+std::optional<Scale> flops_unit(std::string_view unit) {
+  if (!unit.ends_with("FLOP")) return std::nullopt;
+  return decimal_prefix(unit.substr(0, unit.size() - 4));
+}
+
+std::optional<Scale> flops_rate_unit(std::string_view unit) {
+  if (!unit.ends_with("/s")) return std::nullopt;
+  return flops_unit(unit.substr(0, unit.size() - 2));
+}
+
 /// A decimal number, still as text.
 struct Decimal {
   std::string_view digits;  ///< "12.5"
@@ -233,6 +243,17 @@ template <>
 BytesPerSecond parse_quantity<BytesPerSecond>(std::string_view text) {
   return BytesPerSecond(
       parse(text, bandwidth_unit, "900 GB/s", "B/s, kB/s, MB/s, GB/s, TB/s, GiB/s, Gbit/s"));
+}
+
+template <>
+Flops parse_quantity<Flops>(std::string_view text) {
+  return Flops(parse(text, flops_unit, "128 GFLOP", "FLOP, kFLOP, MFLOP, GFLOP, TFLOP, PFLOP"));
+}
+
+template <>
+FlopsPerSecond parse_quantity<FlopsPerSecond>(std::string_view text) {
+  return FlopsPerSecond(parse(text, flops_rate_unit, "312 TFLOP/s",
+                              "FLOP/s, kFLOP/s, MFLOP/s, GFLOP/s, TFLOP/s, PFLOP/s"));
 }
 
 double parse_number(std::string_view text) {

@@ -20,6 +20,8 @@ namespace dfsearch {
 ///   Hertz           Hz with k M G T P E
 ///   Bytes           B, b, bit with k M G T P E or Ki Mi Gi Ti Pi Ei
 ///   BytesPerSecond  the same with /s
+///   Flops           FLOP with k M G T P E
+///   FlopsPerSecond  the same with /s
 template <class Q>
 Q parse_quantity(std::string_view text) = delete;
 template <>
@@ -30,6 +32,10 @@ template <>
 Bytes parse_quantity<Bytes>(std::string_view text);
 template <>
 BytesPerSecond parse_quantity<BytesPerSecond>(std::string_view text);
+template <>
+Flops parse_quantity<Flops>(std::string_view text);
+template <>
+FlopsPerSecond parse_quantity<FlopsPerSecond>(std::string_view text);
 
 /// Reads a finite plain number, sign and exponent allowed; throws InputError.
 double parse_number(std::string_view text);

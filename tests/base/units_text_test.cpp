@@ -26,6 +26,16 @@ std::string refusal(const std::string& text) {
   return "accepted";
 }
 
+TEST_CASE("work and its rates") {
+  CHECK(parse_quantity<Flops>("128 GFLOP") == Flops(128e9));
+  CHECK(parse_quantity<Flops>("0 FLOP") == Flops(0.0));
+  CHECK(parse_quantity<FlopsPerSecond>("312 TFLOP/s") == FlopsPerSecond(312e12));
+  CHECK(parse_quantity<FlopsPerSecond>("0.3 kFLOP/s") == FlopsPerSecond(300.0));
+  CHECK_THROWS_AS(parse_quantity<Flops>("1 GFLOP/s"), InputError);
+  CHECK_THROWS_AS(parse_quantity<Flops>("1 GFLOPS"), InputError);
+  CHECK_THROWS_AS(parse_quantity<FlopsPerSecond>("1 TFLOP"), InputError);
+}
+
 TEST_CASE("bytes have decimal and binary prefixes") {
   CHECK(parsed<Bytes>("0 B") == 0.0);
   CHECK(parsed<Bytes>("2 B") == 2.0);
