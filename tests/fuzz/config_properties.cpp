@@ -1,14 +1,18 @@
 #include "fuzz/config_properties.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
+#include "engine/calculon/find_execution.hpp"
 #include "fuzz/fuzz_target.hpp"
 #include "io/checkpoint/problem_fingerprint.hpp"
 #include "io/config/graph_text.hpp"
 #include "io/dfmodel/export_dfmodel.hpp"
 #include "io/dfmodel/import_dfmodel.hpp"
+#include "io/report/execution_report.hpp"
 #include "io/report/report.hpp"
+#include "io/result/execution_json.hpp"
 
 namespace dfsearch::fuzz {
 namespace {
@@ -81,6 +85,18 @@ void check_config(const Config& config) {
   if (graph.kernel_count() > kMostKernels || graph.tensor_count() > kMostKernels) return;
   check_graph_text(config.problem.workload);
   check_setup(config);
+}
+
+void check_task(const calculon::Task& task) {
+  constexpr std::int64_t kNodes = 50;
+  calculon::ExecutionSearch search;
+  search.limits = {.deadline = Deadline(Seconds(0.1)), .nodes = kNodes};
+  const calculon::ExecutionResult result = calculon::find_execution(task, search);
+  require(!execution_report(task, result, "input").empty(), "a result can be reported");
+  require(!execution_json(result).empty(), "a result can be written");
+  if (!result.cost) return;
+  const double time = result.cost->step_time.in_base_units();
+  require(time > 0.0 && std::isfinite(time), "a step takes some finite time");
 }
 
 }  // namespace dfsearch::fuzz

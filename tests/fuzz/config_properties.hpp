@@ -10,4 +10,7 @@ namespace dfsearch::fuzz {
 /// Throws Finding.
 void check_config(const Config& config);
 
+/// A short search for executions ends, and what it finds is whole; Finding otherwise.
+void check_task(const calculon::Task& task);
+
 }  // namespace dfsearch::fuzz

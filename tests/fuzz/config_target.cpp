@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "fuzz/config_properties.hpp"
@@ -30,7 +31,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   // The name is that of a neighbour of configs/*.yaml, so that their `from:` holds.
   const std::string text(fuzz::text_of(data, size));
   const auto config = fuzz::unless_refused(
-      [&] { return parse_config(text, "configs/input.yaml", overrides_in(text)); });
-  if (config) fuzz::check_config(*config);
+      [&] { return parse_any_config(text, "configs/input.yaml", overrides_in(text)); });
+  if (!config) return 0;
+  if (const auto* first = std::get_if<Config>(&*config)) {
+    fuzz::check_config(*first);
+  } else {
+    fuzz::check_task(std::get<CalculonConfig>(*config).task);
+  }
   return 0;
 }

@@ -14,6 +14,7 @@
 #include "io/lp/given_decisions.hpp"
 #include "io/lp/lp_text.hpp"
 #include "io/lp/solution.hpp"
+#include "io/report/execution_report.hpp"
 #include "io/report/report.hpp"
 #include "io/result/mapping_file.hpp"
 #include "io/text/read_file.hpp"
@@ -47,8 +48,11 @@ int run_evaluate(const CommandLine& line) {
 }
 
 int run_check(const CommandLine& line) {
-  const Config config = load_config(line.config, line.overrides);
-  print(title_of(line) + ": valid\n" + problem_text(config.problem));
+  const auto any = load_any_config(line.config, line.overrides);
+  const Config* config = std::get_if<Config>(&any);
+  print(title_of(line) + ": valid\n" +
+        (config != nullptr ? problem_text(config->problem)
+                           : task_text(std::get<CalculonConfig>(any).task)));
   return kProved;
 }
 

@@ -39,6 +39,7 @@ solve
   --events FILE|-        what happens, as JSON lines; with - in place of the report
   --no-bound NAME        search without one of the bounds below: the same answer, only later;
                          repeatable
+  --count                with 'equations: calculon': how many executions fit, of the whole space
   --deterministic        the same nodes and the same log for any number of threads
   --quiet                no progress
   --verbose              a line of progress for every better mapping
@@ -70,6 +71,7 @@ examples
   dfsearch configs/gpt3_1t.yaml --time-limit '20 min' --json result.json --mapping best.json
   dfsearch configs/gpt3_1t.yaml --set execution.partitions=8 --hint best.json
   dfsearch configs/gpt3_1t_free.yaml --top 5
+  dfsearch configs/calculon_1t.yaml --count
   dfsearch configs/gpt3_1t_free.yaml --checkpoint run.ck
   dfsearch configs/gpt3_1t_free.yaml --resume run.ck --checkpoint run.ck
   dfsearch evaluate configs/gpt3_1t.yaml --mapping best.json

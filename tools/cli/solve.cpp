@@ -11,12 +11,13 @@
 
 #include "base/error.hpp"
 #include "cli/checkpoint_output.hpp"
-#include "cli/commands.hpp"
 #include "cli/events.hpp"
+#include "cli/exit_status.hpp"
 #include "cli/machine_memory.hpp"
 #include "cli/outputs.hpp"
 #include "cli/progress.hpp"
 #include "cli/signals.hpp"
+#include "cli/solve_execution.hpp"
 #include "cli/standard_output.hpp"
 #include "engine/answer/search_state.hpp"
 #include "engine/solve.hpp"
@@ -66,20 +67,6 @@ SearchOptions search_options(const CommandLine& line, const Config& config) {
   return options;
 }
 
-int exit_status(SearchStatus status) {
-  switch (status) {
-    case SearchStatus::Optimal:
-      return kProved;
-    case SearchStatus::Feasible:
-      return kStoppedWithMapping;
-    case SearchStatus::Infeasible:
-      return kInfeasible;
-    case SearchStatus::NoSolution:
-      return kStoppedWithout;
-  }
-  return kInternalError;
-}
-
 /// Of several parallelisms all must be proved.
 int exit_status(const CommandLine& line, const SearchResult& result) {
   const bool all_proved =
@@ -99,9 +86,10 @@ StopReason stop_reason(const SearchResult& result) {
 /// One search with everything that listens to it.
 class Run {
  public:
-  explicit Run(const CommandLine& line)
-      : line_(line),
-        config_(load_config(line.config, line.overrides)),
+  Run(const CommandLine& line, Config config, std::chrono::steady_clock::time_point start)
+      : start_(start),
+        line_(line),
+        config_(std::move(config)),
         options_(search_options(line, config_)) {
     if (!line.resume.empty()) state_ = load_checkpoint(line.resume, config_.problem);
     check_output(line.json);
@@ -180,7 +168,7 @@ class Run {
   }
 
   // Of all that is limited, reading the config included.
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const std::chrono::steady_clock::time_point start_;
   const CommandLine& line_;
   const Config config_;
   SearchOptions options_;
@@ -189,6 +177,16 @@ class Run {
 
 }  // namespace
 
-int run_solve(const CommandLine& line) { return Run(line).run(); }
+int run_solve(const CommandLine& line) {
+  const auto start = std::chrono::steady_clock::now();
+  auto config = load_any_config(line.config, line.overrides);
+  if (const auto* calculon = std::get_if<CalculonConfig>(&config)) {
+    return run_solve_execution(line, *calculon, start);
+  }
+  if (line.count) {
+    throw InputError("--count: only a config with 'equations: calculon' takes it");
+  }
+  return Run(line, std::get<Config>(std::move(config)), start).run();
+}
 
 }  // namespace dfsearch

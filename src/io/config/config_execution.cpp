@@ -64,9 +64,13 @@ void check_shardable(const YamlEntry& pin, const Kernel& kernel, Loop loop,
 }
 
 void set_preset(const YamlEntry& entry, Equations& equations, InputMessages& messages) {
-  const auto preset = read_choice<Equations>(
-      entry, {{"physical", Equations::physical()}, {"published", Equations::published()}},
-      messages);
+  const auto preset =
+      read_choice<Equations>(entry,
+                             {{"physical", Equations::physical()},
+                              {"published", Equations::published()},
+                              // Named in messages; whoever reads a config has looked for it before.
+                              {"calculon", Equations::physical()}},
+                             messages);
   if (preset) equations = *preset;
 }
 

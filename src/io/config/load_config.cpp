@@ -270,25 +270,60 @@ Config read_config(const YamlNode& root, const Place& start, InputMessages& mess
   return config;
 }
 
-Config config_of(YamlNode tree, const fs::path& file, const std::vector<std::string>& overrides) {
+/// The word that chooses Calculon's model, or nothing.
+const YamlNode* calculon_preset(const YamlNode& root) {
+  const YamlEntry* entry = root.find("equations");
+  if (!entry) return nullptr;
+  const YamlEntry* preset = entry->value.find("preset");
+  const YamlNode& word = preset ? preset->value : entry->value;
+  return word.type == YamlNode::Type::Scalar && word.scalar == "calculon" ? &word : nullptr;
+}
+
+/// Whether a config of Calculon's model is wanted as well, or one of the first model only.
+enum class Wanted { Any, FirstModel };
+
+std::variant<Config, CalculonConfig> config_of(YamlNode tree, const fs::path& file,
+                                               const std::vector<std::string>& overrides,
+                                               Wanted wanted) {
   InputMessages messages;
   const YamlNode root = complete_tree(std::move(tree), file, overrides, messages);
   const Place start{
       .source = std::make_shared<const std::string>(file.string()), .line = 1, .column = 1};
-  Config config = read_config(root, start, messages);
+  std::variant<Config, CalculonConfig> config;
+  const YamlNode* calculon = calculon_preset(root);
+  if (calculon && wanted == Wanted::FirstModel) {
+    messages.add(calculon->place, "equations",
+                 "expected physical or published here, as calculon has no mapping and no graph: "
+                 "only solve and check take it");
+  } else if (calculon) {
+    config = read_calculon_config(root, start, messages);
+  } else {
+    config = read_config(root, start, messages);
+  }
   messages.throw_if_any();
   return config;
 }
 
 }  // namespace
 
+std::variant<Config, CalculonConfig> load_any_config(const fs::path& file,
+                                                     const std::vector<std::string>& overrides) {
+  return config_of(load_yaml(file), file, overrides, Wanted::Any);
+}
+
+std::variant<Config, CalculonConfig> parse_any_config(const std::string& text, const fs::path& name,
+                                                      const std::vector<std::string>& overrides) {
+  return config_of(parse_yaml(text, name.string(), true), name, overrides, Wanted::Any);
+}
+
 Config load_config(const fs::path& file, const std::vector<std::string>& overrides) {
-  return config_of(load_yaml(file), file, overrides);
+  return std::get<Config>(config_of(load_yaml(file), file, overrides, Wanted::FirstModel));
 }
 
 Config parse_config(const std::string& text, const fs::path& name,
                     const std::vector<std::string>& overrides) {
-  return config_of(parse_yaml(text, name.string(), true), name, overrides);
+  return std::get<Config>(
+      config_of(parse_yaml(text, name.string(), true), name, overrides, Wanted::FirstModel));
 }
 
 }  // namespace dfsearch

@@ -2,24 +2,15 @@
 // Configuration text -> values (docs/formats.md).
 
 #include <filesystem>
-#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
-#include "base/units.hpp"
+#include "io/config/config_calculon.hpp"
+#include "io/config/search_settings.hpp"
 #include "model/problem.hpp"
 
 namespace dfsearch {
-
-/// Below it a search could not begin: 16 MiB.
-inline constexpr Bytes kLeastMemoryLimit{16777216.0};
-
-/// What a config says of the search itself; the command line overrides it.
-struct SearchSettings {
-  double gap = 0.0;
-  Seconds time_limit = Seconds::infinity();
-  std::optional<Bytes> memory_limit = std::nullopt;
-};
 
 struct Config {
   Problem problem;
@@ -32,9 +23,17 @@ struct Config {
 /// `file:line:column: key: what is wrong, what was expected` each.
 Config load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides);
 
+/// The same of either model: `equations: calculon` chooses the second one, which load_config
+/// refuses.
+std::variant<Config, CalculonConfig> load_any_config(const std::filesystem::path& file,
+                                                     const std::vector<std::string>& overrides);
+
 /// The same from text; `name` stands for the file in messages and for the folder of
 /// `from:` files.
 Config parse_config(const std::string& text, const std::filesystem::path& name,
                     const std::vector<std::string>& overrides = {});
+std::variant<Config, CalculonConfig> parse_any_config(
+    const std::string& text, const std::filesystem::path& name,
+    const std::vector<std::string>& overrides = {});
 
 }  // namespace dfsearch

@@ -75,6 +75,10 @@ std::optional<Q> read_quantity(const YamlEntry& entry, Range<Q> range, InputMess
 template <class E>
 using Choices = std::vector<std::pair<std::string_view, E>>;
 
+/// Yes and no, also as JSON writes them.
+inline const Choices<bool> kYesOrNo = {
+    {"yes", true}, {"no", false}, {"true", true}, {"false", false}};
+
 /// The values of an enumeration under their names in results.
 template <class E>
 Choices<E> named(std::initializer_list<E> values) {

@@ -1,0 +1,143 @@
+#include "engine/calculon/count_executions.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "base/saturating.hpp"
+
+namespace dfsearch::calculon {
+namespace {
+
+constexpr std::int64_t kGreatest = std::numeric_limits<std::int64_t>::max();
+
+std::int64_t product(std::int64_t a, std::int64_t b) {
+  return b != 0 && a > kGreatest / b ? kGreatest : a * b;
+}
+
+template <class List>
+std::int64_t length(const List& list) {
+  return static_cast<std::int64_t>(list.size());
+}
+
+/// Calls with every choice of degrees.
+template <class Call>
+void for_each_degrees(const ExecutionSpace& space, const Deadline& deadline, Call call) {
+  for (const std::int64_t tensor : space.tensor_degrees()) {
+    for (const std::int64_t pipeline : space.pipeline_degrees(tensor)) {
+      deadline.check();
+      call(*space.with_degrees(tensor, pipeline));
+    }
+  }
+}
+
+/// Calls with every layout, that is, degrees, micro-batch and chunks.
+template <class Call>
+void for_each_layout(const ExecutionSpace& space, const Deadline& deadline, Call call) {
+  for_each_degrees(space, deadline, [&](Execution execution) {
+    const std::vector<std::int64_t> chunk_counts = space.chunk_counts(execution);
+    for (const std::int64_t micro_batch : space.micro_batches(execution)) {
+      execution.micro_batch = micro_batch;
+      for (const std::int64_t chunks : chunk_counts) {
+        deadline.check();
+        execution.chunks = chunks;
+        call(execution);
+      }
+    }
+  });
+}
+
+/// Calls with every execution up to its networks, and the memory it takes.
+template <class Call>
+void for_each_shape(const ExecutionSpace& space, const Execution& layout, Call call) {
+  const Task& task = space.task();
+  for (Execution shape : space.shapes(layout)) {
+    const BlockMemory block =
+        block_memory(block_kernels(task.transformer, shape), task.transformer, shape);
+    const Schedule schedule = schedule_of(task.transformer, shape);
+    for (const Offload& offload : space.offloads(shape)) {
+      shape.offload = offload;
+      const MemoryUse use = memory_use(block, schedule, task.transformer, shape);
+      call(shape, memory_misfit(task.machine, shape, schedule, use));
+    }
+  }
+}
+
+/// Less is nearer to fitting.
+using Distance = std::tuple<bool, bool, double, Decisions>;
+
+Distance distance(const Execution& execution, const Misfit& misfit) {
+  const bool memory = misfit.limit == Limit::FirstMemory || misfit.limit == Limit::SecondMemory;
+  return {memory || misfit.limit == Limit::Blocks, misfit.limit == Limit::Blocks,
+          misfit.needed / std::max(misfit.available, 1.0), decisions_of(execution)};
+}
+
+}  // namespace
+
+std::int64_t count_candidates(const Task& task, const Deadline& deadline) {
+  const ExecutionSpace space(task);
+  std::int64_t count = 0;
+  for_each_degrees(space, deadline, [&](Execution execution) {
+    const std::int64_t placements =
+        product(length(space.placements(execution)), length(space.data_overlaps(execution)));
+    const std::int64_t chunk_counts = length(space.chunk_counts(execution));
+    for (const std::int64_t micro_batch : space.micro_batches(execution)) {
+      execution.micro_batch = micro_batch;
+      std::int64_t shapes = 0;
+      for (const Execution& shape : space.shapes(execution)) {
+        shapes += length(space.offloads(shape));
+      }
+      count = saturating_sum(count, product(chunk_counts, product(shapes, placements)));
+    }
+  });
+  return count;
+}
+
+std::int64_t count_feasible(const Task& task, const Deadline& deadline) {
+  const ExecutionSpace space(task);
+  std::int64_t count = 0;
+  for_each_layout(space, deadline, [&](const Execution& layout) {
+    std::int64_t placements = 0;
+    for (const auto& networks : space.placements(layout)) {
+      Execution placed = layout;
+      placed.networks = networks;
+      placements += network_misfit(task.machine, placed) ? 0 : 1;
+    }
+    placements *= length(space.data_overlaps(layout));
+    if (placements == 0) return;
+    for_each_shape(space, layout, [&](const Execution&, const std::optional<Misfit>& misfit) {
+      if (!misfit) count = saturating_sum(count, placements);
+    });
+  });
+  return count;
+}
+
+std::optional<NearestMisfit> nearest_misfit(const Task& task, const Deadline& deadline) {
+  const ExecutionSpace space(task);
+  std::optional<NearestMisfit> nearest;
+  std::optional<Distance> least;
+  const auto offer = [&](const Execution& execution, const Misfit& misfit) {
+    const Distance here = distance(execution, misfit);
+    if (least && !(here < *least)) return;
+    least = here;
+    nearest = {.execution = execution, .misfit = misfit};
+  };
+  for_each_layout(space, deadline, [&](const Execution& layout) {
+    const std::vector<bool> overlaps = space.data_overlaps(layout);
+    if (overlaps.empty()) return;
+    for_each_shape(space, layout, [&](Execution shape, const std::optional<Misfit>& misfit) {
+      shape.data_overlap = overlaps.front();
+      if (misfit) {
+        offer(shape, *misfit);
+        return;
+      }
+      for (const auto& networks : space.placements(shape)) {
+        shape.networks = networks;
+        if (const auto unserved = network_misfit(task.machine, shape)) offer(shape, *unserved);
+      }
+    });
+  });
+  return nearest;
+}
+
+}  // namespace dfsearch::calculon

@@ -1,0 +1,200 @@
+#include "engine/calculon/execution_space.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+namespace dfsearch::calculon {
+namespace {
+
+/// The value that is given, or all there are.
+template <class T>
+std::vector<T> given_or(const std::optional<T>& given, std::vector<T> all) {
+  return given ? std::vector<T>{*given} : std::move(all);
+}
+
+}  // namespace
+
+std::vector<std::int64_t> divisors(std::int64_t number) {
+  std::vector<std::int64_t> low;
+  std::vector<std::int64_t> high;
+  for (std::int64_t d = 1; d <= number / d; ++d) {
+    if (number % d != 0) continue;
+    low.push_back(d);
+    if (d != number / d) high.push_back(number / d);
+  }
+  low.insert(low.end(), high.rbegin(), high.rend());
+  return low;
+}
+
+std::vector<std::int64_t> ExecutionSpace::tensor_degrees() const {
+  const Transformer& model = task_.transformer;
+  const std::int64_t common = std::gcd(task_.machine.chips, std::gcd(model.hidden, model.heads));
+  if (!task_.choices.tensor) return divisors(common);
+  if (common % *task_.choices.tensor != 0) return {};
+  return {*task_.choices.tensor};
+}
+
+std::vector<std::int64_t> ExecutionSpace::pipeline_degrees(std::int64_t tensor) const {
+  const std::int64_t left = task_.machine.chips / tensor;
+  std::vector<std::int64_t> degrees =
+      given_or(task_.choices.pipeline, task_.choices.pipeline
+                                           ? std::vector<std::int64_t>{}
+                                           : divisors(std::gcd(left, task_.transformer.layers)));
+  std::erase_if(degrees, [&](std::int64_t pipeline) {
+    return left % pipeline != 0 || !with_degrees(tensor, pipeline);
+  });
+  return degrees;
+}
+
+std::optional<Execution> ExecutionSpace::with_degrees(std::int64_t tensor,
+                                                      std::int64_t pipeline) const {
+  const std::int64_t data = task_.machine.chips / tensor / pipeline;
+  if (task_.choices.data.value_or(data) != data) return std::nullopt;
+  const std::optional<std::int64_t> batch = global_batch(data);
+  if (!batch) return std::nullopt;
+  return Execution{.tensor = tensor, .pipeline = pipeline, .data = data, .global_batch = *batch};
+}
+
+std::optional<std::int64_t> ExecutionSpace::global_batch(std::int64_t data) const {
+  if (task_.choices.global_batch) {
+    if (*task_.choices.global_batch % data != 0) return std::nullopt;
+    return task_.choices.global_batch;
+  }
+  const std::int64_t most = task_.choices.maximum_batch.value_or(data);
+  if (data > most) return std::nullopt;
+  return most / data * data;
+}
+
+std::vector<std::int64_t> ExecutionSpace::chunk_counts(const Execution& execution) const {
+  if (execution.pipeline == 1) {
+    return task_.choices.chunks.value_or(1) == 1 ? std::vector<std::int64_t>{1}
+                                                 : std::vector<std::int64_t>{};
+  }
+  const std::int64_t layers = task_.transformer.layers;
+  const std::int64_t blocks =
+      layers / execution.pipeline + (layers % execution.pipeline == 0 ? 0 : 1);
+  if (!task_.choices.chunks) return divisors(blocks);
+  if (blocks % *task_.choices.chunks != 0) return {};
+  return {*task_.choices.chunks};
+}
+
+bool ExecutionSpace::splits_evenly(const Execution& execution) const {
+  // Tensor divides micro_batch * sequence, a product that may leave 64 bits.
+  const std::int64_t tensor = execution.tensor;
+  return execution.micro_batch % (tensor / std::gcd(tensor, task_.transformer.sequence)) == 0;
+}
+
+std::vector<std::int64_t> ExecutionSpace::micro_batches(const Execution& execution) const {
+  const std::int64_t samples = execution.global_batch / execution.data;
+  if (const auto given = task_.choices.micro_batch) {
+    return samples % *given == 0 ? std::vector<std::int64_t>{*given} : std::vector<std::int64_t>{};
+  }
+  std::vector<std::int64_t> all = divisors(samples);
+  std::erase_if(all, [&](std::int64_t samples_at_once) {
+    Execution one = execution;
+    one.micro_batch = samples_at_once;
+    return !splits_evenly(one);
+  });
+  return all;
+}
+
+std::vector<Execution> ExecutionSpace::shapes(const Execution& execution) const {
+  const ExecutionChoices& choices = task_.choices;
+  const bool training = task_.transformer.training;
+  using Flags = std::vector<bool>;
+  const Flags replicated = execution.data > 1 && training ? Flags{true, false} : Flags{false};
+  const auto recomputes =
+      given_or(choices.recompute,
+               training ? std::vector{Recompute::Full, Recompute::Attention, Recompute::None}
+                        : std::vector{Recompute::None});
+  const auto communications = given_or(
+      choices.communication,
+      {Communication::AllReduce, Communication::PointToPoint, Communication::ReduceScatter});
+  const auto overlaps =
+      given_or(choices.overlap, execution.tensor > 1
+                                    ? std::vector{Overlap::None, Overlap::Ring, Overlap::Pipe}
+                                    : std::vector{Overlap::None});
+  std::vector<Execution> shapes;
+  Execution shape = execution;
+  shape.fused = choices.fused;
+  for (const Recompute recompute : recomputes) {
+    if (recompute != Recompute::None && !training) continue;
+    shape.recompute = recompute;
+    for (const bool sharding : given_or(choices.sharding, replicated)) {
+      if (sharding && execution.data == 1) continue;
+      shape.sharding = sharding;
+      for (const Communication communication : communications) {
+        if (communication != Communication::AllReduce && !splits_evenly(execution)) continue;
+        shape.communication = communication;
+        const bool may_redo =
+            communication == Communication::ReduceScatter && recompute != Recompute::Full;
+        const Flags redos = may_redo && training ? Flags{true, false} : Flags{false};
+        for (const bool redo : given_or(choices.redo, redos)) {
+          if (redo && !may_redo) continue;
+          shape.redo = redo;
+          for (const Overlap overlap : overlaps) {
+            if (overlap != Overlap::None && execution.tensor == 1) continue;
+            shape.overlap = overlap;
+            shapes.push_back(shape);
+          }
+        }
+      }
+    }
+  }
+  return shapes;
+}
+
+std::vector<Offload> ExecutionSpace::offloads(const Execution& execution) const {
+  if (task_.choices.offload) return {*task_.choices.offload};
+  if (!task_.machine.second) return {Offload{}};
+  const bool training = task_.transformer.training;
+  std::vector<Offload> offloads;
+  for (const bool weights : {true, false}) {
+    for (const bool activations : {true, false}) {
+      if (activations && execution.recompute == Recompute::Full) continue;
+      for (const bool optimizer : {true, false}) {
+        if (optimizer && !training) continue;
+        offloads.push_back(
+            {.weights = weights, .activations = activations, .optimizer = optimizer});
+      }
+    }
+  }
+  return offloads;
+}
+
+std::vector<bool> ExecutionSpace::data_overlaps(const Execution& execution) const {
+  const bool possible = execution.data > 1 && task_.transformer.training;
+  if (const auto given = task_.choices.data_overlap) {
+    return *given && !possible ? std::vector<bool>{} : std::vector<bool>{*given};
+  }
+  return possible ? std::vector<bool>{true, false} : std::vector<bool>{false};
+}
+
+std::vector<std::array<std::size_t, 3>> ExecutionSpace::placements(
+    const Execution& execution) const {
+  if (task_.choices.networks) return {*task_.choices.networks};
+  const std::size_t count = task_.machine.networks.size();
+  const auto choices_of = [&](std::int64_t degree) { return degree > 1 ? count : 1; };
+  std::vector<std::array<std::size_t, 3>> placements;
+  for (std::size_t t = 0; t < choices_of(execution.tensor); ++t) {
+    for (std::size_t p = 0; p < choices_of(execution.pipeline); ++p) {
+      for (std::size_t d = 0; d < choices_of(execution.data); ++d) placements.push_back({t, p, d});
+    }
+  }
+  return placements;
+}
+
+std::vector<std::size_t> ExecutionSpace::networks(Axis axis, std::int64_t degree) const {
+  if (task_.choices.networks) return {(*task_.choices.networks)[static_cast<std::size_t>(axis)]};
+  if (degree == 1) return {0};
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < task_.machine.networks.size(); ++i) {
+    const Network& network = task_.machine.networks[i];
+    if (degree > network.size || (network.filled && network.size % degree != 0)) continue;
+    found.push_back(i);
+  }
+  return found;
+}
+
+}  // namespace dfsearch::calculon

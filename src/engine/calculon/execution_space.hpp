@@ -1,0 +1,81 @@
+#pragma once
+// Which executions there are to choose from.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "model/calculon/execution.hpp"
+#include "model/calculon/machine.hpp"
+
+namespace dfsearch::calculon {
+
+/// The decisions that are taken beforehand; those without a value are searched.
+struct ExecutionChoices {
+  std::optional<std::int64_t> tensor;
+  std::optional<std::int64_t> pipeline;
+  std::optional<std::int64_t> data;
+  std::optional<std::int64_t> maximum_batch;  ///< the batch is the greatest multiple of the data
+                                              ///< degree that is no more
+  std::optional<std::int64_t> global_batch;   ///< or just this; one of the two is there
+  std::optional<std::int64_t> micro_batch;
+  std::optional<std::int64_t> chunks;
+  std::optional<Recompute> recompute;
+  std::optional<Communication> communication;
+  std::optional<Overlap> overlap;
+  std::optional<bool> redo;
+  std::optional<bool> data_overlap;
+  std::optional<bool> sharding;
+  std::optional<Offload> offload;
+  std::optional<std::array<std::size_t, 3>> networks;
+  bool fused = true;
+};
+
+/// What is asked: the best execution of a transformer on a machine.
+struct Task {
+  Transformer transformer;
+  Machine machine;
+  ExecutionChoices choices;
+};
+
+/// The domains of the decisions, each for what is decided before it (docs/calculon.md, section
+/// 7), in the order of ties.  Functions that take an Execution look at the decisions before their
+/// own.  Constant, any thread; the task must outlive it.
+class ExecutionSpace {
+ public:
+  explicit ExecutionSpace(const Task& task) : task_(task) {}
+
+  [[nodiscard]] const Task& task() const { return task_; }
+
+  [[nodiscard]] std::vector<std::int64_t> tensor_degrees() const;
+  /// Those that leave a data degree whose batch is legal.
+  [[nodiscard]] std::vector<std::int64_t> pipeline_degrees(std::int64_t tensor) const;
+  /// The data degree that is left, and its batch; nothing if it has none.
+  [[nodiscard]] std::optional<Execution> with_degrees(std::int64_t tensor,
+                                                      std::int64_t pipeline) const;
+  [[nodiscard]] std::vector<std::int64_t> chunk_counts(const Execution& execution) const;
+  [[nodiscard]] std::vector<std::int64_t> micro_batches(const Execution& execution) const;
+  /// Recompute, sharding, communication, redo, overlap and fused.
+  [[nodiscard]] std::vector<Execution> shapes(const Execution& execution) const;
+  [[nodiscard]] std::vector<Offload> offloads(const Execution& execution) const;
+  [[nodiscard]] std::vector<bool> data_overlaps(const Execution& execution) const;
+  /// All placements, those that no network can serve included.
+  [[nodiscard]] std::vector<std::array<std::size_t, 3>> placements(
+      const Execution& execution) const;
+  /// The networks that an axis of this degree may have at all.
+  [[nodiscard]] std::vector<std::size_t> networks(Axis axis, std::int64_t degree) const;
+
+ private:
+  [[nodiscard]] std::optional<std::int64_t> global_batch(std::int64_t data) const;
+  [[nodiscard]] bool splits_evenly(const Execution& execution) const;
+
+  const Task& task_;
+};
+
+/// Divisors in ascending order.
+std::vector<std::int64_t> divisors(std::int64_t number);
+
+}  // namespace dfsearch::calculon

@@ -1,0 +1,54 @@
+#pragma once
+// The search for the best execution: the one public entry of this room.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "base/units.hpp"
+#include "engine/calculon/count_executions.hpp"
+#include "engine/calculon/execution_space.hpp"
+#include "engine/search_result.hpp"
+#include "engine/tree/limits.hpp"
+#include "engine/tree/search_stats.hpp"
+#include "model/calculon/evaluate.hpp"
+
+namespace dfsearch::calculon {
+
+/// How to search.
+struct ExecutionSearch {
+  Limits limits{};  ///< of the whole search, the counting included
+  int threads = 1;
+  bool deterministic = false;
+  std::int64_t top = 1;  ///< so many parallelisms, each with its best execution
+  bool count = false;    ///< count the executions that fit
+  /// Called at every better execution, from any thread, never twice at once; must not throw.
+  std::function<void(const Progress&)> on_incumbent = nullptr;
+};
+
+/// The best execution found and how sure it is: SearchStatus::Optimal within the gap asked for.
+struct FoundExecution {
+  SearchStatus status = SearchStatus::NoSolution;
+  StopReason stopped_by = StopReason::None;
+  std::optional<Execution> execution;
+  std::optional<Cost> cost;
+  Score lower_bound{};
+  double gap = 0.0;
+};
+
+struct ExecutionResult : FoundExecution {
+  std::vector<FoundExecution> alternatives;  ///< with other degrees, best first
+  bool alternatives_complete = false;        ///< no parallelism beyond those fits
+  std::optional<NearestMisfit> misfit;       ///< for Infeasible, unless there is no candidate
+  std::optional<std::int64_t> candidates;    ///< nothing where the limits came first
+  std::optional<std::int64_t> feasible;      ///< likewise, and where nobody asked
+  std::int64_t evaluated = 0;                ///< executions whose step time was computed
+  std::int64_t measured = 0;                 ///< executions whose memory was computed
+  SearchStats stats;
+};
+
+/// The winner is costed again by `evaluate`; a difference is an InternalError.
+ExecutionResult find_execution(const Task& task, const ExecutionSearch& search);
+
+}  // namespace dfsearch::calculon

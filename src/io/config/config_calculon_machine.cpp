@@ -1,0 +1,154 @@
+// The section `system` of a config with `equations: calculon`.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "io/config/config_calculon.hpp"
+
+namespace dfsearch {
+namespace {
+
+// What any machine may have.  The lower ends keep every time finite.
+constexpr Range<BytesPerSecond> kBandwidth{BytesPerSecond(1.0), BytesPerSecond(1e24)};
+constexpr Range<FlopsPerSecond> kPeak{FlopsPerSecond(1.0), FlopsPerSecond(1e24)};
+constexpr Range<Bytes> kSize{Bytes(1.0), Bytes(1e24)};
+constexpr Range<Seconds> kLatency{Seconds(0.0), Seconds(1e3)};
+constexpr Range<double> kShare{1e-9, 1.0};
+constexpr std::size_t kMostSteps = 100;
+constexpr std::size_t kMostNetworks = 8;
+
+/// Two values in a list, if that is what it is.
+bool is_pair(const YamlNode& node) {
+  return node.type == YamlNode::Type::Sequence && node.items.size() == 2;
+}
+
+YamlEntry item(const YamlEntry& list, const YamlNode& value) {
+  return {.key = list.key, .place = value.place, .value = value};
+}
+
+/// Pairs of an amount and a share, the amounts falling to zero.
+template <class Work>
+calculon::EfficiencyCurve<Work> read_steps(MapReader& reader) {
+  calculon::EfficiencyCurve<Work> curve;
+  const YamlEntry* entry = reader.required("efficiency");
+  if (!entry) return curve;
+  InputMessages& messages = reader.messages();
+  const auto& items = entry->value.items;
+  if (entry->value.type != YamlNode::Type::Sequence || items.empty() || items.size() > kMostSteps ||
+      !std::all_of(items.begin(), items.end(), is_pair)) {
+    messages.add(entry->value.place, entry->key,
+                 fmt::format("expected a list of 1 to {} pairs of an amount and a share, got {}",
+                             kMostSteps, entry->value.description()));
+    return curve;
+  }
+  for (const YamlNode& pair : items) {
+    const auto from =
+        read_quantity<Work>(item(*entry, pair.items[0]), {Work(0.0), Work(1e30)}, messages);
+    const auto share = read_number(item(*entry, pair.items[1]), kShare, messages);
+    if (!from || !share) return curve;
+    if (!curve.steps.empty() && *from >= curve.steps.back().from) {
+      messages.add(pair.place, entry->key,
+                   fmt::format("expected amounts that fall, got {} after {}", to_text(*from),
+                               to_text(curve.steps.back().from)));
+      return curve;
+    }
+    curve.steps.push_back({.from = *from, .share = *share});
+  }
+  if (curve.steps.back().from > Work{}) {
+    messages.add(items.back().place, entry->key,
+                 "expected 0 as the last amount, got " + to_text(curve.steps.back().from));
+  }
+  return curve;
+}
+
+calculon::Engine read_engine(const YamlEntry& section, InputMessages& messages) {
+  MapReader reader(section, messages);
+  calculon::Engine engine;
+  engine.peak = reader.required_quantity("peak", kPeak).value_or(FlopsPerSecond(1.0));
+  engine.efficiency = read_steps<Flops>(reader);
+  reader.finish();
+  return engine;
+}
+
+void read_tier(MapReader& reader, calculon::MemoryTier& tier) {
+  tier.capacity = reader.required_quantity("capacity", kSize).value_or(Bytes(1.0));
+  tier.bandwidth = reader.required_quantity("bandwidth", kBandwidth).value_or(BytesPerSecond(1.0));
+  tier.efficiency = read_steps<Bytes>(reader);
+}
+
+void read_memory(const YamlEntry& section, calculon::Machine& machine, InputMessages& messages) {
+  MapReader reader(section, messages);
+  read_tier(reader, machine.memory);
+  if (const YamlEntry* second = reader.optional("second")) {
+    MapReader tier(*second, messages);
+    read_tier(tier, machine.second.emplace());
+    tier.finish();
+  }
+  reader.finish();
+}
+
+calculon::Network::Scale read_scale(MapReader& reader, std::string_view key) {
+  const YamlEntry* entry = reader.optional(key);
+  if (!entry) return {};
+  if (!is_pair(entry->value)) {
+    reader.messages().add(entry->value.place, key,
+                          "expected a pair of a factor and an offset, like [1.5, -1], got " +
+                              entry->value.description());
+    return {};
+  }
+  const auto& pair = entry->value.items;
+  // An offset below -1 would make a group of two faster than none.
+  const auto factor = read_number(item(*entry, pair[0]), {1e-9, 1e9}, reader.messages());
+  const auto offset = read_number(item(*entry, pair[1]), {-1.0, 1e9}, reader.messages());
+  return {.factor = factor.value_or(1.0), .offset = offset.value_or(0.0)};
+}
+
+calculon::Network read_network(const YamlNode& node, InputMessages& messages) {
+  MapReader reader(node, "networks", node.place, messages);
+  calculon::Network network;
+  network.size = reader.required_count("size").value_or(1);
+  network.filled = reader.optional_choice("filled", kYesOrNo).value_or(false);
+  network.bandwidth =
+      reader.required_quantity("bandwidth", kBandwidth).value_or(BytesPerSecond(1.0));
+  network.efficiency = reader.optional_number("efficiency", kShare).value_or(1.0);
+  network.latency = reader.optional_quantity("latency", kLatency).value_or(Seconds());
+  network.processor_usage = reader.optional_number("processor_usage", {0.0, 0.99}).value_or(0.0);
+  // In the order of calculon::Operation.
+  network.operations = {read_scale(reader, "p2p"), read_scale(reader, "reduce_scatter"),
+                        read_scale(reader, "all_gather"), read_scale(reader, "all_reduce")};
+  reader.finish();
+  return network;
+}
+
+}  // namespace
+
+calculon::Machine read_calculon_machine(const YamlEntry& section, InputMessages& messages) {
+  MapReader reader(section, messages);
+  calculon::Machine machine;
+  machine.chips = reader.required_count("chips").value_or(1);
+  if (const YamlEntry* part = reader.required("matrix")) {
+    machine.matrix = read_engine(*part, messages);
+  }
+  if (const YamlEntry* part = reader.required("vector")) {
+    machine.vector = read_engine(*part, messages);
+  }
+  if (const YamlEntry* part = reader.required("memory")) read_memory(*part, machine, messages);
+  if (const YamlEntry* list = reader.required("networks")) {
+    const auto& items = list->value.items;
+    if (list->value.type != YamlNode::Type::Sequence || items.empty() ||
+        items.size() > kMostNetworks) {
+      messages.add(
+          list->value.place, list->key,
+          fmt::format("expected a list of 1 to {} networks, got {}", kMostNetworks,
+                      list->value.type == YamlNode::Type::Sequence ? std::to_string(items.size())
+                                                                   : list->value.description()));
+    } else {
+      for (const YamlNode& node : items) machine.networks.push_back(read_network(node, messages));
+    }
+  }
+  reader.finish();
+  return machine;
+}
+
+}  // namespace dfsearch

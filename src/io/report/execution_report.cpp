@@ -1,0 +1,266 @@
+// What was asked, how sure the answer is, the execution, where its time goes, what it keeps in
+// memory, and what it took to find.
+
+#include "io/report/execution_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/units_text.hpp"
+#include "base/version.hpp"
+#include "engine/names.hpp"
+#include "io/report/report_words.hpp"
+
+namespace dfsearch {
+namespace {
+
+using calculon::Cost;
+using calculon::Execution;
+using calculon::ExecutionResult;
+using calculon::FoundExecution;
+using calculon::Machine;
+using calculon::MemoryParts;
+using calculon::Misfit;
+using calculon::Task;
+
+std::string machine_text(const Machine& machine) {
+  std::string text = fmt::format("{} of {}, {} memory at {}", plural(machine.chips, "chip"),
+                                 to_text(machine.matrix.peak), to_text(machine.memory.capacity),
+                                 to_text(machine.memory.bandwidth));
+  if (machine.second) {
+    text += fmt::format(", second memory {} at {}", to_text(machine.second->capacity),
+                        to_text(machine.second->bandwidth));
+  }
+  for (std::size_t i = 0; i < machine.networks.size(); ++i) {
+    text += fmt::format("; network {}: up to {} at {}", i, plural(machine.networks[i].size, "chip"),
+                        to_text(machine.networks[i].bandwidth));
+  }
+  return text;
+}
+
+std::string stop_text(StopReason reason) {
+  switch (reason) {
+    case StopReason::None:
+      return "stopped";
+    case StopReason::Time:
+      return "stopped by the time limit";
+    case StopReason::Nodes:
+      return "stopped by the node limit";
+    case StopReason::Signal:
+      return "stopped by a signal";
+  }
+  return "";
+}
+
+Seconds seconds(Score score) { return Seconds(score.in_base_units()); }
+
+std::string status_text(const ExecutionResult& result) {
+  switch (result.status) {
+    case SearchStatus::Optimal:
+      return result.gap > 0.0 ? fmt::format("within the gap asked for: gap {}", percent(result.gap))
+                              : "optimal, proved: gap 0";
+    case SearchStatus::Feasible:
+      return fmt::format("{} with an execution; gap {}", stop_text(result.stopped_by),
+                         percent(result.gap));
+    case SearchStatus::Infeasible:
+      return "infeasible, proved: no execution fits";
+    case SearchStatus::NoSolution:
+      return fmt::format("{} before an execution was found; none takes less than {}",
+                         stop_text(result.stopped_by), to_text(seconds(result.lower_bound)));
+  }
+  return "";
+}
+
+std::string yes_or_no(bool yes) { return yes ? "yes" : "no"; }
+
+std::string offload_text(const calculon::Offload& offload) {
+  std::string text;
+  for (const auto& [name, is_on] :
+       {std::pair("weights", offload.weights), std::pair("activations", offload.activations),
+        std::pair("optimizer", offload.optimizer)}) {
+    if (is_on) text += (text.empty() ? "" : ", ") + std::string(name);
+  }
+  return text.empty() ? "nothing" : text;
+}
+
+std::string degrees_text(const Execution& execution) {
+  return fmt::format("tensor {}, pipeline {}, data {}", execution.tensor, execution.pipeline,
+                     execution.data);
+}
+
+std::string networks_text(const Execution& execution) {
+  return fmt::format("tensor {}, pipeline {}, data {}", execution.networks[0],
+                     execution.networks[1], execution.networks[2]);
+}
+
+/// The decisions, one line for what belongs together.
+std::string execution_lines(const Execution& execution) {
+  return labelled("parallelism", degrees_text(execution)) +
+         labelled("networks", networks_text(execution)) +
+         labelled("batch",
+                  fmt::format("global {}, micro-batch {}, {} of a stage", execution.global_batch,
+                              execution.micro_batch, plural(execution.chunks, "chunk"))) +
+         labelled(
+             "tensor ranks",
+             fmt::format("communication {}, overlap {}, redo {}", name_of(execution.communication),
+                         name_of(execution.overlap), yes_or_no(execution.redo))) +
+         labelled("data ranks",
+                  fmt::format("sharding {}, overlap {}", yes_or_no(execution.sharding),
+                              yes_or_no(execution.data_overlap))) +
+         labelled("activations", fmt::format("recompute {}, fused {}", name_of(execution.recompute),
+                                             yes_or_no(execution.fused))) +
+         labelled("offloaded", offload_text(execution.offload));
+}
+
+std::string step_lines(const Task& task, const ExecutionResult& result) {
+  const Cost& cost = *result.cost;
+  const FlopsPerSecond peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips);
+  const Seconds bound = seconds(result.lower_bound);
+  return labelled("step time", fmt::format("{} ({} s); {} of the peak of {}",
+                                           to_text(cost.step_time), cost.step_time.in_base_units(),
+                                           percent(cost.utilization), to_text(peak))) +
+         labelled("lower bound", fmt::format("{} ({} s); gap {}", to_text(bound),
+                                             bound.in_base_units(), percent(result.gap)));
+}
+
+/// A part of a whole, if there is any of it.
+template <class Quantity>
+std::string part_line(std::string_view name, Quantity part, Quantity whole) {
+  if (!(part > Quantity{})) return "";
+  return fmt::format("  {:<18}{:>10}  {:>8}\n", name, to_text(part), percent(part / whole));
+}
+
+std::string time_lines(const Cost& cost) {
+  const calculon::StepTime& parts = cost.parts;
+  const std::array<std::pair<std::string_view, Seconds>, 10> named = {
+      {{"forward", parts.forward},
+       {"backward", parts.backward},
+       {"recompute", parts.recompute},
+       {"optimizer", parts.optimizer},
+       {"tensor", parts.tensor},
+       {"tensor, again", parts.tensor_again},
+       {"pipeline", parts.pipeline},
+       {"bubble", parts.bubble},
+       {"data", parts.data},
+       {"offload", parts.offload}}};
+  std::string text = "\ntime of the step\n";
+  for (const auto& [name, part] : named) text += part_line(name, part, cost.step_time);
+  return text;
+}
+
+std::string memory_lines(std::string_view title, const MemoryParts& parts, Bytes capacity) {
+  const Bytes total = parts.total();
+  if (!(total > Bytes{})) return "";
+  std::string text = fmt::format("\n{}: {} of {} ({})\n", title, to_text(total), to_text(capacity),
+                                 percent(total / capacity));
+  text += part_line("weights", parts.weights, total);
+  text += part_line("activations", parts.activations, total);
+  text += part_line("gradients", parts.gradients, total);
+  text += part_line("weight gradients", parts.weight_gradients, total);
+  text += part_line("optimizer", parts.optimizer, total);
+  return text;
+}
+
+std::string misfit_text(const Misfit& misfit) {
+  const double over = misfit.needed - misfit.available;
+  const auto bytes = [](double value) { return to_text(Bytes(value)); };
+  switch (misfit.limit) {
+    case calculon::Limit::FirstMemory:
+    case calculon::Limit::SecondMemory:
+      return fmt::format("{} of {} needed, {} available: {} too much", bytes(misfit.needed),
+                         name_of(misfit.limit), bytes(misfit.available), bytes(over));
+    case calculon::Limit::NetworkSize:
+      return fmt::format("{:.0f} chips share network {}, which joins {:.0f}: {:.0f} too many",
+                         misfit.needed, misfit.network, misfit.available, over);
+    case calculon::Limit::NetworkFill:
+      return fmt::format("{:.0f} chips share network {}, and do not divide its {:.0f}",
+                         misfit.needed, misfit.network, misfit.available);
+    case calculon::Limit::Blocks:
+      return fmt::format("offloading needs {:.0f} blocks in a stage, there are {:.0f}",
+                         misfit.needed, misfit.available);
+  }
+  return "";
+}
+
+std::string reason_lines(const ExecutionResult& result) {
+  if (result.misfit) {
+    return labelled("reason", misfit_text(result.misfit->misfit) +
+                                  ", for the execution that is the nearest to fitting:") +
+           "\n" + execution_lines(result.misfit->execution);
+  }
+  if (result.candidates == 0) {
+    return labelled("reason",
+                    "there is no candidate: the values given leave a decision without a legal "
+                    "one (docs/calculon.md, section 7)");
+  }
+  return labelled("reason", "not found before the limit or signal ended the search for it");
+}
+
+/// The best of other parallelisms.
+std::string top_lines(const ExecutionResult& result) {
+  std::string text;
+  int rank = 1;
+  for (const FoundExecution& found : result.alternatives) {
+    ++rank;
+    text += labelled(
+        fmt::format("#{}", rank),
+        found.cost ? fmt::format("{}; {}; {}", to_text(found.cost->step_time),
+                                 degrees_text(*found.execution), name_of(found.status))
+                   : fmt::format("{} before an execution was found", stop_text(found.stopped_by)));
+  }
+  if (result.alternatives_complete) {
+    text += labelled("", "no execution with other degrees fits");
+  }
+  return text;
+}
+
+std::string count_lines(const ExecutionResult& result) {
+  if (!result.candidates) return "";
+  std::string text = fmt::format("{} candidates", *result.candidates);
+  if (result.feasible) text += fmt::format(", {} fit", *result.feasible);
+  return labelled("space", text);
+}
+
+std::string search_lines(const ExecutionResult& result) {
+  return labelled(
+      "search",
+      fmt::format("{} in {} on {}; {} memories and {} step times computed",
+                  plural(result.stats.nodes, "node"), to_text(result.stats.time),
+                  plural(result.stats.threads, "thread"), result.measured, result.evaluated));
+}
+
+}  // namespace
+
+std::string task_text(const Task& task) {
+  const calculon::Transformer& model = task.transformer;
+  return labelled("workload",
+                  fmt::format("{}: {}, hidden {}, MLP {}, {} of {}, sequence {}",
+                              model.training ? "llm_training" : "llm_prefill",
+                              plural(model.layers, "layer"), model.hidden, model.mlp,
+                              plural(model.heads, "head"), model.head_dim, model.sequence)) +
+         labelled("machine", machine_text(task.machine)) + labelled("equations", "calculon");
+}
+
+std::string execution_report(const Task& task, const ExecutionResult& result,
+                             const std::string& title) {
+  std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title) + task_text(task);
+  text += "\n" + labelled("result", status_text(result));
+  if (result.status == SearchStatus::Infeasible) text += reason_lines(result);
+  if (result.cost) {
+    text += step_lines(task, result) + top_lines(result) + "\n";
+    text += execution_lines(*result.execution) + time_lines(*result.cost);
+    const calculon::MemoryUse& memory = result.cost->memory;
+    text += memory_lines("memory", memory.first, task.machine.memory.capacity);
+    if (task.machine.second) {
+      text += memory_lines("second memory", memory.second, task.machine.second->capacity);
+    }
+  }
+  return text + "\n" + count_lines(result) + search_lines(result);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,162 @@
+#include "io/result/execution_json.hpp"
+
+#include "base/version.hpp"
+#include "engine/names.hpp"
+#include "io/text/json_text.hpp"
+
+namespace dfsearch {
+namespace {
+
+using calculon::Cost;
+using calculon::Execution;
+using calculon::ExecutionResult;
+using calculon::FoundExecution;
+using calculon::MemoryParts;
+using calculon::MemoryUse;
+
+template <class Quantity>
+Json number(Quantity quantity) {
+  return json_number(quantity.in_base_units());
+}
+
+Json stop_json(StopReason reason) {
+  return reason != StopReason::None ? Json(name_of(reason)) : Json();
+}
+
+/// With the keys of the section `calculon`.
+Json decisions_json(const Execution& execution) {
+  Json offload = Json::array();
+  if (execution.offload.weights) offload.push_back("weights");
+  if (execution.offload.activations) offload.push_back("activations");
+  if (execution.offload.optimizer) offload.push_back("optimizer");
+  return {{"tensor", execution.tensor},
+          {"pipeline", execution.pipeline},
+          {"data", execution.data},
+          {"networks", execution.networks},
+          {"global_batch", execution.global_batch},
+          {"micro_batch", execution.micro_batch},
+          {"chunks", execution.chunks},
+          {"recompute", name_of(execution.recompute)},
+          {"communication", name_of(execution.communication)},
+          {"overlap", name_of(execution.overlap)},
+          {"redo", execution.redo},
+          {"data_overlap", execution.data_overlap},
+          {"fused", execution.fused},
+          {"sharding", execution.sharding},
+          {"offload", std::move(offload)}};
+}
+
+Json parallelism_json(const Execution& execution) {
+  return {{"tensor", execution.tensor}, {"pipeline", execution.pipeline}, {"data", execution.data}};
+}
+
+Json time_json(const calculon::StepTime& time) {
+  return {{"forward", number(time.forward)},     {"backward", number(time.backward)},
+          {"recompute", number(time.recompute)}, {"optimizer", number(time.optimizer)},
+          {"tensor", number(time.tensor)},       {"tensor_again", number(time.tensor_again)},
+          {"pipeline", number(time.pipeline)},   {"bubble", number(time.bubble)},
+          {"data", number(time.data)},           {"offload", number(time.offload)}};
+}
+
+Json block_json(const calculon::BlockTimes& block) {
+  return {{"forward", number(block.forward.time)},
+          {"input_gradient", number(block.input_gradient.time)},
+          {"weight_gradient", number(block.weight_gradient.time)},
+          {"recompute", number(block.recompute.time)}};
+}
+
+Json parts_json(const MemoryParts& parts) {
+  return {{"weights", number(parts.weights)},
+          {"activations", number(parts.activations)},
+          {"gradients", number(parts.gradients)},
+          {"weight_gradients", number(parts.weight_gradients)},
+          {"optimizer", number(parts.optimizer)}};
+}
+
+Json memory_json(const MemoryUse& use) {
+  return {{"first", number(use.first.total())}, {"second", number(use.second.total())}};
+}
+
+Json ranked_json(const FoundExecution& found) {
+  const Cost* cost = found.cost ? &*found.cost : nullptr;
+  return {{"status", name_of(found.status)},
+          {"stopped_by", stop_json(found.stopped_by)},
+          {"lower_bound", number(found.lower_bound)},
+          {"gap", cost != nullptr ? json_number(found.gap) : Json()},
+          {"step_time", cost != nullptr ? number(cost->step_time) : Json()},
+          {"utilization", cost != nullptr ? json_number(cost->utilization) : Json()},
+          {"parallelism", cost != nullptr ? parallelism_json(*found.execution) : Json()},
+          {"execution", cost != nullptr ? decisions_json(*found.execution) : Json()},
+          {"memory", cost != nullptr ? memory_json(cost->memory) : Json()}};
+}
+
+Json top_json(const ExecutionResult& result) {
+  Json list = Json::array();
+  if (result.status == SearchStatus::Infeasible) return list;
+  list.push_back(ranked_json(result));
+  for (const FoundExecution& found : result.alternatives) list.push_back(ranked_json(found));
+  return list;
+}
+
+Json infeasible_json(const ExecutionResult& result) {
+  if (!result.misfit) return {};
+  const calculon::Misfit& misfit = result.misfit->misfit;
+  const bool network =
+      misfit.limit == calculon::Limit::NetworkSize || misfit.limit == calculon::Limit::NetworkFill;
+  return {{"limit", name_of(misfit.limit)},
+          {"needed", json_number(misfit.needed)},
+          {"available", json_number(misfit.available)},
+          {"network", network ? Json(misfit.network) : Json()},
+          {"execution", decisions_json(result.misfit->execution)}};
+}
+
+Json search_json(const ExecutionResult& result) {
+  const SearchStats& stats = result.stats;
+  return {{"nodes", stats.nodes},
+          {"time", number(stats.time)},
+          {"proof", {{"nodes", stats.proof_nodes}, {"time", number(stats.proof_time)}}},
+          {"threads", stats.threads},
+          {"measured", result.measured},
+          {"evaluated", result.evaluated},
+          {"incumbents", stats.incumbents},
+          {"first_incumbent", number(stats.first_incumbent)},
+          {"best_incumbent", number(stats.best_incumbent)},
+          {"pruned", {{"bound", stats.pruned_by_bound}}}};
+}
+
+Json count_json(const std::optional<std::int64_t>& count) { return count ? Json(*count) : Json(); }
+
+}  // namespace
+
+std::string execution_json(const ExecutionResult& result) {
+  const calculon::Cost* cost = result.cost ? &*result.cost : nullptr;
+  Json json = Json::object();
+  json["dfsearch"] = kVersion;
+  json["equations"] = "calculon";
+  json["status"] = name_of(result.status);
+  json["stopped_by"] = stop_json(result.stopped_by);
+  json["objective_name"] = "step_time";
+  json["objective"] = cost != nullptr ? number(cost->step_time) : Json();
+  json["lower_bound"] =
+      result.status != SearchStatus::Infeasible ? number(result.lower_bound) : Json();
+  json["gap"] = cost != nullptr ? json_number(result.gap) : Json();
+  json["step_time"] = json["objective"];
+  json["utilization"] = cost != nullptr ? json_number(cost->utilization) : Json();
+  json["parallelism"] = cost != nullptr ? parallelism_json(*result.execution) : Json();
+  json["execution"] = cost != nullptr ? decisions_json(*result.execution) : Json();
+  json["time"] = cost != nullptr ? time_json(cost->parts) : Json();
+  json["block"] = cost != nullptr ? block_json(cost->block) : Json();
+  json["memory"] = cost != nullptr ? memory_json(cost->memory) : Json();
+  json["memory_parts"] = cost != nullptr ? Json{{"first", parts_json(cost->memory.first)},
+                                                {"second", parts_json(cost->memory.second)}}
+                                         : Json();
+  json["candidates"] = count_json(result.candidates);
+  json["feasible"] = count_json(result.feasible);
+  json["top"] = top_json(result);
+  json["top_complete"] = result.alternatives_complete;
+  json["infeasible"] = infeasible_json(result);
+  json["search"] = search_json(result);
+  return json_text(json);
+}
+
+}  // namespace dfsearch

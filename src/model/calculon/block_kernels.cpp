@@ -1,0 +1,264 @@
+// The table of docs/calculon.md, section 3, row by row.
+//
+// A kernel is made by its kind (linear, product of two activations, dropout, ...) from the extents
+// of one chip's part; what recomputation and the split of the sequence change is set where the
+// block is put together.  Numbers of elements are doubles: exact below 2^53, and without overflow
+// above.
+
+#include "model/calculon/block_kernels.hpp"
+
+#include <cmath>
+#include <utility>
+
+namespace dfsearch::calculon {
+namespace {
+
+Bytes bytes(double elements) { return Bytes(elements * kWord); }
+
+/// Traffic that follows from the elements: inputs, outputs and weights in the forward pass,
+/// activations, gradients and weights in the others.
+BlockKernel plain_kernel(double inputs, double outputs, double activations, double gradients,
+                         double weights) {
+  BlockKernel kernel;
+  kernel.weights = weights;
+  kernel.activations = bytes(activations);
+  kernel.output = bytes(outputs);
+  kernel.gradients = bytes(gradients);
+  kernel.traffic[0] = bytes(inputs + outputs + weights);
+  kernel.traffic[1] = bytes(weights + activations + gradients);
+  if (weights > 0.0) kernel.traffic[2] = kernel.traffic[1];
+  return kernel;
+}
+
+void set_work(BlockKernel& kernel, double forward, double input_gradient,
+              double weight_gradient = 0.0) {
+  kernel.work = {Flops(forward), Flops(input_gradient), Flops(weight_gradient)};
+}
+
+/// The value goes to several readers, whose gradients are added.
+BlockKernel fork(double elements, double readers) {
+  BlockKernel kernel = plain_kernel(elements, 0.0, elements, 0.0, 0.0);
+  set_work(kernel, 0.0, readers * elements);
+  kernel.traffic[0] = Bytes{};
+  kernel.traffic[1] = (readers + 1.0) * bytes(elements);
+  return kernel;
+}
+
+BlockKernel norm(double elements, double hidden) {
+  BlockKernel kernel = plain_kernel(elements, elements, elements, elements, 2.0 * hidden);
+  set_work(kernel, 9.0 * elements, 14.0 * elements, 7.0 * elements);
+  kernel.working = kernel.kept = false;
+  return kernel;
+}
+
+BlockKernel linear(double rows, double inputs, double outputs) {
+  BlockKernel kernel =
+      plain_kernel(rows * inputs, rows * outputs, rows * inputs, rows * outputs, inputs * outputs);
+  const double work = 2.0 * rows * inputs * outputs;
+  set_work(kernel, work, work, work);
+  kernel.matrix = true;
+  return kernel;
+}
+
+/// A batch of products of two activations, m x k and k x n.
+BlockKernel product(double batch, double m, double k, double n) {
+  const double inputs = batch * (m * k + k * n);
+  BlockKernel kernel = plain_kernel(inputs, batch * m * n, inputs, batch * m * n, 0.0);
+  const double work = 2.0 * batch * m * k * n;
+  set_work(kernel, work, 2.0 * work);
+  kernel.matrix = true;
+  return kernel;
+}
+
+BlockKernel softmax(double elements) {
+  BlockKernel kernel = plain_kernel(elements, elements, elements, elements, 0.0);
+  set_work(kernel, 5.0 * elements, 8.0 * elements);
+  return kernel;
+}
+
+/// Keeps a mask of one byte an element.
+BlockKernel dropout(double elements) {
+  BlockKernel kernel = plain_kernel(elements, elements, elements, elements, 0.0);
+  set_work(kernel, elements, elements);
+  kernel.activations = kernel.gradients = Bytes(elements);
+  kernel.traffic[0] = kernel.traffic[1] = bytes(2.0 * elements) + Bytes(elements);
+  return kernel;
+}
+
+BlockKernel residual(double elements) {
+  BlockKernel kernel = plain_kernel(2.0 * elements, elements, 2.0 * elements, elements, 0.0);
+  set_work(kernel, elements, 2.0 * elements);
+  kernel.working = kernel.kept = false;
+  return kernel;
+}
+
+BlockKernel gelu(double elements, bool fused) {
+  const double stored = fused ? 0.0 : elements;
+  BlockKernel kernel = plain_kernel(elements, elements, stored, stored, 0.0);
+  set_work(kernel, 8.0 * elements, 13.0 * elements);
+  kernel.traffic[1] = kernel.traffic[0];
+  return kernel;
+}
+
+/// The block of one execution, put together.
+class Block {
+ public:
+  Block(const Transformer& transformer, const Execution& execution)
+      : tensor_(static_cast<double>(execution.tensor)),
+        hidden_(static_cast<double>(transformer.hidden)),
+        rows_(static_cast<double>(execution.micro_batch) *
+              static_cast<double>(transformer.sequence)),
+        whole_(rows_ * hidden_),
+        split_(execution.communication == Communication::ReduceScatter),
+        part_(split_ ? std::floor(rows_ / tensor_) * hidden_ : whole_),
+        overlapped_(execution.overlap != Overlap::None),
+        fused_(execution.fused),
+        full_(execution.recompute == Recompute::Full),
+        attention_(full_ || execution.recompute == Recompute::Attention),
+        gather_again_(attention_ || execution.redo),
+        mlp_gather_again_(full_ || execution.redo) {
+    constexpr std::size_t kMost = 24;
+    kernels_.reserve(kMost);
+    add_attention(transformer, execution);
+    add_mlp(static_cast<double>(transformer.mlp));
+  }
+
+  [[nodiscard]] BlockKernels take() { return std::move(kernels_); }
+
+ private:
+  /// Rows 1 to 15.
+  void add_attention(const Transformer& transformer, const Execution& execution) {
+    const double heads = static_cast<double>(transformer.heads);
+    const double head_dim = static_cast<double>(transformer.head_dim);
+    const double sequence = static_cast<double>(transformer.sequence);
+    const double samples = static_cast<double>(execution.micro_batch);
+    const double width = heads * head_dim;
+    const double scores = std::floor(heads / tensor_) * sequence * sequence * samples;
+    const double batch = std::floor(samples * heads / tensor_);
+    add(fork(part_, 2.0), full_);
+    add(norm(part_, hidden_), full_);
+    if (overlapped_) {
+      add_overlapped(Exchange::Gather, hidden_, 3.0 * width, gather_again_);
+    } else {
+      add_exchange(Exchange::Gather, gather_again_);
+      BlockKernel three = fork(whole_, 3.0);
+      three.kept = !gather_again_;
+      add(three, gather_again_);
+      BlockKernel projection = linear(rows_, hidden_, std::floor(width / tensor_));
+      projection.working = projection.kept = false;
+      for (int i = 0; i < 3; ++i) add(projection, full_);
+    }
+    BlockKernel scored = product(batch, sequence, head_dim, sequence);
+    scored.output_kept = !attention_;
+    add(scored, attention_);
+    BlockKernel soft = softmax(scores);
+    soft.output_kept = !attention_;
+    add(soft, attention_);
+    BlockKernel dropped = dropout(scores);
+    dropped.kept = !attention_;
+    add(dropped, attention_);
+    add(product(batch, sequence, sequence, head_dim), full_);
+    add_reduced(width);
+  }
+
+  /// Rows 16 to 24.
+  void add_mlp(double mlp) {
+    add(fork(part_, 2.0), full_);
+    add(norm(part_, hidden_), full_);
+    if (overlapped_) {
+      add_overlapped(Exchange::Gather, hidden_, mlp, mlp_gather_again_);
+    } else {
+      add_exchange(Exchange::Gather, mlp_gather_again_);
+      BlockKernel widened = linear(rows_, hidden_, std::floor(mlp / tensor_));
+      widened.kept = !mlp_gather_again_;
+      add(widened, full_);
+    }
+    add(gelu(std::floor(mlp * rows_ / tensor_), fused_), full_);
+    add_reduced(mlp);
+  }
+
+  /// The product that ends either half, its exchange, and what follows: rows 12 to 15, 21 to 24.
+  void add_reduced(double inputs) {
+    if (overlapped_) {
+      add_overlapped(Exchange::Reduce, inputs, hidden_, full_);
+    } else {
+      add(linear(rows_, std::floor(inputs / tensor_), hidden_), full_);
+      add_exchange(Exchange::Reduce, full_);
+    }
+    add(dropout(part_), full_);
+    add(residual(part_), full_);
+  }
+
+  void add_exchange(Exchange exchange, bool again) {
+    const bool gathers = exchange == Exchange::Gather;
+    const double elements = tensor_ > 1.0 ? whole_ : 0.0;
+    BlockKernel kernel = plain_kernel(elements, elements, elements, elements, 0.0);
+    const double sums = elements * (tensor_ - 1.0) / tensor_;
+    set_work(kernel, gathers ? 0.0 : sums, gathers ? sums : 0.0);
+    if (split_) {
+      kernel.activations = kernel.gradients = bytes(elements) / tensor_;
+    } else {
+      (gathers ? kernel.activations : kernel.gradients) = Bytes{};
+      kernel.traffic[gathers ? 0 : 1] = Bytes{};
+    }
+    kernel.kept = gathers;
+    kernel.exchange = exchange;
+    kernel.again = again;
+    kernel.exchanged = elements;
+    kernels_.push_back(kernel);
+  }
+
+  void add_overlapped(Exchange exchange, double inputs, double outputs, bool again) {
+    const bool gathers = exchange == Exchange::Gather;
+    (gathers ? outputs : inputs) /= tensor_;
+    double activations = rows_ * inputs;
+    double gradients = rows_ * outputs;
+    if (split_ && gathers) {
+      activations = std::floor(activations / tensor_);
+    } else if (split_) {
+      gradients = 2.0 * std::floor(gradients / tensor_);
+    } else if (gathers) {
+      gradients = 0.0;
+    } else {
+      activations = 0.0;
+      gradients = 2.0 * gradients;
+    }
+    BlockKernel kernel =
+        plain_kernel(rows_ * inputs, rows_ * outputs, activations, gradients, inputs * outputs);
+    const double work = 2.0 * rows_ * inputs * outputs;
+    set_work(kernel, work, work, work);
+    kernel.matrix = kernel.overlapped = true;
+    kernel.exchange = exchange;
+    kernel.again = again;
+    kernel.exchanged = gathers ? rows_ * inputs : rows_ * outputs;
+    add(kernel, full_);
+  }
+
+  void add(const BlockKernel& added, bool recomputed) {
+    kernels_.push_back(added);
+    kernels_.back().recomputed = recomputed;
+  }
+
+  const double tensor_;
+  const double hidden_;
+  const double rows_;   // tokens of a micro-batch
+  const double whole_;  // elements of the activation between kernels
+  const bool split_;    // along the sequence, over the tensor group
+  const double part_;   // elements of a chip's part of that activation
+  const bool overlapped_;
+  const bool fused_;
+  const bool full_;
+  const bool attention_;
+  const bool gather_again_;
+  const bool mlp_gather_again_;
+  BlockKernels kernels_;
+};
+
+}  // namespace
+
+// docs/calculon.md (C3)
+BlockKernels block_kernels(const Transformer& transformer, const Execution& execution) {
+  return Block(transformer, execution).take();
+}
+
+}  // namespace dfsearch::calculon

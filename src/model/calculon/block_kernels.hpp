@@ -1,0 +1,48 @@
+#pragma once
+// The kernels of one transformer block on one chip, for one micro-batch.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/units.hpp"
+#include "model/calculon/execution.hpp"
+
+namespace dfsearch::calculon {
+
+/// The passes of a kernel; the gradient of its inputs and that of its weights are two.
+enum class Pass : std::uint8_t { Forward, InputGradient, WeightGradient };
+inline constexpr std::size_t kPasses = 3;
+
+/// What the chips of a tensor group do with a value at a kernel: `Gather` brings it together in
+/// the forward pass and sums its gradient in the backward pass, `Reduce` the other way round.
+enum class Exchange : std::uint8_t { None, Gather, Reduce };
+
+/// A kernel: its work and traffic in each pass, and what it leaves in memory.
+struct BlockKernel {
+  bool matrix = false;  ///< the matrix engine computes it; else the vector engine
+  std::array<Flops, kPasses> work{};
+  std::array<Bytes, kPasses> traffic{};
+  double weights = 0.0;  ///< elements
+  Bytes activations{};   ///< that the backward pass needs
+  Bytes output{};
+  Bytes gradients{};
+  bool recomputed = false;  ///< computed again in the backward pass
+  bool again = false;       ///< its exchange of the forward pass takes place again
+  bool working = true;      ///< its activations count in the working space
+  bool kept = true;         ///< its activations are kept for the backward pass
+  bool output_kept = true;  ///< and its output is
+  Exchange exchange = Exchange::None;
+  bool overlapped = false;  ///< a matrix product that its exchange hides behind
+  double exchanged = 0.0;   ///< elements of the whole value that is exchanged
+};
+
+/// In the order of the forward pass.
+using BlockKernels = std::vector<BlockKernel>;
+
+/// Of the execution it takes the tensor degree, the micro-batch, recompute, communication,
+/// overlap, redo and fused.
+BlockKernels block_kernels(const Transformer& transformer, const Execution& execution);
+
+}  // namespace dfsearch::calculon

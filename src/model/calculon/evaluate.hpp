@@ -1,0 +1,76 @@
+#pragma once
+// What one execution costs by Calculon's equations, or why it does not fit.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <variant>
+
+#include "base/units.hpp"
+#include "model/calculon/block_times.hpp"
+#include "model/calculon/execution.hpp"
+#include "model/calculon/machine.hpp"
+#include "model/calculon/memory_use.hpp"
+#include "model/calculon/step_time.hpp"
+
+namespace dfsearch::calculon {
+
+/// The cost of an execution that fits.
+struct Cost {
+  Seconds step_time{};
+  StepTime parts;
+  MemoryUse memory;
+  BlockTimes block;  ///< of one block and one micro-batch
+  BlockMemory block_memory;
+  double utilization = 0.0;  ///< share of the matrix engines' peak, recomputation not counted
+};
+
+/// What an execution may be too large for.
+enum class Limit : std::uint8_t {
+  FirstMemory,   ///< in bytes
+  SecondMemory,  ///< in bytes
+  NetworkSize,   ///< chips that share a network
+  NetworkFill,   ///< chips that do not divide a network that must be filled
+  Blocks,        ///< blocks of a stage, too few for offloading
+};
+const char* name_of(Limit limit);
+
+/// Why an execution does not fit.
+struct Misfit {
+  Limit limit = Limit::FirstMemory;
+  double needed = 0.0;
+  double available = 0.0;
+  std::size_t network = 0;  ///< index, for the limits of networks
+};
+
+/// An execution must be whole: tensor * pipeline * data chips, micro-batches that divide the
+/// batch, chunks that divide the blocks of the first stage, networks that exist.
+std::variant<Cost, Misfit> evaluate(const Transformer& transformer, const Machine& machine,
+                                    const Execution& execution);
+
+// The parts of it, which the search takes one by one.
+
+/// Why the first or second memory is too small, or offloading impossible.
+std::optional<Misfit> memory_misfit(const Machine& machine, const Execution& execution,
+                                    const Schedule& schedule, const MemoryUse& use);
+/// Why the networks cannot serve the degrees.
+std::optional<Misfit> network_misfit(const Machine& machine, const Execution& execution);
+
+/// The number of ranks that the optimizer's states are divided by.
+double optimizer_parts(const Execution& execution);
+/// Bytes of the activation that a stage hands to the next one.
+Bytes hop_bytes(const Transformer& transformer, const Execution& execution);
+/// The times of moving a block to and from the second memory.
+void set_offload(StepBasis& basis, const Machine& machine, const Execution& execution,
+                 const BlockMemory& memory);
+/// The hops on the network of the stages.
+void set_hops(StepBasis& basis, const Transformer& transformer, const Machine& machine,
+              const Execution& execution);
+/// The time that a network takes to sum the gradients of one block; none without data ranks.
+Seconds gradient_time(const Network& network, const Transformer& transformer,
+                      const Execution& execution, Bytes weights);
+/// The sums of gradients on the network of the data ranks.
+GradientSums gradient_sums(const Transformer& transformer, const Machine& machine,
+                           const Execution& execution, Bytes weights);
+
+}  // namespace dfsearch::calculon

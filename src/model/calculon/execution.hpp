@@ -1,0 +1,87 @@
+#pragma once
+// What Calculon's equations are about: a transformer, and one way to execute it.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace dfsearch::calculon {
+
+/// Bytes of one element: all values are half precision, states of the optimizer 32 bits.
+inline constexpr double kWord = 2.0;
+
+/// A stack of equal blocks, without embedding and head.
+struct Transformer {
+  bool training = true;  ///< false: one forward pass
+  std::int64_t hidden = 1;
+  std::int64_t mlp = 1;
+  std::int64_t sequence = 1;
+  std::int64_t heads = 1;
+  std::int64_t head_dim = 1;
+  std::int64_t layers = 1;
+};
+
+/// Which activations the backward pass computes again.
+enum class Recompute : std::uint8_t { Full, Attention, None };
+
+/// How tensor parallelism sums: all-reduce; all-reduce inside a stage and split to the next
+/// one; or reduce-scatter and all-gather, which splits the sequence.
+enum class Communication : std::uint8_t { AllReduce, PointToPoint, ReduceScatter };
+
+/// How the exchanges of tensor parallelism hide behind the matrix products next to them.
+enum class Overlap : std::uint8_t { None, Ring, Pipe };
+
+/// What is kept in the second memory and fetched block by block.
+struct Offload {
+  bool weights = false;
+  bool activations = false;
+  bool optimizer = false;
+
+  [[nodiscard]] bool any() const { return weights || activations || optimizer; }
+  friend bool operator==(const Offload&, const Offload&) = default;
+};
+
+/// The kinds of parallelism, as indices of Execution::networks.
+enum class Axis : std::uint8_t { Tensor, Pipeline, Data };
+
+/// One way to execute a step.  tensor * pipeline * data chips; each data rank has
+/// global_batch / data samples, micro_batch at a time; a stage's blocks make `chunks` chunks.
+struct Execution {
+  std::int64_t tensor = 1;
+  std::int64_t pipeline = 1;
+  std::int64_t data = 1;
+  std::int64_t global_batch = 1;
+  std::int64_t micro_batch = 1;
+  std::int64_t chunks = 1;
+  Recompute recompute = Recompute::None;
+  Communication communication = Communication::AllReduce;
+  Overlap overlap = Overlap::None;
+  bool redo = false;  ///< gathers again in the backward pass instead of keeping what was gathered
+  bool fused = true;  ///< the activation function is part of the product before it
+  bool sharding = false;  ///< each data rank keeps its own part of the optimizer's states
+  Offload offload{};
+  bool data_overlap = false;              ///< sums of gradients hide behind the backward pass
+  std::array<std::size_t, 3> networks{};  ///< index of the network of each Axis
+
+  [[nodiscard]] std::size_t network(Axis axis) const {
+    return networks[static_cast<std::size_t>(axis)];
+  }
+  friend bool operator==(const Execution&, const Execution&) = default;
+};
+
+/// The decisions in the order in which the search takes them, each as its place in its domain:
+/// equal costs are told apart by the first difference, the lesser first.
+using Decisions = std::array<std::int64_t, 19>;
+Decisions decisions_of(const Execution& execution);
+/// How many of them are taken at each level of the search.
+inline constexpr std::size_t kDegreeDecisions = 4;
+inline constexpr std::size_t kMicroBatchDecisions = 5;
+inline constexpr std::size_t kLayoutDecisions = 6;
+inline constexpr std::size_t kShapeDecisions = 15;
+
+/// The names that configs and results use.
+const char* name_of(Recompute recompute);
+const char* name_of(Communication communication);
+const char* name_of(Overlap overlap);
+
+}  // namespace dfsearch::calculon

@@ -1,0 +1,48 @@
+#pragma once
+// What a chip of the first stage keeps in its memories.
+
+#include "base/units.hpp"
+#include "model/calculon/block_kernels.hpp"
+#include "model/calculon/execution.hpp"
+#include "model/calculon/schedule.hpp"
+
+namespace dfsearch::calculon {
+
+/// What one block leaves in memory for one micro-batch.
+struct BlockMemory {
+  Bytes weights{};
+  Bytes working{};     ///< activations while the block computes
+  Bytes kept{};        ///< activations until its backward pass; none with full recomputation
+  Bytes checkpoint{};  ///< what full recomputation keeps instead, else none
+  Bytes gradients{};
+  double elements = 0.0;  ///< of the weights
+
+  /// What is kept of a micro-batch and goes to the second memory if activations do.
+  [[nodiscard]] Bytes stored() const { return kept + checkpoint; }
+};
+
+BlockMemory block_memory(const BlockKernels& kernels, const Transformer& transformer,
+                         const Execution& execution);
+
+/// The parts of one memory.
+struct MemoryParts {
+  Bytes weights{};
+  Bytes activations{};
+  Bytes gradients{};  ///< of activations
+  Bytes weight_gradients{};
+  Bytes optimizer{};
+
+  [[nodiscard]] Bytes total() const {
+    return weights + activations + gradients + weight_gradients + optimizer;
+  }
+};
+
+struct MemoryUse {
+  MemoryParts first;
+  MemoryParts second;
+};
+
+MemoryUse memory_use(const BlockMemory& block, const Schedule& schedule,
+                     const Transformer& transformer, const Execution& execution);
+
+}  // namespace dfsearch::calculon

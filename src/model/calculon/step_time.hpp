@@ -1,0 +1,61 @@
+#pragma once
+// From the time of a block to that of a step.
+
+#include "base/units.hpp"
+#include "model/calculon/block_times.hpp"
+#include "model/calculon/execution.hpp"
+#include "model/calculon/machine.hpp"
+#include "model/calculon/schedule.hpp"
+
+namespace dfsearch::calculon {
+
+/// What a step is spent on.
+struct StepTime {
+  Seconds forward{};
+  Seconds backward{};
+  Seconds recompute{};
+  Seconds optimizer{};
+  Seconds tensor{};        ///< waited for exchanges of tensor groups
+  Seconds tensor_again{};  ///< likewise for those that take place again
+  Seconds pipeline{};      ///< transfers from stage to stage
+  Seconds bubble{};        ///< stages wait for each other
+  Seconds data{};          ///< waited for the sums of gradients
+  Seconds offload{};       ///< waited for the second memory
+
+  /// In this order: with a lesser part the sum is never greater, whatever the rounding.
+  [[nodiscard]] Seconds total() const {
+    return forward + backward + recompute + optimizer + tensor + tensor_again + pipeline + bubble +
+           data + offload;
+  }
+};
+
+/// What a step time is made of but for the sums of gradients.
+struct StepBasis {
+  Schedule schedule;
+  BlockTimes block;
+  PassTimes optimizer;
+  bool training = true;
+  Seconds hop{};              ///< a transfer to the next stage
+  Seconds backward_hop{};     ///< and back
+  Seconds forward_offload{};  ///< moving a block to and from the second memory
+  Seconds backward_offload{};
+};
+
+/// The sums of gradients of data ranks.
+struct GradientSums {
+  Seconds block{};             ///< the sums of one block, on the network
+  bool overlapped = false;     ///< they hide behind the backward pass
+  bool sharded = false;        ///< the optimizer's states are divided
+  bool with_tensor = false;    ///< on the network of tensor groups
+  bool with_pipeline = false;  ///< on the network of stages
+  double usage = 0.0;          ///< share of the processor that their network takes
+};
+
+/// The step, `data` left at nothing.  No part falls when a time of the basis rises, unless stages
+/// have different numbers of blocks (then `bubble` may).
+StepTime step_time(const StepBasis& basis);
+
+/// The part `data`.
+Seconds data_time(const StepBasis& basis, const GradientSums& sums);
+
+}  // namespace dfsearch::calculon

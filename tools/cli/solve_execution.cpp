@@ -1,0 +1,93 @@
+#include "cli/solve_execution.hpp"
+
+#include <fmt/format.h>
+
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/units_text.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/machine_memory.hpp"
+#include "cli/outputs.hpp"
+#include "cli/signals.hpp"
+#include "cli/standard_output.hpp"
+#include "engine/calculon/find_execution.hpp"
+#include "io/report/execution_report.hpp"
+#include "io/result/execution_json.hpp"
+#include "io/text/write_file.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// Options of mappings, which an execution is not.
+void refuse_options(const CommandLine& line) {
+  std::vector<std::string> wrong;
+  for (const auto& [option, file] :
+       {std::pair("--mapping", &line.mapping), std::pair("--hint", &line.hint),
+        std::pair("--checkpoint", &line.checkpoint), std::pair("--resume", &line.resume),
+        std::pair("--events", &line.events)}) {
+    if (!file->empty()) {
+      wrong.push_back(
+          fmt::format("{}: a config with 'equations: calculon' does not take it", option));
+    }
+  }
+  if (!line.bounds.dropped().empty()) {
+    wrong.emplace_back("--no-bound: a config with 'equations: calculon' does not take it");
+  }
+  if (!wrong.empty()) throw InputError(wrong);
+}
+
+calculon::ExecutionSearch search_of(const CommandLine& line, const CalculonConfig& config,
+                                    std::chrono::steady_clock::time_point start) {
+  const Seconds used(
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  calculon::ExecutionSearch search;
+  search.limits.deadline =
+      Deadline(line.time_limit.value_or(config.search.time_limit) - used, stop_on_signals());
+  search.limits.gap = line.gap.value_or(config.search.gap);
+  search.limits.memory =
+      line.memory_limit.value_or(config.search.memory_limit.value_or(0.5 * machine_memory()));
+  if (line.node_limit) search.limits.nodes = *line.node_limit;
+  search.threads = line.threads;
+  search.deterministic = line.deterministic;
+  search.top = line.top.value_or(1);
+  search.count = line.count;
+  return search;
+}
+
+/// A search takes milliseconds, so all there is to tell is what it found on the way.
+void print_improvement(const Progress& progress) {
+  print_error(fmt::format("{:>9}  {} nodes, best {}, lower bound {}\n", to_text(progress.time),
+                          progress.nodes, to_text(Seconds(progress.incumbent.in_base_units())),
+                          to_text(Seconds(progress.lower_bound.in_base_units()))));
+}
+
+}  // namespace
+
+int run_solve_execution(const CommandLine& line, const CalculonConfig& config,
+                        std::chrono::steady_clock::time_point start) {
+  refuse_options(line);
+  check_output(line.json);
+  calculon::ExecutionSearch search = search_of(line, config, start);
+  if (line.verbose) search.on_incumbent = print_improvement;
+  const calculon::ExecutionResult result = calculon::find_execution(config.task, search);
+  const std::string json = line.json.empty() ? std::string() : execution_json(result);
+  Outputs outputs;
+  if (!line.json.empty() && line.json != "-") {
+    outputs.attempt([&] { write_file(line.json, json); });
+  }
+  outputs.attempt([&] {
+    print(line.json == "-" ? json : execution_report(config.task, result, title_of(line)));
+  });
+  outputs.throw_if_any_failed();
+  // Of several parallelisms all must be proved.
+  for (const calculon::FoundExecution& found : result.alternatives) {
+    if (found.status != SearchStatus::Optimal) return kStoppedWithMapping;
+  }
+  return exit_status(result.status);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,16 @@
+#pragma once
+// The search for executions of Calculon's model.
+
+#include <chrono>
+
+#include "cli/options.hpp"
+#include "io/config/config_calculon.hpp"
+
+namespace dfsearch {
+
+/// The command `solve` for such a config; returns the exit status.  `start` is when the run
+/// began.  Throws InputError for options that it does not have.
+int run_solve_execution(const CommandLine& line, const CalculonConfig& config,
+                        std::chrono::steady_clock::time_point start);
+
+}  // namespace dfsearch
