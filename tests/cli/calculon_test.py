@@ -108,6 +108,34 @@ class Points(CliTest):
                     self.assertAlmostEqual(sum(result["memory_parts"][place].values()),
                                            result["memory"][place], delta=0.01)
 
+    def test_the_table_of_measured_steps(self):
+        table = PAGE.partition("## 9. ")[2]
+        rows = [[cell.strip() for cell in line.strip("|").split("|")]
+                for line in table.splitlines() if line.startswith("| ")][1:]
+        self.assertEqual(len(rows), 9)
+        errors = []
+        for listed, line in zip(rows[:8], POINTS.splitlines()):
+            cells = [cell.strip() for cell in line.split("|")]
+            run, _ = decisions(cells[1:7])
+            model = workload(cells[0].split()[1])
+            chips = run["tensor"] * run["pipeline"]
+            seconds = self.cost(model, system("A", chips), run)["step_time"]
+            rows_of_head, inputs = 2048 * run["micro_batch"], model["hidden"]
+            outputs = 51200 / run["tensor"]
+            moved = 2 * (rows_of_head * (inputs + outputs) + inputs * outputs)
+            engine = {"rate": 312e12, "steps": [(128e9, 0.95), (16e9, 0.9), (1e9, 0.6)]}
+            memory = {"rate": 2048e9, "steps": [(100e6, 0.9), (10e6, 0.75)]}
+            head = 3 * (reference_calculon.time_of(engine, 2 * rows_of_head * inputs * outputs)
+                        + reference_calculon.time_of(memory, moved))
+            with_head = seconds + run["global_batch"] // run["micro_batch"] * head
+            measured = float(listed[2].split()[0])
+            error = [100 * (1 - value / measured) for value in (seconds, with_head)]
+            errors.append(error)
+            self.assertEqual(listed[3:], [f"{seconds:.5g} s", f"{error[0]:.2f} %",
+                                          f"{with_head:.5g} s", f"{error[1]:.2f} %"])
+        means = [sum(abs(error[i]) for error in errors) / 8 for i in (0, 1)]
+        self.assertEqual([rows[8][4], rows[8][6]], [f"{mean:.2f} %" for mean in means])
+
     def test_another_implementation_of_the_page(self):
         rng = random.Random(5)
         compared = 0
@@ -221,6 +249,14 @@ class Search(CliTest):
                 for options in (["--threads", "1"], ["--threads", "8"], ["--deterministic"]):
                     other = self.result(config, *options)
                     self.assertEqual(self.without_effort(other), expected)
+
+    def test_deterministic_searches_do_the_same(self):
+        effort = []
+        for threads in ("1", "8"):
+            result = self.result(CONFIGS / "calculon_1t_offload.yaml", "--deterministic",
+                                 "--threads", threads)
+            effort.append([result["search"][key] for key in ("nodes", "measured", "evaluated")])
+        self.assertEqual(effort[0], effort[1])
 
     def test_an_execution_can_stand_in_a_config(self):
         found = self.result(CONFIGS / "calculon_1t.yaml")

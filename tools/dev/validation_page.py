@@ -285,10 +285,18 @@ def memory_3d(by_id):
             + "\nIn parentheses: the SRAM of that chip is not known.\n")
 
 
+MEASURED = """\
+## Measured steps
+
+Eight steps that Megatron measured on Selene stand beside those of Calculon's equations in
+[calculon.md](calculon.md), section 9.
+"""
+
+
 def page(cases, points):
     by_id = {case.record["id"]: case for case in cases}
     runs = (table_of(HEAD, rows(cases, "../")) + "\nReasons:\n\n" + reasons_text(cases) + "\n"
             + summary(cases) + "\n")
     return wrapped(INTRODUCTION + runs + FIGURES + mappings(by_id) + rail_only(by_id, points)
                    + calculon(by_id) + sram_dram(by_id, points) + serving(points)
-                   + memory_3d(by_id))
+                   + memory_3d(by_id) + "\n" + MEASURED)

@@ -31,9 +31,9 @@ void for_each_degrees(const ExecutionSpace& space, const Deadline& deadline, Cal
   }
 }
 
-/// Calls with every layout, that is, degrees, micro-batch and chunks.
+/// Calls with every schedule, that is, degrees, micro-batch and chunks.
 template <class Call>
-void for_each_layout(const ExecutionSpace& space, const Deadline& deadline, Call call) {
+void for_each_schedule(const ExecutionSpace& space, const Deadline& deadline, Call call) {
   for_each_degrees(space, deadline, [&](Execution execution) {
     const std::vector<std::int64_t> chunk_counts = space.chunk_counts(execution);
     for (const std::int64_t micro_batch : space.micro_batches(execution)) {
@@ -49,9 +49,9 @@ void for_each_layout(const ExecutionSpace& space, const Deadline& deadline, Call
 
 /// Calls with every execution up to its networks, and the memory it takes.
 template <class Call>
-void for_each_shape(const ExecutionSpace& space, const Execution& layout, Call call) {
+void for_each_shape(const ExecutionSpace& space, const Execution& scheduled, Call call) {
   const Task& task = space.task();
-  for (Execution shape : space.shapes(layout)) {
+  for (Execution shape : space.shapes(scheduled)) {
     const BlockMemory block =
         block_memory(block_kernels(task.transformer, shape), task.transformer, shape);
     const Schedule schedule = schedule_of(task.transformer, shape);
@@ -96,16 +96,16 @@ std::int64_t count_candidates(const Task& task, const Deadline& deadline) {
 std::int64_t count_feasible(const Task& task, const Deadline& deadline) {
   const ExecutionSpace space(task);
   std::int64_t count = 0;
-  for_each_layout(space, deadline, [&](const Execution& layout) {
+  for_each_schedule(space, deadline, [&](const Execution& scheduled) {
     std::int64_t placements = 0;
-    for (const auto& networks : space.placements(layout)) {
-      Execution placed = layout;
+    for (const auto& networks : space.placements(scheduled)) {
+      Execution placed = scheduled;
       placed.networks = networks;
       placements += network_misfit(task.machine, placed) ? 0 : 1;
     }
-    placements *= length(space.data_overlaps(layout));
+    placements *= length(space.data_overlaps(scheduled));
     if (placements == 0) return;
-    for_each_shape(space, layout, [&](const Execution&, const std::optional<Misfit>& misfit) {
+    for_each_shape(space, scheduled, [&](const Execution&, const std::optional<Misfit>& misfit) {
       if (!misfit) count = saturating_sum(count, placements);
     });
   });
@@ -122,10 +122,10 @@ std::optional<NearestMisfit> nearest_misfit(const Task& task, const Deadline& de
     least = here;
     nearest = {.execution = execution, .misfit = misfit};
   };
-  for_each_layout(space, deadline, [&](const Execution& layout) {
-    const std::vector<bool> overlaps = space.data_overlaps(layout);
+  for_each_schedule(space, deadline, [&](const Execution& scheduled) {
+    const std::vector<bool> overlaps = space.data_overlaps(scheduled);
     if (overlaps.empty()) return;
-    for_each_shape(space, layout, [&](Execution shape, const std::optional<Misfit>& misfit) {
+    for_each_shape(space, scheduled, [&](Execution shape, const std::optional<Misfit>& misfit) {
       shape.data_overlap = overlaps.front();
       if (misfit) {
         offer(shape, *misfit);

@@ -103,8 +103,8 @@ BlockFloor block_floor(const ExecutionSpace& space, const Execution& execution) 
   return floor;
 }
 
-Seconds layout_floor(const ExecutionSpace& space, const Execution& execution,
-                     const BlockFloor& block) {
+Seconds schedule_floor(const ExecutionSpace& space, const Execution& execution,
+                       const BlockFloor& block) {
   Execution least = execution;
   least.communication = space.task().choices.communication.value_or(Communication::PointToPoint);
   StepBasis basis;

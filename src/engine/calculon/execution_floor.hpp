@@ -21,8 +21,8 @@ struct BlockFloor {
 BlockFloor block_floor(const ExecutionSpace& space, const Execution& execution);
 
 /// Decided: degrees, batch, micro-batch, chunks.  No execution below takes less.
-Seconds layout_floor(const ExecutionSpace& space, const Execution& execution,
-                     const BlockFloor& block);
+Seconds schedule_floor(const ExecutionSpace& space, const Execution& execution,
+                       const BlockFloor& block);
 
 /// Decided: all but the networks and the overlap of data ranks.  No execution below takes less;
 /// infinite where no network can serve one of the degrees.

@@ -27,19 +27,19 @@ std::size_t decided(Level level) {
       return kDegreeDecisions;
     case Level::MicroBatch:
       return kMicroBatchDecisions;
-    case Level::Layout:
-      return kLayoutDecisions;
+    case Level::Schedule:
+      return kScheduleDecisions;
     case Level::Shape:
       return kShapeDecisions;
   }
   return 0;
 }
 
-/// What the blocks of one layout keep, each computed when it is first asked for: a block is another
+/// What the blocks of one schedule keep, each computed when it is first asked for: a block is another
 /// one only where recompute, redo, overlap or the split of the sequence differ.
-class LayoutMemory {
+class BlockMemories {
  public:
-  explicit LayoutMemory(const Task& task) : task_(task) {}
+  explicit BlockMemories(const Task& task) : task_(task) {}
 
   const BlockMemory& of(const Execution& shape) {
     const bool split = shape.communication == Communication::ReduceScatter;
@@ -124,8 +124,8 @@ void ExecutionTree::branch(const Node& node, Expansion<Node, Solution>& expansio
       return branch_degrees(node, expansion);
     case Level::MicroBatch:
       return branch_micro_batch(node, expansion);
-    case Level::Layout:
-      return branch_layout(node, expansion);
+    case Level::Schedule:
+      return branch_schedule(node, expansion);
     case Level::Shape:
       return branch_shape(node, expansion);
   }
@@ -157,11 +157,11 @@ void ExecutionTree::branch_degrees(const Node& node, Expansion<Node, Solution>& 
     child.level = Level::MicroBatch;
     child.execution.micro_batch = micro_batch;
     const BlockFloor block = block_floor(space_, child.execution);
-    Execution layout = child.execution;
+    Execution scheduled = child.execution;
     Seconds least = Seconds::infinity();
     for (const std::int64_t chunks : chunk_counts) {
-      layout.chunks = chunks;
-      least = std::min(least, layout_floor(space_, layout, block));
+      scheduled.chunks = chunks;
+      least = std::min(least, schedule_floor(space_, scheduled, block));
     }
     child.bound = std::max(node.bound, score(least));
     expansion.child(std::move(child));
@@ -173,18 +173,18 @@ void ExecutionTree::branch_micro_batch(const Node& node,
   const BlockFloor block = block_floor(space_, node.execution);
   for (const std::int64_t chunks : space_.chunk_counts(node.execution)) {
     Node child = node;
-    child.level = Level::Layout;
+    child.level = Level::Schedule;
     child.execution.chunks = chunks;
-    child.bound = std::max(node.bound, score(layout_floor(space_, child.execution, block)));
+    child.bound = std::max(node.bound, score(schedule_floor(space_, child.execution, block)));
     expansion.child(std::move(child));
   }
 }
 
-void ExecutionTree::branch_layout(const Node& node, Expansion<Node, Solution>& expansion) const {
+void ExecutionTree::branch_schedule(const Node& node, Expansion<Node, Solution>& expansion) const {
   const Task& task = space_.task();
   deadline_.check();
   std::int64_t measured = 0;
-  LayoutMemory memories(task);
+  BlockMemories memories(task);
   const Schedule schedule = schedule_of(task.transformer, node.execution);
   for (const Execution& shape : space_.shapes(node.execution)) {
     const BlockMemory& block = memories.of(shape);

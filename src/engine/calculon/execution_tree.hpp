@@ -20,7 +20,7 @@ struct ExecutionNode {
     Tensor,      ///< the tensor degree
     Degrees,     ///< all degrees and the batch
     MicroBatch,  ///< the micro-batch
-    Layout,      ///< the chunks
+    Schedule,    ///< the chunks
     Shape,       ///< all but networks and the overlap of data ranks; it fits in memory
   };
   Level level = Level::Root;
@@ -74,7 +74,7 @@ class ExecutionTree {
   void branch_tensor(const Node& node, Expansion<Node, Solution>& expansion) const;
   void branch_degrees(const Node& node, Expansion<Node, Solution>& expansion) const;
   void branch_micro_batch(const Node& node, Expansion<Node, Solution>& expansion) const;
-  void branch_layout(const Node& node, Expansion<Node, Solution>& expansion) const;
+  void branch_schedule(const Node& node, Expansion<Node, Solution>& expansion) const;
   void branch_shape(const Node& node, Expansion<Node, Solution>& expansion) const;
 
   const ExecutionSpace space_;

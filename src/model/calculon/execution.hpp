@@ -76,7 +76,7 @@ Decisions decisions_of(const Execution& execution);
 /// How many of them are taken at each level of the search.
 inline constexpr std::size_t kDegreeDecisions = 4;
 inline constexpr std::size_t kMicroBatchDecisions = 5;
-inline constexpr std::size_t kLayoutDecisions = 6;
+inline constexpr std::size_t kScheduleDecisions = 6;
 inline constexpr std::size_t kShapeDecisions = 15;
 
 /// The names that configs and results use.

@@ -65,7 +65,7 @@ inline std::int64_t batch_of(const Task& task, std::int64_t data) {
   return batch;
 }
 
-inline bool layout_is_legal(const Task& task, const Execution& e) {
+inline bool schedule_is_legal(const Task& task, const Execution& e) {
   const auto& choices = task.choices;
   const std::int64_t blocks = (task.transformer.layers + e.pipeline - 1) / e.pipeline;
   if ((e.global_batch / e.data) % e.micro_batch != 0 || blocks % e.chunks != 0) return false;
@@ -123,7 +123,7 @@ class PlainEnumeration {
         if (!degrees_are_legal(task_, e)) continue;
         if (!task_.choices.global_batch && e.data > *task_.choices.maximum_batch) continue;
         e.global_batch = batch_of(task_, e.data);
-        if (e.global_batch > 0) try_layouts(e);
+        if (e.global_batch > 0) try_schedules(e);
       }
     }
     std::sort(space_.best.begin(), space_.best.end(), is_before);
@@ -131,11 +131,11 @@ class PlainEnumeration {
   }
 
  private:
-  void try_layouts(Execution e) {
+  void try_schedules(Execution e) {
     best_.reset();
     for (e.micro_batch = 1; e.micro_batch <= e.global_batch; ++e.micro_batch) {
       for (e.chunks = 1; e.chunks <= task_.transformer.layers; ++e.chunks) {
-        if (layout_is_legal(task_, e)) try_shapes(e);
+        if (schedule_is_legal(task_, e)) try_shapes(e);
       }
     }
     if (best_) space_.best.push_back(*best_);
