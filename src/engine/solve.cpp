@@ -329,7 +329,6 @@ SearchResult as_given(const Problem& problem, const SearchOptions& options) {
     auto evaluated = evaluate(problem, mapping);
     const Cost* cost = std::get_if<Cost>(&evaluated);
     if (cost == nullptr || (result.cost && !(cost->objective < result.cost->objective))) continue;
-    result.status = SearchStatus::Feasible;
     result.mapping = mapping;
     result.mapping->cores = cost->cores;
     result.cost = *cost;
@@ -341,6 +340,7 @@ SearchResult as_given(const Problem& problem, const SearchOptions& options) {
   }
   result.lower_bound = std::min(result.lower_bound, result.cost->objective);
   result.gap = relative_gap(result.cost->objective, result.lower_bound);
+  result.status = status_of(result, options.limits.gap);
   return result;
 }
 

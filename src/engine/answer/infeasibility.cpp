@@ -15,6 +15,8 @@
 #include "engine/answer/find_best.hpp"
 #include "engine/answer/search_monitor.hpp"
 #include "engine/answer/search_state.hpp"
+#include "model/layer/lone_kernel.hpp"
+#include "model/phase_rules.hpp"
 
 namespace dfsearch {
 namespace {
@@ -48,12 +50,13 @@ std::optional<Mapping> map_briefly(const Problem& problem, const Allowance& allo
 /// The partitions that the mapping would need, which has enough for every kernel
 /// of either phase to be alone.
 std::int64_t partitions_needed(const Problem& roomy, const Mapping& mapping) {
-  const std::int64_t half = roomy.partition_limit() / 2;
-  const bool halves =
-      roomy.equations.phases == SplitPhases::Halves && roomy.workload.graph.has_backward();
+  const std::int64_t limit = roomy.partition_limit();
+  const bool halves = has_halves(roomy);
+  const std::int64_t first_backward = phase_ranges(roomy, limit).first_backward;
   std::int64_t most = 0;  // of a half, or of all
-  for (const std::int64_t index : mapping.partition) {
-    most = std::max(most, 1 + (halves ? index % half : index));
+  for (std::size_t k = 0; k < mapping.partition.size(); ++k) {
+    const bool second = halves && roomy.workload.graph.kernels()[k].phase == Phase::Backward;
+    most = std::max(most, 1 + mapping.partition[k] - (second ? first_backward : 0));
   }
   return halves ? 2 * most : most;
 }
@@ -63,14 +66,9 @@ std::optional<Infeasible> lonely_overflow(const FusionTables& tables) {
   for (std::size_t p = 0; p < tables.size(); ++p) {
     const KernelCosts& kernel = tables.kernel(p);
     if (!kernel.lonely || kernel.escapes) continue;
-    Bytes inputs{};
-    Bytes outputs{};
-    for (const Arc& arc : tables.inputs(p)) inputs += arc.streamed;
-    for (const Arc& arc : tables.outputs(p)) outputs += arc.streamed;
-    // A weight could be cut into pieces and its output with it; the inputs not.
-    const bool weight = tables.problem().workload.graph.kernel(tables.id(p)).has_weight();
-    return of_bytes(Resource::Sram, weight ? inputs : inputs + outputs, tables.sram(),
-                    tables.problem().workload.graph.kernel(tables.id(p)).name);
+    const DataflowGraph& graph = tables.problem().workload.graph;
+    const LoneKernel lone = lone_kernel(graph, tables.costs(), tables.id(p));
+    return of_bytes(Resource::Sram, lone.least(), tables.sram(), graph.kernel(tables.id(p)).name);
   }
   return std::nullopt;
 }

@@ -19,6 +19,8 @@
 #include <map>
 #include <utility>
 
+#include "model/layer/lone_kernel.hpp"
+#include "model/phase_rules.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
@@ -57,8 +59,8 @@ FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
       order_(std::move(order)),
       bounds_(settings.bounds),
       allowance_(settings.allowance),
-      phases_mix_(problem.equations.phases == SplitPhases::Halves &&
-                  problem.partition_limit() % 2 == 1) {
+      phases_mix_(has_halves(problem) &&
+                  phase_ranges(problem, problem.partition_limit()).overlap()) {
   index_arcs();
   fill_kernels();
   find_lonely_kernels();
@@ -153,13 +155,9 @@ void FusionTables::fill_kernels() {
 void FusionTables::find_lonely_kernels() {
   for (std::size_t p = 0; p < size(); ++p) {
     KernelCosts& kernel = kernels_[p];
-    Bytes in{};
-    Bytes out{};
-    for (const Arc& arc : inputs(p)) in += arc.streamed;
-    for (const Arc& arc : outputs(p)) out += arc.streamed;
-    kernel.lonely = in + out + kernel.weight > sram();
-    kernel.escapes =
-        kernel.lonely && problem_.workload.graph.kernel(id(p)).has_weight() && in < sram();
+    const LoneKernel lone = lone_kernel(problem_.workload.graph, costs_, id(p));
+    kernel.lonely = lone.is_lonely(sram());
+    kernel.escapes = lone.escapes(sram());
   }
 }
 
