@@ -3,8 +3,7 @@
 namespace dfsearch {
 
 bool has_halves(const Problem& problem) {
-  return problem.execution.style == Style::Dataflow &&
-         problem.equations.phases == SplitPhases::Halves && problem.workload.graph.has_backward();
+  return problem.equations.phases == SplitPhases::Halves && problem.workload.graph.has_backward();
 }
 
 // docs/model.md (11)

@@ -21,8 +21,8 @@ struct PhaseRanges {
   [[nodiscard]] bool overlap() const { return first_backward <= last_forward; }
 };
 
-/// Whether the phases have halves of the partitions.  They have none in the style
-/// kernel_by_kernel, whose partitions are given.
+/// Whether the phases have halves of the partitions.  (Nobody asks in the style kernel_by_kernel,
+/// where all partitions are given.)
 bool has_halves(const Problem& problem);
 
 /// The ranges in a problem that had so many partitions, at least one.

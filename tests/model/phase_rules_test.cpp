@@ -54,9 +54,7 @@ TEST_CASE("without halves all partitions are open to either phase") {
   Problem separate = two_phases(4, SplitPhases::Separate);
   Problem forward = two_phases(4, SplitPhases::Halves);
   forward.workload.graph = test::idle_problem(2).workload.graph;
-  Problem alone = two_phases(4, SplitPhases::Halves);
-  alone.execution.style = Style::KernelByKernel;
-  for (const Problem* problem : {&separate, &forward, &alone}) {
+  for (const Problem* problem : {&separate, &forward}) {
     CHECK_FALSE(has_halves(*problem));
     const PhaseRanges ranges = phase_ranges(*problem, 4);
     CHECK(ranges.last_forward == 3);

@@ -92,29 +92,29 @@ OuterPoint roomiest_point(const Problem& problem, const MappingProblem& search) 
 
 }  // namespace
 
-Infeasible why_infeasible(const Problem& problem, const MappingProblem& search,
-                          const Allowance& allowance) {
+InfeasibilityReason why_infeasible(const Problem& problem, const MappingProblem& search,
+                                   const Allowance& allowance) {
   const std::shared_ptr<const FusionContext> context = search.open(roomiest_point(problem, search));
   const FusionTables& tables = context->tables;
   if (tables.capacity_for_activations() < Bytes{}) {
-    return of_bytes(Resource::Memory, tables.weights(), problem.system.memory.total_capacity(),
-                    problem.workload.stored > Bytes{} ? "stored data" : "weights");
+    return {of_bytes(Resource::Memory, tables.weights(), problem.system.memory.total_capacity(),
+                     problem.workload.stored > Bytes{} ? "stored data" : "weights")};
   }
-  if (auto overflow = lonely_overflow(tables)) return *overflow;
+  if (auto overflow = lonely_overflow(tables)) return {*overflow};
   const Rest all = context->search.rest(context->search.root());
   const std::int64_t limit = problem.partition_limit();
   if (tables.least_partitions(all) > limit) {
     const auto kernels = static_cast<std::int64_t>(tables.size());
     if (kernels > limit * tables.cores()) {
-      return {.resource = Resource::Cores,
-              .needed = static_cast<double>(kernels),
-              .available = static_cast<double>(limit * tables.cores()),
-              .where = "all partitions"};
+      return {{.resource = Resource::Cores,
+               .needed = static_cast<double>(kernels),
+               .available = static_cast<double>(limit * tables.cores()),
+               .where = "all partitions"}};
     }
-    return {.resource = Resource::Partitions,
-            .needed = static_cast<double>(tables.least_partitions(all)),
-            .available = static_cast<double>(limit),
-            .where = "SRAM, cores and phases"};
+    return {{.resource = Resource::Partitions,
+             .needed = static_cast<double>(tables.least_partitions(all)),
+             .available = static_cast<double>(limit),
+             .where = "SRAM, cores and phases"}};
   }
   Problem roomy = problem;
   roomy.system.memory.capacity = Bytes::infinity();
@@ -123,10 +123,11 @@ Infeasible why_infeasible(const Problem& problem, const MappingProblem& search,
     if (const auto mapping = map_briefly(roomy, allowance)) {
       const auto evaluated = evaluate(roomy, *mapping);
       const Cost* cost = &std::get<Cost>(evaluated);
-      return of_bytes(Resource::Memory, cost->weights + cost->activations + cost->stored,
-                      problem.system.memory.total_capacity(),
-                      problem.workload.stored > Bytes{} ? "stored data and activations"
-                                                        : "weights and activations");
+      return {.reason = of_bytes(Resource::Memory, cost->weights + cost->activations + cost->stored,
+                                 problem.system.memory.total_capacity(),
+                                 problem.workload.stored > Bytes{} ? "stored data and activations"
+                                                                   : "weights and activations"),
+              .needed_is_of_one_mapping = true};
     }
   }
   // More memory alone does not help, so what else is missing is missing with it.
@@ -136,13 +137,13 @@ Infeasible why_infeasible(const Problem& problem, const MappingProblem& search,
     const auto mapping = map_briefly(roomy, allowance);
     const std::int64_t needed = mapping ? partitions_needed(roomy, *mapping) : 0;
     if (needed > limit) {
-      return {.resource = Resource::Partitions,
-              .needed = static_cast<double>(needed),
-              .available = static_cast<double>(limit),
-              .where = "SRAM, phases and order of the kernels"};
+      return {{.resource = Resource::Partitions,
+               .needed = static_cast<double>(needed),
+               .available = static_cast<double>(limit),
+               .where = "SRAM, phases and order of the kernels"}};
     }
   }
-  return {.resource = Resource::Pin, .needed = 0, .available = 0, .where = "pinned partitions"};
+  return {{.resource = Resource::Pin, .needed = 0, .available = 0, .where = "pinned partitions"}};
 }
 
 }  // namespace dfsearch

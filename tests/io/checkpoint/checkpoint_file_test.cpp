@@ -273,6 +273,10 @@ TEST_CASE("what is no checkpoint, cut short or changed is refused") {
   const std::string bytes = some_checkpoint(problem);
   CHECK(complaint("", problem) == "c.ck: is no checkpoint of dfsearch");
   CHECK(complaint("workload: {kind: graph}\n", problem) == "c.ck: is no checkpoint of dfsearch");
+  std::string older = bytes;
+  older.replace(0, older.find('\n'), "dfsearch checkpoint 1");
+  CHECK(complaint(older, problem) ==
+        "c.ck: is a checkpoint of another form, written by another version of dfsearch");
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     CAPTURE(size);
     CHECK_FALSE(complaint(bytes.substr(0, size), problem).empty());
