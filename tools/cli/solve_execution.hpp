@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "cli/options.hpp"
-#include "io/config/config_calculon.hpp"
+#include "io/config/load_config.hpp"
 
 namespace dfsearch {
 

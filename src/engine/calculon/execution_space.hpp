@@ -7,7 +7,6 @@
 #include <optional>
 #include <vector>
 
-#include "base/deadline.hpp"
 #include "model/calculon/execution.hpp"
 #include "model/calculon/machine.hpp"
 

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "io/config/config_calculon.hpp"
 #include "io/config/config_execution.hpp"
 #include "io/config/config_system.hpp"
 #include "io/config/config_workload.hpp"

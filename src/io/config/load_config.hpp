@@ -2,18 +2,35 @@
 // Configuration text -> values (docs/formats.md).
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "io/config/config_calculon.hpp"
-#include "io/config/search_settings.hpp"
+#include "base/units.hpp"
+#include "engine/calculon/execution_space.hpp"
 #include "model/problem.hpp"
 
 namespace dfsearch {
 
+/// Below it a search could not begin: 16 MiB.
+inline constexpr Bytes kLeastMemoryLimit{16777216.0};
+
+/// What a config says of the search itself; the command line overrides it.
+struct SearchSettings {
+  double gap = 0.0;
+  Seconds time_limit = Seconds::infinity();
+  std::optional<Bytes> memory_limit = std::nullopt;
+};
+
 struct Config {
   Problem problem;
+  SearchSettings search;
+};
+
+/// A config of Calculon's model (docs/calculon.md).
+struct CalculonConfig {
+  calculon::Task task;
   SearchSettings search;
 };
 

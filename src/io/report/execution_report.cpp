@@ -221,7 +221,7 @@ std::string top_lines(const ExecutionResult& result) {
 
 std::string count_lines(const ExecutionResult& result) {
   if (!result.candidates) return "";
-  std::string text = fmt::format("{} candidates", *result.candidates);
+  std::string text = plural(*result.candidates, "candidate");
   if (result.feasible) text += fmt::format(", {} fit", *result.feasible);
   return labelled("space", text);
 }
