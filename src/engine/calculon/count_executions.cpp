@@ -1,3 +1,6 @@
+// Neither counting nor explaining needs a time.  Memory is computed once for all networks, and
+// networks once for all shapes, so a space of millions is counted in hundredths of a second.
+
 #include "engine/calculon/count_executions.hpp"
 
 #include <algorithm>

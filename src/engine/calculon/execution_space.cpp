@@ -1,3 +1,7 @@
+// Each domain is all that the table of docs/calculon.md, section 7, has, or the one value that is
+// given, less what is not legal.  Divisors are found by trial up to the square root: a million
+// steps for the greatest number there may be.
+
 #include "engine/calculon/execution_space.hpp"
 
 #include <algorithm>
@@ -99,44 +103,43 @@ std::vector<std::int64_t> ExecutionSpace::micro_batches(const Execution& executi
   return all;
 }
 
+bool ExecutionSpace::is_legal_shape(const Execution& shape, bool even) const {
+  if (shape.recompute != Recompute::None && !task_.transformer.training) return false;
+  if (shape.sharding && shape.data == 1) return false;
+  if (shape.communication != Communication::AllReduce && !even) return false;
+  if (shape.redo &&
+      (shape.communication != Communication::ReduceScatter || shape.recompute == Recompute::Full)) {
+    return false;
+  }
+  return shape.overlap == Overlap::None || shape.tensor > 1;
+}
+
 std::vector<Execution> ExecutionSpace::shapes(const Execution& execution) const {
   const ExecutionChoices& choices = task_.choices;
-  const bool training = task_.transformer.training;
-  using Flags = std::vector<bool>;
-  const Flags replicated = execution.data > 1 && training ? Flags{true, false} : Flags{false};
+  // In a forward pass these have no effect: they are tried only if they are given.
+  const std::vector<bool> flags =
+      task_.transformer.training ? std::vector{true, false} : std::vector{false};
   const auto recomputes =
-      given_or(choices.recompute,
-               training ? std::vector{Recompute::Full, Recompute::Attention, Recompute::None}
-                        : std::vector{Recompute::None});
+      given_or(choices.recompute, {Recompute::Full, Recompute::Attention, Recompute::None});
   const auto communications = given_or(
       choices.communication,
       {Communication::AllReduce, Communication::PointToPoint, Communication::ReduceScatter});
-  const auto overlaps =
-      given_or(choices.overlap, execution.tensor > 1
-                                    ? std::vector{Overlap::None, Overlap::Ring, Overlap::Pipe}
-                                    : std::vector{Overlap::None});
+  const auto overlaps = given_or(choices.overlap, {Overlap::None, Overlap::Ring, Overlap::Pipe});
+  const bool even = splits_evenly(execution);
   std::vector<Execution> shapes;
   Execution shape = execution;
   shape.fused = choices.fused;
   for (const Recompute recompute : recomputes) {
-    if (recompute != Recompute::None && !training) continue;
     shape.recompute = recompute;
-    for (const bool sharding : given_or(choices.sharding, replicated)) {
-      if (sharding && execution.data == 1) continue;
+    for (const bool sharding : given_or(choices.sharding, flags)) {
       shape.sharding = sharding;
       for (const Communication communication : communications) {
-        if (communication != Communication::AllReduce && !splits_evenly(execution)) continue;
         shape.communication = communication;
-        const bool may_redo =
-            communication == Communication::ReduceScatter && recompute != Recompute::Full;
-        const Flags redos = may_redo && training ? Flags{true, false} : Flags{false};
-        for (const bool redo : given_or(choices.redo, redos)) {
-          if (redo && !may_redo) continue;
+        for (const bool redo : given_or(choices.redo, flags)) {
           shape.redo = redo;
           for (const Overlap overlap : overlaps) {
-            if (overlap != Overlap::None && execution.tensor == 1) continue;
             shape.overlap = overlap;
-            shapes.push_back(shape);
+            if (is_legal_shape(shape, even)) shapes.push_back(shape);
           }
         }
       }

@@ -69,7 +69,10 @@ class ExecutionSpace {
 
  private:
   [[nodiscard]] std::optional<std::int64_t> global_batch(std::int64_t data) const;
+  /// The tensor degree divides the tokens of a micro-batch.
   [[nodiscard]] bool splits_evenly(const Execution& execution) const;
+  /// `even`: what splits_evenly says.
+  [[nodiscard]] bool is_legal_shape(const Execution& shape, bool even) const;
 
   const Task& task_;
 };

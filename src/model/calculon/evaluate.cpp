@@ -1,3 +1,5 @@
+// The parts of the model put together: what does not fit is told before any time is computed.
+
 #include "model/calculon/evaluate.hpp"
 
 #include <algorithm>

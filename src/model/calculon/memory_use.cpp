@@ -1,3 +1,5 @@
+// The first stage has the most blocks and the most micro-batches in flight, so it is the fullest.
+
 #include "model/calculon/memory_use.hpp"
 
 namespace dfsearch::calculon {

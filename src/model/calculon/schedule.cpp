@@ -1,3 +1,5 @@
+// Counts of a pipeline: stages take turns in rounds of as many micro-batches as there are stages.
+
 #include "model/calculon/schedule.hpp"
 
 #include <algorithm>
