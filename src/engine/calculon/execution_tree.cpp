@@ -142,7 +142,7 @@ void ExecutionTree::branch_root(const Node& node, Expansion<Node, Solution>& exp
     Node child = node;
     child.level = Level::Tensor;
     child.execution.tensor = tensor;
-    expansion.child(std::move(child));
+    expansion.child(Node(child));
   }
 }
 
@@ -170,7 +170,7 @@ void ExecutionTree::branch_degrees(const Node& node, Expansion<Node, Solution>& 
       least = std::min(least, schedule_floor(space_, scheduled, block));
     }
     child.bound = std::max(node.bound, score(least));
-    expansion.child(std::move(child));
+    expansion.child(Node(child));
   }
 }
 
@@ -182,7 +182,7 @@ void ExecutionTree::branch_micro_batch(const Node& node,
     child.level = Level::Schedule;
     child.execution.chunks = chunks;
     child.bound = std::max(node.bound, score(schedule_floor(space_, child.execution, block)));
-    expansion.child(std::move(child));
+    expansion.child(Node(child));
   }
 }
 
@@ -203,7 +203,7 @@ void ExecutionTree::branch_schedule(const Node& node, Expansion<Node, Solution>&
       if (memory_misfit(task.machine, child.execution, schedule, use)) continue;
       if (!floor) floor = score(shape_floor(space_, shape, block));
       child.bound = std::max(node.bound, *floor);
-      expansion.child(std::move(child));
+      expansion.child(Node(child));
     }
   }
   measured_.fetch_add(measured, std::memory_order_relaxed);

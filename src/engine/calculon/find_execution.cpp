@@ -45,7 +45,7 @@ class Finder {
       searched_all = found.status == SearchStatus::Optimal;
       if (found.status == SearchStatus::Infeasible) result_.alternatives_complete = true;
       if (found.status != SearchStatus::Infeasible)
-        result_.alternatives.push_back(std::move(found));
+        result_.alternatives.push_back(found);
     }
     count();
     if (result_.status == SearchStatus::Infeasible) explain();
