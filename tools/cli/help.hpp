@@ -79,7 +79,7 @@ examples
   dfsearch graph configs/gpt3_1t.yaml --format dot --mapping best.json | dot -Tsvg -o graph.svg
   dfsearch graph configs/gpt3_1t.yaml --format dfmodel -o setup.txt
   dfsearch import setup.txt -o gpt3_1t_again.yaml
-  dfsearch configs/llama3_70b.yaml --set workload.model=qwen2_5_72b
+  dfsearch configs/transformers/llama3_70b.yaml --set workload.model=qwen2_5_72b
 
 progress: time, nodes expanded and open, best step time with its utilization, lower bound, gap,
 and how the best was found: H hint, S segments of one order, R relaxed sharding, T tree; #2 while

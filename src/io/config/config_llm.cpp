@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "graph/workloads/llm.hpp"
 #include "graph/workloads/llm/transformer_graph.hpp"
 
@@ -201,6 +203,14 @@ void generate_published(MapReader& reader, const Shape& shape, Workload& workloa
   }
 }
 
+/// Keys and values of all requests of a step, which are in memory together.
+Bytes cached_bytes(const Workload& workload, const Transformer& model,
+                   const TransformerPass& pass) {
+  const std::int64_t seen = model.window > 0 ? std::min(model.window, pass.context) : pass.context;
+  return as_double(seen) * as_double(pass.tokens) * as_double(workload.global_batch) *
+         workload.counts->cache_bytes_per_token;
+}
+
 void generate_by_rule(Workload& workload, const Transformer& model, const TransformerPass& pass,
                       std::int64_t sequence) {
   workload.transformer = model;
@@ -211,6 +221,7 @@ void generate_by_rule(Workload& workload, const Transformer& model, const Transf
     workload.graph = transformer_forward_graph(model, pass);
   } else {
     workload.graph = transformer_decode_graph(model, pass);
+    workload.stored = cached_bytes(workload, model, pass);
   }
 }
 
@@ -231,11 +242,12 @@ void set_boundary(Workload& workload, std::int64_t hidden, std::int64_t tokens) 
 void read_llm(MapReader& reader, Workload& workload) {
   const bool decode = workload.kind == WorkloadKind::LlmDecode;
   const std::size_t before = reader.messages().count();
-  Shape shape{.hidden = reader.required_count("hidden"),
-              .heads = reader.required_count("heads"),
-              .head_dim = reader.required_count("head_dim"),
-              .mlp = reader.optional_count("mlp"),
-              .length = reader.optional_count(decode ? "context" : "sequence")};
+  Shape shape{
+      .hidden = reader.required_count("hidden"),
+      .heads = reader.required_count("heads"),
+      .head_dim = reader.required_count("head_dim"),
+      .mlp = reader.optional_count("mlp"),
+      .length = decode ? reader.optional_count("context") : reader.required_count("sequence")};
   workload.layers = reader.required_count("layers").value_or(1);
   workload.global_batch = reader.required_count("global_batch").value_or(1);
   workload.micro_batch = reader.optional_count("micro_batch");
@@ -250,9 +262,7 @@ void read_llm(MapReader& reader, Workload& workload) {
     sequence = reader.optional_count("sequence");
     if (!shape.length) shape.length = sequence;
   }
-  if (!shape.length && !reader.optional(decode ? "context" : "sequence")) {
-    reader.required(decode ? "context" : "sequence");
-  }
+  if (decode && !shape.length) reader.required("context");
   if (!shape.hidden || !shape.heads || !shape.head_dim || !shape.length) return;
   if (!by_rule) {
     generate_published(reader, shape, workload);

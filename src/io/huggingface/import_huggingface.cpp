@@ -68,7 +68,8 @@ Imported read_common(ModelFields& fields) {
   model.kv_heads = fields.count("num_key_value_heads").value_or(model.heads);
   model.head_dim =
       fields.count("head_dim").value_or(std::max<std::int64_t>(model.hidden / model.heads, 1));
-  if (!fields.has("head_dim") && model.hidden % model.heads != 0) {
+  const bool derived = fields.has("hidden_size") && !fields.has("head_dim");
+  if (derived && model.hidden % model.heads != 0) {
     fields.refuse("num_attention_heads",
                   fmt::format("expected a divisor of hidden_size, {}, where head_dim is missing, "
                               "got {}",
@@ -249,7 +250,7 @@ Imported read_gpt2(ModelFields& fields) {
            .tied = fields.flag("tie_word_embeddings", true)};
   model.kv_heads = model.heads;
   model.head_dim = model.value_dim = std::max<std::int64_t>(model.hidden / model.heads, 1);
-  if (model.hidden % model.heads != 0) {
+  if (fields.has("n_embd") && model.hidden % model.heads != 0) {
     fields.refuse("n_head", fmt::format("expected a divisor of n_embd, {}, got {}", model.hidden,
                                         model.heads));
   }

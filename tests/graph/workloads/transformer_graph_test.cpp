@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <random>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "graph/workloads/published_models.hpp"
+#include "support/random_models.hpp"
 
 namespace dfsearch {
 namespace {
@@ -231,54 +231,6 @@ TEST_CASE("the head costs as much as 2.4 layers of Llama-3 8B") {
 
 namespace {
 
-class RandomModels {
- public:
-  explicit RandomModels(std::uint64_t seed) : random_(seed) {}
-
-  std::int64_t pick(std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(high - low + 1));
-  }
-  bool chance() { return pick(0, 1) == 1; }
-
-  Transformer model() {
-    Transformer m{.hidden = pick(1, 40), .layers = pick(1, 9)};
-    m.kv_heads = pick(1, 5);
-    m.heads = m.kv_heads * pick(1, 4);
-    m.head_dim = pick(2, 12);
-    m.value_dim = pick(1, 12);
-    m.mlp = pick(1, 50);
-    m.vocabulary = pick(1, 70);
-    m.positions = chance() ? pick(1, 30) : 0;
-    m.window = chance() ? pick(1, 60) : 0;
-    m.norm = chance() ? Norm::Rms : Norm::Layer;
-    m.gated = chance();
-    m.tied = chance();
-    m.dropout = chance();
-    if (chance()) {
-      m.kv_heads = m.heads;
-      m.latent = LatentAttention{.query_rank = chance() ? pick(1, 9) : 0,
-                                 .key_value_rank = pick(1, 9),
-                                 .rope_dim = pick(1, m.head_dim - 1)};
-    } else {
-      m.bias = static_cast<Bias>(pick(0, 2));
-      m.qk_norm = chance();
-    }
-    if (chance()) {
-      m.experts = Experts{.count = pick(1, 9),
-                          .mlp = pick(1, 30),
-                          .shared = pick(0, 2),
-                          .dense_layers = pick(0, m.layers - 1),
-                          .router_bias = chance()};
-      m.experts->used = pick(1, m.experts->count);
-      if (chance()) m.experts->capacity_factor = 1.0 + static_cast<double>(pick(0, 8)) / 4.0;
-    }
-    return m;
-  }
-
- private:
-  std::mt19937_64 random_;
-};
-
 /// Of all layers, each of its kind, and the ends.
 template <class Graph, class Sum>
 double total(const Transformer& model, TransformerPass pass, Graph graph, Sum sum) {
@@ -301,7 +253,7 @@ double read(const DataflowGraph& graph) {
 TEST_CASE("totals of the graphs equal the closed forms for random transformers") {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     CAPTURE(seed);
-    RandomModels random(seed);
+    test::RandomModels random(seed);
     const Transformer model = random.model();
     // Fused and unfused do the same work unless masked pairs are skipped.
     TransformerPass pass{.tokens = random.pick(1, 50),
@@ -333,7 +285,7 @@ TEST_CASE("totals of the graphs equal the closed forms for random transformers")
 TEST_CASE("a decode pass reads and computes what the closed forms say") {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     CAPTURE(seed);
-    RandomModels random(seed);
+    test::RandomModels random(seed);
     const Transformer model = random.model();
     const TransformerPass pass{.tokens = random.pick(1, 20), .context = random.pick(1, 50)};
     const double bytes = total(model, pass, transformer_decode_graph, read) +
