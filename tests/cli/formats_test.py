@@ -149,7 +149,9 @@ class FormatsTest(CliTest):
                     continue
                 count += 1
                 with self.subTest(f"{path}.{row[0]}"):
-                    text = self.complaint(f"{path}.{row[0].strip('`')}={ABSENT}")
+                    of_llm = path == "workload" and re.search(r"\((LLM|training)", row[2])
+                    kind = ["workload={kind: llm_training}"] if of_llm else []
+                    text = self.complaint(*kind, f"{path}.{row[0].strip('`')}={ABSENT}")
                     known = re.search(rf"expected (.*), got '?{ABSENT}", text)
                     self.assertIsNotNone(known, text)
                     self.assertCountEqual(words, known[1].replace(" or ", ", ").split(", "))
