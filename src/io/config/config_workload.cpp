@@ -93,7 +93,8 @@ void check_tile(MapReader& reader, const Workload& workload) {
 /// Whether all extents may stand in a config, where the graph can be written out.
 bool extents_are_counts(const Kernel& kernel) {
   const std::int64_t keys = kernel.attention ? kernel.attention->keys : 1;
-  return std::max({kernel.outer, kernel.m, kernel.k, kernel.n, keys}) <= kLargestCount;
+  return std::max({kernel.outer, kernel.m, kernel.k, kernel.n, keys, kernel.element_flops}) <=
+         kLargestCount;
 }
 
 void check_size(MapReader& reader, const Workload& workload) {
