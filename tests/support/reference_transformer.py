@@ -89,7 +89,8 @@ def attention(graph, x):
         plain = d - turned
         source, width = x, h
         if rank:
-            source, width = graph.normed("NORM_Q", 1, rank, graph.weight("Q_A", 1, rank, h, x)), rank
+            down = graph.weight("Q_A", 1, rank, h, x)
+            source, width = graph.normed("NORM_Q", 1, rank, down), rank
         q = graph.weight("Q_B", a, d, width, source)[0]
         queries = [(q, a * plain, "plain"),
                    graph.element("ROPE_Q", a, turned, ROPE, [(q, a * turned, "turned")])]
@@ -110,7 +111,8 @@ def attention(graph, x):
         if model.qk_norm:
             q, k = graph.normed("NORM_Q", a, d, q), graph.normed("NORM_K", g, d, k)
         if not model.positions:
-            q, k = graph.element("ROPE_Q", a, d, ROPE, [q]), graph.element("ROPE_K", g, d, ROPE, [k])
+            q = graph.element("ROPE_Q", a, d, ROPE, [q])
+            k = graph.element("ROPE_K", g, d, ROPE, [k])
         inputs = [q, k, v]
     keys = model.context + (1 if model.decode else model.n)
     if model.fused or model.decode:
@@ -155,10 +157,12 @@ def experts(graph, x):
     top = graph.element("TOPK", 1, count, SOFTMAX, [logits], [logits])
     choice = (top[0], k)
     sent = graph.element("DISPATCH", busy, h, (1, k), [x, choice], [choice], **room)
-    graph.rules[sent[0]] = ("element", k, [choice], {"outer": 1, "m": h, "n": model.n, "first": True})
+    tokens = {"outer": 1, "m": h, "n": model.n}
+    graph.rules[sent[0]] = ("element", k, [choice], {**tokens, "first": True})
     names = ["EXPERT_GATE", "EXPERT_UP"] if model.gated else ["EXPERT_UP"]
     wide = [product(name, width, h, sent) for name in names]
-    act = graph.element("EXPERT_ACT", busy, width, GATED if model.gated else GELU, wide, wide, **room)
+    flops = GATED if model.gated else GELU
+    act = graph.element("EXPERT_ACT", busy, width, flops, wide, wide, **room)
     done = product("EXPERT_DOWN", h, width, act)
     joined = graph.element("COMBINE", 1, h, (2 * k, 3), [done, choice])
     graph.rules[joined[0]] = ("element", 3, [choice], {"outer": busy, "m": h, "n": each})
@@ -201,12 +205,11 @@ def backward(graph, result):
                 give(value, grads[0])
         elif rule[0] == "weight":
             give(x[0], (add(name + "_bwd", "W", 1, k, o * m, grads, weight_of=i)[0], k))
-            add(name + "_wgrad", "G", o, m, n, grads + x, **gradient, weight_of=i,
-                **{"n": k})
+            add(name + "_wgrad", "G", o, m, n, grads + x, **gradient, weight_of=i, n=k)
         elif rule[0] == "experts":
             more = {key: kernel[key] for key in ("tokens",)}
             give(x[0], add(name + "_bwd", "W", o, k, m, grads, weight_of=i, n=n, **more))
-            add(name + "_wgrad", "G", o, m, n, grads + x, **gradient, weight_of=i, **more, **{"n": k})
+            add(name + "_wgrad", "G", o, m, n, grads + x, **gradient, weight_of=i, **more, n=k)
         elif rule[0] == "scores":
             q, key = x
             give(q, (add(name + "_bwd_1", "G", o, k, m, grads + [key])[0], q[1]))

@@ -112,51 +112,39 @@ LayerWriter::ValueId LayerWriter::mlp(const std::string& prefix, std::int64_t wi
 
 // Each expert gets the same number of tokens; where they do not divide, or a capacity factor
 // leaves room, rows are empty and count as no work of the model.
-std::vector<LayerWriter::ValueId> LayerWriter::experts(ValueId normed) {
+Kernel LayerWriter::of_experts(Kernel kernel) const {
+  const Experts& shape = *model_.experts;
+  const std::int64_t routed = tokens() * shape.used;
+  kernel.outer = std::min(shape.count, routed);
+  kernel.n = static_cast<std::int64_t>(std::ceil(static_cast<double>(routed) *
+                                                 shape.capacity_factor /
+                                                 static_cast<double>(kernel.outer)));
+  if (!kernel.has_weight()) return kernel;
+  if (kernel.outer != shape.count) kernel.matrices = shape.count;
+  if (kernel.outer * kernel.n != routed) kernel.tokens = routed;
+  return kernel;
+}
+
+LayerWriter::ValueId LayerWriter::expert_gemm(const std::string& name, std::int64_t m,
+                                              std::int64_t k, ValueId of) {
+  const Kernel kernel{.name = name,
+                      .kind = KernelKind::WeightGemm,
+                      .mode = Mode::Systolic,
+                      .tiled = tiled(),
+                      .m = m,
+                      .k = k};
+  return graph_.add({.kernel = of_experts(kernel),
+                     .inputs = {{.value = of}},
+                     .gradient = ValueGraph::Gradient::Product,
+                     .own_inputs = true});
+}
+
+LayerWriter::ValueId LayerWriter::expert_mlps(ValueId sent) {
   const Experts& shape = *model_.experts;
   const std::int64_t h = model_.hidden;
-  const std::int64_t routed = tokens() * shape.used;
-  const std::int64_t busy = std::min(shape.count, routed);
-  const auto rows = static_cast<std::int64_t>(
-      std::ceil(static_cast<double>(routed) * shape.capacity_factor / static_cast<double>(busy)));
-  const auto of_experts = [&](Kernel kernel) {
-    kernel.outer = busy;
-    kernel.n = rows;
-    if (kernel.kind == KernelKind::WeightGemm && busy != shape.count) {
-      kernel.matrices = shape.count;
-    }
-    if (kernel.kind == KernelKind::WeightGemm && busy * rows != routed) kernel.tokens = routed;
-    return kernel;
-  };
-  const auto product = [&](const char* name, std::int64_t m, std::int64_t k, ValueId of) {
-    const Kernel kernel{.name = name,
-                        .kind = KernelKind::WeightGemm,
-                        .mode = Mode::Systolic,
-                        .tiled = tiled(),
-                        .m = m,
-                        .k = k};
-    return graph_.add({.kernel = of_experts(kernel),
-                       .inputs = {{.value = of}},
-                       .gradient = ValueGraph::Gradient::Product,
-                       .own_inputs = true});
-  };
-
-  const ValueId logits =
-      weight_gemm("ROUTER", 1, shape.count, h, normed, shape.router_bias ? shape.count : 0);
-  const ValueId top = graph_.add({.kernel = elementwise("TOPK", 1, shape.count, kTopK.forward),
-                                  .inputs = {{.value = logits}},
-                                  .saved = {logits},
-                                  .backward_flops = kTopK.backward});
-  const ValueId choice = graph_.part(top, shape.used);
-  const ValueId sent = graph_.add(
-      {.kernel = of_experts(elementwise("DISPATCH", 1, h, 1)),
-       .inputs = {{.value = normed}, {.value = choice, .operand = 2, .has_gradient = false}},
-       .saved = {choice},
-       .reversed = elementwise("", 1, h, 1),
-       .backward_flops = shape.used});
   std::vector<ValueId> wide;
-  if (model_.gated) wide.push_back(product("EXPERT_GATE", shape.mlp, h, sent));
-  wide.push_back(product("EXPERT_UP", shape.mlp, h, sent));
+  if (model_.gated) wide.push_back(expert_gemm("EXPERT_GATE", shape.mlp, h, sent));
+  wide.push_back(expert_gemm("EXPERT_UP", shape.mlp, h, sent));
   const ElementFlops flops = model_.gated ? kGatedActivation : kGelu;
   ValueGraph::Node act{.kernel = of_experts(elementwise("EXPERT_ACT", 1, shape.mlp, flops.forward)),
                        .inputs = {},
@@ -166,7 +154,27 @@ std::vector<LayerWriter::ValueId> LayerWriter::experts(ValueId normed) {
   for (const ValueId v : wide) {
     act.inputs.push_back({.value = v, .operand = act.inputs.empty() ? 1 : 2});
   }
-  const ValueId done = product("EXPERT_DOWN", h, shape.mlp, graph_.add(std::move(act)));
+  return expert_gemm("EXPERT_DOWN", h, shape.mlp, graph_.add(std::move(act)));
+}
+
+std::vector<LayerWriter::ValueId> LayerWriter::experts(ValueId normed) {
+  const Experts& shape = *model_.experts;
+  const std::int64_t h = model_.hidden;
+  const ValueId logits =
+      weight_gemm("ROUTER", 1, shape.count, h, normed, shape.router_bias ? shape.count : 0);
+  const ValueId top = graph_.add({.kernel = elementwise("TOPK", 1, shape.count, kTopK.forward),
+                                  .inputs = {{.value = logits}},
+                                  .saved = {logits},
+                                  .backward_flops = kTopK.backward});
+  const ValueId choice = graph_.part(top, shape.used);
+  // What one of these two does to tokens the other does to gradients.
+  const ValueId sent = graph_.add(
+      {.kernel = of_experts(elementwise("DISPATCH", 1, h, 1)),
+       .inputs = {{.value = normed}, {.value = choice, .operand = 2, .has_gradient = false}},
+       .saved = {choice},
+       .reversed = elementwise("", 1, h, 1),
+       .backward_flops = shape.used});
+  const ValueId done = expert_mlps(sent);
   // A row is multiplied with its weight and added, and on the way back with its gradient, too.
   Kernel combine = elementwise("COMBINE", 1, h, 2 * shape.used);
   combine.kind = KernelKind::Elementwise2;

@@ -54,6 +54,10 @@ class LayerWriter {
   ValueId latent_decode(ValueId normed);
   ValueId fused(const Heads& heads, std::int64_t head_dim, std::int64_t value_dim);
   ValueId unfused(const Heads& heads);
+  /// A kernel for each expert that has tokens, with as many rows as they have room for.
+  [[nodiscard]] Kernel of_experts(Kernel kernel) const;
+  ValueId expert_gemm(const std::string& name, std::int64_t m, std::int64_t k, ValueId of);
+  ValueId expert_mlps(ValueId sent);
 
   ValueGraph& graph_;
   const Transformer& model_;
