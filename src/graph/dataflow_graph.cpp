@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/strong_components.hpp>
+#include <cmath>
+#include <map>
 #include <queue>
 #include <string>
 #include <unordered_set>
@@ -54,6 +56,15 @@ void check_kernels_and_tensors(const std::vector<Kernel>& kernels,
     if (!names.insert(kernel.name).second) {
       wrong.push_back({List::Kernels, "the name '" + kernel.name + "' stands twice"});
     }
+    if ((kernel.kind == KernelKind::Attention) != kernel.attention.has_value()) {
+      wrong.push_back("kernels: " + kernel.name + ": attention and its keys go together");
+    }
+    if (!kernel.weight_of) continue;
+    const std::size_t owner = kernel.weight_of->index();
+    if (owner >= kernels.size() || !kernels[owner].has_weight() || kernels[owner].weight_of) {
+      wrong.push_back("kernels: " + kernel.name +
+                      ": weight_of: expected a kernel with a weight of its own");
+    }
   }
   for (const Tensor& tensor : tensors) {
     if (tensor.from.index() >= kernels.size() || tensor.to.index() >= kernels.size()) {
@@ -62,11 +73,23 @@ void check_kernels_and_tensors(const std::vector<Kernel>& kernels,
     }
     const Kernel& from = kernels[tensor.from.index()];
     const Kernel& to = kernels[tensor.to.index()];
+<<<<<<< HEAD
+    const std::string place = "tensors: " + from.name + " -> " + to.name + ": ";
+    if (tensor.from == tensor.to) wrong.push_back(place + "a kernel cannot feed itself");
+    if (tensor.operand < 1 || tensor.operand > most_operands(to.kind)) {
+      wrong.push_back(place + (to.kind == KernelKind::Attention ? "operand must be 1 to 6"
+                                                                : "operand must be 1 or 2"));
+    }
+    if (tensor.value < 0 && tensor.rows != 0) {
+      wrong.push_back(place + "rows are those of a part, expected the number of a value");
+    }
+=======
     const auto add = [&](const char* what) {
       wrong.push_back({List::Tensors, from.name + " -> " + to.name + ": " + what});
     };
     if (tensor.from == tensor.to) add("a kernel cannot feed itself");
     if (tensor.operand != 1 && tensor.operand != 2) add("operand must be 1 or 2");
+>>>>>>> main
     if (from.phase == Phase::Backward && to.phase == Phase::Forward) {
       add("a backward kernel cannot feed a forward one");
     }
@@ -87,12 +110,36 @@ void index_adjacency(std::size_t kernels, const std::vector<Tensor>& tensors, En
   }
 }
 
+<<<<<<< HEAD
+/// Tensors of one producer and one number are one value, of one size.
+std::vector<std::vector<TensorId>> join_values(const std::vector<Kernel>& kernels,
+                                               const std::vector<Tensor>& tensors) {
+  std::vector<std::vector<TensorId>> values;
+  std::map<std::pair<std::size_t, std::int32_t>, std::size_t> known;
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    const Tensor& tensor = tensors[t];
+    if (tensor.value < 0) {
+      values.push_back({TensorId(t)});
+      continue;
+    }
+    const auto [found, is_new] =
+        known.try_emplace({tensor.from.index(), tensor.value}, values.size());
+    if (is_new) values.emplace_back();
+    values[found->second].emplace_back(t);
+    if (tensors[values[found->second].front().index()].rows == tensor.rows) continue;
+    throw InputError("tensors: " + kernels[tensor.from.index()].name + " -> " +
+                     kernels[tensor.to.index()].name +
+                     ": rows differ from those of another tensor of the same value");
+  }
+  return values;
+=======
 std::vector<std::string> lines_of(const std::vector<InvalidGraph::Fault>& faults) {
   std::vector<std::string> lines;
   for (const InvalidGraph::Fault& fault : faults) {
     lines.push_back((fault.list == List::Kernels ? "kernels: " : "tensors: ") + fault.what);
   }
   return lines;
+>>>>>>> main
 }
 
 }  // namespace
@@ -103,6 +150,7 @@ InvalidGraph::InvalidGraph(std::vector<Fault> faults)
 DataflowGraph::DataflowGraph(std::vector<Kernel> kernels, std::vector<Tensor> tensors)
     : kernels_(std::move(kernels)), tensors_(std::move(tensors)) {
   check_kernels_and_tensors(kernels_, tensors_);
+  values_ = join_values(kernels_, tensors_);
   const std::size_t count = kernels_.size();
   index_adjacency(
       count, tensors_, [](const Tensor& t) { return t.to; }, input_tensors_, input_begin_);
@@ -154,6 +202,12 @@ std::int64_t DataflowGraph::buffer_depth(TensorId tensor) const {
   return levels_[t.to.index()] - levels_[t.from.index()] + 1;
 }
 
+std::int64_t DataflowGraph::rows(TensorId tensor) const {
+  const Tensor& t = tensors_[tensor.index()];
+  const Kernel& from = kernels_[t.from.index()];
+  return t.rows > 0 ? t.rows : from.outer * from.m;
+}
+
 Flops DataflowGraph::flops() const {
   Flops sum{};
   for (const Kernel& kernel : kernels_) sum += kernel_flops(kernel);
@@ -162,11 +216,57 @@ Flops DataflowGraph::flops() const {
 
 // docs/model.md (1)
 Flops kernel_flops(const Kernel& kernel) {
-  const double elements = static_cast<double>(kernel.outer) * static_cast<double>(kernel.m) *
-                          static_cast<double>(kernel.n);
+  const auto number = [](std::int64_t count) { return static_cast<double>(count); };
+  if (kernel.kind == KernelKind::Attention) {
+    // Backward computes four products; the fifth repeats a forward one and is not useful.
+    const double products = kernel.phase == Phase::Forward ? 1.0 : 2.0;
+    return Flops(2.0 * products * number(kernel.outer) * scored_pairs(kernel) *
+                 (number(kernel.k) + number(kernel.m)));
+  }
+  if (kernel.element_flops > 0) return Flops{};
+  double elements = number(kernel.outer) * number(kernel.m) * number(kernel.n);
+  double depth = number(kernel.k);
+  if (kernel.tokens > 0) {
+    const bool summed = kernel.tiled == Loop::K;
+    elements = number(kernel.m) * (summed ? number(kernel.n) : number(kernel.tokens));
+    if (summed) depth = number(kernel.tokens);
+  }
   const bool products = kernel.kind == KernelKind::WeightGemm || kernel.kind == KernelKind::Gemm ||
                         kernel.mode == Mode::Systolic;
-  return Flops(products ? 2.0 * elements * static_cast<double>(kernel.k) : elements);
+  return Flops(products ? 2.0 * elements * depth : elements);
+}
+
+double scored_pairs(const Kernel& kernel) {
+  const Attention& attention = *kernel.attention;
+  const auto number = [](std::int64_t count) { return static_cast<double>(count); };
+  const std::int64_t most =
+      attention.window > 0 ? std::min(attention.keys, attention.window) : attention.keys;
+  if (!attention.causal) return number(kernel.n) * number(most);
+  // The query with number i, from 1, sees before + i keys, at most `most`.
+  const std::int64_t before = std::max<std::int64_t>(attention.keys - kernel.n, 0);
+  const std::int64_t growing = std::clamp<std::int64_t>(most - before, 0, kernel.n);
+  return number(growing) * number(before) + number(growing) * (number(growing) + 1.0) / 2.0 +
+         number(kernel.n - growing) * number(most);
+}
+
+double iterations(const Kernel& kernel) {
+  const auto number = [](std::int64_t count) { return static_cast<double>(count); };
+  if (kernel.kind == KernelKind::Attention) {
+    return number(kernel.outer) * std::max(scored_pairs(kernel), number(kernel.n)) *
+           (3.0 * number(kernel.k) + 2.0 * number(kernel.m));
+  }
+  return number(kernel.outer) * number(kernel.m) * number(kernel.k) * number(kernel.n) *
+         std::max(number(kernel.element_flops), 1.0);
+}
+
+// docs/model.md (24)
+std::int64_t output_depth(const Kernel& kernel) {
+  if (kernel.kind != KernelKind::Attention) return kernel.k;
+  const double k = static_cast<double>(kernel.k);
+  const double m = static_cast<double>(kernel.m);
+  const double products = kernel.phase == Phase::Forward ? k + m : 3.0 * k + 2.0 * m;
+  return static_cast<std::int64_t>(
+      std::ceil(scored_pairs(kernel) * products / (static_cast<double>(kernel.n) * m)));
 }
 
 }  // namespace dfsearch

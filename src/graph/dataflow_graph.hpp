@@ -38,8 +38,10 @@ class DataflowGraph {
 
   /// Throws InvalidGraph if there is no kernel, a name is
   /// empty or stands twice, a tensor dangles or joins a kernel to itself, an
-  /// operand other than 1 or 2 is named, the tensors form a cycle, or a tensor
-  /// leads from a backward to a forward kernel.
+  /// operand is named that its consumer has not, the tensors form a cycle, or a tensor
+  /// leads from a backward to a forward kernel; if tensors of one value differ in their
+  /// rows, if just one of the kind and the extents of fused attention is there, or if
+  /// `weight_of` is not a kernel with a weight of its own.
   DataflowGraph(std::vector<Kernel> kernels, std::vector<Tensor> tensors);
 
   [[nodiscard]] std::size_t kernel_count() const { return kernels_.size(); }
@@ -64,6 +66,12 @@ class DataflowGraph {
   /// difference of the levels of its ends plus one, at least 2.
   [[nodiscard]] std::int64_t buffer_depth(TensorId tensor) const;
 
+  /// The tensors of each value, in the order of the first of each: what a kernel hands
+  /// several others is one value.
+  [[nodiscard]] const std::vector<std::vector<TensorId>>& values() const { return values_; }
+  /// Rows of the tensor: outer * M of its producer, or those of the part it carries.
+  [[nodiscard]] std::int64_t rows(TensorId tensor) const;
+
   [[nodiscard]] bool has_backward() const { return has_backward_; }
   /// FLOP of one layer for one sample.
   [[nodiscard]] Flops flops() const;
@@ -77,6 +85,7 @@ class DataflowGraph {
   std::vector<Tensor> tensors_;
   std::vector<KernelId> topological_order_;
   std::vector<std::int64_t> levels_;
+  std::vector<std::vector<TensorId>> values_;
   // Compressed adjacency: the inputs of kernel k are
   // input_tensors_[input_begin_[k] .. input_begin_[k + 1]).
   std::vector<TensorId> input_tensors_;

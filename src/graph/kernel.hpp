@@ -20,6 +20,7 @@ enum class KernelKind : std::uint8_t {
   Gemm,          ///< product of two streamed inputs
   Elementwise,   ///< one input, K = 1
   Elementwise2,  ///< two inputs, K = 1
+  Attention,     ///< softmax(queries x keys) x values of each head, fused
 };
 
 /// Which mode of a core runs the kernel; the mode decides the cycle formula.
@@ -63,6 +64,17 @@ struct Communication {
   friend bool operator==(const Communication&, const Communication&) = default;
 };
 
+/// What fused attention goes over beside its loops: `outer` counts the heads of the queries,
+/// K is the size of a head of queries and keys, M that of the values, N the queries
+/// (docs/transformers.md, section 2).
+struct Attention {
+  std::int64_t keys = 1;    ///< tokens that the last query may see, itself included
+  std::int64_t window = 0;  ///< a query sees at most so many of them; 0: all
+  bool causal = false;      ///< what comes after a query is skipped, not masked
+
+  friend bool operator==(const Attention&, const Attention&) = default;
+};
+
 /// One operator.  Extents are those of the whole, unsharded kernel for one
 /// sample and one layer; `outer` counts independent GEMMs (attention heads).
 struct Kernel {
@@ -84,6 +96,19 @@ struct Kernel {
   std::optional<Communication> second_communication = std::nullopt;
   /// Explicit memory traffic of all chips of a tensor group: each moves its share.
   Bytes sharded_memory{};
+  std::optional<Attention> attention = std::nullopt;  ///< of the kind Attention, and of no other
+  /// FLOP of an output element of an elementwise kernel, which are counted apart from
+  /// those of the model; 0: one, which counts as the model's.
+  std::int64_t element_flops = 0;
+  /// Matrices of M x K that are stored, of which a sample uses `outer`; 0: just these.
+  std::int64_t matrices = 0;
+  /// Elements stored beside the matrices: the weight of a norm, biases.
+  std::int64_t parameters = 0;
+  /// Tokens that the loops `outer` and N hold together (K where tokens are what is summed
+  /// over) if they have room for more, as experts have; 0: they are full.
+  std::int64_t tokens = 0;
+  /// The kernel whose weight it uses as well, or computes the gradient of: stored there.
+  std::optional<KernelId> weight_of = std::nullopt;
 
   [[nodiscard]] bool has_weight() const { return kind == KernelKind::WeightGemm; }
   friend bool operator==(const Kernel&, const Kernel&) = default;
@@ -93,15 +118,43 @@ struct Kernel {
 struct Tensor {
   KernelId from;
   KernelId to;
-  int operand = 1;  ///< 1 or 2: which input of `to` it is
+  int operand = 1;  ///< 1 or 2: which input of `to` it is; see most_operands
+  /// Which output of `from` it carries.  Tensors of one kernel with the same number are
+  /// one value with several consumers; -1: a value of its own, the whole output.
+  std::int32_t value = -1;
+  std::int64_t rows = 0;  ///< rows (outer * M) of a value that is another part; 0: all
 
   friend bool operator==(const Tensor&, const Tensor&) = default;
 };
+
+/// How many inputs a kernel of the kind tells apart.  Those of attention are 1 queries, 2
+/// keys, 3 values and, backward, 4 the gradient, 5 the output, 6 the log-sum-exp.
+constexpr int most_operands(KernelKind kind) { return kind == KernelKind::Attention ? 6 : 2; }
 
 /// FLOP of the unsharded kernel for one sample: 2MKN for GEMMs and whatever else
 /// runs in systolic mode, MN for elementwise kernels in SIMD mode (docs/model.md,
 /// section 1).  Utilization is measured against this work; how long a core takes is
 /// the matter of model/layer/layer_costs.hpp.
 Flops kernel_flops(const Kernel& kernel);
+
+/// Pairs of a query and a key that a head of fused attention multiplies.
+double scored_pairs(const Kernel& kernel);
+
+/// Iterations of the loops of a kernel for one sample, as a double since they may be very
+/// many.
+double iterations(const Kernel& kernel);
+/// More would leave 64-bit integers: 2^62.
+inline constexpr double kMostIterations = 4611686018427387904.0;
+
+/// Multiply-adds that an output element takes: K, of fused attention those with keys and
+/// values (backward: with what it computes again, too) on average, rounded up.  The
+/// kernel has fewer than kMostIterations.
+std::int64_t output_depth(const Kernel& kernel);
+
+/// The FLOP that a core spends on an element in SIMD mode, or the times that the loops run
+/// in systolic mode.
+constexpr std::int64_t passes(const Kernel& kernel) {
+  return kernel.repeat * (kernel.element_flops > 0 ? kernel.element_flops : 1);
+}
 
 }  // namespace dfsearch

@@ -24,6 +24,7 @@ const char* name_of(KernelKind kind) {
     case KernelKind::Gemm: return "gemm";
     case KernelKind::Elementwise: return "elementwise";
     case KernelKind::Elementwise2: return "elementwise2";
+    case KernelKind::Attention: return "attention";
   }
   throw InternalError("a kind of kernel without a name");
 }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "graph/dataflow_graph.hpp"
+#include "graph/workloads/llm/transformer.hpp"
 
 namespace dfsearch {
 
@@ -72,6 +73,10 @@ struct Workload {
   bool out_of_core = false;
   std::optional<Serving> serving = std::nullopt;
   std::optional<EmbeddingTables> embedding_tables = std::nullopt;  ///< kinds of DLRM have them
+  /// What the layer was made of, if it was made by the rules of docs/transformers.md.  What
+  /// it costs is in the graph alone.
+  std::optional<Transformer> transformer = std::nullopt;
+  std::optional<ModelCounts> counts = std::nullopt;  ///< of the whole model, for results
 
   /// The FLOP of a whole step of one copy.
   /// docs/model.md (4)

@@ -37,6 +37,10 @@ class ShardingModel {
       largest = std::max(largest,
                          output_bytes(shard_of(kernel, Loop::None, 1, 1), problem.workload.word));
     }
+    for (const Tensor& tensor : graph_.tensors()) {
+      largest =
+          std::max(largest, tensor_bytes(graph_, tensor, Loop::None, {}, 1, problem.workload.word));
+    }
     model_.unit = std::ldexp(1.0, std::ilogb(largest.in_base_units()) - 10);
     model_.objective = "communicated";
     model_.comments = {
@@ -77,8 +81,7 @@ class ShardingModel {
     const std::size_t u = tensor.from.index();
     const std::size_t v = tensor.to.index();
     const auto bytes = [&](Loop from, Loop to) {
-      return conversion_bytes(graph_.kernels()[u], from, graph_.kernels()[v], to, tensor.operand,
-                              problem_.workload.word);
+      return conversion_bytes(graph_, tensor, from, to, problem_.workload.word);
     };
     const bool free = std::all_of(loops_[u].begin(), loops_[u].end(), [&](Loop from) {
       return std::all_of(loops_[v].begin(), loops_[v].end(),

@@ -24,9 +24,11 @@ CONFIG = """\
 workload:
   kind: graph
   kernels: [{name: A, kind: elementwise, communication: {type: all_gather, bytes: 1 B}},
-            {name: B, kind: elementwise}]
+            {name: B, kind: elementwise}, {name: C, kind: attention, attention: {keys: 1}}]
   tensors: [{from: A, to: B}]
   serving: {pass: prefill}
+  counts: {parameters: 1, active_parameters: 1, matmul_parameters: 1, training_flop_per_token: 1,
+           causal_training_flop_per_token: 1, cache_bytes_per_token: 1 B}
 system:
   chips: 1
   accelerator: {cores: 4, lanes: 2, stages: 2, frequency: 1 GHz, sram: 1 MB}
@@ -92,12 +94,19 @@ class FormatsTest(CliTest):
                 self.assertCountEqual(
                     all_of, self.expected("workload", f"workload={{kind: {kind}}}"))
         self.assertCountEqual(documented, keys(rows("### `workload`", "kind")))
-        self.assert_keys("workload.serving", inner_keys(listed, "serving"))
+        for key in ("serving", "counts"):
+            self.assert_keys(f"workload.{key}", inner_keys(listed, key))
+        for key in ("experts", "latent_attention"):
+            with self.subTest(key):
+                self.assertCountEqual(
+                    inner_keys(listed, key),
+                    self.expected(f"workload.{key}", "workload={kind: llm_training}"))
 
     def test_kernels_and_tensors(self):
         kernel = rows("#### `kind: graph`", "key of a kernel")
         self.assert_keys("workload.kernels.0", keys(kernel))
         self.assert_keys("workload.kernels.0.communication", inner_keys(kernel, "communication"))
+        self.assert_keys("workload.kernels.2.attention", inner_keys(kernel, "attention"))
         tensor = rows("#### `kind: graph`", "key of a tensor")
         self.assert_keys("workload.tensors.0", keys(tensor))
 
@@ -140,7 +149,9 @@ class FormatsTest(CliTest):
                     continue
                 count += 1
                 with self.subTest(f"{path}.{row[0]}"):
-                    text = self.complaint(f"{path}.{row[0].strip('`')}={ABSENT}")
+                    of_llm = path == "workload" and re.search(r"\((LLM|training)", row[2])
+                    kind = ["workload={kind: llm_training}"] if of_llm else []
+                    text = self.complaint(*kind, f"{path}.{row[0].strip('`')}={ABSENT}")
                     known = re.search(rf"expected (.*), got '?{ABSENT}", text)
                     self.assertIsNotNone(known, text)
                     self.assertCountEqual(words, known[1].replace(" or ", ", ").split(", "))

@@ -20,6 +20,7 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "support"))
 import reference_model  # noqa: E402
 import reference_search  # noqa: E402
+import reference_transformer  # noqa: E402
 
 RANDOM_CASES = 120  # well under a minute; more find no more
 AGREEMENT = 1e-10  # of two doubles computed in different orders, one of them in ticks
@@ -157,6 +158,48 @@ def random_machine_config(rng):
     return {**config, "workload": workload}
 
 
+def random_model(rng, workload):
+    """Any keys of a layer by rule on top of a workload; not all of them go together."""
+    keys = {"vocabulary": rng.randint(1, 400)}
+    workload.pop("mlp", None)
+    maybe = {
+        "value_dim": rng.randint(2, 20), "gated": rng.random() < 0.5, "qk_norm": True,
+        "norm": rng.choice(["rms", "layer"]), "bias": rng.choice(["none", "qkv", "all"]),
+        "positions": rng.randint(1, 100), "tied": True, "window": rng.randint(1, 300),
+        "dropout": True, "mlp": rng.randint(2, 200),
+        "kv_heads": rng.choice([x for x in range(1, 10) if workload["heads"] % x == 0]),
+    }
+    keys.update((key, value) for key, value in maybe.items() if rng.random() < 0.4)
+    if rng.random() < 0.4:
+        count = rng.randint(1, 9)
+        keys["experts"] = {"count": count, "used": rng.randint(1, count), "mlp": rng.randint(2, 90),
+                           "shared": rng.randint(0, 2), "router_bias": rng.random() < 0.5,
+                           "capacity_factor": rng.choice([1, 1.25, 2])}
+    if rng.random() < 0.35:
+        for key in ("kv_heads", "bias", "qk_norm", "positions"):
+            keys.pop(key, None)
+        keys["latent_attention"] = {
+            "query_rank": rng.choice([0, 7]), "key_value_rank": rng.randint(2, 12),
+            "rope_dim": rng.randint(1, workload["head_dim"] - 1)}
+    if workload["kind"] == "llm_decode":
+        keys["batch"] = rng.randint(1, 9)
+    elif rng.random() < 0.5:
+        keys["mask"] = rng.choice(["causal", "full"])
+    elif "latent_attention" not in keys:
+        keys["attention"] = "unfused"
+    return {**workload, **keys}
+
+
+def random_rule_config(rng):
+    config = random_config(rng)
+    workload = config["workload"]
+    workload["kind"] = rng.choice(["llm_training", "llm_prefill", "llm_decode"])
+    if workload["kind"] == "llm_decode":
+        workload["context"] = workload.pop("sequence")
+    config["workload"] = random_model(rng, workload)
+    return config
+
+
 def random_partitions(rng, problem):
     """Mostly in order and in their phases, so that half of the mappings fit."""
     if problem.kernel_by_kernel:
@@ -176,7 +219,8 @@ def random_partitions(rng, problem):
 
 def random_mapping(rng, config):
     problem = reference_model.load(config)
-    if config["workload"]["kind"].startswith("dlrm"):  # the choice would take too long
+    slow = config["workload"]["kind"].startswith("dlrm") or len(problem.kernels) > 25
+    if slow:  # the choice would take too long
         sharding = [reference_model.sharding_choices(k)[0] for k in problem.kernels]
     else:
         sharding = reference_model.least_bytes_sharding(problem)
@@ -259,6 +303,20 @@ class ReferenceTest(unittest.TestCase):
                 rng = random.Random(seed)
                 config = random_machine_config(rng)
                 fitting += self.check_case(config, random_mapping(rng, config))
+        self.assertGreater(fitting, RANDOM_CASES // 5)
+        self.assertLess(fitting, RANDOM_CASES)
+
+    def test_random_mappings_of_layers_by_rule_cost_the_same(self):
+        fitting = 0
+        for seed in range(RANDOM_CASES):
+            with self.subTest(seed=seed):
+                rng = random.Random(seed)
+                config = random_rule_config(rng)
+                mapping = random_mapping(rng, config)
+                fitting += self.check_case(config, mapping)
+                _, result = dfsearch("evaluate", config, mapping=mapping)
+                self.assertEqual(result["model"]["parameters"],
+                                 reference_transformer.parameters(config["workload"]))
         self.assertGreater(fitting, RANDOM_CASES // 5)
         self.assertLess(fitting, RANDOM_CASES)
 

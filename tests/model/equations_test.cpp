@@ -20,6 +20,7 @@
 #include "support/model_worlds.hpp"
 #include "support/plain_model.hpp"
 #include "support/random_problem.hpp"
+#include "support/transformer_worlds.hpp"
 
 namespace dfsearch {
 namespace {
@@ -107,6 +108,23 @@ TEST_CASE("evaluate agrees with the plain model on DLRM, HPL, FFT, decode and mi
   for (const int count : feasible) CHECK(count > 80);
   CHECK(infeasible > 500);
   CHECK(spilled > 100);
+}
+
+TEST_CASE("evaluate agrees with the plain model on pieces of layers by rule") {
+  std::array<int, 3> feasible{};
+  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_transformer_problem(seed / 2);
+    const Mapping mapping = test::random_mapping(problem, seed);
+    const auto result = evaluate(problem, mapping);
+    const auto plain = test::plain_cost(problem, mapping);
+    CHECK(std::holds_alternative<Cost>(result) == plain.has_value());
+    const Cost* cost = std::get_if<Cost>(&result);
+    if (cost == nullptr || !plain) continue;
+    check_same(*cost, *plain);
+    ++feasible[seed / 2 % 3];
+  }
+  for (const int count : feasible) CHECK(count > 300);
 }
 
 /// Calls `check` with random problems and mappings that fit.

@@ -46,6 +46,58 @@ double whole_output(const Problem& problem, const Kernel& kernel) {
          problem.workload.word.in_base_units();
 }
 
+/// What a tensor carries of its producer: a part has rows of its own.
+Kernel carried(const Tensor& tensor, Kernel producer) {
+  if (tensor.rows == 0) return producer;
+  producer.outer = 1;
+  producer.m = tensor.rows;
+  return producer;
+}
+
+/// Keys that the queries of a head see, counted one query after the other.
+double pairs_of(const Kernel& kernel) {
+  const Attention& attention = *kernel.attention;
+  double pairs = 0.0;
+  for (std::int64_t query = 1; query <= kernel.n; ++query) {
+    double seen = number(attention.keys);
+    if (attention.causal) {
+      seen = std::min(seen, std::max(number(attention.keys - kernel.n), 0.0) + number(query));
+    }
+    if (attention.window > 0) seen = std::min(seen, number(attention.window));
+    pairs += seen;
+  }
+  return pairs;
+}
+
+/// Scores and context forward; backward these scores again and four gradients.
+double depth_of(const Kernel& kernel) {
+  if (kernel.kind != KernelKind::Attention) return number(kernel.k);
+  const double d = number(kernel.k), d_v = number(kernel.m);
+  const bool backward = kernel.phase == Phase::Backward;
+  const double products = backward ? d + d_v + d_v + d + d : d + d_v;
+  return std::ceil(pairs_of(kernel) * products / (number(kernel.n) * d_v));
+}
+
+double flop_of(const Kernel& k) {
+  if (k.kind == KernelKind::Attention) {
+    const double once = 2.0 * number(k.outer) * pairs_of(k) * (number(k.k) + number(k.m));
+    return k.phase == Phase::Backward ? 2.0 * once : once;
+  }
+  const bool product =
+      k.kind == KernelKind::WeightGemm || k.kind == KernelKind::Gemm || k.mode == Mode::Systolic;
+  if (!product && k.element_flops > 0) return 0.0;
+  if (k.tokens > 0) {
+    const std::int64_t other = k.tiled == Loop::K ? k.n : k.k;
+    return 2.0 * number(k.m) * number(other) * number(k.tokens);
+  }
+  const double elements = number(k.outer) * number(k.m) * number(k.n);
+  return product ? 2.0 * elements * number(k.k) : elements;
+}
+
+double times(const Kernel& kernel) {
+  return number(kernel.repeat) * std::max(number(kernel.element_flops), 1.0);
+}
+
 class PlainModel {
  public:
   PlainModel(const Problem& problem, const Mapping& mapping)
@@ -161,8 +213,11 @@ class PlainModel {
 
   // Section 6.
   Extents extents(std::size_t i, double tensor_degree, double tiles) const {
-    const Kernel& kernel = kernels_[i];
-    Extents e{number(kernel.outer) * number(kernel.m), number(kernel.k), number(kernel.n)};
+    return extents(kernels_[i], i, tensor_degree, tiles);
+  }
+  /// Those of kernel i with other loops.
+  Extents extents(const Kernel& kernel, std::size_t i, double tensor_degree, double tiles) const {
+    Extents e{number(kernel.outer) * number(kernel.m), depth_of(kernel), number(kernel.n)};
     const auto cut = [&e](Loop loop, double by) {
       if (loop == Loop::Outer || loop == Loop::M) e.m = std::ceil(e.m / by);
       if (loop == Loop::K) e.k = std::ceil(e.k / by);
@@ -181,8 +236,18 @@ class PlainModel {
   Extents tile(std::size_t i) const { return extents(i, degree(Strategy::Tensor), tiles_); }
 
   double tile_bytes(const Tensor& t) const {
-    const Extents e = tile(t.from.index());
+    const std::size_t i = t.from.index();
+    const Extents e = extents(carried(t, kernels_[i]), i, degree(Strategy::Tensor), tiles_);
     return e.m * e.n * word_;
+  }
+
+  double stored_weight(std::size_t i) const {
+    Kernel all = kernels_[i];
+    if (all.weight_of) return 0.0;
+    if (all.matrices > 0) all.outer = all.matrices;
+    const Extents e = extents(all, i, degree(Strategy::Tensor), 1.0);
+    const double matrices = all.kind == KernelKind::WeightGemm ? e.m * e.k : 0.0;
+    return (matrices + number(all.parameters)) * word_;
   }
 
   double weight(std::size_t i) const {
@@ -286,7 +351,7 @@ class PlainModel {
   double tile_flop(std::size_t i) const {
     const Extents e = tile(i);
     const double once = kernels_[i].mode == Mode::Systolic ? 2.0 * e.m * e.k * e.n : e.m * e.n;
-    return number(kernels_[i].repeat) * once;
+    return times(kernels_[i]) * once;
   }
 
   double cycles(std::size_t i, std::int64_t lanes, std::int64_t stages) const {
@@ -296,7 +361,7 @@ class PlainModel {
     const double once = kernels_[i].mode == Mode::Systolic
                             ? rows * std::ceil(e.n / number(stages * chip.stages)) * e.k
                             : rows * e.n;
-    return number(kernels_[i].repeat) * once;
+    return times(kernels_[i]) * once;
   }
 
   double given_pace(const std::vector<std::size_t>& members) const {
@@ -403,16 +468,16 @@ class PlainModel {
       per_tile += all_reduce(Strategy::Tensor, shard);
       once = all_reduce_latency();
     }
-    const Extents whole = extents(i, 1.0, tiles_);
     const bool full = problem_.equations.layout_conversion_bytes == ConversionBytes::Full;
     for (const Tensor& t : tensors_) {
       if (t.from.index() != i) continue;
       const std::size_t to = t.to.index();
       const std::string wanted = consumed(kernels_[to], mapping_.sharding[to], t.operand);
+      const Extents whole = extents(carried(t, kernel), i, 1.0, tiles_);
       if (gathers(produced(loop), wanted)) {
-        per_tile += all_gather(Strategy::Tensor, full ? whole.m * whole.n * word_ : shard);
+        per_tile += all_gather(Strategy::Tensor, full ? whole.m * whole.n * word_ : tile_bytes(t));
       }
-      if (exchanges(produced(loop), wanted)) per_tile += exchange(shard);
+      if (exchanges(produced(loop), wanted)) per_tile += exchange(tile_bytes(t));
     }
     if (!kernel.communication) return tiles_ * per_tile + once;
     double own = own_communication(i, *kernel.communication);
@@ -474,7 +539,7 @@ class PlainModel {
     cost.stored = std::ceil(w.stored.in_base_units() / (grid.x * grid.y));
     if (!w.out_of_core) {
       const double layers = std::ceil(number(w.layers) / degree(Strategy::Pipeline));
-      for (std::size_t i = 0; i < kernels_.size(); ++i) cost.weights += weight(i) * layers;
+      for (std::size_t i = 0; i < kernels_.size(); ++i) cost.weights += stored_weight(i) * layers;
       for (std::int64_t p = 0; p < problem_.partition_limit(); ++p) {
         double alive = 0.0;
         for (const Tensor& t : tensors_) {
@@ -525,12 +590,7 @@ class PlainModel {
   void add_rates(PlainCost& cost) const {
     const Workload& w = problem_.workload;
     double flop = 0.0;
-    for (const Kernel& k : kernels_) {
-      const bool product = k.kind == KernelKind::WeightGemm || k.kind == KernelKind::Gemm ||
-                           k.mode == Mode::Systolic;
-      const double elements = number(k.outer) * number(k.m) * number(k.n);
-      flop += product ? 2.0 * elements * number(k.k) : elements;
-    }
+    for (const Kernel& k : kernels_) flop += flop_of(k);
     const Accelerator& chip = problem_.system.accelerator;
     const double peak =
         2.0 * number(chip.lanes * chip.stages * chip.cores) * chip.frequency.in_base_units();
@@ -564,6 +624,7 @@ std::optional<PlainCost> plain_cost(const Problem& problem, const Mapping& mappi
 std::vector<Loop> plain_loops(const Kernel& kernel) {
   if (kernel.spread != Spread::Tensor) return {Loop::None};
   if (kernel.outer > 1 && kernel.tiled != Loop::Outer) return {Loop::Outer};
+  if (kernel.kind == KernelKind::Attention) return {Loop::None};
   std::vector<Loop> loops;
   if (kernel.kind != KernelKind::WeightGemm) loops.push_back(Loop::None);
   if (kernel.k > 1 && kernel.tiled != Loop::K) loops.push_back(Loop::K);
@@ -583,7 +644,7 @@ double plain_tensor_bytes(const Problem& problem, std::size_t tensor, Loop from,
   const Kernel& producer = problem.workload.graph.kernel(t.from);
   const std::string wanted = consumed(problem.workload.graph.kernel(t.to), to, t.operand);
   const bool moves = gathers(produced(from), wanted) || exchanges(produced(from), wanted);
-  return moves ? whole_output(problem, producer) : 0.0;
+  return moves ? whole_output(problem, carried(t, producer)) : 0.0;
 }
 
 }  // namespace dfsearch::test

@@ -1,6 +1,7 @@
 """A second implementation of the model, to judge the first.
 
-Everything here follows docs/model.md (sections 1 to 10) and nothing else: no code, table or shortcut is
+Everything here follows docs/model.md (sections 1 to 10), with reference_transformer
+docs/transformers.md, and nothing else: no code, table or shortcut is
 shared with the C++ sources, and where the C++ counts whole ticks this file
 uses plain floating point.  It is slow and straight; tests compare the two.
 
@@ -18,14 +19,18 @@ import collections
 import math
 import re
 
+import reference_transformer
+
 LOOPS = ("none", "outer", "K", "M", "N")  # also the order of ties
 
 # `own` is a tuple of (type, bytes); the slowest counts.
 Kernel = collections.namedtuple(
     "Kernel", "name outer m k n systolic weights inputs backward tiled gradient spread own memory"
-    " sharded_memory"
+    " sharded_memory element_flops attention matrices parameters tokens weight_of",
+    defaults=(0, None, 0, 0, 0, None),
 )
-Tensor = collections.namedtuple("Tensor", "source target operand")
+# `rows` of a part of what the source computes; 0: all of it.
+Tensor = collections.namedtuple("Tensor", "source target operand rows", defaults=(0,))
 Dimension = collections.namedtuple("Dimension", "topology degree bandwidth strategy latency")
 
 
@@ -149,6 +154,60 @@ def _decode(w, word):
     return kernels, _tensors(text.split(), {11: 7})
 
 
+def _by_rule(w, word):
+    dictionaries, ends = reference_transformer.layer(w, word)
+    fields = ("element_flops", "matrices", "parameters", "tokens", "weight_of")
+    kernels = [
+        _kernel(k["name"], k["kind"], k["outer"], k["m"], k["k"], k["n"], k["backward"],
+                k.get("gradient", False), k["tiled"], sharded_memory=k.get("sharded_memory", 0),
+                systolic=k["kind"] == "A",
+                )._replace(attention=k.get("attention"),
+                           **{field: k[field] for field in fields if field in k})
+        for k in dictionaries
+    ]
+    # Operands matter to two-input GEMMs alone, which are sharded by heads or contract tokens.
+    seen, tensors = set(), []
+    for source, target, rows in ends:
+        whole = kernels[source].outer * kernels[source].m == rows
+        second = target in seen and not kernels[target].weights
+        tensors.append(Tensor(source, target, 2 if second else 1, 0 if whole else rows))
+        seen.add(target)
+    return kernels, tensors
+
+
+def pairs(kernel):
+    """Keys that a head of attention scores, over all its queries."""
+    keys, window, causal = kernel.attention
+    before = max(keys - kernel.n, 0)
+    return sum(min(before + query if causal else keys, keys, window or keys)
+               for query in range(1, kernel.n + 1))
+
+
+def depth(kernel):
+    """Multiply-adds for an output element."""
+    if not kernel.attention:
+        return kernel.k
+    products = 3 * kernel.k + 2 * kernel.m if kernel.backward else kernel.k + kernel.m
+    return ceil_div(pairs(kernel) * products, kernel.n * kernel.m)
+
+
+def useful_flop(kernel):
+    if kernel.attention:
+        products = 2 if kernel.backward else 1
+        return 2 * products * kernel.outer * pairs(kernel) * (kernel.k + kernel.m)
+    if kernel.element_flops:
+        return 0
+    if kernel.tokens:
+        other = kernel.n if kernel.tiled == "K" else kernel.k
+        return 2 * kernel.m * other * kernel.tokens
+    return (2 * kernel.k if kernel.systolic else 1) * kernel.outer * kernel.m * kernel.n
+
+
+def carried(kernel, tensor):
+    """The producer of a tensor, as if it computed no more than that carries."""
+    return kernel._replace(outer=1, m=tensor.rows) if tensor.rows else kernel
+
+
 def _dlrm(w, word, training):
     mlp, bottom, batch = w["mlp"], w["bottom"], w["local_batch"]
     n = bottom + w["top"]
@@ -248,7 +307,18 @@ class Problem:
         self.out_of_core = kind in ("hpl", "fft")
         self.strategy, self.stored = None, 0  # of all dimensions; bytes beside weights
         self.tokens = None  # of a sample, if it is served
-        if kind == "llm_decode":
+        if kind.startswith("llm") and reference_transformer.is_by_rule(w):
+            self.kernels, self.tensors = _by_rule(w, word)
+            model = reference_transformer.Model(w)
+            self.tokens = None if self.training else model.n
+            self.hidden *= model.n if model.decode else 1
+            if model.decode:
+                token = model.g * (model.d + model.dv)
+                if model.latent:
+                    token = model.latent["key_value_rank"] + model.latent["rope_dim"]
+                self.stored = (token * self.layers * model.visible(model.context) * model.n
+                               * self.global_batch * word)
+        elif kind == "llm_decode":
             self.kernels, self.tensors = _decode(w, word)
             self.tokens = 1
         elif kind.startswith("llm"):
@@ -310,7 +380,7 @@ class Problem:
 
     def flop(self):
         """Of a whole step, unsharded."""
-        layer = sum((2 * k.k if k.systolic else 1) * k.outer * k.m * k.n for k in self.kernels)
+        layer = sum(useful_flop(kernel) for kernel in self.kernels)
         return layer * self.layers * self.global_batch
 
 
@@ -327,6 +397,8 @@ def sharding_choices(kernel):
         return ["none"]
     if kernel.outer > 1:
         return ["outer"]
+    if kernel.attention:
+        return ["none"]
     extent = {"M": kernel.m, "K": kernel.k, "N": kernel.n}
     loops = [x for x in ("K", "M", "N") if extent[x] > 1 and x != kernel.tiled]
     return loops if kernel.weights and loops else ["none"] + loops
@@ -370,7 +442,7 @@ def _kernel_bytes(problem, kernel, loop):
 def _tensor_bytes(problem, tensor, source_loop, target_loop):
     if conversion(problem, tensor, source_loop, target_loop) is None:
         return 0
-    return _full_bytes(problem, problem.kernels[tensor.source])
+    return _full_bytes(problem, carried(problem.kernels[tensor.source], tensor))
 
 
 def communicated_bytes(problem, sharding):
@@ -518,7 +590,7 @@ def _cycles(kernel, shard, lanes, stages, core_lanes, core_stages):
     m, k, n = shard
     if kernel.systolic:
         return ceil_div(m, lanes * core_lanes) * ceil_div(n, stages * core_stages) * k
-    return ceil_div(m, lanes * core_lanes) * n
+    return ceil_div(m, lanes * core_lanes) * n * max(kernel.element_flops, 1)
 
 
 def _useful_counts(extent, width, limit):
@@ -582,7 +654,7 @@ def best_allocation(problem, members, shards):
 
 def shard_extents(kernel, loop, tensor_degree, tiles, grid=(1, 1)):
     """m, k, n of one chip and one tile."""
-    m, k, n = kernel.outer * kernel.m, kernel.k, kernel.n
+    m, k, n = kernel.outer * kernel.m, depth(kernel), kernel.n
     if kernel.spread == "grid":
         m, k = ceil_div(m, grid[0]), ceil_div(k, grid[1])
     elif kernel.spread == "machine":
@@ -672,8 +744,17 @@ class _Evaluation:
             raise Infeasible("phase")
 
     def tensor_tile_bytes(self, t):
-        m, _, n = self.shards[t.source]
+        source = carried(self.p.kernels[t.source], t)
+        m, _, n = shard_extents(source, self.sharding[t.source], self.tp, self.tiles, self.grid)
         return m * n * self.p.word
+
+    def stored_bytes(self, i):
+        kernel = self.p.kernels[i]
+        if kernel.weight_of is not None:
+            return 0
+        every = kernel._replace(outer=kernel.matrices or kernel.outer)
+        m, k, _ = shard_extents(every, self.sharding[i], self.tp, 1, self.grid)
+        return (m * k * kernel.weights + kernel.parameters) * self.p.word
 
     def weight_bytes(self, i):
         m, k, _ = self.shards[i]
@@ -685,7 +766,7 @@ class _Evaluation:
             if len(members) > p.cores:
                 raise Infeasible("cores", len(members))
             flop = sum(
-                (2 * k if p.kernels[i].systolic else 1) * m * n
+                (2 * k if p.kernels[i].systolic else max(p.kernels[i].element_flops, 1)) * m * n
                 for i in members for m, k, n in [self.shards[i]]
             )
             return self.tiles * flop / (p.utilization * p.peak)
@@ -765,7 +846,7 @@ class _Evaluation:
         published = self.p.conversion_bytes == "shard"
         if kind == "all_to_all":
             return all_to_all(self.tensor, member, published)
-        source = self.p.kernels[t.source]
+        source = carried(self.p.kernels[t.source], t)
         m, _, n = shard_extents(source, "none", self.tp, self.tiles, self.grid)
         return all_gather(self.tensor, member if published else m * n * self.p.word)
 
@@ -799,7 +880,7 @@ class _Evaluation:
         stored = math.ceil(p.stored / (self.grid[0] * self.grid[1]))
         weights = alive = 0
         if not p.out_of_core:
-            weights = sum(self.weight_bytes(i) for i in range(len(p.kernels))) * layers_per_stage
+            weights = sum(self.stored_bytes(i) for i in range(len(p.kernels))) * layers_per_stage
             for q in set(self.partition):
                 crossing = sum(
                     self.tensor_tile_bytes(t) for t in p.tensors

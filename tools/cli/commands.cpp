@@ -11,6 +11,7 @@
 #include "io/config/load_config.hpp"
 #include "io/dfmodel/export_dfmodel.hpp"
 #include "io/dfmodel/import_dfmodel.hpp"
+#include "io/huggingface/import_huggingface.hpp"
 #include "io/lp/given_decisions.hpp"
 #include "io/lp/lp_text.hpp"
 #include "io/lp/solution.hpp"
@@ -92,7 +93,10 @@ int run_graph(const CommandLine& line) {
 }
 
 int run_import(const CommandLine& line) {
-  write_output(line.output, import_dfmodel(read_file(line.config), line.config));
+  const std::string text = read_file(line.config);
+  write_output(line.output, is_huggingface_config(text, line.config)
+                                ? import_huggingface(text, line.config)
+                                : import_dfmodel(text, line.config));
   return kProved;
 }
 

@@ -11,6 +11,7 @@ usage: dfsearch [solve] CONFIG [options]         search, report, exit
        dfsearch check CONFIG                     read and validate only
        dfsearch graph CONFIG [options]           the dataflow graph as a config, setup or picture
        dfsearch import SETUP.txt [-o CONFIG]     a setup of DFModel (protobuf text) as a config
+       dfsearch import config.json [-o FILE]     a model of Hugging Face as a section 'workload'
        dfsearch export CONFIG [options]          a mixed-integer program for other solvers
        dfsearch --help | --version
 
@@ -57,7 +58,7 @@ graph
   -o, --output FILE|-    where to write it (-)
 
 import
-  -o, --output FILE|-    where to write the config (-)
+  -o, --output FILE|-    where to write the config, or the section (-)
 
 export
   --part P               fusion: partitions and cores of a layer, or sharding (fusion)
@@ -80,6 +81,7 @@ examples
   dfsearch graph configs/gpt3_1t.yaml --format dot --mapping best.json | dot -Tsvg -o graph.svg
   dfsearch graph configs/gpt3_1t.yaml --format dfmodel -o setup.txt
   dfsearch import setup.txt -o gpt3_1t_again.yaml
+  dfsearch configs/transformers/llama3_70b.yaml --set workload.model=qwen2_5_72b
 
 progress: time, nodes expanded and open, best step time with its utilization, lower bound, gap,
 and how the best was found: H hint, S segments of one order, R relaxed sharding, P partitions that

@@ -24,6 +24,7 @@ WORDS = {
     "checkpoint": ["src/io/checkpoint/checkpoint_file.cpp"],
     "config": ["src/io/config/*.cpp", "src/base/units_text.cpp", "src/*/names.cpp"],
     "dfmodel": ["src/io/dfmodel/dfmodel.proto", "src/io/dfmodel/*.cpp"],
+    "huggingface": ["src/io/huggingface/*.cpp"],
     "mapping": ["src/io/result/*.cpp", "src/*/names.cpp"],
     "solution": ["src/io/lp/*.cpp", "src/*/names.cpp"],
 }

@@ -88,11 +88,10 @@ class Completion {
     return {tiles() * (compute / Seconds(1.0)), 0.0,
             own_network_time(context_, kernel, loop) / Seconds(1.0)};
   }
-  [[nodiscard]] double transfer(KernelId producer, Loop loop) const {
-    const Shard shard =
-        shard_of(graph_.kernel(producer), loop, context_.machine.grid(), context_.tiles);
-    return tiles() * (output_bytes(shard, problem_.workload.word) /
-                      problem_.system.memory.bandwidth / Seconds(1.0));
+  [[nodiscard]] double transfer(const Tensor& tensor, Loop producer) const {
+    const Bytes bytes = tensor_bytes(graph_, tensor, producer, context_.machine.grid(),
+                                     context_.tiles, problem_.workload.word);
+    return tiles() * (bytes / problem_.system.memory.bandwidth / Seconds(1.0));
   }
   [[nodiscard]] bool crosses(const Tensor& tensor) const {
     return place(tensor.from) != place(tensor.to);
@@ -105,11 +104,10 @@ class Completion {
     const Weights& weights = weights_[place(id)];
     const Weights parts = own_parts(id, loop);
     double sum = weights[kCompute] * parts[kCompute] + weights[kNetwork] * parts[kNetwork];
-    const double bytes = transfer(id, loop);
     for (const TensorId t : graph_.outputs(id)) {
       const Tensor& tensor = graph_.tensor(t);
       if (!crosses(tensor)) continue;
-      sum += bytes * (weights[kMemory] + weights_[place(tensor.to)][kMemory]);
+      sum += transfer(tensor, loop) * (weights[kMemory] + weights_[place(tensor.to)][kMemory]);
     }
     return sum;
   }
@@ -170,8 +168,9 @@ class Completion {
       const Loop from = sharding[tensor.from.index()];
       sums[place(tensor.from)][kNetwork] += conversion(tensor, from, sharding[tensor.to.index()]);
       if (!crosses(tensor)) continue;
-      sums[place(tensor.from)][kMemory] += transfer(tensor.from, from);
-      sums[place(tensor.to)][kMemory] += transfer(tensor.from, from);
+      const double seconds = transfer(tensor, from);
+      sums[place(tensor.from)][kMemory] += seconds;
+      sums[place(tensor.to)][kMemory] += seconds;
     }
     const Overlap overlap = problem_.execution.overlap;
     for (std::size_t p = 0; p < sums.size(); ++p) {

@@ -16,6 +16,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <vector>
 
 #include "engine/tables/symmetry.hpp"
 #include "model/layer/sharding.hpp"
@@ -27,17 +29,20 @@ namespace {
 struct OwnCosts {
   // FLOP where a utilization is given, else the extents that cycles grow with.
   std::array<double, 3> compute{};
-  Bytes output{};
+  std::vector<Bytes> outputs;  // of the kernel as a whole, then of each of its tensors
   Bytes weight{};
+  Bytes stored{};
   Seconds network{};
 
   friend bool operator==(const OwnCosts&, const OwnCosts&) = default;
 };
 
 bool no_worse(const OwnCosts& a, const OwnCosts& b) {
+  // Parts of an output are rounded up by themselves, so all are compared.
   return a.compute[0] <= b.compute[0] && a.compute[1] <= b.compute[1] &&
-         a.compute[2] <= b.compute[2] && a.output <= b.output && a.weight <= b.weight &&
-         a.network <= b.network;
+         a.compute[2] <= b.compute[2] &&
+         std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), std::less_equal<>()) &&
+         a.weight <= b.weight && a.stored <= b.stored && a.network <= b.network;
 }
 
 bool better(const OwnCosts& a, const OwnCosts& b) { return no_worse(a, b) && !(a == b); }
@@ -94,9 +99,15 @@ class Domination {
     const Kernel& kernel = graph_.kernel(id);
     const Bytes word = context_.problem.workload.word;
     const Shard shard = shard_of(kernel, loop, context_.machine.grid(), context_.tiles);
-    OwnCosts costs{.output = output_bytes(shard, word),
-                   .weight = weight_bytes(kernel, loop, context_.machine.grid(), word),
+    const ChipGrid& grid = context_.machine.grid();
+    OwnCosts costs{.outputs = {output_bytes(shard, word)},
+                   .weight = weight_bytes(kernel, loop, grid, word),
+                   .stored = stored_weight_bytes(kernel, loop, grid, word),
                    .network = own_network_time(context_, kernel, loop)};
+    for (const TensorId t : graph_.outputs(id)) {
+      costs.outputs.push_back(
+          tensor_bytes(graph_, graph_.tensor(t), loop, grid, context_.tiles, word));
+    }
     if (context_.problem.execution.compute_utilization) {
       costs.compute[0] = tile_flops(kernel, shard) / Flops(1.0);
     } else {

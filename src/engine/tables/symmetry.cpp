@@ -32,7 +32,12 @@ namespace {
 constexpr int kRounds = 32;
 
 using Colours = std::vector<std::uint32_t>;
-using End = std::tuple<std::size_t, int>;  // a neighbour and the operand of the tensor
+
+/// What a tensor is besides its ends.
+using TensorTraits = std::tuple<int, std::int32_t, std::int64_t>;
+using End = std::tuple<std::size_t, TensorTraits>;  // a neighbour, and the tensor to it
+
+TensorTraits traits_of(const Tensor& tensor) { return {tensor.operand, tensor.value, tensor.rows}; }
 
 class SymmetryFinder {
  public:
@@ -63,14 +68,14 @@ class SymmetryFinder {
   [[nodiscard]] std::vector<End> inputs(std::size_t k) const {
     std::vector<End> ends;
     for (const TensorId t : graph_.inputs(KernelId(k))) {
-      ends.emplace_back(graph_.tensor(t).from.index(), graph_.tensor(t).operand);
+      ends.emplace_back(graph_.tensor(t).from.index(), traits_of(graph_.tensor(t)));
     }
     return ends;
   }
   [[nodiscard]] std::vector<End> outputs(std::size_t k) const {
     std::vector<End> ends;
     for (const TensorId t : graph_.outputs(KernelId(k))) {
-      ends.emplace_back(graph_.tensor(t).to.index(), graph_.tensor(t).operand);
+      ends.emplace_back(graph_.tensor(t).to.index(), traits_of(graph_.tensor(t)));
     }
     return ends;
   }
@@ -80,10 +85,14 @@ class SymmetryFinder {
     const Kernel& kernel = graph_.kernels()[k];
     const Communication own = kernel.communication.value_or(Communication{});
     const Communication second = kernel.second_communication.value_or(Communication{});
+    const Attention attention = kernel.attention.value_or(Attention{});
+    // A kernel whose weight is another's stores none; whose it is costs nothing.
     const auto& pins = problem_.execution.pins;
     return std::tuple(
-        kernel.kind, kernel.mode, kernel.phase, kernel.tiled, kernel.outer, kernel.m, kernel.k,
-        kernel.n, kernel.communication.has_value(), own.type, own.bytes.in_base_units(),
+        attention.keys, attention.window, attention.causal, kernel.element_flops, kernel.matrices,
+        kernel.parameters, kernel.tokens, kernel.weight_of.has_value(), kernel.kind, kernel.mode,
+        kernel.phase, kernel.tiled, kernel.outer, kernel.m, kernel.k, kernel.n,
+        kernel.communication.has_value(), own.type, own.bytes.in_base_units(),
         kernel.memory.in_base_units(), kernel.repeat, kernel.skip_weight, kernel.spread,
         kernel.second_communication.has_value(), second.type, second.bytes.in_base_units(),
         kernel.sharded_memory.in_base_units(), sharding_[k], pins.empty() ? std::nullopt : pins[k]);
@@ -158,9 +167,9 @@ class SymmetryFinder {
     std::set_difference(y.begin(), y.end(), x.begin(), x.end(), std::back_inserter(only_y));
     if (only_x.size() != only_y.size()) return false;
     for (std::size_t i = 0; i < only_x.size(); ++i) {
-      const auto [from, operand] = only_x[i];
-      const auto [to, other_operand] = only_y[i];
-      if (colours_[from] != colours_[to] || operand != other_operand) return false;
+      const auto [from, of_x] = only_x[i];
+      const auto [to, of_y] = only_y[i];
+      if (colours_[from] != colours_[to] || of_x != of_y) return false;
       waiting.emplace_back(from, to);
     }
     return true;

@@ -62,15 +62,22 @@ class Canonical {
     const auto& [type, bytes] = value;
     all(type, bytes);
   }
+  void put(const Attention& value) {
+    const auto& [keys, window, causal] = value;
+    all(keys, window, causal);
+  }
+  void put(KernelId value) { put(value.index()); }
   void put(const Kernel& value) {
     const auto& [name, kind, mode, phase, tiled, outer, m, k, n, communication, memory, repeat,
-                 skip_weight, spread, second_communication, sharded_memory] = value;
+                 skip_weight, spread, second_communication, sharded_memory, attention,
+                 element_flops, matrices, parameters, tokens, weight_of] = value;
     all(name, kind, mode, phase, tiled, outer, m, k, n, communication, memory, repeat, skip_weight,
-        spread, second_communication, sharded_memory);
+        spread, second_communication, sharded_memory, attention, element_flops, matrices,
+        parameters, tokens, weight_of);
   }
   void put(const Tensor& value) {
-    const auto& [from, to, operand] = value;
-    all(from.index(), to.index(), operand);
+    const auto& [from, to, operand, output, rows] = value;
+    all(from.index(), to.index(), operand, output, rows);
   }
   void put(const DataflowGraph& value) { all(value.kernels(), value.tensors()); }
   void put(const Serving& value) {
@@ -81,8 +88,11 @@ class Canonical {
     // The kind is a name for the graph, which is written out here; the embedding
     // tables are in what is stored.
     const auto& [kind, graph, word, layers, global_batch, sequence, micro_batch, tile, boundary,
-                 copies, network_use, stored, out_of_core, serving, embedding_tables] = value;
+                 copies, network_use, stored, out_of_core, serving, embedding_tables, transformer,
+                 counts] = value;
     static_cast<void>(embedding_tables);
+    static_cast<void>(transformer);  // made the graph
+    static_cast<void>(counts);       // change no cost
     all(graph, word, layers, global_batch, sequence, micro_batch, tile, boundary, copies,
         network_use, stored, out_of_core, serving);
   }

@@ -14,7 +14,14 @@ constexpr Range<Bytes> kTraffic{Bytes(0.0), Bytes(1e24)};
 
 using KernelNames = std::unordered_map<std::string, KernelId>;
 
+// Elements and tokens; products of a few extents.
+constexpr std::int64_t kMostValues = 1'000'000'000;  // numbers of values
+constexpr CountRange kElements{.least = 1, .most = std::int64_t{1} << 53};
+
 bool is_gemm(KernelKind kind) { return kind == KernelKind::WeightGemm || kind == KernelKind::Gemm; }
+bool is_elementwise(KernelKind kind) {
+  return kind == KernelKind::Elementwise || kind == KernelKind::Elementwise2;
+}
 
 const std::vector<YamlNode>* read_list(const YamlEntry* entry, InputMessages& messages) {
   if (!entry) return nullptr;
@@ -67,6 +74,14 @@ void read_communications(const YamlEntry& entry, Kernel& kernel, InputMessages& 
   if (items.size() == 2) kernel.second_communication = read(items[1]);
 }
 
+/// Whether its loops, and what it stores, can be computed with.
+bool is_small(const Kernel& kernel) {
+  const double stored = static_cast<double>(kernel.matrices) * static_cast<double>(kernel.m) *
+                        static_cast<double>(kernel.k);
+  return iterations(kernel) * static_cast<double>(kernel.repeat) < kMostIterations &&
+         stored < kMostIterations;
+}
+
 /// The extents; checks that they make a kernel of its kind and of a size that
 /// can be computed with.
 void read_extents(MapReader& reader, Kernel& kernel) {
@@ -76,12 +91,13 @@ void read_extents(MapReader& reader, Kernel& kernel) {
   kernel.n = reader.optional_count("N").value_or(1);
   kernel.repeat = reader.optional_count("repeat").value_or(1);
   const YamlEntry* k = reader.optional("K");
-  if (k && !is_gemm(kernel.kind) && kernel.k != 1) {
+  if (k && is_elementwise(kernel.kind) && kernel.k != 1) {
     reader.messages().add(
         k->value.place, "K",
         fmt::format("an elementwise kernel has none, expected 1, got {}", kernel.k));
   }
-  if (iterations(kernel) * static_cast<double>(kernel.repeat) >= kMostIterations) {
+  const bool is_read = kernel.kind != KernelKind::Attention || kernel.attention;
+  if (is_read && !is_small(kernel)) {
     reader.messages().add(
         reader.place(), "kernels",
         fmt::format("kernel {} is too large: {} x {} x {} x {} iterations, repeated {} times, "
@@ -89,6 +105,48 @@ void read_extents(MapReader& reader, Kernel& kernel) {
                     in_quotes(kernel.name), kernel.outer, kernel.m, kernel.k, kernel.n,
                     kernel.repeat));
   }
+}
+
+std::optional<Attention> read_attention(const YamlEntry& section, InputMessages& messages) {
+  MapReader reader(section, messages);
+  Attention attention;
+  attention.keys = reader.required_count("keys").value_or(1);
+  attention.window = reader.optional_count("window").value_or(0);
+  if (const YamlEntry* causal = reader.optional("causal")) {
+    attention.causal = read_flag(*causal, messages).value_or(false);
+  }
+  reader.finish();
+  return attention;
+}
+
+/// The keys that only some kinds of kernels have; with those of another kind they are wrong.
+void read_keys_of_kind(MapReader& reader, Kernel& kernel) {
+  InputMessages& messages = reader.messages();
+  const auto of_kind = [&](const char* key, bool fits, const char* whose) -> const YamlEntry* {
+    const YamlEntry* entry = reader.optional(key);
+    if (!entry || fits) return entry;
+    messages.add(entry->place, key, fmt::format("only {}, expected no such key", whose));
+    return nullptr;
+  };
+  const bool is_attention = kernel.kind == KernelKind::Attention;
+  if (const auto* section = of_kind("attention", is_attention, "attention has keys")) {
+    kernel.attention = read_attention(*section, messages);
+  } else if (is_attention) {
+    reader.required("attention");
+  }
+  const bool counts_elements = is_elementwise(kernel.kind) && kernel.mode == Mode::Simd;
+  if (const auto* entry = of_kind("element_flops", counts_elements,
+                                  "elementwise kernels in SIMD mode count by elements")) {
+    kernel.element_flops = read_count(*entry, {}, messages).value_or(0);
+  }
+  if (const auto* entry = of_kind("matrices", kernel.kind == KernelKind::WeightGemm,
+                                  "weight_gemm kernels store matrices")) {
+    kernel.matrices = read_count(*entry, {}, messages).value_or(0);
+  }
+  if (const auto* entry = of_kind("tokens", is_gemm(kernel.kind), "GEMMs have empty rows")) {
+    kernel.tokens = read_count(*entry, kElements, messages).value_or(0);
+  }
+  kernel.parameters = reader.optional_count("parameters", kElements).value_or(0);
 }
 
 /// Empty if it is wrong.  Names go to reports and graph files, line by line.
@@ -111,16 +169,18 @@ Kernel read_kernel(MapReader& reader, bool has_sequence) {
   }
   kernel.kind =
       reader
-          .required_choice("kind", named({KernelKind::WeightGemm, KernelKind::Gemm,
-                                          KernelKind::Elementwise, KernelKind::Elementwise2}))
+          .required_choice("kind",
+                           named({KernelKind::WeightGemm, KernelKind::Gemm, KernelKind::Elementwise,
+                                  KernelKind::Elementwise2, KernelKind::Attention}))
           .value_or(KernelKind::Gemm);
   kernel.mode = reader.optional_choice("mode", named({Mode::Systolic, Mode::Simd}))
-                    .value_or(is_gemm(kernel.kind) ? Mode::Systolic : Mode::Simd);
+                    .value_or(is_elementwise(kernel.kind) ? Mode::Simd : Mode::Systolic);
   kernel.phase = reader.optional_choice("phase", named({Phase::Forward, Phase::Backward}))
                      .value_or(Phase::Forward);
   kernel.tiled =
       reader.optional_choice("tiled", named({Loop::Outer, Loop::M, Loop::K, Loop::N, Loop::None}))
           .value_or(has_sequence ? Loop::N : Loop::None);
+  read_keys_of_kind(reader, kernel);
   read_extents(reader, kernel);
   if (const YamlEntry* own = reader.optional("communication")) {
     read_communications(*own, kernel, messages);
@@ -146,6 +206,7 @@ std::vector<Kernel> read_kernels(const YamlEntry& list, bool has_sequence, Kerne
     MapReader reader(item, "kernels", item.place, messages);
     const KernelId id(kernels.size());
     kernels.push_back(read_kernel(reader, has_sequence));
+    reader.optional("weight_of");  // once all names are known
     const std::string& name = kernels.back().name;
     const YamlEntry* partition = reader.optional("partition");
     if (partition) {
@@ -162,6 +223,7 @@ std::vector<Kernel> read_kernels(const YamlEntry& list, bool has_sequence, Kerne
   return kernels;
 }
 
+/// A kernel by its name; a wrong one is reported.
 std::optional<KernelId> read_end(MapReader& reader, std::string_view key, const KernelNames& names,
                                  const std::vector<Kernel>& kernels) {
   const YamlEntry* entry = reader.required(key);
@@ -182,6 +244,17 @@ std::optional<KernelId> read_end(MapReader& reader, std::string_view key, const 
   return std::nullopt;
 }
 
+/// Kernels that use the weight of another one, which may stand behind them.
+void read_owners(const YamlEntry& list, const KernelNames& names, std::vector<Kernel>& kernels,
+                 InputMessages& messages) {
+  const std::vector<YamlNode>* items = read_list(&list, messages);
+  for (std::size_t k = 0; items && k < kernels.size(); ++k) {
+    if (!(*items)[k].find("weight_of")) continue;
+    MapReader reader((*items)[k], "kernels", (*items)[k].place, messages);
+    kernels[k].weight_of = read_end(reader, "weight_of", names, kernels);
+  }
+}
+
 std::vector<Tensor> read_tensors(const YamlEntry& list, const KernelNames& names,
                                  const std::vector<Kernel>& kernels, InputMessages& messages) {
   std::vector<Tensor> tensors;
@@ -192,24 +265,26 @@ std::vector<Tensor> read_tensors(const YamlEntry& list, const KernelNames& names
     MapReader reader(item, "tensors", item.place, messages);
     const std::optional<KernelId> from = read_end(reader, "from", names, kernels);
     const std::optional<KernelId> to = read_end(reader, "to", names, kernels);
-    const std::optional<std::int64_t> operand =
-        reader.optional_count("operand", {.least = 1, .most = 2});
+    const std::optional<std::int64_t> operand = reader.optional_count(
+        "operand",
+        {.least = 1, .most = most_operands(to ? kernels[to->index()].kind : KernelKind::Gemm)});
+    const std::optional<std::int64_t> value =
+        reader.optional_count("value", {.least = 0, .most = kMostValues});
+    const std::optional<std::int64_t> rows = reader.optional_count("rows", kElements);
     reader.finish();
     if (!from || !to) continue;
     const int by_order = has_input[to->index()] ? 2 : 1;
     has_input[to->index()] = true;
-    tensors.push_back(
-        {.from = *from, .to = *to, .operand = operand ? static_cast<int>(*operand) : by_order});
+    tensors.push_back({.from = *from,
+                       .to = *to,
+                       .operand = operand ? static_cast<int>(*operand) : by_order,
+                       .value = static_cast<std::int32_t>(value.value_or(-1)),
+                       .rows = rows.value_or(0)});
   }
   return tensors;
 }
 
 }  // namespace
-
-double iterations(const Kernel& kernel) {
-  return static_cast<double>(kernel.outer) * static_cast<double>(kernel.m) *
-         static_cast<double>(kernel.k) * static_cast<double>(kernel.n);
-}
 
 void read_graph(MapReader& section, bool has_sequence, Workload& workload,
                 std::vector<PartitionPin>& pins) {
@@ -220,6 +295,7 @@ void read_graph(MapReader& section, bool has_sequence, Workload& workload,
   if (!kernel_list || !tensor_list) return;
   KernelNames names;
   std::vector<Kernel> kernels = read_kernels(*kernel_list, has_sequence, names, pins, messages);
+  read_owners(*kernel_list, names, kernels, messages);
   std::vector<Tensor> tensors = read_tensors(*tensor_list, names, kernels, messages);
   if (messages.count() != before) return;
   try {

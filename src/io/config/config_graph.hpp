@@ -22,9 +22,4 @@ struct PartitionPin {
 void read_graph(MapReader& section, bool has_sequence, Workload& workload,
                 std::vector<PartitionPin>& pins);
 
-/// Iterations of a kernel for one sample, as a double since it may be huge.
-double iterations(const Kernel& kernel);
-/// More would leave 64-bit integers: 2^62.
-inline constexpr double kMostIterations = 4611686018427387904.0;
-
 }  // namespace dfsearch

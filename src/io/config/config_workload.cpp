@@ -12,7 +12,7 @@
 #include "graph/workloads/dlrm.hpp"
 #include "graph/workloads/fft.hpp"
 #include "graph/workloads/hpl.hpp"
-#include "graph/workloads/llm.hpp"
+#include "io/config/config_llm.hpp"
 
 namespace dfsearch {
 namespace {
@@ -28,6 +28,27 @@ constexpr Flops kMostWork{1e36};
 constexpr Range<Bytes> kSize{Bytes(0.0), Bytes(1e24)};
 // Chains of generated kernels: more than any machine factors or any model has.
 constexpr std::int64_t kMostSteps = 10'000;
+
+/// Counts of a model that is written out kernel by kernel: they are in no kernel.
+std::optional<ModelCounts> read_counts(const YamlEntry& section, InputMessages& messages) {
+  constexpr CountRange kParameters{.least = 0, .most = std::int64_t{1} << 53};
+  constexpr Range<double> kFlop{0.0, 1e36};
+  MapReader reader(section, messages);
+  ModelCounts counts;
+  counts.parameters = reader.required_count("parameters", kParameters).value_or(0);
+  counts.active_parameters = reader.required_count("active_parameters", kParameters).value_or(0);
+  counts.matmul_parameters = reader.required_count("matmul_parameters", kParameters).value_or(0);
+  const auto flop = [&](const char* key) {
+    const YamlEntry* entry = reader.required(key);
+    return Flops(entry ? read_number(*entry, kFlop, messages).value_or(0.0) : 0.0);
+  };
+  counts.training_flop_per_token = flop("training_flop_per_token");
+  counts.causal_training_flop_per_token = flop("causal_training_flop_per_token");
+  counts.cache_bytes_per_token =
+      reader.required_quantity<Bytes>("cache_bytes_per_token", kSize).value_or(Bytes());
+  reader.finish();
+  return counts;
+}
 
 /// The kind, if there is such a one.
 std::optional<WorkloadKind> read_kind(MapReader& reader) {
@@ -69,9 +90,16 @@ void check_tile(MapReader& reader, const Workload& workload) {
       fmt::format("expected at most the sequence, {}, got {}", workload.sequence, *workload.tile));
 }
 
+/// Whether all extents may stand in a config, where the graph can be written out.
+bool extents_are_counts(const Kernel& kernel) {
+  const std::int64_t keys = kernel.attention ? kernel.attention->keys : 1;
+  return std::max({kernel.outer, kernel.m, kernel.k, kernel.n, keys, kernel.element_flops}) <=
+         kLargestCount;
+}
+
 void check_size(MapReader& reader, const Workload& workload) {
   for (const Kernel& kernel : workload.graph.kernels()) {
-    if (iterations(kernel) < kMostIterations) continue;
+    if (iterations(kernel) < kMostIterations && extents_are_counts(kernel)) continue;
     reader.messages().add(
         reader.place(), "workload",
         fmt::format("kernel {} is too large: {} x {} x {} x {} iterations, expected fewer than "
@@ -88,56 +116,6 @@ void check_size(MapReader& reader, const Workload& workload) {
     reader.messages().add(reader.place(), "workload",
                           fmt::format("a step is too much work: {:.3g} FLOP, expected at most 1e36",
                                       workload.flops().in_base_units()));
-  }
-}
-
-/// Left out: heads * head_dim is something else than hidden, which is reported.
-std::optional<LlmShape> read_llm_shape(MapReader& reader, std::string_view length) {
-  const std::optional<std::int64_t> hidden = reader.required_count("hidden");
-  const std::optional<std::int64_t> heads = reader.required_count("heads");
-  const std::optional<std::int64_t> head_dim = reader.required_count("head_dim");
-  const std::optional<std::int64_t> mlp = reader.optional_count("mlp");
-  const std::optional<std::int64_t> sequence = reader.required_count(length);
-  if (!hidden || !heads || !head_dim || !sequence) return std::nullopt;
-  // Divided, since the product may leave 64 bits.
-  if (*hidden % *heads != 0 || *hidden / *heads != *head_dim) {
-    reader.messages().add(
-        place_of_conflict(
-            {reader.optional("hidden"), reader.optional("heads"), reader.optional("head_dim")}),
-        "hidden",
-        fmt::format("expected heads * head_dim = {} * {} = {}, got {}", *heads, *head_dim,
-                    to_exact_text(as_double(*heads) * as_double(*head_dim)), *hidden));
-    return std::nullopt;
-  }
-  return LlmShape{.hidden = *hidden,
-                  .heads = *heads,
-                  .head_dim = *head_dim,
-                  .sequence = *sequence,
-                  .mlp = mlp.value_or(0)};
-}
-
-void read_llm(MapReader& reader, Workload& workload) {
-  const bool decode = workload.kind == WorkloadKind::LlmDecode;
-  const std::optional<LlmShape> shape = read_llm_shape(reader, decode ? "context" : "sequence");
-  workload.layers = reader.required_count("layers").value_or(1);
-  workload.global_batch = reader.required_count("global_batch").value_or(1);
-  workload.micro_batch = reader.optional_count("micro_batch");
-  if (!decode) workload.tile = reader.optional_count("tile");
-  if (!shape) return;
-  const Bytes token = as_double(shape->hidden) * workload.word;
-  if (decode) {
-    workload.graph = llm_decode_graph(*shape, workload.word);
-    workload.serving = {.decode = true, .tokens = 1, .boundary = token};
-    return;
-  }
-  workload.sequence = shape->sequence;
-  const Bytes sample = as_double(shape->sequence) * token;
-  if (workload.kind == WorkloadKind::LlmTraining) {
-    workload.graph = llm_training_graph(*shape);
-    workload.boundary = sample;
-  } else {
-    workload.graph = llm_forward_graph(*shape);
-    workload.serving = {.decode = false, .tokens = shape->sequence, .boundary = sample};
   }
 }
 
@@ -236,6 +214,9 @@ void read_graph_kind(MapReader& reader, Workload& workload, std::vector<Partitio
   }
   if (const YamlEntry* serving = reader.optional("serving")) {
     workload.serving = read_serving(*serving, reader.messages());
+  }
+  if (const YamlEntry* counts = reader.optional("counts")) {
+    workload.counts = read_counts(*counts, reader.messages());
   }
   read_graph(reader, sequence.has_value(), workload, pins);
 }

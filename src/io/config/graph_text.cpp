@@ -17,7 +17,9 @@
 namespace dfsearch {
 namespace {
 
-bool is_gemm(KernelKind kind) { return kind == KernelKind::WeightGemm || kind == KernelKind::Gemm; }
+bool is_elementwise(KernelKind kind) {
+  return kind == KernelKind::Elementwise || kind == KernelKind::Elementwise2;
+}
 
 Json communication_json(const Communication& own) {
   Json json = {{"type", name_of(own.type)}};
@@ -25,15 +27,31 @@ Json communication_json(const Communication& own) {
   return json;
 }
 
+Json attention_json(const Attention& attention) {
+  Json json = {{"keys", attention.keys}};
+  if (attention.window != 0) json["window"] = attention.window;
+  if (attention.causal) json["causal"] = true;
+  return json;
+}
+
+/// What only some kinds of kernels have.
+void add_keys_of_kind(const Kernel& kernel, Json& json) {
+  if (kernel.attention) json["attention"] = attention_json(*kernel.attention);
+  if (kernel.element_flops != 0) json["element_flops"] = kernel.element_flops;
+  if (kernel.matrices != 0) json["matrices"] = kernel.matrices;
+  if (kernel.parameters != 0) json["parameters"] = kernel.parameters;
+  if (kernel.tokens != 0) json["tokens"] = kernel.tokens;
+}
+
 /// What a config leaves out is left out here, except `tiled`: its default
 /// depends on the sequence, and a reader should not have to know.
-Json kernel_json(const Kernel& kernel) {
+Json kernel_json(const DataflowGraph& graph, const Kernel& kernel) {
   Json json = {{"name", kernel.name}, {"kind", name_of(kernel.kind)}};
-  const Mode usual = is_gemm(kernel.kind) ? Mode::Systolic : Mode::Simd;
+  const Mode usual = is_elementwise(kernel.kind) ? Mode::Simd : Mode::Systolic;
   if (kernel.mode != usual) json["mode"] = name_of(kernel.mode);
   if (kernel.outer != 1) json["outer"] = kernel.outer;
   json["M"] = kernel.m;
-  if (is_gemm(kernel.kind) || kernel.k != 1) json["K"] = kernel.k;
+  if (!is_elementwise(kernel.kind) || kernel.k != 1) json["K"] = kernel.k;
   json["N"] = kernel.n;
   json["tiled"] = name_of(kernel.tiled);
   if (kernel.phase != Phase::Forward) json["phase"] = name_of(kernel.phase);
@@ -51,7 +69,27 @@ Json kernel_json(const Kernel& kernel) {
   if (kernel.repeat != 1) json["repeat"] = kernel.repeat;
   if (kernel.skip_weight) json["skip_weight"] = true;
   if (kernel.spread != Spread::Tensor) json["spread"] = name_of(kernel.spread);
+  add_keys_of_kind(kernel, json);
+  if (kernel.weight_of) json["weight_of"] = graph.kernel(*kernel.weight_of).name;
   return json;
+}
+
+Json tensor_json(const DataflowGraph& graph, const Tensor& tensor) {
+  Json json = {{"from", graph.kernel(tensor.from).name},
+               {"to", graph.kernel(tensor.to).name},
+               {"operand", tensor.operand}};
+  if (tensor.value >= 0) json["value"] = tensor.value;
+  if (tensor.rows != 0) json["rows"] = tensor.rows;
+  return json;
+}
+
+Json counts_json(const ModelCounts& counts) {
+  return {{"parameters", counts.parameters},
+          {"active_parameters", counts.active_parameters},
+          {"matmul_parameters", counts.matmul_parameters},
+          {"training_flop_per_token", counts.training_flop_per_token.in_base_units()},
+          {"causal_training_flop_per_token", counts.causal_training_flop_per_token.in_base_units()},
+          {"cache_bytes_per_token", to_exact_text(counts.cache_bytes_per_token)}};
 }
 
 Json workload_json(const Workload& workload) {
@@ -73,13 +111,12 @@ Json workload_json(const Workload& workload) {
                        {"tokens", serving->tokens},
                        {"boundary", to_exact_text(serving->boundary)}};
   }
+  if (workload.counts) json["counts"] = counts_json(*workload.counts);
   Json kernels = Json::array();
-  for (const Kernel& kernel : graph.kernels()) kernels.push_back(kernel_json(kernel));
+  for (const Kernel& kernel : graph.kernels()) kernels.push_back(kernel_json(graph, kernel));
   Json tensors = Json::array();
   for (const Tensor& tensor : graph.tensors()) {
-    tensors.push_back({{"from", graph.kernel(tensor.from).name},
-                       {"to", graph.kernel(tensor.to).name},
-                       {"operand", tensor.operand}});
+    tensors.push_back(tensor_json(graph, tensor));
   }
   json["kernels"] = std::move(kernels);
   json["tensors"] = std::move(tensors);
@@ -134,7 +171,8 @@ std::string flow(const Json& value) {
 
 std::string dot_node(const Kernel& kernel, std::size_t index) {
   std::string extents = fmt::format("{} x {}", kernel.m, kernel.n);
-  if (is_gemm(kernel.kind)) extents = fmt::format("{} x {} x {}", kernel.m, kernel.k, kernel.n);
+  if (!is_elementwise(kernel.kind))
+    extents = fmt::format("{} x {} x {}", kernel.m, kernel.k, kernel.n);
   if (kernel.outer != 1) extents = fmt::format("{} of {}", kernel.outer, extents);
   std::string name = json_string(kernel.name);
   name.pop_back();  // the closing quote
@@ -194,10 +232,10 @@ std::string graph_dot(const Workload& workload, const Mapping* mapping) {
   const DataflowGraph& graph = workload.graph;
   std::string out = "digraph workload {\n  node [shape=box, style=rounded, fillcolor=gray92];\n";
   out += dot_nodes(graph, mapping);
-  for (const Tensor& tensor : graph.tensors()) {
-    const Kernel& from = graph.kernel(tensor.from);
-    const Bytes bytes = static_cast<double>(from.outer) * static_cast<double>(from.m) *
-                        static_cast<double>(from.n) * workload.word;
+  for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
+    const Tensor& tensor = graph.tensors()[t];
+    const Bytes bytes = static_cast<double>(graph.rows(TensorId(t))) *
+                        static_cast<double>(graph.kernel(tensor.from).n) * workload.word;
     out += fmt::format("  k{} -> k{} [label=\"{}\"];\n", tensor.from.index(), tensor.to.index(),
                        to_text(bytes));
   }

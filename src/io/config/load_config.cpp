@@ -1,7 +1,7 @@
 // From a config file to a problem, in four steps:
 //   1. text -> tree (yaml_tree.hpp), for the config and every file it names;
-//   2. `from:` files are laid under the sections that name them, then the
-//      overrides of the command line go on top;
+//   2. `from:` files, and the `model:` of a workload, are laid under the sections that name
+//      them, then the overrides of the command line go on top;
 //   3. each section is read and checked by itself (config_workload.hpp, config_system.hpp,
 //      config_execution.hpp);
 //   4. what involves several sections is checked.
@@ -22,6 +22,7 @@
 #include "io/config/config_execution.hpp"
 #include "io/config/config_system.hpp"
 #include "io/config/config_workload.hpp"
+#include "io/config/model_shelf.hpp"
 #include "io/config/overrides.hpp"
 #include "io/text/read_file.hpp"
 
@@ -82,13 +83,35 @@ void resolve_from(YamlNode& section, const fs::path& directory, std::vector<fs::
   }
 }
 
+/// Replaces a workload with a `model:` by the model of the shelf with the map on top.
+void resolve_model(YamlNode& section, InputMessages& messages) {
+  const YamlEntry* entry = section.find("model");
+  if (!entry) return;
+  const std::optional<std::string> name = read_word(*entry, messages);
+  const Place place = entry->value.place;
+  std::erase_if(section.entries, [](const YamlEntry& item) { return item.key == "model"; });
+  if (!name) return;
+  const std::optional<std::string_view> text = shelf_model(*name);
+  if (!text) {
+    const std::vector<std::string_view> names = shelf_names();
+    messages.add(place, "model",
+                 fmt::format("unknown model {}, expected {}{}", in_quotes(*name),
+                             joined_choices(names), suggestion(*name, names)));
+    return;
+  }
+  YamlNode model = parse_yaml(std::string(*text), "model " + *name, true);
+  merge_into(model, std::move(section));
+  section = std::move(model);
+}
+
 /// Overrides that say which file a section comes from go before that file is
 /// read, all others after.
 bool chooses_file(const Override& change) {
   const auto& path = change.path;
   const bool section = std::find(kSectionsWithFrom.begin(), kSectionsWithFrom.end(),
                                  path.front()) != kSectionsWithFrom.end();
-  return section && (path.size() == 1 || (path.size() == 2 && path[1] == "from"));
+  const bool model = path.size() == 2 && path[0] == "workload" && path[1] == "model";
+  return section && (path.size() == 1 || (path.size() == 2 && path[1] == "from") || model);
 }
 
 /// `equations: published` is short for a map with a preset, which an override
@@ -123,6 +146,7 @@ YamlNode complete_tree(YamlNode root, const fs::path& file,
   for (const std::string_view name : kSectionsWithFrom) {
     YamlEntry* section = root.find(name);
     if (section) resolve_from(section->value, file.parent_path(), open, messages);
+    if (section && name == "workload") resolve_model(section->value, messages);
   }
   // Without its file, all that can be said of a section is what it lacks.
   messages.throw_if_any();

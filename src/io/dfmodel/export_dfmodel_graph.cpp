@@ -137,6 +137,8 @@ dfmodel::KernelBody& new_body(KernelKind kind, dfmodel::Kernel& kernel) {
       return *kernel.mutable_elementwise_input1();
     case KernelKind::Elementwise2:
       return *kernel.mutable_elementwise_input1_input2();
+    case KernelKind::Attention:
+      return *kernel.mutable_gemm_input1_input2();  // refused
   }
   throw InternalError("a kind of kernel without a variant");
 }
@@ -155,6 +157,23 @@ void set_input_sizes(const DataflowGraph& graph, KernelId id, Bytes word,
     } else {
       body.set_input_tensor_2_size(bytes);
     }
+  }
+}
+
+/// What only layers by rule have (docs/transformers.md).
+void refuse_rules(const DataflowGraph& graph, Complaints& complaints) {
+  for (const Kernel& kernel : graph.kernels()) {
+    const bool plain = !kernel.attention && kernel.element_flops == 0 && kernel.matrices == 0 &&
+                       kernel.parameters == 0 && kernel.tokens == 0 && !kernel.weight_of;
+    if (plain) continue;
+    complaints.add("workload.kernels",
+                   fmt::format("{} has fused attention, parameters or work of elements that a "
+                               "setup cannot say",
+                               kernel.name));
+  }
+  for (const Tensor& tensor : graph.tensors()) {
+    if (tensor.value < 0) continue;
+    return complaints.add("workload.tensors", "a setup has no values with several consumers");
   }
 }
 
@@ -197,6 +216,7 @@ void add_kernel(const Problem& problem, KernelId id, dfmodel::DataflowGraph& set
 
 void export_graph(const Problem& problem, dfmodel::DataflowGraph& setup, Complaints& complaints) {
   const DataflowGraph& graph = problem.workload.graph;
+  refuse_rules(graph, complaints);
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
     add_kernel(problem, KernelId(i), setup, complaints);
   }

@@ -56,6 +56,21 @@ std::string workload_text(const Workload& workload) {
   return workload.copies == 1 ? text : text + fmt::format(", {} copies", workload.copies);
 }
 
+/// How large the model is, where that is known.
+std::string model_lines(const Workload& workload) {
+  if (!workload.counts) return "";
+  const ModelCounts& counts = *workload.counts;
+  std::string text = fmt::format("{} parameters", counts.parameters);
+  if (counts.active_parameters != counts.parameters) {
+    text += fmt::format(", {} of them used by a token", counts.active_parameters);
+  }
+  text += fmt::format("; {} for a token of training ({} without masked pairs)",
+                      to_text(counts.training_flop_per_token),
+                      to_text(counts.causal_training_flop_per_token));
+  text += fmt::format("; {} of keys and values for a token", to_text(counts.cache_bytes_per_token));
+  return labelled("model", text);
+}
+
 std::string machine_text(const System& system) {
   std::string text =
       fmt::format("{} of {}, {} SRAM, {} memory", plural(system.chips, "chip"),
@@ -453,7 +468,7 @@ std::string reason_lines(const Outcome& outcome) {
 }  // namespace
 
 std::string problem_text(const Problem& problem) {
-  return labelled("workload", workload_text(problem.workload)) +
+  return labelled("workload", workload_text(problem.workload)) + model_lines(problem.workload) +
          labelled("machine", machine_text(problem.system));
 }
 

@@ -190,6 +190,17 @@ Json serving_json(const Workload& workload, const Cost* cost) {
           {"tokens_per_second", json_number(cost->serving->tokens_per_second)}};
 }
 
+/// Null for workloads that are no model with known counts.
+Json model_json(const std::optional<ModelCounts>& counts) {
+  if (!counts) return {};
+  return {{"parameters", counts->parameters},
+          {"active_parameters", counts->active_parameters},
+          {"matmul_parameters", counts->matmul_parameters},
+          {"training_flop_per_token", number(counts->training_flop_per_token)},
+          {"causal_training_flop_per_token", number(counts->causal_training_flop_per_token)},
+          {"cache_bytes_per_token", number(counts->cache_bytes_per_token)}};
+}
+
 }  // namespace
 
 std::string result_json(const Outcome& outcome) {
@@ -208,6 +219,7 @@ std::string result_json(const Outcome& outcome) {
     if (cost != nullptr) result["gap"] = json_number(search->gap);
   }
   result["serving"] = serving_json(outcome.problem->workload, cost);
+  result["model"] = model_json(outcome.problem->workload.counts);
   result["copies"] = outcome.problem->workload.copies;
   result["parallelism"] = mapping != nullptr ? parallelism_json(*mapping) : Json();
   result["network"] = mapping != nullptr ? network_json(*mapping) : Json();

@@ -51,10 +51,10 @@ std::int64_t cycles(const Kernel& kernel, const Shard& shard, const Accelerator&
   const std::int64_t rows =
       ceil_div(ceil_div(shard.m, accelerator.lanes), grid.lanes);  // = ceil(m / (lanes * LW))
   if (kernel.mode == Mode::Simd) {
-    return capped_product(capped_product(rows, shard.n), kernel.repeat);
+    return capped_product(capped_product(rows, shard.n), passes(kernel));
   }
   const std::int64_t columns = ceil_div(ceil_div(shard.n, accelerator.stages), grid.stages);
-  return capped_product(capped_product(capped_product(rows, columns), shard.k), kernel.repeat);
+  return capped_product(capped_product(capped_product(rows, columns), shard.k), passes(kernel));
 }
 
 std::vector<CoreOption> core_options(const Kernel& kernel, const Shard& shard,
@@ -104,7 +104,7 @@ std::vector<CoreOption> pareto_options(std::vector<CoreOption>&& all, std::int64
 CoreOptionsCache::List CoreOptionsCache::options(const Kernel& kernel,
                                                  const std::vector<Shard>& shapes,
                                                  const Accelerator& accelerator) {
-  const Key key{.mode = kernel.mode, .repeat = kernel.repeat, .shapes = shapes};
+  const Key key{.mode = kernel.mode, .passes = passes(kernel), .shapes = shapes};
   {
     const std::shared_lock lock(mutex_);
     if (const auto found = lists_.find(key); found != lists_.end()) return found->second;

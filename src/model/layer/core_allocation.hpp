@@ -51,7 +51,7 @@ class CoreOptionsCache {
  private:
   struct Key {
     Mode mode;
-    std::int64_t repeat;
+    std::int64_t passes;
     std::vector<Shard> shapes;
     friend auto operator<=>(const Key&, const Key&) = default;
   };

@@ -135,14 +135,20 @@ Bytes LayerCosts::resident_weight(KernelId kernel) const {
 }
 
 Bytes LayerCosts::stored_weight(KernelId kernel) const {
-  return problem_.workload.out_of_core ? Bytes{} : weight(kernel);
+  if (problem_.workload.out_of_core) return Bytes{};
+  return least(decisions_.sharding[kernel.index()], [&](Loop loop) {
+    return stored_weight_bytes(graph_.kernel(kernel), loop, network_.machine.grid(),
+                               problem_.workload.word);
+  });
 }
 
 // docs/model.md (26)
 Bytes LayerCosts::tile_bytes(TensorId tensor) const {
-  const KernelId from = graph_.tensor(tensor).from;
-  return least(decisions_.sharding[from.index()],
-               [&](Loop loop) { return output_bytes(shard(from, loop), problem_.workload.word); });
+  const Tensor& ends = graph_.tensor(tensor);
+  return least(decisions_.sharding[ends.from.index()], [&](Loop loop) {
+    return tensor_bytes(graph_, ends, loop, network_.machine.grid(), network_.tiles,
+                        problem_.workload.word);
+  });
 }
 
 // docs/model.md (31)

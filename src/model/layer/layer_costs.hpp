@@ -66,7 +66,7 @@ class LayerCosts {
   [[nodiscard]] Bytes weight(KernelId kernel) const;
   /// What the weight takes of the SRAM; nothing with skip_weight or out of core.
   [[nodiscard]] Bytes resident_weight(KernelId kernel) const;
-  /// What the weight takes of the memory; nothing out of core.
+  /// What its weights take of the memory; nothing out of core.
   [[nodiscard]] Bytes stored_weight(KernelId kernel) const;
   /// The bytes of one tile of the tensor.
   [[nodiscard]] Bytes tile_bytes(TensorId tensor) const;

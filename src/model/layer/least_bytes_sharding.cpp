@@ -72,8 +72,7 @@ Choices choices_of(const Problem& problem) {
     std::vector<std::size_t> ends{tensor.from.index(), tensor.to.index()};
     if (!forwards) std::swap(ends[0], ends[1]);
     add_term(choices, ends, [&](Loop a, Loop b) {
-      return conversion_bytes(graph.kernel(tensor.from), forwards ? a : b, graph.kernel(tensor.to),
-                              forwards ? b : a, tensor.operand, word)
+      return conversion_bytes(graph, tensor, forwards ? a : b, forwards ? b : a, word)
           .in_base_units();
     });
   }

@@ -28,7 +28,7 @@ Shard shard_of(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree,
 
 // docs/model.md (24), (25)
 Shard shard_of(const Kernel& kernel, Loop sharding, const ChipGrid& grid, std::int64_t tiles) {
-  Shard shard{.m = kernel.outer * kernel.m, .k = kernel.k, .n = kernel.n};
+  Shard shard{.m = kernel.outer * kernel.m, .k = output_depth(kernel), .n = kernel.n};
   const auto divide = [&shard](Loop loop, std::int64_t by) {
     switch (loop) {
       case Loop::Outer:
@@ -64,6 +64,27 @@ Shard shard_of(const Kernel& kernel, Loop sharding, const ChipGrid& grid, std::i
 // docs/model.md (26)
 Bytes output_bytes(const Shard& shard, Bytes word) { return word * product(shard.m, shard.n); }
 
+// docs/model.md (24), (26)
+Bytes tensor_bytes(const DataflowGraph& graph, const Tensor& tensor, Loop sharding,
+                   const ChipGrid& grid, std::int64_t tiles, Bytes word) {
+  const Kernel& from = graph.kernel(tensor.from);
+  if (tensor.rows == 0) return output_bytes(shard_of(from, sharding, grid, tiles), word);
+  Kernel part = from;
+  part.outer = 1;
+  part.m = tensor.rows;
+  return output_bytes(shard_of(part, sharding, grid, tiles), word);
+}
+
+// docs/model.md (27)
+Bytes stored_weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word) {
+  if (kernel.weight_of) return Bytes{};
+  const Bytes beside = word * static_cast<double>(kernel.parameters);
+  if (kernel.matrices == 0) return weight_bytes(kernel, sharding, grid, word) + beside;
+  Kernel all = kernel;
+  all.outer = kernel.matrices;
+  return weight_bytes(all, sharding, grid, word) + beside;
+}
+
 // docs/model.md (27)
 Bytes weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word) {
   if (!kernel.has_weight()) return Bytes{};
@@ -88,7 +109,7 @@ Bytes stored_share(const Workload& workload, std::int64_t chips) {
 
 // docs/model.md (28)
 Flops tile_flops(const Kernel& kernel, const Shard& shard) {
-  const double elements = product(shard.m, shard.n) * static_cast<double>(kernel.repeat);
+  const double elements = product(shard.m, shard.n) * static_cast<double>(passes(kernel));
   return Flops(kernel.mode == Mode::Systolic ? 2.0 * elements * static_cast<double>(shard.k)
                                              : elements);
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/kernel.hpp"
+#include "graph/dataflow_graph.hpp"
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
 
@@ -42,13 +42,20 @@ Shard shard_of(const Kernel& kernel, Loop sharding, const ChipGrid& grid, std::i
 /// The same for a machine of tensor dimensions only.
 Shard shard_of(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree, std::int64_t tiles);
 
-/// The bytes of the output, and of every tensor that leaves the kernel.
+/// The bytes of the output, and of every tensor that carries all of it.
 Bytes output_bytes(const Shard& shard, Bytes word);
+/// The bytes of one tile of a tensor on one chip, where its producer is sharded so.
+Bytes tensor_bytes(const DataflowGraph& graph, const Tensor& tensor, Loop sharding,
+                   const ChipGrid& grid, std::int64_t tiles, Bytes word);
 
 /// The bytes of the weight that a chip holds, zero for kernels without one.  A chip holds
 /// all tiles of it, so `tiles` plays no part.
 Bytes weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word);
 Bytes weight_bytes(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree, Bytes word);
+
+/// What it holds in memory: all matrices, of which a sample may use a few, and what is
+/// stored beside them, undivided; nothing where the weight is that of another kernel.
+Bytes stored_weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word);
 
 /// The explicit memory traffic of one chip.
 Bytes explicit_bytes(const Kernel& kernel, std::int64_t tensor_degree);
@@ -57,7 +64,7 @@ Bytes explicit_bytes(const Kernel& kernel, std::int64_t tensor_degree);
 Bytes stored_share(const Workload& workload, std::int64_t chips);
 
 /// The FLOP that a core array spends on one tile: 2mkn in systolic mode, mn in SIMD
-/// mode, times the repeat.
+/// mode, times the passes.
 Flops tile_flops(const Kernel& kernel, const Shard& shard);
 
 /// How many tiles of so many elements the sequence has.

@@ -63,6 +63,7 @@ std::vector<Loop> shardable_loops(const Kernel& kernel) {
     return loop != kernel.tiled && extent(kernel, loop) > 1;
   };
   if (may(Loop::Outer)) return {Loop::Outer};
+  if (kernel.kind == KernelKind::Attention) return {Loop::None};  // a head is not split
   std::vector<Loop> loops;
   if (!kernel.has_weight()) loops.push_back(Loop::None);
   for (const Loop loop : {Loop::K, Loop::M, Loop::N}) {
@@ -127,20 +128,28 @@ Bytes conversion_bytes(const Kernel& producer, Loop from, const Kernel& consumer
   return needed == Conversion::Free ? Bytes{} : whole_output_bytes(producer, word);
 }
 
+// docs/model.md (12)
+Bytes conversion_bytes(const DataflowGraph& graph, const Tensor& tensor, Loop from, Loop to,
+                       Bytes word) {
+  const Conversion needed = conversion(
+      produced_layout(from), consumed_layout(graph.kernel(tensor.to), to, tensor.operand));
+  return needed == Conversion::Free ? Bytes{}
+                                    : tensor_bytes(graph, tensor, Loop::None, {}, 1, word);
+}
+
 // docs/model.md (37)
 Seconds conversion_time(const NetworkContext& context, const Tensor& tensor, Loop producer,
                         Loop consumer) {
   const DataflowGraph& graph = context.problem.workload.graph;
-  const Kernel& from = graph.kernel(tensor.from);
   const Layout wanted = consumed_layout(graph.kernel(tensor.to), consumer, tensor.operand);
   const Conversion needed = conversion(produced_layout(producer), wanted);
   if (needed == Conversion::Free) return Seconds{};
   const Bytes word = context.problem.workload.word;
   const Bytes shard =
-      output_bytes(shard_of(from, producer, context.machine.grid(), context.tiles), word);
+      tensor_bytes(graph, tensor, producer, context.machine.grid(), context.tiles, word);
   const bool on_shard = context.problem.equations.layout_conversion_bytes == ConversionBytes::Shard;
   if (needed == Conversion::AllGather) {
-    const Bytes whole = output_bytes(shard_of(from, Loop::None, 1, context.tiles), word);
+    const Bytes whole = tensor_bytes(graph, tensor, Loop::None, {}, context.tiles, word);
     return context.tensor.all_gather(on_shard ? shard : whole);
   }
   return on_shard ? context.tensor.all_to_all_per_pair(shard) : context.tensor.all_to_all(shard);

@@ -42,6 +42,9 @@ bool reduces_output(const Kernel& kernel, Loop sharding);
 Bytes own_bytes(const Kernel& kernel, Loop sharding, Bytes word);
 Bytes conversion_bytes(const Kernel& producer, Loop from, const Kernel& consumer, Loop to,
                        int operand, Bytes word);
+/// The same of a tensor, which may carry a part of what its producer computes.
+Bytes conversion_bytes(const DataflowGraph& graph, const Tensor& tensor, Loop from, Loop to,
+                       Bytes word);
 
 /// What the network times of a layer's kernels depend on beside the sharding.
 struct NetworkContext {

@@ -84,13 +84,16 @@ TEST_CASE("LLM workloads") {
            "c.yaml:4:3: duplicate key 'hidden', first in line 3"},
           {"hidden: 64", "hidden: 64\n  context: 64",
            "c.yaml:4:3: workload: unknown key 'context', expected kind, word, hidden, heads, "
-           "head_dim, mlp, sequence, layers, global_batch, micro_batch or tile"},
+           "head_dim, mlp, sequence, layers, global_batch, micro_batch, tile, vocabulary, "
+           "kv_heads, value_dim, gated, norm, bias, qk_norm, positions, tied, window, dropout, "
+           "experts, latent_attention, attention or mask"},
           {"hidden: 64", "hidden: 64\n  mlp: 0",
            "c.yaml:4:8: mlp: expected a whole number from 1 to 2^40, got '0'"},
           {"kind: llm_training", "kind: llm_decode",
            "c.yaml:1:1: workload: missing key 'context'\nc.yaml:6:3: workload: unknown key "
            "'sequence', expected kind, word, hidden, heads, head_dim, mlp, context, layers, "
-           "global_batch or micro_batch"},
+           "global_batch, micro_batch, vocabulary, kv_heads, value_dim, gated, norm, bias, "
+           "qk_norm, positions, tied, window, dropout, experts, latent_attention or batch"},
           {"heads: 4\n  head_dim: 16", "heads: 1099511627776\n  head_dim: 1099511627776",
            "c.yaml:3:11: hidden: expected heads * head_dim = 1099511627776 * 1099511627776 = "
            "1.2089258196146292e+24, got 64"},
@@ -299,14 +302,14 @@ TEST_CASE("graphs") {
            "c.yaml:5:14: name: expected a name without control characters"},
           {"name: B", "name: A", "c.yaml:6:14: name: the name 'A' stands twice"},
           {"kind: weight_gemm", "kind: gem",
-           "c.yaml:5:23: kind: expected weight_gemm, gemm, elementwise or elementwise2, got 'gem', "
-           "did you mean 'gemm'?"},
+           "c.yaml:5:23: kind: expected weight_gemm, gemm, elementwise, elementwise2 or attention, "
+           "got 'gem', did you mean 'gemm'?"},
           {"kind: elementwise", "kind: elementwise, K: 4",
            "c.yaml:6:39: K: an elementwise kernel has none, expected 1, got 4"},
           {"M: 4, K: 4", "m: 4, K: 4",
-           "c.yaml:5:36: kernels: unknown key 'm', expected name, kind, mode, phase, tiled, outer, "
-           "M, K, N, repeat, communication, memory, sharded_memory, spread, skip_weight or "
-           "partition"},
+           "c.yaml:5:36: kernels: unknown key 'm', expected name, kind, mode, phase, tiled, "
+           "attention, element_flops, matrices, tokens, parameters, outer, M, K, N, repeat, "
+           "communication, memory, sharded_memory, spread, skip_weight, weight_of or partition"},
           {"M: 4, K: 4", "M: 0, K: 4",
            "c.yaml:5:39: M: expected a whole number from 1 to 2^40, got '0'"},
           {"M: 4, K: 4, N: 16", "M: 1048576, K: 1099511627776, N: 16",
@@ -358,7 +361,7 @@ TEST_CASE("graphs") {
           {"to: B", "to: B, operand: 3",
            "c.yaml:8:33: operand: expected a whole number from 1 to 2, got '3'"},
           {"to: B", "to: B, bytes: 1 B",
-           "c.yaml:8:24: tensors: unknown key 'bytes', expected from, to or operand"},
+           "c.yaml:8:24: tensors: unknown key 'bytes', expected from, to, operand, value or rows"},
           {"    - {from: A, to: B}\n", "    - A\n", "c.yaml:8:7: tensors: expected a map, got 'A'"},
           {"  tensors:\n    - {from: A, to: B}\n", "",
            "c.yaml:1:1: workload: missing key 'tensors'"},
@@ -373,7 +376,7 @@ TEST_CASE("graphs") {
           {"sequence: 16", "hidden: 16",
            "c.yaml:3:3: workload: unknown key 'hidden', expected kind, word, layers, "
            "global_batch, micro_batch, tile, sequence, boundary, copies, network, stored, "
-           "out_of_core, serving, kernels or tensors"},
+           "out_of_core, serving, counts, kernels or tensors"},
           {"  sequence: 16\n", "  tile: 2\n",
            "c.yaml:3:9: tile: expected at most the sequence, 1, got 2"},
           {"sequence: 16", "sequence: 16\n  layers: 1099511627776\n  global_batch: 1099511627776",

@@ -71,6 +71,18 @@ TEST_CASE("what DFModel has no field for is refused by key") {
     std::swap(tensors[3].operand, tensors[4].operand);
     c.problem.workload.graph = DataflowGraph(graph.kernels(), tensors);
   });
+  refused("workload.tensors", [](Config& c) {
+    const DataflowGraph& graph = c.problem.workload.graph;
+    std::vector<Tensor> tensors = graph.tensors();
+    tensors[0].value = 0;
+    c.problem.workload.graph = DataflowGraph(graph.kernels(), tensors);
+  });
+  refused("workload.kernels", [](Config& c) {
+    const DataflowGraph& graph = c.problem.workload.graph;
+    std::vector<Kernel> kernels = graph.kernels();
+    kernels[0].parameters = 3;
+    c.problem.workload.graph = DataflowGraph(kernels, graph.tensors());
+  });
 }
 
 }  // namespace dfsearch

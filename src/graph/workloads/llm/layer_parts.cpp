@@ -1,0 +1,192 @@
+// The second half of a layer, and the kernels that both halves and the ends are made of.
+
+#include "graph/workloads/llm/layer_parts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dfsearch {
+
+// FLOP of an element, forward and backward, which are counted apart (docs/transformers.md,
+// section 2, with their source).
+namespace {
+struct ElementFlops {
+  std::int64_t forward, backward;
+};
+constexpr ElementFlops kRmsNorm{.forward = 4, .backward = 10};
+constexpr ElementFlops kLayerNorm{.forward = 9, .backward = 21};
+constexpr ElementFlops kGelu{.forward = 8, .backward = 13};
+constexpr ElementFlops kGatedActivation{.forward = 5, .backward = 9};
+constexpr ElementFlops kTopK{.forward = 5, .backward = 8};
+constexpr double kMaskBits = 8.0;
+}  // namespace
+
+Kernel LayerWriter::elementwise(const std::string& name, std::int64_t outer, std::int64_t m,
+                                std::int64_t flops) const {
+  return {.name = name,
+          .tiled = tiled(),
+          .outer = outer,
+          .m = m,
+          .n = tokens(),
+          .element_flops = flops};
+}
+
+std::int64_t LayerWriter::rows_of_bits(std::int64_t elements, double bits) const {
+  const double words = bits / (8.0 * pass_.word.in_base_units());
+  return std::max<std::int64_t>(
+      static_cast<std::int64_t>(std::ceil(static_cast<double>(elements) * words)), 1);
+}
+
+LayerWriter::ValueId LayerWriter::source(const std::string& name, std::int64_t rows) {
+  return graph_.add({.kernel = elementwise(name, 1, rows, 1),
+                     .inputs = {},
+                     .gradient = ValueGraph::Gradient::None});
+}
+
+LayerWriter::ValueId LayerWriter::norm(const std::string& name, std::int64_t heads,
+                                       std::int64_t width, ValueId of) {
+  const bool rms = model_.norm == Norm::Rms;
+  const ElementFlops flops = rms ? kRmsNorm : kLayerNorm;
+  Kernel kernel = elementwise(name, heads, width, flops.forward);
+  kernel.parameters = model_.norm_parameters(width);  // heads share theirs
+  return graph_.add({.kernel = kernel,
+                     .inputs = {{.value = of}},
+                     .saved = {of},
+                     .backward_flops = flops.backward});
+}
+
+LayerWriter::ValueId LayerWriter::weight_gemm(const std::string& name, std::int64_t outer,
+                                              std::int64_t m, std::int64_t k, ValueId of,
+                                              std::int64_t biases) {
+  const Kernel kernel{.name = name,
+                      .kind = KernelKind::WeightGemm,
+                      .mode = Mode::Systolic,
+                      .tiled = tiled(),
+                      .outer = outer,
+                      .m = m,
+                      .k = k,
+                      .n = tokens(),
+                      .parameters = biases};
+  return graph_.add(
+      {.kernel = kernel, .inputs = {{.value = of}}, .gradient = ValueGraph::Gradient::Product});
+}
+
+LayerWriter::ValueId LayerWriter::sum(const std::string& name, const std::vector<ValueId>& values) {
+  Kernel kernel = elementwise(name, 1, graph_.rows(values.front()), 1);
+  kernel.kind = KernelKind::Elementwise2;
+  kernel.element_flops = static_cast<std::int64_t>(values.size()) - 1;
+  ValueGraph::Node node{.kernel = kernel, .inputs = {}, .gradient = ValueGraph::Gradient::Pass};
+  for (const ValueId v : values) {
+    node.inputs.push_back({.value = v, .operand = node.inputs.empty() ? 1 : 2});
+  }
+  return graph_.add(std::move(node));
+}
+
+LayerWriter::ValueId LayerWriter::dropout(const std::string& name, std::int64_t heads, ValueId of) {
+  const std::int64_t rows = graph_.rows(of);
+  const ValueId out =
+      graph_.add({.kernel = elementwise(name, heads, rows / heads, 1), .inputs = {{.value = of}}});
+  graph_.save(out, graph_.part(out, rows_of_bits(rows, kMaskBits)));
+  return out;
+}
+
+LayerWriter::ValueId LayerWriter::mlp(const std::string& prefix, std::int64_t width, bool bias,
+                                      ValueId normed) {
+  const std::int64_t h = model_.hidden;
+  std::vector<ValueId> wide;
+  if (model_.gated) {
+    wide.push_back(weight_gemm(prefix + "GATE", 1, width, h, normed, bias ? width : 0));
+  }
+  wide.push_back(weight_gemm(prefix + "UP", 1, width, h, normed, bias ? width : 0));
+  const ElementFlops flops = model_.gated ? kGatedActivation : kGelu;
+  ValueGraph::Node act{.kernel = elementwise(prefix + "ACT", 1, width, flops.forward),
+                       .inputs = {},
+                       .saved = wide,
+                       .backward_flops = flops.backward};
+  if (model_.gated) act.kernel.kind = KernelKind::Elementwise2;
+  for (const ValueId v : wide) {
+    act.inputs.push_back({.value = v, .operand = act.inputs.empty() ? 1 : 2});
+  }
+  return weight_gemm(prefix + "DOWN", 1, h, width, graph_.add(std::move(act)), bias ? h : 0);
+}
+
+// Each expert gets the same number of tokens; where they do not divide, or a capacity factor
+// leaves room, rows are empty and count as no work of the model.
+Kernel LayerWriter::of_experts(Kernel kernel) const {
+  const Experts& shape = *model_.experts;
+  const std::int64_t routed = tokens() * shape.used;
+  kernel.outer = std::min(shape.count, routed);
+  kernel.n = static_cast<std::int64_t>(std::ceil(
+      static_cast<double>(routed) * shape.capacity_factor / static_cast<double>(kernel.outer)));
+  if (!kernel.has_weight()) return kernel;
+  if (kernel.outer != shape.count) kernel.matrices = shape.count;
+  if (kernel.outer * kernel.n != routed) kernel.tokens = routed;
+  return kernel;
+}
+
+LayerWriter::ValueId LayerWriter::expert_gemm(const std::string& name, std::int64_t m,
+                                              std::int64_t k, ValueId of) {
+  const Kernel kernel{.name = name,
+                      .kind = KernelKind::WeightGemm,
+                      .mode = Mode::Systolic,
+                      .tiled = tiled(),
+                      .m = m,
+                      .k = k};
+  return graph_.add({.kernel = of_experts(kernel),
+                     .inputs = {{.value = of}},
+                     .gradient = ValueGraph::Gradient::Product,
+                     .own_inputs = true});
+}
+
+LayerWriter::ValueId LayerWriter::expert_mlps(ValueId sent) {
+  const Experts& shape = *model_.experts;
+  const std::int64_t h = model_.hidden;
+  std::vector<ValueId> wide;
+  if (model_.gated) wide.push_back(expert_gemm("EXPERT_GATE", shape.mlp, h, sent));
+  wide.push_back(expert_gemm("EXPERT_UP", shape.mlp, h, sent));
+  const ElementFlops flops = model_.gated ? kGatedActivation : kGelu;
+  ValueGraph::Node act{.kernel = of_experts(elementwise("EXPERT_ACT", 1, shape.mlp, flops.forward)),
+                       .inputs = {},
+                       .saved = wide,
+                       .backward_flops = flops.backward};
+  if (model_.gated) act.kernel.kind = KernelKind::Elementwise2;
+  for (const ValueId v : wide) {
+    act.inputs.push_back({.value = v, .operand = act.inputs.empty() ? 1 : 2});
+  }
+  return expert_gemm("EXPERT_DOWN", h, shape.mlp, graph_.add(std::move(act)));
+}
+
+std::vector<LayerWriter::ValueId> LayerWriter::experts(ValueId normed) {
+  const Experts& shape = *model_.experts;
+  const std::int64_t h = model_.hidden;
+  const ValueId logits =
+      weight_gemm("ROUTER", 1, shape.count, h, normed, shape.router_bias ? shape.count : 0);
+  const ValueId top = graph_.add({.kernel = elementwise("TOPK", 1, shape.count, kTopK.forward),
+                                  .inputs = {{.value = logits}},
+                                  .saved = {logits},
+                                  .backward_flops = kTopK.backward});
+  const ValueId choice = graph_.part(top, shape.used);
+  // What one of these two does to tokens the other does to gradients.
+  const ValueId sent = graph_.add(
+      {.kernel = of_experts(elementwise("DISPATCH", 1, h, 1)),
+       .inputs = {{.value = normed}, {.value = choice, .operand = 2, .has_gradient = false}},
+       .saved = {choice},
+       .reversed = elementwise("", 1, h, 1),
+       .backward_flops = shape.used});
+  const ValueId done = expert_mlps(sent);
+  // A row is multiplied with its weight and added, and on the way back with its gradient, too.
+  Kernel combine = elementwise("COMBINE", 1, h, 2 * shape.used);
+  combine.kind = KernelKind::Elementwise2;
+  std::vector<ValueId> sums{
+      graph_.add({.kernel = combine,
+                  .inputs = {{.value = done}, {.value = choice, .operand = 2}},
+                  .saved = {choice},
+                  .reversed = of_experts(elementwise("", 1, h, 1)),
+                  .backward_flops = 3})};
+  if (shape.shared > 0) {
+    sums.push_back(mlp("SHARED_", shape.shared * shape.mlp, false, normed));
+  }
+  return sums;
+}
+
+}  // namespace dfsearch

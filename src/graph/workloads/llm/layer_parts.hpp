@@ -1,0 +1,68 @@
+#pragma once
+// The halves of a transformer layer as kernels and values; transformer_graph.hpp puts them
+// together.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/workloads/llm/transformer_graph.hpp"
+#include "graph/workloads/llm/value_graph.hpp"
+
+namespace dfsearch {
+
+/// Writes the kernels of a model, for one pass, into a graph.
+class LayerWriter {
+ public:
+  using ValueId = ValueGraph::ValueId;
+
+  LayerWriter(ValueGraph& graph, const Transformer& model, const TransformerPass& pass, bool decode)
+      : graph_(graph), model_(model), pass_(pass), decode_(decode) {}
+
+  /// A kernel without inputs, for what comes from elsewhere.
+  ValueId source(const std::string& name, std::int64_t rows);
+  ValueId norm(const std::string& name, std::int64_t heads, std::int64_t width, ValueId of);
+  /// The first half: from the normed input to the value that is added to the input.
+  ValueId attention_half(ValueId normed);
+  /// The second half: an MLP.
+  ValueId mlp(const std::string& prefix, std::int64_t width, bool bias, ValueId normed);
+  /// Or experts: what the routed and what the shared ones compute, to be added.
+  std::vector<ValueId> experts(ValueId normed);
+  ValueId sum(const std::string& name, const std::vector<ValueId>& values);
+  ValueId dropout(const std::string& name, std::int64_t heads, ValueId of);
+
+  ValueId weight_gemm(const std::string& name, std::int64_t outer, std::int64_t m, std::int64_t k,
+                      ValueId of, std::int64_t biases = 0);
+  /// An elementwise kernel of the shape of a layer.
+  [[nodiscard]] Kernel elementwise(const std::string& name, std::int64_t outer, std::int64_t m,
+                                   std::int64_t flops) const;
+  /// Rows, in words, of a value of so many bits for each of `elements`.
+  [[nodiscard]] std::int64_t rows_of_bits(std::int64_t elements, double bits) const;
+
+ private:
+  /// Values that attention reads, by operand.
+  struct Heads {
+    std::vector<ValueId> queries, keys, values;
+  };
+
+  [[nodiscard]] std::int64_t tokens() const { return pass_.tokens; }
+  [[nodiscard]] std::int64_t keys() const;
+  [[nodiscard]] Loop tiled() const { return decode_ ? Loop::None : Loop::N; }
+  ValueId rope(const std::string& name, std::int64_t heads, std::int64_t width, ValueId of);
+  Heads plain_heads(ValueId normed);
+  Heads latent_heads(ValueId normed);
+  ValueId latent_decode(ValueId normed);
+  ValueId fused(const Heads& heads, std::int64_t head_dim, std::int64_t value_dim);
+  ValueId unfused(const Heads& heads);
+  /// A kernel for each expert that has tokens, with as many rows as they have room for.
+  [[nodiscard]] Kernel of_experts(Kernel kernel) const;
+  ValueId expert_gemm(const std::string& name, std::int64_t m, std::int64_t k, ValueId of);
+  ValueId expert_mlps(ValueId sent);
+
+  ValueGraph& graph_;
+  const Transformer& model_;
+  const TransformerPass& pass_;
+  bool decode_;
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,168 @@
+// Counts of parameters, FLOP and bytes, in closed form.
+//
+// A token is multiplied once with every matrix it uses, which is 2 FLOP for each of their
+// elements, and twice more on the way back; attention comes on top, since it multiplies
+// tokens with tokens.  All sums are of doubles, which are exact below 2^53 and never
+// overflow; the totals of the generated graphs are the same numbers
+// (tests/graph/workloads/transformer_graph_test.cpp).
+
+#include "graph/workloads/llm/transformer.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dfsearch {
+namespace {
+
+double number(std::int64_t value) { return static_cast<double>(value); }
+
+/// Elements of one layer: of matrices, and of norms and biases.
+struct Elements {
+  double matrices = 0.0;
+  double beside = 0.0;
+
+  Elements& operator+=(const Elements& other) {
+    matrices += other.matrices;
+    beside += other.beside;
+    return *this;
+  }
+};
+
+Elements latent_elements(const Transformer& model) {
+  const LatentAttention& latent = *model.latent;
+  const double h = number(model.hidden), a = number(model.heads);
+  const double d = number(model.head_dim), r_q = number(latent.query_rank);
+  const double r_kv = number(latent.key_value_rank), d_r = number(latent.rope_dim);
+  const double queries = latent.query_rank > 0 ? r_q * h + a * d * r_q : a * d * h;
+  return {.matrices = queries + (r_kv + d_r) * h + a * (d - d_r + number(model.value_dim)) * r_kv,
+          .beside = number(model.norm_parameters(latent.query_rank)) +
+                    number(model.norm_parameters(latent.key_value_rank))};
+}
+
+Elements attention_elements(const Transformer& model) {
+  const double h = number(model.hidden), a = number(model.heads), g = number(model.kv_heads);
+  const double d = number(model.head_dim), d_v = number(model.value_dim);
+  const double heads = (a + g) * d + g * d_v;  // rows of queries, keys and values
+  Elements sum{.matrices = heads * h, .beside = model.bias == Bias::None ? 0.0 : heads};
+  if (model.latent) sum = latent_elements(model);
+  if (model.qk_norm) sum.beside += 2.0 * number(model.norm_parameters(model.head_dim));
+  sum.matrices += h * a * d_v;
+  if (model.bias == Bias::All) sum.beside += h;
+  sum.beside += 2.0 * number(model.norm_parameters(model.hidden));  // before each half
+  return sum;
+}
+
+Elements mlp_elements(const Transformer& model) {
+  const double h = number(model.hidden), f = number(model.mlp);
+  const double biases = model.bias == Bias::All ? number(model.mlp_matrices() - 1) * f + h : 0.0;
+  return {.matrices = number(model.mlp_matrices()) * h * f, .beside = biases};
+}
+
+/// Of so many experts, the shared ones among them.
+Elements expert_elements(const Transformer& model, double experts) {
+  const Experts& shape = *model.experts;
+  const double h = number(model.hidden), count = number(shape.count);
+  return {.matrices = h * count + number(model.mlp_matrices()) * h * number(shape.mlp) * experts,
+          .beside = shape.router_bias ? count : 0.0};
+}
+
+/// All layers, with so many experts in each that has any.
+Elements layer_elements(const Transformer& model, double experts) {
+  const double dense = number(model.dense_layers());
+  const double layers = number(model.layers);
+  const Elements attention = attention_elements(model);
+  Elements sum{.matrices = layers * attention.matrices, .beside = layers * attention.beside};
+  const Elements mlp = dense > 0.0 ? mlp_elements(model) : Elements{};
+  sum += {.matrices = dense * mlp.matrices, .beside = dense * mlp.beside};
+  if (!model.experts) return sum;
+  const Elements routed = expert_elements(model, experts);
+  return sum += {.matrices = (layers - dense) * routed.matrices,
+                 .beside = (layers - dense) * routed.beside};
+}
+
+double all_experts(const Transformer& model, double routed) {
+  return model.experts ? routed + number(model.experts->shared) : 0.0;
+}
+
+double embedding(const Transformer& model) {
+  return number(model.vocabulary) * number(model.hidden);
+}
+
+/// Beside the layers: embeddings, the last norm and a head of its own.
+double end_elements(const Transformer& model) {
+  if (model.vocabulary == 0) return 0.0;
+  return embedding(model) * (model.tied ? 1.0 : 2.0) +
+         number(model.positions) * number(model.hidden) +
+         number(model.norm_parameters(model.hidden));
+}
+
+double parameters_with(const Transformer& model, double experts) {
+  const Elements layers = layer_elements(model, experts);
+  return layers.matrices + layers.beside + end_elements(model);
+}
+
+double active_experts(const Transformer& model) {
+  return model.experts ? all_experts(model, number(model.experts->used)) : 0.0;
+}
+
+double matmul_elements(const Transformer& model) {
+  return layer_elements(model, active_experts(model)).matrices + embedding(model);
+}
+
+/// Pairs of a query and a key for a query of the sequence, on average.
+double keys_seen(const Transformer& model, std::int64_t sequence, bool causal) {
+  const double s = number(sequence);
+  const double most = model.window > 0 ? number(std::min(model.window, sequence)) : s;
+  if (!causal) return most;
+  return most - most * (most - 1.0) / (2.0 * s);
+}
+
+std::int64_t whole(double value) { return static_cast<std::int64_t>(value); }
+
+/// Of a cached token, in one layer.
+double cached_elements(const Transformer& model) {
+  if (model.latent) return number(model.latent->key_value_rank) + number(model.latent->rope_dim);
+  return number(model.kv_heads) * (number(model.head_dim) + number(model.value_dim));
+}
+
+}  // namespace
+
+double parameter_count(const Transformer& model) {
+  return parameters_with(model,
+                         all_experts(model, model.experts ? number(model.experts->count) : 0.0));
+}
+
+Flops forward_flop_per_token(const Transformer& model, std::int64_t sequence, bool causal) {
+  const double head = number(model.head_dim) + number(model.value_dim);
+  return Flops(2.0 * matmul_elements(model) + 2.0 * number(model.layers) * number(model.heads) *
+                                                  head * keys_seen(model, sequence, causal));
+}
+
+ModelCounts count(const Transformer& model, std::int64_t sequence, Bytes word) {
+  return {.parameters = whole(parameter_count(model)),
+          .active_parameters = whole(parameters_with(model, active_experts(model))),
+          .matmul_parameters = whole(matmul_elements(model)),
+          .training_flop_per_token = 3.0 * forward_flop_per_token(model, sequence, false),
+          .causal_training_flop_per_token = 3.0 * forward_flop_per_token(model, sequence, true),
+          .cache_bytes_per_token = word * (number(model.layers) * cached_elements(model))};
+}
+
+double touched_experts(const Experts& experts, std::int64_t tokens) {
+  const double count = number(experts.count);
+  if (tokens == 1) return number(experts.used);  // to the last bit
+  return count * (1.0 - std::pow(1.0 - number(experts.used) / count, number(tokens)));
+}
+
+Bytes decode_bytes(const Transformer& model, std::int64_t context, std::int64_t batch, Bytes word) {
+  const double touched =
+      model.experts ? all_experts(model, touched_experts(*model.experts, batch)) : 0.0;
+  // Of the ends a token needs the last norm and the head, which may be the embedding.
+  const double ends =
+      model.vocabulary == 0 ? 0.0 : embedding(model) + number(model.norm_parameters(model.hidden));
+  const Elements layers = layer_elements(model, touched);
+  const double seen = number(model.window > 0 ? std::min(model.window, context) : context);
+  const double cache = number(model.layers) * cached_elements(model) * seen * number(batch);
+  return word * (layers.matrices + layers.beside + ends + cache);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,117 @@
+#pragma once
+// The shape of a transformer as it is published, and what is counted from it
+// (docs/transformers.md).
+
+#include <cstdint>
+#include <optional>
+
+#include "base/units.hpp"
+
+namespace dfsearch {
+
+enum class Norm : std::uint8_t {
+  Rms,    ///< one weight for each element
+  Layer,  ///< a weight and a bias
+};
+
+/// Which matrices have a bias.
+enum class Bias : std::uint8_t {
+  None,
+  Qkv,  ///< those of queries, keys and values
+  All,  ///< these, the projection after attention and those of dense MLPs
+};
+
+/// The experts that take the place of the MLP.
+struct Experts {
+  std::int64_t count = 1;
+  std::int64_t used = 1;          ///< by a token
+  std::int64_t mlp = 1;           ///< width of one
+  std::int64_t shared = 0;        ///< further experts of this width that every token uses
+  double capacity_factor = 1.0;   ///< rows that an expert has room for, over those of an even load
+  std::int64_t dense_layers = 0;  ///< layers that have an MLP instead, the first ones
+  bool router_bias = false;       ///< an element for each expert
+
+  friend bool operator==(const Experts&, const Experts&) = default;
+};
+
+/// Multi-head latent attention: keys and values, and queries where `query_rank` is not 0, are
+/// made from short vectors, and a part of each key is the same for all heads.
+struct LatentAttention {
+  std::int64_t query_rank = 0;
+  std::int64_t key_value_rank = 1;
+  std::int64_t rope_dim = 1;  ///< the part of `head_dim` that carries the position, shared by keys
+
+  friend bool operator==(const LatentAttention&, const LatentAttention&) = default;
+};
+
+/// A transformer of equal layers but for dense ones before those with experts.  All counts are
+/// at least 1 unless said.
+struct Transformer {
+  std::int64_t hidden = 1;
+  std::int64_t layers = 1;
+  std::int64_t heads = 1;     ///< of queries
+  std::int64_t kv_heads = 1;  ///< of keys and values, a divisor of `heads`; `heads` if latent
+  std::int64_t head_dim = 1;  ///< of queries and keys
+  std::int64_t value_dim = 1;
+  std::int64_t mlp = 1;         ///< width of a dense MLP; without effect if no layer has one
+  std::int64_t vocabulary = 0;  ///< 0: neither embedding nor head
+  std::int64_t positions = 0;   ///< learned ones; 0: rotary
+  std::int64_t window = 0;      ///< tokens that a query sees; 0: all
+  Norm norm = Norm::Rms;
+  Bias bias = Bias::None;
+  bool gated = true;     ///< an MLP of three matrices, else of two
+  bool qk_norm = false;  ///< each head of queries and keys is normed
+  bool tied = false;     ///< the head has the weight of the embedding
+  bool dropout = false;  ///< after the projection, after the MLP and on the scores
+  std::optional<Experts> experts = std::nullopt;
+  std::optional<LatentAttention> latent = std::nullopt;
+
+  /// Elements of the weight of a norm over `width`.
+  [[nodiscard]] std::int64_t norm_parameters(std::int64_t width) const {
+    return norm == Norm::Layer ? 2 * width : width;
+  }
+  /// Matrices of an MLP.
+  [[nodiscard]] std::int64_t mlp_matrices() const { return gated ? 3 : 2; }
+  [[nodiscard]] std::int64_t dense_layers() const {
+    return experts ? experts->dense_layers : layers;
+  }
+
+  friend bool operator==(const Transformer&, const Transformer&) = default;
+};
+
+/// What a model is called large by.
+struct ModelCounts {
+  std::int64_t parameters = 0;         ///< all that is stored
+  std::int64_t active_parameters = 0;  ///< used by a token, embedding included
+  std::int64_t matmul_parameters =
+      0;  ///< of matrices that a token is multiplied with, the head's too
+  /// FLOP of matrix products for a token of a training sequence, attention over the full
+  /// square; 0 where the workload has no sequence.
+  Flops training_flop_per_token{};
+  Flops causal_training_flop_per_token{};  ///< the same without masked pairs
+  Bytes cache_bytes_per_token{};           ///< keys and values of all layers
+
+  friend bool operator==(const ModelCounts&, const ModelCounts&) = default;
+};
+
+/// Above it the counts would not be exact: 2^53.
+inline constexpr double kMostParameters = 9007199254740992.0;
+
+/// The parameters as a double, for shapes of any size.
+double parameter_count(const Transformer& model);
+
+/// Counts for a sequence of so many tokens.  The model has fewer than kMostParameters.
+ModelCounts count(const Transformer& model, std::int64_t sequence, Bytes word);
+
+/// FLOP of matrix products for a token of a forward pass over such a sequence, a third of
+/// those of training.
+Flops forward_flop_per_token(const Transformer& model, std::int64_t sequence, bool causal);
+
+/// Experts of a layer that `tokens` tokens use together, on average if each chooses evenly.
+double touched_experts(const Experts& experts, std::int64_t tokens);
+
+/// Bytes that are read for a token of each of `batch` samples after `context` others: the
+/// weights but the embedding, of experts those touched, once, and the cache of each sample.
+Bytes decode_bytes(const Transformer& model, std::int64_t context, std::int64_t batch, Bytes word);
+
+}  // namespace dfsearch

@@ -1,0 +1,77 @@
+#pragma once
+// A forward graph in the making, whose edges are values, and the rules that make its
+// backward kernels (docs/transformers.md, section 3).
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/dataflow_graph.hpp"
+
+namespace dfsearch {
+
+/// Kernels in the order of the list and the values between them.  A value is what a kernel
+/// computes, or a part of it, and may have any number of consumers.
+class ValueGraph {
+ public:
+  using ValueId = std::size_t;
+
+  /// How gradients come back through a kernel.
+  enum class Gradient : std::uint8_t {
+    None,     ///< it begins the graph: its gradient is what the graph computes
+    Product,  ///< by the kind of the kernel: one or two products, or fused attention
+    Element,  ///< by an elementwise kernel
+    Pass,     ///< unchanged, to all inputs: a sum
+  };
+
+  struct Input {
+    ValueId value;
+    int operand = 1;
+    bool has_gradient = true;
+  };
+  /// A kernel with what the rules must know of it.
+  struct Node {
+    Kernel kernel;
+    std::vector<Input> inputs;
+    Gradient gradient = Gradient::Element;
+    std::vector<ValueId> saved{};  ///< values that an elementwise backward kernel reads as well
+    /// Of an elementwise backward kernel: its extents, where they are not those of `kernel`,
+    /// and the FLOP of an element.
+    std::optional<Kernel> reversed = std::nullopt;
+    std::int64_t backward_flops = 1;
+    bool own_inputs = false;  ///< of a weight GEMM: every one of `outer` has an input of its own
+    bool transposed = false;  ///< of a GEMM: operand 2 is K x M and not M x K
+  };
+
+  /// Adds a kernel and gives all that it computes as a value.
+  ValueId add(Node node);
+  /// A part of what the kernel of a value computes, of so many rows.
+  ValueId part(ValueId of, std::int64_t rows);
+  /// Has the elementwise backward kernel of the kernel that computes `of` read a value too.
+  void save(ValueId of, ValueId value);
+
+  [[nodiscard]] Kernel& kernel(std::size_t index) { return nodes_[index].kernel; }
+  [[nodiscard]] std::size_t kernel_count() const { return nodes_.size(); }
+  [[nodiscard]] std::int64_t rows(ValueId value) const { return values_[value].rows; }
+
+  /// Adds the backward kernels, in the reverse order of the forward ones, for the gradient
+  /// of `result`: a source GRADIENT, or what its kernel makes by itself if it is a loss.
+  void add_backward(ValueId result, bool is_loss);
+
+  [[nodiscard]] DataflowGraph build() const;
+
+ private:
+  struct Value {
+    std::size_t kernel;
+    std::int32_t number;
+    std::int64_t rows;
+    bool is_part;
+  };
+  friend class BackwardRules;
+
+  std::vector<Node> nodes_;
+  std::vector<Value> values_;
+};
+
+}  // namespace dfsearch

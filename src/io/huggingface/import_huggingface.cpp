@@ -1,0 +1,378 @@
+// Each family of models has a reader, which knows what the code of its models does with each
+// field: what a missing one means, and which fields change neither kernels nor sizes.  The
+// result is read back as a config before it is given out, which checks what involves several
+// fields.
+
+#include "io/huggingface/import_huggingface.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "graph/workloads/llm/transformer.hpp"
+#include "io/config/config_workload.hpp"
+#include "io/huggingface/model_fields.hpp"
+#include "io/text/yaml_tree.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// What a config says of a model, beside its shape.
+struct Imported {
+  Transformer model;
+  std::int64_t sequence = 1;
+  std::string word = "2 B";
+};
+
+std::string word_of(ModelFields& fields) {
+  struct Type {
+    const char* name;
+    const char* bytes;
+  };
+  constexpr std::array kTypes = {Type{"bfloat16", "2 B"}, Type{"float16", "2 B"},
+                                 Type{"float32", "4 B"}, Type{"float8_e4m3fn", "1 B"},
+                                 Type{"float8_e5m2", "1 B"}};
+  const std::optional<std::string> older = fields.word("torch_dtype");
+  const std::optional<std::string> newer = fields.word("dtype");
+  const std::optional<std::string>& given = newer ? newer : older;
+  if (!given) return "2 B";
+  for (const Type& type : kTypes) {
+    if (*given == type.name) return type.bytes;
+  }
+  fields.refuse(newer ? "dtype" : "torch_dtype",
+                "expected bfloat16, float16, float32 or a float8, got " + in_quotes(*given));
+  return "2 B";
+}
+
+/// What all families have and what changes nothing.
+void ignore_common(ModelFields& fields) {
+  fields.ignore({"_name_or_path", "_attn_implementation", "architectures", "attention_dropout",
+                 "attn_implementation", "auto_map", "bos_token_id", "eos_token_id", "hidden_act",
+                 "initializer_range", "model_type", "pad_token_id", "pretraining_tp",
+                 "rms_norm_eps", "rope_parameters", "rope_scaling", "rope_theta",
+                 "transformers_version", "use_cache"});
+}
+
+/// A shape with the fields that most families share.
+Imported read_common(ModelFields& fields) {
+  ignore_common(fields);
+  Imported imported{.model = {}, .word = word_of(fields)};
+  Transformer& model = imported.model;
+  model.hidden = fields.required_count("hidden_size");
+  model.layers = fields.required_count("num_hidden_layers");
+  model.heads = fields.required_count("num_attention_heads");
+  model.kv_heads = fields.count("num_key_value_heads").value_or(model.heads);
+  model.head_dim =
+      fields.count("head_dim").value_or(std::max<std::int64_t>(model.hidden / model.heads, 1));
+  const bool derived = fields.has("hidden_size") && !fields.has("head_dim");
+  if (derived && model.hidden % model.heads != 0) {
+    fields.refuse("num_attention_heads",
+                  fmt::format("expected a divisor of hidden_size, {}, where head_dim is missing, "
+                              "got {}",
+                              model.hidden, model.heads));
+  }
+  model.value_dim = model.head_dim;
+  model.mlp = fields.required_count("intermediate_size");
+  model.vocabulary = fields.required_count("vocab_size");
+  model.tied = fields.flag("tie_word_embeddings", false);
+  imported.sequence = fields.count("max_position_embeddings").value_or(2048);
+  return imported;
+}
+
+/// Biases of the projection as well: a config has those of all matrices or of three.
+void refuse_attention_bias(ModelFields& fields) {
+  if (!fields.flag("attention_bias", false)) return;
+  fields.refuse("attention_bias",
+                "biases of the four matrices of attention alone are not "
+                "understood, expected false");
+}
+
+Imported read_llama(ModelFields& fields) {
+  Imported imported = read_common(fields);
+  const bool attention = fields.flag("attention_bias", false);
+  const bool mlp = fields.flag("mlp_bias", false);
+  if (attention && mlp) imported.model.bias = Bias::All;
+  if (attention != mlp) {
+    fields.refuse(attention ? "attention_bias" : "mlp_bias",
+                  "biases of one half of a layer alone are not understood, expected false or both "
+                  "of attention_bias and mlp_bias");
+  }
+  return imported;
+}
+
+Imported read_mistral(ModelFields& fields) {
+  Imported imported = read_common(fields);
+  imported.model.window = fields.count("sliding_window").value_or(0);
+  return imported;
+}
+
+Imported read_mixtral(ModelFields& fields) {
+  Imported imported = read_mistral(fields);
+  fields.ignore({"output_router_logits", "router_aux_loss_coef", "router_jitter_noise"});
+  imported.model.experts = Experts{.count = fields.required_count("num_local_experts"),
+                                   .used = fields.required_count("num_experts_per_tok"),
+                                   .mlp = imported.model.mlp};
+  return imported;
+}
+
+/// The window of the layers from `max_window_layers` on, where it is in use.
+void read_late_window(ModelFields& fields, Transformer& model) {
+  const bool used = fields.flag("use_sliding_window", false);
+  const std::optional<std::int64_t> window = fields.count("sliding_window");
+  const std::int64_t from = fields.count("max_window_layers", 0).value_or(0);
+  fields.ignore({"layer_types"});
+  if (!used || !window || from >= model.layers) return;
+  model.window = *window;
+  if (from == 0) return;
+  fields.refuse("max_window_layers",
+                fmt::format("a window in some layers only is not understood, expected 0 or at "
+                            "least {}, got {}",
+                            model.layers, from));
+}
+
+Imported read_qwen2(ModelFields& fields) {
+  Imported imported = read_common(fields);
+  imported.model.bias = Bias::Qkv;
+  read_late_window(fields, imported.model);
+  return imported;
+}
+
+Imported read_qwen3(ModelFields& fields) {
+  Imported imported = read_common(fields);
+  imported.model.qk_norm = true;
+  refuse_attention_bias(fields);
+  read_late_window(fields, imported.model);
+  return imported;
+}
+
+/// Layers without experts, which must be the first ones.
+std::int64_t read_dense_layers(ModelFields& fields) {
+  const std::set<std::int64_t> layers =
+      fields.counts("mlp_only_layers").value_or(std::set<std::int64_t>{});
+  const auto dense = static_cast<std::int64_t>(layers.size());
+  if (layers.empty() || *layers.rbegin() == dense - 1) return dense;
+  fields.refuse("mlp_only_layers",
+                "layers without experts behind layers with them are not "
+                "understood, expected the first ones");
+  return 0;
+}
+
+Imported read_qwen3_moe(ModelFields& fields) {
+  Imported imported = read_qwen3(fields);
+  fields.ignore({"norm_topk_prob", "output_router_logits", "router_aux_loss_coef"});
+  if (fields.count("decoder_sparse_step").value_or(1) != 1) {
+    fields.refuse("decoder_sparse_step",
+                  "layers with and without experts in turn are not "
+                  "understood, expected 1");
+  }
+  imported.model.experts = Experts{.count = fields.required_count("num_experts"),
+                                   .used = fields.required_count("num_experts_per_tok"),
+                                   .mlp = fields.required_count("moe_intermediate_size"),
+                                   .dense_layers = read_dense_layers(fields)};
+  return imported;
+}
+
+Imported read_deepseek(ModelFields& fields) {
+  Imported imported = read_common(fields);
+  Transformer& model = imported.model;
+  refuse_attention_bias(fields);
+  fields.ignore({"aux_loss_alpha", "ep_size", "n_group", "norm_topk_prob", "num_key_value_heads",
+                 "num_nextn_predict_layers", "quantization_config", "routed_scaling_factor",
+                 "scoring_func", "seq_aux", "topk_group", "rope_interleave", "qk_head_dim",
+                 "head_dim"});
+  const std::int64_t plain = fields.required_count("qk_nope_head_dim");
+  const std::int64_t rope = fields.required_count("qk_rope_head_dim");
+  model.head_dim = plain + rope;
+  model.value_dim = fields.required_count("v_head_dim");
+  model.kv_heads = model.heads;
+  model.latent = LatentAttention{.query_rank = fields.count("q_lora_rank").value_or(0),
+                                 .key_value_rank = fields.required_count("kv_lora_rank"),
+                                 .rope_dim = rope};
+  if (fields.count("moe_layer_freq").value_or(1) != 1) {
+    fields.refuse("moe_layer_freq",
+                  "layers with and without experts in turn are not understood, expected 1");
+  }
+  // Without a method the type has the one of its release.
+  const bool has_bias =
+      fields.word("topk_method")
+          .value_or(fields.word("model_type") == "deepseek_v3" ? "noaux_tc" : "") == "noaux_tc";
+  model.experts = Experts{.count = fields.required_count("n_routed_experts"),
+                          .used = fields.required_count("num_experts_per_tok"),
+                          .mlp = fields.required_count("moe_intermediate_size"),
+                          .shared = fields.count("n_shared_experts", 0).value_or(0),
+                          .dense_layers = fields.count("first_k_dense_replace", 0).value_or(0),
+                          .router_bias = has_bias};
+  return imported;
+}
+
+Imported read_gpt2(ModelFields& fields) {
+  fields.ignore({"_name_or_path",
+                 "_num_labels",
+                 "activation_function",
+                 "architectures",
+                 "bos_token_id",
+                 "embd_pdrop",
+                 "eos_token_id",
+                 "finetuning_task",
+                 "id2label",
+                 "initializer_range",
+                 "label2id",
+                 "layer_norm_epsilon",
+                 "model_type",
+                 "n_ctx",
+                 "output_past",
+                 "pad_token_id",
+                 "reorder_and_upcast_attn",
+                 "scale_attn_by_inverse_layer_idx",
+                 "scale_attn_weights",
+                 "summary_activation",
+                 "summary_first_dropout",
+                 "summary_proj_to_labels",
+                 "summary_type",
+                 "summary_use_proj",
+                 "task_specific_params",
+                 "transformers_version",
+                 "use_cache"});
+  Imported imported{.model = {}, .word = word_of(fields)};
+  Transformer& model = imported.model;
+  model = {.hidden = fields.required_count("n_embd"),
+           .layers = fields.required_count("n_layer"),
+           .heads = fields.required_count("n_head"),
+           .vocabulary = fields.required_count("vocab_size"),
+           .positions = fields.required_count("n_positions"),
+           .norm = Norm::Layer,
+           .bias = Bias::All,
+           .gated = false,
+           .tied = fields.flag("tie_word_embeddings", true)};
+  model.kv_heads = model.heads;
+  model.head_dim = model.value_dim = std::max<std::int64_t>(model.hidden / model.heads, 1);
+  if (fields.has("n_embd") && model.hidden % model.heads != 0) {
+    fields.refuse("n_head", fmt::format("expected a divisor of n_embd, {}, got {}", model.hidden,
+                                        model.heads));
+  }
+  model.mlp = fields.count("n_inner").value_or(4 * model.hidden);
+  const bool of_scores = fields.share("attn_pdrop").value_or(0.1) > 0.0;
+  model.dropout = fields.share("resid_pdrop").value_or(0.1) > 0.0 || of_scores;
+  if (fields.flag("add_cross_attention", false)) {
+    fields.refuse("add_cross_attention",
+                  "attention to another sequence is not understood, "
+                  "expected false");
+  }
+  imported.sequence = model.positions;
+  return imported;
+}
+
+struct Family {
+  const char* name;
+  Imported (*read)(ModelFields&);
+};
+
+constexpr std::array kFamilies = {
+    Family{"llama", read_llama},
+    Family{"mistral", read_mistral},
+    Family{"mixtral", read_mixtral},
+    Family{"qwen2", read_qwen2},
+    Family{"qwen3", read_qwen3},
+    Family{"qwen3_moe", read_qwen3_moe},
+    Family{"deepseek_v2", read_deepseek},
+    Family{"deepseek_v3", read_deepseek},
+    Family{"gpt2", read_gpt2},
+};
+
+/// Throws for a type that has no reader.
+const Family& family_of(ModelFields& fields) {
+  const std::optional<std::string> type = fields.word("model_type");
+  std::vector<std::string_view> names;
+  for (const Family& family : kFamilies) {
+    if (type == family.name) return family;
+    names.emplace_back(family.name);
+  }
+  fields.refuse("model_type", fmt::format("expected {}, got {}{}", joined_choices(names),
+                                          type ? in_quotes(*type) : std::string("none"),
+                                          type ? suggestion(*type, names) : std::string()));
+  fields.messages().throw_if_any();
+  throw InternalError("an input message was lost");
+}
+
+// Values -> YAML; what a config leaves out is left out here.
+
+std::string experts_text(const Experts& experts) {
+  std::string text =
+      fmt::format("{{count: {}, used: {}, mlp: {}", experts.count, experts.used, experts.mlp);
+  if (experts.shared > 0) text += fmt::format(", shared: {}", experts.shared);
+  if (experts.dense_layers > 0) text += fmt::format(", dense_layers: {}", experts.dense_layers);
+  if (experts.router_bias) text += ", router_bias: true";
+  return text + "}";
+}
+
+std::string model_yaml(const Transformer& model) {
+  std::string out;
+  const auto line = [&out](const char* key, const auto& value) {
+    out += fmt::format("  {}: {}\n", key, value);
+  };
+  line("hidden", model.hidden);
+  line("heads", model.heads);
+  if (model.kv_heads != model.heads) line("kv_heads", model.kv_heads);
+  line("head_dim", model.head_dim);
+  if (model.value_dim != model.head_dim) line("value_dim", model.value_dim);
+  if (!model.experts || model.experts->dense_layers > 0) line("mlp", model.mlp);
+  line("layers", model.layers);
+  line("vocabulary", model.vocabulary);
+  if (model.tied) line("tied", "true");
+  if (model.positions > 0) line("positions", model.positions);
+  if (model.norm == Norm::Layer) line("norm", "layer");
+  if (!model.gated) line("gated", "false");
+  if (model.bias != Bias::None) line("bias", model.bias == Bias::Qkv ? "qkv" : "all");
+  if (model.qk_norm) line("qk_norm", "true");
+  if (model.window > 0) line("window", model.window);
+  if (model.dropout) line("dropout", "true");
+  if (const auto& latent = model.latent) {
+    line("latent_attention",
+         fmt::format("{{query_rank: {}, key_value_rank: {}, rope_dim: {}}}", latent->query_rank,
+                     latent->key_value_rank, latent->rope_dim));
+  }
+  if (model.experts) line("experts", experts_text(*model.experts));
+  return out;
+}
+
+/// Reads the section as a config would; throws what is wrong with it.
+Workload read_back(const std::string& yaml, const std::string& name) {
+  const YamlNode tree = parse_yaml(yaml, name, false);
+  InputMessages messages;
+  std::vector<PartitionPin> pins;
+  std::optional<Workload> workload = read_workload(*tree.find("workload"), pins, messages);
+  messages.throw_if_any();
+  return std::move(*workload);
+}
+
+}  // namespace
+
+bool is_huggingface_config(std::string_view text, std::string_view name) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+  if (first != std::string_view::npos && text[first] == '{') return true;
+  return name.ends_with(".json");
+}
+
+std::string import_huggingface(const std::string& text, const std::string& name) {
+  ModelFields fields(text, name);
+  const Family& family = family_of(fields);
+  const Imported imported = family.read(fields);
+  fields.finish(family.name);
+  fields.messages().throw_if_any();
+  const std::string section = fmt::format(
+      "workload:\n  kind: llm_training\n{}  word: {}\n  sequence: {}\n"
+      "  global_batch: 1\n",
+      model_yaml(imported.model), imported.word, imported.sequence);
+  const Workload workload = read_back(section, name);
+  return fmt::format(
+      "# A model of the type {} with {} parameters, made by dfsearch import.  The "
+      "kind, the\n# sequence (the most that the model takes) and the batch are "
+      "yours to choose.\n{}",
+      family.name, workload.counts->parameters, section);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,178 @@
+// JSON from strangers: the parser does not recurse, and nesting is refused on the way down, so
+// that no reader or destructor after it can exhaust the stack.
+
+#include "io/huggingface/model_fields.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/error.hpp"
+#include "io/text/map_reader.hpp"
+
+namespace dfsearch {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kDeepest = 100;
+
+[[noreturn]] void stop(const Place& place, std::string_view field, const std::string& what) {
+  InputMessages messages;
+  messages.add(place, field, what);
+  messages.throw_if_any();
+  throw InternalError("an input message was lost");
+}
+
+/// The place of a byte, counted from 1.
+Place place_of_byte(const Place& file, const std::string& text, std::size_t byte) {
+  Place place = file;
+  const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(byte, text.size()));
+  const auto last = std::find(std::make_reverse_iterator(end), text.rend(), '\n');
+  place.line = 1 + static_cast<int>(std::count(text.begin(), end, '\n'));
+  place.column = std::max(1, static_cast<int>(end - last.base()));
+  return place;
+}
+
+json parse_object(const std::string& text, const Place& file) {
+  std::string field;  // of the outermost object, where the parser is
+  std::set<std::string> fields;
+  const auto where = [&field] { return field.empty() ? std::string() : in_quotes(field); };
+  const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
+    if (depth > kDeepest) {
+      stop(file, where(), fmt::format("nested too deeply, expected at most {} levels", kDeepest));
+    }
+    if (event == json::parse_event_t::key && depth == 1) {
+      field = parsed.get<std::string>();
+      if (!fields.insert(field).second)
+        stop(file, "", "the field " + in_quotes(field) + " stands twice");
+    }
+    return true;
+  };
+  json object;
+  try {
+    object = json::parse(text, watch);
+  } catch (const json::parse_error& error) {
+    stop(place_of_byte(file, text, error.byte), "",
+         "expected JSON, the text breaks off or is wrong here");
+  } catch (const json::out_of_range&) {
+    stop(file, where(), "a number is beyond all ranges");
+  }
+  if (!object.is_object()) stop(file, "", "expected a JSON object, the config of a model");
+  return object;
+}
+
+std::string described(const json& value) {
+  if (value.is_array()) return "a list";
+  if (value.is_object()) return "a map";
+  return in_quotes(value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+}  // namespace
+
+ModelFields::ModelFields(const std::string& text, const std::string& name)
+    : place_{.source = std::make_shared<const std::string>(name)},
+      object_(parse_object(text, place_)) {}
+
+bool ModelFields::has(const std::string& field) const {
+  const auto found = object_.find(field);
+  return found != object_.end() && !found->is_null();
+}
+
+const nlohmann::json* ModelFields::value(const std::string& field) {
+  known_.insert(field);
+  const auto found = object_.find(field);
+  return found == object_.end() || found->is_null() ? nullptr : &*found;
+}
+
+void ModelFields::expected(const std::string& field, const std::string& what, const json& got) {
+  messages_.add(place_, field, "expected " + what + ", got " + described(got));
+}
+
+std::optional<std::int64_t> ModelFields::count(const std::string& field, std::int64_t least) {
+  const json* found = value(field);
+  if (!found) return std::nullopt;
+  // Beyond 64 bits it is a floating number.
+  if (found->is_number_integer()) {
+    const bool fits = !found->is_number_unsigned() ||
+                      found->get<std::uint64_t>() <= static_cast<std::uint64_t>(kLargestCount);
+    const std::int64_t number = fits ? found->get<std::int64_t>() : 0;
+    if (fits && number >= least && number <= kLargestCount) return number;
+  }
+  expected(field, fmt::format("a whole number from {} to 2^40", least), *found);
+  return std::nullopt;
+}
+
+std::int64_t ModelFields::required_count(const std::string& field, std::int64_t least) {
+  if (!value(field)) {
+    messages_.add(place_, "", "missing field " + in_quotes(field));
+    return least;
+  }
+  return count(field, least).value_or(least);
+}
+
+bool ModelFields::flag(const std::string& field, bool otherwise) {
+  const json* found = value(field);
+  if (!found) return otherwise;
+  if (found->is_boolean()) return found->get<bool>();
+  expected(field, "true or false", *found);
+  return otherwise;
+}
+
+std::optional<std::string> ModelFields::word(const std::string& field) {
+  const json* found = value(field);
+  if (!found) return std::nullopt;
+  if (found->is_string()) return found->get<std::string>();
+  expected(field, "a word", *found);
+  return std::nullopt;
+}
+
+std::optional<double> ModelFields::share(const std::string& field) {
+  const json* found = value(field);
+  if (!found) return std::nullopt;
+  if (found->is_number()) {
+    const auto number = found->get<double>();
+    if (number >= 0.0 && number <= 1.0) return number;
+  }
+  expected(field, "a number from 0 to 1", *found);
+  return std::nullopt;
+}
+
+std::optional<std::set<std::int64_t>> ModelFields::counts(const std::string& field) {
+  const json* found = value(field);
+  if (!found) return std::nullopt;
+  std::set<std::int64_t> numbers;
+  bool fits = found->is_array();
+  if (fits) {
+    for (const json& item : *found) {
+      fits = fits && item.is_number_unsigned() &&
+             item.get<std::uint64_t>() <= static_cast<std::uint64_t>(kLargestCount);
+      if (fits) numbers.insert(item.get<std::int64_t>());
+    }
+  }
+  if (fits) return numbers;
+  expected(field, "a list of whole numbers from 0 to 2^40", *found);
+  return std::nullopt;
+}
+
+void ModelFields::ignore(std::initializer_list<const char*> fields) {
+  known_.insert(fields.begin(), fields.end());
+}
+
+void ModelFields::refuse(const std::string& field, const std::string& what) {
+  messages_.add(place_, field, what);
+}
+
+void ModelFields::finish(const std::string& family) {
+  for (const auto& item : object_.items()) {
+    if (known_.contains(item.key())) continue;
+    messages_.add(place_, "",
+                  fmt::format("the field {} of a model of type {} is not understood, expected it "
+                              "to be taken out if it changes nothing",
+                              in_quotes(item.key()), family));
+  }
+}
+
+}  // namespace dfsearch

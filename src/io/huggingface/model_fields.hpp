@@ -1,0 +1,54 @@
+#pragma once
+// The fields of the config file of a checkpoint, read one by one.
+
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "io/text/input_messages.hpp"
+
+namespace dfsearch {
+
+/// A JSON object whose fields are asked for by name; finish() reports those that nobody knows.
+/// A wrong value is reported and read as nothing, and so is null.
+class ModelFields {
+ public:
+  /// Throws InputError if the text is not a JSON object, nests deeper than 100 levels or has a
+  /// field twice; `name` stands for the file in messages.
+  ModelFields(const std::string& text, const std::string& name);
+
+  [[nodiscard]] bool has(const std::string& field) const;
+  /// A whole number from `least` to 2^40.
+  std::optional<std::int64_t> count(const std::string& field, std::int64_t least = 1);
+  std::int64_t required_count(const std::string& field, std::int64_t least = 1);
+  bool flag(const std::string& field, bool otherwise);
+  std::optional<std::string> word(const std::string& field);
+  /// A number from 0 to 1.
+  std::optional<double> share(const std::string& field);
+  /// A list of whole numbers from 0.
+  std::optional<std::set<std::int64_t>> counts(const std::string& field);
+
+  /// Fields that change neither kernels nor sizes.
+  void ignore(std::initializer_list<const char*> fields);
+  /// The value of a field has an effect that a config cannot say.
+  void refuse(const std::string& field, const std::string& what);
+  /// Reports all fields that nobody asked for or ignored.
+  void finish(const std::string& family);
+  [[nodiscard]] InputMessages& messages() { return messages_; }
+
+ private:
+  /// The value of a field that is there and not null; the field is known from now on.
+  const nlohmann::json* value(const std::string& field);
+  void expected(const std::string& field, const std::string& what, const nlohmann::json& got);
+
+  Place place_;
+  nlohmann::json object_;
+  std::set<std::string, std::less<>> known_;
+  InputMessages messages_;
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,33 @@
+// Config files of checkpoints: whatever the text, it is imported or refused, and what is
+// imported loads in a config.
+
+#include <string>
+
+#include "fuzz/config_properties.hpp"
+#include "fuzz/fuzz_target.hpp"
+#include "io/huggingface/import_huggingface.hpp"
+
+using namespace dfsearch;
+
+namespace {
+
+constexpr const char* kSystem =
+    "system:\n"
+    "  chips: 1\n"
+    "  accelerator: {cores: 1, lanes: 1, stages: 1, frequency: 1 GHz, sram: 1 GB}\n"
+    "  memory: {bandwidth: 1 GB/s}\n";
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(fuzz::text_of(data, size));
+  const auto section =
+      fuzz::unless_refused([&] { return import_huggingface(text, "config.json"); });
+  if (!section) return 0;
+  try {
+    fuzz::check_config(parse_config(*section + kSystem, "imported.yaml"));
+  } catch (const InputError& error) {
+    throw fuzz::Finding("what is imported loads: " + std::string(error.what()) + "\n" + *section);
+  }
+  return 0;
+}

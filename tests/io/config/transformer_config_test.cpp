@@ -1,0 +1,313 @@
+// Transformers by rule in configs: the shelf, what keys mean, and what is wrong with others.
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/workloads/llm/transformer_graph.hpp"
+#include "io/config/config_messages.hpp"
+#include "io/config/graph_text.hpp"
+#include "io/config/load_config.hpp"
+#include "io/config/model_shelf.hpp"
+#include "support/random_models.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace dfsearch {
+namespace {
+
+using test::message_of;
+
+constexpr const char* kSystem =
+    "\nsystem:\n"
+    "  chips: 1\n"
+    "  accelerator: {cores: 4, lanes: 2, stages: 2, frequency: 1 GHz, sram: 1 MB}\n"
+    "  memory: {bandwidth: 1 GB/s}\n";
+
+std::string config_of(const std::string& workload) {
+  return "workload: {" + workload + "}" + kSystem;
+}
+
+Workload loaded(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  return parse_config(text, "c.yaml", overrides).problem.workload;
+}
+
+Workload shelf(const std::string& name, const std::string& more = "") {
+  return loaded(config_of("model: " + name + more));
+}
+
+const std::string kSmall =
+    "kind: llm_training, hidden: 16, heads: 4, kv_heads: 2, head_dim: 8, mlp: 24, layers: 3, "
+    "vocabulary: 50, sequence: 32, global_batch: 4";
+
+struct Figure {
+  const char* name;
+  std::int64_t parameters;
+};
+
+}  // namespace
+
+// From the headers of the published checkpoints; those of GPT-3 and of Megatron-LM from
+// their papers' shapes (tests/graph/workloads/transformer_test.cpp).
+TEST_CASE("the models of the shelf have the parameters of their checkpoints") {
+  const std::array figures = {
+      Figure{"deepseek_v2", 235'741'434'880},     Figure{"deepseek_v3", 671'026'419'200},
+      Figure{"gpt2_xl", 1'557'611'200},           Figure{"gpt3_175b", 174'604'259'328},
+      Figure{"llama2_70b", 68'976'648'192},       Figure{"llama2_7b", 6'738'415'616},
+      Figure{"llama3_405b", 405'853'388'800},     Figure{"llama3_70b", 70'553'706'496},
+      Figure{"llama3_8b", 8'030'261'248},         Figure{"megatron_175b", 174'615'846'912},
+      Figure{"megatron_1t", 1'008'038'758'400},   Figure{"megatron_22b", 22'074'273'792},
+      Figure{"megatron_530b", 529'600'819'200},   Figure{"mistral_7b", 7'241'732'096},
+      Figure{"mixtral_8x22b", 140'620'634'112},   Figure{"mixtral_8x7b", 46'702'792'704},
+      Figure{"qwen2_5_72b", 72'706'203'648},      Figure{"qwen2_5_7b", 7'615'616'512},
+      Figure{"qwen3_235b_a22b", 235'093'634'560}, Figure{"qwen3_30b_a3b", 30'532'122'624},
+      Figure{"qwen3_8b", 8'190'735'360},
+  };
+  const std::vector<std::string_view> names = shelf_names();
+  REQUIRE(names.size() == figures.size());
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    CAPTURE(figures[i].name);
+    CHECK(names[i] == figures[i].name);
+    const Workload workload = shelf(figures[i].name);
+    REQUIRE(workload.counts.has_value());
+    CHECK(workload.counts->parameters == figures[i].parameters);
+  }
+}
+
+TEST_CASE("a token of a model with experts uses as many parameters as its authors say") {
+  const auto active = [](const char* name) {
+    return static_cast<double>(shelf(name).counts->active_parameters) / 1e9;
+  };
+  CHECK(active("mixtral_8x7b") == doctest::Approx(12.9).epsilon(0.005));
+  CHECK(active("mixtral_8x22b") == doctest::Approx(39.0).epsilon(0.01));
+  CHECK(active("deepseek_v2") == doctest::Approx(21.0).epsilon(0.03));
+  CHECK(active("deepseek_v3") == doctest::Approx(37.0).epsilon(0.02));
+  CHECK(active("qwen3_30b_a3b") == doctest::Approx(3.3).epsilon(0.02));
+  CHECK(active("qwen3_235b_a22b") == doctest::Approx(22.0).epsilon(0.01));
+}
+
+TEST_CASE("a model is a base that other keys change, and an override may choose it") {
+  const Workload workload = shelf("llama3_8b", ", layers: 2, global_batch: 7");
+  CHECK(workload.layers == 2);
+  CHECK(workload.global_batch == 7);
+  CHECK(workload.sequence == 8192);
+  CHECK(workload.transformer->kv_heads == 8);
+  CHECK(loaded(config_of("model: llama3_8b"), {"workload.model=llama3_70b"}).layers == 80);
+  CHECK(loaded(config_of("model: mixtral_8x7b, experts: {capacity_factor: 1.25}"))
+            .transformer->experts->capacity_factor == 1.25);
+}
+
+TEST_CASE("a model trains, reads prompts and decodes") {
+  const Workload training = shelf("llama3_8b");
+  CHECK(training.graph == transformer_training_graph(*training.transformer, {.tokens = 8192}));
+  CHECK(training.boundary == Bytes(4096.0 * 8192.0 * 2.0));
+  const Workload prefill = shelf("llama3_8b", ", kind: llm_prefill, mask: causal");
+  CHECK(prefill.graph ==
+        transformer_forward_graph(*training.transformer, {.tokens = 8192, .causal = true}));
+  CHECK(prefill.serving->tokens == 8192);
+  const Workload decode = shelf("llama3_8b", ", kind: llm_decode, batch: 64");
+  CHECK(decode.graph ==
+        transformer_decode_graph(*training.transformer, {.tokens = 64, .context = 8192}));
+  CHECK(decode.sequence == 1);
+  CHECK(decode.stored == Bytes(131072.0 * 8192.0 * 64.0 * 1024.0));
+  CHECK(decode.serving->tokens == 64);
+  CHECK(decode.serving->boundary == Bytes(4096.0 * 64.0 * 2.0));
+  const Workload later = shelf("llama3_8b", ", kind: llm_decode, context: 100");
+  CHECK(later.graph ==
+        transformer_decode_graph(*training.transformer, {.tokens = 1, .context = 100}));
+}
+
+TEST_CASE("without a key of these rules the layer is the published one") {
+  const std::string keys =
+      "kind: llm_training, hidden: 32, heads: 4, head_dim: 8, layers: 3, sequence: 32, "
+      "global_batch: 4";
+  CHECK_FALSE(loaded(config_of(keys)).transformer.has_value());
+  CHECK_FALSE(loaded(config_of(keys)).counts.has_value());
+  CHECK(loaded(config_of(keys + ", gated: true")).transformer.has_value());
+}
+
+TEST_CASE("every key reaches the model") {
+  const Transformer all = *loaded(config_of(kSmall + ", value_dim: 6, gated: false, norm: layer, "
+                                                     "bias: all, qk_norm: true, positions: 40, "
+                                                     "tied: true, window: 9, dropout: true"))
+                               .transformer;
+  CHECK(all == Transformer{.hidden = 16,
+                           .layers = 3,
+                           .heads = 4,
+                           .kv_heads = 2,
+                           .head_dim = 8,
+                           .value_dim = 6,
+                           .mlp = 24,
+                           .vocabulary = 50,
+                           .positions = 40,
+                           .window = 9,
+                           .norm = Norm::Layer,
+                           .bias = Bias::All,
+                           .gated = false,
+                           .qk_norm = true,
+                           .tied = true,
+                           .dropout = true});
+  const Transformer experts =
+      *loaded(config_of("kind: llm_training, hidden: 16, heads: 4, head_dim: 8, layers: 3, "
+                        "sequence: 32, global_batch: 4, latent_attention: {query_rank: 5, "
+                        "key_value_rank: 6, rope_dim: 3}, experts: {count: 9, used: 4, mlp: 7, "
+                        "shared: 2, capacity_factor: 1.5, dense_layers: 1, router_bias: true}"))
+           .transformer;
+  CHECK(*experts.latent == LatentAttention{.query_rank = 5, .key_value_rank = 6, .rope_dim = 3});
+  CHECK(*experts.experts == Experts{.count = 9,
+                                    .used = 4,
+                                    .mlp = 7,
+                                    .shared = 2,
+                                    .capacity_factor = 1.5,
+                                    .dense_layers = 1,
+                                    .router_bias = true});
+  CHECK(experts.mlp == 64);
+}
+
+TEST_CASE("generated layers read back to the same graph and counts") {
+  const auto check = [](const Workload& workload) {
+    for (const std::string& text :
+         {graph_yaml(workload) + kSystem, graph_yaml(workload) + kSystem}) {
+      const Workload again = loaded(text);
+      CHECK(again.graph == workload.graph);
+      CHECK(again.counts == workload.counts);
+      CHECK(again.serving == workload.serving);
+      CHECK(again.boundary == workload.boundary);
+      CHECK(again.stored == workload.stored);
+      CHECK(again.layers == workload.layers);
+    }
+  };
+  for (const std::string_view name : shelf_names()) {
+    CAPTURE(name);
+    for (const char* kind : {"llm_training", "llm_prefill", "llm_decode"}) {
+      check(shelf(std::string(name), std::string(", kind: ") + kind));
+    }
+  }
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    CAPTURE(seed);
+    test::RandomModels random(seed);
+    Workload workload;
+    const Transformer model = random.model();
+    const TransformerPass pass{
+        .tokens = random.pick(1, 40), .fused = true, .causal = random.chance()};
+    workload.counts = count(model, pass.tokens, pass.word);
+    workload.sequence = pass.tokens;
+    workload.graph = transformer_training_graph(model, pass);
+    check(workload);
+  }
+}
+
+namespace {
+
+struct Case {
+  std::string keys;  // behind those of kSmall
+  std::string message;
+};
+
+}  // namespace
+
+TEST_CASE("what makes no model is refused") {
+  CHECK(message_of(config_of(kSmall)) == "accepted");
+  const std::string place = "c.yaml:1:" + std::to_string(config_of(kSmall).find('}') + 3) + ": ";
+  const std::vector<Case> cases = {
+      {"window: 0", "window: expected a whole number from 1 to 2^40, got '0'"},
+      {"gated: maybe", "gated: expected true or false, got 'maybe'"},
+      {"norm: batch", "norm: expected rms or layer, got 'batch'"},
+      {"bias: some", "bias: expected none, qkv or all, got 'some'"},
+      {"attention: flash", "attention: expected unfused or fused, got 'flash'"},
+      {"mask: none", "mask: expected full or causal, got 'none'"},
+      {"experts: 8", "experts: expected a map, got '8'"},
+      {"experts: {count: 8, mlp: 3}", "experts: missing key 'used'"},
+      {"experts: {count: 8, used: 9, mlp: 3}",
+       "used: expected a whole number from 1 to 8, got '9'"},
+      {"experts: {count: 8, used: 2, mlp: 3, dense_layers: 3}",
+       "dense_layers: expected a whole number from 0 to 2, got '3'"},
+      {"experts: {count: 8, used: 2, mlp: 3, capacity_factor: 0.5}",
+       "capacity_factor: expected a number from 1 to 1000000, got '0.5'"},
+      {"experts: {count: 8, used: 2, mlp: 3, width: 3}", "experts: unknown key 'width'"},
+      {"latent_attention: {key_value_rank: 4, rope_dim: 8}",
+       "rope_dim: expected less than head_dim, 8, got 8"},
+      {"latent_attention: {key_value_rank: 4, rope_dim: 4}",
+       "kv_heads: latent attention has none, expected no such key"},
+      {"attention: unfused, mask: causal",
+       "mask: unfused attention computes all pairs, expected full"},
+      {"batch: 4", "workload: unknown key 'batch'"},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.keys);
+    const std::string message = message_of(config_of(kSmall + ", " + c.keys));
+    CAPTURE(message);
+    CHECK(message.find(": " + c.message) != std::string::npos);
+    CHECK(message.starts_with("c.yaml:1:"));
+  }
+  CHECK(message_of(config_of(kSmall), {"workload.kv_heads=3"}) ==
+        "--set workload.kv_heads=3: kv_heads: expected a divisor of the heads, 4, got 3");
+  CHECK(
+      message_of(config_of(kSmall), {"workload.hidden=1099511627776", "workload.sequence=1048576"})
+          .find("is too large") != std::string::npos);
+  CHECK(message_of(config_of(kSmall),
+                   {"workload.hidden=1099511627776", "workload.vocabulary=1099511627776"})
+            .find("too many parameters: 2.42e+24, expected fewer than 2^53") != std::string::npos);
+}
+
+TEST_CASE("an unknown model names those there are") {
+  const std::string message = message_of(config_of("model: llama3_9b"));
+  CHECK(
+      message.starts_with("c.yaml:1:19: model: unknown model 'llama3_9b', expected deepseek_v2, "
+                          "deepseek_v3, "));
+  CHECK(message.ends_with("did you mean 'llama3_8b'?"));
+  CHECK(message_of(config_of("model: [a]")) == "c.yaml:1:19: model: expected a word, got a list");
+}
+
+TEST_CASE("kernels of graphs have keys of their kind only") {
+  const auto graph = [](const std::string& kernel) {
+    return "workload: {kind: graph, kernels: [{name: A, " + kernel +
+           "}, {name: W, kind: weight_gemm, M: 2, K: 3, N: 4}], tensors: [{from: A, to: W}]}" +
+           kSystem;
+  };
+  const std::string attention = "kind: attention, outer: 2, M: 3, K: 4, N: 5";
+  CHECK(message_of(graph(attention + ", attention: {keys: 9, window: 4, causal: true}")) ==
+        "accepted");
+  CHECK(message_of(graph(attention)).ends_with("kernels: missing key 'attention'"));
+  CHECK(message_of(graph("kind: gemm, attention: {keys: 2}"))
+            .ends_with("attention: only attention has keys, expected no such key"));
+  CHECK(message_of(graph("kind: gemm, element_flops: 2")).find("element_flops: only elementwise") !=
+        std::string::npos);
+  CHECK(message_of(graph("kind: gemm, matrices: 2")).find("matrices: only weight_gemm") !=
+        std::string::npos);
+  CHECK(message_of(graph("kind: elementwise, tokens: 2")).find("tokens: only GEMMs") !=
+        std::string::npos);
+  CHECK(message_of(graph("kind: elementwise, weight_of: X")).find("unknown kernel 'X'") !=
+        std::string::npos);
+  CHECK(message_of(graph("kind: elementwise, weight_of: A"))
+            .ends_with("A: weight_of: expected a kernel with a weight of its own"));
+  CHECK(message_of(graph("kind: weight_gemm, weight_of: W")) == "accepted");
+  CHECK(message_of(graph(attention + ", attention: {keys: 1099511627776}, outer: 1099511627776"))
+            .find("outer") != std::string::npos);
+  CHECK(message_of(graph("kind: attention, outer: 1048576, M: 1048576, K: 1048576, N: 1048576, "
+                         "attention: {keys: 1048576}"))
+            .find("is too large") != std::string::npos);
+}
+
+TEST_CASE("tensors of one value have the same rows") {
+  const auto graph = [](const std::string& first, const std::string& second) {
+    return std::string(
+               "workload: {kind: graph, kernels: [{name: A, kind: elementwise, M: 4}, "
+               "{name: B, kind: elementwise}, {name: C, kind: elementwise}], tensors: [") +
+           "{from: A, to: B, " + first + "}, {from: A, to: C, " + second + "}]}" + kSystem;
+  };
+  CHECK(message_of(graph("value: 1, rows: 2", "value: 1, rows: 2")) == "accepted");
+  CHECK(message_of(graph("value: 1, rows: 2", "value: 2, rows: 3")) == "accepted");
+  CHECK(message_of(graph("value: 1, rows: 2", "value: 1, rows: 3"))
+            .ends_with("tensors: A -> C: rows differ from those of another tensor of the same "
+                       "value"));
+  CHECK(message_of(graph("rows: 2", "operand: 1"))
+            .ends_with("tensors: A -> B: rows are those of a part, expected the number of a "
+                       "value"));
+  CHECK(message_of(graph("operand: 3", "operand: 1"))
+            .find("operand: expected a whole number from 1 to 2") != std::string::npos);
+}
+
+}  // namespace dfsearch

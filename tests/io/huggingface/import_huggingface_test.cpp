@@ -1,0 +1,231 @@
+// Config files of checkpoints, written here from the published shapes: what they become, and
+// what is refused.
+
+#include "io/huggingface/import_huggingface.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "io/config/load_config.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr const char* kSystem =
+    "system:\n"
+    "  chips: 1\n"
+    "  accelerator: {cores: 4, lanes: 2, stages: 2, frequency: 1 GHz, sram: 1 MB}\n"
+    "  memory: {bandwidth: 1 GB/s}\n";
+
+const std::string kLlama =
+    R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096,
+        "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
+        "num_key_value_heads": 8, "vocab_size": 128256, "max_position_embeddings": 8192,
+        "rms_norm_eps": 1e-05, "rope_theta": 500000.0, "rope_scaling": null,
+        "tie_word_embeddings": false, "torch_dtype": "bfloat16", "hidden_act": "silu",
+        "attention_bias": false, "bos_token_id": 128000, "use_cache": true})";
+
+const std::string kMistral =
+    R"({"model_type": "mistral", "hidden_size": 4096, "intermediate_size": 14336,
+        "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+        "vocab_size": 32000, "sliding_window": 4096, "max_position_embeddings": 32768})";
+
+const std::string kMixtral =
+    R"({"model_type": "mixtral", "hidden_size": 4096, "intermediate_size": 14336,
+        "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+        "vocab_size": 32000, "num_local_experts": 8, "num_experts_per_tok": 2,
+        "sliding_window": null, "router_aux_loss_coef": 0.02, "output_router_logits": false})";
+
+const std::string kQwen2 =
+    R"({"model_type": "qwen2", "hidden_size": 3584, "intermediate_size": 18944,
+        "num_hidden_layers": 28, "num_attention_heads": 28, "num_key_value_heads": 4,
+        "vocab_size": 152064, "use_sliding_window": false, "sliding_window": 131072,
+        "max_window_layers": 28, "max_position_embeddings": 131072})";
+
+const std::string kQwen3 =
+    R"({"model_type": "qwen3", "hidden_size": 4096, "intermediate_size": 12288,
+        "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8,
+        "head_dim": 128, "vocab_size": 151936, "tie_word_embeddings": false,
+        "attention_bias": false})";
+
+const std::string kQwen3Moe =
+    R"({"model_type": "qwen3_moe", "hidden_size": 4096, "intermediate_size": 12288,
+        "num_hidden_layers": 94, "num_attention_heads": 64, "num_key_value_heads": 4,
+        "head_dim": 128, "vocab_size": 151936, "num_experts": 128, "num_experts_per_tok": 8,
+        "moe_intermediate_size": 1536, "decoder_sparse_step": 1, "mlp_only_layers": [],
+        "norm_topk_prob": true})";
+
+const std::string kDeepseek =
+    R"({"model_type": "deepseek_v3", "hidden_size": 7168, "intermediate_size": 18432,
+        "moe_intermediate_size": 2048, "num_hidden_layers": 61, "num_attention_heads": 128,
+        "num_key_value_heads": 128, "q_lora_rank": 1536, "kv_lora_rank": 512,
+        "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+        "n_routed_experts": 256, "n_shared_experts": 1, "num_experts_per_tok": 8,
+        "first_k_dense_replace": 3, "moe_layer_freq": 1, "topk_method": "noaux_tc",
+        "n_group": 8, "topk_group": 4, "scoring_func": "sigmoid", "vocab_size": 129280,
+        "num_nextn_predict_layers": 1, "quantization_config": {"quant_method": "fp8"}})";
+
+const std::string kGpt2 =
+    R"({"model_type": "gpt2", "n_embd": 1600, "n_layer": 48, "n_head": 25, "n_positions": 1024,
+        "n_ctx": 1024, "vocab_size": 50257, "activation_function": "gelu_new",
+        "attn_pdrop": 0.1, "resid_pdrop": 0.1, "embd_pdrop": 0.1, "layer_norm_epsilon": 1e-05})";
+
+Workload imported(const std::string& text) {
+  return parse_config(import_huggingface(text, "config.json") + kSystem, "c.yaml").problem.workload;
+}
+
+/// All messages, or "accepted".
+std::string message_of(const std::string& text) {
+  try {
+    import_huggingface(text, "config.json");
+  } catch (const InputError& error) {
+    std::string all;
+    for (const std::string& message : error.messages()) all += (all.empty() ? "" : "\n") + message;
+    return all;
+  }
+  return "accepted";
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  const std::size_t at = text.find(what);
+  REQUIRE_MESSAGE(at != std::string::npos, what);
+  return text.replace(at, what.size(), by);
+}
+
+}  // namespace
+
+TEST_CASE("every family gives the parameters of its checkpoint") {
+  CHECK(imported(kLlama).counts->parameters == 8'030'261'248);
+  CHECK(imported(kMistral).counts->parameters == 7'241'732'096);
+  CHECK(imported(kMixtral).counts->parameters == 46'702'792'704);
+  CHECK(imported(kQwen2).counts->parameters == 7'615'616'512);
+  CHECK(imported(kQwen3).counts->parameters == 8'190'735'360);
+  CHECK(imported(kQwen3Moe).counts->parameters == 235'093'634'560);
+  CHECK(imported(kDeepseek).counts->parameters == 671'026'419'200);
+  CHECK(imported(kGpt2).counts->parameters == 1'557'611'200);
+}
+
+TEST_CASE("an imported model is that of the shelf") {
+  const auto shelf = [](const char* name) {
+    return *parse_config(std::string("workload: {model: ") + name + "}\n" + kSystem, "c.yaml")
+                .problem.workload.transformer;
+  };
+  CHECK(*imported(kLlama).transformer == shelf("llama3_8b"));
+  CHECK(*imported(kMistral).transformer == shelf("mistral_7b"));
+  CHECK(*imported(kQwen2).transformer == shelf("qwen2_5_7b"));
+  CHECK(*imported(kQwen3).transformer == shelf("qwen3_8b"));
+  CHECK(*imported(kDeepseek).transformer == shelf("deepseek_v3"));
+  CHECK(*imported(kGpt2).transformer == shelf("gpt2_xl"));
+  // Without a dense layer the width of the MLP has no effect.
+  Transformer mixtral = *imported(kMixtral).transformer;
+  CHECK(mixtral == shelf("mixtral_8x7b"));
+}
+
+TEST_CASE("sequence, word and what is left out") {
+  CHECK(imported(kLlama).sequence == 8192);
+  CHECK(imported(kMistral).transformer->window == 4096);
+  CHECK(imported(replaced(kLlama, "bfloat16", "float32")).word == Bytes(4.0));
+  CHECK(imported(replaced(kLlama, R"("torch_dtype": "bfloat16",)", "")).word == Bytes(2.0));
+  const Transformer all_heads =
+      *imported(replaced(kLlama, R"("num_key_value_heads": 8,)", "")).transformer;
+  CHECK(all_heads.kv_heads == 32);
+  CHECK(imported(
+            replaced(kQwen3, R"("tie_word_embeddings": false)", R"("tie_word_embeddings": true)"))
+            .transformer->tied);
+  CHECK(imported(replaced(kDeepseek, R"("q_lora_rank": 1536)", R"("q_lora_rank": null)"))
+            .transformer->latent->query_rank == 0);
+  CHECK(imported(replaced(kQwen3Moe, "[]", "[0, 1]")).transformer->experts->dense_layers == 2);
+}
+
+TEST_CASE("what changes a model and is not understood is named") {
+  CHECK(message_of(replaced(kLlama, "\"llama\"", "\"mamba\"")) ==
+        "config.json: model_type: expected llama, mistral, mixtral, qwen2, qwen3, qwen3_moe, "
+        "deepseek_v2, deepseek_v3 or gpt2, got 'mamba'");
+  CHECK(message_of("{}").starts_with("config.json: model_type: expected llama, "));
+  CHECK(message_of(replaced(kLlama, "\"rms_norm_eps\"", "\"alibi\"")) ==
+        "config.json: the field 'alibi' of a model of type llama is not understood, expected it "
+        "to be taken out if it changes nothing");
+  CHECK(message_of(replaced(kLlama, "\"attention_bias\": false", "\"attention_bias\": true"))
+            .starts_with("config.json: attention_bias: biases of one half"));
+  CHECK(message_of(replaced(kLlama, R"("hidden_size": 4096,)", "")) ==
+        "config.json: missing field 'hidden_size'");
+  CHECK(message_of(replaced(replaced(kQwen2, R"("use_sliding_window": false)",
+                                     R"("use_sliding_window": true)"),
+                            R"("max_window_layers": 28)", R"("max_window_layers": 14)"))
+            .starts_with("config.json: max_window_layers: a window in some layers only"));
+  CHECK(message_of(replaced(kQwen3Moe, "[]", "[3, 4]"))
+            .starts_with("config.json: mlp_only_layers: layers without experts behind"));
+  CHECK(
+      message_of(replaced(kQwen3Moe, R"("decoder_sparse_step": 1)", R"("decoder_sparse_step": 2)"))
+          .starts_with("config.json: decoder_sparse_step: "));
+  CHECK(message_of(replaced(kLlama, "bfloat16", "int3"))
+            .starts_with("config.json: torch_dtype: expected bfloat16, "));
+  CHECK(
+      message_of(replaced(kLlama, R"("num_key_value_heads": 8)", R"("num_key_value_heads": 5)")) ==
+      "config.json: kv_heads: expected a divisor of the heads, 32, got 5");
+}
+
+TEST_CASE("hostile values end in one message") {
+  const auto layers = [](const std::string& value) {
+    return replaced(kLlama, R"("num_hidden_layers": 32)", "\"num_hidden_layers\": " + value);
+  };
+  const std::string expected =
+      "config.json: num_hidden_layers: expected a whole number from 1 to 2^40, got ";
+  CHECK(message_of(layers("-32")) == expected + "'-32'");
+  CHECK(message_of(layers("0")) == expected + "'0'");
+  CHECK(message_of(layers("\"32\"")) == expected + "'32'");
+  CHECK(message_of(layers("32.5")) == expected + "'32.5'");
+  CHECK(message_of(layers("18446744073709551615")) == expected + "'18446744073709551615'");
+  CHECK(message_of(layers("[32]")) == expected + "a list");
+  CHECK(message_of(layers("{\"a\": 1}")) == expected + "a map");
+  CHECK(message_of(layers("true")) == expected + "'true'");
+  CHECK(message_of(layers("1" + std::string(400, '0'))) ==
+        "config.json: 'num_hidden_layers': a number is beyond all ranges");
+  CHECK(message_of(layers("1e400")) ==
+        "config.json: 'num_hidden_layers': a number is beyond all ranges");
+  CHECK(message_of(layers("1e300")).starts_with(expected));
+  CHECK(message_of(layers("1099511627776")).starts_with("config.json: workload: too many"));
+  CHECK(message_of(replaced(kLlama, "\"use_cache\"", "\"hidden_size\"")) ==
+        "config.json: the field 'hidden_size' stands twice");
+}
+
+TEST_CASE("text that is no JSON object is refused where it is wrong") {
+  const std::string broken = "expected JSON, the text breaks off or is wrong here";
+  CHECK(message_of("") == "config.json:1:1: " + broken);
+  CHECK(message_of("{\n  \"a\": ,\n}") == "config.json:2:8: " + broken);
+  CHECK(message_of("{\"a\": nan}").ends_with(broken));
+  CHECK(message_of("{\"a\": \"\xff\"}").ends_with(broken));
+  CHECK(message_of("[]") == "config.json: expected a JSON object, the config of a model");
+  CHECK(message_of(std::string(1'000'000, '[')) ==
+        "config.json: nested too deeply, expected at most 100 levels");
+  std::string deep = "{\"x\": ";
+  for (int i = 0; i < 1'000'000; ++i) deep += "{\"a\": ";
+  CHECK(message_of(deep) == "config.json: 'x': nested too deeply, expected at most 100 levels");
+}
+
+TEST_CASE("cut and damaged files never do worse than an InputError") {
+  std::mt19937_64 random(5);
+  for (const std::string& good : {kLlama, kDeepseek, kGpt2}) {
+    for (std::size_t length = 0; length < good.size(); ++length) {
+      CHECK(message_of(good.substr(0, length)) != "accepted");
+    }
+    for (int round = 0; round < 2000; ++round) {
+      std::string text = good;
+      text[random() % text.size()] = static_cast<char>(random() % 256);
+      CHECK_NOTHROW(message_of(text));
+    }
+  }
+}
+
+TEST_CASE("a file is told from a setup by what it begins with, or by its name") {
+  CHECK(is_huggingface_config("  {\"a\": 1}", "x.txt"));
+  CHECK(is_huggingface_config("", "config.json"));
+  CHECK_FALSE(is_huggingface_config("dataflow_graph {\n}", "setup.txt"));
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,60 @@
+#pragma once
+// Small transformers with every option that there is.
+
+#include <cstdint>
+#include <random>
+
+#include "graph/workloads/llm/transformer.hpp"
+
+namespace dfsearch::test {
+
+/// The same models for the same seed on every machine.
+class RandomModels {
+ public:
+  explicit RandomModels(std::uint64_t seed) : random_(seed) {}
+
+  std::int64_t pick(std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(high - low + 1));
+  }
+  bool chance() { return pick(0, 1) == 1; }
+
+  Transformer model() {
+    Transformer m{.hidden = pick(1, 40), .layers = pick(1, 9)};
+    m.kv_heads = pick(1, 5);
+    m.heads = m.kv_heads * pick(1, 4);
+    m.head_dim = pick(2, 12);
+    m.value_dim = pick(1, 12);
+    m.mlp = pick(1, 50);
+    m.vocabulary = pick(1, 70);
+    m.positions = chance() ? pick(1, 30) : 0;
+    m.window = chance() ? pick(1, 60) : 0;
+    m.norm = chance() ? Norm::Rms : Norm::Layer;
+    m.gated = chance();
+    m.tied = chance();
+    m.dropout = chance();
+    if (chance()) {
+      m.kv_heads = m.heads;
+      m.latent = LatentAttention{.query_rank = chance() ? pick(1, 9) : 0,
+                                 .key_value_rank = pick(1, 9),
+                                 .rope_dim = pick(1, m.head_dim - 1)};
+    } else {
+      m.bias = static_cast<Bias>(pick(0, 2));
+      m.qk_norm = chance();
+    }
+    if (chance()) {
+      m.experts = Experts{.count = pick(1, 9),
+                          .mlp = pick(1, 30),
+                          .shared = pick(0, 2),
+                          .dense_layers = pick(0, m.layers - 1),
+                          .router_bias = chance()};
+      m.experts->used = pick(1, m.experts->count);
+      if (chance()) m.experts->capacity_factor = 1.0 + static_cast<double>(pick(0, 8)) / 4.0;
+    }
+    return m;
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+}  // namespace dfsearch::test
