@@ -57,13 +57,13 @@ void check_kernels_and_tensors(const std::vector<Kernel>& kernels,
       wrong.push_back({List::Kernels, "the name '" + kernel.name + "' stands twice"});
     }
     if ((kernel.kind == KernelKind::Attention) != kernel.attention.has_value()) {
-      wrong.push_back("kernels: " + kernel.name + ": attention and its keys go together");
+      wrong.push_back({List::Kernels, kernel.name + ": attention and its keys go together"});
     }
     if (!kernel.weight_of) continue;
     const std::size_t owner = kernel.weight_of->index();
     if (owner >= kernels.size() || !kernels[owner].has_weight() || kernels[owner].weight_of) {
-      wrong.push_back("kernels: " + kernel.name +
-                      ": weight_of: expected a kernel with a weight of its own");
+      wrong.push_back(
+          {List::Kernels, kernel.name + ": weight_of: expected a kernel with a weight of its own"});
     }
   }
   for (const Tensor& tensor : tensors) {
@@ -73,23 +73,16 @@ void check_kernels_and_tensors(const std::vector<Kernel>& kernels,
     }
     const Kernel& from = kernels[tensor.from.index()];
     const Kernel& to = kernels[tensor.to.index()];
-<<<<<<< HEAD
-    const std::string place = "tensors: " + from.name + " -> " + to.name + ": ";
-    if (tensor.from == tensor.to) wrong.push_back(place + "a kernel cannot feed itself");
-    if (tensor.operand < 1 || tensor.operand > most_operands(to.kind)) {
-      wrong.push_back(place + (to.kind == KernelKind::Attention ? "operand must be 1 to 6"
-                                                                : "operand must be 1 or 2"));
-    }
-    if (tensor.value < 0 && tensor.rows != 0) {
-      wrong.push_back(place + "rows are those of a part, expected the number of a value");
-    }
-=======
     const auto add = [&](const char* what) {
       wrong.push_back({List::Tensors, from.name + " -> " + to.name + ": " + what});
     };
     if (tensor.from == tensor.to) add("a kernel cannot feed itself");
-    if (tensor.operand != 1 && tensor.operand != 2) add("operand must be 1 or 2");
->>>>>>> main
+    if (tensor.operand < 1 || tensor.operand > most_operands(to.kind)) {
+      add(to.kind == KernelKind::Attention ? "operand must be 1 to 6" : "operand must be 1 or 2");
+    }
+    if (tensor.value < 0 && tensor.rows != 0) {
+      add("rows are those of a part, expected the number of a value");
+    }
     if (from.phase == Phase::Backward && to.phase == Phase::Forward) {
       add("a backward kernel cannot feed a forward one");
     }
@@ -110,7 +103,6 @@ void index_adjacency(std::size_t kernels, const std::vector<Tensor>& tensors, En
   }
 }
 
-<<<<<<< HEAD
 /// Tensors of one producer and one number are one value, of one size.
 std::vector<std::vector<TensorId>> join_values(const std::vector<Kernel>& kernels,
                                                const std::vector<Tensor>& tensors) {
@@ -127,19 +119,20 @@ std::vector<std::vector<TensorId>> join_values(const std::vector<Kernel>& kernel
     if (is_new) values.emplace_back();
     values[found->second].emplace_back(t);
     if (tensors[values[found->second].front().index()].rows == tensor.rows) continue;
-    throw InputError("tensors: " + kernels[tensor.from.index()].name + " -> " +
-                     kernels[tensor.to.index()].name +
-                     ": rows differ from those of another tensor of the same value");
+    throw InvalidGraph(
+        {{List::Tensors, kernels[tensor.from.index()].name + " -> " +
+                             kernels[tensor.to.index()].name +
+                             ": rows differ from those of another tensor of the same value"}});
   }
   return values;
-=======
+}
+
 std::vector<std::string> lines_of(const std::vector<InvalidGraph::Fault>& faults) {
   std::vector<std::string> lines;
   for (const InvalidGraph::Fault& fault : faults) {
     lines.push_back((fault.list == List::Kernels ? "kernels: " : "tensors: ") + fault.what);
   }
   return lines;
->>>>>>> main
 }
 
 }  // namespace
