@@ -12,8 +12,8 @@ namespace {
 using calculon::Engine;
 using calculon::Machine;
 using calculon::MemoryTier;
+using calculon::ModelShape;
 using calculon::Network;
-using calculon::Transformer;
 
 constexpr double kGibi = 1073741824.0;
 
@@ -107,15 +107,15 @@ Machine calculon_machine(char name, std::int64_t chips) {
   return machine;
 }
 
-Transformer megatron(const std::string& name) {
+ModelShape megatron(const std::string& name) {
   const auto of = [](std::int64_t hidden, std::int64_t heads, std::int64_t head_dim,
                      std::int64_t layers) {
-    return Transformer{.hidden = hidden,
-                       .mlp = 4 * hidden,
-                       .sequence = 2048,
-                       .heads = heads,
-                       .head_dim = head_dim,
-                       .layers = layers};
+    return ModelShape{.hidden = hidden,
+                      .mlp = 4 * hidden,
+                      .sequence = 2048,
+                      .heads = heads,
+                      .head_dim = head_dim,
+                      .layers = layers};
   };
   if (name == "22B") return of(6144, 64, 96, 48);
   if (name == "175B") return of(12288, 96, 128, 96);
@@ -127,7 +127,7 @@ Transformer megatron(const std::string& name) {
 CalculonWorld random_calculon_world(std::uint32_t seed) {
   Draws draws(seed);
   CalculonWorld world;
-  Transformer& transformer = world.transformer;
+  ModelShape& transformer = world.transformer;
   transformer.training = draws.below(6) > 0;
   transformer.heads = draws.one_of<std::int64_t>({1, 2, 3, 4, 8, 12});
   transformer.head_dim = draws.one_of<std::int64_t>({16, 64, 80});

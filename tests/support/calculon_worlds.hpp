@@ -13,11 +13,11 @@ namespace dfsearch::test {
 calculon::Machine calculon_machine(char name, std::int64_t chips);
 
 /// "22B", "175B", "530B" or "1T".
-calculon::Transformer megatron(const std::string& name);
+calculon::ModelShape megatron(const std::string& name);
 
 /// A transformer and a machine.
 struct CalculonWorld {
-  calculon::Transformer transformer;
+  calculon::ModelShape transformer;
   calculon::Machine machine;
 };
 

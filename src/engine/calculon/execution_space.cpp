@@ -32,7 +32,7 @@ std::vector<std::int64_t> divisors(std::int64_t number) {
 }
 
 std::vector<std::int64_t> ExecutionSpace::tensor_degrees() const {
-  const Transformer& model = task_.transformer;
+  const ModelShape& model = task_.transformer;
   const std::int64_t common = std::gcd(task_.machine.chips, std::gcd(model.hidden, model.heads));
   if (!task_.choices.tensor) return divisors(common);
   if (common % *task_.choices.tensor != 0) return {};

@@ -35,7 +35,7 @@ struct ExecutionChoices {
 
 /// What is asked: the best execution of a transformer on a machine.
 struct Task {
-  Transformer transformer;
+  ModelShape transformer;
   Machine machine;
   ExecutionChoices choices;
 };

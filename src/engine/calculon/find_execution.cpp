@@ -44,8 +44,7 @@ class Finder {
       FoundExecution found = next();
       searched_all = found.status == SearchStatus::Optimal;
       if (found.status == SearchStatus::Infeasible) result_.alternatives_complete = true;
-      if (found.status != SearchStatus::Infeasible)
-        result_.alternatives.push_back(found);
+      if (found.status != SearchStatus::Infeasible) result_.alternatives.push_back(found);
     }
     count();
     if (result_.status == SearchStatus::Infeasible) explain();

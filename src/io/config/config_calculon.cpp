@@ -17,14 +17,14 @@ namespace {
 using calculon::Communication;
 using calculon::ExecutionChoices;
 using calculon::Machine;
+using calculon::ModelShape;
 using calculon::Offload;
 using calculon::Overlap;
 using calculon::Recompute;
-using calculon::Transformer;
 
-Transformer read_transformer(const YamlEntry& section, InputMessages& messages) {
+ModelShape read_transformer(const YamlEntry& section, InputMessages& messages) {
   MapReader reader(section, messages);
-  Transformer transformer;
+  ModelShape transformer;
   transformer.training =
       reader.required_choice<bool>("kind", {{"llm_training", true}, {"llm_prefill", false}})
           .value_or(true);
@@ -54,7 +54,7 @@ SearchSettings read_settings(const YamlEntry& section, InputMessages& messages) 
 /// Reads the section, then holds the values against each other.
 class ChoicesReader {
  public:
-  ChoicesReader(const YamlEntry& section, const Transformer& transformer, const Machine& machine,
+  ChoicesReader(const YamlEntry& section, const ModelShape& transformer, const Machine& machine,
                 InputMessages& messages)
       : reader_(section, messages),
         transformer_(transformer),
@@ -291,7 +291,7 @@ class ChoicesReader {
   }
 
   MapReader reader_;
-  const Transformer& transformer_;
+  const ModelShape& transformer_;
   const Machine& machine_;
   InputMessages& messages_;
   ExecutionChoices choices_;
@@ -299,7 +299,7 @@ class ChoicesReader {
 
 }  // namespace
 
-ExecutionChoices read_execution_choices(const YamlEntry& section, const Transformer& transformer,
+ExecutionChoices read_execution_choices(const YamlEntry& section, const ModelShape& transformer,
                                         const Machine& machine, InputMessages& messages) {
   return ChoicesReader(section, transformer, machine, messages).read();
 }

@@ -16,7 +16,7 @@ calculon::Machine read_calculon_machine(const YamlEntry& section, InputMessages&
 
 /// The section `calculon`, checked by itself and against the other two.
 calculon::ExecutionChoices read_execution_choices(const YamlEntry& section,
-                                                  const calculon::Transformer& transformer,
+                                                  const calculon::ModelShape& transformer,
                                                   const calculon::Machine& machine,
                                                   InputMessages& messages);
 

@@ -237,7 +237,7 @@ std::string search_lines(const ExecutionResult& result) {
 }  // namespace
 
 std::string task_text(const Task& task) {
-  const calculon::Transformer& model = task.transformer;
+  const calculon::ModelShape& model = task.transformer;
   return labelled("workload",
                   fmt::format("{}: {}, hidden {}, MLP {}, {} of {}, sequence {}",
                               model.training ? "llm_training" : "llm_prefill",

@@ -103,7 +103,7 @@ BlockKernel gelu(double elements, bool fused) {
 /// The block of one execution, put together.
 class Block {
  public:
-  Block(const Transformer& transformer, const Execution& execution)
+  Block(const ModelShape& transformer, const Execution& execution)
       : tensor_(static_cast<double>(execution.tensor)),
         hidden_(static_cast<double>(transformer.hidden)),
         rows_(static_cast<double>(execution.micro_batch) *
@@ -127,7 +127,7 @@ class Block {
 
  private:
   /// Rows 1 to 15.
-  void add_attention(const Transformer& transformer, const Execution& execution) {
+  void add_attention(const ModelShape& transformer, const Execution& execution) {
     const double heads = static_cast<double>(transformer.heads);
     const double head_dim = static_cast<double>(transformer.head_dim);
     const double sequence = static_cast<double>(transformer.sequence);
@@ -257,7 +257,7 @@ class Block {
 }  // namespace
 
 // docs/calculon.md (C3)
-BlockKernels block_kernels(const Transformer& transformer, const Execution& execution) {
+BlockKernels block_kernels(const ModelShape& transformer, const Execution& execution) {
   return Block(transformer, execution).take();
 }
 

@@ -43,6 +43,6 @@ using BlockKernels = std::vector<BlockKernel>;
 
 /// Of the execution it takes the tensor degree, the micro-batch, recompute, communication,
 /// overlap, redo and fused.
-BlockKernels block_kernels(const Transformer& transformer, const Execution& execution);
+BlockKernels block_kernels(const ModelShape& transformer, const Execution& execution);
 
 }  // namespace dfsearch::calculon

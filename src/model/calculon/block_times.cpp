@@ -26,7 +26,7 @@ std::optional<Operation> operation_of(Exchange exchange, Pass pass, bool split) 
 /// The sums over the kernels seen so far.
 class BlockSum {
  public:
-  BlockSum(const Transformer& transformer, const Machine& machine, const Execution& execution,
+  BlockSum(const ModelShape& transformer, const Machine& machine, const Execution& execution,
            const Network* network)
       : machine_(machine),
         network_(execution.tensor > 1 ? network : nullptr),
@@ -162,7 +162,7 @@ class BlockSum {
 
 }  // namespace
 
-BlockTimes block_times(const BlockKernels& kernels, const Transformer& transformer,
+BlockTimes block_times(const BlockKernels& kernels, const ModelShape& transformer,
                        const Machine& machine, const Execution& execution, const Network* network) {
   BlockSum sum(transformer, machine, execution, network);
   for (const BlockKernel& kernel : kernels) sum.add(kernel);
@@ -183,7 +183,7 @@ PassTimes optimizer_times(const BlockKernels& kernels, const Machine& machine, d
   return sum;
 }
 
-Flops useful_work(const BlockKernels& kernels, const Transformer& transformer, double parts) {
+Flops useful_work(const BlockKernels& kernels, const ModelShape& transformer, double parts) {
   Flops sum{};
   for (const BlockKernel& kernel : kernels) {
     sum += kernel.work[0];

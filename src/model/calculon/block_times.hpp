@@ -36,13 +36,13 @@ struct BlockTimes {
 };
 
 /// Without a network the exchanges take no time: nothing in the sum is then more than with any.
-BlockTimes block_times(const BlockKernels& kernels, const Transformer& transformer,
+BlockTimes block_times(const BlockKernels& kernels, const ModelShape& transformer,
                        const Machine& machine, const Execution& execution, const Network* network);
 
 /// The optimizer's step of one block, its states divided by `parts`.
 PassTimes optimizer_times(const BlockKernels& kernels, const Machine& machine, double parts);
 
 /// FLOP of all passes of a block and the optimizer's step, recomputation left out.
-Flops useful_work(const BlockKernels& kernels, const Transformer& transformer, double parts);
+Flops useful_work(const BlockKernels& kernels, const ModelShape& transformer, double parts);
 
 }  // namespace dfsearch::calculon

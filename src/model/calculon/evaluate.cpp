@@ -74,7 +74,7 @@ double optimizer_parts(const Execution& execution) {
   return execution.sharding ? static_cast<double>(execution.data) : 1.0;
 }
 
-Bytes hop_bytes(const Transformer& transformer, const Execution& execution) {
+Bytes hop_bytes(const ModelShape& transformer, const Execution& execution) {
   if (execution.pipeline == 1) return {};
   double rows =
       static_cast<double>(execution.micro_batch) * static_cast<double>(transformer.sequence);
@@ -99,7 +99,7 @@ void set_offload(StepBasis& basis, const Machine& machine, const Execution& exec
   }
 }
 
-void set_hops(StepBasis& basis, const Transformer& transformer, const Machine& machine,
+void set_hops(StepBasis& basis, const ModelShape& transformer, const Machine& machine,
               const Execution& execution) {
   const Network& network = machine.networks[execution.network(Axis::Pipeline)];
   const Bytes bytes = hop_bytes(transformer, execution);
@@ -109,7 +109,7 @@ void set_hops(StepBasis& basis, const Transformer& transformer, const Machine& m
 }
 
 // docs/calculon.md (C16)
-Seconds gradient_time(const Network& network, const Transformer& transformer,
+Seconds gradient_time(const Network& network, const ModelShape& transformer,
                       const Execution& execution, Bytes weights) {
   if (!transformer.training || execution.data == 1) return {};
   const auto members = static_cast<double>(execution.data);
@@ -118,7 +118,7 @@ Seconds gradient_time(const Network& network, const Transformer& transformer,
          network.time(Operation::AllGather, weights, members);
 }
 
-GradientSums gradient_sums(const Transformer& transformer, const Machine& machine,
+GradientSums gradient_sums(const ModelShape& transformer, const Machine& machine,
                            const Execution& execution, Bytes weights) {
   const std::size_t data = execution.network(Axis::Data);
   const Network& network = machine.networks[data];
@@ -130,7 +130,7 @@ GradientSums gradient_sums(const Transformer& transformer, const Machine& machin
           .usage = network.processor_usage};
 }
 
-std::variant<Cost, Misfit> evaluate(const Transformer& transformer, const Machine& machine,
+std::variant<Cost, Misfit> evaluate(const ModelShape& transformer, const Machine& machine,
                                     const Execution& execution) {
   if (const auto misfit = network_misfit(machine, execution)) return *misfit;
   const BlockKernels kernels = block_kernels(transformer, execution);

@@ -45,7 +45,7 @@ struct Misfit {
 
 /// An execution must be whole: tensor * pipeline * data chips, micro-batches that divide the
 /// batch, chunks that divide the blocks of the first stage, networks that exist.
-std::variant<Cost, Misfit> evaluate(const Transformer& transformer, const Machine& machine,
+std::variant<Cost, Misfit> evaluate(const ModelShape& transformer, const Machine& machine,
                                     const Execution& execution);
 
 // The parts of it, which the search takes one by one.
@@ -59,18 +59,18 @@ std::optional<Misfit> network_misfit(const Machine& machine, const Execution& ex
 /// The number of ranks that the optimizer's states are divided by.
 double optimizer_parts(const Execution& execution);
 /// Bytes of the activation that a stage hands to the next one.
-Bytes hop_bytes(const Transformer& transformer, const Execution& execution);
+Bytes hop_bytes(const ModelShape& transformer, const Execution& execution);
 /// The times of moving a block to and from the second memory.
 void set_offload(StepBasis& basis, const Machine& machine, const Execution& execution,
                  const BlockMemory& memory);
 /// The hops on the network of the stages.
-void set_hops(StepBasis& basis, const Transformer& transformer, const Machine& machine,
+void set_hops(StepBasis& basis, const ModelShape& transformer, const Machine& machine,
               const Execution& execution);
 /// The time that a network takes to sum the gradients of one block; none without data ranks.
-Seconds gradient_time(const Network& network, const Transformer& transformer,
+Seconds gradient_time(const Network& network, const ModelShape& transformer,
                       const Execution& execution, Bytes weights);
 /// The sums of gradients on the network of the data ranks.
-GradientSums gradient_sums(const Transformer& transformer, const Machine& machine,
+GradientSums gradient_sums(const ModelShape& transformer, const Machine& machine,
                            const Execution& execution, Bytes weights);
 
 }  // namespace dfsearch::calculon

@@ -11,7 +11,7 @@ namespace dfsearch::calculon {
 inline constexpr double kWord = 2.0;
 
 /// A stack of equal blocks, without embedding and head.
-struct Transformer {
+struct ModelShape {
   bool training = true;  ///< false: one forward pass
   std::int64_t hidden = 1;
   std::int64_t mlp = 1;

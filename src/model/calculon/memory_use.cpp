@@ -5,7 +5,7 @@
 namespace dfsearch::calculon {
 
 // docs/calculon.md (C8)
-BlockMemory block_memory(const BlockKernels& kernels, const Transformer& transformer,
+BlockMemory block_memory(const BlockKernels& kernels, const ModelShape& transformer,
                          const Execution& execution) {
   BlockMemory memory;
   for (const BlockKernel& kernel : kernels) {
@@ -29,7 +29,7 @@ BlockMemory block_memory(const BlockKernels& kernels, const Transformer& transfo
 
 // docs/calculon.md (C9), (C10)
 MemoryUse memory_use(const BlockMemory& block, const Schedule& schedule,
-                     const Transformer& transformer, const Execution& execution) {
+                     const ModelShape& transformer, const Execution& execution) {
   const bool full = block.checkpoint > Bytes{};
   const double parts = execution.sharding ? static_cast<double>(execution.data) : 1.0;
   const Bytes summed(4.0 * block.elements);             // gradients of weights, 32 bits

@@ -21,7 +21,7 @@ struct BlockMemory {
   [[nodiscard]] Bytes stored() const { return kept + checkpoint; }
 };
 
-BlockMemory block_memory(const BlockKernels& kernels, const Transformer& transformer,
+BlockMemory block_memory(const BlockKernels& kernels, const ModelShape& transformer,
                          const Execution& execution);
 
 /// The parts of one memory.
@@ -43,6 +43,6 @@ struct MemoryUse {
 };
 
 MemoryUse memory_use(const BlockMemory& block, const Schedule& schedule,
-                     const Transformer& transformer, const Execution& execution);
+                     const ModelShape& transformer, const Execution& execution);
 
 }  // namespace dfsearch::calculon

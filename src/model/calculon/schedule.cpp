@@ -7,7 +7,7 @@
 namespace dfsearch::calculon {
 
 // docs/calculon.md (C11)
-Schedule schedule_of(const Transformer& transformer, const Execution& execution) {
+Schedule schedule_of(const ModelShape& transformer, const Execution& execution) {
   const std::int64_t stages = execution.pipeline;
   const std::int64_t rest = transformer.layers % stages;
   const std::int64_t blocks = transformer.layers / stages + (rest > 0 ? 1 : 0);

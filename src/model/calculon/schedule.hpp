@@ -18,6 +18,6 @@ struct Schedule {
   double missing = 0.0;        ///< by which the last round is short of one for each stage
 };
 
-Schedule schedule_of(const Transformer& transformer, const Execution& execution);
+Schedule schedule_of(const ModelShape& transformer, const Execution& execution);
 
 }  // namespace dfsearch::calculon

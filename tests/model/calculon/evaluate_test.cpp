@@ -407,7 +407,7 @@ Execution execution_of(const Point& point) {
 Cost cost_of(const Point& point) {
   Machine machine =
       calculon_machine(point.machine, point.degrees[0] * point.degrees[1] * point.degrees[2]);
-  Transformer transformer = megatron(point.model);
+  ModelShape transformer = megatron(point.model);
   transformer.training = !has(point.flags, 'i');
   const auto verdict = evaluate(transformer, machine, execution_of(point));
   REQUIRE_MESSAGE(std::holds_alternative<Cost>(verdict), point.model);
