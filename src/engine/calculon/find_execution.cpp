@@ -41,10 +41,13 @@ class Finder {
     static_cast<FoundExecution&>(result_) = next();
     bool searched_all = result_.status == SearchStatus::Optimal;
     while (searched_all && static_cast<std::int64_t>(excluded_.size()) < search_.top) {
-      FoundExecution found = next();
+      const FoundExecution found = next();
       searched_all = found.status == SearchStatus::Optimal;
-      if (found.status == SearchStatus::Infeasible) result_.alternatives_complete = true;
-      if (found.status != SearchStatus::Infeasible) result_.alternatives.push_back(found);
+      if (found.status == SearchStatus::Infeasible) {
+        result_.alternatives_complete = true;
+      } else {
+        result_.alternatives.push_back(found);
+      }
     }
     count();
     if (result_.status == SearchStatus::Infeasible) explain();

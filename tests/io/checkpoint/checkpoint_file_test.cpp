@@ -290,6 +290,7 @@ TEST_CASE("what is no checkpoint, cut short or changed is refused") {
 }
 
 TEST_CASE("a resumed search that is stopped at once knows what the file says, at its true cost") {
+  int worlds = 0;
   int feasible = 0;
   int untouched = 0;
   int proved_untouched = 0;
@@ -298,6 +299,7 @@ TEST_CASE("a resumed search that is stopped at once knows what the file says, at
     if (network_choices(problem).empty()) continue;
     const SearchResult whole = solve(problem, {});
     if (!whole.cost) continue;
+    ++worlds;
     const std::string file =
         checkpoints_of(problem, {.limits = {.nodes = 4}, .node_effort = {.steps = 4}}).back();
     for (int moment = 0; moment < 40; ++moment) {
@@ -324,7 +326,9 @@ TEST_CASE("a resumed search that is stopped at once knows what the file says, at
   }
   CHECK(feasible > 100);
   CHECK(proved_untouched > 0);
-  CHECK(untouched > 20);
+  CHECK(worlds > 10);
+  // On a slow machine more than the first moment comes before the search.
+  CHECK(untouched >= worlds);
 }
 
 TEST_CASE("only a checkpoint of the same problem is replaced") {

@@ -135,7 +135,8 @@ TEST_CASE("overrides name themselves as the place") {
         "--set workload.micro_batch=3: global_batch: expected a multiple of data degree * "
         "micro_batch = 2 * 3, got 8");
   CHECK(message_of(kGood, {"equations=publishd"}) ==
-        "--set equations=publishd: equations: expected physical or published, got 'publishd', did "
+        "--set equations=publishd: equations: expected physical, published or calculon, got "
+        "'publishd', did "
         "you mean 'published'?");
   CHECK(message_of(kGood, {"equations.all_reduce_passes=7"}) ==
         "--set equations.all_reduce_passes=7: all_reduce_passes: expected a whole number from 1 to "

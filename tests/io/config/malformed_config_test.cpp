@@ -252,7 +252,8 @@ TEST_CASE("execution, sharding, equations and search") {
           {"{partitions: 4}", "{}\nsharding: {pin: {Q: M}}",
            "c.yaml:17:12: sharding: unknown key 'pin', did you mean 'pins'?"},
           {"{partitions: 4}", "{}\nequations: publishd",
-           "c.yaml:17:12: equations: expected physical or published, got 'publishd', did you mean "
+           "c.yaml:17:12: equations: expected physical, published or calculon, got 'publishd', did "
+           "you mean "
            "'published'?"},
           {"{partitions: 4}", "{}\nequations: [published]",
            "c.yaml:17:12: equations: expected a map, got a list"},

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <random>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "engine/solve.hpp"
@@ -228,10 +229,11 @@ TEST_CASE("the configs of DLRM, HPL, FFT and decoding survive DFModel's form") {
   int count = 0;
   for (const char* folder : {"configs", "configs/figures", "configs/published"}) {
     for (const std::string& file : configs_in(folder)) {
-      const Config config = load_config(file, {});
-      if (!is_concerned(config.problem.workload.kind)) continue;
+      const auto any = load_any_config(file, {});
+      const Config* config = std::get_if<Config>(&any);
+      if (config == nullptr || !is_concerned(config->problem.workload.kind)) continue;
       INFO(file);
-      check_round_trip(config);
+      check_round_trip(*config);
       ++count;
     }
   }
