@@ -82,9 +82,9 @@ examples
   dfsearch configs/transformers/llama3_70b.yaml --set workload.model=qwen2_5_72b
 
 progress: time, nodes expanded and open, best step time with its utilization, lower bound, gap,
-and how the best was found: H hint, S segments of one order, R relaxed sharding, T tree; #2 while
-the next-best parallelism is sought.  SIGINT (Ctrl-C) and SIGTERM stop a search; it reports and
-writes the best mapping so far.  A second one kills.
+and how the best was found: H hint, S segments of one order, R relaxed sharding, P partitions that
+dual values just pay for, T tree; #2 while the next-best parallelism is sought.  SIGINT (Ctrl-C)
+and SIGTERM stop a search; it reports and writes the best mapping so far.  A second one kills.
 
 bounds, with their sections of docs/search.md
 {}

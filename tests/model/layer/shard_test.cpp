@@ -113,6 +113,47 @@ TEST_CASE("kernels of the other kinds have no weight") {
   CHECK(weight_bytes(two_inputs, Loop::None, 1, Bytes(2.0)) == Bytes{});
 }
 
+TEST_CASE("memory holds all matrices and what is beside them, but no weight of another kernel") {
+  const ChipGrid four{.tensor = 4};
+  const Bytes word(2.0);
+  Kernel kernel = weight_gemm("w", 10, 6, 8);
+  kernel.outer = 2;
+  CHECK(stored_weight_bytes(kernel, Loop::Outer, four, word) == Bytes(60.0));  // 5 x 6
+  kernel.matrices = 7;  // 70 rows, 18 of them on a chip
+  CHECK(stored_weight_bytes(kernel, Loop::Outer, four, word) == Bytes(216.0));
+  CHECK(weight_bytes(kernel, Loop::Outer, four, word) == Bytes(60.0));
+  kernel.parameters = 5;
+  CHECK(stored_weight_bytes(kernel, Loop::Outer, four, word) == Bytes(226.0));
+  kernel.weight_of = KernelId(0);
+  CHECK(stored_weight_bytes(kernel, Loop::Outer, four, word) == Bytes{});
+  Kernel norm = elementwise("n", 10, 8);
+  norm.parameters = 10;
+  CHECK(stored_weight_bytes(norm, Loop::M, four, word) == Bytes(20.0));
+}
+
+TEST_CASE("a tensor with rows of its own is a part of the output") {
+  const DataflowGraph graph(
+      {heads(), elementwise("a", 1, 1), elementwise("b", 1, 1)},
+      {Tensor{.from = KernelId(0), .to = KernelId(1)},
+       Tensor{.from = KernelId(0), .to = KernelId(2), .value = 1, .rows = 7}});
+  const Bytes word(2.0);
+  const auto bytes = [&](std::size_t t, Loop loop) {
+    return tensor_bytes(graph, graph.tensors()[t], loop, {.tensor = 4}, 2, word);
+  };
+  CHECK(bytes(0, Loop::Outer) == Bytes(48.0));  // 15 / 4 rows of 11 / 2
+  CHECK(bytes(1, Loop::Outer) == Bytes(24.0));  // 7 / 4
+  CHECK(bytes(1, Loop::None) == Bytes(84.0));
+  CHECK(graph.rows(TensorId(0)) == 15);
+  CHECK(graph.rows(TensorId(1)) == 7);
+}
+
+TEST_CASE("work of elements lengthens a tile, and is none of the model") {
+  Kernel norm = elementwise("n", 10, 8);
+  norm.element_flops = 4;
+  CHECK(tile_flops(norm, {.m = 10, .k = 1, .n = 8}) == Flops(320.0));
+  CHECK(kernel_flops(norm) == Flops{});
+}
+
 TEST_CASE("the mode, not the kind, decides the work of a tile") {
   const Shard shard{.m = 4, .k = 7, .n = 3};
   CHECK(tile_flops(gemm("g", 1, 1, 1), shard) == Flops(168.0));  // 2 x 4 x 7 x 3

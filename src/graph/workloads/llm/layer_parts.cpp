@@ -116,9 +116,8 @@ Kernel LayerWriter::of_experts(Kernel kernel) const {
   const Experts& shape = *model_.experts;
   const std::int64_t routed = tokens() * shape.used;
   kernel.outer = std::min(shape.count, routed);
-  kernel.n = static_cast<std::int64_t>(std::ceil(static_cast<double>(routed) *
-                                                 shape.capacity_factor /
-                                                 static_cast<double>(kernel.outer)));
+  kernel.n = static_cast<std::int64_t>(std::ceil(
+      static_cast<double>(routed) * shape.capacity_factor / static_cast<double>(kernel.outer)));
   if (!kernel.has_weight()) return kernel;
   if (kernel.outer != shape.count) kernel.matrices = shape.count;
   if (kernel.outer * kernel.n != routed) kernel.tokens = routed;
