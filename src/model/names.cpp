@@ -25,6 +25,15 @@ const char* name_of(Strategy strategy) {
   throw InternalError("a strategy without a name");
 }
 
+const char* name_of(LevelName level) {
+  switch (level) {
+    case LevelName::Registers: return "registers";
+    case LevelName::L1: return "L1";
+    case LevelName::L2: return "L2";
+  }
+  throw InternalError("a level without a name");
+}
+
 const char* name_of(Objective objective) {
   switch (objective) {
     case Objective::StepTime: return "step_time";

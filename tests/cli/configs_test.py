@@ -2,7 +2,9 @@
 """Every file under configs/ loads.
 
 Configs are checked by `dfsearch check` as they are.  Those under workloads/ and
-systems/ are the two parts of one: each must check together with some other.
+systems/ are the two parts of one: each must check together with some other.  Those under chips/
+have a system only, for `dfsearch chip`, and are made of the parts under technologies/, all of which
+must be in use.
 
 usage: configs_test.py DFSEARCH
 """
@@ -31,17 +33,30 @@ def complaint_about_pair(workload, system):
         return complaint(config)
 
 
+def complaints_about_chips(chips, parts):
+    done = subprocess.run(
+        [sys.argv[1], "chip", *map(str, chips)],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+    )
+    wrong = [] if done.returncode == 0 else [f"chips: status {done.returncode}\n{done.stderr}"]
+    texts = "".join(file.read_text() for file in chips + parts)
+    return wrong + [f"{part}: no chip is made of it" for part in parts if part.name not in texts]
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     files = sorted(CONFIGS.rglob("*.yaml"))
     workloads = sorted((CONFIGS / "workloads").glob("*.yaml"))
     systems = sorted((CONFIGS / "systems").glob("*.yaml"))
-    whole = [file for file in files if file not in workloads and file not in systems]
+    chips = sorted((CONFIGS / "chips").rglob("*.yaml"))
+    parts = sorted((CONFIGS / "technologies").rglob("*.yaml"))
+    other = set(workloads + systems + chips + parts)
+    whole = [file for file in files if file not in other]
     if not whole:
         sys.exit(f"there is no config under {CONFIGS}")
 
-    wrong = [complaint(file) for file in whole]
+    wrong = [complaint(file) for file in whole] + complaints_about_chips(chips, parts)
     pairs = {(w, s): complaint_about_pair(w, s) for w in workloads for s in systems}
     for part in workloads + systems:
         complaints = [text for pair, text in pairs.items() if part in pair]

@@ -4,11 +4,11 @@
 #include <string>
 #include <variant>
 
+#include "cli/chip.hpp"
 #include "cli/outputs.hpp"
 #include "cli/solve.hpp"
 #include "cli/standard_output.hpp"
 #include "io/config/graph_text.hpp"
-#include "io/config/load_config.hpp"
 #include "io/dfmodel/export_dfmodel.hpp"
 #include "io/dfmodel/import_dfmodel.hpp"
 #include "io/lp/given_decisions.hpp"
@@ -31,7 +31,7 @@ std::optional<Mapping> load_given_mapping(const CommandLine& line, const Problem
 }
 
 int run_evaluate(const CommandLine& line) {
-  const Config config = load_config(line.config, line.overrides);
+  const Config config = load_runnable(line);
   const std::optional<Mapping> given = load_given_mapping(line, config.problem);
   const Mapping mapping =
       line.solution.empty()
@@ -41,13 +41,14 @@ int run_evaluate(const CommandLine& line) {
   check_output(line.json);
   const std::variant<Cost, Infeasible> verdict = evaluate(config.problem, mapping);
   Outputs outputs;
-  write_outcome(line, Outcome::of(config.problem, mapping, verdict), "", outputs);
+  write_outcome(line, with_chip(Outcome::of(config.problem, mapping, verdict), config), "",
+                outputs);
   outputs.throw_if_any_failed();
   return std::holds_alternative<Cost>(verdict) ? kProved : kInfeasible;
 }
 
 int run_check(const CommandLine& line) {
-  const Config config = load_config(line.config, line.overrides);
+  const Config config = load_runnable(line);
   print(title_of(line) + ": valid\n" + problem_text(config.problem));
   return kProved;
 }
@@ -61,7 +62,7 @@ void write_output(const std::string& file, const std::string& text) {
 }
 
 int run_graph(const CommandLine& line) {
-  const Config config = load_config(line.config, line.overrides);
+  const Config config = load_runnable(line);
   const Workload& workload = config.problem.workload;
   std::string text;
   switch (line.format) {
@@ -93,7 +94,7 @@ int run_import(const CommandLine& line) {
 }
 
 int run_export(const CommandLine& line) {
-  const Config config = load_config(line.config, line.overrides);
+  const Config config = load_runnable(line);
   check_output(line.output);
   LinearModel model;
   if (line.part == ModelPart::Sharding) {
@@ -111,7 +112,9 @@ int run_export(const CommandLine& line) {
 
 }  // namespace
 
-int run(const CommandLine& line) {
+namespace {
+
+int run_command(const CommandLine& line) {
   switch (line.command) {
     case Command::Solve:
       return run_solve(line);
@@ -125,8 +128,20 @@ int run(const CommandLine& line) {
       return run_import(line);
     case Command::Export:
       return run_export(line);
+    case Command::Chip:
+      return run_chip(line);
   }
   return kInternalError;
+}
+
+}  // namespace
+
+int run(const CommandLine& line) {
+  try {
+    return run_command(line);
+  } catch (const NoSuchChip& none) {
+    return report_no_chip(line, none.config);
+  }
 }
 
 }  // namespace dfsearch

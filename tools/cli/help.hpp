@@ -12,6 +12,7 @@ usage: dfsearch [solve] CONFIG [options]         search, report, exit
        dfsearch graph CONFIG [options]           the dataflow graph as a config, setup or picture
        dfsearch import SETUP.txt [-o CONFIG]     a setup of DFModel (protobuf text) as a config
        dfsearch export CONFIG [options]          a mixed-integer program for other solvers
+       dfsearch chip CONFIG... [options]         the chips that technologies and budgets give
        dfsearch --help | --version
 
 A CONFIG is YAML or JSON (docs/formats.md); --config CONFIG says the same.  A report for people
@@ -65,6 +66,10 @@ export
                          config leaves them open
   -o, --output FILE|-    where to write it (-)
 
+chip
+  --json FILE|-          the chips as JSON; with - in place of the tables.  A config of a chip
+                         needs its system only (docs/technology.md)
+
 examples
   dfsearch --config configs/gpt3_1t.yaml --threads 64
   dfsearch configs/gpt3_1t.yaml --time-limit '20 min' --json result.json --mapping best.json
@@ -77,6 +82,7 @@ examples
   dfsearch evaluate configs/gpt3_1t.yaml --mapping best.json --solution fusion.sol
   dfsearch graph configs/gpt3_1t.yaml --format dot --mapping best.json | dot -Tsvg -o graph.svg
   dfsearch graph configs/gpt3_1t.yaml --format dfmodel -o setup.txt
+  dfsearch chip configs/chips/v100.yaml
   dfsearch import setup.txt -o gpt3_1t_again.yaml
 
 progress: time, nodes expanded and open, best step time with its utilization, lower bound, gap,

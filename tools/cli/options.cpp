@@ -30,8 +30,8 @@ namespace {
 
 constexpr std::int64_t kMostThreads = 1024;
 constexpr std::int64_t kMostAnswers = 1'000'000;
-constexpr std::array<std::string_view, 6> kCommands = {"solve", "evaluate", "check",
-                                                       "graph", "import",   "export"};
+constexpr std::array<std::string_view, 7> kCommands = {"solve",  "evaluate", "check", "graph",
+                                                       "import", "export",   "chip"};
 constexpr const char* kSeeHelp = "run 'dfsearch --help' for all commands and options";
 
 [[noreturn]] void usage_error(const std::string& message) {
@@ -79,6 +79,7 @@ void declare_common(CLI::App& app, CommandLine& line, Texts& texts) {
   app.set_help_flag();
   app.add_flag("-h,--help", texts.help);
   app.add_option("CONFIG", texts.positional);
+  if (line.command == Command::Chip) app.add_option("CONFIGS", line.more_configs);
   app.allow_extras();
   if (line.command == Command::Import) {
     app.add_option("-o,--output", line.output);
@@ -92,6 +93,10 @@ void declare_common(CLI::App& app, CommandLine& line, Texts& texts) {
 void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
   declare_common(app, line, texts);
   if (line.command == Command::Check || line.command == Command::Import) return;
+  if (line.command == Command::Chip) {
+    app.add_option("--json", line.json);
+    return;
+  }
   app.add_option("--mapping", line.mapping);
   if (line.command == Command::Graph) {
     app.add_option("--format", texts.format);

@@ -12,7 +12,7 @@
 
 namespace dfsearch {
 
-enum class Command { Solve, Evaluate, Check, Graph, Import, Export };
+enum class Command { Solve, Evaluate, Check, Graph, Import, Export, Chip };
 
 enum class GraphFormat { Yaml, Json, Dot, Dfmodel };
 enum class ModelFormat { Mps, Lp };
@@ -22,7 +22,8 @@ enum class ModelPart { Fusion, Sharding };
 /// standard output where a result goes.
 struct CommandLine {
   Command command = Command::Solve;
-  std::string config;  ///< a setup for import
+  std::string config;                     ///< a setup for import
+  std::vector<std::string> more_configs;  ///< after the first, for chip
   std::vector<std::string> overrides;
   std::string json;
   std::string mapping;  ///< written by solve, read by the others

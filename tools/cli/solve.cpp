@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "cli/checkpoint_output.hpp"
+#include "cli/chip.hpp"
 #include "cli/commands.hpp"
 #include "cli/events.hpp"
 #include "cli/machine_memory.hpp"
@@ -100,9 +101,7 @@ StopReason stop_reason(const SearchResult& result) {
 class Run {
  public:
   explicit Run(const CommandLine& line)
-      : line_(line),
-        config_(load_config(line.config, line.overrides)),
-        options_(search_options(line, config_)) {
+      : line_(line), config_(load_runnable(line)), options_(search_options(line, config_)) {
     if (!line.resume.empty()) state_ = load_checkpoint(line.resume, config_.problem);
     check_output(line.json);
     check_output(line.mapping);
@@ -135,7 +134,8 @@ class Run {
       events.write(done_event(result));
     }
     Outputs outputs;
-    write_outcome(line_, Outcome::of(config_.problem, result), mapping_file(result), outputs);
+    write_outcome(line_, with_chip(Outcome::of(config_.problem, result), config_),
+                  mapping_file(result), outputs);
     if (!line_.checkpoint.empty()) outputs.attempt([&] { checkpoint.finish(); });
     outputs.attempt([&] { events.finish(); });
     if (result.callback_error) std::rethrow_exception(result.callback_error);

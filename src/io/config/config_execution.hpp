@@ -9,6 +9,7 @@
 #include "io/config/load_config.hpp"
 #include "io/text/map_reader.hpp"
 #include "model/problem.hpp"
+#include "technology/derive.hpp"
 
 namespace dfsearch {
 
@@ -20,7 +21,9 @@ std::vector<PartitionPin> read_partition_pins(const YamlEntry& section, const Da
 /// `sharding: {pins: ...}`; without a graph only the form is checked.
 std::vector<std::optional<Loop>> read_sharding(const YamlEntry& section, const DataflowGraph* graph,
                                                InputMessages& messages);
-Equations read_equations(const YamlEntry& section, InputMessages& messages);
+/// The switches of the technology go to `technology`.
+Equations read_equations(const YamlEntry& section, TechnologyEquations& technology,
+                         InputMessages& messages);
 /// What the section says of the problem itself goes to `problem`.
 SearchSettings read_search(const YamlEntry& section, Problem& problem, InputMessages& messages);
 

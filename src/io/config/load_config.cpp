@@ -79,10 +79,34 @@ void resolve_from(YamlNode& section, const fs::path& directory, std::vector<fs::
   }
 }
 
+/// The folder of the file that an entry stands in; that of the config for an override.
+fs::path folder_of(const YamlEntry& entry, const fs::path& config_folder) {
+  if (entry.value.place.is_override() || !entry.value.place.source) return config_folder;
+  return fs::path(*entry.value.place.source).parent_path();
+}
+
+/// The maps of a system that may come from files: its technology, each part of that, and
+/// the budget.  The names of their files count from the file that says them.
+void resolve_technology(YamlNode& system, const fs::path& directory, std::vector<fs::path>& open,
+                        InputMessages& messages) {
+  const auto resolve = [&](YamlNode& map) {
+    const YamlEntry* from = map.find("from");
+    if (from) resolve_from(map, folder_of(*from, directory), open, messages);
+  };
+  for (const std::string_view name : {"technology", "budget"}) {
+    YamlEntry* part = system.find(name);
+    if (!part) continue;
+    resolve(part->value);
+    if (name == "budget") continue;
+    for (YamlEntry& inner : part->value.entries) resolve(inner.value);
+  }
+}
+
 /// Overrides that say which file a section comes from go before that file is
 /// read, all others after.
 bool chooses_file(const Override& change) {
   const auto& path = change.path;
+  if (path.size() > 2 && path.front() == "system" && path.back() == "from") return true;
   const bool section = std::find(kSectionsWithFrom.begin(), kSectionsWithFrom.end(),
                                  path.front()) != kSectionsWithFrom.end();
   return section && (path.size() == 1 || (path.size() == 2 && path[1] == "from"));
@@ -120,6 +144,9 @@ YamlNode complete_tree(YamlNode root, const fs::path& file,
   for (const std::string_view name : kSectionsWithFrom) {
     YamlEntry* section = root.find(name);
     if (section) resolve_from(section->value, file.parent_path(), open, messages);
+    if (section && name == "system") {
+      resolve_technology(section->value, file.parent_path(), open, messages);
+    }
   }
   // Without its file, all that can be said of a section is what it lacks.
   messages.throw_if_any();
@@ -214,20 +241,44 @@ void check_objective(Objective objective, const YamlEntry& search, const YamlEnt
   }
 }
 
-Config read_config(const YamlNode& root, const Place& start, InputMessages& messages) {
+/// Derives the chip, once its equations are known, and completes the machine with it.
+void derive_chip(const YamlNode& root, Config& config, InputMessages& messages) {
+  ChipDesign& design = *config.design;
+  Problem& problem = config.problem;
+  const YamlEntry* section = root.find("system");
+  if (!problem.execution.compute_utilization) {
+    problem.execution.compute_utilization = design.technology.core.utilization;
+  }
+  if (open_shares(design.budget, design.technology).any()) return;
+  config.chip = derive(design, split_of(design.budget), problem.system.network);
+  settle_chip(design, *config.chip, *section, problem.system, messages);
+  const YamlEntry* power = root.find("power");
+  if (!power || !power->value.find("accelerator")) {
+    problem.system.power.accelerator = config.chip->drawn();
+  }
+}
+
+Config read_config(const YamlNode& root, const Place& start, SystemUse use,
+                   InputMessages& messages) {
   Config config;
   Problem& problem = config.problem;
   MapReader reader(root, "", start, messages);
   std::vector<PartitionPin> graph_pins;
   std::optional<Workload> workload;
   std::optional<System> system;
-  if (const YamlEntry* section = reader.required("workload")) {
+  TechnologyEquations technology_equations;
+  const bool chip_alone = use == SystemUse::ChipAlone;
+  if (const YamlEntry* section =
+          chip_alone ? reader.optional("workload") : reader.required("workload")) {
     workload = read_workload(*section, graph_pins, messages);
   }
   if (const YamlEntry* section = reader.required("system")) {
     std::optional<std::int64_t> copies;
     if (workload) copies = workload->copies;
-    system = read_system(*section, copies, messages);
+    if (auto text = read_system(*section, copies, use, messages)) {
+      system = std::move(text->system);
+      config.design = std::move(text->design);
+    }
   }
   const YamlEntry* execution = reader.optional("execution");
   const std::size_t before_execution = messages.count();
@@ -240,11 +291,12 @@ Config read_config(const YamlNode& root, const Place& start, InputMessages& mess
     if (power) read_power(*power, *system, messages);
   }
   if (const YamlEntry* section = reader.optional("equations")) {
-    problem.equations = read_equations(*section, messages);
+    problem.equations = read_equations(*section, technology_equations, messages);
   }
   if (const YamlEntry* section = reader.optional("search")) {
     config.search = read_search(*section, config.problem, messages);
-    check_objective(problem.objective, *section, price, power, messages);
+    const YamlEntry* has_power = config.design ? root.find("system") : power;
+    check_objective(problem.objective, *section, price, has_power, messages);
   }
   if (const YamlEntry* section = reader.optional("sharding")) {
     problem.sharding_pins =
@@ -259,6 +311,10 @@ Config read_config(const YamlNode& root, const Place& start, InputMessages& mess
     check_batch(*workload, *system, *root.find("workload"), messages);
   }
   if (system) problem.system = std::move(*system);
+  if (config.design) {
+    config.design->equations = technology_equations;
+    derive_chip(root, config, messages);
+  }
   if (workload) {
     problem.workload = std::move(*workload);
     if (execution_is_right) {
@@ -270,12 +326,13 @@ Config read_config(const YamlNode& root, const Place& start, InputMessages& mess
   return config;
 }
 
-Config config_of(YamlNode tree, const fs::path& file, const std::vector<std::string>& overrides) {
+Config config_of(YamlNode tree, const fs::path& file, const std::vector<std::string>& overrides,
+                 SystemUse use = SystemUse::Whole) {
   InputMessages messages;
   const YamlNode root = complete_tree(std::move(tree), file, overrides, messages);
   const Place start{
       .source = std::make_shared<const std::string>(file.string()), .line = 1, .column = 1};
-  Config config = read_config(root, start, messages);
+  Config config = read_config(root, start, use, messages);
   messages.throw_if_any();
   return config;
 }
@@ -284,6 +341,10 @@ Config config_of(YamlNode tree, const fs::path& file, const std::vector<std::str
 
 Config load_config(const fs::path& file, const std::vector<std::string>& overrides) {
   return config_of(load_yaml(file), file, overrides);
+}
+
+Config load_chip_config(const fs::path& file, const std::vector<std::string>& overrides) {
+  return config_of(load_yaml(file), file, overrides, SystemUse::ChipAlone);
 }
 
 Config parse_config(const std::string& text, const fs::path& name,

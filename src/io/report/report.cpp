@@ -15,6 +15,7 @@
 #include "base/version.hpp"
 #include "engine/names.hpp"
 #include "graph/names.hpp"
+#include "io/report/chip_text.hpp"
 #include "io/report/infeasible_text.hpp"
 #include "io/report/ranking_text.hpp"
 #include "io/report/report_words.hpp"
@@ -98,6 +99,9 @@ std::string distance_text(const SearchResult& result) {
 }
 
 std::string status_text(const Outcome& outcome) {
+  if (outcome.chip != nullptr && !outcome.chip->infeasible.empty()) {
+    return "infeasible: there is no such chip";
+  }
   if (outcome.search == nullptr) {
     return outcome.status == SearchStatus::Feasible ? "the mapping fits"
                                                     : "the mapping does not fit";
@@ -460,7 +464,11 @@ std::string problem_text(const Problem& problem) {
 std::string report_text(const Outcome& outcome, const std::string& title) {
   std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title);
   text += problem_text(*outcome.problem);
+  if (outcome.chip != nullptr) {
+    text += "\n" + chip_table(*outcome.design, *outcome.chip, outcome.problem->system);
+  }
   text += "\n" + labelled("result", status_text(outcome));
+  if (outcome.chip != nullptr && !outcome.chip->infeasible.empty()) return text;
   if (outcome.status == SearchStatus::Infeasible) text += reason_lines(outcome);
   if (outcome.cost != nullptr) text += step_lines(outcome);
   if (outcome.search != nullptr) text += ranking_text(outcome.problem->objective, *outcome.search);

@@ -50,6 +50,7 @@ constexpr std::string_view kOfResult[] = {"dfsearch",
                                           "top_complete",
                                           "memory",
                                           "infeasible",
+                                          "chip",
                                           "search"};
 constexpr std::string_view kOfPartition[] = {"compute", "memory",   "network",
                                              "time",    "bound_by", "sram"};

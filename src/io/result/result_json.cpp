@@ -8,6 +8,7 @@
 #include "base/version.hpp"
 #include "engine/names.hpp"
 #include "graph/names.hpp"
+#include "io/result/chip_json.hpp"
 #include "io/result/mapping_json.hpp"
 #include "io/text/json_text.hpp"
 #include "model/names.hpp"
@@ -227,6 +228,9 @@ std::string result_json(const Outcome& outcome) {
   result["top"] = search != nullptr ? top_json(*search) : Json();
   result["top_complete"] = search != nullptr ? Json(search->alternatives_complete) : Json();
   result["infeasible"] = outcome.infeasible != nullptr ? infeasible_json(outcome) : Json();
+  result["chip"] = outcome.chip != nullptr
+                       ? chip_json(*outcome.design, *outcome.chip, outcome.problem->system)
+                       : Json();
   result["search"] = search != nullptr ? search_json(*search) : Json();
   return json_text(result);
 }
