@@ -65,6 +65,9 @@ const char* name_of(Bottleneck bottleneck) {
     case Bottleneck::Compute: return "compute";
     case Bottleneck::Memory: return "memory";
     case Bottleneck::Network: return "network";
+    case Bottleneck::Registers: return "registers";
+    case Bottleneck::L1: return "L1";
+    case Bottleneck::L2: return "L2";
   }
   throw InternalError("a bound without a name");
 }

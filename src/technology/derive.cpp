@@ -99,9 +99,12 @@ void Derivation::derive_level(LevelName name, const LevelTechnology& technology)
   const GivenLevel& given = design_.given.levels[static_cast<std::size_t>(name)];
   ChipLevel level{.name = name, .scope = technology.scope, .latency = technology.latency};
   const double dense = 1.0 - technology.overhead;
-  level.banks = whole_part(dense * split_.area[part] /
-                           (technology.bank * technology.cell_area +
-                            dense * number(chip_.core.bundles) * technology.port_area));
+  const Area bank = technology.bank * technology.cell_area +
+                    dense * number(chip_.core.bundles) * technology.port_area;
+  level.banks = whole_part(dense * split_.area[part] / bank);
+  if (level.banks == 0 && !given.capacity) {
+    lack(part, BudgetClass::DieArea, (bank / dense).in_base_units());
+  }
   level.given_capacity = given.capacity.has_value();
   level.capacity = given.capacity.value_or(number(level.banks) * technology.bank);
   level.leakage = technology.leakage * level.capacity;

@@ -134,6 +134,24 @@ class ChipTest(CliTest):
             link = self.chip(CHIPS / "links" / f"generation_{generation:02}.yaml")["links"]["inter"]
             self.assertAlmostEqual(link["bandwidth"] / GIB, gib_s, delta=0.05, msg=str(generation))
 
+    def test_gemms_of_the_examples(self):
+        for name in ("v100", "a100", "seven_nm"):
+            case = self.given(name)
+            expected = case["expected"]["gemms"]
+            if name == "v100":
+                case["config"]["system"]["technology"]["core"]["fma"] = 4
+            self.write("chip.yaml", json.dumps(case["config"]))
+            shapes = [word for gemm in expected
+                      for word in ("--shape", "x".join(map(str, gemm["shape"])))]
+            published = ["--published"] if name == "v100" else []
+            with self.subTest(name):
+                done = self.run_tool("gemm", "chip.yaml", *shapes, *published, "--json", "-")
+                self.assert_same(expected, json.loads(done.stdout)["gemms"])
+        self.run_tool("gemm", "chip.yaml", "--shape", "4x4", status=2)
+        self.run_tool("gemm", "chip.yaml", "--shape", "4x0x4", status=2)
+        self.run_tool("gemm", "chip.yaml", status=2)
+        self.run_tool("gemm", "chip.yaml", "--shape", "4x4x4", "--published", status=2)
+
     def test_all_chips_in_one_command_beside_the_reference(self):
         files = sorted(CHIPS.rglob("*.yaml"))
         self.assertGreaterEqual(len(files), 43)
@@ -181,6 +199,22 @@ class ChipTest(CliTest):
                 del one["power"]
         self.assertEqual(derived, written)
 
+    def test_the_best_split_of_the_example(self):
+        case = self.given("seven_nm_search")
+        expected = case["expected"]
+        self.write("c.yaml", json.dumps(case["config"]))
+        result = json.loads(
+            self.run_tool("c.yaml", "--threads", "2", "--json", "-", "--quiet").stdout)
+        self.assertEqual(result["status"], "optimal")
+        self.assert_same(1.831343792933575, result["step_time"])
+        self.assertEqual(result["lower_bound"], result["step_time"])
+        self.assert_same(expected["split"], result["split"])
+        self.assertEqual(result["split"]["edge"], {})
+        del expected["chip"]["frequency_apart"]
+        self.assert_same(expected["chip"], result["chip"])
+        self.assertEqual(result["search"]["splits"], 17820)
+        self.assertLess(result["search"]["boxes"], 60)
+
     def test_a_chip_that_cannot_be_built_ends_every_command(self):
         case = self.given("v100_llm_prefill")["config"]
         case["system"]["budget"]["area"]["core"] = "0.3 mm2"
@@ -197,14 +231,20 @@ class ChipTest(CliTest):
 
     def test_steps_of_the_example(self):
         case = self.given("v100_llm_prefill")
-        for kind, seconds in (("llm_prefill", 1.7298713576332878),
-                              ("llm_training", 3.997773482965217)):
+        for kind, seconds, with_levels in (
+            ("llm_prefill", 1.7298713576332878, 1.7386699412235962),
+            ("llm_training", 3.997773482965217, 4.01574914118788),
+        ):
             config = json.loads(json.dumps(case["config"]))
             config["workload"]["kind"] = kind
-            del config["execution"]["levels"]
-            self.write("c.yaml", json.dumps(config))
+            for levels, expected in ((False, seconds), (True, with_levels)):
+                config["execution"]["levels"] = levels
+                self.write("c.yaml", json.dumps(config))
+                result = json.loads(self.run_tool("c.yaml", "--json", "-", "--quiet").stdout)
+                self.assertAlmostEqual(result["step_time"], expected, delta=1e-12 * expected)
+                bounds = {partition["bound_by"] for partition in result["partitions"]}
+                self.assertEqual("L2" in bounds, levels)
             result = json.loads(self.run_tool("c.yaml", "--json", "-", "--quiet").stdout)
-            self.assertAlmostEqual(result["step_time"], seconds, delta=1e-12 * seconds)
             self.assert_same(case["expected"]["core"], result["chip"]["core"])
 
 

@@ -88,6 +88,8 @@ TEST_CASE("a part that gets nothing is named with the budget it lacks") {
   CHECK(lacking(Component::Core, BudgetClass::DieArea));
   CHECK(lacking(Component::Core, BudgetClass::Power));
   CHECK(lacking(Component::Registers, BudgetClass::Power));
+  CHECK(lacking(Component::Registers, BudgetClass::DieArea));
+  CHECK(lacking(Component::L2, BudgetClass::DieArea));
   CHECK(lacking(Component::L1, BudgetClass::Power));
   CHECK(lacking(Component::L2, BudgetClass::Power));
   CHECK(lacking(Component::Memory, BudgetClass::DieArea));

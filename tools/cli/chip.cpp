@@ -36,8 +36,13 @@ Json config_json(const std::string& title, const Config& config) {
 }  // namespace
 
 Config load_runnable(const CommandLine& line) {
-  Config config = load_config(line.config, line.overrides);
+  Config config = load_searchable(line);
   if (config.design) require_chip(config, line.config);
+  return config;
+}
+
+Config load_searchable(const CommandLine& line) {
+  Config config = load_config(line.config, line.overrides);
   if (config.chip && !config.chip->infeasible.empty()) throw NoSuchChip{std::move(config)};
   return config;
 }
@@ -55,6 +60,13 @@ int report_no_chip(const CommandLine& line, const Config& config) {
   write_outcome(line, with_chip(none, config), "", outputs);
   outputs.throw_if_any_failed();
   return kInfeasible;
+}
+
+Config load_chip(const CommandLine& line) {
+  Config config = load_chip_config(line.config, line.overrides);
+  require_chip(config, line.config);
+  if (!config.chip->infeasible.empty()) throw NoSuchChip{std::move(config)};
+  return config;
 }
 
 int run_chip(const CommandLine& line) {

@@ -4,7 +4,9 @@
 #include <string>
 #include <variant>
 
+#include "base/error.hpp"
 #include "cli/chip.hpp"
+#include "cli/gemm.hpp"
 #include "cli/outputs.hpp"
 #include "cli/solve.hpp"
 #include "cli/standard_output.hpp"
@@ -95,6 +97,11 @@ int run_import(const CommandLine& line) {
 
 int run_export(const CommandLine& line) {
   const Config config = load_runnable(line);
+  if (config.problem.execution.levels) {
+    throw InputError(line.config +
+                     ": the levels of the chip are not part of an exported program, "
+                     "expected 'execution.levels: false'");
+  }
   check_output(line.output);
   LinearModel model;
   if (line.part == ModelPart::Sharding) {
@@ -130,6 +137,8 @@ int run_command(const CommandLine& line) {
       return run_export(line);
     case Command::Chip:
       return run_chip(line);
+    case Command::Gemm:
+      return run_gemm(line);
   }
   return kInternalError;
 }

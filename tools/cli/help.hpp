@@ -13,6 +13,7 @@ usage: dfsearch [solve] CONFIG [options]         search, report, exit
        dfsearch import SETUP.txt [-o CONFIG]     a setup of DFModel (protobuf text) as a config
        dfsearch export CONFIG [options]          a mixed-integer program for other solvers
        dfsearch chip CONFIG... [options]         the chips that technologies and budgets give
+       dfsearch gemm CONFIG --shape MxKxN        the time of a GEMM alone on such a chip
        dfsearch --help | --version
 
 A CONFIG is YAML or JSON (docs/formats.md); --config CONFIG says the same.  A report for people
@@ -70,6 +71,12 @@ chip
   --json FILE|-          the chips as JSON; with - in place of the tables.  A config of a chip
                          needs its system only (docs/technology.md)
 
+gemm
+  --shape MxKxN          extents of the GEMM; repeatable
+  --word B               size of an element ('2 B')
+  --published            beside it the time that the public code of DeepFlow gives
+  --json FILE|-          the times as JSON; with - in place of the table
+
 examples
   dfsearch --config configs/gpt3_1t.yaml --threads 64
   dfsearch configs/gpt3_1t.yaml --time-limit '20 min' --json result.json --mapping best.json
@@ -83,6 +90,7 @@ examples
   dfsearch graph configs/gpt3_1t.yaml --format dot --mapping best.json | dot -Tsvg -o graph.svg
   dfsearch graph configs/gpt3_1t.yaml --format dfmodel -o setup.txt
   dfsearch chip configs/chips/v100.yaml
+  dfsearch gemm configs/chips/v100.yaml --shape 4096x4096x4096 --published
   dfsearch import setup.txt -o gpt3_1t_again.yaml
 
 progress: time, nodes expanded and open, best step time with its utilization, lower bound, gap,

@@ -19,6 +19,7 @@
 #include "cli/progress.hpp"
 #include "cli/signals.hpp"
 #include "cli/standard_output.hpp"
+#include "design/find_split.hpp"
 #include "engine/answer/search_state.hpp"
 #include "engine/solve.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
@@ -100,8 +101,11 @@ StopReason stop_reason(const SearchResult& result) {
 /// One search with everything that listens to it.
 class Run {
  public:
-  explicit Run(const CommandLine& line)
-      : line_(line), config_(load_runnable(line)), options_(search_options(line, config_)) {
+  Run(const CommandLine& line, Config config, std::chrono::steady_clock::time_point start)
+      : start_(start),
+        line_(line),
+        config_(std::move(config)),
+        options_(search_options(line, config_)) {
     if (!line.resume.empty()) state_ = load_checkpoint(line.resume, config_.problem);
     check_output(line.json);
     check_output(line.mapping);
@@ -180,15 +184,50 @@ class Run {
   }
 
   // Of all that is limited, reading the config included.
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const std::chrono::steady_clock::time_point start_;
   const CommandLine& line_;
   const Config config_;
   SearchOptions options_;
   std::optional<SearchState> state_;
 };
 
+/// The files that a search over budgets does not have.
+void refuse_files(const CommandLine& line) {
+  for (const auto& [option, file] :
+       {std::pair("--hint", &line.hint), std::pair("--checkpoint", &line.checkpoint),
+        std::pair("--resume", &line.resume), std::pair("--events", &line.events)}) {
+    if (file->empty()) continue;
+    throw InputError(std::string(option) + ": a search over budgets has none");
+  }
+}
+
+/// The search over what the budget leaves out.
+int run_design(const CommandLine& line, const Config& config,
+               std::chrono::steady_clock::time_point start) {
+  refuse_files(line);
+  check_output(line.json);
+  check_output(line.mapping);
+  SearchOptions options = search_options(line, config);
+  const Seconds limit = line.time_limit.value_or(config.search.time_limit);
+  options.limits.deadline = Deadline(limit - since(start), stop_on_signals());
+  const DesignResult result = find_split(config.problem, *config.design, options);
+  Outcome outcome = Outcome::of(result.problem, result.search);
+  outcome.design = &*config.design;
+  outcome.chip = result.chip ? &*result.chip : nullptr;
+  outcome.split = &result;
+  Outputs outputs;
+  write_outcome(line, outcome, result.search.mapping ? line.mapping : "", outputs);
+  outputs.throw_if_any_failed();
+  return exit_status(line, result.search);
+}
+
 }  // namespace
 
-int run_solve(const CommandLine& line) { return Run(line).run(); }
+int run_solve(const CommandLine& line) {
+  const auto start = std::chrono::steady_clock::now();
+  Config config = load_searchable(line);
+  if (config.design && !config.chip) return run_design(line, config, start);
+  return Run(line, std::move(config), start).run();
+}
 
 }  // namespace dfsearch

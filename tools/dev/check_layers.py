@@ -2,7 +2,7 @@
 """Holds the includes of src/ and tools/ to the layers.
 
     base <- graph <- model <- milp <- io <- tools
-                     model <- technology <- engine <- io
+                     model <- engine, technology <- design <- io
 
 A file may include files of its own layer and of those its layer knows.  Inside
 the engine the rooms have an order of their own:
@@ -26,9 +26,10 @@ KNOWS = {
     "model": ["base", "graph"],
     "technology": ["base", "graph", "model"],
     "milp": ["base", "graph", "model"],
-    "engine": ["base", "graph", "model", "technology"],
-    "io": ["base", "graph", "model", "technology", "milp", "engine"],
-    "tools": ["base", "graph", "model", "technology", "milp", "engine", "io"],
+    "engine": ["base", "graph", "model"],
+    "design": ["base", "graph", "model", "technology", "engine"],
+    "io": ["base", "graph", "model", "technology", "milp", "engine", "design"],
+    "tools": ["base", "graph", "model", "technology", "milp", "engine", "design", "io"],
 }
 ROOMS = ["tree", "tables", "duals", "fusion", "sharding", "mapping", "answer"]
 # Of the engine, but in no room: what the rooms share with those who call solve.

@@ -18,6 +18,7 @@
 #include <array>
 
 #include "engine/tables/symmetry.hpp"
+#include "model/layer/level_traffic.hpp"
 #include "model/layer/sharding.hpp"
 
 namespace dfsearch {
@@ -30,11 +31,15 @@ struct OwnCosts {
   Bytes output{};
   Bytes weight{};
   Seconds network{};
+  std::array<Bytes, kLevelNames.size()> levels{};  // 0 unless they take time
 
   friend bool operator==(const OwnCosts&, const OwnCosts&) = default;
 };
 
 bool no_worse(const OwnCosts& a, const OwnCosts& b) {
+  for (std::size_t x = 0; x < a.levels.size(); ++x) {
+    if (a.levels[x] > b.levels[x]) return false;
+  }
   return a.compute[0] <= b.compute[0] && a.compute[1] <= b.compute[1] &&
          a.compute[2] <= b.compute[2] && a.output <= b.output && a.weight <= b.weight &&
          a.network <= b.network;
@@ -103,6 +108,12 @@ class Domination {
       costs.compute = {static_cast<double>(shard.m), static_cast<double>(shard.k),
                        static_cast<double>(shard.n)};
     }
+    if (!context_.problem.execution.levels) return costs;
+    const System& system = context_.problem.system;
+    const Shard whole = shard_of(kernel, loop, context_.machine.grid(), 1);
+    const std::vector<Bytes> bytes =
+        level_bytes(kernel, whole, system.accelerator, system.levels, word);
+    std::copy(bytes.begin(), bytes.end(), costs.levels.begin());
     return costs;
   }
 

@@ -123,6 +123,12 @@ void read_machine_switches(MapReader& reader, Equations& equations) {
 
 }  // namespace
 
+Seconds read_launch_overhead(const YamlEntry& section, InputMessages& messages) {
+  constexpr Range<Seconds> kOverhead{Seconds(0.0), Seconds(1e3)};
+  const YamlEntry* entry = section.value.find("launch_overhead");
+  return entry ? read_quantity(*entry, kOverhead, messages).value_or(Seconds()) : Seconds();
+}
+
 Execution read_execution(const YamlEntry& section, InputMessages& messages) {
   MapReader reader(section, messages);
   Execution execution;
@@ -143,6 +149,7 @@ Execution read_execution(const YamlEntry& section, InputMessages& messages) {
   if (const YamlEntry* levels = reader.optional("levels")) {
     execution.levels = read_flag(*levels, messages).value_or(false);
   }
+  reader.optional("launch_overhead");  // of GEMMs alone: read_launch_overhead
   pins_of(reader);
   reader.finish();
   return execution;

@@ -15,6 +15,8 @@ namespace dfsearch {
 
 /// Everything but the pins, which need the graph.
 Execution read_execution(const YamlEntry& section, InputMessages& messages);
+/// `launch_overhead` of the same section, which a GEMM alone on a chip has.
+Seconds read_launch_overhead(const YamlEntry& section, InputMessages& messages);
 /// `execution: {pins: ...}`; reports kernels that `graph` does not have.
 std::vector<PartitionPin> read_partition_pins(const YamlEntry& section, const DataflowGraph& graph,
                                               InputMessages& messages);

@@ -22,6 +22,7 @@
 #include "io/config/config_system.hpp"
 #include "io/config/config_workload.hpp"
 #include "io/config/overrides.hpp"
+#include "model/layer/level_traffic.hpp"
 
 namespace dfsearch {
 namespace {
@@ -241,6 +242,31 @@ void check_objective(Objective objective, const YamlEntry& search, const YamlEnt
   }
 }
 
+/// Levels that cannot hold the smallest tile of a GEMM make a chip that runs none.
+void add_small_levels(const Problem& problem, Chip& chip) {
+  if (!chip.infeasible.empty() || holds_tiles(problem.system.levels, problem.workload.word)) return;
+  for (std::size_t x = 0; x + 1 < chip.levels.size(); ++x) {
+    const ChipLevel& level = chip.levels[x];
+    if (words_of(level.share, problem.workload.word) >= 3) continue;
+    const Component part = component_of(level.name);
+    chip.infeasible.push_back(
+        {part, BudgetClass::DieArea, 0.0, chip.split.area[part].in_base_units(), true});
+  }
+}
+
+/// Levels that are to take time must be there, and those that are given must be of use.
+void check_levels(const Config& config, const YamlEntry& execution, InputMessages& messages) {
+  const Problem& problem = config.problem;
+  if (!problem.execution.levels || config.design) return;
+  const Place& place = execution.value.find("levels")->value.place;
+  if (problem.system.levels.empty()) {
+    messages.add(place, "levels", "the system has none, expected 'levels' or a 'technology' there");
+  } else if (!holds_tiles(problem.system.levels, problem.workload.word)) {
+    messages.add(place, "levels",
+                 "a level inside another has less than three words for each that owns one");
+  }
+}
+
 /// Derives the chip, once its equations are known, and completes the machine with it.
 void derive_chip(const YamlNode& root, Config& config, InputMessages& messages) {
   ChipDesign& design = *config.design;
@@ -249,9 +275,16 @@ void derive_chip(const YamlNode& root, Config& config, InputMessages& messages) 
   if (!problem.execution.compute_utilization) {
     problem.execution.compute_utilization = design.technology.core.utilization;
   }
-  if (open_shares(design.budget, design.technology).any()) return;
+  if (open_shares(design.budget, design.technology).any()) {
+    if (problem.objective != Objective::StepTime) {
+      messages.add(section->value.find("budget")->place, "budget",
+                   "leaves something to search, for which the objective must be step_time");
+    }
+    return;
+  }
   config.chip = derive(design, split_of(design.budget), problem.system.network);
   settle_chip(design, *config.chip, *section, problem.system, messages);
+  if (problem.execution.levels) add_small_levels(problem, *config.chip);
   const YamlEntry* power = root.find("power");
   if (!power || !power->value.find("accelerator")) {
     problem.system.power.accelerator = config.chip->drawn();
@@ -282,7 +315,14 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
   }
   const YamlEntry* execution = reader.optional("execution");
   const std::size_t before_execution = messages.count();
-  if (execution) problem.execution = read_execution(*execution, messages);
+  if (execution) {
+    problem.execution = read_execution(*execution, messages);
+    config.launch_overhead = read_launch_overhead(*execution, messages);
+    if (!chip_alone && config.launch_overhead > Seconds{}) {
+      messages.add(execution->place, "launch_overhead",
+                   "only a GEMM alone on a chip has one ('dfsearch gemm'), expected none");
+    }
+  }
   const bool execution_is_right = messages.count() == before_execution;
   const YamlEntry* price = reader.optional("price");
   const YamlEntry* power = reader.optional("power");
@@ -310,18 +350,20 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
     settle_strategies(*workload, *system, *root.find("system"), messages);
     check_batch(*workload, *system, *root.find("workload"), messages);
   }
+  const bool system_is_right = system.has_value();
   if (system) problem.system = std::move(*system);
-  if (config.design) {
-    config.design->equations = technology_equations;
-    derive_chip(root, config, messages);
-  }
   if (workload) {
     problem.workload = std::move(*workload);
+    if (system_is_right && execution) check_levels(config, *execution, messages);
     if (execution_is_right) {
       std::vector<PartitionPin> pins;
       if (execution) pins = read_partition_pins(*execution, problem.workload.graph, messages);
       problem.execution.pins = join_pins(problem, std::move(graph_pins), pins, messages);
     }
+  }
+  if (config.design) {
+    config.design->equations = technology_equations;
+    derive_chip(root, config, messages);
   }
   return config;
 }

@@ -31,6 +31,7 @@ struct Config {
   /// The chip of the design, unless its budget leaves something to search.  If it is
   /// infeasible, the machine of the problem cannot run anything.
   std::optional<Chip> chip = std::nullopt;
+  Seconds launch_overhead{};  ///< of a GEMM alone on a chip (docs/technology.md, section 4)
 };
 
 /// Reads a YAML or JSON config, follows its `from:` files, applies the

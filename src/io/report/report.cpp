@@ -438,8 +438,18 @@ std::string search_lines(const SearchResult& search) {
                   memory_text(search)));
 }
 
+/// What a search over budgets looked at.
+std::string splits_text(const DesignResult& split) {
+  return fmt::format("{} of the budgets; {} halved, {} searched", to_exact_text(split.splits),
+                     split.boxes == 1 ? "1 box" : fmt::format("{} boxes", split.boxes),
+                     plural(split.machines, "machine"));
+}
+
 /// Why nothing fits and what would, as far as the limits let it be found.
 std::string reason_lines(const Outcome& outcome) {
+  if (outcome.split != nullptr) {
+    return labelled("reason", "no split of the budgets makes a chip onto which a mapping fits");
+  }
   if (outcome.infeasible == nullptr) {
     return labelled("reason", "not found before the limit or signal ended the search for it");
   }
@@ -464,6 +474,9 @@ std::string problem_text(const Problem& problem) {
 std::string report_text(const Outcome& outcome, const std::string& title) {
   std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title);
   text += problem_text(*outcome.problem);
+  if (outcome.split != nullptr) {
+    text += labelled("splits", splits_text(*outcome.split));
+  }
   if (outcome.chip != nullptr) {
     text += "\n" + chip_table(*outcome.design, *outcome.chip, outcome.problem->system);
   }

@@ -125,6 +125,19 @@ Json shortages_json(const std::vector<Shortage>& shortages) {
 
 }  // namespace
 
+Json split_json(const ChipDesign& design, const Chip& chip) {
+  const Budget& budget = design.budget;
+  const OpenShares open = open_shares(budget, design.technology);
+  Json split = {{"area", Json::object()}, {"power", Json::object()}, {"edge", Json::object()}};
+  for (const Component part : kComponents) {
+    const char* name = name_of(part);
+    if (open.area[part]) append(split["area"], name, chip.split.area[part] / budget.die);
+    if (open.power[part]) append(split["power"], name, chip.split.power[part] / budget.total);
+    if (open.edge[part]) append(split["edge"], name, chip.split.edge[part] / budget.perimeter());
+  }
+  return split;
+}
+
 Json chip_json(const ChipDesign& design, const Chip& chip, const System& system) {
   Json links = Json::object();
   for (const auto& link : chip.links) {

@@ -8,6 +8,9 @@
 
 namespace dfsearch {
 
+/// What the shares that the budget leaves to the search came to, as fractions, by class.
+Json split_json(const ChipDesign& design, const Chip& chip);
+
 /// Areas in mm2, edges in mm, everything else in SI base units; null for what a given value
 /// hides.  `system` is the machine with this chip.
 Json chip_json(const ChipDesign& design, const Chip& chip, const System& system);

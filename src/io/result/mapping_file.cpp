@@ -51,6 +51,7 @@ constexpr std::string_view kOfResult[] = {"dfsearch",
                                           "memory",
                                           "infeasible",
                                           "chip",
+                                          "split",
                                           "search"};
 constexpr std::string_view kOfPartition[] = {"compute", "memory",   "network",
                                              "time",    "bound_by", "sram"};

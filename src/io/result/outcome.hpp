@@ -4,6 +4,7 @@
 
 #include <variant>
 
+#include "design/find_split.hpp"
 #include "engine/solve.hpp"
 #include "model/evaluate.hpp"
 #include "model/mapping.hpp"
@@ -25,6 +26,7 @@ struct Outcome {
   const SearchResult* search = nullptr;
   const ChipDesign* design = nullptr;  ///< with the chip, where it is derived
   const Chip* chip = nullptr;
+  const DesignResult* split = nullptr;  ///< where the budget was searched
 
   [[nodiscard]] static Outcome of(const Problem& problem, const SearchResult& result) {
     return {.problem = &problem,

@@ -231,7 +231,14 @@ std::string result_json(const Outcome& outcome) {
   result["chip"] = outcome.chip != nullptr
                        ? chip_json(*outcome.design, *outcome.chip, outcome.problem->system)
                        : Json();
+  const bool searched = outcome.split != nullptr && outcome.chip != nullptr;
+  result["split"] = searched ? split_json(*outcome.design, *outcome.chip) : Json();
   result["search"] = search != nullptr ? search_json(*search) : Json();
+  if (outcome.split != nullptr) {
+    append(result["search"], "splits", json_number(outcome.split->splits));
+    append(result["search"], "boxes", outcome.split->boxes);
+    append(result["search"], "machines", outcome.split->machines);
+  }
   return json_text(result);
 }
 
