@@ -1,9 +1,13 @@
-// A box is halved along a share of the part that bounds the best mapping onto its optimistic
-// chip.  A mapping onto any chip of the box takes at least as long as the best one onto that
-// chip, but for roundings: the product of wires and frequency is constant on paper where wires
-// run at their least voltage, and ticks depend on the clock.  Bounds are divided by 1 + 1e-11,
-// far more than these are, so that no box is dropped that holds the answer; answers and ties are
-// compared as they are.
+// A mapping onto any chip of a box takes at least as long as the best one onto the box's
+// optimistic chip, but for roundings: the product of wires and frequency is constant on paper
+// where wires run at their least voltage, and ticks depend on the clock.  Bounds are divided by
+// 1 + 1e-11, far more than these are, so that no box is dropped that holds the answer; answers
+// and ties are compared as they are.
+//
+// Before a box is halved, both halves along every share are bounded.  A half that holds no
+// answer is cut off, which is most of the work: what a part needs at least is found so, and
+// what that leaves for the others.  Then the box is halved along the share whose better half
+// has the greatest bound.
 //
 // Of every box the point in its middle is tried, which gives good splits early.  Many splits
 // give one machine, since things are counted in whole numbers: machines are remembered.
@@ -11,7 +15,6 @@
 #include "design/design_problem.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "engine/solve.hpp"
@@ -22,8 +25,8 @@ namespace {
 
 constexpr double kRoundings = 1.0 + 1e-11;
 
-/// All that the derived part of a machine is.
-std::vector<double> key_of(const System& system) {
+/// All that a mapping's time depends on of the derived part of a machine.
+std::vector<double> key_of(const System& system, bool levels_count) {
   std::vector<double> key = {
       static_cast<double>(system.accelerator.cores), system.accelerator.frequency.in_base_units(),
       system.accelerator.sram.in_base_units(), system.memory.bandwidth.in_base_units(),
@@ -31,39 +34,11 @@ std::vector<double> key_of(const System& system) {
   for (const NetworkDimension& dimension : system.network) {
     key.push_back(dimension.bandwidth.in_base_units());
   }
-  for (const OnChipLevel& level : system.levels) {
+  for (const OnChipLevel& level : levels_count ? system.levels : std::vector<OnChipLevel>{}) {
     key.push_back(level.share.in_base_units());
     key.push_back(level.bandwidth.in_base_units());
   }
   return key;
-}
-
-/// What most of the layer's time goes to.
-Bottleneck longest(const Cost& cost) {
-  constexpr std::size_t kBottlenecks = 6;
-  std::array<double, kBottlenecks> times{};
-  for (const PartitionCost& partition : cost.partitions) {
-    times[static_cast<std::size_t>(partition.bound_by)] += partition.time.in_base_units();
-  }
-  return static_cast<Bottleneck>(std::max_element(times.begin(), times.end()) - times.begin());
-}
-
-bool is_part_of(Bottleneck bottleneck, Component part) {
-  switch (bottleneck) {
-    case Bottleneck::Compute:
-      return part == Component::Core;
-    case Bottleneck::Memory:
-      return part == Component::Memory;
-    case Bottleneck::Network:
-      return part == Component::Intra || part == Component::Inter;
-    case Bottleneck::Registers:
-      return part == Component::Registers;
-    case Bottleneck::L1:
-      return part == Component::L1;
-    case Bottleneck::L2:
-      return part == Component::L2;
-  }
-  return false;
 }
 
 }  // namespace
@@ -89,8 +64,8 @@ std::optional<Problem> DesignProblem::machine_of(const GridPoint& point) const {
   return with_chip(chip);
 }
 
-MachineAnswer DesignProblem::answer(const Problem& machine) const {
-  Key key = key_of(machine.system);
+Score DesignProblem::answer(const Problem& machine) const {
+  Key key = key_of(machine.system, problem_.execution.levels);
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = answers_.find(key); known != answers_.end()) return known->second;
@@ -99,8 +74,7 @@ MachineAnswer DesignProblem::answer(const Problem& machine) const {
   if (result.status == SearchStatus::Feasible || result.status == SearchStatus::NoSolution) {
     throw Stopped();
   }
-  MachineAnswer answer;
-  if (result.cost) answer = {result.cost->objective, longest(*result.cost)};
+  const Score answer = result.cost ? result.cost->objective : Score::infinity();
   const std::lock_guard lock(mutex_);
   answers_.emplace(std::move(key), answer);
   return answer;
@@ -114,57 +88,90 @@ std::int64_t DesignProblem::machines() const {
 void DesignProblem::offer(const GridPoint& point, Expansion<Node, Solution>& out) const {
   const std::optional<Problem> machine = machine_of(point);
   if (!machine) return;
-  const Score objective = answer(*machine).objective;
+  const Score objective = answer(*machine);
   if (objective < Score::infinity()) out.solution({point, objective}, 'B');
 }
 
-/// The widest share of what bounds the box, or of all.
-std::size_t DesignProblem::share_to_halve(const Node& node) const {
-  std::size_t widest = 0;
-  std::int32_t most = -1;
-  const std::vector<OpenShare>& shares = space_.shares();
-  for (const bool bounding : {true, false}) {
-    for (std::size_t i = 0; i < shares.size(); ++i) {
-      if (bounding && !is_part_of(node.bound_by, shares[i].part)) continue;
-      const std::int32_t width = node.box.most[i] - node.box.least[i];
-      if (width <= most) continue;
-      most = width;
-      widest = i;
-    }
-    if (most > 0) break;
+std::optional<DesignProblem::Node> DesignProblem::bounded(SplitBox box, Score parent) const {
+  if (!space_.tighten(box)) return std::nullopt;
+  std::optional<Problem> machine;
+  const bool is_point = box.is_point();
+  if (is_point) {
+    machine = machine_of(box.least);
+  } else {
+    const CycleUse cycles =
+        problem_.execution.compute_utilization ? CycleUse::AtUtilization : CycleUse::Counted;
+    const auto chip = optimistic_chip(design_, space_.split(box.least), space_.split(box.most),
+                                      problem_.system.network, cycles);
+    if (chip) machine = with_chip(*chip);
   }
-  return widest;
+  if (!machine) return std::nullopt;
+  const Score best = answer(*machine);
+  if (best == Score::infinity()) return std::nullopt;
+  return Node{.box = std::move(box),
+              .bound = std::max(parent, is_point ? best : best / kRoundings)};
+}
+
+/// Halves of a box along one share, the lower first; nothing: it holds no answer.
+DesignProblem::Halves DesignProblem::halves(const SplitBox& box, std::size_t share, Score parent,
+                                            Score cutoff) const {
+  const std::int32_t middle = box.least[share] + (box.most[share] - box.least[share]) / 2;
+  SplitBox lower = box;
+  lower.most[share] = middle;
+  SplitBox upper = box;
+  upper.least[share] = middle + 1;
+  Halves both{bounded(std::move(lower), parent), bounded(std::move(upper), parent)};
+  for (std::optional<Node>& half : both) {
+    if (half && half->bound > cutoff) half.reset();
+  }
+  return both;
+}
+
+/// Cuts off halves without an answer as long as there are any; the share to halve along, or
+/// nothing if all is cut off.
+std::optional<std::size_t> DesignProblem::cut(SplitBox& box, Score parent, Score cutoff) const {
+  std::optional<std::size_t> best;
+  for (bool changed = true; changed;) {
+    changed = false;
+    best.reset();
+    std::pair<Score, Score> most;  // of the better and of the other half
+    for (std::size_t i = 0; i < space_.shares().size(); ++i) {
+      options_.limits.deadline.check();
+      while (box.least[i] < box.most[i]) {
+        const Halves both = halves(box, i, parent, cutoff);
+        if (!both[0] && !both[1]) return std::nullopt;
+        if (both[0] && both[1]) {
+          const auto of_this = std::minmax(both[0]->bound, both[1]->bound);
+          if (!best || std::pair<Score, Score>(of_this) > most) {
+            best = i;
+            most = of_this;
+          }
+          break;
+        }
+        box = both[0] ? both[0]->box : both[1]->box;
+        changed = true;
+      }
+    }
+  }
+  return best ? best : std::optional<std::size_t>(0);
 }
 
 void DesignProblem::branch(const Node& node, Expansion<Node, Solution>& out) const {
   SplitBox box = node.box;
   if (!space_.tighten(box)) return;
+  if (out.cutoff() == Score::infinity()) offer(space_.middle(box), out);
+  const std::optional<std::size_t> share = cut(box, node.bound, out.cutoff());
+  if (!share) return;
   if (box.is_point()) return offer(box.least, out);
-  const std::size_t i = share_to_halve({.box = box, .bound_by = node.bound_by});
-  const std::int32_t middle = box.least[i] + (box.most[i] - box.least[i]) / 2;
-  SplitBox upper = box;
-  upper.least[i] = middle + 1;
-  visit(std::move(upper), node.bound, out);
-  box.most[i] = middle;
-  visit(std::move(box), node.bound, out);
-}
-
-void DesignProblem::visit(SplitBox&& box, Score parent, Expansion<Node, Solution>& out) const {
-  if (!space_.tighten(box)) return;
-  if (box.is_point()) return offer(box.least, out);
-  const CycleUse cycles =
-      problem_.execution.compute_utilization ? CycleUse::AtUtilization : CycleUse::Counted;
-  const std::optional<Chip> chip = optimistic_chip(
-      design_, space_.split(box.least), space_.split(box.most), problem_.system.network, cycles);
-  if (!chip) return;
-  const std::optional<Problem> machine = with_chip(*chip);
-  if (!machine) return;
-  const MachineAnswer best = answer(*machine);
-  if (best.objective == Score::infinity()) return;
-  offer(space_.middle(box), out);
-  out.child({.box = std::move(box),
-             .bound = std::max(parent, best.objective / kRoundings),
-             .bound_by = best.bound_by});
+  for (std::optional<Node>& half : halves(box, *share, node.bound, out.cutoff())) {
+    if (!half) continue;
+    if (half->box.is_point()) {
+      offer(half->box.least, out);
+      continue;
+    }
+    offer(space_.middle(half->box), out);
+    out.child(std::move(*half));
+  }
 }
 
 }  // namespace dfsearch

@@ -1,6 +1,7 @@
 #pragma once
 // The best split of the budgets as a tree of boxes (docs/search.md, section 13).
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,19 +14,11 @@
 #include "engine/search_options.hpp"
 #include "engine/search_result.hpp"
 #include "engine/tree/search_problem.hpp"
-#include "model/evaluate.hpp"
 #include "model/problem.hpp"
 #include "technology/derive.hpp"
 #include "technology/optimistic_chip.hpp"
 
 namespace dfsearch {
-
-/// What a machine comes to: the least objective of any mapping onto it, and what bounds
-/// that mapping.  Infinite: none fits.
-struct MachineAnswer {
-  Score objective = Score::infinity();
-  Bottleneck bound_by = Bottleneck::Compute;
-};
 
 /// A SearchProblem for engine/tree: nodes are boxes of splits, solutions are splits.  Bounds
 /// come from the best mapping onto the optimistic chip of a box.  Many threads use it; the
@@ -35,7 +28,6 @@ class DesignProblem {
   struct Node {
     SplitBox box;
     Score bound{};
-    Bottleneck bound_by = Bottleneck::Compute;
   };
   struct Solution {
     GridPoint point;
@@ -67,10 +59,16 @@ class DesignProblem {
  private:
   using Key = std::vector<double>;
 
-  void visit(SplitBox&& box, Score parent, Expansion<Node, Solution>& out) const;
-  [[nodiscard]] std::size_t share_to_halve(const Node& node) const;
+  using Halves = std::array<std::optional<Node>, 2>;
+
+  /// Nothing if no split of the box makes a chip that runs anything.
+  [[nodiscard]] std::optional<Node> bounded(SplitBox box, Score parent) const;
+  [[nodiscard]] Halves halves(const SplitBox& box, std::size_t share, Score parent,
+                              Score cutoff) const;
+  std::optional<std::size_t> cut(SplitBox& box, Score parent, Score cutoff) const;
   [[nodiscard]] std::optional<Problem> with_chip(const Chip& chip) const;
-  [[nodiscard]] MachineAnswer answer(const Problem& machine) const;
+  /// The least objective of any mapping onto the machine; infinite: none fits.
+  [[nodiscard]] Score answer(const Problem& machine) const;
   void offer(const GridPoint& point, Expansion<Node, Solution>& out) const;
 
   const Problem& problem_;
@@ -78,7 +76,7 @@ class DesignProblem {
   const SplitSpace& space_;
   const SearchOptions& options_;
   mutable std::mutex mutex_;
-  mutable std::map<Key, MachineAnswer> answers_;  // guarded by mutex_
+  mutable std::map<Key, Score> answers_;  // guarded by mutex_
 };
 
 static_assert(SearchProblem<DesignProblem>);

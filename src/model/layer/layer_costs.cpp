@@ -29,23 +29,25 @@ LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coa
       bandwidth_(decisions_.spilled ? problem.system.memory.spilled_bandwidth()
                                     : problem.system.memory.bandwidth),
       options_(make_options(cache)) {
-  if (problem.execution.levels) fill_levels();
+  if (problem.execution.levels) fill_levels(cache);
   clock_ = make_clock(coarser);
 }
 
 /// The least over the loops for each level by itself.
 // docs/technology.md (20)
-void LayerCosts::fill_levels() {
+void LayerCosts::fill_levels(CoreOptionsCache* cache) {
   const std::vector<OnChipLevel>& levels = problem_.system.levels;
   if (levels.empty()) return;
+  LevelTrafficCache of_this_layer;
+  LevelTrafficCache& traffic = cache != nullptr ? cache->levels : of_this_layer;
   level_seconds_.resize(graph_.kernel_count());
   for (std::size_t i = 0; i < level_seconds_.size(); ++i) {
     const Kernel& kernel = graph_.kernels()[i];
     for (std::size_t x = 0; x < levels.size(); ++x) level_seconds_[i][x] = Seconds::infinity();
     for (const Loop loop : decisions_.sharding[i]) {
       const Shard whole = shard_of(kernel, loop, network_.machine.grid(), 1);
-      const std::vector<Bytes> bytes =
-          level_bytes(kernel, whole, problem_.system.accelerator, levels, problem_.workload.word);
+      const std::vector<Bytes> bytes = traffic.level_bytes(
+          kernel, whole, problem_.system.accelerator, levels, problem_.workload.word);
       for (std::size_t x = 0; x < levels.size(); ++x) {
         level_seconds_[i][x] = std::min(level_seconds_[i][x], bytes[x] / levels[x].bandwidth);
       }

@@ -92,7 +92,7 @@ class LayerCosts {
   [[nodiscard]] Seconds network_seconds(KernelId kernel) const;
   [[nodiscard]] Seconds compute_seconds(KernelId kernel) const;
   [[nodiscard]] std::vector<CoreOptionsCache::List> make_options(CoreOptionsCache* cache) const;
-  void fill_levels();
+  void fill_levels(CoreOptionsCache* cache);
   [[nodiscard]] Shard shard(KernelId kernel, Loop loop) const;
   [[nodiscard]] Clock make_clock(int coarser) const;
 

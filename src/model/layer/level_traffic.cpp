@@ -96,6 +96,21 @@ std::vector<Bytes> level_bytes(const Kernel& kernel, const Shard& whole,
   return bytes;
 }
 
+std::vector<Bytes> LevelTrafficCache::level_bytes(const Kernel& kernel, const Shard& whole,
+                                                  const Accelerator& accelerator,
+                                                  const std::vector<OnChipLevel>& levels,
+                                                  Bytes word) {
+  const Key key(kernel.kind, kernel.mode, kernel.repeat, whole);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = known_.find(key); found != known_.end()) return found->second;
+  }
+  std::vector<Bytes> bytes = dfsearch::level_bytes(kernel, whole, accelerator, levels, word);
+  const std::lock_guard lock(mutex_);
+  if (known_.size() < kMostShapes) known_.emplace(key, bytes);
+  return bytes;
+}
+
 bool holds_tiles(const std::vector<OnChipLevel>& levels, Bytes word) {
   for (std::size_t x = 0; x + 1 < levels.size(); ++x) {
     if (words_of(levels[x].share, word) < 3) return false;

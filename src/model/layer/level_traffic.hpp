@@ -2,6 +2,9 @@
 // What a kernel moves through the levels of the chip (docs/technology.md, section 4).
 
 #include <cstdint>
+#include <map>
+#include <mutex>
+#include <tuple>
 #include <vector>
 
 #include "base/units.hpp"
@@ -27,6 +30,22 @@ std::int64_t words_of(Bytes share, Bytes word);
 std::vector<Bytes> level_bytes(const Kernel& kernel, const Shard& whole,
                                const Accelerator& accelerator,
                                const std::vector<OnChipLevel>& levels, Bytes word);
+
+/// What level_bytes has found for one machine and word, by kernel and extents, which many
+/// layers of a search have in common.  Any thread may use it.
+class LevelTrafficCache {
+ public:
+  std::vector<Bytes> level_bytes(const Kernel& kernel, const Shard& whole,
+                                 const Accelerator& accelerator,
+                                 const std::vector<OnChipLevel>& levels, Bytes word);
+
+ private:
+  using Key = std::tuple<KernelKind, Mode, std::int64_t, Shard>;
+  static constexpr std::size_t kMostShapes = 100'000;  // a full cache learns nothing
+
+  std::mutex mutex_;
+  std::map<Key, std::vector<Bytes>> known_;  // guarded by mutex_
+};
 
 /// Whether every level but the outermost holds three words, which the smallest tiles take.
 bool holds_tiles(const std::vector<OnChipLevel>& levels, Bytes word);
