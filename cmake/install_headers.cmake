@@ -4,8 +4,25 @@
 # Here a file includes "base/units.hpp" from src/.  A user may have a folder base/ too, so
 # the installed headers include <dfsearch/base/units.hpp> and only the folder above
 # dfsearch/ is in the user's include path.
+#
+# Headers that show a library which the package does not hand on (JSON, protobuf) stay here,
+# and so do those that include them.
 file(GLOB_RECURSE headers RELATIVE ${source_dir} ${source_dir}/*.hpp)
 file(REMOVE_RECURSE ${scratch_dir})
+set(internal "<nlohmann/|<google/protobuf|\\.pb\\.h")
+set(found TRUE)
+while(found)
+  set(found FALSE)
+  foreach(header IN LISTS headers)
+    file(READ ${source_dir}/${header} text)
+    if(text MATCHES "#include [^\n]*(${internal})")
+      list(REMOVE_ITEM headers ${header})
+      string(REPLACE "." "\\." name ${header})
+      string(APPEND internal "|\"${name}\"")
+      set(found TRUE)
+    endif()
+  endforeach()
+endwhile()
 foreach(header IN LISTS headers)
   file(READ ${source_dir}/${header} text)
   string(REGEX REPLACE "(#include )\"([^\"\n]+)\"" "\\1<dfsearch/\\2>" text "${text}")

@@ -1,5 +1,5 @@
 #pragma once
-// Sums of counts that come from input and may be as large as it likes.
+// Sums and products of counts that come from input and may be as large as it likes.
 
 #include <cstdint>
 #include <limits>
@@ -10,6 +10,13 @@ namespace dfsearch {
 constexpr std::int64_t saturating_sum(std::int64_t a, std::int64_t b) {
   constexpr std::int64_t greatest = std::numeric_limits<std::int64_t>::max();
   return a > greatest - b ? greatest : a + b;
+}
+
+/// a * b, likewise.
+constexpr std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max()
+                                                : product;
 }
 
 }  // namespace dfsearch

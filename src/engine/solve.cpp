@@ -115,8 +115,10 @@ class Solver {
   [[nodiscard]] std::int64_t rank() const { return static_cast<std::int64_t>(answers_.size()) + 1; }
 
   void explain(SearchResult& result) {
+    InfeasibilityReason why;
     try {
-      result.infeasible = why_infeasible(problem_, with_all_bounds(), allowance());
+      why = why_infeasible(problem_, with_all_bounds(), allowance());
+      result.infeasible = why.reason;
     } catch (const Stopped&) {
       result.explained = false;
       return;
@@ -125,10 +127,9 @@ class Solver {
     FeasibleChanges changes = feasible_changes(problem_, allowance());
     result.changes = std::move(changes.list);
     result.explained = changes.complete;
-    // What mappings need of the memory was found by a short search; now it may be
-    // known exactly.
+    // Now it may be known exactly.
     Infeasible& reason = *result.infeasible;
-    if (reason.resource != Resource::Memory || !reason.where.ends_with(" and activations")) return;
+    if (!why.needed_is_of_one_mapping) return;
     for (const FeasibleChange& change : result.changes) {
       if (change.what != Raised::Memory || !change.is_exact()) continue;
       reason.needed = reason.available + (change.enough - change.from);
@@ -329,7 +330,6 @@ SearchResult as_given(const Problem& problem, const SearchOptions& options) {
     auto evaluated = evaluate(problem, mapping);
     const Cost* cost = std::get_if<Cost>(&evaluated);
     if (cost == nullptr || (result.cost && !(cost->objective < result.cost->objective))) continue;
-    result.status = SearchStatus::Feasible;
     result.mapping = mapping;
     result.mapping->cores = cost->cores;
     result.cost = *cost;
@@ -341,6 +341,7 @@ SearchResult as_given(const Problem& problem, const SearchOptions& options) {
   }
   result.lower_bound = std::min(result.lower_bound, result.cost->objective);
   result.gap = relative_gap(result.cost->objective, result.lower_bound);
+  result.status = status_of(result, options.limits.gap);
   return result;
 }
 

@@ -8,10 +8,10 @@
 #include <unordered_set>
 #include <utility>
 
-#include "base/error.hpp"
-
 namespace dfsearch {
 namespace {
+
+using List = InvalidGraph::List;
 
 using BoostGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
 
@@ -44,31 +44,34 @@ std::string cycle_members(const BoostGraph& graph, const std::vector<Kernel>& ke
 
 void check_kernels_and_tensors(const std::vector<Kernel>& kernels,
                                const std::vector<Tensor>& tensors) {
-  if (kernels.empty()) throw InputError("kernels: the list is empty, expected at least one");
-  std::vector<std::string> wrong;
+  if (kernels.empty()) {
+    throw InvalidGraph({{List::Kernels, "the list is empty, expected at least one"}});
+  }
+  std::vector<InvalidGraph::Fault> wrong;
   std::unordered_set<std::string> names;
   for (const Kernel& kernel : kernels) {
-    if (kernel.name.empty()) wrong.emplace_back("kernels: a kernel has no name");
+    if (kernel.name.empty()) wrong.push_back({List::Kernels, "a kernel has no name"});
     if (!names.insert(kernel.name).second) {
-      wrong.push_back("kernels: the name '" + kernel.name + "' stands twice");
+      wrong.push_back({List::Kernels, "the name '" + kernel.name + "' stands twice"});
     }
   }
   for (const Tensor& tensor : tensors) {
     if (tensor.from.index() >= kernels.size() || tensor.to.index() >= kernels.size()) {
-      wrong.emplace_back("tensors: a tensor names a kernel that does not exist");
+      wrong.push_back({List::Tensors, "a tensor names a kernel that does not exist"});
       continue;
     }
     const Kernel& from = kernels[tensor.from.index()];
     const Kernel& to = kernels[tensor.to.index()];
-    const std::string place = "tensors: " + from.name + " -> " + to.name + ": ";
-    if (tensor.from == tensor.to) wrong.push_back(place + "a kernel cannot feed itself");
-    if (tensor.operand != 1 && tensor.operand != 2)
-      wrong.push_back(place + "operand must be 1 or 2");
+    const auto add = [&](const char* what) {
+      wrong.push_back({List::Tensors, from.name + " -> " + to.name + ": " + what});
+    };
+    if (tensor.from == tensor.to) add("a kernel cannot feed itself");
+    if (tensor.operand != 1 && tensor.operand != 2) add("operand must be 1 or 2");
     if (from.phase == Phase::Backward && to.phase == Phase::Forward) {
-      wrong.push_back(place + "a backward kernel cannot feed a forward one");
+      add("a backward kernel cannot feed a forward one");
     }
   }
-  if (!wrong.empty()) throw InputError(wrong);
+  if (!wrong.empty()) throw InvalidGraph(std::move(wrong));
 }
 
 template <class End>
@@ -84,7 +87,18 @@ void index_adjacency(std::size_t kernels, const std::vector<Tensor>& tensors, En
   }
 }
 
+std::vector<std::string> lines_of(const std::vector<InvalidGraph::Fault>& faults) {
+  std::vector<std::string> lines;
+  for (const InvalidGraph::Fault& fault : faults) {
+    lines.push_back((fault.list == List::Kernels ? "kernels: " : "tensors: ") + fault.what);
+  }
+  return lines;
+}
+
 }  // namespace
+
+InvalidGraph::InvalidGraph(std::vector<Fault> faults)
+    : InputError(lines_of(faults)), faults_(std::move(faults)) {}
 
 DataflowGraph::DataflowGraph(std::vector<Kernel> kernels, std::vector<Tensor> tensors)
     : kernels_(std::move(kernels)), tensors_(std::move(tensors)) {
@@ -116,9 +130,9 @@ DataflowGraph::DataflowGraph(std::vector<Kernel> kernels, std::vector<Tensor> te
     }
   }
   if (topological_order_.size() != count) {
-    throw InputError("tensors: the kernels " +
-                     cycle_members(to_boost(kernels_, tensors_), kernels_) +
-                     " form a cycle, expected an acyclic graph");
+    throw InvalidGraph(
+        {{List::Tensors, "the kernels " + cycle_members(to_boost(kernels_, tensors_), kernels_) +
+                             " form a cycle, expected an acyclic graph"}});
   }
 }
 

@@ -4,11 +4,29 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "graph/kernel.hpp"
 
 namespace dfsearch {
+
+/// Says why two lists make no graph; the messages of the error are the list's name and the fault.
+class InvalidGraph : public InputError {
+ public:
+  enum class List : std::uint8_t { Kernels, Tensors };
+  struct Fault {
+    List list;         ///< the one that is wrong
+    std::string what;  ///< names the kernels concerned
+  };
+
+  explicit InvalidGraph(std::vector<Fault> faults);
+  [[nodiscard]] const std::vector<Fault>& faults() const { return faults_; }
+
+ private:
+  std::vector<Fault> faults_;
+};
 
 /// The kernels and tensors of one layer.  Kernels keep the order they were given in:
 /// it is the order of ties, of reports and of `style: kernel_by_kernel`.  The
@@ -18,7 +36,7 @@ class DataflowGraph {
  public:
   DataflowGraph() = default;
 
-  /// Throws InputError, naming the kernels, if there is no kernel, a name is
+  /// Throws InvalidGraph if there is no kernel, a name is
   /// empty or stands twice, a tensor dangles or joins a kernel to itself, an
   /// operand other than 1 or 2 is named, the tensors form a cycle, or a tensor
   /// leads from a backward to a forward kernel.

@@ -21,12 +21,11 @@
 #include <set>
 #include <utility>
 
+#include "model/layer/lone_kernel.hpp"
+#include "model/phase_rules.hpp"
+
 namespace dfsearch {
 namespace {
-
-bool halves(const Problem& problem) {
-  return problem.workload.graph.has_backward() && problem.equations.phases == SplitPhases::Halves;
-}
 
 bool kernel_by_kernel(const Problem& problem) {
   return problem.execution.style == Style::KernelByKernel;
@@ -89,12 +88,10 @@ class MatrixBuilder {
     if (kernel_by_kernel_) {
       const auto order = graph_.topological_order();
       first = last = std::find(order.begin(), order.end(), KernelId(kernel)) - order.begin();
-    } else if (halves(problem_)) {
-      if (backward(kernel)) {
-        first = partitions_ / 2;
-      } else {
-        last = (partitions_ + 1) / 2 - 1;
-      }
+    } else if (backward(kernel)) {
+      first = phase_ranges(problem_, partitions_).first_backward;
+    } else {
+      last = phase_ranges(problem_, partitions_).last_forward;
     }
     if (const auto pinned = pin(problem_, kernel)) {
       first = std::max(first, *pinned);
@@ -109,12 +106,7 @@ class MatrixBuilder {
     lonely_.assign(kernels(), false);
     const Bytes sram = problem_.system.accelerator.sram;
     for (std::size_t k = 0; k < kernels(); ++k) {
-      Bytes inputs{};
-      Bytes outputs{};
-      for (const TensorId t : graph_.inputs(KernelId(k))) inputs += costs_.streamed_buffer(t);
-      for (const TensorId t : graph_.outputs(KernelId(k))) outputs += costs_.streamed_buffer(t);
-      const bool overflows = inputs + outputs + costs_.resident_weight(KernelId(k)) > sram;
-      lonely_[k] = overflows && graph_.kernels()[k].has_weight() && inputs < sram;
+      lonely_[k] = lone_kernel(graph_, costs_, KernelId(k)).escapes(sram);
     }
   }
 
@@ -312,7 +304,7 @@ class MatrixBuilder {
 // Gaps can be closed, unless pins or halves hold them open.
 std::int64_t useful_partitions(const Problem& problem) {
   const std::int64_t limit = problem.partition_limit();
-  if (kernel_by_kernel(problem) || halves(problem)) return limit;
+  if (kernel_by_kernel(problem) || has_halves(problem)) return limit;
   const auto kernels = static_cast<std::int64_t>(problem.workload.graph.kernel_count());
   std::int64_t last_pin = -1;
   for (std::size_t k = 0; k < problem.workload.graph.kernel_count(); ++k) {

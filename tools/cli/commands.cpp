@@ -50,7 +50,7 @@ int run_evaluate(const CommandLine& line) {
 }
 
 int run_check(const CommandLine& line) {
-  const Config config = load_runnable(line);
+  const Config config = load_searchable(line);
   print(title_of(line) + ": valid\n" + problem_text(config.problem));
   return kProved;
 }

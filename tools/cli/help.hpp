@@ -90,13 +90,14 @@ examples
   dfsearch graph configs/gpt3_1t.yaml --format dot --mapping best.json | dot -Tsvg -o graph.svg
   dfsearch graph configs/gpt3_1t.yaml --format dfmodel -o setup.txt
   dfsearch chip configs/chips/v100.yaml
+  dfsearch configs/seven_nm_split.yaml
   dfsearch gemm configs/chips/v100.yaml --shape 4096x4096x4096 --published
   dfsearch import setup.txt -o gpt3_1t_again.yaml
 
 progress: time, nodes expanded and open, best step time with its utilization, lower bound, gap,
-and how the best was found: H hint, S segments of one order, R relaxed sharding, T tree; #2 while
-the next-best parallelism is sought.  SIGINT (Ctrl-C) and SIGTERM stop a search; it reports and
-writes the best mapping so far.  A second one kills.
+and how the best was found: H hint, S segments of one order, R relaxed sharding, P partitions that
+dual values just pay for, T tree; #2 while the next-best parallelism is sought.  SIGINT (Ctrl-C)
+and SIGTERM stop a search; it reports and writes the best mapping so far.  A second one kills.
 
 bounds, with their sections of docs/search.md
 {}

@@ -20,6 +20,7 @@
 #include "engine/tree/branch_and_bound.hpp"
 #include "model/evaluate.hpp"
 #include "model/machine/network_choices.hpp"
+#include "model/phase_rules.hpp"
 
 namespace dfsearch {
 namespace {
@@ -215,7 +216,7 @@ std::optional<FeasibleChange> more_partitions(const Problem& problem, const Allo
     return changed;
   };
   const auto from = static_cast<double>(limit);
-  if (problem.equations.phases == SplitPhases::Halves && problem.workload.graph.has_backward()) {
+  if (has_halves(problem)) {
     std::vector<std::int64_t> values = one_by_one(limit + 1, std::min(plenty, limit + kTried));
     if (values.back() < plenty) values.push_back(plenty);
     return first_enough({.what = Raised::Partitions, .from = from}, values, with, allowance);

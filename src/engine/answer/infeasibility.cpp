@@ -15,6 +15,8 @@
 #include "engine/answer/find_best.hpp"
 #include "engine/answer/search_monitor.hpp"
 #include "engine/answer/search_state.hpp"
+#include "model/layer/lone_kernel.hpp"
+#include "model/phase_rules.hpp"
 
 namespace dfsearch {
 namespace {
@@ -48,12 +50,13 @@ std::optional<Mapping> map_briefly(const Problem& problem, const Allowance& allo
 /// The partitions that the mapping would need, which has enough for every kernel
 /// of either phase to be alone.
 std::int64_t partitions_needed(const Problem& roomy, const Mapping& mapping) {
-  const std::int64_t half = roomy.partition_limit() / 2;
-  const bool halves =
-      roomy.equations.phases == SplitPhases::Halves && roomy.workload.graph.has_backward();
+  const std::int64_t limit = roomy.partition_limit();
+  const bool halves = has_halves(roomy);
+  const std::int64_t first_backward = phase_ranges(roomy, limit).first_backward;
   std::int64_t most = 0;  // of a half, or of all
-  for (const std::int64_t index : mapping.partition) {
-    most = std::max(most, 1 + (halves ? index % half : index));
+  for (std::size_t k = 0; k < mapping.partition.size(); ++k) {
+    const bool second = halves && roomy.workload.graph.kernels()[k].phase == Phase::Backward;
+    most = std::max(most, 1 + mapping.partition[k] - (second ? first_backward : 0));
   }
   return halves ? 2 * most : most;
 }
@@ -63,14 +66,9 @@ std::optional<Infeasible> lonely_overflow(const FusionTables& tables) {
   for (std::size_t p = 0; p < tables.size(); ++p) {
     const KernelCosts& kernel = tables.kernel(p);
     if (!kernel.lonely || kernel.escapes) continue;
-    Bytes inputs{};
-    Bytes outputs{};
-    for (const Arc& arc : tables.inputs(p)) inputs += arc.streamed;
-    for (const Arc& arc : tables.outputs(p)) outputs += arc.streamed;
-    // A weight could be cut into pieces and its output with it; the inputs not.
-    const bool weight = tables.problem().workload.graph.kernel(tables.id(p)).has_weight();
-    return of_bytes(Resource::Sram, weight ? inputs : inputs + outputs, tables.sram(),
-                    tables.problem().workload.graph.kernel(tables.id(p)).name);
+    const DataflowGraph& graph = tables.problem().workload.graph;
+    const LoneKernel lone = lone_kernel(graph, tables.costs(), tables.id(p));
+    return of_bytes(Resource::Sram, lone.least(), tables.sram(), graph.kernel(tables.id(p)).name);
   }
   return std::nullopt;
 }
@@ -94,29 +92,29 @@ OuterPoint roomiest_point(const Problem& problem, const MappingProblem& search) 
 
 }  // namespace
 
-Infeasible why_infeasible(const Problem& problem, const MappingProblem& search,
-                          const Allowance& allowance) {
+InfeasibilityReason why_infeasible(const Problem& problem, const MappingProblem& search,
+                                   const Allowance& allowance) {
   const std::shared_ptr<const FusionContext> context = search.open(roomiest_point(problem, search));
   const FusionTables& tables = context->tables;
   if (tables.capacity_for_activations() < Bytes{}) {
-    return of_bytes(Resource::Memory, tables.weights(), problem.system.memory.total_capacity(),
-                    problem.workload.stored > Bytes{} ? "stored data" : "weights");
+    return {of_bytes(Resource::Memory, tables.weights(), problem.system.memory.total_capacity(),
+                     problem.workload.stored > Bytes{} ? "stored data" : "weights")};
   }
-  if (auto overflow = lonely_overflow(tables)) return *overflow;
+  if (auto overflow = lonely_overflow(tables)) return {*overflow};
   const Rest all = context->search.rest(context->search.root());
   const std::int64_t limit = problem.partition_limit();
   if (tables.least_partitions(all) > limit) {
     const auto kernels = static_cast<std::int64_t>(tables.size());
     if (kernels > limit * tables.cores()) {
-      return {.resource = Resource::Cores,
-              .needed = static_cast<double>(kernels),
-              .available = static_cast<double>(limit * tables.cores()),
-              .where = "all partitions"};
+      return {{.resource = Resource::Cores,
+               .needed = static_cast<double>(kernels),
+               .available = static_cast<double>(limit * tables.cores()),
+               .where = "all partitions"}};
     }
-    return {.resource = Resource::Partitions,
-            .needed = static_cast<double>(tables.least_partitions(all)),
-            .available = static_cast<double>(limit),
-            .where = "SRAM, cores and phases"};
+    return {{.resource = Resource::Partitions,
+             .needed = static_cast<double>(tables.least_partitions(all)),
+             .available = static_cast<double>(limit),
+             .where = "SRAM, cores and phases"}};
   }
   Problem roomy = problem;
   roomy.system.memory.capacity = Bytes::infinity();
@@ -125,10 +123,11 @@ Infeasible why_infeasible(const Problem& problem, const MappingProblem& search,
     if (const auto mapping = map_briefly(roomy, allowance)) {
       const auto evaluated = evaluate(roomy, *mapping);
       const Cost* cost = &std::get<Cost>(evaluated);
-      return of_bytes(Resource::Memory, cost->weights + cost->activations + cost->stored,
-                      problem.system.memory.total_capacity(),
-                      problem.workload.stored > Bytes{} ? "stored data and activations"
-                                                        : "weights and activations");
+      return {.reason = of_bytes(Resource::Memory, cost->weights + cost->activations + cost->stored,
+                                 problem.system.memory.total_capacity(),
+                                 problem.workload.stored > Bytes{} ? "stored data and activations"
+                                                                   : "weights and activations"),
+              .needed_is_of_one_mapping = true};
     }
   }
   // More memory alone does not help, so what else is missing is missing with it.
@@ -138,13 +137,13 @@ Infeasible why_infeasible(const Problem& problem, const MappingProblem& search,
     const auto mapping = map_briefly(roomy, allowance);
     const std::int64_t needed = mapping ? partitions_needed(roomy, *mapping) : 0;
     if (needed > limit) {
-      return {.resource = Resource::Partitions,
-              .needed = static_cast<double>(needed),
-              .available = static_cast<double>(limit),
-              .where = "SRAM, phases and order of the kernels"};
+      return {{.resource = Resource::Partitions,
+               .needed = static_cast<double>(needed),
+               .available = static_cast<double>(limit),
+               .where = "SRAM, phases and order of the kernels"}};
     }
   }
-  return {.resource = Resource::Pin, .needed = 0, .available = 0, .where = "pinned partitions"};
+  return {{.resource = Resource::Pin, .needed = 0, .available = 0, .where = "pinned partitions"}};
 }
 
 }  // namespace dfsearch

@@ -51,7 +51,7 @@ FineTicks PartitionDuals::charges(const PartitionRules& rules, std::int32_t next
 bool PartitionDualSearch::is_possible(const FusionTables& tables) {
   std::size_t classes = 0;
   for (std::size_t p = 0; p < tables.size(); ++p) {
-    classes += tables.order().first_alike()[p] == p ? 1 : 0;
+    if (tables.order().first_alike()[p] == p) ++classes;
   }
   return classes <= kClasses;
 }

@@ -13,6 +13,7 @@
 
 #include "engine/fusion/open_partition.hpp"
 #include "engine/tables/partition_rules.hpp"
+#include "model/phase_rules.hpp"
 
 namespace dfsearch {
 namespace {
@@ -41,9 +42,7 @@ class SegmentPath {
   /// backward ones begin at their index however few kernels there are.
   static std::size_t table_columns(const FusionTables& tables) {
     const auto limit = static_cast<std::size_t>(tables.problem().partition_limit());
-    const bool halves = tables.problem().equations.phases == SplitPhases::Halves &&
-                        tables.problem().workload.graph.has_backward();
-    return limit >= tables.size() && !halves ? 1 : limit + 1;
+    return limit >= tables.size() && !has_halves(tables.problem()) ? 1 : limit + 1;
   }
 
   std::optional<Fusion> find() {

@@ -1,15 +1,5 @@
-// Flat arrays for the fusion search, and the constants its lower bounds add up.
-//
-// The bounds are sums over kernels, so that a node updates them by subtraction.
-// Beyond the plain totals they use one idea.  Take a kernel whose network time n
-// is long.  Whatever partition holds it can hide at most cmax of n behind
-// compute, where cmax is the most compute time that fits on the chip beside it:
-// its own plus the best fractional knapsack of other kernels' weights into the
-// SRAM it leaves.  So n - cmax, if positive, comes on top of all compute time;
-// and these excesses add up over kernels even when they share a partition.  The
-// same holds for memory time against compute and for compute against network.
-// Proofs: docs/search.md, section 5.  Against brute force:
-// tests/engine/mapping/bound_properties_test.cpp.
+// Flat arrays for the fusion search: costs of kernels and tensors by position, and the constants
+// that its lower bounds add up (fusion_bounds.hpp).
 
 #include "engine/tables/fusion_tables.hpp"
 
@@ -19,6 +9,9 @@
 #include <map>
 #include <utility>
 
+#include "engine/tables/fusion_bounds.hpp"
+#include "model/layer/lone_kernel.hpp"
+#include "model/phase_rules.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
@@ -30,26 +23,6 @@ constexpr std::size_t kHullLimit = 256;
 
 }  // namespace
 
-Rest& Rest::operator+=(const Rest& other) {
-  for (std::size_t r = 0; r < bound.size(); ++r) bound[r] += other.bound[r];
-  for (std::size_t p = 0; p < 2; ++p) {
-    sram[p] += other.sram[p];
-    lonely[p] += other.lonely[p];
-    kernels[p] += other.kernels[p];
-  }
-  return *this;
-}
-
-Rest& Rest::operator-=(const Rest& other) {
-  for (std::size_t r = 0; r < bound.size(); ++r) bound[r] -= other.bound[r];
-  for (std::size_t p = 0; p < 2; ++p) {
-    sram[p] -= other.sram[p];
-    lonely[p] -= other.lonely[p];
-    kernels[p] -= other.kernels[p];
-  }
-  return *this;
-}
-
 FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
                            std::shared_ptr<const KernelOrder> order, const TableSettings& settings)
     : problem_(problem),
@@ -57,13 +30,13 @@ FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
       order_(std::move(order)),
       bounds_(settings.bounds),
       allowance_(settings.allowance),
-      phases_mix_(problem.equations.phases == SplitPhases::Halves &&
-                  problem.partition_limit() % 2 == 1) {
+      phases_mix_(has_halves(problem) &&
+                  phase_ranges(problem, problem.partition_limit()).overlap()) {
   index_arcs();
   fill_kernels();
   find_lonely_kernels();
-  fill_shares();
-  drop_rows();
+  const std::vector<Rest> shares = rest_shares(*this);
+  for (std::size_t p = 0; p < size(); ++p) kernels_[p].share = shares[p];
   const StepTime step = step_time(problem, decisions.network, decisions.micro_batch);
   weights_ = weights_ * static_cast<double>(step.layers_per_stage) +
              stored_share(problem.workload, problem.chips_per_copy());
@@ -171,13 +144,9 @@ void FusionTables::bound_by_slowest_level() {
 void FusionTables::find_lonely_kernels() {
   for (std::size_t p = 0; p < size(); ++p) {
     KernelCosts& kernel = kernels_[p];
-    Bytes in{};
-    Bytes out{};
-    for (const Arc& arc : inputs(p)) in += arc.streamed;
-    for (const Arc& arc : outputs(p)) out += arc.streamed;
-    kernel.lonely = in + out + kernel.weight > sram();
-    kernel.escapes =
-        kernel.lonely && problem_.workload.graph.kernel(id(p)).has_weight() && in < sram();
+    const LoneKernel lone = lone_kernel(problem_.workload.graph, costs_, id(p));
+    kernel.lonely = lone.is_lonely(sram());
+    kernel.escapes = lone.escapes(sram());
   }
 }
 
@@ -215,160 +184,6 @@ bool FusionTables::may_share(std::size_t a, std::size_t b,
   if (!agree(a, b)) return false;
   if (descendants[a].contains(b)) return hull_fits(a, b, descendants);
   return !descendants[b].contains(a) || hull_fits(b, a, descendants);
-}
-
-/// A producer with many consumers: the least that its tensors move through
-/// memory because SRAM has no room for all of the consumers beside it, always
-/// crossing ones aside.
-Ticks FusionTables::transfers_without_room(std::size_t producer) const {
-  if (!bounds_.use(SearchBound::Fanout)) return 0;
-  struct Consumer {
-    Ticks transfers = 0;
-    Bytes room{};  // that it takes when it is fused with the producer
-  };
-  std::map<std::uint32_t, Consumer> consumers;
-  Bytes room = sram() - kernels_[producer].weight;
-  for (const Arc& arc : inputs(producer)) room -= arc.streamed;
-  for (const Arc& arc : outputs(producer)) {
-    room -= arc.streamed;
-    if (arc.transfer == 0 || !may_share(producer, arc.other)) continue;
-    Consumer& consumer = consumers[arc.other];
-    if (consumer.transfers == 0) consumer.room = kernels_[arc.other].weight;
-    consumer.transfers += 2 * arc.transfer;  // a store and a load
-    consumer.room += arc.fused - arc.streamed;
-  }
-  std::vector<Consumer> list;
-  Ticks forced = 0;
-  Bytes wanted{};
-  for (const auto& [position, consumer] : consumers) {
-    list.push_back(consumer);
-    forced += consumer.transfers;
-    wanted += consumer.room;
-  }
-  if (wanted <= room) return 0;
-  const auto density = [](const Consumer& consumer) {
-    return consumer.room > Bytes{}
-               ? static_cast<double>(consumer.transfers) / consumer.room.in_base_units()
-               : std::numeric_limits<double>::infinity();
-  };
-  std::sort(list.begin(), list.end(),
-            [&](const Consumer& a, const Consumer& b) { return density(a) > density(b); });
-  for (const Consumer& consumer : list) {
-    if (consumer.room > room) {
-      // The fraction that fits, rounded up and one more for its own rounding.
-      const double part = room > Bytes{} ? room / consumer.room : 0.0;
-      forced -= static_cast<Ticks>(std::ceil(static_cast<double>(consumer.transfers) * part)) + 1;
-      break;
-    }
-    forced -= consumer.transfers;
-    room -= consumer.room;
-  }
-  return std::max<Ticks>(0, forced);
-}
-
-/// Upper bound of the sum of `time` over any partition that holds `anchor`.
-Ticks FusionTables::most_beside(std::size_t anchor, Ticks KernelCosts::*time) const {
-  const KernelCosts& kernel = kernels_[anchor];
-  if (kernel.lonely) return kernel.*time;
-  Bytes room = sram() - kernel.weight;
-  for (const Arc& arc : inputs(anchor)) room -= arc.streamed;
-  for (const Arc& arc : outputs(anchor)) room -= arc.streamed;
-
-  std::vector<std::size_t> others;
-  Ticks sum = kernel.*time;
-  for (std::size_t p = 0; p < size(); ++p) {
-    if (p == anchor || kernels_[p].*time == 0 || !may_share(anchor, p)) continue;
-    if (kernels_[p].weight > Bytes{}) {
-      others.push_back(p);
-    } else {
-      sum += kernels_[p].*time;
-    }
-  }
-  const auto density = [&](std::size_t p) {
-    return static_cast<double>(kernels_[p].*time) / kernels_[p].weight.in_base_units();
-  };
-  std::sort(others.begin(), others.end(),
-            [&](std::size_t a, std::size_t b) { return density(a) > density(b); });
-  for (const std::size_t p : others) {
-    if (kernels_[p].weight > room) {
-      // The fraction that fits, rounded up and one more for its own rounding.
-      return sum +
-             static_cast<Ticks>(
-                 std::ceil(static_cast<double>(kernels_[p].*time) * (room / kernels_[p].weight))) +
-             1;
-    }
-    sum += kernels_[p].*time;
-    room -= kernels_[p].weight;
-  }
-  return sum;
-}
-
-void FusionTables::fill_shares() {
-  const bool hides = bounds_.use(SearchBound::Hidden);
-  const bool perfect = hides && problem_.execution.overlap == Overlap::Perfect;
-  const bool hides_memory = hides && problem_.execution.overlap != Overlap::None;
-  std::vector<Ticks> forced_memory(size());
-  for (std::size_t p = 0; p < size(); ++p) {
-    KernelCosts& kernel = kernels_[p];
-    const std::size_t phase = kernel.backward ? 1 : 0;
-    deadline().check();
-    kernel.share.kernels[phase] = 1;
-    kernel.share.lonely[phase] = kernel.lonely ? 1 : 0;
-    if (!kernel.lonely) kernel.share.sram[phase] += kernel.weight;
-    kernel.share.bound[kMemoryRow] += kernel.explicit_memory + transfers_without_room(p);
-    forced_memory[p] += kernel.explicit_memory;
-    for (const Arc& arc : outputs(p)) {
-      KernelCosts& consumer = kernels_[arc.other];
-      const bool crosses = !may_share(p, arc.other);
-      // While the producer is in the rest the tensor costs nothing for sure, or
-      // a store and a load; once it is done, a load.
-      consumer.share.bound[kMemoryRow] += arc.transfer;
-      kernel.share.bound[kMemoryRow] += crosses ? arc.transfer : -arc.transfer;
-      if (crosses) {
-        forced_memory[p] += arc.transfer;
-        forced_memory[arc.other] += arc.transfer;
-      }
-      // SRAM: likewise one buffer on the consumer's side, and what both ends in
-      // the rest take at least on top of it.
-      if (!consumer.lonely) consumer.share.sram[consumer.backward ? 1 : 0] += arc.streamed;
-      if (kernel.lonely) continue;
-      const Bytes more = consumer.lonely || crosses
-                             ? arc.streamed
-                             : std::min(arc.fused - arc.streamed, arc.streamed);
-      kernel.share.sram[phase] += more;
-    }
-  }
-  for (std::size_t p = 0; p < size(); ++p) {
-    KernelCosts& kernel = kernels_[p];
-    auto& bound = kernel.share.bound;
-    bound[kComputeRow] = kernel.compute;
-    bound[kComputeMemoryRow] = kernel.compute;
-    bound[kNetworkRow] = kernel.network;
-    const bool long_network = perfect && kernel.network > kernel.compute;
-    const bool long_memory = hides_memory && forced_memory[p] > kernel.compute;
-    deadline().check();
-    if (long_network || long_memory) {
-      const Ticks hidden = most_beside(p, &KernelCosts::compute);
-      if (long_network) bound[kComputeRow] += std::max<Ticks>(0, kernel.network - hidden);
-      if (long_memory) bound[kComputeMemoryRow] += std::max<Ticks>(0, forced_memory[p] - hidden);
-    }
-    if (perfect && kernel.compute > kernel.network) {
-      const Ticks hidden = most_beside(p, &KernelCosts::network);
-      bound[kNetworkRow] += std::max<Ticks>(0, kernel.compute - hidden);
-    }
-  }
-}
-
-/// Rows that are not wanted are 0, with all that other bounds put on top of them.
-void FusionTables::drop_rows() {
-  constexpr std::array kBoundOfRow = {SearchBound::Compute, SearchBound::Compute,
-                                      SearchBound::Memory, SearchBound::Network};
-  static_assert(kBoundOfRow.size() == kBoundRows);
-  for (KernelCosts& kernel : kernels_) {
-    for (std::size_t row = 0; row < kBoundRows; ++row) {
-      if (!bounds_.use(kBoundOfRow[row])) kernel.share.bound[row] = 0;
-    }
-  }
 }
 
 bool FusionTables::spills(const std::vector<std::int64_t>& partition) const {

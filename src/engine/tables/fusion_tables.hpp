@@ -10,6 +10,7 @@
 
 #include "engine/tables/allowance.hpp"
 #include "engine/tables/kernel_order.hpp"
+#include "engine/tables/rest.hpp"
 #include "engine/tables/search_bounds.hpp"
 #include "graph/kernel_set.hpp"
 #include "model/layer/layer_costs.hpp"
@@ -24,28 +25,6 @@ struct Arc {
   Bytes fused{};            ///< SRAM with both ends in the partition
   Bytes streamed{};         ///< SRAM with one end in it
   Bytes stored{};           ///< memory while it waits between partitions
-};
-
-/// Lower bounds of the time that a set of kernels takes, each a sum over its
-/// kernels (docs/search.md, section 5).
-enum BoundRow : std::size_t {
-  kComputeRow,        ///< compute, and network time no compute can hide
-  kComputeMemoryRow,  ///< compute, and memory time no compute can hide
-  kMemoryRow,         ///< tensors that must pass through memory
-  kNetworkRow,        ///< network, and compute time no network can hide
-  kBoundRows,
-};
-
-/// What is left to do for the kernels that are in no closed partition yet; a sum
-/// over kernels.
-struct Rest {
-  std::array<Ticks, kBoundRows> bound{};
-  std::array<Bytes, 2> sram{};           ///< forward, backward: least that all partitions take
-  std::array<std::int64_t, 2> lonely{};  ///< kernels that take a partition each
-  std::array<std::int64_t, 2> kernels{};
-
-  Rest& operator+=(const Rest& other);
-  Rest& operator-=(const Rest& other);
 };
 
 /// What kernels take on the chip: compute, then each of its levels.  What is longest of their
@@ -146,13 +125,9 @@ class FusionTables {
   void fill_kernels();
   void bound_by_slowest_level();
   void find_lonely_kernels();
-  void fill_shares();
-  void drop_rows();
   [[nodiscard]] bool agree(std::size_t a, std::size_t b) const;
   [[nodiscard]] bool hull_fits(std::size_t from, std::size_t to,
                                const std::vector<KernelSet>& descendants) const;
-  [[nodiscard]] Ticks transfers_without_room(std::size_t producer) const;
-  [[nodiscard]] Ticks most_beside(std::size_t anchor, Ticks KernelCosts::*time) const;
 
   const Problem& problem_;
   LayerCosts costs_;

@@ -2,19 +2,17 @@
 
 #include <algorithm>
 
+#include "model/phase_rules.hpp"
+
 namespace dfsearch {
 
 PartitionRules::PartitionRules(const FusionTables& tables)
     : tables_(tables),
       most_(static_cast<std::int32_t>(tables.problem().partition_limit())),
-      last_forward_(most_ - 1),
-      first_backward_(0),
-      halves_(tables.problem().equations.phases == SplitPhases::Halves &&
-              tables.problem().workload.graph.has_backward()) {
-  if (halves_) {
-    last_forward_ = (most_ + 1) / 2 - 1;
-    first_backward_ = most_ / 2;
-  }
+      halves_(has_halves(tables.problem())) {
+  const PhaseRanges ranges = phase_ranges(tables.problem(), most_);
+  last_forward_ = static_cast<std::int32_t>(ranges.last_forward);
+  first_backward_ = static_cast<std::int32_t>(ranges.first_backward);
 }
 
 Unplaced PartitionRules::unplaced(const KernelSet& done) const {

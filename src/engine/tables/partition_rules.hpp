@@ -58,10 +58,10 @@ class PartitionRules {
 
  private:
   const FusionTables& tables_;
-  std::int32_t most_;            // number of partitions
-  std::int32_t last_forward_;    // greatest index of a forward kernel
-  std::int32_t first_backward_;  // least index of a backward kernel
+  std::int32_t most_;  // number of partitions
   bool halves_;
+  std::int32_t last_forward_ = 0;    // greatest index of a forward kernel
+  std::int32_t first_backward_ = 0;  // least index of a backward kernel
 };
 
 }  // namespace dfsearch

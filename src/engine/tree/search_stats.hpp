@@ -50,7 +50,7 @@ struct Progress {
   std::int64_t open = 0;
   Score incumbent = Score::infinity();  ///< infinite: none yet
   Score lower_bound{};
-  char found_by = ' ';  ///< how the newest incumbent came: H hint, S segments, T tree
+  char found_by = ' ';  ///< how the newest incumbent came, a letter of docs/results.md
   int rank = 1;         ///< 1: the best mapping is sought; 2: the next-best parallelism; ...
 };
 

@@ -29,7 +29,9 @@ namespace {
 
 using Map = nlohmann::json;
 
-constexpr std::string_view kMagic = "dfsearch checkpoint 1\n";
+// The number is that of the form; whoever changes what a checkpoint holds counts it up.
+constexpr std::string_view kKind = "dfsearch checkpoint ";
+constexpr std::string_view kMagic = "dfsearch checkpoint 2\n";
 constexpr std::int64_t kLargestCounter = std::int64_t{1} << 60;  // a search can add to it
 constexpr std::size_t kLargestFile = std::size_t{1} << 40;
 
@@ -177,7 +179,10 @@ SearchState get_state(const Map& map, const Problem& problem) {
 
 /// The map, once the bytes are known to be a whole checkpoint.
 Map unpack(std::string_view bytes, const std::string& name) {
-  if (!bytes.starts_with(kMagic)) refuse(name, "is no checkpoint of dfsearch");
+  if (!bytes.starts_with(kKind)) refuse(name, "is no checkpoint of dfsearch");
+  if (!bytes.starts_with(kMagic)) {
+    refuse(name, "is a checkpoint of another form, written by another version of dfsearch");
+  }
   bytes.remove_prefix(kMagic.size());
   constexpr std::size_t kChecksumSize = 4;
   std::uint32_t expected = 0;

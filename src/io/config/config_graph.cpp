@@ -224,14 +224,12 @@ void read_graph(MapReader& section, bool has_sequence, Workload& workload,
   if (messages.count() != before) return;
   try {
     workload.graph = DataflowGraph(std::move(kernels), std::move(tensors));
-  } catch (const InputError& error) {
+  } catch (const InvalidGraph& error) {
     // The graph knows names but no places: point at the list it complains of.
-    for (const std::string& message : error.messages()) {
-      const std::size_t colon = message.find(": ");
-      const bool of_tensors = message.starts_with("tensors");
+    for (const InvalidGraph::Fault& fault : error.faults()) {
+      const bool of_tensors = fault.list == InvalidGraph::List::Tensors;
       messages.add(of_tensors ? tensor_list->place : kernel_list->place,
-                   of_tensors ? "tensors" : "kernels",
-                   colon == std::string::npos ? message : message.substr(colon + 2));
+                   of_tensors ? "tensors" : "kernels", fault.what);
     }
   }
 }

@@ -22,6 +22,7 @@
 #include "io/config/config_system.hpp"
 #include "io/config/config_workload.hpp"
 #include "io/config/overrides.hpp"
+#include "io/text/read_file.hpp"
 #include "model/layer/level_traffic.hpp"
 
 namespace dfsearch {
@@ -54,8 +55,16 @@ void resolve_from(YamlNode& section, const fs::path& directory, std::vector<fs::
     messages.add(place, "from", fmt::format("a chain of more than {} files", kLongestChain));
     return;
   }
+  std::string text;
   try {
-    YamlNode base = load_yaml(file);
+    text = read_file(file);
+  } catch (const InputError& wrong) {
+    // That the file cannot be read is a fault of whoever names it.
+    for (const std::string& message : wrong.messages()) messages.add(place, "from", message);
+    return;
+  }
+  try {
+    YamlNode base = parse_yaml(text, file.string(), true);
     if (base.type != YamlNode::Type::Map) {
       messages.add(base.place.source ? base.place : place, "from",
                    fmt::format("expected the file {} to hold a map, got {}",
@@ -68,15 +77,8 @@ void resolve_from(YamlNode& section, const fs::path& directory, std::vector<fs::
     merge_into(base, std::move(section));
     section = std::move(base);
   } catch (const InputError& wrong) {
-    for (const std::string& message : wrong.messages()) {
-      // What is wrong inside the file has its own place; that the file cannot
-      // be read has not.
-      if (message.starts_with(file.string() + ": ")) {
-        messages.add(place, "from", message);
-      } else {
-        messages.add({message});
-      }
-    }
+    // What is wrong inside the file has its own place.
+    for (const std::string& message : wrong.messages()) messages.add({message});
   }
 }
 

@@ -13,6 +13,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/saturating.hpp"
+
 namespace dfsearch {
 namespace {
 
@@ -23,9 +25,8 @@ constexpr std::int64_t kMostBuckets = 1 << 14;
 
 std::size_t to_size(std::int64_t count) { return static_cast<std::size_t>(count); }
 
-std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
-  std::int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? kSaturated : std::min(product, kSaturated);
+std::int64_t capped_product(std::int64_t a, std::int64_t b) {
+  return std::min(saturating_product(a, b), kSaturated);
 }
 
 /// The numbers of units 1..limit at which ceil(extent / (units * width)) falls.
@@ -50,11 +51,10 @@ std::int64_t cycles(const Kernel& kernel, const Shard& shard, const Accelerator&
   const std::int64_t rows =
       ceil_div(ceil_div(shard.m, accelerator.lanes), grid.lanes);  // = ceil(m / (lanes * LW))
   if (kernel.mode == Mode::Simd) {
-    return saturating_product(saturating_product(rows, shard.n), kernel.repeat);
+    return capped_product(capped_product(rows, shard.n), kernel.repeat);
   }
   const std::int64_t columns = ceil_div(ceil_div(shard.n, accelerator.stages), grid.stages);
-  return saturating_product(saturating_product(saturating_product(rows, columns), shard.k),
-                            kernel.repeat);
+  return capped_product(capped_product(capped_product(rows, columns), shard.k), kernel.repeat);
 }
 
 std::vector<CoreOption> core_options(const Kernel& kernel, const Shard& shard,

@@ -1,5 +1,6 @@
 #include "model/step/step_time.hpp"
 
+#include "base/saturating.hpp"
 #include "model/layer/collectives.hpp"
 #include "model/layer/shard.hpp"
 #include "model/machine/price_power.hpp"
@@ -37,7 +38,8 @@ double objective_weight(const Problem& problem, const std::vector<Mapping::Dimen
 std::int64_t degree_of(const std::vector<Mapping::Dimension>& network, Strategy strategy) {
   std::int64_t product = 1;
   for (const Mapping::Dimension& d : network) {
-    if (d.strategy == strategy) product *= d.degree;
+    // Of a mapping that was read the degrees may be any, and are complained of later.
+    if (d.strategy == strategy) product = saturating_product(product, d.degree);
   }
   return product;
 }

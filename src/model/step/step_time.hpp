@@ -57,7 +57,8 @@ StepTime step_time(const Problem& problem, const std::vector<Mapping::Dimension>
 Seconds request_latency(const Problem& problem, const std::vector<Mapping::Dimension>& network,
                         Seconds layer);
 
-/// The product of the degrees of the dimensions that serve the strategy.
+/// The product of the degrees of the dimensions that serve the strategy, at most the greatest
+/// number there is.
 std::int64_t degree_of(const std::vector<Mapping::Dimension>& network, Strategy strategy);
 
 }  // namespace dfsearch

@@ -273,6 +273,10 @@ TEST_CASE("what is no checkpoint, cut short or changed is refused") {
   const std::string bytes = some_checkpoint(problem);
   CHECK(complaint("", problem) == "c.ck: is no checkpoint of dfsearch");
   CHECK(complaint("workload: {kind: graph}\n", problem) == "c.ck: is no checkpoint of dfsearch");
+  std::string older = bytes;
+  older.replace(0, older.find('\n'), "dfsearch checkpoint 1");
+  CHECK(complaint(older, problem) ==
+        "c.ck: is a checkpoint of another form, written by another version of dfsearch");
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     CAPTURE(size);
     CHECK_FALSE(complaint(bytes.substr(0, size), problem).empty());
@@ -288,6 +292,7 @@ TEST_CASE("what is no checkpoint, cut short or changed is refused") {
 TEST_CASE("a resumed search that is stopped at once knows what the file says, at its true cost") {
   int feasible = 0;
   int untouched = 0;
+  int proved_untouched = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const Problem problem = test::random_problem(seed, {.kernels = 6});
     if (network_choices(problem).empty()) continue;
@@ -302,6 +307,7 @@ TEST_CASE("a resumed search that is stopped at once knows what the file says, at
       SearchOptions options;
       options.limits.deadline = Deadline(Seconds(moment * 1e-5));
       options.resume = &state;
+      options.limits.gap = moment % 2 == 0 ? 0.0 : 0.3;
       bool written = false;
       options.on_checkpoint = [&](const SearchState&) { written = true; };
       const SearchResult result = solve(problem, options);
@@ -311,9 +317,13 @@ TEST_CASE("a resumed search that is stopped at once knows what the file says, at
       ++feasible;
       REQUIRE(result.cost->objective >= whole.cost->objective);
       REQUIRE(result.lower_bound <= result.cost->objective);
+      const bool proved = result.gap <= options.limits.gap;
+      REQUIRE(result.status == (proved ? SearchStatus::Optimal : SearchStatus::Feasible));
+      proved_untouched += proved && !written;
     }
   }
   CHECK(feasible > 100);
+  CHECK(proved_untouched > 0);
   CHECK(untouched > 20);
 }
 

@@ -23,7 +23,7 @@ namespace {
 
 using Node = MappingProblem::Node;
 
-constexpr std::size_t kBytesBeforeSum = 22;  // "dfsearch checkpoint 1\n"
+constexpr std::size_t kBytesBeforeSum = 22;  // "dfsearch checkpoint 2\n"
 constexpr std::size_t kBytesBeforeMap = kBytesBeforeSum + 4;
 
 std::vector<std::string> checkpoints_of(const Problem& problem, SearchOptions options) {

@@ -138,6 +138,20 @@ TEST_CASE("wrong mappings are refused with the place and what was expected") {
   }
 }
 
+TEST_CASE("degrees whose product has no place in 64 bits are only wrong") {
+  Problem open = example_problem();
+  for (NetworkDimension& dimension : open.system.network) {
+    dimension.degree.reset();
+    dimension.strategy.reset();
+  }
+  const std::string text = complaint(
+      "partitions: [{kernels: [A, B, C]}]\nparallelism: {tensor: 2}\n"
+      "network: [{degree: 1099511627775, strategy: tensor}, {degree: 2147483648, strategy: "
+      "tensor}]",
+      open);
+  CHECK_MESSAGE(text.find("tensor: expected 9223372036854775807") != std::string::npos, text);
+}
+
 TEST_CASE("all that is wrong is reported at once") {
   const std::string text =
       complaint("tile: x\nmicro_batch: -1\npartitions: [{kernels: [A, B, D]}]");

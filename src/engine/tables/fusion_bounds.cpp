@@ -1,0 +1,211 @@
+// What each kernel adds to the lower bounds of a rest.
+//
+// The bounds are sums over kernels, so that a node updates them by subtraction.
+// Beyond the plain totals they use one idea.  Take a kernel whose network time n
+// is long.  Whatever partition holds it can hide at most cmax of n behind
+// compute, where cmax is the most compute time that fits on the chip beside it:
+// its own plus the best fractional knapsack of other kernels' weights into the
+// SRAM it leaves.  So n - cmax, if positive, comes on top of all compute time;
+// and these excesses add up over kernels even when they share a partition.  The
+// same holds for memory time against compute and for compute against network.
+// Proofs: docs/search.md, section 5.  Against brute force:
+// tests/engine/tables/fusion_bounds_test.cpp, tests/engine/mapping/bound_properties_test.cpp.
+
+#include "engine/tables/fusion_bounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+namespace dfsearch {
+namespace {
+
+class ShareBuilder {
+ public:
+  explicit ShareBuilder(const FusionTables& tables)
+      : tables_(tables), shares_(tables.size()), forced_memory_(tables.size()) {}
+
+  std::vector<Rest> build() && {
+    for (std::size_t p = 0; p < tables_.size(); ++p) {
+      tables_.deadline().check();
+      add_counts(p);
+      for (const Arc& arc : tables_.outputs(p)) add_tensor(p, arc);
+    }
+    for (std::size_t p = 0; p < tables_.size(); ++p) {
+      tables_.deadline().check();
+      add_times(p);
+    }
+    drop_rows();
+    return std::move(shares_);
+  }
+
+ private:
+  static std::size_t phase(const KernelCosts& kernel) { return kernel.backward ? 1 : 0; }
+
+  void add_counts(std::size_t p) {
+    const KernelCosts& kernel = tables_.kernel(p);
+    Rest& share = shares_[p];
+    share.kernels[phase(kernel)] = 1;
+    share.lonely[phase(kernel)] = kernel.lonely ? 1 : 0;
+    if (!kernel.lonely) share.sram[phase(kernel)] += kernel.weight;
+    share.bound[kMemoryRow] += kernel.explicit_memory + transfers_without_room(p);
+    forced_memory_[p] += kernel.explicit_memory;
+  }
+
+  /// The memory time and the SRAM of a tensor from kernel `p`.
+  void add_tensor(std::size_t p, const Arc& arc) {
+    const KernelCosts& producer = tables_.kernel(p);
+    const KernelCosts& consumer = tables_.kernel(arc.other);
+    const bool crosses = !tables_.may_share(p, arc.other);
+    // While the producer is in the rest the tensor costs nothing for sure, or
+    // a store and a load; once it is done, a load.
+    shares_[arc.other].bound[kMemoryRow] += arc.transfer;
+    shares_[p].bound[kMemoryRow] += crosses ? arc.transfer : -arc.transfer;
+    if (crosses) {
+      forced_memory_[p] += arc.transfer;
+      forced_memory_[arc.other] += arc.transfer;
+    }
+    // SRAM: likewise one buffer on the consumer's side, and what both ends in
+    // the rest take at least on top of it.
+    if (!consumer.lonely) shares_[arc.other].sram[phase(consumer)] += arc.streamed;
+    if (producer.lonely) return;
+    const Bytes more = consumer.lonely || crosses
+                           ? arc.streamed
+                           : std::min(arc.fused - arc.streamed, arc.streamed);
+    shares_[p].sram[phase(producer)] += more;
+  }
+
+  /// Compute and network, and what neither can hide of the other and of memory.
+  void add_times(std::size_t p) {
+    const bool hides = tables_.bounds().use(SearchBound::Hidden);
+    const Overlap overlap = tables_.problem().execution.overlap;
+    const bool perfect = hides && overlap == Overlap::Perfect;
+    const KernelCosts& kernel = tables_.kernel(p);
+    auto& bound = shares_[p].bound;
+    bound[kComputeRow] = kernel.compute;
+    bound[kComputeMemoryRow] = kernel.compute;
+    bound[kNetworkRow] = kernel.network;
+    const bool long_network = perfect && kernel.network > kernel.compute;
+    const bool long_memory =
+        hides && overlap != Overlap::None && forced_memory_[p] > kernel.compute;
+    if (long_network || long_memory) {
+      const Ticks hidden = most_beside(p, &KernelCosts::compute);
+      if (long_network) bound[kComputeRow] += std::max<Ticks>(0, kernel.network - hidden);
+      if (long_memory) bound[kComputeMemoryRow] += std::max<Ticks>(0, forced_memory_[p] - hidden);
+    }
+    if (perfect && kernel.compute > kernel.network) {
+      const Ticks hidden = most_beside(p, &KernelCosts::network);
+      bound[kNetworkRow] += std::max<Ticks>(0, kernel.compute - hidden);
+    }
+  }
+
+  /// Rows that are not wanted are 0, with all that other bounds put on top of them.
+  void drop_rows() {
+    constexpr std::array kBoundOfRow = {SearchBound::Compute, SearchBound::Compute,
+                                        SearchBound::Memory, SearchBound::Network};
+    static_assert(kBoundOfRow.size() == kBoundRows);
+    for (Rest& share : shares_) {
+      for (std::size_t row = 0; row < kBoundRows; ++row) {
+        if (!tables_.bounds().use(kBoundOfRow[row])) share.bound[row] = 0;
+      }
+    }
+  }
+
+  /// A producer with many consumers: the least that its tensors move through
+  /// memory because SRAM has no room for all of the consumers beside it, always
+  /// crossing ones aside.
+  [[nodiscard]] Ticks transfers_without_room(std::size_t producer) const {
+    if (!tables_.bounds().use(SearchBound::Fanout)) return 0;
+    struct Consumer {
+      Ticks transfers = 0;
+      Bytes room{};  // that it takes when it is fused with the producer
+    };
+    std::map<std::uint32_t, Consumer> consumers;
+    Bytes room = tables_.sram() - tables_.kernel(producer).weight;
+    for (const Arc& arc : tables_.inputs(producer)) room -= arc.streamed;
+    for (const Arc& arc : tables_.outputs(producer)) {
+      room -= arc.streamed;
+      if (arc.transfer == 0 || !tables_.may_share(producer, arc.other)) continue;
+      Consumer& consumer = consumers[arc.other];
+      if (consumer.transfers == 0) consumer.room = tables_.kernel(arc.other).weight;
+      consumer.transfers += 2 * arc.transfer;  // a store and a load
+      consumer.room += arc.fused - arc.streamed;
+    }
+    std::vector<Consumer> list;
+    Ticks forced = 0;
+    Bytes wanted{};
+    for (const auto& [position, consumer] : consumers) {
+      list.push_back(consumer);
+      forced += consumer.transfers;
+      wanted += consumer.room;
+    }
+    if (wanted <= room) return 0;
+    const auto density = [](const Consumer& consumer) {
+      return consumer.room > Bytes{}
+                 ? static_cast<double>(consumer.transfers) / consumer.room.in_base_units()
+                 : std::numeric_limits<double>::infinity();
+    };
+    std::sort(list.begin(), list.end(),
+              [&](const Consumer& a, const Consumer& b) { return density(a) > density(b); });
+    for (const Consumer& consumer : list) {
+      if (consumer.room > room) {
+        // The fraction that fits, rounded up and one more for its own rounding.
+        const double part = room > Bytes{} ? room / consumer.room : 0.0;
+        forced -= static_cast<Ticks>(std::ceil(static_cast<double>(consumer.transfers) * part)) + 1;
+        break;
+      }
+      forced -= consumer.transfers;
+      room -= consumer.room;
+    }
+    return std::max<Ticks>(0, forced);
+  }
+
+  /// Upper bound of the sum of `time` over any partition that holds `anchor`.
+  [[nodiscard]] Ticks most_beside(std::size_t anchor, Ticks KernelCosts::*time) const {
+    const KernelCosts& kernel = tables_.kernel(anchor);
+    if (kernel.lonely) return kernel.*time;
+    Bytes room = tables_.sram() - kernel.weight;
+    for (const Arc& arc : tables_.inputs(anchor)) room -= arc.streamed;
+    for (const Arc& arc : tables_.outputs(anchor)) room -= arc.streamed;
+
+    std::vector<std::size_t> others;
+    Ticks sum = kernel.*time;
+    for (std::size_t p = 0; p < tables_.size(); ++p) {
+      if (p == anchor || tables_.kernel(p).*time == 0 || !tables_.may_share(anchor, p)) continue;
+      if (tables_.kernel(p).weight > Bytes{}) {
+        others.push_back(p);
+      } else {
+        sum += tables_.kernel(p).*time;
+      }
+    }
+    const auto density = [&](std::size_t p) {
+      return static_cast<double>(tables_.kernel(p).*time) /
+             tables_.kernel(p).weight.in_base_units();
+    };
+    std::sort(others.begin(), others.end(),
+              [&](std::size_t a, std::size_t b) { return density(a) > density(b); });
+    for (const std::size_t p : others) {
+      if (tables_.kernel(p).weight > room) {
+        // The fraction that fits, rounded up and one more for its own rounding.
+        return sum +
+               static_cast<Ticks>(std::ceil(static_cast<double>(tables_.kernel(p).*time) *
+                                            (room / tables_.kernel(p).weight))) +
+               1;
+      }
+      sum += tables_.kernel(p).*time;
+      room -= tables_.kernel(p).weight;
+    }
+    return sum;
+  }
+
+  const FusionTables& tables_;
+  std::vector<Rest> shares_;
+  std::vector<Ticks> forced_memory_;  // per kernel: memory time in every mapping
+};
+
+}  // namespace
+
+std::vector<Rest> rest_shares(const FusionTables& tables) { return ShareBuilder(tables).build(); }
+
+}  // namespace dfsearch

@@ -1,0 +1,35 @@
+#pragma once
+// What is left to do of a layer, as sums that grow and shrink kernel by kernel.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/units.hpp"
+#include "model/clock.hpp"
+
+namespace dfsearch {
+
+/// Lower bounds of the time that a set of kernels takes, each a sum over its
+/// kernels (docs/search.md, section 5).
+enum BoundRow : std::size_t {
+  kComputeRow,        ///< compute, and network time no compute can hide
+  kComputeMemoryRow,  ///< compute, and memory time no compute can hide
+  kMemoryRow,         ///< tensors that must pass through memory
+  kNetworkRow,        ///< network, and compute time no network can hide
+  kBoundRows,
+};
+
+/// What is left to do for the kernels that are in no closed partition yet; a sum
+/// over kernels.
+struct Rest {
+  std::array<Ticks, kBoundRows> bound{};
+  std::array<Bytes, 2> sram{};           ///< forward, backward: least that all partitions take
+  std::array<std::int64_t, 2> lonely{};  ///< kernels that take a partition each
+  std::array<std::int64_t, 2> kernels{};
+
+  Rest& operator+=(const Rest& other);
+  Rest& operator-=(const Rest& other);
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,13 @@
+#include "model/layer/lone_kernel.hpp"
+
+namespace dfsearch {
+
+LoneKernel lone_kernel(const DataflowGraph& graph, const LayerCosts& costs, KernelId kernel) {
+  LoneKernel lone{.weight = costs.resident_weight(kernel),
+                  .has_weight = graph.kernel(kernel).has_weight()};
+  for (const TensorId t : graph.inputs(kernel)) lone.inputs += costs.streamed_buffer(t);
+  for (const TensorId t : graph.outputs(kernel)) lone.outputs += costs.streamed_buffer(t);
+  return lone;
+}
+
+}  // namespace dfsearch

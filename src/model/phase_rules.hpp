@@ -1,0 +1,31 @@
+#pragma once
+// Where the kernels of each phase may be: docs/model.md (11).
+
+#include <cstdint>
+
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// The partitions that the phases may have by their index alone.
+///
+/// Only `phases: halves` of a graph with backward kernels says anything: forward kernels are in
+/// the first half of the partitions, backward ones in the second, and an odd number of them has a
+/// middle one that both may have.  Without halves either phase may have all, and whatever else
+/// holds between them is a matter of kernels, not of indices.
+struct PhaseRanges {
+  std::int64_t last_forward = 0;    ///< greatest index of a forward kernel
+  std::int64_t first_backward = 0;  ///< least index of a backward kernel
+
+  /// Whether an index belongs to both phases.
+  [[nodiscard]] bool overlap() const { return first_backward <= last_forward; }
+};
+
+/// Whether the phases have halves of the partitions.  (Nobody asks in the style kernel_by_kernel,
+/// where all partitions are given.)
+bool has_halves(const Problem& problem);
+
+/// The ranges in a problem that had so many partitions, at least one.
+PhaseRanges phase_ranges(const Problem& problem, std::int64_t partitions);
+
+}  // namespace dfsearch
