@@ -1,18 +1,22 @@
 #pragma once
 // Physical quantities as types.
 //
-// A Quantity is one double in SI base units (seconds, bytes, FLOP, dollars,
-// watts) whose dimension is part of its type: a sum of seconds and bytes does
-// not compile, bytes divided by bytes per second are seconds.  A quotient of
-// like quantities is a plain double.  Times inside a search are counted in
-// whole Ticks instead (model/clock.hpp).
+// A Quantity is one double in base units (seconds, bytes, FLOP, dollars, watts,
+// millimetres, volts) whose dimension is part of its type: a sum of seconds and
+// bytes does not compile, bytes divided by bytes per second are seconds.  A
+// quotient of like quantities is a plain double.  Times inside a search are
+// counted in whole Ticks instead (model/clock.hpp).
+//
+// Lengths are counted in mm, as everyone does who speaks of chips: an area of
+// "815 mm2" is then the very number that was written.
 
 #include <limits>
 #include <type_traits>
 
 namespace dfsearch {
 
-template <int SecondExp, int ByteExp, int FlopExp, int DollarExp, int WattExp>
+template <int SecondExp, int ByteExp, int FlopExp, int DollarExp, int WattExp,
+          int MillimetreExp = 0, int VoltExp = 0>
 class Quantity {
  public:
   constexpr Quantity() = default;
@@ -55,33 +59,27 @@ class Quantity {
 };
 
 namespace detail {
-template <int S, int B, int F, int D, int W>
+template <int... Exponents>
 struct QuantityOrNumber {
-  using type = Quantity<S, B, F, D, W>;
+  using type = std::conditional_t<((Exponents == 0) && ...), double, Quantity<Exponents...>>;
 };
-template <>
-struct QuantityOrNumber<0, 0, 0, 0, 0> {
-  using type = double;
-};
-template <int S, int B, int F, int D, int W>
-using quantity_or_number = typename QuantityOrNumber<S, B, F, D, W>::type;
+template <int... Exponents>
+using quantity_or_number = typename QuantityOrNumber<Exponents...>::type;
 }  // namespace detail
 
-template <int S, int B, int F, int D, int W>
-constexpr auto operator/(double k, Quantity<S, B, F, D, W> a) {
-  return Quantity<-S, -B, -F, -D, -W>(k / a.in_base_units());
+template <int... A>
+constexpr auto operator/(double k, Quantity<A...> a) {
+  return Quantity<-A...>(k / a.in_base_units());
 }
 
-template <int S1, int B1, int F1, int D1, int W1, int S2, int B2, int F2, int D2, int W2>
-constexpr auto operator*(Quantity<S1, B1, F1, D1, W1> a, Quantity<S2, B2, F2, D2, W2> b) {
-  return detail::quantity_or_number<S1 + S2, B1 + B2, F1 + F2, D1 + D2, W1 + W2>(a.in_base_units() *
-                                                                                 b.in_base_units());
+template <int... A, int... B>
+constexpr auto operator*(Quantity<A...> a, Quantity<B...> b) {
+  return detail::quantity_or_number<(A + B)...>(a.in_base_units() * b.in_base_units());
 }
 
-template <int S1, int B1, int F1, int D1, int W1, int S2, int B2, int F2, int D2, int W2>
-constexpr auto operator/(Quantity<S1, B1, F1, D1, W1> a, Quantity<S2, B2, F2, D2, W2> b) {
-  return detail::quantity_or_number<S1 - S2, B1 - B2, F1 - F2, D1 - D2, W1 - W2>(a.in_base_units() /
-                                                                                 b.in_base_units());
+template <int... A, int... B>
+constexpr auto operator/(Quantity<A...> a, Quantity<B...> b) {
+  return detail::quantity_or_number<(A - B)...>(a.in_base_units() / b.in_base_units());
 }
 
 using Seconds = Quantity<1, 0, 0, 0, 0>;
@@ -103,5 +101,13 @@ using Joules = Quantity<1, 0, 0, 0, 1>;
 /// What a search minimises, in the unit of its objective (model/problem.hpp).
 using Score = Quantity<0, 0, 0, 0, 0>;
 using FlopsPerByte = Quantity<0, -1, 1, 0, 0>;
+/// What chips are made of.
+using Area = Quantity<0, 0, 0, 0, 0, 2>;    ///< mm2
+using Length = Quantity<0, 0, 0, 0, 0, 1>;  ///< mm
+using PerLength = Quantity<0, 0, 0, 0, 0, -1>;
+using Volts = Quantity<0, 0, 0, 0, 0, 0, 1>;
+using AreaPerByte = Quantity<0, -1, 0, 0, 0, 2>;
+using WattsPerByte = Quantity<0, -1, 0, 0, 1>;  ///< leakage
+using JoulesPerByte = Quantity<1, -1, 0, 0, 1>;
 
 }  // namespace dfsearch

@@ -105,6 +105,70 @@ std::optional<Scale> flops_rate_unit(std::string_view unit) {
   return flops_unit(unit.substr(0, unit.size() - 2));
 }
 
+/// Fractions of a unit, to its front.
+std::optional<Scale> small_prefix(std::string_view name) {
+  static constexpr std::array kSmallPrefixes = {
+      Prefix{"m", {.decimal = -3}},  Prefix{"u", {.decimal = -6}},  Prefix{"n", {.decimal = -9}},
+      Prefix{"p", {.decimal = -12}}, Prefix{"f", {.decimal = -15}}, Prefix{"a", {.decimal = -18}}};
+  if (name.empty()) return Scale{};
+  for (const Prefix& prefix : kSmallPrefixes) {
+    if (prefix.name == name) return prefix.scale;
+  }
+  return std::nullopt;
+}
+
+std::optional<Scale> area_unit(std::string_view unit) {
+  if (unit == "mm2") return Scale{};
+  if (unit == "um2") return Scale{.decimal = -6};
+  if (unit == "cm2") return Scale{.decimal = 2};
+  return std::nullopt;
+}
+
+std::optional<Scale> length_unit(std::string_view unit) {
+  if (unit == "mm") return Scale{};
+  if (unit == "um") return Scale{.decimal = -3};
+  if (unit == "cm") return Scale{.decimal = 1};
+  return std::nullopt;
+}
+
+std::optional<Scale> per_length_unit(std::string_view unit) {
+  return unit == "/mm" ? std::optional<Scale>(Scale{}) : std::nullopt;
+}
+
+std::optional<Scale> power_unit(std::string_view unit) {
+  if (!unit.ends_with("W")) return std::nullopt;
+  const std::string_view prefix = unit.substr(0, unit.size() - 1);
+  const std::optional<Scale> small = small_prefix(prefix);
+  return small ? small : decimal_prefix(prefix);
+}
+
+std::optional<Scale> voltage_unit(std::string_view unit) {
+  if (unit == "V") return Scale{};
+  if (unit == "mV") return Scale{.decimal = -3};
+  return std::nullopt;
+}
+
+/// What a bit takes, as what a byte takes: eight times as much, which is exact.
+std::optional<Scale> of_a_byte(std::optional<Scale> scale_of_bit) {
+  if (scale_of_bit) scale_of_bit->binary += 3;
+  return scale_of_bit;
+}
+
+std::optional<Scale> cell_area_unit(std::string_view unit) {
+  if (!unit.ends_with("/bit")) return std::nullopt;
+  return of_a_byte(area_unit(unit.substr(0, unit.size() - 4)));
+}
+
+std::optional<Scale> energy_unit(std::string_view unit) {
+  if (!unit.ends_with("J/bit")) return std::nullopt;
+  return of_a_byte(small_prefix(unit.substr(0, unit.size() - 5)));
+}
+
+std::optional<Scale> leakage_unit(std::string_view unit) {
+  if (!unit.ends_with("W/bit")) return std::nullopt;
+  return of_a_byte(small_prefix(unit.substr(0, unit.size() - 5)));
+}
+
 /// A decimal number, still as text.
 struct Decimal {
   std::string_view digits;  ///< "12.5"
@@ -193,7 +257,7 @@ double parse(std::string_view text, FindUnit find_unit, std::string_view example
 }
 
 // The prefixes a magnitude may be shown with.
-enum class Shown { Plain, Large, Time };
+enum class Shown { Plain, Large, Time, Small };
 
 std::string with_four_digits(double value) {
   // Plain digits as long as a person can count them, an exponent beyond.
@@ -208,11 +272,12 @@ std::string shown(double value, std::string_view unit, Shown prefixes) {
   // 999.95 and more would show as 1000, so the next prefix starts there.
   constexpr double kNext = 0.99995;
   const double size = std::abs(value);
-  if (prefixes == Shown::Time) {
-    static constexpr std::array<std::string_view, 4> kNames = {"", "m", "u", "n"};
+  if (prefixes == Shown::Time || prefixes == Shown::Small) {
+    static constexpr std::array<std::string_view, 7> kNames = {"", "m", "u", "n", "p", "f", "a"};
+    const std::size_t names = prefixes == Shown::Time ? 4 : kNames.size();
     double factor = 1.0;
     std::size_t i = 0;
-    for (; i + 1 < kNames.size() && size * factor < kNext; ++i) factor *= 1e3;
+    for (; i + 1 < names && size * factor < kNext; ++i) factor *= 1e3;
     return fmt::format("{} {}{}", with_four_digits(value * factor), kNames[i], unit);
   }
   double divisor = 1.0;
@@ -256,6 +321,48 @@ FlopsPerSecond parse_quantity<FlopsPerSecond>(std::string_view text) {
                               "FLOP/s, kFLOP/s, MFLOP/s, GFLOP/s, TFLOP/s, PFLOP/s"));
 }
 
+template <>
+Area parse_quantity<Area>(std::string_view text) {
+  return Area(parse(text, area_unit, "815 mm2", "mm2, um2, cm2"));
+}
+
+template <>
+Length parse_quantity<Length>(std::string_view text) {
+  return Length(parse(text, length_unit, "40 mm", "mm, um, cm"));
+}
+
+template <>
+PerLength parse_quantity<PerLength>(std::string_view text) {
+  return PerLength(parse(text, per_length_unit, "400 /mm", "/mm"));
+}
+
+template <>
+Watts parse_quantity<Watts>(std::string_view text) {
+  return Watts(parse(text, power_unit, "300 W", "W, kW, MW, mW, uW, nW"));
+}
+
+template <>
+Volts parse_quantity<Volts>(std::string_view text) {
+  return Volts(parse(text, voltage_unit, "0.8 V", "V, mV"));
+}
+
+template <>
+AreaPerByte parse_quantity<AreaPerByte>(std::string_view text) {
+  return AreaPerByte(parse(text, cell_area_unit, "0.08 um2/bit", "um2/bit, mm2/bit, cm2/bit"));
+}
+
+template <>
+JoulesPerByte parse_quantity<JoulesPerByte>(std::string_view text) {
+  return JoulesPerByte(
+      parse(text, energy_unit, "4.2 pJ/bit", "J/bit, mJ/bit, uJ/bit, nJ/bit, pJ/bit, fJ/bit"));
+}
+
+template <>
+WattsPerByte parse_quantity<WattsPerByte>(std::string_view text) {
+  return WattsPerByte(
+      parse(text, leakage_unit, "9 pW/bit", "W/bit, mW/bit, uW/bit, nW/bit, pW/bit, fW/bit"));
+}
+
 double parse_number(std::string_view text) {
   std::string_view rest = trimmed(text);
   const bool negative = rest.starts_with('-');
@@ -297,6 +404,21 @@ std::string to_text(FlopsPerSecondPerWatt value) {
 std::string to_text(FlopsPerByte value) {
   return shown(value.in_base_units(), "FLOP/B", Shown::Plain);
 }
+
+std::string to_text(Area value) { return shown(value.in_base_units(), "mm2", Shown::Plain); }
+std::string to_text(Length value) { return shown(value.in_base_units(), "mm", Shown::Plain); }
+std::string to_text(PerLength value) { return shown(value.in_base_units(), "/mm", Shown::Plain); }
+std::string to_text(Volts value) { return shown(value.in_base_units(), "V", Shown::Plain); }
+std::string to_text(AreaPerByte value) {
+  return shown(value.in_base_units() * 0.125e6, "um2/bit", Shown::Plain);
+}
+std::string to_text(JoulesPerByte value) {
+  return shown(value.in_base_units() * 0.125, "J/bit", Shown::Small);
+}
+std::string to_text(WattsPerByte value) {
+  return shown(value.in_base_units() * 0.125, "W/bit", Shown::Small);
+}
+std::string to_small_text(Watts value) { return shown(value.in_base_units(), "W", Shown::Small); }
 
 std::string to_exact_text(double value) {
   // Positional up to 20 digits, which any size anyone writes has.

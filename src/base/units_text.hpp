@@ -22,6 +22,14 @@ namespace dfsearch {
 ///   BytesPerSecond  the same with /s
 ///   Flops           FLOP with k M G T P E
 ///   FlopsPerSecond  the same with /s
+///   Area            mm2 um2 cm2
+///   Length          mm um cm
+///   PerLength       /mm
+///   Watts           W with k M G T m u n p f
+///   Volts           V mV
+///   AreaPerByte     um2/bit mm2/bit
+///   JoulesPerByte   J/bit with m u n p f a
+///   WattsPerByte    W/bit with m u n p f a
 template <class Q>
 Q parse_quantity(std::string_view text) = delete;
 template <>
@@ -36,6 +44,22 @@ template <>
 Flops parse_quantity<Flops>(std::string_view text);
 template <>
 FlopsPerSecond parse_quantity<FlopsPerSecond>(std::string_view text);
+template <>
+Area parse_quantity<Area>(std::string_view text);
+template <>
+Length parse_quantity<Length>(std::string_view text);
+template <>
+PerLength parse_quantity<PerLength>(std::string_view text);
+template <>
+Watts parse_quantity<Watts>(std::string_view text);
+template <>
+Volts parse_quantity<Volts>(std::string_view text);
+template <>
+AreaPerByte parse_quantity<AreaPerByte>(std::string_view text);
+template <>
+JoulesPerByte parse_quantity<JoulesPerByte>(std::string_view text);
+template <>
+WattsPerByte parse_quantity<WattsPerByte>(std::string_view text);
 
 /// Reads a finite plain number, sign and exponent allowed; throws InputError.
 double parse_number(std::string_view text);
@@ -55,6 +79,15 @@ std::string to_text(Joules value);
 std::string to_text(FlopsPerSecondPerDollar value);
 std::string to_text(FlopsPerSecondPerWatt value);
 std::string to_text(FlopsPerByte value);
+std::string to_text(Area value);
+std::string to_text(Length value);
+std::string to_text(PerLength value);
+std::string to_text(Volts value);
+std::string to_text(AreaPerByte value);
+std::string to_text(JoulesPerByte value);
+std::string to_text(WattsPerByte value);
+/// Powers of parts of a chip, down to "1.502 mW".
+std::string to_small_text(Watts value);
 
 /// Writes a quantity for configs: the shortest decimal in base units that parses
 /// back to the same double, "1099511600000 B".

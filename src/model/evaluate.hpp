@@ -46,11 +46,11 @@ struct Infeasible {
   std::string where;  ///< kernel, tensor or partition
 };
 
-enum class Bottleneck : std::uint8_t { Compute, Memory, Network };
+enum class Bottleneck : std::uint8_t { Compute, Memory, Network, Registers, L1, L2 };
 
 struct PartitionCost {
   std::vector<KernelId> kernels;
-  Seconds compute{};  ///< for one layer and one sample, as the rest
+  Seconds compute{};  ///< for one layer and one sample, as the rest; with the levels of the chip
   Seconds memory{};
   Seconds network{};
   Seconds time{};

@@ -25,6 +25,15 @@ const char* name_of(Strategy strategy) {
   throw InternalError("a strategy without a name");
 }
 
+const char* name_of(LevelName level) {
+  switch (level) {
+    case LevelName::Registers: return "registers";
+    case LevelName::L1: return "L1";
+    case LevelName::L2: return "L2";
+  }
+  throw InternalError("a level without a name");
+}
+
 const char* name_of(Objective objective) {
   switch (objective) {
     case Objective::StepTime: return "step_time";
@@ -56,6 +65,9 @@ const char* name_of(Bottleneck bottleneck) {
     case Bottleneck::Compute: return "compute";
     case Bottleneck::Memory: return "memory";
     case Bottleneck::Network: return "network";
+    case Bottleneck::Registers: return "registers";
+    case Bottleneck::L1: return "L1";
+    case Bottleneck::L2: return "L2";
   }
   throw InternalError("a bound without a name");
 }

@@ -10,6 +10,7 @@ namespace dfsearch {
 
 const char* name_of(Topology topology);
 const char* name_of(Strategy strategy);
+const char* name_of(LevelName level);
 const char* name_of(Objective objective);
 const char* name_of(Resource resource);
 const char* name_of(Bottleneck bottleneck);

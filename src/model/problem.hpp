@@ -35,6 +35,7 @@ struct Execution {
   /// to kernels one by one and cycles counted.
   std::optional<double> compute_utilization;
   std::vector<std::optional<std::int64_t>> pins;  ///< per kernel: its partition; empty: no pins
+  bool levels = false;  ///< what moves through the levels of the chip takes time as well
 };
 
 enum class SplitPhases : std::uint8_t {

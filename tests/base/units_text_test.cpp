@@ -74,6 +74,64 @@ TEST_CASE("bandwidth, frequency and time have their units") {
   CHECK(parsed<Seconds>("7 ns") == 7e-9);
 }
 
+TEST_CASE("what chips are made of has units") {
+  CHECK(parsed<Area>("815 mm2") == 815.0);
+  CHECK(parsed<Area>("400 um2") == 400e-6);
+  CHECK(parsed<Area>("8.15 cm2") == 815.0);
+  CHECK(parsed<Length>("40 mm") == 40.0);
+  CHECK(parsed<Length>("40 um") == 0.04);
+  CHECK(parsed<Length>("4 cm") == 40.0);
+  CHECK(parsed<PerLength>("3.363 /mm") == 3.363);
+  CHECK(parsed<Watts>("37.908 mW") == 37.908e-3);
+  CHECK(parsed<Watts>("0.3 kW") == 300.0);
+  CHECK(parsed<Watts>("3 uW") == 3e-6);
+  CHECK(parsed<Volts>("0.8 V") == 0.8);
+  CHECK(parsed<Volts>("350 mV") == 0.35);
+  // Of a bit as it is written, of a byte as it is kept: eight times as much.
+  CHECK(parsed<AreaPerByte>("0.08 um2/bit") == 8.0 * 0.08e-6);
+  CHECK(parsed<JoulesPerByte>("4.2 pJ/bit") == 8.0 * 4.2e-12);
+  CHECK(parsed<JoulesPerByte>("110 fJ/bit") == 8.0 * 110e-15);
+  CHECK(parsed<WattsPerByte>("8.4 pW/bit") == 8.0 * 8.4e-12);
+  CHECK(parsed<WattsPerByte>("0.5 nW/bit") == 8.0 * 0.5e-9);
+}
+
+TEST_CASE("units of chips that are none, or of something else, are refused") {
+  CHECK(refusal<Area>("815 mm") ==
+        "expected a quantity like '815 mm2', got '815 mm': the unit 'mm' is not one of mm2, um2, "
+        "cm2");
+  CHECK(refusal<Area>("815").starts_with("expected a quantity like '815 mm2'"));
+  CHECK(refusal<Area>("-1 mm2").ends_with("which is negative"));
+  CHECK(refusal<Length>("4 mm2").starts_with("expected a quantity like '40 mm'"));
+  CHECK(refusal<PerLength>("400 mm").starts_with("expected a quantity like '400 /mm'"));
+  CHECK(refusal<Watts>("300 V").starts_with("expected a quantity like '300 W'"));
+  CHECK(refusal<Volts>("1 kV").starts_with("expected a quantity like '0.8 V'"));
+  CHECK(refusal<AreaPerByte>("0.08 um2").starts_with("expected a quantity like '0.08 um2/bit'"));
+  CHECK(refusal<JoulesPerByte>("4.2 pW/bit").starts_with("expected a quantity like '4.2 pJ/bit'"));
+  CHECK(refusal<WattsPerByte>("9 pJ/bit").starts_with("expected a quantity like '9 pW/bit'"));
+}
+
+TEST_CASE("units of chips that decimal prefixes scale are rounded once") {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 1000; ++i) {
+    const std::string digits = "0." + std::to_string(random() % 1'000'000'000);
+    CHECK(parsed<Area>(digits + " um2") == std::stod(digits + "e-6"));
+    CHECK(parsed<Watts>(digits + " mW") == std::stod(digits + "e-3"));
+    CHECK(parsed<JoulesPerByte>(digits + " fJ/bit") == 8.0 * std::stod(digits + "e-15"));
+    CHECK(parsed<WattsPerByte>(digits + " pW/bit") == 8.0 * std::stod(digits + "e-12"));
+  }
+}
+
+TEST_CASE("quantities of chips are shown with four digits") {
+  CHECK(to_text(Area(815.0)) == "815 mm2");
+  CHECK(to_text(Length(114.19281938896158)) == "114.2 mm");
+  CHECK(to_text(PerLength(400.0)) == "400 /mm");
+  CHECK(to_text(Volts(0.8678548366968682)) == "0.8679 V");
+  CHECK(to_text(parse_quantity<AreaPerByte>("0.08 um2/bit")) == "0.08 um2/bit");
+  CHECK(to_text(parse_quantity<JoulesPerByte>("110 fJ/bit")) == "110 fJ/bit");
+  CHECK(to_text(parse_quantity<WattsPerByte>("9 pW/bit")) == "9 pW/bit");
+  CHECK(to_small_text(Watts(0.0015123)) == "1.512 mW");
+}
+
 TEST_CASE("spaces are free and exponents are numbers") {
   CHECK(parsed<BytesPerSecond>("900GB/s") == 900e9);
   CHECK(parsed<BytesPerSecond>("  900   GB/s ") == 900e9);

@@ -4,7 +4,9 @@
 Configs are checked by `dfsearch check` as they are.  Those under workloads/ and
 systems/ are the two parts of one: each must check together with some other.
 Systems of Calculon's model, which has no files of workloads, are tried in the
-place of the one that a config of it names.
+place of the one that a config of it names.  Those under chips/ have a system only,
+for `dfsearch chip`, and are made of the parts under technologies/, all of which
+must be in use.
 
 usage: configs_test.py DFSEARCH
 """
@@ -41,6 +43,16 @@ def complaint_about_calculon(system):
     return "" if done.returncode == 0 else f"{system}: status {done.returncode}\n{done.stderr}"
 
 
+def complaints_about_chips(chips, parts):
+    done = subprocess.run(
+        [sys.argv[1], "chip", *map(str, chips)],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+    )
+    wrong = [] if done.returncode == 0 else [f"chips: status {done.returncode}\n{done.stderr}"]
+    texts = "".join(file.read_text() for file in chips + parts)
+    return wrong + [f"{part}: no chip is made of it" for part in parts if part.name not in texts]
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -48,12 +60,15 @@ def main():
     workloads = sorted((CONFIGS / "workloads").glob("*.yaml"))
     systems = sorted((CONFIGS / "systems").glob("*.yaml"))
     calculon = [file for file in systems if file.name.startswith("calculon_")]
-    whole = [file for file in files if file not in workloads and file not in systems]
+    chips = sorted((CONFIGS / "chips").rglob("*.yaml"))
+    parts = sorted((CONFIGS / "technologies").rglob("*.yaml"))
+    other = set(workloads + systems + chips + parts)
+    whole = [file for file in files if file not in other]
     systems = [file for file in systems if file not in calculon]
     if not whole:
         sys.exit(f"there is no config under {CONFIGS}")
 
-    wrong = [complaint(file) for file in whole]
+    wrong = [complaint(file) for file in whole] + complaints_about_chips(chips, parts)
     wrong += [complaint_about_calculon(file) for file in calculon]
     pairs = {(w, s): complaint_about_pair(w, s) for w in workloads for s in systems}
     for part in workloads + systems:

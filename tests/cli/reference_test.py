@@ -320,6 +320,24 @@ class ReferenceTest(unittest.TestCase):
         self.assertGreater(fitting, RANDOM_CASES // 5)
         self.assertLess(fitting, RANDOM_CASES)
 
+    def test_random_mappings_through_the_levels_of_the_chip_cost_the_same(self):
+        fitting = 0
+        for seed in range(RANDOM_CASES):
+            with self.subTest(seed=seed):
+                rng = random.Random(seed)
+                config = random_machine_config(rng) if seed % 2 else random_config(rng)
+                config["execution"]["levels"] = True
+                config["system"]["accelerator"]["bundle"] = rng.randint(1, 3)
+                config["system"]["levels"] = {
+                    name: {"scope": rng.choice(["core", "bundle", "chip"]),
+                           "capacity": f"{rng.randint(1, 400)} kB",
+                           "bandwidth": f"{rng.randint(1, 400)} GB/s"}
+                    for name in rng.sample(["registers", "L1", "L2"], rng.randint(1, 3))
+                }
+                fitting += self.check_case(config, random_mapping(rng, config))
+        self.assertGreater(fitting, RANDOM_CASES // 5)
+        self.assertLess(fitting, RANDOM_CASES)
+
     def test_random_optima_are_the_same(self):
         for seed in range(20):
             with self.subTest(seed=seed):

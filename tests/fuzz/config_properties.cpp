@@ -84,6 +84,8 @@ void check_config(const Config& config) {
   const DataflowGraph& graph = config.problem.workload.graph;
   if (graph.kernel_count() > kMostKernels || graph.tensor_count() > kMostKernels) return;
   check_graph_text(config.problem.workload);
+  // A chip that cannot be built, or that is searched, makes no machine to write out.
+  if (config.design && (!config.chip || !config.chip->infeasible.empty())) return;
   check_setup(config);
 }
 

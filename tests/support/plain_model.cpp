@@ -265,7 +265,7 @@ class PlainModel {
     const auto sram = sram_of(members);
     if (!compute || !sram) return std::nullopt;
 
-    PlainPartition result{.compute = *compute, .sram = *sram};
+    PlainPartition result{.compute = std::max(*compute, slowest_level(members)), .sram = *sram};
     double weights = 0.0;
     for (const std::size_t i : members) {
       result.network += network_time(i);
@@ -346,6 +346,57 @@ class PlainModel {
     const double slowest = mapping_.cores.empty() ? best_pace(members) : given_pace(members);
     if (slowest == std::numeric_limits<double>::infinity()) return std::nullopt;
     return slowest * tiles_ / frequency;
+  }
+
+  // What moves through the levels of the chip, where that takes time.
+  double slowest_level(const std::vector<std::size_t>& members) const {
+    double slowest = 0.0;
+    const std::vector<OnChipLevel>& levels = problem_.system.levels;
+    for (std::size_t x = 0; problem_.execution.levels && x < levels.size(); ++x) {
+      double words = 0.0;
+      for (const std::size_t i : members) words += level_words(i, x);
+      slowest = std::max(slowest, words * word_ / levels[x].bandwidth.in_base_units());
+    }
+    return slowest;
+  }
+
+  double level_words(std::size_t i, std::size_t x) const {
+    const Kernel& kernel = kernels_[i];
+    const Accelerator& chip = problem_.system.accelerator;
+    const auto [m, k, n] = extents(i, degree(Strategy::Tensor), 1.0);
+    const double repeat = number(kernel.repeat);
+    if (kernel.mode == Mode::Simd || k == 1.0) {
+      const bool two = kernel.kind == KernelKind::Gemm || kernel.kind == KernelKind::Elementwise2;
+      return repeat * (two ? 3.0 : 2.0) * m * n;
+    }
+    if (x == 0) {
+      return repeat * (m * k * std::ceil(n / number(chip.stages)) +
+                       k * n * std::ceil(m / number(chip.lanes)) + m * n);
+    }
+    const double inner = std::floor(problem_.system.levels[x - 1].share.in_base_units() / word_);
+    return repeat * best_tile(m, k, n, inner);
+  }
+
+  // Every tile of every operand.
+  static double best_tile(double m, double k, double n, double inner) {
+    double best = std::numeric_limits<double>::infinity();
+    const auto stay = [&](double rows, double columns, auto words) {
+      for (double a = 1.0; a <= rows; ++a) {
+        for (double b = 1.0; b <= columns && a + b + a * b <= inner; ++b) {
+          best = std::min(best, words(a, b));
+        }
+      }
+    };
+    stay(m, n, [&](double a, double b) {
+      return m * n + m * k * std::ceil(n / b) + k * n * std::ceil(m / a);
+    });
+    stay(k, n, [&](double a, double b) {
+      return k * n + m * k * std::ceil(n / b) + m * n * (2.0 * std::ceil(k / a) - 1.0);
+    });
+    stay(m, k, [&](double a, double b) {
+      return m * k + k * n * std::ceil(m / a) + m * n * (2.0 * std::ceil(k / b) - 1.0);
+    });
+    return best;
   }
 
   double tile_flop(std::size_t i) const {

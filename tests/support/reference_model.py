@@ -290,6 +290,8 @@ class Problem:
             self.partition_limit = count
         self.overlap = execution.get("overlap", "perfect")
         self.utilization = execution.get("compute_utilization")
+        if not execution.get("levels"):
+            self.levels = []
         self.pins = execution.get("pins", {})
         self._load_equations(config.get("equations", "physical"))
         sharding = config.get("sharding", config.get("search", {}).get("sharding", {}))
@@ -357,6 +359,14 @@ class Problem:
             (d["topology"], d.get("degree"), quantity(d["bandwidth"], "B/s"),
              self.strategy or d.get("strategy"), quantity(d.get("latency", 0), "s"))
             for d in s["network"]
+        ]
+        owners = {"core": self.cores, "chip": 1,
+                  "bundle": max(1, self.cores // accelerator.get("bundle", 1))}
+        self.levels = [
+            (quantity(level["capacity"], "B") / owners[level["scope"]],
+             quantity(level["bandwidth"], "B/s"))
+            for name in ("registers", "L1", "L2") if name in s.get("levels", {})
+            for level in [s["levels"][name]]
         ]
         self.second = None
         if "second" in s["memory"]:
@@ -783,6 +793,27 @@ class _Evaluation:
             cycles, _ = best_allocation(p, members, self.shards)
         return cycles * self.tiles / p.frequency
 
+    def level_words(self, i, x):
+        """What kernel i moves out of level x (docs/technology.md, section 4)."""
+        p, kernel = self.p, self.p.kernels[i]
+        m, k, n = shard_extents(kernel, self.sharding[i], self.tp, 1, self.grid)
+        if not kernel.systolic or k == 1:
+            return (kernel.inputs + 1) * m * n
+        if x == 0:
+            return m * k * ceil_div(n, p.stages) + k * n * ceil_div(m, p.lanes) + m * n
+        inner = int(p.levels[x - 1][0] // p.word)
+
+        def least(rows, columns, words):
+            return min((words(a, b) for a in range(1, rows + 1)
+                        for b in [min(columns, (inner - a) // (1 + a))] if b >= 1),
+                       default=math.inf)
+        return min(
+            least(m, n, lambda a, b: m * n + m * k * ceil_div(n, b) + k * n * ceil_div(m, a)),
+            least(k, n, lambda a, b: k * n + m * k * ceil_div(n, b)
+                  + m * n * (2 * ceil_div(k, a) - 1)),
+            least(m, k, lambda a, b: m * k + k * n * ceil_div(m, a)
+                  + m * n * (2 * ceil_div(k, b) - 1)))
+
     def sram_bytes(self, members, crossing, inside):
         p = self.p
         if p.out_of_core:
@@ -857,7 +888,10 @@ class _Evaluation:
             ends = (t.source in members) + (t.target in members)
             (inside if ends == 2 else crossing if ends == 1 else []).append(e)
         sram = self.sram_bytes(members, crossing, inside)
-        compute = self.compute_time(members)
+        compute = max([self.compute_time(members)] + [
+            sum(self.level_words(i, x) for i in members) * p.word / p.levels[x][1]
+            for x in range(len(p.levels))
+        ])
         moved = sum(self.tensor_tile_bytes(p.tensors[e]) for e in crossing)
         moved *= self.tiles
         moved += sum(p.kernels[i].memory + p.kernels[i].sharded_memory / self.tp for i in members)

@@ -4,11 +4,13 @@
 #include <string>
 #include <variant>
 
+#include "base/error.hpp"
+#include "cli/chip.hpp"
+#include "cli/gemm.hpp"
 #include "cli/outputs.hpp"
 #include "cli/solve.hpp"
 #include "cli/standard_output.hpp"
 #include "io/config/graph_text.hpp"
-#include "io/config/load_config.hpp"
 #include "io/dfmodel/export_dfmodel.hpp"
 #include "io/dfmodel/import_dfmodel.hpp"
 #include "io/huggingface/import_huggingface.hpp"
@@ -33,7 +35,7 @@ std::optional<Mapping> load_given_mapping(const CommandLine& line, const Problem
 }
 
 int run_evaluate(const CommandLine& line) {
-  const Config config = load_config(line.config, line.overrides);
+  const Config config = load_runnable(line);
   const std::optional<Mapping> given = load_given_mapping(line, config.problem);
   const Mapping mapping =
       line.solution.empty()
@@ -43,13 +45,14 @@ int run_evaluate(const CommandLine& line) {
   check_output(line.json);
   const std::variant<Cost, Infeasible> verdict = evaluate(config.problem, mapping);
   Outputs outputs;
-  write_outcome(line, Outcome::of(config.problem, mapping, verdict), "", outputs);
+  write_outcome(line, with_chip(Outcome::of(config.problem, mapping, verdict), config), "",
+                outputs);
   outputs.throw_if_any_failed();
   return std::holds_alternative<Cost>(verdict) ? kProved : kInfeasible;
 }
 
 int run_check(const CommandLine& line) {
-  const auto any = load_any_config(line.config, line.overrides);
+  const auto any = load_any_searchable(line);
   const Config* config = std::get_if<Config>(&any);
   print(title_of(line) + ": valid\n" +
         (config != nullptr ? problem_text(config->problem)
@@ -66,7 +69,7 @@ void write_output(const std::string& file, const std::string& text) {
 }
 
 int run_graph(const CommandLine& line) {
-  const Config config = load_config(line.config, line.overrides);
+  const Config config = load_runnable(line);
   const Workload& workload = config.problem.workload;
   std::string text;
   switch (line.format) {
@@ -101,7 +104,12 @@ int run_import(const CommandLine& line) {
 }
 
 int run_export(const CommandLine& line) {
-  const Config config = load_config(line.config, line.overrides);
+  const Config config = load_runnable(line);
+  if (config.problem.execution.levels) {
+    throw InputError(line.config +
+                     ": the levels of the chip are not part of an exported program, "
+                     "expected 'execution.levels: false'");
+  }
   check_output(line.output);
   LinearModel model;
   if (line.part == ModelPart::Sharding) {
@@ -119,7 +127,9 @@ int run_export(const CommandLine& line) {
 
 }  // namespace
 
-int run(const CommandLine& line) {
+namespace {
+
+int run_command(const CommandLine& line) {
   switch (line.command) {
     case Command::Solve:
       return run_solve(line);
@@ -133,8 +143,22 @@ int run(const CommandLine& line) {
       return run_import(line);
     case Command::Export:
       return run_export(line);
+    case Command::Chip:
+      return run_chip(line);
+    case Command::Gemm:
+      return run_gemm(line);
   }
   return kInternalError;
+}
+
+}  // namespace
+
+int run(const CommandLine& line) {
+  try {
+    return run_command(line);
+  } catch (const NoSuchChip& none) {
+    return report_no_chip(line, none.config);
+  }
 }
 
 }  // namespace dfsearch

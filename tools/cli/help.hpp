@@ -13,6 +13,8 @@ usage: dfsearch [solve] CONFIG [options]         search, report, exit
        dfsearch import SETUP.txt [-o CONFIG]     a setup of DFModel (protobuf text) as a config
        dfsearch import config.json [-o FILE]     a model of Hugging Face as a section 'workload'
        dfsearch export CONFIG [options]          a mixed-integer program for other solvers
+       dfsearch chip CONFIG... [options]         the chips that technologies and budgets give
+       dfsearch gemm CONFIG --shape MxKxN        the time of a GEMM alone on such a chip
        dfsearch --help | --version
 
 A CONFIG is YAML or JSON (docs/formats.md); --config CONFIG says the same.  A report for people
@@ -67,6 +69,16 @@ export
                          config leaves them open
   -o, --output FILE|-    where to write it (-)
 
+chip
+  --json FILE|-          the chips as JSON; with - in place of the tables.  A config of a chip
+                         needs its system only (docs/technology.md)
+
+gemm
+  --shape MxKxN          extents of the GEMM; repeatable
+  --word B               size of an element ('2 B')
+  --published            beside it the time that the public code of DeepFlow gives
+  --json FILE|-          the times as JSON; with - in place of the table
+
 examples
   dfsearch --config configs/gpt3_1t.yaml --threads 64
   dfsearch configs/gpt3_1t.yaml --time-limit '20 min' --json result.json --mapping best.json
@@ -80,6 +92,9 @@ examples
   dfsearch evaluate configs/gpt3_1t.yaml --mapping best.json --solution fusion.sol
   dfsearch graph configs/gpt3_1t.yaml --format dot --mapping best.json | dot -Tsvg -o graph.svg
   dfsearch graph configs/gpt3_1t.yaml --format dfmodel -o setup.txt
+  dfsearch chip configs/chips/v100.yaml
+  dfsearch configs/seven_nm_split.yaml
+  dfsearch gemm configs/chips/v100.yaml --shape 4096x4096x4096 --published
   dfsearch import setup.txt -o gpt3_1t_again.yaml
   dfsearch configs/transformers/llama3_70b.yaml --set workload.model=qwen2_5_72b
 

@@ -30,8 +30,9 @@ namespace {
 
 constexpr std::int64_t kMostThreads = 1024;
 constexpr std::int64_t kMostAnswers = 1'000'000;
-constexpr std::array<std::string_view, 6> kCommands = {"solve", "evaluate", "check",
-                                                       "graph", "import",   "export"};
+constexpr std::int64_t kMostExtent = std::int64_t{1} << 31;
+constexpr std::array<std::string_view, 8> kCommands = {"solve",  "evaluate", "check", "graph",
+                                                       "import", "export",   "chip",  "gemm"};
 constexpr const char* kSeeHelp = "run 'dfsearch --help' for all commands and options";
 
 [[noreturn]] void usage_error(const std::string& message) {
@@ -72,6 +73,8 @@ struct Texts {
   std::string format;
   std::string part;
   std::vector<std::string> no_bound;
+  std::vector<std::string> shapes;
+  std::string word;
   bool help = false;
 };
 
@@ -79,6 +82,7 @@ void declare_common(CLI::App& app, CommandLine& line, Texts& texts) {
   app.set_help_flag();
   app.add_flag("-h,--help", texts.help);
   app.add_option("CONFIG", texts.positional);
+  if (line.command == Command::Chip) app.add_option("CONFIGS", line.more_configs);
   app.allow_extras();
   if (line.command == Command::Import) {
     app.add_option("-o,--output", line.output);
@@ -92,6 +96,17 @@ void declare_common(CLI::App& app, CommandLine& line, Texts& texts) {
 void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
   declare_common(app, line, texts);
   if (line.command == Command::Check || line.command == Command::Import) return;
+  if (line.command == Command::Chip) {
+    app.add_option("--json", line.json);
+    return;
+  }
+  if (line.command == Command::Gemm) {
+    app.add_option("--json", line.json);
+    app.add_option("--shape", texts.shapes)->expected(1)->take_all()->allow_extra_args(false);
+    app.add_option("--word", texts.word);
+    app.add_flag("--published", line.published);
+    return;
+  }
   app.add_option("--mapping", line.mapping);
   if (line.command == Command::Graph) {
     app.add_option("--format", texts.format);
@@ -259,6 +274,35 @@ void convert_export(const Texts& texts, CommandLine& line) {
   }
 }
 
+/// M x K x N of a GEMM.
+Shard parse_shape(const std::string& text) {
+  std::array<std::int64_t, 3> extents{};
+  const char* at = text.data();
+  const char* const end = text.data() + text.size();
+  bool right = true;
+  for (std::size_t i = 0; right && i < extents.size(); ++i) {
+    const auto [rest, error] = std::from_chars(at, end, extents[i]);
+    right = error == std::errc() && extents[i] >= 1 && extents[i] <= kMostExtent &&
+            (i == 2 ? rest == end : rest != end && *rest == 'x');
+    at = right && i < 2 ? rest + 1 : rest;
+  }
+  if (!right) {
+    usage_error("--shape: expected three extents from 1 to 2^31 like 4096x1024x2048, got " +
+                in_quotes(text));
+  }
+  return {.m = extents[0], .k = extents[1], .n = extents[2]};
+}
+
+void convert_gemm(const Texts& texts, CommandLine& line) {
+  if (texts.shapes.empty()) usage_error("gemm: missing --shape MxKxN");
+  for (const std::string& text : texts.shapes) line.shapes.push_back(parse_shape(text));
+  if (texts.word.empty()) return;
+  line.word = converted("--word", [&] { return parse_quantity<Bytes>(texts.word); });
+  if (line.word < Bytes(0.125) || line.word > Bytes(1024.0)) {
+    usage_error("--word: expected a size from 1 bit to 1 KiB, got " + in_quotes(texts.word));
+  }
+}
+
 /// A word where a config is expected that looks like a misspelt command.
 void refuse_misspelt_command(const std::string& word) {
   if (word.find_first_of("./-") != std::string::npos) return;
@@ -314,6 +358,7 @@ std::variant<CommandLine, Answer> parse_command_line(int argc, const char* const
   if (line.command == Command::Solve) convert_search_options(texts, line);
   if (line.command == Command::Graph) convert_format(texts, line);
   if (line.command == Command::Export) convert_export(texts, line);
+  if (line.command == Command::Gemm) convert_gemm(texts, line);
   if (line.command == Command::Evaluate && line.mapping.empty() && line.solution.empty()) {
     usage_error("evaluate: missing --mapping FILE or --solution FILE");
   }

@@ -9,10 +9,11 @@
 
 #include "base/units.hpp"
 #include "engine/tables/search_bounds.hpp"
+#include "model/layer/shard.hpp"
 
 namespace dfsearch {
 
-enum class Command { Solve, Evaluate, Check, Graph, Import, Export };
+enum class Command { Solve, Evaluate, Check, Graph, Import, Export, Chip, Gemm };
 
 enum class GraphFormat { Yaml, Json, Dot, Dfmodel };
 enum class ModelFormat { Mps, Lp };
@@ -22,7 +23,8 @@ enum class ModelPart { Fusion, Sharding };
 /// standard output where a result goes.
 struct CommandLine {
   Command command = Command::Solve;
-  std::string config;  ///< a setup for import
+  std::string config;                     ///< a setup for import
+  std::vector<std::string> more_configs;  ///< after the first, for chip
   std::vector<std::string> overrides;
   std::string json;
   std::string mapping;  ///< written by solve, read by the others
@@ -32,6 +34,9 @@ struct CommandLine {
   std::string events;
   std::string solution;  ///< of a solver, read by evaluate
   std::string output = "-";
+  std::vector<Shard> shapes;  ///< of GEMMs
+  Bytes word{2.0};            ///< of their elements
+  bool published = false;     ///< their times as DeepFlow has them, too
   GraphFormat format = GraphFormat::Yaml;
   ModelFormat model_format = ModelFormat::Mps;
   ModelPart part = ModelPart::Fusion;

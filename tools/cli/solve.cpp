@@ -11,6 +11,8 @@
 
 #include "base/error.hpp"
 #include "cli/checkpoint_output.hpp"
+#include "cli/chip.hpp"
+#include "cli/commands.hpp"
 #include "cli/events.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/machine_memory.hpp"
@@ -19,6 +21,7 @@
 #include "cli/signals.hpp"
 #include "cli/solve_execution.hpp"
 #include "cli/standard_output.hpp"
+#include "design/find_split.hpp"
 #include "engine/answer/search_state.hpp"
 #include "engine/solve.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
@@ -123,7 +126,8 @@ class Run {
       events.write(done_event(result));
     }
     Outputs outputs;
-    write_outcome(line_, Outcome::of(config_.problem, result), mapping_file(result), outputs);
+    write_outcome(line_, with_chip(Outcome::of(config_.problem, result), config_),
+                  mapping_file(result), outputs);
     if (!line_.checkpoint.empty()) outputs.attempt([&] { checkpoint.finish(); });
     outputs.attempt([&] { events.finish(); });
     if (result.callback_error) std::rethrow_exception(result.callback_error);
@@ -175,18 +179,50 @@ class Run {
   std::optional<SearchState> state_;
 };
 
+/// The files that a search over budgets does not have.
+void refuse_files(const CommandLine& line) {
+  for (const auto& [option, file] :
+       {std::pair("--hint", &line.hint), std::pair("--checkpoint", &line.checkpoint),
+        std::pair("--resume", &line.resume), std::pair("--events", &line.events)}) {
+    if (file->empty()) continue;
+    throw InputError(std::string(option) + ": a search over budgets has none");
+  }
+}
+
+/// The search over what the budget leaves out.
+int run_design(const CommandLine& line, const Config& config,
+               std::chrono::steady_clock::time_point start) {
+  refuse_files(line);
+  check_output(line.json);
+  check_output(line.mapping);
+  SearchOptions options = search_options(line, config);
+  const Seconds limit = line.time_limit.value_or(config.search.time_limit);
+  options.limits.deadline = Deadline(limit - since(start), stop_on_signals());
+  const DesignResult result = find_split(config.problem, *config.design, options);
+  Outcome outcome = Outcome::of(result.problem, result.search);
+  outcome.design = &*config.design;
+  outcome.chip = result.chip ? &*result.chip : nullptr;
+  outcome.split = &result;
+  Outputs outputs;
+  write_outcome(line, outcome, result.search.mapping ? line.mapping : "", outputs);
+  outputs.throw_if_any_failed();
+  return exit_status(line, result.search);
+}
+
 }  // namespace
 
 int run_solve(const CommandLine& line) {
   const auto start = std::chrono::steady_clock::now();
-  auto config = load_any_config(line.config, line.overrides);
-  if (const auto* calculon = std::get_if<CalculonConfig>(&config)) {
+  auto any = load_any_searchable(line);
+  if (const auto* calculon = std::get_if<CalculonConfig>(&any)) {
     return run_solve_execution(line, *calculon, start);
   }
   if (line.count) {
     throw InputError("--count: only a config with 'equations: calculon' takes it");
   }
-  return Run(line, std::get<Config>(std::move(config)), start).run();
+  auto& config = std::get<Config>(any);
+  if (config.design && !config.chip) return run_design(line, config, start);
+  return Run(line, std::move(config), start).run();
 }
 
 }  // namespace dfsearch

@@ -2,7 +2,7 @@
 """Holds the includes of src/ and tools/ to the layers.
 
     base <- graph <- model <- milp <- io <- tools
-                     model <- engine <- io
+                     model <- engine, technology <- design <- io
 
 A file may include files of its own layer and of those its layer knows.  Inside
 the engine the rooms have an order of their own:
@@ -25,10 +25,12 @@ KNOWS = {
     "base": [],
     "graph": ["base"],
     "model": ["base", "graph"],
+    "technology": ["base", "graph", "model"],
     "milp": ["base", "graph", "model"],
     "engine": ["base", "graph", "model"],
-    "io": ["base", "graph", "model", "milp", "engine"],
-    "tools": ["base", "graph", "model", "milp", "engine", "io"],
+    "design": ["base", "graph", "model", "technology", "engine"],
+    "io": ["base", "graph", "model", "technology", "milp", "engine", "design"],
+    "tools": ["base", "graph", "model", "technology", "milp", "engine", "design", "io"],
 }
 ROOMS = ["tree", "calculon", "tables", "duals", "fusion", "sharding", "mapping", "answer"]
 # Of the engine, but in no room: what the rooms share with those who call solve.

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Which function computes which equation of docs/model.md.
+"""Which function computes which equation of the pages of equations, PAGES below.
 
 A function says so in a comment line of its own, among those in front of it:
 
     // docs/model.md (13), (14)
 
-The page defines an equation where an indented line begins with its number.  This script writes the
-list of functions into section 13 of the page, and complains if numbers are not 1, 2, 3 ..., if an
-equation has no function, if a comment in src/ or a sentence names an equation that is not there, or
-(--check) if the list of the page is another one.
+A page defines an equation where an indented line begins with its number.  This script writes the
+list of functions into the page, and complains if numbers are not 1, 2, 3 ..., if an equation has no
+function, if a comment in src/ or a sentence names an equation that is not there, or (--check) if the
+list of the page is another one.
 
 usage: equations.py ROOT [--check] | --self-test
 """
@@ -18,9 +18,10 @@ import re
 import sys
 import tempfile
 
+PAGES = ["docs/model.md", "docs/technology.md"]
 DEFINITION = re.compile(r"^ {4,}\((\d+)\) ", re.MULTILINE)
-CITATION = re.compile(r"^ *///? docs/model\.md ((?:\(\d+\)(?:, )?)+)$")
-MENTION = re.compile(r"docs/model\.md,? \((\d+)\)")
+CITATION = r"^ *///? {} ((?:\(\d+\)(?:, )?)+)$"
+MENTION = r"{},? \((\d+)\)"
 REFERENCE = re.compile(r"(?<!\w)\((\d+(?:, \d+)*)\)")
 FUNCTION = re.compile(r"(~?[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*)\(")
 CLASS = re.compile(r"(?:class|struct) (\w+)[^;]*$")
@@ -48,20 +49,22 @@ def function_after(lines, number):
     return found[1]
 
 
-def citations(root):
-    """By equation the (function, file) pairs that name it, and complaints."""
+def citations(root, page):
+    """By equation of the page the (function, file) pairs that name it, and complaints."""
     functions, wrong = {}, []
+    citation = re.compile(CITATION.format(re.escape(page)))
+    mention = re.compile(MENTION.format(re.escape(page)))
     files = sorted(f for f in (root / "src").rglob("*") if f.suffix in (".cpp", ".hpp"))
     for file in files:
         lines = file.read_text().splitlines()
         for number, line in enumerate(lines):
             place = f"{file.relative_to(root)}:{number + 1}"
-            cited = CITATION.match(line)
+            cited = citation.match(line)
             function = function_after(lines, number) if cited else None
             if cited and function is None:
                 wrong.append(f"{place}: no function follows, expected one that is the equation")
             for equation in map(int, re.findall(r"\d+", cited[1]) if cited else
-                                MENTION.findall(line)):
+                                mention.findall(line)):
                 pairs = functions.setdefault(equation, [])
                 where = (function, file.relative_to(root / "src").as_posix(), place)
                 if where[:2] not in [pair[:2] for pair in pairs]:
@@ -81,24 +84,24 @@ def table(defined, functions):
     return "\n".join(rows) + "\n"
 
 
-def new_page(root):
+def new_page(root, name):
     """The page with its list as it should be, and complaints."""
-    page = (root / "docs" / "model.md").read_text()
+    page = (root / name).read_text()
     defined = [int(number) for number in DEFINITION.findall(page)]
-    functions, wrong = citations(root)
+    functions, wrong = citations(root, name)
     if defined != list(range(1, len(defined) + 1)) or not defined:
-        wrong.append(f"docs/model.md: equations are numbered {defined}, expected 1, 2, 3 ...")
+        wrong.append(f"{name}: equations are numbered {defined}, expected 1, 2, 3 ...")
     for equation, pairs in sorted(functions.items()):
-        wrong += [f"{place}: docs/model.md has no equation ({equation})"
+        wrong += [f"{place}: {name} has no equation ({equation})"
                   for _, _, place in pairs if equation not in defined]
     for equation in defined:
         if not any(function for function, _, _ in functions.get(equation, [])):
-            wrong.append(f"docs/model.md: no function of src/ says that it is equation ({equation})")
+            wrong.append(f"{name}: no function of src/ says that it is equation ({equation})")
     for numbers in REFERENCE.findall(page):
-        wrong += [f"docs/model.md: refers to equation ({number}), which it does not have"
+        wrong += [f"{name}: refers to equation ({number}), which it does not have"
                   for number in numbers.split(", ") if int(number) not in defined]
     if not LIST.search(page):
-        wrong.append("docs/model.md: no place for the list, expected <!-- equations: begin -->")
+        wrong.append(f"{name}: no place for the list, expected <!-- equations: begin -->")
     return LIST.sub(lambda found: found[1] + table(defined, functions) + found[2], page), wrong
 
 
@@ -126,7 +129,7 @@ def self_test():
         def complaints(files):
             for name, text in files.items():
                 (root / name).write_text(text)
-            text, wrong = new_page(root)
+            text, wrong = new_page(root, PAGES[0])
             return wrong + ["the list"] * (text != files["docs/model.md"])
 
         assert complaints(good) == [], complaints(good)
@@ -143,13 +146,16 @@ def main():
     if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["--check"]):
         sys.exit(__doc__)
     root = pathlib.Path(sys.argv[1])
-    text, wrong = new_page(root)
-    page = root / "docs" / "model.md"
-    if sys.argv[2:] and text != page.read_text():
-        wrong.append("docs/model.md: the list of section 13 is out of date: tools/dev/equations.py .")
+    wrong = []
+    for name in PAGES:
+        text, complaints = new_page(root, name)
+        wrong += complaints
+        if sys.argv[2:] and text != (root / name).read_text():
+            wrong.append(f"{name}: its list of functions is out of date: tools/dev/equations.py .")
+        elif not sys.argv[2:] and not complaints:
+            (root / name).write_text(text)
     if wrong:
         sys.exit("\n".join(wrong))
-    page.write_text(text)
 
 
 if __name__ == "__main__":

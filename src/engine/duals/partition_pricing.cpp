@@ -40,11 +40,13 @@ namespace dfsearch {
 namespace {
 
 Ticks time_of(const FusionTables& tables, std::span<const std::vector<CoreOption>* const> options,
-              Ticks compute, Ticks memory, Ticks network) {
+              Ticks compute, const OnChipTimes& on_chip, Ticks memory, Ticks network) {
+  if (tables.has_levels()) compute = *std::max_element(on_chip.begin(), on_chip.end());
   if (!options.empty()) {
     const auto pace = least_cycles(options, tables.cores());
     if (!pace) return kNever;
-    compute = tables.costs().cycle_time(*pace);
+    const Ticks cycles = tables.costs().cycle_time(*pace);
+    compute = tables.has_levels() ? std::max(compute, cycles) : cycles;
   }
   return overlapped(tables.problem().execution.overlap, compute, memory, network);
 }
@@ -56,7 +58,7 @@ Ticks time_alone(const FusionTables& tables, std::size_t p) {
   for (const Arc& arc : tables.outputs(p)) memory += arc.transfer;
   std::vector<const std::vector<CoreOption>*> options;
   if (kernel.options != nullptr) options.push_back(kernel.options);
-  return time_of(tables, options, kernel.compute, memory, kernel.network);
+  return time_of(tables, options, kernel.compute, kernel.on_chip, memory, kernel.network);
 }
 
 constexpr std::size_t kParts = std::tuple_size_v<KernelParts>;
@@ -129,6 +131,7 @@ class ColumnEnumeration {
     KernelSet inside;
     KernelSet open;  // undecided
     Ticks compute = 0;
+    OnChipTimes on_chip{};  // 0 unless levels take time
     Ticks network = 0;
     Ticks memory = 0;  // that is sure, whatever joins
     FineTicks dual = 0;
@@ -229,6 +232,9 @@ class ColumnEnumeration {
     for (const Arc& arc : tables_.outputs(p)) state.sram += arc.streamed;
     if (state.sram > tables_.sram()) return false;
     state.compute += kernel.compute;
+    if (tables_.has_levels()) {
+      for (std::size_t x = 0; x < state.on_chip.size(); ++x) state.on_chip[x] += kernel.on_chip[x];
+    }
     state.network += kernel.network;
     state.memory += crossing_[p];
     state.dual += duals_.kernels[p];
@@ -328,7 +334,7 @@ class ColumnEnumeration {
     // Sharing the cores out takes long.
     if (!options_.empty()) steps_ -= 4 * state.kernels;
     keep(state.inside, state.kernels, group(state.inside.first_from(0)), state.dual,
-         time_of(tables_, options_, state.compute, state.memory, state.network));
+         time_of(tables_, options_, state.compute, state.on_chip, state.memory, state.network));
   }
 
   void keep(const KernelSet& kernels, std::int64_t size, std::size_t group, FineTicks dual,
@@ -416,11 +422,14 @@ Ticks PartitionPricing::time_alone(std::size_t kernel) const {
 
 Ticks PartitionPricing::time(const KernelSet& kernels, Ticks compute, Ticks network,
                              Ticks memory) const {
+  OnChipTimes on_chip{};
   std::vector<const std::vector<CoreOption>*> options;
   kernels.for_each([&](std::size_t p) {
-    if (tables_.kernel(p).options != nullptr) options.push_back(tables_.kernel(p).options);
+    const KernelCosts& kernel = tables_.kernel(p);
+    if (kernel.options != nullptr) options.push_back(kernel.options);
+    for (std::size_t x = 0; x < on_chip.size(); ++x) on_chip[x] += kernel.on_chip[x];
   });
-  return time_of(tables_, options, compute, memory, network);
+  return time_of(tables_, options, compute, on_chip, memory, network);
 }
 
 PartitionPricing::Found PartitionPricing::find(const Duals& duals, const Query& query,

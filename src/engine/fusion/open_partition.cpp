@@ -57,6 +57,9 @@ void OpenPartition::put_in(std::size_t p) {
   const KernelCosts& kernel = tables_.kernel(p);
   totals_.sram += sram_change(p);
   totals_.compute += kernel.compute;
+  if (tables_.has_levels()) {
+    for (std::size_t x = 0; x < kernel.on_chip.size(); ++x) totals_.on_chip[x] += kernel.on_chip[x];
+  }
   totals_.network += kernel.network;
   totals_.memory += kernel.explicit_memory;
   totals_.sure_memory += kernel.explicit_memory;
@@ -146,6 +149,9 @@ Ticks OpenPartition::time(Ticks limit) {
   const Overlap overlap = tables_.problem().execution.overlap;
   if (static_cast<std::int64_t>(kernels_.size()) > tables_.cores()) return kNever;
   Ticks compute = totals_.compute;
+  if (tables_.has_levels()) {
+    compute = *std::max_element(totals_.on_chip.begin(), totals_.on_chip.end());
+  }
   if (!tables_.problem().execution.compute_utilization) {
     // The sum is a bound only; it spares most allocations.
     if (overlapped(overlap, compute, totals_.memory, totals_.network) > limit) return kNever;
@@ -153,7 +159,8 @@ Ticks OpenPartition::time(Ticks limit) {
     for (const std::uint32_t p : kernels_) options_.push_back(tables_.kernel(p).options);
     const auto pace = least_cycles(options_, tables_.cores());
     if (!pace) return kNever;
-    compute = tables_.costs().cycle_time(*pace);
+    const Ticks cycles = tables_.costs().cycle_time(*pace);
+    compute = tables_.has_levels() ? std::max(compute, cycles) : cycles;
   }
   return std::min(kNever, overlapped(overlap, compute, totals_.memory, totals_.network));
 }

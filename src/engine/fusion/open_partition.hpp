@@ -24,6 +24,7 @@ class OpenPartition {
   /// What the kernels inside add up to.
   struct Totals {
     Ticks compute = 0;
+    OnChipTimes on_chip{};  ///< 0 unless levels take time
     Ticks network = 0;
     Ticks memory = 0;       ///< memory time if it were closed now
     Ticks sure_memory = 0;  ///< memory time whatever joins later

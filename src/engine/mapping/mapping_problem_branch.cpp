@@ -190,7 +190,8 @@ Score MappingProblem::point_bound(OuterPoint point) const {
   const NetworkChoice& network = networks_[point.network];
   const StepTime step = step_time(problem_, network, point.micro_batch);
   return step.score(least_layer_time(problem_, network, tile_count(problem_.workload, point.tile),
-                                     step.micro_batches, loops_left(nullptr)));
+                                     step.micro_batches, loops_left(nullptr),
+                                     &shared_->core_options.levels));
 }
 
 void MappingProblem::open_point(const Node& node, Sink& expansion) const {

@@ -10,8 +10,10 @@
 #include "engine/mapping/point_bound.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "model/layer/core_allocation.hpp"
+#include "model/layer/level_traffic.hpp"
 #include "model/layer/shard.hpp"
 #include "model/layer/sharding.hpp"
 
@@ -34,22 +36,38 @@ Seconds least_compute(const Problem& problem, const Kernel& kernel, const Shard&
 }  // namespace
 
 Seconds least_layer_time(const Problem& problem, const NetworkChoice& network, std::int64_t tiles,
-                         std::int64_t micro_batches, const LoopSets& sharding) {
+                         std::int64_t micro_batches, const LoopSets& sharding,
+                         LevelTrafficCache* cache) {
+  LevelTrafficCache of_this_point;
+  LevelTrafficCache& traffic = cache != nullptr ? *cache : of_this_point;
   const DataflowGraph& graph = problem.workload.graph;
   const NetworkContext context(problem, network, tiles, micro_batches);
   Seconds compute{};
   Seconds communication{};
+  const System& system = problem.system;
+  const std::size_t levels = problem.execution.levels ? system.levels.size() : 0;
+  std::vector<Seconds> level_times(levels);
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
     const Kernel& kernel = graph.kernels()[i];
     Seconds least = Seconds::infinity();
+    std::vector<Bytes> least_bytes(levels, Bytes::infinity());
     for (const Loop loop : sharding[i]) {
       const Shard shard = shard_of(kernel, loop, context.machine.grid(), tiles);
       least = std::min(least, least_compute(problem, kernel, shard));
+      if (levels == 0) continue;
+      const Shard whole = shard_of(kernel, loop, context.machine.grid(), 1);
+      const std::vector<Bytes> bytes = traffic.level_bytes(kernel, whole, system.accelerator,
+                                                           system.levels, problem.workload.word);
+      for (std::size_t x = 0; x < levels; ++x) least_bytes[x] = std::min(least_bytes[x], bytes[x]);
+    }
+    for (std::size_t x = 0; x < levels; ++x) {
+      level_times[x] += least_bytes[x] / system.levels[x].bandwidth;
     }
     compute += least;
     communication += network_time(context, KernelId(i), sharding);
   }
   compute = compute * static_cast<double>(tiles);
+  for (const Seconds level : level_times) compute = std::max(compute, level);
   const Seconds layer = problem.execution.overlap == Overlap::Perfect
                             ? std::max(compute, communication)
                             : compute + communication;

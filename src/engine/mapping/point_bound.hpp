@@ -5,6 +5,7 @@
 
 #include "base/units.hpp"
 #include "graph/loop_set.hpp"
+#include "model/layer/level_traffic.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/problem.hpp"
 
@@ -23,8 +24,10 @@ constexpr double less_roundings(std::size_t roundings) {
 }
 
 /// The time that a layer takes at least with this network and so many tiles, whatever its
-/// fusion and whichever of the loops are chosen, as `evaluate` counts it.
+/// fusion and whichever of the loops are chosen, as `evaluate` counts it.  `cache` is that of
+/// the machine, or null.
 Seconds least_layer_time(const Problem& problem, const NetworkChoice& network, std::int64_t tiles,
-                         std::int64_t micro_batches, const LoopSets& sharding);
+                         std::int64_t micro_batches, const LoopSets& sharding,
+                         LevelTrafficCache* cache = nullptr);
 
 }  // namespace dfsearch

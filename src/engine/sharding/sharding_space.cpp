@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "engine/tables/symmetry.hpp"
+#include "model/layer/level_traffic.hpp"
 #include "model/layer/sharding.hpp"
 
 namespace dfsearch {
@@ -33,11 +34,15 @@ struct OwnCosts {
   Bytes weight{};
   Bytes stored{};
   Seconds network{};
+  std::array<Bytes, kLevelNames.size()> levels{};  // 0 unless they take time
 
   friend bool operator==(const OwnCosts&, const OwnCosts&) = default;
 };
 
 bool no_worse(const OwnCosts& a, const OwnCosts& b) {
+  for (std::size_t x = 0; x < a.levels.size(); ++x) {
+    if (a.levels[x] > b.levels[x]) return false;
+  }
   // Parts of an output are rounded up by themselves, so all are compared.
   return a.compute[0] <= b.compute[0] && a.compute[1] <= b.compute[1] &&
          a.compute[2] <= b.compute[2] &&
@@ -114,6 +119,12 @@ class Domination {
       costs.compute = {static_cast<double>(shard.m), static_cast<double>(shard.k),
                        static_cast<double>(shard.n)};
     }
+    if (!context_.problem.execution.levels) return costs;
+    const System& system = context_.problem.system;
+    const Shard whole = shard_of(kernel, loop, context_.machine.grid(), 1);
+    const std::vector<Bytes> bytes =
+        level_bytes(kernel, whole, system.accelerator, system.levels, word);
+    std::copy(bytes.begin(), bytes.end(), costs.levels.begin());
     return costs;
   }
 

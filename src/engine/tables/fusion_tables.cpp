@@ -119,8 +119,26 @@ void FusionTables::fill_kernels() {
     costs.repeats = kernel.repeat > 1;
     weight_loads_ += costs_.weight_load(id);
     weights_ += costs_.stored_weight(id);
+    if (has_levels()) {
+      const LevelTicks levels = costs_.level_times(id);
+      costs.on_chip[0] = costs.compute;
+      std::copy(levels.begin(), levels.end(), costs.on_chip.begin() + 1);
+    }
     kernels_.push_back(costs);
   }
+  if (has_levels()) bound_by_slowest_level();
+}
+
+/// The time of a partition is at least the sum of any one of its kernels' times on the chip:
+/// bounds take the one that is longest for all kernels together.
+void FusionTables::bound_by_slowest_level() {
+  OnChipTimes sums{};
+  for (const KernelCosts& kernel : kernels_) {
+    for (std::size_t x = 0; x < sums.size(); ++x) sums[x] += kernel.on_chip[x];
+  }
+  const auto slowest =
+      static_cast<std::size_t>(std::max_element(sums.begin(), sums.end()) - sums.begin());
+  for (KernelCosts& kernel : kernels_) kernel.compute = kernel.on_chip[slowest];
 }
 
 void FusionTables::find_lonely_kernels() {

@@ -27,11 +27,18 @@ struct Arc {
   Bytes stored{};           ///< memory while it waits between partitions
 };
 
+/// What kernels take on the chip: compute, then each of its levels.  What is longest of their
+/// sums is the time of a partition there.
+using OnChipTimes = std::array<Ticks, 1 + kLevelNames.size()>;
+
 /// What a kernel adds to a partition or to the rest that is still to be mapped.
 struct KernelCosts {
-  Ticks compute = 0;  ///< at a given utilization; else a lower bound from its core-cycles
+  /// At a given utilization; else a lower bound from its core-cycles.  Where all kernels
+  /// together take longer in a level of the chip, their times there, which bound as well.
+  Ticks compute = 0;
   Ticks network = 0;
   Ticks explicit_memory = 0;
+  OnChipTimes on_chip{};                             ///< 0 unless levels take time
   Bytes weight{};                                    ///< resident in SRAM
   Rest share;                                        ///< its summands of Rest
   const std::vector<CoreOption>* options = nullptr;  ///< null when a utilization is given
@@ -80,6 +87,8 @@ class FusionTables {
   [[nodiscard]] const Deadline& deadline() const { return allowance_.deadline; }
   [[nodiscard]] const Allowance& allowance() const { return allowance_; }
   [[nodiscard]] const LayerCosts& costs() const { return costs_; }
+  /// Whether what moves through the levels of the chip takes time.
+  [[nodiscard]] bool has_levels() const { return costs_.has_levels(); }
   [[nodiscard]] const LayerDecisions& decisions() const { return costs_.decisions(); }
   [[nodiscard]] const Clock& clock() const { return costs_.clock(); }
   /// The time that loading the weights of all kernels takes in every mapping.
@@ -114,6 +123,7 @@ class FusionTables {
   [[nodiscard]] std::size_t heap_bytes() const;
   void index_arcs();
   void fill_kernels();
+  void bound_by_slowest_level();
   void find_lonely_kernels();
   [[nodiscard]] bool agree(std::size_t a, std::size_t b) const;
   [[nodiscard]] bool hull_fits(std::size_t from, std::size_t to,

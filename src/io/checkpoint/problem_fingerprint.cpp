@@ -40,8 +40,8 @@ class Canonical {
   void put(T value) { out_.integer(static_cast<std::int64_t>(value)); }
   void put(double value) { out_.real(value); }
   void put(const std::string& value) { out_.text(value); }
-  template <int S, int B, int F, int D, int W>
-  void put(Quantity<S, B, F, D, W> value) {
+  template <int... Exponents>
+  void put(Quantity<Exponents...> value) {
     out_.real(value.in_base_units());
   }
   template <class T>
@@ -120,13 +120,19 @@ class Canonical {
     const auto& [accelerator, memory, link, switch_port] = value;
     all(accelerator, memory, link, switch_port);
   }
+  void put(const OnChipLevel& value) {
+    const auto& [name, share, bandwidth, latency] = value;
+    all(name, share, bandwidth, latency);
+  }
   void put(const System& value) {
-    const auto& [chips, accelerator, memory, network, price, power] = value;
+    const auto& [chips, accelerator, memory, network, price, power, levels] = value;
     all(chips, accelerator, memory, network, price, power);
+    if (!levels.empty()) put(levels);
   }
   void put(const Execution& value) {
-    const auto& [style, partitions, overlap, compute_utilization, pins] = value;
+    const auto& [style, partitions, overlap, compute_utilization, pins, levels] = value;
     all(style, partitions, overlap, compute_utilization, pins);
+    if (levels) put(levels);
   }
   void put(const Equations& value) {
     const auto& [all_reduce_passes, virtual_stages, fixed_virtual_stages, layout_conversion_bytes,

@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 
+#include "io/config/config_technology.hpp"
 #include "model/layer/sharding.hpp"
 
 namespace dfsearch {
@@ -63,15 +66,15 @@ void check_shardable(const YamlEntry& pin, const Kernel& kernel, Loop loop,
       fmt::format("cannot be sharded on {}, expected {}", name_of(loop), joined_choices(names)));
 }
 
-void set_preset(const YamlEntry& entry, Equations& equations, InputMessages& messages) {
-  const auto preset =
-      read_choice<Equations>(entry,
-                             {{"physical", Equations::physical()},
-                              {"published", Equations::published()},
-                              // Named in messages; whoever reads a config has looked for it before.
-                              {"calculon", Equations::physical()}},
-                             messages);
-  if (preset) equations = *preset;
+void set_preset(const YamlEntry& entry, Equations& equations, TechnologyEquations& technology,
+                InputMessages& messages) {
+  using Preset = std::pair<Equations, TechnologyEquations>;
+  const auto preset = read_choice<Preset>(
+      entry,
+      {{"physical", Preset(Equations::physical(), TechnologyEquations::physical())},
+       {"published", Preset(Equations::published(), TechnologyEquations::published())}},
+      messages);
+  if (preset) std::tie(equations, technology) = *preset;
 }
 
 void read_virtual_stages(MapReader& reader, Equations& equations) {
@@ -120,6 +123,12 @@ void read_machine_switches(MapReader& reader, Equations& equations) {
 
 }  // namespace
 
+Seconds read_launch_overhead(const YamlEntry& section, InputMessages& messages) {
+  constexpr Range<Seconds> kOverhead{Seconds(0.0), Seconds(1e3)};
+  const YamlEntry* entry = section.value.find("launch_overhead");
+  return entry ? read_quantity(*entry, kOverhead, messages).value_or(Seconds()) : Seconds();
+}
+
 Execution read_execution(const YamlEntry& section, InputMessages& messages) {
   MapReader reader(section, messages);
   Execution execution;
@@ -137,6 +146,10 @@ Execution read_execution(const YamlEntry& section, InputMessages& messages) {
           .value_or(Overlap::Perfect);
   // Less than a billionth of the peak is a mistake, and zero would take forever.
   execution.compute_utilization = reader.optional_number("compute_utilization", {1e-9, 1.0});
+  if (const YamlEntry* levels = reader.optional("levels")) {
+    execution.levels = read_flag(*levels, messages).value_or(false);
+  }
+  reader.optional("launch_overhead");  // of GEMMs alone: read_launch_overhead
   pins_of(reader);
   reader.finish();
   return execution;
@@ -181,15 +194,16 @@ std::vector<std::optional<Loop>> read_sharding(const YamlEntry& section, const D
   return loops;
 }
 
-Equations read_equations(const YamlEntry& section, InputMessages& messages) {
+Equations read_equations(const YamlEntry& section, TechnologyEquations& technology,
+                         InputMessages& messages) {
   Equations equations;
   if (section.value.type == YamlNode::Type::Scalar) {
-    set_preset(section, equations, messages);
+    set_preset(section, equations, technology, messages);
     return equations;
   }
   MapReader reader(section, messages);
   if (const YamlEntry* preset = reader.optional("preset")) {
-    set_preset(*preset, equations, messages);
+    set_preset(*preset, equations, technology, messages);
   }
   equations.all_reduce_passes =
       static_cast<int>(reader.optional_count("all_reduce_passes", {.least = 1, .most = 2})
@@ -212,6 +226,7 @@ Equations read_equations(const YamlEntry& section, InputMessages& messages) {
                                                         {"per_sample", WeightTraffic::PerSample}})
                                  .value_or(equations.weight_traffic);
   read_machine_switches(reader, equations);
+  read_technology_switches(reader, technology);
   reader.finish();
   return equations;
 }

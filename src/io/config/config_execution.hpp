@@ -9,18 +9,23 @@
 #include "io/config/load_config.hpp"
 #include "io/text/map_reader.hpp"
 #include "model/problem.hpp"
+#include "technology/derive.hpp"
 
 namespace dfsearch {
 
 /// Everything but the pins, which need the graph.
 Execution read_execution(const YamlEntry& section, InputMessages& messages);
+/// `launch_overhead` of the same section, which a GEMM alone on a chip has.
+Seconds read_launch_overhead(const YamlEntry& section, InputMessages& messages);
 /// `execution: {pins: ...}`; reports kernels that `graph` does not have.
 std::vector<PartitionPin> read_partition_pins(const YamlEntry& section, const DataflowGraph& graph,
                                               InputMessages& messages);
 /// `sharding: {pins: ...}`; without a graph only the form is checked.
 std::vector<std::optional<Loop>> read_sharding(const YamlEntry& section, const DataflowGraph* graph,
                                                InputMessages& messages);
-Equations read_equations(const YamlEntry& section, InputMessages& messages);
+/// The switches of the technology go to `technology`.
+Equations read_equations(const YamlEntry& section, TechnologyEquations& technology,
+                         InputMessages& messages);
 /// What the section says of the problem itself goes to `problem`.
 SearchSettings read_search(const YamlEntry& section, Problem& problem, InputMessages& messages);
 

@@ -6,6 +6,8 @@
 
 #include <cmath>
 
+#include "io/config/config_technology.hpp"
+
 namespace dfsearch {
 namespace {
 
@@ -21,7 +23,21 @@ constexpr double kMostUnits = 4611686018427387904.0;
 constexpr std::size_t kMostDimensions = 3;
 constexpr BytesPerSecond kGigabytePerSecond{1e9};
 
-Accelerator read_accelerator(const YamlEntry& section, InputMessages& messages) {
+/// More multiply-add units than 64-bit integers count.
+void check_units(const Accelerator& accelerator, const Place& place, InputMessages& messages) {
+  const double units = static_cast<double>(accelerator.cores) *
+                       static_cast<double>(accelerator.lanes) *
+                       static_cast<double>(accelerator.stages);
+  if (units < kMostUnits) return;
+  messages.add(place, "accelerator",
+               fmt::format("{} cores x {} lanes x {} stages are too many, expected fewer than "
+                           "2^62",
+                           accelerator.cores, accelerator.lanes, accelerator.stages));
+}
+
+/// `bundle` is how many cores share a memory of scope bundle.
+Accelerator read_accelerator(const YamlEntry& section, std::int64_t& bundle,
+                             InputMessages& messages) {
   MapReader reader(section, messages);
   Accelerator accelerator;
   accelerator.cores = reader.required_count("cores").value_or(1);
@@ -29,17 +45,19 @@ Accelerator read_accelerator(const YamlEntry& section, InputMessages& messages) 
   accelerator.stages = reader.required_count("stages").value_or(1);
   accelerator.frequency = reader.required_quantity("frequency", kFrequency).value_or(Hertz());
   accelerator.sram = reader.required_quantity("sram", kSize).value_or(Bytes());
+  bundle = reader.optional_count("bundle").value_or(1);
   reader.finish();
-  const double units = static_cast<double>(accelerator.cores) *
-                       static_cast<double>(accelerator.lanes) *
-                       static_cast<double>(accelerator.stages);
-  if (units >= kMostUnits) {
-    messages.add(reader.place(), "accelerator",
-                 fmt::format("{} cores x {} lanes x {} stages are too many, expected fewer than "
-                             "2^62",
-                             accelerator.cores, accelerator.lanes, accelerator.stages));
-  }
+  check_units(accelerator, reader.place(), messages);
   return accelerator;
+}
+
+/// What is known of a chip that is derived from a technology.
+void read_given_accelerator(const YamlEntry& section, GivenValues& given, InputMessages& messages) {
+  MapReader reader(section, messages);
+  given.cores = reader.optional_count("cores");
+  given.frequency = reader.optional_quantity("frequency", kFrequency);
+  given.sram = reader.optional_quantity("sram", kSize);
+  reader.finish();
 }
 
 SecondMemory read_second_memory(const YamlEntry& section, InputMessages& messages) {
@@ -51,9 +69,10 @@ SecondMemory read_second_memory(const YamlEntry& section, InputMessages& message
   return second;
 }
 
-void check_tiers(MapReader& reader, const Memory& memory, const YamlEntry& second) {
+void check_tiers(MapReader& reader, const Memory& memory, bool is_derived,
+                 const YamlEntry& second) {
   const YamlEntry* capacity = reader.optional("capacity");
-  if (!capacity) {
+  if (!capacity && !is_derived) {
     reader.messages().add(second.place, "second",
                           "a second tier needs the capacity of the first, which is unlimited");
   }
@@ -66,20 +85,24 @@ void check_tiers(MapReader& reader, const Memory& memory, const YamlEntry& secon
   }
 }
 
-Memory read_memory(const YamlEntry& section, InputMessages& messages) {
+Memory read_memory(const YamlEntry& section, bool is_derived, InputMessages& messages) {
   MapReader reader(section, messages);
   Memory memory;
-  memory.bandwidth = reader.required_quantity("bandwidth", kBandwidth).value_or(BytesPerSecond());
+  memory.bandwidth = (is_derived ? reader.optional_quantity("bandwidth", kBandwidth)
+                                 : reader.required_quantity("bandwidth", kBandwidth))
+                         .value_or(BytesPerSecond());
   memory.capacity = reader.optional_quantity("capacity", kSize).value_or(Bytes::infinity());
   if (const YamlEntry* second = reader.optional("second")) {
     memory.second = read_second_memory(*second, messages);
-    check_tiers(reader, memory, *second);
+    check_tiers(reader, memory, is_derived, *second);
   }
   reader.finish();
   return memory;
 }
 
-NetworkDimension read_dimension(const YamlNode& item, InputMessages& messages) {
+/// Without a technology all dimensions have a bandwidth of their own.
+NetworkDimension read_dimension(const YamlNode& item, const Technology* technology,
+                                DimensionPorts& ports, InputMessages& messages) {
   MapReader reader(item, "network", item.place, messages);
   NetworkDimension dimension;
   dimension.topology =
@@ -88,16 +111,32 @@ NetworkDimension read_dimension(const YamlNode& item, InputMessages& messages) {
                            named({Topology::Ring, Topology::FullyConnected, Topology::Switch}))
           .value_or(Topology::Ring);
   dimension.degree = reader.optional_count("degree");
-  dimension.bandwidth =
-      reader.required_quantity("bandwidth", kBandwidth).value_or(BytesPerSecond());
   dimension.strategy = reader.optional_choice(
       "strategy", named({Strategy::Tensor, Strategy::Pipeline, Strategy::Data}));
+  const YamlEntry* link = reader.optional("link");
+  std::optional<LinkKind> kind = reader.optional_choice<LinkKind>(
+      "link", {{"intra", LinkKind::Intra}, {"inter", LinkKind::Inter}});
+  if (link && !technology) {
+    messages.add(link->place, "link", "needs a 'technology' of the system, expected 'bandwidth'");
+    kind.reset();
+  }
+  ports.ports = reader.optional_count("ports");
+  const YamlEntry* bandwidth = reader.optional("bandwidth");
+  if (bandwidth || !link) {
+    dimension.bandwidth =
+        reader.required_quantity("bandwidth", kBandwidth).value_or(BytesPerSecond());
+  } else {
+    ports.link = kind;
+  }
   dimension.latency = reader.optional_quantity("latency", kLatency).value_or(Seconds());
   reader.finish();
   return dimension;
 }
 
-std::vector<NetworkDimension> read_network(const YamlEntry& section, InputMessages& messages) {
+/// The dimensions, and in `ports` how they are connected to the links of a chip.
+std::vector<NetworkDimension> read_network(const YamlEntry& section, const Technology* technology,
+                                           std::vector<DimensionPorts>& ports,
+                                           InputMessages& messages) {
   std::vector<NetworkDimension> network;
   if (section.value.type != YamlNode::Type::Sequence) {
     messages.add(
@@ -112,7 +151,7 @@ std::vector<NetworkDimension> read_network(const YamlEntry& section, InputMessag
     return network;
   }
   for (const YamlNode& item : section.value.items) {
-    network.push_back(read_dimension(item, messages));
+    network.push_back(read_dimension(item, technology, ports.emplace_back(), messages));
   }
   return network;
 }
@@ -191,6 +230,45 @@ DegreeChoice read_degrees(const YamlEntry& entry, InputMessages& messages) {
   return choice;
 }
 
+/// A chip whose inside is written out.
+void read_known_chip(MapReader& reader, System& system, InputMessages& messages) {
+  std::int64_t bundle = 1;
+  if (const YamlEntry* part = reader.required("accelerator")) {
+    system.accelerator = read_accelerator(*part, bundle, messages);
+  }
+  if (const YamlEntry* part = reader.required("memory")) {
+    system.memory = read_memory(*part, false, messages);
+  }
+  if (const YamlEntry* levels = reader.optional("levels")) {
+    system.levels = read_levels(*levels, system.accelerator.cores, bundle, messages);
+  }
+  if (const YamlEntry* budget = reader.optional("budget")) {
+    messages.add(budget->place, "budget", "needs a 'technology' to be spent on");
+  }
+}
+
+/// A chip that is derived; what is known of it goes before, and into `memory`.
+ChipDesign read_design(MapReader& reader, const YamlEntry& technology, Memory& memory,
+                       InputMessages& messages) {
+  ChipDesign design;
+  if (const YamlEntry* part = reader.optional("accelerator")) {
+    read_given_accelerator(*part, design.given, messages);
+  }
+  design.technology = read_technology(technology, design.given.frequency.has_value(), messages);
+  if (const YamlEntry* part = reader.optional("memory")) {
+    memory = read_memory(*part, true, messages);
+    if (part->value.find("bandwidth")) design.given.memory_bandwidth = memory.bandwidth;
+    if (part->value.find("capacity")) design.given.memory_capacity = memory.capacity;
+  }
+  if (const YamlEntry* levels = reader.optional("levels")) {
+    design.given.levels = read_given_levels(*levels, design.technology, messages);
+  }
+  if (const YamlEntry* budget = reader.required("budget", "it goes with 'technology'")) {
+    design.budget = read_budget(*budget, design.technology, messages);
+  }
+  return design;
+}
+
 /// Dollars or watts for every GB/s.
 template <class Amount>
 auto per_bandwidth(std::optional<double> number) {
@@ -234,23 +312,44 @@ void read_units(const YamlEntry& section, std::size_t dimensions, Units& units,
   reader.finish();
 }
 
+/// How many chips the degrees that are given connect.
+std::int64_t members_of(const std::vector<NetworkDimension>& network) {
+  double members = 1.0;
+  for (const NetworkDimension& dimension : network) {
+    members *= static_cast<double>(dimension.degree.value_or(1));
+  }
+  return static_cast<std::int64_t>(std::min(members, static_cast<double>(kLargestCount)));
+}
+
 }  // namespace
 
-std::optional<System> read_system(const YamlEntry& section, std::optional<std::int64_t> copies,
-                                  InputMessages& messages) {
+std::optional<SystemText> read_system(const YamlEntry& section, std::optional<std::int64_t> copies,
+                                      SystemUse use, InputMessages& messages) {
   const std::size_t before = messages.count();
   MapReader reader(section, messages);
-  System system;
-  system.chips = reader.required_count("chips").value_or(1);
-  if (const YamlEntry* part = reader.required("accelerator")) {
-    system.accelerator = read_accelerator(*part, messages);
+  SystemText text;
+  System& system = text.system;
+  const bool whole = use == SystemUse::Whole;
+  system.chips =
+      (whole ? reader.required_count("chips") : reader.optional_count("chips")).value_or(1);
+  const YamlEntry* technology = reader.optional("technology");
+  if (technology) {
+    text.design = read_design(reader, *technology, system.memory, messages);
+  } else {
+    read_known_chip(reader, system, messages);
   }
-  if (const YamlEntry* part = reader.required("memory")) {
-    system.memory = read_memory(*part, messages);
-  }
+  std::vector<DimensionPorts> ports;
   const YamlEntry* network = reader.optional("network");
-  if (network) system.network = read_network(*network, messages);
+  if (network) {
+    system.network =
+        read_network(*network, text.design ? &text.design->technology : nullptr, ports, messages);
+  }
   reader.finish();
+  if (!whole && !reader.optional("chips")) system.chips = members_of(system.network);
+  if (text.design) {
+    text.design->dimensions = ports;
+    if (messages.count() == before) check_design(*text.design, system, *technology, messages);
+  }
   if (messages.count() == before && copies) {
     const YamlEntry& chips = *reader.optional("chips");
     if (system.chips % *copies != 0) {
@@ -264,7 +363,7 @@ std::optional<System> read_system(const YamlEntry& section, std::optional<std::i
   if (messages.count() != before) return std::nullopt;
   system.price.link.resize(system.network.size());
   system.power.link.resize(system.network.size());
-  return system;
+  return text;
 }
 
 void read_price(const YamlEntry& section, System& system, InputMessages& messages) {
@@ -273,6 +372,21 @@ void read_price(const YamlEntry& section, System& system, InputMessages& message
 
 void read_power(const YamlEntry& section, System& system, InputMessages& messages) {
   read_units<Watts>(section, system.network.size(), system.power, messages);
+}
+
+void settle_chip(const ChipDesign& design, const Chip& chip, const YamlEntry& section,
+                 System& system, InputMessages& messages) {
+  put_into(design, chip, system);
+  const YamlEntry* technology = section.value.find("technology");
+  check_units(system.accelerator, technology->place, messages);
+  if (!system.memory.second) return;
+  if (system.memory.second->bandwidth > system.memory.bandwidth) {
+    messages.add(
+        technology->place, "memory",
+        fmt::format("the second tier has {}, expected at most that of the first, which is "
+                    "derived: {}",
+                    to_text(system.memory.second->bandwidth), to_text(system.memory.bandwidth)));
+  }
 }
 
 std::array<DegreeChoice, 3> read_parallelism(const YamlEntry& section, InputMessages& messages) {

@@ -8,15 +8,30 @@
 
 #include "io/text/map_reader.hpp"
 #include "model/problem.hpp"
+#include "technology/derive.hpp"
 
 namespace dfsearch {
 
+/// A machine, and the design of its chips if they are to be derived from a technology.
+struct SystemText {
+  System system;
+  std::optional<ChipDesign> design;
+};
+
+/// Whether a config is read for its chip alone: then it need not say how many there are.
+enum class SystemUse : std::uint8_t { Whole, ChipAlone };
+
 /// Nothing if anything in the section is wrong.  The degrees are checked if the copies of
 /// the workload are known.
-std::optional<System> read_system(const YamlEntry& section, std::optional<std::int64_t> copies,
-                                  InputMessages& messages);
+std::optional<SystemText> read_system(const YamlEntry& section, std::optional<std::int64_t> copies,
+                                      SystemUse use, InputMessages& messages);
 void read_price(const YamlEntry& section, System& system, InputMessages& messages);
 void read_power(const YamlEntry& section, System& system, InputMessages& messages);
+
+/// Puts a derived chip into the machine and checks what could not be checked before;
+/// `section` is that of the machine.
+void settle_chip(const ChipDesign& design, const Chip& chip, const YamlEntry& section,
+                 System& system, InputMessages& messages);
 
 /// `parallelism: {tensor: 8, pipeline: [64, 128], data: ..4}`.
 std::array<DegreeChoice, 3> read_parallelism(const YamlEntry& section, InputMessages& messages);

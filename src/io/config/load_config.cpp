@@ -25,6 +25,7 @@
 #include "io/config/model_shelf.hpp"
 #include "io/config/overrides.hpp"
 #include "io/text/read_file.hpp"
+#include "model/layer/level_traffic.hpp"
 
 namespace dfsearch {
 namespace {
@@ -104,10 +105,34 @@ void resolve_model(YamlNode& section, InputMessages& messages) {
   section = std::move(model);
 }
 
+/// The folder of the file that an entry stands in; that of the config for an override.
+fs::path folder_of(const YamlEntry& entry, const fs::path& config_folder) {
+  if (entry.value.place.is_override() || !entry.value.place.source) return config_folder;
+  return fs::path(*entry.value.place.source).parent_path();
+}
+
+/// The maps of a system that may come from files: its technology, each part of that, and
+/// the budget.  The names of their files count from the file that says them.
+void resolve_technology(YamlNode& system, const fs::path& directory, std::vector<fs::path>& open,
+                        InputMessages& messages) {
+  const auto resolve = [&](YamlNode& map) {
+    const YamlEntry* from = map.find("from");
+    if (from) resolve_from(map, folder_of(*from, directory), open, messages);
+  };
+  for (const std::string_view name : {"technology", "budget"}) {
+    YamlEntry* part = system.find(name);
+    if (!part) continue;
+    resolve(part->value);
+    if (name == "budget") continue;
+    for (YamlEntry& inner : part->value.entries) resolve(inner.value);
+  }
+}
+
 /// Overrides that say which file a section comes from go before that file is
 /// read, all others after.
 bool chooses_file(const Override& change) {
   const auto& path = change.path;
+  if (path.size() > 2 && path.front() == "system" && path.back() == "from") return true;
   const bool section = std::find(kSectionsWithFrom.begin(), kSectionsWithFrom.end(),
                                  path.front()) != kSectionsWithFrom.end();
   const bool model = path.size() == 2 && path[0] == "workload" && path[1] == "model";
@@ -147,6 +172,9 @@ YamlNode complete_tree(YamlNode root, const fs::path& file,
     YamlEntry* section = root.find(name);
     if (section) resolve_from(section->value, file.parent_path(), open, messages);
     if (section && name == "workload") resolve_model(section->value, messages);
+    if (section && name == "system") {
+      resolve_technology(section->value, file.parent_path(), open, messages);
+    }
   }
   // Without its file, all that can be said of a section is what it lacks.
   messages.throw_if_any();
@@ -241,24 +269,87 @@ void check_objective(Objective objective, const YamlEntry& search, const YamlEnt
   }
 }
 
-Config read_config(const YamlNode& root, const Place& start, InputMessages& messages) {
+/// Levels that cannot hold the smallest tile of a GEMM make a chip that runs none.
+void add_small_levels(const Problem& problem, Chip& chip) {
+  if (!chip.infeasible.empty() || holds_tiles(problem.system.levels, problem.workload.word)) return;
+  for (std::size_t x = 0; x + 1 < chip.levels.size(); ++x) {
+    const ChipLevel& level = chip.levels[x];
+    if (words_of(level.share, problem.workload.word) >= 3) continue;
+    const Component part = component_of(level.name);
+    chip.infeasible.push_back(
+        {part, BudgetClass::DieArea, 0.0, chip.split.area[part].in_base_units(), true});
+  }
+}
+
+/// Levels that are to take time must be there, and those that are given must be of use.
+void check_levels(const Config& config, const YamlEntry& execution, InputMessages& messages) {
+  const Problem& problem = config.problem;
+  if (!problem.execution.levels || config.design) return;
+  const Place& place = execution.value.find("levels")->value.place;
+  if (problem.system.levels.empty()) {
+    messages.add(place, "levels", "the system has none, expected 'levels' or a 'technology' there");
+  } else if (!holds_tiles(problem.system.levels, problem.workload.word)) {
+    messages.add(place, "levels",
+                 "a level inside another has less than three words for each that owns one");
+  }
+}
+
+/// Derives the chip, once its equations are known, and completes the machine with it.
+void derive_chip(const YamlNode& root, Config& config, InputMessages& messages) {
+  ChipDesign& design = *config.design;
+  Problem& problem = config.problem;
+  const YamlEntry* section = root.find("system");
+  if (!problem.execution.compute_utilization) {
+    problem.execution.compute_utilization = design.technology.core.utilization;
+  }
+  if (open_shares(design.budget, design.technology).any()) {
+    if (problem.objective != Objective::StepTime) {
+      messages.add(section->value.find("budget")->place, "budget",
+                   "leaves something to search, for which the objective must be step_time");
+    }
+    return;
+  }
+  config.chip = derive(design, split_of(design.budget), problem.system.network);
+  settle_chip(design, *config.chip, *section, problem.system, messages);
+  if (problem.execution.levels) add_small_levels(problem, *config.chip);
+  const YamlEntry* power = root.find("power");
+  if (!power || !power->value.find("accelerator")) {
+    problem.system.power.accelerator = config.chip->drawn();
+  }
+}
+
+Config read_config(const YamlNode& root, const Place& start, SystemUse use,
+                   InputMessages& messages) {
   Config config;
   Problem& problem = config.problem;
   MapReader reader(root, "", start, messages);
   std::vector<PartitionPin> graph_pins;
   std::optional<Workload> workload;
   std::optional<System> system;
-  if (const YamlEntry* section = reader.required("workload")) {
+  TechnologyEquations technology_equations;
+  const bool chip_alone = use == SystemUse::ChipAlone;
+  if (const YamlEntry* section =
+          chip_alone ? reader.optional("workload") : reader.required("workload")) {
     workload = read_workload(*section, graph_pins, messages);
   }
   if (const YamlEntry* section = reader.required("system")) {
     std::optional<std::int64_t> copies;
     if (workload) copies = workload->copies;
-    system = read_system(*section, copies, messages);
+    if (auto text = read_system(*section, copies, use, messages)) {
+      system = std::move(text->system);
+      config.design = std::move(text->design);
+    }
   }
   const YamlEntry* execution = reader.optional("execution");
   const std::size_t before_execution = messages.count();
-  if (execution) problem.execution = read_execution(*execution, messages);
+  if (execution) {
+    problem.execution = read_execution(*execution, messages);
+    config.launch_overhead = read_launch_overhead(*execution, messages);
+    if (!chip_alone && config.launch_overhead > Seconds{}) {
+      messages.add(execution->place, "launch_overhead",
+                   "only a GEMM alone on a chip has one ('dfsearch gemm'), expected none");
+    }
+  }
   const bool execution_is_right = messages.count() == before_execution;
   const YamlEntry* price = reader.optional("price");
   const YamlEntry* power = reader.optional("power");
@@ -267,11 +358,12 @@ Config read_config(const YamlNode& root, const Place& start, InputMessages& mess
     if (power) read_power(*power, *system, messages);
   }
   if (const YamlEntry* section = reader.optional("equations")) {
-    problem.equations = read_equations(*section, messages);
+    problem.equations = read_equations(*section, technology_equations, messages);
   }
   if (const YamlEntry* section = reader.optional("search")) {
     config.search = read_search(*section, config.problem, messages);
-    check_objective(problem.objective, *section, price, power, messages);
+    const YamlEntry* has_power = config.design ? root.find("system") : power;
+    check_objective(problem.objective, *section, price, has_power, messages);
   }
   if (const YamlEntry* section = reader.optional("sharding")) {
     problem.sharding_pins =
@@ -285,14 +377,20 @@ Config read_config(const YamlNode& root, const Place& start, InputMessages& mess
     settle_strategies(*workload, *system, *root.find("system"), messages);
     check_batch(*workload, *system, *root.find("workload"), messages);
   }
+  const bool system_is_right = system.has_value();
   if (system) problem.system = std::move(*system);
   if (workload) {
     problem.workload = std::move(*workload);
+    if (system_is_right && execution) check_levels(config, *execution, messages);
     if (execution_is_right) {
       std::vector<PartitionPin> pins;
       if (execution) pins = read_partition_pins(*execution, problem.workload.graph, messages);
       problem.execution.pins = join_pins(problem, std::move(graph_pins), pins, messages);
     }
+  }
+  if (config.design) {
+    config.design->equations = technology_equations;
+    derive_chip(root, config, messages);
   }
   return config;
 }
@@ -311,7 +409,7 @@ enum class Wanted { Any, FirstModel };
 
 std::variant<Config, CalculonConfig> config_of(YamlNode tree, const fs::path& file,
                                                const std::vector<std::string>& overrides,
-                                               Wanted wanted) {
+                                               Wanted wanted, SystemUse use = SystemUse::Whole) {
   InputMessages messages;
   const YamlNode root = complete_tree(std::move(tree), file, overrides, messages);
   const Place start{
@@ -325,7 +423,7 @@ std::variant<Config, CalculonConfig> config_of(YamlNode tree, const fs::path& fi
   } else if (calculon) {
     config = read_calculon_config(root, start, messages);
   } else {
-    config = read_config(root, start, messages);
+    config = read_config(root, start, use, messages);
   }
   messages.throw_if_any();
   return config;
@@ -345,6 +443,11 @@ std::variant<Config, CalculonConfig> parse_any_config(const std::string& text, c
 
 Config load_config(const fs::path& file, const std::vector<std::string>& overrides) {
   return std::get<Config>(config_of(load_yaml(file), file, overrides, Wanted::FirstModel));
+}
+
+Config load_chip_config(const fs::path& file, const std::vector<std::string>& overrides) {
+  return std::get<Config>(
+      config_of(load_yaml(file), file, overrides, Wanted::FirstModel, SystemUse::ChipAlone));
 }
 
 Config parse_config(const std::string& text, const fs::path& name,

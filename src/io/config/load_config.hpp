@@ -10,6 +10,8 @@
 #include "base/units.hpp"
 #include "engine/calculon/execution_space.hpp"
 #include "model/problem.hpp"
+#include "technology/chip.hpp"
+#include "technology/derive.hpp"
 
 namespace dfsearch {
 
@@ -26,6 +28,12 @@ struct SearchSettings {
 struct Config {
   Problem problem;
   SearchSettings search;
+  /// Of a machine whose chips are derived from a technology.
+  std::optional<ChipDesign> design = std::nullopt;
+  /// The chip of the design, unless its budget leaves something to search.  If it is
+  /// infeasible, the machine of the problem cannot run anything.
+  std::optional<Chip> chip = std::nullopt;
+  Seconds launch_overhead{};  ///< of a GEMM alone on a chip (docs/technology.md, section 4)
 };
 
 /// A config of Calculon's model (docs/calculon.md).
@@ -45,7 +53,12 @@ Config load_config(const std::filesystem::path& file, const std::vector<std::str
 std::variant<Config, CalculonConfig> load_any_config(const std::filesystem::path& file,
                                                      const std::vector<std::string>& overrides);
 
-/// The same from text; `name` stands for the file in messages and for the folder of
+/// The same for the chip alone: the config need not have a workload, nor its system a number
+/// of chips.
+Config load_chip_config(const std::filesystem::path& file,
+                        const std::vector<std::string>& overrides);
+
+/// The same as load_config from text; `name` stands for the file in messages and for the folder of
 /// `from:` files.
 Config parse_config(const std::string& text, const std::filesystem::path& name,
                     const std::vector<std::string>& overrides = {});

@@ -39,6 +39,7 @@ void export_execution(const Execution& execution, dfmodel::Execution& setup,
   if (execution.style == Style::KernelByKernel && !execution.pins.empty()) {
     complaints.add("execution.pins", "it has none for KERNEL_BY_KERNEL");
   }
+  if (execution.levels) complaints.add("execution.levels", "it has no levels of the chip");
   if (execution.compute_utilization) setup.set_compute_util(*execution.compute_utilization);
 }
 

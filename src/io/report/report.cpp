@@ -15,6 +15,7 @@
 #include "base/version.hpp"
 #include "engine/names.hpp"
 #include "graph/names.hpp"
+#include "io/report/chip_text.hpp"
 #include "io/report/infeasible_text.hpp"
 #include "io/report/ranking_text.hpp"
 #include "io/report/report_words.hpp"
@@ -113,6 +114,9 @@ std::string distance_text(const SearchResult& result) {
 }
 
 std::string status_text(const Outcome& outcome) {
+  if (outcome.chip != nullptr && !outcome.chip->infeasible.empty()) {
+    return "infeasible: there is no such chip";
+  }
   if (outcome.search == nullptr) {
     return outcome.status == SearchStatus::Feasible ? "the mapping fits"
                                                     : "the mapping does not fit";
@@ -449,8 +453,18 @@ std::string search_lines(const SearchResult& search) {
                   memory_text(search)));
 }
 
+/// What a search over budgets looked at.
+std::string splits_text(const DesignResult& split) {
+  return fmt::format("{} of the budgets; {} halved, {} searched", to_exact_text(split.splits),
+                     split.boxes == 1 ? "1 box" : fmt::format("{} boxes", split.boxes),
+                     plural(split.machines, "machine"));
+}
+
 /// Why nothing fits and what would, as far as the limits let it be found.
 std::string reason_lines(const Outcome& outcome) {
+  if (outcome.split != nullptr) {
+    return labelled("reason", "no split of the budgets makes a chip onto which a mapping fits");
+  }
   if (outcome.infeasible == nullptr) {
     return labelled("reason", "not found before the limit or signal ended the search for it");
   }
@@ -475,7 +489,14 @@ std::string problem_text(const Problem& problem) {
 std::string report_text(const Outcome& outcome, const std::string& title) {
   std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title);
   text += problem_text(*outcome.problem);
+  if (outcome.split != nullptr) {
+    text += labelled("splits", splits_text(*outcome.split));
+  }
+  if (outcome.chip != nullptr) {
+    text += "\n" + chip_table(*outcome.design, *outcome.chip, outcome.problem->system);
+  }
   text += "\n" + labelled("result", status_text(outcome));
+  if (outcome.chip != nullptr && !outcome.chip->infeasible.empty()) return text;
   if (outcome.status == SearchStatus::Infeasible) text += reason_lines(outcome);
   if (outcome.cost != nullptr) text += step_lines(outcome);
   if (outcome.search != nullptr) text += ranking_text(outcome.problem->objective, *outcome.search);

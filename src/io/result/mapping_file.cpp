@@ -51,6 +51,8 @@ constexpr std::string_view kOfResult[] = {"dfsearch",
                                           "top_complete",
                                           "memory",
                                           "infeasible",
+                                          "chip",
+                                          "split",
                                           "search"};
 constexpr std::string_view kOfPartition[] = {"compute", "memory",   "network",
                                              "time",    "bound_by", "sram"};

@@ -4,15 +4,19 @@
 
 #include <variant>
 
+#include "design/find_split.hpp"
 #include "engine/solve.hpp"
 #include "model/evaluate.hpp"
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
+#include "technology/chip.hpp"
+#include "technology/derive.hpp"
 
 namespace dfsearch {
 
 /// A view: everything it points to must outlive it.  `mapping` and `cost` are
-/// null when there is none, `search` when a given mapping was evaluated.
+/// null when there is none, `search` when a given mapping was evaluated.  Without a chip that
+/// could be built there is nothing but the chip.
 struct Outcome {
   const Problem* problem = nullptr;
   SearchStatus status = SearchStatus::NoSolution;
@@ -20,6 +24,9 @@ struct Outcome {
   const Cost* cost = nullptr;
   const Infeasible* infeasible = nullptr;
   const SearchResult* search = nullptr;
+  const ChipDesign* design = nullptr;  ///< with the chip, where it is derived
+  const Chip* chip = nullptr;
+  const DesignResult* split = nullptr;  ///< where the budget was searched
 
   [[nodiscard]] static Outcome of(const Problem& problem, const SearchResult& result) {
     return {.problem = &problem,

@@ -8,6 +8,7 @@
 #include "base/version.hpp"
 #include "engine/names.hpp"
 #include "graph/names.hpp"
+#include "io/result/chip_json.hpp"
 #include "io/result/mapping_json.hpp"
 #include "io/text/json_text.hpp"
 #include "model/names.hpp"
@@ -239,7 +240,17 @@ std::string result_json(const Outcome& outcome) {
   result["top"] = search != nullptr ? top_json(*search) : Json();
   result["top_complete"] = search != nullptr ? Json(search->alternatives_complete) : Json();
   result["infeasible"] = outcome.infeasible != nullptr ? infeasible_json(outcome) : Json();
+  result["chip"] = outcome.chip != nullptr
+                       ? chip_json(*outcome.design, *outcome.chip, outcome.problem->system)
+                       : Json();
+  const bool searched = outcome.split != nullptr && outcome.chip != nullptr;
+  result["split"] = searched ? split_json(*outcome.design, *outcome.chip) : Json();
   result["search"] = search != nullptr ? search_json(*search) : Json();
+  if (outcome.split != nullptr) {
+    append(result["search"], "splits", json_number(outcome.split->splits));
+    append(result["search"], "boxes", outcome.split->boxes);
+    append(result["search"], "machines", outcome.split->machines);
+  }
   return json_text(result);
 }
 

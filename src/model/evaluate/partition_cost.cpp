@@ -1,6 +1,7 @@
 #include "model/evaluate/partition_cost.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -15,15 +16,27 @@ namespace {
 
 /// The times of a partition.  Each part is at most kNever, so that no sum overflows.
 struct Parts {
-  Ticks compute = 0;
+  Ticks compute = 0;  ///< or the slowest level of the chip, if that takes longer
   Ticks memory = 0;
   Ticks network = 0;
   Ticks weight_loads = 0;
+  Bottleneck on_chip = Bottleneck::Compute;  ///< what `compute` is the time of
 };
+
+/// A level of the chip that takes longer than all before it.
+// docs/technology.md (20)
+void add_levels(const std::vector<OnChipLevel>& levels, const LevelTicks& times, Parts& parts) {
+  constexpr std::array kOfLevel = {Bottleneck::Registers, Bottleneck::L1, Bottleneck::L2};
+  for (std::size_t x = 0; x < levels.size(); ++x) {
+    if (times[x] <= parts.compute) continue;
+    parts.compute = times[x];
+    parts.on_chip = kOfLevel[static_cast<std::size_t>(levels[x].name)];
+  }
+}
 
 void set_times(const Clock& clock, Overlap overlap, const Parts& parts,
                PartitionEvaluator::Result& result) {
-  const auto& [compute, memory, network, weight_loads] = parts;
+  const auto& [compute, memory, network, weight_loads, on_chip] = parts;
   result.ticks = std::min(kNever, overlapped(overlap, compute, memory, network) + weight_loads);
   result.charged = charged_time(overlap, compute, memory, network);
   result.charged += {.memory = weight_loads};
@@ -31,7 +44,7 @@ void set_times(const Clock& clock, Overlap overlap, const Parts& parts,
   result.cost.memory = clock.seconds(capped_sum(memory, weight_loads));
   result.cost.network = clock.seconds(network);
   result.cost.time = clock.seconds(result.ticks);
-  result.cost.bound_by = Bottleneck::Compute;
+  result.cost.bound_by = on_chip;
   if (memory > compute) result.cost.bound_by = Bottleneck::Memory;
   if (network > std::max(compute, memory)) result.cost.bound_by = Bottleneck::Network;
 }
@@ -80,11 +93,15 @@ std::variant<PartitionEvaluator::Result, Infeasible> PartitionEvaluator::evaluat
   const auto compute = compute_ticks(members.kernels, where);
   if (const auto* wrong = std::get_if<Infeasible>(&compute)) return *wrong;
   Parts parts{.compute = std::get<Ticks>(compute)};
+  LevelTicks levels{};
   for (const KernelId k : members.kernels) {
+    const LevelTicks times = costs_.level_times(k);
+    for (std::size_t x = 0; x < levels.size(); ++x) levels[x] = capped_sum(levels[x], times[x]);
     parts.network = capped_sum(parts.network, costs_.network(k));
     parts.memory = capped_sum(parts.memory, costs_.explicit_memory(k));
     parts.weight_loads = capped_sum(parts.weight_loads, costs_.weight_load(k));
   }
+  if (costs_.has_levels()) add_levels(problem_.system.levels, levels, parts);
   for (const TensorId t : members.tensors) {
     const auto [produced, consumed] = ends_in(t, members.index);
     if (produced != consumed) parts.memory = capped_sum(parts.memory, costs_.transfer(t));

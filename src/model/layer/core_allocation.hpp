@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "model/layer/level_traffic.hpp"
 #include "model/layer/shard.hpp"
 #include "model/mapping.hpp"
 
@@ -47,6 +48,9 @@ class CoreOptionsCache {
   /// The options of the kernel in any of the shapes: the Pareto front of all.
   List options(const Kernel& kernel, const std::vector<Shard>& shapes,
                const Accelerator& accelerator);
+
+  /// What else layers of the same machine have in common.
+  LevelTrafficCache levels;
 
  private:
   struct Key {

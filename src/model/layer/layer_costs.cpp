@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/layer/level_traffic.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
@@ -27,8 +28,41 @@ LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coa
                step_time(problem, decisions_.network, decisions_.micro_batch).micro_batches),
       bandwidth_(decisions_.spilled ? problem.system.memory.spilled_bandwidth()
                                     : problem.system.memory.bandwidth),
-      options_(make_options(cache)),
-      clock_(make_clock(coarser)) {}
+      options_(make_options(cache)) {
+  if (problem.execution.levels) fill_levels(cache);
+  clock_ = make_clock(coarser);
+}
+
+/// The least over the loops for each level by itself.
+// docs/technology.md (20)
+void LayerCosts::fill_levels(CoreOptionsCache* cache) {
+  const std::vector<OnChipLevel>& levels = problem_.system.levels;
+  if (levels.empty()) return;
+  LevelTrafficCache of_this_layer;
+  LevelTrafficCache& traffic = cache != nullptr ? cache->levels : of_this_layer;
+  level_seconds_.resize(graph_.kernel_count());
+  for (std::size_t i = 0; i < level_seconds_.size(); ++i) {
+    const Kernel& kernel = graph_.kernels()[i];
+    for (std::size_t x = 0; x < levels.size(); ++x) level_seconds_[i][x] = Seconds::infinity();
+    for (const Loop loop : decisions_.sharding[i]) {
+      const Shard whole = shard_of(kernel, loop, network_.machine.grid(), 1);
+      const std::vector<Bytes> bytes = traffic.level_bytes(
+          kernel, whole, problem_.system.accelerator, levels, problem_.workload.word);
+      for (std::size_t x = 0; x < levels.size(); ++x) {
+        level_seconds_[i][x] = std::min(level_seconds_[i][x], bytes[x] / levels[x].bandwidth);
+      }
+    }
+  }
+}
+
+LevelTicks LayerCosts::level_times(KernelId kernel) const {
+  LevelTicks times{};
+  if (!has_levels()) return times;
+  for (std::size_t x = 0; x < times.size(); ++x) {
+    times[x] = clock_.ticks(level_seconds_[kernel.index()][x]);
+  }
+  return times;
+}
 
 std::vector<CoreOptionsCache::List> LayerCosts::make_options(CoreOptionsCache* cache) const {
   const auto none = std::make_shared<const std::vector<CoreOption>>();
@@ -58,6 +92,9 @@ Clock LayerCosts::make_clock(int coarser) const {
     reference +=
         compute_seconds(id) + network_seconds(id) +
         (explicit_bytes(graph_.kernel(id), network_.tensor.members()) + weight(id)) / bandwidth;
+  }
+  for (const auto& of_kernel : level_seconds_) {
+    for (const Seconds time : of_kernel) reference += time;
   }
   for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {
     reference += 2.0 * static_cast<double>(network_.tiles) * tile_bytes(TensorId(t)) / bandwidth;
@@ -173,9 +210,10 @@ Ticks kernel_by_kernel_time(const Problem& problem, const LayerCosts& costs) {
   Ticks sum = 0;
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
     const KernelId id(i);
-    const Ticks compute = problem.execution.compute_utilization
-                              ? costs.compute_at_utilization(id)
-                              : costs.cycle_time(costs.options(id).back().cycles);
+    Ticks compute = problem.execution.compute_utilization
+                        ? costs.compute_at_utilization(id)
+                        : costs.cycle_time(costs.options(id).back().cycles);
+    for (const Ticks level : costs.level_times(id)) compute = std::max(compute, level);
     Ticks memory = costs.explicit_memory(id);
     for (const TensorId t : graph.inputs(id)) memory = capped_sum(memory, costs.transfer(t));
     for (const TensorId t : graph.outputs(id)) memory = capped_sum(memory, costs.transfer(t));

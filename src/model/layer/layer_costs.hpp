@@ -2,6 +2,7 @@
 // The costs of the kernels and tensors of one layer once everything but the
 // fusion is decided: what `evaluate` adds up and what the fusion search tabulates.
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -25,6 +26,9 @@ struct LayerDecisions {
   std::int64_t tile = 1;
   bool spilled = false;  ///< more is in memory than its first tier holds
 };
+
+/// A time for each level of the chip, from the inside out.
+using LevelTicks = std::array<Ticks, kLevelNames.size()>;
 
 /// Evaluates the equations of docs/model.md, section 6, kernel by kernel and
 /// tensor by tensor.  Where the sharding is not decided, every number by itself
@@ -52,6 +56,12 @@ class LayerCosts {
   }
   /// The time that so many cycles per tile take over all tiles.
   [[nodiscard]] Ticks cycle_time(std::int64_t cycles_per_tile) const;
+
+  /// Whether what moves through the levels of the chip takes time.
+  [[nodiscard]] bool has_levels() const { return !level_seconds_.empty(); }
+  /// The time that the kernel's traffic out of each level takes, over all tiles; those that
+  /// the chip does not have take none.
+  [[nodiscard]] LevelTicks level_times(KernelId kernel) const;
 
   [[nodiscard]] Ticks network(KernelId kernel) const;
   /// The time of one store or one load of the tensor, over all tiles.
@@ -82,6 +92,7 @@ class LayerCosts {
   [[nodiscard]] Seconds network_seconds(KernelId kernel) const;
   [[nodiscard]] Seconds compute_seconds(KernelId kernel) const;
   [[nodiscard]] std::vector<CoreOptionsCache::List> make_options(CoreOptionsCache* cache) const;
+  void fill_levels(CoreOptionsCache* cache);
   [[nodiscard]] Shard shard(KernelId kernel, Loop loop) const;
   [[nodiscard]] Clock make_clock(int coarser) const;
 
@@ -91,6 +102,8 @@ class LayerCosts {
   NetworkContext network_;
   BytesPerSecond bandwidth_;                     // of the memory
   std::vector<CoreOptionsCache::List> options_;  // per kernel; those of one shape share theirs
+  // Per kernel, its time in each level; empty: levels take none.
+  std::vector<std::array<Seconds, kLevelNames.size()>> level_seconds_;
   Clock clock_;
 };
 

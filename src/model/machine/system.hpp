@@ -4,6 +4,7 @@
 // value; defaults are "costs nothing, holds everything".
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -31,6 +32,19 @@ struct Accelerator {
                  static_cast<double>(cores)) *
            frequency;
   }
+};
+
+/// The memories of the die between the arrays of the cores and the memory, from the
+/// inside out.
+enum class LevelName : std::uint8_t { Registers, L1, L2 };
+inline constexpr std::array kLevelNames = {LevelName::Registers, LevelName::L1, LevelName::L2};
+
+/// A memory of the die as a kernel meets it (docs/technology.md, section 4).
+struct OnChipLevel {
+  LevelName name = LevelName::Registers;
+  Bytes share{};               ///< what one of those that own such a memory has
+  BytesPerSecond bandwidth{};  ///< of the whole chip
+  Seconds latency{};           ///< of one access
 };
 
 /// A slower memory behind the first, for what that cannot hold.
@@ -89,6 +103,8 @@ struct System {
   std::vector<NetworkDimension> network;
   Price price;
   Power power;
+  /// From the inside out; they count with Execution::levels only.
+  std::vector<OnChipLevel> levels;
 };
 
 }  // namespace dfsearch

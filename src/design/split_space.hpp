@@ -1,0 +1,58 @@
+#pragma once
+// The splits that a budget leaves to the search, as a grid, and boxes of it.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "technology/budget.hpp"
+#include "technology/chip.hpp"
+#include "technology/derive.hpp"
+
+namespace dfsearch {
+
+/// One share that is searched.
+struct OpenShare {
+  BudgetClass budget = BudgetClass::DieArea;
+  Component part = Component::Core;
+};
+
+/// Steps of every open share, in the order of ties: area, power, edge, and in each class by
+/// component.
+using GridPoint = std::vector<std::int32_t>;
+
+/// All points between two, both included, that keep the sums of the classes.
+struct SplitBox {
+  GridPoint least;
+  GridPoint most;
+
+  [[nodiscard]] bool is_point() const { return least == most; }
+};
+
+/// Immutable.
+class SplitSpace {
+ public:
+  explicit SplitSpace(const ChipDesign& design);
+
+  [[nodiscard]] const std::vector<OpenShare>& shares() const { return shares_; }
+  [[nodiscard]] SplitBox all() const;
+  /// How many points the sums allow, as a number that may be beyond integers.
+  [[nodiscard]] double count() const;
+
+  /// Lowers `most` to what the sums leave when all others are at their least.  False if the
+  /// box is empty.
+  [[nodiscard]] bool tighten(SplitBox& box) const;
+  /// A point of a tightened box that uses all it can, in proportion to the width of the
+  /// shares.
+  [[nodiscard]] GridPoint middle(const SplitBox& box) const;
+  [[nodiscard]] Split split(const GridPoint& point) const;
+
+ private:
+  static constexpr std::size_t kClasses = 3;
+
+  const ChipDesign& design_;
+  std::vector<OpenShare> shares_;
+  std::array<std::int32_t, kClasses> steps_{};  // that the given shares leave, per class
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,201 @@
+#include "io/report/chip_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/units_text.hpp"
+#include "io/report/report_words.hpp"
+#include "io/text/text_table.hpp"
+#include "model/names.hpp"
+#include "technology/names.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// The words of a sentence, for a column that is wrapped.
+std::vector<std::string> words_of(const std::string& sentence) {
+  std::vector<std::string> words;
+  std::size_t start = 0;
+  while (start < sentence.size()) {
+    const std::size_t end = std::min(sentence.find(' ', start), sentence.size());
+    words.push_back(sentence.substr(start, end - start));
+    start = end + 1;
+  }
+  return words;
+}
+
+/// What holds a number: a budget, or that it is given.
+std::string held(CountLimit limit) {
+  return limit == CountLimit::Given ? "(given)" : fmt::format("(held by {})", name_of(limit));
+}
+
+std::string speed_text(const OperatingPoint& point) {
+  if (point.limit == SpeedLimit::Given) return to_text(point.frequency) + " (given)";
+  return fmt::format("{} at {}, held by {}", to_text(point.frequency), to_text(point.voltage),
+                     name_of(point.limit));
+}
+
+std::string core_text(const ChipCore& core) {
+  return fmt::format("{} in {} (held by {}); {}; peak {}, usable {}", plural(core.cores, "core"),
+                     plural(core.bundles, "bundle"), name_of(core.held_by), speed_text(core.point),
+                     to_text(core.peak), to_text(core.usable));
+}
+
+std::string level_text(const ChipLevel& level) {
+  const char* given_capacity = level.given_capacity ? "given" : "held by area";
+  const char* given_bandwidth = level.given_bandwidth ? "given" : "held by power";
+  return fmt::format("{}: {} a {} ({}); {} ({})", plural(level.banks, "bank"), to_text(level.share),
+                     name_of(level.scope), given_capacity, to_text(level.bandwidth),
+                     given_bandwidth);
+}
+
+std::string memory_text(const ChipMemory& memory) {
+  const bool given = memory.point.limit == SpeedLimit::Given;
+  return fmt::format("{} {}: {}; {} links {}; {}{}", plural(memory.stacks, "stack"),
+                     held(memory.stacks_held_by), to_text(memory.capacity), memory.links,
+                     held(memory.links_held_by), given ? "" : speed_text(memory.point) + "; ",
+                     to_text(memory.bandwidth) + (given ? " (given)" : ""));
+}
+
+std::string link_text(const ChipLink& link) {
+  std::string text =
+      fmt::format("{} (held by {}); {}; {}", plural(link.wires, "wire"), name_of(link.held_by),
+                  speed_text(link.point), to_text(link.bandwidth));
+  if (link.ports > 0) {
+    text += fmt::format(", {}: {} each", plural(link.ports, "port"), to_text(link.port_bandwidth));
+  }
+  return text;
+}
+
+class ChipTable {
+ public:
+  explicit ChipTable(const Chip& chip)
+      : chip_(chip), table_({"part", "area", "edge", "power", "drawn", "what that gives"}) {}
+
+  void add(Component part, const std::string& what) {
+    const std::string edge = has_edge(part) ? to_text(chip_.split.edge[part]) : "";
+    table_.add({name_of(part), to_text(chip_.split.area[part]), edge,
+                to_small_text(chip_.split.power[part]),
+                chip_.power[part] ? to_small_text(*chip_.power[part]) : "not known"},
+               words_of(what));
+  }
+  [[nodiscard]] std::string text() const { return table_.text(); }
+
+ private:
+  const Chip& chip_;
+  TextTable table_;
+};
+
+std::string shortage_text(const Shortage& shortage) {
+  const auto amount = [&](double value) {
+    if (shortage.budget == BudgetClass::Power) return to_small_text(Watts(value));
+    if (shortage.budget == BudgetClass::Edge) return to_text(Length(value));
+    return to_text(Area(value));
+  };
+  const double by = std::abs(shortage.needed - shortage.available);
+  if (!shortage.part) {
+    return fmt::format("{}: the parts together take {}, expected at most {}: {} too much",
+                       name_of(shortage.budget), amount(shortage.needed),
+                       amount(shortage.available), amount(by));
+  }
+  const char* part = name_of(*shortage.part);
+  if (shortage.budget == BudgetClass::Package) {
+    return fmt::format(
+        "{}: the die leaves {} of the package, expected at least {} for a stack: "
+        "{} too little",
+        part, amount(shortage.available), amount(shortage.needed), amount(by));
+  }
+  const std::string text =
+      fmt::format("{}: has {} of the {}, expected {} {}", part, amount(shortage.available),
+                  name_of(shortage.budget), shortage.more_than ? "more than" : "at least",
+                  amount(shortage.needed));
+  return by > 0.0 ? text + fmt::format(": {} too little", amount(by)) : text;
+}
+
+std::string dimension_yaml(const NetworkDimension& dimension) {
+  std::string text = fmt::format("    - {{topology: {}", name_of(dimension.topology));
+  if (dimension.degree) text += fmt::format(", degree: {}", *dimension.degree);
+  text += fmt::format(", bandwidth: {}", to_exact_text(dimension.bandwidth));
+  if (dimension.latency > Seconds{}) {
+    text += fmt::format(", latency: {}", to_exact_text(dimension.latency));
+  }
+  if (dimension.strategy) text += fmt::format(", strategy: {}", name_of(*dimension.strategy));
+  return text + "}\n";
+}
+
+std::string memory_yaml(const Memory& memory) {
+  std::string text = fmt::format("  memory: {{bandwidth: {}", to_exact_text(memory.bandwidth));
+  if (memory.capacity < Bytes::infinity()) {
+    text += fmt::format(", capacity: {}", to_exact_text(memory.capacity));
+  }
+  if (const auto& second = memory.second) {
+    text += fmt::format(", second: {{bandwidth: {}, capacity: {}}}",
+                        to_exact_text(second->bandwidth), to_exact_text(second->capacity));
+  }
+  return text + "}\n";
+}
+
+}  // namespace
+
+std::string chip_table(const ChipDesign& design, const Chip& chip, const System& system) {
+  const Budget& budget = design.budget;
+  std::string text = labelled(
+      "budget",
+      fmt::format("die {} of a package of {}, {}, edge {}; used: area {}, power {}, "
+                  "edge {}",
+                  to_text(budget.die), to_text(budget.package), to_text(budget.total),
+                  to_text(budget.perimeter()), percent(sum_of(chip.split.area) / budget.die),
+                  percent(sum_of(chip.split.power) / budget.total),
+                  percent(sum_of(chip.split.edge) / budget.perimeter())));
+  text += labelled("chip",
+                   fmt::format("{}, {} SRAM, {} of memory at {}, draws {}", to_text(chip.core.peak),
+                               to_text(system.accelerator.sram), to_text(system.memory.capacity),
+                               to_text(system.memory.bandwidth), to_text(chip.drawn())));
+  ChipTable table(chip);
+  table.add(Component::Core, core_text(chip.core));
+  for (const ChipLevel& level : chip.levels) table.add(component_of(level.name), level_text(level));
+  if (chip.memory) table.add(Component::Memory, memory_text(*chip.memory));
+  for (const auto& link : chip.links) {
+    if (link) table.add(component_of(link->kind), link_text(*link));
+  }
+  text += table.text();
+  return text + shortage_lines(chip);
+}
+
+std::string shortage_lines(const Chip& chip) {
+  std::string text;
+  for (const Shortage& shortage : chip.infeasible) {
+    text += labelled("no chip", shortage_text(shortage));
+  }
+  return text;
+}
+
+std::string system_yaml(const ChipDesign& design, const Chip& chip, const System& system) {
+  const Accelerator& accelerator = system.accelerator;
+  std::string text = "system:\n";
+  text += fmt::format("  chips: {}\n", system.chips);
+  text += fmt::format(
+      "  accelerator: {{cores: {}, lanes: {}, stages: {}, bundle: {}, frequency: {}, sram: {}}}\n",
+      accelerator.cores, accelerator.lanes, accelerator.stages, design.technology.core.bundle,
+      to_exact_text(accelerator.frequency), to_exact_text(accelerator.sram));
+  std::string levels;
+  for (const ChipLevel& level : chip.levels) {
+    if (!(level.capacity > Bytes{})) continue;
+    levels += fmt::format("    {}: {{scope: {}, capacity: {}, bandwidth: {}, latency: {}}}\n",
+                          name_of(level.name), name_of(level.scope), to_exact_text(level.capacity),
+                          to_exact_text(level.bandwidth), to_exact_text(level.latency));
+  }
+  if (!levels.empty()) text += "  levels:\n" + levels;
+  text += memory_yaml(system.memory);
+  if (!system.network.empty()) text += "  network:\n";
+  for (const NetworkDimension& dimension : system.network) text += dimension_yaml(dimension);
+  if (const auto utilization = design.technology.core.utilization) {
+    text += fmt::format("execution: {{compute_utilization: {}}}\n", to_exact_text(*utilization));
+  }
+  return text;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,24 @@
+#pragma once
+// A derived chip for people, and the machine it is in as a config (docs/technology.md,
+// section 5).
+
+#include <string>
+
+#include "model/machine/system.hpp"
+#include "technology/chip.hpp"
+#include "technology/derive.hpp"
+
+namespace dfsearch {
+
+/// What the chip is made of: a table of its parts, what each has of the budgets, what that
+/// gives and which limit holds it.  Ends in a newline.
+std::string chip_table(const ChipDesign& design, const Chip& chip, const System& system);
+
+/// One line for each reason why there is no such chip: which budget, and by how much.
+std::string shortage_lines(const Chip& chip);
+
+/// The machine as the section `system` of a config, with its numbers written so that they
+/// read back to the same, and the utilization of its cores as `execution`.
+std::string system_yaml(const ChipDesign& design, const Chip& chip, const System& system);
+
+}  // namespace dfsearch

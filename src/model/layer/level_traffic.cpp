@@ -1,0 +1,121 @@
+// The least traffic of a GEMM through a level, over all tiles of whole numbers.
+//
+// One of the three operands stays in the memory further in, as a tile of a x b words; of the
+// other two it holds a row and a column of that tile, so a + b + a b <= M.  Each of the three
+// costs is a constant plus
+//
+//     alpha ceil(N / b) + beta ceil(K / a).
+//
+// Of all b with one value of ceil(N / b) the least leaves the most room for a, and the cost
+// never grows with a: so a walk over the values of one ceil, with the least b of each and the
+// greatest a beside it, meets a best tile.  There are at most 2 sqrt(N) values, and the walk
+// takes the shorter of the two sides.  With more room every tile remains possible, so the
+// result never grows with M.  Against all tiles: tests/model/layer/level_traffic_test.cpp.
+
+#include "model/layer/level_traffic.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace dfsearch {
+namespace {
+
+double number(std::int64_t value) { return static_cast<double>(value); }
+
+/// A side of a tile that costs `weight` for each of the pieces of `extent` that it makes.
+struct Side {
+  std::int64_t extent;
+  double weight;
+};
+
+double cost(const Side& side, std::int64_t tile) {
+  return side.weight * number(ceil_div(side.extent, tile));
+}
+
+/// The least of alpha ceil(N / b) + beta ceil(K / a) over a, b >= 1 with a + b + a b <= inner.
+double least_sides(Side walked, Side other, std::int64_t inner) {
+  if (walked.extent > other.extent) std::swap(walked, other);
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t b = 1; b <= (inner - 1) / 2;) {
+    const std::int64_t a = std::min(other.extent, (inner - b) / (1 + b));
+    least = std::min(least, cost(walked, b) + cost(other, a));
+    const std::int64_t pieces = ceil_div(walked.extent, b);
+    if (pieces == 1) break;
+    b = ceil_div(walked.extent, pieces - 1);  // the least with fewer pieces
+  }
+  return least;
+}
+
+}  // namespace
+
+// docs/technology.md (17)
+double array_words(const Shard& gemm, std::int64_t lanes, std::int64_t stages) {
+  const double m = number(gemm.m);
+  const double k = number(gemm.k);
+  const double n = number(gemm.n);
+  return m * k * number(ceil_div(gemm.n, stages)) + k * n * number(ceil_div(gemm.m, lanes)) + m * n;
+}
+
+// docs/technology.md (18)
+double tiled_words(const Shard& gemm, std::int64_t inner) {
+  if (inner < 3) return std::numeric_limits<double>::infinity();
+  const double mk = number(gemm.m) * number(gemm.k);
+  const double kn = number(gemm.k) * number(gemm.n);
+  const double mn = number(gemm.m) * number(gemm.n);
+  // A piece of K more reads and writes the output once more, but for the first.
+  const double output = mn + least_sides({gemm.n, mk}, {gemm.m, kn}, inner);
+  const double weight = kn - mn + least_sides({gemm.n, mk}, {gemm.k, 2.0 * mn}, inner);
+  const double input = mk - mn + least_sides({gemm.k, 2.0 * mn}, {gemm.m, kn}, inner);
+  return std::min({output, weight, input});
+}
+
+std::int64_t words_of(Bytes share, Bytes word) {
+  constexpr double kMost = 4611686018427387904.0;  // 2^62
+  return static_cast<std::int64_t>(std::floor(std::min(share / word, kMost)));
+}
+
+// docs/technology.md (19)
+std::vector<Bytes> level_bytes(const Kernel& kernel, const Shard& whole,
+                               const Accelerator& accelerator,
+                               const std::vector<OnChipLevel>& levels, Bytes word) {
+  const double repeat = number(kernel.repeat);
+  std::vector<Bytes> bytes;
+  if (kernel.mode == Mode::Simd || whole.k == 1) {
+    const bool two = kernel.kind == KernelKind::Gemm || kernel.kind == KernelKind::Elementwise2;
+    const double inputs = two ? 2.0 : 1.0;
+    bytes.assign(levels.size(),
+                 word * ((inputs + 1.0) * number(whole.m) * number(whole.n)) * repeat);
+    return bytes;
+  }
+  for (std::size_t x = 0; x < levels.size(); ++x) {
+    const double words = x == 0 ? array_words(whole, accelerator.lanes, accelerator.stages)
+                                : tiled_words(whole, words_of(levels[x - 1].share, word));
+    bytes.push_back(word * words * repeat);
+  }
+  return bytes;
+}
+
+std::vector<Bytes> LevelTrafficCache::level_bytes(const Kernel& kernel, const Shard& whole,
+                                                  const Accelerator& accelerator,
+                                                  const std::vector<OnChipLevel>& levels,
+                                                  Bytes word) {
+  const Key key(kernel.kind, kernel.mode, kernel.repeat, whole);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = known_.find(key); found != known_.end()) return found->second;
+  }
+  std::vector<Bytes> bytes = dfsearch::level_bytes(kernel, whole, accelerator, levels, word);
+  const std::lock_guard lock(mutex_);
+  if (known_.size() < kMostShapes) known_.emplace(key, bytes);
+  return bytes;
+}
+
+bool holds_tiles(const std::vector<OnChipLevel>& levels, Bytes word) {
+  for (std::size_t x = 0; x + 1 < levels.size(); ++x) {
+    if (words_of(levels[x].share, word) < 3) return false;
+  }
+  return true;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,104 @@
+#pragma once
+// A chip that is derived from a technology and a split of the budgets
+// (docs/technology.md, section 3).
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/units.hpp"
+#include "model/machine/system.hpp"
+#include "technology/budget.hpp"
+#include "technology/operating_point.hpp"
+#include "technology/technology.hpp"
+
+namespace dfsearch {
+
+/// What holds a number of things at what it is.
+enum class CountLimit : std::uint8_t {
+  DieArea,
+  Package,  ///< what the die leaves of the package
+  Edge,     ///< of the die
+  Stack,    ///< the wires of the stacks there are
+  Given,
+};
+
+struct ChipCore {
+  std::int64_t cores = 0;
+  std::int64_t bundles = 0;
+  OperatingPoint point;
+  std::int64_t flops_per_cycle = 0;  ///< of one core
+  FlopsPerSecond peak{};
+  double utilization = 1.0;
+  FlopsPerSecond usable{};
+  CountLimit held_by = CountLimit::DieArea;
+};
+
+struct ChipLevel {
+  LevelName name = LevelName::Registers;
+  LevelScope scope = LevelScope::Chip;
+  std::int64_t banks = 0;
+  Bytes capacity{};  ///< of all of them
+  Bytes share{};     ///< what one core, bundle or chip has
+  Watts leakage{};
+  BytesPerSecond raw_bandwidth{};
+  BytesPerSecond bandwidth{};  ///< that is reached
+  Seconds latency{};
+  bool given_capacity = false;
+  bool given_bandwidth = false;
+};
+
+struct ChipMemory {
+  std::int64_t stacks = 0;
+  CountLimit stacks_held_by = CountLimit::Package;
+  std::int64_t links = 0;
+  CountLimit links_held_by = CountLimit::Stack;
+  std::int64_t edge_links = 0;  ///< how many would cross the edge it has
+  OperatingPoint point;
+  Watts leakage{};
+  BytesPerSecond raw_bandwidth{};
+  BytesPerSecond bandwidth{};
+  Bytes capacity{};
+  Seconds latency{};
+};
+
+struct ChipLink {
+  LinkKind kind = LinkKind::Inter;
+  std::int64_t wires = 0;
+  CountLimit held_by = CountLimit::DieArea;
+  OperatingPoint point;
+  BytesPerSecond bandwidth{};
+  std::int64_t ports = 0;  ///< 0: no dimension of the network has this link
+  BytesPerSecond port_bandwidth{};
+  Seconds latency{};
+};
+
+/// The class of a budget that does not suffice.
+enum class BudgetClass : std::uint8_t { DieArea, Power, Edge, Package };
+
+/// Why there is no such chip: a part that does not get what it needs, or, without a part,
+/// parts that together get more than there is.
+struct Shortage {
+  std::optional<Component> part;
+  BudgetClass budget = BudgetClass::DieArea;
+  double needed = 0.0;     ///< mm2, W or mm
+  double available = 0.0;  ///< the same
+  bool more_than = false;  ///< `needed` itself is not enough
+};
+
+struct Chip {
+  Split split;
+  ChipCore core;
+  std::vector<ChipLevel> levels;  ///< from the inside out
+  std::optional<ChipMemory> memory;
+  std::array<std::optional<ChipLink>, kLinkKinds.size()> links;  ///< by LinkKind
+  /// What each part draws; nothing where a given value hides it.
+  PerComponent<std::optional<Watts>> power;
+  std::vector<Shortage> infeasible;
+
+  /// What the chip draws; a part whose speed is given counts with its budget.
+  [[nodiscard]] Watts drawn() const;
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,88 @@
+#pragma once
+// Technology, budget and what is known of a chip -> the chip, and the machine it is in
+// (docs/technology.md, section 3).
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "model/machine/system.hpp"
+#include "technology/budget.hpp"
+#include "technology/chip.hpp"
+#include "technology/operating_point.hpp"
+#include "technology/technology.hpp"
+
+namespace dfsearch {
+
+/// How many ports the wires of a link are divided among.
+enum class LinkPorts : std::uint8_t {
+  Topology,    ///< ring 2, switch 1, fully connected degree - 1, of every dimension
+  FourAndOne,  ///< 4 inside the package and 1 out of it, whatever the dimensions
+};
+enum class BudgetSums : std::uint8_t { Checked, Unchecked };
+/// Which tiles a GEMM alone on a chip may have.
+enum class GemmTiles : std::uint8_t { All, Drawn };
+
+/// The switches of docs/technology.md, section 6; the defaults are the preset `physical`.
+struct TechnologyEquations {
+  LinkPorts link_ports = LinkPorts::Topology;
+  BudgetSums budget_sums = BudgetSums::Checked;
+  VoltageFloor voltage_floor = VoltageFloor::Exact;
+  GemmTiles gemm_tiles = GemmTiles::All;
+
+  static TechnologyEquations physical() { return {}; }
+  static TechnologyEquations published() {
+    return {.link_ports = LinkPorts::FourAndOne,
+            .budget_sums = BudgetSums::Unchecked,
+            .gemm_tiles = GemmTiles::Drawn};
+  }
+};
+
+/// What is known of a level; it goes before what the budgets would give.
+struct GivenLevel {
+  std::optional<Bytes> capacity;
+  std::optional<BytesPerSecond> bandwidth;  ///< before the utilization
+};
+
+/// What is known of the inside of a chip.
+struct GivenValues {
+  std::optional<std::int64_t> cores;
+  std::optional<Hertz> frequency;
+  std::optional<Bytes> sram;
+  std::array<GivenLevel, kLevelNames.size()> levels;  ///< by LevelName
+  std::optional<BytesPerSecond> memory_bandwidth;     ///< after the utilization
+  std::optional<Bytes> memory_capacity;
+};
+
+/// Which link serves a dimension of the network, with how many ports of a chip.
+struct DimensionPorts {
+  std::optional<LinkKind> link;       ///< left out: the dimension has a bandwidth of its own
+  std::optional<std::int64_t> ports;  ///< left out: as the topology has them
+};
+
+struct ChipDesign {
+  Technology technology;
+  Budget budget;
+  GivenValues given;
+  std::vector<DimensionPorts> dimensions;  ///< as in System::network
+  TechnologyEquations equations;
+};
+
+/// The greatest whole number up to x (1 + 1e-12), at least 0 and at most 2^40: so that
+/// 0.3 * 100 / 5 holds six.  It never falls when x grows.
+std::int64_t whole_part(double x);
+
+/// The chip of one split.  The network gives topologies and degrees; a fully connected
+/// dimension without a degree needs its ports given.
+Chip derive(const ChipDesign& design, const Split& split,
+            const std::vector<NetworkDimension>& network);
+
+/// The part of a class's total that the split uses, and the shortages if it is more than
+/// there is.
+std::vector<Shortage> overspent(const ChipDesign& design, const Split& split);
+
+/// Puts what is derived into the machine; what is given is there already.
+void put_into(const ChipDesign& design, const Chip& chip, System& system);
+
+}  // namespace dfsearch

@@ -1,0 +1,194 @@
+// The three loops of a GEMM over d1, d2, d3 are tiled once for each level; the tile of a level
+// is one of 20 that fit into it.  All 20^3 triples of tiles are tried.  The dimension that
+// does not move out of the array, and both orders of the other two, come from the shape.
+//
+// It is kept as it is published, with what is wrong in it: see the page.
+
+#include "technology/published_gemm.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "model/layer/level_traffic.hpp"
+
+namespace dfsearch {
+namespace {
+
+using Extents = std::array<std::int64_t, 3>;
+
+constexpr std::size_t kTiles = 20;
+constexpr int kMostDraws = 100'000;
+constexpr std::size_t kLevels = 3;
+
+double number(std::int64_t value) { return static_cast<double>(value); }
+double product(std::int64_t a, std::int64_t b) { return number(a) * number(b); }
+
+std::int64_t power_of_two_below(double x) {
+  return std::int64_t{1} << static_cast<int>(std::floor(std::log2(x)));
+}
+
+/// A whole number from 0 to `most`, from as few bits as it takes.
+std::uint32_t draw(std::mt19937& random, std::uint32_t most) {
+  std::uint32_t mask = 0;
+  while (mask < most) mask = 2 * mask + 1;
+  for (;;) {
+    const auto bits = static_cast<std::uint32_t>(random()) & mask;
+    if (bits <= most) return bits;
+  }
+}
+
+/// Tiles of a level that holds so many words; fewer than 20 where so many draws find no more.
+std::vector<Extents> drawn_tiles(double words, bool outermost) {
+  std::vector<Extents> tiles;
+  std::set<Extents> known;
+  const auto add = [&](const Extents& tile) {
+    if (known.insert(tile).second) tiles.push_back(tile);
+  };
+  if (words < 2.0) return tiles;
+  const std::int64_t t = power_of_two_below(std::sqrt(words / 2.0));
+  add({t, t, t});
+  add({t / 2, t, 2 * t});
+  const auto logarithm = static_cast<std::uint32_t>(std::floor(std::log2(words)));
+  if (logarithm == 0) return tiles;
+  std::mt19937 random(1);
+  for (int i = 0; i < kMostDraws && tiles.size() < kTiles; ++i) {
+    const std::int64_t a = std::int64_t{1} << draw(random, logarithm - 1);
+    const std::int64_t b = std::int64_t{1} << draw(random, logarithm - 1);
+    const double left = words - product(a, b);
+    const double z = std::floor(left / number(outermost ? b : a + b));
+    if (z > 0.0) add({a, b, power_of_two_below(z)});
+  }
+  return tiles;
+}
+
+/// How many pieces a loop is cut into; a tile of nothing cuts nothing.
+double pieces(std::int64_t extent, std::int64_t tile) { return number(ceil_div(extent, tile)); }
+
+/// The quotient rounded down; 0 where there is nothing to divide by.
+std::int64_t floored(double a, std::int64_t b) {
+  return b <= 0 ? 0 : static_cast<std::int64_t>(std::floor(a / number(b)));
+}
+
+/// Makes a tile fit the extents, and gives one loop what another does not need.
+Extents fitted(Extents tile, const Extents& d, bool inner) {
+  const auto [t1, t2, t3] = tile;
+  const double capacity = product(t1, t2) + product(t1, t3) + product(t2, t3);
+  std::array<bool, 3> greater{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    greater[i] = tile[i] > d[i];
+    tile[i] = std::min(tile[i], d[i]);
+  }
+  if (!greater[2] && (greater[0] || greater[1])) {
+    const std::int64_t by = inner ? tile[0] + tile[1] : tile[1];
+    tile[2] = std::min(d[2], floored(capacity - product(tile[0], tile[1]), by));
+  } else if (!greater[0] && (greater[1] || greater[2])) {
+    const std::int64_t by = inner ? tile[2] + tile[1] : tile[1];
+    tile[0] = std::min(d[0], floored(capacity - product(tile[2], tile[1]), by));
+  } else if (!greater[1] && greater[0] && greater[2]) {
+    const double left = inner ? capacity - product(tile[2], tile[0]) : capacity;
+    tile[1] = std::min(d[1], floored(left, tile[0] + tile[2]));
+  }
+  return tile;
+}
+
+class PublishedGemm {
+ public:
+  PublishedGemm(const Technology& technology, const Chip& chip, const Shard& gemm, Bytes word)
+      : chip_(chip), gemm_(gemm), word_(word.in_base_units()), fma_(*technology.core.fma) {
+    for (std::size_t l = 0; l < kLevels; ++l) {
+      tiles_[l] = drawn_tiles(number(words_of(chip.levels[l].share, word)), l + 1 == kLevels);
+    }
+  }
+
+  [[nodiscard]] bool has_tiles() const {
+    return std::all_of(tiles_.begin(), tiles_.end(),
+                       [](const auto& of_level) { return !of_level.empty(); });
+  }
+
+  [[nodiscard]] double least_time() const {
+    const auto [m, k, n] = gemm_;
+    std::array<Extents, 2> orders{};
+    std::int64_t kept = k;
+    if (m >= std::max(k, n)) {  // weights stay
+      orders = {Extents{k, n, m}, Extents{n, k, m}};
+      kept = -1;
+    } else if (k >= std::max(m, n)) {  // the output stays
+      orders = {Extents{m, n, k}, Extents{n, m, k}};
+      kept = 2;
+    } else {  // the input stays
+      orders = {Extents{m, k, n}, Extents{k, m, n}};
+      kept = 3;
+    }
+    double least = INFINITY;
+    for (const Extents& order : orders) {
+      const std::int64_t reused = kept == -1 ? order[0] : kept == 2 ? order[1] : order[2];
+      for (const Extents& outer : tiles_[2]) {
+        for (const Extents& middle : tiles_[1]) {
+          for (const Extents& inner : tiles_[0]) {
+            least = std::min(least, time(order, reused, {inner, middle, outer}));
+          }
+        }
+      }
+    }
+    return least;
+  }
+
+ private:
+  [[nodiscard]] double time(const Extents& order, std::int64_t reused,
+                            const std::array<Extents, kLevels>& tiles) const {
+    Extents d = order;
+    const double flops = product(d[0], d[2]) * (2.0 * number(d[1]) - 1.0);
+    const double usable = chip_.core.usable.in_base_units();
+    double longest = 0.0;
+    const auto level = [&](double bytes, BytesPerSecond bandwidth, Seconds latency) {
+      const double per_second = bandwidth.in_base_units();
+      const double moved = bytes / per_second + latency.in_base_units();
+      longest = std::max(longest, flops / bytes < usable / per_second ? moved : flops / usable);
+    };
+    double repeats = 1.0;
+    for (std::size_t l = kLevels; l >= 1; --l) {
+      const Extents t = fitted(tiles[l - 1], d, l == 1);
+      std::array<double, 3> cut{1.0, 1.0, 1.0};
+      if (t[0] > 0 && t[1] > 0 && t[2] > 0) {
+        for (std::size_t i = 0; i < 3; ++i) cut[i] = pieces(d[i], t[i]);
+      }
+      const double bytes = repeats * word_ *
+                           (product(d[0], d[1]) * cut[2] + product(d[1], d[2]) * cut[0] +
+                            product(d[0], d[2]) * (l >= 2 ? 1.0 : cut[1]));
+      if (l == kLevels) {
+        level(bytes, chip_.memory->bandwidth, chip_.memory->latency);
+      } else {
+        level(bytes, chip_.levels[l].bandwidth, chip_.levels[l].latency);
+      }
+      repeats *= cut[0] * cut[1] * cut[2];
+      for (std::size_t i = 0; i < 3; ++i) d[i] = t[i] > 0 ? t[i] : d[i];
+    }
+    const double g = number(ceil_div(reused, fma_));
+    level(flops * word_ * (2.0 * g + 1.0) / (2.0 * g) / number(fma_), chip_.levels[0].bandwidth,
+          chip_.levels[0].latency);
+    return longest;
+  }
+
+  const Chip& chip_;
+  const Shard gemm_;
+  const double word_;
+  const std::int64_t fma_;
+  std::array<std::vector<Extents>, kLevels> tiles_;
+};
+
+}  // namespace
+
+std::optional<Seconds> published_gemm_time(const Technology& technology, const Chip& chip,
+                                           const Shard& gemm, Bytes word, Seconds launch_overhead) {
+  if (!technology.core.fma || chip.levels.size() != kLevels || !chip.memory) return std::nullopt;
+  const PublishedGemm published(technology, chip, gemm, word);
+  if (!published.has_tiles()) return std::nullopt;
+  return Seconds(published.least_time()) + launch_overhead;
+}
+
+}  // namespace dfsearch

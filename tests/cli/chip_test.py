@@ -1,0 +1,366 @@
+#!/usr/bin/env python3
+"""`dfsearch chip`: chips of technologies and budgets.
+
+Three worked examples with all digits, from another evaluator (tests/data/chips); what the authors
+of DeepFlow printed of their runs; and, for every chip of configs/chips and random ones, the
+equations of docs/technology.md in Python (tests/support/reference_chip.py).
+
+usage: chip_test.py DFSEARCH [unittest arguments]
+"""
+
+import json
+import pathlib
+import random
+import re
+import sys
+
+from support import CliTest, main
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+import reference_chip  # noqa: E402  (needs the path)
+
+CHIPS = ROOT / "configs" / "chips"
+NODES = ("n12", "n10", "n7", "n5", "n3", "n2", "n1")
+MIB, GIB, TIB = 2.0**20, 2.0**30, 2.0**40
+
+# What the authors' runs printed, to the digits they printed.
+PRINTED = {
+    "peak": [125.01932, 206.70764, 343.57239, 574.72765, 968.76578, 1648.87505, 2839.69752],
+    "fabric_peak": [105.24622, 174.29772, 290.45483, 486.83352, 822.94113, 1404.86997, 2428.13624],
+    "registers": [20.03125, 29.90625, 44.625, 66.625, 99.4375, 148.40625, 221.515625],
+    "registers_tib_s": [93.7, 173.5, 321.0, 593.8, 1098.0, 2028.8, 3744.4],
+    "L2": [6.0, 6.09375, 6.1875, 6.25, 6.28125, 6.3125, 6.34375],
+    "L2_tib_s": [2.1, 3.9, 7.2, 13.3, 24.7, 45.7, 84.7],
+    "fabric_memory_gib_s": [634.7, 792.7, 792.7, 924.7, 924.7, 924.7, 924.7],
+    "fabric_stacks": [2, 3, 3, 4, 4, 4, 4],
+}
+
+
+class ChipTest(CliTest):
+    def chip(self, *words, status=0):
+        return json.loads(self.run_tool("chip", *words, "--json", "-", status=status).stdout)
+
+    def assert_same(self, expected, found, path=""):
+        """To a relative 1e-12; what is found may have more keys."""
+        if isinstance(expected, dict):
+            for key, value in expected.items():
+                self.assertIn(key, found, path)
+                self.assert_same(value, found[key], f"{path}.{key}")
+        elif isinstance(expected, list):
+            self.assertEqual(len(expected), len(found), path)
+            for i, (a, b) in enumerate(zip(expected, found)):
+                self.assert_same(a, b, f"{path}[{i}]")
+        elif isinstance(expected, (int, float)):
+            self.assertIsNotNone(found, path)
+            self.assertLessEqual(abs(expected - found), 1e-12 * abs(expected),
+                                 f"{path}: expected {expected!r}, got {found!r}")
+        else:
+            self.assertEqual(expected, found, path)
+
+    def given(self, name):
+        return json.loads((ROOT / "tests" / "data" / "chips" / f"{name}.json").read_text())
+
+    def test_examples_with_all_digits(self):
+        for name in ("v100", "a100", "seven_nm"):
+            with self.subTest(name):
+                case = self.given(name)
+                del case["expected"]["gemms"]
+                self.write("chip.yaml", json.dumps({"system": case["config"]["system"]}))
+                self.assert_same(case["expected"], self.chip("chip.yaml"))
+
+    def test_published_switches(self):
+        system = self.given("v100")["config"]["system"]
+        self.write("chip.yaml", json.dumps({"system": system, "equations": "published"}))
+        published = self.chip("chip.yaml")
+        physical = self.chip("chip.yaml", "--set", "equations=physical")
+        self.assertEqual(published["links"]["inter"]["ports"], 1)
+        self.assert_same([51605429864.253395], published["system"]["network"])
+        for part in ("budget", "core", "levels", "memory", "power_used"):
+            self.assertEqual(published[part], physical[part])
+        system = self.given("a100")["config"]["system"]
+        system["budget"]["area"]["L2"] = "180 mm2"
+        self.write("chip.yaml", json.dumps({"system": system}))
+        too_much = self.chip("chip.yaml", status=3)["infeasible"]
+        self.assert_same([{"part": None, "budget": "area", "needed": 826.36, "available": 826.0}],
+                         too_much)
+        self.assertEqual(
+            self.chip("chip.yaml", "--set", "equations=published")["infeasible"], [])
+
+    def test_squared_voltage_floor_overdraws(self):
+        system = self.given("seven_nm")["config"]["system"]
+        self.write("chip.yaml", json.dumps({"system": system}))
+        for floor in ("exact", "squared"):
+            equations = {"voltage_floor": floor}
+            chip = self.chip("chip.yaml", "--set", f"equations.voltage_floor={floor}")
+            self.assert_same(reference_chip.chip(system, equations), chip)
+        self.assertEqual(chip["core"]["state"], "minimum voltage")
+        self.assertGreater(chip["power_used"]["core"], 24.0 * 1.1)
+
+    def test_what_the_authors_printed(self):
+        stored = ("--set", "system.technology.registers.leakage=495 pW/bit",
+                  "--set", "system.budget.power.registers=0.3025")
+        nodes = [CHIPS / "nodes" / f"{node}.yaml" for node in NODES]
+        logic = self.chip(*nodes)
+        registers = self.chip(*nodes, *stored)
+        fabric = self.chip(*[CHIPS / "nodes" / f"siif_{node}.yaml" for node in NODES])
+        for i, node in enumerate(NODES):
+            for name, value, digits in (
+                ("peak", logic[i]["core"]["peak"] / 1e12, 5),
+                ("fabric_peak", fabric[i]["core"]["peak"] / 1e12, 5),
+                ("registers", registers[i]["levels"][0]["capacity"] / MIB, 6),
+                ("registers_tib_s", registers[i]["levels"][0]["bandwidth"] / TIB, 1),
+                ("L2", logic[i]["levels"][2]["capacity"] / MIB, 5),
+                ("L2_tib_s", logic[i]["levels"][2]["raw_bandwidth"] / TIB, 1),
+                ("fabric_memory_gib_s", fabric[i]["memory"]["bandwidth"] / GIB, 1),
+                ("fabric_stacks", fabric[i]["memory"]["stacks"], 0),
+            ):
+                with self.subTest(f"{name} of {node}"):
+                    # The last L2 is 84.63 here and 84.7 there.
+                    slack = 0.1 if (name, node) == ("L2_tib_s", "n1") else 0.5 * 10.0**-digits
+                    self.assertLessEqual(abs(value - PRINTED[name][i]), slack + 1e-9)
+            port = fabric[i]["links"]["intra"]["port_bandwidth"] / GIB
+            self.assertAlmostEqual(port, 159.9, delta=0.05)
+
+    def test_memories_and_links_that_the_authors_stored(self):
+        for name, capacity, bandwidth, unit in (
+            ("hbm1_v100", 16, 924.7, GIB), ("hbm2", 32, 1.3, TIB), ("hbm2e_8", 48, 1.5, TIB),
+            ("hbm2e_12", 72, 2.5, TIB), ("hbm2e_16", 96, 3.9, TIB),
+        ):
+            memory = self.chip(CHIPS / "memories" / f"{name}.yaml")["memory"]
+            self.assertEqual(memory["capacity"] / GIB, capacity, name)
+            self.assertAlmostEqual(memory["bandwidth"] / unit, bandwidth, delta=0.05, msg=name)
+        for generation, gib_s in ((1, 48.1), (4, 384.5), (6, 1395.8), (10, 5169.8)):
+            link = self.chip(CHIPS / "links" / f"generation_{generation:02}.yaml")["links"]["inter"]
+            self.assertAlmostEqual(link["bandwidth"] / GIB, gib_s, delta=0.05, msg=str(generation))
+
+    def test_gemms_of_the_examples(self):
+        for name in ("v100", "a100", "seven_nm"):
+            case = self.given(name)
+            expected = case["expected"]["gemms"]
+            if name == "v100":
+                case["config"]["system"]["technology"]["core"]["fma"] = 4
+            self.write("chip.yaml", json.dumps(case["config"]))
+            shapes = [word for gemm in expected
+                      for word in ("--shape", "x".join(map(str, gemm["shape"])))]
+            published = ["--published"] if name == "v100" else []
+            with self.subTest(name):
+                done = self.run_tool("gemm", "chip.yaml", *shapes, *published, "--json", "-")
+                self.assert_same(expected, json.loads(done.stdout)["gemms"])
+        self.run_tool("gemm", "chip.yaml", "--shape", "4x4", status=2)
+        self.run_tool("gemm", "chip.yaml", "--shape", "4x0x4", status=2)
+        self.run_tool("gemm", "chip.yaml", status=2)
+        self.run_tool("gemm", "chip.yaml", "--shape", "4x4x4", "--published", status=2)
+
+    def test_all_chips_in_one_command_beside_the_reference(self):
+        files = sorted(CHIPS.rglob("*.yaml"))
+        self.assertGreaterEqual(len(files), 43)
+        chips = self.chip(*files)
+        self.assertEqual(len(chips), len(files))
+        for file, chip in zip(files, chips):
+            with self.subTest(file.name):
+                self.assertEqual(chip["config"], str(file))
+                self.assertEqual(chip["infeasible"], [])
+                self.assert_same(reference_chip.chip(resolved_system(file)), chip)
+
+    def test_random_chips_beside_the_reference(self):
+        for seed in range(40):
+            with self.subTest(f"seed {seed}"):
+                system = random_system(random.Random(seed))
+                self.write("chip.yaml", json.dumps({"system": system}))
+                done = self.run_tool("chip", "chip.yaml", "--json", "-", status=(0, 3))
+                chip = json.loads(done.stdout)
+                if done.returncode == 0:
+                    self.assert_same(reference_chip.chip(system), chip)
+
+    def test_the_machine_reads_back_to_the_same(self):
+        case = self.given("seven_nm")
+        workload = {"kind": "llm_prefill", "hidden": 4096, "heads": 32, "head_dim": 128,
+                    "sequence": 2048, "layers": 32, "global_batch": 512}
+        system = {"chips": 512, **case["config"]["system"]}
+        for dimension, strategy in zip(system["network"], ("tensor", "tensor", "data")):
+            dimension["strategy"] = strategy
+        execution = {"style": "kernel_by_kernel", "levels": True}
+        self.write("chip.yaml", json.dumps(
+            {"workload": workload, "system": system, "execution": execution}))
+        printed = self.run_tool("chip", "chip.yaml").stdout
+        block = printed[printed.index("system:\n"):].replace(
+            "execution: {", "execution: {style: kernel_by_kernel, levels: true, ")
+        self.write("machine.yaml", f"workload: {json.dumps(workload)}\n{block}")
+        derived, written = (
+            json.loads(self.run_tool(file, "--json", "-", "--quiet").stdout)
+            for file in ("chip.yaml", "machine.yaml"))
+        self.assertIsNotNone(derived.pop("chip"))
+        self.assertIsNone(written.pop("chip"))
+        for result in (derived, written):
+            for key in ("search", "power", "power_efficiency"):
+                del result[key]
+            for one in result["top"]:
+                del one["power"]
+        self.assertEqual(derived, written)
+
+    def test_the_best_split_of_the_example(self):
+        case = self.given("seven_nm_search")
+        expected = case["expected"]
+        self.write("c.yaml", json.dumps(case["config"]))
+        result = json.loads(
+            self.run_tool("c.yaml", "--threads", "2", "--json", "-", "--quiet").stdout)
+        self.assertEqual(result["status"], "optimal")
+        self.assert_same(1.831343792933575, result["step_time"])
+        self.assertEqual(result["lower_bound"], result["step_time"])
+        self.assert_same(expected["split"], result["split"])
+        self.assertEqual(result["split"]["edge"], {})
+        del expected["chip"]["frequency_apart"]
+        self.assert_same(expected["chip"], result["chip"])
+        self.assertEqual(result["search"]["splits"], 17820)
+        self.assertLess(result["search"]["boxes"], 60)
+
+    def test_a_chip_that_cannot_be_built_ends_every_command(self):
+        case = self.given("v100_llm_prefill")["config"]
+        case["system"]["budget"]["area"]["core"] = "0.3 mm2"
+        case["execution"].pop("levels")
+        self.write("chip.yaml", json.dumps(case))
+        for words in (["chip", "chip.yaml"], ["chip.yaml"], ["check", "chip.yaml"]):
+            text = self.run_tool(*words, status=3).stdout
+            self.assertIn("core: has 0.3 mm2 of the area, expected at least 3.04 mm2: 2.74 mm2 too "
+                          "little", " ".join(text.split()))
+        result = json.loads(self.run_tool("chip.yaml", "--json", "-", status=3).stdout)
+        self.assertEqual(result["status"], "infeasible")
+        self.assert_same([{"part": "core", "budget": "area", "needed": 3.04, "available": 0.3}],
+                         result["chip"]["infeasible"])
+
+    def test_steps_of_the_example(self):
+        case = self.given("v100_llm_prefill")
+        for kind, seconds, with_levels in (
+            ("llm_prefill", 1.7298713576332878, 1.7386699412235962),
+            ("llm_training", 3.997773482965217, 4.01574914118788),
+        ):
+            config = json.loads(json.dumps(case["config"]))
+            config["workload"]["kind"] = kind
+            for levels, expected in ((False, seconds), (True, with_levels)):
+                config["execution"]["levels"] = levels
+                self.write("c.yaml", json.dumps(config))
+                result = json.loads(self.run_tool("c.yaml", "--json", "-", "--quiet").stdout)
+                self.assertAlmostEqual(result["step_time"], expected, delta=1e-12 * expected)
+                bounds = {partition["bound_by"] for partition in result["partitions"]}
+                self.assertEqual("L2" in bounds, levels)
+            result = json.loads(self.run_tool("c.yaml", "--json", "-", "--quiet").stdout)
+            self.assert_same(case["expected"]["core"], result["chip"]["core"])
+
+
+def scalar(text):
+    try:
+        return float(text) if "." in text or "e" in text else int(text)
+    except ValueError:
+        return text
+
+
+def flow(text):
+    """{a: 1, b: {c: 2 mm}} as a value."""
+    tokens = [token.strip() for token in re.split(r"([{}\[\]]|,|: )", text)]
+    return json.loads("".join(token if token in set("{}[],:") else json.dumps(scalar(token))
+                              for token in tokens if token))
+
+
+def load(file):
+    """The YAML of configs/chips: block maps, flow maps that go on over lines, lists of them."""
+    lines = []
+    for line in file.read_text().splitlines():
+        if line.lstrip().startswith("#"):
+            continue
+        if lines and lines[-1].count("{") > lines[-1].count("}"):
+            lines[-1] += " " + line.strip()
+        else:
+            lines.append(line)
+    root = {}
+    stack = [(-1, root)]
+    for line in lines:
+        indent, line = len(line) - len(line.lstrip()), line.strip()
+        while indent <= stack[-1][0]:
+            stack.pop()
+        inside = stack[-1][1]
+        if line.startswith("- "):
+            inside.append(flow(line[2:]))
+        elif line.startswith("{"):
+            inside.update(flow(line))
+        elif line.endswith(":"):
+            inside[line[:-1]] = [] if line == "network:" else {}
+            stack.append((indent, inside[line[:-1]]))
+        else:
+            key, _, value = line.partition(": ")
+            inside[key] = flow(value)
+    return root
+
+
+def resolved_system(file):
+    """The system of a config with its `from:` files laid under, in a dozen lines of their own."""
+    def resolve(value, folder):
+        if not isinstance(value, dict):
+            return value
+        base = {}
+        if "from" in value:
+            path = folder / value["from"]
+            base = resolve(load(path), path.parent)
+        for key, inner in value.items():
+            if key == "from":
+                continue
+            inner = resolve(inner, folder)
+            if isinstance(inner, dict) and isinstance(base.get(key), dict):
+                inner = {**base[key], **inner}
+            base[key] = inner
+        return base
+    return resolve(load(file)["system"], file.parent)
+
+
+def random_system(draw):
+    """A technology and a budget near those of the libraries; not every chip can be built."""
+    def near(value, unit, spread=3.0):
+        return f"{value * spread**draw.uniform(-1, 1):.6g} {unit}"
+
+    def voltages(nominal):
+        threshold = nominal * draw.uniform(0.2, 0.45)
+        volts = {"voltage": f"{nominal:.4g} V", "threshold": f"{threshold:.4g} V",
+                 "margin": f"{nominal * draw.uniform(0.1, 0.6):.4g} V"}
+        if draw.random() < 0.5:
+            volts["maximum_voltage"] = f"{nominal * draw.uniform(1.1, 1.6):.4g} V"
+        return volts
+
+    def level(scope, cell):
+        return {"scope": scope, "bank": f"{2**draw.randrange(1, 8)} KiB",
+                "cell_area": near(cell, "um2/bit"), "overhead": round(draw.uniform(0, 0.5), 3),
+                "port_area": near(400, "um2") if draw.random() < 0.5 else "0 mm2",
+                "energy": near(60, "fJ/bit"), "leakage": near(9, "pW/bit"),
+                "utilization": round(draw.uniform(0.3, 1.0), 3)}
+
+    def link(area, density, f, energy):
+        return {"area": near(area, "mm2"), "links_per_mm": near(density, "/mm"),
+                "frequency": near(f, "GHz"), **voltages(1.1), "energy": near(energy, "pJ/bit"),
+                "latency": "1 us"}
+
+    technology = {
+        "core": {"lanes": 2**draw.randrange(6), "stages": 2**draw.randrange(6),
+                 "bundle": draw.randrange(1, 9), "area": near(0.2, "mm2"),
+                 "power": near(80, "mW"), "frequency": near(1.3, "GHz"), **voltages(0.8)},
+        "registers": level("core", 0.05), "L1": level("bundle", 0.05), "L2": level("chip", 0.04),
+        "memory": {"stack": "8 GiB", "stack_area": near(100, "mm2", 1.3),
+                   "controller_area": near(4, "mm2"), "links_per_stack": 1024,
+                   "links_per_mm": near(200, "/mm"), "frequency": near(2, "GHz"), **voltages(1.1),
+                   "energy": near(3, "pJ/bit"), "leakage": "0.6 pW/bit"},
+        "intra": link(0.0005, 200, 3, 1), "inter": link(0.04, 20, 20, 8)}
+    parts = ("core", "registers", "L1", "L2", "memory", "intra", "inter")
+
+    def shares(names):
+        weights = [draw.random() for _ in names]
+        return {name: round(0.99 * w / sum(weights), 4) for name, w in zip(names, weights)}
+
+    return {
+        "technology": technology,
+        "budget": {"area": {"package": "1200 mm2", "die": "700 mm2", **shares(parts)},
+                   "power": {"total": near(300, "W"), **shares(parts)},
+                   "edge": shares(parts[4:])},
+        "network": [{"topology": "fully_connected", "degree": 4, "link": "intra"},
+                    {"topology": draw.choice(("ring", "switch")), "degree": 8, "link": "inter"}]}
+
+
+if __name__ == "__main__":
+    main()
