@@ -72,7 +72,9 @@ void set_preset(const YamlEntry& entry, Equations& equations, TechnologyEquation
   const auto preset = read_choice<Preset>(
       entry,
       {{"physical", Preset(Equations::physical(), TechnologyEquations::physical())},
-       {"published", Preset(Equations::published(), TechnologyEquations::published())}},
+       {"published", Preset(Equations::published(), TechnologyEquations::published())},
+       // Named in messages; whoever reads a config has looked for it before.
+       {"calculon", Preset(Equations::physical(), TechnologyEquations::physical())}},
       messages);
   if (preset) std::tie(equations, technology) = *preset;
 }
