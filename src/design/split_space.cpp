@@ -46,17 +46,20 @@ SplitBox SplitSpace::all() const {
 }
 
 double SplitSpace::count() const {
-  // Of s shares with at most n steps together there are (n + s choose s).
+  const bool checked = design_.equations.budget_sums == BudgetSums::Checked;
   double count = 1.0;
   for (std::size_t c = 0; c < kClasses; ++c) {
+    const double steps = static_cast<double>(steps_[c]);
+    // Of s shares with at most n steps together there are (n + s choose s), built up so that every
+    // value on the way is whole.
+    double ways = 1.0;
     double chosen = 0.0;
     for (const OpenShare& share : shares_) {
       if (class_of(share.budget) != c) continue;
       chosen += 1.0;
-      const double steps = static_cast<double>(steps_[c]);
-      const bool checked = design_.equations.budget_sums == BudgetSums::Checked;
-      count *= checked ? (steps + chosen) / chosen : steps + 1.0;
+      ways = checked ? ways * (steps + chosen) / chosen : ways * (steps + 1.0);
     }
+    count *= ways;
   }
   return count;
 }
