@@ -43,20 +43,6 @@ std::string machine_text(const Machine& machine) {
   return text;
 }
 
-std::string stop_text(StopReason reason) {
-  switch (reason) {
-    case StopReason::None:
-      return "stopped";
-    case StopReason::Time:
-      return "stopped by the time limit";
-    case StopReason::Nodes:
-      return "stopped by the node limit";
-    case StopReason::Signal:
-      return "stopped by a signal";
-  }
-  return "";
-}
-
 Seconds seconds(Score score) { return Seconds(score.in_base_units()); }
 
 std::string status_text(const ExecutionResult& result) {

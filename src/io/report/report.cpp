@@ -19,10 +19,10 @@
 #include "io/report/infeasible_text.hpp"
 #include "io/report/ranking_text.hpp"
 #include "io/report/report_words.hpp"
+#include "io/report/sharding_text.hpp"
 #include "io/text/objective_text.hpp"
 #include "io/text/text_table.hpp"
 #include "model/layer/shard.hpp"
-#include "model/layer/sharding.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/names.hpp"
 #include "model/step/step_time.hpp"
@@ -90,20 +90,6 @@ std::string machine_text(const System& system) {
 }
 
 // How sure it is.
-
-std::string stop_text(StopReason reason) {
-  switch (reason) {
-    case StopReason::None:
-      return "stopped";
-    case StopReason::Time:
-      return "stopped by the time limit";
-    case StopReason::Nodes:
-      return "stopped by the node limit";
-    case StopReason::Signal:
-      return "stopped by a signal";
-  }
-  return "";
-}
 
 /// How far the incumbent may be above the optimum, at most.
 std::string distance_text(const SearchResult& result) {
@@ -270,119 +256,6 @@ std::string partition_lines(const Outcome& outcome) {
   return text + "\n" + labelled("bound by", binding_text(cost.shares));
 }
 
-/// The loop groups, then who communicates because of them.
-class ShardingSummary {
- public:
-  explicit ShardingSummary(const Outcome& outcome)
-      : graph_(outcome.problem->workload.graph),
-        network_(outcome.mapping->network),
-        sharding_(outcome.mapping->sharding) {}
-
-  [[nodiscard]] std::string text() const {
-    if (degree_of(network_, Strategy::Tensor) == 1) {
-      return labelled("sharding", "none: the tensor degree is 1") + spread_lines() +
-             own_communication();
-    }
-    std::string text;
-    for (const Loop loop : {Loop::Outer, Loop::M, Loop::K, Loop::N, Loop::None}) {
-      text += line(text.empty() ? "sharding" : "",
-                   std::string(loop == Loop::None ? "not sharded" : name_of(loop)) + ":",
-                   names_of([&](std::size_t k) {
-                     return sharding_[k] == loop && spread(k) == Spread::Tensor;
-                   }));
-    }
-    text += line("all-reduce", "", names_of([&](std::size_t k) {
-                   return reduces_output(graph_.kernels()[k], sharding_[k]);
-                 }));
-    return text + spread_lines() + conversions() + own_communication() + outer_note();
-  }
-
- private:
-  template <class Predicate>
-  [[nodiscard]] std::string names_of(Predicate wanted) const {
-    std::string names;
-    for (std::size_t k = 0; k < graph_.kernel_count(); ++k) {
-      if (wanted(k)) names += (names.empty() ? "" : ", ") + graph_.kernels()[k].name;
-    }
-    return names;
-  }
-
-  [[nodiscard]] Spread spread(std::size_t k) const { return graph_.kernels()[k].spread; }
-
-  /// Kernels that the workload spreads over the machine whatever the sharding.
-  [[nodiscard]] std::string spread_lines() const {
-    const ChipGrid grid = chip_grid(network_);
-    const auto names = [this](Spread over) {
-      return names_of([&](std::size_t k) { return spread(k) == over; });
-    };
-    return line("grid", fmt::format("M over {} chips, K over {}:", grid.x, grid.y),
-                names(Spread::Grid)) +
-           line("all chips", fmt::format("N over {}:", grid.chips()), names(Spread::Machine));
-  }
-
-  static std::string line(std::string_view label, const std::string& head,
-                          const std::string& names) {
-    if (names.empty()) return "";
-    return labelled(label, head.empty() ? names : head + " " + names);
-  }
-
-  [[nodiscard]] std::string conversions() const {
-    std::string gathers;
-    std::string exchanges;
-    for (const Tensor& tensor : graph_.tensors()) {
-      const Layout from = produced_layout(sharding_[tensor.from.index()]);
-      const Kernel& consumer = graph_.kernel(tensor.to);
-      const Layout to = consumed_layout(consumer, sharding_[tensor.to.index()], tensor.operand);
-      const Conversion kind = conversion(from, to);
-      if (kind == Conversion::Free) continue;
-      std::string& list = kind == Conversion::AllGather ? gathers : exchanges;
-      list += (list.empty() ? "" : ", ") + graph_.kernel(tensor.from).name + " -> " + consumer.name;
-    }
-    return line("all-gather", "", gathers) + line("all-to-all", "", exchanges);
-  }
-
-  /// What kernels communicate whatever their sharding.
-  [[nodiscard]] std::string own_communication() const {
-    const auto names = [&](bool gradient) {
-      return names_of([&](std::size_t k) {
-        const auto& own = graph_.kernels()[k].communication;
-        return own && is_gradient(own->type) == gradient;
-      });
-    };
-    std::string text = line("own traffic", "", names(false));
-    if (degree_of(network_, Strategy::Data) > 1)
-      text += line("gradients", "all-reduced:", names(true));
-    return text;
-  }
-
-  /// docs/model.md, section 4, keeps the published rule and asks for this note.
-  /// A producer with as many heads hands each of them its own part.
-  [[nodiscard]] std::string outer_note() const {
-    std::string names;
-    for (const Tensor& tensor : graph_.tensors()) {
-      const Kernel& from = graph_.kernel(tensor.from);
-      const Kernel& to = graph_.kernel(tensor.to);
-      const bool splits_rows =
-          produced_layout(sharding_[tensor.from.index()]) == Layout::RowSplit &&
-          from.outer != to.outer;
-      if (!splits_rows || to.kind != KernelKind::WeightGemm ||
-          sharding_[tensor.to.index()] != Loop::Outer) {
-        continue;
-      }
-      names += (names.empty() ? "" : ", ") + from.name + " -> " + to.name;
-    }
-    if (names.empty()) return "";
-    return labelled("note",
-                    "the published layout rules let a weight GEMM that is sharded on outer take a "
-                    "row-split input, although every head needs all of it: " +
-                        names);
-  }
-
-  const DataflowGraph& graph_;
-  const NetworkChoice& network_;
-  const std::vector<Loop>& sharding_;
-};
-
 // What it takes.
 
 std::string intensity_line(const Cost& cost) {
@@ -504,7 +377,7 @@ std::string report_text(const Outcome& outcome, const std::string& title) {
     text += "\n" + parallelism_lines(outcome) + schedule_lines(outcome);
   }
   if (outcome.cost != nullptr) {
-    text += partition_lines(outcome) + ShardingSummary(outcome).text();
+    text += partition_lines(outcome) + sharding_lines(*outcome.problem, *outcome.mapping);
     text += "\n" + capacity_lines(outcome) + price_lines(*outcome.cost);
   }
   if (outcome.search != nullptr) text += search_lines(*outcome.search);

@@ -31,6 +31,20 @@ std::string plural(std::int64_t count, std::string_view noun) {
 
 std::string percent(double share) { return fmt::format("{:.4g} %", 100.0 * share); }
 
+std::string stop_text(StopReason reason) {
+  switch (reason) {
+    case StopReason::None:
+      return "stopped";
+    case StopReason::Time:
+      return "stopped by the time limit";
+    case StopReason::Nodes:
+      return "stopped by the node limit";
+    case StopReason::Signal:
+      return "stopped by a signal";
+  }
+  return "";
+}
+
 std::string parallelism_text(const Parallelism& degrees) {
   return fmt::format("tensor {}, pipeline {}, data {}", degrees.tensor, degrees.pipeline,
                      degrees.data);

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/tree/limits.hpp"
 #include "model/machine/network_choices.hpp"
 
 namespace dfsearch {
@@ -18,6 +19,9 @@ std::string plural(std::int64_t count, std::string_view noun);
 
 /// 0.2994 -> "29.94 %".
 std::string percent(double share);
+
+/// "stopped by the time limit".
+std::string stop_text(StopReason reason);
 
 /// "tensor 8, pipeline 128, data 1".
 std::string parallelism_text(const Parallelism& degrees);

@@ -1,0 +1,135 @@
+#include "io/report/sharding_text.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <vector>
+
+#include "graph/names.hpp"
+#include "io/report/report_words.hpp"
+#include "model/layer/shard.hpp"
+#include "model/layer/sharding.hpp"
+#include "model/machine/network_choices.hpp"
+#include "model/names.hpp"
+#include "model/step/step_time.hpp"
+
+namespace dfsearch {
+namespace {
+
+class ShardingSummary {
+ public:
+  ShardingSummary(const Problem& problem, const Mapping& mapping)
+      : graph_(problem.workload.graph), network_(mapping.network), sharding_(mapping.sharding) {}
+
+  [[nodiscard]] std::string text() const {
+    if (degree_of(network_, Strategy::Tensor) == 1) {
+      return labelled("sharding", "none: the tensor degree is 1") + spread_lines() +
+             own_communication();
+    }
+    std::string text;
+    for (const Loop loop : {Loop::Outer, Loop::M, Loop::K, Loop::N, Loop::None}) {
+      text += line(text.empty() ? "sharding" : "",
+                   std::string(loop == Loop::None ? "not sharded" : name_of(loop)) + ":",
+                   names_of([&](std::size_t k) {
+                     return sharding_[k] == loop && spread(k) == Spread::Tensor;
+                   }));
+    }
+    text += line("all-reduce", "", names_of([&](std::size_t k) {
+                   return reduces_output(graph_.kernels()[k], sharding_[k]);
+                 }));
+    return text + spread_lines() + conversions() + own_communication() + outer_note();
+  }
+
+ private:
+  template <class Predicate>
+  [[nodiscard]] std::string names_of(Predicate wanted) const {
+    std::string names;
+    for (std::size_t k = 0; k < graph_.kernel_count(); ++k) {
+      if (wanted(k)) names += (names.empty() ? "" : ", ") + graph_.kernels()[k].name;
+    }
+    return names;
+  }
+
+  [[nodiscard]] Spread spread(std::size_t k) const { return graph_.kernels()[k].spread; }
+
+  /// Kernels that the workload spreads over the machine whatever the sharding.
+  [[nodiscard]] std::string spread_lines() const {
+    const ChipGrid grid = chip_grid(network_);
+    const auto names = [this](Spread over) {
+      return names_of([&](std::size_t k) { return spread(k) == over; });
+    };
+    return line("grid", fmt::format("M over {} chips, K over {}:", grid.x, grid.y),
+                names(Spread::Grid)) +
+           line("all chips", fmt::format("N over {}:", grid.chips()), names(Spread::Machine));
+  }
+
+  static std::string line(std::string_view label, const std::string& head,
+                          const std::string& names) {
+    if (names.empty()) return "";
+    return labelled(label, head.empty() ? names : head + " " + names);
+  }
+
+  [[nodiscard]] std::string conversions() const {
+    std::string gathers;
+    std::string exchanges;
+    for (const Tensor& tensor : graph_.tensors()) {
+      const Layout from = produced_layout(sharding_[tensor.from.index()]);
+      const Kernel& consumer = graph_.kernel(tensor.to);
+      const Layout to = consumed_layout(consumer, sharding_[tensor.to.index()], tensor.operand);
+      const Conversion kind = conversion(from, to);
+      if (kind == Conversion::Free) continue;
+      std::string& list = kind == Conversion::AllGather ? gathers : exchanges;
+      list += (list.empty() ? "" : ", ") + graph_.kernel(tensor.from).name + " -> " + consumer.name;
+    }
+    return line("all-gather", "", gathers) + line("all-to-all", "", exchanges);
+  }
+
+  /// What kernels communicate whatever their sharding.
+  [[nodiscard]] std::string own_communication() const {
+    const auto names = [&](bool gradient) {
+      return names_of([&](std::size_t k) {
+        const auto& own = graph_.kernels()[k].communication;
+        return own && is_gradient(own->type) == gradient;
+      });
+    };
+    std::string text = line("own traffic", "", names(false));
+    if (degree_of(network_, Strategy::Data) > 1)
+      text += line("gradients", "all-reduced:", names(true));
+    return text;
+  }
+
+  /// docs/model.md, section 4, keeps the published rule and asks for this note.
+  /// A producer with as many heads hands each of them its own part.
+  [[nodiscard]] std::string outer_note() const {
+    std::string names;
+    for (const Tensor& tensor : graph_.tensors()) {
+      const Kernel& from = graph_.kernel(tensor.from);
+      const Kernel& to = graph_.kernel(tensor.to);
+      const bool splits_rows =
+          produced_layout(sharding_[tensor.from.index()]) == Layout::RowSplit &&
+          from.outer != to.outer;
+      if (!splits_rows || to.kind != KernelKind::WeightGemm ||
+          sharding_[tensor.to.index()] != Loop::Outer) {
+        continue;
+      }
+      names += (names.empty() ? "" : ", ") + from.name + " -> " + to.name;
+    }
+    if (names.empty()) return "";
+    return labelled("note",
+                    "the published layout rules let a weight GEMM that is sharded on outer take a "
+                    "row-split input, although every head needs all of it: " +
+                        names);
+  }
+
+  const DataflowGraph& graph_;
+  const NetworkChoice& network_;
+  const std::vector<Loop>& sharding_;
+};
+
+}  // namespace
+
+std::string sharding_lines(const Problem& problem, const Mapping& mapping) {
+  return ShardingSummary(problem, mapping).text();
+}
+
+}  // namespace dfsearch
