@@ -13,6 +13,9 @@
 // combination of their firsts, whatever their places in the list; so one pass
 // suffices, in any order of elimination.
 //
+// Nothing but + and < is asked of the values, so numbers that are compared one after the
+// other do as well as numbers.
+//
 // Against brute force: tests/base/least_sum_test.cpp and
 // tests/model/layer/least_bytes_sharding_test.cpp.
 
@@ -27,7 +30,6 @@ namespace dfsearch {
 namespace {
 
 constexpr std::size_t kLargestTable = std::size_t{1} << 16;
-constexpr double kNone = std::numeric_limits<double>::infinity();
 
 // Some milliseconds.
 constexpr std::int64_t kStepsBetweenLooks = 100'000;
@@ -35,17 +37,24 @@ constexpr std::int64_t kStepsBetweenLooks = 100'000;
 using Variables = std::vector<std::size_t>;  // ascending
 using Values = std::vector<std::uint8_t>;    // one for each variable of a list
 
+void add(double& sum, double value) { sum += value; }
+void add(LexicographicSum& sum, const LexicographicSum& value) {
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += value[i];
+}
+
 /// The best that is known for one combination of a term's variables.
-struct Least {
-  double sum = 0.0;
+template <class Value>
+struct LeastOf {
+  Value sum{};
   Values chosen;  // of the term's eliminated variables
 };
 
 /// A term over a few variables, the first of them running slowest in `entries`.
-struct Term {
+template <class Value>
+struct TableOf {
   Variables variables;
   Variables eliminated;
-  std::vector<Least> entries;
+  std::vector<LeastOf<Value>> entries;
 };
 
 Variables united(const Variables& a, const Variables& b) {
@@ -57,10 +66,11 @@ Variables united(const Variables& a, const Variables& b) {
 // More means that the terms are too entangled, as too many steps do.
 constexpr double kMostBytes = 2.5e8;
 
-double bytes_of(const Term& term) {
+template <class Value>
+double bytes_of(const TableOf<Value>& term) {
   constexpr std::size_t kAllocation = 16;
   return static_cast<double>(term.entries.size() *
-                             (sizeof(Least) + kAllocation + term.eliminated.size()));
+                             (sizeof(LeastOf<Value>) + kAllocation + term.eliminated.size()));
 }
 
 /// What a sum may still cost.
@@ -70,8 +80,12 @@ struct Effort {
   double bytes = 0.0;  // of all tables
 };
 
+template <class Value>
 class Elimination {
  public:
+  using Least = LeastOf<Value>;
+  using Term = TableOf<Value>;
+
   /// `effort` is spent by all eliminations of a sum.
   Elimination(std::vector<std::size_t> sizes, std::vector<Term> terms, Effort& effort)
       : sizes_(std::move(sizes)),
@@ -99,10 +113,10 @@ class Elimination {
       if (table_size(neighbours_[variable]) > kLargestTable) return split();
       eliminate(variable);
     }
-    Least best{.sum = 0.0, .chosen = Values(sizes_.size(), 0)};
+    Least best{.sum = {}, .chosen = Values(sizes_.size(), 0)};
     for (const Term& term : terms_) {
       if (term.entries.empty()) continue;
-      best.sum += term.entries.front().sum;
+      add(best.sum, term.entries.front().sum);
       for (std::size_t i = 0; i < term.eliminated.size(); ++i) {
         best.chosen[term.eliminated[i]] = term.entries.front().chosen[i];
       }
@@ -194,19 +208,19 @@ class Elimination {
                                  std::vector<std::uint8_t>& value) const {
     const auto own = static_cast<std::size_t>(
         std::lower_bound(eliminated.begin(), eliminated.end(), variable) - eliminated.begin());
-    Least best{.sum = kNone, .chosen = {}};
+    Least best;  // nothing chosen: none yet
     Values chosen(eliminated.size(), 0);
     for (std::size_t v = 0; v < sizes_[variable]; ++v) {
       value[variable] = static_cast<std::uint8_t>(v);
-      double sum = 0.0;
-      for (const Term& term : merged) sum += entry_at(term, value).sum;
-      if (sum > best.sum) continue;
+      Value sum{};
+      for (const Term& term : merged) add(sum, entry_at(term, value).sum);
+      if (!best.chosen.empty() && sum > best.sum) continue;
       chosen[own] = value[variable];
       for (std::size_t t = 0; t < merged.size(); ++t) {
         const Least& entry = entry_at(merged[t], value);
         for (std::size_t i = 0; i < places[t].size(); ++i) chosen[places[t][i]] = entry.chosen[i];
       }
-      if (sum < best.sum || chosen < best.chosen) best = {sum, chosen};
+      if (best.chosen.empty() || sum < best.sum || chosen < best.chosen) best = {sum, chosen};
     }
     return best;
   }
@@ -224,14 +238,15 @@ class Elimination {
         *std::max_element(open_.begin(), open_.end(), [this](std::size_t a, std::size_t b) {
           return neighbours_[a].size() < neighbours_[b].size();
         });
-    Least best{.sum = kNone, .chosen = {}};
+    Least best;  // nothing chosen: none yet
     for (std::size_t v = 0; v < sizes_[variable]; ++v) {
       const double before = effort_->bytes;
       for (const Term& term : terms_) effort_->bytes += bytes_of(term);
       Least entry = fixed(variable, v).solve();
       effort_->bytes = before;
       entry.chosen[variable] = static_cast<std::uint8_t>(v);
-      if (entry.sum < best.sum || (entry.sum == best.sum && entry.chosen < best.chosen)) {
+      if (best.chosen.empty() || entry.sum < best.sum ||
+          (entry.sum == best.sum && entry.chosen < best.chosen)) {
         best = std::move(entry);
       }
     }
@@ -267,21 +282,34 @@ class Elimination {
   Effort* effort_;
 };
 
+template <class Value>
+std::optional<Values> least_sum_of(const std::vector<std::size_t>& sizes,
+                                   const std::vector<SumTermOf<Value>>& terms, double most_steps,
+                                   const Deadline& deadline) {
+  std::vector<TableOf<Value>> tables;
+  for (const SumTermOf<Value>& term : terms) {
+    TableOf<Value>& table = tables.emplace_back();
+    table.variables = term.variables;
+    for (const Value& value : term.values) table.entries.push_back({.sum = value, .chosen = {}});
+  }
+  Effort effort{.steps_left = most_steps, .deadline = PacedDeadline(deadline, kStepsBetweenLooks)};
+  LeastOf<Value> best = Elimination<Value>(sizes, std::move(tables), effort).solve();
+  if (effort.steps_left < 0.0) return std::nullopt;
+  return std::move(best.chosen);
+}
+
 }  // namespace
 
 std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t>& sizes,
                                                    const std::vector<SumTerm>& terms,
                                                    double most_steps, const Deadline& deadline) {
-  std::vector<Term> tables;
-  for (const SumTerm& term : terms) {
-    Term& table = tables.emplace_back();
-    table.variables = term.variables;
-    for (const double value : term.values) table.entries.push_back({.sum = value, .chosen = {}});
-  }
-  Effort effort{.steps_left = most_steps, .deadline = PacedDeadline(deadline, kStepsBetweenLooks)};
-  Least best = Elimination(sizes, std::move(tables), effort).solve();
-  if (effort.steps_left < 0.0) return std::nullopt;
-  return std::move(best.chosen);
+  return least_sum_of(sizes, terms, most_steps, deadline);
+}
+
+std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t>& sizes,
+                                                   const std::vector<LexicographicSumTerm>& terms,
+                                                   double most_steps, const Deadline& deadline) {
+  return least_sum_of(sizes, terms, most_steps, deadline);
 }
 
 }  // namespace dfsearch

@@ -1,6 +1,7 @@
 #pragma once
 // The least sum of many small terms over finite variables, exactly.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,12 +11,18 @@
 
 namespace dfsearch {
 
+/// Values that are compared one after the other, the first one first.
+using LexicographicSum = std::array<double, 3>;
+
 /// A term of the sum: its value for every combination of its variables' values,
-/// the first variable running slowest.
-struct SumTerm {
+/// the first variable running slowest.  Infinite where a combination is not allowed.
+template <class Value>
+struct SumTermOf {
   std::vector<std::size_t> variables;  ///< ascending
-  std::vector<double> values;
+  std::vector<Value> values;
 };
+using SumTerm = SumTermOf<double>;
+using LexicographicSumTerm = SumTermOf<LexicographicSum>;
 
 /// The values 0 .. sizes[v]-1 of all variables that make the sum of the terms
 /// least, ties broken by the lesser value variable by variable.  Terms mention
@@ -23,6 +30,12 @@ struct SumTerm {
 /// it would take more than `most_steps` elementary steps.  Throws Stopped.
 std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t>& sizes,
                                                    const std::vector<SumTerm>& terms,
+                                                   double most_steps,
+                                                   const Deadline& deadline = {});
+/// The same for values that are compared one after the other: no number of the second
+/// outweighs the least difference of the first.
+std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t>& sizes,
+                                                   const std::vector<LexicographicSumTerm>& terms,
                                                    double most_steps,
                                                    const Deadline& deadline = {});
 

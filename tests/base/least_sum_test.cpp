@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <limits>
 #include <random>
 
@@ -62,6 +63,35 @@ TEST_CASE("the least sum is that of all combinations, and of these the first") {
     const auto found = least_sum(sizes, terms, 1e9);
     REQUIRE(found.has_value());
     CHECK(*found == tried_all(sizes, terms));
+  }
+}
+
+TEST_CASE("of sums that are compared number by number the later ones decide ties alone") {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 random(seed);
+    const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+    const std::vector<std::size_t> sizes(5, 3);
+    std::vector<LexicographicSumTerm> terms(1 + below(9));
+    // The same as one number: a step of the first outweighs all that the later ones can be.
+    std::vector<SumTerm> joined;
+    for (LexicographicSumTerm& term : terms) {
+      const std::size_t a = below(5), b = below(5);
+      term.variables = a == b ? std::vector{a} : std::vector{std::min(a, b), std::max(a, b)};
+      SumTerm& number = joined.emplace_back(SumTerm{.variables = term.variables, .values = {}});
+      for (std::size_t i = 0; i < (a == b ? 3U : 9U); ++i) {
+        const bool is_allowed = below(6) != 0;
+        const double none = std::numeric_limits<double>::infinity();
+        const double first = is_allowed ? static_cast<double>(below(3)) : none;
+        term.values.push_back(
+            {first, static_cast<double>(below(3)), static_cast<double>(below(3))});
+        number.values.push_back(first * 1e6 + term.values.back()[1] * 1e3 + term.values.back()[2]);
+      }
+    }
+    const std::vector<std::uint8_t> all = tried_all(sizes, joined);
+    if (all.empty()) continue;  // nothing is allowed
+    CHECK(least_sum(sizes, terms, 1e9) == all);
+    CHECK(least_sum(sizes, joined, 1e9) == all);
   }
 }
 
