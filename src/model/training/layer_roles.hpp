@@ -1,0 +1,62 @@
+#pragma once
+// What the kernels of a transformer layer are to layouts, by the names that
+// docs/transformers.md, section 2, gives them.
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "graph/dataflow_graph.hpp"
+
+namespace dfsearch::training {
+
+enum class KernelRole : std::uint8_t {
+  Source,             ///< INPUT, GRADIENT: what another layer hands over
+  Embedding,          ///< the look-up
+  EmbeddingGradient,  ///< of the table
+  Elementwise,        ///< an element of each input makes one of the output
+  Sum,                ///< elementwise and linear in all inputs together
+  Loss,
+  Spread,            ///< rows of tokens to their experts: DISPATCH, and backward COMBINE
+  Collect,           ///< the weighted sum of these rows: COMBINE, and backward DISPATCH
+  Attention,         ///< fused
+  Product,           ///< of two streamed inputs: what comes last belongs to the keys
+  ProductOfQueries,  ///< the same, summed over the queries
+  WeightProduct,     ///< of a weight and what is streamed
+  DataGradient,      ///< the same with the weight of another, which it transposes
+  WeightGradient,
+};
+
+/// Where the rows that a kernel computes, for gradients of weights those of its weight, may be
+/// split.
+enum class RowUnit : std::uint8_t {
+  Row,          ///< anywhere
+  QueryHead,    ///< between heads
+  KeyHead,      ///< between heads of keys and values, which several heads of queries may share
+  All,          ///< nowhere: every element needs, or is, a whole column
+  RoutedTable,  ///< nowhere: of the weight of the router, which all chips have
+  Expert,       ///< anywhere within an expert, or between experts
+};
+
+struct LayerRole {
+  KernelRole role = KernelRole::Elementwise;
+  RowUnit unit = RowUnit::All;
+};
+
+/// Of a kernel of a graph of graph/workloads/llm/transformer_graph.hpp.  A kernel of no name
+/// that is known there counts as one whose rows are not split.
+LayerRole role_of(const DataflowGraph& graph, KernelId kernel);
+
+/// Whether an input of attention is the key that all heads share, as latent attention has it.
+bool is_shared_key(const DataflowGraph& graph, TensorId input);
+
+/// Whether the weight of the kernel makes the keys and values of all heads of latents.
+bool is_of_latents(const DataflowGraph& graph, KernelId kernel);
+
+/// Of a value that backward attention computes, the input whose gradient it is.
+TensorId differentiated(const DataflowGraph& graph, const Tensor& gradient);
+
+/// The kernel of this name, if there is one.
+std::optional<KernelId> find_kernel(const DataflowGraph& graph, std::string_view name);
+
+}  // namespace dfsearch::training

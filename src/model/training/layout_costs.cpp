@@ -1,0 +1,91 @@
+#include <algorithm>
+
+#include "model/training/layouts.hpp"
+#include "model/training/value_plan.hpp"
+
+namespace dfsearch::training {
+namespace {
+
+/// How many times the n-th part of a value a chip has.
+double held_parts(ValueLayout layout, HeadCopies copies, const AxisRules& axis) {
+  const double chips = static_cast<double>(axis.chips);
+  if (layout == ValueLayout::Replicated || layout == ValueLayout::Partial) return chips;
+  const bool is_copied = layout == ValueLayout::Features && copies != HeadCopies::None;
+  return is_copied ? chips / static_cast<double>(axis.kv_heads) : 1.0;
+}
+
+/// How many times (n-1)/n^2 of a value each chip sends.
+double sent_parts(Exchange exchange, double chips) {
+  switch (exchange) {
+    case Exchange::AllGather:
+    case Exchange::ReduceScatter:
+      return chips;
+    case Exchange::AllReduce:
+      return 2.0 * chips;
+    case Exchange::AllToAll:
+      break;
+  }
+  return 1.0;
+}
+
+/// Of every value what a chip keeps of it, by layout.
+std::vector<std::array<double, kLayouts>> kept_parts(const DataflowGraph& graph,
+                                                     const AxisRules& axis) {
+  std::vector<std::array<double, kLayouts>> kept(graph.values().size());
+  for (std::size_t value = 0; value < kept.size(); ++value) {
+    const HeadCopies copies = head_copies(graph, value, axis);
+    for (std::size_t i = 0; i < kLayouts; ++i) {
+      kept[value][i] =
+          value_elements(graph, value) * held_parts(static_cast<ValueLayout>(i), copies, axis);
+    }
+  }
+  return kept;
+}
+
+/// The three criteria, in these places of the cost.
+struct Places {
+  std::size_t sent, collectives, kept;
+};
+
+LayoutCosts costs_of(const DataflowGraph& graph, const AxisRules& axis, const Places& at) {
+  const double chips = static_cast<double>(axis.chips);
+  return {.kernel = {},
+          .conversion =
+              [at, chips](const Conversion& conversion) {
+                LayoutCost cost{};
+                if (chips > 1.0) {
+                  cost[at.sent] = conversion.elements * sent_parts(conversion.exchange, chips);
+                }
+                cost[at.collectives] = 1.0;
+                return cost;
+              },
+          .kept =
+              [at, kept = kept_parts(graph, axis)](std::size_t value, ValueLayout layout) {
+                LayoutCost cost{};
+                cost[at.kept] = kept[value][static_cast<std::size_t>(layout)];
+                return cost;
+              }};
+}
+
+}  // namespace
+
+double sent_elements(const Conversion& conversion, std::int64_t chips) {
+  const double n = static_cast<double>(chips);
+  return conversion.elements * sent_parts(conversion.exchange, n) * (n - 1.0) / (n * n);
+}
+
+double held_elements(const DataflowGraph& graph, std::size_t value, ValueLayout layout,
+                     const AxisRules& axis) {
+  return value_elements(graph, value) * held_parts(layout, head_copies(graph, value, axis), axis) /
+         static_cast<double>(axis.chips);
+}
+
+LayoutCosts least_sent(const DataflowGraph& graph, const AxisRules& axis) {
+  return costs_of(graph, axis, {.sent = 0, .collectives = 1, .kept = 2});
+}
+
+LayoutCosts least_kept(const DataflowGraph& graph, const AxisRules& axis) {
+  return costs_of(graph, axis, {.sent = 1, .collectives = 2, .kept = 0});
+}
+
+}  // namespace dfsearch::training

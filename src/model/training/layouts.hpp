@@ -1,0 +1,136 @@
+#pragma once
+// How the values of a transformer layer lie on the chips of one axis of the machine, and the
+// assignment of layouts that costs least (docs/training.md, section 2).
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "graph/dataflow_graph.hpp"
+
+namespace dfsearch::training {
+
+/// What the chips of a group divide among them.  Each axis has layouts of its own.
+enum class Axis : std::uint8_t {
+  Tensor,   ///< weights, and tokens where no weight is concerned
+  Context,  ///< the tokens of a sample; every chip has all weights
+  Expert,   ///< samples, and of the weights the experts
+};
+
+enum class ValueLayout : std::uint8_t {
+  Replicated,  ///< every chip has all of it
+  Features,    ///< split by rows, of what has heads by whole heads
+  Tokens,      ///< split by columns; on the expert axis by samples
+  Experts,     ///< the rows of an expert are on the chip that has the expert
+  Partial,     ///< every chip has a summand of the size of the whole
+};
+inline constexpr std::size_t kLayouts = 5;
+
+/// One way to divide a kernel: its loop, and how values then arrive and leave.
+struct LayoutRule {
+  /// On the expert axis N (of a weight gradient K) stands for samples: nothing of a single
+  /// sample is divided there but the experts, by Outer.
+  Loop divided = Loop::None;
+  std::vector<ValueLayout> inputs;               ///< in the order of graph.inputs(kernel)
+  ValueLayout output = ValueLayout::Replicated;  ///< of a weight gradient: of the gradient
+  /// Of backward attention, whose gradients may differ: of the value with the number 1, 2, ...
+  std::vector<ValueLayout> parts{};
+
+  friend bool operator==(const LayoutRule&, const LayoutRule&) = default;
+};
+
+/// In which layout a tensor leaves a kernel that is divided so.
+ValueLayout produced_layout(const LayoutRule& rule, const Tensor& tensor);
+
+/// An axis, and what layouts on it depend on beside the graph.
+struct AxisRules {
+  Axis axis = Axis::Tensor;
+  std::int64_t chips = 1;           ///< at least 1
+  bool replicated_weights = false;  ///< on the tensor axis a chip may have the whole of a weight
+  /// Heads of queries, and of keys and values, that are left to divide: at least 1.  Attention
+  /// is divided by heads only if `chips` divides `heads`, and on the tensor axis `kv_heads` or
+  /// is a multiple of it, on the context axis `kv_heads` as well.
+  std::int64_t heads = 1;
+  std::int64_t kv_heads = 1;
+  /// In which layout layers hand on what they compute, and hand back its gradient; not Partial.
+  /// Nothing: chosen, where the graph has the kernel INPUT or GRADIENT.
+  std::optional<ValueLayout> input = std::nullopt;
+  std::optional<ValueLayout> gradient = std::nullopt;
+};
+
+/// All ways to divide a kernel of a graph of graph/workloads/llm/transformer_graph.hpp, in the
+/// order in which equally good ones are preferred; at least one.  Those of the kernels of one
+/// weight, forward and backward, stand side by side: rules of the same place in their lists
+/// split the weight alike.
+std::vector<LayoutRule> legal_rules(const DataflowGraph& graph, KernelId kernel,
+                                    const AxisRules& axis);
+
+/// The collective of a conversion.
+enum class Exchange : std::uint8_t { AllGather, ReduceScatter, AllReduce, AllToAll };
+
+/// `value` of a conversion of what the graph hands on and no kernel of it reads.
+inline constexpr std::size_t kNoValue = static_cast<std::size_t>(-1);
+
+/// A value gets another layout, by a collective of all chips of the axis.
+struct Conversion {
+  std::size_t value = kNoValue;  ///< index into graph.values(); at an end of the graph, see below
+  ValueLayout from = ValueLayout::Replicated;
+  ValueLayout to = ValueLayout::Replicated;
+  Exchange exchange = Exchange::AllGather;
+  Phase phase = Phase::Forward;  ///< of the consumers
+  double elements = 0.0;         ///< rows x columns of the whole value, of one sample
+  KernelId producer{};
+  /// The first in the list that wants it.  What the last kernel of the layer hands on is wanted
+  /// by INPUT, and its gradient by GRADIENT, and `value` is theirs; without these kernels by
+  /// the producer itself.
+  KernelId consumer{};
+
+  friend bool operator==(const Conversion&, const Conversion&) = default;
+};
+
+/// Elements that each of `chips` chips sends.  On the expert axis the group has the samples of
+/// all its chips: times these.
+double sent_elements(const Conversion& conversion, std::int64_t chips);
+
+/// A legal assignment.
+struct AxisLayout {
+  std::vector<LayoutRule> rules;      ///< per kernel
+  std::vector<ValueLayout> produced;  ///< per value of graph.values()
+  /// Per value: how backward kernels find a forward value that they read; of others as produced.
+  std::vector<ValueLayout> kept;
+  std::vector<Conversion> conversions;  ///< by phase and value, those at an end of the graph last
+};
+
+/// Compared one after the other.
+using LayoutCost = std::array<double, 3>;
+
+/// What an assignment costs: the sum of these over kernels, conversions, and forward values
+/// that a backward kernel reads.  Finite, at least 0; empty functions cost nothing.
+struct LayoutCosts {
+  std::function<LayoutCost(KernelId, const LayoutRule&)> kernel;
+  std::function<LayoutCost(const Conversion&)> conversion;
+  std::function<LayoutCost(std::size_t value, ValueLayout)> kept;
+};
+
+/// The legal assignment of least cost, exactly; of equal ones the first by the rules of the
+/// kernels in the order of the list.  Calls the functions of `costs` on the calling thread.
+/// Throws Stopped.
+AxisLayout least_layout(const DataflowGraph& graph, const AxisRules& axis, const LayoutCosts& costs,
+                        const Deadline& deadline = {});
+
+/// Elements that each chip sends, then the number of collectives, then elements kept by each
+/// chip.  Elements are counted in units in which they are whole, sent ones of (n-1)/n^2, kept
+/// ones of 1/n for n chips, so that ties are exact.  Copies what it needs of the graph.
+LayoutCosts least_sent(const DataflowGraph& graph, const AxisRules& axis);
+/// Elements kept by each chip, then sent ones, then the number of collectives.
+LayoutCosts least_kept(const DataflowGraph& graph, const AxisRules& axis);
+
+/// Elements of the value that a chip has, of one sample.
+double held_elements(const DataflowGraph& graph, std::size_t value, ValueLayout layout,
+                     const AxisRules& axis);
+
+}  // namespace dfsearch::training

@@ -1,0 +1,210 @@
+// The legal assignment of layouts of least cost.
+//
+// A variable for each weight, whose kernels are split alike, and for each other kernel: its
+// rules.  A term for each kernel, for each value (value_plan.hpp: its conversions and how it is
+// kept, at their best for the layouts at its ends) and for each end of the graph.  The sum is
+// minimised by bucket elimination (base/least_sum.hpp), which is exact, also in its ties.
+// Against brute force with a table of rules of its own: tests/model/training/layouts_test.cpp.
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.hpp"
+#include "base/least_sum.hpp"
+#include "model/training/layer_roles.hpp"
+#include "model/training/layouts.hpp"
+#include "model/training/value_plan.hpp"
+
+namespace dfsearch::training {
+namespace {
+
+// A layer takes some ten thousand.
+constexpr double kMostSteps = 4e9;
+
+/// What the graph hands on to the next layer, or back to the one before.
+struct End {
+  KernelId producer;
+  std::optional<KernelId> source;       ///< stands for the same, handed to this graph
+  std::optional<ValueLayout> layout{};  ///< given, where there is no source
+};
+
+/// The kernel that computes what the next layer reads.
+std::optional<KernelId> result_of(const DataflowGraph& graph) {
+  const std::optional<KernelId> sum = find_kernel(graph, "ADD_2");
+  return sum ? sum : find_kernel(graph, "EMBED");
+}
+
+/// The kernel that computes the gradient of what the layer before computes: nothing in the graph
+/// reads it.
+std::optional<KernelId> gradient_of(const DataflowGraph& graph, KernelId input) {
+  std::optional<KernelId> last;
+  for (std::size_t k = input.index(); k < graph.kernel_count(); ++k) {
+    const Kernel& kernel = graph.kernels()[k];
+    const bool ends = graph.outputs(KernelId(k)).empty() && !kernel.weight_of;
+    if (kernel.phase == Phase::Backward && ends) last = KernelId(k);
+  }
+  return last;
+}
+
+std::vector<End> ends_of(const DataflowGraph& graph, const AxisRules& axis) {
+  std::vector<End> ends;
+  const auto add = [&](std::optional<KernelId> producer, std::optional<KernelId> source,
+                       std::optional<ValueLayout> layout) {
+    if (producer && (source || layout)) ends.push_back({*producer, source, layout});
+  };
+  const std::optional<KernelId> input = find_kernel(graph, "INPUT");
+  add(result_of(graph), input, axis.input);
+  if (input) add(gradient_of(graph, *input), find_kernel(graph, "GRADIENT"), axis.gradient);
+  return ends;
+}
+
+class LayoutProblem {
+ public:
+  LayoutProblem(const DataflowGraph& graph, const AxisRules& axis, const LayoutCosts& costs)
+      : graph_(graph), costs_(costs), ends_(ends_of(graph, axis)) {
+    for (std::size_t k = 0; k < graph.kernel_count(); ++k) {
+      const Kernel& kernel = graph.kernels()[k];
+      rules_.push_back(legal_rules(graph, KernelId(k), axis));
+      variable_.push_back(kernel.weight_of ? kernel.weight_of->index() : k);
+      sizes_.push_back(kernel.weight_of ? 1 : rules_.back().size());
+    }
+    for (std::size_t value = 0; value < graph.values().size(); ++value) {
+      planners_.emplace_back(graph, value, axis, costs);
+    }
+  }
+
+  AxisLayout solve(const Deadline& deadline) {
+    add_kernels();
+    for (ValuePlanner& planner : planners_) add_value(planner);
+    for (const End& end : ends_) add_end(end);
+    auto best = least_sum(sizes_, terms_, kMostSteps, deadline);
+    if (!best) throw InternalError("the values of a layer entangle too many kernels");
+    chosen_ = std::move(*best);
+    return layout();
+  }
+
+ private:
+  [[nodiscard]] const LayoutRule& rule(KernelId k) const {
+    return rules_[k.index()][chosen_[variable_[k.index()]]];
+  }
+
+  /// Adds a term over the variables of some kernels, with its value for all their rules, which
+  /// `chosen_` has meanwhile.
+  template <class Cost>
+  void add_term(const std::vector<KernelId>& kernels, const Cost& cost) {
+    LexicographicSumTerm term;
+    for (const KernelId k : kernels) {
+      if (sizes_[variable_[k.index()]] > 1) term.variables.push_back(variable_[k.index()]);
+    }
+    std::sort(term.variables.begin(), term.variables.end());
+    term.variables.erase(std::unique(term.variables.begin(), term.variables.end()),
+                         term.variables.end());
+    chosen_.assign(sizes_.size(), 0);
+    for (;;) {
+      term.values.push_back(cost());
+      std::size_t i = term.variables.size();
+      for (; i > 0; --i) {
+        const std::size_t v = term.variables[i - 1];
+        if (++chosen_[v] < sizes_[v]) break;
+        chosen_[v] = 0;
+      }
+      if (i == 0) break;
+    }
+    terms_.push_back(std::move(term));
+  }
+
+  void add_kernels() {
+    if (!costs_.kernel) return;
+    for (std::size_t k = 0; k < graph_.kernel_count(); ++k) {
+      add_term({KernelId(k)}, [&] { return costs_.kernel(KernelId(k), rule(KernelId(k))); });
+    }
+  }
+
+  void add_value(ValuePlanner& planner) {
+    std::vector<KernelId> kernels{planner.producer()};
+    for (const ValueUse& use : planner.uses()) kernels.push_back(use.consumer);
+    add_term(kernels, [&] { return plan(planner, false).cost; });
+  }
+
+  void add_end(const End& end) {
+    std::vector<KernelId> kernels{end.producer};
+    if (end.source) kernels.push_back(*end.source);
+    add_term(kernels, [&] {
+      const std::optional<Conversion> conversion = conversion_at(end);
+      return conversion && costs_.conversion ? costs_.conversion(*conversion) : LayoutCost{};
+    });
+  }
+
+  [[nodiscard]] ValueLayout produced(const ValuePlanner& planner, std::size_t value) const {
+    return produced_layout(rule(planner.producer()), graph_.tensor(graph_.values()[value].front()));
+  }
+
+  [[nodiscard]] ValuePlan plan(ValuePlanner& planner, bool listed) {
+    wanted_.clear();
+    for (const ValueUse& use : planner.uses()) {
+      wanted_.push_back(rule(use.consumer).inputs[use.input]);
+    }
+    const auto value = static_cast<std::size_t>(&planner - planners_.data());
+    return planner.plan(produced(planner, value), wanted_, listed);
+  }
+
+  [[nodiscard]] std::optional<Conversion> conversion_at(const End& end) const {
+    const ValueLayout from = rule(end.producer).output;
+    const ValueLayout to = end.source ? rule(*end.source).output : *end.layout;
+    const std::optional<Exchange> exchange = passage(from, to, HeadCopies::None).exchange;
+    if (!exchange) return std::nullopt;
+    const Kernel& producer = graph_.kernel(end.producer);
+    Conversion conversion{.from = from,
+                          .to = to,
+                          .exchange = *exchange,
+                          .phase = producer.phase,
+                          .elements = static_cast<double>(producer.outer * producer.m) *
+                                      static_cast<double>(producer.n),
+                          .producer = end.producer,
+                          .consumer = end.source.value_or(end.producer)};
+    for (std::size_t value = 0; end.source && value < planners_.size(); ++value) {
+      if (planners_[value].producer() == *end.source) conversion.value = value;
+    }
+    return conversion;
+  }
+
+  [[nodiscard]] AxisLayout layout() {
+    AxisLayout result;
+    for (std::size_t k = 0; k < graph_.kernel_count(); ++k) {
+      result.rules.push_back(rule(KernelId(k)));
+    }
+    for (std::size_t value = 0; value < planners_.size(); ++value) {
+      const ValuePlan best = plan(planners_[value], true);
+      result.produced.push_back(produced(planners_[value], value));
+      result.kept.push_back(best.kept);
+      result.conversions.insert(result.conversions.end(), best.conversions.begin(),
+                                best.conversions.end());
+    }
+    std::stable_sort(result.conversions.begin(), result.conversions.end(),
+                     [](const Conversion& a, const Conversion& b) { return a.phase < b.phase; });
+    for (const End& end : ends_) {
+      if (const auto conversion = conversion_at(end)) result.conversions.push_back(*conversion);
+    }
+    return result;
+  }
+
+  const DataflowGraph& graph_;
+  const LayoutCosts& costs_;
+  std::vector<End> ends_;
+  std::vector<std::vector<LayoutRule>> rules_;
+  std::vector<std::size_t> variable_;  // of each kernel: the first that uses its weight
+  std::vector<std::size_t> sizes_;     // of the variables; of other kernels of a weight 1
+  std::vector<ValuePlanner> planners_;
+  std::vector<LexicographicSumTerm> terms_;
+  std::vector<std::uint8_t> chosen_;
+  std::vector<ValueLayout> wanted_;
+};
+
+}  // namespace
+
+AxisLayout least_layout(const DataflowGraph& graph, const AxisRules& axis, const LayoutCosts& costs,
+                        const Deadline& deadline) {
+  return LayoutProblem(graph, axis, costs).solve(deadline);
+}
+
+}  // namespace dfsearch::training

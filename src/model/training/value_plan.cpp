@@ -1,0 +1,130 @@
+// A value is made once and read in the layouts that its consumers want.
+//
+// Forward consumers are served from the layout in which it was made.  Of a forward value that
+// backward kernels read one layout is kept: the one in which it was made, or one that a forward
+// consumer had made; backward consumers are served from this one.  Each phase pays once for each
+// layout, along the cheapest tree of conversions (value_conversions.hpp), and there are at most
+// five layouts, so all that is to be chosen is tried.
+
+#include "model/training/value_plan.hpp"
+
+#include <limits>
+
+namespace dfsearch::training {
+namespace {
+
+constexpr double kImpossible = std::numeric_limits<double>::infinity();
+
+LayoutCost sum(const LayoutCost& a, const LayoutCost& b) {
+  return {a[0] + b[0], a[1] + b[1], a[2] + b[2]};
+}
+
+bool has(LayoutSet set, ValueLayout layout) { return (set & layout_bit(layout)) != 0; }
+
+}  // namespace
+
+double value_elements(const DataflowGraph& graph, std::size_t value) {
+  const TensorId first = graph.values()[value].front();
+  return static_cast<double>(graph.rows(first)) *
+         static_cast<double>(graph.kernel(graph.tensor(first).from).n);
+}
+
+ValuePlanner::ValuePlanner(const DataflowGraph& graph, std::size_t value, const AxisRules& axis,
+                           const LayoutCosts& costs)
+    : graph_(graph),
+      costs_(costs),
+      value_(value),
+      producer_(graph.tensor(graph.values()[value].front()).from),
+      copies_(head_copies(graph, value, axis)) {
+  for (const TensorId t : graph.values()[value]) {
+    const KernelId consumer = graph.tensor(t).to;
+    std::size_t input = 0;
+    while (graph.inputs(consumer)[input] != t) ++input;
+    uses_.push_back({.consumer = consumer, .input = input, .phase = graph.kernel(consumer).phase});
+  }
+  known_.resize(uses_.size() * kLayouts * kLayouts);
+}
+
+ValuePlanner::Wants ValuePlanner::wants(const std::vector<ValueLayout>& wanted, Phase phase) const {
+  Wants all;
+  for (std::size_t use = uses_.size(); use-- > 0;) {
+    if (uses_[use].phase != phase) continue;
+    all.layouts |= layout_bit(wanted[use]);
+    all.first_use[static_cast<std::size_t>(wanted[use])] = use;
+  }
+  return all;
+}
+
+Conversion ValuePlanner::conversion(ValueLayout from, ValueLayout to, std::size_t use) const {
+  return {.value = value_,
+          .from = from,
+          .to = to,
+          .exchange = *passage(from, to, copies_).exchange,
+          .phase = uses_[use].phase,
+          .elements = value_elements(graph_, value_),
+          .producer = producer_,
+          .consumer = uses_[use].consumer};
+}
+
+const LayoutCost& ValuePlanner::cost_of(ValueLayout from, ValueLayout to, std::size_t use) {
+  const std::size_t index =
+      (use * kLayouts + static_cast<std::size_t>(from)) * kLayouts + static_cast<std::size_t>(to);
+  std::optional<LayoutCost>& known = known_[index];
+  if (known) return *known;
+  const Passage way = passage(from, to, copies_);
+  if (!way.possible) {
+    known = LayoutCost{kImpossible, kImpossible, kImpossible};
+  } else if (!way.exchange || !costs_.conversion) {
+    known = LayoutCost{};
+  } else {
+    known = costs_.conversion(conversion(from, to, use));
+  }
+  return *known;
+}
+
+ConversionTree ValuePlanner::tree(ValueLayout root, const Wants& wants) {
+  if ((wants.layouts & ~layout_bit(root)) == 0) return {};
+  return cheapest_tree(root, wants.layouts, [&](ValueLayout from, ValueLayout to) {
+    return cost_of(from, to, wants.first_use[static_cast<std::size_t>(to)]);
+  });
+}
+
+void ValuePlanner::list(const ConversionTree& tree, ValueLayout root, const Wants& wants,
+                        std::vector<Conversion>& conversions) const {
+  for (std::size_t i = 0; i < kLayouts; ++i) {
+    const auto to = static_cast<ValueLayout>(i);
+    if (to == root || !has(wants.layouts, to)) continue;
+    const ValueLayout from = tree.source[i];
+    if (!passage(from, to, copies_).exchange) continue;
+    conversions.push_back(conversion(from, to, wants.first_use[i]));
+  }
+}
+
+ValuePlan ValuePlanner::plan(ValueLayout produced, const std::vector<ValueLayout>& wanted,
+                             bool listed) {
+  const Wants forward = wants(wanted, Phase::Forward);
+  const Wants backward = wants(wanted, Phase::Backward);
+  const bool is_kept = graph_.kernel(producer_).phase == Phase::Forward && backward.layouts != 0;
+  const ConversionTree first = tree(produced, forward);
+  ValuePlan best{.cost = {kImpossible, kImpossible, kImpossible}, .kept = produced};
+  ConversionTree second;
+  for (std::size_t i = 0; i <= kLayouts; ++i) {
+    // The layout in which it is made comes first, then those that were made of it.
+    const ValueLayout kept = i == 0 ? produced : static_cast<ValueLayout>(i - 1);
+    if (i > 0 && (!is_kept || kept == produced || !has(forward.layouts, kept))) continue;
+    ConversionTree again = tree(kept, backward);
+    LayoutCost cost = sum(first.cost, again.cost);
+    if (is_kept && costs_.kept) cost = sum(cost, costs_.kept(value_, kept));
+    if (i > 0 && !(cost < best.cost)) continue;
+    best.cost = cost;
+    best.kept = kept;
+    second = again;
+  }
+  if (listed) {
+    list(first, produced, forward, best.conversions);
+    list(second, best.kept, backward, best.conversions);
+  }
+  return best;
+}
+
+}  // namespace dfsearch::training

@@ -1,0 +1,65 @@
+#pragma once
+// What becomes of one value between its producer and its consumers (docs/training.md, section 2).
+
+#include <cstddef>
+#include <vector>
+
+#include "model/training/layouts.hpp"
+#include "model/training/value_conversions.hpp"
+
+namespace dfsearch::training {
+
+/// A kernel that reads the value, as which of its inputs.
+struct ValueUse {
+  KernelId consumer;
+  std::size_t input;
+  Phase phase;
+};
+
+/// The conversions of a value and the layout in which it is kept, at least cost.
+struct ValuePlan {
+  LayoutCost cost{};  ///< infinite if a consumer cannot be served
+  ValueLayout kept{};
+  std::vector<Conversion> conversions{};
+};
+
+/// Finds the plans of one value.  Refers to the graph, the axis and the costs.  One thread.
+class ValuePlanner {
+ public:
+  ValuePlanner(const DataflowGraph& graph, std::size_t value, const AxisRules& axis,
+               const LayoutCosts& costs);
+
+  [[nodiscard]] KernelId producer() const { return producer_; }
+  [[nodiscard]] const std::vector<ValueUse>& uses() const { return uses_; }
+
+  /// `wanted` has a layout for each of the uses.  The conversions are listed if asked for.
+  ValuePlan plan(ValueLayout produced, const std::vector<ValueLayout>& wanted, bool list);
+
+ private:
+  /// What the consumers of a phase want: the layouts, and of each the first who wants it.
+  struct Wants {
+    LayoutSet layouts = 0;
+    std::array<std::size_t, kLayouts> first_use{};
+  };
+
+  [[nodiscard]] Wants wants(const std::vector<ValueLayout>& wanted, Phase phase) const;
+  [[nodiscard]] ConversionTree tree(ValueLayout root, const Wants& wants);
+  [[nodiscard]] Conversion conversion(ValueLayout from, ValueLayout to, std::size_t use) const;
+  const LayoutCost& cost_of(ValueLayout from, ValueLayout to, std::size_t use);
+  void list(const ConversionTree& tree, ValueLayout root, const Wants& wants,
+            std::vector<Conversion>& conversions) const;
+
+  const DataflowGraph& graph_;
+  const LayoutCosts& costs_;
+  std::size_t value_;
+  KernelId producer_;
+  HeadCopies copies_;
+  std::vector<ValueUse> uses_;
+  /// By use, from and to: what was asked already.
+  std::vector<std::optional<LayoutCost>> known_;
+};
+
+/// Elements of a value: its rows times the columns of its producer.
+double value_elements(const DataflowGraph& graph, std::size_t value);
+
+}  // namespace dfsearch::training
