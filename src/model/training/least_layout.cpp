@@ -4,7 +4,7 @@
 // rules.  A term for each kernel, for each value (value_plan.hpp: its conversions and how it is
 // kept, at their best for the layouts at its ends) and for each end of the graph.  The sum is
 // minimised by bucket elimination (base/least_sum.hpp), which is exact, also in its ties.
-// Against brute force with a table of rules of its own: tests/model/training/layouts_test.cpp.
+// Against all assignments, by rules written once more: tests/model/training/least_layout_test.cpp.
 
 #include <algorithm>
 #include <limits>
@@ -39,9 +39,10 @@ std::optional<KernelId> result_of(const DataflowGraph& graph) {
 std::optional<KernelId> gradient_of(const DataflowGraph& graph, KernelId input) {
   std::optional<KernelId> last;
   for (std::size_t k = input.index(); k < graph.kernel_count(); ++k) {
-    const Kernel& kernel = graph.kernels()[k];
-    const bool ends = graph.outputs(KernelId(k)).empty() && !kernel.weight_of;
-    if (kernel.phase == Phase::Backward && ends) last = KernelId(k);
+    const KernelId id(k);
+    const bool is_read = !graph.outputs(id).empty();
+    if (is_read || graph.kernel(id).phase == Phase::Forward) continue;
+    if (role_of(graph, id).role != KernelRole::WeightGradient) last = id;
   }
   return last;
 }
