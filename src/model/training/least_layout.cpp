@@ -68,6 +68,7 @@ class LayoutProblem {
       rules_.push_back(legal_rules(graph, KernelId(k), axis));
       variable_.push_back(kernel.weight_of ? kernel.weight_of->index() : k);
       sizes_.push_back(kernel.weight_of ? 1 : rules_.back().size());
+      DFSEARCH_ASSERT(rules_.back().size() == rules_[variable_.back()].size());
     }
     for (std::size_t value = 0; value < graph.values().size(); ++value) {
       planners_.emplace_back(graph, value, axis, costs);
