@@ -2,10 +2,12 @@
 //
 //   S[k,l]        kernel k shards loop l
 //   Z[e,l,m]      tensor e = u,v leaves u sharded on l and reaches v sharded on m
+//   Y[e,w]        the value that tensor e is the first to carry is converted to layout w
 //
 // Z is the product of two choices.  Its marginals are S of either end: the
 // tightest formulation of a sum over pairs, exact in the relaxation where the
-// graph is a tree.
+// graph is a tree.  What several tensors carry is converted once to each layout that
+// one of its consumers wants, which is no sum over pairs.
 
 #include "milp/sharding_model.hpp"
 
@@ -13,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "graph/names.hpp"
@@ -51,7 +54,13 @@ class ShardingModel {
 
   LinearModel build() && {
     for (std::size_t k = 0; k < graph_.kernel_count(); ++k) add_kernel(k);
-    for (std::size_t t = 0; t < graph_.tensor_count(); ++t) add_tensor(t);
+    for (const std::vector<TensorId>& value : converted_together(problem_)) {
+      if (value.size() == 1) {
+        add_tensor(value.front());
+      } else {
+        add_value(value);
+      }
+    }
     return std::move(model_);
   }
 
@@ -76,19 +85,19 @@ class ShardingModel {
   }
 
   /// Nothing for a tensor that is free whatever the loops.
-  void add_tensor(std::size_t t) {
-    const Tensor& tensor = graph_.tensors()[t];
+  void add_tensor(TensorId t) {
+    const Tensor& tensor = graph_.tensor(t);
     const std::size_t u = tensor.from.index();
     const std::size_t v = tensor.to.index();
     const auto bytes = [&](Loop from, Loop to) {
-      return conversion_bytes(graph_, tensor, from, to, problem_.workload.word);
+      return conversion_bytes(problem_, tensor, from, to, problem_.workload.word);
     };
     const bool free = std::all_of(loops_[u].begin(), loops_[u].end(), [&](Loop from) {
       return std::all_of(loops_[v].begin(), loops_[v].end(),
                          [&](Loop to) { return bytes(from, to) == Bytes{}; });
     });
     if (free) return;
-    const std::string& name = names_.of(TensorId(t));
+    const std::string& name = names_.of(t);
     std::vector<LinearSum> into(loops_[v].size());
     for (std::size_t i = 0; i < loops_[u].size(); ++i) {
       LinearSum from;
@@ -108,6 +117,51 @@ class ShardingModel {
       model_.add_row(fmt::format("reaches[{},{}]", name, name_of(loops_[v][j])), into[j],
                      Sense::Equal, 0.0);
     }
+  }
+
+  /// Y is at least 1 where the producer leaves another layout and one consumer wants this one.
+  void add_value(const std::vector<TensorId>& value) {
+    for (const auto& [layout, word] :
+         {std::pair{Layout::Replicated, "RR"}, std::pair{Layout::ColumnSplit, "RS"},
+          std::pair{Layout::RowSplit, "SR"}}) {
+      const std::string index = names_.of(value.front()) + "," + word;
+      std::optional<Affine> converted;
+      for (const TensorId t : value) {
+        const std::optional<LinearSum> both = wants(t, layout);
+        if (!both) continue;
+        if (!converted) {
+          converted = model_.add_continuous(fmt::format("Y[{}]", index));
+          set_cost(*converted, tensor_bytes(graph_, graph_.tensor(t), Loop::None, {}, 1,
+                                            problem_.workload.word));
+        }
+        LinearSum row = *both;
+        row.add(-1.0, *converted);
+        model_.add_row(fmt::format("wants[{},{}]", names_.of(t), word), row, Sense::AtMost, 1.0);
+      }
+    }
+  }
+
+  /// 2 if the tensor leaves its producer in another layout and its consumer wants this one, else
+  /// less; nothing if that cannot be.
+  [[nodiscard]] std::optional<LinearSum> wants(TensorId t, Layout layout) const {
+    const Tensor& tensor = graph_.tensor(t);
+    const std::size_t u = tensor.from.index();
+    const std::size_t v = tensor.to.index();
+    LinearSum sum;
+    bool leaves = false;
+    bool reaches = false;
+    for (std::size_t i = 0; i < loops_[u].size(); ++i) {
+      if (conversion(produced_layout(loops_[u][i]), layout) == Conversion::Free) continue;
+      sum.add(1.0, s_[u][i]);
+      leaves = true;
+    }
+    for (std::size_t j = 0; j < loops_[v].size(); ++j) {
+      if (wanted_layout(problem_, tensor, loops_[v][j]) != layout) continue;
+      sum.add(1.0, s_[v][j]);
+      reaches = true;
+    }
+    if (!leaves || !reaches) return std::nullopt;
+    return sum;
   }
 
   const Problem& problem_;

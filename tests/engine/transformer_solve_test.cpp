@@ -32,4 +32,19 @@ TEST_CASE("solve finds the first of the best mappings of pieces of layers by rul
   for (const int count : feasible) CHECK(count > 30);
 }
 
+// Loops of kernels that share a value are no longer chosen each by itself.
+TEST_CASE("a joint search finds the first of the best mappings where values are shared" *
+          doctest::test_suite("slow")) {
+  int feasible = 0;
+  for (std::uint64_t seed = 1000; seed < 2500; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_transformer_problem(
+        seed, {.kernels = 5, .assignments = 5000.0, .joint = true});
+    const test::BruteForceResult best = test::brute_force(problem);
+    feasible += best.mapping ? 1 : 0;
+    test::check_same(solve(problem, {.threads = 1}), best);
+  }
+  CHECK(feasible > 400);
+}
+
 }  // namespace dfsearch

@@ -21,10 +21,11 @@
 #include "milp/fusion_model.hpp"
 #include "milp/sharding_model.hpp"
 #include "model/layer/least_bytes_sharding.hpp"
-#include "model/layer/sharding.hpp"
 #include "support/machine_worlds.hpp"
+#include "support/plain_model.hpp"
 #include "support/random_problem.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/transformer_worlds.hpp"
 
 namespace dfsearch {
 namespace {
@@ -149,25 +150,18 @@ TEST_CASE("so it is in worlds of the whole machine, of copies and of two tiers o
 
 TEST_CASE("the optimum of the exported sharding is the bytes of the sharding chosen") {
   if (no_solver()) return;
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);
-    const Problem problem =
-        seed < 20 ? test::random_problem(seed) : test::random_machine_problem(seed);
+    const Problem problem = seed < 20   ? test::random_problem(seed)
+                            : seed < 40 ? test::random_machine_problem(seed)
+                                        : test::random_transformer_problem(seed);
     const DataflowGraph& graph = problem.workload.graph;
     const std::vector<Loop> loops = least_bytes_sharding(problem);
-    Bytes least{};
-    for (std::size_t k = 0; k < graph.kernel_count(); ++k) {
-      least += own_bytes(graph.kernels()[k], loops[k], problem.workload.word);
-    }
-    for (const Tensor& t : graph.tensors()) {
-      least += conversion_bytes(graph.kernel(t.from), loops[t.from.index()], graph.kernel(t.to),
-                                loops[t.to.index()], t.operand, problem.workload.word);
-    }
+    const double least = test::plain_bytes(problem, loops);
     const LinearModel model = sharding_model(problem);
     const Verdict verdict = solved(model, seed % 2 == 0);
     REQUIRE(verdict.optimal);
-    CHECK(verdict.objective * model.unit ==
-          doctest::Approx(least.in_base_units()).epsilon(kTolerance));
+    CHECK(verdict.objective * model.unit == doctest::Approx(least).epsilon(kTolerance));
     const MilpSolution read = parse_solution(verdict.text, "model.sol", graph);
     CHECK(read.sharding.size() == graph.kernel_count());
   }

@@ -41,6 +41,39 @@ bool exchanges(const std::string& from, const std::string& to) {
   return from != "RR" && to != "RR" && from != to;
 }
 
+bool by_value(const Problem& problem) {
+  return problem.equations.layout_conversion_bytes == ConversionBytes::Full;
+}
+
+/// The layout that the consumer of a tensor wants: heads that are multiplied with one value want
+/// all of it, where values count.
+std::string wanted(const Problem& problem, const Tensor& t, Loop loop) {
+  const Kernel& producer = problem.workload.graph.kernel(t.from);
+  const Kernel& consumer = problem.workload.graph.kernel(t.to);
+  const std::int64_t rows = t.rows > 0 ? t.rows : producer.outer * producer.m;
+  const bool heads = loop == Loop::Outer && consumer.outer > 1;
+  const bool product = consumer.kind == KernelKind::WeightGemm && rows == consumer.k;
+  const bool gradient = consumer.kind == KernelKind::Gemm && consumer.weight_of.has_value() &&
+                        t.operand == 2 && rows == consumer.n;
+  if (by_value(problem) && t.value >= 0 && heads && (product || gradient)) return "RR";
+  return consumed(consumer, loop, t.operand);
+}
+
+/// Whether a tensor before this one carries the same value to the same layout.
+bool is_there(const Problem& problem, std::size_t tensor, const std::vector<Loop>& sharding) {
+  const std::vector<Tensor>& tensors = problem.workload.graph.tensors();
+  const Tensor& t = tensors[tensor];
+  if (!by_value(problem) || t.value < 0) return false;
+  for (std::size_t other = 0; other < tensor; ++other) {
+    const Tensor& o = tensors[other];
+    if (o.from == t.from && o.value == t.value &&
+        wanted(problem, o, sharding[o.to.index()]) == wanted(problem, t, sharding[t.to.index()])) {
+      return true;
+    }
+  }
+  return false;
+}
+
 double whole_output(const Problem& problem, const Kernel& kernel) {
   return number(kernel.outer) * number(kernel.m) * number(kernel.n) *
          problem.workload.word.in_base_units();
@@ -520,15 +553,15 @@ class PlainModel {
       once = all_reduce_latency();
     }
     const bool full = problem_.equations.layout_conversion_bytes == ConversionBytes::Full;
-    for (const Tensor& t : tensors_) {
-      if (t.from.index() != i) continue;
-      const std::size_t to = t.to.index();
-      const std::string wanted = consumed(kernels_[to], mapping_.sharding[to], t.operand);
+    for (std::size_t number = 0; number < tensors_.size(); ++number) {
+      const Tensor& t = tensors_[number];
+      if (t.from.index() != i || is_there(problem_, number, mapping_.sharding)) continue;
+      const std::string to = wanted(problem_, t, mapping_.sharding[t.to.index()]);
       const Extents whole = extents(carried(t, kernel), i, 1.0, tiles_);
-      if (gathers(produced(loop), wanted)) {
+      if (gathers(produced(loop), to)) {
         per_tile += all_gather(Strategy::Tensor, full ? whole.m * whole.n * word_ : tile_bytes(t));
       }
-      if (exchanges(produced(loop), wanted)) per_tile += exchange(tile_bytes(t));
+      if (exchanges(produced(loop), to)) per_tile += exchange(tile_bytes(t));
     }
     if (!kernel.communication) return tiles_ * per_tile + once;
     double own = own_communication(i, *kernel.communication);
@@ -692,10 +725,23 @@ double plain_kernel_bytes(const Problem& problem, std::size_t kernel, Loop loop)
 
 double plain_tensor_bytes(const Problem& problem, std::size_t tensor, Loop from, Loop to) {
   const Tensor& t = problem.workload.graph.tensors()[tensor];
-  const Kernel& producer = problem.workload.graph.kernel(t.from);
-  const std::string wanted = consumed(problem.workload.graph.kernel(t.to), to, t.operand);
-  const bool moves = gathers(produced(from), wanted) || exchanges(produced(from), wanted);
-  return moves ? whole_output(problem, carried(t, producer)) : 0.0;
+  const std::string layout = wanted(problem, t, to);
+  const bool moves = gathers(produced(from), layout) || exchanges(produced(from), layout);
+  return moves ? whole_output(problem, carried(t, problem.workload.graph.kernel(t.from))) : 0.0;
+}
+
+double plain_bytes(const Problem& problem, const std::vector<Loop>& sharding) {
+  const DataflowGraph& graph = problem.workload.graph;
+  double bytes = 0.0;
+  for (std::size_t k = 0; k < graph.kernel_count(); ++k) {
+    bytes += plain_kernel_bytes(problem, k, sharding[k]);
+  }
+  for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
+    const Tensor& one = graph.tensors()[t];
+    if (is_there(problem, t, sharding)) continue;
+    bytes += plain_tensor_bytes(problem, t, sharding[one.from.index()], sharding[one.to.index()]);
+  }
+  return bytes;
 }
 
 }  // namespace dfsearch::test

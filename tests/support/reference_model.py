@@ -30,7 +30,7 @@ Kernel = collections.namedtuple(
     defaults=(0, None, 0, 0, 0, None),
 )
 # `rows` of a part of what the source computes; 0: all of it.
-Tensor = collections.namedtuple("Tensor", "source target operand rows", defaults=(0,))
+Tensor = collections.namedtuple("Tensor", "source target operand rows value", defaults=(0, None))
 Dimension = collections.namedtuple("Dimension", "topology degree bandwidth strategy latency")
 
 
@@ -167,10 +167,10 @@ def _by_rule(w, word):
     ]
     # Operands matter to two-input GEMMs alone, which are sharded by heads or contract tokens.
     seen, tensors = set(), []
-    for source, target, rows in ends:
+    for source, target, rows, value in ends:
         whole = kernels[source].outer * kernels[source].m == rows
         second = target in seen and not kernels[target].weights
-        tensors.append(Tensor(source, target, 2 if second else 1, 0 if whole else rows))
+        tensors.append(Tensor(source, target, 2 if second else 1, 0 if whole else rows, value))
         seen.add(target)
     return kernels, tensors
 
@@ -380,6 +380,7 @@ class Problem:
         self.virtual_stages = e.get("virtual_stages",
                                     "layers_minus_one" if published else "layers")
         self.conversion_bytes = e.get("layout_conversion_bytes", "shard" if published else "full")
+        self.by_value = self.conversion_bytes == "full"
         self.phases = e.get("phases", "halves" if published else "separate")
         self.weight_traffic = e.get("weight_traffic", "resident")
         self.all_to_all = e.get("all_to_all", "bisection" if published else "per_dimension")
@@ -430,10 +431,22 @@ def _consumed_layout(kernel, operand, loop):
     return table.get(loop, "RR")
 
 
+def wanted_layout(problem, tensor, target_loop):
+    """Of one value, heads with a weight each want all, their gradients too (section 4)."""
+    source, target = problem.kernels[tensor.source], problem.kernels[tensor.target]
+    rows = tensor.rows or source.outer * source.m
+    product = target.weights and rows == target.k
+    gradient = target.gradient and tensor.operand == 2 and rows == target.n
+    by_heads = target_loop == "outer" and target.outer > 1
+    if problem.by_value and tensor.value is not None and by_heads and (product or gradient):
+        return "RR"
+    return _consumed_layout(target, tensor.operand, target_loop)
+
+
 def conversion(problem, tensor, source_loop, target_loop):
     """None, "all_gather" or "all_to_all"."""
     have = _produced_layout(source_loop)
-    want = _consumed_layout(problem.kernels[tensor.target], tensor.operand, target_loop)
+    want = wanted_layout(problem, tensor, target_loop)
     if have in ("RR", want):
         return None
     return "all_gather" if want == "RR" else "all_to_all"
@@ -455,11 +468,36 @@ def _tensor_bytes(problem, tensor, source_loop, target_loop):
     return _full_bytes(problem, carried(problem.kernels[tensor.source], tensor))
 
 
+def converted(problem, tensors, sharding):
+    """The tensors that are converted: of one value the first for each layout."""
+    done = set()
+    for t in tensors:
+        want = wanted_layout(problem, t, sharding[t.target])
+        if problem.by_value and t.value is not None:
+            if (t.value, want) in done:
+                continue
+            done.add((t.value, want))
+        yield t
+
+
+def _converted_bytes(problem, tensors, sharding):
+    return sum(_tensor_bytes(problem, t, sharding[t.source], sharding[t.target])
+               for t in converted(problem, tensors, sharding))
+
+
+def _values(problem):
+    """Tensors that are converted together, and the last kernel at an end of them."""
+    groups = {}
+    for e, t in enumerate(problem.tensors):
+        alone = not problem.by_value or t.value is None
+        groups.setdefault(e if alone else t.value, []).append(t)
+    return [(tensors, max(max(t.source, t.target) for t in tensors))
+            for tensors in groups.values()]
+
+
 def communicated_bytes(problem, sharding):
     own = sum(_kernel_bytes(problem, k, loop) for k, loop in zip(problem.kernels, sharding))
-    return own + sum(
-        _tensor_bytes(problem, t, sharding[t.source], sharding[t.target]) for t in problem.tensors
-    )
+    return own + _converted_bytes(problem, problem.tensors, sharding)
 
 
 def _choices(problem):
@@ -474,9 +512,11 @@ def least_bytes_sharding(problem):
     still to come have the same completions, so only the first of the cheapest is kept."""
     choices = _choices(problem)
     last = list(range(len(problem.kernels)))
-    for t in problem.tensors:
-        first, second = sorted((t.source, t.target))
-        last[first] = max(last[first], second)
+    values = _values(problem)
+    for tensors, end in values:
+        for t in tensors:
+            for kernel in (t.source, t.target):
+                last[kernel] = max(last[kernel], end)
     rank = {loop: i for i, loop in enumerate(LOOPS)}
     states = {(): (0, ())}
     for i, kernel in enumerate(problem.kernels):
@@ -486,9 +526,9 @@ def least_bytes_sharding(problem):
                 loops = prefix + (rank[loop],)
                 names = [LOOPS[r] for r in loops]
                 total = bytes_so_far + _kernel_bytes(problem, kernel, loop)
-                for t in problem.tensors:
-                    if max(t.source, t.target) == i:
-                        total += _tensor_bytes(problem, t, names[t.source], names[t.target])
+                for tensors, end in values:
+                    if end == i:
+                        total += _converted_bytes(problem, tensors, names)
                 key = tuple(loops[j] if last[j] > i else None for j in range(i + 1))
                 if key not in found or (total, loops) < found[key]:
                     found[key] = (total, loops)
@@ -501,6 +541,7 @@ def all_least_bytes_shardings(problem, accept=lambda index, prefix: True):
     with the prefix up to it and may cut the enumeration, which is exponential."""
     choices = _choices(problem)
     limit = communicated_bytes(problem, least_bytes_sharding(problem))
+    values = _values(problem)
 
     def extend(prefix, spent):
         i = len(prefix)
@@ -510,9 +551,9 @@ def all_least_bytes_shardings(problem, accept=lambda index, prefix: True):
         for loop in choices[i]:
             longer = prefix + [loop]
             total = spent + _kernel_bytes(problem, problem.kernels[i], loop)
-            for t in problem.tensors:
-                if max(t.source, t.target) == i:
-                    total += _tensor_bytes(problem, t, longer[t.source], longer[t.target])
+            for tensors, end in values:
+                if end == i:
+                    total += _converted_bytes(problem, tensors, longer)
             if total <= limit and accept(i, longer):
                 yield from extend(longer, total)
 
@@ -846,9 +887,9 @@ class _Evaluation:
             elif loop == "K":
                 time += self.tiles * all_reduce(self.tensor, m * n * p.word, p.all_reduce_passes)
                 time += all_reduce_latency(self.tensor)
-        for t in p.tensors:
-            if t.source in members:
-                time += self.tiles * self._conversion_time(t)
+        own = [t for t in p.tensors if t.source in members]
+        for t in converted(p, own, self.sharding):
+            time += self.tiles * self._conversion_time(t)
         return time
 
     def _own_time(self, kind, size, output):

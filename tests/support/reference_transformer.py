@@ -72,7 +72,7 @@ class Graph:
 
     def dropped(self, name, heads, x):
         y = self.element(name, heads, x[1] // heads, (1, 1), [x])
-        self.rules[y[0]][2].append((y[0], self.bits(x[1], 8)))
+        self.rules[y[0]][2].append((y[0], self.bits(x[1], 8), "mask"))
         return y
 
     def bits(self, elements, count):
@@ -219,18 +219,18 @@ def backward(graph, result):
             give(p, (add(name + "_bwd_1", "G", o, k, m, grads + [v])[0], p[1]))
             give(v, (add(name + "_bwd_2", "G", o, m, n, grads + [p], tiled="K", n=k)[0], v[1]))
         elif rule[0] == "attention":
-            saved = [(i, o * m), (i, graph.bits(o, 32))]
+            saved = [(i, o * m), (i, graph.bits(o, 32), "sums")]
             j = add(name + "_bwd", "A", o, m, k, x + grads + saved,
                     attention=kernel["attention"])[0]
             for value in x:
-                give(value, (j, value[1]))
+                give(value, (j, value[1], value))
         elif rule[0] == "element":
             shape = {"outer": o, "m": m, "n": n, **rule[3]}
             only_first = shape.pop("first", False)
             j = add(name + "_bwd", "E", shape["outer"], shape["m"], 1, grads + rule[2],
                     n=shape["n"], element_flops=rule[1])[0]
             for value in x[:1] if only_first else x:
-                give(value, (j, value[1]))
+                give(value, (j, value[1], value))
 
 
 def decode_bytes(graph):
@@ -260,7 +260,8 @@ def is_by_rule(w):
 
 
 def layer(w, word):
-    """Kernels as dictionaries, and tensors (source, target, rows)."""
+    """Kernels as dictionaries, and tensors (source, target, rows, value): those of one value say
+    the same of it."""
     model = Model(w)
     graph = Graph(model, word)
     x = graph.element("INPUT", 1, model.h, (1, 1), [])
@@ -275,8 +276,8 @@ def layer(w, word):
         backward(graph, result)
     if model.decode:
         decode_bytes(graph)
-    tensors = [(source, target, rows) for target, kernel in enumerate(graph.kernels)
-               for source, rows, *_ in kernel["inputs"]]
+    tensors = [(value[0], target, value[1], value) for target, kernel in enumerate(graph.kernels)
+               for value in kernel["inputs"]]
     return graph.kernels, tensors
 
 

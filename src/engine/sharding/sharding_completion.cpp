@@ -2,8 +2,8 @@
 //
 // With the fusion fixed, the time of a partition is the largest of three sums.
 // Put in its place a weighted mean of the three, with nearly all the weight on
-// the largest one: then the whole is a sum of terms over single kernels and pairs
-// of kernels that a tensor joins, and its least sharding is found exactly
+// the largest one: then the whole is a sum of terms over single kernels and over
+// those that a value joins, and its least sharding is found exactly
 // (base/least_sum.hpp).  The sums of that sharding give new weights; a few rounds
 // suffice.  It is a heuristic: it yields incumbents and a kernel to branch on,
 // never a bound.
@@ -17,6 +17,7 @@
 #include <variant>
 
 #include "base/least_sum.hpp"
+#include "engine/sharding/value_times.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/step/step_time.hpp"
 
@@ -44,7 +45,11 @@ class Completion {
                  step_time(problem, decisions.network, decisions.micro_batch).micro_batches),
         weights_(
             static_cast<std::size_t>(*std::max_element(partition.begin(), partition.end()) + 1),
-            Weights{1.0, 1.0, 1.0}) {}
+            Weights{1.0, 1.0, 1.0}) {
+    for (const std::vector<TensorId>& tensors : converted_together(problem)) {
+      values_.emplace_back(context_, tensors, decisions.sharding);
+    }
+  }
 
   ShardingCompletion run() {
     ShardingCompletion best;
@@ -96,10 +101,6 @@ class Completion {
   [[nodiscard]] bool crosses(const Tensor& tensor) const {
     return place(tensor.from) != place(tensor.to);
   }
-  [[nodiscard]] double conversion(const Tensor& tensor, Loop from, Loop to) const {
-    return tiles() * (conversion_time(context_, tensor, from, to) / Seconds(1.0));
-  }
-
   [[nodiscard]] double weighted(KernelId id, Loop loop) const {
     const Weights& weights = weights_[place(id)];
     const Weights parts = own_parts(id, loop);
@@ -111,8 +112,9 @@ class Completion {
     }
     return sum;
   }
-  [[nodiscard]] double weighted(const Tensor& tensor, Loop from, Loop to) const {
-    return weights_[place(tensor.from)][kNetwork] * conversion(tensor, from, to);
+  [[nodiscard]] double weighted(const ValueTimes& value, const std::vector<Loop>& sharding) const {
+    const auto at = static_cast<std::size_t>(partition_[value.producer()]);
+    return weights_[at][kNetwork] * value.seconds(sharding);
   }
 
   [[nodiscard]] std::vector<Loop> least_weighted() const {
@@ -126,7 +128,7 @@ class Completion {
       term.variables = {k};
       for (const Loop loop : sets[k]) term.values.push_back(weighted(KernelId(k), loop));
     }
-    for (const Tensor& tensor : graph_.tensors()) add_term(tensor, sizes, terms);
+    for (const ValueTimes& value : values_) add_term(value, sizes, terms);
     const auto values = least_sum(sizes, terms, kMostSteps, deadline_);
     if (!values) return first_sharding(sets);
     std::vector<Loop> sharding;
@@ -138,21 +140,37 @@ class Completion {
     return sharding;
   }
 
-  void add_term(const Tensor& tensor, const std::vector<std::size_t>& sizes,
+  /// Calls `visit` with every sharding of the ends of a value, the first end running slowest.
+  template <class Visit>
+  void for_each_sharding(const ValueTimes& value, const Visit& visit) const {
+    const LoopSets& sets = decisions_.sharding;
+    std::vector<Loop> sharding = first_sharding(sets);
+    std::vector<LoopSet::Iterator> at;
+    for (const std::size_t k : value.ends()) at.push_back(sets[k].begin());
+    for (;;) {
+      visit(sharding);
+      std::size_t i = at.size();
+      for (; i > 0; --i) {
+        const std::size_t k = value.ends()[i - 1];
+        const bool is_over = ++at[i - 1] == sets[k].end();
+        if (is_over) at[i - 1] = sets[k].begin();
+        sharding[k] = *at[i - 1];
+        if (!is_over) break;
+      }
+      if (i == 0) return;
+    }
+  }
+
+  void add_term(const ValueTimes& value, const std::vector<std::size_t>& sizes,
                 std::vector<SumTerm>& terms) const {
-    const std::size_t from = tensor.from.index();
-    const std::size_t to = tensor.to.index();
     SumTerm term;
-    for (const std::size_t k : {std::min(from, to), std::max(from, to)}) {
+    for (const std::size_t k : value.ends()) {
       if (sizes[k] > 1) term.variables.push_back(k);
     }
     if (term.variables.empty()) return;
-    const LoopSets& sets = decisions_.sharding;
-    for (const Loop a : sets[std::min(from, to)]) {
-      for (const Loop b : sets[std::max(from, to)]) {
-        term.values.push_back(from < to ? weighted(tensor, a, b) : weighted(tensor, b, a));
-      }
-    }
+    for_each_sharding(value, [&](const std::vector<Loop>& sharding) {
+      term.values.push_back(weighted(value, sharding));
+    });
     terms.push_back(std::move(term));
   }
 
@@ -165,12 +183,13 @@ class Completion {
       for (std::size_t part = 0; part < kParts; ++part) sum[part] += parts[part];
     }
     for (const Tensor& tensor : graph_.tensors()) {
-      const Loop from = sharding[tensor.from.index()];
-      sums[place(tensor.from)][kNetwork] += conversion(tensor, from, sharding[tensor.to.index()]);
       if (!crosses(tensor)) continue;
-      const double seconds = transfer(tensor, from);
+      const double seconds = transfer(tensor, sharding[tensor.from.index()]);
       sums[place(tensor.from)][kMemory] += seconds;
       sums[place(tensor.to)][kMemory] += seconds;
+    }
+    for (const ValueTimes& value : values_) {
+      sums[place(KernelId(value.producer()))][kNetwork] += value.seconds(sharding);
     }
     const Overlap overlap = problem_.execution.overlap;
     for (std::size_t p = 0; p < sums.size(); ++p) {
@@ -186,7 +205,7 @@ class Completion {
     }
   }
 
-  /// The undecided kernel whose loop, and whose tensors, cost the most more than
+  /// The undecided kernel whose loop, and whose values, cost the most more than
   /// the least that is possible for each alone.
   [[nodiscard]] std::size_t most_unseen(const std::vector<Loop>& sharding) const {
     const LoopSets& sets = decisions_.sharding;
@@ -197,17 +216,14 @@ class Completion {
       for (const Loop loop : sets[k]) least = std::min(least, weighted(KernelId(k), loop));
       unseen[k] += taken - least;
     }
-    for (const Tensor& tensor : graph_.tensors()) {
-      const std::size_t from = tensor.from.index();
-      const std::size_t to = tensor.to.index();
-      const double taken = weighted(tensor, sharding[from], sharding[to]);
+    for (const ValueTimes& value : values_) {
+      const double taken = weighted(value, sharding);
       if (taken <= 0.0) continue;
       double least = taken;
-      for (const Loop a : sets[from]) {
-        for (const Loop b : sets[to]) least = std::min(least, weighted(tensor, a, b));
-      }
-      unseen[from] += taken - least;
-      unseen[to] += taken - least;
+      for_each_sharding(value, [&](const std::vector<Loop>& other) {
+        least = std::min(least, weighted(value, other));
+      });
+      for (const std::size_t k : value.ends()) unseen[k] += taken - least;
     }
     std::size_t best = sets.size();
     for (std::size_t k = 0; k < sets.size(); ++k) {
@@ -223,6 +239,7 @@ class Completion {
   const Deadline& deadline_;
   const NetworkContext context_;
   std::vector<Weights> weights_;  // per partition
+  std::vector<ValueTimes> values_;
 };
 
 }  // namespace

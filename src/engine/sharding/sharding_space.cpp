@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "engine/tables/symmetry.hpp"
@@ -94,10 +95,25 @@ class Domination {
     }
     for (const TensorId t : graph_.inputs(kernel)) {
       for (const Loop producer : sets_[graph_.tensor(t).from.index()]) {
-        if (conversion_seconds(t, producer, a) > conversion_seconds(t, producer, b)) return false;
+        const Seconds seconds = conversion_seconds(t, producer, a);
+        if (seconds > conversion_seconds(t, producer, b)) return false;
+        if (seconds > Seconds{} && changes_shared(t, a, b)) return false;
       }
     }
     return true;
+  }
+
+  /// Whether another layout is wanted of a value that others read as well: what b wanted may
+  /// then have to be made all the same.
+  [[nodiscard]] bool changes_shared(TensorId id, Loop a, Loop b) const {
+    const Problem& problem = context_.problem;
+    const Tensor& tensor = graph_.tensor(id);
+    if (wanted_layout(problem, tensor, a) == wanted_layout(problem, tensor, b)) return false;
+    if (!converts_values(problem) || tensor.value < 0) return false;
+    const std::span<const TensorId> all = graph_.outputs(tensor.from);
+    return std::count_if(all.begin(), all.end(), [&](TensorId other) {
+             return graph_.tensor(other).value == tensor.value;
+           }) > 1;
   }
 
   [[nodiscard]] OwnCosts own_costs(KernelId id, Loop loop) const {

@@ -19,7 +19,10 @@ namespace {
 class ShardingSummary {
  public:
   ShardingSummary(const Problem& problem, const Mapping& mapping)
-      : graph_(problem.workload.graph), network_(mapping.network), sharding_(mapping.sharding) {}
+      : problem_(problem),
+        graph_(problem.workload.graph),
+        network_(mapping.network),
+        sharding_(mapping.sharding) {}
 
   [[nodiscard]] std::string text() const {
     if (degree_of(network_, Strategy::Tensor) == 1) {
@@ -75,7 +78,7 @@ class ShardingSummary {
     for (const Tensor& tensor : graph_.tensors()) {
       const Layout from = produced_layout(sharding_[tensor.from.index()]);
       const Kernel& consumer = graph_.kernel(tensor.to);
-      const Layout to = consumed_layout(consumer, sharding_[tensor.to.index()], tensor.operand);
+      const Layout to = wanted_layout(problem_, tensor, sharding_[tensor.to.index()]);
       const Conversion kind = conversion(from, to);
       if (kind == Conversion::Free) continue;
       std::string& list = kind == Conversion::AllGather ? gathers : exchanges;
@@ -105,13 +108,11 @@ class ShardingSummary {
     for (const Tensor& tensor : graph_.tensors()) {
       const Kernel& from = graph_.kernel(tensor.from);
       const Kernel& to = graph_.kernel(tensor.to);
+      const Loop loop = sharding_[tensor.to.index()];
       const bool splits_rows =
           produced_layout(sharding_[tensor.from.index()]) == Layout::RowSplit &&
-          from.outer != to.outer;
-      if (!splits_rows || to.kind != KernelKind::WeightGemm ||
-          sharding_[tensor.to.index()] != Loop::Outer) {
-        continue;
-      }
+          wanted_layout(problem_, tensor, loop) == Layout::RowSplit && from.outer != to.outer;
+      if (!splits_rows || to.kind != KernelKind::WeightGemm || loop != Loop::Outer) continue;
       names += (names.empty() ? "" : ", ") + from.name + " -> " + to.name;
     }
     if (names.empty()) return "";
@@ -121,6 +122,7 @@ class ShardingSummary {
                         names);
   }
 
+  const Problem& problem_;
   const DataflowGraph& graph_;
   const NetworkChoice& network_;
   const std::vector<Loop>& sharding_;

@@ -1,12 +1,13 @@
 // The sharding of least communicated bytes, exactly.
 //
-// Bytes are a sum of one term per kernel (its own all-reduce) and one per tensor
-// (the conversion between two layouts) over the kernels with a choice; loops are
+// Bytes are a sum of one term per kernel (its own all-reduce) and one per tensor or
+// value (its conversions to other layouts) over the kernels with a choice; loops are
 // numbered in the order of preference, so that ties break as they should.
 //
 // Against brute force: tests/model/layer/least_bytes_sharding_test.cpp.
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -22,6 +23,8 @@ namespace {
 // Elementary steps before the graph is declared too entangled: some seconds.
 // Layers of transformers, experts and the like take less than a thousandth.
 constexpr double kMostSteps = 4e9;
+// Elements in place of bytes: whole numbers, so that ties are exact whatever the word.
+constexpr Bytes kElement(1.0);
 
 /// The choices of a problem as variables and terms.
 struct Choices {
@@ -30,30 +33,51 @@ struct Choices {
   std::vector<SumTerm> terms;
 };
 
-/// A term over the kernels among `kernels` (ascending) that have a choice.
+/// Adds a term over some kernels, with its value for all their loops.
 template <class Bytes>
-void add_term(Choices& choices, const std::vector<std::size_t>& kernels, const Bytes& bytes) {
+void add_term(Choices& choices, std::vector<std::size_t> kernels, const Bytes& bytes) {
+  std::sort(kernels.begin(), kernels.end());
+  kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
   SumTerm term;
   for (const std::size_t k : kernels) {
     if (choices.sizes[k] > 1) term.variables.push_back(k);
   }
-  const std::vector<Loop>& first = choices.loops[kernels.front()];
-  const std::vector<Loop>& last = choices.loops[kernels.back()];
-  for (const Loop a : first) {
-    if (kernels.size() == 1) {
-      term.values.push_back(bytes(a, a));
-      continue;
+  std::vector<Loop> sharding;  // of all kernels, of which the term looks at these
+  for (const std::vector<Loop>& loops : choices.loops) sharding.push_back(loops.front());
+  std::vector<std::size_t> chosen(term.variables.size(), 0);
+  for (;;) {
+    term.values.push_back(bytes(sharding));
+    std::size_t i = chosen.size();
+    for (; i > 0; --i) {
+      const std::size_t k = term.variables[i - 1];
+      chosen[i - 1] = (chosen[i - 1] + 1) % choices.sizes[k];
+      sharding[k] = choices.loops[k][chosen[i - 1]];
+      if (chosen[i - 1] > 0) break;
     }
-    for (const Loop b : last) term.values.push_back(bytes(a, b));
+    if (i == 0) break;
   }
   choices.terms.push_back(std::move(term));
 }
 
+/// Elements that the tensors of a value take together: each layout once.
+double converted_elements(const Problem& problem, const std::vector<TensorId>& value,
+                          const std::vector<Loop>& sharding) {
+  const DataflowGraph& graph = problem.workload.graph;
+  std::array<bool, 3> is_paid{};  // by layout
+  double elements = 0.0;
+  for (const TensorId t : value) {
+    const Tensor& tensor = graph.tensor(t);
+    const Loop to = sharding[tensor.to.index()];
+    const Layout wanted = wanted_layout(problem, tensor, to);
+    if (std::exchange(is_paid[static_cast<std::size_t>(wanted)], true)) continue;
+    elements += conversion_bytes(problem, tensor, sharding[tensor.from.index()], to, kElement)
+                    .in_base_units();
+  }
+  return elements;
+}
+
 Choices choices_of(const Problem& problem) {
   const DataflowGraph& graph = problem.workload.graph;
-  // Elements in place of bytes: whole numbers, so that ties are exact whatever
-  // the word.
-  const Bytes word(1.0);
   Choices choices;
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
     const Kernel& kernel = graph.kernels()[i];
@@ -63,17 +87,15 @@ Choices choices_of(const Problem& problem) {
     choices.sizes.push_back(choices.loops[i].size());
   }
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
-    add_term(choices, {i}, [&](Loop loop, Loop) {
-      return own_bytes(graph.kernels()[i], loop, word).in_base_units();
+    add_term(choices, {i}, [&](const std::vector<Loop>& sharding) {
+      return own_bytes(graph.kernels()[i], sharding[i], kElement).in_base_units();
     });
   }
-  for (const Tensor& tensor : graph.tensors()) {
-    const bool forwards = tensor.from < tensor.to;
-    std::vector<std::size_t> ends{tensor.from.index(), tensor.to.index()};
-    if (!forwards) std::swap(ends[0], ends[1]);
-    add_term(choices, ends, [&](Loop a, Loop b) {
-      return conversion_bytes(graph, tensor, forwards ? a : b, forwards ? b : a, word)
-          .in_base_units();
+  for (const std::vector<TensorId>& value : converted_together(problem)) {
+    std::vector<std::size_t> ends{graph.tensor(value.front()).from.index()};
+    for (const TensorId t : value) ends.push_back(graph.tensor(t).to.index());
+    add_term(choices, ends, [&](const std::vector<Loop>& sharding) {
+      return converted_elements(problem, value, sharding);
     });
   }
   return choices;

@@ -1,6 +1,9 @@
 #include "model/layer/sharding.hpp"
 
 #include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
 
 namespace dfsearch {
 namespace {
@@ -111,6 +114,35 @@ Conversion conversion(Layout from, Layout to) {
   return to == Layout::Replicated ? Conversion::AllGather : Conversion::AllToAll;
 }
 
+bool converts_values(const Problem& problem) {
+  return problem.equations.layout_conversion_bytes == ConversionBytes::Full;
+}
+
+Layout wanted_layout(const Problem& problem, const Tensor& tensor, Loop consumer) {
+  const DataflowGraph& graph = problem.workload.graph;
+  const Kernel& kernel = graph.kernel(tensor.to);
+  const Kernel& producer = graph.kernel(tensor.from);
+  const std::int64_t rows = tensor.rows > 0 ? tensor.rows : producer.outer * producer.m;
+  // Matrices side by side that are multiplied with one input, or are the gradients of such: each
+  // needs all its rows.
+  const bool is_gradient = kernel.kind == KernelKind::Gemm && kernel.weight_of;
+  const bool is_shared = (kernel.has_weight() && rows == kernel.k) ||
+                         (is_gradient && tensor.operand == 2 && rows == kernel.n);
+  const bool by_heads = consumer == Loop::Outer && kernel.outer > 1;
+  if (is_shared && by_heads && tensor.value >= 0 && converts_values(problem)) {
+    return Layout::Replicated;
+  }
+  return consumed_layout(kernel, consumer, tensor.operand);
+}
+
+std::vector<std::vector<TensorId>> converted_together(const Problem& problem) {
+  const DataflowGraph& graph = problem.workload.graph;
+  if (converts_values(problem)) return graph.values();
+  std::vector<std::vector<TensorId>> single;
+  for (std::size_t t = 0; t < graph.tensor_count(); ++t) single.push_back({TensorId(t)});
+  return single;
+}
+
 bool reduces_output(const Kernel& kernel, Loop sharding) {
   return sharding == Loop::K && !kernel.communication;
 }
@@ -129,19 +161,18 @@ Bytes conversion_bytes(const Kernel& producer, Loop from, const Kernel& consumer
 }
 
 // docs/model.md (12)
-Bytes conversion_bytes(const DataflowGraph& graph, const Tensor& tensor, Loop from, Loop to,
+Bytes conversion_bytes(const Problem& problem, const Tensor& tensor, Loop from, Loop to,
                        Bytes word) {
-  const Conversion needed = conversion(
-      produced_layout(from), consumed_layout(graph.kernel(tensor.to), to, tensor.operand));
-  return needed == Conversion::Free ? Bytes{}
-                                    : tensor_bytes(graph, tensor, Loop::None, {}, 1, word);
+  const Conversion needed = conversion(produced_layout(from), wanted_layout(problem, tensor, to));
+  if (needed == Conversion::Free) return Bytes{};
+  return tensor_bytes(problem.workload.graph, tensor, Loop::None, {}, 1, word);
 }
 
 // docs/model.md (37)
 Seconds conversion_time(const NetworkContext& context, const Tensor& tensor, Loop producer,
                         Loop consumer) {
   const DataflowGraph& graph = context.problem.workload.graph;
-  const Layout wanted = consumed_layout(graph.kernel(tensor.to), consumer, tensor.operand);
+  const Layout wanted = wanted_layout(context.problem, tensor, consumer);
   const Conversion needed = conversion(produced_layout(producer), wanted);
   if (needed == Conversion::Free) return Seconds{};
   const Bytes word = context.problem.workload.word;
@@ -181,6 +212,52 @@ NetworkContext::NetworkContext(const Problem& its_problem,
       tiles(its_tiles),
       micro_batches(its_micro_batches) {}
 
+namespace {
+
+/// Whether two tensors of one producer are converted together.
+bool is_same_value(const Problem& problem, const Tensor& a, const Tensor& b) {
+  return a.value >= 0 && a.value == b.value && converts_values(problem);
+}
+
+/// What the tensors of one value take, of which `first` is one: once for each layout that a
+/// decided consumer wants.  An undecided one may want any of these, or what it can have for the
+/// least by itself.
+Seconds value_time(const NetworkContext& context, TensorId first, Loop producer,
+                   const LoopSets& sharding) {
+  const DataflowGraph& graph = context.problem.workload.graph;
+  std::array<bool, 3> is_paid{};  // by layout
+  Seconds decided{};
+  Seconds undecided{};
+  for (const TensorId t : graph.outputs(graph.tensor(first).from)) {
+    const Tensor& tensor = graph.tensor(t);
+    if (t != first && !is_same_value(context.problem, tensor, graph.tensor(first))) continue;
+    const LoopSet loops = sharding[tensor.to.index()];
+    if (loops.size() == 1) {
+      const Layout wanted = wanted_layout(context.problem, tensor, loops.front());
+      if (std::exchange(is_paid[static_cast<std::size_t>(wanted)], true)) continue;
+      decided += conversion_time(context, tensor, producer, loops.front());
+      continue;
+    }
+    Seconds least = Seconds::infinity();
+    for (const Loop consumer : loops) {
+      least = std::min(least, conversion_time(context, tensor, producer, consumer));
+    }
+    undecided = std::max(undecided, least);
+  }
+  return std::max(decided, undecided);
+}
+
+/// Of the tensors that a kernel produces those that are the first of their value.
+bool is_first_of_value(const Problem& problem, std::span<const TensorId> outputs, TensorId t) {
+  const DataflowGraph& graph = problem.workload.graph;
+  const auto same = std::find_if(outputs.begin(), outputs.end(), [&](TensorId other) {
+    return other == t || is_same_value(problem, graph.tensor(other), graph.tensor(t));
+  });
+  return *same == t;
+}
+
+}  // namespace
+
 // docs/model.md (34)
 Seconds network_time(const NetworkContext& context, KernelId id, const LoopSets& sharding) {
   const DataflowGraph& graph = context.problem.workload.graph;
@@ -188,13 +265,8 @@ Seconds network_time(const NetworkContext& context, KernelId id, const LoopSets&
   for (const Loop loop : sharding[id.index()]) {
     Seconds conversions{};
     for (const TensorId t : graph.outputs(id)) {
-      const Tensor& tensor = graph.tensor(t);
-      Seconds least_conversion = Seconds::infinity();
-      for (const Loop consumer : sharding[tensor.to.index()]) {
-        least_conversion =
-            std::min(least_conversion, conversion_time(context, tensor, loop, consumer));
-      }
-      conversions += least_conversion;
+      if (!is_first_of_value(context.problem, graph.outputs(id), t)) continue;
+      conversions += value_time(context, t, loop, sharding);
     }
     least = std::min(least, own_network_time(context, graph.kernel(id), loop) +
                                 conversions * static_cast<double>(context.tiles));

@@ -34,6 +34,14 @@ Layout produced_layout(Loop sharding);
 Layout consumed_layout(const Kernel& consumer, Loop sharding, int operand);
 Conversion conversion(Layout from, Layout to);
 
+/// Whether whole values are converted, not shards of tensors: then what the graph says to be one
+/// value is converted once to each layout, and heads that share an input read all of it.
+bool converts_values(const Problem& problem);
+/// The layout in which the consumer of a tensor wants it.
+Layout wanted_layout(const Problem& problem, const Tensor& tensor, Loop consumer);
+/// The tensors that are converted together: each by itself, or those of each value.
+std::vector<std::vector<TensorId>> converted_together(const Problem& problem);
+
 /// Whether sharding this loop makes the kernel all-reduce its output.
 bool reduces_output(const Kernel& kernel, Loop sharding);
 
@@ -42,8 +50,9 @@ bool reduces_output(const Kernel& kernel, Loop sharding);
 Bytes own_bytes(const Kernel& kernel, Loop sharding, Bytes word);
 Bytes conversion_bytes(const Kernel& producer, Loop from, const Kernel& consumer, Loop to,
                        int operand, Bytes word);
-/// The same of a tensor, which may carry a part of what its producer computes.
-Bytes conversion_bytes(const DataflowGraph& graph, const Tensor& tensor, Loop from, Loop to,
+/// The same of a tensor, which may carry a part of what its producer computes; of a value that
+/// several consumers want in one layout it counts once.
+Bytes conversion_bytes(const Problem& problem, const Tensor& tensor, Loop from, Loop to,
                        Bytes word);
 
 /// What the network times of a layer's kernels depend on beside the sharding.
@@ -61,9 +70,9 @@ struct NetworkContext {
 };
 
 /// The network time of a kernel over all tiles: its all-reduce or own collective and
-/// the conversions of the tensors it produces, plus its share of the gradient
-/// all-reduce of a step.  Where the sharding is not decided it is the least that any
-/// decision takes, with its consumers each on their own.
+/// the conversions of the tensors or values it produces, plus its share of the gradient
+/// all-reduce of a step.  Where the sharding is not decided it is at most the least that any
+/// decision takes, and never falls when loops are taken out.
 Seconds network_time(const NetworkContext& context, KernelId kernel, const LoopSets& sharding);
 
 /// Its parts: what the kernel communicates by itself, over all tiles, and the

@@ -2,12 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <random>
 #include <utility>
 #include <vector>
 
 #include "support/model_worlds.hpp"
 #include "support/plain_model.hpp"
 #include "support/random_problem.hpp"
+#include "support/transformer_worlds.hpp"
 
 namespace dfsearch {
 namespace {
@@ -225,6 +227,89 @@ TEST_CASE("a tensor split the other way is exchanged between all chips") {
   CHECK(world.time(0, {Loop::M, Loop::N}, 3) == about(3.6));  // 3 x 4/8 x 24 / 10
   world.equations().layout_conversion_bytes = ConversionBytes::Shard;
   CHECK(world.time(0, {Loop::M, Loop::N}) == about(12.0));  // 4^2/8 x 60 / 10
+}
+
+/// The same tensor as one of the output `value` of its producer.
+Tensor of_value(Tensor one, std::int32_t value) {
+  one.value = value;
+  return one;
+}
+
+TEST_CASE("of a value each layout is paid once") {
+  // Of 9 rows and 10 columns, 180 B: gathered 3/4 x 180 / 10, exchanged 4/8 x 60 / 10.
+  const auto world_of = [](std::int32_t second) {
+    return NetworkWorld(
+        {weight_gemm("w", 9, 6, 10), elementwise("a", 9, 10), elementwise("b", 9, 10),
+         tiled(elementwise("c", 9, 10), Loop::None), elementwise("d", 9, 10)},
+        {of_value(tensor(0, 1), 0), of_value(tensor(0, 2), second), of_value(tensor(0, 3), second),
+         of_value(tensor(0, 4), second)});
+  };
+  NetworkWorld one = world_of(0);
+  CHECK(one.time(0, {Loop::M, Loop::None, Loop::None, Loop::N, Loop::M}) == about(16.5));
+  CHECK(one.time(0, {Loop::M, Loop::None, Loop::None, Loop::None, Loop::None}) == about(13.5));
+  // Two values, both gathered.
+  CHECK(world_of(1).time(0, {Loop::M, Loop::None, Loop::None, Loop::N, Loop::M}) == about(30.0));
+  // As published, tensor by tensor and on shards.
+  one.equations().layout_conversion_bytes = ConversionBytes::Shard;
+  CHECK(one.time(0, {Loop::M, Loop::None, Loop::None, Loop::N, Loop::M}) == about(21.0));
+}
+
+TEST_CASE("heads with a matrix each read all of the value that they share") {
+  // 2 x 8 elements of each of 4 heads: rows of what they compute, times all rows of their input.
+  Kernel gradient = tiled(with_heads(gemm("gradient", 2, 6, 8), 4), Loop::K);
+  gradient.weight_of = KernelId(1);
+  Problem problem;
+  problem.workload.graph =
+      DataflowGraph({elementwise("norm", 8, 6), with_heads(weight_gemm("heads", 2, 8, 6), 4),
+                     with_heads(weight_gemm("next", 5, 2, 6), 4),
+                     with_heads(weight_gemm("own", 2, 8, 6), 4), gradient},
+                    {of_value(tensor(0, 1), 0), of_value(tensor(1, 2), 0), tensor(0, 3),
+                     of_value(tensor(1, 4), 0), of_value(tensor(0, 4, 2), 0)});
+  const std::vector<Tensor>& tensors = problem.workload.graph.tensors();
+  CHECK(wanted_layout(problem, tensors[0], Loop::Outer) == Layout::Replicated);
+  CHECK(wanted_layout(problem, tensors[1], Loop::Outer) == Layout::RowSplit);  // one head each
+  CHECK(wanted_layout(problem, tensors[2], Loop::Outer) == Layout::RowSplit);  // no value
+  CHECK(wanted_layout(problem, tensors[3], Loop::Outer) == Layout::RowSplit);
+  CHECK(wanted_layout(problem, tensors[4], Loop::Outer) == Layout::Replicated);
+  problem.equations = Equations::published();
+  CHECK(wanted_layout(problem, tensors[0], Loop::Outer) == Layout::RowSplit);
+}
+
+/// Some of the loops, at least one.
+LoopSet random_subset(std::mt19937_64& random, LoopSet set) {
+  LoopSet some;
+  for (const Loop loop : set) {
+    if (random() % 2 == 0) some.insert(loop);
+  }
+  return some.size() > 0 ? some : set;
+}
+
+TEST_CASE("network times never fall when loops are taken out, and are those of the loops left") {
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_transformer_problem(seed, {.kernels = 7});
+    std::mt19937_64 random(seed);
+    const Mapping mapping = test::random_mapping(problem, seed);
+    const NetworkContext context(problem, mapping.network, 2, 1);
+    LoopSets all;
+    for (const Kernel& kernel : problem.workload.graph.kernels()) {
+      LoopSet set;
+      for (const Loop loop : shardable_loops(kernel)) set.insert(loop);
+      all.push_back(set);
+    }
+    LoopSets some, fewer, one;
+    for (const LoopSet set : all) {
+      some.push_back(random_subset(random, set));
+      fewer.push_back(random_subset(random, some.back()));
+      one.push_back(LoopSet(fewer.back().front()));
+    }
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const KernelId id(k);
+      CHECK(network_time(context, id, all) <= network_time(context, id, some));
+      CHECK(network_time(context, id, some) <= network_time(context, id, fewer));
+      CHECK(network_time(context, id, fewer) <= network_time(context, id, one));
+    }
+  }
 }
 
 TEST_CASE("every consumer's conversion is paid, after the all-reduce") {

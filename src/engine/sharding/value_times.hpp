@@ -1,0 +1,43 @@
+#pragma once
+// What the conversions of a value take, for any loops of the kernels at its ends.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "graph/loop_set.hpp"
+#include "model/layer/sharding.hpp"
+
+namespace dfsearch {
+
+/// The tensors that are converted together, and the seconds of their conversions over all tiles.
+/// Immutable.
+class ValueTimes {
+ public:
+  /// `tensors` are of one value; `sets` has the loops that may be asked for.
+  ValueTimes(const NetworkContext& context, const std::vector<TensorId>& tensors,
+             const LoopSets& sets);
+
+  [[nodiscard]] std::size_t producer() const { return producer_; }
+  /// The kernels at its ends, ascending.
+  [[nodiscard]] const std::vector<std::size_t>& ends() const { return ends_; }
+  /// `sharding` has a loop for every kernel; those of the ends count.
+  [[nodiscard]] double seconds(const std::vector<Loop>& sharding) const;
+
+ private:
+  static constexpr std::size_t kLoops = 5;
+  static constexpr std::size_t kLayouts = 3;
+
+  struct Reader {
+    std::size_t kernel;
+    std::array<std::uint8_t, kLoops> wants{};  // by loop
+  };
+
+  std::size_t producer_;
+  std::vector<std::size_t> ends_;
+  std::vector<Reader> readers_;
+  std::array<std::array<double, kLayouts>, kLoops> seconds_{};  // by loop of the producer
+};
+
+}  // namespace dfsearch
