@@ -98,6 +98,24 @@ TEST_CASE("least bytes on the tensor axis are those of Megatron's tensor paralle
   }
 }
 
+// The weighted sum of routed rows is linear: summands of rows become summands of tokens, of which
+// there are fewer.
+TEST_CASE("neither dropout, unfused attention nor experts take more than that") {
+  Transformer dropping = test::gpt(12288, 96, 96, 50257);
+  dropping.dropout = true;
+  for (const Transformer& model : {dropping, test::mixtral_8x7b()}) {
+    CAPTURE(model.hidden);
+    for (const bool fused : {true, false}) {
+      const DataflowGraph graph =
+          transformer_training_graph(model, {.tokens = kTokens, .fused = fused});
+      const AxisRules axis = tensor_axis(model, 8);
+      const double unit = all_gather(number(model.hidden), 8);
+      check_sent(least_layout(graph, axis, least_sent(graph, axis)), 8,
+                 {.forward = 4.0 * unit, .backward = 4.0 * unit});
+    }
+  }
+}
+
 TEST_CASE("least memory on the tensor axis is that of sequence parallelism") {
   for (const Transformer& model :
        {test::gpt(12288, 96, 96, 50257), test::llama3_8b(), test::gpt(20480, 105, 128, 51200)}) {
