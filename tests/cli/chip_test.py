@@ -22,6 +22,7 @@ import reference_chip  # noqa: E402  (needs the path)
 
 CHIPS = ROOT / "configs" / "chips"
 NODES = ("n12", "n10", "n7", "n5", "n3", "n2", "n1")
+PARTS = ("core", "registers", "L1", "L2", "memory", "intra", "inter")
 MIB, GIB, TIB = 2.0**20, 2.0**30, 2.0**40
 
 # What the authors' runs printed, to the digits they printed.
@@ -163,6 +164,55 @@ class ChipTest(CliTest):
                 self.assertEqual(chip["infeasible"], [])
                 self.assert_same(reference_chip.chip(resolved_system(file)), chip)
 
+    def test_a_folder_is_a_table_with_a_row_for_each_chip(self):
+        text = self.run_tool("chip", CHIPS / "nodes").stdout
+        rows = [line.split() for line in text.splitlines()]
+        names = [row[0] for row in rows]
+        for i, node in enumerate(NODES):
+            row = rows[names.index(node)]
+            peak, unit = float(row[4]), {"TFLOP/s": 1.0, "PFLOP/s": 1e3}[row[5]]
+            self.assertAlmostEqual(peak * unit / PRINTED["peak"][i], 1.0, delta=5e-4)
+            self.assertEqual(row[-3:], ["AP", "KP", "Ev"])
+        fabric = rows[names.index("siif_n12")]
+        self.assertEqual(fabric[-3:], ["AP", "AP", "Ev"])  # two stacks for lack of die area
+        self.assertEqual(self.chip(CHIPS / "nodes"),
+                         self.chip(*sorted((CHIPS / "nodes").glob("*.yaml"))))
+
+    def test_a_chip_that_cannot_be_built_is_a_row_with_its_reason(self):
+        case = self.given("v100_llm_prefill")["config"]
+        self.write("good.yaml", json.dumps({"system": case["system"]}))
+        case["system"]["budget"]["power"]["core"] = "0 W"
+        self.write("poor.yaml", json.dumps({"system": case["system"]}))
+        text = self.run_tool("chip", "good.yaml", "poor.yaml", status=3).stdout
+        self.assertRegex(text, r"(?m)^ *poor +- .* no chip$")
+        self.assertIn("no chip       poor: core: has 0 W of the power, expected more than 0 W", text)
+        both = self.chip("good.yaml", "poor.yaml", status=3)
+        self.assertEqual([len(chip["infeasible"]) for chip in both], [0, 1])
+        (self.folder / "empty").mkdir()
+        done = self.run_tool("chip", "empty", status=2)
+        self.assertIn("empty: there is no config in this folder", done.stderr)
+
+    def test_bars_are_the_shares_of_the_budgets(self):
+        for name in ("v100", "seven_nm"):
+            system = self.given(name)["config"]["system"]
+            self.write("chip.yaml", json.dumps({"system": system}))
+            lines = self.run_tool("chip", "chip.yaml").stdout.splitlines()
+            start = next(i for i, line in enumerate(lines) if line.startswith("   of the"))
+            parts = [part for part in PARTS if part in system["technology"]]
+            left = [1.0, 1.0, 1.0]
+            for line, part in zip(lines[start + 1:], parts + ["left"]):
+                cells = re.findall(r"(-?[0-9.]+) % ?([#.]*)", line)
+                self.assertEqual(line.split()[0], part)
+                expected = left if part == "left" else shares_of(system["budget"], part)
+                self.assertEqual(len(cells), len(expected))
+                for i, (share, (number, marks)) in enumerate(zip(expected, cells)):
+                    self.assertAlmostEqual(100.0 * share, float(number), delta=0.051)
+                    if "#" in marks:
+                        self.assertAlmostEqual(20.0 * share, len(marks), delta=0.501)
+                    else:
+                        self.assertLess(20.0 * share, 0.501)
+                    left[i] -= share if part != "left" else 0.0
+
     def test_random_chips_beside_the_reference(self):
         for seed in range(40):
             with self.subTest(f"seed {seed}"):
@@ -246,6 +296,19 @@ class ChipTest(CliTest):
                 self.assertEqual("L2" in bounds, levels)
             result = json.loads(self.run_tool("c.yaml", "--json", "-", "--quiet").stdout)
             self.assert_same(case["expected"]["core"], result["chip"]["core"])
+
+
+def shares_of(budget, part):
+    """Of area, power and, where the part has one, edge: fractions or amounts of the budget."""
+    die = float(budget["area"]["die"].split()[0])
+    totals = [("area", die), ("power", float(budget["power"]["total"].split()[0]))]
+    if part in budget["edge"]:
+        totals.append(("edge", 4.0 * die ** 0.5))
+    shares = []
+    for name, total in totals:
+        share = budget[name][part]
+        shares.append(float(share.split()[0]) / total if isinstance(share, str) else share)
+    return shares
 
 
 def scalar(text):

@@ -70,8 +70,9 @@ export
   -o, --output FILE|-    where to write it (-)
 
 chip
-  --json FILE|-          the chips as JSON; with - in place of the tables.  A config of a chip
-                         needs its system only (docs/technology.md)
+  --json FILE|-          the chips as JSON; with - in place of the tables
+                         A config of a chip needs its system only (docs/technology.md).  Of several
+                         each is a row of one table; a folder stands for all configs in it
 
 gemm
   --shape MxKxN          extents of the GEMM; repeatable
@@ -93,6 +94,7 @@ examples
   dfsearch graph configs/gpt3_1t.yaml --format dot --mapping best.json | dot -Tsvg -o graph.svg
   dfsearch graph configs/gpt3_1t.yaml --format dfmodel -o setup.txt
   dfsearch chip configs/chips/v100.yaml
+  dfsearch chip configs/chips
   dfsearch configs/seven_nm_split.yaml
   dfsearch gemm configs/chips/v100.yaml --shape 4096x4096x4096 --published
   dfsearch import setup.txt -o gpt3_1t_again.yaml

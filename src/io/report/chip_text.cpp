@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/units_text.hpp"
+#include "io/report/budget_text.hpp"
 #include "io/report/report_words.hpp"
 #include "io/text/text_table.hpp"
 #include "model/names.hpp"
@@ -89,32 +90,6 @@ class ChipTable {
   TextTable table_;
 };
 
-std::string shortage_text(const Shortage& shortage) {
-  const auto amount = [&](double value) {
-    if (shortage.budget == BudgetClass::Power) return to_small_text(Watts(value));
-    if (shortage.budget == BudgetClass::Edge) return to_text(Length(value));
-    return to_text(Area(value));
-  };
-  const double by = std::abs(shortage.needed - shortage.available);
-  if (!shortage.part) {
-    return fmt::format("{}: the parts together take {}, expected at most {}: {} too much",
-                       name_of(shortage.budget), amount(shortage.needed),
-                       amount(shortage.available), amount(by));
-  }
-  const char* part = name_of(*shortage.part);
-  if (shortage.budget == BudgetClass::Package) {
-    return fmt::format(
-        "{}: the die leaves {} of the package, expected at least {} for a stack: "
-        "{} too little",
-        part, amount(shortage.available), amount(shortage.needed), amount(by));
-  }
-  const std::string text =
-      fmt::format("{}: has {} of the {}, expected {} {}", part, amount(shortage.available),
-                  name_of(shortage.budget), shortage.more_than ? "more than" : "at least",
-                  amount(shortage.needed));
-  return by > 0.0 ? text + fmt::format(": {} too little", amount(by)) : text;
-}
-
 std::string dimension_yaml(const NetworkDimension& dimension) {
   std::string text = fmt::format("    - {{topology: {}", name_of(dimension.topology));
   if (dimension.degree) text += fmt::format(", degree: {}", *dimension.degree);
@@ -161,8 +136,34 @@ std::string chip_table(const ChipDesign& design, const Chip& chip, const System&
   for (const auto& link : chip.links) {
     if (link) table.add(component_of(link->kind), link_text(*link));
   }
-  text += table.text();
+  text += table.text() + "\n" + budget_bars(design, chip);
   return text + shortage_lines(chip);
+}
+
+std::string shortage_text(const Shortage& shortage) {
+  const auto amount = [&](double value) {
+    if (shortage.budget == BudgetClass::Power) return to_small_text(Watts(value));
+    if (shortage.budget == BudgetClass::Edge) return to_text(Length(value));
+    return to_text(Area(value));
+  };
+  const double by = std::abs(shortage.needed - shortage.available);
+  if (!shortage.part) {
+    return fmt::format("{}: the parts together take {}, expected at most {}: {} too much",
+                       name_of(shortage.budget), amount(shortage.needed),
+                       amount(shortage.available), amount(by));
+  }
+  const char* part = name_of(*shortage.part);
+  if (shortage.budget == BudgetClass::Package) {
+    return fmt::format(
+        "{}: the die leaves {} of the package, expected at least {} for a stack: "
+        "{} too little",
+        part, amount(shortage.available), amount(shortage.needed), amount(by));
+  }
+  const std::string text =
+      fmt::format("{}: has {} of the {}, expected {} {}", part, amount(shortage.available),
+                  name_of(shortage.budget), shortage.more_than ? "more than" : "at least",
+                  amount(shortage.needed));
+  return by > 0.0 ? text + fmt::format(": {} too little", amount(by)) : text;
 }
 
 std::string shortage_lines(const Chip& chip) {
