@@ -265,6 +265,87 @@ class ChipTest(CliTest):
         self.assertEqual(result["search"]["splits"], 17820)
         self.assertLess(result["search"]["boxes"], 60)
 
+    def test_the_best_splits_and_what_more_would_bring(self):
+        self.write("c.yaml", json.dumps(self.given("seven_nm_search")["config"]))
+        words = ["c.yaml", "--threads", "2", "--quiet"]
+        result = json.loads(self.run_tool(*words, "--top", "4", "--json", "-").stdout)
+        best = result["best_splits"]
+        self.assertEqual([found["status"] for found in best], ["optimal"] * 4)
+        times = [found["objective"] for found in best]
+        self.assertEqual(times, sorted(times))
+        self.assertEqual(times[0], result["step_time"])
+        self.assertEqual(best[0]["split"], result["split"])
+        # Each is what it is without the search: the same split, given.
+        for found in best:
+            change = [f"system.budget.{budget}.{part}={share!r}"
+                      for budget, shares in found["split"].items()
+                      for part, share in shares.items()]
+            sets = [word for one in change for word in ("--set", one)]
+            given = json.loads(self.run_tool(*words, *sets, "--json", "-").stdout)
+            self.assertAlmostEqual(given["step_time"], found["objective"], delta=1e-12)
+            self.assertIsNone(given["best_splits"])
+            self.assertIsNone(given["gains"])
+        # A step more of the power of the cores, with a total that has room for it.
+        gains = {(gain["budget"], gain["part"]): gain for gain in result["gains"]}
+        gain = gains["power", "core"]
+        self.assertEqual((gain["searched"], gain["has"], gain["more"]), (True, 125.0, 25.0))
+        shares = result["split"]
+        sets = ["--set", "equations.budget_sums=unchecked", "--set", "system.budget.power.core=0.6"]
+        for budget, part in (("area", "core"), ("area", "L2"), ("power", "L2"),
+                             ("power", "memory"), ("power", "inter")):
+            sets += ["--set", f"system.budget.{budget}.{part}={shares[budget][part]!r}"]
+        more = json.loads(self.run_tool(*words, *sets, "--json", "-").stdout)["step_time"]
+        self.assertAlmostEqual(more, gain["step_time"], delta=1e-12)
+        self.assertAlmostEqual(more / times[0] - 1.0, gain["change"], delta=1e-12)
+        self.assertEqual(gain["effect"], "faster")
+        self.assertEqual(gains["edge", "inter"]["effect"], "same")
+        self.assertIn(("package", None), gains)
+        text = self.run_tool(*words).stdout
+        self.assertRegex(text, r"binds +power of core: 8\.11 % faster with 25 W more")
+
+    def test_a_search_over_budgets_goes_on_where_it_stopped(self):
+        self.write("c.yaml", json.dumps(self.given("seven_nm_search")["config"]))
+        words = ["c.yaml", "--threads", "1", "--quiet", "--json", "-"]
+        whole = json.loads(self.run_tool(*words, "--top", "2").stdout)
+        files = ["--top", "2", "--checkpoint", "s.ck", "--node-limit", "5"]
+        stopped = json.loads(self.run_tool(*words, *files, status=4).stdout)
+        self.assertEqual(stopped["stopped_by"], "nodes")
+        self.assertLess(stopped["lower_bound"], whole["lower_bound"])
+        runs = 1
+        resumed = {"status": "feasible"}
+        while runs < 50:
+            done = self.run_tool(*words, *files, "--resume", "s.ck", status=(0, 4))
+            resumed = json.loads(done.stdout)
+            runs += 1
+            if done.returncode == 0:
+                break
+        self.assertGreater(runs, 2)
+        for result in (whole, resumed):
+            del result["search"]
+        self.assertEqual(whole, resumed)
+        done = self.run_tool(*words, "--resume", "s.ck", "--set", "system.budget.step=0.05",
+                             status=2)
+        self.assertIn("s.ck: is a checkpoint of another config: another budget", done.stderr)
+        self.run_tool(*words, "--checkpoint", "c.yaml", status=2)
+
+    def test_events_and_hints_of_a_search_over_budgets(self):
+        self.write("c.yaml", json.dumps(self.given("seven_nm_search")["config"]))
+        words = ["c.yaml", "--threads", "1", "--quiet"]
+        self.run_tool(*words, "--mapping", "best.json", "--events", "e.ndjson")
+        events = [json.loads(line) for line in
+                  (self.folder / "e.ndjson").read_text().splitlines()]
+        self.assertEqual([events[0]["event"], events[-1]["event"]], ["start", "done"])
+        found = [event for event in events if event["event"] == "incumbent"]
+        best = json.loads((self.folder / "best.json").read_text())
+        self.assertEqual(found[-1]["split"], best["split"])
+        self.assertEqual(found[-1]["objective"], best["step_time"])
+        objectives = [event["objective"] for event in found]
+        self.assertEqual(objectives, sorted(objectives, reverse=True))
+        again = json.loads(self.run_tool(*words, "--hint", "best.json", "--json", "-").stdout)
+        for result in (best, again):
+            del result["search"]
+        self.assertEqual(best, again)
+
     def test_a_chip_that_cannot_be_built_ends_every_command(self):
         case = self.given("v100_llm_prefill")["config"]
         case["system"]["budget"]["area"]["core"] = "0.3 mm2"

@@ -33,7 +33,8 @@ solve
   --objective O          what to minimise: step_time, or its product with the price or
                          power of the machine: cost_efficiency, power_efficiency
   --top K                the best mapping for each of the K best parallelisms (the best one, and
-                         how far the next one is if that is soon found)
+                         how far the next one is if that is soon found); of a budget that leaves
+                         something out the K best splits
   --json FILE|-          the result as JSON (docs/results.md); with - in place of the report
   --mapping FILE         the mapping found, as JSON that --hint and evaluate read
   --hint FILE            a mapping to start from; dropped if it does not fit
@@ -102,8 +103,9 @@ examples
 
 progress: time, nodes expanded and open, best step time with its utilization, lower bound, gap,
 and how the best was found: H hint, S segments of one order, R relaxed sharding, P partitions that
-dual values just pay for, T tree; #2 while the next-best parallelism is sought.  SIGINT (Ctrl-C)
-and SIGTERM stop a search; it reports and writes the best mapping so far.  A second one kills.
+dual values just pay for, T tree, B middle of a box of splits; #2 while the next-best parallelism or
+split is sought.  SIGINT (Ctrl-C) and SIGTERM stop a search; it reports and writes the best mapping
+so far.  A second one kills.
 
 bounds, with their sections of docs/search.md
 {}

@@ -16,18 +16,6 @@
 namespace dfsearch {
 namespace {
 
-/// The words of a sentence, for a column that is wrapped.
-std::vector<std::string> words_of(const std::string& sentence) {
-  std::vector<std::string> words;
-  std::size_t start = 0;
-  while (start < sentence.size()) {
-    const std::size_t end = std::min(sentence.find(' ', start), sentence.size());
-    words.push_back(sentence.substr(start, end - start));
-    start = end + 1;
-  }
-  return words;
-}
-
 /// What holds a number: a budget, or that it is given.
 std::string held(CountLimit limit) {
   return limit == CountLimit::Given ? "(given)" : fmt::format("(held by {})", name_of(limit));
