@@ -9,6 +9,10 @@
 // what that leaves for the others.  Then the box is halved along the share whose better half
 // has the greatest bound.
 //
+// Bounds need not be exact: the search inside ends as soon as its own lower bound says that the half
+// holds no answer, or a mapping says that its exact bound would not say so, with a lower bound near
+// that.
+//
 // Of every box the point in its middle is tried, which gives good splits early.  Many splits
 // give one machine, since things are counted in whole numbers: answers are remembered by machine.
 
@@ -43,8 +47,10 @@ std::optional<DesignProblem::Solution> DesignProblem::solution(const GridPoint& 
   return Solution{.point = point, .objective = objective, .mapping = answers_.best(*machine)};
 }
 
-std::optional<DesignProblem::Node> DesignProblem::node(SplitBox box) const {
-  return bounded(std::move(box), Score{});
+std::optional<DesignProblem::Node> DesignProblem::node(SplitBox box, Score cutoff) const {
+  std::optional<Node> node = bounded(std::move(box), Score{}, cutoff);
+  if (node && node->bound > cutoff) node.reset();
+  return node;
 }
 
 bool DesignProblem::is_excluded(const GridPoint& point) const {
@@ -55,15 +61,17 @@ void DesignProblem::offer(const GridPoint& point, Expansion<Node, Solution>& out
   if (is_excluded(point)) return;
   const std::optional<Problem> machine = machine_of(point);
   if (!machine) return;
-  const Score objective = answers_.least(*machine);
-  if (objective == Score::infinity() || objective > out.cutoff()) return;
+  const Score cutoff = out.cutoff();
+  const Score objective = answers_.least(*machine, {.cutoff = cutoff});
+  if (objective == Score::infinity() || objective > cutoff) return;
   const auto incumbent = out.incumbent();
   if (incumbent && incumbent->objective == objective && !(point < incumbent->point)) return;
   // The mapping is searched again, which is rare: a split is seldom the best so far.
   out.solution({.point = point, .objective = objective, .mapping = answers_.best(*machine)}, 'B');
 }
 
-std::optional<DesignProblem::Node> DesignProblem::bounded(SplitBox box, Score parent) const {
+std::optional<DesignProblem::Node> DesignProblem::bounded(SplitBox box, Score parent,
+                                                          Score cutoff) const {
   if (!space_.tighten(box)) return std::nullopt;
   std::optional<Problem> machine;
   const bool is_point = box.is_point();
@@ -78,10 +86,12 @@ std::optional<DesignProblem::Node> DesignProblem::bounded(SplitBox box, Score pa
     if (chip) machine = machine_with(problem_, design_, *chip);
   }
   if (!machine) return std::nullopt;
-  const Score best = answers_.least(*machine);
+  const double slack = is_point ? 1.0 : kRoundings;
+  const UselessAbove useless{.cutoff = cutoff, .slack = slack};
+  const Score best =
+      is_point ? answers_.least(*machine, useless) : answers_.bound(*machine, useless);
   if (best == Score::infinity()) return std::nullopt;
-  return Node{.box = std::move(box),
-              .bound = std::max(parent, is_point ? best : best / kRoundings)};
+  return Node{.box = std::move(box), .bound = std::max(parent, best / slack)};
 }
 
 /// Halves of a box along one share, the lower first; nothing: it holds no answer.
@@ -92,7 +102,7 @@ DesignProblem::Halves DesignProblem::halves(const SplitBox& box, std::size_t sha
   lower.most[share] = middle;
   SplitBox upper = box;
   upper.least[share] = middle + 1;
-  Halves both{bounded(std::move(lower), parent), bounded(std::move(upper), parent)};
+  Halves both{bounded(std::move(lower), parent, cutoff), bounded(std::move(upper), parent, cutoff)};
   for (std::optional<Node>& half : both) {
     if (half && half->bound > cutoff) half.reset();
   }

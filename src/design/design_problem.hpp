@@ -63,15 +63,16 @@ class DesignProblem {
   [[nodiscard]] std::optional<Problem> machine_of(const GridPoint& point) const;
   /// A split with its best mapping; nothing if there is none.  Throws Stopped.
   [[nodiscard]] std::optional<Solution> solution(const GridPoint& point) const;
-  /// A box with its bound; nothing if no split of it makes a chip that runs anything.  Throws
-  /// Stopped.
-  [[nodiscard]] std::optional<Node> node(SplitBox box) const;
+  /// A box with its bound; nothing if no split of it makes a chip that runs anything, or none in
+  /// less than the cutoff.  Throws Stopped.
+  [[nodiscard]] std::optional<Node> node(SplitBox box, Score cutoff) const;
 
  private:
   using Halves = std::array<std::optional<Node>, 2>;
 
   [[nodiscard]] bool is_excluded(const GridPoint& point) const;
-  [[nodiscard]] std::optional<Node> bounded(SplitBox box, Score parent) const;
+  /// Beyond the cutoff any bound will do.
+  [[nodiscard]] std::optional<Node> bounded(SplitBox box, Score parent, Score cutoff) const;
   [[nodiscard]] Halves halves(const SplitBox& box, std::size_t share, Score parent,
                               Score cutoff) const;
   std::optional<std::size_t> cut(SplitBox& box, Score parent, Score cutoff) const;

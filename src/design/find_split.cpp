@@ -175,15 +175,17 @@ FoundSplit SplitSearch::find_next(int rank) {
 
 /// Gives the tree what an earlier run knew, with bounds and costs found anew.
 void SplitSearch::start(Tree& tree) {
+  Score cutoff = Score::infinity();
   if (state_.incumbent) {
     auto incumbent = tree_.solution(*state_.incumbent);
     if (!incumbent) throw InputError("a split of the checkpoint makes no chip that runs anything");
+    cutoff = incumbent->objective;
     tree.resume_from(std::move(*incumbent), 'B');
   }
   if (!state_.begun) return;
   std::vector<Tree::Entry> entries;
   for (const SplitBox& box : state_.open) {
-    auto node = tree_.node(box);
+    auto node = tree_.node(box, cutoff);
     if (!node) continue;
     const Score bound = node->bound;
     entries.push_back({.bound = bound, .sequence = entries.size(), .node = std::move(*node)});
