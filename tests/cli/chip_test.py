@@ -9,6 +9,7 @@ usage: chip_test.py DFSEARCH [unittest arguments]
 """
 
 import json
+import math
 import pathlib
 import random
 import re
@@ -302,6 +303,19 @@ class ChipTest(CliTest):
         self.assertIn(("package", None), gains)
         text = self.run_tool(*words).stdout
         self.assertRegex(text, r"binds +power of core: 8\.11 % faster with 25 W more")
+
+    def test_a_space_of_ten_to_the_thirteen_is_not_enumerated(self):
+        words = ["--threads", "1", "--quiet", "--json", "-"]
+        result = json.loads(self.run_tool(ROOT / "configs" / "v100_split.yaml", *words,
+                                          "--node-limit", "2", status=4).stdout)
+        # Six shares of area and of power with at most 20 steps, two of edge.
+        self.assertEqual(result["search"]["splits"],
+                         math.comb(26, 6) * math.comb(26, 6) * math.comb(22, 2))
+        self.assertEqual(result["search"]["boxes"], 2)
+        self.assertLess(0.0, result["lower_bound"])
+        # That the whole search proves 0.545016 s is in docs/technology.md.
+        self.assertLessEqual(result["lower_bound"], 0.5450160256)
+        self.assertGreaterEqual(result["step_time"], 0.5450160255)
 
     def test_a_search_over_budgets_goes_on_where_it_stopped(self):
         self.write("c.yaml", json.dumps(self.given("seven_nm_search")["config"]))

@@ -86,6 +86,25 @@ TEST_CASE("the best splits are the first ones of all, in the order of ties") {
   CHECK(several > 15);
 }
 
+TEST_CASE("a deterministic search halves the same boxes on any number of threads") {
+  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
+  int halved = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    CAPTURE(seed);
+    const World world = test::random_world(seed);
+    std::optional<std::int64_t> boxes;
+    for (const int threads : {1, 2, 8}) {
+      CAPTURE(threads);
+      const DesignOptions options{.search = {.threads = threads, .deterministic = true, .top = 2}};
+      const DesignResult result = find_split(world.problem, world.design, options);
+      if (!boxes) boxes = result.boxes;
+      CHECK(result.boxes == *boxes);
+    }
+    halved += *boxes > 3;
+  }
+  CHECK(halved > 20);
+}
+
 TEST_CASE("a search that is stopped after every box and goes on comes to the same answers") {
   int runs = 0;
   for (std::uint64_t seed = 0; seed < 120; ++seed) {

@@ -86,15 +86,18 @@ std::string gains_text(const std::vector<BudgetGain>& gains) {
   if (gains.empty()) return "";
   TextTable table({"budget", "part", "has", "more", "step time", "with that much more alone"});
   const BudgetGain* most = nullptr;
+  bool all_known = true;
   for (const BudgetGain& gain : gains) {
     const bool known = gain.known == WhatIf::Known;
     table.add({name_of(gain.budget), part_name(gain), amount_text(gain.budget, gain.has),
                amount_text(gain.budget, gain.more),
                known ? to_text(Seconds(gain.objective.in_base_units())) : "-"},
               {effect_text(gain)});
+    all_known = all_known && gain.known != WhatIf::Unknown;
     if (known && gain.change < (most == nullptr ? 0.0 : most->change)) most = &gain;
   }
-  std::string binds = "no budget alone: none makes the step faster by itself";
+  std::string binds = all_known ? "no budget alone: none makes the step faster by itself"
+                                : "not known: the limits came first";
   if (most != nullptr) {
     binds = fmt::format("{} of {}: {} with {} more", name_of(most->budget),
                         most->part ? name_of(*most->part) : "the chip", change_text(most->change),
