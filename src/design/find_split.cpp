@@ -173,7 +173,7 @@ FoundSplit SplitSearch::find_next(int rank) {
   return split;
 }
 
-/// Gives the tree what an earlier run knew, with bounds and costs found anew.
+/// Gives the tree what an earlier run knew, with bounds and costs found anew, or the whole space.
 void SplitSearch::start(Tree& tree) {
   Score cutoff = Score::infinity();
   if (state_.incumbent) {
@@ -182,7 +182,7 @@ void SplitSearch::start(Tree& tree) {
     cutoff = incumbent->objective;
     tree.resume_from(std::move(*incumbent), 'B');
   }
-  if (!state_.begun) return;
+  if (!state_.begun) state_.open = {space_.all()};
   std::vector<Tree::Entry> entries;
   for (const SplitBox& box : state_.open) {
     auto node = tree_.node(box, cutoff);
@@ -265,11 +265,8 @@ void SplitSearch::search_best(DesignResult& result) {
   all.deterministic = options_.search.deterministic;
   all.next_best = options_.search.next_best;
   all.hint = *best.mapping;
-  if (result.stopped_by != StopReason::None) {
-    // The answer is known; what is left of the time does not matter for it.
-    all.limits.deadline = Deadline();
-    all.next_best = false;
-  }
+  // Of a search that was stopped the mapping is that of the hint, told at once.
+  if (result.stopped_by != StopReason::None) all.next_best = false;
   result.search = solve(result.problem, all);
   BestMapping& answer = result.search;
   answer.lower_bound = std::min(result.lower_bound, answer.cost->objective);

@@ -84,6 +84,10 @@ std::string split_text(const ChipDesign& design, const Chip& chip) {
 
 std::string gains_text(const std::vector<BudgetGain>& gains) {
   if (gains.empty()) return "";
+  if (std::all_of(gains.begin(), gains.end(),
+                  [](const BudgetGain& gain) { return gain.known == WhatIf::Unknown; })) {
+    return "\n" + labelled("binds", "not known: the limits came first");
+  }
   TextTable table({"budget", "part", "has", "more", "step time", "with that much more alone"});
   const BudgetGain* most = nullptr;
   bool all_known = true;

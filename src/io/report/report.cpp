@@ -74,18 +74,21 @@ std::string model_lines(const Workload& workload) {
 }
 
 std::string machine_text(const System& system) {
-  std::string text =
-      fmt::format("{} of {}, {} SRAM, {} memory", plural(system.chips, "chip"),
-                  to_text(system.accelerator.peak()), to_text(system.accelerator.sram),
-                  to_text(system.memory.bandwidth));
+  const bool known = system.accelerator.peak() > FlopsPerSecond{};
+  std::string text = plural(system.chips, "chip") + " that the search has to find";
+  if (known) {
+    text = fmt::format("{} of {}, {} SRAM, {} memory", plural(system.chips, "chip"),
+                       to_text(system.accelerator.peak()), to_text(system.accelerator.sram),
+                       to_text(system.memory.bandwidth));
+  }
   if (const auto& second = system.memory.second) {
     text += fmt::format(" and {} behind it", to_text(second->bandwidth));
   }
   for (std::size_t d = 0; d < system.network.size(); ++d) {
     const NetworkDimension& dimension = system.network[d];
-    text += fmt::format("{} {} at {}", d == 0 ? ";" : ",",
-                        topology_text(dimension.topology, dimension.degree),
-                        to_text(dimension.bandwidth));
+    text += fmt::format("{} {}", d == 0 ? ";" : ",",
+                        topology_text(dimension.topology, dimension.degree));
+    if (dimension.bandwidth > BytesPerSecond{}) text += " at " + to_text(dimension.bandwidth);
   }
   return text;
 }
