@@ -9,107 +9,89 @@
 // what that leaves for the others.  Then the box is halved along the share whose better half
 // has the greatest bound.
 //
+// Bounds need not be exact: the search inside ends as soon as its own lower bound says that the half
+// holds no answer, or a mapping says that its exact bound would not say so, with a lower bound near
+// that.
+//
 // Of every box the point in its middle is tried, which gives good splits early.  Many splits
-// give one machine, since things are counted in whole numbers: machines are remembered.
+// give one machine, since things are counted in whole numbers: answers are remembered by machine.
 
 #include "design/design_problem.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "engine/solve.hpp"
-#include "model/layer/level_traffic.hpp"
-
 namespace dfsearch {
 namespace {
 
 constexpr double kRoundings = 1.0 + 1e-11;
 
-/// All that a mapping's time depends on of the derived part of a machine.
-std::vector<double> key_of(const System& system, bool levels_count) {
-  std::vector<double> key = {
-      static_cast<double>(system.accelerator.cores), system.accelerator.frequency.in_base_units(),
-      system.accelerator.sram.in_base_units(), system.memory.bandwidth.in_base_units(),
-      system.memory.capacity.in_base_units()};
-  for (const NetworkDimension& dimension : system.network) {
-    key.push_back(dimension.bandwidth.in_base_units());
-  }
-  for (const OnChipLevel& level : levels_count ? system.levels : std::vector<OnChipLevel>{}) {
-    key.push_back(level.share.in_base_units());
-    key.push_back(level.bandwidth.in_base_units());
-  }
-  return key;
-}
-
 }  // namespace
 
 DesignProblem::DesignProblem(const Problem& problem, const ChipDesign& design,
-                             const SplitSpace& space, const SearchOptions& options)
-    : problem_(problem), design_(design), space_(space), options_(options) {}
-
-DesignProblem::Node DesignProblem::root() const { return {.box = space_.all()}; }
-
-std::optional<Problem> DesignProblem::with_chip(const Chip& chip) const {
-  Problem machine = problem_;
-  put_into(design_, chip, machine.system);
-  const bool small_levels =
-      problem_.execution.levels && !holds_tiles(machine.system.levels, problem_.workload.word);
-  if (small_levels) return std::nullopt;
-  return machine;
-}
+                             const SplitSpace& space, const Deadline& deadline,
+                             MachineAnswers& answers)
+    : problem_(problem), design_(design), space_(space), deadline_(deadline), answers_(answers) {}
 
 std::optional<Problem> DesignProblem::machine_of(const GridPoint& point) const {
   const Chip chip = derive(design_, space_.split(point), problem_.system.network);
   if (!chip.infeasible.empty()) return std::nullopt;
-  return with_chip(chip);
+  return machine_with(problem_, design_, chip);
 }
 
-Score DesignProblem::answer(const Problem& machine) const {
-  Key key = key_of(machine.system, problem_.execution.levels);
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto known = answers_.find(key); known != answers_.end()) return known->second;
-  }
-  const SearchResult result = solve(machine, options_);
-  if (result.status == SearchStatus::Feasible || result.status == SearchStatus::NoSolution) {
-    throw Stopped();
-  }
-  const Score answer = result.cost ? result.cost->objective : Score::infinity();
-  const std::lock_guard lock(mutex_);
-  answers_.emplace(std::move(key), answer);
-  return answer;
+std::optional<DesignProblem::Solution> DesignProblem::solution(const GridPoint& point) const {
+  const std::optional<Problem> machine = machine_of(point);
+  if (!machine) return std::nullopt;
+  const Score objective = answers_.least(*machine);
+  if (objective == Score::infinity()) return std::nullopt;
+  return Solution{.point = point, .objective = objective, .mapping = answers_.best(*machine)};
 }
 
-std::int64_t DesignProblem::machines() const {
-  const std::lock_guard lock(mutex_);
-  return static_cast<std::int64_t>(answers_.size());
+std::optional<DesignProblem::Node> DesignProblem::node(SplitBox box, Score cutoff) const {
+  std::optional<Node> node = bounded(std::move(box), Score{}, cutoff);
+  if (node && node->bound > cutoff) node.reset();
+  return node;
+}
+
+bool DesignProblem::is_excluded(const GridPoint& point) const {
+  return std::find(excluded_.begin(), excluded_.end(), point) != excluded_.end();
 }
 
 void DesignProblem::offer(const GridPoint& point, Expansion<Node, Solution>& out) const {
+  if (is_excluded(point)) return;
   const std::optional<Problem> machine = machine_of(point);
   if (!machine) return;
-  const Score objective = answer(*machine);
-  if (objective < Score::infinity()) out.solution({point, objective}, 'B');
+  const Score cutoff = out.cutoff();
+  const Score objective = answers_.least(*machine, {.cutoff = cutoff});
+  if (objective == Score::infinity() || objective > cutoff) return;
+  const auto incumbent = out.incumbent();
+  if (incumbent && incumbent->objective == objective && !(point < incumbent->point)) return;
+  // The mapping is searched again, which is rare: a split is seldom the best so far.
+  out.solution({.point = point, .objective = objective, .mapping = answers_.best(*machine)}, 'B');
 }
 
-std::optional<DesignProblem::Node> DesignProblem::bounded(SplitBox box, Score parent) const {
+std::optional<DesignProblem::Node> DesignProblem::bounded(SplitBox box, Score parent,
+                                                          Score cutoff) const {
   if (!space_.tighten(box)) return std::nullopt;
   std::optional<Problem> machine;
   const bool is_point = box.is_point();
   if (is_point) {
+    if (is_excluded(box.least)) return std::nullopt;
     machine = machine_of(box.least);
   } else {
     const CycleUse cycles =
         problem_.execution.compute_utilization ? CycleUse::AtUtilization : CycleUse::Counted;
     const auto chip = optimistic_chip(design_, space_.split(box.least), space_.split(box.most),
                                       problem_.system.network, cycles);
-    if (chip) machine = with_chip(*chip);
+    if (chip) machine = machine_with(problem_, design_, *chip);
   }
   if (!machine) return std::nullopt;
-  const Score best = answer(*machine);
+  const double slack = is_point ? 1.0 : kRoundings;
+  const UselessAbove useless{.cutoff = cutoff, .slack = slack};
+  const Score best =
+      is_point ? answers_.least(*machine, useless) : answers_.bound(*machine, useless);
   if (best == Score::infinity()) return std::nullopt;
-  return Node{.box = std::move(box),
-              .bound = std::max(parent, is_point ? best : best / kRoundings)};
+  return Node{.box = std::move(box), .bound = std::max(parent, best / slack)};
 }
 
 /// Halves of a box along one share, the lower first; nothing: it holds no answer.
@@ -120,7 +102,7 @@ DesignProblem::Halves DesignProblem::halves(const SplitBox& box, std::size_t sha
   lower.most[share] = middle;
   SplitBox upper = box;
   upper.least[share] = middle + 1;
-  Halves both{bounded(std::move(lower), parent), bounded(std::move(upper), parent)};
+  Halves both{bounded(std::move(lower), parent, cutoff), bounded(std::move(upper), parent, cutoff)};
   for (std::optional<Node>& half : both) {
     if (half && half->bound > cutoff) half.reset();
   }
@@ -136,7 +118,7 @@ std::optional<std::size_t> DesignProblem::cut(SplitBox& box, Score parent, Score
     best.reset();
     std::pair<Score, Score> most;  // of the better and of the other half
     for (std::size_t i = 0; i < space_.shares().size(); ++i) {
-      options_.limits.deadline.check();
+      deadline_.check();
       while (box.least[i] < box.most[i]) {
         const Halves both = halves(box, i, parent, cutoff);
         if (!both[0] && !both[1]) return std::nullopt;

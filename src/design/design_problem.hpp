@@ -2,18 +2,20 @@
 // The best split of the budgets as a tree of boxes (docs/search.md, section 14).
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "base/deadline.hpp"
+#include "base/memory_budget.hpp"
 #include "base/units.hpp"
+#include "design/machine_answers.hpp"
 #include "design/split_space.hpp"
-#include "engine/search_options.hpp"
-#include "engine/search_result.hpp"
 #include "engine/tree/search_problem.hpp"
+#include "model/mapping.hpp"
 #include "model/problem.hpp"
 #include "technology/derive.hpp"
 #include "technology/optimistic_chip.hpp"
@@ -21,8 +23,7 @@
 namespace dfsearch {
 
 /// A SearchProblem for engine/tree: nodes are boxes of splits, solutions are splits.  Bounds
-/// come from the best mapping onto the optimistic chip of a box.  Many threads use it; the
-/// answers for machines that were met are shared.
+/// come from the best mapping onto the optimistic chip of a box.  Many threads use it.
 class DesignProblem {
  public:
   struct Node {
@@ -32,13 +33,17 @@ class DesignProblem {
   struct Solution {
     GridPoint point;
     Score objective{};
+    std::shared_ptr<const Mapping> mapping;  ///< onto the chip of the split
   };
 
-  /// `options` are those of the searches for mappings; all arguments must outlive it.
+  /// All arguments must outlive it.
   DesignProblem(const Problem& problem, const ChipDesign& design, const SplitSpace& space,
-                const SearchOptions& options);
+                const Deadline& deadline, MachineAnswers& answers);
 
-  [[nodiscard]] Node root() const;
+  /// Leaves a split out: what is searched is the best of the others.  Not during a search.
+  void exclude(GridPoint point) { excluded_.push_back(std::move(point)); }
+
+  [[nodiscard]] Node root() const { return {.box = space_.all()}; }
   [[nodiscard]] Score bound(const Node& node) const { return node.bound; }
   [[nodiscard]] Score cost(const Solution& solution) const { return solution.objective; }
   [[nodiscard]] bool precedes(const Solution& a, const Solution& b) const {
@@ -50,33 +55,35 @@ class DesignProblem {
   }
   [[nodiscard]] bool admit(const Node&) const { return true; }
   void branch(const Node& node, Expansion<Node, Solution>& out) const;
+  [[nodiscard]] std::size_t heap_bytes(const Node& node) const {
+    return 2 * (node.box.least.capacity() * sizeof(GridPoint::value_type) + kAllocation);
+  }
 
   /// The machine with the chip of a split; nothing if there is none that can run.
   [[nodiscard]] std::optional<Problem> machine_of(const GridPoint& point) const;
-  /// How many machines were searched for their best mapping.
-  [[nodiscard]] std::int64_t machines() const;
+  /// A split with its best mapping; nothing if there is none.  Throws Stopped.
+  [[nodiscard]] std::optional<Solution> solution(const GridPoint& point) const;
+  /// A box with its bound; nothing if no split of it makes a chip that runs anything, or none in
+  /// less than the cutoff.  Throws Stopped.
+  [[nodiscard]] std::optional<Node> node(SplitBox box, Score cutoff) const;
 
  private:
-  using Key = std::vector<double>;
-
   using Halves = std::array<std::optional<Node>, 2>;
 
-  /// Nothing if no split of the box makes a chip that runs anything.
-  [[nodiscard]] std::optional<Node> bounded(SplitBox box, Score parent) const;
+  [[nodiscard]] bool is_excluded(const GridPoint& point) const;
+  /// Beyond the cutoff any bound will do.
+  [[nodiscard]] std::optional<Node> bounded(SplitBox box, Score parent, Score cutoff) const;
   [[nodiscard]] Halves halves(const SplitBox& box, std::size_t share, Score parent,
                               Score cutoff) const;
   std::optional<std::size_t> cut(SplitBox& box, Score parent, Score cutoff) const;
-  [[nodiscard]] std::optional<Problem> with_chip(const Chip& chip) const;
-  /// The least objective of any mapping onto the machine; infinite: none fits.
-  [[nodiscard]] Score answer(const Problem& machine) const;
   void offer(const GridPoint& point, Expansion<Node, Solution>& out) const;
 
   const Problem& problem_;
   const ChipDesign& design_;
   const SplitSpace& space_;
-  const SearchOptions& options_;
-  mutable std::mutex mutex_;
-  mutable std::map<Key, Score> answers_;  // guarded by mutex_
+  const Deadline& deadline_;
+  MachineAnswers& answers_;
+  std::vector<GridPoint> excluded_;
 };
 
 static_assert(SearchProblem<DesignProblem>);

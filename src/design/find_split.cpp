@@ -1,42 +1,272 @@
+// One tree for each split that is asked for: the best, then the best of the others, and so on.
+// Answers for machines are shared, so that the trees after the first find most of theirs known.
+
 #include "design/find_split.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
+#include "base/error.hpp"
+#include "base/memory_budget.hpp"
 #include "design/design_problem.hpp"
 #include "design/split_space.hpp"
+#include "engine/answer/search_monitor.hpp"
 #include "engine/solve.hpp"
 #include "engine/tree/branch_and_bound.hpp"
 
 namespace dfsearch {
 namespace {
 
-/// Of the searches for a best mapping inside: each has a thread and nobody listens.
+using Tree = BranchAndBound<DesignProblem>;
+using Solution = DesignProblem::Solution;
+
+constexpr Bytes kLeastInnerMemory{16.0 * 1024 * 1024};
+
+/// Of the searches for a best mapping inside: each has a thread and nobody listens.  They share one
+/// half of the memory, the boxes have the other.
 SearchOptions inner_options(const SearchOptions& options) {
   SearchOptions inner;
   inner.limits.deadline = options.limits.deadline;
-  inner.limits.memory = options.limits.memory;
+  inner.limits.memory =
+      std::max(kLeastInnerMemory, 0.5 * options.limits.memory / std::max(options.threads, 1));
   inner.bounds = options.bounds;
+  inner.hint = options.hint;
   return inner;
 }
 
-SearchStatus status_of(const BranchAndBoundResult<DesignProblem::Solution>& found) {
-  const bool stopped = found.stopped_by != StopReason::None;
-  if (found.solution) return stopped ? SearchStatus::Feasible : SearchStatus::Optimal;
+SearchStatus status_of(bool found, StopReason stopped_by) {
+  const bool stopped = stopped_by != StopReason::None;
+  if (found) return stopped ? SearchStatus::Feasible : SearchStatus::Optimal;
   return stopped ? SearchStatus::NoSolution : SearchStatus::Infeasible;
 }
 
-/// The search for a mapping onto the best chip, told with what is known of all chips.
-void search_best(const DesignProblem& tree, const DesignProblem::Solution& best,
-                 const SearchOptions& options, DesignResult& result) {
-  result.problem = *tree.machine_of(best.point);
-  SearchOptions all = options;
-  all.limits.nodes = Limits{}.nodes;
-  if (result.stopped_by != StopReason::None) {
-    // The answer is known; what is left of the time does not matter for it.
-    all.limits.deadline = Deadline();
-    all.next_best = false;
+class SplitSearch {
+ public:
+  SplitSearch(const Problem& problem, const ChipDesign& design, const DesignOptions& options)
+      : problem_(problem),
+        design_(design),
+        options_(options),
+        inner_(inner_options(options.search)),
+        memory_(0.5 * options.search.limits.memory),
+        space_(design),
+        answers_(inner_, memory_),
+        tree_(problem, design, space_, options.search.limits.deadline, answers_),
+        state_(options.resume.value_or(SplitState{})),
+        monitor_(options.search, state_.stats),
+        before_(state_.stats) {}
+
+  DesignResult run() {
+    DesignResult result;
+    try {
+      find_all();
+    } catch (const Stopped&) {
+      // While a state was read: what it says is not known yet, nor is anything else.
+      const StopReason reason = stop_reason(options_.search.limits.deadline);
+      found_.push_back({.stopped_by = reason == StopReason::None ? StopReason::Time : reason});
+    }
+    monitor_.stop();
+    fill(result);
+    state_.stats.time = monitor_.total_time();
+    if (options_.on_checkpoint && !monitor_.callback_error()) options_.on_checkpoint(state_);
+    result.search.callback_error = monitor_.callback_error();
+    return result;
   }
+
+ private:
+  void find_all();
+  bool take_finished(std::size_t rank);
+  FoundSplit find_next(int rank);
+  void start(Tree& tree);
+  void listen(Tree& tree);
+  void keep(const BranchAndBoundResult<Solution>& now);
+  void fill(DesignResult& result);
+  void search_best(DesignResult& result);
+
+  [[nodiscard]] Chip chip_of(const GridPoint& point) const {
+    return derive(design_, space_.split(point), problem_.system.network);
+  }
+  /// Boxes of this run so far, without those of the tree that is at work.
+  [[nodiscard]] std::int64_t boxes() const { return state_.stats.nodes - before_.nodes; }
+
+  const Problem& problem_;
+  const ChipDesign& design_;
+  const DesignOptions& options_;
+  const SearchOptions inner_;
+  MemoryBudget memory_;  // before all that is charged to it
+  const SplitSpace space_;
+  MachineAnswers answers_;
+  DesignProblem tree_;
+  SplitState state_;
+  SearchMonitor monitor_;
+  const SearchStats before_;  // of earlier runs
+  SearchStats trees_;         // and of the trees that are done
+  std::vector<FoundSplit> found_;
+  std::vector<Solution> solutions_;  // of those that have one
+};
+
+void SplitSearch::find_all() {
+  trees_ = before_;
+  const auto top = static_cast<std::size_t>(std::max<std::int64_t>(options_.search.top, 1));
+  for (std::size_t rank = 0; rank < top; ++rank) {
+    if (take_finished(rank)) continue;
+    found_.push_back(find_next(static_cast<int>(rank) + 1));
+    const FoundSplit& found = found_.back();
+    if (!found.chip || found.stopped_by != StopReason::None) return;
+    tree_.exclude(solutions_.back().point);
+    state_.finished.push_back({solutions_.back().point, found.lower_bound});
+    state_.begun = false;
+    state_.open.clear();
+    state_.incumbent.reset();
+  }
+}
+
+/// Takes over the answer of an earlier run, unless this one is to prove more of it.
+bool SplitSearch::take_finished(std::size_t rank) {
+  if (rank >= state_.finished.size()) return false;
+  const SplitState::Finished& finished = state_.finished[rank];
+  auto solution = tree_.solution(finished.point);
+  if (!solution) throw InputError("a split of the checkpoint makes no chip that runs anything");
+  const Score bound = std::min(finished.lower_bound, solution->objective);
+  if (relative_gap(solution->objective, bound) > options_.search.limits.gap) {
+    state_.finished.resize(rank);
+    state_.begun = false;
+    state_.open.clear();
+    state_.incumbent = solution->point;
+    return false;
+  }
+  found_.push_back({.status = SearchStatus::Optimal,
+                    .chip = chip_of(solution->point),
+                    .objective = solution->objective,
+                    .lower_bound = bound});
+  tree_.exclude(solution->point);
+  solutions_.push_back(std::move(*solution));
+  return true;
+}
+
+FoundSplit SplitSearch::find_next(int rank) {
+  const SearchOptions& search = options_.search;
+  BranchAndBoundOptions outer;
+  outer.limits = search.limits;
+  outer.limits.nodes -= std::min(search.limits.nodes, boxes());
+  outer.threads = search.threads;
+  outer.deterministic = search.deterministic;
+  outer.checkpoint_interval = search.checkpoint_interval;
+  outer.memory = &memory_;
+  Tree tree(tree_, outer);
+  start(tree);
+  listen(tree);
+  monitor_.watch([&tree] { return tree.progress(); }, rank, trees_.nodes);
+  const auto found = tree.run();
+  monitor_.unwatch();
+  keep(found);
+  trees_ = state_.stats;
+  state_.open.clear();
+  for (Tree::Entry& entry : tree.take_open()) state_.open.push_back(std::move(entry.node.box));
+  FoundSplit split{.status = status_of(found.solution != nullptr, found.stopped_by),
+                   .stopped_by = found.stopped_by,
+                   .objective = found.cost,
+                   .lower_bound = found.lower_bound};
+  if (!found.solution) return split;
+  split.chip = chip_of(found.solution->point);
+  solutions_.push_back(*found.solution);
+  return split;
+}
+
+/// Gives the tree what an earlier run knew, with bounds and costs found anew, or the whole space.
+void SplitSearch::start(Tree& tree) {
+  Score cutoff = Score::infinity();
+  if (state_.incumbent) {
+    auto incumbent = tree_.solution(*state_.incumbent);
+    if (!incumbent) throw InputError("a split of the checkpoint makes no chip that runs anything");
+    cutoff = incumbent->objective;
+    tree.resume_from(std::move(*incumbent), 'B');
+  }
+  if (!state_.begun) state_.open = {space_.all()};
+  std::vector<Tree::Entry> entries;
+  for (const SplitBox& box : state_.open) {
+    auto node = tree_.node(box, cutoff);
+    if (!node) continue;
+    const Score bound = node->bound;
+    entries.push_back({.bound = bound, .sequence = entries.size(), .node = std::move(*node)});
+  }
+  tree.resume_from(std::move(entries));
+}
+
+void SplitSearch::listen(Tree& tree) {
+  tree.on_incumbent([this](const Progress& progress, const Solution& solution) {
+    if (!options_.on_split) return;
+    monitor_.tell(progress, [&](const Progress& total) {
+      options_.on_split(total, *solution.mapping, chip_of(solution.point));
+    });
+  });
+  tree.on_round([this] { monitor_.after_round(); });
+  if (!options_.on_checkpoint) return;
+  tree.on_checkpoint([this, &tree](std::vector<Tree::Entry>& open) {
+    keep(tree.result());
+    state_.open.clear();
+    for (const Tree::Entry& entry : open) state_.open.push_back(entry.node.box);
+    if (!monitor_.callback_error()) options_.on_checkpoint(state_);
+  });
+}
+
+/// What the tree has come to, but for its open boxes.
+void SplitSearch::keep(const BranchAndBoundResult<Solution>& now) {
+  state_.begun = true;
+  state_.incumbent.reset();
+  if (now.solution) state_.incumbent = now.solution->point;
+  state_.stats = trees_;
+  state_.stats.add_counts(now.stats);
+  state_.stats.time = monitor_.total_time();
+  // Of the best split, which the first tree finds.
+  if (!found_.empty()) return;
+  const Seconds before = before_.time;
+  state_.stats.first_incumbent =
+      std::min(before_.first_incumbent, before + now.stats.first_incumbent);
+  if (now.stats.best_incumbent < Seconds::infinity()) {
+    state_.stats.best_incumbent = before + now.stats.best_incumbent;
+  }
+}
+
+void SplitSearch::fill(DesignResult& result) {
+  const FoundSplit& best = found_.front();
+  result.best = found_;
+  result.status = best.status;
+  result.stopped_by = best.stopped_by;
+  result.chip = best.chip;
+  result.lower_bound = best.lower_bound;
+  result.splits = space_.count();
+  result.problem = problem_;
+  result.search.status = result.status;
+  result.search.stopped_by = result.stopped_by;
+  result.search.lower_bound = result.lower_bound;
+  if (result.chip) search_best(result);
+  if (result.chip && options_.find_gains) {
+    result.gains = budget_gains(problem_, design_, *result.chip, best.objective, answers_);
+  }
+  result.boxes = state_.stats.nodes;
+  result.machines = answers_.searched();
+  SearchStats& stats = result.search.stats;
+  stats.nodes = stats.proof_nodes = state_.stats.nodes;
+  stats.time = stats.proof_time = monitor_.total_time();
+  stats.incumbents = state_.stats.incumbents;
+  stats.first_incumbent = state_.stats.first_incumbent;
+  stats.best_incumbent = state_.stats.best_incumbent;
+  result.search.memory_limit = options_.search.limits.memory;
+  result.search.memory_used += memory_.most();
+}
+
+/// The search for a mapping onto the best chip, told with what is known of all chips.
+void SplitSearch::search_best(DesignResult& result) {
+  const Solution& best = solutions_.front();
+  result.problem = *tree_.machine_of(best.point);
+  SearchOptions all = inner_;
+  all.threads = options_.search.threads;
+  all.deterministic = options_.search.deterministic;
+  all.next_best = options_.search.next_best;
+  all.hint = *best.mapping;
+  // Of a search that was stopped the mapping is that of the hint, told at once.
+  if (result.stopped_by != StopReason::None) all.next_best = false;
   result.search = solve(result.problem, all);
   BestMapping& answer = result.search;
   answer.lower_bound = std::min(result.lower_bound, answer.cost->objective);
@@ -48,31 +278,8 @@ void search_best(const DesignProblem& tree, const DesignProblem::Solution& best,
 }  // namespace
 
 DesignResult find_split(const Problem& problem, const ChipDesign& design,
-                        const SearchOptions& options) {
-  const SplitSpace space(design);
-  const SearchOptions inner = inner_options(options);
-  const DesignProblem tree(problem, design, space, inner);
-  BranchAndBoundOptions outer;
-  outer.limits = options.limits;
-  outer.threads = options.threads;
-  outer.deterministic = options.deterministic;
-  BranchAndBound<DesignProblem> search(tree, outer);
-  const auto found = search.run();
-  DesignResult result;
-  result.status = status_of(found);
-  result.stopped_by = found.stopped_by;
-  result.lower_bound = found.lower_bound;
-  result.splits = space.count();
-  result.boxes = found.stats.nodes;
-  result.machines = tree.machines();
-  result.problem = problem;
-  result.search.status = result.status;
-  result.search.stopped_by = result.stopped_by;
-  result.search.lower_bound = result.lower_bound;
-  if (!found.solution) return result;
-  result.chip = derive(design, space.split(found.solution->point), problem.system.network);
-  search_best(tree, *found.solution, options, result);
-  return result;
+                        const DesignOptions& options) {
+  return SplitSearch(problem, design, options).run();
 }
 
 }  // namespace dfsearch

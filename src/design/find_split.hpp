@@ -2,15 +2,44 @@
 // The split of the budgets, and the mapping onto its chip, with the least step time.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <vector>
 
+#include "design/split_state.hpp"
+#include "design/what_if.hpp"
 #include "engine/search_options.hpp"
 #include "engine/search_result.hpp"
+#include "model/mapping.hpp"
 #include "model/problem.hpp"
 #include "technology/chip.hpp"
 #include "technology/derive.hpp"
 
 namespace dfsearch {
+
+/// How splits are to be searched, and who listens.
+struct DesignOptions {
+  /// Limits and threads hold for all of it; nodes are boxes.  `top` asks for so many splits.  The
+  /// hint is tried on every chip.  Of its listeners only `on_progress` is called.
+  SearchOptions search;
+  /// Called at every better split, with its chip and the best mapping onto it, from any thread,
+  /// never together with `on_progress` or itself.
+  std::function<void(const Progress&, const Mapping&, const Chip&)> on_split = nullptr;
+  /// Called by the thread of `find_split`, now and then and at the end.
+  std::function<void(const SplitState&)> on_checkpoint = nullptr;
+  /// The search goes on from this state; nothing: it begins.
+  std::optional<SplitState> resume = std::nullopt;
+  bool find_gains = false;  ///< what more of each budget would bring
+};
+
+/// A split and how sure it is that it is the best but for those before it.
+struct FoundSplit {
+  SearchStatus status = SearchStatus::NoSolution;
+  StopReason stopped_by = StopReason::None;
+  std::optional<Chip> chip;  ///< with its shares; nothing: none was found
+  Score objective = Score::infinity();
+  Score lower_bound{};
+};
 
 /// What a search over budgets found.
 struct DesignResult {
@@ -19,18 +48,21 @@ struct DesignResult {
   std::optional<Chip> chip;  ///< of the best split, whose shares it has
   Problem problem;           ///< with that chip
   /// The search for the best mapping onto it, whose lower bound and gap are those over all
-  /// splits.
+  /// splits, and whose times and memory are those of all of it.
   SearchResult search;
-  Score lower_bound{};        ///< of all splits and mappings
-  double splits = 0.0;        ///< that keep the sums
-  std::int64_t boxes = 0;     ///< of splits that were halved
-  std::int64_t machines = 0;  ///< whose best mapping was searched
+  Score lower_bound{};            ///< of all splits and mappings
+  std::vector<FoundSplit> best;   ///< best first; as many as `top` asks for, if there are
+  std::vector<BudgetGain> gains;  ///< if asked for and there is a split
+  double splits = 0.0;            ///< that keep the sums
+  std::int64_t boxes = 0;         ///< of splits that were halved
+  std::int64_t machines = 0;      ///< whose best mapping was searched
 };
 
 /// Tries all splits of the shares that the design leaves open, by branch and bound; of equal
-/// answers the first in the order of SplitSpace.  The limits of `options` count for all of it.
-/// Needs Objective::StepTime.
+/// answers the first in the order of SplitSpace.  Needs Objective::StepTime.  Throws InputError for
+/// a state that is none of this problem's; what a listener threw is in the result
+/// (SearchResult::callback_error).
 DesignResult find_split(const Problem& problem, const ChipDesign& design,
-                        const SearchOptions& options);
+                        const DesignOptions& options);
 
 }  // namespace dfsearch

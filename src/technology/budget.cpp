@@ -28,7 +28,19 @@ Q sum(const PerComponent<Q>& amounts) {
   return total;
 }
 
-bool is_in(const Technology& technology, Component part) {
+}  // namespace
+
+// docs/technology.md (1)
+Length Budget::perimeter() const { return Length(4.0 * std::sqrt(die.in_base_units())); }
+
+bool OpenShares::any() const {
+  const auto one = [](const PerComponent<bool>& open) {
+    return std::find(open.of.begin(), open.of.end(), true) != open.of.end();
+  };
+  return one(area) || one(power) || one(edge);
+}
+
+bool is_part_of(const Technology& technology, Component part) {
   switch (part) {
     case Component::Core:
       return true;
@@ -48,22 +60,10 @@ bool is_in(const Technology& technology, Component part) {
   return false;
 }
 
-}  // namespace
-
-// docs/technology.md (1)
-Length Budget::perimeter() const { return Length(4.0 * std::sqrt(die.in_base_units())); }
-
-bool OpenShares::any() const {
-  const auto one = [](const PerComponent<bool>& open) {
-    return std::find(open.of.begin(), open.of.end(), true) != open.of.end();
-  };
-  return one(area) || one(power) || one(edge);
-}
-
 OpenShares open_shares(const Budget& budget, const Technology& technology) {
   OpenShares open;
   for (const Component part : kComponents) {
-    if (!is_in(technology, part)) continue;
+    if (!is_part_of(technology, part)) continue;
     open.area[part] = !budget.area[part];
     open.power[part] = !budget.power[part];
     open.edge[part] = has_edge(part) && !budget.edge[part];

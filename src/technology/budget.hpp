@@ -82,6 +82,9 @@ struct OpenShares {
   [[nodiscard]] bool any() const;
 };
 
+/// Whether the technology has such a part; every one has cores.
+bool is_part_of(const Technology& technology, Component part);
+
 OpenShares open_shares(const Budget& budget, const Technology& technology);
 
 /// Every share as an amount; those left out are `steps` times the step times their total.

@@ -9,6 +9,7 @@ usage: chip_test.py DFSEARCH [unittest arguments]
 """
 
 import json
+import math
 import pathlib
 import random
 import re
@@ -22,6 +23,7 @@ import reference_chip  # noqa: E402  (needs the path)
 
 CHIPS = ROOT / "configs" / "chips"
 NODES = ("n12", "n10", "n7", "n5", "n3", "n2", "n1")
+PARTS = ("core", "registers", "L1", "L2", "memory", "intra", "inter")
 MIB, GIB, TIB = 2.0**20, 2.0**30, 2.0**40
 
 # What the authors' runs printed, to the digits they printed.
@@ -163,6 +165,55 @@ class ChipTest(CliTest):
                 self.assertEqual(chip["infeasible"], [])
                 self.assert_same(reference_chip.chip(resolved_system(file)), chip)
 
+    def test_a_folder_is_a_table_with_a_row_for_each_chip(self):
+        text = self.run_tool("chip", CHIPS / "nodes").stdout
+        rows = [line.split() for line in text.splitlines()]
+        names = [row[0] for row in rows]
+        for i, node in enumerate(NODES):
+            row = rows[names.index(node)]
+            peak, unit = float(row[4]), {"TFLOP/s": 1.0, "PFLOP/s": 1e3}[row[5]]
+            self.assertAlmostEqual(peak * unit / PRINTED["peak"][i], 1.0, delta=5e-4)
+            self.assertEqual(row[-3:], ["AP", "KP", "Ev"])
+        fabric = rows[names.index("siif_n12")]
+        self.assertEqual(fabric[-3:], ["AP", "AP", "Ev"])  # two stacks for lack of die area
+        self.assertEqual(self.chip(CHIPS / "nodes"),
+                         self.chip(*sorted((CHIPS / "nodes").glob("*.yaml"))))
+
+    def test_a_chip_that_cannot_be_built_is_a_row_with_its_reason(self):
+        case = self.given("v100_llm_prefill")["config"]
+        self.write("good.yaml", json.dumps({"system": case["system"]}))
+        case["system"]["budget"]["power"]["core"] = "0 W"
+        self.write("poor.yaml", json.dumps({"system": case["system"]}))
+        text = self.run_tool("chip", "good.yaml", "poor.yaml", status=3).stdout
+        self.assertRegex(text, r"(?m)^ *poor +- .* no chip$")
+        self.assertIn("no chip       poor: core: has 0 W of the power, expected more than 0 W", text)
+        both = self.chip("good.yaml", "poor.yaml", status=3)
+        self.assertEqual([len(chip["infeasible"]) for chip in both], [0, 1])
+        (self.folder / "empty").mkdir()
+        done = self.run_tool("chip", "empty", status=2)
+        self.assertIn("empty: there is no config in this folder", done.stderr)
+
+    def test_bars_are_the_shares_of_the_budgets(self):
+        for name in ("v100", "seven_nm"):
+            system = self.given(name)["config"]["system"]
+            self.write("chip.yaml", json.dumps({"system": system}))
+            lines = self.run_tool("chip", "chip.yaml").stdout.splitlines()
+            start = next(i for i, line in enumerate(lines) if line.startswith("   of the"))
+            parts = [part for part in PARTS if part in system["technology"]]
+            left = [1.0, 1.0, 1.0]
+            for line, part in zip(lines[start + 1:], parts + ["left"]):
+                cells = re.findall(r"(-?[0-9.]+) % ?([#.]*)", line)
+                self.assertEqual(line.split()[0], part)
+                expected = left if part == "left" else shares_of(system["budget"], part)
+                self.assertEqual(len(cells), len(expected))
+                for i, (share, (number, marks)) in enumerate(zip(expected, cells)):
+                    self.assertAlmostEqual(100.0 * share, float(number), delta=0.051)
+                    if "#" in marks:
+                        self.assertAlmostEqual(20.0 * share, len(marks), delta=0.501)
+                    else:
+                        self.assertLess(20.0 * share, 0.501)
+                    left[i] -= share if part != "left" else 0.0
+
     def test_random_chips_beside_the_reference(self):
         for seed in range(40):
             with self.subTest(f"seed {seed}"):
@@ -215,6 +266,100 @@ class ChipTest(CliTest):
         self.assertEqual(result["search"]["splits"], 17820)
         self.assertLess(result["search"]["boxes"], 60)
 
+    def test_the_best_splits_and_what_more_would_bring(self):
+        self.write("c.yaml", json.dumps(self.given("seven_nm_search")["config"]))
+        words = ["c.yaml", "--threads", "2", "--quiet"]
+        result = json.loads(self.run_tool(*words, "--top", "4", "--json", "-").stdout)
+        best = result["best_splits"]
+        self.assertEqual([found["status"] for found in best], ["optimal"] * 4)
+        times = [found["objective"] for found in best]
+        self.assertEqual(times, sorted(times))
+        self.assertEqual(times[0], result["step_time"])
+        self.assertEqual(best[0]["split"], result["split"])
+        # Each is what it is without the search: the same split, given.
+        for found in best:
+            change = [f"system.budget.{budget}.{part}={share!r}"
+                      for budget, shares in found["split"].items()
+                      for part, share in shares.items()]
+            sets = [word for one in change for word in ("--set", one)]
+            given = json.loads(self.run_tool(*words, *sets, "--json", "-").stdout)
+            self.assertAlmostEqual(given["step_time"], found["objective"], delta=1e-12)
+            self.assertIsNone(given["best_splits"])
+            self.assertIsNone(given["gains"])
+        # A step more of the power of the cores, with a total that has room for it.
+        gains = {(gain["budget"], gain["part"]): gain for gain in result["gains"]}
+        gain = gains["power", "core"]
+        self.assertEqual((gain["searched"], gain["has"], gain["more"]), (True, 125.0, 25.0))
+        shares = result["split"]
+        sets = ["--set", "equations.budget_sums=unchecked", "--set", "system.budget.power.core=0.6"]
+        for budget, part in (("area", "core"), ("area", "L2"), ("power", "L2"),
+                             ("power", "memory"), ("power", "inter")):
+            sets += ["--set", f"system.budget.{budget}.{part}={shares[budget][part]!r}"]
+        more = json.loads(self.run_tool(*words, *sets, "--json", "-").stdout)["step_time"]
+        self.assertAlmostEqual(more, gain["step_time"], delta=1e-12)
+        self.assertAlmostEqual(more / times[0] - 1.0, gain["change"], delta=1e-12)
+        self.assertEqual(gain["effect"], "faster")
+        self.assertEqual(gains["edge", "inter"]["effect"], "same")
+        self.assertIn(("package", None), gains)
+        text = self.run_tool(*words).stdout
+        self.assertRegex(text, r"binds +power of core: 8\.11 % faster with 25 W more")
+
+    def test_a_space_of_ten_to_the_thirteen_is_not_enumerated(self):
+        words = ["--threads", "1", "--quiet", "--json", "-"]
+        result = json.loads(self.run_tool(ROOT / "configs" / "v100_split.yaml", *words,
+                                          "--node-limit", "2", status=4).stdout)
+        # Six shares of area and of power with at most 20 steps, two of edge.
+        self.assertEqual(result["search"]["splits"],
+                         math.comb(26, 6) * math.comb(26, 6) * math.comb(22, 2))
+        self.assertEqual(result["search"]["boxes"], 2)
+        self.assertLess(0.0, result["lower_bound"])
+        # That the whole search proves 0.545016 s is in docs/technology.md.
+        self.assertLessEqual(result["lower_bound"], 0.5450160256)
+        self.assertGreaterEqual(result["step_time"], 0.5450160255)
+
+    def test_a_search_over_budgets_goes_on_where_it_stopped(self):
+        self.write("c.yaml", json.dumps(self.given("seven_nm_search")["config"]))
+        words = ["c.yaml", "--threads", "1", "--quiet", "--json", "-"]
+        whole = json.loads(self.run_tool(*words, "--top", "2").stdout)
+        files = ["--top", "2", "--checkpoint", "s.ck", "--node-limit", "5"]
+        stopped = json.loads(self.run_tool(*words, *files, status=4).stdout)
+        self.assertEqual(stopped["stopped_by"], "nodes")
+        self.assertLess(stopped["lower_bound"], whole["lower_bound"])
+        runs = 1
+        resumed = {"status": "feasible"}
+        while runs < 50:
+            done = self.run_tool(*words, *files, "--resume", "s.ck", status=(0, 4))
+            resumed = json.loads(done.stdout)
+            runs += 1
+            if done.returncode == 0:
+                break
+        self.assertGreater(runs, 2)
+        for result in (whole, resumed):
+            del result["search"]
+        self.assertEqual(whole, resumed)
+        done = self.run_tool(*words, "--resume", "s.ck", "--set", "system.budget.step=0.05",
+                             status=2)
+        self.assertIn("s.ck: is a checkpoint of another config: another budget", done.stderr)
+        self.run_tool(*words, "--checkpoint", "c.yaml", status=2)
+
+    def test_events_and_hints_of_a_search_over_budgets(self):
+        self.write("c.yaml", json.dumps(self.given("seven_nm_search")["config"]))
+        words = ["c.yaml", "--threads", "1", "--quiet"]
+        self.run_tool(*words, "--mapping", "best.json", "--events", "e.ndjson")
+        events = [json.loads(line) for line in
+                  (self.folder / "e.ndjson").read_text().splitlines()]
+        self.assertEqual([events[0]["event"], events[-1]["event"]], ["start", "done"])
+        found = [event for event in events if event["event"] == "incumbent"]
+        best = json.loads((self.folder / "best.json").read_text())
+        self.assertEqual(found[-1]["split"], best["split"])
+        self.assertEqual(found[-1]["objective"], best["step_time"])
+        objectives = [event["objective"] for event in found]
+        self.assertEqual(objectives, sorted(objectives, reverse=True))
+        again = json.loads(self.run_tool(*words, "--hint", "best.json", "--json", "-").stdout)
+        for result in (best, again):
+            del result["search"]
+        self.assertEqual(best, again)
+
     def test_a_chip_that_cannot_be_built_ends_every_command(self):
         case = self.given("v100_llm_prefill")["config"]
         case["system"]["budget"]["area"]["core"] = "0.3 mm2"
@@ -246,6 +391,19 @@ class ChipTest(CliTest):
                 self.assertEqual("L2" in bounds, levels)
             result = json.loads(self.run_tool("c.yaml", "--json", "-", "--quiet").stdout)
             self.assert_same(case["expected"]["core"], result["chip"]["core"])
+
+
+def shares_of(budget, part):
+    """Of area, power and, where the part has one, edge: fractions or amounts of the budget."""
+    die = float(budget["area"]["die"].split()[0])
+    totals = [("area", die), ("power", float(budget["power"]["total"].split()[0]))]
+    if part in budget["edge"]:
+        totals.append(("edge", 4.0 * die ** 0.5))
+    shares = []
+    for name, total in totals:
+        share = budget[name][part]
+        shares.append(float(share.split()[0]) / total if isinstance(share, str) else share)
+    return shares
 
 
 def scalar(text):

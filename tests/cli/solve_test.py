@@ -14,7 +14,7 @@ KEYS = (
     "dfsearch status stopped_by objective_name objective lower_bound gap step_time utilization flop price power "
     "cost_efficiency power_efficiency operational_intensity serving model copies parallelism network "
     "micro_batch tile layers_per_stage bubble_factor bound_by time_shares partitions sharding "
-    "memory top top_complete infeasible chip split search"
+    "memory top top_complete infeasible chip split best_splits gains search"
 ).split()
 PARTITION_KEYS = "index kernels compute memory network time bound_by sram cores".split()
 

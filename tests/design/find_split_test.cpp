@@ -3,145 +3,192 @@
 #include "design/find_split.hpp"
 
 #include <doctest/doctest.h>
+#include <tbb/global_control.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <random>
 
 #include "design/split_space.hpp"
-#include "engine/solve.hpp"
-#include "model/layer/level_traffic.hpp"
-#include "support/random_problem.hpp"
+#include "design/split_worlds.hpp"
 #include "technology/optimistic_chip.hpp"
-#include "technology/random_design.hpp"
 
 namespace dfsearch {
 namespace {
 
-/// A problem whose chips are of a technology, with few splits.
-struct World {
-  Problem problem;
-  ChipDesign design;
-};
+using test::AllSplits;
+using test::World;
 
-World random_world(std::uint64_t seed) {
-  std::mt19937_64 random(seed + 17);
-  test::DesignMaker maker(seed);
-  test::RandomDesign made = maker.make();
-  World world{test::random_problem(seed, {.kernels = 4, .assignments = 200}), made.design};
-  System& system = world.problem.system;
-  const Topology topologies[] = {Topology::Ring, Topology::Switch, Topology::FullyConnected};
-  world.design.dimensions.clear();
-  for (std::size_t d = 0; d < system.network.size(); ++d) {
-    if (system.network[d].degree) system.network[d].topology = topologies[random() % 3];
-    const LinkKind kind = random() % 2 == 0 ? LinkKind::Intra : LinkKind::Inter;
-    world.design.dimensions.push_back({.link = kind, .ports = {}});
-    if (!system.network[d].degree) world.design.dimensions.back().ports = 2;
-  }
-  // Small things of small kernels: otherwise everything is bound by one part.
-  for (auto& level : world.design.technology.levels) {
-    level->bank = Bytes(64.0);
-    level->cell_area = 3e4 * level->cell_area;
-  }
-  world.design.technology.core.bundle = 1 + static_cast<std::int64_t>(random() % 2);
-  world.design.technology.core.area = Area(maker.near(20.0));
-  world.design.technology.memory->stack = Bytes(1e9);
-  world.problem.execution.levels = random() % 2 == 0;
-  world.problem.execution.compute_utilization.reset();
-  if (random() % 2 == 0) world.problem.execution.compute_utilization = 0.8;
-  world.problem.objective = Objective::StepTime;
-  Budget& budget = world.design.budget;
-  budget.step = random() % 2 == 0 ? 0.25 : 0.2;
+/// That the chip has the shares of the grid point.
+void check_split(const World& world, const std::optional<Chip>& chip, const GridPoint& point) {
+  REQUIRE(chip.has_value());
+  const Split split = SplitSpace(world.design).split(point);
   for (const Component part : kComponents) {
-    budget.area[part] = Share<Area>(0.08);
-    budget.power[part] = Share<Watts>(0.08);
-    if (has_edge(part)) budget.edge[part] = Share<Length>(0.2);
+    CHECK(chip->split.area[part] == split.area[part]);
+    CHECK(chip->split.power[part] == split.power[part]);
+    CHECK(chip->split.edge[part] == split.edge[part]);
   }
-  // Two or three shares are left out, of classes and parts at random.
-  for (int i = 0; i < 3; ++i) {
-    const Component part = kComponents[random() % kComponents.size()];
-    if (random() % 2 == 0) {
-      budget.area[part].reset();
-    } else {
-      budget.power[part].reset();
-    }
-  }
-  return world;
 }
 
-struct BestSplit {
-  std::optional<GridPoint> point;
-  Score objective = Score::infinity();
-  int splits = 0;
-  int feasible = 0;
-};
-
-/// Every split within the sums, in the order of ties.
-BestSplit try_all(const World& world) {
-  const SplitSpace space(world.design);
-  const SplitBox all = space.all();
-  BestSplit best;
-  GridPoint point = all.least;
-  for (bool more = true; more;) {
-    SplitBox one{.least = point, .most = point};
-    if (space.tighten(one)) {
-      ++best.splits;
-      const Chip chip = derive(world.design, space.split(point), world.problem.system.network);
-      Problem machine = world.problem;
-      put_into(world.design, chip, machine.system);
-      const bool runs =
-          chip.infeasible.empty() &&
-          (!machine.execution.levels || holds_tiles(machine.system.levels, machine.workload.word));
-      const SearchResult found = runs ? solve(machine, {}) : SearchResult{};
-      if (found.cost) {
-        ++best.feasible;
-        if (found.cost->objective < best.objective)
-          best = {point, found.cost->objective, best.splits, best.feasible};
-      }
-    }
-    more = false;
-    for (std::size_t i = point.size(); i-- > 0;) {
-      if (point[i] < all.most[i]) {
-        ++point[i];
-        std::fill(point.begin() + static_cast<std::ptrdiff_t>(i) + 1, point.end(), 0);
-        more = true;
-        break;
-      }
-    }
+/// That the best splits are the first ones of all, and that they say when there are no more.
+void check_best(const World& world, const AllSplits& all, const DesignResult& result,
+                std::size_t top) {
+  CHECK(result.splits == static_cast<double>(all.splits));
+  const std::size_t there = std::min(top, all.fitting.size());
+  REQUIRE(result.best.size() == std::min(top, there + 1));
+  for (std::size_t i = 0; i < there; ++i) {
+    CAPTURE(i);
+    CHECK(result.best[i].status == SearchStatus::Optimal);
+    CHECK(result.best[i].objective == all.fitting[i].objective);
+    CHECK(result.best[i].lower_bound == all.fitting[i].objective);
+    check_split(world, result.best[i].chip, all.fitting[i].point);
   }
-  return best;
+  if (there < top) CHECK(result.best.back().status == SearchStatus::Infeasible);
+  CHECK(result.status == result.best.front().status);
+  if (there == 0) return;
+  CHECK(result.search.cost->objective == all.fitting.front().objective);
+  CHECK(result.lower_bound == all.fitting.front().objective);
 }
 
 TEST_CASE("the best split is the first of the best of all") {
+  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
   int feasible = 0;
   int several = 0;
   for (std::uint64_t seed = 0; seed < 600; ++seed) {
     CAPTURE(seed);
-    const World world = random_world(seed);
-    const BestSplit best = try_all(world);
-    feasible += best.point.has_value();
-    several += best.feasible > 5;
+    const World world = test::random_world(seed);
+    const AllSplits all = test::try_all(world);
+    feasible += !all.fitting.empty();
+    several += all.fitting.size() > 5;
     for (const int threads : {1, 2, 8}) {
       CAPTURE(threads);
-      const DesignResult result = find_split(world.problem, world.design, {.threads = threads});
-      CHECK(result.splits == static_cast<double>(best.splits));
-      if (!best.point) {
-        CHECK(result.status == SearchStatus::Infeasible);
-        continue;
-      }
-      REQUIRE(result.status == SearchStatus::Optimal);
-      CHECK(result.search.cost->objective == best.objective);
-      CHECK(result.lower_bound == best.objective);
-      const SplitSpace space(world.design);
-      const Split split = space.split(*best.point);
-      for (const Component part : kComponents) {
-        CHECK(result.chip->split.area[part] == split.area[part]);
-        CHECK(result.chip->split.power[part] == split.power[part]);
-      }
+      const auto result = find_split(world.problem, world.design, {.search = {.threads = threads}});
+      check_best(world, all, result, 1);
     }
   }
   CHECK(feasible > 150);
   CHECK(several > 80);
+}
+
+TEST_CASE("the best splits are the first ones of all, in the order of ties") {
+  int several = 0;
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    CAPTURE(seed);
+    const World world = test::random_world(seed);
+    const AllSplits all = test::try_all(world);
+    several += all.fitting.size() > 5;
+    const DesignOptions options{.search = {.threads = 1 + static_cast<int>(seed % 2),
+                                           .deterministic = seed % 3 == 0,
+                                           .top = 5}};
+    check_best(world, all, find_split(world.problem, world.design, options), 5);
+  }
+  CHECK(several > 15);
+}
+
+TEST_CASE("a deterministic search halves the same boxes on any number of threads") {
+  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
+  int halved = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    CAPTURE(seed);
+    const World world = test::random_world(seed);
+    std::optional<std::int64_t> boxes;
+    for (const int threads : {1, 2, 8}) {
+      CAPTURE(threads);
+      const DesignOptions options{.search = {.threads = threads, .deterministic = true, .top = 2}};
+      const DesignResult result = find_split(world.problem, world.design, options);
+      if (!boxes) boxes = result.boxes;
+      CHECK(result.boxes == *boxes);
+    }
+    halved += *boxes > 3;
+  }
+  CHECK(halved > 20);
+}
+
+TEST_CASE("a search that is stopped after every box and goes on comes to the same answers") {
+  int runs = 0;
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    CAPTURE(seed);
+    const World world = test::random_world(seed);
+    const AllSplits all = test::try_all(world);
+    DesignOptions options{.search = {.top = 3}};
+    options.search.limits.nodes = 1;
+    std::optional<SplitState> last;
+    options.on_checkpoint = [&](const SplitState& state) { last = state; };
+    DesignResult result = find_split(world.problem, world.design, options);
+    for (int run = 0; run < 500 && result.best.back().stopped_by != StopReason::None; ++run) {
+      CHECK(result.best.back().stopped_by == StopReason::Nodes);
+      if (!all.fitting.empty()) CHECK(result.lower_bound <= all.fitting.front().objective);
+      options.resume = last;
+      result = find_split(world.problem, world.design, options);
+      ++runs;
+    }
+    check_best(world, all, result, 3);
+    // From a finished search the answer is there at once, but for a proof that there are no more.
+    options.resume = last;
+    options.search.limits.nodes = 1;
+    if (all.fitting.size() < 3) continue;
+    const std::int64_t before = result.boxes;
+    result = find_split(world.problem, world.design, options);
+    check_best(world, all, result, 3);
+    CHECK(result.boxes == before);
+  }
+  CHECK(runs > 100);
+}
+
+TEST_CASE("what more of a budget would bring is the step with that much more") {
+  int faster = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    CAPTURE(seed);
+    const World world = test::random_world(seed);
+    const auto result = find_split(world.problem, world.design, {.search = {}, .find_gains = true});
+    if (!result.chip) {
+      CHECK(result.gains.empty());
+      continue;
+    }
+    ChipDesign unchecked = world.design;
+    unchecked.equations.budget_sums = BudgetSums::Unchecked;
+    CHECK(result.gains.size() >= 15);  // 7 areas, 7 powers and 3 edges, but for given ones of 0
+    for (const BudgetGain& gain : result.gains) {
+      ChipDesign design = unchecked;
+      Split split = result.chip->split;
+      if (gain.budget == BudgetClass::DieArea) split.area[*gain.part] += Area(gain.more);
+      if (gain.budget == BudgetClass::Power) split.power[*gain.part] += Watts(gain.more);
+      if (gain.budget == BudgetClass::Edge) split.edge[*gain.part] += Length(gain.more);
+      if (gain.budget == BudgetClass::Package) design.budget.package += Area(gain.more);
+      const Score objective = test::tried(world, design, split);
+      CHECK(gain.objective == objective);
+      if (gain.known != WhatIf::Known) continue;
+      const double ratio = objective / result.best.front().objective;
+      CHECK(gain.change == doctest::Approx(ratio - 1.0).epsilon(1e-10));
+      faster += gain.change < 0.0;
+      // What can only help: power and edge, but for a rounding.
+      const bool helps = gain.budget == BudgetClass::Power || gain.budget == BudgetClass::Edge;
+      if (helps) CHECK(gain.change <= 0.0);
+    }
+  }
+  CHECK(faster > 100);
+}
+
+TEST_CASE("a search without any time knows nothing and says so") {
+  int unknown = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const World some = test::random_world(seed);
+    DesignOptions options{.search = {}, .find_gains = true};
+    options.search.limits.deadline = Deadline(Seconds(0.0));
+    const DesignResult result = find_split(some.problem, some.design, options);
+    CHECK(result.gains.empty());
+    if (result.status == SearchStatus::Infeasible) {
+      // No chip of any split can be built, which takes no search.
+      CHECK(test::try_all(some).fitting.empty());
+      continue;
+    }
+    ++unknown;
+    CHECK(result.status == SearchStatus::NoSolution);
+    CHECK(result.stopped_by == StopReason::Time);
+    CHECK(result.lower_bound == Score{});
+  }
+  CHECK(unknown > 10);
 }
 
 TEST_CASE("no split of a box makes a chip that is better than its optimistic one") {

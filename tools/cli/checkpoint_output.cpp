@@ -14,11 +14,15 @@ CheckpointFile::CheckpointFile(std::string file, const Problem& problem, EventSt
     : file_(std::move(file)), problem_(problem), events_(events) {}
 
 void CheckpointFile::write(const SearchState& state) {
-  const std::string bytes = checkpoint_bytes(problem_, state);
+  write(checkpoint_bytes(problem_, state), state.stats, state.open.size());
+}
+
+void CheckpointFile::write(const std::string& bytes, const SearchStats& stats,
+                           std::size_t open_nodes) {
   try {
     write_file(file_, bytes);
     failure_.clear();
-    events_.write(checkpoint_event(state.stats, file_, state.open.size(), bytes.size()));
+    events_.write(checkpoint_event(stats, file_, open_nodes, bytes.size()));
   } catch (const InputError& error) {
     // Told once; it may pass.
     if (failure_.empty()) print_error(error.messages().front() + "; the search goes on\n");

@@ -1,6 +1,7 @@
 #pragma once
 // The checkpoints of a search, into a file.
 
+#include <cstddef>
 #include <string>
 
 #include "cli/events.hpp"
@@ -16,6 +17,8 @@ class CheckpointFile {
   CheckpointFile(std::string file, const Problem& problem, EventStream& events);
 
   void write(const SearchState& state);
+  /// The same of another kind of state, which these bytes are.
+  void write(const std::string& bytes, const SearchStats& stats, std::size_t open_nodes);
   /// Throws InputError if the last one could not be written.
   void finish() const;
 

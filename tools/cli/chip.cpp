@@ -1,6 +1,10 @@
 #include "cli/chip.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -8,6 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/outputs.hpp"
 #include "cli/standard_output.hpp"
+#include "io/report/chip_list.hpp"
 #include "io/report/chip_text.hpp"
 #include "io/result/chip_json.hpp"
 #include "io/text/write_file.hpp"
@@ -31,6 +36,69 @@ Json config_json(const std::string& title, const Config& config) {
   const Json chip = chip_json(*config.design, *config.chip, config.problem.system);
   for (const auto& [key, value] : chip.items()) append(object, key, value);
   return object;
+}
+
+bool is_config(const std::filesystem::path& file) {
+  const std::filesystem::path ending = file.extension();
+  return ending == ".yaml" || ending == ".yml" || ending == ".json";
+}
+
+/// The files of the command line; a folder stands for all configs in it and below, by name.
+std::vector<std::string> chip_files(const CommandLine& line) {
+  std::vector<std::string> names = {line.config};
+  names.insert(names.end(), line.more_configs.begin(), line.more_configs.end());
+  std::vector<std::string> files;
+  for (const std::string& name : names) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(name, error)) {
+      files.push_back(name);
+      continue;
+    }
+    const std::size_t before = files.size();
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(name, error)) {
+      if (is_config(entry.path())) files.push_back(entry.path().string());
+    }
+    if (error) throw InputError(name + ": cannot be read: " + error.message());
+    if (files.size() == before) throw InputError(name + ": there is no config in this folder");
+    std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
+  }
+  return files;
+}
+
+/// The names of files without the folder that they share and their endings.
+std::vector<std::string> short_names(const std::vector<std::string>& files) {
+  const std::string& first = files.front();
+  std::size_t shared = first.rfind('/') == std::string::npos ? 0 : first.rfind('/') + 1;
+  for (const std::string& file : files) {
+    while (shared > 0 && file.compare(0, shared, first, 0, shared) != 0) {
+      const std::size_t slash = shared < 2 ? std::string::npos : first.rfind('/', shared - 2);
+      shared = slash == std::string::npos ? 0 : slash + 1;
+    }
+  }
+  std::vector<std::string> names;
+  for (const std::string& file : files) {
+    names.push_back(std::filesystem::path(file.substr(shared)).replace_extension().string());
+  }
+  return names;
+}
+
+/// A chip as a table of its parts, and the machine to go on with.
+std::string whole_text(const std::string& title, const Config& config) {
+  const ChipDesign& design = *config.design;
+  const System& system = config.problem.system;
+  std::string text = title + "\n" + chip_table(design, *config.chip, system);
+  if (!config.chip->infeasible.empty()) return text;
+  return text + "\n# The machine, to paste into a config:\n" +
+         system_yaml(design, *config.chip, system);
+}
+
+std::string list_text(const std::vector<std::string>& files, const std::vector<Config>& configs) {
+  const std::vector<std::string> names = short_names(files);
+  std::vector<ListedChip> chips;
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    chips.push_back({names[i], &*configs[i].chip, &configs[i].problem.system});
+  }
+  return chip_list(chips);
 }
 
 Config with_runnable_chip(Config config) {
@@ -79,31 +147,25 @@ Config load_chip(const CommandLine& line) {
 }
 
 int run_chip(const CommandLine& line) {
-  std::vector<std::string> files = {line.config};
-  files.insert(files.end(), line.more_configs.begin(), line.more_configs.end());
+  const std::vector<std::string> files = chip_files(line);
   check_output(line.json);
-  std::string text;
+  std::vector<Config> configs;
   Json list = Json::array();
   int status = kProved;
+  CommandLine one = line;
   for (const std::string& file : files) {
-    CommandLine one = line;
     one.config = file;
-    const Config config = load_chip_config(file, line.overrides);
+    const Config& config = configs.emplace_back(load_chip_config(file, line.overrides));
     require_chip(config, file);
-    const System& system = config.problem.system;
-    if (!text.empty()) text += "\n";
-    text += title_of(one) + "\n" + chip_table(*config.design, *config.chip, system);
-    if (!config.chip->infeasible.empty()) {
-      status = kInfeasible;
-    } else if (files.size() == 1) {
-      text += "\n# The machine, to paste into a config:\n" +
-              system_yaml(*config.design, *config.chip, system);
-    }
+    if (!config.chip->infeasible.empty()) status = kInfeasible;
     list.push_back(config_json(title_of(one), config));
   }
-  const std::string json = json_text(files.size() == 1 ? list.front() : list);
+  const bool single = files.size() == 1;
+  const std::string json = json_text(single ? list.front() : list);
   if (!line.json.empty() && line.json != "-") write_file(line.json, json);
-  print(line.json == "-" ? json : text);
+  print(line.json == "-" ? json
+        : single         ? whole_text(title_of(one), configs.front())
+                         : list_text(files, configs));
   return status;
 }
 

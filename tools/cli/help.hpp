@@ -33,7 +33,8 @@ solve
   --objective O          what to minimise: step_time, or its product with the price or
                          power of the machine: cost_efficiency, power_efficiency
   --top K                the best mapping for each of the K best parallelisms (the best one, and
-                         how far the next one is if that is soon found)
+                         how far the next one is if that is soon found); of a budget that leaves
+                         something out the K best splits
   --json FILE|-          the result as JSON (docs/results.md); with - in place of the report
   --mapping FILE         the mapping found, as JSON that --hint and evaluate read
   --hint FILE            a mapping to start from; dropped if it does not fit
@@ -70,8 +71,9 @@ export
   -o, --output FILE|-    where to write it (-)
 
 chip
-  --json FILE|-          the chips as JSON; with - in place of the tables.  A config of a chip
-                         needs its system only (docs/technology.md)
+  --json FILE|-          the chips as JSON; with - in place of the tables
+                         A config of a chip needs its system only (docs/technology.md).  Of several
+                         each is a row of one table; a folder stands for all configs in it
 
 gemm
   --shape MxKxN          extents of the GEMM; repeatable
@@ -93,6 +95,7 @@ examples
   dfsearch graph configs/gpt3_1t.yaml --format dot --mapping best.json | dot -Tsvg -o graph.svg
   dfsearch graph configs/gpt3_1t.yaml --format dfmodel -o setup.txt
   dfsearch chip configs/chips/v100.yaml
+  dfsearch chip configs/chips
   dfsearch configs/seven_nm_split.yaml
   dfsearch gemm configs/chips/v100.yaml --shape 4096x4096x4096 --published
   dfsearch import setup.txt -o gpt3_1t_again.yaml
@@ -100,8 +103,9 @@ examples
 
 progress: time, nodes expanded and open, best step time with its utilization, lower bound, gap,
 and how the best was found: H hint, S segments of one order, R relaxed sharding, P partitions that
-dual values just pay for, T tree; #2 while the next-best parallelism is sought.  SIGINT (Ctrl-C)
-and SIGTERM stop a search; it reports and writes the best mapping so far.  A second one kills.
+dual values just pay for, T tree, B middle of a box of splits; #2 while the next-best parallelism or
+split is sought.  SIGINT (Ctrl-C) and SIGTERM stop a search; it reports and writes the best mapping
+so far.  A second one kills.
 
 bounds, with their sections of docs/search.md
 {}

@@ -15,13 +15,12 @@
 #include "cli/commands.hpp"
 #include "cli/events.hpp"
 #include "cli/exit_status.hpp"
-#include "cli/machine_memory.hpp"
 #include "cli/outputs.hpp"
 #include "cli/progress.hpp"
-#include "cli/signals.hpp"
+#include "cli/search_setup.hpp"
+#include "cli/solve_design.hpp"
 #include "cli/solve_execution.hpp"
 #include "cli/standard_output.hpp"
-#include "design/find_split.hpp"
 #include "engine/answer/search_state.hpp"
 #include "engine/solve.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
@@ -34,12 +33,6 @@
 
 namespace dfsearch {
 namespace {
-
-constexpr Seconds kEventInterval{1.0};
-
-Seconds since(std::chrono::steady_clock::time_point start) {
-  return Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-}
 
 /// The hint, unless it does not fit: then it is dropped, and the user told why.
 std::optional<Mapping> load_hint(const CommandLine& line, const Problem& problem) {
@@ -54,18 +47,9 @@ std::optional<Mapping> load_hint(const CommandLine& line, const Problem& problem
   return hint;
 }
 
-SearchOptions search_options(const CommandLine& line, const Config& config) {
-  SearchOptions options;
-  options.limits.memory =
-      line.memory_limit.value_or(config.search.memory_limit.value_or(0.5 * machine_memory()));
-  options.limits.gap = line.gap.value_or(config.search.gap);
-  if (line.node_limit) options.limits.nodes = *line.node_limit;
-  options.threads = line.threads;
-  options.top = line.top.value_or(1);
-  options.next_best = !line.top;
+SearchOptions options_of(const CommandLine& line, const Config& config) {
+  SearchOptions options = search_options(line, config.search);
   options.find_changes = true;
-  options.bounds = line.bounds;
-  options.deterministic = line.deterministic;
   options.hint = load_hint(line, config.problem);
   return options;
 }
@@ -93,7 +77,7 @@ class Run {
       : start_(start),
         line_(line),
         config_(std::move(config)),
-        options_(search_options(line, config_)) {
+        options_(options_of(line, config_)) {
     if (!line.resume.empty()) state_ = load_checkpoint(line.resume, config_.problem);
     check_output(line.json);
     check_output(line.mapping);
@@ -105,12 +89,11 @@ class Run {
 
   int run() {
     EventStream events(line_.events);
-    ProgressPrinter progress(config_.problem, detail(), options_.deterministic);
+    ProgressPrinter progress(config_.problem, detail_of(line_), options_.deterministic);
     CheckpointFile checkpoint(line_.checkpoint, config_.problem, events);
     listen(events, progress, checkpoint);
     if (state_) options_.resume = &*state_;
-    const Seconds limit = line_.time_limit.value_or(config_.search.time_limit);
-    options_.limits.deadline = Deadline(limit - since(start_), stop_on_signals());
+    options_.limits.deadline = deadline_of(line_, config_.search, start_);
     if (events.is_on()) {
       events.write(start_event(config_.problem, title_of(line_), options_.threads,
                                state_ ? state_->stats : SearchStats{}));
@@ -126,7 +109,7 @@ class Run {
     }
     Outputs outputs;
     write_outcome(line_, with_chip(Outcome::of(config_.problem, result), config_),
-                  mapping_file(result), outputs);
+                  mapping_file(line_, result), outputs);
     if (!line_.checkpoint.empty()) outputs.attempt([&] { checkpoint.finish(); });
     outputs.attempt([&] { events.finish(); });
     if (result.callback_error) std::rethrow_exception(result.callback_error);
@@ -135,23 +118,10 @@ class Run {
   }
 
  private:
-  [[nodiscard]] Detail detail() const {
-    if (line_.quiet) return Detail::Quiet;
-    return line_.verbose ? Detail::Verbose : Detail::Normal;
-  }
-
   /// Sets the callbacks; what they refer to outlives the search.
   void listen(EventStream& events, ProgressPrinter& progress, CheckpointFile& checkpoint) {
+    listen_to_progress(line_, events, progress, options_);
     const bool on = events.is_on();
-    options_.progress_interval = progress.interval();
-    if (on) options_.progress_interval = std::min(options_.progress_interval, kEventInterval);
-    options_.progress_nodes = ProgressPrinter::kNodes;
-    if (on || !line_.quiet) {
-      options_.on_progress = [&events, &progress, on](const Progress& p) {
-        progress.print(p);
-        if (on) events.write(progress_event(p));
-      };
-    }
     if (on || line_.verbose) {
       options_.on_incumbent = [&events, &progress, on](const Progress& p, const Mapping& mapping) {
         progress.print(p);
@@ -163,13 +133,6 @@ class Run {
     }
   }
 
-  /// Where the mapping goes, if there is one.
-  [[nodiscard]] std::string mapping_file(const SearchResult& result) const {
-    if (line_.mapping.empty() || result.mapping) return line_.mapping;
-    print_error(line_.mapping + ": not written, there is no mapping\n");
-    return "";
-  }
-
   // Of all that is limited, reading the config included.
   const std::chrono::steady_clock::time_point start_;
   const CommandLine& line_;
@@ -177,36 +140,6 @@ class Run {
   SearchOptions options_;
   std::optional<SearchState> state_;
 };
-
-/// The files that a search over budgets does not have.
-void refuse_files(const CommandLine& line) {
-  for (const auto& [option, file] :
-       {std::pair("--hint", &line.hint), std::pair("--checkpoint", &line.checkpoint),
-        std::pair("--resume", &line.resume), std::pair("--events", &line.events)}) {
-    if (file->empty()) continue;
-    throw InputError(std::string(option) + ": a search over budgets has none");
-  }
-}
-
-/// The search over what the budget leaves out.
-int run_design(const CommandLine& line, const Config& config,
-               std::chrono::steady_clock::time_point start) {
-  refuse_files(line);
-  check_output(line.json);
-  check_output(line.mapping);
-  SearchOptions options = search_options(line, config);
-  const Seconds limit = line.time_limit.value_or(config.search.time_limit);
-  options.limits.deadline = Deadline(limit - since(start), stop_on_signals());
-  const DesignResult result = find_split(config.problem, *config.design, options);
-  Outcome outcome = Outcome::of(result.problem, result.search);
-  outcome.design = &*config.design;
-  outcome.chip = result.chip ? &*result.chip : nullptr;
-  outcome.split = &result;
-  Outputs outputs;
-  write_outcome(line, outcome, result.search.mapping ? line.mapping : "", outputs);
-  outputs.throw_if_any_failed();
-  return exit_status(line, result.search);
-}
 
 }  // namespace
 
@@ -220,7 +153,7 @@ int run_solve(const CommandLine& line) {
     throw InputError("--count: only a config with 'equations: calculon' takes it");
   }
   auto& config = std::get<Config>(any);
-  if (config.design && !config.chip) return run_design(line, config, start);
+  if (config.design && !config.chip) return run_solve_design(line, config, start);
   return Run(line, std::move(config), start).run();
 }
 

@@ -52,8 +52,13 @@ void SearchMonitor::unwatch() {
 void SearchMonitor::tell_incumbent(const Progress& progress,
                                    const std::function<Mapping()>& mapping) {
   if (!options_.on_incumbent) return;
+  tell(progress, [&](const Progress& total) { options_.on_incumbent(total, mapping()); });
+}
+
+void SearchMonitor::tell(const Progress& progress,
+                         const std::function<void(const Progress&)>& call) {
   const std::lock_guard lock(mutex_);
-  guarded([&] { options_.on_incumbent(in_total(progress), mapping()); });
+  guarded([&] { call(in_total(progress)); });
 }
 
 /// Needs the mutex.

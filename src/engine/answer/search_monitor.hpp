@@ -38,6 +38,9 @@ class SearchMonitor {
   /// A better mapping of the tree watched.
   void tell_incumbent(const Progress& progress, const std::function<Mapping()>& mapping);
 
+  /// Tells something else of the tree watched, with the progress of all trees together.
+  void tell(const Progress& progress, const std::function<void(const Progress&)>& call);
+
   /// Calls SearchOptions::on_checkpoint, by the thread of `solve`.
   void tell_checkpoint(const SearchState& state);
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "io/checkpoint/bytes.hpp"
@@ -146,6 +147,72 @@ class Canonical {
     all(values, least, most);
   }
 
+  // What chips are derived from.
+
+  template <class T>
+  void put(const PerComponent<T>& value) {
+    const auto& [of] = value;
+    put(of);
+  }
+  template <class Q>
+  void put(const Share<Q>& value) {
+    put(value.index());
+    if (const double* fraction = std::get_if<double>(&value)) {
+      put(*fraction);
+    } else {
+      put(std::get<Q>(value));
+    }
+  }
+  void put(const Transistors& value) {
+    const auto& [frequency, voltage, threshold, minimum, maximum] = value;
+    all(frequency, voltage, threshold, minimum, maximum);
+  }
+  void put(const CoreTechnology& value) {
+    const auto& [lanes, stages, bundle, area, power, transistors, utilization, fma] = value;
+    static_cast<void>(fma);  // of the published GEMM alone
+    all(lanes, stages, bundle, area, power, transistors, utilization);
+  }
+  void put(const LevelTechnology& value) {
+    const auto& [scope, bank, cell_area, overhead, port_area, energy, leakage, utilization,
+                 latency] = value;
+    all(scope, bank, cell_area, overhead, port_area, energy, leakage, utilization, latency);
+  }
+  void put(const MemoryTechnology& value) {
+    const auto& [stack, stack_area, controller_area, links_per_stack, links_per_mm, transistors,
+                 energy, leakage, utilization, latency] = value;
+    all(stack, stack_area, controller_area, links_per_stack, links_per_mm, transistors, energy,
+        leakage, utilization, latency);
+  }
+  void put(const LinkTechnology& value) {
+    const auto& [area, links_per_mm, transistors, energy, utilization, latency] = value;
+    all(area, links_per_mm, transistors, energy, utilization, latency);
+  }
+  void put(const Technology& value) {
+    const auto& [core, levels, memory, links] = value;
+    all(core, levels, memory, links);
+  }
+  void put(const Budget& value) {
+    const auto& [package, die, total, area, power, edge, step] = value;
+    all(package, die, total, area, power, edge, step);
+  }
+  void put(const GivenLevel& value) {
+    const auto& [capacity, bandwidth] = value;
+    all(capacity, bandwidth);
+  }
+  void put(const GivenValues& value) {
+    const auto& [cores, frequency, sram, levels, memory_bandwidth, memory_capacity] = value;
+    all(cores, frequency, sram, levels, memory_bandwidth, memory_capacity);
+  }
+  void put(const DimensionPorts& value) {
+    const auto& [link, ports] = value;
+    all(link, ports);
+  }
+  void put(const TechnologyEquations& value) {
+    const auto& [link_ports, budget_sums, voltage_floor, gemm_tiles] = value;
+    static_cast<void>(gemm_tiles);  // of a GEMM alone
+    all(link_ports, budget_sums, voltage_floor);
+  }
+
   ByteWriter out_;
 };
 
@@ -165,6 +232,13 @@ Fingerprint fingerprint_of(const Problem& problem) {
           {"execution", hash_of(execution)},    {"equations", hash_of(equations)},
           {"objective", hash_of(objective)},    {"sharding", hash_of(sharding, sharding_pins)},
           {"parallelism", hash_of(parallelism)}};
+}
+
+Fingerprint fingerprint_of(const ChipDesign& design) {
+  const auto& [technology, budget, given, dimensions, equations] = design;
+  return {{"technology", hash_of(technology)},
+          {"budget", hash_of(budget)},
+          {"chip", hash_of(given, dimensions, equations)}};
 }
 
 }  // namespace dfsearch

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/problem.hpp"
+#include "technology/derive.hpp"
 
 namespace dfsearch {
 
@@ -17,5 +18,7 @@ namespace dfsearch {
 using Fingerprint = std::vector<std::pair<std::string, std::uint64_t>>;
 
 Fingerprint fingerprint_of(const Problem& problem);
+/// Of what chips are derived from.
+Fingerprint fingerprint_of(const ChipDesign& design);
 
 }  // namespace dfsearch

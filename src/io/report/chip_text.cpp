@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/units_text.hpp"
+#include "io/report/budget_text.hpp"
 #include "io/report/report_words.hpp"
 #include "io/text/text_table.hpp"
 #include "model/names.hpp"
@@ -14,18 +15,6 @@
 
 namespace dfsearch {
 namespace {
-
-/// The words of a sentence, for a column that is wrapped.
-std::vector<std::string> words_of(const std::string& sentence) {
-  std::vector<std::string> words;
-  std::size_t start = 0;
-  while (start < sentence.size()) {
-    const std::size_t end = std::min(sentence.find(' ', start), sentence.size());
-    words.push_back(sentence.substr(start, end - start));
-    start = end + 1;
-  }
-  return words;
-}
 
 /// What holds a number: a budget, or that it is given.
 std::string held(CountLimit limit) {
@@ -89,32 +78,6 @@ class ChipTable {
   TextTable table_;
 };
 
-std::string shortage_text(const Shortage& shortage) {
-  const auto amount = [&](double value) {
-    if (shortage.budget == BudgetClass::Power) return to_small_text(Watts(value));
-    if (shortage.budget == BudgetClass::Edge) return to_text(Length(value));
-    return to_text(Area(value));
-  };
-  const double by = std::abs(shortage.needed - shortage.available);
-  if (!shortage.part) {
-    return fmt::format("{}: the parts together take {}, expected at most {}: {} too much",
-                       name_of(shortage.budget), amount(shortage.needed),
-                       amount(shortage.available), amount(by));
-  }
-  const char* part = name_of(*shortage.part);
-  if (shortage.budget == BudgetClass::Package) {
-    return fmt::format(
-        "{}: the die leaves {} of the package, expected at least {} for a stack: "
-        "{} too little",
-        part, amount(shortage.available), amount(shortage.needed), amount(by));
-  }
-  const std::string text =
-      fmt::format("{}: has {} of the {}, expected {} {}", part, amount(shortage.available),
-                  name_of(shortage.budget), shortage.more_than ? "more than" : "at least",
-                  amount(shortage.needed));
-  return by > 0.0 ? text + fmt::format(": {} too little", amount(by)) : text;
-}
-
 std::string dimension_yaml(const NetworkDimension& dimension) {
   std::string text = fmt::format("    - {{topology: {}", name_of(dimension.topology));
   if (dimension.degree) text += fmt::format(", degree: {}", *dimension.degree);
@@ -161,8 +124,34 @@ std::string chip_table(const ChipDesign& design, const Chip& chip, const System&
   for (const auto& link : chip.links) {
     if (link) table.add(component_of(link->kind), link_text(*link));
   }
-  text += table.text();
+  text += table.text() + "\n" + budget_bars(design, chip);
   return text + shortage_lines(chip);
+}
+
+std::string shortage_text(const Shortage& shortage) {
+  const auto amount = [&](double value) {
+    if (shortage.budget == BudgetClass::Power) return to_small_text(Watts(value));
+    if (shortage.budget == BudgetClass::Edge) return to_text(Length(value));
+    return to_text(Area(value));
+  };
+  const double by = std::abs(shortage.needed - shortage.available);
+  if (!shortage.part) {
+    return fmt::format("{}: the parts together take {}, expected at most {}: {} too much",
+                       name_of(shortage.budget), amount(shortage.needed),
+                       amount(shortage.available), amount(by));
+  }
+  const char* part = name_of(*shortage.part);
+  if (shortage.budget == BudgetClass::Package) {
+    return fmt::format(
+        "{}: the die leaves {} of the package, expected at least {} for a stack: "
+        "{} too little",
+        part, amount(shortage.available), amount(shortage.needed), amount(by));
+  }
+  const std::string text =
+      fmt::format("{}: has {} of the {}, expected {} {}", part, amount(shortage.available),
+                  name_of(shortage.budget), shortage.more_than ? "more than" : "at least",
+                  amount(shortage.needed));
+  return by > 0.0 ? text + fmt::format(": {} too little", amount(by)) : text;
 }
 
 std::string shortage_lines(const Chip& chip) {

@@ -11,8 +11,11 @@
 namespace dfsearch {
 
 /// What the chip is made of: a table of its parts, what each has of the budgets, what that
-/// gives and which limit holds it.  Ends in a newline.
+/// gives and which limit holds it; then the budgets as bars.  Ends in a newline.
 std::string chip_table(const ChipDesign& design, const Chip& chip, const System& system);
+
+/// Why there is no such chip: which part, which budget, and by how much.
+std::string shortage_text(const Shortage& shortage);
 
 /// One line for each reason why there is no such chip: which budget, and by how much.
 std::string shortage_lines(const Chip& chip);

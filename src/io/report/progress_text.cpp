@@ -30,7 +30,7 @@ std::string progress_line(const Progress& progress, const Problem& problem) {
     const System& system = problem.system;
     const FlopsPerSecond peak = system.accelerator.peak() * static_cast<double>(system.chips);
     incumbent = objective_text(problem.objective, progress.incumbent);
-    if (problem.objective == Objective::StepTime) {
+    if (problem.objective == Objective::StepTime && peak > FlopsPerSecond{}) {
       const Seconds step(progress.incumbent.in_base_units());
       utilization = fmt::format("{:.2f}%", 100.0 * (problem.workload.flops() / step / peak));
     }

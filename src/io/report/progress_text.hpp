@@ -14,7 +14,7 @@ std::string progress_header();
 /// One line under them; no newline.  The letter at its end tells how the
 /// incumbent was found (a letter of docs/results.md), "#2" that the next-best
 /// parallelism is sought by now.  The problem gives the utilization of the
-/// incumbent.
+/// incumbent; there is none on a machine without cores.
 std::string progress_line(const Progress& progress, const Problem& problem);
 
 }  // namespace dfsearch

@@ -15,6 +15,7 @@
 #include "base/version.hpp"
 #include "engine/names.hpp"
 #include "graph/names.hpp"
+#include "io/report/budget_text.hpp"
 #include "io/report/chip_text.hpp"
 #include "io/report/infeasible_text.hpp"
 #include "io/report/ranking_text.hpp"
@@ -73,18 +74,21 @@ std::string model_lines(const Workload& workload) {
 }
 
 std::string machine_text(const System& system) {
-  std::string text =
-      fmt::format("{} of {}, {} SRAM, {} memory", plural(system.chips, "chip"),
-                  to_text(system.accelerator.peak()), to_text(system.accelerator.sram),
-                  to_text(system.memory.bandwidth));
+  const bool known = system.accelerator.peak() > FlopsPerSecond{};
+  std::string text = plural(system.chips, "chip") + " that the search has to find";
+  if (known) {
+    text = fmt::format("{} of {}, {} SRAM, {} memory", plural(system.chips, "chip"),
+                       to_text(system.accelerator.peak()), to_text(system.accelerator.sram),
+                       to_text(system.memory.bandwidth));
+  }
   if (const auto& second = system.memory.second) {
     text += fmt::format(" and {} behind it", to_text(second->bandwidth));
   }
   for (std::size_t d = 0; d < system.network.size(); ++d) {
     const NetworkDimension& dimension = system.network[d];
-    text += fmt::format("{} {} at {}", d == 0 ? ";" : ",",
-                        topology_text(dimension.topology, dimension.degree),
-                        to_text(dimension.bandwidth));
+    text += fmt::format("{} {}", d == 0 ? ";" : ",",
+                        topology_text(dimension.topology, dimension.degree));
+    if (dimension.bandwidth > BytesPerSecond{}) text += " at " + to_text(dimension.bandwidth);
   }
   return text;
 }
@@ -333,6 +337,30 @@ std::string splits_text(const DesignResult& split) {
                      plural(split.machines, "machine"));
 }
 
+/// The best splits, if there was more than one to look for.
+std::string splits_table(const Outcome& outcome) {
+  const std::vector<FoundSplit>& best = outcome.split->best;
+  if (best.size() < 2 || !best.front().chip) return "";
+  TextTable table({"#", "step time", "slower", "split"});
+  std::int64_t rank = 0;
+  for (const FoundSplit& found : best) {
+    const std::string number = std::to_string(++rank);
+    const bool proved = found.status == SearchStatus::Optimal;
+    if (!found.chip) {
+      const bool none = found.status == SearchStatus::Infeasible;
+      table.add(
+          {number, none ? "-" : "> " + to_text(Seconds(found.lower_bound.in_base_units())), ""},
+          {none ? "no other split fits" : "not found before the limit or signal"});
+      continue;
+    }
+    const Score first = best.front().objective;
+    table.add({number, to_text(Seconds(found.objective.in_base_units())),
+               percent((found.objective - first) / first)},
+              words_of(split_text(*outcome.design, *found.chip) + (proved ? "" : "; not proved")));
+  }
+  return "\nbest splits\n" + table.text();
+}
+
 /// Why nothing fits and what would, as far as the limits let it be found.
 std::string reason_lines(const Outcome& outcome) {
   if (outcome.split != nullptr) {
@@ -379,6 +407,9 @@ std::string report_text(const Outcome& outcome, const std::string& title) {
   if (outcome.cost != nullptr) {
     text += partition_lines(outcome) + sharding_lines(*outcome.problem, *outcome.mapping);
     text += "\n" + capacity_lines(outcome) + price_lines(*outcome.cost);
+  }
+  if (outcome.split != nullptr) {
+    text += splits_table(outcome) + gains_text(outcome.split->gains) + "\n";
   }
   if (outcome.search != nullptr) text += search_lines(*outcome.search);
   return text;

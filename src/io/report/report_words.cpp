@@ -14,15 +14,20 @@ constexpr std::size_t kLabelWidth = 14;
 
 }  // namespace
 
-std::string labelled(std::string_view label, const std::string& text) {
+std::vector<std::string> words_of(const std::string& sentence) {
   std::vector<std::string> words;
   std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    if (end > begin) words.push_back(text.substr(begin, end - begin));
+  while (begin <= sentence.size()) {
+    const std::size_t end = std::min(sentence.find(' ', begin), sentence.size());
+    if (end > begin) words.push_back(sentence.substr(begin, end - begin));
     begin = end + 1;
   }
-  return fmt::format("{:<{}}{}\n", label, kLabelWidth, wrapped(words, kLabelWidth, kLabelWidth));
+  return words;
+}
+
+std::string labelled(std::string_view label, const std::string& text) {
+  return fmt::format("{:<{}}{}\n", label, kLabelWidth,
+                     wrapped(words_of(text), kLabelWidth, kLabelWidth));
 }
 
 std::string plural(std::int64_t count, std::string_view noun) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/tree/limits.hpp"
 #include "model/machine/network_choices.hpp"
@@ -13,6 +14,9 @@ namespace dfsearch {
 /// One sentence, phrase or list after its label, wrapped under itself; ends in a
 /// newline.
 std::string labelled(std::string_view label, const std::string& text);
+
+/// The words of a sentence, for a column that is wrapped.
+std::vector<std::string> words_of(const std::string& sentence);
 
 /// "1 node", "2 nodes".
 std::string plural(std::int64_t count, std::string_view noun);

@@ -6,6 +6,7 @@
 #include "base/version.hpp"
 #include "engine/names.hpp"
 #include "graph/names.hpp"
+#include "io/result/chip_json.hpp"
 #include "io/result/mapping_json.hpp"
 #include "io/text/json_text.hpp"
 #include "model/names.hpp"
@@ -35,6 +36,15 @@ Json with_progress(std::string_view kind, const Progress& progress) {
   return json;
 }
 
+Json with_mapping(const Progress& progress, const Mapping& mapping) {
+  Json json = with_progress("incumbent", progress);
+  json["parallelism"] = parallelism_json(mapping);
+  json["network"] = network_json(mapping);
+  json["micro_batch"] = mapping.micro_batch;
+  json["tile"] = mapping.tile;
+  return json;
+}
+
 std::string line(const Json& json) { return json_line(json) + "\n"; }
 
 }  // namespace
@@ -58,11 +68,13 @@ std::string progress_event(const Progress& progress) {
 }
 
 std::string incumbent_event(const Progress& progress, const Mapping& mapping) {
-  Json json = with_progress("incumbent", progress);
-  json["parallelism"] = parallelism_json(mapping);
-  json["network"] = network_json(mapping);
-  json["micro_batch"] = mapping.micro_batch;
-  json["tile"] = mapping.tile;
+  return line(with_mapping(progress, mapping));
+}
+
+std::string split_event(const Progress& progress, const Mapping& mapping, const ChipDesign& design,
+                        const Chip& chip) {
+  Json json = with_mapping(progress, mapping);
+  json["split"] = split_json(design, chip);
   return line(json);
 }
 

@@ -8,6 +8,8 @@
 #include "engine/tree/search_stats.hpp"
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
+#include "technology/chip.hpp"
+#include "technology/derive.hpp"
 
 namespace dfsearch {
 
@@ -19,6 +21,9 @@ std::string start_event(const Problem& problem, const std::string& title, int th
                         const SearchStats& before);
 std::string progress_event(const Progress& progress);
 std::string incumbent_event(const Progress& progress, const Mapping& mapping);
+/// A better split of the budgets, with the best mapping onto its chip.
+std::string split_event(const Progress& progress, const Mapping& mapping, const ChipDesign& design,
+                        const Chip& chip);
 std::string checkpoint_event(const SearchStats& stats, const std::string& file,
                              std::size_t open_nodes, std::size_t bytes);
 /// A limit or a signal has ended the search.

@@ -53,6 +53,8 @@ constexpr std::string_view kOfResult[] = {"dfsearch",
                                           "infeasible",
                                           "chip",
                                           "split",
+                                          "best_splits",
+                                          "gains",
                                           "search"};
 constexpr std::string_view kOfPartition[] = {"compute", "memory",   "network",
                                              "time",    "bound_by", "sram"};

@@ -9,6 +9,7 @@
 #include "engine/names.hpp"
 #include "graph/names.hpp"
 #include "io/result/chip_json.hpp"
+#include "io/result/design_json.hpp"
 #include "io/result/mapping_json.hpp"
 #include "io/text/json_text.hpp"
 #include "model/names.hpp"
@@ -245,6 +246,9 @@ std::string result_json(const Outcome& outcome) {
                        : Json();
   const bool searched = outcome.split != nullptr && outcome.chip != nullptr;
   result["split"] = searched ? split_json(*outcome.design, *outcome.chip) : Json();
+  result["best_splits"] =
+      outcome.split != nullptr ? best_splits_json(*outcome.design, *outcome.split) : Json();
+  result["gains"] = outcome.split != nullptr ? gains_json(*outcome.split) : Json();
   result["search"] = search != nullptr ? search_json(*search) : Json();
   if (outcome.split != nullptr) {
     append(result["search"], "splits", json_number(outcome.split->splits));

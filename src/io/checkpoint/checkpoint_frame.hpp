@@ -1,0 +1,50 @@
+#pragma once
+// What the checkpoints of all kinds of searches have in common: the frame of a file, whose it is,
+// and the counters.
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "engine/tree/search_stats.hpp"
+#include "io/checkpoint/bytes.hpp"
+#include "io/checkpoint/problem_fingerprint.hpp"
+
+namespace dfsearch {
+
+inline constexpr std::size_t kLargestCheckpoint = std::size_t{1} << 40;
+
+/// The map as bytes, with the version of the program and whose it is.
+std::string framed(nlohmann::json map, const Fingerprint& problem);
+
+/// Reads them back and hands the map to `read`.  Throws InputError, naming the file, if they are no
+/// checkpoint, damaged, of another version of dfsearch or of another problem; what `read` throws at
+/// a map that makes no sense, BadBytes or what the library throws, becomes one, too.
+void read_framed(std::string_view bytes, const std::string& name, const Fingerprint& problem,
+                 const std::function<void(const nlohmann::json&)>& read);
+
+/// Throws InputError if the file holds something that a checkpoint of this problem must not
+/// replace: anything but one, or a checkpoint of another problem.
+void check_replaceable(const std::filesystem::path& file, const Fingerprint& problem);
+
+/// A number of the map as an integer; throws BadBytes for a real one, whose conversion may be
+/// undefined.
+template <class T>
+T get_integer(const nlohmann::json& number) {
+  if (!number.is_number_integer()) throw BadBytes();
+  return number.get<T>();
+}
+
+/// Bytes in a map.
+nlohmann::json binary(const std::string& bytes);
+std::string_view text_of(const nlohmann::json& binary);
+
+nlohmann::json put_stats(const SearchStats& stats);
+/// Throws BadBytes.
+SearchStats get_stats(const nlohmann::json& map);
+
+}  // namespace dfsearch

@@ -1,0 +1,24 @@
+#pragma once
+// Many chips side by side, for people (docs/technology.md, section 5).
+
+#include <string>
+#include <vector>
+
+#include "model/machine/system.hpp"
+#include "technology/chip.hpp"
+
+namespace dfsearch {
+
+/// One row of the list; what it points to must outlive it.
+struct ListedChip {
+  std::string name;
+  const Chip* chip = nullptr;
+  const System* system = nullptr;  ///< with the chip
+};
+
+/// A table with a row for each chip: what it has and what holds it, by letters that the last line
+/// explains.  A chip that cannot be built has a row without numbers, and below the table a line
+/// for each reason.  Ends in a newline.
+std::string chip_list(const std::vector<ListedChip>& chips);
+
+}  // namespace dfsearch

@@ -1,0 +1,33 @@
+#pragma once
+// What searches for mappings and searches over budgets set up alike.
+
+#include <chrono>
+#include <string>
+
+#include "base/deadline.hpp"
+#include "cli/events.hpp"
+#include "cli/options.hpp"
+#include "cli/progress.hpp"
+#include "engine/search_options.hpp"
+#include "engine/search_result.hpp"
+#include "io/config/load_config.hpp"
+
+namespace dfsearch {
+
+/// Limits, threads and bounds; the config says what the command line leaves out.
+SearchOptions search_options(const CommandLine& line, const SearchSettings& settings);
+
+/// The end of a run that began at `start`, which signals bring forward.
+Deadline deadline_of(const CommandLine& line, const SearchSettings& settings,
+                     std::chrono::steady_clock::time_point start);
+
+Detail detail_of(const CommandLine& line);
+
+/// Sets what is called once an interval; events and progress must outlive the search.
+void listen_to_progress(const CommandLine& line, EventStream& events, ProgressPrinter& progress,
+                        SearchOptions& options);
+
+/// Where the mapping goes; empty, and the user is told, if there is none.
+std::string mapping_file(const CommandLine& line, const SearchResult& result);
+
+}  // namespace dfsearch
