@@ -50,7 +50,8 @@ struct SearchOptions {
   std::function<void(const Progress&, const Mapping&)> on_incumbent = nullptr;
 
   /// Called by the thread of `solve`, perhaps together with the others: now and
-  /// then, and at the end.
+  /// then, and at the end.  The nodes of the state belong to the search: a copy of it must go
+  /// before SearchResult::leftovers do.
   std::function<void(const SearchState&)> on_checkpoint = nullptr;
   /// The time between two checkpoints; it is less at the beginning and more if they would
   /// take over a twentieth of the time.

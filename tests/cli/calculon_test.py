@@ -399,8 +399,9 @@ class Page(CliTest):
         defined = re.findall(r"^ {4}\((C\d+)\)", PAGE, re.MULTILINE)
         self.assertEqual(len(defined), 20)
         source = "".join(file.read_text()
-                         for file in (ROOT / "src/model/calculon").glob("*.[ch]pp"))
-        cited = re.findall(r"^ *// docs/calculon\.md ((?:\(C\d+\)(?:, )?)+)$", source, re.MULTILINE)
+                         for file in [*(ROOT / "src/model/calculon").glob("*.[ch]pp"),
+                                      ROOT / "src/model/machine/rates.hpp"])
+        cited = re.findall(r"^ *///? docs/calculon\.md ((?:\(C\d+\)(?:, )?)+)$", source, re.MULTILINE)
         cited = {number for line in cited for number in re.findall(r"C\d+", line)}
         self.assertCountEqual(defined, cited)
 

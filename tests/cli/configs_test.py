@@ -4,9 +4,10 @@
 Configs are checked by `dfsearch check` as they are.  Those under workloads/ and
 systems/ are the two parts of one: each must check together with some other.
 Systems of Calculon's model, which has no files of workloads, are tried in the
-place of the one that a config of it names.  Those under chips/ have a system only,
+place of the one that a config of it names; so are systems that leave the number of
+chips to the config, with one of training/.  Those under chips/ have a system only,
 for `dfsearch chip`, and are made of the parts under technologies/, all of which
-must be in use.
+must be in use; so must all rates under efficiencies/.
 
 usage: configs_test.py DFSEARCH
 """
@@ -35,9 +36,10 @@ def complaint_about_pair(workload, system):
         return complaint(config)
 
 
-def complaint_about_calculon(system):
+def complaint_in_place(config, system):
+    """The same with another system than the one that the config names."""
     done = subprocess.run(
-        [sys.argv[1], "check", str(CONFIGS / "calculon_1t.yaml"), "--set", f"system.from={system}"],
+        [sys.argv[1], "check", str(CONFIGS / config), "--set", f"system.from={system}"],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
     )
     return "" if done.returncode == 0 else f"{system}: status {done.returncode}\n{done.stderr}"
@@ -62,14 +64,21 @@ def main():
     calculon = [file for file in systems if file.name.startswith("calculon_")]
     chips = sorted((CONFIGS / "chips").rglob("*.yaml"))
     parts = sorted((CONFIGS / "technologies").rglob("*.yaml"))
-    other = set(workloads + systems + chips + parts)
+    rates = sorted((CONFIGS / "efficiencies").glob("*.yaml"))
+    other = set(workloads + systems + chips + parts + rates)
     whole = [file for file in files if file not in other]
     systems = [file for file in systems if file not in calculon]
+    without_chips = [file for file in systems if "\nchips:" not in file.read_text()]
+    systems = [file for file in systems if file not in without_chips]
     if not whole:
         sys.exit(f"there is no config under {CONFIGS}")
 
     wrong = [complaint(file) for file in whole] + complaints_about_chips(chips, parts)
-    wrong += [complaint_about_calculon(file) for file in calculon]
+    wrong += [complaint_in_place("calculon_1t.yaml", file) for file in calculon]
+    wrong += [complaint_in_place("training/llama3_70b_2048_h100.yaml", file)
+              for file in without_chips]
+    texts = "".join(file.read_text() for file in whole)
+    wrong += [f"{file}: no config names it" for file in rates if file.name not in texts]
     pairs = {(w, s): complaint_about_pair(w, s) for w in workloads for s in systems}
     for part in workloads + systems:
         complaints = [text for pair, text in pairs.items() if part in pair]

@@ -182,7 +182,7 @@ TEST_CASE("on larger graphs the answer is the same with any number of threads an
       REQUIRE(std::holds_alternative<Cost>(judged));
       CHECK(std::get<Cost>(judged).objective == first.cost->objective);
       CHECK(first.lower_bound == first.cost->objective);
-      for (int repetition = 0; repetition < 5; ++repetition) {
+      for (int repetition = 0; repetition < 3; ++repetition) {
         for (const int threads : {1, 2, 8}) {
           const SearchResult again =
               solve(problem, {.threads = threads, .deterministic = repetition == 0});

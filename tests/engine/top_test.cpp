@@ -165,6 +165,7 @@ TEST_CASE("a bound that was proved for a gap stays when the search goes on with 
     CAPTURE(seed);
     const Problem problem = free_world(seed);
     if (parallelisms_of(problem).size() < 2) continue;
+    std::vector<SearchResult> searches;  // whose nodes the state has
     SearchState last;
     SearchOptions options{.limits = {.gap = 0.3}, .top = 2};
     options.on_checkpoint = [&](const SearchState& state) { last = state; };
@@ -176,7 +177,8 @@ TEST_CASE("a bound that was proved for a gap stays when the search goes on with 
       SearchState state = last;
       SearchOptions finer{.limits = {.nodes = 1}, .top = 2, .resume = &state};
       finer.on_checkpoint = options.on_checkpoint;
-      CHECK(solve(problem, finer).lower_bound >= coarse.lower_bound);
+      searches.push_back(solve(problem, finer));
+      CHECK(searches.back().lower_bound >= coarse.lower_bound);
     }
     const SearchResult exact = solve(problem, {.top = 2, .resume = &last});
     const SearchResult straight = solve(problem, {.top = 2});

@@ -5,14 +5,17 @@
 #include <string>
 
 #include "engine/calculon/find_execution.hpp"
+#include "engine/training/find_plan.hpp"
 #include "fuzz/fuzz_target.hpp"
 #include "io/checkpoint/problem_fingerprint.hpp"
 #include "io/config/graph_text.hpp"
 #include "io/dfmodel/export_dfmodel.hpp"
 #include "io/dfmodel/import_dfmodel.hpp"
 #include "io/report/execution_report.hpp"
+#include "io/report/plan_report.hpp"
 #include "io/report/report.hpp"
 #include "io/result/execution_json.hpp"
+#include "io/result/plan_json.hpp"
 
 namespace dfsearch::fuzz {
 namespace {
@@ -77,6 +80,22 @@ void check_setup(const Config& config) {
   read_back(imported, "import of an export");
 }
 
+/// Long enough to meet whole answers.
+template <class Search>
+Search short_search() {
+  constexpr std::int64_t kNodes = 50;
+  Search search;
+  search.limits = {.deadline = Deadline(Seconds(0.1)), .nodes = kNodes};
+  return search;
+}
+
+template <class Result>
+void require_finite(const Result& result) {
+  if (!result.cost) return;
+  const double time = result.cost->step_time.in_base_units();
+  require(time > 0.0 && std::isfinite(time), "a step takes some finite time");
+}
+
 }  // namespace
 
 void check_config(const Config& config) {
@@ -90,15 +109,20 @@ void check_config(const Config& config) {
 }
 
 void check_task(const calculon::Task& task) {
-  constexpr std::int64_t kNodes = 50;
-  calculon::ExecutionSearch search;
-  search.limits = {.deadline = Deadline(Seconds(0.1)), .nodes = kNodes};
+  const auto search = short_search<calculon::ExecutionSearch>();
   const calculon::ExecutionResult result = calculon::find_execution(task, search);
   require(!execution_report(task, result, "input").empty(), "a result can be reported");
   require(!execution_json(result).empty(), "a result can be written");
-  if (!result.cost) return;
-  const double time = result.cost->step_time.in_base_units();
-  require(time > 0.0 && std::isfinite(time), "a step takes some finite time");
+  require_finite(result);
+}
+
+void check_task(const training::Task& task) {
+  const training::PlanResult result =
+      training::find_plan(task, short_search<training::PlanSearch>());
+  require(!task_text(task).empty(), "a task can be described");
+  require(!plan_report(task, result, "input").empty(), "a result can be reported");
+  require(!plan_json(task, result).empty(), "a result can be written");
+  require_finite(result);
 }
 
 }  // namespace dfsearch::fuzz

@@ -13,4 +13,7 @@ void check_config(const Config& config);
 /// A short search for executions ends, and what it finds is whole; Finding otherwise.
 void check_task(const calculon::Task& task);
 
+/// The same of plans, of which a config that loads has some.
+void check_task(const training::Task& task);
+
 }  // namespace dfsearch::fuzz

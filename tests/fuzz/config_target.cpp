@@ -35,8 +35,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (!config) return 0;
   if (const auto* first = std::get_if<Config>(&*config)) {
     fuzz::check_config(*first);
+  } else if (const auto* calculon = std::get_if<CalculonConfig>(&*config)) {
+    fuzz::check_task(calculon->task);
   } else {
-    fuzz::check_task(std::get<CalculonConfig>(*config).task);
+    fuzz::check_task(std::get<TrainingConfig>(*config).task);
   }
   return 0;
 }

@@ -64,8 +64,8 @@ std::string without_parent_folders(std::string text) {
 }
 
 void put_configs(const Seeds& configs, const Seeds& setups) {
-  for (const char* const folder :
-       {"configs", "configs/figures", "configs/published", "tests/fuzz/problems"}) {
+  for (const char* const folder : {"configs", "configs/figures", "configs/published",
+                                   "configs/training", "tests/fuzz/problems"}) {
     for (const fs::path& file : files_in(folder)) {
       configs.put(file.filename(), without_parent_folders(read_file(file)));
       const auto setup =

@@ -9,15 +9,13 @@
 namespace dfsearch::test {
 namespace {
 
-using calculon::Engine;
 using calculon::Machine;
-using calculon::MemoryTier;
 using calculon::ModelShape;
 using calculon::Network;
 
 constexpr double kGibi = 1073741824.0;
 
-Engine engine(double peak, std::vector<calculon::EfficiencyCurve<Flops>::Step> steps) {
+Engine engine(double peak, std::vector<EfficiencyCurve<Flops>::Step> steps) {
   return {.peak = FlopsPerSecond(peak), .efficiency = {.steps = std::move(steps)}};
 }
 
@@ -52,8 +50,8 @@ class Draws {
 };
 
 template <class Work>
-calculon::EfficiencyCurve<Work> random_curve(Draws& draws) {
-  calculon::EfficiencyCurve<Work> curve;
+EfficiencyCurve<Work> random_curve(Draws& draws) {
+  EfficiencyCurve<Work> curve;
   if (draws.below(4) > 0) curve.steps.push_back({Work(draws.size(1e7, 1e9)), 0.9});
   if (draws.below(4) > 0) curve.steps.push_back({Work(draws.size(1e4, 1e6)), 0.6});
   curve.steps.push_back({Work(0.0), draws.one_of({1.0, 0.5, 0.2})});

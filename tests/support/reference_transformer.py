@@ -154,6 +154,7 @@ def experts(graph, x):
         return graph.add(name, "W", busy, m, depth, [of], ("experts",), **partly)
 
     logits = graph.weight("ROUTER", 1, count, h, x, count if e.get("router_bias") else 0)
+    logits = (logits[0], graph.bits(count, 32), "logits")
     top = graph.element("TOPK", 1, count, SOFTMAX, [logits], [logits])
     choice = (top[0], k)
     sent = graph.element("DISPATCH", busy, h, (1, k), [x, choice], [choice], **room)

@@ -118,7 +118,7 @@ Config load_searchable(const CommandLine& line) {
   return with_runnable_chip(load_config(line.config, line.overrides));
 }
 
-std::variant<Config, CalculonConfig> load_any_searchable(const CommandLine& line) {
+AnyConfig load_any_searchable(const CommandLine& line) {
   auto any = load_any_config(line.config, line.overrides);
   if (auto* config = std::get_if<Config>(&any)) return with_runnable_chip(std::move(*config));
   return any;

@@ -20,8 +20,8 @@ struct NoSuchChip {
 Config load_runnable(const CommandLine& line);
 /// The same, but the budget may leave something to search.
 Config load_searchable(const CommandLine& line);
-/// The same of either model.
-std::variant<Config, CalculonConfig> load_any_searchable(const CommandLine& line);
+/// The same of any model.
+AnyConfig load_any_searchable(const CommandLine& line);
 
 /// The outcome with the chip of the config, if it has one; the config must outlive it.
 Outcome with_chip(Outcome outcome, const Config& config);

@@ -18,6 +18,7 @@
 #include "io/lp/lp_text.hpp"
 #include "io/lp/solution.hpp"
 #include "io/report/execution_report.hpp"
+#include "io/report/plan_report.hpp"
 #include "io/report/report.hpp"
 #include "io/result/mapping_file.hpp"
 #include "io/text/read_file.hpp"
@@ -53,10 +54,11 @@ int run_evaluate(const CommandLine& line) {
 
 int run_check(const CommandLine& line) {
   const auto any = load_any_searchable(line);
-  const Config* config = std::get_if<Config>(&any);
-  print(title_of(line) + ": valid\n" +
-        (config != nullptr ? problem_text(config->problem)
-                           : task_text(std::get<CalculonConfig>(any).task)));
+  std::string text;
+  if (const auto* config = std::get_if<Config>(&any)) text = problem_text(config->problem);
+  if (const auto* calculon = std::get_if<CalculonConfig>(&any)) text = task_text(calculon->task);
+  if (const auto* training = std::get_if<TrainingConfig>(&any)) text = task_text(training->task);
+  print(title_of(line) + ": valid\n" + text);
   return kProved;
 }
 

@@ -18,7 +18,10 @@ usage: dfsearch [solve] CONFIG [options]         search, report, exit
        dfsearch --help | --version
 
 A CONFIG is YAML or JSON (docs/formats.md); --config CONFIG says the same.  A report for people
-goes to standard output, progress and errors to standard error.
+goes to standard output, progress and errors to standard error.  With a section 'training' a CONFIG
+asks for the best plan of a training step, with 'equations: calculon' for the best execution of
+Calculon's model, in place of a mapping: solve and check take these, without the options of
+mappings.
 
 all commands but import
   --set KEY=VALUE        override a key of the config, system.network.0.degree=16; repeatable
@@ -86,6 +89,7 @@ examples
   dfsearch configs/gpt3_1t.yaml --time-limit '20 min' --json result.json --mapping best.json
   dfsearch configs/gpt3_1t.yaml --set execution.partitions=8 --hint best.json
   dfsearch configs/gpt3_1t_free.yaml --top 5
+  dfsearch configs/training/llama3_70b_2048_h100.yaml
   dfsearch configs/calculon_1t.yaml --count
   dfsearch configs/gpt3_1t_free.yaml --checkpoint run.ck
   dfsearch configs/gpt3_1t_free.yaml --resume run.ck --checkpoint run.ck

@@ -152,6 +152,9 @@ int run_solve(const CommandLine& line) {
   if (line.count) {
     throw InputError("--count: only a config with 'equations: calculon' takes it");
   }
+  if (const auto* training = std::get_if<TrainingConfig>(&any)) {
+    return run_solve_plan(line, *training, start);
+  }
   auto& config = std::get<Config>(any);
   if (config.design && !config.chip) return run_solve_design(line, config, start);
   return Run(line, std::move(config), start).run();

@@ -15,46 +15,49 @@
 #include "cli/signals.hpp"
 #include "cli/standard_output.hpp"
 #include "engine/calculon/find_execution.hpp"
+#include "engine/training/find_plan.hpp"
 #include "io/report/execution_report.hpp"
+#include "io/report/plan_report.hpp"
 #include "io/result/execution_json.hpp"
+#include "io/result/plan_json.hpp"
 #include "io/text/write_file.hpp"
 
 namespace dfsearch {
 namespace {
 
-/// Options of mappings, which an execution is not.
-void refuse_options(const CommandLine& line) {
+/// Options of mappings, which is not what is searched; `config` names the kind of config.
+void refuse_options(const CommandLine& line, const char* config) {
   std::vector<std::string> wrong;
   for (const auto& [option, file] :
        {std::pair("--mapping", &line.mapping), std::pair("--hint", &line.hint),
         std::pair("--checkpoint", &line.checkpoint), std::pair("--resume", &line.resume),
         std::pair("--events", &line.events)}) {
     if (!file->empty()) {
-      wrong.push_back(
-          fmt::format("{}: a config with 'equations: calculon' does not take it", option));
+      wrong.push_back(fmt::format("{}: a config with {} does not take it", option, config));
     }
   }
   if (!line.bounds.dropped().empty()) {
-    wrong.emplace_back("--no-bound: a config with 'equations: calculon' does not take it");
+    wrong.push_back(fmt::format("--no-bound: a config with {} does not take it", config));
   }
   if (!wrong.empty()) throw InputError(wrong);
 }
 
-calculon::ExecutionSearch search_of(const CommandLine& line, const CalculonConfig& config,
-                                    std::chrono::steady_clock::time_point start) {
+/// What both searches take.
+template <class Search>
+Search search_of(const CommandLine& line, const SearchSettings& settings,
+                 std::chrono::steady_clock::time_point start) {
   const Seconds used(
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  calculon::ExecutionSearch search;
+  Search search;
   search.limits.deadline =
-      Deadline(line.time_limit.value_or(config.search.time_limit) - used, stop_on_signals());
-  search.limits.gap = line.gap.value_or(config.search.gap);
+      Deadline(line.time_limit.value_or(settings.time_limit) - used, stop_on_signals());
+  search.limits.gap = line.gap.value_or(settings.gap);
   search.limits.memory =
-      line.memory_limit.value_or(config.search.memory_limit.value_or(0.5 * machine_memory()));
+      line.memory_limit.value_or(settings.memory_limit.value_or(0.5 * machine_memory()));
   if (line.node_limit) search.limits.nodes = *line.node_limit;
   search.threads = line.threads;
   search.deterministic = line.deterministic;
   search.top = line.top.value_or(1);
-  search.count = line.count;
   return search;
 }
 
@@ -65,29 +68,46 @@ void print_improvement(const Progress& progress) {
                           to_text(Seconds(progress.lower_bound.in_base_units()))));
 }
 
-}  // namespace
-
-int run_solve_execution(const CommandLine& line, const CalculonConfig& config,
-                        std::chrono::steady_clock::time_point start) {
-  refuse_options(line);
-  check_output(line.json);
-  calculon::ExecutionSearch search = search_of(line, config, start);
-  if (line.verbose) search.on_incumbent = print_improvement;
-  const calculon::ExecutionResult result = calculon::find_execution(config.task, search);
-  const std::string json = line.json.empty() ? std::string() : execution_json(result);
+/// Writes what there is; the exit status says how sure it is.
+template <class Result>
+int tell(const CommandLine& line, const Result& result, const std::string& json,
+         const std::string& report) {
   Outputs outputs;
   if (!line.json.empty() && line.json != "-") {
     outputs.attempt([&] { write_file(line.json, json); });
   }
-  outputs.attempt([&] {
-    print(line.json == "-" ? json : execution_report(config.task, result, title_of(line)));
-  });
+  outputs.attempt([&] { print(line.json == "-" ? json : report); });
   outputs.throw_if_any_failed();
   // Of several parallelisms all must be proved.
-  for (const calculon::FoundExecution& found : result.alternatives) {
+  for (const auto& found : result.alternatives) {
     if (found.status != SearchStatus::Optimal) return kStoppedWithMapping;
   }
   return exit_status(result.status);
+}
+
+}  // namespace
+
+int run_solve_execution(const CommandLine& line, const CalculonConfig& config,
+                        std::chrono::steady_clock::time_point start) {
+  refuse_options(line, "'equations: calculon'");
+  check_output(line.json);
+  auto search = search_of<calculon::ExecutionSearch>(line, config.search, start);
+  search.count = line.count;
+  if (line.verbose) search.on_incumbent = print_improvement;
+  const calculon::ExecutionResult result = calculon::find_execution(config.task, search);
+  return tell(line, result, line.json.empty() ? "" : execution_json(result),
+              execution_report(config.task, result, title_of(line)));
+}
+
+int run_solve_plan(const CommandLine& line, const TrainingConfig& config,
+                   std::chrono::steady_clock::time_point start) {
+  refuse_options(line, "'training'");
+  check_output(line.json);
+  auto search = search_of<training::PlanSearch>(line, config.search, start);
+  if (line.verbose) search.on_incumbent = print_improvement;
+  const training::PlanResult result = training::find_plan(config.task, search);
+  return tell(line, result, line.json.empty() ? "" : plan_json(config.task, result),
+              plan_report(config.task, result, title_of(line)));
 }
 
 }  // namespace dfsearch

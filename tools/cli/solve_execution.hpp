@@ -1,5 +1,6 @@
 #pragma once
-// The search for executions of Calculon's model.
+// The searches that find no mapping: for executions of Calculon's model, and for plans of
+// training steps.
 
 #include <chrono>
 
@@ -12,5 +13,9 @@ namespace dfsearch {
 /// began.  Throws InputError for options that it does not have.
 int run_solve_execution(const CommandLine& line, const CalculonConfig& config,
                         std::chrono::steady_clock::time_point start);
+
+/// The same for a config with a section `training`.
+int run_solve_plan(const CommandLine& line, const TrainingConfig& config,
+                   std::chrono::steady_clock::time_point start);
 
 }  // namespace dfsearch

@@ -10,8 +10,8 @@ the engine the rooms have an order of their own:
     tree <- tables <- duals <- fusion <- sharding <- mapping <- answer <- solve
 
 and tree/ is generic: beside its own files it includes base/ only, so that it can be
-tested on problems whose optimum is known.  The room calculon/, a search of its own, knows tree/
-alone.
+tested on problems whose optimum is known.  The rooms calculon/ and training/, searches of their
+own, know tree/ alone.
 
 usage: check_layers.py ROOT | --self-test
 """
@@ -32,7 +32,8 @@ KNOWS = {
     "io": ["base", "graph", "model", "technology", "milp", "engine", "design"],
     "tools": ["base", "graph", "model", "technology", "milp", "engine", "design", "io"],
 }
-ROOMS = ["tree", "calculon", "tables", "duals", "fusion", "sharding", "mapping", "answer"]
+ROOMS = ["tree", "calculon", "training", "tables", "duals", "fusion", "sharding", "mapping",
+         "answer"]
 # Of the engine, but in no room: what the rooms share with those who call solve.
 OPEN = ["search_options.hpp", "search_result.hpp", "names.hpp", "names.cpp"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')

@@ -21,6 +21,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import measured_steps  # noqa: E402
 import published_configs  # noqa: E402
 import published_figures  # noqa: E402
 import validation_page  # noqa: E402
@@ -151,10 +152,12 @@ def main():
     parser.add_argument("program", metavar="DFSEARCH")
     parser.add_argument("--write", action="store_true", help="write docs/validation.md")
     options = parser.parse_args()
-    cases, points = run_all(str(pathlib.Path(options.program).resolve()))
-    page = validation_page.page(cases, points)
+    program = str(pathlib.Path(options.program).resolve())
+    cases, points = run_all(program)
+    measured = measured_steps.steps(program)
+    page = validation_page.page(cases, points, measured)
     print(validation_page.table(cases))
-    wrong = problems(cases)
+    wrong = problems(cases) + measured_steps.problems(measured)
     if options.write:
         PAGE.write_text(page, encoding="utf-8")
     elif not is_current(page):

@@ -3,6 +3,7 @@
 import re
 import shlex
 
+import measured_steps
 import published_configs
 import published_figures as figures
 from markdown_text import wrapped
@@ -288,15 +289,20 @@ def memory_3d(by_id):
 MEASURED = """\
 ## Measured steps
 
-Eight steps that Megatron measured on Selene stand beside those of Calculon's equations in
-[calculon.md](calculon.md), section 9.
+Eight steps that Megatron measured on Selene (Korthikanti et al., 2022, table 5), as
+[training.md](training.md) predicts them: embedding, head and unequal stages included, and nothing
+fitted but the published curves of the A100. The error is (measured - predicted)/measured; what is
+predicted too fast is positive. Those of Calculon's equations stand in [calculon.md](calculon.md),
+section 9.
+
 """
 
 
-def page(cases, points):
+def page(cases, points, measured):
     by_id = {case.record["id"]: case for case in cases}
     runs = (table_of(HEAD, rows(cases, "../")) + "\nReasons:\n\n" + reasons_text(cases) + "\n"
             + summary(cases) + "\n")
     return wrapped(INTRODUCTION + runs + FIGURES + mappings(by_id) + rail_only(by_id, points)
                    + calculon(by_id) + sram_dram(by_id, points) + serving(points)
-                   + memory_3d(by_id) + "\n" + MEASURED)
+                   + memory_3d(by_id) + "\n" + MEASURED
+                   + table_of(measured_steps.HEAD, measured_steps.rows(measured)))

@@ -11,6 +11,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "io/config/config_execution.hpp"
+#include "io/config/config_offload.hpp"
+
 namespace dfsearch {
 namespace {
 
@@ -18,7 +21,6 @@ using calculon::Communication;
 using calculon::ExecutionChoices;
 using calculon::Machine;
 using calculon::ModelShape;
-using calculon::Offload;
 using calculon::Overlap;
 using calculon::Recompute;
 
@@ -36,19 +38,6 @@ ModelShape read_transformer(const YamlEntry& section, InputMessages& messages) {
   transformer.layers = reader.required_count("layers").value_or(1);
   reader.finish();
   return transformer;
-}
-
-SearchSettings read_settings(const YamlEntry& section, InputMessages& messages) {
-  MapReader reader(section, messages);
-  SearchSettings settings;
-  settings.gap = reader.optional_number("gap", {0.0, 1.0}).value_or(0.0);
-  settings.time_limit =
-      reader.optional_quantity<Seconds>("time_limit", {Seconds(1e-3), Seconds(1e9)})
-          .value_or(Seconds::infinity());
-  settings.memory_limit =
-      reader.optional_quantity<Bytes>("memory_limit", {kLeastMemoryLimit, Bytes(1e18)});
-  reader.finish();
-  return settings;
 }
 
 /// Reads the section, then holds the values against each other.
@@ -82,7 +71,7 @@ class ChoicesReader {
     choices_.data_overlap = reader_.optional_choice("data_overlap", kYesOrNo);
     choices_.fused = reader_.optional_choice("fused", kYesOrNo).value_or(true);
     choices_.sharding = reader_.optional_choice("sharding", kYesOrNo);
-    read_offload();
+    choices_.offload = read_offload<calculon::Offload>(reader_);
     reader_.finish();
     if (reader_.is_map() && !choices_.maximum_batch && !choices_.global_batch &&
         messages_.count() == before) {
@@ -120,30 +109,6 @@ class ChoicesReader {
       networks[i] = static_cast<std::size_t>(*index);
     }
     choices_.networks = networks;
-  }
-
-  void read_offload() {
-    const YamlEntry* entry = reader_.optional("offload");
-    if (!entry) return;
-    Offload offload;
-    const Choices<bool Offload::*> kinds = {{"weights", &Offload::weights},
-                                            {"activations", &Offload::activations},
-                                            {"optimizer", &Offload::optimizer}};
-    if (entry->value.type == YamlNode::Type::Sequence) {
-      for (const YamlNode& node : entry->value.items) {
-        const YamlEntry item{.key = entry->key, .place = node.place, .value = node};
-        const auto kind = read_choice(item, kinds, messages_);
-        if (!kind) return;
-        if (offload.**kind) messages_.add(node.place, entry->key, "stands twice in the list");
-        offload.** kind = true;
-      }
-    } else if (entry->value.type != YamlNode::Type::Scalar || entry->value.scalar != "none") {
-      messages_.add(entry->value.place, entry->key,
-                    "expected none or a list of weights, activations and optimizer, got " +
-                        entry->value.description());
-      return;
-    }
-    choices_.offload = offload;
   }
 
   /// Points to the first of the keys that is given, or to one that the command line gave.

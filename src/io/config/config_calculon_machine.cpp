@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "io/config/config_calculon.hpp"
+#include "io/config/config_rates.hpp"
 
 namespace dfsearch {
 namespace {
@@ -15,66 +16,21 @@ constexpr Range<FlopsPerSecond> kPeak{FlopsPerSecond(1.0), FlopsPerSecond(1e24)}
 constexpr Range<Bytes> kSize{Bytes(1.0), Bytes(1e24)};
 constexpr Range<Seconds> kLatency{Seconds(0.0), Seconds(1e3)};
 constexpr Range<double> kShare{1e-9, 1.0};
-constexpr std::size_t kMostSteps = 100;
 constexpr std::size_t kMostNetworks = 8;
 
-/// Two values in a list, if that is what it is.
-bool is_pair(const YamlNode& node) {
-  return node.type == YamlNode::Type::Sequence && node.items.size() == 2;
-}
-
-YamlEntry item(const YamlEntry& list, const YamlNode& value) {
-  return {.key = list.key, .place = value.place, .value = value};
-}
-
-/// Pairs of an amount and a share, the amounts falling to zero.
-template <class Work>
-calculon::EfficiencyCurve<Work> read_steps(MapReader& reader) {
-  calculon::EfficiencyCurve<Work> curve;
-  const YamlEntry* entry = reader.required("efficiency");
-  if (!entry) return curve;
-  InputMessages& messages = reader.messages();
-  const auto& items = entry->value.items;
-  if (entry->value.type != YamlNode::Type::Sequence || items.empty() || items.size() > kMostSteps ||
-      !std::all_of(items.begin(), items.end(), is_pair)) {
-    messages.add(entry->value.place, entry->key,
-                 fmt::format("expected a list of 1 to {} pairs of an amount and a share, got {}",
-                             kMostSteps, entry->value.description()));
-    return curve;
-  }
-  for (const YamlNode& pair : items) {
-    const auto from =
-        read_quantity<Work>(item(*entry, pair.items[0]), {Work(0.0), Work(1e30)}, messages);
-    const auto share = read_number(item(*entry, pair.items[1]), kShare, messages);
-    if (!from || !share) return curve;
-    if (!curve.steps.empty() && *from >= curve.steps.back().from) {
-      messages.add(pair.place, entry->key,
-                   fmt::format("expected amounts that fall, got {} after {}", to_text(*from),
-                               to_text(curve.steps.back().from)));
-      return curve;
-    }
-    curve.steps.push_back({.from = *from, .share = *share});
-  }
-  if (curve.steps.back().from > Work{}) {
-    messages.add(items.back().place, entry->key,
-                 "expected 0 as the last amount, got " + to_text(curve.steps.back().from));
-  }
-  return curve;
-}
-
-calculon::Engine read_engine(const YamlEntry& section, InputMessages& messages) {
+Engine read_engine(const YamlEntry& section, InputMessages& messages) {
   MapReader reader(section, messages);
-  calculon::Engine engine;
+  Engine engine;
   engine.peak = reader.required_quantity("peak", kPeak).value_or(FlopsPerSecond(1.0));
-  engine.efficiency = read_steps<Flops>(reader);
+  engine.efficiency = read_efficiency<Flops>(reader);
   reader.finish();
   return engine;
 }
 
-void read_tier(MapReader& reader, calculon::MemoryTier& tier) {
+void read_tier(MapReader& reader, MemoryTier& tier) {
   tier.capacity = reader.required_quantity("capacity", kSize).value_or(Bytes(1.0));
   tier.bandwidth = reader.required_quantity("bandwidth", kBandwidth).value_or(BytesPerSecond(1.0));
-  tier.efficiency = read_steps<Bytes>(reader);
+  tier.efficiency = read_efficiency<Bytes>(reader);
 }
 
 void read_memory(const YamlEntry& section, calculon::Machine& machine, InputMessages& messages) {

@@ -257,4 +257,17 @@ SearchSettings read_search(const YamlEntry& section, Problem& problem, InputMess
   return settings;
 }
 
+SearchSettings read_settings(const YamlEntry& section, InputMessages& messages) {
+  MapReader reader(section, messages);
+  SearchSettings settings;
+  settings.gap = reader.optional_number("gap", {0.0, 1.0}).value_or(0.0);
+  settings.time_limit =
+      reader.optional_quantity<Seconds>("time_limit", {Seconds(1e-3), Seconds(1e9)})
+          .value_or(Seconds::infinity());
+  settings.memory_limit =
+      reader.optional_quantity<Bytes>("memory_limit", {kLeastMemoryLimit, Bytes(1e18)});
+  reader.finish();
+  return settings;
+}
+
 }  // namespace dfsearch

@@ -29,4 +29,7 @@ Equations read_equations(const YamlEntry& section, TechnologyEquations& technolo
 /// What the section says of the problem itself goes to `problem`.
 SearchSettings read_search(const YamlEntry& section, Problem& problem, InputMessages& messages);
 
+/// The section `search` of a model that has one objective and no sharding to choose.
+SearchSettings read_settings(const YamlEntry& section, InputMessages& messages);
+
 }  // namespace dfsearch

@@ -21,6 +21,7 @@ constexpr Range<double> kUnitPrice{0.0, 1e24};
 // Of multiply-add units; more would leave 64-bit integers: 2^62.
 constexpr double kMostUnits = 4611686018427387904.0;
 constexpr std::size_t kMostDimensions = 3;
+constexpr std::size_t kMostDegrees = 10'000;  // no count has more divisors
 constexpr BytesPerSecond kGigabytePerSecond{1e9};
 
 /// More multiply-add units than 64-bit integers count.
@@ -197,39 +198,6 @@ void check_degrees(const System& system, std::int64_t copies, const Place& place
                                  all, chips));
 }
 
-/// A degree, a list of them, or a range: `..4`, `2..`, `2..8`.
-DegreeChoice read_degrees(const YamlEntry& entry, InputMessages& messages) {
-  DegreeChoice choice;
-  if (entry.value.type == YamlNode::Type::Sequence) {
-    for (const YamlNode& item : entry.value.items) {
-      const YamlEntry degree{.key = entry.key, .place = item.place, .value = item};
-      if (const auto value = read_count(degree, {}, messages)) choice.values.push_back(*value);
-    }
-    if (entry.value.items.empty()) {
-      messages.add(entry.value.place, entry.key, "expected at least one degree, got none");
-    }
-    return choice;
-  }
-  const std::size_t dots = entry.value.scalar.find("..");
-  if (entry.value.type != YamlNode::Type::Scalar || dots == std::string::npos) {
-    if (const auto value = read_count(entry, {}, messages)) choice.values.push_back(*value);
-    return choice;
-  }
-  const auto end = [&](const std::string& text, std::int64_t open) {
-    YamlEntry bound = entry;
-    bound.value.scalar = text;
-    return text.empty() ? open : read_count(bound, {}, messages).value_or(open);
-  };
-  choice.least = end(entry.value.scalar.substr(0, dots), 1);
-  choice.most = end(entry.value.scalar.substr(dots + 2), kLargestCount);
-  if (choice.least > choice.most) {
-    messages.add(
-        entry.value.place, entry.key,
-        fmt::format("expected a range like '2..8', got {}", in_quotes(entry.value.scalar)));
-  }
-  return choice;
-}
-
 /// A chip whose inside is written out.
 void read_known_chip(MapReader& reader, System& system, InputMessages& messages) {
   std::int64_t bundle = 1;
@@ -387,6 +355,44 @@ void settle_chip(const ChipDesign& design, const Chip& chip, const YamlEntry& se
                     "derived: {}",
                     to_text(system.memory.second->bandwidth), to_text(system.memory.bandwidth)));
   }
+}
+
+DegreeChoice read_degrees(const YamlEntry& entry, InputMessages& messages) {
+  DegreeChoice choice;
+  if (entry.value.items.size() > kMostDegrees) {
+    messages.add(
+        entry.value.place, entry.key,
+        fmt::format("expected at most {} degrees, got {}", kMostDegrees, entry.value.items.size()));
+    return choice;
+  }
+  if (entry.value.type == YamlNode::Type::Sequence) {
+    for (const YamlNode& item : entry.value.items) {
+      const YamlEntry degree{.key = entry.key, .place = item.place, .value = item};
+      if (const auto value = read_count(degree, {}, messages)) choice.values.push_back(*value);
+    }
+    if (entry.value.items.empty()) {
+      messages.add(entry.value.place, entry.key, "expected at least one degree, got none");
+    }
+    return choice;
+  }
+  const std::size_t dots = entry.value.scalar.find("..");
+  if (entry.value.type != YamlNode::Type::Scalar || dots == std::string::npos) {
+    if (const auto value = read_count(entry, {}, messages)) choice.values.push_back(*value);
+    return choice;
+  }
+  const auto end = [&](const std::string& text, std::int64_t open) {
+    YamlEntry bound = entry;
+    bound.value.scalar = text;
+    return text.empty() ? open : read_count(bound, {}, messages).value_or(open);
+  };
+  choice.least = end(entry.value.scalar.substr(0, dots), 1);
+  choice.most = end(entry.value.scalar.substr(dots + 2), kLargestCount);
+  if (choice.least > choice.most) {
+    messages.add(
+        entry.value.place, entry.key,
+        fmt::format("expected a range like '2..8', got {}", in_quotes(entry.value.scalar)));
+  }
+  return choice;
 }
 
 std::array<DegreeChoice, 3> read_parallelism(const YamlEntry& section, InputMessages& messages) {

@@ -33,6 +33,8 @@ void read_power(const YamlEntry& section, System& system, InputMessages& message
 void settle_chip(const ChipDesign& design, const Chip& chip, const YamlEntry& section,
                  System& system, InputMessages& messages);
 
+/// A degree, a list of them, or a range: `..4`, `2..`, `2..8`.
+DegreeChoice read_degrees(const YamlEntry& entry, InputMessages& messages);
 /// `parallelism: {tensor: 8, pipeline: [64, 128], data: ..4}`.
 std::array<DegreeChoice, 3> read_parallelism(const YamlEntry& section, InputMessages& messages);
 

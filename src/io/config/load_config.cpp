@@ -21,6 +21,7 @@
 #include "io/config/config_calculon.hpp"
 #include "io/config/config_execution.hpp"
 #include "io/config/config_system.hpp"
+#include "io/config/config_training.hpp"
 #include "io/config/config_workload.hpp"
 #include "io/config/model_shelf.hpp"
 #include "io/config/overrides.hpp"
@@ -128,11 +129,28 @@ void resolve_technology(YamlNode& system, const fs::path& directory, std::vector
   }
 }
 
+/// The section of rates.  A word alone is short for a map that comes from the file of this name.
+YamlEntry* rates_of(YamlNode& root) {
+  YamlEntry* execution = root.find("execution");
+  YamlEntry* rates = execution ? execution->value.find("efficiency") : nullptr;
+  if (!rates || rates->value.type != YamlNode::Type::Scalar) return rates;
+  YamlNode& node = rates->value;
+  YamlNode map;
+  map.type = YamlNode::Type::Map;
+  map.place = node.place;
+  map.entries.push_back({.key = "from", .place = node.place, .value = std::move(node)});
+  node = std::move(map);
+  return rates;
+}
+
 /// Overrides that say which file a section comes from go before that file is
 /// read, all others after.
 bool chooses_file(const Override& change) {
   const auto& path = change.path;
   if (path.size() > 2 && path.front() == "system" && path.back() == "from") return true;
+  if (path.size() > 1 && path[0] == "execution" && path[1] == "efficiency") {
+    return path.size() == 2 || (path.size() == 3 && path[2] == "from");
+  }
   const bool section = std::find(kSectionsWithFrom.begin(), kSectionsWithFrom.end(),
                                  path.front()) != kSectionsWithFrom.end();
   const bool model = path.size() == 2 && path[0] == "workload" && path[1] == "model";
@@ -163,6 +181,7 @@ YamlNode complete_tree(YamlNode root, const fs::path& file,
     messages.throw_if_any();
   }
   const std::vector<Override> changes = parse_overrides(overrides, messages);
+  rates_of(root);  // so that an override may say `from`
   for (const Override& change : changes) {
     if (chooses_file(change)) apply_override(change, root, messages);
   }
@@ -175,6 +194,9 @@ YamlNode complete_tree(YamlNode root, const fs::path& file,
     if (section && name == "system") {
       resolve_technology(section->value, file.parent_path(), open, messages);
     }
+  }
+  if (YamlEntry* rates = rates_of(root)) {
+    resolve_from(rates->value, folder_of(*rates, file.parent_path()), open, messages);
   }
   // Without its file, all that can be said of a section is what it lacks.
   messages.throw_if_any();
@@ -372,6 +394,7 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
   if (const YamlEntry* section = reader.optional("parallelism")) {
     problem.parallelism = read_parallelism(*section, messages);
   }
+  reader.optional("training");  // a config that has it is of another kind: named in messages
   reader.finish();
   if (workload && system) {
     settle_strategies(*workload, *system, *root.find("system"), messages);
@@ -407,14 +430,13 @@ const YamlNode* calculon_preset(const YamlNode& root) {
 /// Whether a config of Calculon's model is wanted as well, or one of the first model only.
 enum class Wanted { Any, FirstModel };
 
-std::variant<Config, CalculonConfig> config_of(YamlNode tree, const fs::path& file,
-                                               const std::vector<std::string>& overrides,
-                                               Wanted wanted, SystemUse use = SystemUse::Whole) {
+AnyConfig config_of(YamlNode tree, const fs::path& file, const std::vector<std::string>& overrides,
+                    Wanted wanted, SystemUse use = SystemUse::Whole) {
   InputMessages messages;
-  const YamlNode root = complete_tree(std::move(tree), file, overrides, messages);
+  YamlNode root = complete_tree(std::move(tree), file, overrides, messages);
   const Place start{
       .source = std::make_shared<const std::string>(file.string()), .line = 1, .column = 1};
-  std::variant<Config, CalculonConfig> config;
+  AnyConfig config;
   const YamlNode* calculon = calculon_preset(root);
   if (calculon && wanted == Wanted::FirstModel) {
     messages.add(calculon->place, "equations",
@@ -422,6 +444,13 @@ std::variant<Config, CalculonConfig> config_of(YamlNode tree, const fs::path& fi
                  "only solve and check take it");
   } else if (calculon) {
     config = read_calculon_config(root, start, messages);
+  } else if (const YamlEntry* plan = root.find("training")) {
+    if (wanted == Wanted::FirstModel) {
+      messages.add(plan->place, "training",
+                   "a plan of training steps has no mapping: only solve and check take it");
+    } else {
+      config = read_training_config(std::move(root), start, messages);
+    }
   } else {
     config = read_config(root, start, use, messages);
   }
@@ -431,13 +460,12 @@ std::variant<Config, CalculonConfig> config_of(YamlNode tree, const fs::path& fi
 
 }  // namespace
 
-std::variant<Config, CalculonConfig> load_any_config(const fs::path& file,
-                                                     const std::vector<std::string>& overrides) {
+AnyConfig load_any_config(const fs::path& file, const std::vector<std::string>& overrides) {
   return config_of(load_yaml(file), file, overrides, Wanted::Any);
 }
 
-std::variant<Config, CalculonConfig> parse_any_config(const std::string& text, const fs::path& name,
-                                                      const std::vector<std::string>& overrides) {
+AnyConfig parse_any_config(const std::string& text, const fs::path& name,
+                           const std::vector<std::string>& overrides) {
   return config_of(parse_yaml(text, name.string(), true), name, overrides, Wanted::Any);
 }
 

@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "engine/calculon/execution_space.hpp"
 #include "model/problem.hpp"
+#include "model/training/task.hpp"
 #include "technology/chip.hpp"
 #include "technology/derive.hpp"
 
@@ -42,16 +43,25 @@ struct CalculonConfig {
   SearchSettings search;
 };
 
+/// A config of a plan of training steps (docs/training.md).
+struct TrainingConfig {
+  training::Task task;
+  SearchSettings search;
+};
+
+/// Any of the three.
+using AnyConfig = std::variant<Config, CalculonConfig, TrainingConfig>;
+
 /// Reads a YAML or JSON config, follows its `from:` files, applies the
 /// overrides ("system.network.0.degree=16") and checks everything that can be
 /// checked without a search.  Throws one InputError with all that is wrong, a
 /// `file:line:column: key: what is wrong, what was expected` each.
 Config load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides);
 
-/// The same of either model: `equations: calculon` chooses the second one, which load_config
-/// refuses.
-std::variant<Config, CalculonConfig> load_any_config(const std::filesystem::path& file,
-                                                     const std::vector<std::string>& overrides);
+/// The same of any model: `equations: calculon` chooses Calculon's, a section `training` that of
+/// plans; load_config refuses both.
+AnyConfig load_any_config(const std::filesystem::path& file,
+                          const std::vector<std::string>& overrides);
 
 /// The same for the chip alone: the config need not have a workload, nor its system a number
 /// of chips.
@@ -62,8 +72,7 @@ Config load_chip_config(const std::filesystem::path& file,
 /// `from:` files.
 Config parse_config(const std::string& text, const std::filesystem::path& name,
                     const std::vector<std::string>& overrides = {});
-std::variant<Config, CalculonConfig> parse_any_config(
-    const std::string& text, const std::filesystem::path& name,
-    const std::vector<std::string>& overrides = {});
+AnyConfig parse_any_config(const std::string& text, const std::filesystem::path& name,
+                           const std::vector<std::string>& overrides = {});
 
 }  // namespace dfsearch

@@ -13,7 +13,7 @@
 
 #include "base/units_text.hpp"
 #include "base/version.hpp"
-#include "engine/names.hpp"
+#include "io/report/answer_lines.hpp"
 #include "io/report/report_words.hpp"
 
 namespace dfsearch {
@@ -27,6 +27,9 @@ using calculon::Machine;
 using calculon::MemoryParts;
 using calculon::Misfit;
 using calculon::Task;
+
+constexpr std::string_view kOne = "an execution";
+constexpr std::string_view kNone = "no execution";
 
 std::string machine_text(const Machine& machine) {
   std::string text = fmt::format("{} of {}, {} memory at {}", plural(machine.chips, "chip"),
@@ -43,36 +46,7 @@ std::string machine_text(const Machine& machine) {
   return text;
 }
 
-Seconds seconds(Score score) { return Seconds(score.in_base_units()); }
-
-std::string status_text(const ExecutionResult& result) {
-  switch (result.status) {
-    case SearchStatus::Optimal:
-      return result.gap > 0.0 ? fmt::format("within the gap asked for: gap {}", percent(result.gap))
-                              : "optimal, proved: gap 0";
-    case SearchStatus::Feasible:
-      return fmt::format("{} with an execution; gap {}", stop_text(result.stopped_by),
-                         percent(result.gap));
-    case SearchStatus::Infeasible:
-      return "infeasible, proved: no execution fits";
-    case SearchStatus::NoSolution:
-      return fmt::format("{} before an execution was found; none takes less than {}",
-                         stop_text(result.stopped_by), to_text(seconds(result.lower_bound)));
-  }
-  return "";
-}
-
 std::string yes_or_no(bool yes) { return yes ? "yes" : "no"; }
-
-std::string offload_text(const calculon::Offload& offload) {
-  std::string text;
-  for (const auto& [name, is_on] :
-       {std::pair("weights", offload.weights), std::pair("activations", offload.activations),
-        std::pair("optimizer", offload.optimizer)}) {
-    if (is_on) text += (text.empty() ? "" : ", ") + std::string(name);
-  }
-  return text.empty() ? "nothing" : text;
-}
 
 std::string degrees_text(const Execution& execution) {
   return fmt::format("tensor {}, pipeline {}, data {}", execution.tensor, execution.pipeline,
@@ -101,24 +75,6 @@ std::string execution_lines(const Execution& execution) {
          labelled("activations", fmt::format("recompute {}, fused {}", name_of(execution.recompute),
                                              yes_or_no(execution.fused))) +
          labelled("offloaded", offload_text(execution.offload));
-}
-
-std::string step_lines(const Task& task, const ExecutionResult& result) {
-  const Cost& cost = *result.cost;
-  const FlopsPerSecond peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips);
-  const Seconds bound = seconds(result.lower_bound);
-  return labelled("step time", fmt::format("{} ({} s); {} of the peak of {}",
-                                           to_text(cost.step_time), cost.step_time.in_base_units(),
-                                           percent(cost.utilization), to_text(peak))) +
-         labelled("lower bound", fmt::format("{} ({} s); gap {}", to_text(bound),
-                                             bound.in_base_units(), percent(result.gap)));
-}
-
-/// A part of a whole, if there is any of it.
-template <class Quantity>
-std::string part_line(std::string_view name, Quantity part, Quantity whole) {
-  if (!(part > Quantity{})) return "";
-  return fmt::format("  {:<18}{:>10}  {:>8}\n", name, to_text(part), percent(part / whole));
 }
 
 std::string time_lines(const Cost& cost) {
@@ -187,37 +143,11 @@ std::string reason_lines(const ExecutionResult& result) {
   return labelled("reason", "not found before the limit or signal ended the search for it");
 }
 
-/// The best of other parallelisms.
-std::string top_lines(const ExecutionResult& result) {
-  std::string text;
-  int rank = 1;
-  for (const FoundExecution& found : result.alternatives) {
-    ++rank;
-    text += labelled(
-        fmt::format("#{}", rank),
-        found.cost ? fmt::format("{}; {}; {}", to_text(found.cost->step_time),
-                                 degrees_text(*found.execution), name_of(found.status))
-                   : fmt::format("{} before an execution was found", stop_text(found.stopped_by)));
-  }
-  if (result.alternatives_complete) {
-    text += labelled("", "no execution with other degrees fits");
-  }
-  return text;
-}
-
 std::string count_lines(const ExecutionResult& result) {
   if (!result.candidates) return "";
   std::string text = plural(*result.candidates, "candidate");
   if (result.feasible) text += fmt::format(", {} fit", *result.feasible);
   return labelled("space", text);
-}
-
-std::string search_lines(const ExecutionResult& result) {
-  return labelled(
-      "search",
-      fmt::format("{} in {} on {}; {} memories and {} step times computed",
-                  plural(result.stats.nodes, "node"), to_text(result.stats.time),
-                  plural(result.stats.threads, "thread"), result.measured, result.evaluated));
 }
 
 }  // namespace
@@ -235,10 +165,15 @@ std::string task_text(const Task& task) {
 std::string execution_report(const Task& task, const ExecutionResult& result,
                              const std::string& title) {
   std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title) + task_text(task);
-  text += "\n" + labelled("result", status_text(result));
+  const Certainty certainty = certainty_of(result);
+  text += "\n" + result_line(certainty, kOne, kNone);
   if (result.status == SearchStatus::Infeasible) text += reason_lines(result);
   if (result.cost) {
-    text += step_lines(task, result) + top_lines(result) + "\n";
+    const FlopsPerSecond peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips);
+    text += step_lines(certainty, result.cost->step_time, result.cost->utilization, peak);
+    text += top_lines(result, kOne, kNone,
+                      [](const FoundExecution& found) { return degrees_text(*found.execution); });
+    text += "\n";
     text += execution_lines(*result.execution) + time_lines(*result.cost);
     const calculon::MemoryUse& memory = result.cost->memory;
     text += memory_lines("memory", memory.first, task.machine.memory.capacity);
@@ -246,7 +181,8 @@ std::string execution_report(const Task& task, const ExecutionResult& result,
       text += memory_lines("second memory", memory.second, task.machine.second->capacity);
     }
   }
-  return text + "\n" + count_lines(result) + search_lines(result);
+  return text + "\n" + count_lines(result) +
+         effort_line(result.stats, result.measured, result.evaluated);
 }
 
 }  // namespace dfsearch

@@ -58,21 +58,6 @@ std::string workload_text(const Workload& workload) {
   return workload.copies == 1 ? text : text + fmt::format(", {} copies", workload.copies);
 }
 
-/// How large the model is, where that is known.
-std::string model_lines(const Workload& workload) {
-  if (!workload.counts) return "";
-  const ModelCounts& counts = *workload.counts;
-  std::string text = fmt::format("{} parameters", counts.parameters);
-  if (counts.active_parameters != counts.parameters) {
-    text += fmt::format(", {} of them used by a token", counts.active_parameters);
-  }
-  text += fmt::format("; {} for a token of training ({} without masked pairs)",
-                      to_text(counts.training_flop_per_token),
-                      to_text(counts.causal_training_flop_per_token));
-  text += fmt::format("; {} of keys and values for a token", to_text(counts.cache_bytes_per_token));
-  return labelled("model", text);
-}
-
 std::string machine_text(const System& system) {
   const bool known = system.accelerator.peak() > FlopsPerSecond{};
   std::string text = plural(system.chips, "chip") + " that the search has to find";
@@ -383,7 +368,8 @@ std::string reason_lines(const Outcome& outcome) {
 }  // namespace
 
 std::string problem_text(const Problem& problem) {
-  return labelled("workload", workload_text(problem.workload)) + model_lines(problem.workload) +
+  return labelled("workload", workload_text(problem.workload)) +
+         (problem.workload.counts ? model_line(*problem.workload.counts) : "") +
          labelled("machine", machine_text(problem.system));
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/units_text.hpp"
 #include "io/text/text_table.hpp"
 
 namespace dfsearch {
@@ -53,6 +54,18 @@ std::string stop_text(StopReason reason) {
 std::string parallelism_text(const Parallelism& degrees) {
   return fmt::format("tensor {}, pipeline {}, data {}", degrees.tensor, degrees.pipeline,
                      degrees.data);
+}
+
+std::string model_line(const ModelCounts& counts) {
+  std::string text = fmt::format("{} parameters", counts.parameters);
+  if (counts.active_parameters != counts.parameters) {
+    text += fmt::format(", {} of them used by a token", counts.active_parameters);
+  }
+  text += fmt::format("; {} for a token of training ({} without masked pairs)",
+                      to_text(counts.training_flop_per_token),
+                      to_text(counts.causal_training_flop_per_token));
+  text += fmt::format("; {} of keys and values for a token", to_text(counts.cache_bytes_per_token));
+  return labelled("model", text);
 }
 
 }  // namespace dfsearch

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/tree/limits.hpp"
+#include "graph/workloads/llm/transformer.hpp"
 #include "model/machine/network_choices.hpp"
 
 namespace dfsearch {
@@ -29,5 +30,8 @@ std::string stop_text(StopReason reason);
 
 /// "tensor 8, pipeline 128, data 1".
 std::string parallelism_text(const Parallelism& degrees);
+
+/// The line `model`: how large it is, and what a token takes.
+std::string model_line(const ModelCounts& counts);
 
 }  // namespace dfsearch

@@ -1,8 +1,7 @@
 #include "io/result/execution_json.hpp"
 
 #include "base/version.hpp"
-#include "engine/names.hpp"
-#include "io/text/json_text.hpp"
+#include "io/result/answer_json.hpp"
 
 namespace dfsearch {
 namespace {
@@ -14,21 +13,8 @@ using calculon::FoundExecution;
 using calculon::MemoryParts;
 using calculon::MemoryUse;
 
-template <class Quantity>
-Json number(Quantity quantity) {
-  return json_number(quantity.in_base_units());
-}
-
-Json stop_json(StopReason reason) {
-  return reason != StopReason::None ? Json(name_of(reason)) : Json();
-}
-
 /// With the keys of the section `calculon`.
 Json decisions_json(const Execution& execution) {
-  Json offload = Json::array();
-  if (execution.offload.weights) offload.push_back("weights");
-  if (execution.offload.activations) offload.push_back("activations");
-  if (execution.offload.optimizer) offload.push_back("optimizer");
   return {{"tensor", execution.tensor},
           {"pipeline", execution.pipeline},
           {"data", execution.data},
@@ -43,7 +29,7 @@ Json decisions_json(const Execution& execution) {
           {"data_overlap", execution.data_overlap},
           {"fused", execution.fused},
           {"sharding", execution.sharding},
-          {"offload", std::move(offload)}};
+          {"offload", offload_json(execution.offload)}};
 }
 
 Json parallelism_json(const Execution& execution) {
@@ -77,25 +63,11 @@ Json memory_json(const MemoryUse& use) {
   return {{"first", number(use.first.total())}, {"second", number(use.second.total())}};
 }
 
-Json ranked_json(const FoundExecution& found) {
+void put_found(Json& json, const FoundExecution& found) {
   const Cost* cost = found.cost ? &*found.cost : nullptr;
-  return {{"status", name_of(found.status)},
-          {"stopped_by", stop_json(found.stopped_by)},
-          {"lower_bound", number(found.lower_bound)},
-          {"gap", cost != nullptr ? json_number(found.gap) : Json()},
-          {"step_time", cost != nullptr ? number(cost->step_time) : Json()},
-          {"utilization", cost != nullptr ? json_number(cost->utilization) : Json()},
-          {"parallelism", cost != nullptr ? parallelism_json(*found.execution) : Json()},
-          {"execution", cost != nullptr ? decisions_json(*found.execution) : Json()},
-          {"memory", cost != nullptr ? memory_json(cost->memory) : Json()}};
-}
-
-Json top_json(const ExecutionResult& result) {
-  Json list = Json::array();
-  if (result.status == SearchStatus::Infeasible) return list;
-  list.push_back(ranked_json(result));
-  for (const FoundExecution& found : result.alternatives) list.push_back(ranked_json(found));
-  return list;
+  json["parallelism"] = cost != nullptr ? parallelism_json(*found.execution) : Json();
+  json["execution"] = cost != nullptr ? decisions_json(*found.execution) : Json();
+  json["memory"] = cost != nullptr ? memory_json(cost->memory) : Json();
 }
 
 Json infeasible_json(const ExecutionResult& result) {
@@ -110,20 +82,6 @@ Json infeasible_json(const ExecutionResult& result) {
           {"execution", decisions_json(result.misfit->execution)}};
 }
 
-Json search_json(const ExecutionResult& result) {
-  const SearchStats& stats = result.stats;
-  return {{"nodes", stats.nodes},
-          {"time", number(stats.time)},
-          {"proof", {{"nodes", stats.proof_nodes}, {"time", number(stats.proof_time)}}},
-          {"threads", stats.threads},
-          {"measured", result.measured},
-          {"evaluated", result.evaluated},
-          {"incumbents", stats.incumbents},
-          {"first_incumbent", number(stats.first_incumbent)},
-          {"best_incumbent", number(stats.best_incumbent)},
-          {"pruned", {{"bound", stats.pruned_by_bound}}}};
-}
-
 Json count_json(const std::optional<std::int64_t>& count) { return count ? Json(*count) : Json(); }
 
 }  // namespace
@@ -133,15 +91,7 @@ std::string execution_json(const ExecutionResult& result) {
   Json json = Json::object();
   json["dfsearch"] = kVersion;
   json["equations"] = "calculon";
-  json["status"] = name_of(result.status);
-  json["stopped_by"] = stop_json(result.stopped_by);
-  json["objective_name"] = "step_time";
-  json["objective"] = cost != nullptr ? number(cost->step_time) : Json();
-  json["lower_bound"] =
-      result.status != SearchStatus::Infeasible ? number(result.lower_bound) : Json();
-  json["gap"] = cost != nullptr ? json_number(result.gap) : Json();
-  json["step_time"] = json["objective"];
-  json["utilization"] = cost != nullptr ? json_number(cost->utilization) : Json();
+  put_answer(json, result);
   json["parallelism"] = cost != nullptr ? parallelism_json(*result.execution) : Json();
   json["execution"] = cost != nullptr ? decisions_json(*result.execution) : Json();
   json["time"] = cost != nullptr ? time_json(cost->parts) : Json();
@@ -152,10 +102,10 @@ std::string execution_json(const ExecutionResult& result) {
                                          : Json();
   json["candidates"] = count_json(result.candidates);
   json["feasible"] = count_json(result.feasible);
-  json["top"] = top_json(result);
+  json["top"] = top_json(result, put_found);
   json["top_complete"] = result.alternatives_complete;
   json["infeasible"] = infeasible_json(result);
-  json["search"] = search_json(result);
+  json["search"] = search_json(result.stats, result.measured, result.evaluated);
   return json_text(json);
 }
 

@@ -11,6 +11,7 @@
 #include "io/result/chip_json.hpp"
 #include "io/result/design_json.hpp"
 #include "io/result/mapping_json.hpp"
+#include "io/result/model_json.hpp"
 #include "io/text/json_text.hpp"
 #include "model/names.hpp"
 
@@ -190,17 +191,6 @@ Json serving_json(const Workload& workload, const Cost* cost) {
   return {{"time_to_first_token", decode ? Json() : latency},
           {"time_per_output_token", decode ? latency : Json()},
           {"tokens_per_second", json_number(cost->serving->tokens_per_second)}};
-}
-
-/// Null for workloads that are no model with known counts.
-Json model_json(const std::optional<ModelCounts>& counts) {
-  if (!counts) return {};
-  return {{"parameters", counts->parameters},
-          {"active_parameters", counts->active_parameters},
-          {"matmul_parameters", counts->matmul_parameters},
-          {"training_flop_per_token", number(counts->training_flop_per_token)},
-          {"causal_training_flop_per_token", number(counts->causal_training_flop_per_token)},
-          {"cache_bytes_per_token", number(counts->cache_bytes_per_token)}};
 }
 
 }  // namespace

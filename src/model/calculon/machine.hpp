@@ -8,51 +8,9 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "model/machine/rates.hpp"
 
 namespace dfsearch::calculon {
-
-/// The share of a peak rate that one kernel on one chip reaches, by its work: that of the first
-/// step that begins at no more than the work.  Steps descend, and the last one begins at zero.
-template <class Work>
-struct EfficiencyCurve {
-  struct Step {
-    Work from{};
-    double share = 1.0;
-  };
-  std::vector<Step> steps;
-
-  [[nodiscard]] double share(Work work) const {
-    for (const Step& step : steps) {
-      if (work >= step.from) return step.share;
-    }
-    return 1.0;
-  }
-};
-
-/// A part of a processor that computes: FLOP of one kernel -> seconds.
-struct Engine {
-  FlopsPerSecond peak{};
-  EfficiencyCurve<Flops> efficiency;
-
-  // docs/calculon.md (C1)
-  [[nodiscard]] Seconds time(Flops work) const {
-    if (!(work > Flops{})) return {};
-    return work / (peak * efficiency.share(work));
-  }
-};
-
-/// A memory of one chip: bytes of one kernel -> seconds.
-struct MemoryTier {
-  Bytes capacity{};
-  BytesPerSecond bandwidth{};
-  EfficiencyCurve<Bytes> efficiency;
-
-  // docs/calculon.md (C1)
-  [[nodiscard]] Seconds time(Bytes bytes) const {
-    if (!(bytes > Bytes{})) return {};
-    return bytes / (bandwidth * efficiency.share(bytes));
-  }
-};
 
 /// What a network does for the chips of one kind of parallelism.
 enum class Operation : std::uint8_t { PointToPoint, ReduceScatter, AllGather, AllReduce };

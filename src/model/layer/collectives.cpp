@@ -1,6 +1,7 @@
 #include "model/layer/collectives.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace dfsearch {
 
@@ -27,6 +28,10 @@ Collectives::Collectives(const System& system, const std::vector<Mapping::Dimens
                            .bandwidth = system.network[d].bandwidth,
                            .latency = system.network[d].latency});
   }
+}
+
+Collectives::Collectives(std::vector<Dimension> dimensions) : dimensions_(std::move(dimensions)) {
+  for (const Dimension& d : dimensions_) members_ *= static_cast<std::int64_t>(d.degree);
 }
 
 // docs/model.md (13)
@@ -98,6 +103,14 @@ Seconds Collectives::message_latency() const {
   Seconds slowest{};
   for (const Dimension& d : dimensions_) slowest = std::max(slowest, d.latency);
   return slowest;
+}
+
+Seconds Collectives::gather_latency() const {
+  Seconds sum{};
+  for (const Dimension& d : dimensions_) {
+    sum += d.latency * (d.topology == Topology::Ring ? d.degree - 1.0 : 1.0);
+  }
+  return sum;
 }
 
 }  // namespace dfsearch

@@ -18,9 +18,20 @@ double exchanged_share(Topology topology, double degree);
 /// degree 1, every collective is free.  Immutable.
 class Collectives {
  public:
+  /// A dimension, or a part of one that talks like a dimension of this degree.
+  struct Dimension {
+    Topology topology;
+    double degree;
+    BytesPerSecond bandwidth;
+    Seconds latency;
+  };
+
   /// `network` gives degrees and strategies, `system` topologies and bandwidths.
   Collectives(const System& system, const std::vector<Mapping::Dimension>& network,
               Strategy strategy, const Equations& equations);
+
+  /// These dimensions, of degrees above 1, innermost first.
+  explicit Collectives(std::vector<Dimension> dimensions);
 
   /// The product of the degrees.
   [[nodiscard]] std::int64_t members() const { return members_; }
@@ -44,14 +55,11 @@ class Collectives {
   [[nodiscard]] Seconds all_reduce_latency() const;
   /// The latency of one message over the dimension where it is longest.
   [[nodiscard]] Seconds message_latency() const;
+  /// The latency of an all-gather or a reduce-scatter: on a ring one member after the other,
+  /// elsewhere all at once; one dimension after the other.
+  [[nodiscard]] Seconds gather_latency() const;
 
  private:
-  struct Dimension {
-    Topology topology;
-    double degree;
-    BytesPerSecond bandwidth;
-    Seconds latency;
-  };
   std::vector<Dimension> dimensions_;  // only those with degree > 1
   std::int64_t members_ = 1;
   double all_reduce_passes_ = 2.0;

@@ -4,24 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/divisors.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
 namespace {
 
 constexpr Strategy kStrategies[] = {Strategy::Tensor, Strategy::Pipeline, Strategy::Data};
-
-std::vector<std::int64_t> divisors(std::int64_t number) {
-  std::vector<std::int64_t> small;
-  std::vector<std::int64_t> large;
-  for (std::int64_t d = 1; d <= number / d; ++d) {
-    if (number % d != 0) continue;
-    small.push_back(d);
-    if (d != number / d) large.push_back(number / d);
-  }
-  small.insert(small.end(), large.rbegin(), large.rend());
-  return small;
-}
 
 bool divides_batch(const Problem& problem, const NetworkChoice& network) {
   const std::int64_t data = degree_of(network, Strategy::Data);

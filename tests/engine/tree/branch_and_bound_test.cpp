@@ -484,7 +484,7 @@ TEST_CASE("a search that shows checkpoints goes on, and from each of them anothe
       }
     }
   }
-  CHECK(shown > 200);
+  CHECK(shown > 96);  // every search shows what is left at its end, most of them more than once
 }
 
 TEST_CASE("what a limit leaves open is enough to go on from") {

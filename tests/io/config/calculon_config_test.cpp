@@ -58,8 +58,7 @@ calculon::Task task_of(const std::string& text, const std::vector<std::string>& 
 }
 
 template <class Work>
-void check_same(const calculon::EfficiencyCurve<Work>& a,
-                const calculon::EfficiencyCurve<Work>& b) {
+void check_same(const EfficiencyCurve<Work>& a, const EfficiencyCurve<Work>& b) {
   REQUIRE(a.steps.size() == b.steps.size());
   for (std::size_t i = 0; i < a.steps.size(); ++i) {
     CHECK(a.steps[i].from == b.steps[i].from);
@@ -67,7 +66,7 @@ void check_same(const calculon::EfficiencyCurve<Work>& a,
   }
 }
 
-void check_same(const calculon::MemoryTier& a, const calculon::MemoryTier& b) {
+void check_same(const MemoryTier& a, const MemoryTier& b) {
   CHECK(a.capacity == b.capacity);
   CHECK(a.bandwidth == b.bandwidth);
   check_same(a.efficiency, b.efficiency);

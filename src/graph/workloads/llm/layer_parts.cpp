@@ -159,8 +159,9 @@ LayerWriter::ValueId LayerWriter::expert_mlps(ValueId sent) {
 std::vector<LayerWriter::ValueId> LayerWriter::experts(ValueId normed) {
   const Experts& shape = *model_.experts;
   const std::int64_t h = model_.hidden;
-  const ValueId logits =
-      weight_gemm("ROUTER", 1, shape.count, h, normed, shape.router_bias ? shape.count : 0);
+  const ValueId logits = graph_.part(
+      weight_gemm("ROUTER", 1, shape.count, h, normed, shape.router_bias ? shape.count : 0),
+      rows_of_bits(shape.count, kLogitBits));
   const ValueId top = graph_.add({.kernel = elementwise("TOPK", 1, shape.count, kTopK.forward),
                                   .inputs = {{.value = logits}},
                                   .saved = {logits},

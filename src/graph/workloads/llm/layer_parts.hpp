@@ -11,6 +11,9 @@
 
 namespace dfsearch {
 
+/// A choice or a loss among numbers of 16 bits would meet too many ties.
+inline constexpr double kLogitBits = 32.0;
+
 /// Writes the kernels of a model, for one pass, into a graph.
 class LayerWriter {
  public:

@@ -70,7 +70,6 @@ Transformer without_dropout(Transformer model) {
   return model;
 }
 
-constexpr double kLogitBits = 32.0;
 constexpr std::int64_t kLoss = 5, kLossBackward = 8;
 
 }  // namespace

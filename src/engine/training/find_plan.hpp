@@ -1,0 +1,76 @@
+#pragma once
+// The search for the best plan of a training step: the one public entry of this room.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "engine/search_result.hpp"
+#include "engine/tree/limits.hpp"
+#include "engine/tree/search_stats.hpp"
+#include "model/training/evaluate.hpp"
+
+namespace dfsearch::training {
+
+/// How to search.
+struct PlanSearch {
+  Limits limits{};
+  int threads = 1;
+  bool deterministic = false;
+  std::int64_t top = 1;  ///< so many parallelisms, each with its best plan
+  /// Called at every better plan, from any thread, never twice at once; must not throw.
+  std::function<void(const Progress&)> on_incumbent = nullptr;
+};
+
+/// The best plan found and how sure it is: SearchStatus::Optimal within the gap asked for.
+struct FoundPlan {
+  SearchStatus status = SearchStatus::NoSolution;
+  StopReason stopped_by = StopReason::None;
+  std::optional<Plan> plan;
+  std::optional<Cost> cost;
+  Score lower_bound{};
+  double gap = 0.0;
+};
+
+/// A choice that is given, and what becomes possible without it.
+struct Remedy {
+  enum class Kind : std::uint8_t {
+    Recompute,
+    Zero,
+    Offload,
+    Pipeline,
+    Tensor,
+    Context,
+    Expert,
+    Layers,
+    MicroBatch,
+    Schedule
+  };
+  Kind kind;
+  Plan plan;       ///< one that fits
+  Bytes needed{};  ///< by its fullest stage
+};
+
+/// Of a task without a plan: the plan that needs least memory on its fullest stage.
+struct NearestMisfit {
+  Plan plan;
+  Misfit misfit;
+  std::vector<Remedy> remedies;  ///< each alone makes some plan fit
+};
+
+struct PlanResult : FoundPlan {
+  std::vector<FoundPlan> alternatives;  ///< with other degrees, best first
+  bool alternatives_complete = false;   ///< no parallelism beyond those fits
+  std::optional<NearestMisfit> misfit;  ///< for Infeasible, unless there is no plan at all
+  std::int64_t measured = 0;   ///< plans, but for layers and network, whose memory was computed
+  std::int64_t evaluated = 0;  ///< plans whose step time was computed
+  SearchStats stats;
+};
+
+/// The winner is costed again by `evaluate`; a difference is an InternalError.
+PlanResult find_plan(const Task& task, const PlanSearch& search);
+
+}  // namespace dfsearch::training

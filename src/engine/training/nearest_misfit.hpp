@@ -1,0 +1,19 @@
+#pragma once
+// Why no plan of a task fits, and what would help.
+
+#include <optional>
+
+#include "base/deadline.hpp"
+#include "engine/training/find_plan.hpp"
+#include "engine/training/plan_space.hpp"
+#include "model/training/layout_shelf.hpp"
+
+namespace dfsearch::training {
+
+/// Of all plans, each with its layers spread evenly, the one that needs least on its fullest
+/// stage; nothing if there is no plan at all.  Then what would fit with one of the given choices
+/// left open.  Throws Stopped.
+std::optional<NearestMisfit> nearest_misfit(const PlanSpace& space, LayoutShelf& shelf,
+                                            const Deadline& deadline);
+
+}  // namespace dfsearch::training

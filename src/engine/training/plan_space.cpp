@@ -1,0 +1,194 @@
+#include "engine/training/plan_space.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/divisors.hpp"
+#include "model/training/schedule.hpp"
+
+namespace dfsearch::training {
+namespace {
+
+template <class Value>
+std::vector<Value> allowed(std::vector<Value> all, const std::vector<Value>& chosen) {
+  if (!chosen.empty()) {
+    std::erase_if(all, [&](const Value& value) {
+      return std::find(chosen.begin(), chosen.end(), value) == chosen.end();
+    });
+  }
+  return all;
+}
+
+/// Whether stages of so many layers each can have so many equal chunks.
+bool divides_all(std::int64_t chunks, const std::vector<std::int64_t>& layers) {
+  return std::all_of(layers.begin(), layers.end(),
+                     [&](std::int64_t count) { return count % chunks == 0; });
+}
+
+/// Divides dimension after dimension, role after role.
+class NetworkEnumeration {
+ public:
+  NetworkEnumeration(const Task& task, const Degrees& degrees) : task_(task), left_(degrees) {}
+
+  std::vector<std::vector<Degrees>> run() {
+    network_.assign(task_.machine.network.size(), Degrees());
+    next(0);
+    return std::move(found_);
+  }
+
+ private:
+  void divide(std::size_t d, std::size_t r, std::int64_t degree) {
+    if (r == kRoles.size()) {
+      if (degree == 1) next(d + 1);
+      return;
+    }
+    const Role role = kRoles[r];
+    const auto& pins = task_.choices.network;
+    const bool closed = d < pins.size() && pins[d] && *pins[d] != role;
+    const std::int64_t most = closed ? 1 : std::gcd(degree, left_[role]);
+    for (const std::int64_t part : divisors(most)) {
+      network_[d][role] = part;
+      left_[role] /= part;
+      divide(d, r + 1, degree / part);
+      left_[role] *= part;
+    }
+    network_[d][role] = 1;
+  }
+
+  void next(std::size_t d) {
+    if (d == network_.size()) {  // of one chip without a network at once
+      if (left_ == Degrees()) found_.push_back(network_);
+      return;
+    }
+    divide(d, 0, *task_.machine.network[d].degree);
+  }
+
+  const Task& task_;
+  Degrees left_;
+  std::vector<Degrees> network_;
+  std::vector<std::vector<Degrees>> found_;
+};
+
+}  // namespace
+
+PlanSpace::PlanSpace(const Task& task) : task_(task), blocks_(blocks_of(task)) {}
+
+std::vector<Degrees> PlanSpace::inner_degrees() const {
+  const auto& choice = task_.choices.degrees;
+  const auto may = [&](Role role, std::int64_t degree) {
+    return choice[static_cast<std::size_t>(role)].allows(degree);
+  };
+  std::vector<Degrees> found;
+  Degrees degrees;
+  for (const std::int64_t tensor : divisors(std::gcd(task_.machine.chips, task_.model.heads))) {
+    degrees[Role::Tensor] = tensor;
+    const std::int64_t left = task_.machine.chips / tensor;
+    for (const std::int64_t context : divisors(std::gcd(left, task_.pass.tokens))) {
+      degrees[Role::Context] = context;
+      const std::int64_t experts = task_.model.experts ? task_.model.experts->count : 1;
+      for (const std::int64_t expert : divisors(std::gcd(left / context, experts))) {
+        degrees[Role::Expert] = expert;
+        if (may(Role::Tensor, tensor) && may(Role::Context, context) && may(Role::Expert, expert)) {
+          found.push_back(degrees);
+        }
+      }
+    }
+  }
+  return found;
+}
+
+std::vector<Degrees> PlanSpace::degrees(const Degrees& inner) const {
+  const auto& choice = task_.choices.degrees;
+  const std::int64_t left =
+      task_.machine.chips / (inner[Role::Tensor] * inner[Role::Context] * inner[Role::Expert]);
+  std::vector<Degrees> found;
+  for (const std::int64_t data : divisors(left)) {
+    Degrees degrees = inner;
+    degrees[Role::Data] = data;
+    degrees[Role::Pipeline] = left / data;
+    const bool divides_batch = task_.global_batch % degrees.replicas() == 0;
+    const auto& layers = task_.choices.layers;
+    const bool has_stages =
+        layers.empty() || static_cast<std::int64_t>(layers.size()) == degrees[Role::Pipeline];
+    if (divides_batch && has_stages && degrees[Role::Pipeline] <= blocks_.layers() &&
+        choice[static_cast<std::size_t>(Role::Data)].allows(degrees.replicas()) &&
+        choice[static_cast<std::size_t>(Role::Pipeline)].allows(degrees[Role::Pipeline])) {
+      found.push_back(degrees);
+    }
+  }
+  return found;
+}
+
+std::vector<std::int64_t> PlanSpace::micro_batches(const Degrees& degrees) const {
+  return allowed(divisors(task_.global_batch / degrees.replicas()), task_.choices.micro_batches);
+}
+
+std::vector<TensorLayout> PlanSpace::layouts(const Degrees& degrees) const {
+  if (degrees[Role::Tensor] == 1) return {TensorLayout::LeastSent};
+  return allowed({TensorLayout::LeastSent, TensorLayout::LeastKept}, task_.choices.layouts);
+}
+
+std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_batch) const {
+  const Choices& choices = task_.choices;
+  const std::int64_t stages = degrees[Role::Pipeline];
+  const std::int64_t micro_batches = task_.global_batch / (degrees.replicas() * micro_batch);
+  std::vector<Recompute> recomputes{Recompute::None, Recompute::Full};
+  if (!task_.pass.fused) recomputes.insert(recomputes.begin() + 1, Recompute::Selective);
+  std::vector<int> zeros{0};
+  if (degrees.replicas() * degrees[Role::Context] > 1) zeros = {0, 1, 2, 3};
+  std::vector<Offload> offloads{{}};
+  if (task_.machine.second) {
+    offloads.clear();
+    for (const bool weights : {false, true}) {
+      for (const bool activations : {false, true}) {
+        for (const bool optimizer : {false, true}) {
+          offloads.push_back({weights, activations, optimizer});
+        }
+      }
+    }
+  }
+  if (choices.offload) offloads = {*choices.offload};
+  // GPipe keeps more than 1F1B and takes as long: only who asks for it gets it.
+  std::vector<Schedule> schedules{Schedule::OneForwardOneBackward};
+  if (stages > 1) {
+    schedules.push_back(Schedule::Interleaved);
+    schedules.push_back(Schedule::ZeroBubble);
+  }
+  if (!choices.schedules.empty()) {
+    schedules = allowed(std::vector(kSchedules.begin(), kSchedules.end()), choices.schedules);
+  }
+  std::vector<Plan> found;
+  Plan plan;
+  plan.degrees = degrees;
+  plan.micro_batch = micro_batch;
+  for (const TensorLayout layout : layouts(degrees)) {
+    plan.layout = layout;
+    for (const Recompute recompute : allowed(recomputes, choices.recomputes)) {
+      plan.recompute = recompute;
+      for (const int zero : allowed(zeros, choices.zeros)) {
+        plan.zero = zero;
+        for (const Schedule schedule : schedules) {
+          plan.schedule = schedule;
+          for (const std::int64_t chunks :
+               allowed(divisors(std::max<std::int64_t>(blocks_.layers() / stages, 1)),
+                       choices.chunks)) {
+            if (!is_possible(schedule, chunks, micro_batches, stages, blocks_.layers())) continue;
+            if (!divides_all(chunks, choices.layers)) continue;
+            plan.chunks = chunks;
+            for (const Offload& offload : offloads) {
+              plan.offload = offload;
+              found.push_back(plan);
+            }
+          }
+        }
+      }
+    }
+  }
+  return found;
+}
+
+std::vector<std::vector<Degrees>> PlanSpace::networks(const Degrees& degrees) const {
+  return NetworkEnumeration(task_, degrees).run();
+}
+
+}  // namespace dfsearch::training

@@ -1,0 +1,38 @@
+#pragma once
+// Which plans there are (docs/training.md, section 1).
+
+#include <cstdint>
+#include <vector>
+
+#include "model/training/block.hpp"
+#include "model/training/plan.hpp"
+#include "model/training/task.hpp"
+
+namespace dfsearch::training {
+
+/// The domains of all decisions, one after the other, within what the choices of the task leave.
+/// Lists are in the order of ties.  Immutable; refers to the task.
+class PlanSpace {
+ public:
+  explicit PlanSpace(const Task& task);
+
+  [[nodiscard]] const Task& task() const { return task_; }
+  [[nodiscard]] const Blocks& blocks() const { return blocks_; }
+
+  /// Degrees of the roles that divide a sample or the experts; those of the other two are 1.
+  [[nodiscard]] std::vector<Degrees> inner_degrees() const;
+  /// With those of the other two as well, all chips used.
+  [[nodiscard]] std::vector<Degrees> degrees(const Degrees& inner) const;
+  [[nodiscard]] std::vector<std::int64_t> micro_batches(const Degrees& degrees) const;
+  [[nodiscard]] std::vector<TensorLayout> layouts(const Degrees& degrees) const;
+  /// All that a plan of these degrees and this micro-batch decides but for layers and network.
+  [[nodiscard]] std::vector<Plan> shapes(const Degrees& degrees, std::int64_t micro_batch) const;
+  /// The ways to divide the dimensions of the network among the roles.
+  [[nodiscard]] std::vector<std::vector<Degrees>> networks(const Degrees& degrees) const;
+
+ private:
+  const Task& task_;
+  const Blocks blocks_;
+};
+
+}  // namespace dfsearch::training

@@ -1,0 +1,155 @@
+// Level by level the decisions of a plan are taken.
+//
+// What has its degrees and its micro-batch gets a floor from the profile of its layers, with
+// every group where it is fastest; what has all but its network the floor of its own schedule,
+// once some spread of its layers fits in memory.  docs/search.md, section 15, has the proofs;
+// tests/engine/training compares with plain enumeration.
+
+#include "engine/training/plan_tree.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "model/training/step.hpp"
+
+namespace dfsearch::training {
+namespace {
+
+static_assert(CheckableProblem<PlanTree>);
+
+using Level = PlanNode::Level;
+
+Score score(Seconds time) { return Score(time.in_base_units()); }
+
+/// -1, 0 or 1: how the decisions of a level compare, in the order of ties.
+template <class... Values>
+int compared(const std::tuple<Values...>& a, const std::tuple<Values...>& b) {
+  if (a == b) return 0;
+  return a < b ? -1 : 1;
+}
+
+int compare_to(Level level, const Plan& a, const Plan& b) {
+  const auto inner = [](const Plan& p) {
+    return std::tuple(p.degrees[Role::Tensor], p.degrees[Role::Context], p.degrees[Role::Expert]);
+  };
+  const auto micro_batch = [](const Plan& p) { return std::tuple(p.degrees, p.micro_batch); };
+  const auto shape = [](const Plan& p) {
+    return std::tuple(p.degrees, p.micro_batch, p.layout, p.recompute, p.zero, p.schedule, p.chunks,
+                      p.offload);
+  };
+  switch (level) {
+    case Level::Root:
+      return 0;
+    case Level::Inner:
+      return compared(inner(a), inner(b));
+    case Level::MicroBatch:
+      return compared(micro_batch(a), micro_batch(b));
+    case Level::Shape:
+      break;
+  }
+  return compared(shape(a), shape(b));
+}
+
+}  // namespace
+
+bool PlanTree::before(const Node& node, const Solution& solution) const {
+  return compare_to(node.level, node.plan, solution.plan) <= 0;
+}
+
+bool PlanTree::contains(const Node& node, const Solution& solution) const {
+  return compare_to(node.level, node.plan, solution.plan) == 0;
+}
+
+void PlanTree::branch(const Node& node, Expansion<Node, Solution>& expansion) const {
+  deadline_.check();
+  switch (node.level) {
+    case Level::Root:
+      return branch_root(expansion);
+    case Level::Inner:
+      return branch_inner(node, expansion);
+    case Level::MicroBatch:
+      return branch_micro_batch(node, expansion);
+    case Level::Shape:
+      return branch_shape(node, expansion);
+  }
+}
+
+void PlanTree::branch_root(Expansion<Node, Solution>& expansion) const {
+  for (const Degrees& inner : space_.inner_degrees()) {
+    Node child{.level = Level::Inner};
+    child.plan.degrees = inner;
+    expansion.child(std::move(child));
+  }
+}
+
+void PlanTree::branch_inner(const Node& node, Expansion<Node, Solution>& expansion) const {
+  const Blocks& blocks = space_.blocks();
+  std::map<std::pair<TensorLayout, std::int64_t>, Profiles> known;
+  for (const Degrees& degrees : space_.degrees(node.plan.degrees)) {
+    if (std::find(excluded_.begin(), excluded_.end(), degrees) != excluded_.end()) continue;
+    for (const std::int64_t micro_batch : space_.micro_batches(degrees)) {
+      deadline_.check();
+      Node child{.level = Level::MicroBatch};
+      child.plan.degrees = degrees;
+      child.plan.micro_batch = micro_batch;
+      Seconds least = Seconds::infinity();
+      for (const TensorLayout layout : space_.layouts(degrees)) {
+        const auto [entry, is_new] = known.try_emplace({layout, micro_batch});
+        if (is_new) entry->second = shelf_.profiles(degrees, layout, micro_batch, deadline_);
+        child.plan.layout = layout;
+        const StepModel model(space_.task(), child.plan, entry->second, blocks.dense_layers,
+                              blocks.expert_layers);
+        least = std::min(least, model.average_floor());
+      }
+      child.bound = std::max(node.bound, score(least));
+      if (least < Seconds::infinity()) expansion.child(std::move(child));
+    }
+  }
+}
+
+void PlanTree::branch_micro_batch(const Node& node, Expansion<Node, Solution>& expansion) const {
+  const Blocks& blocks = space_.blocks();
+  const Degrees& degrees = node.plan.degrees;
+  std::map<TensorLayout, Profiles> known;
+  std::int64_t measured = 0;
+  for (const Plan& shape : space_.shapes(degrees, node.plan.micro_batch)) {
+    const auto [entry, is_new] = known.try_emplace(shape.layout);
+    if (is_new) {
+      deadline_.check();
+      entry->second = shelf_.profiles(degrees, shape.layout, shape.micro_batch, deadline_);
+    }
+    const StepModel model(space_.task(), shape, entry->second, blocks.dense_layers,
+                          blocks.expert_layers);
+    ++measured;
+    const std::optional<Seconds> floor = model.floor();
+    if (!floor) continue;
+    expansion.child(
+        {.level = Level::Shape, .plan = shape, .bound = std::max(node.bound, score(*floor))});
+  }
+  measured_.fetch_add(measured, std::memory_order_relaxed);
+}
+
+void PlanTree::branch_shape(const Node& node, Expansion<Node, Solution>& expansion) const {
+  const Blocks& blocks = space_.blocks();
+  const Task& task = space_.task();
+  Plan plan = node.plan;
+  const StepModel model(task, plan,
+                        shelf_.profiles(plan.degrees, plan.layout, plan.micro_batch, deadline_),
+                        blocks.dense_layers, blocks.expert_layers);
+  std::int64_t evaluated = 0;
+  for (std::vector<Degrees>& network : space_.networks(plan.degrees)) {
+    deadline_.check();
+    ++evaluated;
+    auto result = model.step(Groups(task.machine, network));
+    if (!result || score(result->step) > expansion.cutoff()) continue;
+    plan.layers = std::move(result->layers);
+    plan.network = std::move(network);
+    expansion.solution({.plan = plan, .cost = score(result->step)}, 'T');
+  }
+  evaluated_.fetch_add(evaluated, std::memory_order_relaxed);
+}
+
+}  // namespace dfsearch::training

@@ -1,0 +1,131 @@
+// The sections `training` and `parallelism` of a config with `training`.
+
+#include "io/config/config_plan_choices.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <numeric>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "io/config/config_offload.hpp"
+#include "io/config/config_rates.hpp"
+#include "io/config/config_system.hpp"
+#include "model/training/names.hpp"
+
+namespace dfsearch {
+namespace {
+
+using training::Task;
+
+// More than there are values worth trying.
+constexpr std::size_t kMostValues = 1000;
+
+/// One value or a list of them; `read` makes a value of an entry.
+template <class Read>
+auto read_list(MapReader& reader, std::string_view key, const Read& read) {
+  std::vector<typename decltype(read(std::declval<YamlEntry>()))::value_type> values;
+  const YamlEntry* entry = reader.optional(key);
+  if (!entry) return values;
+  if (entry->value.type != YamlNode::Type::Sequence) {
+    if (const auto value = read(*entry)) values.push_back(*value);
+    return values;
+  }
+  const std::size_t count = entry->value.items.size();
+  if (count == 0 || count > kMostValues) {
+    reader.messages().add(entry->value.place, key,
+                          fmt::format("expected 1 to {} values, got {}", kMostValues, count));
+    return values;
+  }
+  for (const YamlNode& node : entry->value.items) {
+    if (const auto value = read(item(*entry, node))) values.push_back(*value);
+  }
+  return values;
+}
+
+template <class E, std::size_t count>
+std::vector<E> read_words(MapReader& reader, std::string_view key,
+                          const std::array<E, count>& values) {
+  Choices<E> choices;
+  for (const E value : values) choices.emplace_back(training::name_of(value), value);
+  return read_list(reader, key, [&](const YamlEntry& entry) {
+    return read_choice(entry, choices, reader.messages());
+  });
+}
+
+std::vector<std::int64_t> read_counts(MapReader& reader, std::string_view key, CountRange range) {
+  return read_list(reader, key, [&](const YamlEntry& entry) {
+    return read_count(entry, range, reader.messages());
+  });
+}
+
+/// A number for each stage.
+std::vector<std::int64_t> read_layers(MapReader& reader, std::int64_t of_model) {
+  std::vector<std::int64_t> layers;
+  const YamlEntry* entry = reader.optional("layers");
+  if (!entry) return layers;
+  InputMessages& messages = reader.messages();
+  const std::size_t before = messages.count();
+  if (entry->value.type != YamlNode::Type::Sequence) {
+    messages.add(entry->value.place, "layers",
+                 "expected a list, the layers of each stage, got " + entry->value.description());
+  }
+  for (const YamlNode& node : entry->value.items) {
+    const auto count = read_count(item(*entry, node), {.least = 0, .most = of_model}, messages);
+    if (count) layers.push_back(*count);
+  }
+  if (messages.count() != before) return layers;
+  const std::int64_t sum = std::accumulate(layers.begin(), layers.end(), std::int64_t{0});
+  if (sum != of_model) {
+    messages.add(entry->value.place, "layers",
+                 fmt::format("expected {} layers in all, got {}", of_model, sum));
+  }
+  return layers;
+}
+
+void read_element(MapReader& reader, std::string_view key, double& bytes) {
+  constexpr Range<Bytes> kElement{Bytes(0.125), Bytes(1024.0)};
+  if (const auto given = reader.optional_quantity(key, kElement)) bytes = given->in_base_units();
+}
+
+}  // namespace
+
+void read_plan_choices(const YamlEntry& section, Task& task, InputMessages& messages) {
+  using training::TensorLayout;
+  constexpr std::array kLayouts = {TensorLayout::LeastSent, TensorLayout::LeastKept};
+  MapReader reader(section, messages);
+  training::Choices& choices = task.choices;
+  choices.layouts = read_words(reader, "layout", kLayouts);
+  choices.recomputes = read_words(reader, "recompute", training::kRecomputes);
+  for (const std::int64_t zero : read_counts(reader, "zero", {.least = 0, .most = 3})) {
+    choices.zeros.push_back(static_cast<int>(zero));
+  }
+  choices.schedules = read_words(reader, "schedule", training::kSchedules);
+  choices.chunks = read_counts(reader, "chunks", {});
+  choices.layers = read_layers(reader, task.model.layers);
+  choices.offload = read_offload<training::Offload>(reader);
+  if (choices.offload && choices.offload->any() && !task.machine.second) {
+    messages.add(section.value.find("offload")->value.place, "offload",
+                 "expected none, as the system has no second memory (memory.second)");
+  }
+  task.data_overlap = reader.optional_choice("data_overlap", kYesOrNo).value_or(true);
+  read_element(reader, "gradient", task.bytes.gradient);
+  read_element(reader, "sent_gradient", task.bytes.sent);
+  read_element(reader, "optimizer", task.bytes.optimizer);
+  reader.finish();
+}
+
+void read_role_degrees(const YamlEntry& section, Task& task, InputMessages& messages) {
+  MapReader reader(section, messages);
+  for (const training::Role role : training::kRoles) {
+    if (const YamlEntry* entry = reader.optional(training::name_of(role))) {
+      task.choices.degrees[static_cast<std::size_t>(role)] = read_degrees(*entry, messages);
+    }
+  }
+  reader.finish();
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,50 @@
+#include "io/report/answer_lines.hpp"
+
+namespace dfsearch {
+namespace {
+
+Seconds seconds(Score score) { return Seconds(score.in_base_units()); }
+
+}  // namespace
+
+std::string result_line(const Certainty& certainty, std::string_view one, std::string_view none) {
+  std::string text;
+  switch (certainty.status) {
+    case SearchStatus::Optimal:
+      text = certainty.gap > 0.0
+                 ? fmt::format("within the gap asked for: gap {}", percent(certainty.gap))
+                 : "optimal, proved: gap 0";
+      break;
+    case SearchStatus::Feasible:
+      text = fmt::format("{} with {}; gap {}", stop_text(certainty.stopped_by), one,
+                         percent(certainty.gap));
+      break;
+    case SearchStatus::Infeasible:
+      text = fmt::format("infeasible, proved: {} fits", none);
+      break;
+    case SearchStatus::NoSolution:
+      text = fmt::format("{} before {} was found; none takes less than {}",
+                         stop_text(certainty.stopped_by), one,
+                         to_text(seconds(certainty.lower_bound)));
+      break;
+  }
+  return labelled("result", text);
+}
+
+std::string step_lines(const Certainty& certainty, Seconds step_time, double utilization,
+                       FlopsPerSecond peak) {
+  const Seconds bound = seconds(certainty.lower_bound);
+  return labelled("step time",
+                  fmt::format("{} ({} s); {} of the peak of {}", to_text(step_time),
+                              step_time.in_base_units(), percent(utilization), to_text(peak))) +
+         labelled("lower bound", fmt::format("{} ({} s); gap {}", to_text(bound),
+                                             bound.in_base_units(), percent(certainty.gap)));
+}
+
+std::string effort_line(const SearchStats& stats, std::int64_t measured, std::int64_t evaluated) {
+  return labelled("search", fmt::format("{} in {} on {}; {} memories and {} step times computed",
+                                        plural(stats.nodes, "node"), to_text(stats.time),
+                                        plural(stats.threads, "thread"), measured, evaluated));
+}
+
+}  // namespace dfsearch

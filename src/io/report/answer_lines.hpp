@@ -1,0 +1,83 @@
+#pragma once
+// Lines that the reports of both searches over whole steps have in common, that for executions of
+// Calculon's model and that for plans of training steps.
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/units.hpp"
+#include "base/units_text.hpp"
+#include "engine/names.hpp"
+#include "engine/search_result.hpp"
+#include "io/report/report_words.hpp"
+#include "io/text/offload_names.hpp"
+
+namespace dfsearch {
+
+/// How sure an answer is.
+struct Certainty {
+  SearchStatus status = SearchStatus::NoSolution;
+  StopReason stopped_by = StopReason::None;
+  Score lower_bound{};
+  double gap = 0.0;
+};
+
+template <class Found>
+Certainty certainty_of(const Found& found) {
+  return {.status = found.status,
+          .stopped_by = found.stopped_by,
+          .lower_bound = found.lower_bound,
+          .gap = found.gap};
+}
+
+/// The line `result`; `one` is what is searched, "a plan", and `none` "no plan".
+std::string result_line(const Certainty& certainty, std::string_view one, std::string_view none);
+
+/// The lines `step time` and `lower bound`; `peak` is that of all chips.
+std::string step_lines(const Certainty& certainty, Seconds step_time, double utilization,
+                       FlopsPerSecond peak);
+
+/// The line `search`.
+std::string effort_line(const SearchStats& stats, std::int64_t measured, std::int64_t evaluated);
+
+/// The best of other parallelisms; `degrees` makes the text of an answer's degrees.
+template <class Result, class DegreesText>
+std::string top_lines(const Result& result, std::string_view one, std::string_view none,
+                      const DegreesText& degrees) {
+  std::string text;
+  int rank = 1;
+  for (const auto& found : result.alternatives) {
+    ++rank;
+    text += labelled(fmt::format("#{}", rank),
+                     found.cost
+                         ? fmt::format("{}; {}; {}", to_text(found.cost->step_time), degrees(found),
+                                       name_of(found.status))
+                         : fmt::format("{} before {} was found", stop_text(found.stopped_by), one));
+  }
+  if (result.alternatives_complete) {
+    text += labelled("", fmt::format("{} with other degrees fits", none));
+  }
+  return text;
+}
+
+/// A part of a whole, if there is any of it.
+template <class Quantity>
+std::string part_line(std::string_view name, Quantity part, Quantity whole) {
+  if (!(part > Quantity{})) return "";
+  return fmt::format("  {:<18}{:>10}  {:>8}\n", name, to_text(part), percent(part / whole));
+}
+
+/// "weights, optimizer", or "nothing".
+template <class Offload>
+std::string offload_text(const Offload& offload) {
+  std::string text;
+  for (const auto& [name, is_on] : kOffloads<Offload>) {
+    if (offload.*is_on) text += (text.empty() ? "" : ", ") + std::string(name);
+  }
+  return text.empty() ? "nothing" : text;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,275 @@
+// What was asked, how sure the answer is, the plan, where its time goes, what the fullest stage
+// holds, and what it took to find.
+
+#include "io/report/plan_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/units_text.hpp"
+#include "base/version.hpp"
+#include "io/report/answer_lines.hpp"
+#include "io/report/report_words.hpp"
+#include "io/result/plan_lack.hpp"
+#include "model/names.hpp"
+#include "model/training/names.hpp"
+
+namespace dfsearch {
+namespace {
+
+using training::Cost;
+using training::Degrees;
+using training::FoundPlan;
+using training::kRoles;
+using training::MemoryUse;
+using training::Misfit;
+using training::Plan;
+using training::PlanResult;
+using training::Remedy;
+using training::Role;
+using training::Task;
+
+constexpr std::string_view kOne = "a plan";
+constexpr std::string_view kNone = "no plan";
+
+/// "tensor 8, pipeline 4, data 64".  Data counts all replicas, as everyone does.
+std::string degrees_text(const Degrees& degrees) {
+  std::string text = fmt::format("tensor {}", degrees[Role::Tensor]);
+  if (degrees[Role::Context] > 1) text += fmt::format(", context {}", degrees[Role::Context]);
+  text += fmt::format(", pipeline {}, data {}", degrees[Role::Pipeline], degrees.replicas());
+  if (degrees[Role::Expert] > 1) {
+    text += fmt::format(" of which expert {}", degrees[Role::Expert]);
+  }
+  return text;
+}
+
+/// "switch of 8: tensor 8; switch of 256: data 64 x pipeline 4", innermost dimension first.
+std::string network_text(const Task& task, const Plan& plan) {
+  std::string text;
+  for (std::size_t d = 0; d < plan.network.size(); ++d) {
+    if (d > 0) text += "; ";
+    text += fmt::format("{} of {}:", name_of(task.machine.network[d].topology),
+                        *task.machine.network[d].degree);
+    std::string roles;
+    for (const Role role : kRoles) {
+      if (plan.network[d][role] == 1) continue;
+      roles += fmt::format("{}{} {}", roles.empty() ? " " : " x ", training::name_of(role),
+                           plan.network[d][role]);
+    }
+    text += roles.empty() ? " idle" : roles;
+  }
+  return text;
+}
+
+/// "15 x 5, 1 x 3": runs of equal stages.
+std::string layers_text(const std::vector<std::int64_t>& layers) {
+  std::string text;
+  for (std::size_t i = 0; i < layers.size();) {
+    std::size_t end = i;
+    while (end < layers.size() && layers[end] == layers[i]) ++end;
+    const auto stages = static_cast<std::int64_t>(end - i);
+    text += fmt::format("{}{} in {}", text.empty() ? "" : ", then ", layers[i],
+                        stages == 1 ? "one stage" : fmt::format("each of {} stages", stages));
+    i = end;
+  }
+  return text;
+}
+
+std::string layout_text(const Plan& plan) {
+  if (plan.degrees[Role::Tensor] == 1) return "whole on every chip";
+  return plan.layout == training::TensorLayout::LeastSent
+             ? "least_sent: norms and sums whole on every tensor rank"
+             : "least_kept: norms and sums split among the tensor ranks, as in sequence "
+               "parallelism";
+}
+
+std::string plan_lines(const Task& task, const Plan& plan) {
+  const std::int64_t rounds = task.global_batch / (plan.degrees.replicas() * plan.micro_batch);
+  std::string text =
+      labelled("parallelism", degrees_text(plan.degrees)) +
+      (plan.network.empty() ? "" : labelled("network", network_text(task, plan))) +
+      labelled("batch",
+               fmt::format("global {}, {} of {} for each replica", task.global_batch,
+                           fmt::format("{} micro-batch{}", rounds, rounds == 1 ? "" : "es"),
+                           plural(plan.micro_batch, "sample"))) +
+      labelled("layout", layout_text(plan)) +
+      labelled("schedule",
+               fmt::format("{}{}", training::name_of(plan.schedule),
+                           plan.chunks > 1 ? fmt::format(", {} chunks a stage", plan.chunks) : ""));
+  if (!plan.layers.empty()) text += labelled("layers", layers_text(plan.layers));
+  text += labelled("recompute", training::name_of(plan.recompute)) +
+          labelled("ZeRO", std::to_string(plan.zero));
+  if (task.machine.second) text += labelled("offloaded", offload_text(plan.offload));
+  return text;
+}
+
+/// ", on stage 7, the slowest" where there are others.
+std::string among_stages(const Plan& plan, std::string_view of, std::int64_t stage,
+                         std::string_view what) {
+  if (plan.degrees[Role::Pipeline] == 1) return "";
+  return fmt::format("{}stage {}, the {}", of, stage, what);
+}
+
+std::string time_lines(const Plan& plan, const Cost& cost) {
+  const training::StepParts& parts = cost.parts;
+  const std::pair<std::string_view, Seconds> named[] = {
+      {"compute", parts.compute}, {"recompute", parts.recompute}, {"tensor", parts.tensor},
+      {"context", parts.context}, {"expert", parts.expert},       {"pipeline", parts.pipeline},
+      {"bubble", parts.bubble},   {"data", parts.data},           {"optimizer", parts.optimizer},
+      {"offload", parts.offload}};
+  std::string text =
+      "\ntime of the step" + among_stages(plan, ", on ", cost.slowest, "slowest") + "\n";
+  for (const auto& [name, part] : named) text += part_line(name, part, cost.step_time);
+  const auto most =
+      std::max_element(std::begin(named) + 1, std::end(named),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most->second > Seconds{}) {
+    text += fmt::format("  beside compute most goes into {}\n", most->first);
+  }
+  return text;
+}
+
+std::string memory_lines(const Task& task, const Plan& plan, const MemoryUse& use,
+                         std::int64_t stage) {
+  const Bytes total = use.total();
+  const Bytes capacity = task.machine.memory.capacity;
+  std::string text = fmt::format("\nmemory of a chip{}: {}",
+                                 among_stages(plan, " of ", stage, "fullest"), to_text(total));
+  if (capacity < Bytes::infinity()) {
+    text += fmt::format(" of {} ({})", to_text(capacity), percent(total / capacity));
+  }
+  text +=
+      "\n" + part_line("weights", use.weights, total) +
+      part_line("gradients", use.gradients, total) + part_line("optimizer", use.optimizer, total) +
+      part_line("activations", use.activations, total) + part_line("working", use.working, total) +
+      part_line("ends of the model", use.ends, total);
+  if (use.second > Bytes{}) {
+    text += fmt::format("  second memory: {} of {}\n", to_text(use.second),
+                        to_text(task.machine.second->capacity));
+  }
+  return text;
+}
+
+std::string remedy_text(const Remedy& remedy) {
+  const Plan& plan = remedy.plan;
+  const auto degree = [&](Role role) {
+    return fmt::format("{} {}", training::name_of(role),
+                       role == Role::Data ? plan.degrees.replicas() : plan.degrees[role]);
+  };
+  std::string what;
+  switch (remedy.kind) {
+    case Remedy::Kind::Recompute:
+      what = fmt::format("recompute {}", training::name_of(plan.recompute));
+      break;
+    case Remedy::Kind::Zero:
+      what = fmt::format("ZeRO {}", plan.zero);
+      break;
+    case Remedy::Kind::Offload:
+      what = fmt::format("offloading {}", offload_text(plan.offload));
+      break;
+    case Remedy::Kind::Pipeline:
+      what = degree(Role::Pipeline);
+      break;
+    case Remedy::Kind::Tensor:
+      what = degree(Role::Tensor);
+      break;
+    case Remedy::Kind::Context:
+      what = degree(Role::Context);
+      break;
+    case Remedy::Kind::Expert:
+      what = degree(Role::Expert);
+      break;
+    case Remedy::Kind::Layers:
+      what = "other layers for the stages";
+      break;
+    case Remedy::Kind::MicroBatch:
+      what = fmt::format("micro-batches of {}", plan.micro_batch);
+      break;
+    case Remedy::Kind::Schedule:
+      what = fmt::format("schedule {}", training::name_of(plan.schedule));
+      break;
+  }
+  return fmt::format("{} would fit: {} on the fullest stage", what, to_text(remedy.needed));
+}
+
+/// What a chip needs and has, in the plan that needs least.
+std::string lack_text(const Task& task, const Plan& plan, const Misfit& misfit) {
+  const PlanLack lack = lack_of(task, misfit);
+  return fmt::format(
+      "a chip{} needs {} ({:.0f} bytes) of {}, and has {}: {} too much, in the plan "
+      "that needs least:",
+      among_stages(plan, " of ", misfit.stage, "fullest,"), to_text(lack.needed),
+      lack.needed.in_base_units(), lack.limit, to_text(lack.available),
+      to_text(lack.needed - lack.available));
+}
+
+std::string reason_lines(const Task& task, const PlanResult& result) {
+  if (!result.misfit) {
+    return labelled("reason", "not found before the limit or signal ended the search for it");
+  }
+  const Misfit& misfit = result.misfit->misfit;
+  const Plan& plan = result.misfit->plan;
+  std::string text = labelled("reason", lack_text(task, plan, misfit));
+  for (const Remedy& remedy : result.misfit->remedies) {
+    text += labelled("what helps", remedy_text(remedy));
+  }
+  if (result.misfit->remedies.empty()) {
+    text += labelled("what helps",
+                     "more chips, more memory or a second memory to offload to; of what is given, "
+                     "nothing that is left open alone is enough");
+  }
+  return text + "\n" + plan_lines(task, plan) +
+         memory_lines(task, plan, misfit.memory, misfit.stage);
+}
+
+}  // namespace
+
+std::string task_text(const Task& task) {
+  const Transformer& model = task.model;
+  std::string shape = fmt::format("llm_training: {}, hidden {}, {} of {}, sequence {}",
+                                  plural(model.layers, "layer"), model.hidden,
+                                  plural(model.heads, "head"), model.head_dim, task.pass.tokens);
+  if (model.experts) {
+    shape += fmt::format(", {} experts of which a token uses {}", model.experts->count,
+                         model.experts->used);
+  }
+  const Bytes capacity = task.machine.memory.capacity;
+  std::string machine = fmt::format("{} of {}, {} memory at {}", plural(task.machine.chips, "chip"),
+                                    to_text(task.machine.matrix.peak),
+                                    capacity < Bytes::infinity() ? to_text(capacity) : "unlimited",
+                                    to_text(task.machine.memory.bandwidth));
+  if (const auto& second = task.machine.second) {
+    machine += fmt::format(", second memory {} at {}", to_text(second->capacity),
+                           to_text(second->bandwidth));
+  }
+  for (const NetworkDimension& dimension : task.machine.network) {
+    machine += fmt::format("; {} of {} at {}", name_of(dimension.topology), *dimension.degree,
+                           to_text(dimension.bandwidth));
+  }
+  return labelled("workload", shape) + model_line(count(model, task.pass.tokens, task.pass.word)) +
+         labelled("machine", machine);
+}
+
+std::string plan_report(const Task& task, const PlanResult& result, const std::string& title) {
+  std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title) + task_text(task);
+  const Certainty certainty = certainty_of(result);
+  text += "\n" + result_line(certainty, kOne, kNone);
+  if (result.status == SearchStatus::Infeasible) text += reason_lines(task, result);
+  if (result.cost) {
+    const training::Cost& cost = *result.cost;
+    const FlopsPerSecond peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips);
+    text += step_lines(certainty, cost.step_time, cost.utilization, peak) +
+            labelled("rate", fmt::format("{:.6g} tokens/s", cost.tokens_per_second));
+    text += top_lines(result, kOne, kNone,
+                      [](const FoundPlan& found) { return degrees_text(found.plan->degrees); });
+    text += "\n" + plan_lines(task, *result.plan) + time_lines(*result.plan, cost) +
+            memory_lines(task, *result.plan, cost.memory, cost.fullest);
+  }
+  return text + "\n" + effort_line(result.stats, result.measured, result.evaluated);
+}
+
+}  // namespace dfsearch

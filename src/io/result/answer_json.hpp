@@ -1,0 +1,90 @@
+#pragma once
+// What the JSON of both searches over whole steps has in common, that for executions of
+// Calculon's model and that for plans of training steps (docs/results.md).
+
+#include <cstdint>
+
+#include "engine/names.hpp"
+#include "engine/search_result.hpp"
+#include "io/text/json_text.hpp"
+#include "io/text/offload_names.hpp"
+
+namespace dfsearch {
+
+/// In SI base units.
+template <class Quantity>
+Json number(Quantity quantity) {
+  return json_number(quantity.in_base_units());
+}
+
+inline Json stop_json(StopReason reason) {
+  return reason != StopReason::None ? Json(name_of(reason)) : Json();
+}
+
+/// A list of words.
+template <class Offload>
+Json offload_json(const Offload& offload) {
+  Json list = Json::array();
+  for (const auto& [name, is_on] : kOffloads<Offload>) {
+    if (offload.*is_on) list.push_back(name);
+  }
+  return list;
+}
+
+/// Puts the keys `status` to `utilization` of a whole result.
+template <class Result>
+void put_answer(Json& json, const Result& result) {
+  const auto* cost = result.cost ? &*result.cost : nullptr;
+  json["status"] = name_of(result.status);
+  json["stopped_by"] = stop_json(result.stopped_by);
+  json["objective_name"] = "step_time";
+  json["objective"] = cost != nullptr ? number(cost->step_time) : Json();
+  json["lower_bound"] =
+      result.status != SearchStatus::Infeasible ? number(result.lower_bound) : Json();
+  json["gap"] = cost != nullptr ? json_number(result.gap) : Json();
+  json["step_time"] = json["objective"];
+  json["utilization"] = cost != nullptr ? json_number(cost->utilization) : Json();
+}
+
+/// The same of an answer in `top`.
+template <class Found>
+Json ranked_json(const Found& found) {
+  const auto* cost = found.cost ? &*found.cost : nullptr;
+  return {{"status", name_of(found.status)},
+          {"stopped_by", stop_json(found.stopped_by)},
+          {"lower_bound", number(found.lower_bound)},
+          {"gap", cost != nullptr ? json_number(found.gap) : Json()},
+          {"step_time", cost != nullptr ? number(cost->step_time) : Json()},
+          {"utilization", cost != nullptr ? json_number(cost->utilization) : Json()}};
+}
+
+/// The best parallelisms, best first; `put_rest` adds to each what its kind of answer has.
+template <class Result, class PutRest>
+Json top_json(const Result& result, const PutRest& put_rest) {
+  Json list = Json::array();
+  if (result.status == SearchStatus::Infeasible) return list;
+  const auto put = [&](const auto& found) {
+    Json json = ranked_json(found);
+    put_rest(json, found);
+    list.push_back(std::move(json));
+  };
+  put(result);
+  for (const auto& found : result.alternatives) put(found);
+  return list;
+}
+
+/// What it took to find.
+inline Json search_json(const SearchStats& stats, std::int64_t measured, std::int64_t evaluated) {
+  return {{"nodes", stats.nodes},
+          {"time", number(stats.time)},
+          {"proof", {{"nodes", stats.proof_nodes}, {"time", number(stats.proof_time)}}},
+          {"threads", stats.threads},
+          {"measured", measured},
+          {"evaluated", evaluated},
+          {"incumbents", stats.incumbents},
+          {"first_incumbent", number(stats.first_incumbent)},
+          {"best_incumbent", number(stats.best_incumbent)},
+          {"pruned", {{"bound", stats.pruned_by_bound}}}};
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,154 @@
+#include "io/result/plan_json.hpp"
+
+#include "base/version.hpp"
+#include "io/result/answer_json.hpp"
+#include "io/result/model_json.hpp"
+#include "io/result/plan_lack.hpp"
+#include "model/training/names.hpp"
+
+namespace dfsearch {
+namespace {
+
+using training::Degrees;
+using training::FoundPlan;
+using training::kRoles;
+using training::MemoryUse;
+using training::Plan;
+using training::PlanResult;
+using training::Role;
+
+/// `data` counts all replicas, those that divide the experts among them included.
+Json parallelism_json(const Degrees& degrees) {
+  return {{"tensor", degrees[Role::Tensor]},
+          {"context", degrees[Role::Context]},
+          {"expert", degrees[Role::Expert]},
+          {"pipeline", degrees[Role::Pipeline]},
+          {"data", degrees.replicas()}};
+}
+
+/// How each dimension is divided among the roles, innermost first; `data` without `expert`.
+Json network_json(const Plan& plan) {
+  Json list = Json::array();
+  for (const Degrees& dimension : plan.network) {
+    Json roles = Json::object();
+    for (const Role role : kRoles) {
+      if (dimension[role] > 1) roles[training::name_of(role)] = dimension[role];
+    }
+    list.push_back(std::move(roles));
+  }
+  return list;
+}
+
+/// With the keys of the section `training`, where the object can stand.
+Json decisions_json(const Plan& plan) {
+  return {{"layout", training::name_of(plan.layout)},
+          {"recompute", training::name_of(plan.recompute)},
+          {"zero", plan.zero},
+          {"schedule", training::name_of(plan.schedule)},
+          {"chunks", plan.chunks},
+          {"layers", plan.layers},
+          {"offload", offload_json(plan.offload)}};
+}
+
+/// Puts all that is decided.
+void put_plan(Json& json, const Plan* plan) {
+  json["parallelism"] = plan != nullptr ? parallelism_json(plan->degrees) : Json();
+  json["network"] = plan != nullptr ? network_json(*plan) : Json();
+  json["micro_batch"] = plan != nullptr ? Json(plan->micro_batch) : Json();
+  json["plan"] = plan != nullptr ? decisions_json(*plan) : Json();
+}
+
+Json time_json(const training::StepParts& parts) {
+  return {{"compute", number(parts.compute)},     {"recompute", number(parts.recompute)},
+          {"tensor", number(parts.tensor)},       {"context", number(parts.context)},
+          {"expert", number(parts.expert)},       {"pipeline", number(parts.pipeline)},
+          {"bubble", number(parts.bubble)},       {"data", number(parts.data)},
+          {"optimizer", number(parts.optimizer)}, {"offload", number(parts.offload)}};
+}
+
+Json memory_json(const MemoryUse& use, std::int64_t stage) {
+  return {{"weights", number(use.weights)},
+          {"gradients", number(use.gradients)},
+          {"optimizer", number(use.optimizer)},
+          {"activations", number(use.activations)},
+          {"working", number(use.working)},
+          {"ends", number(use.ends)},
+          {"total", number(use.total())},
+          {"second", number(use.second)},
+          {"stage", stage}};
+}
+
+void put_found(Json& json, const FoundPlan& found) {
+  put_plan(json, found.cost ? &*found.plan : nullptr);
+  json["memory"] = found.cost ? memory_json(found.cost->memory, found.cost->fullest) : Json();
+}
+
+const char* key_of(training::Remedy::Kind kind) {
+  using Kind = training::Remedy::Kind;
+  switch (kind) {
+    case Kind::Recompute:
+      return "recompute";
+    case Kind::Zero:
+      return "zero";
+    case Kind::Offload:
+      return "offload";
+    case Kind::Pipeline:
+      return "pipeline";
+    case Kind::Tensor:
+      return "tensor";
+    case Kind::Context:
+      return "context";
+    case Kind::Expert:
+      return "expert";
+    case Kind::Layers:
+      return "layers";
+    case Kind::MicroBatch:
+      return "micro_batch";
+    case Kind::Schedule:
+      return "schedule";
+  }
+  return "";
+}
+
+Json infeasible_json(const training::Task& task, const PlanResult& result) {
+  if (!result.misfit) return {};
+  Json remedies = Json::array();
+  for (const training::Remedy& remedy : result.misfit->remedies) {
+    Json json = {{"key", key_of(remedy.kind)}, {"needed", number(remedy.needed)}};
+    put_plan(json, &remedy.plan);
+    remedies.push_back(std::move(json));
+  }
+  const training::Misfit& misfit = result.misfit->misfit;
+  const PlanLack lack = lack_of(task, misfit);
+  Json json = {{"limit", lack.limit},
+               {"stage", misfit.stage},
+               {"needed", number(lack.needed)},
+               {"available", number(lack.available)},
+               {"memory", memory_json(misfit.memory, misfit.stage)}};
+  put_plan(json, &result.misfit->plan);
+  json["remedies"] = std::move(remedies);
+  return json;
+}
+
+}  // namespace
+
+std::string plan_json(const training::Task& task, const PlanResult& result) {
+  const training::Cost* cost = result.cost ? &*result.cost : nullptr;
+  Json json = Json::object();
+  json["dfsearch"] = kVersion;
+  put_answer(json, result);
+  json["tokens_per_second"] = cost != nullptr ? json_number(cost->tokens_per_second) : Json();
+  json["model"] = model_json(count(task.model, task.pass.tokens, task.pass.word));
+  put_plan(json, cost != nullptr ? &*result.plan : nullptr);
+  json["micro_batches"] = cost != nullptr ? Json(cost->micro_batches) : Json();
+  json["slowest_stage"] = cost != nullptr ? Json(cost->slowest) : Json();
+  json["time"] = cost != nullptr ? time_json(cost->parts) : Json();
+  json["memory"] = cost != nullptr ? memory_json(cost->memory, cost->fullest) : Json();
+  json["top"] = top_json(result, put_found);
+  json["top_complete"] = result.alternatives_complete;
+  json["infeasible"] = infeasible_json(task, result);
+  json["search"] = search_json(result.stats, result.measured, result.evaluated);
+  return json_text(json);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,89 @@
+#pragma once
+// The parts that the stages of a pipeline are made of, as graphs: a layer, a layer with experts,
+// and what the first and the last stage have beside their layers.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "graph/dataflow_graph.hpp"
+#include "model/training/task.hpp"
+
+namespace dfsearch::training {
+
+enum class Part : std::uint8_t {
+  Layer,        ///< attention and an MLP
+  ExpertLayer,  ///< attention and experts
+  First,        ///< the embedding
+  Last,         ///< norm, head and loss
+};
+inline constexpr std::array kParts = {Part::Layer, Part::ExpertLayer, Part::First, Part::Last};
+
+/// A graph with its backward kernels, and what of it does not depend on the plan.  Immutable.
+class Block {
+ public:
+  Block(Part part, DataflowGraph graph);
+
+  /// One value of the graph.
+  struct Value {
+    KernelId producer;
+    std::int64_t heads = 1;  ///< groups of rows that are divided as wholes
+    std::int64_t rows = 1;   ///< of a head
+    std::int64_t columns = 1;
+    bool is_kept = false;   ///< backward kernels read what a forward kernel computes
+    bool is_score = false;  ///< computed again by selective recomputation
+    bool is_input = false;  ///< of the block: what full recomputation starts from
+  };
+  enum class Pass : std::uint8_t {
+    None,  ///< a source: it stands for another block
+    Forward,
+    InputGradient,
+    WeightGradient,
+  };
+
+  [[nodiscard]] Part part() const { return part_; }
+  [[nodiscard]] const DataflowGraph& graph() const { return graph_; }
+  [[nodiscard]] const std::vector<Value>& values() const { return values_; }
+  /// Index into `values` of what a tensor carries.
+  [[nodiscard]] std::size_t value_of(TensorId tensor) const { return value_of_[tensor.index()]; }
+  /// The values that a kernel computes, as indices.
+  [[nodiscard]] const std::vector<std::size_t>& computed(KernelId kernel) const {
+    return computed_[kernel.index()];
+  }
+  [[nodiscard]] Pass pass(KernelId kernel) const { return passes_[kernel.index()]; }
+  /// Whether selective recomputation runs a forward kernel again.
+  [[nodiscard]] bool is_scoring(KernelId kernel) const { return scoring_[kernel.index()]; }
+  /// Whether each of `outer` products has an input of its own, as experts have.
+  [[nodiscard]] bool is_grouped(KernelId kernel) const { return grouped_[kernel.index()]; }
+
+ private:
+  void find_values();
+  void find_scoring();
+
+  Part part_;
+  DataflowGraph graph_;
+  std::vector<Value> values_;
+  std::vector<std::size_t> value_of_;
+  std::vector<std::vector<std::size_t>> computed_;
+  std::vector<Pass> passes_;
+  std::vector<bool> scoring_;
+  std::vector<bool> grouped_;
+};
+
+/// The parts that a task has, by Part.
+struct Blocks {
+  std::array<std::optional<Block>, kParts.size()> parts;
+  std::int64_t dense_layers = 0;  ///< before those with experts
+  std::int64_t expert_layers = 0;
+
+  [[nodiscard]] const std::optional<Block>& operator[](Part part) const {
+    return parts[static_cast<std::size_t>(part)];
+  }
+  [[nodiscard]] std::int64_t layers() const { return dense_layers + expert_layers; }
+};
+
+Blocks blocks_of(const Task& task);
+
+}  // namespace dfsearch::training

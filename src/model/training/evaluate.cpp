@@ -1,0 +1,66 @@
+#include "model/training/evaluate.hpp"
+
+#include <numeric>
+
+#include "base/error.hpp"
+#include "model/training/layout_shelf.hpp"
+#include "model/training/stages.hpp"
+
+namespace dfsearch::training {
+namespace {
+
+void check(bool is_so, const char* what) {
+  if (!is_so) throw InternalError(std::string("a plan of training steps: ") + what);
+}
+
+void check_form(const Task& task, const Blocks& blocks, const Plan& plan) {
+  const Degrees& degrees = plan.degrees;
+  std::int64_t chips = 1;
+  for (const Role role : kRoles) {
+    chips *= degrees[role];
+    std::int64_t divided = 1;
+    for (const Degrees& dimension : plan.network) divided *= dimension[role];
+    check(divided == degrees[role], "the network does not have its degrees");
+  }
+  check(chips == task.machine.chips, "the degrees are not those of the chips");
+  check(plan.network.size() == task.machine.network.size(), "a dimension is missing");
+  check(task.global_batch % (degrees.replicas() * plan.micro_batch) == 0,
+        "the micro-batches do not divide the batch");
+  check(static_cast<std::int64_t>(plan.layers.size()) == degrees[Role::Pipeline] &&
+            std::accumulate(plan.layers.begin(), plan.layers.end(), std::int64_t{0}) ==
+                blocks.layers(),
+        "the layers of the stages are not those of the model");
+}
+
+}  // namespace
+
+Flops model_flops(const Task& task) {
+  const ModelCounts counts = count(task.model, task.pass.tokens, task.pass.word);
+  const Flops token =
+      task.pass.causal ? counts.causal_training_flop_per_token : counts.training_flop_per_token;
+  return token * static_cast<double>(task.pass.tokens) * static_cast<double>(task.global_batch);
+}
+
+std::variant<Cost, Misfit> evaluate(const Task& task, const Blocks& blocks, const Plan& plan) {
+  check_form(task, blocks, plan);
+  LayoutShelf shelf(task, blocks);
+  const StepModel model(task, plan, shelf.profiles(plan.degrees, plan.layout, plan.micro_batch),
+                        blocks.dense_layers, blocks.expert_layers);
+  const StepModel::Detail detail = model.detail(Groups(task.machine, plan.network), plan.layers);
+  if (!fits(task.machine, detail.memory)) {
+    return Misfit{.stage = detail.fullest, .memory = detail.memory};
+  }
+  const FlopsPerSecond peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips);
+  const double tokens =
+      static_cast<double>(task.pass.tokens) * static_cast<double>(task.global_batch);
+  return Cost{.step_time = detail.step,
+              .parts = detail.parts,
+              .memory = detail.memory,
+              .fullest = detail.fullest,
+              .slowest = detail.slowest,
+              .micro_batches = model.micro_batches(),
+              .utilization = model_flops(task) / detail.step / peak,
+              .tokens_per_second = tokens / detail.step.in_base_units()};
+}
+
+}  // namespace dfsearch::training

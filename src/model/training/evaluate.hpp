@@ -1,0 +1,41 @@
+#pragma once
+// What one plan of a training step costs, or why it does not fit.
+
+#include <cstdint>
+#include <variant>
+
+#include "base/units.hpp"
+#include "model/training/block.hpp"
+#include "model/training/memory.hpp"
+#include "model/training/plan.hpp"
+#include "model/training/step.hpp"
+#include "model/training/task.hpp"
+
+namespace dfsearch::training {
+
+struct Cost {
+  Seconds step_time{};
+  StepParts parts;
+  MemoryUse memory;  ///< of the fullest stage
+  std::int64_t fullest = 0;
+  std::int64_t slowest = 0;
+  std::int64_t micro_batches = 1;
+  double utilization = 0.0;        ///< FLOP of the model over the peak of all matrix engines
+  double tokens_per_second = 0.0;  ///< of the whole machine
+};
+
+/// A stage that holds more than its chips have.
+struct Misfit {
+  std::int64_t stage = 0;
+  MemoryUse memory;
+};
+
+/// The plan must be whole: degrees that multiply to the chips and are divided among the
+/// dimensions, micro-batches that divide the batch, layers that add up.  Anything else is an
+/// InternalError.
+std::variant<Cost, Misfit> evaluate(const Task& task, const Blocks& blocks, const Plan& plan);
+
+/// FLOP of the model in a step: those of matrix products, none of them twice.
+Flops model_flops(const Task& task);
+
+}  // namespace dfsearch::training

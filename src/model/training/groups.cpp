@@ -1,0 +1,104 @@
+#include "model/training/groups.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/divisors.hpp"
+
+namespace dfsearch::training {
+namespace {
+
+Collectives::Dimension link(const NetworkDimension& dimension, std::int64_t degree) {
+  return {.topology = dimension.topology,
+          .degree = static_cast<double>(degree),
+          .bandwidth = dimension.bandwidth,
+          .latency = dimension.latency};
+}
+
+/// Adds the places of `chips` more chips in the dimensions from `d` on.
+void add_places(const Machine& machine, std::size_t d, std::int64_t chips,
+                std::vector<Collectives::Dimension>& links, std::vector<Collectives>& places) {
+  if (d == machine.network.size()) {
+    if (chips == 1) places.emplace_back(links);
+    return;
+  }
+  for (const std::int64_t degree : divisors(std::gcd(*machine.network[d].degree, chips))) {
+    if (degree > 1) links.push_back(link(machine.network[d], degree));
+    add_places(machine, d + 1, chips / degree, links, places);
+    if (degree > 1) links.pop_back();
+  }
+}
+
+template <class Time>
+Seconds least(const std::vector<Collectives>& places, const Time& time) {
+  Seconds least = Seconds::infinity();
+  for (const Collectives& place : places) least = std::min(least, time(place));
+  return least;
+}
+
+}  // namespace
+
+Group::Group(const Machine& machine, const std::vector<Degrees>& network,
+             std::initializer_list<Role> roles) {
+  std::vector<Collectives::Dimension> links;
+  for (std::size_t d = 0; d < network.size(); ++d) {
+    std::int64_t degree = 1;
+    for (const Role role : roles) degree *= network[d][role];
+    if (degree > 1) links.push_back(link(machine.network[d], degree));
+  }
+  places_.emplace_back(std::move(links));
+}
+
+Group Group::anywhere(const Machine& machine, std::int64_t chips) {
+  if (chips == 1) return {};
+  std::vector<Collectives> places;
+  std::vector<Collectives::Dimension> links;
+  add_places(machine, 0, chips, links, places);
+  // So many do not fit in the dimensions: there is no network to be faster than.
+  if (places.empty()) return {};
+  return Group(std::move(places));
+}
+
+// docs/training.md (9)
+Seconds Group::time(Exchange exchange, Bytes whole) const {
+  if (members() == 1) return {};
+  return least(places_, [&](const Collectives& links) {
+    switch (exchange) {
+      case Exchange::AllGather:
+      case Exchange::ReduceScatter:
+        return links.all_gather(whole) + links.gather_latency();
+      case Exchange::AllReduce:
+        return 2.0 * (links.all_gather(whole) + links.gather_latency());
+      case Exchange::AllToAll:
+        break;
+    }
+    return links.all_to_all(whole / static_cast<double>(members())) + links.message_latency();
+  });
+}
+
+Seconds Group::hop(Bytes message) const {
+  if (members() == 1) return {};
+  return least(places_, [&](const Collectives& links) {
+    return links.point_to_point(message) + links.message_latency();
+  });
+}
+
+Groups::Groups(const Machine& machine, const std::vector<Degrees>& network)
+    : tensor(machine, network, {Role::Tensor}),
+      context(machine, network, {Role::Context}),
+      expert(machine, network, {Role::Expert}),
+      pipeline(machine, network, {Role::Pipeline}),
+      replicas(machine, network, {Role::Context, Role::Expert, Role::Data}),
+      expert_replicas(machine, network, {Role::Context, Role::Data}) {}
+
+Groups Groups::anywhere(const Machine& machine, const Degrees& degrees) {
+  Groups groups;
+  groups.tensor = Group::anywhere(machine, degrees[Role::Tensor]);
+  groups.context = Group::anywhere(machine, degrees[Role::Context]);
+  groups.expert = Group::anywhere(machine, degrees[Role::Expert]);
+  groups.pipeline = Group::anywhere(machine, degrees[Role::Pipeline]);
+  return groups;
+}
+
+}  // namespace dfsearch::training

@@ -1,0 +1,55 @@
+#pragma once
+// The groups of chips of each role, where they are in the network, and how long their exchanges
+// take (docs/training.md, section 5).
+
+#include <initializer_list>
+#include <vector>
+
+#include "base/units.hpp"
+#include "model/layer/collectives.hpp"
+#include "model/training/layouts.hpp"
+#include "model/training/plan.hpp"
+#include "model/training/task.hpp"
+
+namespace dfsearch::training {
+
+/// A group of chips that share the work by one role, or by several at once.  A group whose place
+/// is not decided has several, and every exchange takes the least time of any.  Immutable.
+class Group {
+ public:
+  /// A chip by itself.
+  Group() : Group(std::vector<Collectives>{Collectives({})}) {}
+  /// `network` says how each dimension is divided among the roles.
+  Group(const Machine& machine, const std::vector<Degrees>& network,
+        std::initializer_list<Role> roles);
+  /// So many chips anywhere in the network.
+  static Group anywhere(const Machine& machine, std::int64_t chips);
+
+  [[nodiscard]] std::int64_t members() const { return places_.front().members(); }
+  /// `whole` is of the group: what a member has in whole after an all-gather.
+  /// docs/training.md (9)
+  [[nodiscard]] Seconds time(Exchange exchange, Bytes whole) const;
+  /// A message from a member to the next.
+  [[nodiscard]] Seconds hop(Bytes message) const;
+
+ private:
+  explicit Group(std::vector<Collectives> places) : places_(std::move(places)) {}
+
+  std::vector<Collectives> places_;  // at least one, all of the same number of chips
+};
+
+/// The groups of all roles.
+struct Groups {
+  Groups(const Machine& machine, const std::vector<Degrees>& network);
+  /// Each where it is fastest, whatever the others do: no network is faster for these degrees.
+  static Groups anywhere(const Machine& machine, const Degrees& degrees);
+
+  Group tensor, context, expert, pipeline;
+  Group replicas;         ///< chips with the same weights
+  Group expert_replicas;  ///< chips with the same experts
+
+ private:
+  Groups() = default;
+};
+
+}  // namespace dfsearch::training

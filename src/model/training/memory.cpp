@@ -1,0 +1,144 @@
+#include "model/training/memory.hpp"
+
+#include <algorithm>
+
+#include "model/training/schedule.hpp"
+
+namespace dfsearch::training {
+namespace {
+
+double number(std::int64_t value) { return static_cast<double>(value); }
+
+/// Elements of weights: those that all replicas have and those of experts.
+struct Parameters {
+  double all = 0.0;
+  double of_experts = 0.0;
+
+  void add(const BlockProfile& block, double times) {
+    all += block.parameters * times;
+    of_experts += block.expert_parameters * times;
+  }
+  /// Bytes of so many for each element, divided among the chips that share it or not.
+  [[nodiscard]] Bytes bytes(double each, bool divided, const Degrees& degrees) const {
+    if (!divided) return Bytes(each * (all + of_experts));
+    return Bytes(each *
+                 (all / sharing_chips(degrees, false) + of_experts / sharing_chips(degrees, true)));
+  }
+};
+
+Parameters parameters_of(const Task& task, const Degrees& degrees, const Profiles& profiles,
+                         const StageContent& content) {
+  Parameters sum;
+  sum.add(of(profiles, Part::Layer), number(content.layers));
+  sum.add(of(profiles, Part::ExpertLayer), number(content.expert_layers));
+  if (content.first) sum.add(of(profiles, Part::First), 1.0);
+  // A head that has the weight of the embedding shares it with it on one stage.
+  const bool has_it = task.model.tied && degrees[Role::Pipeline] == 1;
+  if (content.last) sum.add(of(profiles, Part::Last), 1.0);
+  if (content.last && has_it) sum.all -= of(profiles, Part::First).parameters;
+  return sum;
+}
+
+/// The largest of something among the layers that a stage has.
+template <class Amount>
+Bytes largest(const Profiles& profiles, const StageContent& content, const Amount& amount) {
+  Bytes most{};
+  if (content.layers > 0) most = std::max(most, amount(of(profiles, Part::Layer)));
+  if (content.expert_layers > 0) most = std::max(most, amount(of(profiles, Part::ExpertLayer)));
+  return most;
+}
+
+/// What a layer keeps of each micro-batch in flight.
+Bytes kept_of(Recompute recompute, const BlockProfile& block) {
+  switch (recompute) {
+    case Recompute::None:
+      return block.kept + block.kept_scores;
+    case Recompute::Selective:
+      return block.kept;
+    case Recompute::Full:
+      break;
+  }
+  return block.input;
+}
+
+/// What a layer has beside that while it goes back.
+Bytes made_again(Recompute recompute, const BlockProfile& block) {
+  switch (recompute) {
+    case Recompute::None:
+      return {};
+    case Recompute::Selective:
+      return block.kept_scores;
+    case Recompute::Full:
+      break;
+  }
+  return block.kept + block.kept_scores;
+}
+
+/// Two layers' worth stays where the work is: what is being moved and what is at work.
+constexpr double kBuffers = 2.0;
+
+void move_out(Bytes& part, Bytes buffers, Bytes& second) {
+  second += part;
+  part = std::min(part, buffers);
+}
+
+}  // namespace
+
+double sharing_chips(const Degrees& degrees, bool of_experts) {
+  return number(degrees[Role::Context]) *
+         number(of_experts ? degrees[Role::Data] : degrees.replicas());
+}
+
+// docs/training.md (2), (4), (5)
+MemoryUse stage_memory(const Task& task, const Plan& plan, const Profiles& profiles,
+                       const StageContent& content, std::int64_t stage,
+                       std::int64_t micro_batches) {
+  const Degrees& degrees = plan.degrees;
+  const double word = task.pass.word.in_base_units();
+  const Parameters parameters = parameters_of(task, degrees, profiles, content);
+  MemoryUse use;
+  use.weights = parameters.bytes(word, plan.zero >= 3, degrees);
+  use.gradients = parameters.bytes(task.bytes.gradient, plan.zero >= 2, degrees);
+  use.optimizer = parameters.bytes(task.bytes.optimizer, plan.zero >= 1, degrees);
+
+  const double alive =
+      in_flight(plan.schedule, plan.chunks, micro_batches, degrees[Role::Pipeline], stage);
+  const auto kept = [&](const BlockProfile& block) { return kept_of(plan.recompute, block); };
+  use.activations = (kept(of(profiles, Part::Layer)) * number(content.layers) +
+                     kept(of(profiles, Part::ExpertLayer)) * number(content.expert_layers)) *
+                    alive;
+  use.working = largest(profiles, content, [&](const BlockProfile& block) {
+    return block.working + made_again(plan.recompute, block);
+  });
+  if (plan.zero >= 3) {
+    use.working += kBuffers * largest(profiles, content, [&](const BlockProfile& block) {
+                     return Bytes(word * (block.parameters + block.expert_parameters));
+                   });
+  }
+  if (content.first && task.model.dropout) {
+    // A byte for each element that the embedding drops or does not.
+    const Part layer = content.layers > 0 ? Part::Layer : Part::ExpertLayer;
+    use.ends += of(profiles, layer).input * (alive / word);
+  }
+  if (content.last) use.ends += of(profiles, Part::Last).kept;
+
+  const auto two_layers = [&](const auto& amount) {
+    return kBuffers * largest(profiles, content, amount);
+  };
+  const auto states = [&](double each) {
+    return two_layers([&](const BlockProfile& block) {
+      return Bytes(each * (block.parameters + block.expert_parameters));
+    });
+  };
+  if (plan.offload.weights) move_out(use.weights, states(word), use.second);
+  if (plan.offload.optimizer) move_out(use.optimizer, states(task.bytes.optimizer), use.second);
+  if (plan.offload.activations) move_out(use.activations, two_layers(kept), use.second);
+  return use;
+}
+
+bool fits(const Machine& machine, const MemoryUse& use) {
+  const Bytes second = machine.second ? machine.second->capacity : Bytes{};
+  return use.total() <= machine.memory.capacity && use.second <= second;
+}
+
+}  // namespace dfsearch::training

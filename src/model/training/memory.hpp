@@ -1,0 +1,50 @@
+#pragma once
+// What a chip of one stage holds while it trains (docs/training.md, section 3).
+
+#include <cstdint>
+
+#include "base/units.hpp"
+#include "model/training/plan.hpp"
+#include "model/training/profile.hpp"
+#include "model/training/task.hpp"
+
+namespace dfsearch::training {
+
+/// The layers of a stage, and whether it has the ends.
+struct StageContent {
+  std::int64_t layers = 0;  ///< without experts
+  std::int64_t expert_layers = 0;
+  bool first = false;
+  bool last = false;
+
+  [[nodiscard]] std::int64_t all_layers() const { return layers + expert_layers; }
+};
+
+/// Bytes of one chip, in the first memory but for `second`.
+struct MemoryUse {
+  Bytes weights{};
+  Bytes gradients{};
+  Bytes optimizer{};
+  Bytes activations{};  ///< of all micro-batches in flight
+  Bytes working{};      ///< of the block at work, computed again or on the way
+  Bytes ends{};         ///< what the embedding and the head keep
+  Bytes second{};       ///< all that is offloaded
+
+  [[nodiscard]] Bytes total() const {
+    return weights + gradients + optimizer + activations + working + ends;
+  }
+};
+
+/// Chips among which an optimizer's states can be divided: those with the same weights.
+double sharing_chips(const Degrees& degrees, bool of_experts);
+
+/// Never less with a layer more.  Of the plan degrees, recomputation, ZeRO, schedule, chunks and
+/// offload are read.
+/// docs/training.md (2), (4), (5)
+MemoryUse stage_memory(const Task& task, const Plan& plan, const Profiles& profiles,
+                       const StageContent& content, std::int64_t stage, std::int64_t micro_batches);
+
+/// Whether that is within what a chip has.
+bool fits(const Machine& machine, const MemoryUse& use);
+
+}  // namespace dfsearch::training

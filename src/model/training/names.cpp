@@ -1,0 +1,45 @@
+#include "model/training/names.hpp"
+
+namespace dfsearch::training {
+
+// clang-format off
+const char* name_of(Role role) {
+  switch (role) {
+    case Role::Tensor: return "tensor";
+    case Role::Context: return "context";
+    case Role::Expert: return "expert";
+    case Role::Data: return "data";
+    case Role::Pipeline: return "pipeline";
+  }
+  return "";
+}
+
+const char* name_of(Schedule schedule) {
+  switch (schedule) {
+    case Schedule::OneForwardOneBackward: return "1f1b";
+    case Schedule::Interleaved: return "interleaved";
+    case Schedule::ZeroBubble: return "zb_h1";
+    case Schedule::GPipe: return "gpipe";
+  }
+  return "";
+}
+
+const char* name_of(Recompute recompute) {
+  switch (recompute) {
+    case Recompute::None: return "none";
+    case Recompute::Selective: return "selective";
+    case Recompute::Full: return "full";
+  }
+  return "";
+}
+
+const char* name_of(TensorLayout layout) {
+  switch (layout) {
+    case TensorLayout::LeastSent: return "least_sent";
+    case TensorLayout::LeastKept: return "least_kept";
+  }
+  return "";
+}
+// clang-format on
+
+}  // namespace dfsearch::training

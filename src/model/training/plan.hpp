@@ -1,0 +1,88 @@
+#pragma once
+// A plan of a training step: every decision taken (docs/training.md, section 1).
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace dfsearch::training {
+
+/// What a group of chips shares the work by, from the innermost groups to the outermost.
+enum class Role : std::uint8_t {
+  Tensor,    ///< features: rows and columns of weights, heads
+  Context,   ///< tokens of a sample
+  Expert,    ///< samples, and the experts among the same chips
+  Data,      ///< samples
+  Pipeline,  ///< layers
+};
+inline constexpr std::array kRoles = {Role::Tensor, Role::Context, Role::Expert, Role::Data,
+                                      Role::Pipeline};
+
+/// A number for each role.  Those of all chips multiply to their number; Expert times Data is
+/// the number of replicas of what no expert has.
+class Degrees {
+ public:
+  [[nodiscard]] std::int64_t operator[](Role role) const {
+    return values_[static_cast<std::size_t>(role)];
+  }
+  std::int64_t& operator[](Role role) { return values_[static_cast<std::size_t>(role)]; }
+  [[nodiscard]] std::int64_t replicas() const {
+    return (*this)[Role::Expert] * (*this)[Role::Data];
+  }
+  friend auto operator<=>(const Degrees&, const Degrees&) = default;
+
+ private:
+  std::array<std::int64_t, kRoles.size()> values_{1, 1, 1, 1, 1};
+};
+
+/// In which order a stage works on its micro-batches (docs/training.md, section 4).
+enum class Schedule : std::uint8_t {
+  OneForwardOneBackward,
+  Interleaved,  ///< a stage has several chunks of layers
+  ZeroBubble,   ///< ZB-H1: gradients of weights fill what would be idle
+  GPipe,        ///< all forward passes, then all backward ones
+};
+inline constexpr std::array kSchedules = {Schedule::OneForwardOneBackward, Schedule::Interleaved,
+                                          Schedule::ZeroBubble, Schedule::GPipe};
+
+/// What is computed again in the backward pass instead of kept.
+enum class Recompute : std::uint8_t {
+  None,
+  Selective,  ///< the scores of attention that is not fused
+  Full,       ///< all of a layer, from its input
+};
+inline constexpr std::array kRecomputes = {Recompute::None, Recompute::Selective, Recompute::Full};
+
+/// What has its place in the second memory.
+struct Offload {
+  bool weights = false;
+  bool activations = false;
+  bool optimizer = false;
+
+  [[nodiscard]] bool any() const { return weights || activations || optimizer; }
+  friend auto operator<=>(const Offload&, const Offload&) = default;
+};
+
+/// How values lie among the tensor ranks: by the layout that sends least, or by the one that
+/// keeps least (docs/training.md, section 2).
+enum class TensorLayout : std::uint8_t { LeastSent, LeastKept };
+
+struct Plan {
+  Degrees degrees;
+  std::int64_t micro_batch = 1;  ///< samples
+  TensorLayout layout = TensorLayout::LeastSent;
+  Recompute recompute = Recompute::None;
+  int zero = 0;  ///< 0 to 3: what the replicas divide among themselves
+  Schedule schedule = Schedule::OneForwardOneBackward;
+  std::int64_t chunks = 1;  ///< of a stage
+  Offload offload;
+  std::vector<std::int64_t> layers;  ///< per stage
+  std::vector<Degrees> network;      ///< per dimension: how its degree is divided
+
+  /// The order of ties.
+  friend auto operator<=>(const Plan&, const Plan&) = default;
+};
+
+}  // namespace dfsearch::training

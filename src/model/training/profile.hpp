@@ -1,0 +1,74 @@
+#pragma once
+// What one chip does, keeps and sends of a block, for one micro-batch (docs/training.md,
+// sections 3 and 5).
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/units.hpp"
+#include "model/training/block.hpp"
+#include "model/training/layouts.hpp"
+#include "model/training/plan.hpp"
+#include "model/training/task.hpp"
+
+namespace dfsearch::training {
+
+/// How the values of a block lie on the axes that divide a sample or the experts.  Null where
+/// the degree is 1.
+struct BlockLayouts {
+  const AxisLayout* tensor = nullptr;
+  const AxisLayout* context = nullptr;
+  const AxisLayout* expert = nullptr;
+};
+
+/// What is exchanged among the chips of one role for one micro-batch.
+struct BlockExchange {
+  Role role = Role::Tensor;
+  Exchange exchange = Exchange::AllGather;
+  Phase phase = Phase::Forward;
+  bool behind_attention = false;  ///< piece by piece while attention works on the one before
+  Bytes whole{};                  ///< of the group
+};
+
+/// Of compute and memory together, and what of it memory alone takes.
+struct WorkTime {
+  Seconds time{};
+  Seconds memory{};
+
+  WorkTime& operator+=(const WorkTime& other) {
+    time += other.time;
+    memory += other.memory;
+    return *this;
+  }
+};
+
+struct BlockProfile {
+  WorkTime forward;
+  WorkTime input_gradient;
+  WorkTime weight_gradient;
+  WorkTime scoring;  ///< the part of `forward` that selective recomputation runs again
+  Seconds attention_forward{}, attention_backward{};  ///< parts of the first two
+  Bytes kept{};                                       ///< for the backward pass, without scores
+  Bytes kept_scores{};
+  Bytes input{};                   ///< of the block, as the block before hands it on
+  Bytes working{};                 ///< the most that a backward kernel reads and writes
+  double parameters = 0.0;         ///< elements that every replica has
+  double expert_parameters = 0.0;  ///< elements that the replicas of an expert have
+  std::vector<BlockExchange> exchanges;
+};
+
+/// The profiles of the parts that a task has, by Part.
+using Profiles = std::array<BlockProfile, kParts.size()>;
+
+inline const BlockProfile& of(const Profiles& profiles, Part part) {
+  return profiles[static_cast<std::size_t>(part)];
+}
+
+/// Degrees divide what their role says; the layouts are those of the block for them.
+/// docs/training.md, sections 3 and 5.
+BlockProfile profile(const Task& task, const Block& block, const BlockLayouts& layouts,
+                     const Degrees& degrees, std::int64_t micro_batch);
+
+}  // namespace dfsearch::training

@@ -1,0 +1,111 @@
+#pragma once
+// The time of a step from the profiles of its parts (docs/training.md, section 5).
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/units.hpp"
+#include "model/training/groups.hpp"
+#include "model/training/memory.hpp"
+#include "model/training/plan.hpp"
+#include "model/training/profile.hpp"
+#include "model/training/schedule.hpp"
+#include "model/training/task.hpp"
+
+namespace dfsearch::training {
+
+/// Where the time of a step goes, on the slowest stage.
+struct StepParts {
+  Seconds compute{};    ///< kernels, memory included
+  Seconds recompute{};  ///< kernels that run again
+  Seconds tensor{};     ///< exchanges among the chips of these roles, as far as they are waited for
+  Seconds context{};
+  Seconds expert{};
+  Seconds pipeline{};  ///< what stages hand each other
+  Seconds offload{};   ///< copies from and to the second memory that are waited for
+  Seconds bubble{};
+  Seconds data{};  ///< gradients added up, weights gathered
+  Seconds optimizer{};
+
+  StepParts& operator+=(const StepParts& other);
+  [[nodiscard]] StepParts times(double factor) const;
+};
+
+/// The time of one micro-batch in a block.
+struct BlockTime {
+  Seconds forward{};
+  Seconds backward{};         ///< with all that is computed again
+  Seconds weight_gradient{};  ///< a part of `backward`
+  Seconds forward_kernels{};  ///< what of both is work, and leaves the links to others
+  Seconds backward_kernels{};
+  StepParts parts;  ///< of both
+
+  [[nodiscard]] Seconds total() const { return forward + backward; }
+};
+
+/// The step of a plan but for its network and the layers of its stages.
+class StepModel {
+ public:
+  /// `shape` has everything but `layers` and `network`.  Refers to the task.
+  StepModel(const Task& task, const Plan& shape, const Profiles& profiles,
+            std::int64_t dense_layers, std::int64_t expert_layers);
+
+  struct Result {
+    Seconds step{};
+    std::vector<std::int64_t> layers;
+  };
+  /// The step in a network, with the layers spread as they are best or as the plan says; nothing
+  /// if memory holds no such spread.
+  [[nodiscard]] std::optional<Result> step(const Groups& groups) const;
+  /// What the step takes at least in any network of these degrees: nothing if memory holds no
+  /// spread.
+  /// docs/search.md, section 15
+  [[nodiscard]] std::optional<Seconds> floor() const;
+  /// The same of all schedules, numbers of chunks, and uses of memory: what the stages take on
+  /// average.
+  [[nodiscard]] Seconds average_floor() const;
+
+  /// Of these layers: the time, where it goes, and what the fullest stage holds.
+  struct Detail {
+    Seconds step{};
+    StepParts parts;
+    MemoryUse memory;
+    std::int64_t fullest = 0;  ///< stage
+    std::int64_t slowest = 0;  ///< stage
+  };
+  [[nodiscard]] Detail detail(const Groups& groups, const std::vector<std::int64_t>& layers) const;
+  [[nodiscard]] std::int64_t micro_batches() const { return micro_batches_; }
+
+ private:
+  struct Times {
+    BlockTime layer, expert_layer, first, last;
+    Seconds hops{};  ///< of a micro-batch on a stage, both ways
+  };
+  [[nodiscard]] Times times(const Groups& groups) const;
+  [[nodiscard]] BlockTime block_time(const BlockProfile& block, const Groups& groups) const;
+  [[nodiscard]] Seconds loss_exchanges(const Groups& groups) const;
+  [[nodiscard]] StageTime stage_time(const Times& times, const StageContent& content) const;
+  [[nodiscard]] StepParts stage_parts(const Times& times, const StageContent& content) const;
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> spread(const Times& times) const;
+  [[nodiscard]] Seconds pipeline(const Times& times, const std::vector<StageContent>& contents,
+                                 Schedule schedule) const;
+  /// What comes after the last micro-batch: {gradients and weights, optimizer}.
+  struct Tail {
+    Seconds data{};
+    Seconds optimizer{};
+    Seconds offload{};
+
+    [[nodiscard]] Seconds total() const { return data + optimizer + offload; }
+  };
+  [[nodiscard]] Tail tail(const Times& times, const Groups& groups,
+                          const StageContent& content) const;
+  [[nodiscard]] bool holds(std::int64_t stage, const StageContent& content) const;
+
+  const Task& task_;
+  const Plan shape_;
+  const Profiles profiles_;
+  const std::int64_t dense_layers_, expert_layers_, micro_batches_;
+};
+
+}  // namespace dfsearch::training

@@ -1,0 +1,64 @@
+#pragma once
+// A training step that is to be planned: a model, a machine, and the decisions already taken.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/units.hpp"
+#include "graph/workloads/llm/transformer.hpp"
+#include "graph/workloads/llm/transformer_graph.hpp"
+#include "model/machine/rates.hpp"
+#include "model/machine/system.hpp"
+#include "model/problem.hpp"
+#include "model/training/plan.hpp"
+
+namespace dfsearch::training {
+
+/// The machine.  A dimension of the network may serve several roles: its degree is the product
+/// of theirs, and a group of k of its chips talks like a dimension of degree k.
+struct Machine {
+  std::int64_t chips = 1;
+  Engine matrix;
+  Engine vector;
+  MemoryTier memory;
+  std::optional<MemoryTier> second;
+  std::vector<NetworkDimension> network;  ///< all degrees are given; a strategy is not read
+};
+
+/// What a plan may be; an empty list leaves all.
+struct Choices {
+  std::array<DegreeChoice, kRoles.size()> degrees;  ///< by role; Data: replicas, experts' included
+  std::vector<std::int64_t> micro_batches;
+  std::vector<TensorLayout> layouts;
+  std::vector<Recompute> recomputes;
+  std::vector<int> zeros;
+  std::vector<Schedule> schedules;
+  std::vector<std::int64_t> chunks;
+  std::optional<Offload> offload;
+  std::vector<std::int64_t> layers;          ///< of each stage, which then are so many
+  std::vector<std::optional<Role>> network;  ///< per dimension: the one role it serves
+};
+
+/// Bytes of an element of what a replica keeps and sends.
+struct StateBytes {
+  double gradient = 4.0;    ///< as it is added up over micro-batches
+  double sent = 2.0;        ///< as replicas add it up
+  double optimizer = 12.0;  ///< master weight and both moments
+};
+
+struct Task {
+  Transformer model;
+  TransformerPass pass;  ///< of a sample; `dense` is not read
+  std::int64_t global_batch = 1;
+  Machine machine;
+  /// Compute and memory of a kernel one after the other, or side by side.
+  Overlap overlap = Overlap::None;
+  /// The replicas add up gradients while the last micro-batch goes back.
+  bool data_overlap = true;
+  StateBytes bytes;
+  Choices choices;
+};
+
+}  // namespace dfsearch::training

@@ -1,0 +1,391 @@
+#!/usr/bin/env python3
+"""Configs with a section `training`: shipped ones, options, limits, signals, exit statuses, and the
+tables of docs/formats.md and docs/results.md.
+
+usage: training_test.py DFSEARCH [TEST ...]
+"""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+import support
+from support import CliTest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CONFIGS = ROOT / "configs"
+FORMATS = (ROOT / "docs" / "formats.md").read_text()
+RESULTS = (ROOT / "docs" / "results.md").read_text()
+# 16 chips, everything left open; solved in milliseconds.
+SMALL = """\
+workload: {kind: llm_training, hidden: 1024, heads: 16, head_dim: 64, vocabulary: 32768,
+           sequence: 1024, layers: 12, global_batch: 64}
+system:
+  chips: 16
+  accelerator: {cores: 100, lanes: 32, stages: 16, frequency: 1 GHz, sram: 20 MiB}
+  memory: {bandwidth: 1 TB/s, capacity: 2 GB}
+  network:
+    - {topology: switch, degree: 8, bandwidth: 300 GB/s, latency: 5 us}
+    - {topology: ring, bandwidth: 25 GB/s, latency: 10 us}
+execution:
+  efficiency: {matrix: {efficiency: [[1 GFLOP, 0.9], [0 FLOP, 0.1]]}}
+training: {}
+"""
+# Nothing of it can be proved in a second: thousands of micro-batches and degrees.
+LARGE = ["workload.global_batch=735134400", "workload.layers=1260", "system.chips=5040"]
+ROLES = ["tensor", "context", "expert", "pipeline", "data"]
+
+
+def changes(*words):
+    return [word for change in words for word in ("--set", change)]
+
+
+def without_effort(result):
+    return {key: value for key, value in result.items() if key != "search"}
+
+
+class Solve(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.config = self.write("c.yaml", SMALL)
+
+    def check_whole(self, result, chips, layers):
+        """What holds of every result with a plan."""
+        degrees = result["parallelism"]
+        self.assertEqual(list(degrees), ROLES)
+        product = 1
+        for role in ("tensor", "context", "pipeline", "data"):
+            product *= degrees[role]
+        self.assertEqual(product, chips)
+        shares = {role: 1 for role in ROLES}
+        for dimension in result["network"]:
+            for role, degree in dimension.items():
+                shares[role] *= degree
+        shares["data"] *= shares["expert"]
+        self.assertEqual(shares, degrees)
+        self.assertEqual(sum(result["plan"]["layers"]), layers)
+        self.assertEqual(len(result["plan"]["layers"]), degrees["pipeline"])
+        self.assertAlmostEqual(sum(result["time"].values()) / result["step_time"], 1, delta=1e-12)
+        self.assertLessEqual(result["lower_bound"], result["step_time"])
+        memory = result["memory"]
+        parts = ("weights", "gradients", "optimizer", "activations", "working", "ends")
+        self.assertAlmostEqual(sum(memory[part] for part in parts) / memory["total"], 1,
+                               delta=1e-12)
+
+    def test_shipped_configs_are_solved_with_a_proof(self):
+        files = sorted((CONFIGS / "training").glob("*.yaml"))
+        self.assertGreaterEqual(len(files), 9)
+        for file in files:
+            with self.subTest(file.name):
+                result = self.result(file, "--quiet")
+                self.assertEqual((result["status"], result["gap"]), ("optimal", 0))
+                self.assertEqual(result["lower_bound"], result["step_time"])
+                head = self.run_tool("check", file).stdout
+                chips, layers = (int(re.search(rf"(\d+) {what}", head)[1])
+                                 for what in ("chips", "layers"))
+                self.check_whole(result, chips, layers)
+                self.assertIn(f"model         {result['model']['parameters']} parameters", head)
+
+    def test_the_table_of_measured_steps_is_planned_with_its_degrees(self):
+        # Korthikanti et al., arXiv 2205.05198, table 3: tensor, pipeline and micro-batch.
+        for size, tensor, pipeline, micro_batch in (("22b", 8, 1, 4), ("175b", 8, 8, 1),
+                                                    ("530b", 8, 35, 1), ("1t", 8, 64, 1)):
+            for kind in ("full", "selective"):
+                with self.subTest(f"{size} {kind}"):
+                    result = self.result(CONFIGS / "training" / f"megatron_{size}_{kind}.yaml")
+                    degrees = result["parallelism"]
+                    self.assertEqual((degrees["tensor"], degrees["pipeline"],
+                                      result["micro_batch"], result["plan"]["recompute"]),
+                                     (tensor, pipeline, micro_batch, kind))
+
+    def test_check_says_what_was_asked(self):
+        text = self.run_tool("check", self.config).stdout
+        self.assertRegex(text, r"c\.yaml: valid\nworkload      llm_training: 12 layers, hidden 1024")
+        self.assertIn("\nmodel ", text)
+        self.assertIn("\nmachine       16 chips of 102.4 TFLOP/s, 2 GB memory at 1 TB/s; switch",
+                      text)
+        self.assertEqual(self.run_tool("check", self.config, "--set", "training.zero=4",
+                                       status=2).stderr,
+                         "--set training.zero=4: zero: expected a whole number from 0 to 3, "
+                         "got '4'\n")
+
+    def test_any_number_of_threads_finds_the_same(self):
+        expected = without_effort(self.result(self.config, "--threads", "1"))
+        self.check_whole(expected, 16, 12)
+        self.assertEqual(expected["status"], "optimal")
+        for options in (["--threads", "2"], ["--threads", "64"], ["--deterministic"]):
+            with self.subTest(options):
+                self.assertEqual(without_effort(self.result(self.config, *options)), expected)
+
+    def test_deterministic_searches_do_the_same_and_say_the_same(self):
+        def said(*options):
+            text = self.run_tool(self.config, "--deterministic", *options).stdout
+            # The effort has the time and the threads in it, and nothing else that changes.
+            return re.sub(r" in [\d.]+ [mun]?s on \d+ threads?;", "", text.replace("\n      ", " "))
+
+        def effort(threads):
+            search = self.result(self.config, "--deterministic", "--threads", threads)["search"]
+            return [search[key] for key in ("nodes", "measured", "evaluated", "pruned")]
+
+        self.assertEqual(said("--threads", "1"), said("--threads", "1"))
+        self.assertEqual(effort("1"), effort("8"))
+
+    def test_a_plan_can_stand_in_a_config(self):
+        found = self.result(self.config)
+        again = self.result(self.config, *changes(
+            "training=" + json.dumps(found["plan"]),
+            "parallelism=" + json.dumps(found["parallelism"]),
+            f"workload.micro_batch={found['micro_batch']}"))
+        for key in ("step_time", "parallelism", "network", "micro_batch", "plan", "time", "memory"):
+            self.assertEqual(again[key], found[key])
+
+    def test_the_best_of_several_parallelisms(self):
+        result = self.result(self.config, "--top", "3")
+        times = [found["step_time"] for found in result["top"]]
+        self.assertEqual(times, sorted(times))
+        self.assertEqual(times[0], result["step_time"])
+        self.assertFalse(result["top_complete"])
+        degrees = [tuple(found["parallelism"].values()) for found in result["top"]]
+        self.assertEqual(len(set(degrees)), 3)
+        for found in result["top"]:
+            one = self.result(self.config, "--set",
+                              "parallelism=" + json.dumps(found["parallelism"]))
+            for key in ("step_time", "network", "micro_batch", "plan", "memory"):
+                self.assertEqual(one[key], found[key])
+        self.assertEqual(len(self.result(self.config)["top"]), 1)
+        all_of = self.result(self.config, "--top", "1000", "--set", "parallelism.tensor=1")
+        self.assertTrue(all_of["top_complete"])
+
+    def test_rates_of_files_are_taken(self):
+        plain = self.result(self.config, "--set", "execution=null")["step_time"]
+        self.write("rates.yaml", "matrix: {efficiency: [[0 FLOP, 0.25]]}\n")
+        slow = self.result(self.config, "--set", "execution.efficiency=rates.yaml", "--set",
+                           "execution.efficiency.vector={efficiency: [[0 FLOP, 0.25]]}")
+        flat = self.result(self.config, "--set", "execution={compute_utilization: 0.25}")
+        self.assertEqual(slow["step_time"], flat["step_time"])
+        self.assertGreater(slow["step_time"], plain)
+
+    def test_nothing_fits(self):
+        given = changes("system.memory.capacity=600 MB", "training={zero: 0, recompute: none}",
+                        "parallelism={tensor: 1, context: 1, pipeline: 2, data: 8}")
+        result = self.result(self.config, *given, status=3)
+        self.assertEqual(result["status"], "infeasible")
+        for key in ("objective", "lower_bound", "gap", "plan", "time", "memory"):
+            self.assertIsNone(result[key])
+        why = result["infeasible"]
+        self.assertEqual((why["limit"], why["available"]), ("memory", 600e6))
+        self.assertGreater(why["needed"], why["available"])
+        report = self.run_tool(self.config, *given, status=3).stdout
+        flat = re.sub(r"\s+", " ", report)
+        self.assertIn(f"a chip of stage {why['stage']}, the fullest, needs", flat)
+        self.assertIn(f"({why['needed']:.0f} bytes) of memory, and has 600 MB:", flat)
+        self.assertIn("what helps", report)
+        self.assertTrue(why["remedies"])
+        # With so much it fits, and with a byte less it does not.
+        needed = int(why["needed"])
+        self.assertEqual(needed, why["needed"])
+        for change, status in ((0, 0), (-1, 3)):
+            self.run_tool(self.config, *given, "--set",
+                          f"system.memory.capacity={needed + change} B", status=status)
+        second = self.result(self.config, *changes(
+            "system.memory.second={capacity: 1 MB, bandwidth: 1 GB/s}",
+            "training.offload=[weights]"), status=3)["infeasible"]
+        self.assertEqual((second["limit"], second["available"]), ("second memory", 1e6))
+        self.assertEqual(second["needed"], second["memory"]["second"])
+        self.assertEqual([remedy["key"] for remedy in second["remedies"]], ["offload"])
+
+    def test_limits(self):
+        stopped = self.result(self.config, "--node-limit", "1", status=5)
+        self.assertEqual((stopped["status"], stopped["stopped_by"]), ("no_solution", "nodes"))
+        late = self.result(self.config, "--time-limit", "1 ns", status=5)
+        self.assertEqual(late["stopped_by"], "time")
+        wide = self.result(self.config, "--gap", "0.5", "--threads", "1")
+        self.assertEqual(wide["status"], "optimal")
+        self.assertLessEqual(wide["gap"], 0.5)
+        before = time.monotonic()
+        large = self.result(self.config, *changes(*LARGE), "--time-limit", "1 ms", status=5)
+        self.assertEqual(large["stopped_by"], "time")
+        self.assertLess(time.monotonic() - before, 30)
+        text = self.run_tool(self.config, "--node-limit", "1", status=5).stdout
+        self.assertIn("stopped by the node limit before a plan was found", text)
+        some = [self.run_tool(self.config, "--node-limit", nodes, "--threads", "1", status=(0, 4, 5))
+                for nodes in range(2, 40)]
+        kept = [done.stdout for done in some if done.returncode == 4]
+        self.assertTrue(kept)
+        self.assertIn("stopped by the node limit with a plan; gap ", kept[0])
+        self.assertIn("\nparallelism ", kept[0])
+
+    def test_a_signal_stops_a_long_search(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number):
+                process = subprocess.Popen(
+                    self.command(self.config, *changes(*LARGE), "--json", "-"),
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                    preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL)
+                                        for s in (signal.SIGINT, signal.SIGTERM)])
+                self.addCleanup(process.kill)
+                time.sleep(1)
+                self.assertIsNone(process.poll(), "the search is too short to be stopped")
+                process.send_signal(number)
+                out, err = process.communicate(timeout=60)
+                self.assertIn(process.returncode, (4, 5), err)
+                self.assertEqual(json.loads(out)["stopped_by"], "signal")
+
+    def test_options_that_do_not_apply(self):
+        for words in (["--mapping", "m.json"], ["--hint", "m.json"], ["--checkpoint", "c"],
+                      ["--resume", "c"], ["--events", "e"], ["--no-bound", "memory"]):
+            with self.subTest(words):
+                done = self.run_tool(self.config, *words, status=2)
+                self.assertEqual(done.stderr, f"{words[0]}: a config with 'training' does not take "
+                                              "it\n")
+        self.assertEqual(self.run_tool(self.config, "--count", status=2).stderr,
+                         "--count: only a config with 'equations: calculon' takes it\n")
+        self.assertIn("unknown key 'objective'",
+                      self.run_tool(self.config, "--objective", "step_time", status=2).stderr)
+        for words in (["evaluate", "c.yaml", "--mapping", "m.json"], ["graph", "c.yaml"],
+                      ["export", "c.yaml"], ["chip", "c.yaml"],
+                      ["gemm", "c.yaml", "--shape", "8x8x8"]):
+            with self.subTest(words):
+                self.assertEqual(self.run_tool(*words, status=2).stderr,
+                                 "c.yaml:12:1: training: a plan of training steps has no mapping: "
+                                 "only solve and check take it\n")
+        self.assertEqual(self.files(), ["c.yaml"])
+
+    def test_a_machine_that_is_derived_is_refused(self):
+        done = self.run_tool("check", CONFIGS / "v100_prefill.yaml", *changes(
+            "workload={model: gpt2_xl, global_batch: 64}", "training={}",
+            "system.network.0.strategy=null"), status=2)
+        self.assertRegex(done.stderr, r"v100_prefill\.yaml:6:3: technology: expected no such key "
+                                      "beside 'training', but 'accelerator' and 'memory'")
+
+    def test_outputs(self):
+        done = self.run_tool(self.config, "--json", "r.json", "--quiet", "--top", "2")
+        self.assertEqual(done.stderr, "")
+        self.assertLessEqual(max(map(len, done.stdout.splitlines())), 100)
+        self.assertEqual(json.loads((self.folder / "r.json").read_text())["status"], "optimal")
+        self.assertEqual(self.run_tool(self.config).stderr, "")
+        verbose = self.run_tool(self.config, "--verbose").stderr.splitlines()
+        self.assertTrue(verbose)
+        for line in verbose:
+            self.assertRegex(line, r"^ *[\d.]+ [mun]?s  \d+ nodes, best \S+ \w+, lower bound ")
+        self.assertRegex(self.run_tool(self.config, "--json", "missing/r.json", status=2).stderr,
+                         "^missing/r.json: cannot be written: ")
+        self.assertEqual(self.files(), ["c.yaml", "r.json"])
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
+    def test_what_cannot_be_written_is_an_error(self):
+        for words in ([], ["--json", "-"]):
+            with self.subTest(words), open("/dev/full", "w") as full:
+                done = self.run_tool(self.config, *words, stdout=full, status=2)
+                self.assertIn("standard output: cannot be written: No space left", done.stderr)
+        done = self.run_tool(self.config, "--json", "/dev/full", status=2)
+        self.assertIn("/dev/full: cannot be written: No space left on device", done.stderr)
+        self.assertIn("optimal, proved", done.stdout)
+
+
+def tables(page, heading, first):
+    """The rows, as lists of cells, of the tables below a heading whose head begins so."""
+    section = re.split(r"\n##+ ", page.partition(f"\n{heading}\n")[2])[0]
+    found = re.findall(rf"^\| {re.escape(first)} \|.*\n\|---.*\n((?:\|.*\n)+)", section,
+                       re.MULTILINE)
+    return [[cell.strip() for cell in line.strip("|").split(" |")]
+            for line in "".join(found).splitlines()]
+
+
+def keys(rows, column=0):
+    return [key for row in rows for key in re.findall(r"`([\w.]+)`", row[column])]
+
+
+class Page(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.write("c.yaml", SMALL)
+
+    def expected(self, path):
+        """The keys that the program expects in the map with this path."""
+        text = self.run_tool("check", "c.yaml", "--set", f"{path}.zzzzzzzzzzzz=1".lstrip("."),
+                             status=2).stderr
+        return re.search("expected (.*)", text)[1].replace(" or ", ", ").split(", ")
+
+    def test_the_tables_have_the_keys_of_configs(self):
+        sections = tables(FORMATS, "## Plans of training steps", "section")
+        self.assertCountEqual(keys(sections) + ["training"], self.expected(""))
+        parallelism = next(row[1] for row in tables(FORMATS, "## Plans of training steps", "section")
+                           if row[0] == "`system`")
+        roles = [word for word in re.findall(r"`(\w+)`", parallelism) if word in ROLES]
+        self.assertCountEqual(roles, self.expected("parallelism"))
+        search = next(row[1] for row in sections if row[0] == "`search`")
+        self.assertCountEqual(re.findall(r"`(\w+)`", search), self.expected("search"))
+        self.assertCountEqual(keys(tables(FORMATS, "### The section `training`", "key")),
+                              self.expected("training"))
+        rates = "### Rates of a chip"
+        self.assertCountEqual(keys(tables(FORMATS, rates, "key of `execution`")),
+                              self.expected("execution"))
+        listed = tables(FORMATS, rates, "key of `efficiency`")
+        self.assertCountEqual(keys(listed), self.expected("execution.efficiency"))
+        for row in listed:
+            inner = re.findall(r"[{,] *(\w+):", row[1])
+            for part in keys([row]):
+                self.assertCountEqual(inner, self.expected(f"execution.efficiency.{part}"))
+
+    def test_the_table_has_the_words_that_a_key_may_have(self):
+        count = 0
+        for row in tables(FORMATS, "### The section `training`", "key"):
+            if not re.fullmatch(r"`\w+`(, `\w+`)+", row[1]):
+                continue
+            count += 1
+            text = self.run_tool("check", "c.yaml", "--set",
+                                 f"training.{row[0].strip('`')}=zzzzzzzzzzzz", status=2).stderr
+            known = re.search("expected (.*), got ", text)[1].replace(" or ", ", ").split(", ")
+            self.assertCountEqual(keys([row], 1), known)
+        self.assertEqual(count, 3)
+
+    def test_the_table_of_the_result_has_its_keys(self):
+        result = self.result("c.yaml")
+        listed = tables(RESULTS, "## Plans of training steps", "key of the JSON")
+        self.assertEqual(keys(listed), list(result))
+
+        def inner(key):
+            return next(re.findall(r"`(\w+)`", row[1]) for row in listed if f"`{key}`" in row[0])
+
+        for key in ("parallelism", "plan", "time"):
+            self.assertCountEqual(inner(key), result[key])
+        self.assertCountEqual(inner("memory"), result["memory"])
+        self.assertCountEqual(inner("search"), result["search"])
+        self.assertEqual(inner("top"), list(result["top"][0]))
+        none = self.result("c.yaml", *changes("system.memory.capacity=1 MB", "training.zero=0"),
+                           status=3)
+        self.assertEqual(list(none), list(result))
+        self.assertCountEqual(inner("infeasible"), none["infeasible"])
+
+    def test_help_names_this_kind(self):
+        text = self.run_tool("--help").stdout
+        self.assertIn("'training'", text)
+        self.assertIn("configs/training/", text)
+
+
+class Questions(CliTest):
+    """The table of section 6 of docs/training.md."""
+
+    ROW = re.compile(r"^\| [^|]+ \| `([\w/]+)` \| ([\d.]+) (m?s) \| ([\d.]+) % \|", re.MULTILINE)
+
+    def test_the_answers_are_those_of_the_page(self):
+        rows = self.ROW.findall((ROOT / "docs" / "training.md").read_text())
+        self.assertEqual(len(rows), 6)
+        for config, time_text, unit, share in rows:
+            with self.subTest(config):
+                result = self.result(CONFIGS / f"{config}.yaml", "--threads", "2")
+                self.assertEqual(result["status"], "optimal")
+                self.assertEqual(result["gap"], 0)
+                step = result["step_time"] * (1e3 if unit == "ms" else 1.0)
+                self.assertEqual(f"{step:.2f}", time_text)
+                self.assertEqual(f"{100 * result['utilization']:.1f}", share)
+
+
+if __name__ == "__main__":
+    support.main()

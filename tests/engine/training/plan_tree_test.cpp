@@ -1,0 +1,167 @@
+// The search against plain enumeration: every plan of a small world is costed by `evaluate`.
+
+#include <doctest/doctest.h>
+
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "engine/training/find_plan.hpp"
+#include "engine/training/plan_space.hpp"
+#include "engine/training/plan_tree.hpp"
+#include "model/training/evaluate.hpp"
+#include "model/training/layout_shelf.hpp"
+#include "model/training/step.hpp"
+#include "support/training_worlds.hpp"
+
+namespace dfsearch::training {
+namespace {
+
+struct Best {
+  std::optional<Plan> plan;
+  double cost = 0.0;
+  std::int64_t plans = 0;
+};
+
+double evaluated(const Task& task, const Blocks& blocks, const Plan& plan) {
+  const auto verdict = evaluate(task, blocks, plan);
+  const Cost* cost = std::get_if<Cost>(&verdict);
+  REQUIRE(cost != nullptr);
+  return cost->step_time.in_base_units();
+}
+
+/// Layer spreads follow from the rest, so that is all there is to enumerate; where the plan is
+/// not unique the first in the order of ties is kept.
+Best enumerate(const Task& task) {
+  const PlanSpace space(task);
+  LayoutShelf shelf(task, space.blocks());
+  Best best;
+  for (const Degrees& inner : space.inner_degrees()) {
+    for (const Degrees& degrees : space.degrees(inner)) {
+      for (const std::int64_t micro_batch : space.micro_batches(degrees)) {
+        for (Plan plan : space.shapes(degrees, micro_batch)) {
+          const StepModel model(task, plan, shelf.profiles(degrees, plan.layout, micro_batch),
+                                space.blocks().dense_layers, space.blocks().expert_layers);
+          for (const std::vector<Degrees>& network : space.networks(degrees)) {
+            ++best.plans;
+            const auto step = model.step(Groups(task.machine, network));
+            if (!step) continue;
+            plan.network = network;
+            plan.layers = step->layers;
+            const double time = step->step.in_base_units();
+            // Layouts are found anew for each evaluation, which takes a millisecond.
+            if (best.plans % 64 == 1) REQUIRE(evaluated(task, space.blocks(), plan) == time);
+            if (!best.plan || time < best.cost || (time == best.cost && plan < *best.plan)) {
+              best.plan = plan;
+              best.cost = time;
+            }
+          }
+        }
+      }
+    }
+  }
+  return best;
+}
+
+TEST_CASE("the search finds the best of all plans, on any number of threads" *
+          doctest::test_suite("slow")) {
+  int feasible = 0, infeasible = 0, several = 0;
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    CAPTURE(seed);
+    const Task task = test::random_training_task(seed);
+    const Best best = enumerate(task);
+    if (best.plan) CHECK(evaluated(task, blocks_of(task), *best.plan) == best.cost);
+    several += best.plans > 50;
+    for (const int threads : {1, 2, 8}) {
+      CAPTURE(threads);
+      const PlanResult found = find_plan(task, {.threads = threads});
+      REQUIRE(found.plan.has_value() == best.plan.has_value());
+      if (!best.plan) {
+        CHECK(found.status == SearchStatus::Infeasible);
+        CHECK(found.misfit.has_value() == (best.plans > 0));
+        continue;
+      }
+      CHECK(found.status == SearchStatus::Optimal);
+      CHECK(found.cost->step_time.in_base_units() == best.cost);
+      CHECK(found.lower_bound.in_base_units() == best.cost);
+      CHECK(*found.plan == *best.plan);
+    }
+    best.plan ? ++feasible : ++infeasible;
+  }
+  CHECK(feasible > 200);
+  CHECK(infeasible > 30);
+  CHECK(several > 100);
+}
+
+/// Collects what a node is expanded into.
+class Collector : public Expansion<PlanNode, PlanSolution> {
+ public:
+  [[nodiscard]] Score cutoff() const override { return Score::infinity(); }
+  [[nodiscard]] std::shared_ptr<const PlanSolution> incumbent() const override { return nullptr; }
+  void child(PlanNode&& node) override { children.push_back(std::move(node)); }
+  void solution(PlanSolution&& solution, char) override {
+    solutions.push_back(std::move(solution));
+  }
+  std::vector<PlanNode> children;
+  std::vector<PlanSolution> solutions;
+};
+
+/// All solutions below a node; checks the contract of SearchProblem on the way.
+std::vector<PlanSolution> solutions_below(const PlanTree& tree, const PlanNode& node) {
+  Collector collector;
+  tree.branch(node, collector);
+  std::vector<PlanSolution> all = collector.solutions;
+  for (const PlanNode& child : collector.children) {
+    REQUIRE(tree.bound(child) >= tree.bound(node));
+    const auto below = solutions_below(tree, child);
+    all.insert(all.end(), below.begin(), below.end());
+  }
+  const PlanSolution* first = nullptr;
+  for (const PlanSolution& solution : all) {
+    REQUIRE(tree.bound(node) <= tree.cost(solution));
+    REQUIRE(tree.contains(node, solution));
+    // What comes after the first one comes after others that do, too.
+    if (first == nullptr || tree.precedes(solution, *first)) first = &solution;
+  }
+  for (const PlanSolution& other : all) {
+    if (tree.precedes(*first, other)) REQUIRE(tree.before(node, other));
+  }
+  return all;
+}
+
+TEST_CASE("bounds of plans only tighten and are below all that they stand for") {
+  std::size_t solutions = 0;
+  for (std::uint64_t seed = 1000; seed < 1060; ++seed) {
+    CAPTURE(seed);
+    const Task task = test::random_training_task(seed);
+    const PlanSpace space(task);
+    LayoutShelf shelf(task, space.blocks());
+    const PlanTree tree(space, shelf, {}, {});
+    solutions += solutions_below(tree, tree.root()).size();
+  }
+  CHECK(solutions > 1000);
+}
+
+TEST_CASE("the alternatives are the best plans of other degrees, best first") {
+  int compared = 0;
+  for (std::uint64_t seed = 2000; seed < 2060; ++seed) {
+    CAPTURE(seed);
+    const Task task = test::random_training_task(seed);
+    const PlanResult found = find_plan(task, {.threads = 2, .top = 3});
+    if (!found.plan) continue;
+    std::vector<Degrees> met{found.plan->degrees};
+    double last = found.cost->step_time.in_base_units();
+    for (const FoundPlan& other : found.alternatives) {
+      CHECK(std::find(met.begin(), met.end(), other.plan->degrees) == met.end());
+      CHECK(other.cost->step_time.in_base_units() >= last);
+      last = other.cost->step_time.in_base_units();
+      met.push_back(other.plan->degrees);
+      ++compared;
+    }
+    CHECK((found.alternatives.size() == 2 || found.alternatives_complete));
+  }
+  CHECK(compared > 20);
+}
+
+}  // namespace
+}  // namespace dfsearch::training

@@ -1,0 +1,261 @@
+// Reports of plans where the words depend on the machine and on how the search ended.  The whole
+// report of a config is on docs/results.md, which a test compares.
+
+#include "io/report/plan_report.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "io/config/load_config.hpp"
+#include "io/result/plan_json.hpp"
+#include "io/text/json_text.hpp"
+#include "io/text/text_table.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr const char* kConfig = R"(
+workload: {kind: llm_training, hidden: 64, heads: 4, head_dim: 16, vocabulary: 512, sequence: 32,
+           layers: 12, global_batch: 64}
+system:
+  chips: 16
+  accelerator: {cores: 4, lanes: 2, stages: 2, frequency: 1 GHz, sram: 1 MB}
+  memory: {bandwidth: 1 TB/s, capacity: 80 GB}
+  network:
+    - {topology: switch, degree: 8, bandwidth: 300 GB/s, latency: 5 us}
+    - {topology: ring, bandwidth: 25 GB/s}
+training: {}
+)";
+
+struct Solved {
+  training::Task task;
+  training::PlanResult result;
+
+  [[nodiscard]] std::string report() const { return plan_report(task, result, "example"); }
+  [[nodiscard]] Json json() const { return Json::parse(plan_json(task, result)); }
+};
+
+Solved solve(const std::vector<std::string>& overrides, training::PlanSearch search = {}) {
+  Solved solved{
+      .task = std::get<TrainingConfig>(parse_any_config(kConfig, "c.yaml", overrides)).task,
+      .result = {}};
+  solved.result = training::find_plan(solved.task, search);
+  return solved;
+}
+
+/// Lines joined, so that it does not matter where they are broken.
+std::string flat(const std::string& text) {
+  std::string joined;
+  for (const char c : text) {
+    const bool is_space = c == ' ' || c == '\n';
+    if (!is_space || joined.empty() || joined.back() != ' ') joined += is_space ? ' ' : c;
+  }
+  return joined;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+void check_width(const std::string& report) {
+  std::size_t begin = 0;
+  for (std::size_t end = report.find('\n'); end != std::string::npos;
+       end = report.find('\n', begin)) {
+    CHECK(end - begin <= kReportWidth);
+    begin = end + 1;
+  }
+}
+
+TEST_CASE("a machine of one chip has no network, and its stage is no stage among others") {
+  const Solved one = solve({"system.chips=1", "system.network=null"});
+  const std::string text = one.report();
+  CAPTURE(text);
+  CHECK(contains(text, "\nmachine       1 chip of 32 GFLOP/s, 80 GB memory at 1 TB/s\n"));
+  CHECK(contains(text, "\nparallelism   tensor 1, pipeline 1, data 1\n"));
+  CHECK_FALSE(contains(text, "\nnetwork "));
+  CHECK(contains(text, "\nlayout        whole on every chip\n"));
+  CHECK(contains(text, "\nlayers        12 in one stage\n"));
+  CHECK(contains(text, "\ntime of the step\n"));
+  CHECK(contains(text, "\nmemory of a chip: "));
+  CHECK_FALSE(contains(text, "offloaded"));
+  check_width(text);
+  CHECK(one.json()["network"] == Json::array());
+}
+
+TEST_CASE("unlimited memory is called so, and no share of it is in use") {
+  const Solved solved = solve({"system.memory.capacity=null"});
+  const std::string text = solved.report();
+  CAPTURE(text);
+  CHECK(contains(text, "16 chips of 32 GFLOP/s, unlimited memory at 1 TB/s; switch of 8 at"));
+  CHECK_FALSE(contains(text, "inf"));
+  CHECK_FALSE(contains(text, " of unlimited"));
+}
+
+TEST_CASE("roles, stages and offloading of a plan are told") {
+  const Solved solved =
+      solve({"workload.experts={count: 4, used: 2, mlp: 64}",
+             "system.memory.second={capacity: 1 TB, bandwidth: 32 GB/s}",
+             "parallelism={tensor: 2, context: 1, pipeline: 2, data: 4, expert: 2}",
+             "training={layers: [7, 5], offload: [weights, optimizer], zero: 1, recompute: full, "
+             "layout: least_kept, schedule: zb_h1}",
+             "workload.micro_batch=4"});
+  const std::string text = solved.report();
+  CAPTURE(text);
+  for (const char* line :
+       {"parallelism   tensor 2, pipeline 2, data 4 of which expert 2\n",
+        "batch         global 64, 4 micro-batches of 4 samples for each replica\n",
+        "layout        least_kept: norms and sums split among the tensor ranks, as in sequence "
+        "parallelism\n",
+        "schedule      zb_h1\n", "layers        7 in one stage, then 5 in one stage\n",
+        "recompute     full\n", "ZeRO          1\n", "offloaded     weights, optimizer\n",
+        "time of the step, on stage ", "memory of a chip of stage ", "\n  second memory: "}) {
+    CAPTURE(line);
+    CHECK(contains(text, line));
+  }
+  CHECK(contains(flat(text), "sequence 32, 4 experts of which a token uses 2 model"));
+  check_width(text);
+  const Json json = solved.json();
+  CHECK(json["parallelism"] ==
+        Json({{"tensor", 2}, {"context", 1}, {"expert", 2}, {"pipeline", 2}, {"data", 4}}));
+  CHECK(json["micro_batch"] == 4);
+  CHECK(json["plan"] == Json::parse(R"({"layout": "least_kept", "recompute": "full", "zero": 1,
+      "schedule": "zb_h1", "chunks": 1, "layers": [7, 5], "offload": ["weights", "optimizer"]})"));
+  // The roles of the dimensions multiply to their degrees; data there is without expert.
+  std::int64_t chips = 1;
+  for (const Json& dimension : json["network"]) {
+    for (const Json& degree : dimension) chips *= degree.get<std::int64_t>();
+  }
+  CHECK(chips == 16);
+}
+
+TEST_CASE("parts of the step time and of the memory are the whole") {
+  for (const char* schedule : {"1f1b", "interleaved", "zb_h1", "gpipe"}) {
+    const Solved solved =
+        solve({"parallelism.pipeline=4", std::string("training.schedule=") + schedule});
+    const Json json = solved.json();
+    double time = 0.0;
+    for (const Json& part : json["time"]) time += part.get<double>();
+    CHECK(time == doctest::Approx(json["step_time"].get<double>()).epsilon(1e-12));
+    const Json& memory = json["memory"];
+    double bytes = 0.0;
+    for (const char* part :
+         {"weights", "gradients", "optimizer", "activations", "working", "ends"}) {
+      bytes += memory[part].get<double>();
+    }
+    CHECK(bytes == doctest::Approx(memory["total"].get<double>()).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("what does not fit is told with stage, bytes and what would help") {
+  const std::vector<std::string> given = {
+      "system.memory.capacity=100 kB", "parallelism={tensor: 1, context: 1, pipeline: 2, data: 8}",
+      "training={zero: 0, recompute: none}", "workload.micro_batch=8"};
+  const Solved solved = solve(given);
+  REQUIRE(solved.result.status == SearchStatus::Infeasible);
+  REQUIRE(solved.result.misfit.has_value());
+  const std::string text = solved.report();
+  CAPTURE(text);
+  CHECK(contains(text, "result        infeasible, proved: no plan fits\n"));
+  CHECK(contains(text, "reason        a chip of stage "));
+  CHECK(contains(text, "the fullest, needs "));
+  CHECK(contains(flat(text), " bytes) of memory, and has 100 kB: "));
+  CHECK(contains(text, "what helps "));
+  CHECK(contains(text, "\nparallelism   tensor 1, pipeline 2, data 8\n"));
+  check_width(text);
+  const Json why = solved.json()["infeasible"];
+  CHECK(why["limit"] == "memory");
+  CHECK(why["available"] == 100e3);
+  CHECK(why["needed"] == why["memory"]["total"]);
+  CHECK(why["parallelism"]["data"] == 8);
+  CHECK(why["plan"]["zero"] == 0);
+  // With so much it fits, and with a byte less it does not.
+  const double needed = why["needed"].get<double>();
+  const auto with = [&](double bytes) {
+    std::vector<std::string> overrides = given;
+    overrides.push_back("system.memory.capacity=" + std::to_string(std::int64_t(bytes)) + " B");
+    return solve(overrides).result.status;
+  };
+  REQUIRE(needed == std::floor(needed));
+  CHECK(with(needed) == SearchStatus::Optimal);
+  CHECK(with(needed - 1.0) == SearchStatus::Infeasible);
+}
+
+TEST_CASE("a remedy is enough by itself") {
+  // Weights, gradients and optimizer of all layers on every chip, but for what is left open.
+  const std::vector<std::string> given = {
+      "system.memory.capacity=9 MB", "parallelism={tensor: 1, context: 1, pipeline: 1, data: 16}",
+      "training={zero: 0, recompute: none}", "workload.micro_batch=4"};
+  const Solved solved = solve(given);
+  REQUIRE(solved.result.misfit.has_value());
+  const std::string text = solved.report();
+  CAPTURE(text);
+  CHECK(contains(text, "reason        a chip needs "));
+  const Json remedies = solved.json()["infeasible"]["remedies"];
+  REQUIRE_FALSE(remedies.empty());
+  for (const Json& remedy : remedies) {
+    const std::string key = remedy["key"];
+    CAPTURE(key);
+    std::vector<std::string> overrides = given;
+    if (key == "micro_batch") {
+      overrides.push_back("workload.micro_batch=null");
+    } else if (key == "zero" || key == "recompute") {
+      overrides.push_back("training." + key + "=null");
+    } else {
+      overrides.push_back("parallelism." + key + "=null");
+      overrides.push_back("parallelism.data=null");  // what the other degrees leave
+    }
+    CHECK(solve(overrides).result.status == SearchStatus::Optimal);
+    CHECK(remedy["needed"].get<double>() <= 9e6);
+  }
+}
+
+TEST_CASE("a search that is stopped says by what, with and without a plan") {
+  training::PlanSearch search;
+  search.limits.nodes = 1;
+  const Solved none = solve({}, search);
+  CHECK(contains(none.report(), "result        stopped by the node limit before a plan was found"));
+  CHECK_FALSE(contains(none.report(), "step time  "));
+  const Json json = none.json();
+  CHECK(json["status"] == "no_solution");
+  CHECK(json["stopped_by"] == "nodes");
+  for (const char* key :
+       {"objective", "gap", "step_time", "utilization", "tokens_per_second", "parallelism",
+        "network", "micro_batch", "plan", "time", "memory", "infeasible"}) {
+    CAPTURE(key);
+    CHECK(json[key].is_null());
+  }
+  bool stopped_with_a_plan = false;
+  for (search.limits.nodes = 2; search.limits.nodes < 200 && !stopped_with_a_plan;
+       ++search.limits.nodes) {
+    const Solved some = solve({}, search);
+    if (some.result.status != SearchStatus::Feasible) continue;
+    stopped_with_a_plan = true;
+    CHECK(contains(some.report(), "result        stopped by the node limit with a plan; gap "));
+    CHECK(some.json()["status"] == "feasible");
+    CHECK(some.json()["gap"] > 0.0);
+  }
+  CHECK(stopped_with_a_plan);
+}
+
+TEST_CASE("the best of other parallelisms are listed") {
+  training::PlanSearch search;
+  search.top = 3;
+  const Solved solved = solve({}, search);
+  const std::string text = solved.report();
+  CAPTURE(text);
+  CHECK(contains(text, "\n#2            "));
+  CHECK(contains(text, "\n#3            "));
+  CHECK(contains(text, "; optimal\n"));
+  search.top = 1000;
+  const Solved all = solve({"parallelism={tensor: 1, context: 1}"}, search);
+  CHECK(contains(all.report(), "              no plan with other degrees fits\n"));
+  CHECK(all.json()["top_complete"] == true);
+}
+
+}  // namespace
+}  // namespace dfsearch

@@ -1,0 +1,121 @@
+// Against all spreads of a few layers over a few stages.
+
+#include "model/training/stages.hpp"
+
+#include <doctest/doctest.h>
+
+#include <random>
+#include <vector>
+
+namespace dfsearch::training {
+namespace {
+
+struct World {
+  std::int64_t stages, dense, expert;
+  std::vector<double> room;  // per stage
+  double layer, expert_layer, first, last;
+
+  [[nodiscard]] double size(const StageContent& c) const {
+    return static_cast<double>(2 * c.layers + 3 * c.expert_layers + (c.first ? 1 : 0));
+  }
+  [[nodiscard]] double time(const StageContent& c) const {
+    return layer * static_cast<double>(c.layers) +
+           expert_layer * static_cast<double>(c.expert_layers) + (c.first ? first : 0.0) +
+           (c.last ? last : 0.0);
+  }
+};
+
+World random_world(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto pick = [&](int least, int most) {
+    return std::uniform_int_distribution(least, most)(random);
+  };
+  World world{.stages = pick(1, 4),
+              .dense = pick(0, 5),
+              .expert = pick(0, 4),
+              .room = {},
+              .layer = pick(1, 4) * 0.5,
+              .expert_layer = pick(1, 5) * 0.5,
+              .first = pick(0, 2) * 0.25,
+              .last = pick(0, 8) * 0.25};
+  for (int i = 0; i < 4; ++i) world.room.push_back(pick(4, 30));
+  return world;
+}
+
+/// Calls `found` with every spread.
+template <class Found>
+void enumerate(const World& world, std::vector<std::int64_t>& layers, std::int64_t left,
+               const Found& found) {
+  if (static_cast<std::int64_t>(layers.size()) == world.stages - 1) {
+    layers.push_back(left);
+    found(layers);
+    layers.pop_back();
+    return;
+  }
+  for (std::int64_t count = 0; count <= left; ++count) {
+    layers.push_back(count);
+    enumerate(world, layers, left - count, found);
+    layers.pop_back();
+  }
+}
+
+TEST_CASE("the slowest stage is as fast as in the best of all spreads that fit") {
+  int feasible = 0, infeasible = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    CAPTURE(seed);
+    const World world = random_world(seed);
+    const auto holds = [&](std::int64_t stage, const StageContent& content) {
+      return world.size(content) <= world.room[static_cast<std::size_t>(stage)];
+    };
+    double best = -1.0;
+    std::vector<std::int64_t> layers;
+    enumerate(world, layers, world.dense + world.expert, [&](const auto& spread) {
+      const auto contents = contents_of(spread, 1, world.dense);
+      double slowest = 0.0;
+      for (std::size_t i = 0; i < contents.size(); ++i) {
+        if (!holds(static_cast<std::int64_t>(i), contents[i])) return;
+        slowest = std::max(slowest, world.time(contents[i]));
+      }
+      if (best < 0.0 || slowest < best) best = slowest;
+    });
+    const StageLimits limits{.layer = Seconds(world.layer),
+                             .expert_layer = Seconds(world.expert_layer),
+                             .first = Seconds(world.first),
+                             .last = Seconds(world.last),
+                             .holds = holds};
+    const auto found = spread_layers(world.stages, world.dense, world.expert, limits);
+    REQUIRE(found.has_value() == (best >= 0.0));
+    found ? ++feasible : ++infeasible;
+    if (!found) continue;
+    const auto contents = contents_of(*found, 1, world.dense);
+    double slowest = 0.0;
+    std::int64_t dense = 0, expert = 0;
+    for (std::size_t i = 0; i < contents.size(); ++i) {
+      CHECK(holds(static_cast<std::int64_t>(i), contents[i]));
+      slowest = std::max(slowest, world.time(contents[i]));
+      dense += contents[i].layers;
+      expert += contents[i].expert_layers;
+    }
+    CHECK(slowest == best);
+    CHECK(dense == world.dense);
+    CHECK(expert == world.expert);
+  }
+  CHECK(feasible > 500);
+  CHECK(infeasible > 200);
+}
+
+TEST_CASE("chunks take the layers in turn") {
+  // Eight layers of which the first three have no experts, two stages of two chunks: stage 0
+  // has layers 0, 1, 4, 5.
+  const auto contents = contents_of({4, 4}, 2, 3);
+  REQUIRE(contents.size() == 2);
+  CHECK(contents[0].layers == 2);
+  CHECK(contents[0].expert_layers == 2);
+  CHECK(contents[1].layers == 1);
+  CHECK(contents[1].expert_layers == 3);
+  CHECK(contents[0].first);
+  CHECK(contents[1].last);
+}
+
+}  // namespace
+}  // namespace dfsearch::training

@@ -1,0 +1,218 @@
+#include "support/training_worlds.hpp"
+
+#include <random>
+
+namespace dfsearch::test {
+
+using training::Task;
+
+Transformer llama3_8b() {
+  return {.hidden = 4096,
+          .layers = 32,
+          .heads = 32,
+          .kv_heads = 8,
+          .head_dim = 128,
+          .value_dim = 128,
+          .mlp = 14336,
+          .vocabulary = 128256};
+}
+
+Transformer llama3_70b() {
+  return {.hidden = 8192,
+          .layers = 80,
+          .heads = 64,
+          .kv_heads = 8,
+          .head_dim = 128,
+          .value_dim = 128,
+          .mlp = 28672,
+          .vocabulary = 128256};
+}
+
+Transformer llama3_405b() {
+  return {.hidden = 16384,
+          .layers = 126,
+          .heads = 128,
+          .kv_heads = 8,
+          .head_dim = 128,
+          .value_dim = 128,
+          .mlp = 53248,
+          .vocabulary = 128256};
+}
+
+Transformer mixtral_8x7b() {
+  Transformer model{.hidden = 4096,
+                    .layers = 32,
+                    .heads = 32,
+                    .kv_heads = 8,
+                    .head_dim = 128,
+                    .value_dim = 128,
+                    .mlp = 14336,
+                    .vocabulary = 32000};
+  model.experts = Experts{.count = 8, .used = 2, .mlp = 14336};
+  return model;
+}
+
+Transformer deepseek_v3() {
+  Transformer model{.hidden = 7168,
+                    .layers = 61,
+                    .heads = 128,
+                    .kv_heads = 128,
+                    .head_dim = 192,
+                    .value_dim = 128,
+                    .mlp = 18432,
+                    .vocabulary = 129280};
+  model.experts = Experts{
+      .count = 256, .used = 8, .mlp = 2048, .shared = 1, .dense_layers = 3, .router_bias = true};
+  model.latent = LatentAttention{.query_rank = 1536, .key_value_rank = 512, .rope_dim = 64};
+  return model;
+}
+
+Transformer megatron(std::int64_t hidden, std::int64_t heads, std::int64_t layers) {
+  return {.hidden = hidden,
+          .layers = layers,
+          .heads = heads,
+          .kv_heads = heads,
+          .head_dim = hidden / heads,
+          .value_dim = hidden / heads,
+          .mlp = 4 * hidden,
+          .vocabulary = 51200,
+          .positions = 2048,
+          .norm = Norm::Layer,
+          .bias = Bias::All,
+          .gated = false,
+          .tied = true,
+          .dropout = true};
+}
+
+Task training_task(const Transformer& model, std::int64_t sequence, std::int64_t chips) {
+  Task task;
+  task.model = model;
+  task.pass = {.tokens = sequence};
+  task.global_batch = chips;
+  task.machine.chips = chips;
+  task.machine.matrix.peak = FlopsPerSecond(1e14);
+  task.machine.vector.peak = FlopsPerSecond(2e13);
+  task.machine.memory = {
+      .capacity = Bytes(1e13), .bandwidth = BytesPerSecond(2e12), .efficiency = {}};
+  const std::int64_t inner = chips % 8 == 0 ? 8 : 1;
+  task.machine.network = {{.topology = Topology::Switch,
+                           .degree = inner,
+                           .bandwidth = BytesPerSecond(2e11),
+                           .strategy = {},
+                           .latency = Seconds(1e-6)},
+                          {.topology = Topology::Switch,
+                           .degree = chips / inner,
+                           .bandwidth = BytesPerSecond(2e10),
+                           .strategy = {},
+                           .latency = Seconds(5e-6)}};
+  return task;
+}
+
+namespace {
+
+class Draws {
+ public:
+  explicit Draws(std::uint64_t seed) : random_(seed) {}
+  std::int64_t pick(std::int64_t least, std::int64_t most) {
+    return least +
+           static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(most - least + 1));
+  }
+  bool chance(int percent) { return pick(1, 100) <= percent; }
+  template <class Value>
+  Value one_of(std::initializer_list<Value> values) {
+    return values.begin()[pick(0, static_cast<std::int64_t>(values.size()) - 1)];
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+Transformer random_model(Draws& draws) {
+  Transformer model{.hidden = 64 * draws.pick(1, 4),
+                    .layers = draws.pick(1, 6),
+                    .heads = draws.one_of<std::int64_t>({2, 4, 8})};
+  model.kv_heads = draws.chance(50) ? model.heads : model.heads / 2;
+  model.head_dim = 16 * draws.pick(1, 2);
+  model.value_dim = model.head_dim;
+  model.mlp = 64 * draws.pick(1, 8);
+  model.vocabulary = draws.chance(70) ? 128 * draws.pick(1, 40) : 0;
+  model.gated = draws.chance(50);
+  model.norm = draws.chance(50) ? Norm::Rms : Norm::Layer;
+  model.dropout = draws.chance(30);
+  model.tied = draws.chance(30);
+  if (draws.chance(35)) {
+    model.experts = Experts{.count = draws.one_of<std::int64_t>({2, 4}),
+                            .used = draws.pick(1, 2),
+                            .mlp = 64 * draws.pick(1, 3),
+                            .shared = draws.pick(0, 1),
+                            .dense_layers = draws.pick(0, model.layers - 1)};
+  }
+  return model;
+}
+
+training::Machine random_machine(Draws& draws) {
+  training::Machine machine;
+  machine.matrix.peak = FlopsPerSecond(1e12);
+  machine.vector.peak = FlopsPerSecond(1e11);
+  if (draws.chance(50)) {
+    machine.matrix.efficiency.steps = {{.from = Flops(1e7), .share = 0.9},
+                                       {.from = Flops(1e5), .share = 0.5},
+                                       {.from = Flops(0.0), .share = 0.1}};
+  }
+  // From too little for any plan to enough for all.
+  machine.memory = {.capacity = Bytes(1e5 * static_cast<double>(draws.pick(1, 400))),
+                    .bandwidth = BytesPerSecond(1e11),
+                    .efficiency = {}};
+  if (draws.chance(25)) {
+    machine.second = MemoryTier{.capacity = Bytes(1e6 * static_cast<double>(draws.pick(1, 20))),
+                                .bandwidth = BytesPerSecond(1e10),
+                                .efficiency = {}};
+  }
+  const std::int64_t dimensions = draws.pick(0, 2);
+  for (std::int64_t d = 0; d < dimensions; ++d) {
+    const std::int64_t degree = draws.one_of<std::int64_t>({2, 4, 3});
+    machine.network.push_back(
+        {.topology = draws.one_of({Topology::Ring, Topology::FullyConnected, Topology::Switch}),
+         .degree = degree,
+         .bandwidth = BytesPerSecond(1e9 * static_cast<double>(draws.pick(1, 50))),
+         .strategy = {},
+         .latency = Seconds(1e-7 * static_cast<double>(draws.pick(0, 20)))});
+    machine.chips *= degree;
+  }
+  return machine;
+}
+
+void pin_some(Draws& draws, Task& task) {
+  training::Choices& choices = task.choices;
+  if (draws.chance(25))
+    choices.recomputes = {draws.one_of({training::Recompute::None, training::Recompute::Full})};
+  if (draws.chance(25)) choices.zeros = {static_cast<int>(draws.pick(0, 3))};
+  if (draws.chance(30)) {
+    choices.schedules = {
+        draws.one_of({training::Schedule::OneForwardOneBackward, training::Schedule::Interleaved,
+                      training::Schedule::ZeroBubble, training::Schedule::GPipe})};
+  }
+  if (draws.chance(20)) choices.micro_batches = {draws.pick(1, 2)};
+  if (draws.chance(20)) choices.layouts = {training::TensorLayout::LeastKept};
+  if (draws.chance(15))
+    choices.offload = training::Offload{.optimizer = task.machine.second.has_value()};
+  if (draws.chance(15)) choices.degrees[0] = {.values = {draws.pick(1, 2)}};
+}
+
+}  // namespace
+
+Task random_training_task(std::uint64_t seed) {
+  Draws draws(seed);
+  Task task;
+  task.model = random_model(draws);
+  task.machine = random_machine(draws);
+  task.pass = {.tokens = 16 * draws.pick(1, 4), .fused = draws.chance(60)};
+  task.pass.causal = task.pass.fused && draws.chance(50);
+  task.global_batch = draws.one_of<std::int64_t>({4, 8, 12, 24});
+  task.overlap = draws.chance(70) ? Overlap::None : Overlap::Perfect;
+  task.data_overlap = draws.chance(60);
+  pin_some(draws, task);
+  return task;
+}
+
+}  // namespace dfsearch::test
