@@ -18,6 +18,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tools" / "dev")]
 import explained_cases  # noqa: E402
+import measured_steps  # noqa: E402
 import published_configs  # noqa: E402
 import reference_model  # noqa: E402
 import validate  # noqa: E402
@@ -67,7 +68,9 @@ class PublishedTest(unittest.TestCase):
         self.assertEqual(validate.problems(self.cases), [])
 
     def test_the_page_is_current(self):
-        page = validation_page.page(self.cases, self.points)
+        measured = measured_steps.steps(dfsearch_binary)
+        self.assertEqual(measured_steps.problems(measured), [])
+        page = validation_page.page(self.cases, self.points, measured)
         self.assertTrue(validate.is_current(page), "out of date: ./dev validate --write")
 
     def test_the_configs_are_those_of_the_records(self):

@@ -293,7 +293,8 @@ Eight steps that Megatron measured on Selene (Korthikanti et al., 2022, table 5)
 [training.md](training.md) predicts them: embedding, head and unequal stages included, and nothing
 fitted but the published curves of the A100. The error is (measured - predicted)/measured; what is
 predicted too fast is positive. Those of Calculon's equations stand in [calculon.md](calculon.md),
-section 9.
+section 9. What DeepFlow publishes of chips is made again in
+[technology_validation.md](technology_validation.md).
 
 """
 

@@ -1,5 +1,6 @@
 #include "model/training/evaluate.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/error.hpp"
@@ -30,6 +31,9 @@ void check_form(const Task& task, const Blocks& blocks, const Plan& plan) {
             std::accumulate(plan.layers.begin(), plan.layers.end(), std::int64_t{0}) ==
                 blocks.layers(),
         "the layers of the stages are not those of the model");
+  check(std::all_of(plan.layers.begin(), plan.layers.end(),
+                    [&](std::int64_t layers) { return layers % plan.chunks == 0; }),
+        "a stage has layers that its chunks do not divide");
 }
 
 }  // namespace
