@@ -13,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include "model/training/evaluate.hpp"
 #include "model/training/step.hpp"
 
 namespace dfsearch::training {
@@ -22,6 +23,10 @@ static_assert(CheckableProblem<PlanTree>);
 
 using Level = PlanNode::Level;
 
+constexpr std::size_t kDives = 16;
+
+constexpr double kLessRoundings = 1.0 - 0x1p-40;
+
 Score score(Seconds time) { return Score(time.in_base_units()); }
 
 /// -1, 0 or 1: how the decisions of a level compare, in the order of ties.
@@ -29,6 +34,15 @@ template <class... Values>
 int compared(const std::tuple<Values...>& a, const std::tuple<Values...>& b) {
   if (a == b) return 0;
   return a < b ? -1 : 1;
+}
+
+/// What all matrix engines need for the products of the model at their best rate.
+Seconds least_step(const Task& task) {
+  const Engine& engine = task.machine.matrix;
+  double share = engine.efficiency.steps.empty() ? 1.0 : 0.0;
+  for (const auto& step : engine.efficiency.steps) share = std::max(share, step.share);
+  const double chips = static_cast<double>(task.machine.chips);
+  return model_flops(task) / (engine.peak * (share * chips)) * kLessRoundings;
 }
 
 int compare_to(Level level, const Plan& a, const Plan& b) {
@@ -67,7 +81,7 @@ void PlanTree::branch(const Node& node, Expansion<Node, Solution>& expansion) co
   deadline_.check();
   switch (node.level) {
     case Level::Root:
-      return branch_root(expansion);
+      return branch_root(node, expansion);
     case Level::Inner:
       return branch_inner(node, expansion);
     case Level::MicroBatch:
@@ -77,9 +91,18 @@ void PlanTree::branch(const Node& node, Expansion<Node, Solution>& expansion) co
   }
 }
 
-void PlanTree::branch_root(Expansion<Node, Solution>& expansion) const {
-  for (const Degrees& inner : space_.inner_degrees()) {
-    Node child{.level = Level::Inner};
+PlanTree::Node PlanTree::root() const {
+  Node root;
+  root.bound = score(least_step(space_.task()));
+  return root;
+}
+
+void PlanTree::branch_root(const Node& node, Expansion<Node, Solution>& expansion) const {
+  // Of equal bounds the newest comes first: the one of the smallest groups.
+  std::vector<Degrees> all = space_.inner_degrees();
+  std::reverse(all.begin(), all.end());
+  for (const Degrees& inner : all) {
+    Node child{.level = Level::Inner, .plan = {}, .bound = node.bound};
     child.plan.degrees = inner;
     expansion.child(std::move(child));
   }
@@ -88,11 +111,12 @@ void PlanTree::branch_root(Expansion<Node, Solution>& expansion) const {
 void PlanTree::branch_inner(const Node& node, Expansion<Node, Solution>& expansion) const {
   const Blocks& blocks = space_.blocks();
   std::map<std::pair<TensorLayout, std::int64_t>, Profiles> known;
+  std::vector<Node> children;
   for (const Degrees& degrees : space_.degrees(node.plan.degrees)) {
     if (std::find(excluded_.begin(), excluded_.end(), degrees) != excluded_.end()) continue;
     for (const std::int64_t micro_batch : space_.micro_batches(degrees)) {
       deadline_.check();
-      Node child{.level = Level::MicroBatch};
+      Node child{.level = Level::MicroBatch, .plan = {}, .bound = node.bound};
       child.plan.degrees = degrees;
       child.plan.micro_batch = micro_batch;
       Seconds least = Seconds::infinity();
@@ -105,12 +129,34 @@ void PlanTree::branch_inner(const Node& node, Expansion<Node, Solution>& expansi
         least = std::min(least, model.average_floor());
       }
       child.bound = std::max(node.bound, score(least));
-      if (least < Seconds::infinity()) expansion.child(std::move(child));
+      if (!(least < Seconds::infinity())) continue;
+      children.push_back(std::move(child));
     }
+  }
+  if (!expansion.incumbent()) dive(children, expansion);
+  for (Node& child : children) expansion.child(std::move(child));
+}
+
+/// Straight down to a plan, as long as there is none.
+void PlanTree::dive(std::vector<Node> nodes, Expansion<Node, Solution>& expansion) const {
+  const auto by_bound = [](const Node& a, const Node& b) { return a.bound < b.bound; };
+  std::stable_sort(nodes.begin(), nodes.end(), by_bound);
+  // Memory holds none of the first ones' shapes, or soon one of them.
+  if (nodes.size() > kDives) nodes.resize(kDives);
+  for (const Node& node : nodes) {
+    const std::vector<Node> shapes = shapes_of(node);
+    const auto first = std::min_element(shapes.begin(), shapes.end(), by_bound);
+    if (first == shapes.end()) continue;
+    return branch_shape(*first, expansion);
   }
 }
 
 void PlanTree::branch_micro_batch(const Node& node, Expansion<Node, Solution>& expansion) const {
+  for (Node& child : shapes_of(node)) expansion.child(std::move(child));
+}
+
+std::vector<PlanTree::Node> PlanTree::shapes_of(const Node& node) const {
+  std::vector<Node> shapes;
   const Blocks& blocks = space_.blocks();
   const Degrees& degrees = node.plan.degrees;
   std::map<TensorLayout, Profiles> known;
@@ -126,10 +172,11 @@ void PlanTree::branch_micro_batch(const Node& node, Expansion<Node, Solution>& e
     ++measured;
     const std::optional<Seconds> floor = model.floor();
     if (!floor) continue;
-    expansion.child(
+    shapes.push_back(
         {.level = Level::Shape, .plan = shape, .bound = std::max(node.bound, score(*floor))});
   }
   measured_.fetch_add(measured, std::memory_order_relaxed);
+  return shapes;
 }
 
 void PlanTree::branch_shape(const Node& node, Expansion<Node, Solution>& expansion) const {

@@ -44,7 +44,7 @@ class PlanTree {
            const Deadline& deadline)
       : space_(space), shelf_(shelf), excluded_(std::move(excluded)), deadline_(deadline) {}
 
-  [[nodiscard]] Node root() const { return {}; }
+  [[nodiscard]] Node root() const;
   [[nodiscard]] Score bound(const Node& node) const { return node.bound; }
   [[nodiscard]] Score cost(const Solution& solution) const { return solution.cost; }
   [[nodiscard]] bool precedes(const Solution& a, const Solution& b) const {
@@ -64,10 +64,12 @@ class PlanTree {
   }
 
  private:
-  void branch_root(Expansion<Node, Solution>& expansion) const;
+  void branch_root(const Node& node, Expansion<Node, Solution>& expansion) const;
   void branch_inner(const Node& node, Expansion<Node, Solution>& expansion) const;
   void branch_micro_batch(const Node& node, Expansion<Node, Solution>& expansion) const;
   void branch_shape(const Node& node, Expansion<Node, Solution>& expansion) const;
+  [[nodiscard]] std::vector<Node> shapes_of(const Node& node) const;
+  void dive(std::vector<Node> nodes, Expansion<Node, Solution>& expansion) const;
 
   const PlanSpace& space_;
   LayoutShelf& shelf_;
