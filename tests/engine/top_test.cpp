@@ -125,6 +125,7 @@ TEST_CASE("a choice among equal optima that was cut off is made again when the s
     for (int rounds = 1; rounds < 8; ++rounds) {
       CAPTURE(rounds);
       std::atomic<bool> stop{false};
+      SearchResult part;  // has the nodes of the state, and must outlive it
       SearchState last;
       SearchOptions options{.deterministic = true, .top = 2};
       options.limits.deadline = Deadline(Seconds::infinity(), &stop);
@@ -134,7 +135,7 @@ TEST_CASE("a choice among equal optima that was cut off is made again when the s
         if (p.rank == 1 && p.lower_bound == p.incumbent && ++proved == rounds) stop = true;
       };
       options.on_checkpoint = [&](const SearchState& state) { last = state; };
-      const SearchResult part = solve(problem, options);
+      part = solve(problem, options);
       if (!stop) break;
       if (part.stopped_by == StopReason::None) continue;
       ++cut;
@@ -165,11 +166,13 @@ TEST_CASE("a bound that was proved for a gap stays when the search goes on with 
     CAPTURE(seed);
     const Problem problem = free_world(seed);
     if (parallelisms_of(problem).size() < 2) continue;
-    std::vector<SearchResult> searches;  // whose nodes the state has
+    // Whoever has the nodes of a state must outlive it.
+    SearchResult coarse;
+    std::vector<SearchResult> searches;
     SearchState last;
     SearchOptions options{.limits = {.gap = 0.3}, .top = 2};
     options.on_checkpoint = [&](const SearchState& state) { last = state; };
-    const SearchResult coarse = solve(problem, options);
+    coarse = solve(problem, options);
     if (!coarse.cost || coarse.gap == 0.0) continue;
     ++kept;
     // Twice: what a resumed search knows is in its own checkpoint, too.
