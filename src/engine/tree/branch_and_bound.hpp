@@ -95,7 +95,7 @@ class BranchAndBound {
 
   BranchAndBound(const P& problem, BranchAndBoundOptions options)
       : problem_(problem),
-        options_(std::move(options)),
+        options_(options),
         workers_(std::max(1, std::min(options_.threads, hardware_threads()))),
         open_(workers_) {}
 
