@@ -25,8 +25,6 @@ using Level = PlanNode::Level;
 
 constexpr std::size_t kDives = 16;
 
-constexpr double kLessRoundings = 1.0 - 0x1p-40;
-
 Score score(Seconds time) { return Score(time.in_base_units()); }
 
 /// -1, 0 or 1: how the decisions of a level compare, in the order of ties.

@@ -27,9 +27,6 @@ constexpr double kOptimizerFlops = 11.0;
 constexpr double kLossBytes = 4.0;
 constexpr double kLossExchanges = 2.0;
 
-/// A floor of sums that a step adds up in another order.
-constexpr double kLessRoundings = 1.0 - 0x1p-40;
-
 }  // namespace
 
 StepParts& StepParts::operator+=(const StepParts& other) {

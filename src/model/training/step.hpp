@@ -15,6 +15,9 @@
 
 namespace dfsearch::training {
 
+/// Makes a floor of a sum that a step adds up in another order: takes off more than 2^12 roundings.
+inline constexpr double kLessRoundings = 1.0 - 0x1p-40;
+
 /// Where the time of a step goes, on the slowest stage.
 struct StepParts {
   Seconds compute{};    ///< kernels, memory included

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/workloads/published_models.hpp"
+#include "support/published_models.hpp"
 #include "support/random_models.hpp"
 
 namespace dfsearch {

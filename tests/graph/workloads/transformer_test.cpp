@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "graph/workloads/published_models.hpp"
+#include "support/published_models.hpp"
 
 namespace dfsearch {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "graph/workloads/llm/transformer_graph.hpp"
-#include "graph/workloads/published_models.hpp"
+#include "support/published_models.hpp"
 
 namespace dfsearch::training {
 namespace {

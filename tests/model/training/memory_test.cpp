@@ -9,6 +9,7 @@
 
 #include "model/training/layout_shelf.hpp"
 #include "model/training/step.hpp"
+#include "support/published_models.hpp"
 #include "support/training_worlds.hpp"
 
 namespace dfsearch::training {

@@ -22,6 +22,13 @@ inline Transformer gpt(std::int64_t hidden, std::int64_t layers, std::int64_t he
           .tied = true};
 }
 
+/// Of Megatron: what it trains, with dropout.
+inline Transformer megatron(std::int64_t hidden, std::int64_t heads, std::int64_t layers) {
+  Transformer model = gpt(hidden, layers, heads, 51200);
+  model.dropout = true;
+  return model;
+}
+
 inline Transformer llama(std::int64_t hidden, std::int64_t layers, std::int64_t heads,
                          std::int64_t mlp, std::int64_t vocabulary) {
   return {.hidden = hidden,
@@ -35,6 +42,10 @@ inline Transformer llama(std::int64_t hidden, std::int64_t layers, std::int64_t 
 }
 
 inline Transformer llama3_8b() { return llama(4096, 32, 32, 14336, 128256); }
+
+inline Transformer llama3_70b() { return llama(8192, 80, 64, 28672, 128256); }
+
+inline Transformer llama3_405b() { return llama(16384, 126, 128, 53248, 128256); }
 
 inline Transformer mixtral_8x7b() {
   Transformer model = llama(4096, 32, 32, 1, 32000);
