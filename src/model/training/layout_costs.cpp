@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "model/training/layouts.hpp"
-#include "model/training/value_plan.hpp"
+#include "model/training/value_delivery.hpp"
 
 namespace dfsearch::training {
 namespace {

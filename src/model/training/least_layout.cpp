@@ -1,7 +1,7 @@
 // The legal assignment of layouts of least cost.
 //
 // A variable for each weight, whose kernels are split alike, and for each other kernel: its
-// rules.  A term for each kernel, for each value (value_plan.hpp: its conversions and how it is
+// rules.  A term for each kernel, for each value (value_delivery.hpp: its conversions and how it is
 // kept, at their best for the layouts at its ends) and for each end of the graph.  The sum is
 // minimised by bucket elimination (base/least_sum.hpp), which is exact, also in its ties.
 // Against all assignments, by rules written once more: tests/model/training/least_layout_test.cpp.
@@ -13,7 +13,7 @@
 #include "base/least_sum.hpp"
 #include "model/training/layer_roles.hpp"
 #include "model/training/layouts.hpp"
-#include "model/training/value_plan.hpp"
+#include "model/training/value_delivery.hpp"
 
 namespace dfsearch::training {
 namespace {
@@ -71,13 +71,13 @@ class LayoutProblem {
       DFSEARCH_ASSERT(rules_.back().size() == rules_[variable_.back()].size());
     }
     for (std::size_t value = 0; value < graph.values().size(); ++value) {
-      planners_.emplace_back(graph, value, axis, costs);
+      finders_.emplace_back(graph, value, axis, costs);
     }
   }
 
   AxisLayout solve(const Deadline& deadline) {
     add_kernels();
-    for (ValuePlanner& planner : planners_) add_value(planner);
+    for (DeliveryFinder& finder : finders_) add_value(finder);
     for (const End& end : ends_) add_end(end);
     auto best = least_sum(sizes_, terms_, kMostSteps, deadline);
     if (!best) throw InternalError("the values of a layer entangle too many kernels");
@@ -122,10 +122,10 @@ class LayoutProblem {
     }
   }
 
-  void add_value(ValuePlanner& planner) {
-    std::vector<KernelId> kernels{planner.producer()};
-    for (const ValueUse& use : planner.uses()) kernels.push_back(use.consumer);
-    add_term(kernels, [&] { return plan(planner, false).cost; });
+  void add_value(DeliveryFinder& finder) {
+    std::vector<KernelId> kernels{finder.producer()};
+    for (const ValueUse& use : finder.uses()) kernels.push_back(use.consumer);
+    add_term(kernels, [&] { return deliver(finder, false).cost; });
   }
 
   void add_end(const End& end) {
@@ -137,17 +137,17 @@ class LayoutProblem {
     });
   }
 
-  [[nodiscard]] ValueLayout produced(const ValuePlanner& planner, std::size_t value) const {
-    return produced_layout(rule(planner.producer()), graph_.tensor(graph_.values()[value].front()));
+  [[nodiscard]] ValueLayout produced(const DeliveryFinder& finder, std::size_t value) const {
+    return produced_layout(rule(finder.producer()), graph_.tensor(graph_.values()[value].front()));
   }
 
-  [[nodiscard]] ValuePlan plan(ValuePlanner& planner, bool listed) {
+  [[nodiscard]] ValueDelivery deliver(DeliveryFinder& finder, bool listed) {
     wanted_.clear();
-    for (const ValueUse& use : planner.uses()) {
+    for (const ValueUse& use : finder.uses()) {
       wanted_.push_back(rule(use.consumer).inputs[use.input]);
     }
-    const auto value = static_cast<std::size_t>(&planner - planners_.data());
-    return planner.plan(produced(planner, value), wanted_, listed);
+    const auto value = static_cast<std::size_t>(&finder - finders_.data());
+    return finder.deliver(produced(finder, value), wanted_, listed);
   }
 
   [[nodiscard]] std::optional<Conversion> conversion_at(const End& end) const {
@@ -164,8 +164,8 @@ class LayoutProblem {
                                       static_cast<double>(producer.n),
                           .producer = end.producer,
                           .consumer = end.source.value_or(end.producer)};
-    for (std::size_t value = 0; end.source && value < planners_.size(); ++value) {
-      if (planners_[value].producer() == *end.source) conversion.value = value;
+    for (std::size_t value = 0; end.source && value < finders_.size(); ++value) {
+      if (finders_[value].producer() == *end.source) conversion.value = value;
     }
     return conversion;
   }
@@ -175,9 +175,9 @@ class LayoutProblem {
     for (std::size_t k = 0; k < graph_.kernel_count(); ++k) {
       result.rules.push_back(rule(KernelId(k)));
     }
-    for (std::size_t value = 0; value < planners_.size(); ++value) {
-      const ValuePlan best = plan(planners_[value], true);
-      result.produced.push_back(produced(planners_[value], value));
+    for (std::size_t value = 0; value < finders_.size(); ++value) {
+      const ValueDelivery best = deliver(finders_[value], true);
+      result.produced.push_back(produced(finders_[value], value));
       result.kept.push_back(best.kept);
       result.conversions.insert(result.conversions.end(), best.conversions.begin(),
                                 best.conversions.end());
@@ -196,7 +196,7 @@ class LayoutProblem {
   std::vector<std::vector<LayoutRule>> rules_;
   std::vector<std::size_t> variable_;  // of each kernel: the first that uses its weight
   std::vector<std::size_t> sizes_;     // of the variables; of other kernels of a weight 1
-  std::vector<ValuePlanner> planners_;
+  std::vector<DeliveryFinder> finders_;
   std::vector<LexicographicSumTerm> terms_;
   std::vector<std::uint8_t> chosen_;
   std::vector<ValueLayout> wanted_;

@@ -17,23 +17,23 @@ struct ValueUse {
 };
 
 /// The conversions of a value and the layout in which it is kept, at least cost.
-struct ValuePlan {
+struct ValueDelivery {
   LayoutCost cost{};  ///< infinite if a consumer cannot be served
   ValueLayout kept{};
   std::vector<Conversion> conversions{};
 };
 
-/// Finds the plans of one value.  Refers to the graph, the axis and the costs.  One thread.
-class ValuePlanner {
+/// Finds the delivery of one value.  Refers to the graph, the axis and the costs.  One thread.
+class DeliveryFinder {
  public:
-  ValuePlanner(const DataflowGraph& graph, std::size_t value, const AxisRules& axis,
-               const LayoutCosts& costs);
+  DeliveryFinder(const DataflowGraph& graph, std::size_t value, const AxisRules& axis,
+                 const LayoutCosts& costs);
 
   [[nodiscard]] KernelId producer() const { return producer_; }
   [[nodiscard]] const std::vector<ValueUse>& uses() const { return uses_; }
 
   /// `wanted` has a layout for each of the uses.  The conversions are listed if asked for.
-  ValuePlan plan(ValueLayout produced, const std::vector<ValueLayout>& wanted, bool list);
+  ValueDelivery deliver(ValueLayout produced, const std::vector<ValueLayout>& wanted, bool list);
 
  private:
   /// What the consumers of a phase want: the layouts, and of each the first who wants it.

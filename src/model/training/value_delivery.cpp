@@ -6,7 +6,7 @@
 // layout, along the cheapest tree of conversions (value_conversions.hpp), and there are at most
 // five layouts, so all that is to be chosen is tried.
 
-#include "model/training/value_plan.hpp"
+#include "model/training/value_delivery.hpp"
 
 #include <limits>
 
@@ -29,8 +29,8 @@ double value_elements(const DataflowGraph& graph, std::size_t value) {
          static_cast<double>(graph.kernel(graph.tensor(first).from).n);
 }
 
-ValuePlanner::ValuePlanner(const DataflowGraph& graph, std::size_t value, const AxisRules& axis,
-                           const LayoutCosts& costs)
+DeliveryFinder::DeliveryFinder(const DataflowGraph& graph, std::size_t value, const AxisRules& axis,
+                               const LayoutCosts& costs)
     : graph_(graph),
       costs_(costs),
       value_(value),
@@ -45,7 +45,8 @@ ValuePlanner::ValuePlanner(const DataflowGraph& graph, std::size_t value, const 
   known_.resize(uses_.size() * kLayouts * kLayouts);
 }
 
-ValuePlanner::Wants ValuePlanner::wants(const std::vector<ValueLayout>& wanted, Phase phase) const {
+DeliveryFinder::Wants DeliveryFinder::wants(const std::vector<ValueLayout>& wanted,
+                                            Phase phase) const {
   Wants all;
   for (std::size_t use = uses_.size(); use-- > 0;) {
     if (uses_[use].phase != phase) continue;
@@ -55,7 +56,7 @@ ValuePlanner::Wants ValuePlanner::wants(const std::vector<ValueLayout>& wanted, 
   return all;
 }
 
-Conversion ValuePlanner::conversion(ValueLayout from, ValueLayout to, std::size_t use) const {
+Conversion DeliveryFinder::conversion(ValueLayout from, ValueLayout to, std::size_t use) const {
   return {.value = value_,
           .from = from,
           .to = to,
@@ -66,7 +67,7 @@ Conversion ValuePlanner::conversion(ValueLayout from, ValueLayout to, std::size_
           .consumer = uses_[use].consumer};
 }
 
-const LayoutCost& ValuePlanner::cost_of(ValueLayout from, ValueLayout to, std::size_t use) {
+const LayoutCost& DeliveryFinder::cost_of(ValueLayout from, ValueLayout to, std::size_t use) {
   const std::size_t index =
       (use * kLayouts + static_cast<std::size_t>(from)) * kLayouts + static_cast<std::size_t>(to);
   std::optional<LayoutCost>& known = known_[index];
@@ -82,15 +83,15 @@ const LayoutCost& ValuePlanner::cost_of(ValueLayout from, ValueLayout to, std::s
   return *known;
 }
 
-ConversionTree ValuePlanner::tree(ValueLayout root, const Wants& wants) {
+ConversionTree DeliveryFinder::tree(ValueLayout root, const Wants& wants) {
   if ((wants.layouts & ~layout_bit(root)) == 0) return {};
   return cheapest_tree(root, wants.layouts, [&](ValueLayout from, ValueLayout to) {
     return cost_of(from, to, wants.first_use[static_cast<std::size_t>(to)]);
   });
 }
 
-void ValuePlanner::list(const ConversionTree& tree, ValueLayout root, const Wants& wants,
-                        std::vector<Conversion>& conversions) const {
+void DeliveryFinder::list(const ConversionTree& tree, ValueLayout root, const Wants& wants,
+                          std::vector<Conversion>& conversions) const {
   for (std::size_t i = 0; i < kLayouts; ++i) {
     const auto to = static_cast<ValueLayout>(i);
     if (to == root || !has(wants.layouts, to)) continue;
@@ -100,13 +101,13 @@ void ValuePlanner::list(const ConversionTree& tree, ValueLayout root, const Want
   }
 }
 
-ValuePlan ValuePlanner::plan(ValueLayout produced, const std::vector<ValueLayout>& wanted,
-                             bool listed) {
+ValueDelivery DeliveryFinder::deliver(ValueLayout produced, const std::vector<ValueLayout>& wanted,
+                                      bool listed) {
   const Wants forward = wants(wanted, Phase::Forward);
   const Wants backward = wants(wanted, Phase::Backward);
   const bool is_kept = graph_.kernel(producer_).phase == Phase::Forward && backward.layouts != 0;
   const ConversionTree first = tree(produced, forward);
-  ValuePlan best{.cost = {kImpossible, kImpossible, kImpossible}, .kept = produced};
+  ValueDelivery best{.cost = {kImpossible, kImpossible, kImpossible}, .kept = produced};
   ConversionTree second;
   for (std::size_t i = 0; i <= kLayouts; ++i) {
     // The layout in which it is made comes first, then those that were made of it.
