@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <set>
 #include <vector>
@@ -124,7 +125,7 @@ class PublishedGemm {
       orders = {Extents{m, k, n}, Extents{k, m, n}};
       kept = 3;
     }
-    double least = INFINITY;
+    double least = std::numeric_limits<double>::infinity();
     for (const Extents& order : orders) {
       const std::int64_t reused = kept == -1 ? order[0] : kept == 2 ? order[1] : order[2];
       for (const Extents& outer : tiles_[2]) {

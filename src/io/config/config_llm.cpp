@@ -83,9 +83,9 @@ void check_agreement(MapReader& reader, const Transformer& model, const Transfor
     refuse("mask", "unfused attention computes all pairs, expected full");
   }
   if (!model.latent) return;
-  const char* const kAbsent = "latent attention has none, expected no such key";
+  const char* const absent = "latent attention has none, expected no such key";
   for (const char* key : {"kv_heads", "bias", "qk_norm", "positions"}) {
-    if (reader.optional(key)) refuse(key, kAbsent);
+    if (reader.optional(key)) refuse(key, absent);
   }
   if (!pass.fused) refuse("attention", "latent attention is fused, expected fused");
 }

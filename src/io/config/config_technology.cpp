@@ -93,9 +93,9 @@ CoreTechnology read_core(const YamlEntry& section, bool speed_is_given, InputMes
 }
 
 const Choices<LevelScope>& scopes() {
-  static const Choices<LevelScope> kScopes = {
+  static const Choices<LevelScope> all = {
       {"core", LevelScope::Core}, {"bundle", LevelScope::Bundle}, {"chip", LevelScope::Chip}};
-  return kScopes;
+  return all;
 }
 
 LevelTechnology read_level(const YamlEntry& section, InputMessages& messages) {
