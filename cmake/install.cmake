@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dfsearch)
 install(TARGETS dfsearch RUNTIME)
 install(TARGETS dfsearch_base dfsearch_graph dfsearch_model dfsearch_technology dfsearch_milp
-                dfsearch_engine dfsearch_design dfsearch_io
+                dfsearch_engine dfsearch_design dfsearch_study dfsearch_io
         EXPORT dfsearchTargets)
 install(EXPORT dfsearchTargets NAMESPACE dfsearch:: DESTINATION ${package_dir})
 install(CODE "set(source_dir [[${PROJECT_SOURCE_DIR}/src]])

@@ -11,6 +11,7 @@
 #include "cli/options.hpp"
 #include "cli/signals.hpp"
 #include "cli/standard_output.hpp"
+#include "cli/study.hpp"
 
 int main(int argc, char** argv) {
   using namespace dfsearch;
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
       print(answer->text);
       return kProved;
     }
+    if (const auto* study = std::get_if<StudyLine>(&parsed)) return run_study(*study);
     return run(std::get<CommandLine>(parsed));
   } catch (const InputError& error) {
     for (const std::string& message : error.messages()) print_error(message + "\n");

@@ -20,10 +20,10 @@ import tempfile
 CONFIGS = pathlib.Path(__file__).resolve().parents[2] / "configs"
 
 
-def complaint(config):
-    """What `dfsearch check` has against a config; empty if nothing."""
+def complaint(config, command="check", *options):
+    """What `dfsearch check`, or another command, has against a config; empty if nothing."""
     done = subprocess.run(
-        [sys.argv[1], "check", str(config)],
+        [sys.argv[1], command, str(config), *options],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
     )
     return "" if done.returncode == 0 else f"{config}: status {done.returncode}\n{done.stderr}"
@@ -65,7 +65,8 @@ def main():
     chips = sorted((CONFIGS / "chips").rglob("*.yaml"))
     parts = sorted((CONFIGS / "technologies").rglob("*.yaml"))
     rates = sorted((CONFIGS / "efficiencies").glob("*.yaml"))
-    other = set(workloads + systems + chips + parts + rates)
+    studies = sorted((CONFIGS / "studies").glob("*.yaml"))
+    other = set(workloads + systems + chips + parts + rates + studies)
     whole = [file for file in files if file not in other]
     systems = [file for file in systems if file not in calculon]
     without_chips = [file for file in systems if "\nchips:" not in file.read_text()]
@@ -74,6 +75,7 @@ def main():
         sys.exit(f"there is no config under {CONFIGS}")
 
     wrong = [complaint(file) for file in whole] + complaints_about_chips(chips, parts)
+    wrong += [complaint(file, "study", "--dry-run") for file in studies]
     wrong += [complaint_in_place("calculon_1t.yaml", file) for file in calculon]
     wrong += [complaint_in_place("training/llama3_70b_2048_h100.yaml", file)
               for file in without_chips]

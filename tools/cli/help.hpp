@@ -15,6 +15,8 @@ usage: dfsearch [solve] CONFIG [options]         search, report, exit
        dfsearch export CONFIG [options]          a mixed-integer program for other solvers
        dfsearch chip CONFIG... [options]         the chips that technologies and budgets give
        dfsearch gemm CONFIG --shape MxKxN        the time of a GEMM alone on such a chip
+       dfsearch study STUDY -o DIR [options]     all points of a design space, or its exact front
+       dfsearch study merge DIR... -o DIR        parts of a study put together
        dfsearch --help | --version
 
 A CONFIG is YAML or JSON (docs/formats.md); --config CONFIG says the same.  A report for people
@@ -84,6 +86,20 @@ gemm
   --published            beside it the time that the public code of DeepFlow gives
   --json FILE|-          the times as JSON; with - in place of the table
 
+study
+  -o, --output DIR       the folder for results.ndjson, results.csv, front.json and study.json; the
+                         same command goes on with a study that was stopped
+  --points               list the points, and --print POINT the whole config of one, by its
+                         number or as 'sram=640 MiB,link=pcie'
+  --dry-run              check the study, and say which axes bound boxes of points
+  --only AXIS=LABEL,...  the points with these labels only; repeatable
+  --all                  solve all points, not only those that the front needs
+  --shard K/N            the K-th of N parts; 'study merge' puts their folders together
+  --point-time-limit T   stop a point after so long; --time-limit is that of the whole run
+  --node-limit N         stop a point after so many nodes
+  --deterministic        no times in the results: the same bytes, once sorted, for any threads
+  --threads, --gap, --memory-limit, --quiet  as for solve
+
 examples
   dfsearch --config configs/gpt3_1t.yaml --threads 64
   dfsearch configs/gpt3_1t.yaml --time-limit '20 min' --json result.json --mapping best.json
@@ -102,6 +118,7 @@ examples
   dfsearch chip configs/chips
   dfsearch configs/seven_nm_split.yaml
   dfsearch gemm configs/chips/v100.yaml --shape 4096x4096x4096 --published
+  dfsearch study configs/studies/sram_bandwidth.yaml -o sram --threads 2
   dfsearch import setup.txt -o gpt3_1t_again.yaml
   dfsearch configs/transformers/llama3_70b.yaml --set workload.model=qwen2_5_72b
 
@@ -120,6 +137,7 @@ exit status
   3  proved infeasible; evaluate: the mapping does not fit
   4  stopped by a limit or a signal, with a mapping
   5  stopped by a limit or a signal, without one
+  study: 0 all that had to be solved is proved, 3 and nothing fits; 4 something is not, 5 nothing is
 )";
 
 }  // namespace dfsearch

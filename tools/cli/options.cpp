@@ -11,13 +11,13 @@
 #include <filesystem>
 #include <limits>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"
 #include "base/version.hpp"
 #include "cli/help.hpp"
+#include "cli/option_values.hpp"
 #include "io/config/load_config.hpp"
 #include "io/text/input_messages.hpp"
 
@@ -28,16 +28,10 @@ static_assert(std::string_view(dfsearch::kVersion) == DFSEARCH_VERSION,
 namespace dfsearch {
 namespace {
 
-constexpr std::int64_t kMostThreads = 1024;
 constexpr std::int64_t kMostAnswers = 1'000'000;
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 31;
-constexpr std::array<std::string_view, 8> kCommands = {"solve",  "evaluate", "check", "graph",
-                                                       "import", "export",   "chip",  "gemm"};
-constexpr const char* kSeeHelp = "run 'dfsearch --help' for all commands and options";
-
-[[noreturn]] void usage_error(const std::string& message) {
-  throw InputError(std::vector<std::string>{message, kSeeHelp});
-}
+constexpr std::array<std::string_view, 9> kCommands = {
+    "solve", "evaluate", "check", "graph", "import", "export", "chip", "gemm", "study"};
 
 /// The help, with the bounds that the engine knows.
 std::string help_text() {
@@ -46,16 +40,6 @@ std::string help_text() {
     bounds += fmt::format("  {:<16} {}\n", bound.name, bound.meaning);
   }
   return fmt::format(kHelp, bounds);
-}
-
-std::int64_t parse_count(const std::string& option, const std::string& text, std::int64_t most) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > most) {
-    usage_error(fmt::format("{}: expected a whole number from 1 to {}, got {}", option, most,
-                            in_quotes(text)));
-  }
-  return value;
 }
 
 /// The values of options as they stand on the command line, before any is
@@ -142,37 +126,6 @@ void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
   app.add_flag("--verbose", line.verbose);
 }
 
-std::string_view input_of(std::string_view command) {
-  return command == "import" ? "setup" : "config";
-}
-
-void refuse_extras(const CLI::App& app, std::string_view command) {
-  const std::vector<std::string> extras = app.remaining();
-  if (extras.empty()) return;
-  const std::string& extra = extras.front();
-  if (!extra.starts_with('-') || extra == "-") {
-    usage_error(fmt::format("{}: one {} is enough, got also {}", command, input_of(command),
-                            in_quotes(extra)));
-  }
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  const std::vector<std::string_view> known(names.begin(), names.end());
-  usage_error(fmt::format("{} has no option {}{}", command, in_quotes(extra),
-                          suggestion(extra.substr(0, extra.find('=')), known)));
-}
-
-/// A parse error of `convert` about the value of an option, with its name.
-template <class Convert>
-auto converted(const std::string& option, Convert convert) {
-  try {
-    return convert();
-  } catch (const InputError& error) {
-    usage_error(option + ": " + error.messages().front());
-  }
-}
-
 /// Two outputs in one file would destroy each other.
 void refuse_shared_outputs(const CommandLine& line) {
   const std::array outputs = {
@@ -206,29 +159,10 @@ SearchBounds parse_bounds(const std::vector<std::string>& dropped) {
 }
 
 void convert_search_options(const Texts& texts, CommandLine& line) {
-  if (texts.threads.empty()) {
-    const auto hardware = static_cast<std::int64_t>(std::thread::hardware_concurrency());
-    line.threads = static_cast<int>(std::clamp<std::int64_t>(hardware, 1, kMostThreads));
-  } else {
-    line.threads = static_cast<int>(parse_count("--threads", texts.threads, kMostThreads));
-  }
-  if (!texts.gap.empty()) {
-    line.gap = converted("--gap", [&] { return parse_number(texts.gap); });
-    if (*line.gap < 0.0 || *line.gap > 1.0) {
-      usage_error("--gap: expected a number from 0 to 1, got " + in_quotes(texts.gap));
-    }
-  }
-  if (!texts.time_limit.empty()) {
-    line.time_limit =
-        converted("--time-limit", [&] { return parse_quantity<Seconds>(texts.time_limit); });
-  }
-  if (!texts.memory_limit.empty()) {
-    line.memory_limit =
-        converted("--memory-limit", [&] { return parse_quantity<Bytes>(texts.memory_limit); });
-    if (*line.memory_limit < kLeastMemoryLimit) {
-      usage_error("--memory-limit: expected at least 16 MiB, got " + in_quotes(texts.memory_limit));
-    }
-  }
+  line.threads = parse_threads(texts.threads);
+  if (!texts.gap.empty()) line.gap = parse_gap(texts.gap);
+  if (!texts.time_limit.empty()) line.time_limit = parse_time("--time-limit", texts.time_limit);
+  if (!texts.memory_limit.empty()) line.memory_limit = parse_memory_limit(texts.memory_limit);
   if (!texts.node_limit.empty()) {
     line.node_limit =
         parse_count("--node-limit", texts.node_limit, std::numeric_limits<std::int64_t>::max());
@@ -326,12 +260,18 @@ void choose_config(const Texts& texts, std::string_view command, CommandLine& li
 
 }  // namespace
 
-std::variant<CommandLine, Answer> parse_command_line(int argc, const char* const* argv) {
+std::variant<CommandLine, StudyLine, Answer> parse_command_line(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + 1, argv + std::max(argc, 1));
   if (words.empty()) usage_error("what is to be searched? usage: dfsearch CONFIG [options]");
   if (words[0] == "help") return Answer{help_text()};
   if (words[0] == "--version") return Answer{fmt::format("dfsearch {}\n", kVersion)};
 
+  if (words[0] == "study") {
+    words.erase(words.begin());
+    std::optional<StudyLine> line = parse_study_line(std::move(words));
+    if (!line) return Answer{help_text()};
+    return std::move(*line);
+  }
   // A command is the first word or it is none: a config may have any name.
   CommandLine line;
   const auto* const found = std::find(kCommands.begin(), kCommands.end(), words[0]);
@@ -353,7 +293,7 @@ std::variant<CommandLine, Answer> parse_command_line(int argc, const char* const
     usage_error(error.what());
   }
   if (texts.help) return Answer{help_text()};
-  refuse_extras(app, command);
+  refuse_extras(app, command, line.command == Command::Import ? "setup" : "config");
   choose_config(texts, command, line);
   if (line.command == Command::Solve) convert_search_options(texts, line);
   if (line.command == Command::Graph) convert_format(texts, line);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "cli/study_options.hpp"
 #include "engine/tables/search_bounds.hpp"
 #include "model/layer/shard.hpp"
 
@@ -59,6 +60,6 @@ struct Answer {
 };
 
 /// Throws InputError, with a hint, for anything it does not know.
-std::variant<CommandLine, Answer> parse_command_line(int argc, const char* const* argv);
+std::variant<CommandLine, StudyLine, Answer> parse_command_line(int argc, const char* const* argv);
 
 }  // namespace dfsearch

@@ -3,6 +3,7 @@
 
     base <- graph <- model <- milp <- io <- tools
                      model <- engine, technology <- design <- io
+    base <- study <- io
 
 A file may include files of its own layer and of those its layer knows.  Inside
 the engine the rooms have an order of their own:
@@ -29,8 +30,9 @@ KNOWS = {
     "milp": ["base", "graph", "model"],
     "engine": ["base", "graph", "model"],
     "design": ["base", "graph", "model", "technology", "engine"],
-    "io": ["base", "graph", "model", "technology", "milp", "engine", "design"],
-    "tools": ["base", "graph", "model", "technology", "milp", "engine", "design", "io"],
+    "study": ["base"],
+    "io": ["base", "graph", "model", "technology", "milp", "engine", "design", "study"],
+    "tools": ["base", "graph", "model", "technology", "milp", "engine", "design", "study", "io"],
 }
 ROOMS = ["tree", "calculon", "training", "tables", "duals", "fusion", "sharding", "mapping",
          "answer"]

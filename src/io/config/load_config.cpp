@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <mutex>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -170,17 +172,20 @@ void spell_out_preset(YamlNode& root) {
   entry->value = std::move(map);
 }
 
-YamlNode complete_tree(YamlNode root, const fs::path& file,
-                       const std::vector<std::string>& overrides, InputMessages& messages) {
-  if (root.type != YamlNode::Type::Map) {
-    const Place place{.source = std::make_shared<const std::string>(file.string())};
-    const bool empty = root.type == YamlNode::Type::Null;
-    messages.add(empty ? place : root.place, "",
-                 empty ? "the file is empty, expected a config with a workload and a system"
-                       : "expected a map with a workload and a system, got " + root.description());
-    messages.throw_if_any();
-  }
-  const std::vector<Override> changes = parse_overrides(overrides, messages);
+void check_is_map(const YamlNode& root, const fs::path& file, InputMessages& messages) {
+  if (root.type == YamlNode::Type::Map) return;
+  const Place place{.source = std::make_shared<const std::string>(file.string())};
+  const bool empty = root.type == YamlNode::Type::Null;
+  messages.add(empty ? place : root.place, "",
+               empty ? "the file is empty, expected a config with a workload and a system"
+                     : "expected a map with a workload and a system, got " + root.description());
+  messages.throw_if_any();
+}
+
+/// The tree with its files in it, those that the changes choose.
+YamlNode tree_with_files(YamlNode root, const fs::path& file, const std::vector<Override>& changes,
+                         InputMessages& messages) {
+  check_is_map(root, file, messages);
   rates_of(root);  // so that an override may say `from`
   for (const Override& change : changes) {
     if (chooses_file(change)) apply_override(change, root, messages);
@@ -200,11 +205,24 @@ YamlNode complete_tree(YamlNode root, const fs::path& file,
   }
   // Without its file, all that can be said of a section is what it lacks.
   messages.throw_if_any();
+  return root;
+}
+
+/// Changes all else.
+void apply_changes(const std::vector<Override>& changes, YamlNode& root, InputMessages& messages) {
   for (const Override& change : changes) {
     if (chooses_file(change)) continue;
     if (change.path.front() == "equations" && change.path.size() > 1) spell_out_preset(root);
     apply_override(change, root, messages);
   }
+}
+
+YamlNode complete_tree(YamlNode root, const fs::path& file,
+                       const std::vector<std::string>& overrides, InputMessages& messages) {
+  check_is_map(root, file, messages);
+  const std::vector<Override> changes = parse_overrides(overrides, messages);
+  root = tree_with_files(std::move(root), file, changes, messages);
+  apply_changes(changes, root, messages);
   return root;
 }
 
@@ -430,10 +448,9 @@ const YamlNode* calculon_preset(const YamlNode& root) {
 /// Whether a config of Calculon's model is wanted as well, or one of the first model only.
 enum class Wanted { Any, FirstModel };
 
-AnyConfig config_of(YamlNode tree, const fs::path& file, const std::vector<std::string>& overrides,
-                    Wanted wanted, SystemUse use = SystemUse::Whole) {
-  InputMessages messages;
-  YamlNode root = complete_tree(std::move(tree), file, overrides, messages);
+/// Reads a tree that is complete.
+AnyConfig read_any(YamlNode root, const fs::path& file, Wanted wanted, SystemUse use,
+                   InputMessages& messages) {
   const Place start{
       .source = std::make_shared<const std::string>(file.string()), .line = 1, .column = 1};
   AnyConfig config;
@@ -456,6 +473,13 @@ AnyConfig config_of(YamlNode tree, const fs::path& file, const std::vector<std::
   }
   messages.throw_if_any();
   return config;
+}
+
+AnyConfig config_of(YamlNode tree, const fs::path& file, const std::vector<std::string>& overrides,
+                    Wanted wanted, SystemUse use = SystemUse::Whole) {
+  InputMessages messages;
+  YamlNode root = complete_tree(std::move(tree), file, overrides, messages);
+  return read_any(std::move(root), file, wanted, use, messages);
 }
 
 }  // namespace
@@ -482,6 +506,49 @@ Config parse_config(const std::string& text, const fs::path& name,
                     const std::vector<std::string>& overrides) {
   return std::get<Config>(
       config_of(parse_yaml(text, name.string(), true), name, overrides, Wanted::FirstModel));
+}
+
+/// Trees with their files, by the changes that choose files.
+struct ConfigTemplate::State {
+  fs::path file;
+  YamlNode tree;
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<const YamlNode>> with_files;  // guarded by mutex
+};
+
+ConfigTemplate::ConfigTemplate(const fs::path& file) : state_(std::make_unique<State>()) {
+  state_->file = file;
+  state_->tree = load_yaml(file);
+}
+
+ConfigTemplate::ConfigTemplate(ConfigTemplate&&) noexcept = default;
+ConfigTemplate::~ConfigTemplate() = default;
+
+YamlNode ConfigTemplate::tree_with(const std::vector<Override>& changes) const {
+  std::string choice;
+  for (const Override& change : changes) {
+    if (chooses_file(change)) choice += change.text + '\n';
+  }
+  InputMessages messages;
+  std::shared_ptr<const YamlNode> base;
+  {
+    const std::lock_guard lock(state_->mutex);
+    std::shared_ptr<const YamlNode>& kept = state_->with_files[choice];
+    if (!kept) {
+      kept = std::make_shared<const YamlNode>(
+          tree_with_files(state_->tree, state_->file, changes, messages));
+    }
+    base = kept;
+  }
+  YamlNode root = *base;
+  apply_changes(changes, root, messages);
+  messages.throw_if_any();
+  return root;
+}
+
+AnyConfig ConfigTemplate::with(const std::vector<Override>& changes) const {
+  InputMessages messages;
+  return read_any(tree_with(changes), state_->file, Wanted::Any, SystemUse::Whole, messages);
 }
 
 }  // namespace dfsearch

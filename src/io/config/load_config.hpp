@@ -2,6 +2,7 @@
 // Configuration text -> values (docs/formats.md).
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -9,6 +10,8 @@
 
 #include "base/units.hpp"
 #include "engine/calculon/execution_space.hpp"
+#include "io/config/overrides.hpp"
+#include "io/text/yaml_tree.hpp"
 #include "model/problem.hpp"
 #include "model/training/task.hpp"
 #include "technology/chip.hpp"
@@ -74,5 +77,23 @@ Config parse_config(const std::string& text, const std::filesystem::path& name,
                     const std::vector<std::string>& overrides = {});
 AnyConfig parse_any_config(const std::string& text, const std::filesystem::path& name,
                            const std::vector<std::string>& overrides = {});
+
+/// A config that is read once and then changed many times.  Any thread.
+class ConfigTemplate {
+ public:
+  /// Parses the file.  Throws InputError.
+  explicit ConfigTemplate(const std::filesystem::path& file);
+  ConfigTemplate(ConfigTemplate&&) noexcept;
+  ~ConfigTemplate();
+
+  /// The config with these values in place of its own, like load_any_config.  Throws InputError.
+  [[nodiscard]] AnyConfig with(const std::vector<Override>& changes) const;
+  /// The same as a tree with its files merged, before it is checked.
+  [[nodiscard]] YamlNode tree_with(const std::vector<Override>& changes) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace dfsearch

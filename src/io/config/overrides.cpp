@@ -70,14 +70,23 @@ void remove_key(YamlNode& node, const std::string& key) {
 
 }  // namespace
 
+std::vector<std::string> components_of(std::string_view key) {
+  // Deeper than any config; what is deeper is a mistake and not to be built.
+  constexpr std::size_t kDeepestPath = 16;
+  std::vector<std::string> path = split(key);
+  const bool has_gap =
+      std::any_of(path.begin(), path.end(), [](const std::string& part) { return part.empty(); });
+  if (has_gap || path.size() > kDeepestPath) path.clear();
+  return path;
+}
+
 Place Override::place() const {
+  if (at) return *at;
   return {.source = std::make_shared<const std::string>(source_of(text))};
 }
 
 std::vector<Override> parse_overrides(const std::vector<std::string>& texts,
                                       InputMessages& messages) {
-  // Deeper than any config; what is deeper is a mistake and not to be built.
-  constexpr std::size_t kDeepestPath = 16;
   std::vector<Override> overrides;
   for (const std::string& text : texts) {
     Override change{.text = text, .path = {}, .value = {}};
@@ -86,10 +95,8 @@ std::vector<Override> parse_overrides(const std::vector<std::string>& texts,
       messages.add(change.place(), "", "expected KEY=VALUE");
       continue;
     }
-    change.path = split(std::string_view(text).substr(0, equals));
-    const bool has_gap = std::any_of(change.path.begin(), change.path.end(),
-                                     [](const std::string& part) { return part.empty(); });
-    if (has_gap || change.path.size() > kDeepestPath) {
+    change.path = components_of(std::string_view(text).substr(0, equals));
+    if (change.path.empty()) {
       messages.add(change.place(), "", "expected a key like system.network.0.degree");
       continue;
     }

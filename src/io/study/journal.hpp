@@ -1,0 +1,43 @@
+#pragma once
+// results.ndjson: a line for each point, appended as it comes.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <unordered_map>
+
+#include "study/point_answer.hpp"
+
+namespace dfsearch {
+
+/// The answers of a study on disk.  One process writes; each line is one write, so that a kill
+/// leaves whole lines and at most one torn one at the end, which opening takes away.
+class Journal {
+ public:
+  /// Opens the file in the folder, or makes it, and reads what it holds; the first line of a point
+  /// counts.  Throws InputError for a file that cannot be read or written, is at work in another
+  /// process, or holds a line in the middle that is none.
+  explicit Journal(const std::filesystem::path& folder);
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+  ~Journal();
+
+  /// The answer of this run or an earlier one, without its row, or null.
+  [[nodiscard]] const study::PointAnswer* find(study::PointIndex point) const;
+  [[nodiscard]] const std::unordered_map<study::PointIndex, study::PointAnswer>& answers() const {
+    return answers_;
+  }
+
+  /// Appends the row of the answer.  Throws InputError, and takes back what it wrote of the line.
+  void append(const study::PointAnswer& answer);
+
+ private:
+  void read();
+
+  const std::filesystem::path file_;
+  int descriptor_ = -1;
+  std::int64_t size_ = 0;  // of whole lines
+  std::unordered_map<study::PointIndex, study::PointAnswer> answers_;
+};
+
+}  // namespace dfsearch

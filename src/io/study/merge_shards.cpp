@@ -1,0 +1,150 @@
+#include "io/study/merge_shards.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "base/error.hpp"
+#include "io/study/result_row.hpp"
+#include "io/text/json_text.hpp"
+#include "io/text/read_file.hpp"
+#include "study/all_points.hpp"
+
+namespace dfsearch {
+namespace {
+
+study::Figure figure_of(const std::string& name) {
+  for (const study::Figure figure : study::kFigures) {
+    if (study::name_of(figure) == name) return figure;
+  }
+  throw InputError("unknown figure " + name);
+}
+
+study::Goal goal_of(const Json& json) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  study::Goal goal;
+  for (const Json& name : json.at("objective")) goal.figures.push_back(figure_of(name));
+  for (const auto& [name, range] : json.at("limits").items()) {
+    goal.limits.push_back({figure_of(name),
+                           range.at(0).is_null() ? -kInfinity : range.at(0).get<double>(),
+                           range.at(1).is_null() ? kInfinity : range.at(1).get<double>()});
+  }
+  return goal;
+}
+
+/// Of each dimension, as the first of its axes says.
+std::vector<study::Growth> growth_of(const Json& axes) {
+  std::vector<study::Growth> growth;
+  for (const Json& axis : axes) {
+    if (axis.at("dimension").get<std::size_t>() != growth.size()) continue;
+    const auto name = axis.at("growth").get<std::string>();
+    growth.push_back(study::Growth::None);
+    for (const study::Growth known : {study::Growth::Ascending, study::Growth::Descending}) {
+      if (name == name_of(known)) growth.back() = known;
+    }
+  }
+  return growth;
+}
+
+std::uint64_t hexadecimal(const std::string& text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw InputError("fingerprint: expected hexadecimal digits, got " + text);
+  }
+  return value;
+}
+
+/// The sums of counts that do not overlap.
+void add(study::StudyCount& to, const study::StudyCount& more) {
+  to.points += more.points;
+  to.solved += more.solved;
+  to.pruned += more.pruned;
+  to.infeasible += more.infeasible;
+  to.failed += more.failed;
+  to.unproved += more.unproved;
+  to.approximate += more.approximate;
+}
+
+}  // namespace
+
+std::pair<Study, StudyState> load_study_json(const std::filesystem::path& file) {
+  const std::string text = read_file(file);
+  try {
+    const Json json = Json::parse(text);
+    Study study;
+    study.name = json.at("study").get<std::string>();
+    study.goal = goal_of(json);
+    for (const Json& axis : json.at("axes")) {
+      study.axes.push_back({.name = axis.at("name").get<std::string>(),
+                            .key = {},
+                            .labels = axis.at("labels").get<std::vector<std::string>>(),
+                            .changes = {},
+                            .dimension = axis.at("dimension").get<std::size_t>()});
+    }
+    StudyState state;
+    state.growth = growth_of(json.at("axes"));
+    state.fingerprint = hexadecimal(json.at("fingerprint").get<std::string>());
+    state.complete = json.at("complete").get<bool>();
+    state.part = {.part = json.at("shard").at("part").get<std::int64_t>() - 1,
+                  .of = json.at("shard").at("of").get<std::int64_t>()};
+    state.count = {.points = json.at("points").get<std::int64_t>(),
+                   .solved = json.at("solved").get<std::int64_t>(),
+                   .pruned = json.at("pruned").get<std::int64_t>(),
+                   .infeasible = json.at("infeasible").get<std::int64_t>(),
+                   .failed = json.at("failed").get<std::int64_t>(),
+                   .unproved = json.at("unproved").get<std::int64_t>(),
+                   .approximate = json.at("approximate").get<std::int64_t>()};
+    return {std::move(study), state};
+  } catch (const Json::exception& wrong) {
+    throw InputError(file.string() + ": expected the study.json of a run, " + wrong.what());
+  } catch (const InputError& wrong) {
+    throw InputError(file.string() + ": " + wrong.messages().front());
+  }
+}
+
+MergedStudy merge_shards(const std::vector<std::filesystem::path>& folders) {
+  MergedStudy merged;
+  std::set<std::int64_t> parts;
+  std::map<study::PointIndex, std::string> rows;
+  for (const std::filesystem::path& folder : folders) {
+    auto [study, state] = load_study_json(folder / "study.json");
+    const auto refuse = [&](const std::string& what) {
+      throw InputError(folder.string() + ": " + what);
+    };
+    if (!state.complete) refuse("its run is not complete; run it again to its end");
+    if (parts.empty()) {
+      merged.study = std::move(study);
+      merged.state = state;
+      merged.state.count = {};
+    } else if (state.fingerprint != merged.state.fingerprint) {
+      refuse("is of another study than " + folders.front().string());
+    } else if (state.part.of != merged.state.part.of) {
+      refuse(fmt::format("is one of {} parts, {} one of {}", state.part.of,
+                         folders.front().string(), merged.state.part.of));
+    }
+    if (!parts.insert(state.part.part).second) {
+      refuse(fmt::format("part {} is there twice", state.part.part + 1));
+    }
+    add(merged.state.count, state.count);
+    for_each_row(folder / "results.ndjson",
+                 [&](const std::string& row) { rows.emplace(answer_of(row).index, row); });
+  }
+  for (std::int64_t part = 0; part < merged.state.part.of; ++part) {
+    if (parts.contains(part)) continue;
+    throw InputError(fmt::format("part {} of {} is missing", part + 1, merged.state.part.of));
+  }
+  merged.state.part = {};
+  FrontOf front(merged.study, merged.state);
+  for (const auto& [index, row] : rows) {
+    merged.rows += row + "\n";
+    front.add(index, answer_of(row).figures);
+  }
+  merged.front = front.members();
+  return merged;
+}
+
+}  // namespace dfsearch

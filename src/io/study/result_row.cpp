@@ -1,0 +1,140 @@
+#include "io/study/result_row.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "base/units_text.hpp"
+#include "io/text/json_text.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// Of a result, in this order.
+constexpr std::array kKept = {"stopped_by",
+                              "objective_name",
+                              "objective",
+                              "step_time",
+                              "lower_bound",
+                              "gap",
+                              "utilization",
+                              "flop",
+                              "price",
+                              "power",
+                              "cost_efficiency",
+                              "power_efficiency",
+                              "tokens_per_second",
+                              "serving",
+                              "parallelism",
+                              "network",
+                              "micro_batch",
+                              "tile",
+                              "layout",
+                              "recompute",
+                              "zero",
+                              "schedule",
+                              "chunks",
+                              "offload",
+                              "layers",
+                              "bound_by",
+                              "time_shares",
+                              "time",
+                              "memory",
+                              "infeasible"};
+constexpr std::array kOfSearch = {"nodes", "time"};
+
+std::string reason_of(const Json& result) {
+  const auto found = result.find("infeasible");
+  if (found == result.end() || !found->is_object()) return "";
+  const Json& lack = *found;
+  const auto number = [&](const char* key) {
+    return lack.contains(key) && lack[key].is_number() ? lack[key].get<double>() : 0.0;
+  };
+  const std::string what = lack.value("limit", lack.value("resource", std::string("capacity")));
+  return fmt::format("{}: needs {}, has {}", what, to_text(Bytes(number("needed"))),
+                     to_text(Bytes(number("available"))));
+}
+
+Json search_of(const Json& result, bool tells_time) {
+  Json search = Json::object();
+  const auto found = result.find("search");
+  if (found == result.end() || !found->is_object()) return {};
+  for (const char* key : kOfSearch) {
+    const bool told = tells_time || std::string_view(key) != "time";
+    search[key] = told && found->contains(key) ? (*found)[key] : Json();
+  }
+  return search;
+}
+
+/// FNV-1a of what the line says but for its search, in hexadecimal digits.
+std::string digest(const Json& line) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char byte : json_line(line)) {
+    hash = (hash ^ static_cast<std::uint8_t>(byte)) * 0x100000001b3ULL;
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+study::PointStatus status_of(const std::string& text) {
+  using study::PointStatus;
+  for (const PointStatus status :
+       {PointStatus::Optimal, PointStatus::Feasible, PointStatus::Infeasible,
+        PointStatus::NoSolution, PointStatus::Failed}) {
+    if (text == study::name_of(status)) return status;
+  }
+  throw InputError("status: unknown " + text);
+}
+
+}  // namespace
+
+std::string row_text(const ResultRow& row, const std::string& text) {
+  const Json result = Json::parse(text);
+  Json line = Json::object();
+  line["index"] = row.index;
+  Json& point = line["point"] = Json::object();
+  for (const auto& [axis, label] : row.axes) point[axis] = label;
+  line["status"] = result.at("status");
+  const std::string reason = row.reason.empty() ? reason_of(result) : row.reason;
+  line["reason"] = reason.empty() ? Json() : Json(reason);
+  for (const char* key : kKept) {
+    if (const auto found = result.find(key); found != result.end()) line[key] = *found;
+  }
+  line["fingerprint"] = digest(line);
+  line["search"] = search_of(result, row.tells_time);
+  return json_line(line);
+}
+
+study::PointAnswer answer_of(const std::string& row) {
+  try {
+    const Json line = Json::parse(row);
+    study::PointAnswer answer;
+    answer.index = line.at("index").get<study::PointIndex>();
+    answer.status = status_of(line.at("status").get<std::string>());
+    if (line.at("reason").is_string()) answer.reason = line["reason"].get<std::string>();
+    const auto number = [](const Json& of, std::string_view key) {
+      const auto found = of.find(std::string(key));
+      return found != of.end() && found->is_number() ? found->get<double>()
+                                                     : std::numeric_limits<double>::quiet_NaN();
+    };
+    const Json serving = line.value("serving", Json());
+    for (const study::Figure figure : study::kFigures) {
+      answer.figures[figure] = number(line, study::name_of(figure));
+      if (!answer.figures.has(figure) && serving.is_object()) {
+        answer.figures[figure] = number(serving, study::name_of(figure));
+      }
+    }
+    const bool of_time = line.value("objective_name", Json("step_time")) == "step_time";
+    const double bound = number(line, "lower_bound");
+    if (of_time && bound > 0.0) answer.step_bound = bound;
+    answer.exact = answer.status == study::PointStatus::Infeasible ||
+                   (answer.status == study::PointStatus::Optimal && number(line, "gap") == 0.0);
+    answer.row = row;
+    return answer;
+  } catch (const Json::exception& wrong) {
+    throw InputError(std::string("expected a line of results, got one with ") + wrong.what());
+  }
+}
+
+}  // namespace dfsearch

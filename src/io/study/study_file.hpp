@@ -1,0 +1,52 @@
+#pragma once
+// A study as its file says it (docs/studies.md).
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "io/config/load_config.hpp"
+#include "io/config/overrides.hpp"
+#include "study/front.hpp"
+#include "study/grid.hpp"
+
+namespace dfsearch {
+
+/// A config that points change.
+struct StudyBase {
+  std::string name;
+  std::filesystem::path file;
+  ConfigTemplate config;
+  std::vector<Override> changes;  ///< of all its points
+};
+
+/// What the choices of an axis change.
+struct StudyAxis {
+  std::string name;
+  std::string key;  ///< the one that all choices set; empty: several, or the base
+  std::vector<std::string> labels;
+  std::vector<std::vector<Override>> changes;  ///< of each choice
+  std::size_t dimension = 0;                   ///< of the grid
+};
+
+struct Study {
+  std::string name;
+  study::Goal goal;         ///< no figures: none is asked for
+  bool solves_all = false;  ///< all points, and not only what the front needs
+  std::vector<StudyBase> bases;
+  std::vector<StudyAxis> axes;  ///< with several bases the first one chooses among them
+  std::vector<study::Exclusion> excluded;
+
+  [[nodiscard]] bool has_base_axis() const { return bases.size() > 1; }
+};
+
+/// Reads a study and checks what can be checked without a point.  Throws one InputError with all
+/// that is wrong, a `file:line:column: key: what is wrong, what was expected` each.
+Study load_study(const std::filesystem::path& file);
+
+study::Grid grid_of(const Study& study);
+
+/// Leaves out the points whose labels on an axis are others: "chip=h100,sn30".  Throws InputError.
+void restrict_to(Study& study, const std::string& labels);
+
+}  // namespace dfsearch

@@ -1,0 +1,200 @@
+#include "io/study/study_outputs.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <optional>
+
+#include "base/error.hpp"
+#include "base/units_text.hpp"
+#include "base/version.hpp"
+#include "io/study/result_row.hpp"
+#include "io/text/json_text.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// The numbers that all labels stand for, in SI base units, if they do.
+template <class Q>
+std::optional<std::vector<double>> quantities(const std::vector<std::string>& labels) {
+  std::vector<double> values;
+  try {
+    for (const std::string& label : labels) {
+      if constexpr (std::is_same_v<Q, double>) {
+        values.push_back(parse_number(label));
+      } else {
+        values.push_back(parse_quantity<Q>(label).in_base_units());
+      }
+    }
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+  return values;
+}
+
+Json values_json(const StudyAxis& axis) {
+  if (axis.key.empty()) return {};
+  std::optional<std::vector<double>> values = quantities<double>(axis.labels);
+  if (!values) values = quantities<Bytes>(axis.labels);
+  if (!values) values = quantities<BytesPerSecond>(axis.labels);
+  if (!values) values = quantities<Hertz>(axis.labels);
+  if (!values) values = quantities<Seconds>(axis.labels);
+  if (!values) return {};
+  Json list = Json::array();
+  for (const double value : *values) list.push_back(json_number(value));
+  return list;
+}
+
+Json names_json(const std::vector<study::Figure>& figures) {
+  Json list = Json::array();
+  for (const study::Figure figure : figures) list.push_back(study::name_of(figure));
+  return list;
+}
+
+Json axes_json(const Study& study, const StudyState& state) {
+  Json axes = Json::array();
+  for (const StudyAxis& axis : study.axes) {
+    axes.push_back({{"name", axis.name},
+                    {"key", axis.key.empty() ? Json() : Json(axis.key)},
+                    {"dimension", axis.dimension},
+                    {"growth", name_of(state.growth[axis.dimension])},
+                    {"labels", axis.labels},
+                    {"values", values_json(axis)}});
+  }
+  return axes;
+}
+
+Json limits_json(const study::Goal& goal) {
+  Json limits = Json::object();
+  for (const study::FigureLimit& limit : goal.limits) {
+    limits[std::string(study::name_of(limit.figure))] = {json_number(limit.least),
+                                                         json_number(limit.most)};
+  }
+  return limits;
+}
+
+/// Quoted where it must be (RFC 4180).
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string csv_number(double value) {
+  return std::isnan(value) ? "" : json_line(json_number(value));
+}
+
+}  // namespace
+
+bool StudyState::is_proved() const { return complete && count.unproved == 0 && count.failed == 0; }
+
+bool StudyState::is_exact() const { return is_proved() && count.approximate == 0; }
+
+std::string study_json(const Study& study, const StudyState& state) {
+  Json figures = Json::object();
+  for (const study::Figure figure : study::kFigures) {
+    figures[std::string(study::name_of(figure))] = {
+        {"unit", study::unit_of(figure)},
+        {"better", study::more_is_better(figure) ? "more" : "less"}};
+  }
+  Json bases = Json::array();
+  for (const StudyBase& base : study.bases) bases.push_back(base.name);
+  const study::StudyCount& count = state.count;
+  const Json json = {{"dfsearch", kVersion},
+                     {"study", study.name},
+                     {"fingerprint", fmt::format("{:016x}", state.fingerprint)},
+                     {"objective", names_json(study.goal.figures)},
+                     {"limits", limits_json(study.goal)},
+                     {"figures", figures},
+                     {"bases", bases},
+                     {"axes", axes_json(study, state)},
+                     {"shard", {{"part", state.part.part + 1}, {"of", state.part.of}}},
+                     {"points", count.points},
+                     {"solved", count.solved},
+                     {"pruned", count.pruned},
+                     {"infeasible", count.infeasible},
+                     {"failed", count.failed},
+                     {"unproved", count.unproved},
+                     {"approximate", count.approximate},
+                     {"complete", state.complete}};
+  return json_text(json);
+}
+
+FrontOf::FrontOf(const Study& study, const StudyState& state)
+    : goal_(study.goal), growth_(state.growth), grid_(grid_of(study)), front_(goal_) {}
+
+void FrontOf::add(study::PointIndex point, const study::Figures& figures) {
+  if (goal_.figures.empty()) return;
+  front_.add(point, grid_.rank(grid_.choices(point), growth_), figures);
+}
+
+std::vector<study::Front::Member> FrontOf::members() const {
+  if (goal_.figures.empty()) return {};
+  return front_.members();
+}
+
+std::string front_json(const Study& study, const study::Grid& grid, const StudyState& state,
+                       const std::vector<study::Front::Member>& members) {
+  Json points = Json::array();
+  for (const study::Front::Member& member : members) {
+    const study::Choices choices = grid.choices(member.index);
+    Json labels = Json::object();
+    for (std::size_t a = 0; a < study.axes.size(); ++a) {
+      labels[study.axes[a].name] = grid.label(a, choices);
+    }
+    Json point = {{"index", member.index}, {"point", std::move(labels)}};
+    for (const study::Figure figure : study::kFigures) {
+      if (!member.figures.has(figure)) continue;
+      point[std::string(study::name_of(figure))] = json_number(member.figures[figure]);
+    }
+    points.push_back(std::move(point));
+  }
+  return json_text({{"study", study.name},
+                    {"objective", names_json(study.goal.figures)},
+                    {"limits", limits_json(study.goal)},
+                    {"exact", state.is_exact()},
+                    {"points", points}});
+}
+
+void for_each_row(const std::filesystem::path& ndjson,
+                  const std::function<void(const std::string&)>& call) {
+  std::ifstream file(ndjson);
+  if (!file) throw InputError(ndjson.string() + ": cannot be read");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (!file.eof()) call(line);  // a line without its end is torn
+  }
+}
+
+std::string results_csv(const std::filesystem::path& ndjson, const std::vector<std::string>& axes) {
+  std::string head = "index";
+  for (const std::string& axis : axes) head += "," + csv_field(axis);
+  head += ",status,reason,lower_bound [s]";
+  for (const study::Figure figure : study::kFigures) {
+    head += fmt::format(",{}", study::name_of(figure));
+    if (!study::unit_of(figure).empty()) head += fmt::format(" [{}]", study::unit_of(figure));
+  }
+  std::map<study::PointIndex, std::string> lines;
+  for_each_row(ndjson, [&](const std::string& row) {
+    const study::PointAnswer answer = answer_of(row);
+    const Json json = Json::parse(row);
+    std::string line = std::to_string(answer.index);
+    for (const std::string& axis : axes) {
+      line += "," + csv_field(json.at("point").value(axis, std::string()));
+    }
+    line += fmt::format(",{},{},{}", study::name_of(answer.status), csv_field(answer.reason),
+                        csv_number(answer.step_bound));
+    for (const study::Figure figure : study::kFigures) {
+      line += "," + csv_number(answer.figures[figure]);
+    }
+    lines.emplace(answer.index, std::move(line));
+  });
+  std::string text = head + "\n";
+  for (const auto& [index, line] : lines) text += line + "\n";
+  return text;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,75 @@
+#pragma once
+// What a study leaves in its folder beside results.ndjson (docs/studies.md, section 4).
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "io/study/study_file.hpp"
+#include "io/study/study_points.hpp"
+#include "study/front.hpp"
+#include "study/point_source.hpp"
+
+namespace dfsearch {
+
+/// Part of a study, from 0; all of it by default.
+struct StudyPart {
+  std::int64_t part = 0;
+  std::int64_t of = 1;
+
+  /// The first point of the part, or of the next one.
+  [[nodiscard]] study::PointIndex begin(std::int64_t points) const { return border(points, part); }
+  [[nodiscard]] study::PointIndex end(std::int64_t points) const {
+    return border(points, part + 1);
+  }
+
+ private:
+  [[nodiscard]] study::PointIndex border(std::int64_t points, std::int64_t at) const {
+    return points / of * at + std::min(at, points % of);
+  }
+};
+
+/// How far a run is, for study.json.
+struct StudyState {
+  study::StudyCount count;
+  bool complete = false;
+  StudyPart part;
+  std::uint64_t fingerprint = 0;
+  std::vector<study::Growth> growth;  ///< of each dimension
+
+  /// All that had to be solved is proved within the gap asked for, or exactly.
+  [[nodiscard]] bool is_proved() const;
+  [[nodiscard]] bool is_exact() const;
+};
+
+std::string study_json(const Study& study, const StudyState& state);
+
+/// The front of points that have answers.
+class FrontOf {
+ public:
+  FrontOf(const Study& study, const StudyState& state);
+  void add(study::PointIndex point, const study::Figures& figures);
+  [[nodiscard]] const study::Grid& grid() const { return grid_; }
+  /// None where the study has no goal.
+  [[nodiscard]] std::vector<study::Front::Member> members() const;
+
+ private:
+  const study::Goal& goal_;
+  const std::vector<study::Growth>& growth_;
+  const study::Grid grid_;
+  study::Front front_;
+};
+
+/// The members in their order.
+std::string front_json(const Study& study, const study::Grid& grid, const StudyState& state,
+                       const std::vector<study::Front::Member>& members);
+
+/// results.ndjson as comma-separated values, in the order of points, with units in the head.
+std::string results_csv(const std::filesystem::path& ndjson, const std::vector<std::string>& axes);
+
+/// Calls with each line of results.ndjson.
+void for_each_row(const std::filesystem::path& ndjson,
+                  const std::function<void(const std::string&)>& call);
+
+}  // namespace dfsearch

@@ -1,0 +1,405 @@
+#include "io/study/study_points.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <set>
+#include <variant>
+
+#include "base/error.hpp"
+#include "design/find_split.hpp"
+#include "engine/calculon/find_execution.hpp"
+#include "engine/solve.hpp"
+#include "engine/training/find_plan.hpp"
+#include "io/checkpoint/problem_fingerprint.hpp"
+#include "io/report/infeasible_text.hpp"
+#include "io/result/execution_json.hpp"
+#include "io/result/plan_json.hpp"
+#include "io/result/result_json.hpp"
+#include "io/study/result_row.hpp"
+#include "io/study/yaml_text.hpp"
+#include "io/text/input_messages.hpp"
+#include "model/machine/network_choices.hpp"
+#include "model/machine/price_power.hpp"
+
+namespace dfsearch {
+namespace {
+
+using study::Choices;
+using study::Growth;
+using study::PointFacts;
+using study::PointIndex;
+
+/// Of a point at first: it is soon solved, or takes long.
+constexpr std::int64_t kShortNodes = 512;
+constexpr std::int64_t kFewPoints = 2'000;
+
+/// The problem with nothing left of the quantities that only make a step slower when they shrink,
+/// and of prices and powers.
+Problem without_quantities(Problem problem) {
+  System& system = problem.system;
+  system.accelerator.cores = 1;
+  system.accelerator.frequency = Hertz(1.0);
+  system.accelerator.sram = Bytes(1.0);
+  system.memory.bandwidth = BytesPerSecond(1.0);
+  system.memory.capacity = Bytes(1.0);
+  for (NetworkDimension& dimension : system.network) dimension.bandwidth = BytesPerSecond(1.0);
+  system.price = {};
+  system.power = {};
+  return problem;
+}
+
+std::vector<double> quantities_of(const System& system) {
+  std::vector<double> all = {
+      static_cast<double>(system.accelerator.cores), system.accelerator.frequency.in_base_units(),
+      system.accelerator.sram.in_base_units(),       system.memory.bandwidth.in_base_units(),
+      system.memory.capacity.in_base_units(),        system.price.accelerator.in_base_units(),
+      system.price.memory.in_base_units(),           system.price.switch_port.in_base_units(),
+      system.power.accelerator.in_base_units(),      system.power.memory.in_base_units(),
+      system.power.switch_port.in_base_units()};
+  for (const NetworkDimension& dimension : system.network) {
+    all.push_back(dimension.bandwidth.in_base_units());
+  }
+  for (const auto& link : system.price.link) all.push_back(link.in_base_units());
+  for (const auto& link : system.power.link) all.push_back(link.in_base_units());
+  return all;
+}
+
+/// Whether points of a problem may be bounded by others (docs/search.md, section 16).
+bool grows(const Config& config) {
+  return !config.design && config.problem.objective == Objective::StepTime &&
+         !config.problem.system.memory.second;
+}
+
+/// Whether `b` is the problem `a` with nothing less.
+bool is_no_less(const Config& a, const Config& b) {
+  if (!grows(a) || !grows(b)) return false;
+  const std::vector<double> of_a = quantities_of(a.problem.system);
+  const std::vector<double> of_b = quantities_of(b.problem.system);
+  if (of_a.size() != of_b.size()) return false;
+  for (std::size_t i = 0; i < of_a.size(); ++i) {
+    if (of_b[i] < of_a[i]) return false;
+  }
+  return fingerprint_of(without_quantities(a.problem)) ==
+         fingerprint_of(without_quantities(b.problem));
+}
+
+/// The least that any network choice costs and draws.
+PointFacts facts_of(const Problem& problem) {
+  PointFacts facts;
+  const System& system = problem.system;
+  facts.peak = system.accelerator.peak().in_base_units() * static_cast<double>(system.chips);
+  facts.flop = problem.workload.flops().in_base_units();
+  const bool given = std::all_of(system.network.begin(), system.network.end(),
+                                 [](const NetworkDimension& d) { return d.degree.has_value(); });
+  std::vector<NetworkChoice> networks;
+  if (given) {
+    NetworkChoice network;
+    for (const NetworkDimension& dimension : system.network) {
+      network.push_back({.degree = *dimension.degree});
+    }
+    networks.push_back(std::move(network));
+  } else {
+    networks = network_choices(problem);
+  }
+  if (networks.empty()) return facts;
+  facts.price = facts.power = std::numeric_limits<double>::infinity();
+  for (const NetworkChoice& network : networks) {
+    const std::int64_t copies = problem.workload.copies;
+    facts.price = std::min(facts.price, system_price(system, network, copies).in_base_units());
+    facts.power = std::min(facts.power, system_power(system, network, copies).in_base_units());
+  }
+  return facts;
+}
+
+}  // namespace
+
+StudyPoints::StudyPoints(const Study& study, PointSearch search)
+    : study_(study), search_(std::move(search)), grid_(grid_of(study)) {}
+
+std::string StudyPoints::name(PointIndex point) const {
+  const Choices choices = grid_.choices(point);
+  std::string name;
+  for (std::size_t a = 0; a < study_.axes.size(); ++a) {
+    name += fmt::format("{}{}={}", name.empty() ? "" : ", ", study_.axes[a].name,
+                        grid_.label(a, choices));
+  }
+  return name;
+}
+
+PointIndex StudyPoints::find(const std::string& text) const {
+  PointIndex index = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  if (error == std::errc() && end == text.data() + text.size()) {
+    if (index >= 0 && index < grid_.count()) return index;
+    throw InputError(
+        fmt::format("point: expected a number from 0 to {} or a label for each axis, "
+                    "got {}",
+                    grid_.count() - 1, in_quotes(text)));
+  }
+  Choices choices(grid_.dimensions(), -1);
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    std::string part = text.substr(at, comma - at);
+    part.erase(0,
+               part.find_first_not_of(' ') == std::string::npos ? 0 : part.find_first_not_of(' '));
+    at = comma + 1;
+    const std::size_t equals = part.find('=');
+    const auto axis =
+        std::find_if(study_.axes.begin(), study_.axes.end(),
+                     [&](const StudyAxis& other) { return other.name == part.substr(0, equals); });
+    const std::string label = equals == std::string::npos ? "" : part.substr(equals + 1);
+    const auto place = axis == study_.axes.end()
+                           ? std::vector<std::string>::const_iterator()
+                           : std::find(axis->labels.begin(), axis->labels.end(), label);
+    if (axis == study_.axes.end() || place == axis->labels.end()) {
+      throw InputError("point: expected AXIS=LABEL as in '" + name(0) + "', got " +
+                       in_quotes(part));
+    }
+    choices[axis->dimension] = static_cast<std::int32_t>(place - axis->labels.begin());
+  }
+  for (const StudyAxis& axis : study_.axes) {
+    if (choices[axis.dimension] >= 0) continue;
+    throw InputError("point: a label of the axis " + in_quotes(axis.name) + " is missing in " +
+                     in_quotes(text));
+  }
+  return grid_.index(choices);
+}
+
+const StudyBase& StudyPoints::base_of(const Choices& choices) const {
+  // The base is the first axis where there are several.
+  return study_.bases[study_.has_base_axis() ? static_cast<std::size_t>(choices[0]) : 0];
+}
+
+std::vector<Override> StudyPoints::changes_of(const Choices& choices) const {
+  std::vector<Override> changes = base_of(choices).changes;
+  for (const StudyAxis& axis : study_.axes) {
+    const auto& of = axis.changes[static_cast<std::size_t>(choices[axis.dimension])];
+    changes.insert(changes.end(), of.begin(), of.end());
+  }
+  return changes;
+}
+
+AnyConfig StudyPoints::config(PointIndex point) const {
+  const Choices choices = grid_.choices(point);
+  try {
+    return base_of(choices).config.with(changes_of(choices));
+  } catch (const InputError& wrong) {
+    std::vector<std::string> messages;
+    for (const std::string& message : wrong.messages()) {
+      messages.push_back(message + " (point " + name(point) + ")");
+    }
+    throw InputError(messages);
+  }
+}
+
+std::string StudyPoints::config_text(PointIndex point) const {
+  const Choices choices = grid_.choices(point);
+  return yaml_text(base_of(choices).config.tree_with(changes_of(choices)));
+}
+
+std::vector<PointIndex> StudyPoints::samples() const {
+  std::vector<PointIndex> samples;
+  if (grid_.count() <= kFewPoints) {
+    for (PointIndex i = 0; i < grid_.count(); ++i) samples.push_back(i);
+  } else {
+    std::set<PointIndex> some;
+    Choices first(grid_.dimensions(), 0), last(first);
+    for (std::size_t d = 0; d < last.size(); ++d) last[d] = grid_.size(d) - 1;
+    for (const Choices& others : {first, last}) {
+      for (std::size_t d = 0; d < grid_.dimensions(); ++d) {
+        Choices choices = others;
+        for (choices[d] = 0; choices[d] < grid_.size(d); ++choices[d]) {
+          some.insert(grid_.index(choices));
+        }
+      }
+    }
+    samples.assign(some.begin(), some.end());
+  }
+  std::erase_if(samples, [&](PointIndex i) { return grid_.is_excluded(grid_.choices(i)); });
+  return samples;
+}
+
+void StudyPoints::check() const {
+  constexpr std::size_t kMostMessages = 20;
+  std::vector<std::string> messages;
+  for (const PointIndex point : samples()) {
+    try {
+      static_cast<void>(config(point));
+    } catch (const InputError& wrong) {
+      messages.insert(messages.end(), wrong.messages().begin(), wrong.messages().end());
+      if (messages.size() >= kMostMessages) break;
+    }
+    search_.deadline.check();
+  }
+  if (!messages.empty()) throw InputError(messages);
+}
+
+std::uint64_t StudyPoints::fingerprint() const {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  const auto add = [&hash](std::string_view text) {
+    for (const char byte : text) {
+      hash = (hash ^ static_cast<std::uint8_t>(byte)) * 0x100000001b3ULL;
+    }
+  };
+  for (const StudyAxis& axis : study_.axes) {
+    add(axis.name + "\n");
+    for (const std::string& label : axis.labels) add(label + "\n");
+  }
+  for (const PointIndex point : samples()) {
+    add(config_text(point));
+  }
+  return hash;
+}
+
+Growth StudyPoints::growth_along(std::size_t dimension) const {
+  Choices choices(grid_.dimensions(), 0);
+  bool ascends = true, descends = true;
+  std::optional<Config> before;
+  for (std::int32_t place = 0; place < grid_.size(dimension); ++place) {
+    choices[dimension] = place;
+    AnyConfig any = config(grid_.index(choices));
+    auto* config = std::get_if<Config>(&any);
+    if (config == nullptr) return Growth::None;
+    if (before) {
+      ascends = ascends && is_no_less(*before, *config);
+      descends = descends && is_no_less(*config, *before);
+    } else if (!grows(*config)) {
+      return Growth::None;
+    }
+    if (!ascends && !descends) return Growth::None;
+    before = std::move(*config);
+  }
+  return ascends ? Growth::Ascending : Growth::Descending;
+}
+
+std::vector<Growth> StudyPoints::growth() const {
+  std::vector<Growth> growth;
+  for (std::size_t d = 0; d < grid_.dimensions(); ++d) {
+    search_.deadline.check();
+    try {
+      growth.push_back(growth_along(d));
+    } catch (const InputError&) {
+      growth.push_back(Growth::None);  // a combination that is left out
+    }
+  }
+  return growth;
+}
+
+PointFacts StudyPoints::facts(PointIndex point) const {
+  try {
+    const AnyConfig any = config(point);
+    const auto* config = std::get_if<Config>(&any);
+    if (config == nullptr) return {};
+    if (config->design && !config->chip) return {};
+    PointFacts facts = facts_of(config->problem);
+    facts.grows = grows(*config);
+    return facts;
+  } catch (const std::exception&) {
+    return {};  // nothing is known of what cannot be loaded
+  }
+}
+
+std::optional<Mapping> StudyPoints::hint_for(const Problem& problem,
+                                             const study::PointEffort& effort) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = last_.find(effort.lane);
+  if (found == last_.end()) return std::nullopt;
+  const Mapping& mapping = found->second;
+  const bool fits = mapping.partition.size() == problem.workload.graph.kernel_count() &&
+                    mapping.network.size() == problem.system.network.size();
+  if (!fits) return std::nullopt;
+  return mapping;
+}
+
+std::string StudyPoints::answer_json(const AnyConfig& any, const study::PointEffort& effort,
+                                     std::string& reason, bool& stopped_by_effort) const {
+  const auto limits_of = [&](const SearchSettings& settings) {
+    Limits limits;
+    limits.deadline = search_.deadline.within(std::min(search_.time_limit, settings.time_limit));
+    limits.memory = std::min(search_.memory_limit / std::max(search_.threads, 1),
+                             settings.memory_limit.value_or(Bytes::infinity()));
+    limits.gap = search_.gap.value_or(settings.gap);
+    limits.nodes = search_.node_limit.value_or(limits.nodes);
+    if (!effort.whole) limits.nodes = std::min(limits.nodes, kShortNodes);
+    return limits;
+  };
+  const auto note_stop = [&](StopReason why) {
+    const bool own = search_.node_limit && *search_.node_limit <= kShortNodes;
+    stopped_by_effort = !effort.whole && !own && why == StopReason::Nodes;
+  };
+  if (const auto* calculon = std::get_if<CalculonConfig>(&any)) {
+    const auto found =
+        calculon::find_execution(calculon->task, {.limits = limits_of(calculon->search),
+                                                  .threads = effort.threads,
+                                                  .deterministic = search_.deterministic});
+    note_stop(found.stopped_by);
+    return execution_json(found);
+  }
+  if (const auto* training = std::get_if<TrainingConfig>(&any)) {
+    const auto found =
+        training::find_plan(training->task, {.limits = limits_of(training->search),
+                                             .threads = effort.threads,
+                                             .deterministic = search_.deterministic});
+    note_stop(found.stopped_by);
+    return plan_json(training->task, found);
+  }
+  const auto& config = std::get<Config>(any);
+  SearchOptions options;
+  options.limits = limits_of(config.search);
+  options.threads = effort.threads;
+  options.deterministic = search_.deterministic;
+  if (config.design && !config.chip) {
+    options.limits.nodes = search_.node_limit.value_or(Limits{}.nodes);
+    const DesignResult found = find_split(config.problem, *config.design, {.search = options});
+    Outcome outcome = Outcome::of(found.problem, found.search);
+    outcome.design = &*config.design;
+    outcome.chip = found.chip ? &*found.chip : nullptr;
+    outcome.split = &found;
+    return result_json(outcome);
+  }
+  if (config.chip && !config.chip->infeasible.empty()) {
+    reason = "its budgets make no chip";
+    return "{\"status\": \"infeasible\"}";
+  }
+  // Which point was the last of a lane depends on the clock.
+  if (!search_.deterministic) options.hint = hint_for(config.problem, effort);
+  const SearchResult found = dfsearch::solve(config.problem, options);
+  note_stop(found.stopped_by);
+  if (found.infeasible) reason = infeasible_text(config.problem, *found.infeasible);
+  if (found.mapping) {
+    const std::lock_guard lock(mutex_);
+    last_.insert_or_assign(effort.lane, *found.mapping);
+  }
+  Outcome outcome = Outcome::of(config.problem, found);
+  if (config.chip) {
+    outcome.design = &*config.design;
+    outcome.chip = &*config.chip;
+  }
+  return result_json(outcome);
+}
+
+study::PointAnswer StudyPoints::solve(PointIndex point, const study::PointEffort& effort) const {
+  ResultRow row{.index = point, .axes = {}, .reason = {}};
+  const Choices choices = grid_.choices(point);
+  for (std::size_t a = 0; a < study_.axes.size(); ++a) {
+    row.axes.emplace_back(study_.axes[a].name, grid_.label(a, choices));
+  }
+  row.tells_time = !search_.deterministic;
+  bool stopped_by_effort = false;
+  std::string json;
+  try {
+    json = answer_json(config(point), effort, row.reason, stopped_by_effort);
+  } catch (const std::exception& error) {
+    // A point that breaks is a row with its reason, not the end of the study.
+    row.reason = error.what();
+    json = "{\"status\": \"failed\"}";
+  }
+  study::PointAnswer answer = answer_of(row_text(row, json));
+  answer.stopped_by_effort = stopped_by_effort;
+  return answer;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,79 @@
+#pragma once
+// The points of a study: their configs, what is known of them without a search, their answers.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "base/units.hpp"
+#include "io/config/load_config.hpp"
+#include "io/study/study_file.hpp"
+#include "model/mapping.hpp"
+#include "study/front_search.hpp"
+#include "study/grid.hpp"
+#include "study/point_answer.hpp"
+
+namespace dfsearch {
+
+/// How each point is searched; the configs say what is left out.
+struct PointSearch {
+  Deadline deadline{};                       ///< of the whole run
+  Seconds time_limit = Seconds::infinity();  ///< of one point
+  std::optional<std::int64_t> node_limit{};  ///< of one point
+  Bytes memory_limit = Bytes::infinity();    ///< of all that are solved at once
+  std::optional<double> gap{};
+  int threads = 1;
+  bool deterministic = false;  ///< rows do not tell times either
+};
+
+/// Refers to the study.  `config`, `facts` and `solve` may be called from any thread.
+class StudyPoints {
+ public:
+  StudyPoints(const Study& study, PointSearch search);
+
+  [[nodiscard]] const study::Grid& grid() const { return grid_; }
+  /// "sram=320 MiB, link=pcie"
+  [[nodiscard]] std::string name(study::PointIndex point) const;
+  /// The point that a text names, by its number or as "sram=320 MiB,link=pcie" with a label for each
+  /// axis.  Throws InputError.
+  [[nodiscard]] study::PointIndex find(const std::string& text) const;
+
+  /// The config of a point; throws an InputError that names the point.
+  [[nodiscard]] AnyConfig config(study::PointIndex point) const;
+  /// The same as YAML text, whole.
+  [[nodiscard]] std::string config_text(study::PointIndex point) const;
+  /// Loads configs: those of all points if they are few, else each choice of each axis beside the
+  /// first and beside the last ones of the others.  Throws one InputError for all that is wrong.
+  void check() const;
+  /// Different for studies with different points; of those that `check` loads.
+  [[nodiscard]] std::uint64_t fingerprint() const;
+
+  [[nodiscard]] std::vector<study::Growth> growth() const;
+  [[nodiscard]] study::PointFacts facts(study::PointIndex point) const;
+  [[nodiscard]] study::PointAnswer solve(study::PointIndex point,
+                                         const study::PointEffort& effort) const;
+
+ private:
+  [[nodiscard]] const StudyBase& base_of(const study::Choices& choices) const;
+  [[nodiscard]] std::vector<Override> changes_of(const study::Choices& choices) const;
+  [[nodiscard]] std::vector<study::PointIndex> samples() const;
+  [[nodiscard]] study::Growth growth_along(std::size_t dimension) const;
+  [[nodiscard]] std::optional<Mapping> hint_for(const Problem& problem,
+                                                const study::PointEffort& effort) const;
+  [[nodiscard]] std::string answer_json(const AnyConfig& config, const study::PointEffort& effort,
+                                        std::string& reason, bool& stopped_by_effort) const;
+
+  const Study& study_;
+  const PointSearch search_;
+  const study::Grid grid_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::size_t, Mapping> last_;  // by lane: of its last point; guarded by mutex_
+};
+
+}  // namespace dfsearch

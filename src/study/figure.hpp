@@ -1,0 +1,73 @@
+#pragma once
+// What a point of a study is judged by.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace dfsearch::study {
+
+/// One number of an answer, under its key in results (docs/results.md).
+enum class Figure : std::uint8_t {
+  StepTime,         ///< s
+  Price,            ///< $
+  Power,            ///< W
+  Utilization,      ///< share of the peak
+  CostEfficiency,   ///< FLOP/s per $
+  PowerEfficiency,  ///< FLOP/s per W
+  TokensPerSecond,
+  TimeToFirstToken,    ///< s
+  TimePerOutputToken,  ///< s
+};
+inline constexpr std::array kFigures = {Figure::StepTime,
+                                        Figure::Price,
+                                        Figure::Power,
+                                        Figure::Utilization,
+                                        Figure::CostEfficiency,
+                                        Figure::PowerEfficiency,
+                                        Figure::TokensPerSecond,
+                                        Figure::TimeToFirstToken,
+                                        Figure::TimePerOutputToken};
+
+/// The key in results and studies.
+std::string_view name_of(Figure figure);
+/// As in heads of tables; empty for a pure number.
+std::string_view unit_of(Figure figure);
+/// Whether a greater value is the better one.
+bool more_is_better(Figure figure);
+
+/// A value for each figure; NaN where an answer has none.
+class Figures {
+ public:
+  Figures();
+
+  [[nodiscard]] double operator[](Figure figure) const {
+    return values_[static_cast<std::size_t>(figure)];
+  }
+  double& operator[](Figure figure) { return values_[static_cast<std::size_t>(figure)]; }
+  [[nodiscard]] bool has(Figure figure) const;
+  /// The value so that less is better; infinite where there is none.
+  [[nodiscard]] double badness(Figure figure) const;
+
+ private:
+  std::array<double, kFigures.size()> values_;
+};
+
+/// What is known of a point without any search.  Price, power and peak are zero where they are not
+/// known, which is a lower bound.
+struct PointFacts {
+  double price = 0.0;            ///< $
+  double power = 0.0;            ///< W
+  double peak = 0.0;             ///< FLOP/s of all chips
+  std::optional<double> flop{};  ///< of a step
+  bool grows = false;  ///< no quantity of the machine that grows alone makes its step slower
+};
+
+/// The best figures that a point may have that is in nothing below `least` and whose step takes at
+/// least `step_time` seconds; infinitely good where nothing is known.
+/// docs/search.md, section 16
+Figures optimistic_figures(const PointFacts& least, double step_time);
+
+}  // namespace dfsearch::study

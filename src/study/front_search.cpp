@@ -1,0 +1,217 @@
+// Boxes of points, halved where they may still hold a member of the front.
+//
+// The fastest point of a box bounds the steps of all its points, the cheapest one their price, power
+// and peak.  A box whose figures are at best beaten by a point that was found holds no member.
+// Boxes come up in the order of one of the figures: what would beat a box has been found before
+// it, so that no box is opened that the whole front would close.  Points are solved where they are the
+// fastest of an open box, and one answer serves all boxes that share it.
+
+#include "study/front_search.hpp"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "base/error.hpp"
+#include "study/all_points.hpp"
+
+namespace dfsearch::study {
+
+namespace {
+
+/// A figure that is known of the cheapest point of a box before anything is solved, if the goal has
+/// one.
+Figure order_of(const Goal& goal) {
+  for (const Figure figure : goal.figures) {
+    if (figure == Figure::Price || figure == Figure::Power) return figure;
+  }
+  return goal.figures.front();
+}
+
+}  // namespace
+
+bool FrontSearch::Later::operator()(const Node& a, const Node& b) const {
+  return std::tuple(a.order, a.rank) > std::tuple(b.order, b.rank);
+}
+
+FrontSearch::FrontSearch(const Grid& grid, const Goal& goal, const PointKnowledge& knowledge,
+                         PointIndex begin, PointIndex end)
+    : grid_(grid), goal_(goal), knowledge_(knowledge), order_(order_of(goal)), front_(goal) {
+  for (PointIndex i = begin; i < end; ++i) {
+    if (!grid_.is_excluded(grid_.choices(i))) ++count_.points;
+  }
+  for (Box& box : grid_.boxes(begin, end)) open(std::move(box), 0.0);
+}
+
+StudyCount FrontSearch::count() const {
+  StudyCount count = count_;
+  if (open_.empty() && waiting_.empty()) count.pruned = count.points - count.solved;
+  return count;
+}
+
+/// Puts a box among the open ones, cut into what can be bounded as a whole.
+void FrontSearch::open(Box box, double step_bound) {
+  std::vector<Box> boxes{std::move(box)};
+  while (!boxes.empty()) {
+    Box next = std::move(boxes.back());
+    boxes.pop_back();
+    Node node{.box = next, .step_bound = step_bound};
+    node.rank = grid_.rank(fastest(next), knowledge_.growth);
+    node.least = knowledge_.facts(cheapest(next));
+    std::size_t apart = 0;  // a dimension whose choices have nothing in common
+    while (apart < grid_.dimensions() &&
+           (next.first[apart] == next.last[apart] ||
+            (node.least.grows && knowledge_.growth[apart] != Growth::None))) {
+      ++apart;
+    }
+    if (apart == grid_.dimensions()) {
+      node.order = optimistic_figures(node.least, step_bound).badness(order_);
+      open_.push(std::move(node));
+      continue;
+    }
+    for (std::int32_t choice = next.last[apart]; choice >= next.first[apart]; --choice) {
+      boxes.push_back(next);
+      boxes.back().first[apart] = boxes.back().last[apart] = choice;
+    }
+  }
+}
+
+PointIndex FrontSearch::cheapest(const Box& box) const {
+  Choices choices = box.first;
+  for (std::size_t d = 0; d < choices.size(); ++d) {
+    if (knowledge_.growth[d] == Growth::Descending) choices[d] = box.last[d];
+  }
+  return grid_.index(choices);
+}
+
+Choices FrontSearch::fastest(const Box& box) const {
+  Choices choices = box.first;
+  for (std::size_t d = 0; d < choices.size(); ++d) {
+    if (knowledge_.growth[d] == Growth::Ascending) choices[d] = box.last[d];
+  }
+  return choices;
+}
+
+bool FrontSearch::is_beaten(const Node& node, double step_bound) const {
+  const Figures best = optimistic_figures(node.least, step_bound);
+  return !goal_.may_allow(best) || front_.beats(best, node.rank);
+}
+
+/// The one along which price and power grow most; where they do not, the one with most choices.
+std::size_t FrontSearch::dimension_to_split(const Node& node) const {
+  std::size_t best = grid_.dimensions();
+  std::pair<double, std::int32_t> most{};
+  for (std::size_t d = 0; d < grid_.dimensions(); ++d) {
+    const std::int32_t width = node.box.last[d] - node.box.first[d];
+    if (width == 0) continue;
+    Box part = node.box;
+    (knowledge_.growth[d] == Growth::Descending ? part.last[d] : part.first[d]) =
+        knowledge_.growth[d] == Growth::Descending ? part.first[d] : part.last[d];
+    const PointFacts facts = knowledge_.facts(cheapest(part));
+    const auto growth = [](double from, double to) { return from > 0.0 ? to / from : 1.0; };
+    const std::pair grown{
+        growth(node.least.price, facts.price) * growth(node.least.power, facts.power), width};
+    if (best == grid_.dimensions() || grown > most) {
+      most = grown;
+      best = d;
+    }
+  }
+  return best;
+}
+
+void FrontSearch::split(const Node& node) {
+  const std::size_t d = dimension_to_split(node);
+  Box lower = node.box, upper = node.box;
+  lower.last[d] = node.box.first[d] + (node.box.last[d] - node.box.first[d]) / 2;
+  upper.first[d] = lower.last[d] + 1;
+  open(std::move(lower), node.step_bound);
+  open(std::move(upper), node.step_bound);
+}
+
+void FrontSearch::add(const PointAnswer& answer) {
+  add_to(count_, answer);
+  front_.add(answer.index, grid_.rank(grid_.choices(answer.index), knowledge_.growth),
+             answer.figures);
+}
+
+std::optional<PointIndex> FrontSearch::next() {
+  while (!open_.empty()) {
+    Node node = open_.top();
+    open_.pop();
+    if (is_beaten(node, node.step_bound)) continue;
+    const Choices choices = fastest(node.box);
+    const PointIndex point = grid_.index(choices);
+    if (grid_.is_excluded(choices)) {
+      if (!node.box.is_point()) split(node);
+      continue;
+    }
+    if (const auto waits = waiting_.find(point); waits != waiting_.end()) {
+      waits->second.push_back(std::move(node));
+      continue;
+    }
+    const Known* answer = answer_of(point);
+    if (answer != nullptr && (answer->whole || is_beaten(node, answer->step_bound))) {
+      proceed(std::move(node), *answer);
+      continue;
+    }
+    waiting_[point].push_back(std::move(node));
+    return point;
+  }
+  return std::nullopt;
+}
+
+/// What is known of a point, by this run or one before.
+const FrontSearch::Known* FrontSearch::answer_of(PointIndex index) {
+  const auto found = known_.find(index);
+  if (found != known_.end()) return &found->second;
+  const PointAnswer* answer = knowledge_.known(index);
+  if (answer == nullptr) return nullptr;
+  add(*answer);
+  return &known_.emplace(index, Known{answer->status, answer->step_bound}).first->second;
+}
+
+/// A box goes on with what is known of its fastest point.
+void FrontSearch::proceed(Node node, const Known& answer) {
+  if (node.box.is_point() && answer.whole) return;
+  // Where the fastest point can do nothing, none can; a failure says nothing of the others.
+  if (answer.status == PointStatus::Infeasible) return;
+  node.step_bound = std::max(node.step_bound, answer.step_bound);
+  if (is_beaten(node, node.step_bound)) return;
+  DFSEARCH_ASSERT(!node.box.is_point());
+  split(node);
+}
+
+bool FrontSearch::wants(const PointAnswer& answer) {
+  const std::vector<Node>& nodes = waiting_.at(answer.index);
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
+    return !is_beaten(node, std::max(node.step_bound, answer.step_bound));
+  });
+}
+
+/// A point that is better than the bound of its box would show that a quantity does not grow as it
+/// is said to.
+void FrontSearch::check(const Node& node, const PointAnswer& answer) const {
+  constexpr double kRounding = 1.0 + 1e-9;
+  if (answer.figures[Figure::StepTime] * kRounding < node.step_bound) {
+    throw InternalError("point " + std::to_string(answer.index) +
+                        " is faster than the fastest point of its box");
+  }
+}
+
+void FrontSearch::take(const PointAnswer& answer) {
+  const auto waits = waiting_.find(answer.index);
+  DFSEARCH_ASSERT(waits != waiting_.end());
+  std::vector<Node> nodes = std::move(waits->second);
+  waiting_.erase(waits);
+  const bool whole = !answer.stopped_by_effort;
+  if (whole) add(answer);
+  const Known known{answer.status, answer.step_bound, whole};
+  known_.insert_or_assign(answer.index, known);
+  for (Node& node : nodes) {
+    check(node, answer);
+    proceed(std::move(node), known);
+  }
+}
+
+}  // namespace dfsearch::study

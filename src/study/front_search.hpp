@@ -1,0 +1,78 @@
+#pragma once
+// The exact front of a study without solving all of its points (docs/search.md, section 16).
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <queue>
+#include <unordered_map>
+#include <vector>
+
+#include "study/front.hpp"
+#include "study/grid.hpp"
+#include "study/point_source.hpp"
+
+namespace dfsearch::study {
+
+/// What a search knows of points without solving them.
+struct PointKnowledge {
+  std::vector<Growth> growth;  ///< of each dimension
+  std::function<PointFacts(PointIndex)> facts;
+  /// The answer of an earlier run; null: none.
+  std::function<const PointAnswer*(PointIndex)> known;
+};
+
+/// Branch and bound over boxes of points.  Members of the front are exact if every answer is proved.
+class FrontSearch : public PointSource {
+ public:
+  /// Over the points from `begin` to before `end`.  All arguments must outlive it.
+  FrontSearch(const Grid& grid, const Goal& goal, const PointKnowledge& knowledge, PointIndex begin,
+              PointIndex end);
+
+  std::optional<PointIndex> next() override;
+  bool wants(const PointAnswer& answer) override;
+  void take(const PointAnswer& answer) override;
+  [[nodiscard]] StudyCount count() const override;
+
+  [[nodiscard]] const Front& front() const { return front_; }
+
+ private:
+  struct Node {
+    Box box;
+    PointFacts least;         ///< of the cheapest point
+    double step_bound = 0.0;  ///< of all points
+    double order = 0.0;
+    PointIndex rank = 0;  ///< the least in the box
+  };
+  struct Later {
+    bool operator()(const Node& a, const Node& b) const;
+  };
+  struct Known {
+    PointStatus status = PointStatus::NoSolution;
+    double step_bound = 0.0;
+    bool whole = true;  ///< false: nobody wanted to know more
+  };
+
+  void open(Box box, double step_bound);
+  void split(const Node& node);
+  void proceed(Node node, const Known& answer);
+  [[nodiscard]] bool is_beaten(const Node& node, double step_bound) const;
+  [[nodiscard]] Choices fastest(const Box& box) const;
+  [[nodiscard]] PointIndex cheapest(const Box& box) const;
+  [[nodiscard]] std::size_t dimension_to_split(const Node& node) const;
+  void add(const PointAnswer& answer);
+  const Known* answer_of(PointIndex index);
+  void check(const Node& node, const PointAnswer& answer) const;
+
+  const Grid& grid_;
+  const Goal& goal_;
+  const PointKnowledge& knowledge_;
+  const Figure order_;
+  Front front_;
+  std::priority_queue<Node, std::vector<Node>, Later> open_;
+  std::map<PointIndex, std::vector<Node>> waiting_;  // for the answer of a point
+  std::unordered_map<PointIndex, Known> known_;
+  StudyCount count_;
+};
+
+}  // namespace dfsearch::study

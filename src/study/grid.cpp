@@ -1,0 +1,105 @@
+#include "study/grid.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace dfsearch::study {
+
+const char* name_of(Growth growth) {
+  switch (growth) {
+    case Growth::Ascending:
+      return "ascending";
+    case Growth::Descending:
+      return "descending";
+    case Growth::None:
+      break;
+  }
+  return "none";
+}
+
+bool Box::contains(const Choices& choices) const {
+  for (std::size_t d = 0; d < choices.size(); ++d) {
+    if (choices[d] < first[d] || choices[d] > last[d]) return false;
+  }
+  return true;
+}
+
+Grid::Grid(std::vector<Axis> axes, std::vector<Exclusion> excluded)
+    : axes_(std::move(axes)), excluded_(std::move(excluded)) {
+  for (const Axis& axis : axes_) {
+    const auto size = static_cast<std::int32_t>(axis.labels.size());
+    if (axis.dimension == sizes_.size()) sizes_.push_back(size);
+    DFSEARCH_ASSERT(axis.dimension < sizes_.size() && sizes_[axis.dimension] == size);
+  }
+  for (const std::int32_t size : sizes_) count_ *= size;
+}
+
+PointIndex Grid::index(const Choices& choices) const {
+  PointIndex index = 0;
+  for (std::size_t d = 0; d < sizes_.size(); ++d) index = index * sizes_[d] + choices[d];
+  return index;
+}
+
+Choices Grid::choices(PointIndex index) const {
+  Choices choices(sizes_.size());
+  for (std::size_t d = sizes_.size(); d > 0; --d) {
+    choices[d - 1] = static_cast<std::int32_t>(index % sizes_[d - 1]);
+    index /= sizes_[d - 1];
+  }
+  return choices;
+}
+
+bool Grid::is_excluded(const Choices& choices) const {
+  return std::any_of(excluded_.begin(), excluded_.end(), [&](const Exclusion& exclusion) {
+    return std::all_of(exclusion.labels.begin(), exclusion.labels.end(),
+                       [&](const auto& label) { return choices[label.first] == label.second; });
+  });
+}
+
+const std::string& Grid::label(std::size_t axis, const Choices& choices) const {
+  const Axis& of = axes_[axis];
+  return of.labels[static_cast<std::size_t>(choices[of.dimension])];
+}
+
+PointIndex Grid::rank(const Choices& choices, const std::vector<Growth>& growth) const {
+  PointIndex rank = 0;
+  for (std::size_t d = 0; d < sizes_.size(); ++d) {
+    const bool flipped = growth[d] == Growth::Ascending;
+    rank = rank * sizes_[d] + (flipped ? sizes_[d] - 1 - choices[d] : choices[d]);
+  }
+  return rank;
+}
+
+std::vector<Box> Grid::boxes(PointIndex begin, PointIndex end) const {
+  std::vector<Box> boxes;
+  // From `begin` on always the greatest box that begins there: some last dimensions whole, and a
+  // run of the dimension before them.
+  while (begin < end) {
+    std::int64_t whole = 1;  // points of the dimensions from d on
+    std::size_t d = sizes_.size();
+    while (d > 0 && begin % (whole * sizes_[d - 1]) == 0 && begin + whole * sizes_[d - 1] <= end) {
+      whole *= sizes_[--d];
+    }
+    Box box{choices(begin), choices(begin)};
+    for (std::size_t inner = d; inner < sizes_.size(); ++inner) box.last[inner] = sizes_[inner] - 1;
+    std::int64_t run = 1;
+    if (d > 0) {
+      const std::int64_t left = sizes_[d - 1] - box.first[d - 1];
+      run = std::clamp<std::int64_t>((end - begin) / whole, 1, left);
+      box.last[d - 1] = static_cast<std::int32_t>(box.first[d - 1] + run - 1);
+    }
+    boxes.push_back(std::move(box));
+    begin += whole * run;
+  }
+  return boxes;
+}
+
+std::int64_t Grid::count(const Box& box) const {
+  std::int64_t count = 1;
+  for (std::size_t d = 0; d < sizes_.size(); ++d) count *= box.last[d] - box.first[d] + 1;
+  return count;
+}
+
+}  // namespace dfsearch::study

@@ -1,0 +1,81 @@
+#pragma once
+// The points of a study: all combinations of the choices of its axes.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dfsearch::study {
+
+/// In the order of the last dimension fastest; from 0.
+using PointIndex = std::int64_t;
+/// Of each dimension the place of a choice.
+using Choices = std::vector<std::int32_t>;
+
+/// A named list of choices.  Axes that walk together are of one dimension.
+struct Axis {
+  std::string name;
+  std::vector<std::string> labels;
+  std::size_t dimension = 0;
+};
+
+/// Combinations that are left out: of each axis named one label.
+struct Exclusion {
+  std::vector<std::pair<std::size_t, std::int32_t>> labels;  ///< dimension and place
+};
+
+/// Choices of each dimension from `first` to `last`, both included.
+struct Box {
+  Choices first;
+  Choices last;
+
+  [[nodiscard]] bool is_point() const { return first == last; }
+  [[nodiscard]] bool contains(const Choices& choices) const;
+};
+
+/// What is known along a dimension of a grid.
+enum class Growth : std::uint8_t {
+  None,       ///< nothing: each choice stands for itself
+  Ascending,  ///< a later choice is in no quantity, price or power below an earlier one
+  Descending,
+};
+
+/// As results name it.
+const char* name_of(Growth growth);
+
+/// The product of dimensions, without what is excluded.  Immutable: any thread.
+class Grid {
+ public:
+  /// `axes` of one dimension have equally many labels; there are at most 2^40 points.
+  Grid(std::vector<Axis> axes, std::vector<Exclusion> excluded);
+
+  [[nodiscard]] const std::vector<Axis>& axes() const { return axes_; }
+  [[nodiscard]] std::size_t dimensions() const { return sizes_.size(); }
+  [[nodiscard]] std::int32_t size(std::size_t dimension) const { return sizes_[dimension]; }
+  /// Of the whole product.
+  [[nodiscard]] std::int64_t count() const { return count_; }
+
+  [[nodiscard]] PointIndex index(const Choices& choices) const;
+  [[nodiscard]] Choices choices(PointIndex index) const;
+  [[nodiscard]] bool is_excluded(const Choices& choices) const;
+  /// The label of an axis at a point.
+  [[nodiscard]] const std::string& label(std::size_t axis, const Choices& choices) const;
+
+  /// Numbers the points anew, so that where nothing is known earlier choices come first and
+  /// elsewhere greater ones: of equal points the first in this order stands for all.
+  [[nodiscard]] PointIndex rank(const Choices& choices, const std::vector<Growth>& growth) const;
+
+  /// Boxes that hold the points from `begin` to before `end`, each once.
+  [[nodiscard]] std::vector<Box> boxes(PointIndex begin, PointIndex end) const;
+  [[nodiscard]] std::int64_t count(const Box& box) const;
+
+ private:
+  std::vector<Axis> axes_;
+  std::vector<Exclusion> excluded_;
+  std::vector<std::int32_t> sizes_;
+  std::int64_t count_ = 1;
+};
+
+}  // namespace dfsearch::study

@@ -1,0 +1,46 @@
+#pragma once
+// What is known of one point of a study.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "study/figure.hpp"
+#include "study/grid.hpp"
+
+namespace dfsearch::study {
+
+enum class PointStatus : std::uint8_t {
+  Optimal,     ///< proved within the gap asked for
+  Feasible,    ///< stopped with an answer
+  Infeasible,  ///< proved that nothing fits
+  NoSolution,  ///< stopped without an answer
+  Failed,      ///< no config, or an error on the way
+};
+
+/// As results name it.
+const char* name_of(PointStatus status);
+
+struct PointAnswer {
+  PointIndex index = 0;
+  PointStatus status = PointStatus::NoSolution;
+  std::string reason;  ///< of Infeasible and Failed
+  Figures figures;
+  double step_bound = 0.0;         ///< no answer of this point has a shorter step, in seconds
+  bool exact = false;              ///< the figures are those of the best answer, or there is none
+  bool stopped_by_effort = false;  ///< more effort leads further
+  std::string row;                 ///< the line of results.ndjson, without its end
+};
+
+/// How hard to try.
+struct PointEffort {
+  int threads = 1;
+  bool whole = true;     ///< false: some nodes, and what they show
+  std::size_t lane = 0;  ///< points with one number are solved one after the other
+};
+
+/// Solves a point, within the limits; never throws but InternalError.  Called from any thread.
+using SolvePoint = std::function<PointAnswer(PointIndex, const PointEffort&)>;
+
+}  // namespace dfsearch::study

@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+"""`dfsearch study`: points, fronts, kills, parts, wrong input.
+
+usage: study_test.py DFSEARCH [unittest arguments]
+
+STUDY_KILLS=1000 in the environment kills the study of 500 points so often.
+"""
+
+import csv
+import json
+import os
+import pathlib
+import random
+import resource
+import signal
+import subprocess
+import time
+
+from support import SMALL, CliTest, main
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+STUDY = """\
+study: {name: small, front: [step_time, price]}
+base: {from: small.yaml}
+axes:
+  - {name: sram, key: system.accelerator.sram, values: [64 KiB, 512 KiB, 2 MiB]}
+  - {name: memory, key: system.memory.bandwidth, from: 10 GB/s, to: 1000 GB/s, steps: 5, scale: log}
+  - name: link
+    choices:
+      slow: {system.network.0.bandwidth: 5 GB/s}
+      fast: {system.network.0.bandwidth: 50 GB/s, power.link: 0.1}
+except: [{link: fast, sram: 64 KiB}]
+"""
+
+
+def without_search(line):
+    row = json.loads(line)
+    del row["search"]
+    return json.dumps(row)
+
+
+class StudyTest(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.write("small.yaml", SMALL)
+        self.study = self.write("study.yaml", STUDY)
+
+    def folder_of(self, name):
+        return self.folder / name
+
+    def rows(self, folder):
+        return (self.folder_of(folder) / "results.ndjson").read_text().splitlines()
+
+    def results(self, folder):
+        return sorted(map(without_search, self.rows(folder)))
+
+    def json_of(self, folder, name):
+        return json.loads((self.folder_of(folder) / name).read_text())
+
+    def run_study(self, folder, *words, study=None, status=0):
+        return self.run_tool("study", study or self.study, "-o", self.folder_of(folder), *words,
+                             status=status)
+
+    def test_all_points_are_rows_with_the_results_of_their_configs(self):
+        self.run_study("all", "--all")
+        rows = [json.loads(line) for line in self.rows("all")]
+        self.assertEqual(len(rows), 25)
+        self.assertEqual(len({row["index"] for row in rows}), 25)
+        for row in rows[::6]:
+            config = self.run_tool("study", self.study, "--print", str(row["index"])).stdout
+            again = self.solve(self.write("point.yaml", config))
+            for key in ("status", "step_time", "price", "power", "utilization", "time_shares"):
+                self.assertEqual(row[key], again[key], key)
+        state = self.json_of("all", "study.json")
+        self.assertEqual((state["points"], state["solved"], state["complete"]), (25, 25, True))
+        self.assertEqual(state["axes"][1]["values"][0], 1e10)
+
+    def solve(self, config):
+        return json.loads(self.run_tool(config, "--json", "-").stdout)
+
+    def test_the_front_is_that_of_all_points_and_needs_fewer(self):
+        self.run_study("all", "--all")
+        self.run_study("front")
+        found, expected = self.json_of("front", "front.json"), self.json_of("all", "front.json")
+        self.assertTrue(found["exact"])
+        self.assertEqual(found, expected)
+        self.assertLess(len(self.rows("front")), 25)
+        points = [json.loads(line) for line in self.rows("all")]
+        best = min(row["step_time"] for row in points if row["step_time"])
+        self.assertEqual(found["points"][0]["step_time"], best)
+
+    def test_the_table_has_units_and_every_point(self):
+        self.run_study("all", "--all")
+        with open(self.folder_of("all") / "results.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([int(row["index"]) for row in rows], sorted(
+            json.loads(line)["index"] for line in self.rows("all")))
+        self.assertIn("step_time [s]", rows[0])
+        by_index = {json.loads(line)["index"]: json.loads(line) for line in self.rows("all")}
+        for row in rows:
+            step = by_index[int(row["index"])]["step_time"]
+            self.assertEqual(row["step_time [s]"], "" if step is None else repr(step))
+
+    def test_deterministic_results_are_the_same_to_the_byte(self):
+        for threads in ("1", "2", "64"):
+            self.run_study("t" + threads, "--all", "--deterministic", "--threads", threads)
+        one, two, many = (sorted(self.rows("t" + t)) for t in ("1", "2", "64"))
+        self.assertEqual(one, two)
+        self.assertEqual(one, many)
+
+    def test_parts_make_the_whole(self):
+        for words in ([], ["--all"]):
+            name = "whole" + "".join(words)
+            self.run_study(name, "--deterministic", *words)
+            parts = []
+            for k in (1, 2, 3):
+                parts.append(f"{name}{k}")
+                self.run_study(parts[-1], "--deterministic", "--shard", f"{k}/3", *words)
+            folders = [self.folder_of(part) for part in parts]
+            self.run_tool("study", "merge", *folders, "-o", self.folder_of(name + "m"))
+            self.assertEqual(self.json_of(name, "front.json"), self.json_of(name + "m", "front.json"))
+            if words:
+                self.assertEqual(sorted(self.rows(name)), sorted(self.rows(name + "m")))
+            self.assert_error("is missing", "study", "merge", *folders[:2], "-o", self.folder_of("x"))
+            self.assert_error("there twice", "study", "merge", folders[0], folders[0], "-o",
+                              self.folder_of("x"))
+        other = self.write("other.yaml", STUDY.replace("512 KiB", "640 KiB"))
+        self.run_study("other", "--shard", "2/3", study=other)
+        self.assert_error("of another study", "study", "merge", self.folder_of("whole1"),
+                          self.folder_of("other"), "-o", self.folder_of("x"))
+
+    def assert_error(self, message, *words):
+        done = self.run_tool(*words, status=2)
+        self.assertIn(message, done.stderr)
+
+    def test_a_folder_has_one_study(self):
+        self.run_study("dir", "--all")
+        other = self.write("other.yaml", STUDY.replace("512 KiB", "640 KiB"))
+        self.assert_error("another study", "study", other, "-o", self.folder_of("dir"))
+        before = self.rows("dir")
+        self.run_study("dir", "--all")
+        self.assertEqual(before, self.rows("dir"))
+
+    def test_labels_choose_points(self):
+        self.run_study("only", "--all", "--only", "link=slow", "--only", "sram=512 KiB,2 MiB")
+        points = [json.loads(line)["point"] for line in self.rows("only")]
+        self.assertEqual(len(points), 10)
+        self.assertEqual({p["link"] for p in points}, {"slow"})
+        self.assert_error("no 'sow', did you mean 'slow'", "study", self.study, "--points",
+                          "--only", "link=sow")
+
+    def test_points_are_listed_and_printed(self):
+        listed = self.run_tool("study", self.study, "--points").stdout.splitlines()
+        self.assertEqual(len(listed), 25)
+        self.assertEqual(listed[0], "0  sram=64 KiB, memory=10 GB/s, link=slow")
+        by_name = self.run_tool("study", self.study, "--print",
+                                "sram=64 KiB,memory=10 GB/s,link=slow").stdout
+        self.assertEqual(by_name, self.run_tool("study", self.study, "--print", "0").stdout)
+        dry = self.run_tool("study", self.study, "--dry-run").stdout
+        self.assertIn("25 points", dry)
+
+    def test_a_point_that_fits_nowhere_or_has_no_config_is_a_row(self):
+        text = STUDY.replace("values: [64 KiB, 512 KiB, 2 MiB]", "values: [1 KiB, 2 MiB]")
+        text = text.replace("except: [{link: fast, sram: 64 KiB}]\n", "")
+        self.run_study("tight", "--all", study=self.write("tight.yaml", text))
+        reasons = {json.loads(line)["reason"] for line in self.rows("tight")
+                   if json.loads(line)["status"] == "infeasible"}
+        self.assertTrue(reasons and all(reasons))
+
+    def test_kills_lose_the_points_in_flight_only(self):
+        # 500 points, killed at random times and gone on with.
+        kills = int(os.environ.get("STUDY_KILLS", "12"))
+        text = STUDY.replace("steps: 5", "steps: 100").replace(
+            "except: [{link: fast, sram: 64 KiB}]\n", "")
+        text = text.replace("[64 KiB, 512 KiB, 2 MiB]", "[512 KiB, 2 MiB, 4 MiB]")
+        study = self.write("many.yaml", text)
+        self.run_study("whole", "--all", "--deterministic", study=study)
+        draw = random.Random(7)
+        folder = self.folder_of("killed")
+        command = [self.program, "study", study, "-o", folder, "--all", "--deterministic", "--quiet"]
+        done = 0
+        while done < kills:
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
+            time.sleep(draw.uniform(0.0, 0.12))
+            process.kill()
+            process.wait()
+            done += 1
+            if process.returncode == 0 and done < kills:
+                # It was done before: begin anew.
+                self.assertEqual(sorted(self.rows("whole")), sorted(self.rows("killed")))
+                for file in folder.iterdir():
+                    file.unlink()
+        self.run_study("killed", "--all", "--deterministic", study=study)
+        self.assertEqual(sorted(self.rows("whole")), sorted(self.rows("killed")))
+
+    def test_a_signal_stops_and_the_same_command_goes_on(self):
+        study = self.write("many.yaml", STUDY.replace("steps: 5", "steps: 2000"))
+        folder = self.folder_of("stopped")
+        command = [self.program, "study", study, "-o", folder, "--all", "--quiet"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True)
+        rows = folder / "results.ndjson"
+        while not (rows.exists() and rows.stat().st_size > 0):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate()
+        self.assertEqual(process.returncode, 4)
+        self.assertIn("the same command goes on", out)
+        self.assertFalse(self.json_of("stopped", "study.json")["complete"])
+        before = len(self.rows("stopped"))
+        again = self.run_tool("study", study, "-o", folder, "--all", "--time-limit", "1.5 s",
+                              status=range(6))
+        self.assertIn(again.returncode, (0, 4))
+        self.assertGreater(len(self.rows("stopped")), before)
+
+    def test_limits_of_points_are_rows_not_the_end(self):
+        done = self.run_study("limited", "--all", "--node-limit", "1", status=range(6))
+        self.assertIn(done.returncode, (0, 4, 5))
+        self.assertEqual(len(self.rows("limited")), 25)
+
+    def test_a_torn_line_is_taken_away(self):
+        self.run_study("torn", "--all", "--deterministic")
+        rows = self.folder_of("torn") / "results.ndjson"
+        whole = rows.read_text()
+        rows.write_text(whole[:-40])
+        self.run_study("torn", "--all", "--deterministic")
+        self.assertEqual(sorted(whole.splitlines()), sorted(self.rows("torn")))
+        rows.write_text(whole.replace('"status"', '"sta', 1))
+        self.assert_error("results.ndjson:1:1", "study", self.study, "-o", self.folder_of("torn"),
+                          "--all")
+
+    def test_a_full_disk_ends_in_a_message(self):
+        # A limit on the size of files ends writes as a full disk does.
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))
+
+        done = self.run_tool("study", self.study, "-o", self.folder_of("full"), "--all",
+                             status=2, preexec_fn=limit)
+        self.assertIn("results.ndjson", done.stderr)
+        written = len(self.rows("full"))
+        self.assertGreater(written, 0)
+        self.run_study("full", "--all")
+        self.assertEqual(len(self.rows("full")), 25)
+
+    def test_what_is_wrong_is_named_with_its_place(self):
+        for old, new, message in (
+                ("key: system.accelerator.sram", "key: system.accelerator.sramm",
+                 "did you mean 'sram'"),
+                ("512 KiB", "512 Kiz", "study.yaml:4"),
+                ("front: [step_time, price]", "front: [step_time, prize]", "did you mean 'price'"),
+                ("steps: 5", "steps: 1", "steps"),
+                ("to: 1000 GB/s", "to: 1 TB/s", "expected the unit of 'from'"),
+                ("from: 10 GB/s", "from: 0 GB/s", "logarithmic"),
+                ("name: memory", "name: sram", "a second axis"),
+                ("except: [{link", "except: [{lnk", "did you mean 'link'"),
+                ("sram: 64 KiB}]", "sram: 65 KiB}]", "did you mean '64 KiB'"),
+                ("from: small.yaml", "from: none.yaml", "none.yaml"),
+                ("{system.network.0.bandwidth: 5 GB/s}", "{system.memory.bandwidth: 5 GB/s}",
+                 "sets 'system.memory.bandwidth', as does the axis 'memory'"),
+                ("except:", "zip: [sram, memory]\nexcept:", "equally many"),
+                ("axes:", "axis:", "did you mean 'axes'")):
+            study = self.write("study.yaml", STUDY.replace(old, new, 1))
+            self.assert_error(message, "study", study, "--dry-run")
+        self.assert_error("missing -o DIR", "study", self.study)
+        self.assert_error("--shard", "study", self.study, "-o", "x", "--shard", "4/3")
+        self.assert_error("point: expected", "study", self.write("study.yaml", STUDY), "--print",
+                          "30")
+
+    def test_axes_walk_together_and_bases_are_an_axis(self):
+        text = STUDY.replace("base: {from: small.yaml}",
+                             "base: {a: {from: small.yaml}, b: {from: small.yaml, "
+                             "set: {workload.global_batch: 16}}}")
+        text = text.replace("steps: 5, scale: log", "steps: 3").replace(
+            "except:", "zip: [sram, memory]\nexcept:")
+        study = self.write("study.yaml", text)
+        listed = self.run_tool("study", study, "--points").stdout.splitlines()
+        self.assertEqual(len(listed), 2 * 3 * 2 - 2)
+        self.assertIn("base=b, sram=2 MiB, memory=1000 GB/s, link=fast", listed[-1])
+        self.run_study("bases", "--all", study=study)
+        rows = [json.loads(line) for line in self.rows("bases")]
+        steps = {row["point"]["base"]: row["step_time"] for row in rows
+                 if row["point"]["sram"] == "2 MiB" and row["point"]["link"] == "fast"}
+        self.assertGreater(steps["b"], steps["a"])
+
+    def test_plans_and_executions_are_points_as_well(self):
+        text = f"""\
+study: {{name: plans, objective: step_time}}
+base: {{plan: {{from: {ROOT}/configs/training/llama3_70b_2048_h100.yaml}},
+       calculon: {{from: {ROOT}/configs/calculon_22b_h100.yaml}}}}
+axes:
+  - {{name: gap, key: search.gap, values: [0, 0.5]}}
+"""
+        self.run_study("plans", "--all", study=self.write("plans.yaml", text))
+        rows = {json.loads(line)["index"]: json.loads(line) for line in self.rows("plans")}
+        self.assertEqual(len(rows), 4)
+        for row in rows.values():
+            self.assertEqual(row["status"], "optimal")
+            self.assertGreater(row["step_time"], 0.0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+#pragma once
+// Values of options, read so that an error says what was expected.
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "base/units.hpp"
+
+namespace dfsearch {
+
+inline constexpr std::int64_t kMostThreads = 1024;
+
+/// Throws an InputError that ends in where the help is.
+[[noreturn]] void usage_error(const std::string& message);
+
+/// A whole number from 1 to `most`.
+std::int64_t parse_count(const std::string& option, const std::string& text, std::int64_t most);
+
+/// All hardware threads where the text is empty.
+int parse_threads(const std::string& text);
+double parse_gap(const std::string& text);
+Seconds parse_time(const std::string& option, const std::string& text);
+Bytes parse_memory_limit(const std::string& text);
+
+/// A parse error of `convert` about the value of an option, with its name.
+template <class Convert>
+auto converted(const std::string& option, Convert convert) {
+  try {
+    return convert();
+  } catch (const InputError& error) {
+    usage_error(option + ": " + error.messages().front());
+  }
+}
+
+/// Refuses words that the app knows nothing of; `input` names what it takes one of.
+void refuse_extras(const CLI::App& app, std::string_view command, std::string_view input);
+
+}  // namespace dfsearch

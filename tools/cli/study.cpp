@@ -1,0 +1,242 @@
+#include "cli/study.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/machine_memory.hpp"
+#include "cli/signals.hpp"
+#include "cli/standard_output.hpp"
+#include "cli/study_progress.hpp"
+#include "io/study/journal.hpp"
+#include "io/study/merge_shards.hpp"
+#include "io/study/study_outputs.hpp"
+#include "io/study/study_points.hpp"
+#include "io/study/study_report.hpp"
+#include "io/text/write_file.hpp"
+#include "study/all_points.hpp"
+#include "study/front_search.hpp"
+#include "study/run_points.hpp"
+
+namespace dfsearch {
+namespace {
+
+namespace fs = std::filesystem;
+
+Study load(const StudyLine& line) {
+  Study study = load_study(line.file);
+  for (const std::string& labels : line.only) restrict_to(study, labels);
+  if (line.all) study.solves_all = true;
+  return study;
+}
+
+PointSearch search_of(const StudyLine& line) {
+  PointSearch search;
+  search.deadline = Deadline(line.time_limit.value_or(Seconds::infinity()), stop_on_signals());
+  search.time_limit = line.point_time_limit.value_or(Seconds::infinity());
+  search.node_limit = line.node_limit;
+  search.memory_limit = line.memory_limit.value_or(0.5 * machine_memory());
+  search.gap = line.gap;
+  search.threads = line.threads;
+  search.deterministic = line.deterministic;
+  return search;
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw InputError(folder.string() + ": cannot be made: " + error.message());
+}
+
+int list_points(const Study& study, const StudyPoints& points) {
+  std::string text;
+  for (study::PointIndex i = 0; i < points.grid().count(); ++i) {
+    if (points.grid().is_excluded(points.grid().choices(i))) continue;
+    text += fmt::format("{}  {}\n", i, points.name(i));
+    constexpr std::size_t kPiece = 1 << 16;
+    if (text.size() < kPiece) continue;
+    print(text);
+    text.clear();
+  }
+  print(text);
+  static_cast<void>(study);
+  return kProved;
+}
+
+/// One run of a study, or a part of it.
+class StudyRun {
+ public:
+  StudyRun(const StudyLine& line, const Study& study, const PointSearch& search,
+           const StudyPoints& points)
+      : line_(line), study_(study), search_(search), points_(points), folder_(line.output) {
+    state_.part = {line.shard.part, line.shard.of};
+    state_.fingerprint = points.fingerprint();
+    state_.growth = points.growth();
+    knowledge_.growth = state_.growth;
+    knowledge_.facts = [&](study::PointIndex point) { return points.facts(point); };
+  }
+
+  int run() {
+    make_folder(folder_);
+    refuse_another_study();
+    Journal journal(folder_);
+    knowledge_.known = [&](study::PointIndex point) { return journal.find(point); };
+    const std::unique_ptr<study::PointSource> source = make_source();
+    state_.count = source->count();
+    write_file(folder_ / "study.json", study_json(study_, state_));
+    StudyProgress progress(study_, line_.quiet);
+    const auto solve = [&](study::PointIndex point, const study::PointEffort& effort) {
+      return points_.solve(point, effort);
+    };
+    std::exception_ptr failure;
+    try {
+      state_.complete = study::run_points(*source, solve,
+                                          {.threads = line_.threads,
+                                           .deadline = search_.deadline,
+                                           .on_answer = [&](const study::PointAnswer& answer) {
+                                             journal.append(answer);
+                                             progress.tell(answer, source->count());
+                                           }});
+    } catch (const InputError&) {
+      failure = std::current_exception();  // a full disk: what is written stays
+    }
+    progress.finish();
+    state_.count = source->count();
+    if (failure) std::rethrow_exception(failure);
+    return finish(journal);
+  }
+
+ private:
+  /// A folder has one study.
+  void refuse_another_study() const {
+    const fs::path file = folder_ / "study.json";
+    std::error_code error;
+    if (!fs::exists(file, error)) return;
+    const StudyState before = load_study_json(file).second;
+    const bool same = before.fingerprint == state_.fingerprint &&
+                      before.part.part == state_.part.part && before.part.of == state_.part.of;
+    if (!same) {
+      throw InputError(folder_.string() +
+                       ": holds results of another study, or of another part or choice of points; "
+                       "expected an empty folder or the same study");
+    }
+  }
+
+  std::unique_ptr<study::PointSource> make_source() {
+    const study::Grid& grid = points_.grid();
+    const study::PointIndex begin = state_.part.begin(grid.count());
+    const study::PointIndex end = state_.part.end(grid.count());
+    if (study_.solves_all) {
+      return std::make_unique<study::AllPoints>(grid, begin, end, knowledge_.known);
+    }
+    return std::make_unique<study::FrontSearch>(grid, study_.goal, knowledge_, begin, end);
+  }
+
+  int finish(const Journal& journal) {
+    FrontOf found(study_, state_);
+    for (const auto& [index, answer] : journal.answers()) found.add(index, answer.figures);
+    const std::vector<study::Front::Member> front = found.members();
+    std::vector<std::string> axes;
+    for (const StudyAxis& axis : study_.axes) axes.push_back(axis.name);
+    write_file(folder_ / "study.json", study_json(study_, state_));
+    write_file(folder_ / "front.json", front_json(study_, points_.grid(), state_, front));
+    write_file(folder_ / "results.csv", results_csv(folder_ / "results.ndjson", axes));
+    std::string text = study_report(study_, points_.grid(), state_, front);
+    if (!state_.complete) text += "\nstopped: the same command goes on\n";
+    print(text);
+    if (state_.is_proved())
+      return state_.count.solved > state_.count.infeasible ? kProved : kInfeasible;
+    return state_.count.solved > 0 ? kStoppedWithMapping : kStoppedWithout;
+  }
+
+  const StudyLine& line_;
+  const Study& study_;
+  const PointSearch& search_;
+  const StudyPoints& points_;
+  const fs::path folder_;
+  StudyState state_;
+  study::PointKnowledge knowledge_;
+};
+
+std::string_view growth_text(study::Growth growth) {
+  switch (growth) {
+    case study::Growth::Ascending:
+      return "more is never slower: bounds boxes";
+    case study::Growth::Descending:
+      return "less is never faster: bounds boxes";
+    case study::Growth::None:
+      break;
+  }
+  return "each choice by itself";
+}
+
+int dry_run(const Study& study, const StudyPoints& points) {
+  const study::Grid& grid = points.grid();
+  std::int64_t excluded = 0;
+  for (study::PointIndex i = 0; i < grid.count(); ++i) {
+    if (grid.is_excluded(grid.choices(i))) ++excluded;
+  }
+  std::string text = fmt::format("{}: valid, {} points\n", study.name, grid.count() - excluded);
+  const std::vector<study::Growth> growth = points.growth();
+  for (const StudyAxis& axis : study.axes) {
+    text += fmt::format("  {:<16} {:>6} choices  {}\n", axis.name, axis.labels.size(),
+                        growth_text(growth[axis.dimension]));
+  }
+  print(text);
+  return kProved;
+}
+
+int run_merge(const StudyLine& line) {
+  const fs::path folder = line.output;
+  const std::vector<fs::path> folders(line.folders.begin(), line.folders.end());
+  const MergedStudy merged = merge_shards(folders);
+  make_folder(folder);
+  const study::Grid grid = grid_of(merged.study);
+  std::vector<std::string> names;
+  for (const StudyAxis& axis : merged.study.axes) names.push_back(axis.name);
+  StudyState state = merged.state;
+  state.complete = true;
+  write_file(folder / "results.ndjson", merged.rows);
+  write_file(folder / "study.json", study_json(merged.study, state));
+  write_file(folder / "front.json", front_json(merged.study, grid, state, merged.front));
+  write_file(folder / "results.csv", results_csv(folder / "results.ndjson", names));
+  print(study_report(merged.study, grid, state, merged.front));
+  return state.is_proved() ? kProved : kStoppedWithMapping;
+}
+
+}  // namespace
+
+int run_study(const StudyLine& line) {
+  if (line.task == StudyLine::Task::Merge) return run_merge(line);
+  const Study study = load(line);
+  const PointSearch search = search_of(line);
+  const StudyPoints points(study, search);
+  switch (line.task) {
+    case StudyLine::Task::Print:
+      print(points.config_text(points.find(line.point)));
+      return kProved;
+    case StudyLine::Task::List:
+      return list_points(study, points);
+    default:
+      break;
+  }
+  try {
+    points.check();
+    if (line.task == StudyLine::Task::DryRun) return dry_run(study, points);
+    return StudyRun(line, study, search, points).run();
+  } catch (const Stopped&) {
+    return kStoppedWithout;  // before the first point
+  }
+}
+
+}  // namespace dfsearch

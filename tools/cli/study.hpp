@@ -1,0 +1,10 @@
+#pragma once
+
+#include "cli/study_options.hpp"
+
+namespace dfsearch {
+
+/// Runs `dfsearch study` and returns the exit status.  Throws InputError.
+int run_study(const StudyLine& line);
+
+}  // namespace dfsearch
