@@ -87,12 +87,20 @@ class Page:
                 self.complain(line, "no command of dfsearch; expected `<!-- not run: REASON -->`")
 
     def try_config(self, block):
+        if re.search(r"^study:", block, re.MULTILINE):
+            self.try_study(block)
+            return
         if not re.search(r"^workload:", block, re.MULTILINE):
             block += SMALL_WORKLOAD
         if not re.search(r"^system:", block, re.MULTILINE):
             block += SMALL_SYSTEM
         (self.folder / "configs" / "example.yaml").write_text(block)
         if self.run("dfsearch check configs/example.yaml") is None:
+            self.complain(block, "does not load")
+
+    def try_study(self, block):
+        (self.folder / "configs" / "studies" / "example.yaml").write_text(block)
+        if self.run("dfsearch study configs/studies/example.yaml --dry-run") is None:
             self.complain(block, "does not load")
 
     def try_output(self, block, command):
