@@ -13,6 +13,10 @@ install(CODE "set(source_dir [[${PROJECT_SOURCE_DIR}/src]])
 set(scratch_dir [[${PROJECT_BINARY_DIR}/installed_headers]])")
 install(SCRIPT cmake/install_headers.cmake)
 install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/dfsearch)
+# The program and the libraries hold the library of the charts.
+foreach(file LICENSE NOTICE LICENSE-d3 README.md)
+  install(FILES third_party/echarts/${file} DESTINATION ${CMAKE_INSTALL_DOCDIR}/echarts)
+endforeach()
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 
 configure_package_config_file(cmake/dfsearchConfig.cmake.in dfsearchConfig.cmake

@@ -49,31 +49,42 @@ Bytes stored_activations(const DataflowGraph& graph, const LayerCosts& costs,
   return *std::max_element(alive.begin(), alive.end());
 }
 
-/// FLOP of a step for each byte that all chips move in it.  Bytes over the network are
-/// the time of its collectives times the bandwidth of the innermost dimension.
+/// FLOP of one chip, layer and sample for each byte that it moves, of each partition and of all.
+/// A chip's share of the FLOP is the same for every kernel.  Bytes over the network are the time
+/// of its collectives times the bandwidth of the innermost dimension.
 /// docs/model.md (49)
 void add_intensities(const Problem& problem, const Mapping& mapping, const LayerCosts& costs,
                      Cost& cost) {
-  Seconds memory{};
-  Seconds network{};
-  for (const PartitionCost& partition : cost.partitions) {
-    memory += partition.memory;
-    network += partition.network;
-  }
+  const DataflowGraph& graph = problem.workload.graph;
   const double chips = static_cast<double>(problem.chips_per_copy());
   const double runs = static_cast<double>(cost.layers_per_stage) *
                       static_cast<double>(problem.workload.global_batch) /
                       static_cast<double>(degree_of(mapping.network, Strategy::Data));
   const Flops flops = cost.flops / (chips * runs);  // of one chip, layer and sample
+  const double share = graph.flops() > Flops{} ? flops / graph.flops() : 0.0;
+  const auto inner = std::find_if(mapping.network.begin(), mapping.network.end(),
+                                  [](const auto& dimension) { return dimension.degree > 1; });
+  const BytesPerSecond link =
+      inner == mapping.network.end()
+          ? BytesPerSecond{}
+          : problem.system.network[static_cast<std::size_t>(inner - mapping.network.begin())]
+                .bandwidth;
+  Seconds memory{};
+  Seconds network{};
+  for (PartitionCost& partition : cost.partitions) {
+    for (const KernelId k : partition.kernels) {
+      partition.flops += kernel_flops(graph.kernel(k)) * share;
+    }
+    partition.memory_bytes = partition.memory * costs.memory_bandwidth();
+    partition.network_bytes = partition.network * link;
+    memory += partition.memory;
+    network += partition.network;
+  }
   const auto per_byte = [flops](Bytes bytes) {
     return bytes > Bytes{} ? flops.in_base_units() / bytes.in_base_units() : 0.0;
   };
   cost.memory_intensity = per_byte(memory * costs.memory_bandwidth());
-  const auto inner = std::find_if(mapping.network.begin(), mapping.network.end(),
-                                  [](const auto& dimension) { return dimension.degree > 1; });
-  if (inner == mapping.network.end()) return;
-  const auto d = static_cast<std::size_t>(inner - mapping.network.begin());
-  cost.network_intensity = per_byte(network * problem.system.network[d].bandwidth);
+  cost.network_intensity = per_byte(network * link);
 }
 
 // docs/model.md (45), (47), (48)

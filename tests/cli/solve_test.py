@@ -14,9 +14,12 @@ KEYS = (
     "dfsearch status stopped_by objective_name objective lower_bound gap step_time utilization flop price power "
     "cost_efficiency power_efficiency operational_intensity serving model copies parallelism network "
     "micro_batch tile layers_per_stage bubble_factor bound_by time_shares partitions sharding "
-    "memory top top_complete infeasible chip split best_splits gains search"
+    "memory top top_complete infeasible chip split best_splits gains workload "
+    "machine graph search"
 ).split()
-PARTITION_KEYS = "index kernels compute memory network time bound_by sram cores".split()
+PARTITION_KEYS = (
+    "index kernels compute memory network time bound_by sram flop memory_bytes network_bytes cores"
+).split()
 
 
 def without_search(result):
@@ -57,6 +60,44 @@ class Result(CliTest):
         self.assertEqual(set(result["sharding"]), set(placed))
         infeasible = self.result("c.yaml", "--set", "system.memory.capacity=1 kB", status=3)
         self.assertEqual(list(infeasible), KEYS)
+
+    def test_results_repeat_what_was_asked(self):
+        result = self.result("c.yaml")
+        self.assertEqual(result["workload"],
+                         {"kind": "graph", "layers": 1, "sequence": 64, "global_batch": 8})
+        self.assertEqual(result["machine"], {
+            "chips": 2, "peak": 2 * 16 * 16 * 8 * 1e9, "sram": 2**20,
+            "memory": {"bandwidth": 100e9, "capacity": 1e9}, "second_memory": None,
+            "network": [{"topology": "ring", "degree": 2, "bandwidth": 25e9, "latency": 0}]})
+        self.assertEqual(result["graph"]["kernels"], [
+            {"name": "In", "kind": "elementwise", "phase": "forward", "flop": 256 * 64},
+            {"name": "Up", "kind": "weight_gemm", "phase": "forward", "flop": 2 * 1024 * 256 * 64},
+            {"name": "Act", "kind": "elementwise", "phase": "forward", "flop": 1024 * 64},
+            {"name": "Down", "kind": "weight_gemm", "phase": "forward",
+             "flop": 2 * 1024 * 256 * 64}])
+        self.assertEqual(result["graph"]["tensors"], [
+            {"from": "In", "to": "Up", "bytes": 2 * 256 * 64},
+            {"from": "Up", "to": "Act", "bytes": 2 * 1024 * 64},
+            {"from": "Act", "to": "Down", "bytes": 2 * 1024 * 64}])
+
+    def test_partitions_say_their_flop_and_bytes(self):
+        for words in ((), ("--set", "execution.partitions=2", "--set",
+                           "execution.compute_utilization=0.5")):
+            result = self.result("c.yaml", *words)
+            flop = {kernel["name"]: kernel["flop"] for kernel in result["graph"]["kernels"]}
+            partitions = result["partitions"]
+            for partition in partitions:
+                both = sum(flop[kernel] for kernel in partition["kernels"])
+                self.assertAlmostEqual(partition["flop"] / (both / 2), 1, delta=1e-12)
+                self.assertAlmostEqual(partition["memory_bytes"], partition["memory"] * 100e9)
+                self.assertAlmostEqual(partition["network_bytes"], partition["network"] * 25e9)
+            for kind, intensity in result["operational_intensity"].items():
+                moved = sum(partition[kind + "_bytes"] for partition in partitions)
+                done = sum(partition["flop"] for partition in partitions)
+                if intensity is None:
+                    self.assertEqual(moved, 0)
+                else:
+                    self.assertAlmostEqual(intensity / (done / moved), 1, delta=1e-12)
 
     def test_json_to_standard_output_is_json_alone(self):
         done = self.run_tool("c.yaml", "--json", "-")

@@ -112,7 +112,7 @@ void check_task(const calculon::Task& task) {
   const auto search = short_search<calculon::ExecutionSearch>();
   const calculon::ExecutionResult result = calculon::find_execution(task, search);
   require(!execution_report(task, result, "input").empty(), "a result can be reported");
-  require(!execution_json(result).empty(), "a result can be written");
+  require(!execution_json(task, result).empty(), "a result can be written");
   require_finite(result);
 }
 

@@ -8,6 +8,7 @@
 #include "cli/chip.hpp"
 #include "cli/gemm.hpp"
 #include "cli/outputs.hpp"
+#include "cli/page_output.hpp"
 #include "cli/solve.hpp"
 #include "cli/standard_output.hpp"
 #include "io/config/graph_text.hpp"
@@ -44,9 +45,10 @@ int run_evaluate(const CommandLine& line) {
           : mapping_of(load_solution(line.solution, config.problem.workload.graph), config.problem,
                        given ? &*given : nullptr);
   check_output(line.json);
+  check_output(line.html);
   const std::variant<Cost, Infeasible> verdict = evaluate(config.problem, mapping);
   Outputs outputs;
-  write_outcome(line, with_chip(Outcome::of(config.problem, mapping, verdict), config), "",
+  write_outcome(line, with_chip(Outcome::of(config.problem, mapping, verdict), config), "", {},
                 outputs);
   outputs.throw_if_any_failed();
   return std::holds_alternative<Cost>(verdict) ? kProved : kInfeasible;
@@ -149,6 +151,8 @@ int run_command(const CommandLine& line) {
       return run_chip(line);
     case Command::Gemm:
       return run_gemm(line);
+    case Command::Report:
+      return run_report(line);
   }
   return kInternalError;
 }

@@ -17,6 +17,7 @@ usage: dfsearch [solve] CONFIG [options]         search, report, exit
        dfsearch gemm CONFIG --shape MxKxN        the time of a GEMM alone on such a chip
        dfsearch study STUDY -o DIR [options]     all points of a design space, or its exact front
        dfsearch study merge DIR... -o DIR        parts of a study put together
+       dfsearch report RESULT [-o PAGE.html]     a page of a result, or of the folder of a study
        dfsearch --help | --version
 
 A CONFIG is YAML or JSON (docs/formats.md); --config CONFIG says the same.  A report for people
@@ -25,7 +26,7 @@ asks for the best plan of a training step, with 'equations: calculon' for the be
 Calculon's model, in place of a mapping: solve and check take these, without the options of
 mappings.
 
-all commands but import
+all commands but import and report
   --set KEY=VALUE        override a key of the config, system.network.0.degree=16; repeatable
 
 solve
@@ -41,6 +42,7 @@ solve
                          how far the next one is if that is soon found); of a budget that leaves
                          something out the K best splits
   --json FILE|-          the result as JSON (docs/results.md); with - in place of the report
+  --html FILE            the result as a page for the browser, in one file (docs/pages.md)
   --mapping FILE         the mapping found, as JSON that --hint and evaluate read
   --hint FILE            a mapping to start from; dropped if it does not fit
   --checkpoint FILE      keep the state of the search there; a kill loses seconds
@@ -58,6 +60,7 @@ evaluate
   --solution FILE        or what a solver found for an exported program; then --mapping decides
                          what the program took as given, if the config leaves it open
   --json FILE|-          the result as JSON; with - in place of the report
+  --html FILE            the result as a page
 
 graph
   --format F             yaml or json: a config of 'kind: graph' with exact numbers; dot: a
@@ -100,9 +103,16 @@ study
   --deterministic        no times in the results: the same bytes, once sorted, for any threads
   --threads, --gap, --memory-limit, --quiet  as for solve
 
+report
+  -o, --output FILE|-    where to write the page (-)
+                         RESULT is what --json wrote, or the folder of a study.  The graph is drawn
+                         by Graphviz where it is installed
+
 examples
   dfsearch --config configs/gpt3_1t.yaml --threads 64
   dfsearch configs/gpt3_1t.yaml --time-limit '20 min' --json result.json --mapping best.json
+  dfsearch configs/gpt3_1t.yaml --html page.html
+  dfsearch report result.json -o page.html
   dfsearch configs/gpt3_1t.yaml --set execution.partitions=8 --hint best.json
   dfsearch configs/gpt3_1t_free.yaml --top 5
   dfsearch configs/training/llama3_70b_2048_h100.yaml

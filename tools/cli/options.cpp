@@ -30,8 +30,8 @@ namespace {
 
 constexpr std::int64_t kMostAnswers = 1'000'000;
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 31;
-constexpr std::array<std::string_view, 9> kCommands = {
-    "solve", "evaluate", "check", "graph", "import", "export", "chip", "gemm", "study"};
+constexpr std::array<std::string_view, 10> kCommands = {
+    "solve", "evaluate", "check", "graph", "import", "export", "chip", "gemm", "report", "study"};
 
 /// The help, with the bounds that the engine knows.
 std::string help_text() {
@@ -68,7 +68,7 @@ void declare_common(CLI::App& app, CommandLine& line, Texts& texts) {
   app.add_option("CONFIG", texts.positional);
   if (line.command == Command::Chip) app.add_option("CONFIGS", line.more_configs);
   app.allow_extras();
-  if (line.command == Command::Import) {
+  if (line.command == Command::Import || line.command == Command::Report) {
     app.add_option("-o,--output", line.output);
     return;
   }
@@ -79,7 +79,10 @@ void declare_common(CLI::App& app, CommandLine& line, Texts& texts) {
 
 void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
   declare_common(app, line, texts);
-  if (line.command == Command::Check || line.command == Command::Import) return;
+  if (line.command == Command::Check || line.command == Command::Import ||
+      line.command == Command::Report) {
+    return;
+  }
   if (line.command == Command::Chip) {
     app.add_option("--json", line.json);
     return;
@@ -104,6 +107,7 @@ void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
     return;
   }
   app.add_option("--json", line.json);
+  app.add_option("--html", line.html);
   app.add_flag("--quiet", line.quiet);
   if (line.command == Command::Evaluate) {
     app.add_option("--solution", line.solution);
@@ -126,11 +130,38 @@ void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
   app.add_flag("--verbose", line.verbose);
 }
 
+std::string_view input_of(Command command) {
+  if (command == Command::Report) return "result";
+  return command == Command::Import ? "setup" : "config";
+}
+
+/// The command line as a shell takes it, without where the page goes: that does not change what
+/// the page shows.
+std::string shell_text(const std::vector<std::string>& words) {
+  std::string text = "dfsearch";
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i].starts_with("--html=")) continue;
+    if (words[i] == "--html") {
+      ++i;
+      continue;
+    }
+    const bool plain =
+        !words[i].empty() && words[i].find_first_not_of(
+                                 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                 "0123456789_-./=:,+%@") == std::string::npos;
+    std::string quoted = "'";
+    for (const char c : words[i]) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += " " + (plain ? words[i] : quoted + "'");
+  }
+  return text;
+}
+
 /// Two outputs in one file would destroy each other.
 void refuse_shared_outputs(const CommandLine& line) {
-  const std::array outputs = {
-      std::pair("--json", &line.json), std::pair("--mapping", &line.mapping),
-      std::pair("--checkpoint", &line.checkpoint), std::pair("--events", &line.events)};
+  const std::array outputs = {std::pair("--json", &line.json), std::pair("--html", &line.html),
+                              std::pair("--mapping", &line.mapping),
+                              std::pair("--checkpoint", &line.checkpoint),
+                              std::pair("--events", &line.events)};
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     for (std::size_t j = i + 1; j < outputs.size(); ++j) {
       const std::string& file = *outputs[i].second;
@@ -172,8 +203,8 @@ void convert_search_options(const Texts& texts, CommandLine& line) {
   if (!texts.objective.empty()) line.overrides.push_back("search.objective=" + texts.objective);
   if (line.quiet && line.verbose) usage_error("--quiet and --verbose exclude each other");
   for (const auto& [option, file] :
-       {std::pair("--mapping", &line.mapping), std::pair("--checkpoint", &line.checkpoint),
-        std::pair("--resume", &line.resume)}) {
+       {std::pair("--html", &line.html), std::pair("--mapping", &line.mapping),
+        std::pair("--checkpoint", &line.checkpoint), std::pair("--resume", &line.resume)}) {
     if (*file == "-") usage_error(fmt::format("{}: expected a file, got '-'", option));
   }
   refuse_shared_outputs(line);
@@ -249,7 +280,9 @@ void refuse_misspelt_command(const std::string& word) {
 void choose_config(const Texts& texts, std::string_view command, CommandLine& line) {
   if (texts.positional.empty() && texts.config.empty()) {
     usage_error(fmt::format("{}: missing {}", command,
-                            line.command == Command::Import ? "SETUP" : "CONFIG"));
+                            line.command == Command::Import   ? "SETUP"
+                            : line.command == Command::Report ? "RESULT"
+                                                              : "CONFIG"));
   }
   if (!texts.positional.empty() && !texts.config.empty()) {
     usage_error(fmt::format("{}: one config is enough, got {} and {}", command,
@@ -274,6 +307,7 @@ std::variant<CommandLine, StudyLine, Answer> parse_command_line(int argc, const 
   }
   // A command is the first word or it is none: a config may have any name.
   CommandLine line;
+  line.words = shell_text(words);
   const auto* const found = std::find(kCommands.begin(), kCommands.end(), words[0]);
   const std::string command(found == kCommands.end() ? kCommands[0] : *found);
   if (found == kCommands.end()) {
@@ -293,7 +327,7 @@ std::variant<CommandLine, StudyLine, Answer> parse_command_line(int argc, const 
     usage_error(error.what());
   }
   if (texts.help) return Answer{help_text()};
-  refuse_extras(app, command, line.command == Command::Import ? "setup" : "config");
+  refuse_extras(app, command, input_of(line.command));
   choose_config(texts, command, line);
   if (line.command == Command::Solve) convert_search_options(texts, line);
   if (line.command == Command::Graph) convert_format(texts, line);

@@ -14,7 +14,7 @@
 
 namespace dfsearch {
 
-enum class Command { Solve, Evaluate, Check, Graph, Import, Export, Chip, Gemm };
+enum class Command { Solve, Evaluate, Check, Graph, Import, Export, Chip, Gemm, Report };
 
 enum class GraphFormat { Yaml, Json, Dot, Dfmodel };
 enum class ModelFormat { Mps, Lp };
@@ -24,10 +24,12 @@ enum class ModelPart { Fusion, Sharding };
 /// standard output where a result goes.
 struct CommandLine {
   Command command = Command::Solve;
-  std::string config;                     ///< a setup for import
+  std::string words;                      ///< the command itself, as a shell takes it
+  std::string config;                     ///< a setup for import, a result or folder for report
   std::vector<std::string> more_configs;  ///< after the first, for chip
   std::vector<std::string> overrides;
   std::string json;
+  std::string html;
   std::string mapping;  ///< written by solve, read by the others
   std::string hint;
   std::string checkpoint;

@@ -1,5 +1,6 @@
 #include "cli/outputs.hpp"
 
+#include "cli/page_output.hpp"
 #include "cli/standard_output.hpp"
 #include "io/report/report.hpp"
 #include "io/result/result_json.hpp"
@@ -18,15 +19,18 @@ void check_output(const std::string& file) {
 }
 
 void write_outcome(const CommandLine& line, const Outcome& outcome, const std::string& mapping,
-                   Outputs& outputs) {
-  const std::string json =
-      line.json.empty() && mapping.empty() ? std::string() : result_json(outcome);
+                   const std::vector<SearchPoint>& history, Outputs& outputs) {
+  const std::string json = line.json.empty() && line.html.empty() && mapping.empty()
+                               ? std::string()
+                               : result_json(outcome);
   if (!mapping.empty()) outputs.attempt([&] { write_file(mapping, json); });
   if (!line.json.empty() && line.json != "-") {
     outputs.attempt([&] { write_file(line.json, json); });
   }
-  if (line.events == "-") return;
-  outputs.attempt([&] { print(line.json == "-" ? json : report_text(outcome, title_of(line))); });
+  if (line.events != "-") {
+    outputs.attempt([&] { print(line.json == "-" ? json : report_text(outcome, title_of(line))); });
+  }
+  write_page(line, json, history, outputs);
 }
 
 }  // namespace dfsearch

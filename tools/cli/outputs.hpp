@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "cli/options.hpp"
+#include "io/html/run_page.hpp"
 #include "io/result/outcome.hpp"
 
 namespace dfsearch {
@@ -38,8 +39,8 @@ class Outputs {
 };
 
 /// The report, or JSON or events in its place, and the files; `mapping` is the
-/// name of the mapping file, empty for none.
+/// name of the mapping file, empty for none.  `history` is for the page.
 void write_outcome(const CommandLine& line, const Outcome& outcome, const std::string& mapping,
-                   Outputs& outputs);
+                   const std::vector<SearchPoint>& history, Outputs& outputs);
 
 }  // namespace dfsearch

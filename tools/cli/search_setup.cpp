@@ -11,6 +11,7 @@ namespace dfsearch {
 namespace {
 
 constexpr Seconds kEventInterval{1.0};
+constexpr Seconds kHistoryInterval{0.1};
 
 }  // namespace
 
@@ -41,14 +42,18 @@ Detail detail_of(const CommandLine& line) {
 }
 
 void listen_to_progress(const CommandLine& line, EventStream& events, ProgressPrinter& progress,
-                        SearchOptions& options) {
+                        SearchHistory& history, SearchOptions& options) {
   const bool on = events.is_on();
   options.progress_interval = progress.interval();
-  if (on) options.progress_interval = std::min(options.progress_interval, kEventInterval);
+  if (on || history.is_on()) {
+    options.progress_interval =
+        std::min(options.progress_interval, on ? kEventInterval : kHistoryInterval);
+  }
   options.progress_nodes = ProgressPrinter::kNodes;
-  if (!on && line.quiet) return;
-  options.on_progress = [&events, &progress, on](const Progress& p) {
+  if (!on && !history.is_on() && line.quiet) return;
+  options.on_progress = [&events, &progress, &history, on](const Progress& p) {
     progress.print(p);
+    history.add(p);
     if (on) events.write(progress_event(p));
   };
 }

@@ -80,6 +80,7 @@ class Run {
         options_(options_of(line, config_)) {
     if (!line.resume.empty()) state_ = load_checkpoint(line.resume, config_.problem);
     check_output(line.json);
+    check_output(line.html);
     check_output(line.mapping);
     if (!line.checkpoint.empty()) {
       check_output(line.checkpoint);
@@ -91,7 +92,8 @@ class Run {
     EventStream events(line_.events);
     ProgressPrinter progress(config_.problem, detail_of(line_), options_.deterministic);
     CheckpointFile checkpoint(line_.checkpoint, config_.problem, events);
-    listen(events, progress, checkpoint);
+    SearchHistory history(!line_.html.empty());
+    listen(events, progress, history, checkpoint);
     if (state_) options_.resume = &*state_;
     options_.limits.deadline = deadline_of(line_, config_.search, start_);
     if (events.is_on()) {
@@ -109,7 +111,7 @@ class Run {
     }
     Outputs outputs;
     write_outcome(line_, with_chip(Outcome::of(config_.problem, result), config_),
-                  mapping_file(line_, result), outputs);
+                  mapping_file(line_, result), history.points(), outputs);
     if (!line_.checkpoint.empty()) outputs.attempt([&] { checkpoint.finish(); });
     outputs.attempt([&] { events.finish(); });
     if (result.callback_error) std::rethrow_exception(result.callback_error);
@@ -119,12 +121,15 @@ class Run {
 
  private:
   /// Sets the callbacks; what they refer to outlives the search.
-  void listen(EventStream& events, ProgressPrinter& progress, CheckpointFile& checkpoint) {
-    listen_to_progress(line_, events, progress, options_);
+  void listen(EventStream& events, ProgressPrinter& progress, SearchHistory& history,
+              CheckpointFile& checkpoint) {
+    listen_to_progress(line_, events, progress, history, options_);
     const bool on = events.is_on();
-    if (on || line_.verbose) {
-      options_.on_incumbent = [&events, &progress, on](const Progress& p, const Mapping& mapping) {
+    if (on || line_.verbose || history.is_on()) {
+      options_.on_incumbent = [&events, &progress, &history, on](const Progress& p,
+                                                                 const Mapping& mapping) {
         progress.print(p);
+        history.add(p);
         if (on) events.write(incumbent_event(p, mapping));
       };
     }

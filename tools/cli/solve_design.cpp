@@ -59,7 +59,8 @@ int run_solve_design(const CommandLine& line, const Config& config,
   const Problem& problem = config.problem;
   const ChipDesign& design = *config.design;
   DesignOptions options = options_of(line, config);
-  for (const std::string& file : {line.json, line.mapping, line.checkpoint}) check_output(file);
+  for (const std::string& file : {line.json, line.html, line.mapping, line.checkpoint})
+    check_output(file);
   if (!line.checkpoint.empty()) {
     check_replaceable(line.checkpoint, fingerprint_of(problem, design));
   }
@@ -67,9 +68,11 @@ int run_solve_design(const CommandLine& line, const Config& config,
   const Problem told = without_peak(problem);
   ProgressPrinter progress(told, detail_of(line), line.deterministic);
   CheckpointFile checkpoint(line.checkpoint, problem, events);
-  listen_to_progress(line, events, progress, options.search);
+  SearchHistory history(!line.html.empty());
+  listen_to_progress(line, events, progress, history, options.search);
   options.on_split = [&](const Progress& p, const Mapping& mapping, const Chip& chip) {
     if (line.verbose) progress.print(p);
+    history.add(p);
     if (events.is_on()) events.write(split_event(p, mapping, design, chip));
   };
   if (!line.checkpoint.empty()) {
@@ -90,7 +93,7 @@ int run_solve_design(const CommandLine& line, const Config& config,
   outcome.chip = result.chip ? &*result.chip : nullptr;
   outcome.split = &result;
   Outputs outputs;
-  write_outcome(line, outcome, mapping_file(line, result.search), outputs);
+  write_outcome(line, outcome, mapping_file(line, result.search), history.points(), outputs);
   if (!line.checkpoint.empty()) outputs.attempt([&] { checkpoint.finish(); });
   outputs.attempt([&] { events.finish(); });
   if (result.search.callback_error) std::rethrow_exception(result.search.callback_error);

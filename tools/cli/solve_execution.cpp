@@ -12,6 +12,8 @@
 #include "cli/exit_status.hpp"
 #include "cli/machine_memory.hpp"
 #include "cli/outputs.hpp"
+#include "cli/page_output.hpp"
+#include "cli/search_history.hpp"
 #include "cli/signals.hpp"
 #include "cli/standard_output.hpp"
 #include "engine/calculon/find_execution.hpp"
@@ -68,15 +70,27 @@ void print_improvement(const Progress& progress) {
                           to_text(Seconds(progress.lower_bound.in_base_units()))));
 }
 
+template <class Search>
+void listen(const CommandLine& line, SearchHistory& history, Search& search) {
+  if (!line.verbose && !history.is_on()) return;
+  search.on_incumbent = [&line, &history](const Progress& progress) {
+    if (line.verbose) print_improvement(progress);
+    history.add(progress);
+  };
+}
+
+bool needs_json(const CommandLine& line) { return !line.json.empty() || !line.html.empty(); }
+
 /// Writes what there is; the exit status says how sure it is.
 template <class Result>
 int tell(const CommandLine& line, const Result& result, const std::string& json,
-         const std::string& report) {
+         const std::string& report, const SearchHistory& history) {
   Outputs outputs;
   if (!line.json.empty() && line.json != "-") {
     outputs.attempt([&] { write_file(line.json, json); });
   }
   outputs.attempt([&] { print(line.json == "-" ? json : report); });
+  write_page(line, json, history.points(), outputs);
   outputs.throw_if_any_failed();
   // Of several parallelisms all must be proved.
   for (const auto& found : result.alternatives) {
@@ -91,23 +105,27 @@ int run_solve_execution(const CommandLine& line, const CalculonConfig& config,
                         std::chrono::steady_clock::time_point start) {
   refuse_options(line, "'equations: calculon'");
   check_output(line.json);
+  check_output(line.html);
+  SearchHistory history(!line.html.empty());
   auto search = search_of<calculon::ExecutionSearch>(line, config.search, start);
   search.count = line.count;
-  if (line.verbose) search.on_incumbent = print_improvement;
+  listen(line, history, search);
   const calculon::ExecutionResult result = calculon::find_execution(config.task, search);
-  return tell(line, result, line.json.empty() ? "" : execution_json(result),
-              execution_report(config.task, result, title_of(line)));
+  return tell(line, result, needs_json(line) ? execution_json(config.task, result) : "",
+              execution_report(config.task, result, title_of(line)), history);
 }
 
 int run_solve_plan(const CommandLine& line, const TrainingConfig& config,
                    std::chrono::steady_clock::time_point start) {
   refuse_options(line, "'training'");
   check_output(line.json);
+  check_output(line.html);
+  SearchHistory history(!line.html.empty());
   auto search = search_of<training::PlanSearch>(line, config.search, start);
-  if (line.verbose) search.on_incumbent = print_improvement;
+  listen(line, history, search);
   const training::PlanResult result = training::find_plan(config.task, search);
-  return tell(line, result, line.json.empty() ? "" : plan_json(config.task, result),
-              plan_report(config.task, result, title_of(line)));
+  return tell(line, result, needs_json(line) ? plan_json(config.task, result) : "",
+              plan_report(config.task, result, title_of(line)), history);
 }
 
 }  // namespace dfsearch

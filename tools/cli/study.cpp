@@ -18,11 +18,13 @@
 #include "cli/signals.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/study_progress.hpp"
+#include "io/html/study_page.hpp"
 #include "io/study/journal.hpp"
 #include "io/study/merge_shards.hpp"
 #include "io/study/study_outputs.hpp"
 #include "io/study/study_points.hpp"
 #include "io/study/study_report.hpp"
+#include "io/text/read_file.hpp"
 #include "io/text/write_file.hpp"
 #include "study/all_points.hpp"
 #include "study/front_search.hpp"
@@ -32,6 +34,8 @@ namespace dfsearch {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kMostRows = std::size_t{4} << 30;  // bytes of results.ndjson
 
 Study load(const StudyLine& line) {
   Study study = load_study(line.file);
@@ -71,6 +75,16 @@ int list_points(const Study& study, const StudyPoints& points) {
   print(text);
   static_cast<void>(study);
   return kProved;
+}
+
+/// All files of a folder that has its results.
+void write_results(const fs::path& folder, const std::vector<std::string>& axes,
+                   const std::string& study, const std::string& front) {
+  const fs::path rows = folder / "results.ndjson";
+  write_file(folder / "study.json", study);
+  write_file(folder / "front.json", front);
+  write_file(folder / "results.csv", results_csv(rows, axes));
+  write_file(folder / "study.html", study_page(study, read_file(rows, kMostRows), front));
 }
 
 /// One run of a study, or a part of it.
@@ -148,9 +162,8 @@ class StudyRun {
     const std::vector<study::Front::Member> front = found.members();
     std::vector<std::string> axes;
     for (const StudyAxis& axis : study_.axes) axes.push_back(axis.name);
-    write_file(folder_ / "study.json", study_json(study_, state_));
-    write_file(folder_ / "front.json", front_json(study_, points_.grid(), state_, front));
-    write_file(folder_ / "results.csv", results_csv(folder_ / "results.ndjson", axes));
+    write_results(folder_, axes, study_json(study_, state_),
+                  front_json(study_, points_.grid(), state_, front));
     std::string text = study_report(study_, points_.grid(), state_, front);
     if (!state_.complete) text += "\nstopped: the same command goes on\n";
     print(text);
@@ -207,9 +220,8 @@ int run_merge(const StudyLine& line) {
   StudyState state = merged.state;
   state.complete = true;
   write_file(folder / "results.ndjson", merged.rows);
-  write_file(folder / "study.json", study_json(merged.study, state));
-  write_file(folder / "front.json", front_json(merged.study, grid, state, merged.front));
-  write_file(folder / "results.csv", results_csv(folder / "results.ndjson", names));
+  write_results(folder, names, study_json(merged.study, state),
+                front_json(merged.study, grid, state, merged.front));
   print(study_report(merged.study, grid, state, merged.front));
   return state.is_proved() ? kProved : kStoppedWithMapping;
 }

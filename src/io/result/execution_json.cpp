@@ -2,6 +2,7 @@
 
 #include "base/version.hpp"
 #include "io/result/answer_json.hpp"
+#include "io/result/asked_json.hpp"
 
 namespace dfsearch {
 namespace {
@@ -86,7 +87,7 @@ Json count_json(const std::optional<std::int64_t>& count) { return count ? Json(
 
 }  // namespace
 
-std::string execution_json(const ExecutionResult& result) {
+std::string execution_json(const calculon::Task& task, const ExecutionResult& result) {
   const calculon::Cost* cost = result.cost ? &*result.cost : nullptr;
   Json json = Json::object();
   json["dfsearch"] = kVersion;
@@ -105,6 +106,8 @@ std::string execution_json(const ExecutionResult& result) {
   json["top"] = top_json(result, put_found);
   json["top_complete"] = result.alternatives_complete;
   json["infeasible"] = infeasible_json(result);
+  json["workload"] = asked_workload_json(task);
+  json["machine"] = asked_machine_json(task.machine);
   json["search"] = search_json(result.stats, result.measured, result.evaluated);
   return json_text(json);
 }

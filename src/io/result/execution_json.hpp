@@ -8,6 +8,6 @@
 namespace dfsearch {
 
 /// With a newline at its end.
-std::string execution_json(const calculon::ExecutionResult& result);
+std::string execution_json(const calculon::Task& task, const calculon::ExecutionResult& result);
 
 }  // namespace dfsearch

@@ -55,9 +55,13 @@ constexpr std::string_view kOfResult[] = {"dfsearch",
                                           "split",
                                           "best_splits",
                                           "gains",
+                                          "workload",
+                                          "machine",
+                                          "graph",
                                           "search"};
-constexpr std::string_view kOfPartition[] = {"compute", "memory",   "network",
-                                             "time",    "bound_by", "sram"};
+constexpr std::string_view kOfPartition[] = {"compute", "memory",       "network",
+                                             "time",    "bound_by",     "sram",
+                                             "flop",    "memory_bytes", "network_bytes"};
 
 /// Fills a Mapping and collects what is wrong on the way.
 class MappingReader {

@@ -2,6 +2,7 @@
 
 #include "base/version.hpp"
 #include "io/result/answer_json.hpp"
+#include "io/result/asked_json.hpp"
 #include "io/result/model_json.hpp"
 #include "io/result/plan_lack.hpp"
 #include "model/training/names.hpp"
@@ -147,6 +148,8 @@ std::string plan_json(const training::Task& task, const PlanResult& result) {
   json["top"] = top_json(result, put_found);
   json["top_complete"] = result.alternatives_complete;
   json["infeasible"] = infeasible_json(task, result);
+  json["workload"] = asked_workload_json(task);
+  json["machine"] = asked_machine_json(task.machine);
   json["search"] = search_json(result.stats, result.measured, result.evaluated);
   return json_text(json);
 }

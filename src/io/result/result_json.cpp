@@ -8,6 +8,8 @@
 #include "base/version.hpp"
 #include "engine/names.hpp"
 #include "graph/names.hpp"
+#include "io/report/infeasible_text.hpp"
+#include "io/result/asked_json.hpp"
 #include "io/result/chip_json.hpp"
 #include "io/result/design_json.hpp"
 #include "io/result/mapping_json.hpp"
@@ -64,6 +66,9 @@ Json partitions_json(const Outcome& outcome) {
                     {"time", cost != nullptr ? number(cost->time) : Json()},
                     {"bound_by", cost != nullptr ? Json(name_of(cost->bound_by)) : Json()},
                     {"sram", cost != nullptr ? number(cost->sram) : Json()},
+                    {"flop", cost != nullptr ? number(cost->flops) : Json()},
+                    {"memory_bytes", cost != nullptr ? number(cost->memory_bytes) : Json()},
+                    {"network_bytes", cost != nullptr ? number(cost->network_bytes) : Json()},
                     {"cores", std::move(core_map)}});
   }
   return list;
@@ -98,6 +103,7 @@ Json infeasible_json(const Outcome& outcome) {
       {"needed", json_number(reason.needed)},
       {"available", json_number(reason.available)},
       {"where", reason.where},
+      {"text", infeasible_text(*outcome.problem, reason)},
       {"changes", outcome.search != nullptr ? changes_json(outcome.search->changes) : Json()},
       {"changes_complete", outcome.search != nullptr ? Json(outcome.search->explained) : Json()}};
 }
@@ -239,6 +245,9 @@ std::string result_json(const Outcome& outcome) {
   result["best_splits"] =
       outcome.split != nullptr ? best_splits_json(*outcome.design, *outcome.split) : Json();
   result["gains"] = outcome.split != nullptr ? gains_json(*outcome.split) : Json();
+  result["workload"] = asked_workload_json(outcome.problem->workload);
+  result["machine"] = asked_machine_json(outcome.problem->system);
+  result["graph"] = asked_graph_json(outcome.problem->workload);
   result["search"] = search != nullptr ? search_json(*search) : Json();
   if (outcome.split != nullptr) {
     append(result["search"], "splits", json_number(outcome.split->splits));

@@ -336,7 +336,7 @@ std::string StudyPoints::answer_json(const AnyConfig& any, const study::PointEff
                                                   .threads = effort.threads,
                                                   .deterministic = search_.deterministic});
     note_stop(found.stopped_by);
-    return execution_json(found);
+    return execution_json(calculon->task, found);
   }
   if (const auto* training = std::get_if<TrainingConfig>(&any)) {
     const auto found =

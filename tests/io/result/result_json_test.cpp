@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/example_problem.hpp"
+#include "io/report/infeasible_text.hpp"
 
 namespace dfsearch {
 namespace {
@@ -73,7 +74,7 @@ TEST_CASE("every result has every key") {
   const Problem problem = example_problem();
   const SearchResult optimal = optimal_result(problem);
   const auto expected = keys_of(parsed(Outcome::of(problem, optimal)));
-  CHECK(expected.size() == 37);
+  CHECK(expected.size() == 40);
 
   SearchResult infeasible;
   infeasible.status = SearchStatus::Infeasible;
@@ -89,6 +90,7 @@ TEST_CASE("every result has every key") {
                                    {"needed", 10},
                                    {"available", 5},
                                    {"where", "A"},
+                                   {"text", infeasible_text(problem, *infeasible.infeasible)},
                                    {"changes", Json::array({change})},
                                    {"changes_complete", true}});
   for (const char* key : {"objective", "lower_bound", "gap", "partitions", "parallelism", "tile"}) {

@@ -1,0 +1,219 @@
+// The heat map of a study, over any two of its axes.
+"use strict";
+
+const heatMap = (() => {
+  const {axis, chart, element, note, section, tip} = page;
+  const {choice, figureChoices, isWide, pointTip} = studyWords;
+
+  /// For each pair of places the best point of those that agree with the fixed places.
+  function cellsOf(points, state) {
+    const cells = new Map();
+    const less = points.better(state.figure) === "less";
+    for (let i = 0; i < points.count; ++i) {
+      if (
+        Object.entries(state.fixed).some(
+          ([a, place]) => place !== "best" && points.place(a, i) !== Number(place)
+        )
+      )
+        continue;
+      const x = points.place(state.x, i);
+      const y = state.y === null ? 0 : points.place(state.y, i);
+      if (x < 0 || y < 0) continue;
+      const key = `${x},${y}`;
+      const value = points.value(state.figure, i);
+      const known = cells.get(key);
+      if (!known) cells.set(key, {x, y, i, value});
+      else if (
+        value !== null &&
+        (known.value === null || (less ? value < known.value : value > known.value))
+      ) {
+        cells.set(key, {x, y, i, value});
+      }
+    }
+    return [...cells.values()];
+  }
+
+  function rowHeight(names) {
+    return Math.max(6, Math.min(34, 640 / names.length));
+  }
+
+  function heatOption(points, state, cells) {
+    const filled = cells.filter((each) => each.value !== null);
+    const empty = cells.filter((each) => each.value === null);
+    const values = filled.map((each) => each.value);
+    const wide = isWide(values);
+    const shade = (value) => (wide ? Math.log10(value) : value);
+    const back = (value) => points.text(state.figure, wide ? 10 ** value : value);
+    return (c, width) => {
+      const names = state.y === null ? [""] : points.axes[state.y].labels;
+      const left = Math.min(
+        width < 500 ? 84 : 130,
+        16 + 7 * Math.max(...names.map((name) => name.length), 1)
+      );
+      const columns = points.axes[state.x].labels.length;
+      const room = (width - left - 16) / columns;
+      const ramp = [c["heat-low"], c["heat-middle"], c["heat-high"]];
+      const low = Math.min(...values.map(shade));
+      const high = Math.max(...values.map(shade));
+      const less = points.better(state.figure) === "less";
+      // One value alone is the best one.
+      const ends = high > low ? [low, high] : less ? [low, low + 1] : [low - 1, low];
+      const strength = (value) =>
+        high === low ? 1 : (less ? high - value : value - low) / (high - low);
+      return {
+        grid: {left, right: 14, top: 52, bottom: 48},
+        xAxis: axis(c, {
+          type: "category",
+          data: points.axes[state.x].labels,
+          name: points.axes[state.x].name,
+          nameGap: 30,
+          splitLine: {show: false}
+        }),
+        yAxis: axis(c, {
+          type: "category",
+          data: names,
+          splitLine: {show: false},
+          axisLabel: {width: left - 14, overflow: "truncate"}
+        }),
+        visualMap: {
+          seriesIndex: 0,
+          dimension: 3,
+          min: ends[0],
+          max: ends[1],
+          calculable: false,
+          orient: "horizontal",
+          left: 0,
+          top: 0,
+          itemWidth: 12,
+          itemHeight: Math.min(150, width / 3),
+          textStyle: {color: c.soft},
+          formatter: back,
+          text: [back(high), back(low)],
+          inRange: {color: less ? ramp.reverse() : ramp}
+        },
+        series: [
+          {
+            type: "heatmap",
+            progressive: 0,
+            name: points.name(state.figure),
+            data: filled.map((each) => ({
+              value: [each.x, each.y, each.value, shade(each.value), each.i],
+              label: {color: strength(shade(each.value)) > 0.5 ? c["on-high"] : c["on-low"]}
+            })),
+            itemStyle: {
+              borderColor: c.card,
+              borderWidth: Math.min(room, rowHeight(names)) > 8 ? 1 : 0
+            },
+            emphasis: {itemStyle: {borderColor: c.ink, borderWidth: 1}},
+            label: {
+              show: room > 54 && rowHeight(names) > 15,
+              fontSize: 11,
+              formatter: (p) => points.text(state.figure, p.value[2])
+            },
+            tooltip: {formatter: (p) => pointTip(points, p.value[4], state.figure)}
+          },
+          {
+            type: "scatter",
+            name: "without a value",
+            symbol: "path://M0 0L10 10M10 0L0 10",
+            symbolSize: 9,
+            color: "transparent",
+            itemStyle: {borderColor: c.soft, borderWidth: 1.5},
+            data: empty.map((each) => [each.x, each.y, 0, 0, each.i]),
+            tooltip: {
+              formatter: (p) =>
+                tip(
+                  `Point ${points.index(p.value[4])}: ${points.status(p.value[4])}`,
+                  points.title(p.value[4]),
+                  points.reason(p.value[4])
+                )
+            }
+          }
+        ]
+      };
+    };
+  }
+
+  function heatMap(points, show) {
+    const n = points.axes.length;
+    const state = {
+      x: 0,
+      y: n > 1 ? 1 : null,
+      figure: points.figures.includes(points.objective[0])
+        ? points.objective[0]
+        : points.figures[0],
+      fixed: {}
+    };
+    const part = section(
+      "Heat map",
+      note(
+        "The stronger the colour, the better. Of an axis that is not " +
+          "shown the best point counts, unless one of its values is chosen. " +
+          "A cross has no value: infeasible, failed or unfinished. Nothing stands where a bound " +
+          "made a search superfluous."
+      )
+    );
+    const controls = element("div", {class: "controls"});
+    const body = element("div", {id: "heat"});
+    part.append(controls, body);
+    if (!state.figure) {
+      part.append(note("No point has a figure yet."));
+      return {};
+    }
+    const axisChoices = points.axes.map((each, a) => [String(a), each.name]);
+    let drawn = null;
+
+    function changed() {
+      const others = points.axes.map((_, a) => a).filter((a) => a !== state.x && a !== state.y);
+      state.fixed = Object.fromEntries(others.map((a) => [a, state.fixed[a] || "best"]));
+      controls.replaceChildren(
+        choice("across", axisChoices, state.x, (a) => pick("x", Number(a))),
+        ...(n > 1 ? [choice("upwards", axisChoices, state.y, (a) => pick("y", Number(a)))] : []),
+        choice("figure", figureChoices(points), state.figure, (figure) => {
+          state.figure = figure;
+          changed();
+        }),
+        ...others.map((a) =>
+          choice(
+            points.axes[a].name,
+            [["best", "the best"], ...points.axes[a].labels.map((label, i) => [String(i), label])],
+            state.fixed[a],
+            (place) => {
+              state.fixed[a] = place;
+              changed();
+            }
+          )
+        )
+      );
+      const cells = cellsOf(points, state);
+      drawn.update({
+        option: heatOption(points, state, cells),
+        height:
+          106 +
+          (state.y === null
+            ? 34
+            : rowHeight(points.axes[state.y].labels) * points.axes[state.y].labels.length)
+      });
+    }
+
+    /// Two axes never are the same: the other one takes the place.
+    function pick(which, a) {
+      const other = which === "x" ? "y" : "x";
+      if (state[other] === a) state[other] = state[which];
+      state[which] = a;
+      changed();
+    }
+
+    drawn = chart(body, {
+      name: "heat map",
+      height: 200,
+      option: () => ({series: []}),
+      canvas: true,
+      click: (p) => show(p.value[4])
+    });
+    changed();
+    return {};
+  }
+
+  return heatMap;
+})();

@@ -1,0 +1,375 @@
+// What all pages share: text that stays text, numbers with units, tables, charts, the theme.
+//
+// Names come from configs, so nothing here makes HTML of strings: elements are created and text is
+// put into them, tooltips of charts included.  A chart is an option of ECharts made by a function
+// of the colours and the width, and is made again when one of them changes.  Below each chart is a
+// table with the same numbers, in SI base units as `data-value`.
+"use strict";
+
+const page = (() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const root = document.documentElement;
+
+  /// element("p", {class: "note"}, "text", child, ...); null children are left out.
+  function element(tag, attributes, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (typeof value === "function") made.addEventListener(name, value);
+      else if (value !== null && value !== undefined) made.setAttribute(name, value);
+    }
+    made.append(
+      ...children.flat(Infinity).filter((child) => child !== null && child !== undefined)
+    );
+    return made;
+  }
+
+  // Numbers.
+
+  const PREFIXES = [
+    [1e24, "Y"],
+    [1e21, "Z"],
+    [1e18, "E"],
+    [1e15, "P"],
+    [1e12, "T"],
+    [1e9, "G"],
+    [1e6, "M"],
+    [1e3, "k"],
+    [1, ""],
+    [1e-3, "m"],
+    [1e-6, "µ"],
+    [1e-9, "n"],
+    [1e-12, "p"]
+  ];
+
+  /// Four digits.
+  function digits(value) {
+    if (value === 0) return "0";
+    const size = Math.abs(value);
+    if (size >= 1e7 || size < 1e-4)
+      return value
+        .toExponential(3)
+        .replace(/\.?0+e/, "e")
+        .replace("e+", "e");
+    const rounded = Number(value.toPrecision(4));
+    return Number.isInteger(rounded) && size >= 1e4
+      ? Math.round(value).toLocaleString("en-US")
+      : String(rounded);
+  }
+
+  /// "2.427 ms"; a dash where there is no value.  Units: s, B, FLOP/s, $, W, ...; "%" for shares;
+  /// "" for what is counted.
+  function text(value, unit) {
+    if (value === null || value === undefined) return "–";
+    if (typeof value !== "number") return String(value);
+    if (unit === "%") return digits(100 * value) + " %";
+    if (!unit) return digits(value);
+    if (value === 0) return "0 " + unit;
+    const size = Math.abs(value);
+    const found =
+      PREFIXES.find(
+        ([factor, name]) => size >= factor * 0.99995 && (factor >= 1 || unit === "s")
+      ) || (unit === "s" ? [1e-12, "p"] : [1, ""]);
+    return digits(value / found[0]) + " " + found[1] + unit;
+  }
+
+  function count(number, noun) {
+    return number.toLocaleString("en-US") + " " + noun + (number === 1 ? "" : "s");
+  }
+
+  // Tables.
+
+  /// A cell that is a number: what is shown, and the value itself.
+  function cell(value, unit) {
+    return {value, text: text(value, unit)};
+  }
+
+  function tableCell(content) {
+    if (content && content.nodeType) return element("td", null, content);
+    if (content && content.names)
+      return element("td", {class: "names"}, element("div", null, content.names));
+    if (content && "text" in Object(content)) {
+      return element("td", {class: "number", "data-value": content.value}, content.text);
+    }
+    return element("td", null, content === null || content === undefined ? "–" : String(content));
+  }
+
+  /// `head` are names of columns, `rows` lists of strings, cell(...)s, {names} or elements.
+  function table(head, rows, attributes) {
+    const isNumber = head.map(
+      (_, i) =>
+        rows.length > 0 &&
+        rows.every(
+          (row) => row[i] && typeof row[i] === "object" && !row[i].nodeType && "text" in row[i]
+        )
+    );
+    return element(
+      "div",
+      {class: "scroll"},
+      element(
+        "table",
+        attributes,
+        element(
+          "thead",
+          null,
+          element(
+            "tr",
+            null,
+            head.map((name, i) => element("th", isNumber[i] ? {class: "number"} : null, name))
+          )
+        ),
+        element(
+          "tbody",
+          null,
+          rows.map((row) => element("tr", null, row.map(tableCell)))
+        )
+      )
+    );
+  }
+
+  /// {name: value, ...} as a grid; null values are left out.
+  function facts(entries) {
+    return element(
+      "dl",
+      {class: "facts"},
+      Object.entries(entries)
+        .filter(([, value]) => value !== null && value !== undefined && value !== "")
+        .map(([name, value]) =>
+          element(
+            "div",
+            String(value).length > 22 && !value.nodeType ? {class: "wide"} : null,
+            element("dt", null, name),
+            element("dd", null, value)
+          )
+        )
+    );
+  }
+
+  function section(title, ...children) {
+    const made = element("section", null, title ? element("h2", null, title) : null, ...children);
+    document.getElementById("page").append(made);
+    return made;
+  }
+
+  function note(...children) {
+    return element("p", {class: "note"}, ...children);
+  }
+
+  // Charts.
+
+  const charts = [];
+
+  function colours() {
+    const style = getComputedStyle(root);
+    return new Proxy({}, {get: (_, name) => style.getPropertyValue("--" + name).trim()});
+  }
+
+  /// Lines of text as the element of a tooltip.
+  function tip(...lines) {
+    return element(
+      "div",
+      {style: "white-space: normal; max-width: 320px; overflow-wrap: anywhere"},
+      lines
+        .filter((line) => line !== null)
+        .map((line, i) => element("div", i === 0 ? {style: "font-weight: 600"} : null, line))
+    );
+  }
+
+  function axis(c, more) {
+    return {
+      axisLine: {lineStyle: {color: c.line}},
+      axisTick: {lineStyle: {color: c.line}},
+      axisLabel: {color: c.soft, hideOverlap: true, ...(more || {}).axisLabel},
+      splitLine: {lineStyle: {color: c.grid}},
+      minorSplitLine: {show: false},
+      nameTextStyle: {color: c.soft},
+      nameLocation: "middle",
+      ...without(more, "axisLabel")
+    };
+  }
+
+  function without(object, key) {
+    const {[key]: _, ...rest} = object || {};
+    return rest;
+  }
+
+  function legend(c, more) {
+    return {
+      top: 0,
+      left: 0,
+      itemWidth: 13,
+      itemHeight: 9,
+      itemGap: 12,
+      icon: "roundRect",
+      textStyle: {color: c.ink},
+      inactiveColor: c.line,
+      type: "plain",
+      ...more
+    };
+  }
+
+  /// How many lines the names of a legend take, about.
+  function legendLines(names, width) {
+    let lines = 1;
+    let used = 0;
+    for (const name of names) {
+      const wide = 7 * name.length + 32;
+      if (used > 0 && used + wide > width) {
+        ++lines;
+        used = 0;
+      }
+      used += wide;
+    }
+    return lines;
+  }
+
+  function draw(chart) {
+    const c = colours();
+    const width = chart.place.clientWidth;
+    const height = typeof chart.height === "function" ? chart.height(width) : chart.height;
+    chart.place.style.height = height + "px";
+    chart.instance.resize({width, height});
+    chart.instance.setOption(
+      {
+        animation: false,
+        textStyle: {color: c.ink, fontFamily: getComputedStyle(document.body).fontFamily},
+        tooltip: {
+          confine: true,
+          backgroundColor: c.card,
+          borderColor: c.line,
+          textStyle: {color: c.ink, fontSize: 13}
+        },
+        aria: {enabled: true},
+        ...chart.option(c, width)
+      },
+      {notMerge: true}
+    );
+  }
+
+  /// Adds a chart to `parent`.  `option(colours, width)` is the option of ECharts, `head` and
+  /// `rows` are the table of its numbers, `click(params)` is called for the mark that is clicked.
+  function chart(parent, {name, height, option, head, rows, click, canvas}) {
+    const place = element("div", {
+      class: "chart",
+      role: "img",
+      "aria-label": name,
+      "data-chart": name
+    });
+    const figure = element("figure", null, place);
+    if (head) {
+      figure.append(
+        element(
+          "details",
+          null,
+          element("summary", null, "The same as numbers"),
+          table(head, rows, {"data-of": name})
+        )
+      );
+    }
+    parent.append(figure);
+    const made = {place, height, option, instance: null};
+    place.style.height = "10px";
+    made.instance = echarts.init(place, null, {renderer: canvas ? "canvas" : "svg"});
+    if (click) made.instance.on("click", click);
+    charts.push(made);
+    draw(made);
+    return {update: (change) => draw(Object.assign(made, change))};
+  }
+
+  function redraw() {
+    charts.forEach(draw);
+  }
+
+  // The theme is that of the system until the reader chooses; paper is always light.
+
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  let chosen = null;
+
+  function setTheme(theme) {
+    root.setAttribute("data-theme", theme || chosen || (dark.matches ? "dark" : "light"));
+    redraw();
+  }
+
+  dark.addEventListener("change", () => setTheme());
+  let width = window.innerWidth;
+  window.addEventListener("resize", () => {
+    if (window.innerWidth === width) return; // a phone hides its address bar
+    width = window.innerWidth;
+    redraw();
+  });
+  window.addEventListener("beforeprint", () => {
+    document.getElementById("page").style.width = "746px"; // then charts are as wide as paper
+    setTheme("light");
+  });
+  window.addEventListener("afterprint", () => {
+    document.getElementById("page").style.width = "";
+    setTheme();
+  });
+
+  /// The title with its buttons.
+  function header(kicker, title) {
+    document.title = title + " – dfsearch";
+    document.getElementById("page").append(
+      element(
+        "div",
+        {class: "top"},
+        element("div", null, element("div", {class: "kicker"}, kicker), element("h1", null, title)),
+        element(
+          "div",
+          {class: "buttons"},
+          element(
+            "button",
+            {
+              type: "button",
+              title: "light or dark",
+              click: () => {
+                chosen = root.getAttribute("data-theme") === "dark" ? "light" : "dark";
+                setTheme();
+              }
+            },
+            "◐"
+          ),
+          element("button", {type: "button", title: "print", click: () => window.print()}, "Print")
+        )
+      )
+    );
+  }
+
+  function footer() {
+    document
+      .getElementById("page")
+      .append(
+        element(
+          "footer",
+          null,
+          `Made by dfsearch ${data.dfsearch}. Charts: Apache ECharts ${echarts.version}, Apache License 2.0, ` +
+            "in this file. It loads nothing from anywhere."
+        )
+      );
+  }
+
+  // Of results that something else has written or changed.
+  window.addEventListener("error", () => {
+    const what = "The page cannot show all of its data: they are not as dfsearch writes them.";
+    document.getElementById("page").prepend(element("section", {role: "alert"}, what));
+  });
+
+  setTheme();
+  return {
+    axis,
+    cell,
+    chart,
+    count,
+    data,
+    element,
+    facts,
+    footer,
+    header,
+    legend,
+    legendLines,
+    note,
+    section,
+    table,
+    text,
+    tip
+  };
+})();

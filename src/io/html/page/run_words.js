@@ -1,0 +1,76 @@
+// What the result of a run is, and how its page speaks of it.
+"use strict";
+
+const run = (() => {
+  const {count, data, element, text} = page;
+  const result = data.result;
+  const kind =
+    result.plan !== undefined ? "plan" : result.execution !== undefined ? "execution" : "mapping";
+
+  function plain(name) {
+    return name.replaceAll("_", " ");
+  }
+
+  function tag(name, colour) {
+    return element("span", {class: "tag", style: `--dot: var(--${colour || name})`}, plain(name));
+  }
+
+  const OBJECTIVE_UNITS = {step_time: "s", cost_efficiency: "$ s", power_efficiency: "J"};
+
+  function objective(value) {
+    const unit = OBJECTIVE_UNITS[result.objective_name];
+    return unit === "$ s" ? text(value) + " $ s" : text(value, unit);
+  }
+
+  const STOPS = {time: "the time limit", nodes: "the limit of nodes", signal: "a signal"};
+
+  function verdict() {
+    const stopped = result.stopped_by
+      ? `stopped by ${STOPS[result.stopped_by] || result.stopped_by}`
+      : "";
+    switch (result.status) {
+      case "optimal":
+        if (!result.gap) return ["good", "optimal, proved: gap 0"];
+        return ["good", `within the gap asked for: ${text(result.gap, "%")}`];
+      case "feasible":
+        if (!result.search) return ["good", `the ${kind} fits`];
+        return ["warn", `${stopped}: gap ${text(result.gap, "%")}`];
+      case "infeasible":
+        if (!result.search) return ["bad", `the ${kind} does not fit`];
+        return ["bad", `infeasible, proved: no ${kind} fits`];
+    }
+    return ["warn", `${stopped} before any ${kind} was found`];
+  }
+
+  function proof() {
+    const search = result.search;
+    if (!search) return `This ${kind} was given, and evaluated; nothing was searched.`;
+    const effort =
+      `${count(search.nodes, "node")} in ${text(search.time, "s")} on ` +
+      count(search.threads, "thread");
+    if (result.status === "infeasible") return `All that could be chosen was ruled out: ${effort}.`;
+    const bound = result.lower_bound !== null ? objective(result.lower_bound) : null;
+    if (result.status === "optimal" && !result.gap) {
+      return (
+        `No other ${kind} that the config allows is better under the model: the lower bound on all of ` +
+        `them meets the answer at ${bound}. The search took ${effort}.`
+      );
+    }
+    return (
+      (bound
+        ? `No ${kind} is better than ${bound}; how far the best one is below the answer, if at all, ` +
+          "is not known. "
+        : "") + `The search took ${effort}.`
+    );
+  }
+
+  function parallelismText(degrees) {
+    return (
+      Object.entries(degrees || {})
+        .map(([name, degree]) => `${name} ${degree}`)
+        .join(", ") || null
+    );
+  }
+
+  return {kind, objective, parallelismText, plain, proof, result, tag, verdict};
+})();

@@ -1,0 +1,196 @@
+// The page of a study: all its points as a heat map over two axes, as a scatter plot with the
+// front, as parallel coordinates and as a table.  A point that is clicked in any of them is shown
+// whole at the lower edge; its index is in the address, so that a link can lead to it.
+"use strict";
+
+(() => {
+  const {count, data, element, facts, note, section, text} = page;
+  const {study, columns, front} = data;
+  const onFront = new Set(front.index);
+
+  /// Of figures that every result has, where the study does not say.
+  const UNITS = {
+    step_time: "s",
+    lower_bound: "s",
+    "search.time": "s",
+    price: "$",
+    power: "W",
+    cost_efficiency: "FLOP/s/$",
+    power_efficiency: "FLOP/s/W"
+  };
+
+  /// What the views ask: points are numbered from 0 as the page has them.
+  const points = {
+    count: columns.index.length,
+    axes: study.axes,
+    figures: Object.keys(columns.figures).filter((name) =>
+      columns.figures[name].some((value) => value !== null)
+    ),
+    objective: front.objective,
+    index: (i) => columns.index[i],
+    status: (i) => columns.status[i],
+    reason: (i) => columns.reason[i],
+    place: (axis, i) => columns.places[axis][i],
+    label: (axis, i) => study.axes[axis].labels[columns.places[axis][i]] ?? "–",
+    value: (figure, i) => columns.figures[figure][i],
+    isFront: (i) => onFront.has(columns.index[i]),
+    better: (figure) => (study.figures[figure] || {}).better || "less",
+    unit(figure) {
+      const known = study.figures[figure];
+      if (known && known.unit) return known.unit;
+      if (figure in UNITS) return UNITS[figure];
+      return figure.startsWith("time_shares.") || figure === "utilization" || figure === "gap"
+        ? "%"
+        : "";
+    },
+    name: (figure) => figure.replaceAll("_", " ").replace(".", ": "),
+    text: (figure, value) => text(value, points.unit(figure)),
+    title: (i) => points.axes.map((axis, a) => `${axis.name} ${points.label(a, i)}`).join(", ")
+  };
+
+  // The point that is chosen.
+
+  const detail = element("section", {
+    class: "detail",
+    id: "detail",
+    hidden: "",
+    "aria-live": "polite"
+  });
+
+  function show(i) {
+    detail.hidden = false;
+    detail.replaceChildren(
+      element("div", {class: "buttons"}, element("button", {type: "button", click: hide}, "Close")),
+      element("h2", null, `Point ${points.index(i)}`, points.isFront(i) ? " – on the front" : ""),
+      facts(Object.fromEntries(points.axes.map((axis, a) => [axis.name, points.label(a, i)]))),
+      facts({
+        status: points.status(i),
+        reason: points.reason(i),
+        ...Object.fromEntries(
+          points.figures
+            .filter((figure) => points.value(figure, i) !== null)
+            .map((figure) => [points.name(figure), points.text(figure, points.value(figure, i))])
+        )
+      })
+    );
+    detail.dataset.index = points.index(i);
+    history.replaceState(null, "", "#point=" + points.index(i));
+    views.forEach((view) => view.mark && view.mark(i));
+  }
+
+  function hide() {
+    detail.hidden = true;
+    history.replaceState(null, "", "#");
+  }
+
+  function showLinked() {
+    const linked = /^#point=(\d+)$/.exec(location.hash);
+    const i = linked ? columns.index.indexOf(Number(linked[1])) : -1;
+    if (i >= 0) show(i);
+  }
+
+  // What it is about.
+
+  function limitsText() {
+    return (
+      Object.entries(study.limits || {})
+        .map(([figure, [least, most]]) => {
+          const ends = [
+            least !== null ? `at least ${points.text(figure, least)}` : null,
+            most !== null ? `at most ${points.text(figure, most)}` : null
+          ];
+          return `${points.name(figure)} ${ends.filter((end) => end !== null).join(" and ")}`;
+        })
+        .join("; ") || null
+    );
+  }
+
+  function best() {
+    return points.objective
+      .map((figure) => {
+        const less = points.better(figure) === "less";
+        let found = null;
+        for (let i = 0; i < points.count; ++i) {
+          const value = points.value(figure, i);
+          if (value === null || value === undefined) continue;
+          if (
+            found === null ||
+            (less ? value < points.value(figure, found) : value > points.value(figure, found))
+          )
+            found = i;
+        }
+        if (found === null) return null;
+        return [
+          `${less ? "least" : "most"} ${points.name(figure)}`,
+          element(
+            "a",
+            {
+              href: "#point=" + points.index(found),
+              click: (event) => {
+                event.preventDefault();
+                show(found);
+              }
+            },
+            points.text(figure, points.value(figure, found))
+          )
+        ];
+      })
+      .filter((entry) => entry !== null);
+  }
+
+  function summary() {
+    const known = study.complete;
+    section(
+      null,
+      element(
+        "div",
+        {class: "verdict"},
+        element("span", {class: "big"}, count(study.points, "point")),
+        element(
+          "span",
+          {class: "badge " + (known ? "good" : "warn"), id: "verdict"},
+          known ? "complete" : "not complete: what is below may change"
+        )
+      ),
+      note(
+        front.exact
+          ? `The front is exact: each point that is not on it is no better than one that is, in ${points.objective
+              .map(points.name)
+              .join(" and ")}. What was not solved was proved to be off it.`
+          : "The front is that of the points known so far."
+      ),
+      facts({
+        solved: text(study.solved),
+        "pruned by a bound": text(study.pruned),
+        infeasible: text(study.infeasible),
+        failed: study.failed ? text(study.failed) : null,
+        "on the front": text(front.index.length),
+        ...Object.fromEntries(best()),
+        limits: limitsText(),
+        axes: points.axes.map((axis) => `${axis.name} (${axis.labels.length})`).join(", "),
+        bases: study.bases && study.bases.length > 1 ? study.bases.join(", ") : null
+      }),
+      data.total > points.count
+        ? element(
+            "p",
+            {class: "note", id: "thinned"},
+            `Of ${count(data.total, "result")} the page has ${points.count.toLocaleString("en-US")}: ` +
+              "the front, and an even selection of the others."
+          )
+        : null
+    );
+  }
+
+  page.header("study", study.study);
+  summary();
+  const views = [
+    heatMap(points, show),
+    studyCharts.scatter(points, show),
+    studyCharts.parallel(points, show),
+    studyTable(points, show)
+  ];
+  document.getElementById("page").append(detail);
+  page.footer();
+  window.addEventListener("hashchange", showLinked);
+  showLinked();
+})();

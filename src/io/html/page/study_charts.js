@@ -1,0 +1,233 @@
+// The scatter plot of a study with its front, and its parallel coordinates.
+"use strict";
+
+const studyCharts = (() => {
+  const {axis, chart, element, legend, note, section} = page;
+  const {choice, figureChoices, isWide, pointTip} = studyWords;
+  const PALETTE = [
+    "compute",
+    "memory",
+    "network",
+    "transfer",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "bubble"
+  ];
+  const LINES = 2000; // of parallel coordinates; more would be one dark band
+
+  // The scatter plot.
+
+  function scatterOption(points, state) {
+    const all = [];
+    for (let i = 0; i < points.count; ++i) {
+      const x = points.value(state.x, i);
+      const y = points.value(state.y, i);
+      if (x !== null && y !== null) all.push([x, y, i]);
+    }
+    const byFront = [
+      all.filter((each) => !points.isFront(each[2])),
+      all.filter((each) => points.isFront(each[2]))
+    ];
+    const objective = points.objective;
+    const isFrontPair =
+      objective.length === 2 && objective.includes(state.x) && objective.includes(state.y);
+    const line = isFrontPair ? [...byFront[1]].sort((a, b) => a[0] - b[0] || b[1] - a[1]) : [];
+    const groups =
+      state.colour === ""
+        ? [["others", byFront[0], "bubble"]]
+        : points.axes[state.colour].labels.map((label, place) => [
+            label,
+            byFront[0].filter((each) => points.place(state.colour, each[2]) === place),
+            PALETTE[place % PALETTE.length]
+          ]);
+    const scale = (figure, column) => ({
+      type: isWide(all.map((each) => each[column])) ? "log" : "value",
+      scale: true,
+      name: points.name(figure),
+      axisLabel: {formatter: (v) => points.text(figure, v)}
+    });
+    // What a point of the front is better than lies on the worse side of the line.
+    const step = points.better(state.x) === "less" ? "end" : "start";
+    return (c, width) => ({
+      legend: legend(c, {type: "scroll", width: width - 20}),
+      grid: {left: 78, right: 24, top: 38, bottom: 46},
+      xAxis: axis(c, {...scale(state.x, 0), nameGap: 28, splitNumber: width < 500 ? 3 : 6}),
+      yAxis: axis(c, {...scale(state.y, 1), nameGap: 60}),
+      series: [
+        ...groups.map(([name, list, colour]) => ({
+          type: "scatter",
+          name,
+          progressive: 0,
+          data: list,
+          color: c[colour],
+          symbolSize: points.count > 3000 ? 4 : 7,
+          itemStyle: {opacity: 0.75},
+          tooltip: {formatter: (p) => pointTip(points, p.value[2], state.x, state.y)}
+        })),
+        {
+          type: "line",
+          name: "front",
+          data: line,
+          step: isFrontPair ? step : false,
+          symbol: "none",
+          silent: true,
+          color: c.eighth,
+          lineStyle: {width: 1.5},
+          tooltip: {show: false},
+          z: 3
+        },
+        {
+          type: "scatter",
+          name: "front",
+          data: byFront[1],
+          color: c.eighth,
+          symbol: "diamond",
+          symbolSize: 12,
+          z: 4,
+          itemStyle: {borderColor: c.card, borderWidth: 1},
+          tooltip: {formatter: (p) => pointTip(points, p.value[2], state.x, state.y)}
+        }
+      ]
+    });
+  }
+
+  function scatter(points, show) {
+    const part = section("Front", note("Each point in two figures; diamonds are the front."));
+    if (!points.figures.length) return {};
+    const wanted = points.objective.filter((figure) => points.figures.includes(figure));
+    const spare = points.figures.find((figure) => !wanted.includes(figure)) || points.figures[0];
+    const state = {x: wanted[0] || points.figures[0], y: wanted[1] || spare, colour: ""};
+    const body = element("div", {id: "scatter"});
+    const set = (key) => (value) => {
+      state[key] = value;
+      update();
+    };
+    part.append(
+      element(
+        "div",
+        {class: "controls"},
+        choice("across", figureChoices(points), state.x, set("x")),
+        choice("upwards", figureChoices(points), state.y, set("y")),
+        choice(
+          "colour",
+          [["", "none"], ...points.axes.map((each, a) => [String(a), each.name])],
+          "",
+          set("colour")
+        )
+      ),
+      body
+    );
+    const drawn = chart(body, {
+      name: "scatter",
+      height: 400,
+      option: scatterOption(points, state),
+      canvas: true,
+      click: (p) => show(p.value[2])
+    });
+    function update() {
+      drawn.update({option: scatterOption(points, state)});
+    }
+    return {};
+  }
+
+  // Parallel coordinates.
+
+  function parallel(points, show) {
+    const figures = [...new Set([...points.objective, "utilization", "price", "power"])].filter(
+      (figure) => points.figures.includes(figure)
+    );
+    if (!figures.length) return {};
+    const solved = [];
+    for (let i = 0; i < points.count; ++i) {
+      if (figures.every((figure) => points.value(figure, i) !== null)) solved.push(i);
+    }
+    const pace = Math.ceil(solved.length / LINES);
+    const list = solved.filter((i, at) => points.isFront(i) || at % pace === 0);
+    const part = section(
+      "Parallel coordinates",
+      note(
+        "Each line is a point" +
+          (list.length < solved.length
+            ? ` (${list.length} of ${solved.length}, the front among them)`
+            : "") +
+          ", those of the front in red. Dragging along an axis keeps the lines that pass there; " +
+          "a click on the axis keeps all again."
+      )
+    );
+    const coordinates = (i) => [
+      ...points.axes.map((_, a) => points.place(a, i)),
+      ...figures.map((figure) => points.value(figure, i))
+    ];
+    const count = points.axes.length + figures.length;
+    const body = element("div", {class: "scroll", id: "parallel"});
+    const inner = element("div", {style: `min-width: ${count * 92}px`});
+    body.append(inner);
+    part.append(body);
+    const lines = (front) => list.filter((i) => points.isFront(i) === front);
+    chart(inner, {
+      name: "parallel coordinates",
+      height: 330,
+      canvas: true,
+      click: (p) => show(p.value[count]),
+      option: (c) => {
+        const dimension = (dim, more) => ({
+          dim,
+          nameTextStyle: {color: c.ink, fontSize: 11},
+          axisLine: {lineStyle: {color: c.soft}},
+          axisTick: {lineStyle: {color: c.soft}},
+          ...more,
+          axisLabel: {
+            color: c.ink,
+            fontSize: 10,
+            textBorderColor: c.card,
+            textBorderWidth: 3,
+            ...more.axisLabel
+          }
+        });
+        const series = (name, front, colour, opacity, width) => ({
+          type: "parallel",
+          name,
+          progressive: 0,
+          data: lines(front).map((i) => [...coordinates(i), i]),
+          lineStyle: {color: c[colour], opacity, width},
+          z: front ? 3 : 2,
+          inactiveOpacity: 0.02,
+          tooltip: {formatter: (p) => pointTip(points, p.value[count], ...figures)}
+        });
+        return {
+          parallel: {
+            left: 46,
+            right: 56,
+            top: 40,
+            bottom: 20,
+            parallelAxisDefault: {nameLocation: "end", nameGap: 14}
+          },
+          parallelAxis: [
+            ...points.axes.map((each, a) =>
+              dimension(a, {name: each.name, type: "category", data: each.labels})
+            ),
+            ...figures.map((figure, f) => {
+              const values = list.map((i) => points.value(figure, i));
+              return dimension(points.axes.length + f, {
+                name: points.name(figure),
+                scale: true,
+                type: isWide(values) ? "log" : "value",
+                axisLabel: {formatter: (v) => points.text(figure, v)}
+              });
+            })
+          ],
+          series: [
+            series("others", false, "bubble", list.length > 300 ? 0.16 : 0.4, 1),
+            series("front", true, "eighth", 0.95, lines(true).length > 40 ? 1.2 : 2)
+          ]
+        };
+      }
+    });
+    return {};
+  }
+
+  return {parallel, scatter};
+})();

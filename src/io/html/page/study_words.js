@@ -1,0 +1,39 @@
+// What the charts of a study have in common: lists to choose from, tooltips, whether an axis should
+// be logarithmic.
+"use strict";
+
+const studyWords = (() => {
+  const {element, tip} = page;
+
+  /// A labelled list to choose from; `choices` are [value, text].
+  function choice(label, choices, chosen, changed) {
+    const list = element(
+      "select",
+      {"aria-label": label, change: () => changed(list.value)},
+      choices.map(([value, shown]) => element("option", {value}, shown))
+    );
+    list.value = String(chosen);
+    return element("label", null, label, list);
+  }
+
+  function figureChoices(points) {
+    return points.figures.map((figure) => [figure, points.name(figure)]);
+  }
+
+  function pointTip(points, i, ...figures) {
+    return tip(
+      `Point ${points.index(i)}${points.isFront(i) ? ", on the front" : ""}`,
+      points.title(i),
+      ...figures.map(
+        (figure) => `${points.name(figure)} ${points.text(figure, points.value(figure, i))}`
+      )
+    );
+  }
+
+  function isWide(values) {
+    const positive = values.length > 0 && values.every((value) => value > 0);
+    return positive && Math.max(...values) > 40 * Math.min(...values);
+  }
+
+  return {choice, figureChoices, isWide, pointTip};
+})();

@@ -1,0 +1,42 @@
+// The assembler puts the files into the object as they are: a megabyte of them as a literal would
+// take the compiler seconds.  Where a file has changed this one is compiled again
+// (src/io/CMakeLists.txt, which also gives the folders as strings).
+
+#include "io/html/page_assets.hpp"
+
+#define DFSEARCH_PAGE_FILE(file) ".incbin \"" DFSEARCH_PAGE_DIR "/" file "\"\n"
+
+// A function `name` with the text of `files`, which are .incbin lines.  Symbols of the assembler
+// are global, so they have the name of the project in front.
+#define DFSEARCH_ASSET(name, files)                                                      \
+  __asm__(                                                                               \
+      ".pushsection .rodata\n"                                                           \
+      ".global dfsearch_page_" #name                                                     \
+      "\n"                                                                               \
+      ".hidden dfsearch_page_" #name                                                     \
+      "\n"                                                                               \
+      "dfsearch_page_" #name ":\n" files ".global dfsearch_page_" #name                  \
+      "_end\n"                                                                           \
+      ".hidden dfsearch_page_" #name                                                     \
+      "_end\n"                                                                           \
+      "dfsearch_page_" #name                                                             \
+      "_end:\n"                                                                          \
+      ".byte 0\n"                                                                        \
+      ".popsection\n");                                                                  \
+  extern "C" const char dfsearch_page_##name[];                                          \
+  extern "C" const char dfsearch_page_##name##_end[];                                    \
+  namespace dfsearch::page_assets {                                                      \
+  std::string_view name() { return {dfsearch_page_##name, dfsearch_page_##name##_end}; } \
+  }
+
+DFSEARCH_ASSET(frame, DFSEARCH_PAGE_FILE("page.html"))
+DFSEARCH_ASSET(style, DFSEARCH_PAGE_FILE("page.css"))
+DFSEARCH_ASSET(library, ".incbin \"" DFSEARCH_ECHARTS_DIR "/echarts.min.js\"\n")
+DFSEARCH_ASSET(common, DFSEARCH_PAGE_FILE("page.js"))
+// Each uses those before it.
+DFSEARCH_ASSET(run, DFSEARCH_PAGE_FILE("run_words.js") DFSEARCH_PAGE_FILE("run_charts.js")
+                        DFSEARCH_PAGE_FILE("run_parts.js") DFSEARCH_PAGE_FILE("run_machine.js")
+                            DFSEARCH_PAGE_FILE("run_budget.js") DFSEARCH_PAGE_FILE("run.js"))
+DFSEARCH_ASSET(study, DFSEARCH_PAGE_FILE("study_words.js") DFSEARCH_PAGE_FILE("heat_map.js")
+                          DFSEARCH_PAGE_FILE("study_charts.js") DFSEARCH_PAGE_FILE("study_table.js")
+                              DFSEARCH_PAGE_FILE("study.js"))

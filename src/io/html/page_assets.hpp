@@ -1,0 +1,15 @@
+#pragma once
+// The files that pages are made of, as they were when the program was built.
+
+#include <string_view>
+
+namespace dfsearch::page_assets {
+
+std::string_view frame();    ///< page.html, with @names@ where the others go
+std::string_view style();    ///< page.css
+std::string_view library();  ///< echarts.min.js
+std::string_view common();   ///< page.js
+std::string_view run();      ///< the scripts of the page of a run, one behind the other
+std::string_view study();    ///< those of a study
+
+}  // namespace dfsearch::page_assets

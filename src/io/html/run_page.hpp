@@ -1,0 +1,38 @@
+#pragma once
+// The page of a run (docs/pages.md).
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dfsearch {
+
+/// What a search had and knew at one time, in the unit of its objective.
+struct SearchPoint {
+  double time = 0.0;  ///< s
+  std::int64_t nodes = 0;
+  std::optional<double> incumbent;
+  double lower_bound = 0.0;
+};
+
+/// What a page is made of.  All but the result may be empty; the page then says what it lacks.
+struct RunPage {
+  std::string result;         ///< the JSON of a search or evaluation (docs/results.md)
+  std::string name;           ///< of the result, for messages
+  std::string title;          ///< what the page is headed by
+  std::string command;        ///< that repeats the run
+  std::string config;         ///< the text of the config
+  std::string graph;          ///< an SVG of the graph
+  std::string graph_missing;  ///< why there is none
+  std::vector<SearchPoint> history;
+};
+
+/// The whole file.  Throws InputError if the result is none.
+std::string run_page(const RunPage& parts);
+
+/// The graph of a result for Graphviz, kernels clustered by partition if it has a mapping; empty
+/// if it has no graph.  Throws InputError if the result is none.
+std::string graph_picture(const std::string& result, const std::string& name);
+
+}  // namespace dfsearch

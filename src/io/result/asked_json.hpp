@@ -1,0 +1,25 @@
+#pragma once
+// What was asked, as results repeat it, so that they can be read without their config: the
+// workload, the machine and the graph of a layer (docs/results.md).  In SI base units.
+
+#include "engine/calculon/execution_space.hpp"
+#include "graph/workload.hpp"
+#include "io/text/json_text.hpp"
+#include "model/machine/system.hpp"
+#include "model/training/task.hpp"
+
+namespace dfsearch {
+
+Json asked_workload_json(const Workload& workload);
+Json asked_workload_json(const calculon::Task& task);
+Json asked_workload_json(const training::Task& task);
+
+/// Null where a search over budgets found no chip; unlimited capacities are null.
+Json asked_machine_json(const System& system);
+Json asked_machine_json(const calculon::Machine& machine);
+Json asked_machine_json(const training::Machine& machine);
+
+/// Kernels and tensors of a layer, for one sample.
+Json asked_graph_json(const Workload& workload);
+
+}  // namespace dfsearch

@@ -1,0 +1,407 @@
+#!/usr/bin/env python3
+"""Pages of runs and studies: what a browser shows is what the results say.
+
+The pages are opened in a headless Chromium.  Marks are asked of the charts themselves, numbers
+beside them of the tables, and both are held against the JSON of the same run.
+
+usage: page_test.py DFSEARCH [TEST ...]
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import sys
+import unittest
+
+import support
+from support import SMALL, TRAINING, CliTest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import browser  # noqa: E402
+import study_folder  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HOSTILE = "<script>alert(1)</script>"
+COMMENT = "<!--<img src=x onerror=alert(2)>"
+KINDS = ("compute", "memory", "network")
+
+# Of each chart by its name: type, name and data of its series, and how many marks are drawn.
+CHARTS = """Object.fromEntries([...document.querySelectorAll('.chart')].map((place) =>
+  [place.dataset.chart, {
+    series: echarts.getInstanceByDom(place).getOption().series.map((each) =>
+      ({type: each.type, name: each.name,
+        data: each.data.map((item) => item && item.value !== undefined ? item.value : item)})),
+    drawn: place.querySelectorAll('svg path').length}]))"""
+TABLES = """Object.fromEntries([...document.querySelectorAll('table[data-of]')].map((table) =>
+  [table.dataset.of, [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) =>
+    cell.dataset.value === undefined ? cell.textContent
+      : cell.dataset.value === 'null' ? null : Number(cell.dataset.value)))]))"""
+TEXT = "document.getElementById('page').innerText"
+
+
+class PageTest(CliTest):
+    """Opens pages in one browser for all tests."""
+
+    browser = None
+
+    @classmethod
+    def setUpClass(cls):
+        if browser.find() is None:
+            if os.environ.get("CI"):
+                raise AssertionError("chromium is not installed, and the integration needs it")
+            print("skipped: chromium is not installed", flush=True)  # which CTest looks for
+            raise unittest.SkipTest("chromium is not installed")
+        if PageTest.browser is None:
+            PageTest.browser = browser.Browser()
+            unittest.addModuleCleanup(PageTest.browser.__exit__)
+
+    def page(self, name, **options):
+        """Opens it; no script may fail, nothing may be kept from it, nothing may overflow."""
+        self.browser.open(self.folder / name, **options)
+        self.assertEqual(self.browser.complaints(), [])
+        width = self.browser.run("document.documentElement.scrollWidth")
+        self.assertLessEqual(width, options.get("width", 1200))
+
+    def ask(self, script):
+        return self.browser.run(script)
+
+    def series(self, chart, name):
+        found = [each for each in self.ask(CHARTS)[chart]["series"] if each["name"] == name]
+        self.assertTrue(found, name)
+        return found[-1]["data"]
+
+    def solved(self, config, *words, status=0):
+        """The result of a run, whose page is page.html."""
+        self.run_tool(config, *words, "--json", "r.json", "--html", "page.html", status=status)
+        size = (self.folder / "page.html").stat().st_size
+        self.assertLess(size, 2_000_000)
+        return json.loads((self.folder / "r.json").read_text())
+
+
+class Mapping(PageTest):
+    def check_partitions(self, result):
+        partitions = result["partitions"]
+        charts, tables = self.ask(CHARTS), self.ask(TABLES)
+        for kind in KINDS:
+            self.assertEqual(self.series("partitions", kind), [p[kind] for p in partitions])
+        self.assertGreaterEqual(charts["partitions"]["drawn"], 2 * len(partitions))
+        self.assertEqual(
+            [row[:7] for row in tables["partitions"]],
+            [[p["index"], *(p[kind] for kind in KINDS), p["time"], p["bound_by"], p["sram"]]
+             for p in partitions])
+        for row, partition in zip(tables["partitions"], partitions):
+            for kernel in partition["kernels"]:
+                self.assertIn(kernel, row[7])
+        sram = result["machine"]["sram"]
+        self.assertEqual(self.series("SRAM", "SRAM"), [p["sram"] / sram for p in partitions])
+
+    def check_rooflines(self, result):
+        for kind in ("memory", "network"):
+            points = self.series(f"{kind} roofline", kind)
+            self.assertEqual(len(points), len(result["partitions"]))
+            roof = self.series(f"{kind} roofline", "roof")
+            for (x, y), partition in zip(points, result["partitions"]):
+                self.assertEqual(y, partition["flop"] / partition["time"])
+                self.assertLessEqual(y, result["machine"]["peak"] * (1 + 1e-12))
+                moved = partition[kind + "_bytes"]
+                self.assertEqual(x, partition["flop"] / moved if moved > 0 else roof[-1][0])
+
+    def test_the_page_of_a_run_says_what_its_json_says(self):
+        self.write("c.yaml", TRAINING)
+        result = self.solved("c.yaml", "--set", "execution.partitions=9")
+        self.page("page.html")
+        self.check_partitions(result)
+        self.check_rooflines(result)
+        self.assertEqual(self.ask("+document.getElementById('step-time').dataset.value"),
+                         result["step_time"])
+        self.assertEqual(self.ask("document.getElementById('verdict').textContent"),
+                         "optimal, proved: gap 0")
+        for name, share in result["time_shares"].items():
+            if share > 0:
+                self.assertEqual(self.series("time shares", name), [share * result["step_time"]])
+        memory = {row[0]: row[1] for row in self.ask(TABLES)["memory of a chip"]}
+        expected = {name: result["memory"][name] for name in ("weights", "activations")}
+        self.assertEqual(memory, expected)
+        bound = self.series("incumbent and bound", "lower bound")[-1]
+        found = self.series("incumbent and bound", "incumbent")
+        self.assertEqual(bound[1], result["lower_bound"])
+        self.assertEqual(found[-1], [result["search"]["time"], result["objective"]])
+        self.assertEqual([y for _, y in found], sorted((y for _, y in found), reverse=True))
+        self.assertEqual(self.ask("document.getElementById('command').textContent"),
+                         "dfsearch c.yaml --set execution.partitions=9 --json r.json")
+        self.assertEqual(self.ask("document.getElementById('config').textContent"), TRAINING)
+        for use in result["network"]:
+            self.assertIn(f"{use['strategy']} {use['degree']}",
+                          self.ask("document.getElementById('network').innerText"))
+        if shutil.which("dot"):
+            self.assertTrue(self.ask(
+                "document.getElementById('graph').decode().then(() => "
+                "document.getElementById('graph').naturalWidth > 100)"))
+
+    def test_names_stay_text(self):
+        config = SMALL.replace("Up", f'"{HOSTILE}"').replace("Act", f'"{COMMENT}"')
+        name = "<b>c & d.yaml"
+        self.write(name, config)
+        self.solved(name)
+        source = (self.folder / "page.html").read_text()
+        self.assertNotIn(HOSTILE, source)
+        self.assertNotIn(COMMENT, source)
+        self.page("page.html")
+        self.assertEqual(self.ask("document.querySelector('h1').textContent"), name)
+        self.assertIn(HOSTILE, self.ask(TEXT))
+        self.assertIn(COMMENT, self.ask(TEXT))
+        self.assertEqual(self.ask("document.getElementById('config').textContent"), config)
+        self.assertEqual(self.ask("document.querySelectorAll('body script').length"), 4)
+        self.assertEqual(self.ask("document.querySelectorAll('#page script, #page b').length"), 0)
+        # The tooltip of the partition with the script in its name.
+        place = self.ask("""(() => {
+          const place = document.querySelector('[data-chart="partitions"]');
+          echarts.getInstanceByDom(place).dispatchAction(
+            {type: 'showTip', seriesIndex: 0, dataIndex: 0});
+          return place.parentNode.innerText + document.querySelectorAll('#page script').length;
+        })()""")
+        self.assertIn(HOSTILE, place)
+        self.assertTrue(place.endswith("0"))
+
+    def test_infeasible_results_say_why(self):
+        self.write("c.yaml", SMALL)
+        result = self.solved("c.yaml", "--set", "system.memory.capacity=1 kB", status=3)
+        self.page("page.html")
+        self.assertIn("infeasible, proved",
+                      self.ask("document.getElementById('verdict').textContent"))
+        self.assertEqual(self.ask("document.getElementById('reason').textContent"),
+                         result["infeasible"]["text"])
+        self.assertIn("1 kB", result["infeasible"]["text"])
+        self.assertIn("would be enough", self.ask(TEXT))
+
+    def test_a_page_that_is_made_later_shows_the_same_and_says_what_it_lacks(self):
+        self.write("c.yaml", SMALL)
+        self.run_tool("c.yaml", "--json", "r.json")
+        self.run_tool("report", "r.json", "-o", "page.html")
+        self.page("page.html")
+        self.check_partitions(json.loads((self.folder / "r.json").read_text()))
+        text = self.ask(TEXT)
+        self.assertIn("is not part of the results", text)
+        self.assertIn("of the results alone", text)
+        self.run_tool("evaluate", "c.yaml", "--mapping", "r.json", "--html", "page.html")
+        self.page("page.html")
+        self.assertIn("the mapping fits", self.ask(TEXT))
+        path = {"env": {**os.environ, "PATH": str(self.folder)}}
+        self.run_tool("report", "r.json", "-o", "page.html", **path)
+        self.page("page.html")
+        self.assertIn("Graphviz (dot) was not found", self.ask(TEXT))
+
+    def test_a_result_that_was_changed_by_hand_is_told(self):
+        self.write("c.yaml", SMALL)
+        self.run_tool("c.yaml", "--json", "r.json")
+        result = json.loads((self.folder / "r.json").read_text())
+        result["partitions"] = [{}]
+        self.write("r.json", json.dumps(result))
+        self.assertIn("do not fit each other",
+                      self.run_tool("report", "r.json", "-o", "p.html", status=2).stderr)
+        del result["graph"]
+        self.write("r.json", json.dumps(result))
+        self.run_tool("report", "r.json", "-o", "page.html")
+        self.browser.open(self.folder / "page.html")
+        self.assertIn("cannot show all of its data",
+                      self.ask("document.querySelector('[role=alert]').textContent"))
+
+    def test_both_themes_a_phone_and_paper(self):
+        self.write("c.yaml", TRAINING)
+        self.solved("c.yaml")
+        ground = "getComputedStyle(document.body).backgroundColor"
+        self.page("page.html")
+        light = self.ask(ground)
+        self.page("page.html", width=400, phone=True, dark=True)
+        dark = self.ask(ground)
+        self.assertNotEqual(light, dark)
+        self.assertLessEqual(self.ask(
+            "Math.max(...[...document.querySelectorAll('.chart')]"
+            ".map((place) => place.getBoundingClientRect().right))"), 400)
+        self.ask("document.querySelector('.buttons button').click()")
+        self.assertEqual(self.ask(ground), light)
+        self.assertTrue(self.browser.pdf().startswith(b"%PDF"))
+        self.assertEqual(self.browser.complaints(), [])
+
+
+class OtherModels(PageTest):
+    def check_time(self, result):
+        table = {row[0]: row[1] for row in self.ask(TABLES)["time of the step"]}
+        expected = {name.replace("_", " "): t for name, t in result["time"].items() if t > 0}
+        self.assertEqual(table, expected)
+        for name, time in expected.items():
+            self.assertEqual(self.series("time of the step", name), [time])
+
+    def test_plans(self):
+        config = ROOT / "configs/training/megatron_22b_selective.yaml"
+        result = self.solved(config, "--set", "parallelism=null", "--top", "2")
+        self.page("page.html")
+        self.check_time(result)
+        memory = {row[0]: row[1] for row in self.ask(TABLES)["memory of a chip"]}
+        parts = {name: result["memory"][name] for name in
+                 ("weights", "gradients", "optimizer", "activations", "working", "ends")}
+        self.assertEqual(memory, {name: value for name, value in parts.items() if value > 0})
+        self.assertIn(result["plan"]["recompute"], self.ask(TEXT))
+        times = ("[...document.querySelectorAll('#top tbody tr')]"
+                 ".map((row) => +row.cells[2].dataset.value)")
+        self.assertEqual(self.ask(times), [each["step_time"] for each in result["top"]])
+        self.assertEqual(len(result["top"]), 2)
+        infeasible = self.solved(config, "--set", "system.memory.capacity=1 GB", status=3)
+        self.page("page.html")
+        self.assertIn("memory", self.ask("document.getElementById('reason').textContent"))
+        for remedy in infeasible["infeasible"]["remedies"]:
+            self.assertIn(remedy["key"].replace("_", " "), self.ask(TEXT))
+
+    def test_executions(self):
+        result = self.solved(ROOT / "configs/calculon_1t.yaml")
+        self.page("page.html")
+        self.check_time(result)
+        memory = {row[0].replace(" ", "_"): row[1] for row in self.ask(TABLES)["memory of a chip"]}
+        parts = result["memory_parts"]["first"]
+        self.assertEqual(memory, {name: value for name, value in parts.items() if value > 0})
+
+
+class Study(PageTest):
+    def setUp(self):
+        super().setUp()
+        self.results, self.front = study_folder.write(self.folder / "study", name=HOSTILE)
+        self.run_tool("report", "study", "-o", "page.html")
+        self.assertNotIn(HOSTILE, (self.folder / "page.html").read_text())
+
+    def best(self, **where):
+        """The least step time at each place of sram and bandwidth, beside what is chosen."""
+        best = {}
+        for result in self.results:
+            point = result["point"]
+            if result["step_time"] is None or any(point[a] != v for a, v in where.items()):
+                continue
+            key = (point["sram"], point["bandwidth"])
+            best[key] = min(best.get(key, result["step_time"]), result["step_time"])
+        return best
+
+    def heat(self):
+        labels = json.loads((self.folder / "study/study.json").read_text())["axes"]
+        return {(labels[0]["labels"][x], labels[1]["labels"][y]): value
+                for x, y, value, *_ in self.series("heat map", "step time")}
+
+    def test_charts_have_all_points_and_the_front(self):
+        self.page("page.html")
+        self.assertEqual(self.ask("document.querySelector('h1').textContent"), HOSTILE)
+        self.assertEqual(self.heat(), self.best())
+        self.ask("""(() => { const list = document.querySelector('select[aria-label="link"]');
+          list.value = '1'; list.dispatchEvent(new Event('change')); })()""")
+        self.assertEqual(self.heat(), self.best(link="pcie"))
+        missing = [r for r in self.results
+                   if r["step_time"] is None and r["point"]["link"] == "pcie"]
+        self.assertEqual(len(self.series("heat map", "without a value")), len(missing))
+        by_index = {r["index"]: (r["step_time"], r["price"]) for r in self.results}
+        expected = sorted(by_index[i] for i in self.front)
+        self.assertEqual(sorted((x, y) for x, y, _ in self.series("scatter", "front")), expected)
+        others = [by_index[r["index"]] for r in self.results
+                  if r["step_time"] is not None and r["index"] not in self.front]
+        drawn = sorted((x, y) for x, y, _ in self.series("scatter", "others"))
+        self.assertEqual(drawn, sorted(others))
+        self.assertEqual(len(self.series("parallel coordinates", "front")), len(self.front))
+        self.assertEqual(len(self.series("parallel coordinates", "others")), len(others))
+
+    def shown(self):
+        return self.ask("document.getElementById('detail').hidden ? null "
+                        ": +document.getElementById('detail').dataset.index")
+
+    def test_the_table_sorts_and_filters_and_leads_to_points(self):
+        self.page("page.html")
+        rows = "[...document.querySelectorAll('#table tbody tr')].map((row) => +row.dataset.index)"
+        self.ask("document.querySelectorAll('#table th button')[5].click()")
+        times = sorted((r["step_time"], r["index"]) for r in self.results
+                       if r["step_time"] is not None)
+        self.assertEqual(self.ask(rows), [index for _, index in times[:25]])
+        self.ask("""(() => { const field = document.getElementById('filter');
+          field.value = 'front nvlink'; field.dispatchEvent(new Event('input')); })()""")
+        wanted = [i for _, i in times
+                  if i in self.front and self.results[i]["point"]["link"] == "nvlink"]
+        self.assertEqual(self.ask(rows), wanted)
+        self.assertIsNone(self.shown())
+        self.ask("document.querySelector('#table tbody tr').click()")
+        self.assertEqual(self.shown(), wanted[0])
+        self.assertEqual(self.ask("location.hash"), f"#point={wanted[0]}")
+
+    def test_a_click_on_a_mark_leads_to_its_point(self):
+        infeasible = next(r for r in self.results if r["status"] == "infeasible")
+        self.page("page.html", fragment=f"#point={infeasible['index']}")
+        self.assertEqual(self.shown(), infeasible["index"])
+        self.assertIn(infeasible["reason"], self.ask("document.getElementById('detail').innerText"))
+        self.ask("document.querySelector('#detail button').click()")
+        x, y = self.ask("""(() => {
+          const place = document.querySelector('[data-chart="scatter"]');
+          place.scrollIntoView({block: 'center'});
+          const chart = echarts.getInstanceByDom(place);
+          const series = chart.getOption().series;
+          const [x, y] = series.at(-1).data[0];
+          const at = chart.convertToPixel({seriesIndex: series.length - 1}, [x, y]);
+          const box = place.getBoundingClientRect();
+          return [box.left + at[0], box.top + at[1]];
+        })()""")
+        self.browser.click(x, y)
+        self.assertIn(self.shown(), self.front)
+        self.assertEqual(self.browser.complaints(), [])
+
+    def test_it_fits_a_phone_in_the_dark(self):
+        self.page("page.html", width=400, phone=True, dark=True)
+
+
+class Report(CliTest):
+    def test_a_page_that_cannot_be_written_is_told_and_the_rest_is_there(self):
+        self.write("c.yaml", SMALL)
+        done = self.run_tool("c.yaml", "--html", "missing/page.html", status=2)
+        self.assertIn("missing/page.html: cannot be written", done.stderr)
+        self.assertEqual(done.stdout, "")
+        done = self.run_tool("c.yaml", "--json", "r.json", "--html", "/dev/full", status=2)
+        self.assertIn("/dev/full: cannot be written", done.stderr)
+        self.assertIn("optimal, proved", done.stdout)
+        self.assertEqual(json.loads((self.folder / "r.json").read_text())["status"], "optimal")
+        done = self.run_tool("c.yaml", "--json", "a", "--html", "a", status=2)
+        self.assertIn("--json and --html: both go to", done.stderr)
+
+    def test_what_is_no_result_is_refused(self):
+        for text, wrong in (("{", "is no JSON"), ("[]", "expected a JSON object"),
+                            ("{}", "has no key 'dfsearch'"),
+                            ('{"a":' * 99 + "1" + "}" * 99, "nested too deep")):
+            self.write("r.json", text)
+            done = self.run_tool("report", "r.json", "-o", "page.html", status=2)
+            self.assertIn("r.json: ", done.stderr)
+            self.assertIn(wrong, done.stderr)
+            self.assertFalse((self.folder / "page.html").exists())
+
+    def test_what_is_no_study_is_refused(self):
+        folder = self.folder / "study"
+        study_folder.write(folder)
+        (folder / "results.ndjson").write_text('{"index": 0}\n')
+        self.assertIn("are no study", self.run_tool("report", "study", status=2).stderr)
+        (folder / "results.ndjson").write_text("{}\n[]\n")
+        self.assertIn("results.ndjson:2", self.run_tool("report", "study", status=2).stderr)
+        (folder / "front.json").unlink()
+        self.assertIn("front.json: cannot read", self.run_tool("report", "study", status=2).stderr)
+
+    def test_a_large_study_is_thinned_but_for_its_front(self):
+        results, front = study_folder.write(
+            self.folder / "study", sram=range(20, 220), bandwidth=range(50, 450, 10),
+            links=("a", "b", "c"))
+        self.assertEqual(len(results), 24_000)
+        page = self.run_tool("report", "study").stdout
+        block = page.split('id="data">', 1)[1].split("</script>", 1)[0]
+        data = json.loads(block)
+        self.assertEqual(data["total"], 24_000)
+        kept = data["columns"]["index"]
+        self.assertLessEqual(len(kept), 20_000)
+        self.assertGreater(len(kept), 19_900)
+        self.assertLessEqual(set(front), set(kept))
+        half = sum(index < 12_000 for index in kept)
+        self.assertAlmostEqual(half / len(kept), 0.5, delta=0.02)
+        by_index = {r["index"]: r for r in results}
+        for i, time in zip(kept, data["columns"]["figures"]["step_time"]):
+            self.assertEqual(time, by_index[i]["step_time"])
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,80 @@
+#include "cli/page_output.hpp"
+
+#include <filesystem>
+#include <utility>
+
+#include "base/error.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/graphviz.hpp"
+#include "cli/standard_output.hpp"
+#include "io/html/study_page.hpp"
+#include "io/text/read_file.hpp"
+#include "io/text/write_file.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{512} << 20;  // of a study's results
+
+/// Adds the picture of the graph, if the result has one.
+std::string page_of(RunPage parts) {
+  const std::string graph = graph_picture(parts.result, parts.name);
+  if (!graph.empty()) {
+    Picture picture = draw_graph(graph);
+    parts.graph = std::move(picture.svg);
+    parts.graph_missing = std::move(picture.missing);
+  }
+  return run_page(parts);
+}
+
+/// The text of the config; empty if it cannot be read again, as from a pipe.
+std::string config_text(const CommandLine& line) {
+  try {
+    return read_file(line.config);
+  } catch (const InputError&) {
+    return "";
+  }
+}
+
+}  // namespace
+
+void write_page(const CommandLine& line, const std::string& json,
+                const std::vector<SearchPoint>& history, Outputs& outputs) {
+  if (line.html.empty()) return;
+  outputs.attempt([&] {
+    write_file(line.html, page_of({.result = json,
+                                   .name = "the result",
+                                   .title = title_of(line),
+                                   .command = line.words,
+                                   .config = config_text(line),
+                                   .graph = "",
+                                   .graph_missing = "",
+                                   .history = history}));
+  });
+}
+
+int run_report(const CommandLine& line) {
+  const std::filesystem::path source = line.config;
+  check_output(line.output);
+  std::error_code error;
+  std::string page;
+  if (std::filesystem::is_directory(source, error)) {
+    page = study_page(read_file(source / "study.json"),
+                      read_file(source / "results.ndjson", kMostBytes),
+                      read_file(source / "front.json", kMostBytes));
+  } else {
+    RunPage parts;
+    parts.result = read_file(source, kMostBytes);
+    parts.name = line.config;
+    parts.title = source.filename().string();
+    page = page_of(std::move(parts));
+  }
+  if (line.output == "-") {
+    print(page);
+  } else {
+    write_file(line.output, page);
+  }
+  return kProved;
+}
+
+}  // namespace dfsearch

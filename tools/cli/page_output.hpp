@@ -1,0 +1,20 @@
+#pragma once
+// Pages as files.
+
+#include <string>
+#include <vector>
+
+#include "cli/options.hpp"
+#include "cli/outputs.hpp"
+#include "io/html/run_page.hpp"
+
+namespace dfsearch {
+
+/// Writes the page of a run if one was asked for; `json` is its result.
+void write_page(const CommandLine& line, const std::string& json,
+                const std::vector<SearchPoint>& history, Outputs& outputs);
+
+/// The command `report`: the page of a result, or of the folder of a study.
+int run_report(const CommandLine& line);
+
+}  // namespace dfsearch
