@@ -12,6 +12,7 @@ import os
 import pathlib
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -284,6 +285,47 @@ class StudyTest(CliTest):
         steps = {row["point"]["base"]: row["step_time"] for row in rows
                  if row["point"]["sram"] == "2 MiB" and row["point"]["link"] == "fast"}
         self.assertGreater(steps["b"], steps["a"])
+
+    def ranks(self, count, *words):
+        """The command on so many ranks; they share the cores there are."""
+        if "with MPI" not in self.run_tool("--version").stdout or not shutil.which("mpirun"):
+            self.assertNotIn("CI", os.environ, "MPI is not installed")
+            self.skipTest("MPI is not installed")
+        return ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(count), self.program,
+                "study", *map(str, words)]
+
+    def test_many_ranks_find_what_one_process_finds(self):
+        self.run_study("alone", "--all", "--deterministic")
+        self.run_study("front_alone")
+        for count in (2, 8):
+            for folder, words in ((f"r{count}", ("--all", "--deterministic")), (f"f{count}", ())):
+                done = subprocess.run(
+                    self.ranks(count, self.study, "-o", self.folder_of(folder), *words),
+                    capture_output=True, text=True, timeout=100, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(sorted(self.rows("alone")), sorted(self.rows(f"r{count}")))
+            self.assertEqual(self.json_of("front_alone", "front.json"),
+                             self.json_of(f"f{count}", "front.json"))
+
+    def test_a_rank_that_dies_costs_its_points_in_flight(self):
+        study = self.write("many.yaml", STUDY.replace("steps: 5", "steps: 200"))
+        folder = self.folder_of("dying")
+        words = [study, "-o", folder, "--all", "--deterministic", "--threads", "1"]
+        process = subprocess.Popen(self.ranks(3, *words), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        rows = folder / "results.ndjson"
+        while not (rows.exists() and rows.stat().st_size > 0):
+            time.sleep(0.005)
+        children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True,
+                                  text=True, check=True).stdout.split()
+        os.kill(int(children[-1]), signal.SIGKILL)
+        process.wait()
+        before = len(self.rows("dying"))
+        self.assertGreater(before, 0)
+        subprocess.run(self.ranks(3, *words), stdout=subprocess.DEVNULL, check=True, timeout=100)
+        self.assertEqual(len(self.rows("dying")), 1000)
+        self.run_study("alone", "--all", "--deterministic", study=study)
+        self.assertEqual(sorted(self.rows("alone")), sorted(self.rows("dying")))
 
     def test_plans_and_executions_are_points_as_well(self):
         text = f"""\

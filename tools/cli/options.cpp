@@ -18,6 +18,7 @@
 #include "base/version.hpp"
 #include "cli/help.hpp"
 #include "cli/option_values.hpp"
+#include "cli/study_cluster.hpp"
 #include "io/config/load_config.hpp"
 #include "io/text/input_messages.hpp"
 
@@ -297,7 +298,9 @@ std::variant<CommandLine, StudyLine, Answer> parse_command_line(int argc, const 
   std::vector<std::string> words(argv + 1, argv + std::max(argc, 1));
   if (words.empty()) usage_error("what is to be searched? usage: dfsearch CONFIG [options]");
   if (words[0] == "help") return Answer{help_text()};
-  if (words[0] == "--version") return Answer{fmt::format("dfsearch {}\n", kVersion)};
+  if (words[0] == "--version") {
+    return Answer{fmt::format("dfsearch {}{}\n", kVersion, cluster_text())};
+  }
 
   if (words[0] == "study") {
     words.erase(words.begin());

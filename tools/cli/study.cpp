@@ -15,12 +15,15 @@
 #include "base/error.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/machine_memory.hpp"
+#include "cli/option_values.hpp"
 #include "cli/signals.hpp"
 #include "cli/standard_output.hpp"
+#include "cli/study_cluster.hpp"
 #include "cli/study_progress.hpp"
 #include "io/html/study_page.hpp"
 #include "io/study/journal.hpp"
 #include "io/study/merge_shards.hpp"
+#include "io/study/result_row.hpp"
 #include "io/study/study_outputs.hpp"
 #include "io/study/study_points.hpp"
 #include "io/study/study_report.hpp"
@@ -44,6 +47,10 @@ Study load(const StudyLine& line) {
   return study;
 }
 
+int threads_of(const StudyLine& line) {
+  return line.threads.value_or(threads_of_a_process(parse_threads("")));
+}
+
 PointSearch search_of(const StudyLine& line) {
   PointSearch search;
   search.deadline = Deadline(line.time_limit.value_or(Seconds::infinity()), stop_on_signals());
@@ -51,7 +58,7 @@ PointSearch search_of(const StudyLine& line) {
   search.node_limit = line.node_limit;
   search.memory_limit = line.memory_limit.value_or(0.5 * machine_memory());
   search.gap = line.gap;
-  search.threads = line.threads;
+  search.threads = threads_of(line);
   search.deterministic = line.deterministic;
   return search;
 }
@@ -87,12 +94,36 @@ void write_results(const fs::path& folder, const std::vector<std::string>& axes,
   write_file(folder / "study.html", study_page(study, read_file(rows, kMostRows), front));
 }
 
+study::SolvePoint solver_of(const StudyPoints& points) {
+  return [&points](study::PointIndex point, const study::PointEffort& effort) {
+    return points.solve(point, effort);
+  };
+}
+
+/// A process that solves points for another one.
+int serve(const StudyLine& line, study::Cluster& cluster) {
+  // The first one has checked all before it begins.
+  if (!cluster.wait_for_begin()) return kProved;
+  const Study study = load(line);
+  const PointSearch search = search_of(line);
+  const StudyPoints points(study, search);
+  cluster.serve(
+      solver_of(points), [](const study::PointAnswer& answer) { return answer.row; },
+      search.threads);
+  return kProved;
+}
+
 /// One run of a study, or a part of it.
 class StudyRun {
  public:
   StudyRun(const StudyLine& line, const Study& study, const PointSearch& search,
-           const StudyPoints& points)
-      : line_(line), study_(study), search_(search), points_(points), folder_(line.output) {
+           const StudyPoints& points, study::Cluster* cluster)
+      : line_(line),
+        study_(study),
+        search_(search),
+        points_(points),
+        cluster_(cluster),
+        folder_(line.output) {
     state_.part = {line.shard.part, line.shard.of};
     state_.fingerprint = points.fingerprint();
     state_.growth = points.growth();
@@ -109,18 +140,17 @@ class StudyRun {
     state_.count = source->count();
     write_file(folder_ / "study.json", study_json(study_, state_));
     StudyProgress progress(study_, line_.quiet);
-    const auto solve = [&](study::PointIndex point, const study::PointEffort& effort) {
-      return points_.solve(point, effort);
-    };
+    const study::SolvePoint solve = solver_of(points_);
+    const study::RunOptions options{.threads = search_.threads,
+                                    .deadline = search_.deadline,
+                                    .on_answer = [&](const study::PointAnswer& answer) {
+                                      journal.append(answer);
+                                      progress.tell(answer, source->count());
+                                    }};
     std::exception_ptr failure;
     try {
-      state_.complete = study::run_points(*source, solve,
-                                          {.threads = line_.threads,
-                                           .deadline = search_.deadline,
-                                           .on_answer = [&](const study::PointAnswer& answer) {
-                                             journal.append(answer);
-                                             progress.tell(answer, source->count());
-                                           }});
+      state_.complete = cluster_ != nullptr ? cluster_->run(*source, solve, answer_of, options)
+                                            : study::run_points(*source, solve, options);
     } catch (const InputError&) {
       failure = std::current_exception();  // a full disk: what is written stays
     }
@@ -176,6 +206,7 @@ class StudyRun {
   const Study& study_;
   const PointSearch& search_;
   const StudyPoints& points_;
+  study::Cluster* const cluster_;  // null: alone
   const fs::path folder_;
   StudyState state_;
   study::PointKnowledge knowledge_;
@@ -229,6 +260,8 @@ int run_merge(const StudyLine& line) {
 }  // namespace
 
 int run_study(const StudyLine& line) {
+  const std::unique_ptr<study::Cluster> cluster = open_cluster();
+  if (cluster && cluster->rank() > 0) return serve(line, *cluster);
   if (line.task == StudyLine::Task::Merge) return run_merge(line);
   const Study study = load(line);
   const PointSearch search = search_of(line);
@@ -245,7 +278,7 @@ int run_study(const StudyLine& line) {
   try {
     points.check();
     if (line.task == StudyLine::Task::DryRun) return dry_run(study, points);
-    return StudyRun(line, study, search, points).run();
+    return StudyRun(line, study, search, points, cluster.get()).run();
   } catch (const Stopped&) {
     return kStoppedWithout;  // before the first point
   }

@@ -96,7 +96,7 @@ std::optional<StudyLine> parse_study_line(std::vector<std::string> words) {
   if (texts.help) return std::nullopt;
   refuse_extras(app, "study", "study");
   choose_task(texts, line);
-  line.threads = parse_threads(texts.threads);
+  if (!texts.threads.empty()) line.threads = parse_threads(texts.threads);
   if (!texts.gap.empty()) line.gap = parse_gap(texts.gap);
   if (!texts.time_limit.empty()) line.time_limit = parse_time("--time-limit", texts.time_limit);
   if (!texts.point_time_limit.empty()) {

@@ -32,7 +32,7 @@ struct StudyLine {
   std::string point;
   std::vector<std::string> only;
   StudyShard shard;
-  int threads = 1;
+  std::optional<int> threads;  ///< of each process; left out: those of the machine
   std::optional<double> gap;
   std::optional<Seconds> time_limit;
   std::optional<Seconds> point_time_limit;

@@ -3,7 +3,7 @@
 
     base <- graph <- model <- milp <- io <- tools
                      model <- engine, technology <- design <- io
-    base <- study <- io
+    base <- study <- io, cluster
 
 A file may include files of its own layer and of those its layer knows.  Inside
 the engine the rooms have an order of their own:
@@ -31,8 +31,10 @@ KNOWS = {
     "engine": ["base", "graph", "model"],
     "design": ["base", "graph", "model", "technology", "engine"],
     "study": ["base"],
+    "cluster": ["base", "study"],
     "io": ["base", "graph", "model", "technology", "milp", "engine", "design", "study"],
-    "tools": ["base", "graph", "model", "technology", "milp", "engine", "design", "study", "io"],
+    "tools": ["base", "graph", "model", "technology", "milp", "engine", "design", "study", "cluster",
+              "io"],
 }
 ROOMS = ["tree", "calculon", "training", "tables", "duals", "fusion", "sharding", "mapping",
          "answer"]
