@@ -5,14 +5,16 @@ Configs are checked by `dfsearch check` as they are.  Those under workloads/ and
 systems/ are the two parts of one: each must check together with some other.
 Systems of Calculon's model, which has no files of workloads, are tried in the
 place of the one that a config of it names; so are systems that leave the number of
-chips to the config, with one of training/.  Those under chips/ have a system only,
+chips to the config, with one of training/ and one of transformers/.  Those under chips/ have a system only,
 for `dfsearch chip`, and are made of the parts under technologies/, all of which
 must be in use; so must all rates under efficiencies/.
 
 usage: configs_test.py DFSEARCH
 """
 
+import math
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -36,13 +38,18 @@ def complaint_about_pair(workload, system):
         return complaint(config)
 
 
-def complaint_in_place(config, system):
+def complaint_in_place(config, system, *overrides):
     """The same with another system than the one that the config names."""
+    words = [word for text in (f"system.from={system}", *overrides) for word in ("--set", text)]
     done = subprocess.run(
-        [sys.argv[1], "check", str(CONFIGS / config), "--set", f"system.from={system}"],
+        [sys.argv[1], "check", str(CONFIGS / config), *words],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
     )
     return "" if done.returncode == 0 else f"{system}: status {done.returncode}\n{done.stderr}"
+
+
+def product_of_degrees(system):
+    return math.prod(map(int, re.findall(r"degree: (\d+)", system.read_text())))
 
 
 def complaints_about_chips(chips, parts):
@@ -77,8 +84,10 @@ def main():
     wrong = [complaint(file) for file in whole] + complaints_about_chips(chips, parts)
     wrong += [complaint(file, "study", "--dry-run") for file in studies]
     wrong += [complaint_in_place("calculon_1t.yaml", file) for file in calculon]
-    wrong += [complaint_in_place("training/llama3_70b_2048_h100.yaml", file)
-              for file in without_chips]
+    for file in without_chips:  # in a plan of training, and in a mapping
+        chips = f"system.chips={16 * product_of_degrees(file)}"
+        wrong.append(complaint_in_place("training/llama3_70b_2048_h100.yaml", file, chips))
+        wrong.append(complaint_in_place("transformers/llama3_70b.yaml", file, chips))
     texts = "".join(file.read_text() for file in whole)
     wrong += [f"{file}: no config names it" for file in rates if file.name not in texts]
     pairs = {(w, s): complaint_about_pair(w, s) for w in workloads for s in systems}

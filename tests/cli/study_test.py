@@ -327,6 +327,46 @@ class StudyTest(CliTest):
         self.run_study("alone", "--all", "--deterministic", study=study)
         self.assertEqual(sorted(self.rows("alone")), sorted(self.rows("dying")))
 
+    def test_a_later_axis_may_set_a_part_where_all_points_are_solved(self):
+        text = """\
+study: {name: parts, solve: all}
+base: {from: small.yaml}
+axes:
+  - name: network
+    choices:
+      ring:
+        system.network: [{topology: ring, degree: 2, bandwidth: 1 GB/s, strategy: tensor}]
+      two:
+        system.network: [{topology: ring, degree: 2, bandwidth: 1 GB/s, strategy: tensor},
+                         {topology: switch, degree: 1, bandwidth: 1 GB/s, strategy: data}]
+  - name: link
+    choices:
+      slow: {system.network.*.bandwidth: 2 GB/s}
+      fast: {system.network.*.bandwidth: 20 GB/s}
+"""
+        study = self.write("parts.yaml", text)
+        self.run_study("parts", study=study)
+        for line in self.rows("parts"):
+            row = json.loads(line)
+            config = self.write("one.yaml", self.run_tool(
+                "study", study, "--print", str(row["index"])).stdout)
+            bandwidth = "2" if row["point"]["link"] == "slow" else "20"
+            alone = self.result(config, "--quiet", "--set",
+                                f"system.network.0.bandwidth={bandwidth} GB/s")
+            self.assertEqual(row["step_time"], alone["step_time"])
+        steps = {tuple(row["point"].values()): row["step_time"]
+                 for row in map(json.loads, self.rows("parts"))}
+        self.assertGreater(steps["ring", "slow"], steps["ring", "fast"])
+        # What bounds boxes of points looks at each axis by itself.
+        self.assert_error("sets 'system.network.*.bandwidth', as does the axis 'network'", "study",
+                          self.write("front.yaml", text.replace("solve: all", "objective: step_time")),
+                          "--dry-run")
+        # A star is any index, and the same key twice is never right.
+        for key in ("system.network.0.bandwidth", "system.network.*.bandwidth"):
+            wrong = text + f"  - {{name: again, key: '{key}', values: [1 GB/s, 2 GB/s]}}\n"
+            self.assert_error(f"sets '{key}', as does the axis 'link'", "study",
+                              self.write("wrong.yaml", wrong), "--dry-run")
+
     def test_plans_and_executions_are_points_as_well(self):
         text = f"""\
 study: {{name: plans, objective: step_time}}

@@ -52,7 +52,7 @@ def evaluate(config, mapping):
 class PublishedTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cases, cls.points = validate.run_all(dfsearch_binary)
+        cls.cases, cls.studies = validate.run_all(dfsearch_binary)
 
     def assert_close(self, actual, expected, tolerance, what):
         if not math.isclose(actual, expected, rel_tol=tolerance, abs_tol=0):
@@ -70,7 +70,7 @@ class PublishedTest(unittest.TestCase):
     def test_the_page_is_current(self):
         measured = measured_steps.steps(dfsearch_binary)
         self.assertEqual(measured_steps.problems(measured), [])
-        page = validation_page.page(self.cases, self.points, measured)
+        page = validation_page.page(self.cases, self.studies, measured)
         self.assertTrue(validate.is_current(page), "out of date: ./dev validate --write")
 
     def test_the_configs_are_those_of_the_records(self):

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "cli/chip.hpp"
 #include "cli/gemm.hpp"
+#include "cli/list.hpp"
 #include "cli/outputs.hpp"
 #include "cli/page_output.hpp"
 #include "cli/solve.hpp"
@@ -151,6 +152,8 @@ int run_command(const CommandLine& line) {
       return run_chip(line);
     case Command::Gemm:
       return run_gemm(line);
+    case Command::List:
+      return run_list(line);
     case Command::Report:
       return run_report(line);
   }

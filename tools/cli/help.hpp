@@ -17,6 +17,7 @@ usage: dfsearch [solve] CONFIG [options]         search, report, exit
        dfsearch gemm CONFIG --shape MxKxN        the time of a GEMM alone on such a chip
        dfsearch study STUDY -o DIR [options]     all points of a design space, or its exact front
        dfsearch study merge DIR... -o DIR        parts of a study put together
+       dfsearch list [KIND] [--json FILE|-]      the systems, workloads, studies that have a name
        dfsearch report RESULT [-o PAGE.html]     a page of a result, or of the folder of a study
        dfsearch --help | --version
 
@@ -26,7 +27,7 @@ asks for the best plan of a training step, with 'equations: calculon' for the be
 Calculon's model, in place of a mapping: solve and check take these, without the options of
 mappings.
 
-all commands but import and report
+all commands but import, report and list
   --set KEY=VALUE        override a key of the config, system.network.0.degree=16; repeatable
 
 solve
@@ -89,6 +90,11 @@ gemm
   --published            beside it the time that the public code of DeepFlow gives
   --json FILE|-          the times as JSON; with - in place of the table
 
+list
+  --json FILE|-          the list as JSON; with - in place of the table.  A KIND is systems,
+                         workloads or studies (all of them); 'system: {{from: NAME}}' in a CONFIG
+                         takes what has this name, from any folder
+
 study
   -o, --output DIR       the folder for results.ndjson, results.csv, front.json and study.json; the
                          same command goes on with a study that was stopped
@@ -124,6 +130,7 @@ examples
   dfsearch evaluate configs/gpt3_1t.yaml --mapping best.json --solution fusion.sol
   dfsearch graph configs/gpt3_1t.yaml --format dot --mapping best.json | dot -Tsvg -o graph.svg
   dfsearch graph configs/gpt3_1t.yaml --format dfmodel -o setup.txt
+  dfsearch list systems
   dfsearch chip configs/chips/v100.yaml
   dfsearch chip configs/chips
   dfsearch configs/seven_nm_split.yaml

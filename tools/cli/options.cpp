@@ -31,8 +31,9 @@ namespace {
 
 constexpr std::int64_t kMostAnswers = 1'000'000;
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 31;
-constexpr std::array<std::string_view, 10> kCommands = {
-    "solve", "evaluate", "check", "graph", "import", "export", "chip", "gemm", "report", "study"};
+constexpr std::array<std::string_view, 11> kCommands = {"solve",  "evaluate", "check", "graph",
+                                                        "import", "export",   "chip",  "gemm",
+                                                        "report", "list",     "study"};
 
 /// The help, with the bounds that the engine knows.
 std::string help_text() {
@@ -69,6 +70,10 @@ void declare_common(CLI::App& app, CommandLine& line, Texts& texts) {
   app.add_option("CONFIG", texts.positional);
   if (line.command == Command::Chip) app.add_option("CONFIGS", line.more_configs);
   app.allow_extras();
+  if (line.command == Command::List) {
+    app.add_option("--json", line.json);
+    return;
+  }
   if (line.command == Command::Import || line.command == Command::Report) {
     app.add_option("-o,--output", line.output);
     return;
@@ -81,7 +86,7 @@ void declare_common(CLI::App& app, CommandLine& line, Texts& texts) {
 void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
   declare_common(app, line, texts);
   if (line.command == Command::Check || line.command == Command::Import ||
-      line.command == Command::Report) {
+      line.command == Command::Report || line.command == Command::List) {
     return;
   }
   if (line.command == Command::Chip) {
@@ -132,6 +137,7 @@ void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
 }
 
 std::string_view input_of(Command command) {
+  if (command == Command::List) return "kind";
   if (command == Command::Report) return "result";
   return command == Command::Import ? "setup" : "config";
 }
@@ -269,6 +275,19 @@ void convert_gemm(const Texts& texts, CommandLine& line) {
   }
 }
 
+/// One kind of files, or all of them.
+void convert_list(const Texts& texts, CommandLine& line) {
+  if (texts.positional.empty()) return;
+  std::vector<std::string_view> names;
+  for (const ShelfKind kind : line.kinds) names.emplace_back(name_of(kind));
+  const auto found = std::find(names.begin(), names.end(), texts.positional);
+  if (found == names.end()) {
+    usage_error(fmt::format("list: expected {}, got {}{}", joined_choices(names),
+                            in_quotes(texts.positional), suggestion(texts.positional, names)));
+  }
+  line.kinds = {line.kinds[static_cast<std::size_t>(found - names.begin())]};
+}
+
 /// A word where a config is expected that looks like a misspelt command.
 void refuse_misspelt_command(const std::string& word) {
   if (word.find_first_of("./-") != std::string::npos) return;
@@ -299,7 +318,7 @@ std::variant<CommandLine, StudyLine, Answer> parse_command_line(int argc, const 
   if (words.empty()) usage_error("what is to be searched? usage: dfsearch CONFIG [options]");
   if (words[0] == "help") return Answer{help_text()};
   if (words[0] == "--version") {
-    return Answer{fmt::format("dfsearch {}{}\n", kVersion, cluster_text())};
+    return Answer{fmt::format("dfsearch {}\n{}", kVersion, cluster_text())};
   }
 
   if (words[0] == "study") {
@@ -331,6 +350,10 @@ std::variant<CommandLine, StudyLine, Answer> parse_command_line(int argc, const 
   }
   if (texts.help) return Answer{help_text()};
   refuse_extras(app, command, input_of(line.command));
+  if (line.command == Command::List) {
+    convert_list(texts, line);
+    return line;
+  }
   choose_config(texts, command, line);
   if (line.command == Command::Solve) convert_search_options(texts, line);
   if (line.command == Command::Graph) convert_format(texts, line);

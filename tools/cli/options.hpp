@@ -10,11 +10,12 @@
 #include "base/units.hpp"
 #include "cli/study_options.hpp"
 #include "engine/tables/search_bounds.hpp"
+#include "io/config/shelf.hpp"
 #include "model/layer/shard.hpp"
 
 namespace dfsearch {
 
-enum class Command { Solve, Evaluate, Check, Graph, Import, Export, Chip, Gemm, Report };
+enum class Command { Solve, Evaluate, Check, Graph, Import, Export, Chip, Gemm, Report, List };
 
 enum class GraphFormat { Yaml, Json, Dot, Dfmodel };
 enum class ModelFormat { Mps, Lp };
@@ -38,8 +39,10 @@ struct CommandLine {
   std::string solution;  ///< of a solver, read by evaluate
   std::string output = "-";
   std::vector<Shard> shapes;  ///< of GEMMs
-  Bytes word{2.0};            ///< of their elements
-  bool published = false;     ///< their times as DeepFlow has them, too
+  std::vector<ShelfKind> kinds = {ShelfKind::Systems, ShelfKind::Workloads,
+                                  ShelfKind::Studies};  ///< to be listed
+  Bytes word{2.0};                                      ///< of their elements
+  bool published = false;                               ///< their times as DeepFlow has them, too
   GraphFormat format = GraphFormat::Yaml;
   ModelFormat model_format = ModelFormat::Mps;
   ModelPart part = ModelPart::Fusion;

@@ -63,6 +63,6 @@ int threads_of_a_process(int hardware_threads) {
   return std::max(1, hardware_threads / processes);
 }
 
-std::string cluster_text() { return kHasMpi ? ", with MPI" : ""; }
+std::string cluster_text() { return kHasMpi ? "with MPI\n" : ""; }
 
 }  // namespace dfsearch

@@ -15,7 +15,7 @@ std::unique_ptr<study::Cluster> open_cluster();
 /// Of the hardware threads those that a process has for itself: processes of one machine share them.
 int threads_of_a_process(int hardware_threads);
 
-/// What --version says of it.
+/// What --version says of it: a line, or nothing.
 std::string cluster_text();
 
 }  // namespace dfsearch

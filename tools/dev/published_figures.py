@@ -1,13 +1,8 @@
-"""Which config answers which point of the tables and figures of the DFModel paper.
+"""Which published run answers which point of the tables and figures of the DFModel paper.
 
-A point is (config, overrides): a file under configs/ and the KEY=VALUE texts of `--set`.
 Published values are those of the runs in tests/golden/published.json, by case, and the few that
-the paper prints.
+the paper prints.  Sweeps are the studies of configs/studies/.
 """
-
-import pathlib
-
-CONFIGS = pathlib.Path(__file__).resolve().parents[2] / "configs"
 
 # Table VI: mapping, case, the paper's speed-up.
 MAPPINGS = (
@@ -25,42 +20,32 @@ CALCULON = (("8, 32, 16", 51), ("32, 32, 4", 52), ("1, 32, 128", 55), ("1, 128, 
 MEMORY_3D = (("0.2 of the die, 3-D at 100 TB/s", 71), ("0.5 of the die, 3-D at 100 TB/s", 72),
              ("0.5 of the die, DDR at 100 GB/s", 74))
 
-# Fig. 7: chips of a domain, case if published.
-RAIL_ONLY = ((8, 58), (16, None), (32, None), (64, None), (128, None), (256, None))
-
-
-def rail_only(domain):
-    return ("figures/rail_only.yaml",
-            (f"system.network.0.degree={domain}", f"system.network.2.degree={8192 // domain}"))
-
-
-# Fig. 19: the sizes of its letters, and the published cases by style, SRAM and DRAM.
-SRAM = {"s": "150 MiB", "m": "300 MiB", "l": "500 MiB"}
-DRAM = {"s": "100 GB/s", "m": "300 GB/s", "l": "600 GB/s"}
-SRAM_DRAM = {
-    "dataflow": {("l", "l"): 39, ("m", "m"): 41, ("m", "s"): 42, ("s", "s"): 44},
-    "kernel_by_kernel": {("l", "l"): 45, ("m", "m"): 47, ("s", "s"): 49},
+# The points of a study that have a published run: labels in the order of its axes, case.
+PUBLISHED = {
+    "systems_gpt3": {
+        ("h100", "2d_torus", "hbm", "nvlink"): 1, ("h100", "dragonfly", "hbm", "pcie"): 3,
+        ("sn30", "2d_torus", "ddr", "nvlink"): 5, ("sn30", "2d_torus", "hbm", "nvlink"): 6,
+        ("h100", "dgx1", "ddr", "nvlink"): 8, ("tpu_v4", "3d_torus", "hbm", "pcie"): 10,
+        ("tpu_v4", "dgx2", "hbm", "pcie"): 11, ("tpu_v4", "dragonfly", "ddr", "pcie"): 12,
+        ("sn30", "dgx2", "ddr", "nvlink"): 14, ("sn30", "3d_torus", "hbm", "nvlink"): 16,
+        ("sn30", "dgx1", "hbm", "pcie"): 17, ("wse2", "dgx1", "ddr", "pcie"): 19,
+        ("wse2", "2d_torus", "hbm", "pcie"): 20, ("wse2", "dgx2", "ddr", "nvlink"): 21,
+        ("sn30", "3d_torus", "ddr", "pcie"): 23,
+    },
+    "systems_dlrm": {("h100", "2d_torus", "hbm", "nvlink"): 82,
+                     ("sn30", "dragonfly", "ddr", "pcie"): 84},
+    "systems_hpl": {("h100", "2d_torus", "hbm", "nvlink"): 83,
+                    ("wse2", "3d_torus", "ddr", "nvlink"): 90},
+    "systems_fft": {("h100", "2d_torus", "hbm", "nvlink"): 76,
+                    ("wse2", "3d_torus", "ddr", "nvlink"): 78},
+    "rail_only": {("8",): 58},
+    "sram_dram": {
+        ("dataflow", "500 MiB", "600 GB/s"): 39, ("dataflow", "300 MiB", "300 GB/s"): 41,
+        ("dataflow", "300 MiB", "100 GB/s"): 42, ("dataflow", "150 MiB", "100 GB/s"): 44,
+        ("kernel_by_kernel", "500 MiB", "600 GB/s"): 45,
+        ("kernel_by_kernel", "300 MiB", "300 GB/s"): 47,
+        ("kernel_by_kernel", "150 MiB", "100 GB/s"): 49,
+    },
+    "memory_3d": {("0.2", "3d"): 71, ("0.5", "3d"): 72, ("0.5", "ddr"): 74},
 }
-
-
-def sram_dram(style, sram, dram):
-    return (f"figures/sram_dram_{style}.yaml",
-            (f"system.accelerator.sram={SRAM[sram]}", f"system.memory.bandwidth={DRAM[dram]}"))
-
-
-# Fig. 20: tensor degrees of sixteen chips, and the tokens/s that the paper prints.
-SERVING = {16: 1188, 8: None, 4: None, 2: None, 1: None}
-
-
-def serving(kind, tensor):
-    return (f"figures/serving_{kind}.yaml",
-            (f"system.network.0.degree={tensor}", f"system.network.1.degree={16 // tensor}"))
-
-
-def runs():
-    """Every point that is not a published case itself."""
-    yield from (rail_only(domain) for domain, _ in RAIL_ONLY)
-    for style in SRAM_DRAM:
-        yield from (sram_dram(style, sram, dram) for sram in SRAM for dram in DRAM)
-    for kind in ("prefill", "decode"):
-        yield from (serving(kind, tensor) for tensor in SERVING)
+SERVING_TOKENS = {("decode", "16"): 1188}  # tokens/s that the paper prints, of Fig. 20

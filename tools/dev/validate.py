@@ -23,7 +23,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import measured_steps  # noqa: E402
 import published_configs  # noqa: E402
-import published_figures  # noqa: E402
+import study_runs  # noqa: E402
 import validation_page  # noqa: E402
 
 PAGE = published_configs.ROOT / "docs" / "validation.md"
@@ -98,11 +98,10 @@ def run_json(program, *words, **options):
 
 
 @functools.cache
-def solve(program, config, overrides=()):
-    """Result, and time of the whole process; `overrides` are KEY=VALUE texts."""
+def solve(program, config):
+    """Result, and time of the whole process."""
     begin = time.perf_counter()
-    result = run_json(program, "solve", config, "--quiet", "--threads", "2",
-                      *[word for override in overrides for word in ("--set", override)])
+    result = run_json(program, "solve", config, "--quiet", "--threads", "2")
     return result, time.perf_counter() - begin
 
 
@@ -124,11 +123,9 @@ def run_case(program, record):
 
 
 def run_all(program):
-    """All published runs, and the points of the figures: {(config, overrides): result}."""
+    """All published runs, and the studies that are figures of the paper, by name."""
     cases = [run_case(program, record) for record in published_configs.records()]
-    points = {point: solve(program, published_figures.CONFIGS / point[0], point[1])[0]
-              for point in published_figures.runs()}
-    return cases, points
+    return cases, {name: study_runs.run(program, name) for name in validation_page.STUDIES}
 
 
 def problems(cases):
@@ -153,9 +150,9 @@ def main():
     parser.add_argument("--write", action="store_true", help="write docs/validation.md")
     options = parser.parse_args()
     program = str(pathlib.Path(options.program).resolve())
-    cases, points = run_all(program)
+    cases, studies = run_all(program)
     measured = measured_steps.steps(program)
-    page = validation_page.page(cases, points, measured)
+    page = validation_page.page(cases, studies, measured)
     print(validation_page.table(cases))
     wrong = problems(cases) + measured_steps.problems(measured)
     if options.write:

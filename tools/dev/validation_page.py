@@ -1,12 +1,14 @@
 """docs/validation.md: the published runs, and the figures of the paper, as Markdown."""
 
 import re
-import shlex
 
 import measured_steps
 import published_configs
 import published_figures as figures
+import study_runs
 from markdown_text import wrapped
+
+STUDIES = ("rail_only", "sram_dram", "serving")  # that are figures of the page
 
 HEAD = ["case", "published step", "its mapping here", "optimum", "bound", "published / optimum",
         "MILP time", "MILP gap", "reason", "time here"]
@@ -45,9 +47,10 @@ this page |
 FIGURES = """\
 ## Tables and figures of the paper
 
-Every point is one run: a config and, in a sweep, what `--set` changes. Published values are those
-of the runs above, and the few that the paper prints; nothing is read off a figure. An empty cell is
-a point for which no value is at hand.
+A sweep is a study, run as its section says; [dfmodel_studies.md](dfmodel_studies.md) has more of
+each, and the 80 machines of the paper. Published values are those of the runs above, and the few
+that the paper prints; nothing is read off a figure. An empty cell is a point for which no value is
+at hand.
 
 """
 
@@ -179,13 +182,10 @@ def table(cases):
 # ------------------------------------------------------------------ figures
 
 
-def shown(point):
-    """A point as one would type it."""
-    config, overrides = point
-    words = [f"configs/{config}"]
-    for key, _, value in (override.partition("=") for override in overrides):
-        words.append(f"--set {key}={shlex.quote(value)}")
-    return " ".join(f"`{word}`" for word in words)
+def published_step(study, labels, by_id):
+    """Of a point of a study; empty without a published run."""
+    case = figures.PUBLISHED[study].get(labels)
+    return f"{number(by_id[case].published_step)} s" if case else ""
 
 
 def case_rows(points, by_id):
@@ -219,15 +219,13 @@ def mappings(by_id):
     )
 
 
-def rail_only(by_id, points):
-    lines = []
-    for domain, case_id in figures.RAIL_ONLY:
-        point = figures.rail_only(domain)
-        published = f"{number(by_id[case_id].published_step)} s" if case_id else ""
-        lines.append([domain, shown(point), published, f"{number(points[point]['step_time'])} s"])
+def rail_only(by_id, studies):
+    lines = [[labels[0], published_step("rail_only", labels, by_id),
+              f"{number(row['step_time'])} s"] for labels, row in studies["rail_only"].rows.items()]
     return (
         "### Fig. 7: rail-only network, domains of fast links\n\n"
-        + table_of(["chips of a domain", "run", "published step", "optimum"], lines)
+        + study_runs.shown("rail_only") + "\n\n"
+        + table_of(["chips of a domain", "published step", "optimum"], lines)
         + "\nThe domain is the tensor group, as in the set-up of the one run at hand; that run,"
         " case 58, used the domain a second time for the gradients (see its reason above).\n\n"
     )
@@ -239,41 +237,35 @@ def calculon(by_id):
             + "\n")
 
 
-def sram_dram(by_id, points):
-    lines = []
-    for style, published in figures.SRAM_DRAM.items():
-        for sram, size in figures.SRAM.items():
-            for dram, bandwidth in figures.DRAM.items():
-                case = by_id.get(published.get((sram, dram)))
-                result = points[figures.sram_dram(style, sram, dram)]
-                lines.append([style.replace("_", " "), size, bandwidth,
-                              f"{number(case.published_step)} s" if case else "",
-                              f"{number(result['step_time'])} s"])
-    example = shown(figures.sram_dram("dataflow", "s", "m"))
+def sram_dram(by_id, studies):
+    lines = [[labels[0].replace("_", " "), *labels[1:], published_step("sram_dram", labels, by_id),
+              f"{number(row['step_time'])} s"] for labels, row in studies["sram_dram"].rows.items()]
     return (
         "### Fig. 19: GPT3-175B, SRAM against memory\n\n"
-        f"For instance {example}; the other style is in"
-        " `configs/figures/sram_dram_kernel_by_kernel.yaml`. Only the set-up of the largest point"
-        " is at hand: the middle and small SRAM are what the paper calls 300 MB and 150 MB, and the"
-        " number of partitions is left open.\n\n"
+        f"{study_runs.shown('sram_dram')}\n\n"
+        "Only the set-up of the largest point is at hand: the middle and small SRAM are what the"
+        " paper calls 300 MB and 150 MB, and the number of partitions is left open.\n\n"
         + table_of(["style", "SRAM", "memory", "published step", "optimum"], lines) + "\n"
     )
 
 
-def serving(points):
+def serving(studies):
+    rows_of = studies["serving"].rows
     lines = []
-    for tensor, published in figures.SERVING.items():
-        prefill = points[figures.serving("prefill", tensor)]["serving"]
-        decode = points[figures.serving("decode", tensor)]["serving"]
-        lines.append([f"{tensor} x {16 // tensor}",
+    for kind, tensor in rows_of:
+        if kind != "decode":
+            continue
+        prefill = rows_of["prefill", tensor]["serving"]
+        decode = rows_of["decode", tensor]["serving"]
+        published = figures.SERVING_TOKENS.get(("decode", tensor))
+        lines.append([f"{tensor} x {16 // int(tensor)}",
                       f"{1000 * prefill['time_to_first_token']:.5g} ms",
                       f"{1000 * decode['time_per_output_token']:.5g} ms",
                       f"{prefill['tokens_per_second']:,.1f}", f"{decode['tokens_per_second']:,.1f}",
                       f"{published:,}" if published else ""])
     return (
         "### Fig. 20: serving Llama-3 8B on sixteen SN40L\n\n"
-        f"Two runs for each point: {shown(figures.serving('decode', 4))} and the same with"
-        " `serving_prefill.yaml`.\n\n"
+        f"{study_runs.shown('serving')}\n\n"
         + table_of(["tensor x pipeline", "time to first token", "time per output token",
                     "tokens/s, prefill", "tokens/s, decode", "published, decode"], lines)
         + "\n"
@@ -299,11 +291,11 @@ section 9. What DeepFlow publishes of chips is made again in
 """
 
 
-def page(cases, points, measured):
+def page(cases, studies, measured):
     by_id = {case.record["id"]: case for case in cases}
     runs = (table_of(HEAD, rows(cases, "../")) + "\nReasons:\n\n" + reasons_text(cases) + "\n"
             + summary(cases) + "\n")
-    return wrapped(INTRODUCTION + runs + FIGURES + mappings(by_id) + rail_only(by_id, points)
-                   + calculon(by_id) + sram_dram(by_id, points) + serving(points)
+    return wrapped(INTRODUCTION + runs + FIGURES + mappings(by_id) + rail_only(by_id, studies)
+                   + calculon(by_id) + sram_dram(by_id, studies) + serving(studies)
                    + memory_3d(by_id) + "\n" + MEASURED
                    + table_of(measured_steps.HEAD, measured_steps.rows(measured)))

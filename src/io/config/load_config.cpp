@@ -1,7 +1,7 @@
 // From a config file to a problem, in four steps:
 //   1. text -> tree (yaml_tree.hpp), for the config and every file it names;
-//   2. `from:` files, and the `model:` of a workload, are laid under the sections that name
-//      them, then the overrides of the command line go on top;
+//   2. `from:` files, of the shelf or by their paths, and the `model:` of a workload, are laid
+//      under the sections that name them, then the overrides of the command line go on top;
 //   3. each section is read and checked by itself (config_workload.hpp, config_system.hpp,
 //      config_execution.hpp);
 //   4. what involves several sections is checked.
@@ -25,8 +25,8 @@
 #include "io/config/config_system.hpp"
 #include "io/config/config_training.hpp"
 #include "io/config/config_workload.hpp"
-#include "io/config/model_shelf.hpp"
 #include "io/config/overrides.hpp"
+#include "io/config/shelf.hpp"
 #include "io/text/read_file.hpp"
 #include "model/layer/level_traffic.hpp"
 
@@ -37,22 +37,49 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 2> kSectionsWithFrom = {"workload", "system"};
 
+/// What a `from:` names: a file, or one of the shelf.
+struct BaseFile {
+  fs::path file;                     ///< as messages call it
+  fs::path identity;                 ///< the same under all its names
+  const ShelfFile* shelf = nullptr;  ///< null: it is read from `file`
+
+  [[nodiscard]] std::string text() const {
+    return shelf ? std::string(shelf->text) : read_file(file);
+  }
+};
+
+/// A name without folder and ending is one of the shelf, if files of this place may stand there.
+std::optional<BaseFile> base_file(const std::string& name, const fs::path& directory,
+                                  std::optional<ShelfKind> kind, const Place& place,
+                                  InputMessages& messages) {
+  if (kind && is_shelf_name(name)) {
+    const ShelfFile* found = find_on_shelf(*kind, name);
+    if (found)
+      return BaseFile{.file = found->source(), .identity = found->source(), .shelf = found};
+    messages.add(place, "from", not_on_shelf(*kind, name));
+    return std::nullopt;
+  }
+  const fs::path file = (directory / name).lexically_normal();
+  std::error_code error;
+  return BaseFile{.file = file, .identity = fs::weakly_canonical(file, error)};
+}
+
 /// Replaces a map with a `from:` by the file it names with the map on top.  The
 /// file may have a `from:` of its own, relative to itself; `open` holds the
 /// files on the way here.
-void resolve_from(YamlNode& section, const fs::path& directory, std::vector<fs::path>& open,
-                  InputMessages& messages) {
+void resolve_from(YamlNode& section, const fs::path& directory, std::optional<ShelfKind> kind,
+                  std::vector<fs::path>& open, InputMessages& messages) {
   const YamlEntry* from = section.find("from");
   if (!from) return;
   const std::optional<std::string> name = read_word(*from, messages);
   const Place place = from->value.place;
   std::erase_if(section.entries, [](const YamlEntry& entry) { return entry.key == "from"; });
   if (!name) return;
-  const fs::path file = (directory / *name).lexically_normal();
-  std::error_code error;
-  const fs::path identity = fs::weakly_canonical(file, error);
-  if (std::find(open.begin(), open.end(), identity) != open.end()) {
-    messages.add(place, "from", "the file " + in_quotes(file.string()) + " leads back to itself");
+  const std::optional<BaseFile> named = base_file(*name, directory, kind, place, messages);
+  if (!named) return;
+  const std::string source = named->file.string();
+  if (std::find(open.begin(), open.end(), named->identity) != open.end()) {
+    messages.add(place, "from", "the file " + in_quotes(source) + " leads back to itself");
     return;
   }
   constexpr std::size_t kLongestChain = 32;
@@ -62,22 +89,22 @@ void resolve_from(YamlNode& section, const fs::path& directory, std::vector<fs::
   }
   std::string text;
   try {
-    text = read_file(file);
+    text = named->text();
   } catch (const InputError& wrong) {
     // That the file cannot be read is a fault of whoever names it.
     for (const std::string& message : wrong.messages()) messages.add(place, "from", message);
     return;
   }
   try {
-    YamlNode base = parse_yaml(text, file.string(), true);
+    YamlNode base = parse_yaml(text, source, true);
     if (base.type != YamlNode::Type::Map) {
       messages.add(base.place.source ? base.place : place, "from",
-                   fmt::format("expected the file {} to hold a map, got {}",
-                               in_quotes(file.string()), base.description()));
+                   fmt::format("expected the file {} to hold a map, got {}", in_quotes(source),
+                               base.description()));
       return;
     }
-    open.push_back(identity);
-    resolve_from(base, file.parent_path(), open, messages);
+    open.push_back(named->identity);
+    resolve_from(base, named->file.parent_path(), kind, open, messages);
     open.pop_back();
     merge_into(base, std::move(section));
     section = std::move(base);
@@ -95,15 +122,15 @@ void resolve_model(YamlNode& section, InputMessages& messages) {
   const Place place = entry->value.place;
   std::erase_if(section.entries, [](const YamlEntry& item) { return item.key == "model"; });
   if (!name) return;
-  const std::optional<std::string_view> text = shelf_model(*name);
-  if (!text) {
-    const std::vector<std::string_view> names = shelf_names();
+  const ShelfFile* file = find_on_shelf(ShelfKind::Workloads, *name);
+  if (!file || !file->is_model()) {
+    const std::vector<std::string_view> names = model_names();
     messages.add(place, "model",
                  fmt::format("unknown model {}, expected {}{}", in_quotes(*name),
                              joined_choices(names), suggestion(*name, names)));
     return;
   }
-  YamlNode model = parse_yaml(std::string(*text), "model " + *name, true);
+  YamlNode model = parse_yaml(std::string(file->text), file->source(), true);
   merge_into(model, std::move(section));
   section = std::move(model);
 }
@@ -120,7 +147,7 @@ void resolve_technology(YamlNode& system, const fs::path& directory, std::vector
                         InputMessages& messages) {
   const auto resolve = [&](YamlNode& map) {
     const YamlEntry* from = map.find("from");
-    if (from) resolve_from(map, folder_of(*from, directory), open, messages);
+    if (from) resolve_from(map, folder_of(*from, directory), std::nullopt, open, messages);
   };
   for (const std::string_view name : {"technology", "budget"}) {
     YamlEntry* part = system.find(name);
@@ -194,14 +221,16 @@ YamlNode tree_with_files(YamlNode root, const fs::path& file, const std::vector<
   std::vector<fs::path> open = {fs::weakly_canonical(file, error)};
   for (const std::string_view name : kSectionsWithFrom) {
     YamlEntry* section = root.find(name);
-    if (section) resolve_from(section->value, file.parent_path(), open, messages);
+    const ShelfKind kind = name == "system" ? ShelfKind::Systems : ShelfKind::Workloads;
+    if (section) resolve_from(section->value, file.parent_path(), kind, open, messages);
     if (section && name == "workload") resolve_model(section->value, messages);
     if (section && name == "system") {
       resolve_technology(section->value, file.parent_path(), open, messages);
     }
   }
   if (YamlEntry* rates = rates_of(root)) {
-    resolve_from(rates->value, folder_of(*rates, file.parent_path()), open, messages);
+    resolve_from(rates->value, folder_of(*rates, file.parent_path()), ShelfKind::Efficiencies, open,
+                 messages);
   }
   // Without its file, all that can be said of a section is what it lacks.
   messages.throw_if_any();

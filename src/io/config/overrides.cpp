@@ -68,6 +68,38 @@ void remove_key(YamlNode& node, const std::string& key) {
   std::erase_if(node.entries, [&](const YamlEntry& entry) { return entry.key == key; });
 }
 
+/// Puts the value at the rest of its path, from component `depth` on; `parent` is the component
+/// before.
+void apply_from(std::size_t depth, const Override& change, const std::string& parent,
+                YamlNode& node, InputMessages& messages) {
+  const std::string& part = change.path[depth];
+  const bool is_last = depth + 1 == change.path.size();
+  if (part == "*" && node.type == YamlNode::Type::Sequence && !node.items.empty()) {
+    for (YamlNode& item : node.items) {
+      if (is_last) {
+        item = change.value;
+      } else {
+        apply_from(depth + 1, change, part, item, messages);
+      }
+    }
+    return;
+  }
+  if (is_last && change.value.type == YamlNode::Type::Null &&
+      node.type != YamlNode::Type::Sequence) {
+    if (node.find(part)) {
+      remove_key(node, part);
+    } else {
+      messages.add(change.place(), parent, "there is no key " + in_quotes(part));
+    }
+    return;
+  }
+  YamlNode* target = descend(node, part, change, parent, messages);
+  if (!target) return;
+  if (!is_last) return apply_from(depth + 1, change, part, *target, messages);
+  *target = change.value;
+  if (YamlEntry* entry = node.find(part)) entry->place = change.place();
+}
+
 }  // namespace
 
 std::vector<std::string> components_of(std::string_view key) {
@@ -117,26 +149,7 @@ std::vector<Override> parse_overrides(const std::vector<std::string>& texts,
 }
 
 void apply_override(const Override& override_value, YamlNode& root, InputMessages& messages) {
-  YamlNode* node = &root;
-  std::string parent;
-  const std::vector<std::string>& path = override_value.path;
-  for (std::size_t i = 0; i + 1 < path.size(); ++i) {
-    node = descend(*node, path[i], override_value, parent, messages);
-    if (!node) return;
-    parent = path[i];
-  }
-  if (override_value.value.type == YamlNode::Type::Null && node->type != YamlNode::Type::Sequence) {
-    if (node->find(path.back())) {
-      remove_key(*node, path.back());
-    } else {
-      messages.add(override_value.place(), parent, "there is no key " + in_quotes(path.back()));
-    }
-    return;
-  }
-  YamlNode* target = descend(*node, path.back(), override_value, parent, messages);
-  if (!target) return;
-  *target = override_value.value;
-  if (YamlEntry* entry = node->find(path.back())) entry->place = override_value.place();
+  apply_from(0, override_value, "", root, messages);
 }
 
 }  // namespace dfsearch

@@ -29,7 +29,8 @@ std::vector<Override> parse_overrides(const std::vector<std::string>& texts,
                                       InputMessages& messages);
 
 /// Puts the value at its path.  Maps on the way are created, since the check for
-/// unknown keys looks at them later; an index must exist already.
+/// unknown keys looks at them later; an index must exist already.  `*` stands for all indices of a
+/// list.
 void apply_override(const Override& override_value, YamlNode& root, InputMessages& messages);
 
 }  // namespace dfsearch

@@ -410,14 +410,15 @@ class StudyReader {
 
   /// What two axes set must not overlap: it would depend on their order.
   void check_keys() {
-    const auto overlap = [](const Override& a, const Override& b) {
-      const std::size_t n = std::min(a.path.size(), b.path.size());
-      return std::equal(a.path.begin(), a.path.begin() + static_cast<std::ptrdiff_t>(n),
-                        b.path.begin());
-    };
     for (std::size_t a = 0; a < study_.axes.size(); ++a) {
       for (std::size_t b = a + 1; b < study_.axes.size(); ++b) {
-        if (const Override* both = first_overlap(study_.axes[a], study_.axes[b], overlap)) {
+        // What bounds boxes of points looks at each axis by itself; where all are solved a later
+        // axis may set a part of what an earlier one sets, as the bandwidth of a network's links.
+        const auto conflict = [&](const Override& later, const Override& earlier) {
+          const bool is_part = later.path.size() > earlier.path.size();
+          return overlap(later, earlier) && !(study_.solves_all && is_part);
+        };
+        if (const Override* both = first_overlap(study_.axes[a], study_.axes[b], conflict)) {
           messages_.add(places_[b], study_.axes[b].name,
                         fmt::format("sets {}, as does the axis {}",
                                     in_quotes(fmt::format("{}", fmt::join(both->path, "."))),
@@ -425,6 +426,14 @@ class StudyReader {
         }
       }
     }
+  }
+
+  /// Whether one sets what the other sets, or a part of it; a star is any index.
+  static bool overlap(const Override& a, const Override& b) {
+    const std::size_t n = std::min(a.path.size(), b.path.size());
+    return std::equal(
+        a.path.begin(), a.path.begin() + static_cast<std::ptrdiff_t>(n), b.path.begin(),
+        [](const std::string& x, const std::string& y) { return x == y || x == "*" || y == "*"; });
   }
 
   template <class Overlap>

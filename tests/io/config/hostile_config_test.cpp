@@ -76,7 +76,7 @@ TEST_CASE("from: files that are missing, wrong or circular") {
                   "sequence: 32\nlayers: 2\nglobal_batch: 8\n");
   CHECK(load("{from: none.yaml}") ==
         "c.yaml:1:18: from: none.yaml: cannot read: No such file or directory");
-  CHECK(load("{from: folder}") == "c.yaml:1:18: from: folder: is a directory, expected a file");
+  CHECK(load("{from: ./folder}") == "c.yaml:1:18: from: folder: is a directory, expected a file");
   CHECK(load("{from: a.yaml}") == "b.yaml:1:7: from: the file 'a.yaml' leads back to itself");
   CHECK(load("{from: c.yaml}") == "c.yaml:1:18: from: the file 'c.yaml' leads back to itself");
   CHECK(load("{from: list.yaml}") ==
@@ -100,6 +100,13 @@ TEST_CASE("overrides name themselves as the place") {
         "--set system.network.x.degree=2: network: expected an index from 0 to 1, got 'x'");
   CHECK(message_of(kGood, {"system.network.-1.degree=2"}) ==
         "--set system.network.-1.degree=2: network: expected an index from 0 to 1, got '-1'");
+  // A star stands for all items of a list, and a list has some.
+  CHECK(message_of(kGood, {"system.network.*.degree=0"}) ==
+        "--set system.network.*.degree=0: degree: expected a whole number from 1 to 2^40, got "
+        "'0'\n"
+        "--set system.network.*.degree=0: degree: expected a whole number from 1 to 2^40, got '0'");
+  CHECK(message_of(kGood, {"system.chips=1", "system.network=[]", "system.network.*.degree=2"}) ==
+        "--set system.network.*.degree=2: network: the list is empty, there is no item '*'");
   CHECK(message_of(kGood, {"system.chps=8"}) ==
         "--set system.chps=8: system: unknown key 'chps', did you mean 'chips'?");
   CHECK(message_of(kGood, {"system.memry.bandwidth=1 GB/s"}) ==

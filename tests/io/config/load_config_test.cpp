@@ -146,6 +146,18 @@ TEST_CASE("links without a price are free in every dimension") {
   CHECK(system.power.link == std::vector<WattsPerBandwidth>(2));
 }
 
+TEST_CASE("a star sets all items of a list") {
+  const System system =
+      load(kExample, {"system.network.*.bandwidth=7 GB/s", "power.link.*=0.5"}).problem.system;
+  REQUIRE(system.network.size() == 2);
+  for (const NetworkDimension& dimension : system.network) {
+    CHECK(dimension.bandwidth == BytesPerSecond(7e9));
+  }
+  CHECK(system.network[0].degree == 8);
+  CHECK(system.network[1].degree == 128);
+  CHECK(system.power.link[1].in_base_units() == 0.5e-9);
+}
+
 TEST_CASE("degrees and strategies may be left to the search, within limits") {
   const Config config =
       load(kExample, {"system.network.0.degree=null", "system.network.1.strategy=null",

@@ -11,7 +11,7 @@
 #include "io/config/config_messages.hpp"
 #include "io/config/graph_text.hpp"
 #include "io/config/load_config.hpp"
-#include "io/config/model_shelf.hpp"
+#include "io/config/shelf.hpp"
 #include "support/random_models.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -65,7 +65,7 @@ TEST_CASE("the models of the shelf have the parameters of their checkpoints") {
       Figure{"qwen3_235b_a22b", 235'093'634'560}, Figure{"qwen3_30b_a3b", 30'532'122'624},
       Figure{"qwen3_8b", 8'190'735'360},
   };
-  const std::vector<std::string_view> names = shelf_names();
+  const std::vector<std::string_view> names = model_names();
   REQUIRE(names.size() == figures.size());
   for (std::size_t i = 0; i < figures.size(); ++i) {
     CAPTURE(figures[i].name);
@@ -179,7 +179,7 @@ TEST_CASE("generated layers read back to the same graph and counts") {
       CHECK(again.layers == workload.layers);
     }
   };
-  for (const std::string_view name : shelf_names()) {
+  for (const std::string_view name : model_names()) {
     CAPTURE(name);
     for (const char* kind : {"llm_training", "llm_prefill", "llm_decode"}) {
       check(shelf(std::string(name), std::string(", kind: ") + kind));

@@ -1,0 +1,141 @@
+#include "io/config/shelf_figures.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "io/config/config_calculon.hpp"
+#include "io/config/config_system.hpp"
+#include "io/config/config_workload.hpp"
+#include "io/text/yaml_tree.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// The file as the section of a config; it has all its keys itself.
+YamlEntry section_of(const ShelfFile& file, const char* name) {
+  YamlNode node = parse_yaml(std::string(file.text), file.source(), true);
+  return {.key = name, .place = node.place, .value = std::move(node)};
+}
+
+/// `chips: 1`, for a reader that must have a number.
+YamlEntry one_chip(const Place& place) {
+  YamlNode value;
+  value.type = YamlNode::Type::Scalar;
+  value.place = place;
+  value.scalar = "1";
+  return {.key = "chips", .place = place, .value = std::move(value)};
+}
+
+SystemFigures figures_of(const System& system) {
+  SystemFigures figures{
+      .peak = system.accelerator.peak(), .sram = system.accelerator.sram, .memory = system.memory};
+  for (const NetworkDimension& dimension : system.network) {
+    figures.network.push_back({.topology = dimension.topology,
+                               .degree = dimension.degree,
+                               .bandwidth = dimension.bandwidth,
+                               .latency = dimension.latency});
+  }
+  return figures;
+}
+
+SystemFigures figures_of(const calculon::Machine& machine) {
+  SystemFigures figures{
+      .peak = machine.matrix.peak,
+      .memory = {.bandwidth = machine.memory.bandwidth, .capacity = machine.memory.capacity}};
+  if (machine.second) {
+    figures.memory.second = {.bandwidth = machine.second->bandwidth,
+                             .capacity = machine.second->capacity};
+  }
+  for (const calculon::Network& network : machine.networks) {
+    figures.network.push_back({.topology = std::nullopt,
+                               .degree = network.size,
+                               .bandwidth = network.bandwidth,
+                               .latency = network.latency});
+  }
+  return figures;
+}
+
+/// Values, choices, or the steps of a range.
+std::size_t choices_of(const YamlNode& axis, InputMessages& messages) {
+  if (const YamlEntry* choices = axis.find("choices")) return choices->value.entries.size();
+  if (const YamlEntry* values = axis.find("values")) return values->value.items.size();
+  const YamlEntry* steps = axis.find("steps");
+  if (!steps) return 0;
+  return static_cast<std::size_t>(read_count(*steps, {}, messages).value_or(0));
+}
+
+/// Whether both are in one list of `zip`, which is such a list or has some.
+bool walk_together(const YamlNode& study, const std::string& a, const std::string& b) {
+  const auto has = [](const YamlNode& list, const std::string& name) {
+    return std::any_of(list.items.begin(), list.items.end(),
+                       [&](const YamlNode& item) { return item.scalar == name; });
+  };
+  const auto has_both = [&](const YamlNode& list) { return has(list, a) && has(list, b); };
+  const YamlEntry* zip = study.find("zip");
+  if (!zip) return false;
+  const auto& items = zip->value.items;
+  return has_both(zip->value) || std::any_of(items.begin(), items.end(), has_both);
+}
+
+}  // namespace
+
+SystemFigures system_figures(const ShelfFile& file) {
+  YamlEntry section = section_of(file, "system");
+  const bool has_chips = section.value.find("chips") != nullptr;
+  InputMessages messages;
+  if (section.value.find("networks")) {
+    if (!has_chips) section.value.entries.push_back(one_chip(section.place));
+    const calculon::Machine machine = read_calculon_machine(section, messages);
+    messages.throw_if_any();
+    SystemFigures figures = figures_of(machine);
+    if (has_chips) figures.chips = machine.chips;
+    return figures;
+  }
+  const std::optional<SystemText> text =
+      read_system(section, std::nullopt, SystemUse::ChipAlone, messages);
+  messages.throw_if_any();
+  SystemFigures figures = figures_of(text->system);
+  if (has_chips) figures.chips = text->system.chips;
+  return figures;
+}
+
+WorkloadFigures workload_figures(const ShelfFile& file) {
+  InputMessages messages;
+  std::vector<PartitionPin> pins;
+  const std::optional<Workload> workload =
+      read_workload(section_of(file, "workload"), pins, messages);
+  messages.throw_if_any();
+  return {.kind = workload->kind,
+          .layers = workload->layers,
+          .global_batch = workload->global_batch,
+          .flop = workload->flops(),
+          .counts = workload->counts};
+}
+
+StudyFigures study_figures(const ShelfFile& file) {
+  InputMessages messages;
+  const YamlNode root = parse_yaml(std::string(file.text), file.source(), true);
+  StudyFigures figures;
+  const YamlEntry* base = root.find("base");
+  if (base && !base->value.find("from")) {
+    figures.dimensions.push_back({.axes = {"base"}, .choices = base->value.entries.size()});
+  }
+  const YamlEntry* axes = root.find("axes");
+  if (!axes) return figures;
+  for (const YamlNode& axis : axes->value.items) {
+    const YamlEntry* entry = axis.find("name");
+    const std::string name = entry ? entry->value.scalar : std::string();
+    const auto together = std::find_if(
+        figures.dimensions.begin(), figures.dimensions.end(),
+        [&](const DimensionOfStudy& other) { return walk_together(root, other.axes[0], name); });
+    if (together != figures.dimensions.end()) {
+      together->axes.push_back(name);
+    } else {
+      figures.dimensions.push_back({.axes = {name}, .choices = choices_of(axis, messages)});
+    }
+  }
+  messages.throw_if_any();
+  return figures;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,59 @@
+#pragma once
+// What the files of the shelf say, as values: the main figures of each, for lists.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "graph/workload.hpp"
+#include "io/config/shelf.hpp"
+#include "model/machine/system.hpp"
+
+namespace dfsearch {
+
+/// A dimension of the network.
+struct DimensionFigures {
+  std::optional<Topology> topology;    ///< nothing: Calculon's model, which has none
+  std::optional<std::int64_t> degree;  ///< nothing: left to the config
+  BytesPerSecond bandwidth{};          ///< of a link, in one direction
+  Seconds latency{};
+};
+
+/// A machine, of the first model or of Calculon's.
+struct SystemFigures {
+  std::optional<std::int64_t> chips;  ///< nothing: left to the config
+  FlopsPerSecond peak{};              ///< of a chip, dense products
+  std::optional<Bytes> sram;          ///< nothing: Calculon's model, which has none
+  Memory memory;
+  std::vector<DimensionFigures> network;
+};
+
+struct WorkloadFigures {
+  WorkloadKind kind = WorkloadKind::Graph;
+  std::int64_t layers = 1;
+  std::int64_t global_batch = 1;
+  Flops flop{};  ///< of a step
+  std::optional<ModelCounts> counts;
+};
+
+/// Axes of a study that walk together, mostly one, and how many choices each has.
+struct DimensionOfStudy {
+  std::vector<std::string> axes;
+  std::size_t choices = 0;
+};
+
+/// The dimensions of a study, in the order of its file; several bases are the first of them.
+struct StudyFigures {
+  std::vector<DimensionOfStudy> dimensions;
+};
+
+/// Of a file of the kind in the name; throws InputError if it has a mistake.  A study is not
+/// checked further than its axes, as its bases are files that need not be there.
+SystemFigures system_figures(const ShelfFile& file);
+WorkloadFigures workload_figures(const ShelfFile& file);
+StudyFigures study_figures(const ShelfFile& file);
+
+}  // namespace dfsearch

@@ -1,0 +1,116 @@
+#include "io/report/shelf_list.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "base/units_text.hpp"
+#include "graph/names.hpp"
+#include "io/config/shelf_figures.hpp"
+#include "model/names.hpp"
+
+namespace dfsearch {
+namespace {
+
+using Row = std::vector<std::string>;
+
+/// Columns two spaces apart, aligned to the left; the last one is as long as it is.
+std::string aligned(const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+      text += fmt::format("{:<{}}  ", row[i], widths[i]);
+    }
+    text += row.back() + "\n";
+  }
+  return text;
+}
+
+std::string memory_text(const Memory& memory) {
+  std::string text = fmt::format("{} at {}", to_text(memory.capacity), to_text(memory.bandwidth));
+  if (memory.second) {
+    text += fmt::format(" + {} at {}", to_text(memory.second->capacity),
+                        to_text(memory.second->bandwidth));
+  }
+  return text;
+}
+
+/// "switch of 8 at 450 GB/s", without the degree where the config has it.
+std::string dimension_text(const DimensionFigures& dimension) {
+  std::string text = dimension.topology ? name_of(*dimension.topology) : "group";
+  if (dimension.degree) text += fmt::format(" of {}", *dimension.degree);
+  return text + " at " + to_text(dimension.bandwidth);
+}
+
+std::string network_text(const std::vector<DimensionFigures>& network) {
+  std::string text;
+  for (const DimensionFigures& dimension : network) {
+    text += (text.empty() ? "" : ", ") + dimension_text(dimension);
+  }
+  return text.empty() ? "-" : text;
+}
+
+Row row_of_system(const ShelfFile& file) {
+  const SystemFigures figures = system_figures(file);
+  return {std::string(file.name),         figures.chips ? std::to_string(*figures.chips) : "-",
+          to_text(figures.peak),          figures.sram ? to_text(*figures.sram) : "-",
+          memory_text(figures.memory),    network_text(figures.network),
+          std::string(file.description())};
+}
+
+Row row_of_workload(const ShelfFile& file) {
+  const WorkloadFigures figures = workload_figures(file);
+  return {std::string(file.name),
+          name_of(figures.kind),
+          figures.counts
+              ? fmt::format("{:.4g} billion", static_cast<double>(figures.counts->parameters) / 1e9)
+              : "-",
+          std::to_string(figures.layers),
+          std::to_string(figures.global_batch),
+          to_text(figures.flop),
+          std::string(file.description())};
+}
+
+Row row_of_study(const ShelfFile& file) {
+  std::string points;
+  for (const DimensionOfStudy& dimension : study_figures(file).dimensions) {
+    points += fmt::format("{}{} {}", points.empty() ? "" : " x ", dimension.choices,
+                          fmt::join(dimension.axes, "+"));
+  }
+  return {std::string(file.name), points, std::string(file.description())};
+}
+
+Row header_of(ShelfKind kind) {
+  if (kind == ShelfKind::Systems) {
+    return {"system", "chips", "peak", "SRAM", "memory", "network", "what it is"};
+  }
+  if (kind == ShelfKind::Workloads) {
+    return {"workload", "kind", "parameters", "layers", "samples", "a step", "what it is"};
+  }
+  return {"study", "points", "what it is"};
+}
+
+Row row_of(const ShelfFile& file) {
+  if (file.kind == ShelfKind::Systems) return row_of_system(file);
+  return file.kind == ShelfKind::Workloads ? row_of_workload(file) : row_of_study(file);
+}
+
+}  // namespace
+
+std::string shelf_list(std::span<const ShelfKind> kinds) {
+  std::string text;
+  for (const ShelfKind kind : kinds) {
+    std::vector<Row> rows = {header_of(kind)};
+    for (const ShelfFile& file : shelf(kind)) rows.push_back(row_of(file));
+    text += (text.empty() ? "" : "\n") + aligned(rows);
+  }
+  return text;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,88 @@
+#include "io/result/shelf_json.hpp"
+
+#include "graph/names.hpp"
+#include "io/config/shelf_figures.hpp"
+#include "io/result/model_json.hpp"
+#include "io/text/json_text.hpp"
+#include "model/names.hpp"
+
+namespace dfsearch {
+namespace {
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+template <class Q>
+Json number(Q quantity) {
+  return json_number(quantity.in_base_units());
+}
+
+Json memory_json(const Memory& memory) {
+  Json second;
+  if (memory.second) {
+    second = {{"bandwidth", number(memory.second->bandwidth)},
+              {"capacity", number(memory.second->capacity)}};
+  }
+  return {{"bandwidth", number(memory.bandwidth)},
+          {"capacity", number(memory.capacity)},
+          {"second", second}};
+}
+
+Json network_json(const std::vector<DimensionFigures>& network) {
+  Json list = Json::array();
+  for (const DimensionFigures& dimension : network) {
+    list.push_back({{"topology", dimension.topology ? Json(name_of(*dimension.topology)) : Json()},
+                    {"degree", or_null(dimension.degree)},
+                    {"bandwidth", number(dimension.bandwidth)},
+                    {"latency", number(dimension.latency)}});
+  }
+  return list;
+}
+
+void append_figures(Json& object, const SystemFigures& figures) {
+  append(object, "chips", or_null(figures.chips));
+  append(object, "peak", number(figures.peak));
+  append(object, "sram", figures.sram ? number(*figures.sram) : Json());
+  append(object, "memory", memory_json(figures.memory));
+  append(object, "network", network_json(figures.network));
+}
+
+void append_figures(Json& object, const WorkloadFigures& figures) {
+  append(object, "kind", name_of(figures.kind));
+  append(object, "layers", figures.layers);
+  append(object, "global_batch", figures.global_batch);
+  append(object, "flop", number(figures.flop));
+  append(object, "model", model_json(figures.counts));
+}
+
+void append_figures(Json& object, const StudyFigures& figures) {
+  Json dimensions = Json::array();
+  for (const DimensionOfStudy& dimension : figures.dimensions) {
+    dimensions.push_back({{"axes", dimension.axes}, {"choices", dimension.choices}});
+  }
+  append(object, "dimensions", std::move(dimensions));
+}
+
+Json file_json(const ShelfFile& file) {
+  Json object = {{"name", file.name}, {"description", file.description()}};
+  if (file.kind == ShelfKind::Systems) append_figures(object, system_figures(file));
+  if (file.kind == ShelfKind::Workloads) append_figures(object, workload_figures(file));
+  if (file.kind == ShelfKind::Studies) append_figures(object, study_figures(file));
+  return object;
+}
+
+}  // namespace
+
+std::string shelf_json(std::span<const ShelfKind> kinds) {
+  Json lists = Json::object();
+  for (const ShelfKind kind : kinds) {
+    Json list = Json::array();
+    for (const ShelfFile& file : shelf(kind)) list.push_back(file_json(file));
+    append(lists, name_of(kind), std::move(list));
+  }
+  return json_text(lists);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""The shelf on the command line: `dfsearch list`, and its names in configs.
+
+usage: list_test.py DFSEARCH [TEST ...]
+"""
+
+import json
+import pathlib
+
+from support import CliTest, main
+
+CONFIGS = pathlib.Path(__file__).resolve().parents[2] / "configs"
+KINDS = ("systems", "workloads", "studies")
+
+
+def names_of(kind):
+    return sorted(file.stem for file in (CONFIGS / kind).glob("*.yaml"))
+
+
+class ListTest(CliTest):
+    def test_each_kind_has_a_line_for_every_file(self):
+        blocks = []
+        for kind in KINDS:
+            text = self.run_tool("list", kind).stdout
+            blocks.append(text)
+            lines = text.splitlines()
+            self.assertEqual([line.split()[0] for line in lines[1:]], names_of(kind))
+            # Columns: what it is begins at the same place in all lines.
+            column = lines[0].index("what it is")
+            for line in lines[1:]:
+                with self.subTest(line):
+                    first = (CONFIGS / kind / f"{line.split()[0]}.yaml").read_text().splitlines()[0]
+                    self.assertEqual("# " + line[column:], first)
+                    self.assertEqual(line[column - 2:column], "  ")
+        self.assertEqual(self.run_tool("list").stdout, "\n".join(blocks))
+
+    def test_the_json_has_the_figures(self):
+        lists = json.loads(self.run_tool("list", "--json", "-").stdout)
+        self.assertEqual(list(lists), list(KINDS))
+        for kind in KINDS:
+            self.assertEqual([entry["name"] for entry in lists[kind]], names_of(kind))
+        systems = {entry["name"]: entry for entry in lists["systems"]}
+        h100 = systems["h100_dgx"]  # as the file has it
+        self.assertEqual(h100["peak"], 528 * 32 * 16 * 2 * 1.83e9)
+        self.assertIsNone(h100["chips"])
+        self.assertEqual(h100["memory"], {"bandwidth": 3.35e12, "capacity": 8e10, "second": None})
+        self.assertEqual(h100["network"][1], {"topology": "switch", "degree": None,
+                                              "bandwidth": 5e10, "latency": 1e-5})
+        self.assertEqual(systems["sn30_2d_torus"]["chips"], 1024)
+        self.assertIsNone(systems["calculon_h100_80g"]["sram"])
+        models = {entry["name"]: entry["model"] for entry in lists["workloads"]}
+        self.assertEqual(models["llama3_8b"]["parameters"], 8_030_261_248)
+        self.assertIsNone(models["hpl_1m"])
+        studies = {entry["name"]: entry["dimensions"] for entry in lists["studies"]}
+        self.assertEqual(studies["systems_gpt3"],
+                         [{"axes": ["chip"], "choices": 4}, {"axes": ["network"], "choices": 5},
+                          {"axes": ["memory"], "choices": 2}, {"axes": ["link"], "choices": 2}])
+        self.assertEqual(studies["sram_dram"][0], {"axes": ["base"], "choices": 2})
+        self.assertEqual(studies["million"][0], {"axes": ["cores", "chip_price"], "choices": 16})
+        one = self.run_tool("list", "systems", "--json", "s.json").stdout
+        self.assertEqual(one, self.run_tool("list", "systems").stdout)
+        self.assertEqual(json.loads((self.folder / "s.json").read_text()),
+                         {"systems": lists["systems"]})
+
+    def test_wrong_words_are_told(self):
+        for words, message in (
+            (["sytems"], "list: expected systems, workloads or studies, got 'sytems', did you mean "
+                         "'systems'?"),
+            (["systems", "workloads"], "list: one kind is enough, got also 'workloads'"),
+            (["--set", "a=b"], "list has no option '--set'"),
+        ):
+            with self.subTest(words):
+                self.assertIn(message, self.run_tool("list", *words, status=2).stderr)
+
+    def test_names_work_from_any_folder(self):
+        self.write("c.yaml", "workload: {from: gpt3_1t_training}\nsystem: {from: sn30_2d_torus}\n"
+                             "execution: {style: kernel_by_kernel, compute_utilization: 0.9}\n")
+        by_name = self.result("c.yaml", "--quiet")
+        by_path = self.result("c.yaml", "--quiet",
+                              "--set", f"system.from={CONFIGS}/systems/sn30_2d_torus.yaml")
+        self.assertEqual(by_name["step_time"], by_path["step_time"])
+        wrong = self.run_tool("c.yaml", "--set", "system.from=sn30_2d_tours", status=2).stderr
+        self.assertIn("did you mean 'sn30_2d_torus'?", wrong)
+
+
+if __name__ == "__main__":
+    main()

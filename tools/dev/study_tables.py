@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""Makes docs/dfmodel_studies.md: the studies of the DFModel paper, with what is published beside.
+
+    ./dev validate [--write]
+
+Runs the studies of configs/studies/ and the published configs whose points are in them.  Exit
+status 1 if a point is not proved, if an optimum under the pins of a published run is above the
+published step, or if the page says something else (times aside).
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import published_configs  # noqa: E402
+import study_runs  # noqa: E402
+import validate  # noqa: E402
+from markdown_text import wrapped  # noqa: E402
+from published_figures import PUBLISHED, SERVING_TOKENS  # noqa: E402
+from validation_page import number, small, table_of  # noqa: E402
+
+PAGE = published_configs.ROOT / "docs" / "dfmodel_studies.md"
+
+CHIPS = ("h100", "tpu_v4", "sn30", "wse2")
+NETWORKS = ("2d_torus", "3d_torus", "dragonfly", "dgx1", "dgx2")
+MEMORIES = ("ddr", "hbm")
+LINKS = ("pcie", "nvlink")
+
+SYSTEMS = {"systems_gpt3": "GPT3-1T", "systems_dlrm": "DLRM", "systems_hpl": "HPL",
+           "systems_fft": "FFT"}
+
+INTRODUCTION = """\
+# The studies of DFModel
+
+The studies of the DFModel paper (Ko et al.), each a file under `configs/studies/` and one command
+([studies.md](studies.md)). `./dev validate --write` runs them and writes this page, and a test does
+the same each time: do not edit it. Every point is proved with gap 0.
+
+```sh
+dfsearch study configs/studies/rail_only.yaml -o rail_only
+```
+
+Where a run of a point is published ([validation.md](validation.md) has all of them), its step
+stands beside ours. *Same pins* is the optimum of that run's own config under
+`configs/published/`, with the loops, partitions and utilization that it pinned, and the ratio is
+the published step over it; in parentheses where inputs had to be guessed. None is below 1 but in
+parentheses. The point of the study is the same machine with what all its points have in common,
+which may be more or less than the run pinned.
+
+"""
+
+SYSTEMS_TEXT = """\
+## 80 machines, four workloads
+
+1,024 chips of four kinds in five networks, with two memories and two links. Which inputs come from
+a published set-up and which follow from the pattern of the others is said at the top of each file.
+
+"""
+
+
+def check(names, published):
+    """What is above a published step though all its inputs are known, one text each."""
+    for study in names:
+        for labels, case_id in PUBLISHED.get(study, {}).items():
+            case = published[case_id]
+            if case.comparable and case.ratio is not None and case.ratio < 1 - validate.EXACT:
+                yield f"{study}: {', '.join(labels)}: above case {case_id}"
+
+
+def published_cases(program):
+    wanted = {case for points in PUBLISHED.values() for case in points.values()}
+    cases = {}
+    for record in published_configs.records():
+        if record["id"] in wanted:
+            case = validate.Case(record)
+            case.solution, _ = validate.solve(program, published_configs.file_of(record))
+            cases[record["id"]] = case
+    return cases
+
+
+def ratio(case):
+    text = small(case.ratio)
+    return text if case.comparable else f"({text})"
+
+
+def published_cells(case):
+    link = f"[{case.record['id']}](../configs/published/" \
+           f"{published_configs.file_of(case.record).name})"
+    return [link, f"{number(case.published_step)} s", f"{number(case.solution['step_time'])} s",
+            ratio(case)]
+
+
+PUBLISHED_HEAD = ["case", "published step", "same pins", "published / same pins"]
+
+
+def percent(share):
+    return f"{100 * share:.1f} %"
+
+
+def digits(value):
+    """Three of them, or all before the point."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def heat_map(run, cell):
+    """Networks beside each other, everything else below each other."""
+    lines = [[chip, memory, link, *(cell(run[chip, network, memory, link])
+                                    for network in NETWORKS)]
+             for chip in CHIPS for memory in MEMORIES for link in LINKS]
+    return table_of(["chip", "memory", "link", *NETWORKS], lines) + "\n"
+
+
+def kinds_of_time(run):
+    """What the steps of a study are spent on; bubble and transfer only if a pipeline has them."""
+    found = ["compute", "memory", "network"]
+    return found + [kind for kind in ("bubble", "transfer")
+                    if any(row["time_shares"][kind] > 0 for row in run.rows.values())]
+
+
+def shares(row, kinds):
+    """In whole percent."""
+    return " / ".join(f"{100 * row['time_shares'][kind]:.0f}" for kind in kinds)
+
+
+def systems_section(study, run, published):
+    kinds = kinds_of_time(run)
+    best = max(run.rows, key=lambda labels: run[labels]["utilization"])
+    lines = [[" ".join(labels), f"{number(run[labels]['step_time'])} s",
+              *published_cells(published[case])] for labels, case in PUBLISHED[study].items()]
+    return (
+        f"### {SYSTEMS[study]} on 80 machines\n\n{study_runs.shown(study)}\n\n"
+        + table_of(["machine", "step", *PUBLISHED_HEAD], lines)
+        + f"\nUtilization, at most {percent(run[best]['utilization'])} ({' '.join(best)}):\n\n"
+        + heat_map(run, lambda row: percent(row["utilization"]))
+        + "GFLOP/s per dollar:\n\n"
+        + heat_map(run, lambda row: digits(row["cost_efficiency"] / 1e9))
+        + "GFLOP/s per watt:\n\n"
+        + heat_map(run, lambda row: digits(row["power_efficiency"] / 1e9))
+        + f"Shares of the step in percent, {' / '.join(kinds)}:\n\n"
+        + heat_map(run, lambda row: shares(row, kinds)))
+
+
+def plain_section(study, title, text, axes, run, published):
+    """A row for each point, with its shares and what is published."""
+    kinds, lines = kinds_of_time(run), []
+    for labels, row in run.rows.items():
+        case = PUBLISHED[study].get(labels)
+        lines.append([*(label.replace("_", " ") for label in labels),
+                      f"{number(row['step_time'])} s", percent(row["utilization"]), shares(row, kinds),
+                      *(published_cells(published[case]) if case else [""] * 4)])
+    head = [*axes, "step", "utilization", " / ".join(kinds) + ", %", *PUBLISHED_HEAD]
+    return f"## {title}\n\n{study_runs.shown(study)}\n\n{text}\n\n{table_of(head, lines)}\n"
+
+
+def serving_section(run):
+    lines = []
+    for (kind, tensor), row in run.rows.items():
+        serving = row["serving"]
+        first, token = serving["time_to_first_token"], serving["time_per_output_token"]
+        printed = SERVING_TOKENS.get((kind, tensor))
+        lines.append([kind, f"{tensor} x {16 // int(tensor)}",
+                      f"{1000 * first:.5g} ms" if first else "",
+                      f"{1000 * token:.5g} ms" if token else "",
+                      f"{serving['tokens_per_second']:,.1f}", f"{printed:,}" if printed else ""])
+    return (
+        f"## Serving (Fig. 20)\n\n{study_runs.shown('serving')}\n\n"
+        + "Llama-3 8B on sixteen SN40L; the paper prints one rate.\n\n"
+        + table_of(["pass", "tensor x pipeline", "time to first token", "time per output token",
+                    "tokens/s", "published"], lines) + "\n")
+
+
+def page(program):
+    """The page, and what is wrong."""
+    runs = {name: study_runs.run(program, name)
+            for name in (*SYSTEMS, "sram_dram", "rail_only", "serving", "memory_3d")}
+    published = published_cases(program)
+    total = sum(runs[name].time for name in SYSTEMS)
+    text = INTRODUCTION + SYSTEMS_TEXT
+    text += (f"The {len(SYSTEMS)} studies took {total:.1f} s here, from start to results and pages,"
+             " on two threads.\n\n")
+    for name in SYSTEMS:
+        text += systems_section(name, runs[name], published)
+    text += plain_section(
+        "sram_dram", "SRAM against memory (Fig. 19)",
+        "GPT3-175B on eight SN10. Only the set-up of the largest point was read: the middle and"
+        " small SRAM are what the paper calls 300 MB and 150 MB, and the number of partitions is"
+        " left open.", ["style", "SRAM", "memory"], runs["sram_dram"], published)
+    text += plain_section(
+        "rail_only", "Rails only (Fig. 7)",
+        "GPT3-1T on 16,384 H100. The published run used the domain a second time for the"
+        " gradients, which is why it is shorter ([validation.md](validation.md)).",
+        ["chips of a domain"], runs["rail_only"], published)
+    text += serving_section(runs["serving"])
+    text += plain_section(
+        "memory_3d", "Memory in three dimensions (Fig. 22)",
+        "A transformer of 100 trillion parameters on eight chips. The share of the die that cores"
+        " have; SRAM has the rest.", ["share", "memory"], runs["memory_3d"], published)
+    return wrapped(text.rstrip("\n") + "\n"), list(check(runs, published))
+
+
+def without_times(text):
+    return re.sub(r"took [\d.]+ s here", "took here", text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", metavar="DFSEARCH")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    options = parser.parse_args()
+    text, wrong = page(str(pathlib.Path(options.program).resolve()))
+    old = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""
+    if options.write:
+        PAGE.write_text(text, encoding="utf-8")
+    elif without_times(old) != without_times(text):
+        wrong.append("docs/dfmodel_studies.md says something else: ./dev validate --write")
+    if wrong:
+        sys.exit("\n".join(wrong))
+
+
+if __name__ == "__main__":
+    main()
