@@ -91,6 +91,20 @@ class StudyTest(CliTest):
         best = min(row["step_time"] for row in points if row["step_time"])
         self.assertEqual(found["points"][0]["step_time"], best)
 
+    def test_the_front_of_some_of_a_million_points_is_that_of_all(self):
+        million = ROOT / "configs" / "studies" / "million.yaml"
+        chosen = []
+        for axis, kept in (("cores", "1240,2200"), ("sram", "720 MiB,1200 MiB"),
+                           ("memory", "489.016 GB/s,3000 GB/s"),
+                           ("tensor_link", "160.036 GB/s,506.098 GB/s,900 GB/s"),
+                           ("pipeline_link", "160.036 GB/s,900 GB/s")):
+            chosen += ["--only", f"{axis}={kept}"]
+        self.run_study("some", *chosen, study=million)
+        self.run_study("every", "--all", *chosen, study=million)
+        self.assertEqual(len(self.rows("every")), 3 * 2**4)
+        self.assertLess(len(self.rows("some")), 3 * 2**4 / 2)
+        self.assertEqual(self.json_of("some", "front.json"), self.json_of("every", "front.json"))
+
     def test_the_table_has_units_and_every_point(self):
         self.run_study("all", "--all")
         with open(self.folder_of("all") / "results.csv", newline="") as file:
@@ -282,6 +296,9 @@ class StudyTest(CliTest):
         self.assertIn("base=b, sram=2 MiB, memory=1000 GB/s, link=fast", listed[-1])
         self.run_study("bases", "--all", study=study)
         rows = [json.loads(line) for line in self.rows("bases")]
+        again = self.write("list.yaml", text.replace("base: {a: {", "base: [{name: a, ").replace(
+            "}, b: {from", "}, {name: b, from").replace("16}}}", "16}}]"))
+        self.assertEqual(self.run_tool("study", again, "--points").stdout.splitlines(), listed)
         steps = {row["point"]["base"]: row["step_time"] for row in rows
                  if row["point"]["sram"] == "2 MiB" and row["point"]["link"] == "fast"}
         self.assertGreater(steps["b"], steps["a"])

@@ -170,8 +170,11 @@ class StudyReader {
     study_.goal.limits.push_back(limit);
   }
 
-  void add_base(const std::string& name, const YamlEntry& entry) {
+  void add_base(std::string name, const YamlEntry& entry) {
     MapReader reader(entry, messages_);
+    if (const YamlEntry* given = name.empty() ? reader.optional("name") : nullptr) {
+      name = read_word(*given, messages_).value_or("");
+    }
     const YamlEntry* from = reader.required("from");
     std::vector<Override> changes;
     if (const YamlEntry* set = reader.optional("set")) {
@@ -194,11 +197,22 @@ class StudyReader {
 
   void read_bases(const YamlEntry& section) {
     const YamlNode& value = section.value;
+    if (value.type == YamlNode::Type::Sequence) {
+      for (const YamlNode& item : value.items) {
+        add_base("", {.key = section.key, .place = item.place, .value = item});
+      }
+      return add_base_axis(section);
+    }
     if (value.type != YamlNode::Type::Map || value.find("from")) return add_base("", section);
     if (value.entries.empty()) {
       messages_.add(section.place, "base", "expected {from: FILE}, or such maps by name");
     }
     for (const YamlEntry& entry : value.entries) add_base(entry.key, entry);
+    add_base_axis(section);
+  }
+
+  /// Several bases are the choices of the first axis.
+  void add_base_axis(const YamlEntry& section) {
     if (study_.bases.size() < 2) return;
     StudyAxis axis{.name = "base", .key = {}, .labels = {}, .changes = {}};
     for (const StudyBase& base : study_.bases) {
@@ -489,6 +503,42 @@ study::Grid grid_of(const Study& study) {
   return {std::move(axes), study.excluded};
 }
 
+namespace {
+
+/// What is kept of a list.
+template <class Item>
+std::vector<Item> kept_of(std::vector<Item> items, const std::vector<bool>& keeps) {
+  std::vector<Item> kept;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (keeps[i]) kept.push_back(std::move(items[i]));
+  }
+  return kept;
+}
+
+/// Leaves some choices of a dimension, of all its axes; what was excluded stays so.
+void keep_places(Study& study, std::size_t dimension, const std::vector<bool>& keeps) {
+  for (StudyAxis& axis : study.axes) {
+    if (axis.dimension != dimension) continue;
+    axis.labels = kept_of(std::move(axis.labels), keeps);
+    axis.changes = kept_of(std::move(axis.changes), keeps);
+    if (&axis == &study.axes.front() && study.has_base_axis()) {
+      study.bases = kept_of(std::move(study.bases), keeps);
+    }
+  }
+  std::vector<std::int32_t> place_of;  // among those that are left
+  std::int32_t next = 0;
+  for (const bool keep : keeps) place_of.push_back(keep ? next++ : -1);
+  std::erase_if(study.excluded, [&](study::Exclusion& exclusion) {
+    for (auto& [of, place] : exclusion.labels) {
+      if (of == dimension) place = place_of[static_cast<std::size_t>(place)];
+    }
+    return std::any_of(exclusion.labels.begin(), exclusion.labels.end(),
+                       [](const auto& label) { return label.second < 0; });
+  });
+}
+
+}  // namespace
+
 void restrict_to(Study& study, const std::string& labels) {
   const std::size_t equals = labels.find('=');
   const std::string name = labels.substr(0, equals);
@@ -512,10 +562,9 @@ void restrict_to(Study& study, const std::string& labels) {
     kept.insert(label);
     at = comma + 1;
   }
-  for (std::size_t i = 0; i < axis->labels.size(); ++i) {
-    if (kept.contains(axis->labels[i])) continue;
-    study.excluded.push_back({{{axis->dimension, static_cast<std::int32_t>(i)}}});
-  }
+  std::vector<bool> keeps;
+  for (const std::string& label : axis->labels) keeps.push_back(kept.contains(label));
+  keep_places(study, axis->dimension, keeps);
 }
 
 }  // namespace dfsearch
