@@ -1,4 +1,4 @@
-// Rank 0 keeps the source of points and a list of who has a free lane.  It sends out points, to its
+// Rank 0 keeps the source of points and a list of who can have more.  It sends out points, to its
 // own lanes as well, and takes answers as they come; between two looks it sleeps for a moment, which
 // leaves its core to its lanes.  All decisions are rank 0's, so all ranks share one front.  Only the
 // thread that opened the cluster talks to MPI.
@@ -32,17 +32,19 @@ struct Order {
 };
 
 constexpr auto kPause = std::chrono::microseconds(100);
+// So that no lane waits for the next point while its answer is on the way.
+constexpr int kPointsOfALane = 4;
 
-/// Which ranks have how many lanes free.
+/// How many more points each rank can have.
 class Desk {
  public:
-  explicit Desk(std::vector<int> lanes) : lanes_(lanes), free_(std::move(lanes)) {}
+  explicit Desk(std::vector<int> places) : places_(places), free_(std::move(places)) {}
 
-  /// A rank with a free lane, the one with most of them; with `whole` one with all lanes free.
+  /// A rank with a free place, the one with most of them; with `whole` one with all places free.
   [[nodiscard]] std::optional<int> rank(bool whole) const {
     std::optional<int> best;
     for (std::size_t r = 0; r < free_.size(); ++r) {
-      if (whole ? free_[r] < lanes_[r] : free_[r] == 0) continue;
+      if (whole ? free_[r] < places_[r] : free_[r] == 0) continue;
       if (!best || free_[r] > free_[static_cast<std::size_t>(*best)]) best = static_cast<int>(r);
     }
     return best;
@@ -54,13 +56,13 @@ class Desk {
   }
   void release(int rank, bool whole) {
     int& free = free_[static_cast<std::size_t>(rank)];
-    free = whole ? lanes_[static_cast<std::size_t>(rank)] : free + 1;
+    free = whole ? places_[static_cast<std::size_t>(rank)] : free + 1;
     --at_work_;
   }
   [[nodiscard]] int at_work() const { return at_work_; }
 
  private:
-  const std::vector<int> lanes_;
+  const std::vector<int> places_;
   std::vector<int> free_;
   int at_work_ = 0;
 };
@@ -225,12 +227,12 @@ struct MpiCluster::Run {
 bool MpiCluster::run(PointSource& source, const SolvePoint& solve,
                      const std::function<PointAnswer(const std::string&)>& read,
                      const RunOptions& options) {
-  std::vector<int> lanes{options.threads};
+  std::vector<int> places{options.threads * kPointsOfALane};
   for (int r = 1; r < size_; ++r) {
     MPI_Send(nullptr, 0, MPI_BYTE, r, kBegin, MPI_COMM_WORLD);
-    lanes.push_back(options.threads);
+    places.push_back(options.threads * kPointsOfALane);
   }
-  Run run{source, solve, read, options, Desk(lanes)};
+  Run run{source, solve, read, options, Desk(places)};
   run.whole_of.assign(static_cast<std::size_t>(size_), -1);
   const bool done = run.run();
   send_home();
