@@ -28,9 +28,22 @@ LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coa
                step_time(problem, decisions_.network, decisions_.micro_batch).micro_batches),
       bandwidth_(decisions_.spilled ? problem.system.memory.spilled_bandwidth()
                                     : problem.system.memory.bandwidth),
-      options_(make_options(cache)) {
+      options_(make_options(cache)),
+      of_kernel_(kernel_numbers()),
+      tile_bytes_(all_tile_bytes()) {
   if (problem.execution.levels) fill_levels(cache);
   clock_ = make_clock(coarser);
+}
+
+std::vector<LayerCosts::KernelNumbers> LayerCosts::kernel_numbers() const {
+  std::vector<KernelNumbers> numbers(graph_.kernel_count());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const KernelId id(i);
+    numbers[i] = {.compute = compute_seconds(id),
+                  .network = network_time(network_, id, decisions_.sharding),
+                  .weight = weight_of(id)};
+  }
+  return numbers;
 }
 
 /// The least over the loops for each level by itself.
@@ -90,7 +103,7 @@ Clock LayerCosts::make_clock(int coarser) const {
   for (std::size_t i = 0; i < graph_.kernel_count(); ++i) {
     const KernelId id(i);
     reference +=
-        compute_seconds(id) + network_seconds(id) +
+        of_kernel_[i].compute + of_kernel_[i].network +
         (explicit_bytes(graph_.kernel(id), network_.tensor.members()) + weight(id)) / bandwidth;
   }
   for (const auto& of_kernel : level_seconds_) {
@@ -126,7 +139,7 @@ Seconds LayerCosts::compute_seconds(KernelId id) const {
 }
 
 Ticks LayerCosts::compute_at_utilization(KernelId kernel) const {
-  return clock_.ticks(compute_seconds(kernel));
+  return clock_.ticks(of_kernel_[kernel.index()].compute);
 }
 
 // docs/model.md (30)
@@ -135,11 +148,9 @@ Ticks LayerCosts::cycle_time(std::int64_t cycles_per_tile) const {
                       problem_.system.accelerator.frequency);
 }
 
-Seconds LayerCosts::network_seconds(KernelId kernel) const {
-  return network_time(network_, kernel, decisions_.sharding);
+Ticks LayerCosts::network(KernelId kernel) const {
+  return clock_.ticks(of_kernel_[kernel.index()].network);
 }
-
-Ticks LayerCosts::network(KernelId kernel) const { return clock_.ticks(network_seconds(kernel)); }
 
 // docs/model.md (33)
 Ticks LayerCosts::transfer(TensorId tensor) const {
@@ -158,7 +169,7 @@ Ticks LayerCosts::weight_load(KernelId kernel) const {
   return clock_.ticks(weight(kernel) / bandwidth_);
 }
 
-Bytes LayerCosts::weight(KernelId kernel) const {
+Bytes LayerCosts::weight_of(KernelId kernel) const {
   return least(decisions_.sharding[kernel.index()], [&](Loop loop) {
     return weight_bytes(graph_.kernel(kernel), loop, network_.machine.grid(),
                         problem_.workload.word);
@@ -180,12 +191,16 @@ Bytes LayerCosts::stored_weight(KernelId kernel) const {
 }
 
 // docs/model.md (26)
-Bytes LayerCosts::tile_bytes(TensorId tensor) const {
-  const Tensor& ends = graph_.tensor(tensor);
-  return least(decisions_.sharding[ends.from.index()], [&](Loop loop) {
-    return tensor_bytes(graph_, ends, loop, network_.machine.grid(), network_.tiles,
-                        problem_.workload.word);
-  });
+std::vector<Bytes> LayerCosts::all_tile_bytes() const {
+  std::vector<Bytes> bytes(graph_.tensor_count());
+  for (std::size_t t = 0; t < bytes.size(); ++t) {
+    const Tensor& ends = graph_.tensor(TensorId(t));
+    bytes[t] = least(decisions_.sharding[ends.from.index()], [&](Loop loop) {
+      return tensor_bytes(graph_, ends, loop, network_.machine.grid(), network_.tiles,
+                          problem_.workload.word);
+    });
+  }
+  return bytes;
 }
 
 // docs/model.md (31)

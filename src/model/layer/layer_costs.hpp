@@ -73,13 +73,13 @@ class LayerCosts {
 
   /// The extents of one tile on one chip; the sharding of the kernel must be decided.
   [[nodiscard]] Shard shard(KernelId kernel) const;
-  [[nodiscard]] Bytes weight(KernelId kernel) const;
+  [[nodiscard]] Bytes weight(KernelId kernel) const { return of_kernel_[kernel.index()].weight; }
   /// What the weight takes of the SRAM; nothing with skip_weight or out of core.
   [[nodiscard]] Bytes resident_weight(KernelId kernel) const;
   /// What its weights take of the memory; nothing out of core.
   [[nodiscard]] Bytes stored_weight(KernelId kernel) const;
   /// The bytes of one tile of the tensor.
-  [[nodiscard]] Bytes tile_bytes(TensorId tensor) const;
+  [[nodiscard]] Bytes tile_bytes(TensorId tensor) const { return tile_bytes_[tensor.index()]; }
   /// What the tensor takes of the SRAM when both its ends are in the partition; this and
   /// the next two are nothing out of core.
   [[nodiscard]] Bytes fused_buffer(TensorId tensor) const;
@@ -89,8 +89,17 @@ class LayerCosts {
   [[nodiscard]] Bytes stored(TensorId tensor) const;
 
  private:
-  [[nodiscard]] Seconds network_seconds(KernelId kernel) const;
+  /// What is asked for again and again.
+  struct KernelNumbers {
+    Seconds compute{};
+    Seconds network{};
+    Bytes weight{};
+  };
+
+  [[nodiscard]] std::vector<KernelNumbers> kernel_numbers() const;
   [[nodiscard]] Seconds compute_seconds(KernelId kernel) const;
+  [[nodiscard]] Bytes weight_of(KernelId kernel) const;
+  [[nodiscard]] std::vector<Bytes> all_tile_bytes() const;
   [[nodiscard]] std::vector<CoreOptionsCache::List> make_options(CoreOptionsCache* cache) const;
   void fill_levels(CoreOptionsCache* cache);
   [[nodiscard]] Shard shard(KernelId kernel, Loop loop) const;
@@ -102,6 +111,8 @@ class LayerCosts {
   NetworkContext network_;
   BytesPerSecond bandwidth_;                     // of the memory
   std::vector<CoreOptionsCache::List> options_;  // per kernel; those of one shape share theirs
+  std::vector<KernelNumbers> of_kernel_;
+  std::vector<Bytes> tile_bytes_;  // per tensor
   // Per kernel, its time in each level; empty: levels take none.
   std::vector<std::array<Seconds, kLevelNames.size()>> level_seconds_;
   Clock clock_;

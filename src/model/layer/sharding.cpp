@@ -118,18 +118,27 @@ bool converts_values(const Problem& problem) {
   return problem.equations.layout_conversion_bytes == ConversionBytes::Full;
 }
 
-Layout wanted_layout(const Problem& problem, const Tensor& tensor, Loop consumer) {
-  const DataflowGraph& graph = problem.workload.graph;
+namespace {
+
+/// Whether matrices side by side are multiplied with one input, or the tensor is the gradient of
+/// such: each needs all its rows.
+bool is_shared_by_matrices(const DataflowGraph& graph, const Tensor& tensor) {
   const Kernel& kernel = graph.kernel(tensor.to);
   const Kernel& producer = graph.kernel(tensor.from);
   const std::int64_t rows = tensor.rows > 0 ? tensor.rows : producer.outer * producer.m;
-  // Matrices side by side that are multiplied with one input, or are the gradients of such: each
-  // needs all its rows.
   const bool is_gradient = kernel.kind == KernelKind::Gemm && kernel.weight_of;
-  const bool is_shared = (kernel.has_weight() && rows == kernel.k) ||
-                         (is_gradient && tensor.operand == 2 && rows == kernel.n);
+  return (kernel.has_weight() && rows == kernel.k) ||
+         (is_gradient && tensor.operand == 2 && rows == kernel.n);
+}
+
+}  // namespace
+
+Layout wanted_layout(const Problem& problem, const Tensor& tensor, Loop consumer) {
+  const DataflowGraph& graph = problem.workload.graph;
+  const Kernel& kernel = graph.kernel(tensor.to);
   const bool by_heads = consumer == Loop::Outer && kernel.outer > 1;
-  if (is_shared && by_heads && tensor.value >= 0 && converts_values(problem)) {
+  if (by_heads && tensor.value >= 0 && converts_values(problem) &&
+      is_shared_by_matrices(graph, tensor)) {
     return Layout::Replicated;
   }
   return consumed_layout(kernel, consumer, tensor.operand);
@@ -219,6 +228,15 @@ bool is_same_value(const Problem& problem, const Tensor& a, const Tensor& b) {
   return a.value >= 0 && a.value == b.value && converts_values(problem);
 }
 
+Seconds least_conversion_time(const NetworkContext& context, const Tensor& tensor, Loop producer,
+                              LoopSet consumers) {
+  Seconds least = Seconds::infinity();
+  for (const Loop consumer : consumers) {
+    least = std::min(least, conversion_time(context, tensor, producer, consumer));
+  }
+  return least;
+}
+
 /// What the tensors of one value take, of which `first` is one: once for each layout that a
 /// decided consumer wants.  An undecided one may want any of these, or what it can have for the
 /// least by itself.
@@ -232,17 +250,13 @@ Seconds value_time(const NetworkContext& context, TensorId first, Loop producer,
     const Tensor& tensor = graph.tensor(t);
     if (t != first && !is_same_value(context.problem, tensor, graph.tensor(first))) continue;
     const LoopSet loops = sharding[tensor.to.index()];
-    if (loops.size() == 1) {
+    if (loops.front() == loops.back()) {
       const Layout wanted = wanted_layout(context.problem, tensor, loops.front());
       if (std::exchange(is_paid[static_cast<std::size_t>(wanted)], true)) continue;
       decided += conversion_time(context, tensor, producer, loops.front());
       continue;
     }
-    Seconds least = Seconds::infinity();
-    for (const Loop consumer : loops) {
-      least = std::min(least, conversion_time(context, tensor, producer, consumer));
-    }
-    undecided = std::max(undecided, least);
+    undecided = std::max(undecided, least_conversion_time(context, tensor, producer, loops));
   }
   return std::max(decided, undecided);
 }
@@ -265,8 +279,12 @@ Seconds network_time(const NetworkContext& context, KernelId id, const LoopSets&
   for (const Loop loop : sharding[id.index()]) {
     Seconds conversions{};
     for (const TensorId t : graph.outputs(id)) {
-      if (!is_first_of_value(context.problem, graph.outputs(id), t)) continue;
-      conversions += value_time(context, t, loop, sharding);
+      const Tensor& tensor = graph.tensor(t);
+      if (tensor.value < 0) {
+        conversions += least_conversion_time(context, tensor, loop, sharding[tensor.to.index()]);
+      } else if (is_first_of_value(context.problem, graph.outputs(id), t)) {
+        conversions += value_time(context, t, loop, sharding);
+      }
     }
     least = std::min(least, own_network_time(context, graph.kernel(id), loop) +
                                 conversions * static_cast<double>(context.tiles));
