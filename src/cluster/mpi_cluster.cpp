@@ -216,8 +216,8 @@ struct MpiCluster::Run {
       later.push_back(answer.index);
       return;
     }
-    // What the deadline cut short is left to the next run.
-    if (answer.status == PointStatus::NoSolution && options.deadline.has_passed()) return;
+    // What the deadline cut short is left to the next run, proved or not: the row would say so.
+    if (answer.stopped_by_clock && options.deadline.has_passed()) return;
     has_more = true;  // boxes may go on with it
     source.take(answer);
     if (!answer.stopped_by_effort && options.on_answer) options.on_answer(answer);

@@ -24,18 +24,14 @@ void add_to(StudyCount& count, const PointAnswer& answer) {
   ++count.solved;
   if (answer.status == PointStatus::Infeasible) ++count.infeasible;
   if (answer.status == PointStatus::Failed) ++count.failed;
-  const bool stopped =
-      answer.status == PointStatus::Feasible || answer.status == PointStatus::NoSolution;
-  if (stopped) ++count.unproved;
+  if (is_stopped(answer.status)) ++count.unproved;
   if (answer.status == PointStatus::Optimal && !answer.exact) ++count.approximate;
 }
 
 AllPoints::AllPoints(const Grid& grid, PointIndex begin, PointIndex end,
                      std::function<const PointAnswer*(PointIndex)> known)
     : grid_(grid), known_(std::move(known)), next_(begin), end_(end) {
-  for (PointIndex i = begin; i < end; ++i) {
-    if (!grid_.is_excluded(grid_.choices(i))) ++count_.points;
-  }
+  count_.points = grid_.included(begin, end);
 }
 
 std::optional<PointIndex> AllPoints::next() {

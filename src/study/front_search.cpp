@@ -38,9 +38,7 @@ bool FrontSearch::Later::operator()(const Node& a, const Node& b) const {
 FrontSearch::FrontSearch(const Grid& grid, const Goal& goal, const PointKnowledge& knowledge,
                          PointIndex begin, PointIndex end)
     : grid_(grid), goal_(goal), knowledge_(knowledge), order_(order_of(goal)), front_(goal) {
-  for (PointIndex i = begin; i < end; ++i) {
-    if (!grid_.is_excluded(grid_.choices(i))) ++count_.points;
-  }
+  count_.points = grid_.included(begin, end);
   for (Box& box : grid_.boxes(begin, end)) open(std::move(box), 0.0);
 }
 
@@ -143,7 +141,7 @@ std::optional<PointIndex> FrontSearch::next() {
     const Choices choices = fastest(node.box);
     const PointIndex point = grid_.index(choices);
     if (grid_.is_excluded(choices)) {
-      if (!node.box.is_point()) split(node);
+      if (grid_.included(node.box) > 0) split(node);
       continue;
     }
     if (const auto waits = waiting_.find(point); waits != waiting_.end()) {

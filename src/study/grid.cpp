@@ -1,11 +1,64 @@
 #include "study/grid.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <utility>
 
 #include "base/error.hpp"
 
 namespace dfsearch::study {
+namespace {
+
+bool has(const std::pair<std::size_t, std::vector<std::int32_t>>& places, std::int32_t place) {
+  return std::binary_search(places.second.begin(), places.second.end(), place);
+}
+
+/// Counts dimension by dimension.  Places that the same exclusions name are counted together, so the
+/// work depends on the exclusions and not on the points.
+class IncludedCount {
+ public:
+  explicit IncludedCount(const Box& box) : box_(box) {}
+
+  /// Of the points from a dimension on, of which `hold` exclude those whose other places they name.
+  std::int64_t count(std::size_t dimension, const std::vector<const Exclusion*>& hold) {
+    if (dimension == box_.first.size()) return hold.empty() ? 1 : 0;
+    if (hold.empty())
+      return (box_.last[dimension] - box_.first[dimension] + 1) * count(dimension + 1, hold);
+    std::map<std::vector<const Exclusion*>, std::int64_t> alike;
+    for (std::int32_t place = box_.first[dimension]; place <= box_.last[dimension]; ++place) {
+      std::vector<const Exclusion*> still;
+      std::copy_if(
+          hold.begin(), hold.end(), std::back_inserter(still),
+          [&](const Exclusion* exclusion) { return may_have(*exclusion, dimension, place); });
+      ++alike[std::move(still)];
+    }
+    std::int64_t sum = 0;
+    for (const auto& [still, places] : alike) {
+      const bool all_out = std::any_of(still.begin(), still.end(), [&](const Exclusion* exclusion) {
+        return is_over(*exclusion, dimension + 1);
+      });
+      if (!all_out) sum += places * count(dimension + 1, still);
+    }
+    return sum;
+  }
+
+ private:
+  static bool may_have(const Exclusion& exclusion, std::size_t dimension, std::int32_t place) {
+    return std::all_of(exclusion.places.begin(), exclusion.places.end(), [&](const auto& places) {
+      return places.first != dimension || has(places, place);
+    });
+  }
+  /// Whether it names no dimension from this one on.
+  static bool is_over(const Exclusion& exclusion, std::size_t dimension) {
+    return std::all_of(exclusion.places.begin(), exclusion.places.end(),
+                       [&](const auto& places) { return places.first < dimension; });
+  }
+
+  const Box& box_;
+};
+
+}  // namespace
 
 const char* name_of(Growth growth) {
   switch (growth) {
@@ -53,8 +106,8 @@ Choices Grid::choices(PointIndex index) const {
 
 bool Grid::is_excluded(const Choices& choices) const {
   return std::any_of(excluded_.begin(), excluded_.end(), [&](const Exclusion& exclusion) {
-    return std::all_of(exclusion.labels.begin(), exclusion.labels.end(),
-                       [&](const auto& label) { return choices[label.first] == label.second; });
+    return std::all_of(exclusion.places.begin(), exclusion.places.end(),
+                       [&](const auto& places) { return has(places, choices[places.first]); });
   });
 }
 
@@ -99,6 +152,18 @@ std::vector<Box> Grid::boxes(PointIndex begin, PointIndex end) const {
 std::int64_t Grid::count(const Box& box) const {
   std::int64_t count = 1;
   for (std::size_t d = 0; d < sizes_.size(); ++d) count *= box.last[d] - box.first[d] + 1;
+  return count;
+}
+
+std::int64_t Grid::included(const Box& box) const {
+  std::vector<const Exclusion*> all;
+  for (const Exclusion& exclusion : excluded_) all.push_back(&exclusion);
+  return IncludedCount(box).count(0, all);
+}
+
+std::int64_t Grid::included(PointIndex begin, PointIndex end) const {
+  std::int64_t count = 0;
+  for (const Box& box : boxes(begin, end)) count += included(box);
   return count;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dfsearch::study {
@@ -21,9 +22,9 @@ struct Axis {
   std::size_t dimension = 0;
 };
 
-/// Combinations that are left out: of each axis named one label.
+/// Combinations that are left out: on each of these dimensions one of these places, which ascend.
 struct Exclusion {
-  std::vector<std::pair<std::size_t, std::int32_t>> labels;  ///< dimension and place
+  std::vector<std::pair<std::size_t, std::vector<std::int32_t>>> places;
 };
 
 /// Choices of each dimension from `first` to `last`, both included.
@@ -70,6 +71,10 @@ class Grid {
   /// Boxes that hold the points from `begin` to before `end`, each once.
   [[nodiscard]] std::vector<Box> boxes(PointIndex begin, PointIndex end) const;
   [[nodiscard]] std::int64_t count(const Box& box) const;
+  /// The points of a box that are not excluded.
+  [[nodiscard]] std::int64_t included(const Box& box) const;
+  /// The same of the points from `begin` to before `end`.
+  [[nodiscard]] std::int64_t included(PointIndex begin, PointIndex end) const;
 
  private:
   std::vector<Axis> axes_;

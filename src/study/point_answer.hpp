@@ -21,6 +21,10 @@ enum class PointStatus : std::uint8_t {
 
 /// As results name it.
 const char* name_of(PointStatus status);
+/// Whether more time could have led further.
+constexpr bool is_stopped(PointStatus status) {
+  return status == PointStatus::Feasible || status == PointStatus::NoSolution;
+}
 
 struct PointAnswer {
   PointIndex index = 0;
@@ -30,6 +34,7 @@ struct PointAnswer {
   double step_bound = 0.0;         ///< no answer of this point has a shorter step, in seconds
   bool exact = false;              ///< the figures are those of the best answer, or there is none
   bool stopped_by_effort = false;  ///< more effort leads further
+  bool stopped_by_clock = false;   ///< or more time
   std::string row;                 ///< the line of results.ndjson, without its end
 };
 

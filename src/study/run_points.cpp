@@ -99,8 +99,8 @@ class Run {
 
   /// By a lane that holds the lock, or while no lane works.
   void hand_in(const PointAnswer& answer) {
-    // What the deadline cut short is left to the next run.
-    if (answer.status == PointStatus::NoSolution && options_.deadline.has_passed()) return;
+    // What the deadline cut short is left to the next run, proved or not: the row would say so.
+    if (answer.stopped_by_clock && options_.deadline.has_passed()) return;
     source_.take(answer);
     if (!answer.stopped_by_effort && options_.on_answer) options_.on_answer(answer);
   }

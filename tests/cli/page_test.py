@@ -380,8 +380,8 @@ class Report(CliTest):
         self.assertIn("are no study", self.run_tool("report", "study", status=2).stderr)
         (folder / "results.ndjson").write_text("{}\n[]\n")
         self.assertIn("results.ndjson:2", self.run_tool("report", "study", status=2).stderr)
-        (folder / "front.json").unlink()
-        self.assertIn("front.json: cannot read", self.run_tool("report", "study", status=2).stderr)
+        (folder / "study.json").unlink()
+        self.assertIn("study.json: cannot read", self.run_tool("report", "study", status=2).stderr)
 
     def test_a_large_study_is_thinned_but_for_its_front(self):
         results, front = study_folder.write(

@@ -1,68 +1,25 @@
 #!/usr/bin/env python3
-"""`dfsearch study`: points, fronts, kills, parts, wrong input.
+"""`dfsearch study`: points, fronts, ranks, limits, wrong input.
 
 usage: study_test.py DFSEARCH [unittest arguments]
-
-STUDY_KILLS=1000 in the environment kills the study of 500 points so often.
 """
 
 import csv
 import json
 import os
 import pathlib
-import random
-import resource
 import shutil
 import signal
 import subprocess
 import time
 
-from support import SMALL, CliTest, main
+from study_case import STUDY, StudyCase
+from support import main
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-STUDY = """\
-study: {name: small, front: [step_time, price]}
-base: {from: small.yaml}
-axes:
-  - {name: sram, key: system.accelerator.sram, values: [64 KiB, 512 KiB, 2 MiB]}
-  - {name: memory, key: system.memory.bandwidth, from: 10 GB/s, to: 1000 GB/s, steps: 5, scale: log}
-  - name: link
-    choices:
-      slow: {system.network.0.bandwidth: 5 GB/s}
-      fast: {system.network.0.bandwidth: 50 GB/s, power.link: 0.1}
-except: [{link: fast, sram: 64 KiB}]
-"""
 
-
-def without_search(line):
-    row = json.loads(line)
-    del row["search"]
-    return json.dumps(row)
-
-
-class StudyTest(CliTest):
-    def setUp(self):
-        super().setUp()
-        self.write("small.yaml", SMALL)
-        self.study = self.write("study.yaml", STUDY)
-
-    def folder_of(self, name):
-        return self.folder / name
-
-    def rows(self, folder):
-        return (self.folder_of(folder) / "results.ndjson").read_text().splitlines()
-
-    def results(self, folder):
-        return sorted(map(without_search, self.rows(folder)))
-
-    def json_of(self, folder, name):
-        return json.loads((self.folder_of(folder) / name).read_text())
-
-    def run_study(self, folder, *words, study=None, status=0):
-        return self.run_tool("study", study or self.study, "-o", self.folder_of(folder), *words,
-                             status=status)
-
+class StudyTest(StudyCase):
     def test_all_points_are_rows_with_the_results_of_their_configs(self):
         self.run_study("all", "--all")
         rows = [json.loads(line) for line in self.rows("all")]
@@ -145,18 +102,6 @@ class StudyTest(CliTest):
         self.assert_error("of another study", "study", "merge", self.folder_of("whole1"),
                           self.folder_of("other"), "-o", self.folder_of("x"))
 
-    def assert_error(self, message, *words):
-        done = self.run_tool(*words, status=2)
-        self.assertIn(message, done.stderr)
-
-    def test_a_folder_has_one_study(self):
-        self.run_study("dir", "--all")
-        other = self.write("other.yaml", STUDY.replace("512 KiB", "640 KiB"))
-        self.assert_error("another study", "study", other, "-o", self.folder_of("dir"))
-        before = self.rows("dir")
-        self.run_study("dir", "--all")
-        self.assertEqual(before, self.rows("dir"))
-
     def test_labels_choose_points(self):
         self.run_study("only", "--all", "--only", "link=slow", "--only", "sram=512 KiB,2 MiB")
         points = [json.loads(line)["point"] for line in self.rows("only")]
@@ -183,33 +128,6 @@ class StudyTest(CliTest):
                    if json.loads(line)["status"] == "infeasible"}
         self.assertTrue(reasons and all(reasons))
 
-    def test_kills_lose_the_points_in_flight_only(self):
-        # 500 points, killed at random times and gone on with.
-        kills = int(os.environ.get("STUDY_KILLS", "12"))
-        text = STUDY.replace("steps: 5", "steps: 100").replace(
-            "except: [{link: fast, sram: 64 KiB}]\n", "")
-        text = text.replace("[64 KiB, 512 KiB, 2 MiB]", "[512 KiB, 2 MiB, 4 MiB]")
-        study = self.write("many.yaml", text)
-        self.run_study("whole", "--all", "--deterministic", study=study)
-        draw = random.Random(7)
-        folder = self.folder_of("killed")
-        command = [self.program, "study", study, "-o", folder, "--all", "--deterministic", "--quiet"]
-        done = 0
-        while done < kills:
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL,
-                                       stderr=subprocess.DEVNULL)
-            time.sleep(draw.uniform(0.0, 0.12))
-            process.kill()
-            process.wait()
-            done += 1
-            if process.returncode == 0 and done < kills:
-                # It was done before: begin anew.
-                self.assertEqual(sorted(self.rows("whole")), sorted(self.rows("killed")))
-                for file in folder.iterdir():
-                    file.unlink()
-        self.run_study("killed", "--all", "--deterministic", study=study)
-        self.assertEqual(sorted(self.rows("whole")), sorted(self.rows("killed")))
-
     def test_a_signal_stops_and_the_same_command_goes_on(self):
         study = self.write("many.yaml", STUDY.replace("steps: 5", "steps: 2000"))
         folder = self.folder_of("stopped")
@@ -235,30 +153,17 @@ class StudyTest(CliTest):
         self.assertIn(done.returncode, (0, 4, 5))
         self.assertEqual(len(self.rows("limited")), 25)
 
-    def test_a_torn_line_is_taken_away(self):
-        self.run_study("torn", "--all", "--deterministic")
-        rows = self.folder_of("torn") / "results.ndjson"
-        whole = rows.read_text()
-        rows.write_text(whole[:-40])
-        self.run_study("torn", "--all", "--deterministic")
-        self.assertEqual(sorted(whole.splitlines()), sorted(self.rows("torn")))
-        rows.write_text(whole.replace('"status"', '"sta', 1))
-        self.assert_error("results.ndjson:1:1", "study", self.study, "-o", self.folder_of("torn"),
-                          "--all")
-
-    def test_a_full_disk_ends_in_a_message(self):
-        # A limit on the size of files ends writes as a full disk does.
-        def limit():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))
-
-        done = self.run_tool("study", self.study, "-o", self.folder_of("full"), "--all",
-                             status=2, preexec_fn=limit)
-        self.assertIn("results.ndjson", done.stderr)
-        written = len(self.rows("full"))
-        self.assertGreater(written, 0)
-        self.run_study("full", "--all")
-        self.assertEqual(len(self.rows("full")), 25)
+    def test_a_million_million_points_are_soon_counted(self):
+        axes = "".join(f"  - {{name: a{i}, key: {key}, from: {least} GB/s, to: 80 GB/s, "
+                       "steps: 1000}\n" for i, (key, least) in enumerate((
+                           ("system.network.0.bandwidth", 5), ("system.memory.bandwidth", 10))))
+        more = "".join(f"  - {{name: {name}, key: {name}.accelerator, from: 1, to: 1000, "
+                       "steps: 1000}\n" for name in ("price", "power"))
+        study = self.write("vast.yaml", "study: {name: vast, front: [step_time, price]}\n"
+                           "base: {from: small.yaml}\naxes:\n" + axes + more +
+                           "except: [{price: ['1', '2'], power: ['3', '4', '5']}]\n")
+        dry = self.run_tool("study", study, "--dry-run").stdout
+        self.assertIn(f"{10**12 - 6 * 10**6} points", dry)
 
     def test_what_is_wrong_is_named_with_its_place(self):
         for old, new, message in (
@@ -269,6 +174,12 @@ class StudyTest(CliTest):
                 ("steps: 5", "steps: 1", "steps"),
                 ("to: 1000 GB/s", "to: 1 TB/s", "expected the unit of 'from'"),
                 ("from: 10 GB/s", "from: 0 GB/s", "logarithmic"),
+                ("[64 KiB, 512 KiB, 2 MiB]", '["64 KiB", "2\\n MiB"]', "control characters"),
+                ("[{link: fast, sram: 64 KiB}]", "[{link: []}]", "a list of labels"),
+                ("[{link: fast, sram: 64 KiB}]", "[{link: {fast: 1}}]", "a list of labels"),
+                ("[{link: fast, sram: 64 KiB}]", "[{link: [slow, fast]}]", "leaves no point"),
+                ("except:", "zip: [[sram, link], sram]\nexcept:", "expected a list of axes"),
+                ("front:", "limits: {price: 5..1}, front:", "from less to more"),
                 ("name: memory", "name: sram", "a second axis"),
                 ("except: [{link", "except: [{lnk", "did you mean 'link'"),
                 ("sram: 64 KiB}]", "sram: 65 KiB}]", "did you mean '64 KiB'"),

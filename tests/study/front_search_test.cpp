@@ -43,9 +43,10 @@ struct World {
       Exclusion exclusion;
       for (std::size_t d = 0; d < dimensions; ++d) {
         if (draw(2) == 0) continue;
-        exclusion.labels.emplace_back(d, static_cast<std::int32_t>(draw(axes[d].labels.size())));
+        const auto place = static_cast<std::int32_t>(draw(axes[d].labels.size()));
+        exclusion.places.emplace_back(d, std::vector<std::int32_t>{place});
       }
-      if (!exclusion.labels.empty()) excluded.push_back(std::move(exclusion));
+      if (!exclusion.places.empty()) excluded.push_back(std::move(exclusion));
     }
     grid.emplace(std::move(axes), std::move(excluded));
   }
@@ -295,7 +296,7 @@ TEST_CASE("a search that is interrupted goes on with what it knows") {
 }
 
 TEST_CASE("all points are solved once, long ones with all threads") {
-  const Grid grid({{"a", std::vector<std::string>(50, "x"), 0}}, {{{{0, 7}}}});
+  const Grid grid({{"a", std::vector<std::string>(50, "x"), 0}}, {{{{0, {7}}}}});
   std::mutex mutex;
   std::multiset<PointIndex> whole;
   AllPoints points(grid, 0, grid.count(), [](PointIndex) { return nullptr; });

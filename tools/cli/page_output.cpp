@@ -14,6 +14,7 @@
 namespace dfsearch {
 namespace {
 
+constexpr const char* kNoFront = R"({"objective": [], "exact": false, "points": []})";
 constexpr std::size_t kMostBytes = std::size_t{512} << 20;  // of a study's results
 
 /// Adds the picture of the graph, if the result has one.
@@ -59,9 +60,11 @@ int run_report(const CommandLine& line) {
   std::error_code error;
   std::string page;
   if (std::filesystem::is_directory(source, error)) {
-    page = study_page(read_file(source / "study.json"),
-                      read_file(source / "results.ndjson", kMostBytes),
-                      read_file(source / "front.json", kMostBytes));
+    // A run that was killed has told no front yet.
+    const std::filesystem::path front = source / "front.json";
+    page = study_page(
+        read_file(source / "study.json"), read_file(source / "results.ndjson", kMostBytes),
+        std::filesystem::exists(front, error) ? read_file(front, kMostBytes) : kNoFront);
   } else {
     RunPage parts;
     parts.result = read_file(source, kMostBytes);

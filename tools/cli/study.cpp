@@ -69,7 +69,7 @@ void make_folder(const fs::path& folder) {
   if (error) throw InputError(folder.string() + ": cannot be made: " + error.message());
 }
 
-int list_points(const Study& study, const StudyPoints& points) {
+int list_points(const StudyPoints& points, const Deadline& deadline) {
   std::string text;
   for (study::PointIndex i = 0; i < points.grid().count(); ++i) {
     if (points.grid().is_excluded(points.grid().choices(i))) continue;
@@ -78,9 +78,9 @@ int list_points(const Study& study, const StudyPoints& points) {
     if (text.size() < kPiece) continue;
     print(text);
     text.clear();
+    deadline.check();
   }
   print(text);
-  static_cast<void>(study);
   return kProved;
 }
 
@@ -92,6 +92,15 @@ void write_results(const fs::path& folder, const std::vector<std::string>& axes,
   write_file(folder / "front.json", front);
   write_file(folder / "results.csv", results_csv(rows, axes));
   write_file(folder / "study.html", study_page(study, read_file(rows, kMostRows), front));
+}
+
+int exit_status(const StudyState& state) {
+  const study::StudyCount& count = state.count;
+  if (state.is_proved()) {
+    // A part may have no points.
+    return count.solved > 0 && count.solved == count.infeasible ? kInfeasible : kProved;
+  }
+  return count.solved > count.unproved + count.failed ? kStoppedWithMapping : kStoppedWithout;
 }
 
 study::SolvePoint solver_of(const StudyPoints& points) {
@@ -134,12 +143,12 @@ class StudyRun {
   int run() {
     make_folder(folder_);
     refuse_another_study();
-    Journal journal(folder_);
+    Journal journal(folder_, points_.grid());
     knowledge_.known = [&](study::PointIndex point) { return journal.find(point); };
     const std::unique_ptr<study::PointSource> source = make_source();
     state_.count = source->count();
     write_file(folder_ / "study.json", study_json(study_, state_));
-    StudyProgress progress(study_, line_.quiet);
+    StudyProgress progress(study_, state_.count, line_.quiet);
     const study::SolvePoint solve = solver_of(points_);
     const study::RunOptions options{.threads = search_.threads,
                                     .deadline = search_.deadline,
@@ -197,9 +206,7 @@ class StudyRun {
     std::string text = study_report(study_, points_.grid(), state_, front);
     if (!state_.complete) text += "\nstopped: the same command goes on\n";
     print(text);
-    if (state_.is_proved())
-      return state_.count.solved > state_.count.infeasible ? kProved : kInfeasible;
-    return state_.count.solved > 0 ? kStoppedWithMapping : kStoppedWithout;
+    return exit_status(state_);
   }
 
   const StudyLine& line_;
@@ -226,11 +233,8 @@ std::string_view growth_text(study::Growth growth) {
 
 int dry_run(const Study& study, const StudyPoints& points) {
   const study::Grid& grid = points.grid();
-  std::int64_t excluded = 0;
-  for (study::PointIndex i = 0; i < grid.count(); ++i) {
-    if (grid.is_excluded(grid.choices(i))) ++excluded;
-  }
-  std::string text = fmt::format("{}: valid, {} points\n", study.name, grid.count() - excluded);
+  std::string text =
+      fmt::format("{}: valid, {} points\n", study.name, grid.included(0, grid.count()));
   const std::vector<study::Growth> growth = points.growth();
   for (const StudyAxis& axis : study.axes) {
     text += fmt::format("  {:<16} {:>6} choices  {}\n", axis.name, axis.labels.size(),
@@ -245,6 +249,14 @@ int run_merge(const StudyLine& line) {
   const std::vector<fs::path> folders(line.folders.begin(), line.folders.end());
   const MergedStudy merged = merge_shards(folders);
   make_folder(folder);
+  if (std::error_code error; fs::exists(folder / "study.json", error)) {
+    const StudyState before = load_study_json(folder / "study.json").second;
+    if (before.fingerprint != merged.state.fingerprint || before.part.of != 1) {
+      throw InputError(folder.string() +
+                       ": holds results of another study or one of its parts; expected a folder of "
+                       "its own");
+    }
+  }
   const study::Grid grid = grid_of(merged.study);
   std::vector<std::string> names;
   for (const StudyAxis& axis : merged.study.axes) names.push_back(axis.name);
@@ -254,7 +266,7 @@ int run_merge(const StudyLine& line) {
   write_results(folder, names, study_json(merged.study, state),
                 front_json(merged.study, grid, state, merged.front));
   print(study_report(merged.study, grid, state, merged.front));
-  return state.is_proved() ? kProved : kStoppedWithMapping;
+  return exit_status(state);
 }
 
 }  // namespace
@@ -266,21 +278,18 @@ int run_study(const StudyLine& line) {
   const Study study = load(line);
   const PointSearch search = search_of(line);
   const StudyPoints points(study, search);
-  switch (line.task) {
-    case StudyLine::Task::Print:
-      print(points.config_text(points.find(line.point)));
-      return kProved;
-    case StudyLine::Task::List:
-      return list_points(study, points);
-    default:
-      break;
+  if (line.task == StudyLine::Task::Print) {
+    print(points.config_text(points.find(line.point)));
+    return kProved;
   }
   try {
+    if (line.task == StudyLine::Task::List) return list_points(points, search.deadline);
     points.check();
     if (line.task == StudyLine::Task::DryRun) return dry_run(study, points);
     return StudyRun(line, study, search, points, cluster.get()).run();
   } catch (const Stopped&) {
-    return kStoppedWithout;  // before the first point
+    print_error("study: stopped before the first point\n");
+    return kStoppedWithout;
   }
 }
 

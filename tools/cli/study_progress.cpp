@@ -12,16 +12,19 @@
 
 namespace dfsearch {
 
-StudyProgress::StudyProgress(const Study& study, bool quiet)
-    : study_(study), quiet_(quiet), in_place_(isatty(STDERR_FILENO) != 0) {}
+StudyProgress::StudyProgress(const Study& study, const study::StudyCount& count, bool quiet)
+    : study_(study), in_place_(isatty(STDERR_FILENO) != 0), count_(count) {
+  if (!quiet) ticker_.emplace(Seconds(in_place_ ? 1.0 : 10.0), [this] { show(); });
+}
 
-std::string StudyProgress::line(const study::StudyCount& count, double seconds) const {
+std::string StudyProgress::line(double seconds) const {
+  const study::StudyCount& count = count_;
   const double rate = static_cast<double>(solved_) / std::max(seconds, 1e-9);
   std::string text = fmt::format("{:>9}  {}", to_text(Seconds(seconds)), count.solved);
   if (study_.solves_all) {
     const auto left = static_cast<double>(count.points - count.solved);
-    text += fmt::format("/{} points, {:.3g}/s, {} left", count.points, rate,
-                        to_text(Seconds(left / std::max(rate, 1e-9))));
+    text += fmt::format("/{} points, {:.3g}/s", count.points, rate);
+    if (rate > 0.0) text += fmt::format(", {} left", to_text(Seconds(left / rate)));
   } else {
     text += fmt::format(" solved of {} points, {:.3g}/s", count.points, rate);
   }
@@ -35,25 +38,28 @@ std::string StudyProgress::line(const study::StudyCount& count, double seconds) 
 }
 
 void StudyProgress::tell(const study::PointAnswer& answer, const study::StudyCount& count) {
+  const std::lock_guard lock(mutex_);
   ++solved_;
+  count_ = count;
   const auto& figures = study_.goal.figures;
   const study::Figure figure = figures.empty() ? study::Figure::StepTime : figures.front();
-  if (answer.figures.has(figure)) {
-    const double value = answer.figures[figure];
-    const bool better = study::more_is_better(figure) ? value > best_ : value < best_;
-    if (!has_best_ || better) best_ = value;
-    has_best_ = true;
-  }
-  const WallClock::time_point now = WallClock::now();
-  if (quiet_ || now - last_ < std::chrono::seconds(in_place_ ? 1 : 10)) return;
-  last_ = now;
-  const double seconds = std::chrono::duration<double>(now - start_).count();
-  const std::string text = line(count, seconds);
+  if (!answer.figures.has(figure)) return;
+  const double value = answer.figures[figure];
+  const bool better = study::more_is_better(figure) ? value > best_ : value < best_;
+  if (!has_best_ || better) best_ = value;
+  has_best_ = true;
+}
+
+void StudyProgress::show() {
+  const std::lock_guard lock(mutex_);
+  const double seconds = std::chrono::duration<double>(WallClock::now() - start_).count();
+  const std::string text = line(seconds);
   print_error(in_place_ ? "\r" + text + "\033[K" : text + "\n");
   line_is_open_ = in_place_;
 }
 
 void StudyProgress::finish() {
+  if (ticker_) ticker_->stop();
   if (line_is_open_) print_error("\n");
   line_is_open_ = false;
 }

@@ -6,8 +6,6 @@
 namespace dfsearch {
 namespace {
 
-constexpr int kDeepest = 64;
-
 /// As it may stand in a script element: without '<' there is neither "</script" nor "<!--".
 /// In JSON '<' stands in strings only, where an escape means the same.
 std::string escaped(const Json& data) {
@@ -41,20 +39,6 @@ std::string html_page(std::string_view scripts, const Json& data) {
   fill("@scripts@", scripts);
   page += frame;
   return page;
-}
-
-Json parse_json_object(const std::string& text, const std::string& name) {
-  const auto shallow = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth > kDeepest) throw InputError(name + ": is nested too deep to be a result");
-    return true;
-  };
-  try {
-    Json json = Json::parse(text, shallow);
-    if (json.is_object()) return json;
-  } catch (const Json::exception& error) {
-    throw InputError(name + ": is no JSON: " + error.what());
-  }
-  throw InputError(name + ": is no result, expected a JSON object");
 }
 
 }  // namespace dfsearch

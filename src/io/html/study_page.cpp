@@ -4,10 +4,13 @@
 
 #include "io/html/study_page.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <set>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -26,40 +29,38 @@ struct Results {
   std::size_t total = 0;
 };
 
-Results read_results(const std::string& text) {
-  Results results;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string line(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (line.empty()) continue;
-    ++results.total;
-    results.rows.push_back(
-        parse_json_object(line, "results.ndjson:" + std::to_string(results.total)));
+/// Calls with each line that is not empty; one without its end is torn.
+template <class Call>
+void for_each_line(std::string_view text, const Call& call) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) return;
+    if (end > 0) call(text.substr(0, end));
+    text.remove_prefix(end + 1);
   }
-  return results;
 }
 
-/// The points of the front, and of the others so many that all fit, evenly.
-void thin(Results& results, const Json& front) {
-  if (results.rows.size() <= kMostRows) return;
+/// Of results in great number the points of the front, and of the others so many that all fit,
+/// evenly; what is left out is dropped at once.
+Results read_results(const std::string& text, const Json& front) {
+  Results results;
+  for_each_line(text, [&](std::string_view) { ++results.total; });
+  const bool is_thinned = results.total > kMostRows;
   std::set<std::int64_t> kept;
   for (const Json& point : front.at("points")) kept.insert(point.at("index").get<std::int64_t>());
   const std::size_t room = kMostRows > kept.size() ? kMostRows - kept.size() : 1;
-  std::vector<Json> rows;
-  std::size_t others = 0;
-  std::size_t taken = 0;
-  for (Json& row : results.rows) {
-    const bool on_front = kept.count(row.at("index").get<std::int64_t>()) > 0;
-    if (!on_front) {
+  std::size_t line = 0, others = 0, taken = 0;
+  for_each_line(text, [&](std::string_view row_text) {
+    Json row = parse_json_object(std::string(row_text), fmt::format("results.ndjson:{}", ++line));
+    const bool on_front = is_thinned && kept.count(row.at("index").get<std::int64_t>()) > 0;
+    if (is_thinned && !on_front) {
       // The others are `total` at most, and `room` of these are taken.
-      if (++others * room / results.total <= taken) continue;
+      if (++others * room / results.total <= taken) return;
       ++taken;
     }
-    rows.push_back(std::move(row));
-  }
-  results.rows = std::move(rows);
+    results.rows.push_back(std::move(row));
+  });
+  return results;
 }
 
 bool is_figure(const std::string& key, const Json& value) {
@@ -103,16 +104,14 @@ Json figure_of(const Json& row, const std::string& name) {
 /// The place of each point on an axis; -1 for a label that the axis does not have.
 Json places_on(const Json& axis, const std::vector<Json>& rows) {
   const std::string name = axis.at("name").get<std::string>();
-  const Json& labels = axis.at("labels");
+  std::unordered_map<std::string, std::int64_t> place_of;
+  for (const Json& label : axis.at("labels")) {
+    place_of.emplace(label.get<std::string>(), static_cast<std::int64_t>(place_of.size()));
+  }
   Json places = Json::array();
   for (const Json& row : rows) {
-    const Json& point = row.at("point");
-    const auto found = point.find(name);
-    std::int64_t place = -1;
-    for (std::size_t i = 0; found != point.end() && i < labels.size(); ++i) {
-      if (labels[i] == *found) place = static_cast<std::int64_t>(i);
-    }
-    places.push_back(place);
+    const auto found = place_of.find(row.at("point").value(name, std::string()));
+    places.push_back(found == place_of.end() ? -1 : found->second);
   }
   return places;
 }
@@ -149,9 +148,8 @@ std::string study_page(const std::string& study_json, const std::string& results
                        const std::string& front_json) {
   Json study = parse_json_object(study_json, "study.json");
   const Json front = parse_json_object(front_json, "front.json");
-  Results results = read_results(results_ndjson);
   try {
-    thin(results, front);
+    const Results results = read_results(results_ndjson, front);
     Json columns = columns_json(study, results.rows);
     return html_page(page_assets::study(), {{"dfsearch", kVersion},
                                             {"total", results.total},
@@ -160,7 +158,7 @@ std::string study_page(const std::string& study_json, const std::string& results
                                             {"study", std::move(study)}});
   } catch (const Json::exception& error) {
     throw InputError(std::string("study.json, results.ndjson, front.json: are no study: ") +
-                     error.what());
+                     what_is_wrong(error));
   }
 }
 

@@ -62,6 +62,10 @@ std::vector<YamlNode> read_range(MapReader& reader, const Place& place, InputMes
     messages.add(from->value.place, "from", "a logarithmic scale needs numbers above 0");
     return {};
   }
+  if (!std::isfinite(log ? last->number / first->number : last->number - first->number)) {
+    messages.add(to->value.place, "to", "the range is too wide to be cut into steps");
+    return {};
+  }
   std::vector<YamlNode> values;
   for (std::int64_t i = 0; i < *steps; ++i) {
     const double share = static_cast<double>(i) / static_cast<double>(*steps - 1);

@@ -24,7 +24,8 @@ namespace {
 
 }  // namespace
 
-Journal::Journal(const std::filesystem::path& folder) : file_(folder / "results.ndjson") {
+Journal::Journal(const std::filesystem::path& folder, const study::Grid& grid)
+    : file_(folder / "results.ndjson") {
   descriptor_ = open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail(file_, "cannot be opened");
   try {
@@ -35,7 +36,7 @@ Journal::Journal(const std::filesystem::path& folder) : file_(folder / "results.
     if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
       throw InputError(file_.string() + ": another run of the study writes it");
     }
-    read();
+    read(grid);
   } catch (...) {
     close(descriptor_);
     throw;
@@ -44,7 +45,7 @@ Journal::Journal(const std::filesystem::path& folder) : file_(folder / "results.
 
 Journal::~Journal() { close(descriptor_); }
 
-void Journal::read() {
+void Journal::read(const study::Grid& grid) {
   std::string text;
   std::array<char, 1 << 16> piece{};
   for (;;) {
@@ -59,7 +60,7 @@ void Journal::read() {
     const std::size_t end = text.find('\n', at);
     if (end == std::string::npos) break;  // torn by a kill or a full disk
     try {
-      study::PointAnswer answer = answer_of(text.substr(at, end - at));
+      study::PointAnswer answer = checked_answer_of(text.substr(at, end - at), grid);
       answer.row = {};  // the file has it
       answers_.emplace(answer.index, std::move(answer));
     } catch (const InputError& wrong) {

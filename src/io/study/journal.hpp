@@ -16,8 +16,8 @@ class Journal {
  public:
   /// Opens the file in the folder, or makes it, and reads what it holds; the first line of a point
   /// counts.  Throws InputError for a file that cannot be read or written, is at work in another
-  /// process, or holds a line in the middle that is none.
-  explicit Journal(const std::filesystem::path& folder);
+  /// process, or holds a line that is none of a point of the grid.
+  Journal(const std::filesystem::path& folder, const study::Grid& grid);
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
   ~Journal();
@@ -32,7 +32,7 @@ class Journal {
   void append(const study::PointAnswer& answer);
 
  private:
-  void read();
+  void read(const study::Grid& grid);
 
   const std::filesystem::path file_;
   int descriptor_ = -1;

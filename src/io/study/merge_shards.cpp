@@ -10,11 +10,14 @@
 #include "base/error.hpp"
 #include "io/study/result_row.hpp"
 #include "io/text/json_text.hpp"
+#include "io/text/parse_json.hpp"
 #include "io/text/read_file.hpp"
 #include "study/all_points.hpp"
 
 namespace dfsearch {
 namespace {
+
+namespace fs = std::filesystem;
 
 study::Figure figure_of(const std::string& name) {
   for (const study::Figure figure : study::kFigures) {
@@ -49,6 +52,30 @@ std::vector<study::Growth> growth_of(const Json& axes) {
   return growth;
 }
 
+constexpr std::int64_t kMostParts = 1'000'000;
+constexpr double kMostPoints = 1e12;
+
+/// What a grid and its parts rely on.
+void check(const Study& study, const StudyState& state) {
+  std::vector<std::size_t> sizes;
+  double points = 1.0;
+  for (const StudyAxis& axis : study.axes) {
+    if (axis.labels.empty()) throw InputError("axes: expected labels");
+    if (axis.dimension == sizes.size()) {
+      sizes.push_back(axis.labels.size());
+      points *= static_cast<double>(axis.labels.size());
+    }
+    if (axis.dimension >= sizes.size() || axis.labels.size() != sizes[axis.dimension]) {
+      throw InputError("axes: expected dimensions in order, with equally many labels each");
+    }
+  }
+  if (sizes.empty() || points > kMostPoints) throw InputError("axes: expected 1 to 1e12 points");
+  const StudyPart& part = state.part;
+  if (part.of < 1 || part.of > kMostParts || part.part < 0 || part.part >= part.of) {
+    throw InputError("shard: expected a part of at most 1000000");
+  }
+}
+
 std::uint64_t hexadecimal(const std::string& text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
@@ -72,9 +99,8 @@ void add(study::StudyCount& to, const study::StudyCount& more) {
 }  // namespace
 
 std::pair<Study, StudyState> load_study_json(const std::filesystem::path& file) {
-  const std::string text = read_file(file);
+  const Json json = parse_json_object(read_file(file), file.string());
   try {
-    const Json json = Json::parse(text);
     Study study;
     study.name = json.at("study").get<std::string>();
     study.goal = goal_of(json);
@@ -98,9 +124,10 @@ std::pair<Study, StudyState> load_study_json(const std::filesystem::path& file) 
                    .failed = json.at("failed").get<std::int64_t>(),
                    .unproved = json.at("unproved").get<std::int64_t>(),
                    .approximate = json.at("approximate").get<std::int64_t>()};
+    check(study, state);
     return {std::move(study), state};
   } catch (const Json::exception& wrong) {
-    throw InputError(file.string() + ": expected the study.json of a run, " + wrong.what());
+    throw InputError(file.string() + ": expected the study.json of a run: " + what_is_wrong(wrong));
   } catch (const InputError& wrong) {
     throw InputError(file.string() + ": " + wrong.messages().front());
   }
@@ -130,8 +157,21 @@ MergedStudy merge_shards(const std::vector<std::filesystem::path>& folders) {
       refuse(fmt::format("part {} is there twice", state.part.part + 1));
     }
     add(merged.state.count, state.count);
-    for_each_row(folder / "results.ndjson",
-                 [&](const std::string& row) { rows.emplace(answer_of(row).index, row); });
+    const study::Grid grid = grid_of(merged.study);
+    const fs::path file = folder / "results.ndjson";
+    std::size_t line = 0;
+    for_each_row(file, [&](const std::string& row) {
+      ++line;
+      try {
+        const study::PointIndex index = checked_answer_of(row, grid).index;
+        const bool is_here =
+            state.part.begin(grid.count()) <= index && index < state.part.end(grid.count());
+        if (!is_here) throw InputError(fmt::format("index: {} is of another part", index));
+        rows.emplace(index, row);
+      } catch (const InputError& wrong) {
+        throw InputError(fmt::format("{}:{}:1: {}", file.string(), line, wrong.messages().front()));
+      }
+    });
   }
   for (std::int64_t part = 0; part < merged.state.part.of; ++part) {
     if (parts.contains(part)) continue;

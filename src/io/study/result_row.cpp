@@ -7,7 +7,10 @@
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"
+#include "engine/names.hpp"
+#include "io/text/input_messages.hpp"
 #include "io/text/json_text.hpp"
+#include "io/text/parse_json.hpp"
 
 namespace dfsearch {
 namespace {
@@ -87,6 +90,37 @@ study::PointStatus status_of(const std::string& text) {
   throw InputError("status: unknown " + text);
 }
 
+/// Throws Json::exception.
+study::PointAnswer answer_of(const Json& line, const std::string& row) {
+  study::PointAnswer answer;
+  if (!line.at("index").is_number_integer()) throw InputError("index: expected a whole number");
+  answer.index = line.at("index").get<study::PointIndex>();
+  answer.status = status_of(line.at("status").get<std::string>());
+  if (line.at("reason").is_string()) answer.reason = line.at("reason").get<std::string>();
+  const auto number = [](const Json& of, std::string_view key) {
+    const auto found = of.find(std::string(key));
+    return found != of.end() && found->is_number() ? found->get<double>()
+                                                   : std::numeric_limits<double>::quiet_NaN();
+  };
+  const Json serving = line.value("serving", Json());
+  for (const study::Figure figure : study::kFigures) {
+    answer.figures[figure] = number(line, study::name_of(figure));
+    if (!answer.figures.has(figure) && serving.is_object()) {
+      answer.figures[figure] = number(serving, study::name_of(figure));
+    }
+  }
+  const bool of_time = line.value("objective_name", Json("step_time")) == "step_time";
+  const double bound = number(line, "lower_bound");
+  if (of_time && bound > 0.0) answer.step_bound = bound;
+  const Json stopped_by = line.value("stopped_by", Json());
+  answer.stopped_by_clock =
+      stopped_by == name_of(StopReason::Time) || stopped_by == name_of(StopReason::Signal);
+  answer.exact = answer.status == study::PointStatus::Infeasible ||
+                 (answer.status == study::PointStatus::Optimal && number(line, "gap") == 0.0);
+  answer.row = row;
+  return answer;
+}
+
 }  // namespace
 
 std::string row_text(const ResultRow& row, const std::string& text) {
@@ -107,33 +141,41 @@ std::string row_text(const ResultRow& row, const std::string& text) {
 }
 
 study::PointAnswer answer_of(const std::string& row) {
+  const Json line = parse_json_object(row, "line");
   try {
-    const Json line = Json::parse(row);
-    study::PointAnswer answer;
-    answer.index = line.at("index").get<study::PointIndex>();
-    answer.status = status_of(line.at("status").get<std::string>());
-    if (line.at("reason").is_string()) answer.reason = line["reason"].get<std::string>();
-    const auto number = [](const Json& of, std::string_view key) {
-      const auto found = of.find(std::string(key));
-      return found != of.end() && found->is_number() ? found->get<double>()
-                                                     : std::numeric_limits<double>::quiet_NaN();
-    };
-    const Json serving = line.value("serving", Json());
-    for (const study::Figure figure : study::kFigures) {
-      answer.figures[figure] = number(line, study::name_of(figure));
-      if (!answer.figures.has(figure) && serving.is_object()) {
-        answer.figures[figure] = number(serving, study::name_of(figure));
+    return answer_of(line, row);
+  } catch (const Json::exception& wrong) {
+    throw InputError("expected a line of results: " + what_is_wrong(wrong));
+  }
+}
+
+study::PointAnswer checked_answer_of(const std::string& row, const study::Grid& grid) {
+  Json line = parse_json_object(row, "line");
+  try {
+    study::PointAnswer answer = answer_of(line, row);
+    if (answer.index < 0 || answer.index >= grid.count()) {
+      throw InputError(
+          fmt::format("index: expected 0 to {}, got {}", grid.count() - 1, line["index"].dump()));
+    }
+    const study::Choices choices = grid.choices(answer.index);
+    const Json& point = line.at("point");
+    for (std::size_t a = 0; a < grid.axes().size(); ++a) {
+      const std::string& name = grid.axes()[a].name;
+      if (point.value(name, std::string()) != grid.label(a, choices)) {
+        throw InputError(fmt::format("point: expected {} {} of the index {}, got {}", name,
+                                     in_quotes(grid.label(a, choices)), answer.index,
+                                     in_quotes(point.value(name, std::string()))));
       }
     }
-    const bool of_time = line.value("objective_name", Json("step_time")) == "step_time";
-    const double bound = number(line, "lower_bound");
-    if (of_time && bound > 0.0) answer.step_bound = bound;
-    answer.exact = answer.status == study::PointStatus::Infeasible ||
-                   (answer.status == study::PointStatus::Optimal && number(line, "gap") == 0.0);
-    answer.row = row;
+    const std::string written = line.at("fingerprint").get<std::string>();
+    line.erase("search");
+    line.erase("fingerprint");
+    if (digest(line) != written) {
+      throw InputError("the line was changed: it has not the fingerprint that it says");
+    }
     return answer;
   } catch (const Json::exception& wrong) {
-    throw InputError(std::string("expected a line of results, got one with ") + wrong.what());
+    throw InputError("expected a line of results: " + what_is_wrong(wrong));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "study/grid.hpp"
 #include "study/point_answer.hpp"
 
 namespace dfsearch {
@@ -23,5 +24,9 @@ std::string row_text(const ResultRow& row, const std::string& result);
 
 /// What a line says.  Throws InputError for one that is no such line.
 study::PointAnswer answer_of(const std::string& row);
+
+/// The same of a line that a file holds: it must be of a point of the grid, and say what was once
+/// written.  Throws InputError.
+study::PointAnswer checked_answer_of(const std::string& row, const study::Grid& grid);
 
 }  // namespace dfsearch

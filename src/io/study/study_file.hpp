@@ -7,6 +7,7 @@
 
 #include "io/config/load_config.hpp"
 #include "io/config/overrides.hpp"
+#include "io/text/input_messages.hpp"
 #include "study/front.hpp"
 #include "study/grid.hpp"
 
@@ -27,6 +28,7 @@ struct StudyAxis {
   std::vector<std::string> labels;
   std::vector<std::vector<Override>> changes;  ///< of each choice
   std::size_t dimension = 0;                   ///< of the grid
+  Place place{};                               ///< where the file says it
 };
 
 struct Study {

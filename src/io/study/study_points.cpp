@@ -11,13 +11,14 @@
 #include "base/error.hpp"
 #include "design/find_split.hpp"
 #include "engine/calculon/find_execution.hpp"
+#include "engine/names.hpp"
 #include "engine/solve.hpp"
 #include "engine/training/find_plan.hpp"
-#include "io/checkpoint/problem_fingerprint.hpp"
 #include "io/report/infeasible_text.hpp"
 #include "io/result/execution_json.hpp"
 #include "io/result/plan_json.hpp"
 #include "io/result/result_json.hpp"
+#include "io/study/point_growth.hpp"
 #include "io/study/result_row.hpp"
 #include "io/study/yaml_text.hpp"
 #include "io/text/input_messages.hpp"
@@ -35,56 +36,6 @@ using study::PointIndex;
 /// Of a point at first: it is soon solved, or takes long.
 constexpr std::int64_t kShortNodes = 512;
 constexpr std::int64_t kFewPoints = 2'000;
-
-/// The problem with nothing left of the quantities that only make a step slower when they shrink,
-/// and of prices and powers.
-Problem without_quantities(Problem problem) {
-  System& system = problem.system;
-  system.accelerator.cores = 1;
-  system.accelerator.frequency = Hertz(1.0);
-  system.accelerator.sram = Bytes(1.0);
-  system.memory.bandwidth = BytesPerSecond(1.0);
-  system.memory.capacity = Bytes(1.0);
-  for (NetworkDimension& dimension : system.network) dimension.bandwidth = BytesPerSecond(1.0);
-  system.price = {};
-  system.power = {};
-  return problem;
-}
-
-std::vector<double> quantities_of(const System& system) {
-  std::vector<double> all = {
-      static_cast<double>(system.accelerator.cores), system.accelerator.frequency.in_base_units(),
-      system.accelerator.sram.in_base_units(),       system.memory.bandwidth.in_base_units(),
-      system.memory.capacity.in_base_units(),        system.price.accelerator.in_base_units(),
-      system.price.memory.in_base_units(),           system.price.switch_port.in_base_units(),
-      system.power.accelerator.in_base_units(),      system.power.memory.in_base_units(),
-      system.power.switch_port.in_base_units()};
-  for (const NetworkDimension& dimension : system.network) {
-    all.push_back(dimension.bandwidth.in_base_units());
-  }
-  for (const auto& link : system.price.link) all.push_back(link.in_base_units());
-  for (const auto& link : system.power.link) all.push_back(link.in_base_units());
-  return all;
-}
-
-/// Whether points of a problem may be bounded by others (docs/search.md, section 16).
-bool grows(const Config& config) {
-  return !config.design && config.problem.objective == Objective::StepTime &&
-         !config.problem.system.memory.second;
-}
-
-/// Whether `b` is the problem `a` with nothing less.
-bool is_no_less(const Config& a, const Config& b) {
-  if (!grows(a) || !grows(b)) return false;
-  const std::vector<double> of_a = quantities_of(a.problem.system);
-  const std::vector<double> of_b = quantities_of(b.problem.system);
-  if (of_a.size() != of_b.size()) return false;
-  for (std::size_t i = 0; i < of_a.size(); ++i) {
-    if (of_b[i] < of_a[i]) return false;
-  }
-  return fingerprint_of(without_quantities(a.problem)) ==
-         fingerprint_of(without_quantities(b.problem));
-}
 
 /// The least that any network choice costs and draws.
 PointFacts facts_of(const Problem& problem) {
@@ -248,17 +199,26 @@ std::uint64_t StudyPoints::fingerprint() const {
     add(axis.name + "\n");
     for (const std::string& label : axis.labels) add(label + "\n");
   }
+  for (const study::Exclusion& exclusion : study_.excluded) {
+    for (const auto& [dimension, places] : exclusion.places) {
+      add(fmt::format("{}: {}\n", dimension, fmt::join(places, " ")));
+    }
+    add("\n");
+  }
   for (const PointIndex point : samples()) {
+    search_.deadline.check();
     add(config_text(point));
   }
   return hash;
 }
 
 Growth StudyPoints::growth_along(std::size_t dimension) const {
+  if (!sets_quantities(study_, dimension)) return Growth::None;
   Choices choices(grid_.dimensions(), 0);
   bool ascends = true, descends = true;
   std::optional<Config> before;
   for (std::int32_t place = 0; place < grid_.size(dimension); ++place) {
+    search_.deadline.check();
     choices[dimension] = place;
     AnyConfig any = config(grid_.index(choices));
     auto* config = std::get_if<Config>(&any);
@@ -278,7 +238,6 @@ Growth StudyPoints::growth_along(std::size_t dimension) const {
 std::vector<Growth> StudyPoints::growth() const {
   std::vector<Growth> growth;
   for (std::size_t d = 0; d < grid_.dimensions(); ++d) {
-    search_.deadline.check();
     try {
       growth.push_back(growth_along(d));
     } catch (const InputError&) {
@@ -392,6 +351,9 @@ study::PointAnswer StudyPoints::solve(PointIndex point, const study::PointEffort
   std::string json;
   try {
     json = answer_json(config(point), effort, row.reason, stopped_by_effort);
+  } catch (const Stopped&) {
+    json = fmt::format(R"({{"status": "no_solution", "stopped_by": "{}"}})",
+                       name_of(StopReason::Time));
   } catch (const std::exception& error) {
     // A point that breaks is a row with its reason, not the end of the study.
     row.reason = error.what();

@@ -113,6 +113,7 @@ Figures front_of(const Study& study, const StudyPoints& points, bool all, int th
                           return points.solve(point, effort);
                         },
                         {.threads = threads, .on_answer = [&](const study::PointAnswer& answer) {
+                           CAPTURE(answer.reason);
                            REQUIRE(answer.status != study::PointStatus::Failed);
                            REQUIRE(answer.exact);
                            ++solved;
@@ -163,6 +164,87 @@ TEST_CASE("the front of a study is that of all its points") {
       REQUIRE(front_of(study, points, false, threads, now) == expected);
       if (threads == 1) solved += now;
     }
+  }
+  CHECK(solved < of_all);
+}
+
+/// What a base says in place of the plain one: machines of other sizes, styles, searches, models.
+const std::vector<std::pair<std::string, std::string>> kOtherBases = {
+    {"cores: 16", "cores: 2"},
+    {"bandwidth: 50 GB/s", "bandwidth: 7 GB/s"},
+    {"chips: 4", "chips: 4\n  from: slow.yaml"},
+    {"sram: 640 KiB", "sram: 90 KiB"},
+    {"execution: {partitions: 3, compute_utilization: 0.8}", "execution: {partitions: 3}"},
+    {"execution: {partitions: 3, compute_utilization: 0.8}",
+     "execution: {style: kernel_by_kernel, compute_utilization: 0.9}"},
+    {"topology: ring, degree: 2", "topology: ring"},
+    {"execution:", "search: {sharding: joint}\nexecution:"},
+    {"power: {accelerator: 100, memory: 0.1, link: 0.05, switch: 0.05}", ""},
+    {"capacity: 1 GB", "capacity: 300 kB, second: {bandwidth: 3 GB/s, capacity: 1 GB}"},
+    {"execution:", "search: {objective: cost_efficiency}\nexecution:"}};
+
+/// Choices that leave something to the base, or to a file that another axis chooses.
+const std::vector<std::string> kPartialAxes = {
+    "{name: cores, choices: {few: {system.accelerator.cores: 8}, own: {}}}",
+    "{name: memory, choices: {own: {}, much: {system.memory.bandwidth: 20 GB/s}}}",
+    "{name: sram, choices: {own: {}, more: {system.accelerator.sram: 256 KiB, "
+    "power.memory: 0.2}}}",
+    "{name: links, key: \"system.network.*.bandwidth\", from: 4 GB/s, to: 60 GB/s, steps: 3}",
+    "{name: machine, key: system.from, values: [slow.yaml, fast.yaml]}",
+    "{name: frequency, key: system.accelerator.frequency, values: [0.5 GHz, 2 GHz]}",
+    "{name: sequence, key: workload.sequence, values: [64, 32]}",
+    "{name: price, choices: {list: {}, sale: {price: {accelerator: 10, link: [1.0, 2.0]}}}}"};
+
+std::string with(std::string text, const std::pair<std::string, std::string>& change) {
+  const std::size_t at = text.find(change.first);
+  return at == std::string::npos ? text : text.replace(at, change.first.size(), change.second);
+}
+
+std::string random_study_of_bases(const Folder& folder, std::mt19937_64& random) {
+  std::vector<std::string> axes = kPartialAxes;
+  std::shuffle(axes.begin(), axes.end(), random);
+  axes.resize(1 + random() % 3);
+  std::string bases;
+  const std::size_t several = 1 + random() % 3;
+  for (std::size_t i = 0; i < several; ++i) {
+    std::string text = kBase;
+    // The chip may come from a file, so that an axis can choose another one.
+    if (random() % 2 == 0) {
+      text = with(text, {"accelerator: {cores: 16, lanes: 16, stages: 8, frequency: 1 GHz, sram: "
+                         "640 KiB}",
+                         "from: fast.yaml"});
+    }
+    text = with(text, kOtherBases[random() % kOtherBases.size()]);
+    if (text.find("from: slow") != std::string::npos &&
+        text.find("from: fast") != std::string::npos)
+      text = with(text, {"  from: slow.yaml\n", ""});
+    const std::string name = fmt::format("base{}", i);
+    folder.write(name + ".yaml", text);
+    bases += fmt::format("{}{}: {{from: {}.yaml}}", i == 0 ? "" : ", ", name, name);
+  }
+  std::string text = fmt::format("study: {{name: random, {}}}\nbase: {{{}}}\naxes:\n",
+                                 kGoals[random() % kGoals.size()], bases);
+  for (const std::string& axis : axes) text += "  - " + axis + "\n";
+  return text;
+}
+
+TEST_CASE("what a base leaves out of a choice, or says of it, is no growth of all points") {
+  const Folder folder;
+  for (const auto& [name, cores] : {std::pair("fast.yaml", 32), std::pair("slow.yaml", 4)}) {
+    folder.write(name, fmt::format("accelerator: {{cores: {}, lanes: 16, stages: 8, frequency: 1 "
+                                   "GHz, sram: 640 KiB}}\n",
+                                   cores));
+  }
+  std::int64_t solved = 0, of_all = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 random(seed);
+    const std::string text = random_study_of_bases(folder, random);
+    CAPTURE(text);
+    const Study study = load_study(folder.write("study.yaml", text));
+    const StudyPoints points(study, {});
+    const Figures expected = front_of(study, points, true, 1, of_all);
+    REQUIRE(front_of(study, points, false, 1, solved) == expected);
   }
   CHECK(solved < of_all);
 }

@@ -1,0 +1,140 @@
+#include "io/study/study_axes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "io/study/axis_range.hpp"
+#include "io/text/map_reader.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr std::size_t kMostLabels = 100'000;
+
+class AxesReader {
+ public:
+  AxesReader(Study& study, InputMessages& messages) : study_(study), messages_(messages) {}
+
+  void read(const YamlEntry& section) {
+    if (section.value.type != YamlNode::Type::Sequence || section.value.items.empty()) {
+      messages_.add(section.value.place, "axes",
+                    "expected a list of axes, got " + section.value.description());
+      return;
+    }
+    for (const YamlNode& item : section.value.items) {
+      read_axis({.key = "axes", .place = item.place, .value = item});
+    }
+  }
+
+ private:
+  void read_axis(const YamlEntry& entry) {
+    MapReader reader(entry, messages_);
+    StudyAxis axis;
+    if (const YamlEntry* name = reader.required("name")) {
+      axis.name = read_word(*name, messages_).value_or("");
+      const bool taken =
+          std::any_of(study_.axes.begin(), study_.axes.end(),
+                      [&](const StudyAxis& other) { return other.name == axis.name; });
+      if (taken) {
+        messages_.add(name->value.place, "name", "a second axis " + in_quotes(axis.name));
+      }
+      if (axis.name.find_first_of("=,") != std::string::npos) {
+        messages_.add(name->value.place, "name", "expected a name without '=' and ','");
+      }
+    }
+    if (const YamlEntry* choices = reader.optional("choices")) {
+      read_choices(*choices, axis);
+    } else if (const YamlEntry* key = reader.required("key", ", or 'choices'")) {
+      axis.key = read_word(*key, messages_).value_or("");
+      const std::vector<std::string> path = components_of(axis.key);
+      if (path.empty()) {
+        messages_.add(key->value.place, "key", "expected a key like system.memory.bandwidth");
+      }
+      for (const YamlNode& value : read_axis_values(reader, entry.place, messages_)) {
+        Override change{.text = axis.name + ": " + value.scalar,
+                        .path = path,
+                        .value = value,
+                        .at = value.place};
+        axis.labels.push_back(value.scalar);
+        axis.changes.push_back({std::move(change)});
+      }
+    }
+    reader.finish();
+    axis.place = entry.place;
+    check_labels(axis, messages_);
+    study_.axes.push_back(std::move(axis));
+  }
+
+  void read_choices(const YamlEntry& choices, StudyAxis& axis) {
+    if (choices.value.type != YamlNode::Type::Map || choices.value.entries.empty()) {
+      messages_.add(
+          choices.value.place, "choices",
+          "expected a map of names and what they set, got " + choices.value.description());
+      return;
+    }
+    for (const YamlEntry& choice : choices.value.entries) {
+      axis.labels.push_back(choice.key);
+      axis.changes.push_back(read_changes(choice, axis.name + "=" + choice.key, messages_));
+    }
+  }
+
+  Study& study_;
+  InputMessages& messages_;
+};
+
+}  // namespace
+
+/// Of a map like {system.memory.bandwidth: 100 GB/s}.
+std::vector<Override> read_changes(const YamlEntry& section, const std::string& owner,
+                                   InputMessages& messages) {
+  std::vector<Override> changes;
+  if (section.value.type != YamlNode::Type::Map) {
+    messages.add(section.value.place, section.key,
+                 "expected a map of keys and values, got " + section.value.description());
+    return changes;
+  }
+  for (const YamlEntry& entry : section.value.entries) {
+    Override change{.text = owner + ": " + entry.key,
+                    .path = components_of(entry.key),
+                    .value = entry.value,
+                    .at = entry.place};
+    if (change.path.empty()) {
+      messages.add(entry.place, entry.key, "expected a key like system.memory.bandwidth");
+      continue;
+    }
+    changes.push_back(std::move(change));
+  }
+  return changes;
+}
+
+void check_labels(const StudyAxis& axis, InputMessages& messages) {
+  if (axis.labels.size() > kMostLabels) {
+    messages.add(axis.place, axis.name, fmt::format("expected at most {} choices", kMostLabels));
+  }
+  std::set<std::string_view> seen;
+  for (const std::string& label : axis.labels) {
+    const bool is_new = seen.insert(label).second;
+    const bool breaks_lines = std::any_of(label.begin(), label.end(), [](char c) {
+      return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    });
+    if (!is_new) messages.add(axis.place, axis.name, in_quotes(label) + " stands twice");
+    if (label.find(',') != std::string::npos) {
+      messages.add(axis.place, axis.name, "expected labels without ',', got " + in_quotes(label));
+    }
+    if (breaks_lines) {
+      messages.add(axis.place, axis.name,
+                   "expected labels without control characters, got " + in_quotes(label));
+    }
+    // One is enough: steps that are too fine are all alike.
+    if (!is_new) return;
+  }
+}
+
+void read_study_axes(const YamlEntry& section, Study& study, InputMessages& messages) {
+  AxesReader(study, messages).read(section);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,223 @@
+#include "io/study/study_combinations.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dfsearch {
+namespace {
+
+constexpr double kMostPoints = 1e12;
+
+class CombinationsReader {
+ public:
+  CombinationsReader(Study& study, InputMessages& messages) : study_(study), messages_(messages) {}
+
+  /// [a, b], or several such lists: axes that walk together.
+  void read_zip(const YamlEntry& section) {
+    const auto& items = section.value.items;
+    const bool nested = !items.empty() && items.front().type == YamlNode::Type::Sequence;
+    if (section.value.type != YamlNode::Type::Sequence || items.empty()) {
+      messages_.add(
+          section.value.place, "zip",
+          "expected a list of axes, or lists of them, got " + section.value.description());
+      return;
+    }
+    if (!nested) return zip_axes(section.value);
+    for (const YamlNode& list : items) {
+      if (list.type != YamlNode::Type::Sequence || list.items.empty()) {
+        messages_.add(list.place, "zip", "expected a list of axes, got " + list.description());
+      }
+      zip_axes(list);
+    }
+  }
+
+  /// Axes that walk together have the dimension of the first of them.
+  void settle_dimensions() {
+    std::size_t next = 0;
+    std::vector<bool> settled(study_.axes.size(), false);
+    for (std::size_t a = 0; a < study_.axes.size(); ++a) {
+      if (settled[a]) continue;
+      study_.axes[a].dimension = next;
+      for (const auto& zip : zips_) {
+        if (std::find(zip.begin(), zip.end(), a) == zip.end()) continue;
+        for (const std::size_t other : zip) {
+          study_.axes[other].dimension = next;
+          settled[other] = true;
+        }
+      }
+      ++next;
+    }
+  }
+
+  void read_except(const YamlEntry& section) {
+    if (section.value.type != YamlNode::Type::Sequence) {
+      messages_.add(
+          section.value.place, "except",
+          "expected a list of maps of axes and labels, got " + section.value.description());
+      return;
+    }
+    for (const YamlNode& item : section.value.items) {
+      if (item.type != YamlNode::Type::Map || item.entries.empty()) {
+        messages_.add(item.place, "except",
+                      "expected a map of axes and labels, got " + item.description());
+        continue;
+      }
+      study::Exclusion exclusion;
+      for (const YamlEntry& entry : item.entries) read_labels(entry, exclusion);
+      study_.excluded.push_back(std::move(exclusion));
+    }
+  }
+
+ private:
+  void zip_axes(const YamlNode& list) {
+    std::vector<std::size_t> together;
+    for (const YamlNode& item : list.items) {
+      const auto axis = read_axis_name(item.scalar, item.place, "zip");
+      if (!axis) continue;
+      const bool taken = std::any_of(zips_.begin(), zips_.end(), [&](const auto& other) {
+        return std::find(other.begin(), other.end(), *axis) != other.end();
+      });
+      if (taken || std::find(together.begin(), together.end(), *axis) != together.end()) {
+        messages_.add(item.place, "zip", in_quotes(item.scalar) + " stands twice");
+        continue;
+      }
+      if (!together.empty() &&
+          study_.axes[*axis].labels.size() != study_.axes[together[0]].labels.size()) {
+        messages_.add(item.place, "zip",
+                      fmt::format("axes that walk together have equally many choices, expected {} "
+                                  "of {} as of {}, got {}",
+                                  study_.axes[together[0]].labels.size(), in_quotes(item.scalar),
+                                  in_quotes(study_.axes[together[0]].name),
+                                  study_.axes[*axis].labels.size()));
+        continue;
+      }
+      together.push_back(*axis);
+    }
+    zips_.push_back(std::move(together));
+  }
+
+  /// A label of an axis, or a list of them.
+  void read_labels(const YamlEntry& entry, study::Exclusion& exclusion) {
+    const auto axis = read_axis_name(entry.key, entry.place, "except");
+    if (!axis) return;
+    const StudyAxis& of = study_.axes[*axis];
+    std::vector<YamlNode> labels = entry.value.items;
+    if (entry.value.type == YamlNode::Type::Scalar) labels = {entry.value};
+    if (labels.empty()) {
+      messages_.add(entry.value.place, entry.key,
+                    "expected a label or a list of labels, got " + entry.value.description());
+    }
+    std::set<std::int32_t> places;
+    for (const YamlNode& label : labels) {
+      const auto place = std::find(of.labels.begin(), of.labels.end(), label.scalar);
+      if (label.type == YamlNode::Type::Scalar && place != of.labels.end()) {
+        places.insert(static_cast<std::int32_t>(place - of.labels.begin()));
+        continue;
+      }
+      const std::vector<std::string_view> names(of.labels.begin(), of.labels.end());
+      messages_.add(label.place, entry.key,
+                    "the axis has no " + label.description() + suggestion(label.scalar, names));
+    }
+    exclusion.places.emplace_back(of.dimension,
+                                  std::vector<std::int32_t>(places.begin(), places.end()));
+  }
+
+  [[nodiscard]] std::optional<std::size_t> find_axis(const std::string& name) const {
+    for (std::size_t a = 0; a < study_.axes.size(); ++a) {
+      if (study_.axes[a].name == name) return a;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::size_t> read_axis_name(const std::string& name, const Place& place,
+                                            std::string_view key) {
+    const std::optional<std::size_t> axis = find_axis(name);
+    if (axis) return axis;
+    std::vector<std::string_view> names;
+    for (const StudyAxis& known : study_.axes) names.push_back(known.name);
+    messages_.add(place, key, "no axis " + in_quotes(name) + suggestion(name, names));
+    return std::nullopt;
+  }
+
+  Study& study_;
+  InputMessages& messages_;
+  std::vector<std::vector<std::size_t>> zips_;
+};
+
+using Paths = std::set<std::vector<std::string>>;
+
+/// All that an axis sets in some choice.
+Paths paths_of(const StudyAxis& axis) {
+  Paths paths;
+  for (const auto& changes : axis.changes) {
+    for (const Override& change : changes) paths.insert(change.path);
+    if (!axis.key.empty()) break;  // all choices set the same
+  }
+  return paths;
+}
+
+/// Whether one path leads to the other, or to a part of it; a star is any index.
+bool overlap(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  const std::size_t n = std::min(a.size(), b.size());
+  return std::equal(
+      a.begin(), a.begin() + static_cast<std::ptrdiff_t>(n), b.begin(),
+      [](const std::string& x, const std::string& y) { return x == y || x == "*" || y == "*"; });
+}
+
+}  // namespace
+
+void read_combinations(const YamlEntry* zip, const YamlEntry* except, Study& study,
+                       InputMessages& messages) {
+  CombinationsReader reader(study, messages);
+  if (zip) reader.read_zip(*zip);
+  reader.settle_dimensions();
+  if (except) reader.read_except(*except);
+}
+
+void check_keys(const Study& study, InputMessages& messages) {
+  std::vector<Paths> paths;
+  for (const StudyAxis& axis : study.axes) paths.push_back(paths_of(axis));
+  for (std::size_t a = 0; a < study.axes.size(); ++a) {
+    for (std::size_t b = a + 1; b < study.axes.size(); ++b) {
+      // What bounds boxes of points looks at each axis by itself; where all are solved a later axis
+      // may set a part of what an earlier one sets, as the bandwidth of a network's links.
+      const auto conflicts = [&](const std::vector<std::string>& later) {
+        return std::any_of(paths[a].begin(), paths[a].end(), [&](const auto& earlier) {
+          const bool is_part = later.size() > earlier.size();
+          return overlap(later, earlier) && !(study.solves_all && is_part);
+        });
+      };
+      const auto both = std::find_if(paths[b].begin(), paths[b].end(), conflicts);
+      if (both == paths[b].end()) continue;
+      messages.add(study.axes[b].place, study.axes[b].name,
+                   fmt::format("sets {}, as does the axis {}",
+                               in_quotes(fmt::format("{}", fmt::join(*both, "."))),
+                               in_quotes(study.axes[a].name)));
+    }
+  }
+}
+
+void check_count(const Study& study, const Place& place, InputMessages& messages) {
+  double points = 1.0;
+  std::size_t dimension = 0;
+  for (const StudyAxis& axis : study.axes) {
+    if (axis.dimension != dimension) continue;
+    points *= static_cast<double>(axis.labels.size());
+    ++dimension;
+  }
+  if (points > kMostPoints) {
+    messages.add(place, "axes", fmt::format("expected at most 1e12 points, got {:.3g}", points));
+    return;
+  }
+  const study::Grid grid = grid_of(study);
+  if (grid.included(0, grid.count()) == 0) messages.add(place, "except", "leaves no point");
+}
+
+}  // namespace dfsearch

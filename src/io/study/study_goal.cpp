@@ -1,0 +1,134 @@
+#include "io/study/study_goal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/units_text.hpp"
+#include "io/text/map_reader.hpp"
+
+namespace dfsearch {
+namespace {
+
+std::vector<std::string_view> figure_names() {
+  std::vector<std::string_view> names;
+  for (const study::Figure figure : study::kFigures) names.push_back(study::name_of(figure));
+  return names;
+}
+
+class GoalReader {
+ public:
+  GoalReader(Study& study, InputMessages& messages) : study_(study), messages_(messages) {}
+
+  void read(const YamlEntry& section) {
+    MapReader reader(section, messages_);
+    if (const YamlEntry* name = reader.required("name")) {
+      study_.name = read_word(*name, messages_).value_or("");
+    }
+    const YamlEntry* objective = reader.optional("objective");
+    const YamlEntry* front = reader.optional("front");
+    if (objective && front) {
+      messages_.add(front->place, "front", "expected an objective or a front, got both");
+    }
+    if (objective) add_figure(*objective);
+    if (front) read_front(*front);
+    if (const YamlEntry* limits = reader.optional("limits")) read_limits(*limits);
+    const Choices<bool> all = {{"all", true}, {"front", false}};
+    const auto solve = reader.optional_choice("solve", all);
+    study_.solves_all = solve.value_or(study_.goal.figures.empty());
+    if (!study_.solves_all && study_.goal.figures.empty()) {
+      messages_.add(section.place, "solve", "front needs an objective or a front");
+    }
+    reader.finish();
+  }
+
+ private:
+  void add_figure(const YamlEntry& entry) {
+    const auto index = read_choice(entry, figure_names(), messages_);
+    if (!index) return;
+    const study::Figure figure = study::kFigures[*index];
+    auto& figures = study_.goal.figures;
+    if (std::find(figures.begin(), figures.end(), figure) != figures.end()) {
+      messages_.add(entry.value.place, entry.key, in_quotes(entry.value.scalar) + " stands twice");
+    }
+    figures.push_back(figure);
+  }
+
+  void read_front(const YamlEntry& front) {
+    constexpr std::size_t kMostFigures = 3;
+    const auto& items = front.value.items;
+    if (front.value.type != YamlNode::Type::Sequence || items.empty() ||
+        items.size() > kMostFigures) {
+      messages_.add(front.value.place, "front",
+                    fmt::format("expected a list of one to {} of {}, got {}", kMostFigures,
+                                joined_choices(figure_names()), front.value.description()));
+      return;
+    }
+    for (const YamlNode& item : items) {
+      add_figure({.key = front.key, .place = front.place, .value = item});
+    }
+  }
+
+  /// Figures with ranges like ..20e6 or 0.5..; in SI base units and dollars.
+  void read_limits(const YamlEntry& limits) {
+    if (limits.value.type != YamlNode::Type::Map) {
+      messages_.add(limits.value.place, "limits",
+                    "expected a map of figures and ranges, got " + limits.value.description());
+      return;
+    }
+    const std::vector<std::string_view> names = figure_names();
+    for (const YamlEntry& entry : limits.value.entries) {
+      const auto found = std::find(names.begin(), names.end(), entry.key);
+      if (found == names.end()) {
+        messages_.add(
+            entry.place, entry.key,
+            "unknown figure, expected " + joined_choices(names) + suggestion(entry.key, names));
+        continue;
+      }
+      const study::Figure figure = study::kFigures[static_cast<std::size_t>(found - names.begin())];
+      read_limit(figure, entry);
+    }
+  }
+
+  void read_limit(study::Figure figure, const YamlEntry& entry) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    study::FigureLimit limit{figure, -kInfinity, kInfinity};
+    const std::string& text = entry.value.scalar;
+    const std::size_t dots = text.find("..");
+    const bool is_range =
+        entry.value.type == YamlNode::Type::Scalar && dots != std::string::npos && text.size() > 2;
+    try {
+      if (!is_range) throw InputError("");
+      if (dots > 0) limit.least = parse_number(text.substr(0, dots));
+      if (dots + 2 < text.size()) limit.most = parse_number(text.substr(dots + 2));
+    } catch (const InputError&) {
+      messages_.add(entry.value.place, entry.key,
+                    fmt::format("expected a range like ..20e6, 0.5.. or 1..2{}{}, got {}",
+                                study::unit_of(figure).empty() ? "" : " in ",
+                                study::unit_of(figure), entry.value.description()));
+      return;
+    }
+    if (limit.least > limit.most) {
+      messages_.add(entry.value.place, entry.key,
+                    "expected a range from less to more, got " + entry.value.description());
+    }
+    study_.goal.limits.push_back(limit);
+  }
+
+  Study& study_;
+  InputMessages& messages_;
+};
+
+}  // namespace
+
+void read_study_goal(const YamlEntry& section, Study& study, InputMessages& messages) {
+  GoalReader(study, messages).read(section);
+}
+
+}  // namespace dfsearch
