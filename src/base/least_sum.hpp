@@ -1,5 +1,6 @@
 #pragma once
-// The least sum of many small terms over finite variables, exactly.
+// The least sum of many small terms over finite variables, exactly, or of two criteria all sums
+// that no other is better than.
 
 #include <array>
 #include <cstddef>
@@ -38,5 +39,20 @@ std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t
                                                    const std::vector<LexicographicSumTerm>& terms,
                                                    double most_steps,
                                                    const Deadline& deadline = {});
+
+/// A sum of two criteria and of what decides ties, and the values of all variables.
+struct FrontSum {
+  LexicographicSum sum{};
+  std::vector<std::uint8_t> values;
+};
+
+/// The sums that no other is better than in the first two numbers: none is at most that in both
+/// and less in one.  One of each such pair, that of the least third number, of these the first
+/// variable by variable; ascending in the first number, so descending in the second.  What is not
+/// allowed is infinite in either of the two; without anything allowed there are none.  Sums of
+/// the numbers have to be exact, as those of whole numbers below 2^53 are.  For the rest as above.
+std::optional<std::vector<FrontSum>> sum_front(const std::vector<std::size_t>& sizes,
+                                               const std::vector<LexicographicSumTerm>& terms,
+                                               double most_steps, const Deadline& deadline = {});
 
 }  // namespace dfsearch

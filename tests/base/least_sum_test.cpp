@@ -95,6 +95,101 @@ TEST_CASE("of sums that are compared number by number the later ones decide ties
   }
 }
 
+namespace {
+
+bool is_better(const FrontSum& a, const FrontSum& b) {
+  const bool is_no_worse = a.sum[0] <= b.sum[0] && a.sum[1] <= b.sum[1];
+  return is_no_worse && (a.sum[0] < b.sum[0] || a.sum[1] < b.sum[1]);
+}
+
+/// Of every pair of sums the first combination of the least third number, then what nothing is
+/// better than.
+std::vector<FrontSum> front_of_all(const std::vector<std::size_t>& sizes,
+                                   const std::vector<LexicographicSumTerm>& terms) {
+  std::vector<FrontSum> all;
+  FrontSum tried{.sum = {}, .values = std::vector<std::uint8_t>(sizes.size(), 0)};
+  for (;;) {
+    tried.sum = {};
+    for (const LexicographicSumTerm& term : terms) {
+      std::size_t index = 0;
+      for (const std::size_t v : term.variables) index = index * sizes[v] + tried.values[v];
+      for (std::size_t i = 0; i < 3; ++i) tried.sum[i] += term.values[index][i];
+    }
+    const auto same = std::find_if(all.begin(), all.end(), [&](const FrontSum& other) {
+      return other.sum[0] == tried.sum[0] && other.sum[1] == tried.sum[1];
+    });
+    const bool is_allowed = tried.sum[0] + tried.sum[1] < std::numeric_limits<double>::infinity();
+    if (is_allowed && same != all.end()) {
+      if (tried.sum[2] < same->sum[2]) *same = tried;
+    } else if (is_allowed) {
+      all.push_back(tried);
+    }
+    std::size_t v = sizes.size();
+    while (v > 0 && ++tried.values[v - 1] == sizes[v - 1]) tried.values[--v] = 0;
+    if (v == 0) break;
+  }
+  std::vector<FrontSum> front;
+  for (const FrontSum& sum : all) {
+    const auto beats = [&](const FrontSum& other) { return is_better(other, sum); };
+    if (std::none_of(all.begin(), all.end(), beats)) front.push_back(sum);
+  }
+  std::sort(front.begin(), front.end(),
+            [](const FrontSum& a, const FrontSum& b) { return a.sum < b.sum; });
+  return front;
+}
+
+}  // namespace
+
+TEST_CASE("the front of sums of two criteria is that of all combinations, each the first") {
+  std::size_t longest = 0, empty = 0;
+  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 random(seed);
+    const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+    std::vector<std::size_t> sizes(1 + below(7));
+    for (std::size_t& size : sizes) size = 1 + below(3);
+    // Few values, so that many sums tie, or many, so that the front is long.
+    const std::size_t values = seed % 2 == 0 ? 3 : 20;
+    std::vector<LexicographicSumTerm> terms(below(9));
+    for (LexicographicSumTerm& term : terms) {
+      std::size_t entries = 1;
+      for (std::size_t v = 0; v < sizes.size(); ++v) {
+        if (sizes[v] == 1 || below(3) != 0) continue;
+        term.variables.push_back(v);
+        entries *= sizes[v];
+      }
+      for (std::size_t i = 0; i < entries; ++i) {
+        LexicographicSum& value = term.values.emplace_back();
+        for (double& number : value) number = static_cast<double>(below(values));
+        if (below(8) == 0) value[below(2)] = std::numeric_limits<double>::infinity();
+      }
+    }
+    const auto found = sum_front(sizes, terms, 1e9);
+    const std::vector<FrontSum> expected = front_of_all(sizes, terms);
+    REQUIRE(found.has_value());
+    REQUIRE(found->size() == expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      CHECK((*found)[i].sum == expected[i].sum);
+      CHECK((*found)[i].values == expected[i].values);
+    }
+    longest = std::max(longest, expected.size());
+    empty += expected.empty();
+  }
+  CHECK(longest > 8);
+  CHECK(empty > 20);
+}
+
+// Each of 60 variables decides between two powers of two, so that no sum is better than another.
+TEST_CASE("a front that is too long is given up") {
+  const std::vector<std::size_t> sizes(60, 2);
+  std::vector<LexicographicSumTerm> terms;
+  for (std::size_t v = 0; v < sizes.size(); ++v) {
+    const double power = static_cast<double>(std::uint64_t{1} << (v % 40));
+    terms.push_back({.variables = {v}, .values = {{power, 0.0, 0.0}, {0.0, power, 0.0}}});
+  }
+  CHECK_FALSE(sum_front(sizes, terms, 1e6).has_value());
+}
+
 TEST_CASE("a sum that takes more steps than allowed is given up") {
   const std::vector<SumTerm> terms{{.variables = {0, 1}, .values = {0, 1, 1, 0}}};
   CHECK(least_sum({2, 2}, terms, 100.0).has_value());

@@ -104,7 +104,7 @@ class PlainRules {
   const AxisRules& axis_;
 };
 
-enum class Criterion { Sent, Kept, Random };
+enum class Criterion { Sent, Kept, Front, Random };
 
 /// All that an assignment is: a rule for each kernel.
 using Assignment = std::vector<const PlainRule*>;
@@ -125,11 +125,35 @@ class PlainCosts {
   }
 
   [[nodiscard]] LayoutCost of(const Assignment& rules) const {
-    LayoutCost sum{};
-    if (criterion_ == Criterion::Random) {
-      for (std::size_t k = 0; k < rules.size(); ++k) sum = plus(sum, kernel(k, *rules[k]));
+    LayoutCost sum = beside_values(rules);
+    for (std::size_t v = 0; v < graph_.values().size(); ++v) {
+      const std::vector<LayoutCost> all = value(v, rules);
+      sum = plus(sum, *std::min_element(all.begin(), all.end()));
     }
-    for (std::size_t v = 0; v < graph_.values().size(); ++v) sum = plus(sum, value(v, rules));
+    return sum;
+  }
+
+  /// What it may cost, with each value kept in any way.
+  [[nodiscard]] std::vector<LayoutCost> all_of(const Assignment& rules) const {
+    std::vector<LayoutCost> sums{beside_values(rules)};
+    for (std::size_t v = 0; v < graph_.values().size(); ++v) {
+      std::vector<LayoutCost> more;
+      for (const LayoutCost& one : value(v, rules)) {
+        for (const LayoutCost& sum : sums) more.push_back(plus(sum, one));
+      }
+      std::sort(more.begin(), more.end());
+      more.erase(std::unique(more.begin(), more.end()), more.end());
+      sums = std::move(more);
+    }
+    return sums;
+  }
+
+  [[nodiscard]] LayoutCost beside_values(const Assignment& rules) const {
+    LayoutCost sum{};
+    for (std::size_t k = 0; k < rules.size(); ++k) {
+      if (criterion_ == Criterion::Random) sum = plus(sum, kernel(k, *rules[k]));
+      if (criterion_ == Criterion::Front) sum[2] += streamed(k, *rules[k]);
+    }
     const auto end = [&](const char* from, const char* to) {
       const std::size_t a = find(from), b = find(to);
       if (a >= rules.size() || b >= rules.size()) return;
@@ -156,6 +180,23 @@ class PlainCosts {
   [[nodiscard]] LayoutCost drawn_step(char from, char to, std::uint64_t where) const {
     return drawn(where * 4096 + static_cast<std::uint64_t>(from) * 16 +
                  static_cast<std::uint64_t>(to) % 16);
+  }
+  /// What a kernel reads and writes, in units of the n-th part of an element.
+  [[nodiscard]] double streamed(std::size_t k, const PlainRule& rule) const {
+    double sum = 0.0;
+    const auto inputs = graph_.inputs(KernelId(k));
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      for (std::size_t v = 0; v < graph_.values().size(); ++v) {
+        for (const TensorId t : graph_.values()[v]) {
+          if (t == inputs[i]) sum += held(v, rule.inputs[i], elements_of(v));
+        }
+      }
+    }
+    for (std::size_t v = 0; v < graph_.values().size(); ++v) {
+      const Tensor& tensor = graph_.tensor(graph_.values()[v].front());
+      if (tensor.from == KernelId(k)) sum += held(v, made_by(rule, tensor), elements_of(v));
+    }
+    return sum;
   }
   [[nodiscard]] LayoutCost drawn_kept(std::size_t v, char layout) const {
     return drawn(v * 128 + static_cast<std::uint64_t>(layout) + 77'777);
@@ -192,6 +233,8 @@ class PlainCosts {
         return {sent * elements, 1.0, 0.0};
       case Criterion::Kept:
         return {0.0, sent * elements, 1.0};
+      case Criterion::Front:
+        return {sent * elements, 0.0, 0.0};
       case Criterion::Random:
         break;
     }
@@ -200,11 +243,29 @@ class PlainCosts {
 
   [[nodiscard]] LayoutCost keeping(std::size_t v, char layout, double elements) const {
     if (criterion_ == Criterion::Random) return drawn_kept(v, layout);
+    const double kept = held(v, layout, elements);
+    if (criterion_ == Criterion::Front) return {0.0, kept, 0.0};
+    return criterion_ == Criterion::Sent ? LayoutCost{0.0, 0.0, kept} : LayoutCost{kept, 0.0, 0.0};
+  }
+
+  [[nodiscard]] double held(std::size_t v, char layout, double elements) const {
     const double n = static_cast<double>(axis_.chips);
-    double held = elements * (layout == 'R' || layout == 'P' ? n : 1.0);
-    if (layout == 'F' && copies_[v] != ' ')
-      held = elements * n / static_cast<double>(axis_.kv_heads);
-    return criterion_ == Criterion::Sent ? LayoutCost{0.0, 0.0, held} : LayoutCost{held, 0.0, 0.0};
+    if (layout == 'F' && copies_[v] != ' ') {
+      return elements * n / static_cast<double>(axis_.kv_heads);
+    }
+    return elements * (layout == 'R' || layout == 'P' ? n : 1.0);
+  }
+
+  [[nodiscard]] double elements_of(std::size_t v) const {
+    const Tensor& first = graph_.tensor(graph_.values()[v].front());
+    const Kernel& producer = graph_.kernel(first.from);
+    const std::int64_t rows = first.rows > 0 ? first.rows : producer.outer * producer.m;
+    return static_cast<double>(rows * producer.n);
+  }
+
+  static char made_by(const PlainRule& rule, const Tensor& tensor) {
+    if (rule.parts.empty() || tensor.value < 1) return rule.output;
+    return rule.parts[static_cast<std::size_t>(tensor.value - 1)];
   }
 
   /// The layouts are made one after the other, in every order, each of any that is there.
@@ -231,15 +292,12 @@ class PlainCosts {
     return best;
   }
 
-  [[nodiscard]] LayoutCost value(std::size_t v, const Assignment& rules) const {
+  /// One for each way to keep it.
+  [[nodiscard]] std::vector<LayoutCost> value(std::size_t v, const Assignment& rules) const {
     const Tensor& first = graph_.tensor(graph_.values()[v].front());
-    const PlainRule& from = *rules[first.from.index()];
-    const char produced = from.parts.empty() || first.value < 1
-                              ? from.output
-                              : from.parts[static_cast<std::size_t>(first.value - 1)];
+    const char produced = made_by(*rules[first.from.index()], first);
     const Kernel& producer = graph_.kernel(first.from);
-    const std::int64_t rows = first.rows > 0 ? first.rows : producer.outer * producer.m;
-    const double elements = static_cast<double>(rows * producer.n);
+    const double elements = elements_of(v);
     std::string forward, backward;
     for (const TensorId t : graph_.values()[v]) {
       const KernelId to = graph_.tensor(t).to;
@@ -250,13 +308,14 @@ class PlainCosts {
     }
     const LayoutCost once = made(v, produced, forward, elements, 0);
     if (producer.phase == Phase::Backward || backward.empty()) {
-      return plus(once, made(v, produced, backward, elements, 1));
+      return {plus(once, made(v, produced, backward, elements, 1))};
     }
-    LayoutCost best = kIllegal;
+    std::vector<LayoutCost> all;
     for (const char kept : forward + produced) {
-      best = std::min(best, plus(made(v, kept, backward, elements, 1), keeping(v, kept, elements)));
+      const LayoutCost again = made(v, kept, backward, elements, 1);
+      all.push_back(plus(once, plus(again, keeping(v, kept, elements))));
     }
-    return plus(once, best);
+    return all;
   }
 
   const DataflowGraph& graph_;

@@ -60,19 +60,20 @@ std::optional<Found> least_memory(const PlanSpace& space, LayoutShelf& shelf, bo
     for (const Degrees& degrees : space.degrees(inner)) {
       if (space.networks(degrees).empty()) continue;
       for (const std::int64_t micro_batch : space.micro_batches(degrees)) {
-        std::map<TensorLayout, Profiles> known;
-        for (Plan& plan : space.shapes(degrees, micro_batch)) {
-          deadline.check();
-          const auto [entry, is_new] = known.try_emplace(plan.layout);
-          if (is_new) entry->second = shelf.profiles(degrees, plan.layout, micro_batch, deadline);
-          plan.layers = space.task().choices.layers;
-          if (plan.layers.empty()) {
-            plan.layers = even_layers(space.blocks().layers(), degrees[Role::Pipeline]);
+        for (const TensorLayout layout : space.layouts(degrees, shelf, deadline)) {
+          const Profiles profiles = shelf.profiles(degrees, layout, micro_batch, deadline);
+          for (Plan& plan : space.shapes(degrees, micro_batch, layout)) {
+            deadline.check();
+            plan.layers = space.task().choices.layers;
+            if (plan.layers.empty()) {
+              plan.layers = even_layers(space.blocks().layers(), degrees[Role::Pipeline]);
+            }
+            const Fullest fullest = fullest_stage(space, plan, profiles);
+            if (best && fullest.stage.memory.total() >= best->fullest.stage.memory.total())
+              continue;
+            best = Found{.plan = std::move(plan), .fullest = fullest};
+            if (first_that_fits && fullest.fits) return best;
           }
-          const Fullest fullest = fullest_stage(space, plan, entry->second);
-          if (best && fullest.stage.memory.total() >= best->fullest.stage.memory.total()) continue;
-          best = Found{.plan = std::move(plan), .fullest = fullest};
-          if (first_that_fits && fullest.fits) return best;
         }
       }
     }

@@ -123,12 +123,18 @@ std::vector<std::int64_t> PlanSpace::micro_batches(const Degrees& degrees) const
   return allowed(divisors(task_.global_batch / degrees.replicas()), task_.choices.micro_batches);
 }
 
-std::vector<TensorLayout> PlanSpace::layouts(const Degrees& degrees) const {
+std::vector<TensorLayout> PlanSpace::layouts(const Degrees& degrees, LayoutShelf& shelf,
+                                             const Deadline& deadline) const {
   if (degrees[Role::Tensor] == 1) return {TensorLayout::LeastSent};
-  return allowed({TensorLayout::LeastSent, TensorLayout::LeastKept}, task_.choices.layouts);
+  const std::vector<TensorLayout>& chosen = task_.choices.layouts;
+  const bool is_named =
+      !chosen.empty() && std::none_of(chosen.begin(), chosen.end(), place_in_front);
+  if (is_named) return allowed({TensorLayout::LeastSent, TensorLayout::LeastKept}, chosen);
+  return allowed(shelf.tensor_layouts(degrees, deadline), chosen);
 }
 
-std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_batch) const {
+std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_batch,
+                                    TensorLayout layout) const {
   const Choices& choices = task_.choices;
   const std::int64_t stages = degrees[Role::Pipeline];
   const std::int64_t micro_batches = task_.global_batch / (degrees.replicas() * micro_batch);
@@ -161,24 +167,21 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
   Plan plan;
   plan.degrees = degrees;
   plan.micro_batch = micro_batch;
-  for (const TensorLayout layout : layouts(degrees)) {
-    plan.layout = layout;
-    for (const Recompute recompute : allowed(recomputes, choices.recomputes)) {
-      plan.recompute = recompute;
-      for (const int zero : allowed(zeros, choices.zeros)) {
-        plan.zero = zero;
-        for (const Schedule schedule : schedules) {
-          plan.schedule = schedule;
-          for (const std::int64_t chunks :
-               allowed(divisors(std::max<std::int64_t>(blocks_.layers() / stages, 1)),
-                       choices.chunks)) {
-            if (!is_possible(schedule, chunks, micro_batches, stages, blocks_.layers())) continue;
-            if (!divides_all(chunks, choices.layers)) continue;
-            plan.chunks = chunks;
-            for (const Offload& offload : offloads) {
-              plan.offload = offload;
-              found.push_back(plan);
-            }
+  plan.layout = layout;
+  for (const Recompute recompute : allowed(recomputes, choices.recomputes)) {
+    plan.recompute = recompute;
+    for (const int zero : allowed(zeros, choices.zeros)) {
+      plan.zero = zero;
+      for (const Schedule schedule : schedules) {
+        plan.schedule = schedule;
+        for (const std::int64_t chunks : allowed(
+                 divisors(std::max<std::int64_t>(blocks_.layers() / stages, 1)), choices.chunks)) {
+          if (!is_possible(schedule, chunks, micro_batches, stages, blocks_.layers())) continue;
+          if (!divides_all(chunks, choices.layers)) continue;
+          plan.chunks = chunks;
+          for (const Offload& offload : offloads) {
+            plan.offload = offload;
+            found.push_back(plan);
           }
         }
       }

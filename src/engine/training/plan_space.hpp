@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "model/training/block.hpp"
+#include "model/training/layout_shelf.hpp"
 #include "model/training/plan.hpp"
 #include "model/training/task.hpp"
 
@@ -24,9 +26,13 @@ class PlanSpace {
   /// With those of the other two as well, all chips used.
   [[nodiscard]] std::vector<Degrees> degrees(const Degrees& inner) const;
   [[nodiscard]] std::vector<std::int64_t> micro_batches(const Degrees& degrees) const;
-  [[nodiscard]] std::vector<TensorLayout> layouts(const Degrees& degrees) const;
-  /// All that a plan of these degrees and this micro-batch decides but for layers and network.
-  [[nodiscard]] std::vector<Plan> shapes(const Degrees& degrees, std::int64_t micro_batch) const;
+  /// Throws Stopped.
+  [[nodiscard]] std::vector<TensorLayout> layouts(const Degrees& degrees, LayoutShelf& shelf,
+                                                  const Deadline& deadline = {}) const;
+  /// All that a plan of these degrees, this micro-batch and layout decides but for layers and
+  /// network.
+  [[nodiscard]] std::vector<Plan> shapes(const Degrees& degrees, std::int64_t micro_batch,
+                                         TensorLayout layout) const;
   /// The ways to divide the dimensions of the network among the roles.
   [[nodiscard]] std::vector<std::vector<Degrees>> networks(const Degrees& degrees) const;
 

@@ -1,7 +1,7 @@
 // Level by level the decisions of a plan are taken.
 //
-// What has its degrees and its micro-batch gets a floor from the profile of its layers, with
-// every group where it is fastest; what has all but its network the floor of its own schedule,
+// What has its degrees, its micro-batch and perhaps its layout gets a floor from the profile of its
+// layers, with every group where it is fastest; what has all but its network the floor of its own schedule,
 // once some spread of its layers fits in memory.  docs/search.md, section 15, has the proofs;
 // tests/engine/training compares with plain enumeration.
 
@@ -48,6 +48,7 @@ int compare_to(Level level, const Plan& a, const Plan& b) {
     return std::tuple(p.degrees[Role::Tensor], p.degrees[Role::Context], p.degrees[Role::Expert]);
   };
   const auto micro_batch = [](const Plan& p) { return std::tuple(p.degrees, p.micro_batch); };
+  const auto layout = [](const Plan& p) { return std::tuple(p.degrees, p.micro_batch, p.layout); };
   const auto shape = [](const Plan& p) {
     return std::tuple(p.degrees, p.micro_batch, p.layout, p.recompute, p.zero, p.schedule, p.chunks,
                       p.offload);
@@ -59,6 +60,8 @@ int compare_to(Level level, const Plan& a, const Plan& b) {
       return compared(inner(a), inner(b));
     case Level::MicroBatch:
       return compared(micro_batch(a), micro_batch(b));
+    case Level::Layout:
+      return compared(layout(a), layout(b));
     case Level::Shape:
       break;
   }
@@ -84,6 +87,8 @@ void PlanTree::branch(const Node& node, Expansion<Node, Solution>& expansion) co
       return branch_inner(node, expansion);
     case Level::MicroBatch:
       return branch_micro_batch(node, expansion);
+    case Level::Layout:
+      return branch_layout(node, expansion);
     case Level::Shape:
       return branch_shape(node, expansion);
   }
@@ -108,23 +113,33 @@ void PlanTree::branch_root(const Node& node, Expansion<Node, Solution>& expansio
 
 void PlanTree::branch_inner(const Node& node, Expansion<Node, Solution>& expansion) const {
   const Blocks& blocks = space_.blocks();
-  std::map<std::pair<TensorLayout, std::int64_t>, Profiles> known;
+  struct Known {
+    Profiles profiles;
+    std::optional<Seconds> passes;
+  };
+  std::map<std::pair<TensorLayout, std::int64_t>, Known> known;
   std::vector<Node> children;
+  const std::vector<TensorLayout> layouts = space_.layouts(node.plan.degrees, shelf_, deadline_);
   for (const Degrees& degrees : space_.degrees(node.plan.degrees)) {
     if (std::find(excluded_.begin(), excluded_.end(), degrees) != excluded_.end()) continue;
+    const Groups anywhere = Groups::anywhere(space_.task().machine, degrees);
     for (const std::int64_t micro_batch : space_.micro_batches(degrees)) {
       deadline_.check();
       Node child{.level = Level::MicroBatch, .plan = {}, .bound = node.bound};
       child.plan.degrees = degrees;
       child.plan.micro_batch = micro_batch;
       Seconds least = Seconds::infinity();
-      for (const TensorLayout layout : space_.layouts(degrees)) {
+      for (const TensorLayout layout : layouts) {
         const auto [entry, is_new] = known.try_emplace({layout, micro_batch});
-        if (is_new) entry->second = shelf_.profiles(degrees, layout, micro_batch, deadline_);
+        auto& [profiles, passes] = entry->second;
+        if (is_new) profiles = shelf_.profiles(degrees, layout, micro_batch, deadline_);
         child.plan.layout = layout;
-        const StepModel model(space_.task(), child.plan, entry->second, blocks.dense_layers,
+        const StepModel model(space_.task(), child.plan, profiles, blocks.dense_layers,
                               blocks.expert_layers);
-        least = std::min(least, model.average_floor());
+        if (!passes) passes = model.passes(anywhere);
+        const Seconds floor = model.average_floor(anywhere, *passes);
+        child.layouts.push_back(std::max(node.bound, score(floor)));
+        least = std::min(least, floor);
       }
       child.bound = std::max(node.bound, score(least));
       if (!(least < Seconds::infinity())) continue;
@@ -142,7 +157,10 @@ void PlanTree::dive(std::vector<Node> nodes, Expansion<Node, Solution>& expansio
   // Memory holds none of the first ones' shapes, or soon one of them.
   if (nodes.size() > kDives) nodes.resize(kDives);
   for (const Node& node : nodes) {
-    const std::vector<Node> shapes = shapes_of(node);
+    std::vector<Node> shapes;
+    for (const Node& layout : layouts_of(node)) {
+      for (Node& shape : shapes_of(layout)) shapes.push_back(std::move(shape));
+    }
     const auto first = std::min_element(shapes.begin(), shapes.end(), by_bound);
     if (first == shapes.end()) continue;
     return branch_shape(*first, expansion);
@@ -150,25 +168,38 @@ void PlanTree::dive(std::vector<Node> nodes, Expansion<Node, Solution>& expansio
 }
 
 void PlanTree::branch_micro_batch(const Node& node, Expansion<Node, Solution>& expansion) const {
+  for (Node& child : layouts_of(node)) expansion.child(std::move(child));
+}
+
+void PlanTree::branch_layout(const Node& node, Expansion<Node, Solution>& expansion) const {
   for (Node& child : shapes_of(node)) expansion.child(std::move(child));
+}
+
+std::vector<PlanTree::Node> PlanTree::layouts_of(const Node& node) const {
+  std::vector<Node> nodes;
+  const std::vector<TensorLayout> layouts = space_.layouts(node.plan.degrees, shelf_, deadline_);
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
+    Node child{.level = Level::Layout, .plan = node.plan, .bound = node.layouts[i]};
+    child.plan.layout = layouts[i];
+    nodes.push_back(std::move(child));
+  }
+  return nodes;
 }
 
 std::vector<PlanTree::Node> PlanTree::shapes_of(const Node& node) const {
   std::vector<Node> shapes;
   const Blocks& blocks = space_.blocks();
   const Degrees& degrees = node.plan.degrees;
-  std::map<TensorLayout, Profiles> known;
+  deadline_.check();
+  const TensorLayout layout = node.plan.layout;
+  const Profiles profiles = shelf_.profiles(degrees, layout, node.plan.micro_batch, deadline_);
+  const Groups anywhere = Groups::anywhere(space_.task().machine, degrees);
   std::int64_t measured = 0;
-  for (const Plan& shape : space_.shapes(degrees, node.plan.micro_batch)) {
-    const auto [entry, is_new] = known.try_emplace(shape.layout);
-    if (is_new) {
-      deadline_.check();
-      entry->second = shelf_.profiles(degrees, shape.layout, shape.micro_batch, deadline_);
-    }
-    const StepModel model(space_.task(), shape, entry->second, blocks.dense_layers,
+  for (const Plan& shape : space_.shapes(degrees, node.plan.micro_batch, layout)) {
+    const StepModel model(space_.task(), shape, profiles, blocks.dense_layers,
                           blocks.expert_layers);
     ++measured;
-    const std::optional<Seconds> floor = model.floor();
+    const std::optional<Seconds> floor = model.floor(anywhere);
     if (!floor) continue;
     shapes.push_back(
         {.level = Level::Shape, .plan = shape, .bound = std::max(node.bound, score(*floor))});
@@ -181,9 +212,8 @@ void PlanTree::branch_shape(const Node& node, Expansion<Node, Solution>& expansi
   const Blocks& blocks = space_.blocks();
   const Task& task = space_.task();
   Plan plan = node.plan;
-  const StepModel model(task, plan,
-                        shelf_.profiles(plan.degrees, plan.layout, plan.micro_batch, deadline_),
-                        blocks.dense_layers, blocks.expert_layers);
+  const Profiles profiles = shelf_.profiles(plan.degrees, plan.layout, plan.micro_batch, deadline_);
+  const StepModel model(task, plan, profiles, blocks.dense_layers, blocks.expert_layers);
   std::int64_t evaluated = 0;
   for (std::vector<Degrees>& network : space_.networks(plan.degrees)) {
     deadline_.check();

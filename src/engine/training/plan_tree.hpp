@@ -19,11 +19,13 @@ struct PlanNode {
     Root,
     Inner,       ///< degrees within a sample and of experts
     MicroBatch,  ///< all degrees and the micro-batch
+    Layout,      ///< and how values lie among the tensor ranks
     Shape,       ///< all but layers and network; some spread of the layers fits in memory
   };
   Level level = Level::Root;
   Plan plan;
   Score bound{};
+  std::vector<Score> layouts{};  ///< at MicroBatch: the bound of each of PlanSpace::layouts
 };
 
 struct PlanSolution {
@@ -67,7 +69,9 @@ class PlanTree {
   void branch_root(const Node& node, Expansion<Node, Solution>& expansion) const;
   void branch_inner(const Node& node, Expansion<Node, Solution>& expansion) const;
   void branch_micro_batch(const Node& node, Expansion<Node, Solution>& expansion) const;
+  void branch_layout(const Node& node, Expansion<Node, Solution>& expansion) const;
   void branch_shape(const Node& node, Expansion<Node, Solution>& expansion) const;
+  [[nodiscard]] std::vector<Node> layouts_of(const Node& node) const;
   [[nodiscard]] std::vector<Node> shapes_of(const Node& node) const;
   void dive(std::vector<Node> nodes, Expansion<Node, Solution>& expansion) const;
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -86,6 +87,29 @@ std::vector<std::int64_t> read_layers(MapReader& reader, std::int64_t of_model) 
   return layers;
 }
 
+/// Those that have a name, and the places of the front.
+std::vector<training::TensorLayout> read_layouts(MapReader& reader) {
+  using training::TensorLayout;
+  std::vector<std::pair<std::string, TensorLayout>> names;
+  for (const TensorLayout layout : {TensorLayout::LeastSent, TensorLayout::LeastKept}) {
+    names.emplace_back(training::name_of(layout), layout);
+  }
+  for (int place = 1; place <= training::kMostFrontLayouts; ++place) {
+    names.emplace_back(training::name_of(training::front_layout(place)),
+                       training::front_layout(place));
+  }
+  return read_list(reader, "layout", [&](const YamlEntry& entry) -> std::optional<TensorLayout> {
+    for (const auto& [name, layout] : names) {
+      if (entry.value.type == YamlNode::Type::Scalar && entry.value.scalar == name) return layout;
+    }
+    reader.messages().add(entry.value.place, entry.key,
+                          fmt::format("expected least_sent, least_kept or one of front_1 to {}, "
+                                      "got {}",
+                                      names.back().first, entry.value.description()));
+    return std::nullopt;
+  });
+}
+
 void read_element(MapReader& reader, std::string_view key, double& bytes) {
   constexpr Range<Bytes> kElement{Bytes(0.125), Bytes(1024.0)};
   if (const auto given = reader.optional_quantity(key, kElement)) bytes = given->in_base_units();
@@ -94,11 +118,9 @@ void read_element(MapReader& reader, std::string_view key, double& bytes) {
 }  // namespace
 
 void read_plan_choices(const YamlEntry& section, Task& task, InputMessages& messages) {
-  using training::TensorLayout;
-  constexpr std::array kLayouts = {TensorLayout::LeastSent, TensorLayout::LeastKept};
   MapReader reader(section, messages);
   training::Choices& choices = task.choices;
-  choices.layouts = read_words(reader, "layout", kLayouts);
+  choices.layouts = read_layouts(reader);
   choices.recomputes = read_words(reader, "recompute", training::kRecomputes);
   for (const std::int64_t zero : read_counts(reader, "zero", {.least = 0, .most = 3})) {
     choices.zeros.push_back(static_cast<int>(zero));

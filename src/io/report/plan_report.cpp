@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -16,6 +17,8 @@
 #include "io/report/report_words.hpp"
 #include "io/result/plan_lack.hpp"
 #include "model/names.hpp"
+#include "model/training/layout_shelf.hpp"
+#include "model/training/layout_summary.hpp"
 #include "model/training/names.hpp"
 
 namespace dfsearch {
@@ -79,12 +82,32 @@ std::string layers_text(const std::vector<std::int64_t>& layers) {
   return text;
 }
 
-std::string layout_text(const Plan& plan) {
+/// "NORM_1, NORM_2 and PROJ", or "nothing".
+std::string listed(const std::vector<std::string>& names) {
+  if (names.empty()) return "nothing";
+  std::string text = names.front();
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    text += (i + 1 < names.size() ? ", " : " and ") + names[i];
+  }
+  return text;
+}
+
+std::string layout_text(const Task& task, const Plan& plan) {
+  using training::TensorLayout;
   if (plan.degrees[Role::Tensor] == 1) return "whole on every chip";
-  return plan.layout == training::TensorLayout::LeastSent
-             ? "least_sent: norms and sums whole on every tensor rank"
-             : "least_kept: norms and sums split among the tensor ranks, as in sequence "
-               "parallelism";
+  if (plan.layout == TensorLayout::LeastSent) {
+    return "least_sent: norms and sums whole on every tensor rank";
+  }
+  if (plan.layout == TensorLayout::LeastKept) {
+    return "least_kept: norms and sums split among the tensor ranks, as in sequence parallelism";
+  }
+  const training::Blocks blocks = training::blocks_of(task);
+  training::LayoutShelf shelf(task, blocks);
+  const training::Part part = shelf.most_layers();
+  const auto layouts = shelf.layouts(part, plan.degrees, plan.layout);
+  const training::LayoutSummary summary = training::summary_of(*blocks[part], *layouts.tensor);
+  return fmt::format("{}: {} kept whole on every tensor rank, {} gathered again",
+                     training::name_of(plan.layout), listed(summary.whole), listed(summary.again));
 }
 
 std::string plan_lines(const Task& task, const Plan& plan) {
@@ -96,7 +119,7 @@ std::string plan_lines(const Task& task, const Plan& plan) {
                fmt::format("global {}, {} of {} for each replica", task.global_batch,
                            fmt::format("{} micro-batch{}", rounds, rounds == 1 ? "" : "es"),
                            plural(plan.micro_batch, "sample"))) +
-      labelled("layout", layout_text(plan)) +
+      labelled("layout", layout_text(task, plan)) +
       labelled("schedule",
                fmt::format("{}{}", training::name_of(plan.schedule),
                            plan.chunks > 1 ? fmt::format(", {} chunks a stage", plan.chunks) : ""));

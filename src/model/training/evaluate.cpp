@@ -48,8 +48,8 @@ Flops model_flops(const Task& task) {
 std::variant<Cost, Misfit> evaluate(const Task& task, const Blocks& blocks, const Plan& plan) {
   check_form(task, blocks, plan);
   LayoutShelf shelf(task, blocks);
-  const StepModel model(task, plan, shelf.profiles(plan.degrees, plan.layout, plan.micro_batch),
-                        blocks.dense_layers, blocks.expert_layers);
+  const Profiles profiles = shelf.profiles(plan.degrees, plan.layout, plan.micro_batch);
+  const StepModel model(task, plan, profiles, blocks.dense_layers, blocks.expert_layers);
   const StepModel::Detail detail = model.detail(Groups(task.machine, plan.network), plan.layers);
   if (!fits(task.machine, detail.memory)) {
     return Misfit{.stage = detail.fullest, .memory = detail.memory};

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "model/training/layouts.hpp"
 #include "model/training/value_delivery.hpp"
@@ -28,10 +29,12 @@ double sent_parts(Exchange exchange, double chips) {
   return 1.0;
 }
 
-/// Of every value what a chip keeps of it, by layout.
-std::vector<std::array<double, kLayouts>> kept_parts(const DataflowGraph& graph,
-                                                     const AxisRules& axis) {
-  std::vector<std::array<double, kLayouts>> kept(graph.values().size());
+/// By layout.
+using Parts = std::array<double, kLayouts>;
+
+/// Of every value what a chip has of it.
+std::vector<Parts> value_parts(const DataflowGraph& graph, const AxisRules& axis) {
+  std::vector<Parts> kept(graph.values().size());
   for (std::size_t value = 0; value < kept.size(); ++value) {
     const HeadCopies copies = head_copies(graph, value, axis);
     for (std::size_t i = 0; i < kLayouts; ++i) {
@@ -40,6 +43,33 @@ std::vector<std::array<double, kLayouts>> kept_parts(const DataflowGraph& graph,
     }
   }
   return kept;
+}
+
+/// What a kernel reads of its inputs, and computes: each value with its number among them.
+struct Streams {
+  std::vector<Parts> inputs;
+  std::vector<std::pair<int, Parts>> outputs;
+};
+
+std::vector<Streams> streams_of(const DataflowGraph& graph, const AxisRules& axis) {
+  const std::vector<Parts> parts = value_parts(graph, axis);
+  std::vector<Streams> streams(graph.kernel_count());
+  for (Streams& own : streams) {
+    own.inputs.resize(
+        graph.inputs(KernelId(static_cast<std::size_t>(&own - streams.data()))).size());
+  }
+  for (std::size_t value = 0; value < parts.size(); ++value) {
+    const std::vector<TensorId>& tensors = graph.values()[value];
+    const Tensor& first = graph.tensor(tensors.front());
+    streams[first.from.index()].outputs.emplace_back(first.value, parts[value]);
+    for (const TensorId t : tensors) {
+      const KernelId to = graph.tensor(t).to;
+      const auto inputs = graph.inputs(to);
+      const auto place = std::find(inputs.begin(), inputs.end(), t) - inputs.begin();
+      streams[to.index()].inputs[static_cast<std::size_t>(place)] = parts[value];
+    }
+  }
+  return streams;
 }
 
 /// The three criteria, in these places of the cost.
@@ -60,7 +90,7 @@ LayoutCosts costs_of(const DataflowGraph& graph, const AxisRules& axis, const Pl
                 return cost;
               },
           .kept =
-              [at, kept = kept_parts(graph, axis)](std::size_t value, ValueLayout layout) {
+              [at, kept = value_parts(graph, axis)](std::size_t value, ValueLayout layout) {
                 LayoutCost cost{};
                 cost[at.kept] = kept[value][static_cast<std::size_t>(layout)];
                 return cost;
@@ -86,6 +116,31 @@ LayoutCosts least_sent(const DataflowGraph& graph, const AxisRules& axis) {
 
 LayoutCosts least_kept(const DataflowGraph& graph, const AxisRules& axis) {
   return costs_of(graph, axis, {.sent = 1, .collectives = 2, .kept = 0});
+}
+
+LayoutCosts sent_and_kept(const DataflowGraph& graph, const AxisRules& axis) {
+  LayoutCosts costs = costs_of(graph, axis, {.sent = 0, .collectives = 2, .kept = 1});
+  const auto conversion = costs.conversion;
+  costs.conversion = [conversion](const Conversion& c) {
+    LayoutCost cost = conversion(c);
+    cost[2] = 0.0;
+    return cost;
+  };
+  costs.kernel = [streams = streams_of(graph, axis)](KernelId kernel, const LayoutRule& rule) {
+    const Streams& own = streams[kernel.index()];
+    LayoutCost cost{};
+    for (std::size_t i = 0; i < own.inputs.size(); ++i) {
+      cost[2] += own.inputs[i][static_cast<std::size_t>(rule.inputs[i])];
+    }
+    for (const auto& [number, parts] : own.outputs) {
+      const bool by_itself = number >= 1 && !rule.parts.empty();
+      const ValueLayout layout =
+          by_itself ? rule.parts[static_cast<std::size_t>(number - 1)] : rule.output;
+      cost[2] += parts[static_cast<std::size_t>(layout)];
+    }
+    return cost;
+  };
+  return costs;
 }
 
 }  // namespace dfsearch::training

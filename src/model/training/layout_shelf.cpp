@@ -1,3 +1,7 @@
+// What layers hand each other fits: the layers of one kind choose it, and those of the other kind
+// and the ends of the model take it.  The two layouts that have a name are those of the layers
+// that come first, those of the front of the layers that most are.
+
 #include "model/training/layout_shelf.hpp"
 
 #include <algorithm>
@@ -20,35 +24,113 @@ ValueLayout output_of(const DataflowGraph& graph, const AxisLayout& layout, std:
   return layout.rules[static_cast<std::size_t>(found - kernels.begin())].output;
 }
 
+/// So many are left at most of a front that is too long: plans take every one.
+constexpr std::size_t kThinned = 8;
+
+bool is_layer(Part part) { return part == Part::Layer || part == Part::ExpertLayer; }
+
+/// Of each run of members that send at most `more` times what the first of them sends, the last:
+/// it keeps least.
+std::vector<FrontLayout> thinned(const std::vector<FrontLayout>& front, double more) {
+  std::vector<FrontLayout> left;
+  for (std::size_t i = 0; i < front.size();) {
+    const double most = front[i].cost[0] * more;
+    while (i + 1 < front.size() && front[i + 1].cost[0] <= most) ++i;
+    left.push_back(front[i++]);
+  }
+  return left;
+}
+
 }  // namespace
 
+LayoutShelf::LayoutShelf(const Task& task, const Blocks& blocks)
+    : task_(task),
+      blocks_(blocks),
+      first_layers_(blocks[Part::Layer] ? Part::Layer : Part::ExpertLayer),
+      most_layers_(blocks.dense_layers >= blocks.expert_layers ? Part::Layer : Part::ExpertLayer) {}
+
+AxisRules LayoutShelf::rules_of(const Key& key) const {
+  return {.axis = axis_of(key.role),
+          .chips = key.chips,
+          .heads = ceil_div(task_.model.heads, key.tensor),
+          .kv_heads = ceil_div(task_.model.kv_heads, key.tensor),
+          .input = key.handed.input,
+          .gradient = key.handed.gradient};
+}
+
+LayoutShelf::Handed LayoutShelf::handed_by(Part part, const AxisLayout& layout) const {
+  const DataflowGraph& graph = blocks_[part]->graph();
+  return {.input = output_of(graph, layout, "INPUT"),
+          .gradient = output_of(graph, layout, "GRADIENT")};
+}
+
 const AxisLayout* LayoutShelf::find(const Key& key, const Deadline& deadline) {
-  {
+  Once<AxisLayout>& once = [&]() -> auto& {
     const std::lock_guard lock(mutex_);
-    const auto found = found_.find(key);
-    if (found != found_.end()) return found->second.get();
+    return found_[key];
   }
-  const DataflowGraph& graph = blocks_[key.part]->graph();
-  AxisRules rules{.axis = axis_of(key.role),
-                  .chips = key.chips,
-                  .heads = ceil_div(task_.model.heads, key.tensor),
-                  .kv_heads = ceil_div(task_.model.kv_heads, key.tensor)};
-  const Part layer = blocks_[Part::Layer] ? Part::Layer : Part::ExpertLayer;
-  if (key.part != layer) {
-    // What the parts hand each other fits.
-    Key of_layer = key;
-    of_layer.part = layer;
-    const AxisLayout& neighbour = *find(of_layer, deadline);
-    const DataflowGraph& of_neighbour = blocks_[layer]->graph();
-    rules.input = output_of(of_neighbour, neighbour, "INPUT");
-    rules.gradient = output_of(of_neighbour, neighbour, "GRADIENT");
+  ();
+  const std::lock_guard lock(once.making);
+  if (!once.value) {
+    const DataflowGraph& graph = blocks_[key.part]->graph();
+    const AxisRules rules = rules_of(key);
+    const bool keeps_least = key.order == TensorLayout::LeastKept;
+    const LayoutCosts costs = keeps_least ? least_kept(graph, rules) : least_sent(graph, rules);
+    once.value = least_layout(graph, rules, costs, deadline);
   }
-  const LayoutCosts costs =
-      key.order == TensorLayout::LeastKept ? least_kept(graph, rules) : least_sent(graph, rules);
-  auto layout = std::make_unique<const AxisLayout>(least_layout(graph, rules, costs, deadline));
-  const std::lock_guard lock(mutex_);
-  // Whoever came first: both are the same.
-  return found_.emplace(key, std::move(layout)).first->second.get();
+  return &*once.value;
+}
+
+const LayoutShelf::Front& LayoutShelf::front(std::int64_t chips, const Deadline& deadline) {
+  Once<Front>& once = [&]() -> auto& {
+    const std::lock_guard lock(mutex_);
+    return fronts_[chips];
+  }
+  ();
+  const std::lock_guard lock(once.making);
+  if (!once.value) {
+    const DataflowGraph& graph = blocks_[most_layers_]->graph();
+    const AxisRules rules =
+        rules_of({most_layers_, Role::Tensor, chips, TensorLayout::LeastSent, 1, {}});
+    const std::vector<FrontLayout> whole =
+        layout_front(graph, rules, sent_and_kept(graph, rules), deadline);
+    std::vector<FrontLayout> left = whole;
+    if (left.size() > std::size_t{kMostFrontLayouts}) {
+      for (double more = 1.0 / 256.0; left.size() > kThinned; more *= 2.0) {
+        left = thinned(whole, 1.0 + more);
+      }
+    }
+    once.value.emplace();
+    for (FrontLayout& member : left) once.value->push_back(std::move(member.layout));
+  }
+  return *once.value;
+}
+
+const AxisLayout* LayoutShelf::beside_layers(Key key, const Deadline& deadline) {
+  if (key.part != first_layers_) {
+    Key of_layers = key;
+    of_layers.part = first_layers_;
+    key.handed = handed_by(first_layers_, *find(of_layers, deadline));
+  }
+  return find(key, deadline);
+}
+
+const AxisLayout* LayoutShelf::on_front(Part part, std::int64_t chips, int place,
+                                        const Deadline& deadline) {
+  const AxisLayout& member = front(chips, deadline)[static_cast<std::size_t>(place - 1)];
+  if (part == most_layers_) return &member;
+  // Ends keep what they keep of one micro-batch only.
+  const TensorLayout order = is_layer(part) ? TensorLayout::LeastKept : TensorLayout::LeastSent;
+  return find({part, Role::Tensor, chips, order, 1, handed_by(most_layers_, member)}, deadline);
+}
+
+std::vector<TensorLayout> LayoutShelf::tensor_layouts(const Degrees& degrees,
+                                                      const Deadline& deadline) {
+  if (degrees[Role::Tensor] == 1) return {TensorLayout::LeastSent};
+  std::vector<TensorLayout> all{TensorLayout::LeastSent, TensorLayout::LeastKept};
+  const auto members = static_cast<int>(front(degrees[Role::Tensor], deadline).size());
+  for (int place = 1; place <= members; ++place) all.push_back(front_layout(place));
+  return all;
 }
 
 BlockLayouts LayoutShelf::layouts(Part part, const Degrees& degrees, TensorLayout order,
@@ -56,16 +138,21 @@ BlockLayouts LayoutShelf::layouts(Part part, const Degrees& degrees, TensorLayou
   BlockLayouts layouts;
   const std::int64_t tensor = degrees[Role::Tensor];
   if (tensor > 1) {
-    layouts.tensor = find({part, Role::Tensor, tensor, order, 1}, deadline);
+    const int place = place_in_front(order);
+    layouts.tensor = place > 0
+                         ? on_front(part, tensor, place, deadline)
+                         : beside_layers({part, Role::Tensor, tensor, order, 1, {}}, deadline);
   }
   // These two axes have one layout that anyone would take.
   constexpr TensorLayout kOne = TensorLayout::LeastSent;
   if (degrees[Role::Context] > 1) {
-    layouts.context = find({part, Role::Context, degrees[Role::Context], kOne, tensor}, deadline);
+    layouts.context =
+        beside_layers({part, Role::Context, degrees[Role::Context], kOne, tensor, {}}, deadline);
   }
   // What else there is has samples alone.
   if (degrees[Role::Expert] > 1 && part == Part::ExpertLayer) {
-    layouts.expert = find({part, Role::Expert, degrees[Role::Expert], kOne, 1}, deadline);
+    layouts.expert =
+        beside_layers({part, Role::Expert, degrees[Role::Expert], kOne, 1, {}}, deadline);
   }
   return layouts;
 }

@@ -3,8 +3,9 @@
 
 #include <compare>
 #include <map>
-#include <memory>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 #include "base/deadline.hpp"
 #include "model/training/block.hpp"
@@ -12,33 +13,62 @@
 
 namespace dfsearch::training {
 
-/// Any thread may ask.  Refers to the blocks.
+/// Any thread may ask.  Refers to the task and the blocks.
 class LayoutShelf {
  public:
-  explicit LayoutShelf(const Task& task, const Blocks& blocks) : task_(task), blocks_(blocks) {}
+  LayoutShelf(const Task& task, const Blocks& blocks);
 
-  /// The layouts of a part that the model has.  They live as long as the shelf.  Throws Stopped.
+  /// All layouts that there are among the tensor ranks: the two that have a name, then the front.
+  /// Throws Stopped.
+  std::vector<TensorLayout> tensor_layouts(const Degrees& degrees, const Deadline& deadline = {});
+  /// The layouts of a part that the model has, for one of `tensor_layouts`.  They live as long as
+  /// the shelf.  Throws Stopped.
   BlockLayouts layouts(Part part, const Degrees& degrees, TensorLayout order,
                        const Deadline& deadline = {});
   /// All parts' profiles; those of parts that the model has not are empty.  Throws Stopped.
   Profiles profiles(const Degrees& degrees, TensorLayout order, std::int64_t micro_batch,
                     const Deadline& deadline = {});
+  /// The layers that most are: those whose front is meant.
+  [[nodiscard]] Part most_layers() const { return most_layers_; }
 
  private:
+  using Front = std::vector<AxisLayout>;
+  /// Made by the thread that asks first; others wait for it.
+  template <class Value>
+  struct Once {
+    std::mutex making;
+    std::optional<Value> value;  // written once, guarded by `making`
+  };
+  /// In which layout layers hand on what they compute, and hand back its gradient, if given.
+  struct Handed {
+    std::optional<ValueLayout> input;
+    std::optional<ValueLayout> gradient;
+    friend auto operator<=>(const Handed&, const Handed&) = default;
+  };
   struct Key {
     Part part;
     Role role;
     std::int64_t chips;
-    TensorLayout order;
+    TensorLayout order;   ///< one of those with a name
     std::int64_t tensor;  ///< what the context axis finds divided
+    Handed handed;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
+  [[nodiscard]] AxisRules rules_of(const Key& key) const;
+  [[nodiscard]] Handed handed_by(Part part, const AxisLayout& layout) const;
   const AxisLayout* find(const Key& key, const Deadline& deadline);
+  const Front& front(std::int64_t chips, const Deadline& deadline);
+  /// That of the key, which has nothing handed yet, beside the layers that come first.
+  const AxisLayout* beside_layers(Key key, const Deadline& deadline);
+  const AxisLayout* on_front(Part part, std::int64_t chips, int place, const Deadline& deadline);
 
   const Task& task_;
   const Blocks& blocks_;
+  const Part first_layers_, most_layers_;
   std::mutex mutex_;
-  std::map<Key, std::unique_ptr<const AxisLayout>> found_;  // guarded by mutex_
+  // The maps are guarded by mutex_; their nodes stay where they are.
+  std::map<Key, Once<AxisLayout>> found_;
+  std::map<std::int64_t, Once<Front>> fronts_;
 };
 
 }  // namespace dfsearch::training

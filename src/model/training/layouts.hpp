@@ -122,12 +122,29 @@ struct LayoutCosts {
 AxisLayout least_layout(const DataflowGraph& graph, const AxisRules& axis, const LayoutCosts& costs,
                         const Deadline& deadline = {});
 
+/// One of a front, and its cost.
+struct FrontLayout {
+  AxisLayout layout;
+  LayoutCost cost{};
+};
+
+/// The legal assignments that no other is better than in the first two criteria: none costs at
+/// most that in both and less in one.  Of those of the same two costs the one of the least third,
+/// of these the first; ascending in the first criterion.  Conversions cost nothing in the second.
+/// Sums are exact, as those of whole numbers are.  Throws Stopped.
+std::vector<FrontLayout> layout_front(const DataflowGraph& graph, const AxisRules& axis,
+                                      const LayoutCosts& costs, const Deadline& deadline = {});
+
 /// Elements that each chip sends, then the number of collectives, then elements kept by each
 /// chip.  Elements are counted in units in which they are whole, sent ones of (n-1)/n^2, kept
 /// ones of 1/n for n chips, so that ties are exact.  Copies what it needs of the graph.
 LayoutCosts least_sent(const DataflowGraph& graph, const AxisRules& axis);
 /// Elements kept by each chip, then sent ones, then the number of collectives.
 LayoutCosts least_kept(const DataflowGraph& graph, const AxisRules& axis);
+
+/// For fronts: elements that each chip sends, then those kept by each chip, then those that its
+/// kernels read and write.
+LayoutCosts sent_and_kept(const DataflowGraph& graph, const AxisRules& axis);
 
 /// Elements of the value that a chip has, of one sample.
 double held_elements(const DataflowGraph& graph, std::size_t value, ValueLayout layout,

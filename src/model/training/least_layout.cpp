@@ -7,7 +7,7 @@
 // Against all assignments, by rules written once more: tests/model/training/least_layout_test.cpp.
 
 #include <algorithm>
-#include <limits>
+#include <map>
 
 #include "base/error.hpp"
 #include "base/least_sum.hpp"
@@ -20,6 +20,8 @@ namespace {
 
 // A layer takes some ten thousand.
 constexpr double kMostSteps = 4e9;
+
+constexpr std::size_t kNoVariable = static_cast<std::size_t>(-1);
 
 /// What the graph hands on to the next layer, or back to the one before.
 struct End {
@@ -75,14 +77,25 @@ class LayoutProblem {
     }
   }
 
-  AxisLayout solve(const Deadline& deadline) {
-    add_kernels();
-    for (DeliveryFinder& finder : finders_) add_value(finder);
-    for (const End& end : ends_) add_end(end);
+  AxisLayout least(const Deadline& deadline) {
+    add_terms();
     auto best = least_sum(sizes_, terms_, kMostSteps, deadline);
     if (!best) throw InternalError("the values of a layer entangle too many kernels");
     chosen_ = std::move(*best);
     return layout();
+  }
+
+  std::vector<FrontLayout> front(const Deadline& deadline) {
+    add_kept_layouts();
+    add_terms();
+    auto best = sum_front(sizes_, terms_, kMostSteps, deadline);
+    if (!best) throw InternalError("the values of a layer entangle too many kernels");
+    std::vector<FrontLayout> layouts;
+    for (FrontSum& point : *best) {
+      chosen_ = std::move(point.values);
+      layouts.push_back({.layout = layout(), .cost = point.sum});
+    }
+    return layouts;
   }
 
  private:
@@ -90,14 +103,42 @@ class LayoutProblem {
     return rules_[k.index()][chosen_[variable_[k.index()]]];
   }
 
-  /// Adds a term over the variables of some kernels, with its value for all their rules, which
-  /// `chosen_` has meanwhile.
+  void add_terms() {
+    add_kernels();
+    for (DeliveryFinder& finder : finders_) add_value(finder);
+    for (const End& end : ends_) add_end(end);
+  }
+
+  /// In which layout a value is kept becomes a variable as well, after all others: as it is made,
+  /// or as one of those that some rule of a forward consumer wants.
+  void add_kept_layouts() {
+    kept_variable_.resize(finders_.size(), kNoVariable);
+    for (std::size_t value = 0; value < finders_.size(); ++value) {
+      if (!finders_[value].is_kept()) continue;
+      std::vector<ValueLayout>& layouts = kept_layouts_[sizes_.size()];
+      for (const ValueUse& use : finders_[value].uses()) {
+        if (use.phase != Phase::Forward) continue;
+        for (const LayoutRule& rule : rules_[use.consumer.index()]) {
+          layouts.push_back(rule.inputs[use.input]);
+        }
+      }
+      std::sort(layouts.begin(), layouts.end());
+      layouts.erase(std::unique(layouts.begin(), layouts.end()), layouts.end());
+      kept_variable_[value] = sizes_.size();
+      sizes_.push_back(1 + layouts.size());
+    }
+  }
+
+  /// Adds a term over the variables of some kernels and another one, with its value for all their
+  /// rules, which `chosen_` has meanwhile.
   template <class Cost>
-  void add_term(const std::vector<KernelId>& kernels, const Cost& cost) {
+  void add_term(const std::vector<KernelId>& kernels, const Cost& cost,
+                std::size_t more = kNoVariable) {
     LexicographicSumTerm term;
     for (const KernelId k : kernels) {
       if (sizes_[variable_[k.index()]] > 1) term.variables.push_back(variable_[k.index()]);
     }
+    if (more != kNoVariable && sizes_[more] > 1) term.variables.push_back(more);
     std::sort(term.variables.begin(), term.variables.end());
     term.variables.erase(std::unique(term.variables.begin(), term.variables.end()),
                          term.variables.end());
@@ -125,7 +166,10 @@ class LayoutProblem {
   void add_value(DeliveryFinder& finder) {
     std::vector<KernelId> kernels{finder.producer()};
     for (const ValueUse& use : finder.uses()) kernels.push_back(use.consumer);
-    add_term(kernels, [&] { return deliver(finder, false).cost; });
+    const auto value = static_cast<std::size_t>(&finder - finders_.data());
+    add_term(
+        kernels, [&] { return deliver(finder, false).cost; },
+        kept_variable_.empty() ? kNoVariable : kept_variable_[value]);
   }
 
   void add_end(const End& end) {
@@ -147,7 +191,14 @@ class LayoutProblem {
       wanted_.push_back(rule(use.consumer).inputs[use.input]);
     }
     const auto value = static_cast<std::size_t>(&finder - finders_.data());
-    return finder.deliver(produced(finder, value), wanted_, listed);
+    const ValueLayout made = produced(finder, value);
+    if (kept_variable_.empty() || kept_variable_[value] == kNoVariable) {
+      return finder.deliver(made, wanted_, listed);
+    }
+    const std::size_t choice = chosen_[kept_variable_[value]];
+    const ValueLayout kept =
+        choice == 0 ? made : kept_layouts_.at(kept_variable_[value])[choice - 1];
+    return finder.deliver_kept(kept, made, wanted_, listed);
   }
 
   [[nodiscard]] std::optional<Conversion> conversion_at(const End& end) const {
@@ -197,6 +248,8 @@ class LayoutProblem {
   std::vector<std::size_t> variable_;  // of each kernel: the first that uses its weight
   std::vector<std::size_t> sizes_;     // of the variables; of other kernels of a weight 1
   std::vector<DeliveryFinder> finders_;
+  std::vector<std::size_t> kept_variable_;  // of each value; empty: not a choice of its own
+  std::map<std::size_t, std::vector<ValueLayout>> kept_layouts_;  // by variable
   std::vector<LexicographicSumTerm> terms_;
   std::vector<std::uint8_t> chosen_;
   std::vector<ValueLayout> wanted_;
@@ -206,7 +259,12 @@ class LayoutProblem {
 
 AxisLayout least_layout(const DataflowGraph& graph, const AxisRules& axis, const LayoutCosts& costs,
                         const Deadline& deadline) {
-  return LayoutProblem(graph, axis, costs).solve(deadline);
+  return LayoutProblem(graph, axis, costs).least(deadline);
+}
+
+std::vector<FrontLayout> layout_front(const DataflowGraph& graph, const AxisRules& axis,
+                                      const LayoutCosts& costs, const Deadline& deadline) {
+  return LayoutProblem(graph, axis, costs).front(deadline);
 }
 
 }  // namespace dfsearch::training

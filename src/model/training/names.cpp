@@ -33,13 +33,12 @@ const char* name_of(Recompute recompute) {
   return "";
 }
 
-const char* name_of(TensorLayout layout) {
-  switch (layout) {
-    case TensorLayout::LeastSent: return "least_sent";
-    case TensorLayout::LeastKept: return "least_kept";
-  }
-  return "";
-}
 // clang-format on
+
+std::string name_of(TensorLayout layout) {
+  if (layout == TensorLayout::LeastSent) return "least_sent";
+  if (layout == TensorLayout::LeastKept) return "least_kept";
+  return "front_" + std::to_string(place_in_front(layout));
+}
 
 }  // namespace dfsearch::training

@@ -1,6 +1,8 @@
 #pragma once
 // The names that configs and results use for the decisions of a plan.
 
+#include <string>
+
 #include "model/training/plan.hpp"
 
 namespace dfsearch::training {
@@ -8,6 +10,7 @@ namespace dfsearch::training {
 const char* name_of(Role role);
 const char* name_of(Schedule schedule);
 const char* name_of(Recompute recompute);
-const char* name_of(TensorLayout layout);
+/// least_sent, least_kept, and front_1, front_2, ... for the places in the front.
+std::string name_of(TensorLayout layout);
 
 }  // namespace dfsearch::training

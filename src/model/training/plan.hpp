@@ -65,9 +65,17 @@ struct Offload {
   friend auto operator<=>(const Offload&, const Offload&) = default;
 };
 
-/// How values lie among the tensor ranks: by the layout that sends least, or by the one that
-/// keeps least (docs/training.md, section 2).
+/// How values lie among the tensor ranks: by the layout that sends least, by the one that keeps
+/// least, or by one of the front between the two (docs/training.md, section 2).  What comes after
+/// the names is the front in its order.
 enum class TensorLayout : std::uint8_t { LeastSent, LeastKept };
+inline constexpr int kMostFrontLayouts = 16;
+
+/// The place in the front, from 1 to kMostFrontLayouts; 0 for the two that have a name.
+constexpr int place_in_front(TensorLayout layout) {
+  return layout <= TensorLayout::LeastKept ? 0 : static_cast<int>(layout) - 1;
+}
+constexpr TensorLayout front_layout(int place) { return static_cast<TensorLayout>(place + 1); }
 
 struct Plan {
   Degrees degrees;

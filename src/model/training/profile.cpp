@@ -151,9 +151,8 @@ class Profiler {
   }
 
   // docs/training.md (8)
-  [[nodiscard]] WorkTime time_of(KernelId id) const {
+  [[nodiscard]] WorkTime time_of(KernelId id, const Extents& extents, Bytes streamed) const {
     const Kernel& kernel = graph_.kernel(id);
-    const Extents extents = extents_of(id);
     const double groups = is_of_experts(id) ? number(expert_) : 1.0;
     Flops flops = work(kernel, extents, groups);
     // A look-up computes nothing.
@@ -161,7 +160,7 @@ class Profiler {
     const Engine& engine = is_product(kernel) ? task_.machine.matrix : task_.machine.vector;
     const double count = block_.is_grouped(id) ? number(extents.outer) : 1.0;
     const Seconds compute = engine.time(flops / count) * count;
-    Bytes bytes = streamed(id, extents);
+    Bytes bytes = streamed;
     if (kernel.has_weight()) {
       bytes += word_ * (number(extents.outer) * number(extents.m) * number(extents.k));
     }
@@ -175,7 +174,9 @@ class Profiler {
     add_parameters(id);
     const Block::Pass pass = block_.pass(id);
     if (pass == Block::Pass::None) return;
-    const WorkTime time = time_of(id);
+    const Extents extents = extents_of(id);
+    const Bytes moved = streamed(id, extents);
+    const WorkTime time = time_of(id, extents, moved);
     const bool is_attention = graph_.kernel(id).kind == KernelKind::Attention;
     if (pass == Block::Pass::Forward) {
       profile_.forward += time;
@@ -186,7 +187,7 @@ class Profiler {
     if (is_attention) profile_.attention_backward += time.time;
     (pass == Block::Pass::WeightGradient ? profile_.weight_gradient : profile_.input_gradient) +=
         time;
-    profile_.working = std::max(profile_.working, streamed(id, extents_of(id)));
+    profile_.working = std::max(profile_.working, moved);
   }
 
   // docs/training.md (1)

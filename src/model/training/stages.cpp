@@ -18,13 +18,17 @@ double number(std::int64_t value) { return static_cast<double>(value); }
 class Spread {
  public:
   Spread(std::int64_t stages, std::int64_t dense, std::int64_t expert, const StageLimits& limits)
-      : stages_(stages), dense_(dense), layers_(dense + expert), limits_(limits) {}
+      : stages_(stages),
+        dense_(dense),
+        layers_(dense + expert),
+        limits_(limits),
+        asked_(static_cast<std::size_t>(stages)) {}
 
   std::optional<std::vector<std::int64_t>> run() {
     Seconds pace{};
     for (std::int64_t stage = 0; stage < stages_; ++stage) {
       const StageContent empty = content(stage, 0, 0);
-      if (!limits_.holds(stage, empty)) return std::nullopt;
+      if (!holds(stage, empty)) return std::nullopt;
       pace = std::max(pace, time(empty));
     }
     for (;;) {
@@ -36,6 +40,30 @@ class Spread {
   }
 
  private:
+  /// What a stage is known to hold, and what not.
+  struct Asked {
+    StageContent held{.layers = -1, .expert_layers = -1};
+    std::optional<StageContent> too_much;
+  };
+
+  static bool is_within(const StageContent& a, const StageContent& b) {
+    return a.layers <= b.layers && a.expert_layers <= b.expert_layers;
+  }
+
+  /// Every pace asks again for what the ones before asked: who holds some layers holds fewer.
+  bool holds(std::int64_t stage, const StageContent& content) {
+    Asked& asked = asked_[static_cast<std::size_t>(stage)];
+    if (is_within(content, asked.held)) return true;
+    if (asked.too_much && is_within(*asked.too_much, content)) return false;
+    const bool holds = limits_.holds(stage, content);
+    if (holds) {
+      asked.held = content;
+    } else {
+      asked.too_much = content;
+    }
+    return holds;
+  }
+
   /// Of the layers from `begin` to before `end`.
   [[nodiscard]] StageContent content(std::int64_t stage, std::int64_t begin,
                                      std::int64_t end) const {
@@ -52,13 +80,13 @@ class Spread {
            (stage.first ? limits_.first : Seconds{}) + (stage.last ? limits_.last : Seconds{});
   }
 
-  bool reaches_end(Seconds pace, Seconds& next) const {
+  bool reaches_end(Seconds pace, Seconds& next) {
     std::int64_t begin = 0;
     for (std::int64_t stage = 0; stage < stages_; ++stage) {
       std::int64_t end = begin;
       while (end < layers_) {
         const StageContent more = content(stage, begin, end + 1);
-        if (!limits_.holds(stage, more)) break;
+        if (!holds(stage, more)) break;
         if (time(more) > pace) {
           next = std::min(next, time(more));
           break;
@@ -70,14 +98,14 @@ class Spread {
     return begin == layers_;
   }
 
-  [[nodiscard]] std::vector<std::int64_t> from_the_last(Seconds pace) const {
+  [[nodiscard]] std::vector<std::int64_t> from_the_last(Seconds pace) {
     std::vector<std::int64_t> layers(static_cast<std::size_t>(stages_), 0);
     std::int64_t end = layers_;
     for (std::int64_t stage = stages_ - 1; stage >= 0; --stage) {
       std::int64_t begin = end;
       while (begin > 0) {
         const StageContent more = content(stage, begin - 1, end);
-        if (time(more) > pace || !limits_.holds(stage, more)) break;
+        if (time(more) > pace || !holds(stage, more)) break;
         --begin;
       }
       layers[static_cast<std::size_t>(stage)] = end - begin;
@@ -88,6 +116,7 @@ class Spread {
 
   const std::int64_t stages_, dense_, layers_;
   const StageLimits& limits_;
+  std::vector<Asked> asked_;  // by stage
 };
 
 }  // namespace

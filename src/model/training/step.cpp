@@ -66,7 +66,8 @@ StepModel::StepModel(const Task& task, const Plan& shape, const Profiles& profil
       micro_batches_(task.global_batch / (shape.degrees.replicas() * shape.micro_batch)) {}
 
 // docs/training.md (10)
-BlockTime StepModel::block_time(const BlockProfile& block, const Groups& groups) const {
+BlockTime StepModel::block_time(const BlockProfile& block, const Groups& groups,
+                                Recompute recompute, const Offload& offload) const {
   struct Waits {
     Seconds tensor{}, context{}, expert{};
   };
@@ -88,8 +89,8 @@ BlockTime StepModel::block_time(const BlockProfile& block, const Groups& groups)
   waits[1].context += beyond(rings[1].context, block.attention_backward * hidden);
 
   WorkTime again;
-  if (shape_.recompute == Recompute::Selective) again = block.scoring;
-  if (shape_.recompute == Recompute::Full) {
+  if (recompute == Recompute::Selective) again = block.scoring;
+  if (recompute == Recompute::Full) {
     again = block.forward;
     waits[1].tensor += waits[0].tensor;
     waits[1].context += waits[0].context;
@@ -100,15 +101,15 @@ BlockTime StepModel::block_time(const BlockProfile& block, const Groups& groups)
   backward += block.weight_gradient;
 
   Seconds copied[2];
-  if (task_.machine.second && shape_.offload.any()) {
-    const Bytes weights(shape_.offload.weights ? task_.pass.word.in_base_units() *
-                                                     (block.parameters + block.expert_parameters)
-                                               : 0.0);
+  if (task_.machine.second && offload.any()) {
+    const Bytes weights(offload.weights ? task_.pass.word.in_base_units() *
+                                              (block.parameters + block.expert_parameters)
+                                        : 0.0);
     const Bytes kept =
-        shape_.recompute == Recompute::Full
+        recompute == Recompute::Full
             ? block.input
-            : block.kept + (shape_.recompute == Recompute::None ? block.kept_scores : Bytes{});
-    const Bytes activations = shape_.offload.activations ? kept : Bytes{};
+            : block.kept + (recompute == Recompute::None ? block.kept_scores : Bytes{});
+    const Bytes activations = offload.activations ? kept : Bytes{};
     const Seconds copy = task_.machine.second->time(weights + activations);
     copied[0] = beyond(copy, forward.time - forward.memory);
     copied[1] = beyond(copy, backward.time + again.time - backward.memory - again.memory);
@@ -137,23 +138,27 @@ Seconds StepModel::loss_exchanges(const Groups& groups) const {
 }
 
 StepModel::Times StepModel::times(const Groups& groups) const {
-  Times times{.layer = block_time(of(profiles_, Part::Layer), groups),
-              .expert_layer = block_time(of(profiles_, Part::ExpertLayer), groups),
-              .first = {},
-              .last = {}};
+  const auto layer = [&](Part part) {
+    return block_time(of(profiles_, part), groups, shape_.recompute, shape_.offload);
+  };
   // The ends are never computed again, nor copied.
-  Plan plain = shape_;
-  plain.recompute = Recompute::None;
-  plain.offload = {};
-  const StepModel ends(task_, plain, profiles_, dense_layers_, expert_layers_);
-  times.first = ends.block_time(of(profiles_, Part::First), groups);
-  times.last = ends.block_time(of(profiles_, Part::Last), groups);
+  const auto end = [&](Part part) {
+    return block_time(of(profiles_, part), groups, Recompute::None, {});
+  };
+  Times times{.layer = layer(Part::Layer),
+              .expert_layer = layer(Part::ExpertLayer),
+              .first = end(Part::First),
+              .last = end(Part::Last)};
   const Seconds loss = loss_exchanges(groups);
   times.last.forward += loss;
   times.last.parts.tensor += loss;
-  const BlockProfile& layer = of(profiles_, dense_layers_ > 0 ? Part::Layer : Part::ExpertLayer);
-  times.hops = 2.0 * number(shape_.chunks) * groups.pipeline.hop(layer.input);
+  times.hops = hops(groups);
   return times;
+}
+
+Seconds StepModel::hops(const Groups& groups) const {
+  const Part handing = dense_layers_ > 0 ? Part::Layer : Part::ExpertLayer;
+  return 2.0 * number(shape_.chunks) * groups.pipeline.hop(of(profiles_, handing).input);
 }
 
 StageTime StepModel::stage_time(const Times& times, const StageContent& content) const {
@@ -284,8 +289,8 @@ std::optional<StepModel::Result> StepModel::step(const Groups& groups) const {
                 .layers = std::move(*layers)};
 }
 
-std::optional<Seconds> StepModel::floor() const {
-  const Times times = this->times(Groups::anywhere(task_.machine, shape_.degrees));
+std::optional<Seconds> StepModel::floor(const Groups& anywhere) const {
+  const Times times = this->times(anywhere);
   const auto layers = spread(times);
   if (!layers) return std::nullopt;
   // Another spread may suit both ways of GPipe better than the one of least pace, but none 1F1B.
@@ -295,13 +300,17 @@ std::optional<Seconds> StepModel::floor() const {
          kLessRoundings;
 }
 
-Seconds StepModel::average_floor() const {
-  const Times times = this->times(Groups::anywhere(task_.machine, shape_.degrees));
+Seconds StepModel::average_floor(const Groups& anywhere, Seconds passes) const {
+  const double stages = number(shape_.degrees[Role::Pipeline]);
+  return (passes / stages + hops(anywhere)) * number(micro_batches_) * kLessRoundings;
+}
+
+Seconds StepModel::passes(const Groups& groups) const {
+  Times times = this->times(groups);
+  times.hops = {};
   const StageContent all{
       .layers = dense_layers_, .expert_layers = expert_layers_, .first = true, .last = true};
-  const double stages = number(shape_.degrees[Role::Pipeline]);
-  const Seconds passes = stage_time(times, all).total - times.hops;
-  return (passes / stages + times.hops) * number(micro_batches_) * kLessRoundings;
+  return stage_time(times, all).total;
 }
 
 StepModel::Detail StepModel::detail(const Groups& groups,

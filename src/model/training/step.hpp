@@ -50,7 +50,7 @@ struct BlockTime {
 /// The step of a plan but for its network and the layers of its stages.
 class StepModel {
  public:
-  /// `shape` has everything but `layers` and `network`.  Refers to the task.
+  /// `shape` has everything but `layers` and `network`.  Refers to the task and the profiles.
   StepModel(const Task& task, const Plan& shape, const Profiles& profiles,
             std::int64_t dense_layers, std::int64_t expert_layers);
 
@@ -61,13 +61,16 @@ class StepModel {
   /// The step in a network, with the layers spread as they are best or as the plan says; nothing
   /// if memory holds no such spread.
   [[nodiscard]] std::optional<Result> step(const Groups& groups) const;
-  /// What the step takes at least in any network of these degrees: nothing if memory holds no
-  /// spread.
+  /// What the step takes at least in any network of these degrees, given `Groups::anywhere` of
+  /// them: nothing if memory holds no spread.
   /// docs/search.md, section 15
-  [[nodiscard]] std::optional<Seconds> floor() const;
+  [[nodiscard]] std::optional<Seconds> floor(const Groups& anywhere) const;
   /// The same of all schedules, numbers of chunks, and uses of memory: what the stages take on
-  /// average.
-  [[nodiscard]] Seconds average_floor() const;
+  /// average, given `passes` among the same groups.
+  [[nodiscard]] Seconds average_floor(const Groups& anywhere, Seconds passes) const;
+  /// What a micro-batch takes in all layers and both ends together.  Of the degrees it depends on
+  /// those that divide a sample and the experts alone.
+  [[nodiscard]] Seconds passes(const Groups& groups) const;
 
   /// Of these layers: the time, where it goes, and what the fullest stage holds.
   struct Detail {
@@ -86,7 +89,11 @@ class StepModel {
     Seconds hops{};  ///< of a micro-batch on a stage, both ways
   };
   [[nodiscard]] Times times(const Groups& groups) const;
-  [[nodiscard]] BlockTime block_time(const BlockProfile& block, const Groups& groups) const;
+  /// With what is computed again and copied by the plan, or with neither.
+  [[nodiscard]] BlockTime block_time(const BlockProfile& block, const Groups& groups,
+                                     Recompute recompute, const Offload& offload) const;
+  /// What stages wait for each other's messages.
+  [[nodiscard]] Seconds hops(const Groups& groups) const;
   [[nodiscard]] Seconds loss_exchanges(const Groups& groups) const;
   [[nodiscard]] StageTime stage_time(const Times& times, const StageContent& content) const;
   [[nodiscard]] StepParts stage_parts(const Times& times, const StageContent& content) const;
@@ -107,7 +114,7 @@ class StepModel {
 
   const Task& task_;
   const Plan shape_;
-  const Profiles profiles_;
+  const Profiles& profiles_;
   const std::int64_t dense_layers_, expert_layers_, micro_batches_;
 };
 

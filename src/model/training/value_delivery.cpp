@@ -41,6 +41,8 @@ DeliveryFinder::DeliveryFinder(const DataflowGraph& graph, std::size_t value, co
     std::size_t input = 0;
     while (graph.inputs(consumer)[input] != t) ++input;
     uses_.push_back({.consumer = consumer, .input = input, .phase = graph.kernel(consumer).phase});
+    is_kept_ = is_kept_ || (graph.kernel(producer_).phase == Phase::Forward &&
+                            uses_.back().phase == Phase::Backward);
   }
   known_.resize(uses_.size() * kLayouts * kLayouts);
 }
@@ -103,29 +105,32 @@ void DeliveryFinder::list(const ConversionTree& tree, ValueLayout root, const Wa
 
 ValueDelivery DeliveryFinder::deliver(ValueLayout produced, const std::vector<ValueLayout>& wanted,
                                       bool listed) {
-  const Wants forward = wants(wanted, Phase::Forward);
-  const Wants backward = wants(wanted, Phase::Backward);
-  const bool is_kept = graph_.kernel(producer_).phase == Phase::Forward && backward.layouts != 0;
-  const ConversionTree first = tree(produced, forward);
-  ValueDelivery best{.cost = {kImpossible, kImpossible, kImpossible}, .kept = produced};
-  ConversionTree second;
-  for (std::size_t i = 0; i <= kLayouts; ++i) {
-    // The layout in which it is made comes first, then those that were made of it.
-    const ValueLayout kept = i == 0 ? produced : static_cast<ValueLayout>(i - 1);
-    if (i > 0 && (!is_kept || kept == produced || !has(forward.layouts, kept))) continue;
-    ConversionTree again = tree(kept, backward);
-    LayoutCost cost = sum(first.cost, again.cost);
-    if (is_kept && costs_.kept) cost = sum(cost, costs_.kept(value_, kept));
-    if (i > 0 && !(cost < best.cost)) continue;
-    best.cost = cost;
-    best.kept = kept;
-    second = again;
-  }
-  if (listed) {
-    list(first, produced, forward, best.conversions);
-    list(second, best.kept, backward, best.conversions);
+  // The layout in which it is made comes first, then those that were made of it.
+  ValueDelivery best = deliver_kept(produced, produced, wanted, listed);
+  for (std::size_t i = 0; is_kept_ && i < kLayouts; ++i) {
+    const auto kept = static_cast<ValueLayout>(i);
+    if (kept == produced) continue;
+    ValueDelivery other = deliver_kept(kept, produced, wanted, listed);
+    if (other.cost < best.cost) best = std::move(other);
   }
   return best;
+}
+
+ValueDelivery DeliveryFinder::deliver_kept(ValueLayout kept, ValueLayout produced,
+                                           const std::vector<ValueLayout>& wanted, bool listed) {
+  const Wants forward = wants(wanted, Phase::Forward);
+  ValueDelivery delivery{.cost = {kImpossible, kImpossible, kImpossible}, .kept = kept};
+  if (kept != produced && (!is_kept_ || !has(forward.layouts, kept))) return delivery;
+  const Wants backward = wants(wanted, Phase::Backward);
+  const ConversionTree first = tree(produced, forward);
+  const ConversionTree second = tree(kept, backward);
+  delivery.cost = sum(first.cost, second.cost);
+  if (is_kept_ && costs_.kept) delivery.cost = sum(delivery.cost, costs_.kept(value_, kept));
+  if (listed) {
+    list(first, produced, forward, delivery.conversions);
+    list(second, kept, backward, delivery.conversions);
+  }
+  return delivery;
 }
 
 }  // namespace dfsearch::training

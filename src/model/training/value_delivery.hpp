@@ -32,8 +32,15 @@ class DeliveryFinder {
   [[nodiscard]] KernelId producer() const { return producer_; }
   [[nodiscard]] const std::vector<ValueUse>& uses() const { return uses_; }
 
+  /// Whether backward kernels read what a forward kernel computes, in the layout that is kept.
+  [[nodiscard]] bool is_kept() const { return is_kept_; }
+
   /// `wanted` has a layout for each of the uses.  The conversions are listed if asked for.
   ValueDelivery deliver(ValueLayout produced, const std::vector<ValueLayout>& wanted, bool list);
+  /// The same, kept in this layout: as it was made, or as a forward consumer wants it, or the cost
+  /// is infinite.
+  ValueDelivery deliver_kept(ValueLayout kept, ValueLayout produced,
+                             const std::vector<ValueLayout>& wanted, bool list);
 
  private:
   /// What the consumers of a phase want: the layouts, and of each the first who wants it.
@@ -54,6 +61,7 @@ class DeliveryFinder {
   std::size_t value_;
   KernelId producer_;
   HeadCopies copies_;
+  bool is_kept_ = false;
   std::vector<ValueUse> uses_;
   /// By use, from and to: what was asked already.
   std::vector<std::optional<LayoutCost>> known_;

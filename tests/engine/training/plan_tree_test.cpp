@@ -39,21 +39,24 @@ Best enumerate(const Task& task) {
   for (const Degrees& inner : space.inner_degrees()) {
     for (const Degrees& degrees : space.degrees(inner)) {
       for (const std::int64_t micro_batch : space.micro_batches(degrees)) {
-        for (Plan plan : space.shapes(degrees, micro_batch)) {
-          const StepModel model(task, plan, shelf.profiles(degrees, plan.layout, micro_batch),
-                                space.blocks().dense_layers, space.blocks().expert_layers);
-          for (const std::vector<Degrees>& network : space.networks(degrees)) {
-            ++best.plans;
-            const auto step = model.step(Groups(task.machine, network));
-            if (!step) continue;
-            plan.network = network;
-            plan.layers = step->layers;
-            const double time = step->step.in_base_units();
-            // Layouts are found anew for each evaluation, which takes a millisecond.
-            if (best.plans % 64 == 1) REQUIRE(evaluated(task, space.blocks(), plan) == time);
-            if (!best.plan || time < best.cost || (time == best.cost && plan < *best.plan)) {
-              best.plan = plan;
-              best.cost = time;
+        for (const TensorLayout layout : space.layouts(degrees, shelf)) {
+          const Profiles profiles = shelf.profiles(degrees, layout, micro_batch);
+          for (Plan plan : space.shapes(degrees, micro_batch, layout)) {
+            const StepModel model(task, plan, profiles, space.blocks().dense_layers,
+                                  space.blocks().expert_layers);
+            for (const std::vector<Degrees>& network : space.networks(degrees)) {
+              ++best.plans;
+              const auto step = model.step(Groups(task.machine, network));
+              if (!step) continue;
+              plan.network = network;
+              plan.layers = step->layers;
+              const double time = step->step.in_base_units();
+              // Layouts are found anew for each evaluation, which takes milliseconds.
+              if (best.plans % 256 == 1) REQUIRE(evaluated(task, space.blocks(), plan) == time);
+              if (!best.plan || time < best.cost || (time == best.cost && plan < *best.plan)) {
+                best.plan = plan;
+                best.cost = time;
+              }
             }
           }
         }
@@ -65,13 +68,14 @@ Best enumerate(const Task& task) {
 
 TEST_CASE("the search finds the best of all plans, on any number of threads" *
           doctest::test_suite("slow")) {
-  int feasible = 0, infeasible = 0, several = 0;
+  int feasible = 0, infeasible = 0, several = 0, on_front = 0;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     CAPTURE(seed);
     const Task task = test::random_training_task(seed);
     const Best best = enumerate(task);
     if (best.plan) CHECK(evaluated(task, blocks_of(task), *best.plan) == best.cost);
     several += best.plans > 50;
+    on_front += best.plan && place_in_front(best.plan->layout) > 0;
     for (const int threads : {1, 2, 8}) {
       CAPTURE(threads);
       const PlanResult found = find_plan(task, {.threads = threads});
@@ -91,6 +95,7 @@ TEST_CASE("the search finds the best of all plans, on any number of threads" *
   CHECK(feasible > 200);
   CHECK(infeasible > 30);
   CHECK(several > 100);
+  CHECK(on_front > 20);
 }
 
 /// Collects what a node is expanded into.

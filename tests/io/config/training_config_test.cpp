@@ -80,13 +80,15 @@ TEST_CASE("what a plan may be is read, one value or several") {
   CHECK(one.offload == training::Offload{.weights = true, .optimizer = true});
   const training::Choices lists = choices_of(
       "{schedule: [1f1b, zb_h1, gpipe], chunks: [1, 2], recompute: [none, full], "
-      "layout: [least_sent, least_kept], zero: [0, 1, 3], offload: none}");
+      "layout: [least_sent, least_kept, front_2], zero: [0, 1, 3], offload: none}");
   using training::Schedule;
   CHECK(lists.schedules ==
         std::vector{Schedule::OneForwardOneBackward, Schedule::ZeroBubble, Schedule::GPipe});
   CHECK(lists.chunks == std::vector<std::int64_t>{1, 2});
   CHECK(lists.recomputes == std::vector{training::Recompute::None, training::Recompute::Full});
-  CHECK(lists.layouts.size() == 2);
+  using training::TensorLayout;
+  CHECK(lists.layouts ==
+        std::vector{TensorLayout::LeastSent, TensorLayout::LeastKept, training::front_layout(2)});
   CHECK(lists.zeros == std::vector{0, 1, 3});
   CHECK(lists.offload == training::Offload{});
 }

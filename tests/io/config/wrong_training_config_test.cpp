@@ -162,7 +162,8 @@ TEST_CASE("wrong decisions, and such that no plan has together") {
        "c.yaml:22:14: recompute: fused attention leaves nothing to select, expected none or "
        "full, or 'attention: unfused' in the workload"},
       {"", "layout: by_tokens",
-       "c.yaml:22:11: layout: expected least_sent or least_kept, got 'by_tokens'"},
+       "c.yaml:22:11: layout: expected least_sent, least_kept or one of front_1 to front_16, got "
+       "'by_tokens'"},
       {"", "data_overlap: 1",
        "c.yaml:22:17: data_overlap: expected yes, no, true or false, got '1'"},
       {"", "gradient: 4", "c.yaml:22:13: gradient: expected a quantity like '640 MiB', got '4'"},
@@ -334,11 +335,14 @@ struct RandomChoices {
 
 bool has_plan(const Task& task) {
   const training::PlanSpace space(task);
+  training::LayoutShelf shelf(task, space.blocks());
   for (const training::Degrees& inner : space.inner_degrees()) {
     for (const training::Degrees& degrees : space.degrees(inner)) {
       if (space.networks(degrees).empty()) continue;
       for (const std::int64_t micro_batch : space.micro_batches(degrees)) {
-        if (!space.shapes(degrees, micro_batch).empty()) return true;
+        for (const training::TensorLayout layout : space.layouts(degrees, shelf)) {
+          if (!space.shapes(degrees, micro_batch, layout).empty()) return true;
+        }
       }
     }
   }

@@ -96,6 +96,26 @@ TEST_CASE("unlimited memory is called so, and no share of it is in use") {
   CHECK_FALSE(contains(text, " of unlimited"));
 }
 
+TEST_CASE("of a layout of the front it is told what is kept whole and what is gathered again") {
+  const auto layout_of = [](const std::string& layout) {
+    const Solved solved = solve({"parallelism={tensor: 4, pipeline: 1}",
+                                 "training={recompute: none, layout: " + layout + "}"});
+    CHECK(solved.json()["plan"]["layout"] == layout);
+    const std::string text = flat(solved.report());
+    const std::size_t at = text.find("layout " + layout);
+    REQUIRE(at != std::string::npos);
+    return text.substr(at + 7, text.find(" schedule", at) - at - 7);
+  };
+  CHECK(layout_of("front_1") ==
+        "front_1: NORM_1 and NORM_2 kept whole on every tensor rank, nothing gathered again");
+  CHECK(layout_of("front_2") ==
+        "front_2: NORM_2 kept whole on every tensor rank, NORM_1 gathered again");
+  CHECK(layout_of("front_3") ==
+        "front_3: nothing kept whole on every tensor rank, NORM_1 and NORM_2 gathered again");
+  CHECK(solve({"parallelism={tensor: 4}", "training={layout: front_16}"}).result.status ==
+        SearchStatus::Infeasible);
+}
+
 TEST_CASE("roles, stages and offloading of a plan are told") {
   const Solved solved =
       solve({"workload.experts={count: 4, used: 2, mlp: 64}",

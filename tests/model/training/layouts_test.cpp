@@ -138,6 +138,40 @@ TEST_CASE("least memory on the tensor axis is that of sequence parallelism") {
   }
 }
 
+// Each norm whose output is kept whole is not gathered again, and the other way round.
+TEST_CASE("between tensor and sequence parallelism one of the two norms is gathered again") {
+  for (const Transformer& model : {test::gpt(12288, 96, 96, 50257), test::llama3_8b()}) {
+    CAPTURE(model.hidden);
+    const DataflowGraph graph = transformer_training_graph(model, {.tokens = kTokens});
+    for (const std::int64_t t : {2, 4, 8}) {
+      CAPTURE(t);
+      const AxisRules axis = tensor_axis(model, t);
+      const auto front = layout_front(graph, axis, sent_and_kept(graph, axis));
+      REQUIRE(front.size() == 3);
+      const double unit = all_gather(number(model.hidden), t);
+      double kept[3] = {};
+      for (std::size_t i = 0; i < 3; ++i) {
+        CAPTURE(i);
+        check_sent(front[i].layout, t,
+                   {.forward = 4.0 * unit, .backward = (4.0 + static_cast<double>(i)) * unit});
+        for (std::size_t v = 0; v < graph.values().size(); ++v) {
+          const KernelId from = graph.tensor(graph.values()[v].front()).from;
+          bool is_read = false;
+          for (const TensorId tensor : graph.values()[v]) {
+            is_read |= graph.kernel(from).phase == Phase::Forward &&
+                       graph.kernel(graph.tensor(tensor).to).phase == Phase::Backward;
+          }
+          if (is_read) kept[i] += held_elements(graph, v, front[i].layout.kept[v], axis);
+        }
+      }
+      CHECK(kept[0] - kept[1] == doctest::Approx(unit).epsilon(1e-12));
+      CHECK(kept[1] - kept[2] == doctest::Approx(unit).epsilon(1e-12));
+      CHECK(front[2].layout.kept[value_of(graph, "NORM_1")] == T);
+      CHECK(front[2].layout.kept[value_of(graph, "NORM_2")] == T);
+    }
+  }
+}
+
 // Keys and values of 8 heads beside 64 of queries are so short that it is cheaper to add up what
 // Q, K and V make of a part of their input than to gather this input twice.
 TEST_CASE("with few heads of keys less is sent than sequence parallelism sends") {

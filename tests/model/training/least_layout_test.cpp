@@ -29,6 +29,7 @@ LayoutCosts costs_of(const DataflowGraph& graph, const AxisRules& axis, Criterio
                      const PlainCosts& plain) {
   if (criterion == Criterion::Sent) return least_sent(graph, axis);
   if (criterion == Criterion::Kept) return least_kept(graph, axis);
+  if (criterion == Criterion::Front) return sent_and_kept(graph, axis);
   return {.kernel =
               [&plain](KernelId k, const LayoutRule& rule) {
                 return plain.kernel(k.index(), {.inputs = "", .output = letter(rule.output)});
@@ -65,23 +66,50 @@ Choices choices_of(const DataflowGraph& graph, const AxisRules& axis) {
   return choices;
 }
 
-LayoutCost tried_all(const Choices& choices, const PlainCosts& costs) {
+template <class Try>
+void for_each_assignment(const Choices& choices, const Try& attempt) {
   const std::size_t kernels = choices.rules.size();
   std::vector<std::size_t> chosen(kernels, 0);
-  LayoutCost best = kIllegal;
   for (;;) {
     Assignment rules;
     for (std::size_t k = 0; k < kernels; ++k) {
       rules.push_back(&choices.rules[k][chosen[choices.owner[k]]]);
     }
-    best = std::min(best, costs.of(rules));
+    attempt(rules);
     std::size_t k = kernels;
     while (k > 0 &&
            (choices.owner[k - 1] != k - 1 || ++chosen[k - 1] == choices.rules[k - 1].size())) {
       chosen[--k] = 0;
     }
-    if (k == 0) return best;
+    if (k == 0) return;
   }
+}
+
+LayoutCost tried_all(const Choices& choices, const PlainCosts& costs) {
+  LayoutCost best = kIllegal;
+  for_each_assignment(choices,
+                      [&](const Assignment& rules) { best = std::min(best, costs.of(rules)); });
+  return best;
+}
+
+/// What no other is better than in the first two criteria, each with its least third.
+std::vector<LayoutCost> front_of_all(const Choices& choices, const PlainCosts& costs) {
+  std::vector<LayoutCost> front;
+  for_each_assignment(choices, [&](const Assignment& rules) {
+    for (const LayoutCost& cost : costs.all_of(rules)) {
+      if (!(cost[0] + cost[1] < test::kNever)) continue;
+      const auto precedes = [](const LayoutCost& a, const LayoutCost& b) {
+        if (a[0] == b[0] && a[1] == b[1]) return a[2] <= b[2];
+        return a[0] <= b[0] && a[1] <= b[1];
+      };
+      const auto is_beaten = [&](const LayoutCost& other) { return precedes(other, cost); };
+      if (std::any_of(front.begin(), front.end(), is_beaten)) continue;
+      std::erase_if(front, [&](const LayoutCost& other) { return precedes(cost, other); });
+      front.push_back(cost);
+    }
+  });
+  std::sort(front.begin(), front.end());
+  return front;
 }
 
 /// The rules that were found, in the table; a rule that is not there is a failure.
@@ -151,7 +179,48 @@ void compare_with_all(std::uint64_t first, std::uint64_t last, double most, int 
   CHECK(with_attention >= least_graphs / 50);
 }
 
+void compare_fronts(std::uint64_t first, std::uint64_t last, double most, int least_graphs) {
+  int graphs = 0;
+  std::size_t longest = 0;
+  for (std::uint64_t seed = first; seed < last; ++seed) {
+    CAPTURE(seed);
+    const DataflowGraph graph = test::RandomPiece(seed).make();
+    const AxisRules axis{.axis = Axis::Tensor,
+                         .chips = seed % 3 == 0 ? 4 : 2,
+                         .replicated_weights = seed % 7 == 0,
+                         .heads = seed % 11 == 0 ? 1 : 4,
+                         .kv_heads = 2};
+    const Choices choices = choices_of(graph, axis);
+    if (choices.count > most) continue;
+    ++graphs;
+    const PlainCosts plain(graph, axis, Criterion::Front, seed);
+    const LayoutCosts costs = sent_and_kept(graph, axis);
+    const std::vector<FrontLayout> found = layout_front(graph, axis, costs);
+    const std::vector<LayoutCost> expected = front_of_all(choices, plain);
+    REQUIRE(found.size() == expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      CAPTURE(i);
+      CHECK(found[i].cost == expected[i]);
+      CHECK(listed(graph, found[i].layout, costs) == expected[i]);
+      const std::vector<LayoutCost> possible = plain.all_of(found_in(choices, found[i].layout));
+      CHECK(std::find(possible.begin(), possible.end(), expected[i]) != possible.end());
+    }
+    longest = std::max(longest, found.size());
+  }
+  CHECK(graphs >= least_graphs);
+  CHECK(longest >= 3);
+}
+
 }  // namespace
+
+TEST_CASE("the front of layouts is that of all assignments") {
+  compare_fronts(0, 200, 2000.0, 100);
+}
+
+TEST_CASE("the front of layouts is that of all assignments, for many graphs" *
+          doctest::test_suite("slow")) {
+  compare_fronts(1000, 2500, 10000.0, 700);
+}
 
 TEST_CASE("the least layouts are those of all assignments") {
   compare_with_all(0, 200, 2000.0, 100);
