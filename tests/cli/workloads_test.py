@@ -37,6 +37,30 @@ def solved(config):
     return result
 
 
+def unrolled(layer, count):
+    """The published layer of training, joined at its outputs and at its gradients."""
+    def name(number, kernel):
+        return f"L{number}.{kernel}"
+
+    kernels, tensors = [], []
+    for phase, numbers in (("forward", range(1, count + 1)), ("backward", range(count, 0, -1))):
+        for number in numbers:
+            kernels += [{**kernel, "name": name(number, kernel["name"])}
+                        for kernel in layer["kernels"] if kernel.get("phase", "forward") == phase]
+    for number in range(1, count + 1):
+        tensors += [{**tensor, "from": name(number, tensor["from"]),
+                     "to": name(number, tensor["to"])} for tensor in layer["tensors"]]
+        if number < count:
+            seams = [(name(number, "Add_2"), name(number + 1, "Add_Prev_Layer"))]
+            seams += [(name(number + 1, kernel), name(number, "Loss_bwd"))
+                      for kernel in ("V_bwd", "Q_bwd", "K_bwd")]
+            tensors += [{"from": begin, "to": end} for begin, end in seams]
+    for place, tensor in enumerate(tensors):
+        earlier = any(other["to"] == tensor["to"] for other in tensors[:place])
+        tensor.setdefault("operand", 2 if earlier else 1)
+    return {**layer, "kernels": kernels, "tensors": tensors, "layers": layer["layers"] // count}
+
+
 class WorkloadsTest(unittest.TestCase):
     def test_published_steps_are_reached_and_proved(self):
         for name, step in PUBLISHED.items():
@@ -53,6 +77,12 @@ class WorkloadsTest(unittest.TestCase):
         self.assertAlmostEqual(serving["time_per_output_token"] / 841893.8905989245e-9, 1,
                                delta=1e-7)
         self.assertIsNone(serving["time_to_first_token"])
+
+    def test_repeated_layers_are_the_layer_unrolled_by_hand(self):
+        config = CONFIGS / "gpt3_1t.yaml"
+        written = run("graph", config, "--set", "workload.repeat_layers=4", "--format", "json")
+        layer = json.loads(run("graph", config, "--format", "json"))["workload"]
+        self.assertEqual(json.loads(written)["workload"], unrolled(layer, 4))
 
     def test_written_out_graphs_give_the_same_result(self):
         for name in PUBLISHED:

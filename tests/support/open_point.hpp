@@ -9,10 +9,10 @@
 namespace dfsearch::test {
 
 /// Of the point that comes first or last, by the seed: that with the largest or the smallest
-/// tile.  It refers to the problem.
+/// tile.  Kernels that are alike are in their order.  It refers to the problem.
 inline std::shared_ptr<const FusionContext> open_point(const Problem& problem, std::uint64_t seed) {
   const auto points = outer_points(problem);
-  return MappingProblem(problem).open(seed % 2 == 0 ? points.front() : points.back());
+  return MappingProblem(problem).for_ties({}).open(seed % 2 == 0 ? points.front() : points.back());
 }
 
 }  // namespace dfsearch::test

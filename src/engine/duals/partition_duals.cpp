@@ -48,6 +48,19 @@ FineTicks PartitionDuals::charges(const PartitionRules& rules, std::int32_t next
   return sum;
 }
 
+void set_gains(const FusionTables& tables, PartitionDuals& duals) {
+  const Overlap overlap = tables.problem().execution.overlap;
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    const KernelCosts& kernel = tables.kernel(p);
+    const KernelParts own = parts(overlap, kernel.compute, kernel.network, kernel.explicit_memory);
+    std::array<FineTicks, 3> gains{};
+    for (std::size_t r = 0; r < gains.size(); ++r) {
+      gains[r] = std::max<FineTicks>(0, duals.kernels[p] - own[r] * kFinePerTick);
+    }
+    duals.gains.push_back(gains);
+  }
+}
+
 bool PartitionDualSearch::is_possible(const FusionTables& tables) {
   std::size_t classes = 0;
   for (std::size_t p = 0; p < tables.size(); ++p) {
@@ -277,16 +290,7 @@ void PartitionDualSearch::set_excess(PartitionColumn& partition) const {
 }
 
 void PartitionDualSearch::finish() {
-  const Overlap overlap = tables_.problem().execution.overlap;
-  for (std::size_t p = 0; p < tables_.size(); ++p) {
-    const KernelCosts& kernel = tables_.kernel(p);
-    const KernelParts own = parts(overlap, kernel.compute, kernel.network, kernel.explicit_memory);
-    std::array<FineTicks, 3> gains{};
-    for (std::size_t r = 0; r < gains.size(); ++r) {
-      gains[r] = std::max<FineTicks>(0, duals_.kernels[p] - own[r] * kFinePerTick);
-    }
-    duals_.gains.push_back(gains);
-  }
+  set_gains(tables_, duals_);
   result_ = std::move(duals_);
   stage_ = Stage::Ended;
 }

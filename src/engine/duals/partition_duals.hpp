@@ -26,6 +26,9 @@ struct PartitionDuals : Duals {
   [[nodiscard]] FineTicks charges(const PartitionRules& rules, std::int32_t next_index) const;
 };
 
+/// Sets the gains of duals of these tables.
+void set_gains(const FusionTables& tables, PartitionDuals& duals);
+
 /// The least whole number of ticks that is not below the dual.
 constexpr Ticks ticks_of(FineTicks dual) {
   return dual / kFinePerTick + (dual % kFinePerTick > 0 ? 1 : 0);

@@ -50,6 +50,7 @@ class PartitionBranching {
         bound_(node.bound),
         step_(1 + static_cast<std::int64_t>(tables.size() / 64)),
         deadline_(tables.deadline(), kStepsBetweenLooks) {
+    find_exchanges();
     if (duals == nullptr) return;
     dual_ = duals->of_rest(node.done);
     bound_ = std::max(node.bound, search.bound(node, *duals));
@@ -81,6 +82,50 @@ class PartitionBranching {
   }
 
  private:
+  /// Those that leave the ideal as it is, by the later kernels of their pairs.
+  void find_exchanges() {
+    if (!tables_.order().by_orbits()) return;
+    exchanges_.resize(tables_.size());
+    for (const KernelOrder::Exchange& exchange : tables_.order().exchanges()) {
+      const bool leaves = std::all_of(exchange.begin(), exchange.end(), [this](const auto& pair) {
+        return node_.done.contains(pair.first) == node_.done.contains(pair.second);
+      });
+      if (!leaves) continue;
+      for (const auto& [earlier, later] : exchange) {
+        if (!node_.done.contains(later)) exchanges_[later].push_back(&exchange);
+      }
+    }
+  }
+
+  /// Whether some exchange would make a partition of the one in the making, with this kernel
+  /// inside, that comes before it: one that has the earlier kernel where they first differ.
+  [[nodiscard]] bool comes_later(std::size_t kernel) const {
+    const auto inside = [&](std::size_t p) { return p == kernel || partition_.is_inside(p); };
+    const auto open = [&](std::size_t p) { return p != kernel && partition_.undecided(p); };
+    for (const KernelOrder::Exchange* exchange : exchanges_[kernel]) {
+      const auto differs = [&](const auto& pair) {
+        return open(pair.first) || open(pair.second) || inside(pair.first) != inside(pair.second);
+      };
+      const auto first = std::find_if(exchange->begin(), exchange->end(), differs);
+      // An earlier one that is open may still join.
+      if (first != exchange->end() && inside(first->second) && !inside(first->first) &&
+          !open(first->first)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// The next kernel to decide.  Those that come later whatever joins stay out.
+  std::size_t next_ready(std::size_t from) {
+    std::size_t next = partition_.first_ready(from);
+    while (!exchanges_.empty() && next < partition_.ready_end() && comes_later(next)) {
+      partition_.keep_out(next);
+      next = partition_.first_ready(next + 1);
+    }
+    return next;
+  }
+
   void keep_out_by_rules() {
     for (std::size_t p = 0; p < tables_.size(); ++p) {
       if (!partition_.undecided(p)) continue;
@@ -109,8 +154,13 @@ class PartitionBranching {
   /// Nothing before `from` is undecided and ready: a kernel becomes ready behind
   /// the one that makes it so.
   void decide(std::size_t from) {
+    const std::size_t mark = partition_.mark();
+    decide_on(next_ready(from));
+    partition_.undo_to(mark);
+  }
+
+  void decide_on(std::size_t next) {
     if (partial_bound() > sink_.limit()) return;
-    const std::size_t next = partition_.first_ready(from);
     if (next >= partition_.ready_end()) {
       if (!partition_.kernels().empty()) close();
       return;
@@ -247,6 +297,8 @@ class PartitionBranching {
   Ticks bound_;  // of the node
   PartitionSlot slot_;
   std::vector<Step> path_;
+  // By orbits: exchanges that leave the ideal as it is, of each kernel that is the later of a pair.
+  std::vector<std::vector<const KernelOrder::Exchange*>> exchanges_;
   const std::int64_t step_;  // what a decision counts: in large graphs it takes longer
   PacedDeadline deadline_;
   std::int64_t budget_ = 0;

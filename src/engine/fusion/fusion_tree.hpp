@@ -81,6 +81,7 @@ class FusionTree {
  public:
   explicit FusionTree(const FusionTables& tables);
 
+  [[nodiscard]] const KernelOrder& order() const { return tables_.order(); }
   /// The empty fusion.
   [[nodiscard]] FusionNode root() const;
 

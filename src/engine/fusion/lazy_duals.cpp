@@ -1,8 +1,11 @@
 #include "engine/fusion/lazy_duals.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
+
+#include "engine/duals/block_duals.hpp"
 
 namespace dfsearch {
 namespace {
@@ -11,6 +14,11 @@ namespace {
 constexpr std::int64_t kSteps = 500;
 // After the first: a fusion that the duals prove is found soon or not at all.
 constexpr int kAttemptsAtFusion = 1;
+// Smaller graphs soon have better duals.
+constexpr std::size_t kSmallestOfBlocks = 64;
+constexpr int kAttemptOfBlocks = 3;
+constexpr std::array<std::size_t, 3> kKernelsOfBlock = {32, 48, 64};
+constexpr std::int64_t kStepsOfBlock = 250'000;
 
 }  // namespace
 
@@ -23,15 +31,22 @@ int LazyDuals::attempts_due(std::int64_t nodes, std::int64_t before) {
 LazyDuals::Found LazyDuals::after(int attempts) const {
   if (attempts == 0 || !tables_.bounds().use(SearchBound::Duals)) return {};
   const std::lock_guard lock(mutex_);
-  while (!ended_ && attempts_ < std::min(attempts, kMostAttempts)) {
+  while (attempts_ < std::min(attempts, ended_ ? kAttemptOfBlocks : kMostAttempts)) {
     try {
-      attempt();
+      if (attempts_ + 1 == kAttemptOfBlocks) find_blocks();
+      if (ended_) {
+        ++attempts_;
+      } else {
+        attempt();
+      }
     } catch (const Stopped&) {
       ended_ = true;  // half of an attempt is no state to go on from
+      attempts_ = kMostAttempts;
       throw;
     }
   }
-  return {.duals = duals_ && duals_after_ <= attempts ? &*duals_ : nullptr,
+  const PartitionDuals* first = blocks_ && attempts >= kAttemptOfBlocks ? &*blocks_ : nullptr;
+  return {.duals = duals_ && duals_after_ <= attempts ? &*duals_ : first,
           .fusion = fusion_ && fusion_after_ <= attempts ? &*fusion_ : nullptr};
 }
 
@@ -43,6 +58,23 @@ LazyDuals::Found LazyDuals::after_at_least(int attempts) const {
     made = attempts_;
   }
   return after(std::max(attempts, made));
+}
+
+/// The best of blocks of some sizes, unless memory time is far from what matters.
+void LazyDuals::find_blocks() const {
+  if (tables_.size() < kSmallestOfBlocks || !tables_.bounds().use(SearchBound::Blocks)) return;
+  const KernelSet none(tables_.size());
+  Rest all;
+  for (std::size_t p = 0; p < tables_.size(); ++p) all += tables_.kernel(p).share;
+  FineTicks most = tables_.least_time(all) / 2 * kFinePerTick;
+  for (const std::size_t kernels : kKernelsOfBlock) {
+    auto duals = block_duals(tables_, kernels, kStepsOfBlock);
+    if (!duals) continue;
+    const FineTicks sum = duals->of_rest(none);
+    if (sum <= most) return;
+    most = sum;
+    blocks_ = std::move(duals);
+  }
 }
 
 void LazyDuals::attempt() const {

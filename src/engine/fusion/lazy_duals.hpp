@@ -36,6 +36,7 @@ class LazyDuals {
 
  private:
   void attempt() const;
+  void find_blocks() const;
   void look_for_fusion(std::int64_t steps) const;
 
   const FusionTables& tables_;
@@ -44,6 +45,7 @@ class LazyDuals {
   mutable int attempts_ = 0;
   mutable bool ended_ = false;
   mutable std::optional<PartitionDualSearch> search_;  // while it goes on
+  mutable std::optional<PartitionDuals> blocks_;       // until there are better ones
   mutable std::optional<PartitionDuals> duals_;
   mutable int duals_after_ = 0;  // attempts
   mutable std::optional<Fusion> fusion_;

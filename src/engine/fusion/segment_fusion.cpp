@@ -13,7 +13,6 @@
 
 #include "engine/fusion/open_partition.hpp"
 #include "engine/tables/partition_rules.hpp"
-#include "model/phase_rules.hpp"
 
 namespace dfsearch {
 namespace {
@@ -41,8 +40,8 @@ class SegmentPath {
   /// not be, since every segment may have a partition of its own.  In halves the
   /// backward ones begin at their index however few kernels there are.
   static std::size_t table_columns(const FusionTables& tables) {
-    const auto limit = static_cast<std::size_t>(tables.problem().partition_limit());
-    return limit >= tables.size() && !has_halves(tables.problem()) ? 1 : limit + 1;
+    const auto limit = static_cast<std::size_t>(tables.partition_limit());
+    return limit >= tables.size() && !tables.has_halves() ? 1 : limit + 1;
   }
 
   std::optional<Fusion> find() {

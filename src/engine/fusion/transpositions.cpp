@@ -17,6 +17,11 @@ bool Transpositions::dominates(const Reached& a, const Reached& b) const {
   return search_.assignment(a.closed.get()) <= search_.assignment(b.closed.get());
 }
 
+KernelSet Transpositions::key_of(const FusionNode& node) const {
+  const KernelOrder& order = search_.order();
+  return order.by_orbits() ? order.representative(node.done) : node.done;
+}
+
 /// Of a front with its key; most have one member.
 std::size_t Transpositions::bytes_of(const KernelSet& done) {
   return sizeof(KernelSet) + done.heap_bytes() + sizeof(Front) + sizeof(Reached) + 4 * kAllocation;
@@ -32,14 +37,15 @@ Transpositions::~Transpositions() {
 
 bool Transpositions::admit(const FusionNode& node) {
   if (!learns_) return true;
-  Stripe& stripe = const_cast<Stripe&>(stripe_of(node.done));
+  const KernelSet key = key_of(node);
+  Stripe& stripe = const_cast<Stripe&>(stripe_of(key));
   const Reached reached = reached_by(node);
   const std::lock_guard lock(stripe.mutex);
-  auto found = stripe.fronts.find(node.done);
+  auto found = stripe.fronts.find(key);
   if (found == stripe.fronts.end()) {
-    const std::size_t bytes = bytes_of(node.done);
+    const std::size_t bytes = bytes_of(key);
     if (stripe.fronts.size() < kStripeLimit && !allowance_.is_tight(bytes)) {
-      stripe.fronts[node.done].push_back(reached);
+      stripe.fronts[key].push_back(reached);
       if (allowance_.memory != nullptr) allowance_.memory->add(bytes);
     }
     return true;
@@ -55,9 +61,10 @@ bool Transpositions::admit(const FusionNode& node) {
 }
 
 bool Transpositions::superseded(const FusionNode& node) const {
-  const Stripe& stripe = stripe_of(node.done);
+  const KernelSet key = key_of(node);
+  const Stripe& stripe = stripe_of(key);
   const std::lock_guard lock(stripe.mutex);
-  const auto found = stripe.fronts.find(node.done);
+  const auto found = stripe.fronts.find(key);
   if (found == stripe.fronts.end()) return false;
   const Reached reached = reached_by(node);
   return std::none_of(found->second.begin(), found->second.end(),

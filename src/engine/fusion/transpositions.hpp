@@ -21,7 +21,8 @@ namespace dfsearch {
 /// one dominates the other if it is no later in time and index and, where the
 /// times are equal, its partitions are fewer or as many and first in the order of
 /// ties.  Any thread; a full table, and any table where memory is tight, forgets nothing and
-/// learns nothing.
+/// learns nothing.  Where the tables' order is by orbits, sets of done kernels that exchanges make
+/// of each other count as the same, and of nodes that are then equal any will do.
 /// Without SearchBound::Transpositions it learns nothing from the start.
 class Transpositions {
  public:
@@ -59,6 +60,7 @@ class Transpositions {
   static constexpr std::size_t kStripes = 64;
   static constexpr std::size_t kStripeLimit = std::size_t{1} << 16;
 
+  [[nodiscard]] KernelSet key_of(const FusionNode& node) const;
   static std::size_t bytes_of(const KernelSet& done);
   static Reached reached_by(const FusionNode& node);
   [[nodiscard]] bool dominates(const Reached& a, const Reached& b) const;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "engine/mapping/tile_dominance.hpp"
 #include "engine/tables/symmetry.hpp"
 #include "model/layer/layer_costs.hpp"
 #include "model/layer/least_bytes_sharding.hpp"
@@ -34,6 +35,12 @@ std::vector<Loop> first_tried(const Problem& problem, const LoopSets& all,
   }
 }
 
+/// Single kernels that are alike are as well held in an order, which bounds know of.
+bool moves_groups(const Symmetry& symmetry) {
+  return std::any_of(symmetry.exchanges.begin(), symmetry.exchanges.end(),
+                     [](const Symmetry::Pairs& pairs) { return pairs.size() > 1; });
+}
+
 }  // namespace
 
 FusionContext::FusionContext(std::shared_ptr<const PointTables> its_point, const StepTime& its_step)
@@ -57,7 +64,7 @@ Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit) {
 }
 
 MappingProblem::Shared::Shared(const Problem& problem, SearchBounds its_bounds,
-                               const Allowance& its_allowance)
+                               const Allowance& its_allowance, Alike alike)
     : bounds(its_bounds), allowance(its_allowance), networks(network_choices(problem)) {
   const Deadline& deadline = allowance.deadline;
   if (problem.sharding == ShardingChoice::Joint) {
@@ -69,10 +76,15 @@ MappingProblem::Shared::Shared(const Problem& problem, SearchBounds its_bounds,
   Symmetry symmetry;
   if (bounds.use(SearchBound::Symmetry)) {
     symmetry = find_symmetry(problem, space ? space->all() : loop_sets(sharding), deadline);
+    symmetry.by_orbits = alike == Alike::AnyOrder && !space && moves_groups(symmetry);
+    if (symmetry.by_orbits) symmetry.order.clear();
   }
   order =
       std::make_shared<const KernelOrder>(problem.workload.graph, std::move(symmetry), deadline);
   order_memory = allowance.charge(order->heap_bytes());
+  if (bounds.use(SearchBound::Tiles) && !space && can_compare_tiles(problem)) {
+    replacing_tiles = dfsearch::replacing_tiles(problem);
+  }
 }
 
 MappingProblem::MappingProblem(const Problem& problem, NodeEffort effort, SearchBounds bounds,
@@ -81,7 +93,7 @@ MappingProblem::MappingProblem(const Problem& problem, NodeEffort effort, Search
       effort_(effort),
       first_of_best_(false),
       later_(false),
-      shared_(std::make_shared<Shared>(problem, bounds, allowance)),
+      shared_(std::make_shared<Shared>(problem, bounds, allowance, Shared::Alike::AnyOrder)),
       networks_(shared_->networks),
       sharding_(shared_->sharding) {}
 
@@ -101,9 +113,10 @@ MappingProblem MappingProblem::without(std::vector<Parallelism> excluded, NodeEf
 }
 
 MappingProblem MappingProblem::for_ties(NodeEffort effort) const {
-  auto shared = bounds().use_all()
+  auto shared = bounds().use_all() && !shared_->order->by_orbits()
                     ? shared_
-                    : std::make_shared<Shared>(problem_, SearchBounds{}, shared_->allowance);
+                    : std::make_shared<Shared>(problem_, SearchBounds{}, shared_->allowance,
+                                               Shared::Alike::Ordered);
   return {*this, std::move(shared), effort, Wanted::FirstOfBest, excluded_};
 }
 

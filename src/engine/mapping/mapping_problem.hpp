@@ -15,6 +15,7 @@
 
 #include "engine/fusion/fusion_tree.hpp"
 #include "engine/fusion/lazy_duals.hpp"
+#include "engine/fusion/lazy_windows.hpp"
 #include "engine/fusion/relaxed_fusion.hpp"
 #include "engine/fusion/transpositions.hpp"
 #include "engine/mapping/outer_points.hpp"
@@ -38,10 +39,11 @@ Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit);
 struct PointTables {
   template <class... Arguments>
   explicit PointTables(Arguments&&... arguments)
-      : fusion(std::forward<Arguments>(arguments)...), duals(fusion) {}
+      : fusion(std::forward<Arguments>(arguments)...), duals(fusion), windows(fusion) {}
 
   FusionTables fusion;
   LazyDuals duals;
+  LazyWindows windows;
 };
 
 /// An outer point and a sharding whose fusion is being searched.  Shared by its
@@ -84,8 +86,12 @@ class MappingProblem {
 
   /// Everything about the problem that any tree over it can share.
   struct Shared {
+    /// Whether kernels that are alike are held in an order, as the first of the best mappings
+    /// has them, or in any.
+    enum class Alike : std::uint8_t { Ordered, AnyOrder };
     /// Keeps a reference to the problem.
-    Shared(const Problem& problem, SearchBounds its_bounds, const Allowance& its_allowance);
+    Shared(const Problem& problem, SearchBounds its_bounds, const Allowance& its_allowance,
+           Alike alike);
 
     const SearchBounds bounds;
     const Allowance allowance;
@@ -94,6 +100,7 @@ class MappingProblem {
     std::vector<Loop> sharding;          // the given one; in a joint search the first tried
     std::shared_ptr<const KernelOrder> order;
     MemoryCharge order_memory;
+    std::vector<std::int64_t> replacing_tiles;  // numbers of tiles that may replace others
     CoreOptionsCache core_options;
     std::mutex mutex;
     // Per network the bounds of its points, once they are known; guarded by mutex.
@@ -178,6 +185,8 @@ class MappingProblem {
   [[nodiscard]] std::shared_ptr<const std::vector<Score>> find_bounds(
       const std::vector<OuterPoint>& points) const;
   [[nodiscard]] bool holds_weights(OuterPoint point) const;
+  [[nodiscard]] bool compares_tiles() const;
+  [[nodiscard]] bool replaced_by_more_tiles(OuterPoint point) const;
   [[nodiscard]] LayerDecisions decisions(OuterPoint point, LoopSets sharding) const;
   [[nodiscard]] std::shared_ptr<const KernelOrder> order(const LoopSets& sharding) const;
   [[nodiscard]] SearchBounds bounds() const { return shared_->bounds; }

@@ -14,9 +14,11 @@
 #include "engine/fusion/segment_fusion.hpp"
 #include "engine/mapping/mapping_problem.hpp"
 #include "engine/mapping/point_bound.hpp"
+#include "engine/mapping/tile_dominance.hpp"
 #include "engine/sharding/sharding_completion.hpp"
 #include "engine/tables/partition_rules.hpp"
 #include "model/layer/layer_costs.hpp"
+#include "model/layer/shard.hpp"
 #include "model/layer/sharding.hpp"
 
 namespace dfsearch {
@@ -25,6 +27,7 @@ namespace {
 // Steps spent on the fusion of a sharding decided in part: some ten milliseconds.
 constexpr std::int64_t kRelaxationSteps = 200'000;
 constexpr std::int64_t kStepsWhenTight = 500;
+constexpr std::int64_t kNodesOfLongSearch = 20'000;
 
 /// Turns the fusion's children into nodes of the whole tree.
 class Adapter final : public FusionSink {
@@ -143,14 +146,44 @@ void MappingProblem::branch_network(std::size_t network, Sink& expansion) const 
     cut_by_capacity_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  for (std::size_t i = points.size(); i-- > 0;) {
-    expansion.child({.bound = (*bounds)[i],
+  // Of equal bounds the last is taken first: the largest tile, which ties go to, unless the
+  // smallest may replace all others.
+  const bool smallest_first = compares_tiles();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::size_t next = smallest_first ? i : points.size() - 1 - i;
+    expansion.child({.bound = (*bounds)[next],
                      .network = std::nullopt,
-                     .point = points[i],
+                     .point = points[next],
                      .sharding = nullptr,
                      .context = nullptr,
                      .fusion = {}});
   }
+}
+
+/// Only any of the best mappings is looked for, of a given sharding.
+bool MappingProblem::compares_tiles() const {
+  return !first_of_best_ && !shared_->replacing_tiles.empty();
+}
+
+/// Whether some smaller tiles take no more of anything.
+bool MappingProblem::replaced_by_more_tiles(OuterPoint point) const {
+  if (!compares_tiles()) return false;
+  const auto costs = [this](OuterPoint of) {
+    return LayerCosts(problem_, decisions(of, loops_left(nullptr)), 0, &shared_->core_options);
+  };
+  const std::int64_t tiles = tile_count(problem_.workload, point.tile);
+  std::optional<LayerCosts> of_point;
+  for (const OuterPoint& other : outer_points(problem_, point.network)) {
+    if (other.spilled != point.spilled || other.micro_batch != point.micro_batch) continue;
+    const std::int64_t more = tile_count(problem_.workload, other.tile);
+    const auto& replacing = shared_->replacing_tiles;
+    if (more <= tiles || std::find(replacing.begin(), replacing.end(), more) == replacing.end()) {
+      continue;
+    }
+    if (!of_point) of_point.emplace(costs(point));
+    if (takes_no_more(problem_, costs(other), *of_point)) return true;
+  }
+  return false;
 }
 
 /// Whether the memory holds the weights alone: all points of a network have the same.
@@ -195,6 +228,7 @@ Score MappingProblem::point_bound(OuterPoint point) const {
 }
 
 void MappingProblem::open_point(const Node& node, Sink& expansion) const {
+  if (replaced_by_more_tiles(*node.point)) return;
   if (!node.sharding) points_opened_.fetch_add(1, std::memory_order_relaxed);
   LoopSets sharding = loops_left(node.sharding.get());
   if (shared_->space) {
@@ -248,9 +282,16 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
       (found.fusion->time < adapter.limit() || !expansion.incumbent())) {
     Adapter(node, expansion, 'P').complete(Fusion(*found.fusion));
   }
-  // Where memory is tight a node leaves fewer others behind.
-  const std::int64_t steps =
-      shared_->allowance.is_tight() ? std::min(effort_.steps, kStepsWhenTight) : effort_.steps;
+  const auto better = node.context->point->windows.after(LazyWindows::attempts_due(
+      first_of_best_ ? 0 : node.context->admitted.load(std::memory_order_relaxed)));
+  if (better && better->time < adapter.limit()) {
+    Adapter(node, expansion, 'W').complete(Fusion(*better));
+  }
+  // Where memory is tight a node leaves fewer others behind; so it does in a long search, where
+  // what is best to look at next has changed before a long enumeration is over.
+  const bool few = shared_->allowance.is_tight() ||
+                   node.context->admitted.load(std::memory_order_relaxed) > kNodesOfLongSearch;
+  const std::int64_t steps = few ? std::min(effort_.steps, kStepsWhenTight) : effort_.steps;
   const std::int64_t cut = node.context->search.branch(node.fusion, steps, adapter, found.duals);
   cut_by_capacity_.fetch_add(cut, std::memory_order_relaxed);
 }

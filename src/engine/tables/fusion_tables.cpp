@@ -26,12 +26,13 @@ constexpr std::size_t kHullLimit = 256;
 FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
                            std::shared_ptr<const KernelOrder> order, const TableSettings& settings)
     : problem_(problem),
-      costs_(problem, decisions, 0, settings.cache),
+      costs_(std::make_shared<const LayerCosts>(problem, decisions, 0, settings.cache)),
       order_(std::move(order)),
       bounds_(settings.bounds),
       allowance_(settings.allowance),
-      phases_mix_(has_halves(problem) &&
-                  phase_ranges(problem, problem.partition_limit()).overlap()) {
+      partition_limit_(problem.partition_limit()),
+      has_halves_(dfsearch::has_halves(problem)),
+      phases_mix_(has_halves_ && phase_ranges(problem, problem.partition_limit()).overlap()) {
   index_arcs();
   fill_kernels();
   find_lonely_kernels();
@@ -43,6 +44,50 @@ FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
   const Memory& memory = problem.system.memory;
   capacity_for_activations_ =
       (decisions.spilled ? memory.total_capacity() : memory.capacity) - weights_;
+  memory_ = allowance_.charge(heap_bytes());
+}
+
+FusionTables::FusionTables(const FusionTables& whole, const std::vector<std::size_t>& window,
+                           std::int64_t partitions, WindowUse use)
+    : problem_(whole.problem_),
+      costs_(whole.costs_),
+      order_(std::make_shared<const KernelOrder>(whole.order(), window)),
+      bounds_(whole.bounds_),
+      allowance_(whole.allowance_),
+      partition_limit_(partitions),
+      phases_mix_(whole.phases_mix_),
+      weights_(whole.weights_),
+      capacity_for_activations_(whole.capacity_for_activations_) {
+  constexpr std::uint32_t kElsewhere = ~std::uint32_t{0};
+  std::vector<std::uint32_t> place(whole.size(), kElsewhere);
+  for (std::size_t i = 0; i < window.size(); ++i) place[window[i]] = static_cast<std::uint32_t>(i);
+  std::vector<std::vector<Arc>> inputs(window.size());
+  std::vector<std::vector<Arc>> outputs(window.size());
+  for (std::size_t i = 0; i < window.size(); ++i) {
+    KernelCosts kernel = whole.kernel(window[i]);
+    if (use == WindowUse::LeastMemory) {
+      kernel.compute = kernel.network = 0;
+      kernel.on_chip = {};
+      kernel.options = nullptr;
+    }
+    const auto keep = [&](std::span<const Arc> arcs, std::vector<Arc>& kept) {
+      for (Arc arc : arcs) {
+        arc.other = place[arc.other];
+        if (arc.other != kElsewhere) {
+          kept.push_back(arc);
+        } else {
+          if (use == WindowUse::Fusion) kernel.explicit_memory += arc.transfer;
+          kernel.weight += arc.streamed;
+        }
+      }
+    };
+    keep(whole.inputs(window[i]), inputs[i]);
+    keep(whole.outputs(window[i]), outputs[i]);
+    kernels_.push_back(kernel);
+  }
+  flatten(inputs, outputs);
+  const std::vector<Rest> shares = rest_shares(*this);
+  for (std::size_t p = 0; p < size(); ++p) kernels_[p].share = shares[p];
   memory_ = allowance_.charge(heap_bytes());
 }
 
@@ -68,22 +113,27 @@ void FusionTables::index_arcs() {
     const TensorId t(i);
     join(graph.tensor(t).from, graph.tensor(t).to,
          {.other = 0,
-          .transfer = costs_.transfer(t),
-          .fused = costs_.fused_buffer(t),
-          .streamed = costs_.streamed_buffer(t),
-          .stored = costs_.stored(t)});
+          .transfer = costs_->transfer(t),
+          .fused = costs_->fused_buffer(t),
+          .streamed = costs_->streamed_buffer(t),
+          .stored = costs_->stored(t)});
   }
   for (const auto& [u, v] : order_->pairs()) join(u, v, {});
-  const auto flatten = [](const std::vector<std::vector<Arc>>& lists, std::vector<Arc>& arcs,
-                          std::vector<std::uint32_t>& begin) {
+  flatten(inputs, outputs);
+}
+
+void FusionTables::flatten(const std::vector<std::vector<Arc>>& inputs,
+                           const std::vector<std::vector<Arc>>& outputs) {
+  const auto append = [](const std::vector<std::vector<Arc>>& lists, std::vector<Arc>& arcs,
+                         std::vector<std::uint32_t>& begin) {
     begin.push_back(0);
     for (const std::vector<Arc>& list : lists) {
       arcs.insert(arcs.end(), list.begin(), list.end());
       begin.push_back(static_cast<std::uint32_t>(arcs.size()));
     }
   };
-  flatten(inputs, input_arcs_, input_begin_);
-  flatten(outputs, output_arcs_, output_begin_);
+  append(inputs, input_arcs_, input_begin_);
+  append(outputs, output_arcs_, output_begin_);
 }
 
 void FusionTables::fill_kernels() {
@@ -94,9 +144,9 @@ void FusionTables::fill_kernels() {
     const Kernel& kernel = graph.kernel(id);
     KernelCosts costs;
     if (problem_.execution.compute_utilization) {
-      costs.compute = costs_.compute_at_utilization(id);
+      costs.compute = costs_->compute_at_utilization(id);
     } else {
-      costs.options = &costs_.options(id);
+      costs.options = &costs_->options(id);
       // c cores that finish in x cycles spend c * x of the C * x core-cycles of
       // the chip, and one core alone spends the fewest: more cores only add
       // idle ones where extents do not divide.
@@ -104,23 +154,23 @@ void FusionTables::fill_kernels() {
           static_cast<double>(costs.options->front().cycles) / static_cast<double>(cores());
       // Rounded down, and by a hair more than the rounding of the division.
       costs.compute = static_cast<Ticks>(
-          std::floor(std::ldexp(static_cast<double>(costs_.tiles()) * cycles /
+          std::floor(std::ldexp(static_cast<double>(costs_->tiles()) * cycles /
                                     problem_.system.accelerator.frequency.in_base_units(),
                                 -clock().exponent()) *
                      (1.0 - 0x1p-50)));
     }
-    costs.network = costs_.network(id);
-    costs.explicit_memory = costs_.explicit_memory(id);
-    costs.weight = costs_.resident_weight(id);
+    costs.network = costs_->network(id);
+    costs.explicit_memory = costs_->explicit_memory(id);
+    costs.weight = costs_->resident_weight(id);
     if (!pins.empty() && pins[id.index()]) {
       costs.pin = static_cast<std::int32_t>(*pins[id.index()]);
     }
     costs.backward = kernel.phase == Phase::Backward;
     costs.repeats = kernel.repeat > 1;
-    weight_loads_ += costs_.weight_load(id);
-    weights_ += costs_.stored_weight(id);
+    weight_loads_ += costs_->weight_load(id);
+    weights_ += costs_->stored_weight(id);
     if (has_levels()) {
-      const LevelTicks levels = costs_.level_times(id);
+      const LevelTicks levels = costs_->level_times(id);
       costs.on_chip[0] = costs.compute;
       std::copy(levels.begin(), levels.end(), costs.on_chip.begin() + 1);
     }
@@ -144,7 +194,7 @@ void FusionTables::bound_by_slowest_level() {
 void FusionTables::find_lonely_kernels() {
   for (std::size_t p = 0; p < size(); ++p) {
     KernelCosts& kernel = kernels_[p];
-    const LoneKernel lone = lone_kernel(problem_.workload.graph, costs_, id(p));
+    const LoneKernel lone = lone_kernel(problem_.workload.graph, *costs_, id(p));
     kernel.lonely = lone.is_lonely(sram());
     kernel.escapes = lone.escapes(sram());
   }
@@ -195,8 +245,8 @@ bool FusionTables::spills(const std::vector<std::int64_t>& partition) const {
     const std::int64_t from = partition[graph.tensors()[t].from.index()];
     const std::int64_t to = partition[graph.tensors()[t].to.index()];
     if (from == to) continue;
-    changes[from] += costs_.stored(TensorId(t));
-    changes[to + 1] -= costs_.stored(TensorId(t));
+    changes[from] += costs_->stored(TensorId(t));
+    changes[to + 1] -= costs_->stored(TensorId(t));
   }
   const Bytes first = problem_.system.memory.capacity;
   Bytes alive = weights_;

@@ -57,6 +57,9 @@ struct TableSettings {
   Allowance allowance{};
 };
 
+/// What tables of a window are for: fusions of its kernels, or the least that they move.
+enum class WindowUse : std::uint8_t { Fusion, LeastMemory };
+
 /// The tables of one layer.  Kernels are numbered as KernelOrder does.  They are immutable and
 /// refer to the problem.
 class FusionTables {
@@ -64,6 +67,14 @@ class FusionTables {
   /// `order` is that of the problem's graph.  Throws Stopped.
   FusionTables(const Problem& problem, LayerDecisions decisions,
                std::shared_ptr<const KernelOrder> order, const TableSettings& settings = {});
+
+  /// Of a window: some kernels of these tables, ascending, which with two of them have all
+  /// that lies between, in at most so many partitions.  What leads to other kernels is explicit
+  /// traffic and takes its buffer whatever the fusion.  Without pins; of one phase where phases
+  /// have halves.  For the least memory time alone, only that counts, what leads to other
+  /// kernels not at all, and all of that does not matter.
+  FusionTables(const FusionTables& whole, const std::vector<std::size_t>& window,
+               std::int64_t partitions, WindowUse use = WindowUse::Fusion);
 
   [[nodiscard]] std::size_t size() const { return kernels_.size(); }
   [[nodiscard]] const KernelCosts& kernel(std::size_t position) const { return kernels_[position]; }
@@ -86,11 +97,15 @@ class FusionTables {
   [[nodiscard]] SearchBounds bounds() const { return bounds_; }
   [[nodiscard]] const Deadline& deadline() const { return allowance_.deadline; }
   [[nodiscard]] const Allowance& allowance() const { return allowance_; }
-  [[nodiscard]] const LayerCosts& costs() const { return costs_; }
+  [[nodiscard]] const LayerCosts& costs() const { return *costs_; }
+  /// How many partitions there may be.
+  [[nodiscard]] std::int64_t partition_limit() const { return partition_limit_; }
+  /// Whether each phase has a half of them.
+  [[nodiscard]] bool has_halves() const { return has_halves_; }
   /// Whether what moves through the levels of the chip takes time.
-  [[nodiscard]] bool has_levels() const { return costs_.has_levels(); }
-  [[nodiscard]] const LayerDecisions& decisions() const { return costs_.decisions(); }
-  [[nodiscard]] const Clock& clock() const { return costs_.clock(); }
+  [[nodiscard]] bool has_levels() const { return costs_->has_levels(); }
+  [[nodiscard]] const LayerDecisions& decisions() const { return costs_->decisions(); }
+  [[nodiscard]] const Clock& clock() const { return costs_->clock(); }
   /// The time that loading the weights of all kernels takes in every mapping.
   [[nodiscard]] Ticks weight_loads() const { return weight_loads_; }
   /// What the weights leave of the memory; negative: they do not fit.
@@ -122,6 +137,8 @@ class FusionTables {
  private:
   [[nodiscard]] std::size_t heap_bytes() const;
   void index_arcs();
+  void flatten(const std::vector<std::vector<Arc>>& inputs,
+               const std::vector<std::vector<Arc>>& outputs);
   void fill_kernels();
   void bound_by_slowest_level();
   void find_lonely_kernels();
@@ -130,7 +147,7 @@ class FusionTables {
                                const std::vector<KernelSet>& descendants) const;
 
   const Problem& problem_;
-  LayerCosts costs_;
+  std::shared_ptr<const LayerCosts> costs_;
   std::shared_ptr<const KernelOrder> order_;
   const SearchBounds bounds_;
   const Allowance allowance_;
@@ -139,6 +156,8 @@ class FusionTables {
   std::vector<Arc> output_arcs_;
   std::vector<std::uint32_t> input_begin_;
   std::vector<std::uint32_t> output_begin_;
+  std::int64_t partition_limit_;
+  bool has_halves_ = false;
   bool phases_mix_ = false;
   Ticks weight_loads_ = 0;
   Bytes weights_{};

@@ -7,6 +7,7 @@ namespace dfsearch {
 
 KernelOrder::KernelOrder(const DataflowGraph& graph, Symmetry symmetry, const Deadline& deadline)
     : pairs_(std::move(symmetry.order)),
+      by_orbits_(symmetry.by_orbits),
       ids_(graph.topological_order().begin(), graph.topological_order().end()),
       positions_(ids_.size()) {
   // No tensor leads from a backward to a forward kernel: it stays topological.
@@ -21,6 +22,36 @@ KernelOrder::KernelOrder(const DataflowGraph& graph, Symmetry symmetry, const De
 
   for (const Symmetry::Pairs& pairs : symmetry.exchanges) add_exchange(pairs);
   find_alike();
+}
+
+KernelOrder::KernelOrder(const KernelOrder& whole, const std::vector<std::size_t>& part)
+    : by_orbits_(whole.by_orbits_), descendants_(part.size(), KernelSet(part.size())) {
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    ids_.emplace_back(i);
+    positions_.push_back(i);
+    for (std::size_t j = i; j < part.size(); ++j) {
+      if (whole.descendants()[part[i]].contains(part[j])) descendants_[i].insert(j);
+    }
+  }
+  if (by_orbits_) add_exchanges_of(whole, part);
+  find_alike();
+}
+
+void KernelOrder::add_exchanges_of(const KernelOrder& whole, const std::vector<std::size_t>& part) {
+  const auto place = [&](std::size_t position) {
+    const auto found = std::lower_bound(part.begin(), part.end(), position);
+    const bool is_there = found != part.end() && *found == position;
+    return is_there ? static_cast<std::size_t>(found - part.begin()) : part.size();
+  };
+  for (const Exchange& exchange : whole.exchanges_) {
+    Exchange inside;
+    for (const auto& [a, b] : exchange) inside.emplace_back(place(a), place(b));
+    if (std::all_of(inside.begin(), inside.end(), [&](const auto& pair) {
+          return pair.first < part.size() && pair.second < part.size();
+        })) {
+      exchanges_.push_back(std::move(inside));
+    }
+  }
 }
 
 std::vector<KernelSet> KernelOrder::closure(const DataflowGraph& graph,
@@ -45,6 +76,29 @@ void KernelOrder::add_exchange(const Symmetry::Pairs& pairs) {
   }
   std::sort(exchange.begin(), exchange.end());
   exchanges_.push_back(std::move(exchange));
+}
+
+/// Sorts by exchanges of neighbours: where two kernels differ that are exchanged first, the
+/// earlier one shall be done.
+KernelSet KernelOrder::representative(KernelSet ideal) const {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Exchange& exchange : exchanges_) {
+      const auto differs = [&](const auto& pair) {
+        return ideal.contains(pair.first) != ideal.contains(pair.second);
+      };
+      const auto first = std::find_if(exchange.begin(), exchange.end(), differs);
+      if (first == exchange.end() || ideal.contains(first->first)) continue;
+      changed = true;
+      for (const auto& [a, b] : exchange) {
+        if (ideal.contains(a) == ideal.contains(b)) continue;
+        const bool has_first = ideal.contains(a);
+        ideal.erase(has_first ? a : b);
+        ideal.insert(has_first ? b : a);
+      }
+    }
+  }
+  return ideal;
 }
 
 /// Union and find: what exchanges join is alike.

@@ -24,6 +24,8 @@ struct Symmetry {
   /// Each entry holds pairs of kernels; if all are exchanged for their partners graph and costs
   /// stay as they are.
   std::vector<Pairs> exchanges;
+  /// Ideals that exchanges make of each other are to be as one; then there is no order.
+  bool by_orbits = false;
 };
 
 /// The order in which kernels are numbered: by their position in a topological order,
@@ -33,6 +35,11 @@ class KernelOrder {
   /// Throws Stopped.
   explicit KernelOrder(const DataflowGraph& graph, Symmetry symmetry = {},
                        const Deadline& deadline = {});
+
+  /// Of some kernels of another order, ascending, which with two of them have all that lies
+  /// between: they are numbered anew, and their ids are their numbers.  By orbits those of them
+  /// that may be exchanged without any other still may.
+  KernelOrder(const KernelOrder& whole, const std::vector<std::size_t>& part);
 
   [[nodiscard]] std::size_t size() const { return ids_.size(); }
   [[nodiscard]] KernelId id(std::size_t position) const { return ids_[position]; }
@@ -50,6 +57,11 @@ class KernelOrder {
   /// Positions that may be exchanged all at once, the earlier of two first, ascending.
   using Exchange = std::vector<std::pair<std::size_t, std::size_t>>;
   [[nodiscard]] const std::vector<Exchange>& exchanges() const { return exchanges_; }
+  /// Whether ideals that exchanges make of each other are as one.
+  [[nodiscard]] bool by_orbits() const { return by_orbits_ && !exchanges_.empty(); }
+  /// The ideal that stands for those which exchanges make of this one: mostly the same for
+  /// all of them.
+  [[nodiscard]] KernelSet representative(KernelSet ideal) const;
   /// For each kernel the first one that exchanges can put into its place.
   [[nodiscard]] const std::vector<std::size_t>& first_alike() const { return first_alike_; }
 
@@ -61,12 +73,14 @@ class KernelOrder {
 
  private:
   void add_exchange(const Symmetry::Pairs& pairs);
+  void add_exchanges_of(const KernelOrder& whole, const std::vector<std::size_t>& part);
   void find_alike();
   [[nodiscard]] std::vector<KernelSet> closure(
       const DataflowGraph& graph, const std::vector<std::vector<std::size_t>>& followers,
       const Deadline& deadline) const;
 
   Symmetry::Pairs pairs_;
+  bool by_orbits_ = false;
   std::vector<KernelId> ids_;
   std::vector<std::size_t> positions_;
   std::vector<KernelSet> descendants_;

@@ -8,8 +8,10 @@ namespace dfsearch {
 
 PartitionRules::PartitionRules(const FusionTables& tables)
     : tables_(tables),
-      most_(static_cast<std::int32_t>(tables.problem().partition_limit())),
-      halves_(has_halves(tables.problem())) {
+      most_(static_cast<std::int32_t>(tables.partition_limit())),
+      halves_(tables.has_halves()),
+      last_forward_(most_ - 1) {
+  if (!halves_) return;
   const PhaseRanges ranges = phase_ranges(tables.problem(), most_);
   last_forward_ = static_cast<std::int32_t>(ranges.last_forward);
   first_backward_ = static_cast<std::int32_t>(ranges.first_backward);

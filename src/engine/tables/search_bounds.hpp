@@ -16,6 +16,7 @@ namespace dfsearch {
 /// In the order of docs/search.md.
 enum class SearchBound : std::uint8_t {
   Point,
+  Tiles,
   Compute,
   Network,
   Memory,
@@ -24,6 +25,7 @@ enum class SearchBound : std::uint8_t {
   Partial,
   Partitions,
   Duals,
+  Blocks,
   Transpositions,
   Symmetry,
   Relaxation,
@@ -31,6 +33,7 @@ enum class SearchBound : std::uint8_t {
   DominatedLoops,
   Segments,
   Columns,
+  Windows,
 };
 
 struct SearchBoundName {
@@ -41,6 +44,7 @@ struct SearchBoundName {
 
 inline constexpr std::array kSearchBounds = {
     SearchBoundName{SearchBound::Point, "point", "closed-form bound of an outer point (3)"},
+    SearchBoundName{SearchBound::Tiles, "tiles", "tiles that smaller ones replace (3)"},
     SearchBoundName{SearchBound::Compute, "compute", "compute time of the kernels left (5.1)"},
     SearchBoundName{SearchBound::Network, "network", "network time of the kernels left (5.2)"},
     SearchBoundName{SearchBound::Memory, "memory", "tensors that must pass through memory (5.3)"},
@@ -52,6 +56,7 @@ inline constexpr std::array kSearchBounds = {
     SearchBoundName{SearchBound::Partitions, "partitions",
                     "partitions that the kernels left need (5.6)"},
     SearchBoundName{SearchBound::Duals, "duals", "dual values of the kernels left (5.7)"},
+    SearchBoundName{SearchBound::Blocks, "blocks", "dual values of large graphs by blocks (5.7)"},
     SearchBoundName{SearchBound::Transpositions, "transpositions",
                     "nodes with the same kernels done (6)"},
     SearchBoundName{SearchBound::Symmetry, "symmetry", "kernels that can be exchanged (6, 9)"},
@@ -64,6 +69,8 @@ inline constexpr std::array kSearchBounds = {
     SearchBoundName{SearchBound::Segments, "segments", "first mappings by segments (10)"},
     SearchBoundName{SearchBound::Columns, "columns",
                     "mappings of the partitions that dual values pay for (10)"},
+    SearchBoundName{SearchBound::Windows, "windows",
+                    "better mappings, some partitions at a time (10)"},
 };
 
 /// The bounds that a search uses: all, unless some are dropped.

@@ -8,6 +8,7 @@
 
 #include "graph/workloads/llm.hpp"
 #include "graph/workloads/llm/transformer_graph.hpp"
+#include "graph/workloads/llm/unrolled_layers.hpp"
 
 namespace dfsearch {
 namespace {
@@ -237,6 +238,22 @@ void set_boundary(Workload& workload, std::int64_t hidden, std::int64_t tokens) 
   if (!decode) workload.sequence = tokens;
 }
 
+// A graph of a hundred thousand kernels is no layer any more.
+constexpr std::int64_t kMostRepeated = 1'024;
+
+/// Several layers as one graph, of which the model has fewer.
+void unroll(MapReader& reader, std::int64_t layers, Workload& workload) {
+  if (workload.layers % layers != 0) {
+    reader.messages().add(
+        place_of_conflict({reader.optional("repeat_layers"), reader.optional("layers")}),
+        "repeat_layers",
+        fmt::format("expected a divisor of the layers, {}, got {}", workload.layers, layers));
+    return;
+  }
+  workload.layers /= layers;
+  workload.graph = unrolled_layers(workload.graph, layers);
+}
+
 }  // namespace
 
 void read_llm(MapReader& reader, Workload& workload) {
@@ -249,6 +266,8 @@ void read_llm(MapReader& reader, Workload& workload) {
       .mlp = reader.optional_count("mlp"),
       .length = decode ? reader.optional_count("context") : reader.required_count("sequence")};
   workload.layers = reader.required_count("layers").value_or(1);
+  const std::int64_t repeated =
+      reader.optional_count("repeat_layers", {.least = 1, .most = kMostRepeated}).value_or(1);
   workload.global_batch = reader.required_count("global_batch").value_or(1);
   workload.micro_batch = reader.optional_count("micro_batch");
   if (!decode) workload.tile = reader.optional_count("tile");
@@ -266,12 +285,14 @@ void read_llm(MapReader& reader, Workload& workload) {
   if (!shape.hidden || !shape.heads || !shape.head_dim || !shape.length) return;
   if (!by_rule) {
     generate_published(reader, shape, workload);
+    if (reader.messages().count() == before) unroll(reader, repeated, workload);
     return set_boundary(workload, *shape.hidden, decode ? 1 : *shape.length);
   }
   (decode ? pass.context : pass.tokens) = *shape.length;
   if (reader.messages().count() == before) check_agreement(reader, model, pass);
   if (reader.messages().count() != before || !is_of_a_size(reader, model, pass)) return;
   generate_by_rule(workload, model, pass, sequence.value_or(*shape.length));
+  unroll(reader, repeated, workload);
   set_boundary(workload, model.hidden, pass.tokens);
 }
 

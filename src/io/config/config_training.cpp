@@ -58,6 +58,10 @@ void read_model(const YamlEntry& section, Task& task, InputMessages& messages) {
     return;
   }
   check_most(section, "layers", workload->layers, kMostLayers, messages);
+  if (const YamlEntry* repeated = section.value.find("repeat_layers")) {
+    messages.add(repeated->place, "repeat_layers",
+                 "a plan spreads single layers over its stages, expected none");
+  }
   if (workload->tile) {
     messages.add(section.value.find("tile")->place, "tile",
                  "kernels work on whole micro-batches here, expected none");

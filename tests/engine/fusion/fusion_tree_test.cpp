@@ -151,7 +151,7 @@ TEST_CASE("the search emits every sequence of partitions once, at its earliest i
     if (problem.execution.style == Style::KernelByKernel) continue;
     if (seed % 3 == 0) pin_some(problem, seed);
     if (problem.workload.graph.kernel_count() > 6) continue;
-    const MappingProblem search(problem);
+    const MappingProblem search = MappingProblem(problem).for_ties({});
     const auto context = search.open(outer_points(problem).front());
     if (context->tables.capacity_for_activations() < Bytes{}) continue;
     Walker walker(context->search, seed % 2 == 0 ? 2 : 1'000'000);

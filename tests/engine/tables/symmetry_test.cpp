@@ -88,6 +88,57 @@ TEST_CASE("the order knows what is exchanged and which kernels are alike") {
   CHECK(plain.tensor_descendants() == order.tensor_descendants());
 }
 
+TEST_CASE("by orbits, ideals that exchanges make of each other have one representative") {
+  const Problem problem = problem_of(expert_kernels(), expert_tensors());
+  Symmetry symmetry = find_symmetry(problem, loop_sets(least_bytes_sharding(problem)));
+  symmetry.order.clear();
+  symmetry.by_orbits = true;
+  const KernelOrder order(problem.workload.graph, symmetry);
+  REQUIRE(order.by_orbits());
+  const auto set_of = [](unsigned mask) {
+    KernelSet set(8);
+    for (std::size_t p = 0; p < 8; ++p) {
+      if ((mask >> p & 1U) != 0) set.insert(p);
+    }
+    return set;
+  };
+  int moved = 0;
+  for (unsigned mask = 0; mask < 256; ++mask) {
+    CAPTURE(mask);
+    const KernelSet ideal = set_of(mask);
+    const KernelSet representative = order.representative(ideal);
+    CHECK(order.representative(representative) == representative);
+    for (const KernelOrder::Exchange& exchange : order.exchanges()) {
+      KernelSet image = ideal;
+      for (const auto& [a, b] : exchange) {
+        image.erase(a);
+        image.erase(b);
+        if (ideal.contains(a)) image.insert(b);
+        if (ideal.contains(b)) image.insert(a);
+      }
+      moved += !(image == ideal);
+      CHECK(order.representative(image) == representative);
+    }
+  }
+  CHECK(moved > 100);
+  // The first and the third expert have begun, of the second nothing is done.
+  CHECK(order.representative(set_of(0b0010'0011)) == set_of(0b0000'1011));
+}
+
+TEST_CASE("a window has the exchanges that move nothing beyond it") {
+  const Problem problem = problem_of(expert_kernels(), expert_tensors());
+  Symmetry symmetry = find_symmetry(problem, loop_sets(least_bytes_sharding(problem)));
+  symmetry.order.clear();
+  symmetry.by_orbits = true;
+  const KernelOrder whole(problem.workload.graph, symmetry);
+  const KernelOrder window(whole, {2, 3, 4, 5, 6});
+  const std::vector<KernelOrder::Exchange> left{KernelOrder::Exchange{{1, 3}, {2, 4}}};
+  CHECK(window.exchanges() == left);
+  CHECK(window.first_alike() == std::vector<std::size_t>{0, 1, 2, 1, 2});
+  CHECK(window.descendants()[1].contains(2));
+  CHECK_FALSE(window.descendants()[1].contains(3));
+}
+
 TEST_CASE("twins are ordered, with and without neighbours") {
   CHECK(pairs_of(test::idle_problem(3)) == Pairs{{0, 1}, {1, 2}});
   const std::vector<Kernel> four{elementwise("a", 2, 2), elementwise("b", 3, 2),

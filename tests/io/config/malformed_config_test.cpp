@@ -84,15 +84,20 @@ TEST_CASE("LLM workloads") {
            "c.yaml:4:3: duplicate key 'hidden', first in line 3"},
           {"hidden: 64", "hidden: 64\n  context: 64",
            "c.yaml:4:3: workload: unknown key 'context', expected kind, word, hidden, heads, "
-           "head_dim, mlp, sequence, layers, global_batch, micro_batch, tile, vocabulary, "
-           "kv_heads, value_dim, gated, norm, bias, qk_norm, positions, tied, window, dropout, "
-           "experts, latent_attention, attention or mask"},
+           "head_dim, mlp, sequence, layers, repeat_layers, global_batch, micro_batch, tile, "
+           "vocabulary, kv_heads, value_dim, gated, norm, bias, qk_norm, positions, tied, window, "
+           "dropout, experts, latent_attention, attention or mask"},
+          {"layers: 2", "layers: 2\n  repeat_layers: 3",
+           "c.yaml:8:18: repeat_layers: expected a divisor of the layers, 2, got 3"},
+          {"layers: 2", "layers: 2\n  repeat_layers: 2000",
+           "c.yaml:8:18: repeat_layers: expected a whole number from 1 to 1024, got '2000'"},
           {"hidden: 64", "hidden: 64\n  mlp: 0",
            "c.yaml:4:8: mlp: expected a whole number from 1 to 2^40, got '0'"},
           {"kind: llm_training", "kind: llm_decode",
            "c.yaml:1:1: workload: missing key 'context'\nc.yaml:6:3: workload: unknown key "
            "'sequence', expected kind, word, hidden, heads, head_dim, mlp, context, layers, "
-           "global_batch, micro_batch, vocabulary, kv_heads, value_dim, gated, norm, bias, "
+           "repeat_layers, global_batch, micro_batch, vocabulary, kv_heads, value_dim, gated, "
+           "norm, bias, "
            "qk_norm, positions, tied, window, dropout, experts, latent_attention or batch"},
           {"heads: 4\n  head_dim: 16", "heads: 1099511627776\n  head_dim: 1099511627776",
            "c.yaml:3:11: hidden: expected heads * head_dim = 1099511627776 * 1099511627776 = "

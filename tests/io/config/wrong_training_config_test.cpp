@@ -59,6 +59,8 @@ TEST_CASE("wrong workloads, machines and rates") {
       {"  vocabulary: 512\n", "",
        "c.yaml:1:1: workload: expected a model by rule beside 'training', with 'model' or a "
        "key like 'vocabulary' (docs/transformers.md)"},
+      {"layers: 12", "layers: 12\n  repeat_layers: 2",
+       "c.yaml:9:3: repeat_layers: a plan spreads single layers over its stages, expected none"},
       {"layers: 12", "layers: 12\n  tile: 8",
        "c.yaml:9:3: tile: kernels work on whole micro-batches here, expected none"},
       {"layers: 12", "layers: 12\n  micro_batch: 3",

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Searches large graphs to a time limit: gap, nodes, memory and how soon mappings are good.
+
+    bench/scale_bench.py [--build build/release] [--quick] [--limit 60] [--seeds 30] [NAME...]
+
+Instances are those of scale_instances.py and bench/instances/experts_32.yaml; ragged ones come
+with many seeds, of which a row has the median and the worst.  --quick takes ten seconds and three
+seeds for each.  `best after 1 s` is how far the best mapping of the first second is above the
+best one of the whole search.  Names are prefixes: `ragged_100` is all of these.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+import json
+
+import scale_instances
+import support
+
+LIMIT, QUICK = 60, 10
+
+
+def chosen(names, seeds):
+    """{row: instances of it}"""
+    rows = {}
+    for name in [*scale_instances.instances(), "experts_32"]:
+        ragged = re.fullmatch(r"(ragged_\d+_\d+)_(\d+)", name)
+        if ragged and int(ragged[2]) > seeds:
+            continue
+        if names and not name.startswith(tuple(names)):
+            continue
+        rows.setdefault(ragged[1] if ragged else name, []).append(name)
+    return rows
+
+
+def best_within(events, seconds):
+    """The objective of the best mapping that was found so soon; None: there was none."""
+    found = [event["objective"] for event in events
+             if event["event"] == "incumbent" and event["time"] <= seconds]
+    return min(found, default=None)
+
+
+def run(config, build, threads, limit):
+    with tempfile.TemporaryDirectory() as folder:
+        events = pathlib.Path(folder) / "events"
+        done = subprocess.run(
+            [build / "dfsearch", config, "--threads", str(threads), "--time-limit", f"{limit} s",
+             "--memory-limit", "4 GiB", "--top", "1", "--quiet", "--json", "-",
+             "--events", str(events)],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        lines = events.read_text().splitlines() if events.exists() else []
+    if done.returncode not in (0, 4, 5):
+        raise SystemExit(f"{config}: exit status {done.returncode}\n{done.stderr}")
+    result = json.loads(done.stdout)
+    search = result["search"]
+    soon = best_within(map(json.loads, lines), 1.0)
+    return {"gap": result["gap"], "step_time": result["step_time"], "nodes": search["nodes"],
+            "memory": search["memory"]["used"], "time": search["proof"]["time"],
+            "first": search["first_incumbent"], "best": search["best_incumbent"],
+            "above_best": soon / result["step_time"] - 1 if soon and result["step_time"] else None}
+
+
+def percent(value):
+    return "" if value is None else "0" if value == 0 else f"{100 * value:.2g} %"
+
+
+def several(values, text):
+    """The median, and the worst where there are several."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return ""
+    if len(values) == 1:
+        return text(known[0])
+    return f"{text(support.median(known))} ({text(max(known))})"
+
+
+def row_of(name, results):
+    def of(key):
+        return [result[key] for result in results]
+
+    proved = sum(gap == 0 for gap in of("gap"))
+    return [name, f"{proved} / {len(results)}", several(of("gap"), percent),
+            several(of("time"), support.seconds), several(of("nodes"), lambda n: f"{n:,.0f}"),
+            several(of("memory"), lambda b: f"{b / 1e6:,.0f} MB"),
+            several(of("first"), support.seconds), several(of("above_best"), percent)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    support.add_options(parser)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--limit", type=int, metavar="SECONDS")
+    parser.add_argument("--seeds", type=int, metavar="COUNT")
+    parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1))
+    options = parser.parse_args()
+
+    limit = options.limit or (QUICK if options.quick else LIMIT)
+    seeds = options.seeds or (3 if options.quick else scale_instances.SEEDS)
+    rows = chosen(options.names, seeds)
+    if not rows:
+        parser.error("no instance has such a name")
+    build = options.build.resolve()
+    facts = support.machine(build)
+    quiet = support.Quiet(options.patience)
+    measured = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for row, names in rows.items():
+            own = [name for name in names if name != "experts_32"]
+            files = scale_instances.write(pathlib.Path(folder), own)
+            files["experts_32"] = support.BENCH / "instances" / "experts_32.yaml"
+            measured[row] = [
+                quiet.measure(lambda file=files[name]: run(file, build, options.threads, limit))
+                for name in names]
+            print(*row_of(row, measured[row]), sep=" | ", flush=True)
+    facts |= {"others": quiet.worst, "limit": limit, "threads": options.threads}
+    text = (f"{options.threads} threads, {limit} s, 4 GiB; of several seeds the median, and in "
+            "brackets the worst.\n\n" +
+            support.table(["instance", "proved", "gap", "time", "nodes", "memory", "first mapping",
+                           "best after 1 s"],
+                          [row_of(name, results) for name, results in measured.items()]))
+    print(support.machine_text(facts), text, sep="\n\n")
+    if options.record:
+        support.record("scale", facts, text, measured)
+
+
+if __name__ == "__main__":
+    main()

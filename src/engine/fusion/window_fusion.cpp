@@ -1,0 +1,323 @@
+// Large-neighbourhood search (Shaw 1998).
+//
+// Some partitions of the fusion are taken apart, and what is best in their place is found by the
+// same search that solves whole problems, on tables of just these kernels.  The partitions of
+// a window are joined by tensors, or consecutive, and have between them all that lies on paths
+// from one to the other: then all others can come before or after them.  Windows begin small,
+// at every partition in turn, and grow when none of a size is left that brings anything.
+//
+// What a window's search says is not believed: new partitions are costed by the tables of
+// the whole.
+//
+// tests/engine/fusion/window_fusion_test.cpp: never worse, feasible, against brute force.
+
+#include "engine/fusion/window_fusion.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "engine/fusion/open_partition.hpp"
+#include "engine/fusion/relaxed_fusion.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr std::int64_t kFirstWindow = 12;  // kernels
+constexpr std::int64_t kLastWindow = 48;
+constexpr std::int64_t kStepsOfWindow = 60'000;
+// What a window costs beside its search.
+constexpr std::int64_t kStepsBeside = 1'000;
+
+}  // namespace
+
+bool WindowSearch::is_possible(const FusionTables& tables) {
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    if (tables.kernel(p).pin >= 0) return false;
+  }
+  return true;
+}
+
+WindowSearch::WindowSearch(const FusionTables& tables, const Fusion& start)
+    : tables_(tables), rules_(tables), place_of_(tables.size()), most_(kFirstWindow) {
+  std::int64_t most = 0;
+  for (const std::int64_t index : start.partition) most = std::max(most, index);
+  std::vector<KernelSet> sets(static_cast<std::size_t>(most) + 1, KernelSet(tables.size()));
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    sets[static_cast<std::size_t>(start.partition[tables.id(p).index()])].insert(p);
+  }
+  KernelSet done(tables.size());
+  for (KernelSet& set : sets) {
+    if (set.first_from(0) >= set.end()) continue;
+    parts_.push_back(part_of(std::move(set), done));
+    done |= parts_.back().kernels;
+  }
+  index_parts();
+}
+
+/// Its time is kNever if it does not fit.
+WindowSearch::Part WindowSearch::part_of(KernelSet&& kernels, const KernelSet& done) const {
+  Part part{.kernels = std::move(kernels)};
+  OpenPartition open(tables_, done);
+  bool fits = true;
+  part.kernels.for_each([&](std::size_t p) {
+    ++part.size;
+    (tables_.kernel(p).backward ? part.backward : part.forward) = true;
+    fits = fits && (open.fits(p) || (open.kernels().empty() && tables_.kernel(p).escapes));
+    open.put_in(p);
+  });
+  const bool alone = part.size == 1 && tables_.kernel(part.kernels.first_from(0)).escapes;
+  fits = fits && (alone || open.totals().sram <= tables_.sram()) && open.fits_in_memory();
+  part.time = fits ? open.time(kNever) : kNever;
+  return part;
+}
+
+void WindowSearch::index_parts() {
+  time_ = tables_.weight_loads();
+  for (std::size_t place = 0; place < parts_.size(); ++place) {
+    time_ = capped_sum(time_, parts_[place].time);
+    parts_[place].kernels.for_each(
+        [&](std::size_t p) { place_of_[p] = static_cast<std::uint32_t>(place); });
+  }
+}
+
+Fusion WindowSearch::best() const {
+  Fusion fusion{.time = time_,
+                .partition = std::vector<std::int64_t>(tables_.size(), -1),
+                .used = static_cast<std::int64_t>(parts_.size())};
+  KernelSet done(tables_.size());
+  std::int32_t next_index = 0;
+  for (const Part& part : parts_) {
+    const auto index = rules_.index_for(part.kernels, next_index, rules_.unplaced(done));
+    part.kernels.for_each([&](std::size_t p) {
+      fusion.partition[tables_.id(p).index()] = index.value_or(next_index);
+    });
+    next_index = index.value_or(next_index) + 1;
+    done |= part.kernels;
+  }
+  return fusion;
+}
+
+bool WindowSearch::advance(std::int64_t steps) {
+  while (steps > 0) {
+    tables_.deadline().check();
+    if (since_better_ >= 2 * std::ssize(parts_)) {
+      if (most_ >= kLastWindow || most_ >= std::ssize(place_of_)) return true;
+      most_ += most_ / 2;
+      since_better_ = 0;
+    }
+    if (seed_ >= parts_.size()) {
+      seed_ = 0;
+      kind_ = kind_ == Kind::Joined ? Kind::Consecutive : Kind::Joined;
+    }
+    ++since_better_;
+    const Places places = window(seed_++, kind_);
+    steps -= kStepsBeside;
+    if (!places.empty()) steps -= search(places);
+  }
+  return false;
+}
+
+std::int64_t WindowSearch::size(const Places& places) const {
+  std::int64_t sum = 0;
+  for (const std::size_t place : places) sum += parts_[place].size;
+  return sum;
+}
+
+/// Around the seed, as many kernels as a window may have; nothing if the seed is too large.
+WindowSearch::Places WindowSearch::window(std::size_t seed, Kind kind) const {
+  Places places{seed};
+  const bool one_phase = tables_.has_halves();
+  const auto goes = [&](const Part& part) {
+    return !one_phase || (part.forward == parts_[seed].forward &&
+                          part.backward == parts_[seed].backward && part.forward != part.backward);
+  };
+  if (!goes(parts_[seed]) || parts_[seed].size > most_) return {};
+  std::vector<bool> refused(parts_.size());
+  for (std::size_t next = seed + 1;; ++next) {
+    if (kind == Kind::Joined) next = joined_most(places, refused);
+    if (next >= parts_.size()) return places;
+    Places more = places;
+    more.insert(std::upper_bound(more.begin(), more.end(), next), next);
+    more = closed(more);
+    const bool good = size(more) <= most_ && std::all_of(more.begin(), more.end(), [&](auto place) {
+                        return goes(parts_[place]);
+                      });
+    if (good) {
+      places = std::move(more);
+    } else if (kind == Kind::Consecutive) {
+      return places;
+    }
+    refused[next] = true;
+  }
+}
+
+/// Of the parts that are not refused the one that most is handed to and from; if there is
+/// none, what does not exist.
+std::size_t WindowSearch::joined_most(const Places& places,
+                                      const std::vector<bool>& refused) const {
+  std::vector<std::pair<std::size_t, Ticks>> joined;
+  const auto add = [&](std::span<const Arc> arcs) {
+    for (const Arc& arc : arcs) {
+      const std::size_t place = place_of_[arc.other];
+      if (refused[place] || std::binary_search(places.begin(), places.end(), place)) continue;
+      const auto known = std::find_if(joined.begin(), joined.end(),
+                                      [&](const auto& other) { return other.first == place; });
+      if (known == joined.end()) {
+        joined.emplace_back(place, arc.transfer);
+      } else {
+        known->second = capped_sum(known->second, arc.transfer);
+      }
+    }
+  };
+  for (const std::size_t place : places) {
+    parts_[place].kernels.for_each([&](std::size_t p) {
+      add(tables_.inputs(p));
+      add(tables_.outputs(p));
+    });
+  }
+  const auto most =
+      std::max_element(joined.begin(), joined.end(), [](const auto& a, const auto& b) {
+        return a.second != b.second ? a.second < b.second : a.first > b.first;
+      });
+  return most == joined.end() ? parts_.size() : most->first;
+}
+
+/// Whether it needs one of those marked done; backward parts need all forward ones.
+bool WindowSearch::follows(std::size_t place, const std::vector<bool>& marked, bool forward) const {
+  bool found = forward && parts_[place].backward;
+  parts_[place].kernels.for_each([&](std::size_t p) {
+    for (const Arc& arc : tables_.inputs(p)) found = found || marked[place_of_[arc.other]];
+  });
+  return found;
+}
+
+bool WindowSearch::precedes(std::size_t place, const std::vector<bool>& marked,
+                            bool backward) const {
+  bool found = backward && parts_[place].forward;
+  parts_[place].kernels.for_each([&](std::size_t p) {
+    for (const Arc& arc : tables_.outputs(p)) found = found || marked[place_of_[arc.other]];
+  });
+  return found;
+}
+
+/// Marks them and all parts that must come after one of them.
+std::vector<bool> WindowSearch::after(const Places& places) const {
+  std::vector<bool> marked(parts_.size());
+  bool forward = false;
+  for (std::size_t place = places.front(); place < parts_.size(); ++place) {
+    marked[place] =
+        std::binary_search(places.begin(), places.end(), place) || follows(place, marked, forward);
+    forward = forward || (marked[place] && parts_[place].forward);
+  }
+  return marked;
+}
+
+/// The same before.
+std::vector<bool> WindowSearch::before(const Places& places) const {
+  std::vector<bool> marked(parts_.size());
+  bool backward = false;
+  for (std::size_t place = places.back() + 1; place-- > 0;) {
+    marked[place] = std::binary_search(places.begin(), places.end(), place) ||
+                    precedes(place, marked, backward);
+    backward = backward || (marked[place] && parts_[place].backward);
+  }
+  return marked;
+}
+
+/// With all parts between two of them.
+WindowSearch::Places WindowSearch::closed(const Places& places) const {
+  const std::vector<bool> later = after(places);
+  const std::vector<bool> earlier = before(places);
+  Places all;
+  for (std::size_t place = places.front(); place <= places.back(); ++place) {
+    if (later[place] && earlier[place]) all.push_back(place);
+  }
+  return all;
+}
+
+/// The partitions of the window and those that are not used.
+std::int64_t WindowSearch::partitions_for(const Places& places) const {
+  if (!tables_.has_halves()) {
+    return tables_.partition_limit() - std::ssize(parts_) + std::ssize(places);
+  }
+  const bool backward = parts_[places.front()].backward;
+  const auto others = std::count_if(parts_.begin(), parts_.end(),
+                                    [&](const Part& part) { return part.backward == backward; });
+  return rules_.left(rules_.group(backward), 0) - others + std::ssize(places);
+}
+
+/// What is best in place of these parts; returns the steps that took.
+std::int64_t WindowSearch::search(const Places& places) {
+  Ticks time = 0;
+  std::vector<std::size_t> kernels;
+  for (const std::size_t place : places) {
+    time += parts_[place].time;
+    parts_[place].kernels.for_each([&](std::size_t p) { kernels.push_back(p); });
+  }
+  std::sort(kernels.begin(), kernels.end());
+  const FusionTables window(tables_, kernels, partitions_for(places));
+  const FusionTree tree(window);
+  if (tree.root().bound >= time) return 0;
+  std::int64_t steps = kStepsOfWindow;
+  const RelaxedFusion found = relaxed_fusion(window, time - 1, steps);
+  if (found.fusion && found.fusion->time < time) {
+    std::vector<std::vector<std::size_t>> by(kernels.size());
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      by[static_cast<std::size_t>(found.fusion->partition[i])].push_back(kernels[i]);
+    }
+    if (replace(places, by)) since_better_ = 0;
+  }
+  return steps;
+}
+
+/// False if that brings nothing after all.
+bool WindowSearch::replace(const Places& places, const std::vector<std::vector<std::size_t>>& by) {
+  const std::vector<bool> later = after(places);
+  std::vector<Part> parts;
+  KernelSet done(tables_.size());
+  const auto keep = [&](std::size_t place) {
+    parts.push_back(parts_[place]);
+    done |= parts_[place].kernels;
+  };
+  for (std::size_t place = 0; place <= places.back(); ++place) {
+    if (!later[place]) keep(place);
+  }
+  Ticks time = 0;
+  for (const std::vector<std::size_t>& kernels : by) {
+    if (kernels.empty()) continue;
+    KernelSet set(tables_.size());
+    for (const std::size_t p : kernels) set.insert(p);
+    parts.push_back(part_of(std::move(set), done));
+    time = capped_sum(time, parts.back().time);
+    done |= parts.back().kernels;
+  }
+  for (const std::size_t place : places) time -= parts_[place].time;
+  if (time >= 0) return false;
+  for (std::size_t place = 0; place < parts_.size(); ++place) {
+    const bool kept = place <= places.back() && !later[place];
+    if (!kept && !std::binary_search(places.begin(), places.end(), place)) keep(place);
+  }
+  if (!is_allowed(parts)) return false;
+  parts_ = std::move(parts);
+  index_parts();
+  return true;
+}
+
+/// Whether there are indices for them, and memory for what waits in it.
+bool WindowSearch::is_allowed(const std::vector<Part>& parts) const {
+  const bool limited = tables_.capacity_for_activations() < Bytes::infinity();
+  KernelSet done(tables_.size());
+  std::int32_t next_index = 0;
+  for (const Part& part : parts) {
+    const auto index = rules_.index_for(part.kernels, next_index, rules_.unplaced(done));
+    if (!index) return false;
+    next_index = *index + 1;
+    if (limited && part_of(KernelSet(part.kernels), done).time >= kNever) return false;
+    done |= part.kernels;
+  }
+  return true;
+}
+
+}  // namespace dfsearch

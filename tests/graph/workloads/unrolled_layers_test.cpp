@@ -1,0 +1,103 @@
+#include "graph/workloads/llm/unrolled_layers.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "graph/workloads/llm.hpp"
+#include "graph/workloads/llm/transformer_graph.hpp"
+
+namespace dfsearch {
+namespace {
+
+using Names = std::multiset<std::pair<std::string, std::string>>;
+
+Names tensors_of(const DataflowGraph& graph) {
+  Names names;
+  for (const Tensor& tensor : graph.tensors()) {
+    names.emplace(graph.kernel(tensor.from).name, graph.kernel(tensor.to).name);
+  }
+  return names;
+}
+
+std::string in_layer(int layer, const std::string& name) {
+  return "L" + std::to_string(layer) + "." + name;
+}
+
+Names repeated(const Names& of_one, int layers) {
+  Names all;
+  for (int layer = 1; layer <= layers; ++layer) {
+    for (const auto& [from, to] : of_one) all.emplace(in_layer(layer, from), in_layer(layer, to));
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("published layers are joined by their outputs and gradients") {
+  const DataflowGraph layer =
+      llm_training_graph({.hidden = 64, .heads = 4, .head_dim = 16, .sequence = 32});
+  const DataflowGraph graph = unrolled_layers(layer, 3);
+  CHECK(graph.kernel_count() == 3 * 41);
+  CHECK(graph.flops() == 3.0 * layer.flops());
+  Names expected = repeated(tensors_of(layer), 3);
+  for (int i = 1; i < 3; ++i) {
+    expected.emplace(in_layer(i, "Add_2"), in_layer(i + 1, "Add_Prev_Layer"));
+    for (const char* name : {"Q_bwd", "K_bwd", "V_bwd"}) {
+      expected.emplace(in_layer(i + 1, name), in_layer(i, "Loss_bwd"));
+    }
+  }
+  CHECK(tensors_of(graph) == expected);
+  // The list runs through the step: forward from the first layer, backward from the last.
+  CHECK(graph.kernels().front().name == "L1.Add_Prev_Layer");
+  CHECK(graph.kernels()[3 * 18].name == "L3.Loss_bwd");
+  for (std::size_t k = 0; k < graph.kernel_count(); ++k) {
+    CHECK(graph.topological_order()[k] == KernelId(k));
+  }
+  CHECK(unrolled_layers(layer, 1) == layer);
+}
+
+TEST_CASE("in layers by rule nothing stands for a layer that is there") {
+  const Transformer model{.hidden = 64,
+                          .layers = 6,
+                          .heads = 4,
+                          .kv_heads = 2,
+                          .head_dim = 16,
+                          .value_dim = 16,
+                          .mlp = 128,
+                          .vocabulary = 100};
+  const DataflowGraph layer = transformer_training_graph(model, {.tokens = 32});
+  const DataflowGraph graph = unrolled_layers(layer, 2);
+  CHECK(graph.kernel_count() == 2 * layer.kernel_count() - 2);
+  Names expected;
+  for (const auto& [from, to] : repeated(tensors_of(layer), 2)) {
+    expected.emplace(from == "L2.INPUT"      ? "L1.ADD_2"
+                     : from == "L1.GRADIENT" ? "L2.INPUT_sum"
+                                             : from,
+                     to);
+  }
+  CHECK(tensors_of(graph) == expected);
+  CHECK(expected.count({"L1.ADD_2", "L2.NORM_1"}) == 1);
+  CHECK(expected.count({"L1.ADD_2", "L2.ADD_1"}) == 1);
+  // What several read is one value.
+  std::map<std::string, std::set<std::int32_t>> values;
+  for (const Tensor& tensor : graph.tensors()) {
+    values[graph.kernel(tensor.from).name].insert(tensor.value);
+  }
+  CHECK(values["L1.ADD_2"].size() == 1);
+  CHECK(values["L2.INPUT_sum"].size() == 1);
+  // Gradients of a weight are stored with the weight of the same layer.
+  int referred = 0;
+  for (const Kernel& kernel : graph.kernels()) {
+    if (!kernel.weight_of) continue;
+    CHECK(graph.kernel(*kernel.weight_of).name.substr(0, 3) == kernel.name.substr(0, 3));
+    ++referred;
+  }
+  CHECK(referred > 10);
+}
+
+}  // namespace dfsearch
