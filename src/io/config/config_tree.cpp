@@ -1,0 +1,244 @@
+// The files that sections name are laid under them; the maps of a technology and the rates may come
+// from files as well.  What overrides change then goes on top.
+
+#include "io/config/config_tree.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/error.hpp"
+#include "io/config/shelf.hpp"
+#include "io/text/map_reader.hpp"
+#include "io/text/read_file.hpp"
+
+namespace dfsearch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 2> kSectionsWithFrom = {"workload", "system"};
+
+/// What a `from:` names: a file, or one of the shelf.
+struct BaseFile {
+  fs::path file;                     ///< as messages call it
+  fs::path identity;                 ///< the same under all its names
+  const ShelfFile* shelf = nullptr;  ///< null: it is read from `file`
+
+  [[nodiscard]] std::string text() const {
+    return shelf ? std::string(shelf->text) : read_file(file);
+  }
+};
+
+/// A name without folder and ending is one of the shelf, if files of this place may stand there.
+std::optional<BaseFile> base_file(const std::string& name, const fs::path& directory,
+                                  std::optional<ShelfKind> kind, const Place& place,
+                                  InputMessages& messages) {
+  if (kind && is_shelf_name(name)) {
+    const ShelfFile* found = find_on_shelf(*kind, name);
+    if (found)
+      return BaseFile{.file = found->source(), .identity = found->source(), .shelf = found};
+    messages.add(place, "from", not_on_shelf(*kind, name));
+    return std::nullopt;
+  }
+  const fs::path file = (directory / name).lexically_normal();
+  std::error_code error;
+  return BaseFile{.file = file, .identity = fs::weakly_canonical(file, error)};
+}
+
+/// Replaces a map with a `from:` by the file it names with the map on top.  The
+/// file may have a `from:` of its own, relative to itself; `open` holds the
+/// files on the way here.
+void resolve_from(YamlNode& section, const fs::path& directory, std::optional<ShelfKind> kind,
+                  std::vector<fs::path>& open, InputMessages& messages) {
+  const YamlEntry* from = section.find("from");
+  if (!from) return;
+  const std::optional<std::string> name = read_word(*from, messages);
+  const Place place = from->value.place;
+  std::erase_if(section.entries, [](const YamlEntry& entry) { return entry.key == "from"; });
+  if (!name) return;
+  const std::optional<BaseFile> named = base_file(*name, directory, kind, place, messages);
+  if (!named) return;
+  const std::string source = named->file.string();
+  if (std::find(open.begin(), open.end(), named->identity) != open.end()) {
+    messages.add(place, "from", "the file " + in_quotes(source) + " leads back to itself");
+    return;
+  }
+  constexpr std::size_t kLongestChain = 32;
+  if (open.size() > kLongestChain) {
+    messages.add(place, "from", fmt::format("a chain of more than {} files", kLongestChain));
+    return;
+  }
+  std::string text;
+  try {
+    text = named->text();
+  } catch (const InputError& wrong) {
+    // That the file cannot be read is a fault of whoever names it.
+    for (const std::string& message : wrong.messages()) messages.add(place, "from", message);
+    return;
+  }
+  try {
+    YamlNode base = parse_yaml(text, source, true);
+    if (base.type != YamlNode::Type::Map) {
+      messages.add(base.place.source ? base.place : place, "from",
+                   fmt::format("expected the file {} to hold a map, got {}", in_quotes(source),
+                               base.description()));
+      return;
+    }
+    open.push_back(named->identity);
+    resolve_from(base, named->file.parent_path(), kind, open, messages);
+    open.pop_back();
+    merge_into(base, std::move(section));
+    section = std::move(base);
+  } catch (const InputError& wrong) {
+    // What is wrong inside the file has its own place.
+    for (const std::string& message : wrong.messages()) messages.add({message});
+  }
+}
+
+/// Replaces a workload with a `model:` by the model of the shelf with the map on top.
+void resolve_model(YamlNode& section, InputMessages& messages) {
+  const YamlEntry* entry = section.find("model");
+  if (!entry) return;
+  const std::optional<std::string> name = read_word(*entry, messages);
+  const Place place = entry->value.place;
+  std::erase_if(section.entries, [](const YamlEntry& item) { return item.key == "model"; });
+  if (!name) return;
+  const ShelfFile* file = find_on_shelf(ShelfKind::Workloads, *name);
+  if (!file || !file->is_model()) {
+    const std::vector<std::string_view> names = model_names();
+    messages.add(place, "model",
+                 fmt::format("unknown model {}, expected {}{}", in_quotes(*name),
+                             joined_choices(names), suggestion(*name, names)));
+    return;
+  }
+  YamlNode model = parse_yaml(std::string(file->text), file->source(), true);
+  merge_into(model, std::move(section));
+  section = std::move(model);
+}
+
+/// The folder of the file that an entry stands in; that of the config for an override.
+fs::path folder_of(const YamlEntry& entry, const fs::path& config_folder) {
+  if (entry.value.place.is_override() || !entry.value.place.source) return config_folder;
+  return fs::path(*entry.value.place.source).parent_path();
+}
+
+/// The maps of a system that may come from files: its technology, each part of that, and
+/// the budget.  The names of their files count from the file that says them.
+void resolve_technology(YamlNode& system, const fs::path& directory, std::vector<fs::path>& open,
+                        InputMessages& messages) {
+  const auto resolve = [&](YamlNode& map) {
+    const YamlEntry* from = map.find("from");
+    if (from) resolve_from(map, folder_of(*from, directory), std::nullopt, open, messages);
+  };
+  for (const std::string_view name : {"technology", "budget"}) {
+    YamlEntry* part = system.find(name);
+    if (!part) continue;
+    resolve(part->value);
+    if (name == "budget") continue;
+    for (YamlEntry& inner : part->value.entries) resolve(inner.value);
+  }
+}
+
+/// The section of rates.  A word alone is short for a map that comes from the file of this name.
+YamlEntry* rates_of(YamlNode& root) {
+  YamlEntry* execution = root.find("execution");
+  YamlEntry* rates = execution ? execution->value.find("efficiency") : nullptr;
+  if (!rates || rates->value.type != YamlNode::Type::Scalar) return rates;
+  YamlNode& node = rates->value;
+  YamlNode map;
+  map.type = YamlNode::Type::Map;
+  map.place = node.place;
+  map.entries.push_back({.key = "from", .place = node.place, .value = std::move(node)});
+  node = std::move(map);
+  return rates;
+}
+
+/// `equations: published` is short for a map with a preset, which an override
+/// may add a switch to.
+void spell_out_preset(YamlNode& root) {
+  YamlEntry* entry = root.find("equations");
+  if (!entry || entry->value.type != YamlNode::Type::Scalar) return;
+  YamlNode map;
+  map.type = YamlNode::Type::Map;
+  map.place = entry->value.place;
+  map.entries.push_back(
+      {.key = "preset", .place = entry->value.place, .value = std::move(entry->value)});
+  entry->value = std::move(map);
+}
+
+void check_is_map(const YamlNode& root, const fs::path& file, InputMessages& messages) {
+  if (root.type == YamlNode::Type::Map) return;
+  const Place place{.source = std::make_shared<const std::string>(file.string())};
+  const bool empty = root.type == YamlNode::Type::Null;
+  messages.add(empty ? place : root.place, "",
+               empty ? "the file is empty, expected a config with a workload and a system"
+                     : "expected a map with a workload and a system, got " + root.description());
+  messages.throw_if_any();
+}
+
+}  // namespace
+
+bool chooses_file(const Override& change) {
+  const auto& path = change.path;
+  if (path.size() > 2 && path.front() == "system" && path.back() == "from") return true;
+  if (path.size() > 1 && path[0] == "execution" && path[1] == "efficiency") {
+    return path.size() == 2 || (path.size() == 3 && path[2] == "from");
+  }
+  const bool section = std::find(kSectionsWithFrom.begin(), kSectionsWithFrom.end(),
+                                 path.front()) != kSectionsWithFrom.end();
+  const bool model = path.size() == 2 && path[0] == "workload" && path[1] == "model";
+  return section && (path.size() == 1 || (path.size() == 2 && path[1] == "from") || model);
+}
+
+YamlNode tree_with_files(YamlNode root, const fs::path& file, const std::vector<Override>& changes,
+                         InputMessages& messages) {
+  check_is_map(root, file, messages);
+  rates_of(root);  // so that an override may say `from`
+  for (const Override& change : changes) {
+    if (chooses_file(change)) apply_override(change, root, messages);
+  }
+  std::error_code error;
+  std::vector<fs::path> open = {fs::weakly_canonical(file, error)};
+  for (const std::string_view name : kSectionsWithFrom) {
+    YamlEntry* section = root.find(name);
+    const ShelfKind kind = name == "system" ? ShelfKind::Systems : ShelfKind::Workloads;
+    if (section) resolve_from(section->value, file.parent_path(), kind, open, messages);
+    if (section && name == "workload") resolve_model(section->value, messages);
+    if (section && name == "system") {
+      resolve_technology(section->value, file.parent_path(), open, messages);
+    }
+  }
+  if (YamlEntry* rates = rates_of(root)) {
+    resolve_from(rates->value, folder_of(*rates, file.parent_path()), ShelfKind::Efficiencies, open,
+                 messages);
+  }
+  // Without its file, all that can be said of a section is what it lacks.
+  messages.throw_if_any();
+  return root;
+}
+
+void apply_changes(const std::vector<Override>& changes, YamlNode& root, InputMessages& messages) {
+  for (const Override& change : changes) {
+    if (chooses_file(change)) continue;
+    if (change.path.front() == "equations" && change.path.size() > 1) spell_out_preset(root);
+    apply_override(change, root, messages);
+  }
+}
+
+YamlNode complete_tree(YamlNode root, const fs::path& file,
+                       const std::vector<std::string>& overrides, InputMessages& messages) {
+  check_is_map(root, file, messages);
+  const std::vector<Override> changes = parse_overrides(overrides, messages);
+  root = tree_with_files(std::move(root), file, changes, messages);
+  apply_changes(changes, root, messages);
+  return root;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,30 @@
+#pragma once
+// The tree of a config with its files in it.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "io/config/overrides.hpp"
+#include "io/text/input_messages.hpp"
+#include "io/text/yaml_tree.hpp"
+
+namespace dfsearch {
+
+/// Overrides that say which file a section comes from go before that file is
+/// read, all others after.
+bool chooses_file(const Override& change);
+
+/// The tree with its files in it, those that the changes choose: `from:` files, of the shelf or by
+/// their paths, and the `model:` of a workload.  `file` is that of the tree.  Throws InputError.
+YamlNode tree_with_files(YamlNode root, const std::filesystem::path& file,
+                         const std::vector<Override>& changes, InputMessages& messages);
+
+/// Changes all else.
+void apply_changes(const std::vector<Override>& changes, YamlNode& root, InputMessages& messages);
+
+/// Both.
+YamlNode complete_tree(YamlNode root, const std::filesystem::path& file,
+                       const std::vector<std::string>& overrides, InputMessages& messages);
+
+}  // namespace dfsearch
