@@ -3,14 +3,12 @@
 
 #include "engine/calculon/find_execution.hpp"
 
-#include <chrono>
 #include <utility>
 #include <variant>
 
 #include "base/error.hpp"
-#include "base/memory_budget.hpp"
 #include "engine/calculon/execution_tree.hpp"
-#include "engine/tree/branch_and_bound.hpp"
+#include "engine/ranked_answers.hpp"
 
 namespace dfsearch::calculon {
 namespace {
@@ -25,84 +23,31 @@ Cost recost(const Task& task, const ExecutionSolution& winner) {
   return *cost;
 }
 
-SearchStatus status_of(const FoundExecution& found, double gap) {
-  if (found.execution) {
-    return found.gap <= gap ? SearchStatus::Optimal : SearchStatus::Feasible;
-  }
-  return found.stopped_by == StopReason::None ? SearchStatus::Infeasible : SearchStatus::NoSolution;
-}
-
 class Finder {
  public:
-  Finder(const Task& task, const ExecutionSearch& search)
-      : task_(task), search_(search), memory_(search.limits.memory) {}
+  Finder(const Task& task, const ExecutionSearch& search) : task_(task), search_(search) {}
 
   ExecutionResult run() {
-    static_cast<FoundExecution&>(result_) = next();
-    bool searched_all = result_.status == SearchStatus::Optimal;
-    while (searched_all && static_cast<std::int64_t>(excluded_.size()) < search_.top) {
-      const FoundExecution found = next();
-      searched_all = found.status == SearchStatus::Optimal;
-      if (found.status == SearchStatus::Infeasible) {
-        result_.alternatives_complete = true;
-      } else {
-        result_.alternatives.push_back(found);
-      }
-    }
+    answers_.find([this] { return next(); });
     count();
     if (result_.status == SearchStatus::Infeasible) explain();
-    result_.stats.time = elapsed();
+    result_.stats.time = answers_.elapsed();
     return std::move(result_);
   }
 
  private:
-  [[nodiscard]] Seconds elapsed() const {
-    return Seconds(
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
-  }
-
   /// The best execution of degrees not met yet.
   FoundExecution next() {
     const ExecutionTree problem(task_, excluded_, search_.limits.deadline);
-    Limits limits = search_.limits;
-    limits.nodes -= result_.stats.nodes;
-    BranchAndBound<ExecutionTree> tree(problem, {.limits = limits,
-                                                 .threads = search_.threads,
-                                                 .deterministic = search_.deterministic,
-                                                 .memory = &memory_});
-    const int rank = static_cast<int>(excluded_.size()) + 1;
-    if (search_.on_incumbent) {
-      tree.on_incumbent([&](Progress progress, const ExecutionSolution&) {
-        progress.rank = rank;
-        search_.on_incumbent(progress);
-      });
-    }
-    const auto found = tree.run();
-    result_.evaluated += problem.evaluated();
-    result_.measured += problem.measured();
-    result_.stats.add_counts(found.stats);
-    result_.stats.threads = found.stats.threads;
-    if (excluded_.empty()) {
-      result_.stats.proof_nodes = found.stats.nodes;
-      result_.stats.proof_time = found.stats.time;
-      result_.stats.first_incumbent = found.stats.first_incumbent;
-      result_.stats.best_incumbent = found.stats.best_incumbent;
-    }
-    return answer(found);
-  }
-
-  FoundExecution answer(const BranchAndBoundResult<ExecutionSolution>& found) {
+    const auto found = answers_.search(problem);
     FoundExecution answer;
-    answer.stopped_by = found.stopped_by;
-    answer.lower_bound = found.lower_bound;
+    answers_.judge(answer, found);
     if (found.solution) {
       const Execution& execution = found.solution->execution;
       answer.execution = execution;
       answer.cost = recost(task_, *found.solution);
-      answer.gap = relative_gap(found.cost, found.lower_bound);
       excluded_.push_back({execution.tensor, execution.pipeline, execution.data});
     }
-    answer.status = status_of(answer, search_.limits.gap);
     return answer;
   }
 
@@ -125,10 +70,9 @@ class Finder {
 
   const Task& task_;
   const ExecutionSearch& search_;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  MemoryBudget memory_;
   std::vector<Degrees> excluded_;
   ExecutionResult result_;
+  RankedAnswers<ExecutionSearch, FoundExecution, ExecutionResult> answers_{search_, result_};
 };
 
 }  // namespace
