@@ -204,10 +204,12 @@ def instances():
         for seed in range(1, SEEDS + 1):
             found[f"ragged_{count}_{width}_{seed}"] = (
                 lambda c=count, w=width, s=seed: one_chip(ragged(c, w, s)))
+    found["ragged_5000_8"] = lambda: one_chip(ragged(5000, 8, 1))
     found["fork_join_8_4"] = lambda: one_chip(fork_join(8, 4, 1))
     found["fork_join_24_8"] = lambda: one_chip(fork_join(24, 8, 1))
     found["grid_8_8"] = lambda: one_chip(grid(8, 8, 1))
     found["grid_16_16"] = lambda: one_chip(grid(16, 16, 1))
+    found["grid_70_70"] = lambda: one_chip(grid(70, 70, 1))
     found["series_parallel_60"] = lambda: one_chip(series_parallel(60, 1))
     found["series_parallel_240"] = lambda: one_chip(series_parallel(240, 1))
     for how in ("fan", "tree", "chain"):

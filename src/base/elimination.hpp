@@ -1,5 +1,6 @@
 #pragma once
-// Bucket elimination (Dechter 1999), for whatever is best of a sum.
+// Bucket elimination (Dechter 1999), for whatever is best of a sum.  (The least sum alone is found
+// with smaller tables, base/least_sum.cpp.)
 //
 // The best of a sum of many small terms is found by eliminating variables one after the other:
 // all terms that mention the variable are added, its best value is taken for every combination of
@@ -7,9 +8,9 @@
 // the tables stay tiny.  Where they would not, one variable is tried value by value instead, which
 // is slower and as exact.
 //
-// What is best is the business of the cells of the tables (base/least_sum.cpp): the least sum, or
-// all sums that no other is better than.  It may be any choice among sums that stays the same
-// when the same is added to all of them.
+// What is best is the business of the cells of the tables (base/sum_front.cpp: all sums that no
+// other is better than).  It may be any choice among sums that stays the same when the same is added
+// to all of them.
 //
 // Ties: wanted is, among all of equal sums, the first variable by variable.  A cell therefore
 // carries the first of the best choices of all variables eliminated into it.  Choices made in

@@ -1,232 +1,310 @@
-// Bucket elimination (base/elimination.hpp) with two kinds of cells: one sum, the least, or all
-// sums that no other precludes.
+// Bucket elimination in an order found before (base/elimination_order.hpp).
 //
-// A sum precludes another if it is at most that in both criteria and less in one, or equal in
-// both and less in what decides ties, or equal in all and of an earlier choice.  Adding the same to
-// both changes none of these comparisons (for numbers of which the sums are exact), so what is
-// precluded in a table is precluded in every sum that it would be part of, by one that is in the
-// table or precluded by it in turn.
+// A step adds up the tables that mention its variable and takes the best value for every
+// combination of its neighbours.  Of the choice nothing is kept but this value: the choices of
+// variables eliminated before follow from it, table by table.
+//
+// Ties: wanted is, among all of equal sums, the first variable by variable.  So equal sums of two
+// values are compared by what they entail for all variables eliminated into the tables, and that
+// is the first of the best, by induction: choices made in different tables are independent, and the
+// first of a combination of independent choices is the combination of their firsts, whatever their
+// places in the list.  So one pass suffices, in any order of elimination.  What two entries of a
+// small table entail is compared once and for all, since ties are common; of a large one it is
+// found where it is asked for.
 //
 // Nothing but + and < is asked of the values, so numbers that are compared one after the other do
 // as well as numbers.
 //
-// Against brute force: tests/base/least_sum_test.cpp, tests/base/sum_front_test.cpp and
+// Against brute force: tests/base/least_sum_test.cpp,
 // tests/model/layer/least_bytes_sharding_test.cpp.
 
 #include "base/least_sum.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <utility>
 
-#include "base/elimination.hpp"
+#include "base/elimination_order.hpp"
 
 namespace dfsearch {
 namespace {
 
-using elimination::Effort;
-using elimination::Elimination;
-using elimination::kNone;
-using elimination::Summand;
-using elimination::Table;
-using elimination::Values;
+using Values = std::vector<std::uint8_t>;
 
 // Some milliseconds.
 constexpr std::int64_t kStepsBetweenLooks = 100'000;
-
-// Of an allocation beside what is asked for.
-constexpr std::size_t kAllocation = 16;
+// Entries of a table that are compared in advance.
+constexpr std::size_t kFewRows = 8;
+constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
 void add(double& sum, double value) { sum += value; }
 void add(LexicographicSum& sum, const LexicographicSum& value) {
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += value[i];
 }
 
-/// The best that is known for one combination of a term's variables.
-template <class Value>
-struct LeastOf {
-  Value sum{};
-  Values chosen{};  // of the term's eliminated variables; none: nothing was offered yet
-
-  LeastOf() = default;
-  explicit LeastOf(const Value& value) : sum(value) {}
-
-  void offer(const std::vector<Summand<LeastOf>>& summands, std::size_t width, std::size_t own,
-             std::uint8_t value, const Effort&) {
-    Value offered{};
-    for (const Summand<LeastOf>& summand : summands) add(offered, summand.cell->sum);
-    if (!chosen.empty() && offered > sum) return;
-    Values all(width, 0);
-    if (own != kNone) all[own] = value;
-    for (const auto& [cell, places] : summands) {
-      for (std::size_t i = 0; i < places->size(); ++i) all[(*places)[i]] = cell->chosen[i];
-    }
-    if (!chosen.empty() && !(offered < sum) && !(all < chosen)) return;
-    sum = offered;
-    chosen = std::move(all);
-  }
-
-  void take(LeastOf&& other, std::size_t variable, std::uint8_t value) {
-    other.chosen[variable] = value;
-    const bool is_better = other.sum < sum || (other.sum == sum && other.chosen < chosen);
-    if (chosen.empty() || is_better) *this = std::move(other);
-  }
-
-  [[nodiscard]] double bytes(std::size_t width) const {
-    return static_cast<double>(sizeof(*this) + kAllocation + width);
-  }
+/// The first variable in which two choices differ, and whether the second has less there.
+struct Difference {
+  std::size_t variable = kNone;
+  bool second_is_first = false;
 };
 
-bool is_allowed(const LexicographicSum& sum) {
-  return sum[0] < std::numeric_limits<double>::infinity() &&
-         sum[1] < std::numeric_limits<double>::infinity();
-}
+template <class Value>
+class LeastSum {
+ public:
+  /// One that is merged has no values.
+  struct Table {
+    std::vector<std::size_t> variables;
+    std::vector<Value> values;
+  };
 
-/// All sums that none precludes, ascending.
-struct FrontCell {
-  std::vector<FrontSum> points;
-
-  void offer(const std::vector<Summand<FrontCell>>& summands, std::size_t width, std::size_t own,
-             std::uint8_t value, Effort& effort) {
-    // Most summands are single points, and of the rest many are not allowed.
-    FrontSum single;
-    bool is_single = true;
-    for (const Summand<FrontCell>& summand : summands) {
-      if (summand.cell->points.empty()) return;
-      if (summand.cell->points.size() > 1) is_single = false;
-      if (summand.cell->points.size() == 1) add(single.sum, summand.cell->points.front().sum);
+  LeastSum(const std::vector<std::size_t>& sizes, std::size_t terms, const EliminationOrder& order,
+           const Deadline& deadline)
+      : sizes_(sizes),
+        terms_(terms),
+        steps_(order.steps),
+        deadline_(deadline, kStepsBetweenLooks),
+        values_{Values(sizes.size(), 0), Values(sizes.size(), 0)},
+        choices_(order.steps.size()),
+        differences_(order.steps.size()) {
+    for (const Step& step : steps_) {
+      std::size_t lowest = step.variable;
+      for (const std::size_t t : step.merged) {
+        if (t >= terms_) lowest = std::min(lowest, lowest_[t - terms_]);
+      }
+      lowest_.push_back(lowest);
     }
-    if (is_single && is_precluded(single.sum)) return;
-    single.values.assign(width, 0);
-    if (own != kNone) single.values[own] = value;
-    for (const auto& [cell, places] : summands) {
-      if (cell->points.size() == 1) put(cell->points.front(), *places, single.values);
-    }
-    FrontCell sums;
-    sums.points.push_back(std::move(single));
-    for (const Summand<FrontCell>& summand : summands) {
-      if (summand.cell->points.size() == 1) continue;
-      const std::size_t pairs = sums.points.size() * summand.cell->points.size();
-      effort.take(static_cast<double>(pairs + width));
-      if (effort.steps_left < 0.0) return;
-      effort.deadline.check(static_cast<std::int64_t>(pairs));
-      sums = sums.plus(summand);
-    }
-    unite(std::move(sums));
   }
 
-  void take(FrontCell&& other, std::size_t variable, std::uint8_t value) {
-    for (FrontSum& point : other.points) point.values[variable] = value;
-    unite(std::move(other));
-  }
-
-  [[nodiscard]] double bytes(std::size_t width) const {
-    return static_cast<double>(sizeof(*this) + kAllocation +
-                               points.size() * (sizeof(FrontSum) + kAllocation + width));
+  Values solve(std::vector<Table> tables) {
+    tables.resize(terms_ + steps_.size());
+    return finish(std::move(tables), 0).values;
   }
 
  private:
-  [[nodiscard]] bool is_precluded(const LexicographicSum& sum) const {
-    return std::any_of(points.begin(), points.end(), [&](const FrontSum& point) {
-      return point.sum < sum && point.sum[1] <= sum[1];
-    });
-  }
+  using Step = EliminationOrder::Step;
 
-  static void put(const FrontSum& point, const elimination::Variables& places, Values& all) {
-    for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = point.values[i];
-  }
+  struct Best {
+    Value sum{};
+    Values values;
+  };
 
-  /// Leaves of ascending sums those that none precludes: each that is less in the second number
-  /// than all before it.
-  void thin() {
-    std::size_t left = 0;
-    for (FrontSum& point : points) {
-      if (left > 0 && point.sum[1] >= points[left - 1].sum[1]) continue;
-      if (&points[left] != &point) points[left] = std::move(point);
-      ++left;
+  /// Where the entries of a table are that is merged.
+  struct Operand {
+    const Value* entries;
+    std::size_t at = 0;
+    std::size_t stride = 0;            // of the variable that is eliminated
+    std::vector<std::size_t> strides;  // of its neighbours
+  };
+
+  Best finish(std::vector<Table>&& tables, std::size_t next) {
+    for (; next < steps_.size(); ++next) {
+      if (steps_[next].is_tried) return try_values(tables, next);
+      eliminate(tables, next);
     }
-    points.resize(left);
+    Best best;
+    for (const Table& table : tables) {
+      if (!table.values.empty()) add(best.sum, table.values.front());
+    }
+    for (std::size_t s = steps_.size(); s-- > 0;) {
+      if (!steps_[s].is_tried) values_[0][steps_[s].variable] = choices_[s][row(s, values_[0])];
+    }
+    best.values = values_[0];
+    return best;
   }
 
-  void unite(FrontCell&& other) {
-    const auto middle = static_cast<std::ptrdiff_t>(points.size());
-    points.insert(points.end(), std::make_move_iterator(other.points.begin()),
-                  std::make_move_iterator(other.points.end()));
-    std::inplace_merge(points.begin(), points.begin() + middle, points.end(),
-                       [](const FrontSum& a, const FrontSum& b) {
-                         return a.sum != b.sum ? a.sum < b.sum : a.values < b.values;
-                       });
-    thin();
+  Best try_values(const std::vector<Table>& tables, std::size_t step) {
+    const std::size_t variable = steps_[step].variable;
+    Best best;
+    for (std::size_t v = 0; v < sizes_[variable]; ++v) {
+      deadline_.check(kStepsBetweenLooks);
+      for (Values& values : values_) values[variable] = static_cast<std::uint8_t>(v);
+      Best found = finish(fixed(tables, variable, v), step + 1);
+      const bool is_better = best.values.empty() || found.sum < best.sum ||
+                             (found.sum == best.sum && found.values < best.values);
+      if (is_better) best = std::move(found);
+    }
+    return best;
   }
 
-  [[nodiscard]] static Values joined(const FrontSum& a, const FrontSum& b,
-                                     const elimination::Variables& places) {
-    Values all = a.values;
-    put(b, places, all);
-    return all;
+  /// The tables with a variable's value filled in.
+  std::vector<Table> fixed(const std::vector<Table>& tables, std::size_t variable,
+                           std::size_t value) const {
+    std::vector<Table> left = tables;
+    for (Table& table : left) {
+      const auto found = std::find(table.variables.begin(), table.variables.end(), variable);
+      if (table.values.empty() || found == table.variables.end()) continue;
+      std::size_t stride = 1;
+      for (auto v = found + 1; v != table.variables.end(); ++v) stride *= sizes_[*v];
+      std::size_t kept = 0;
+      for (std::size_t i = 0; i < table.values.size(); ++i) {
+        if ((i / stride) % sizes_[variable] == value) table.values[kept++] = table.values[i];
+      }
+      table.values.resize(kept);
+      table.variables.erase(found);
+    }
+    return left;
   }
 
-  /// Of the sums of a point of each those that none precludes.
-  [[nodiscard]] FrontCell plus(const Summand<FrontCell>& summand) const {
-    struct Pair {
-      LexicographicSum sum;
-      const FrontSum *a, *b;
-    };
-    std::vector<Pair> pairs;
-    pairs.reserve(points.size() * summand.cell->points.size());
-    for (const FrontSum& a : points) {
-      for (const FrontSum& b : summand.cell->points) {
-        pairs.push_back({.sum = a.sum, .a = &a, .b = &b});
-        add(pairs.back().sum, b.sum);
+  void eliminate(std::vector<Table>& tables, std::size_t s) {
+    const Step& step = steps_[s];
+    std::vector<Operand> operands;
+    for (const std::size_t t : step.merged) operands.push_back(operand(tables[t], step));
+    std::size_t rows = 1;
+    for (const std::size_t v : step.neighbours) rows *= sizes_[v];
+    std::vector<Value> least(rows);
+    choices_[s].assign(rows, 0);
+    set_row(s, 0);
+    const auto effort = static_cast<std::int64_t>(sizes_[step.variable] * operands.size());
+    for (std::size_t r = 0; r < rows; ++r) {
+      deadline_.check(effort);
+      choose(s, r, operands, least[r]);
+      for (std::size_t i = step.neighbours.size(); i-- > 0;) {
+        const std::size_t v = step.neighbours[i];
+        const std::size_t next = values_[0][v] + std::size_t{1};
+        const bool wraps = next == sizes_[v];
+        for (Operand& one : operands) {
+          one.at += one.strides[i];
+          if (wraps) one.at -= next * one.strides[i];
+        }
+        values_[0][v] = values_[1][v] = wraps ? 0 : static_cast<std::uint8_t>(next);
+        if (!wraps) break;
       }
     }
-    if (points.size() > 1 && summand.cell->points.size() > 1) {
-      std::sort(pairs.begin(), pairs.end(),
-                [](const Pair& x, const Pair& y) { return x.sum < y.sum; });
+    for (const std::size_t t : step.merged) tables[t] = {};
+    tables[terms_ + s] = {.variables = step.neighbours, .values = std::move(least)};
+    if (rows <= kFewRows) compare_rows(s, rows);
+  }
+
+  Operand operand(const Table& table, const Step& step) const {
+    Operand one{.entries = table.values.data(),
+                .strides = std::vector<std::size_t>(step.neighbours.size(), 0)};
+    std::size_t stride = 1;
+    for (std::size_t i = table.variables.size(); i-- > 0;) {
+      const std::size_t v = table.variables[i];
+      if (v == step.variable) {
+        one.stride = stride;
+      } else {
+        const auto place = std::lower_bound(step.neighbours.begin(), step.neighbours.end(), v);
+        one.strides[static_cast<std::size_t>(place - step.neighbours.begin())] = stride;
+      }
+      stride *= sizes_[v];
     }
-    FrontCell sums;
-    for (const Pair& pair : pairs) {
-      FrontSum* last = sums.points.empty() ? nullptr : &sums.points.back();
-      if (last != nullptr && pair.sum[1] >= last->sum[1] && pair.sum != last->sum) continue;
-      Values values = joined(*pair.a, *pair.b, *summand.places);
-      if (last == nullptr || pair.sum != last->sum) {
-        sums.points.push_back({.sum = pair.sum, .values = std::move(values)});
-      } else if (values < last->values) {
-        last->values = std::move(values);
+    return one;
+  }
+
+  void choose(std::size_t s, std::size_t r, const std::vector<Operand>& operands, Value& least) {
+    for (std::size_t v = 0; v < sizes_[steps_[s].variable]; ++v) {
+      Value sum{};
+      for (const Operand& one : operands) add(sum, one.entries[one.at + v * one.stride]);
+      const bool is_better =
+          v == 0 || sum < least || (sum == least && precedes(s, v, choices_[s][r]));
+      if (!is_better) continue;
+      least = sum;
+      choices_[s][r] = static_cast<std::uint8_t>(v);
+    }
+  }
+
+  /// Whether a value entails an earlier choice than a lesser one, in the row that `values_` says.
+  bool precedes(std::size_t s, std::size_t value, std::size_t lesser) {
+    values_[0][steps_[s].variable] = static_cast<std::uint8_t>(lesser);
+    values_[1][steps_[s].variable] = static_cast<std::uint8_t>(value);
+    Difference found{.variable = steps_[s].variable, .second_is_first = false};
+    for (const std::size_t t : steps_[s].merged) follow(t, found);
+    return found.second_is_first;
+  }
+
+  void compare_rows(std::size_t s, std::size_t rows) {
+    std::vector<Difference>& all = differences_[s];
+    all.assign(rows * rows, {});
+    for (std::size_t a = 0; a < rows; ++a) {
+      for (std::size_t b = a + 1; b < rows; ++b) {
+        set_row(s, a, values_[0]);
+        set_row(s, b, values_[1]);
+        Difference found;
+        note_choice(s, a, b, found);
+        for (const std::size_t t : steps_[s].merged) follow(t, found);
+        all[a * rows + b] = found;
+        if (found.variable != kNone) found.second_is_first = !found.second_is_first;
+        all[b * rows + a] = found;
       }
     }
-    return sums;
   }
-};
 
-template <class Cell>
-struct Outcome {
-  Cell best;
-  bool is_complete;
-};
+  /// Looks for an earlier difference among the variables eliminated into a table.
+  void follow(std::size_t table, Difference& found) {
+    if (table < terms_) return;
+    waiting_.assign(1, table - terms_);
+    while (!waiting_.empty()) {
+      const std::size_t s = waiting_.back();
+      waiting_.pop_back();
+      if (found.variable < lowest_[s]) continue;
+      const std::size_t a = row(s, values_[0]);
+      const std::size_t b = row(s, values_[1]);
+      if (a == b) continue;
+      if (!differences_[s].empty()) {
+        const Difference& known = differences_[s][a * choices_[s].size() + b];
+        if (known.variable < found.variable) found = known;
+        continue;
+      }
+      note_choice(s, a, b, found);
+      for (const std::size_t t : steps_[s].merged) {
+        if (t >= terms_) waiting_.push_back(t - terms_);
+      }
+    }
+  }
 
-template <class Cell>
-Outcome<Cell> eliminated(const std::vector<std::size_t>& sizes, std::vector<Table<Cell>> tables,
-                         double most_steps, const Deadline& deadline) {
-  Effort effort{.steps_left = most_steps, .deadline = PacedDeadline(deadline, kStepsBetweenLooks)};
-  Cell best = Elimination<Cell>(sizes, std::move(tables), effort).solve();
-  return {.best = std::move(best), .is_complete = effort.steps_left >= 0.0};
-}
+  void note_choice(std::size_t s, std::size_t a, std::size_t b, Difference& found) {
+    const std::size_t variable = steps_[s].variable;
+    const std::uint8_t first = values_[0][variable] = choices_[s][a];
+    const std::uint8_t second = values_[1][variable] = choices_[s][b];
+    if (first == second || variable > found.variable) return;
+    found = {.variable = variable, .second_is_first = second < first};
+  }
+
+  [[nodiscard]] std::size_t row(std::size_t s, const Values& values) const {
+    std::size_t index = 0;
+    for (const std::size_t v : steps_[s].neighbours) index = index * sizes_[v] + values[v];
+    return index;
+  }
+
+  void set_row(std::size_t s, std::size_t r) {
+    for (Values& values : values_) set_row(s, r, values);
+  }
+  void set_row(std::size_t s, std::size_t r, Values& values) const {
+    const std::vector<std::size_t>& neighbours = steps_[s].neighbours;
+    for (std::size_t i = neighbours.size(); i-- > 0;) {
+      values[neighbours[i]] = static_cast<std::uint8_t>(r % sizes_[neighbours[i]]);
+      r /= sizes_[neighbours[i]];
+    }
+  }
+
+  const std::vector<std::size_t>& sizes_;
+  const std::size_t terms_;
+  const std::vector<Step>& steps_;
+  PacedDeadline deadline_;
+  std::array<Values, 2> values_;  // of two choices that are compared; those tried are in both
+  std::vector<Values> choices_;   // of each step: the best value for each row of its result
+  // Of each step with a small result, for each two rows of it.
+  std::vector<std::vector<Difference>> differences_;
+  std::vector<std::size_t> lowest_;   // of each step: the first variable eliminated by then into it
+  std::vector<std::size_t> waiting_;  // scratch of follow()
+};
 
 template <class Value>
 std::optional<Values> least_sum_of(const std::vector<std::size_t>& sizes,
                                    const std::vector<SumTermOf<Value>>& terms, double most_steps,
                                    const Deadline& deadline) {
-  std::vector<Table<LeastOf<Value>>> tables;
+  std::vector<std::vector<std::size_t>> variables;
+  std::vector<typename LeastSum<Value>::Table> tables;
+  variables.reserve(terms.size());
+  tables.reserve(terms.size());
   for (const SumTermOf<Value>& term : terms) {
-    auto& table = tables.emplace_back();
-    table.variables = term.variables;
-    for (const Value& value : term.values) table.cells.emplace_back(value);
+    variables.push_back(term.variables);
+    tables.push_back({term.variables, term.values});
   }
-  auto outcome = eliminated(sizes, std::move(tables), most_steps, deadline);
-  if (!outcome.is_complete) return std::nullopt;
-  return std::move(outcome.best.chosen);
+  const EliminationOrder order = find_elimination_order(sizes, variables, most_steps, deadline);
+  if (order.effort > most_steps) return std::nullopt;
+  return LeastSum<Value>(sizes, terms.size(), order, deadline).solve(std::move(tables));
 }
 
 }  // namespace
@@ -241,23 +319,6 @@ std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t
                                                    const std::vector<LexicographicSumTerm>& terms,
                                                    double most_steps, const Deadline& deadline) {
   return least_sum_of(sizes, terms, most_steps, deadline);
-}
-
-std::optional<std::vector<FrontSum>> sum_front(const std::vector<std::size_t>& sizes,
-                                               const std::vector<LexicographicSumTerm>& terms,
-                                               double most_steps, const Deadline& deadline) {
-  std::vector<Table<FrontCell>> tables;
-  for (const LexicographicSumTerm& term : terms) {
-    Table<FrontCell>& table = tables.emplace_back();
-    table.variables = term.variables;
-    for (const LexicographicSum& value : term.values) {
-      FrontCell& cell = table.cells.emplace_back();
-      if (is_allowed(value)) cell.points.push_back({.sum = value, .values = {}});
-    }
-  }
-  auto outcome = eliminated(sizes, std::move(tables), most_steps, deadline);
-  if (!outcome.is_complete) return std::nullopt;
-  return std::move(outcome.best.points);
 }
 
 }  // namespace dfsearch

@@ -36,12 +36,14 @@ std::size_t OpenPartition::first_ready(std::size_t from) const {
   return p;
 }
 
-bool OpenPartition::fits(std::size_t p) const {
+/// Whether cores and the mixture of repeats allow it.
+bool OpenPartition::may_join(std::size_t p) const {
   if (static_cast<std::int64_t>(kernels_.size()) >= tables_.cores()) return false;
-  if (!kernels_.empty() && tables_.kernel(kernels_.front()).repeats != tables_.kernel(p).repeats) {
-    return false;
-  }
-  return totals_.sram + sram_change(p) <= tables_.sram();
+  return kernels_.empty() || tables_.kernel(kernels_.front()).repeats == tables_.kernel(p).repeats;
+}
+
+bool OpenPartition::fits(std::size_t p) const {
+  return may_join(p) && totals_.sram + sram_change(p) <= tables_.sram();
 }
 
 Bytes OpenPartition::sram_change(std::size_t p) const {
@@ -53,9 +55,19 @@ Bytes OpenPartition::sram_change(std::size_t p) const {
   return change;
 }
 
-void OpenPartition::put_in(std::size_t p) {
+bool OpenPartition::put_in_if_fits(std::size_t p) {
+  if (!may_join(p)) return false;
+  const Bytes change = sram_change(p);
+  if (totals_.sram + change > tables_.sram()) return false;
+  put_in(p, change);
+  return true;
+}
+
+void OpenPartition::put_in(std::size_t p) { put_in(p, sram_change(p)); }
+
+void OpenPartition::put_in(std::size_t p, Bytes sram_change) {
   const KernelCosts& kernel = tables_.kernel(p);
-  totals_.sram += sram_change(p);
+  totals_.sram += sram_change;
   totals_.compute += kernel.compute;
   if (tables_.has_levels()) {
     for (std::size_t x = 0; x < kernel.on_chip.size(); ++x) totals_.on_chip[x] += kernel.on_chip[x];
@@ -88,12 +100,31 @@ void OpenPartition::put_in(std::size_t p) {
 }
 
 void OpenPartition::take_out(std::size_t p, const Totals& before) {
+  remove_last(p);
+  totals_ = before;
+}
+
+void OpenPartition::take_out_all() {
+  while (!kernels_.empty()) remove_last(kernels_.back());
+  totals_ = {};
+}
+
+void OpenPartition::remove_last(std::size_t p) {
   kernels_.pop_back();
   state_[p] = State::Undecided;
   for (const Arc& arc : tables_.outputs(p)) {
     if (missing_[arc.other]++ == 0) ready_.erase(arc.other);
   }
-  totals_ = before;
+}
+
+void OpenPartition::put_before(std::size_t p) {
+  for (const Arc& arc : tables_.inputs(p)) waiting_ -= arc.stored;
+  for (const Arc& arc : tables_.outputs(p)) {
+    waiting_ += arc.stored;
+    if (--missing_[arc.other] == 0) ready_.insert(arc.other);
+  }
+  ready_.erase(p);
+  state_[p] = State::Done;
 }
 
 void OpenPartition::keep_out(std::size_t p) {

@@ -55,8 +55,16 @@ class OpenPartition {
 
   /// `p` is undecided and ready.
   void put_in(std::size_t p);
+  /// The same, if it fits; whether it does.
+  bool put_in_if_fits(std::size_t p);
   /// Takes back the last put_in, of `p`; `before` are the totals it found.
   void take_out(std::size_t p, const Totals& before);
+  /// Takes back every put_in; there are no duals.
+  void take_out_all();
+
+  /// Counts a ready kernel among those done before.  Nothing is inside or outside then, and there
+  /// are no duals.
+  void put_before(std::size_t p);
 
   /// Decides that the kernel and all its descendants stay out.
   void keep_out(std::size_t p);
@@ -81,7 +89,10 @@ class OpenPartition {
  private:
   enum class State : std::uint8_t { Undecided, Done, Inside, Outside };
 
+  [[nodiscard]] bool may_join(std::size_t p) const;
   [[nodiscard]] Bytes sram_change(std::size_t p) const;
+  void put_in(std::size_t p, Bytes sram_change);
+  void remove_last(std::size_t p);
   [[nodiscard]] Rest outside_share(std::size_t p) const;
 
   const FusionTables& tables_;

@@ -1,14 +1,24 @@
 // Shortest path over segments.
 //
-// Vertices are (kernels done, partitions used), an edge closes the segment of
-// kernels in between.  Segments grow kernel by kernel and end at the first that
-// does not fit, so there are few of them when SRAM is scarce.  Only segments of
-// one topological order are tried: the result is an upper bound, no optimum.
+// Vertices are numbers of kernels done, an edge closes the segment of kernels in
+// between.  Segments grow kernel by kernel and end at the first that does not fit, so
+// there are few of them when SRAM is scarce.  Only segments of one topological order
+// are tried: the result is an upper bound, no optimum.
+//
+// Of the shortest paths one has the fewest segments, which mostly keeps the limit of
+// partitions by itself.  If not, vertices are (kernels done, partitions used).  Both
+// find the same path where the first one keeps the limit: with t its time and u its
+// segments, no path within the limit is shorter, and of those of t none has less than
+// u; then by induction from the end, vertices on both ways are left by the longest
+// segment that keeps time and number at their least.  Where that table would be too
+// large, partitions are charged for.
 
 #include "engine/fusion/segment_fusion.hpp"
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "engine/fusion/open_partition.hpp"
@@ -17,12 +27,22 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::size_t kLargestTable = 4'000'000;
+// Some ten megabytes, each.
+constexpr std::size_t kLargestTable = 1'000'000;
+constexpr std::size_t kMostSegments = 1'000'000;
+// After so many halvings the charge of a partition is within a millionth.
+constexpr int kHalvings = 20;
 
 struct Vertex {
   Ticks time = kNever;
   std::size_t from = 0;  // kernels done before the last segment
-  std::size_t used = 0;  // the vertex there
+  std::size_t used = 0;  // partitions used by then
+};
+
+/// Kernels that fit into a partition together, and its time.
+struct Segment {
+  std::size_t begin, end;
+  Ticks time;
 };
 
 class SegmentPath {
@@ -30,114 +50,207 @@ class SegmentPath {
   explicit SegmentPath(const FusionTables& tables)
       : tables_(tables),
         rules_(tables),
-        counts_(table_columns(tables) > 1),
-        columns_(table_columns(tables)),
-        vertices_((tables.size() + 1) * columns_) {
-    find_next_columns();
-  }
-
-  /// Numbers of partitions to tell apart, 0 among them; one column if they need
-  /// not be, since every segment may have a partition of its own.  In halves the
-  /// backward ones begin at their index however few kernels there are.
-  static std::size_t table_columns(const FusionTables& tables) {
-    const auto limit = static_cast<std::size_t>(tables.partition_limit());
-    return limit >= tables.size() && !tables.has_halves() ? 1 : limit + 1;
+        counts_(tables.has_halves() ||
+                tables.partition_limit() < static_cast<std::int64_t>(tables.size())),
+        least_used_(tables.size() + 1, kUnreached) {
+    least_used_[0] = 0;
   }
 
   std::optional<Fusion> find() {
-    at(0, 0).time = tables_.weight_loads();
-    KernelSet done(tables_.size());
-    for (std::size_t begin = 0; begin < tables_.size(); ++begin) {
-      extend_from(begin, done);
-      done.insert(begin);
-    }
-    const std::size_t kernels = tables_.size();
-    std::size_t best = 0;
-    for (std::size_t used = 1; used < columns_; ++used) {
-      if (at(kernels, used).time < at(kernels, best).time) best = used;
-    }
-    if (at(kernels, best).time >= kNever) return std::nullopt;
-    return trace(best);
+    std::vector<Vertex> least = origin();
+    for_each_segment([&](const Segment& segment) {
+      if (counts_ && segments_.size() <= kMostSegments) segments_.push_back(segment);
+      relax(least, segment, [&](const Vertex& a, const Vertex& b) {
+        return a.time < b.time || (counts_ && a.time == b.time && a.used < b.used);
+      });
+    });
+    if (least.back().time >= kNever) return std::nullopt;
+    // One partition for each segment is mostly within the limit.
+    if (auto found = fusion(path(least))) return found;
+    if (segments_.size() > kMostSegments) return std::nullopt;
+    const std::size_t columns = static_cast<std::size_t>(tables_.partition_limit()) + 1;
+    const std::size_t vertices = (tables_.size() + 1) * columns;
+    const std::size_t bytes = vertices * sizeof(Vertex);
+    if (vertices > kLargestTable || tables_.allowance().is_tight(bytes)) return find_by_charge();
+    const MemoryCharge memory = tables_.allowance().charge(bytes);
+    return find_by_table(columns);
   }
 
  private:
-  Vertex& at(std::size_t kernels, std::size_t used) { return vertices_[kernels * columns_ + used]; }
+  using Indices = std::vector<std::int64_t>;
+  static constexpr std::int64_t kUnreached = std::numeric_limits<std::int64_t>::max();
 
-  void extend_from(std::size_t begin, const KernelSet& done) {
+  [[nodiscard]] bool is_backward(std::size_t p) const { return tables_.kernel(p).backward; }
+
+  /// Of each number of kernels the end of a path to it.
+  [[nodiscard]] std::vector<Vertex> origin() const {
+    std::vector<Vertex> least(tables_.size() + 1);
+    least[0].time = tables_.weight_loads();
+    return least;
+  }
+
+  template <class Precedes>
+  static void relax(std::vector<Vertex>& least, const Segment& segment, const Precedes& precedes) {
+    const Vertex& from = least[segment.begin];
+    const Vertex to{.time = from.time + segment.time, .from = segment.begin, .used = from.used + 1};
+    if (precedes(to, least[segment.end])) least[segment.end] = to;
+  }
+
+  [[nodiscard]] static std::vector<Segment> path(const std::vector<Vertex>& least) {
+    std::vector<Segment> path;
+    for (std::size_t end = least.size() - 1; end > 0; end = least[end].from) {
+      const std::size_t begin = least[end].from;
+      path.push_back({.begin = begin, .end = end, .time = least[end].time - least[begin].time});
+    }
+    std::reverse(path.begin(), path.end());
+    return path;
+  }
+
+  /// Visits the segments that paths are made of, ascending by their begins, once.
+  template <class Visit>
+  void for_each_segment(const Visit& visit) {
+    OpenPartition partition(tables_, KernelSet(tables_.size()));
+    for (std::size_t begin = 0; begin < tables_.size(); ++begin) {
+      if (least_used_[begin] < kUnreached) visit_from(begin, partition, visit);
+      partition.put_before(begin);
+    }
+  }
+
+  template <class Visit>
+  void visit_from(std::size_t begin, OpenPartition& partition, const Visit& visit) {
     tables_.deadline().check();
-    const std::size_t columns = counts_ ? columns_ - 1 : 1;
-    bool reached = false;
-    for (std::size_t used = 0; used < columns; ++used) reached |= at(begin, used).time < kNever;
-    if (!reached) return;
-    OpenPartition segment(tables_, done);
-    for (std::size_t end = begin; end < tables_.size(); ++end) {
-      const KernelCosts& kernel = tables_.kernel(end);
-      if (kernel.backward != tables_.kernel(begin).backward) return;
-      const bool alone = !segment.fits(end);
-      if (alone && (end > begin || !kernel.escapes)) return;
-      segment.put_in(end);
-      if (segment.fits_in_memory()) {
-        tables_.deadline().check();
-        const Ticks time = segment.time(kNever);
-        for (std::size_t used = 0; used < columns; ++used) {
-          relax(begin, used, end + 1, time);
-        }
+    const auto index = index_after(least_used_[begin], is_backward(begin));
+    if (!index) return;
+    bool alone = false;
+    for (std::size_t end = begin; end < tables_.size() && !alone; ++end) {
+      if (is_backward(end) != is_backward(begin)) break;
+      if (!partition.put_in_if_fits(end)) {
+        alone = true;
+        if (end > begin || !tables_.kernel(end).escapes) break;
+        partition.put_in(end);
       }
-      if (alone) return;
+      if (!partition.fits_in_memory()) continue;
+      tables_.deadline().check();
+      const Ticks time = partition.time(kNever);
+      if (time >= kNever) continue;
+      least_used_[end + 1] = std::min(least_used_[end + 1], *index + 1);
+      visit(Segment{.begin = begin, .end = end + 1, .time = time});
     }
+    partition.take_out_all();
   }
 
-  /// The column that a segment leads to from each column, for forward and for backward
-  /// ones.  With phases in halves the backward partitions start at their half,
-  /// whatever number of forward ones came before.
-  void find_next_columns() {
+  /// The index of the partition of each segment, if there are enough.  With phases in halves the
+  /// backward ones start at their half, whatever number of forward ones came before.
+  [[nodiscard]] std::optional<Indices> indices_of(const std::vector<Segment>& path) const {
+    Indices indices;
+    for (const Segment& segment : path) {
+      const std::int64_t next = indices.empty() ? 0 : indices.back() + 1;
+      const auto index = index_after(next, is_backward(segment.begin));
+      if (!index) return std::nullopt;
+      indices.push_back(*index);
+    }
+    return indices;
+  }
+
+  /// The index that the next partition takes.
+  [[nodiscard]] std::optional<std::int64_t> index_after(std::int64_t used, bool backward) const {
+    if (!counts_) return used;
+    Unplaced left;
+    (backward ? left.backward : left.forward) = 1;
+    for (const PartitionSlot& slot : rules_.slots(static_cast<std::int32_t>(used), left)) {
+      if (backward ? slot.backward : slot.forward) return slot.index;
+    }
+    return std::nullopt;
+  }
+
+  /// The shortest of the paths that indices suffice for: times for each number of indices used.
+  std::optional<Fusion> find_by_table(std::size_t columns) {
+    std::array<std::vector<std::size_t>, 2> next;  // column that each leads to; forward, backward
     for (const bool backward : {false, true}) {
-      std::vector<std::size_t>& next = next_columns_[backward ? 1 : 0];
-      if (!counts_) {
-        next = {0};
-        continue;
-      }
-      Unplaced left;
-      (backward ? left.backward : left.forward) = 1;
-      for (std::size_t used = 0; used + 1 < columns_; ++used) {
-        next.push_back(columns_);
-        for (const PartitionSlot& slot : rules_.slots(static_cast<std::int32_t>(used), left)) {
-          if (!(backward ? slot.backward : slot.forward)) continue;
-          next.back() = static_cast<std::size_t>(slot.index) + 1;
-          break;
-        }
+      for (std::size_t used = 0; used + 1 < columns; ++used) {
+        const auto index = index_after(static_cast<std::int64_t>(used), backward);
+        next[backward ? 1 : 0].push_back(index ? static_cast<std::size_t>(*index) + 1 : columns);
       }
     }
-  }
-
-  void relax(std::size_t begin, std::size_t used, std::size_t end, Ticks time) {
-    const Ticks before = at(begin, used).time;
-    if (before >= kNever || time >= kNever) return;
-    const std::size_t column = next_columns_[tables_.kernel(begin).backward ? 1 : 0][used];
-    if (column >= columns_) return;
-    Vertex& vertex = at(end, column);
-    if (before + time < vertex.time) vertex = {.time = before + time, .from = begin, .used = used};
-  }
-
-  Fusion trace(std::size_t used) {
-    struct Segment {
-      std::size_t begin, end, column;
+    std::vector<Vertex> table((tables_.size() + 1) * columns);
+    table[0].time = tables_.weight_loads();
+    for (const Segment& segment : segments_) {
+      const std::vector<std::size_t>& leads_to = next[is_backward(segment.begin) ? 1 : 0];
+      const Vertex* from = &table[segment.begin * columns];
+      Vertex* to = &table[segment.end * columns];
+      for (std::size_t used = 0; used + 1 < columns; ++used) {
+        if (from[used].time >= kNever || leads_to[used] >= columns) continue;
+        const Ticks time = from[used].time + segment.time;
+        Vertex& vertex = to[leads_to[used]];
+        if (time < vertex.time) vertex = {.time = time, .from = segment.begin, .used = used};
+      }
+      tables_.deadline().check();
+    }
+    const auto at = [&](std::size_t done, std::size_t used) {
+      return table[done * columns + used];
     };
-    std::vector<Segment> segments;
-    const Ticks time = at(tables_.size(), used).time;
-    for (std::size_t end = tables_.size(); end > 0;) {
+    const std::size_t kernels = tables_.size();
+    std::size_t best = 0;
+    for (std::size_t used = 1; used < columns; ++used) {
+      if (at(kernels, used).time < at(kernels, best).time) best = used;
+    }
+    if (at(kernels, best).time >= kNever) return std::nullopt;
+    std::vector<Segment> path;
+    for (std::size_t end = kernels, used = best; end > 0;) {
       const Vertex vertex = at(end, used);
-      segments.push_back({.begin = vertex.from, .end = end, .column = used});
+      path.push_back({.begin = vertex.from,
+                      .end = end,
+                      .time = vertex.time - at(vertex.from, vertex.used).time});
       end = vertex.from;
       used = vertex.used;
     }
-    Fusion fusion{.time = time,
+    std::reverse(path.begin(), path.end());
+    return fusion(path);
+  }
+
+  /// Where that table would be too large: the shortest path if every partition costs something
+  /// beside its time, as little as makes indices suffice.  No other path of as few segments is
+  /// shorter.
+  std::optional<Fusion> find_by_charge() {
+    const auto charged_with = [&](double charge) {
+      const auto cost = [charge](const Vertex& vertex) {
+        return static_cast<double>(vertex.time) + charge * static_cast<double>(vertex.used);
+      };
+      std::vector<Vertex> least = origin();
+      for (const Segment& segment : segments_) {
+        relax(least, segment, [&](const Vertex& a, const Vertex& b) {
+          if (b.time >= kNever || cost(a) != cost(b)) return b.time >= kNever || cost(a) < cost(b);
+          return a.used != b.used ? a.used < b.used : a.time < b.time;
+        });
+      }
+      tables_.deadline().check();
+      return fusion(path(least));
+    };
+    // Infinitely much makes segments as few as can be.
+    std::optional<Fusion> best = charged_with(std::numeric_limits<double>::infinity());
+    if (!best) return std::nullopt;
+    double too_little = 0.0;
+    double enough = static_cast<double>(best->time);
+    for (int i = 0; i < kHalvings; ++i) {
+      const double charge = (too_little + enough) / 2.0;
+      auto found = charged_with(charge);
+      (found ? enough : too_little) = charge;
+      if (found && found->time < best->time) best = std::move(found);
+    }
+    return best;
+  }
+
+  /// Nothing if the indices do not suffice.
+  [[nodiscard]] std::optional<Fusion> fusion(const std::vector<Segment>& path) const {
+    const auto indices = indices_of(path);
+    if (!indices) return std::nullopt;
+    Fusion fusion{.time = tables_.weight_loads(),
                   .partition = std::vector<std::int64_t>(tables_.size()),
-                  .used = static_cast<std::int64_t>(segments.size())};
-    for (std::size_t s = 0; s < segments.size(); ++s) {
-      const std::size_t index = counts_ ? segments[s].column - 1 : segments.size() - 1 - s;
-      for (std::size_t p = segments[s].begin; p < segments[s].end; ++p) {
-        fusion.partition[tables_.id(p).index()] = static_cast<std::int64_t>(index);
+                  .used = static_cast<std::int64_t>(path.size())};
+    for (std::size_t s = 0; s < path.size(); ++s) {
+      fusion.time += path[s].time;
+      for (std::size_t p = path[s].begin; p < path[s].end; ++p) {
+        fusion.partition[tables_.id(p).index()] = (*indices)[s];
       }
     }
     return fusion;
@@ -145,22 +258,17 @@ class SegmentPath {
 
   const FusionTables& tables_;
   const PartitionRules rules_;
-  const bool counts_;  // a column is a number of partitions; else there is one
-  const std::size_t columns_;
-  std::array<std::vector<std::size_t>, 2> next_columns_;  // forward, backward; columns_: none
-  std::vector<Vertex> vertices_;
+  const bool counts_;                     // else every kernel may have a partition of its own
+  std::vector<std::int64_t> least_used_;  // of each number of kernels: indices gone by then
+  std::vector<Segment> segments_;         // that paths are made of, if they count
 };
 
 }  // namespace
 
 std::optional<Fusion> best_segments(const FusionTables& tables) {
-  const std::size_t vertices = (tables.size() + 1) * SegmentPath::table_columns(tables);
-  const std::size_t bytes = vertices * sizeof(Vertex);
-  if (vertices > kLargestTable || tables.allowance().is_tight(bytes)) return std::nullopt;
   for (std::size_t p = 0; p < tables.size(); ++p) {
     if (tables.kernel(p).pin >= 0) return std::nullopt;
   }
-  const MemoryCharge memory = tables.allowance().charge(bytes);
   return SegmentPath(tables).find();
 }
 

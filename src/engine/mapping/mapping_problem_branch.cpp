@@ -141,14 +141,18 @@ void MappingProblem::branch_network(std::size_t network, Sink& expansion) const 
       return;
     }
   }
-  const auto least = std::min_element(bounds->begin(), bounds->end()) - bounds->begin();
-  if (!holds_weights(points[static_cast<std::size_t>(least)])) {
-    cut_by_capacity_.fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
   // Of equal bounds the last is taken first: the largest tile, which ties go to, unless the
   // smallest may replace all others.
   const bool smallest_first = compares_tiles();
+  std::size_t first = 0;
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    const Score bound = (*bounds)[i];
+    if (smallest_first ? bound <= (*bounds)[first] : bound < (*bounds)[first]) first = i;
+  }
+  if (!holds_weights(points[first])) {
+    cut_by_capacity_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
   for (std::size_t i = 0; i < points.size(); ++i) {
     const std::size_t next = smallest_first ? i : points.size() - 1 - i;
     expansion.child({.bound = (*bounds)[next],

@@ -18,13 +18,19 @@
 #include <limits>
 #include <map>
 
+#include "engine/tables/most_beside.hpp"
+
 namespace dfsearch {
 namespace {
 
 class ShareBuilder {
  public:
   explicit ShareBuilder(const FusionTables& tables)
-      : tables_(tables), shares_(tables.size()), forced_memory_(tables.size()) {}
+      : tables_(tables),
+        shares_(tables.size()),
+        forced_memory_(tables.size()),
+        most_compute_(tables, &KernelCosts::compute),
+        most_network_(tables, &KernelCosts::network) {}
 
   std::vector<Rest> build() && {
     for (std::size_t p = 0; p < tables_.size(); ++p) {
@@ -90,12 +96,12 @@ class ShareBuilder {
     const bool long_memory =
         hides && overlap != Overlap::None && forced_memory_[p] > kernel.compute;
     if (long_network || long_memory) {
-      const Ticks hidden = most_beside(p, &KernelCosts::compute);
+      const Ticks hidden = most_compute_.of(p);
       if (long_network) bound[kComputeRow] += std::max<Ticks>(0, kernel.network - hidden);
       if (long_memory) bound[kComputeMemoryRow] += std::max<Ticks>(0, forced_memory_[p] - hidden);
     }
     if (perfect && kernel.compute > kernel.network) {
-      const Ticks hidden = most_beside(p, &KernelCosts::network);
+      const Ticks hidden = most_network_.of(p);
       bound[kNetworkRow] += std::max<Ticks>(0, kernel.compute - hidden);
     }
   }
@@ -161,47 +167,11 @@ class ShareBuilder {
     return std::max<Ticks>(0, forced);
   }
 
-  /// Upper bound of the sum of `time` over any partition that holds `anchor`.
-  [[nodiscard]] Ticks most_beside(std::size_t anchor, Ticks KernelCosts::*time) const {
-    const KernelCosts& kernel = tables_.kernel(anchor);
-    if (kernel.lonely) return kernel.*time;
-    Bytes room = tables_.sram() - kernel.weight;
-    for (const Arc& arc : tables_.inputs(anchor)) room -= arc.streamed;
-    for (const Arc& arc : tables_.outputs(anchor)) room -= arc.streamed;
-
-    std::vector<std::size_t> others;
-    Ticks sum = kernel.*time;
-    for (std::size_t p = 0; p < tables_.size(); ++p) {
-      if (p == anchor || tables_.kernel(p).*time == 0 || !tables_.may_share(anchor, p)) continue;
-      if (tables_.kernel(p).weight > Bytes{}) {
-        others.push_back(p);
-      } else {
-        sum += tables_.kernel(p).*time;
-      }
-    }
-    const auto density = [&](std::size_t p) {
-      return static_cast<double>(tables_.kernel(p).*time) /
-             tables_.kernel(p).weight.in_base_units();
-    };
-    std::sort(others.begin(), others.end(),
-              [&](std::size_t a, std::size_t b) { return density(a) > density(b); });
-    for (const std::size_t p : others) {
-      if (tables_.kernel(p).weight > room) {
-        // The fraction that fits, rounded up and one more for its own rounding.
-        return sum +
-               static_cast<Ticks>(std::ceil(static_cast<double>(tables_.kernel(p).*time) *
-                                            (room / tables_.kernel(p).weight))) +
-               1;
-      }
-      sum += tables_.kernel(p).*time;
-      room -= tables_.kernel(p).weight;
-    }
-    return sum;
-  }
-
   const FusionTables& tables_;
   std::vector<Rest> shares_;
   std::vector<Ticks> forced_memory_;  // per kernel: memory time in every mapping
+  MostBeside most_compute_;
+  MostBeside most_network_;
 };
 
 }  // namespace

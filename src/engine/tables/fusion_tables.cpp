@@ -15,13 +15,6 @@
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
-namespace {
-
-// Hulls cost n steps for each tensor; larger graphs do with what a pair of
-// kernels tells.
-constexpr std::size_t kHullLimit = 256;
-
-}  // namespace
 
 FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
                            std::shared_ptr<const KernelOrder> order, const TableSettings& settings)
@@ -213,7 +206,7 @@ bool FusionTables::agree(std::size_t a, std::size_t b) const {
 /// partition with both ends of a path has the whole path.
 bool FusionTables::hull_fits(std::size_t from, std::size_t to,
                              const std::vector<KernelSet>& descendants) const {
-  if (size() > kHullLimit) return true;
+  if (!sees_paths()) return true;
   KernelSet hull(size());
   for (std::size_t p = from; p <= to; ++p) {
     if (descendants[from].contains(p) && descendants[p].contains(to)) hull.insert(p);

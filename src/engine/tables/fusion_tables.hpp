@@ -130,11 +130,16 @@ class FusionTables {
   /// The same as far as these paths tell.
   [[nodiscard]] bool may_share(std::size_t a, std::size_t b,
                                const std::vector<KernelSet>& descendants) const;
+  /// Whether may_share looks at the paths between two kernels: not in large graphs.
+  [[nodiscard]] bool sees_paths() const { return size() <= kHullLimit; }
   /// Whether forward and backward kernels may share a partition (some partition, under
   /// `phases: halves`).
   [[nodiscard]] bool phases_mix() const { return phases_mix_; }
 
  private:
+  // Hulls cost n steps for each tensor; larger graphs do with what a pair of kernels tells.
+  static constexpr std::size_t kHullLimit = 256;
+
   [[nodiscard]] std::size_t heap_bytes() const;
   void index_arcs();
   void flatten(const std::vector<std::vector<Arc>>& inputs,

@@ -20,11 +20,17 @@
 #include "engine/tables/symmetry.hpp"
 
 #include <algorithm>
+#include <boost/container_hash/hash.hpp>
+#include <compare>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace dfsearch {
 namespace {
@@ -35,9 +41,29 @@ using Colours = std::vector<std::uint32_t>;
 
 /// What a tensor is besides its ends.
 using TensorTraits = std::tuple<int, std::int32_t, std::int64_t>;
-using End = std::tuple<std::size_t, TensorTraits>;  // a neighbour, and the tensor to it
 
 TensorTraits traits_of(const Tensor& tensor) { return {tensor.operand, tensor.value, tensor.rows}; }
+
+/// A neighbour, or its colour, and the number of what the tensor to it is: compared in this order.
+class End {
+ public:
+  End(std::size_t other, std::size_t traits)
+      : both_(static_cast<std::uint64_t>(other) << 32U | traits) {}
+
+  [[nodiscard]] std::size_t other() const { return both_ >> 32U; }
+  [[nodiscard]] std::size_t traits() const { return both_ & 0xffffffffU; }
+  friend auto operator<=>(const End&, const End&) = default;
+
+ private:
+  std::uint64_t both_;
+};
+using Ends = std::vector<End>;
+
+struct SignatureHash {
+  std::size_t operator()(const std::vector<std::uint64_t>& signature) const {
+    return boost::hash_range(signature.begin(), signature.end());
+  }
+};
 
 class SymmetryFinder {
  public:
@@ -45,13 +71,17 @@ class SymmetryFinder {
       : problem_(problem),
         graph_(problem.workload.graph),
         sharding_(sharding),
-        deadline_(deadline) {
+        deadline_(deadline),
+        inputs_(graph_.kernel_count()),
+        outputs_(graph_.kernel_count()),
+        partner_(graph_.kernel_count(), kNone) {
+    find_ends();
     colour();
   }
 
   using Exchange = std::map<std::size_t, std::size_t>;  // both directions
 
-  [[nodiscard]] std::set<Exchange> exchanges() const {
+  [[nodiscard]] std::set<Exchange> exchanges() {
     std::map<std::uint32_t, std::size_t> last_of_colour;
     std::set<Exchange> found;
     for (std::size_t k = 0; k < colours_.size(); ++k) {
@@ -65,19 +95,20 @@ class SymmetryFinder {
   }
 
  private:
-  [[nodiscard]] std::vector<End> inputs(std::size_t k) const {
-    std::vector<End> ends;
-    for (const TensorId t : graph_.inputs(KernelId(k))) {
-      ends.emplace_back(graph_.tensor(t).from.index(), traits_of(graph_.tensor(t)));
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  void find_ends() {
+    std::map<TensorTraits, std::size_t> numbers;
+    for (const Tensor& tensor : graph_.tensors()) numbers.try_emplace(traits_of(tensor), 0);
+    std::size_t next = 0;
+    for (auto& [traits, number] : numbers) number = next++;
+    for (const Tensor& tensor : graph_.tensors()) {
+      const std::size_t traits = numbers.at(traits_of(tensor));
+      inputs_[tensor.to.index()].emplace_back(tensor.from.index(), traits);
+      outputs_[tensor.from.index()].emplace_back(tensor.to.index(), traits);
     }
-    return ends;
-  }
-  [[nodiscard]] std::vector<End> outputs(std::size_t k) const {
-    std::vector<End> ends;
-    for (const TensorId t : graph_.outputs(KernelId(k))) {
-      ends.emplace_back(graph_.tensor(t).to.index(), traits_of(graph_.tensor(t)));
-    }
-    return ends;
+    for (Ends& ends : inputs_) std::sort(ends.begin(), ends.end());
+    for (Ends& ends : outputs_) std::sort(ends.begin(), ends.end());
   }
 
   /// All that a kernel costs, in an order of its own.
@@ -109,15 +140,19 @@ class SymmetryFinder {
       colours_[k] = kinds.try_emplace(traits(k), number).first->second;
     }
     std::size_t colours = kinds.size();
+    std::vector<std::uint64_t> signature;
     for (int round = 0; round < kRounds; ++round) {
-      using Signature = std::tuple<std::uint32_t, std::vector<End>, std::vector<End>>;
-      std::map<Signature, std::uint32_t> seen;
+      std::unordered_map<std::vector<std::uint64_t>, std::uint32_t, SignatureHash> seen;
       Colours next(count);
       deadline_.check();
       for (std::size_t k = 0; k < count; ++k) {
-        Signature signature{colours_[k], recoloured(inputs(k)), recoloured(outputs(k))};
+        signature.assign({colours_[k], inputs_[k].size()});
+        add_recoloured(inputs_[k], signature);
+        add_recoloured(outputs_[k], signature);
         const auto number = static_cast<std::uint32_t>(seen.size());
-        next[k] = seen.try_emplace(std::move(signature), number).first->second;
+        const auto known = seen.find(signature);
+        next[k] =
+            known != seen.end() ? known->second : seen.emplace(signature, number).first->second;
       }
       colours_ = std::move(next);
       if (seen.size() == colours) return;
@@ -125,73 +160,81 @@ class SymmetryFinder {
     }
   }
 
-  [[nodiscard]] std::vector<End> recoloured(std::vector<End> ends) const {
-    for (End& end : ends) std::get<0>(end) = colours_[std::get<0>(end)];
-    std::sort(ends.begin(), ends.end());
-    return ends;
+  void add_recoloured(const Ends& ends, std::vector<std::uint64_t>& signature) const {
+    const auto begin = static_cast<std::ptrdiff_t>(signature.size());
+    for (const End& end : ends) {
+      signature.push_back(std::uint64_t{colours_[end.other()]} << 32U | end.traits());
+    }
+    std::sort(signature.begin() + begin, signature.end());
   }
 
   /// The exchange of a and b with all that it entails, if that leaves the graph
   /// as it is.
-  [[nodiscard]] std::optional<Exchange> exchange_of(std::size_t a, std::size_t b) const {
-    Exchange exchange;
-    std::vector<std::pair<std::size_t, std::size_t>> waiting{{a, b}};
-    while (!waiting.empty()) {
-      const auto [x, y] = waiting.back();
-      waiting.pop_back();
-      const auto known = exchange.find(x);
-      if (known != exchange.end()) {
-        if (known->second != y) return std::nullopt;
+  [[nodiscard]] std::optional<Exchange> exchange_of(std::size_t a, std::size_t b) {
+    std::optional<Exchange> exchange;
+    if (pair_all(a, b)) {
+      exchange.emplace();
+      for (const std::size_t k : moved_) exchange->emplace(k, partner_[k]);
+      if (!leaves_graph(*exchange)) exchange.reset();
+    }
+    for (const std::size_t k : moved_) partner_[k] = kNone;
+    moved_.clear();
+    return exchange;
+  }
+
+  /// Fills `partner_`; false if a kernel would have two.
+  bool pair_all(std::size_t a, std::size_t b) {
+    waiting_.assign(1, {a, b});
+    while (!waiting_.empty()) {
+      const auto [x, y] = waiting_.back();
+      waiting_.pop_back();
+      if (partner_[x] != kNone) {
+        if (partner_[x] != y) return false;
         continue;
       }
-      if (exchange.contains(y)) return std::nullopt;
-      exchange[x] = y;
-      exchange[y] = x;
-      if (!pair_up(inputs(x), inputs(y), waiting) || !pair_up(outputs(x), outputs(y), waiting)) {
-        return std::nullopt;
-      }
+      if (partner_[y] != kNone) return false;
+      partner_[x] = y;
+      partner_[y] = x;
+      moved_.push_back(x);
+      if (y != x) moved_.push_back(y);
+      if (!pair_up(inputs_[x], inputs_[y]) || !pair_up(outputs_[x], outputs_[y])) return false;
     }
-    if (!leaves_graph(exchange)) return std::nullopt;
-    return exchange;
+    return true;
   }
 
   /// Neighbours that both have stay; the others are exchanged in the order of
   /// the list.
-  [[nodiscard]] bool pair_up(std::vector<End> x, std::vector<End> y,
-                             std::vector<std::pair<std::size_t, std::size_t>>& waiting) const {
-    std::sort(x.begin(), x.end());
-    std::sort(y.begin(), y.end());
-    std::vector<End> only_x;
-    std::vector<End> only_y;
-    std::set_difference(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(only_x));
-    std::set_difference(y.begin(), y.end(), x.begin(), x.end(), std::back_inserter(only_y));
-    if (only_x.size() != only_y.size()) return false;
-    for (std::size_t i = 0; i < only_x.size(); ++i) {
-      const auto [from, of_x] = only_x[i];
-      const auto [to, of_y] = only_y[i];
-      if (colours_[from] != colours_[to] || of_x != of_y) return false;
-      waiting.emplace_back(from, to);
+  bool pair_up(const Ends& x, const Ends& y) {
+    only_x_.clear();
+    only_y_.clear();
+    std::set_difference(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(only_x_));
+    std::set_difference(y.begin(), y.end(), x.begin(), x.end(), std::back_inserter(only_y_));
+    if (only_x_.size() != only_y_.size()) return false;
+    for (std::size_t i = 0; i < only_x_.size(); ++i) {
+      const End& from = only_x_[i];
+      const End& to = only_y_[i];
+      if (colours_[from.other()] != colours_[to.other()] || from.traits() != to.traits()) {
+        return false;
+      }
+      waiting_.emplace_back(from.other(), to.other());
     }
     return true;
   }
 
   [[nodiscard]] bool leaves_graph(const Exchange& exchange) const {
-    const auto image = [&](std::vector<End> ends) {
-      for (End& end : ends) {
-        const auto moved = exchange.find(std::get<0>(end));
-        if (moved != exchange.end()) std::get<0>(end) = moved->second;
+    const auto image = [&](const Ends& ends) {
+      Ends moved;
+      for (const End& end : ends) {
+        const std::size_t partner = partner_[end.other()];
+        moved.emplace_back(partner == kNone ? end.other() : partner, end.traits());
       }
-      std::sort(ends.begin(), ends.end());
-      return ends;
-    };
-    const auto sorted = [](std::vector<End> ends) {
-      std::sort(ends.begin(), ends.end());
-      return ends;
+      std::sort(moved.begin(), moved.end());
+      return moved;
     };
     return std::all_of(exchange.begin(), exchange.end(), [&](const auto& pair) {
       const auto [x, y] = pair;
-      return traits(x) == traits(y) && image(inputs(x)) == sorted(inputs(y)) &&
-             image(outputs(x)) == sorted(outputs(y));
+      return traits(x) == traits(y) && image(inputs_[x]) == inputs_[y] &&
+             image(outputs_[x]) == outputs_[y];
     });
   }
 
@@ -199,7 +242,14 @@ class SymmetryFinder {
   const DataflowGraph& graph_;
   const LoopSets& sharding_;
   const Deadline& deadline_;
+  std::vector<Ends> inputs_;   // of each kernel, ascending
+  std::vector<Ends> outputs_;  // the same
   Colours colours_;
+  // Of the exchange that is tried.
+  std::vector<std::size_t> partner_;
+  std::vector<std::size_t> moved_;
+  std::vector<std::pair<std::size_t, std::size_t>> waiting_;
+  Ends only_x_, only_y_;  // scratch of pair_up()
 };
 
 /// Of each exchange the first kernel that is moved and its partner.

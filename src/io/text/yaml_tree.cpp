@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "io/text/json_events.hpp"
 #include "io/text/read_file.hpp"
 
 namespace dfsearch {
@@ -267,6 +268,11 @@ YamlNode parse_yaml(const std::string& given, const std::string& source, bool ha
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   const std::string text = given.substr(given.starts_with(kByteOrderMark) ? 3 : 0);
   check_is_text(text, source, has_lines);
+  TreeBuilder of_json(source, has_lines);
+  if (handle_json(text, of_json)) {
+    of_json.messages().throw_if_any();
+    return std::move(of_json).root();
+  }
   TreeBuilder builder(source, has_lines);
   try {
     std::istringstream stream(text);

@@ -2,13 +2,18 @@
 //
 // Bytes are a sum of one term per kernel (its own all-reduce) and one per tensor or
 // value (its conversions to other layouts) over the kernels with a choice; loops are
-// numbered in the order of preference, so that ties break as they should.
+// numbered in the order of preference, so that ties break as they should.  How many steps the
+// sum takes is known before the first one, so a graph that is too entangled is refused at once; where
+// no network splits any kernel, it has the first loops instead, which cost as little as any.
 //
 // Against brute force: tests/model/layer/least_bytes_sharding_test.cpp.
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,6 +21,7 @@
 #include "base/least_sum.hpp"
 #include "model/layer/least_bytes_sharding.hpp"
 #include "model/layer/sharding.hpp"
+#include "model/machine/network_choices.hpp"
 
 namespace dfsearch {
 namespace {
@@ -23,100 +29,184 @@ namespace {
 // Elementary steps before the graph is declared too entangled: some seconds.
 // Layers of transformers, experts and the like take less than a thousandth.
 constexpr double kMostSteps = 4e9;
+// Where no loop is split whatever is chosen: some ten milliseconds.
+constexpr double kMostStepsForNothing = 5e6;
+// Of the loops of a value's kernels, before its layouts become variables.
+constexpr double kMostCombinations = 256.0;
+constexpr std::size_t kLayouts = 3;
 // Elements in place of bytes: whole numbers, so that ties are exact whatever the word.
 constexpr Bytes kElement(1.0);
 
-/// The choices of a problem as variables and terms.
-struct Choices {
-  std::vector<std::vector<Loop>> loops;  // per kernel
-  std::vector<std::size_t> sizes;        // their number
-  std::vector<SumTerm> terms;
+/// The choices of a problem as variables and terms: a variable for each kernel, and after these
+/// two-valued ones that say of a value whether it is made in some layout.
+class Choices {
+ public:
+  explicit Choices(const Problem& problem) : problem_(problem), graph_(problem.workload.graph) {
+    for (std::size_t i = 0; i < graph_.kernel_count(); ++i) {
+      const bool pinned = !problem.sharding_pins.empty() && problem.sharding_pins[i];
+      loops_.push_back(pinned ? std::vector{*problem.sharding_pins[i]}
+                              : shardable_loops(graph_.kernels()[i]));
+      sizes_.push_back(loops_.back().size());
+      sharding_.push_back(loops_.back().front());
+    }
+    for (std::size_t i = 0; i < graph_.kernel_count(); ++i) {
+      add_term({i}, [&] {
+        return own_bytes(graph_.kernels()[i], sharding_[i], kElement).in_base_units();
+      });
+    }
+    for (const std::vector<TensorId>& value : converted_together(problem)) add_value(value);
+  }
+
+  /// The first loops of all kernels.
+  [[nodiscard]] const std::vector<Loop>& first() const { return sharding_; }
+
+  /// Nothing if it takes more than so many steps.
+  [[nodiscard]] std::optional<std::vector<Loop>> best(double most_steps,
+                                                      const Deadline& deadline) const {
+    const auto values = least_sum(sizes_, terms_, most_steps, deadline);
+    if (!values) return std::nullopt;
+    std::vector<Loop> sharding;
+    for (std::size_t k = 0; k < loops_.size(); ++k) sharding.push_back(loops_[k][(*values)[k]]);
+    return sharding;
+  }
+
+ private:
+  /// Adds a term over some kernels, with its value for all their loops, which `bytes` finds in
+  /// `sharding_`.  One that is the same for all of them decides nothing.
+  template <class Bytes>
+  void add_term(std::vector<std::size_t> kernels, const Bytes& bytes) {
+    std::sort(kernels.begin(), kernels.end());
+    kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
+    SumTerm term;
+    for (const std::size_t k : kernels) {
+      if (sizes_[k] > 1) term.variables.push_back(k);
+    }
+    std::vector<std::size_t> chosen(term.variables.size(), 0);
+    for (;;) {
+      term.values.push_back(bytes());
+      std::size_t i = chosen.size();
+      for (; i > 0; --i) {
+        const std::size_t k = term.variables[i - 1];
+        chosen[i - 1] = (chosen[i - 1] + 1) % sizes_[k];
+        sharding_[k] = loops_[k][chosen[i - 1]];
+        if (chosen[i - 1] > 0) break;
+      }
+      if (i == 0) break;
+    }
+    const auto differs = [&](double value) { return value != term.values.front(); };
+    if (std::any_of(term.values.begin(), term.values.end(), differs)) {
+      terms_.push_back(std::move(term));
+    }
+  }
+
+  /// The tensors of a value, which take together: each layout once.
+  void add_value(const std::vector<TensorId>& value) {
+    std::vector<std::size_t> ends{graph_.tensor(value.front()).from.index()};
+    double combinations = static_cast<double>(sizes_[ends.front()]);
+    for (const TensorId t : value) {
+      ends.push_back(graph_.tensor(t).to.index());
+      combinations *= static_cast<double>(sizes_[ends.back()]);
+    }
+    if (combinations > kMostCombinations) {
+      for (std::size_t layout = 0; layout < kLayouts; ++layout) add_layout(value, layout);
+    } else {
+      add_term(std::move(ends), [&] { return converted_elements(value); });
+    }
+  }
+
+  [[nodiscard]] std::size_t wanted(TensorId t, Loop consumer) const {
+    return static_cast<std::size_t>(wanted_layout(problem_, graph_.tensor(t), consumer));
+  }
+
+  [[nodiscard]] double converted(TensorId t, Loop consumer) const {
+    const Tensor& tensor = graph_.tensor(t);
+    return conversion_bytes(problem_, tensor, sharding_[tensor.from.index()], consumer, kElement)
+        .in_base_units();
+  }
+
+  [[nodiscard]] double converted_elements(const std::vector<TensorId>& value) const {
+    std::array<bool, kLayouts> is_paid{};
+    double elements = 0.0;
+    for (const TensorId t : value) {
+      const Loop to = sharding_[graph_.tensor(t).to.index()];
+      if (std::exchange(is_paid[wanted(t, to)], true)) continue;
+      elements += converted(t, to);
+    }
+    return elements;
+  }
+
+  /// The same layout by layout, for so many consumers that their combinations are too many.
+  /// Whether the value is made in this layout is a variable of its own: if it is, that is paid
+  /// for, if it is not, no consumer may want it so.  It stands after all kernels, so ties among
+  /// these are what they were.
+  void add_layout(const std::vector<TensorId>& value, std::size_t layout) {
+    const std::size_t producer = graph_.tensor(value.front()).from.index();
+    const std::size_t made = sizes_.size();
+    std::optional<std::pair<TensorId, Loop>> wanting;
+    for (const TensorId t : value) {
+      const std::size_t k = graph_.tensor(t).to.index();
+      SumTerm needs{.variables = {made}, .values = {}};
+      if (sizes_[k] > 1) needs.variables.insert(needs.variables.begin(), k);
+      bool is_wanted = false;
+      for (const Loop loop : loops_[k]) {
+        const bool now = wanted(t, loop) == layout;
+        if (now) wanting.emplace(t, loop);
+        is_wanted = is_wanted || now;
+        needs.values.push_back(now ? std::numeric_limits<double>::infinity() : 0.0);
+        needs.values.push_back(0.0);
+      }
+      if (is_wanted) terms_.push_back(std::move(needs));
+    }
+    if (!wanting) return;
+    sizes_.push_back(2);
+    SumTerm price{.variables = {made}, .values = {}};
+    if (sizes_[producer] > 1) price.variables.insert(price.variables.begin(), producer);
+    const Loop first = sharding_[producer];
+    for (const Loop loop : loops_[producer]) {
+      sharding_[producer] = loop;
+      price.values.push_back(0.0);
+      price.values.push_back(converted(wanting->first, wanting->second));
+    }
+    sharding_[producer] = first;
+    terms_.push_back(std::move(price));
+  }
+
+  const Problem& problem_;
+  const DataflowGraph& graph_;
+  std::vector<std::vector<Loop>> loops_;  // per kernel
+  std::vector<std::size_t> sizes_;        // their number, then 2 for each layout
+  std::vector<Loop> sharding_;            // the first ones, but while terms are filled
+  std::vector<SumTerm> terms_;
 };
 
-/// Adds a term over some kernels, with its value for all their loops.
-template <class Bytes>
-void add_term(Choices& choices, std::vector<std::size_t> kernels, const Bytes& bytes) {
-  std::sort(kernels.begin(), kernels.end());
-  kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
-  SumTerm term;
-  for (const std::size_t k : kernels) {
-    if (choices.sizes[k] > 1) term.variables.push_back(k);
+/// Whether some network may split kernels over chips.
+bool may_split(const Problem& problem) {
+  const DegreeChoice& degree = problem.parallelism[static_cast<std::size_t>(Strategy::Tensor)];
+  const auto is_one = [](std::int64_t value) { return value <= 1; };
+  const bool all_one =
+      !degree.values.empty() && std::all_of(degree.values.begin(), degree.values.end(), is_one);
+  if (problem.chips_per_copy() == 1 || degree.most <= 1 || all_one) return false;
+  const std::vector<NetworkDimension>& network = problem.system.network;
+  for (std::size_t d = 0; d < network.size(); ++d) {
+    const bool may_serve =
+        given_strategy(problem, d).value_or(Strategy::Tensor) == Strategy::Tensor;
+    if (may_serve && network[d].degree.value_or(2) > 1) return true;
   }
-  std::vector<Loop> sharding;  // of all kernels, of which the term looks at these
-  for (const std::vector<Loop>& loops : choices.loops) sharding.push_back(loops.front());
-  std::vector<std::size_t> chosen(term.variables.size(), 0);
-  for (;;) {
-    term.values.push_back(bytes(sharding));
-    std::size_t i = chosen.size();
-    for (; i > 0; --i) {
-      const std::size_t k = term.variables[i - 1];
-      chosen[i - 1] = (chosen[i - 1] + 1) % choices.sizes[k];
-      sharding[k] = choices.loops[k][chosen[i - 1]];
-      if (chosen[i - 1] > 0) break;
-    }
-    if (i == 0) break;
-  }
-  choices.terms.push_back(std::move(term));
-}
-
-/// Elements that the tensors of a value take together: each layout once.
-double converted_elements(const Problem& problem, const std::vector<TensorId>& value,
-                          const std::vector<Loop>& sharding) {
-  const DataflowGraph& graph = problem.workload.graph;
-  std::array<bool, 3> is_paid{};  // by layout
-  double elements = 0.0;
-  for (const TensorId t : value) {
-    const Tensor& tensor = graph.tensor(t);
-    const Loop to = sharding[tensor.to.index()];
-    const Layout wanted = wanted_layout(problem, tensor, to);
-    if (std::exchange(is_paid[static_cast<std::size_t>(wanted)], true)) continue;
-    elements += conversion_bytes(problem, tensor, sharding[tensor.from.index()], to, kElement)
-                    .in_base_units();
-  }
-  return elements;
-}
-
-Choices choices_of(const Problem& problem) {
-  const DataflowGraph& graph = problem.workload.graph;
-  Choices choices;
-  for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
-    const Kernel& kernel = graph.kernels()[i];
-    const bool pinned = !problem.sharding_pins.empty() && problem.sharding_pins[i];
-    choices.loops.push_back(pinned ? std::vector{*problem.sharding_pins[i]}
-                                   : shardable_loops(kernel));
-    choices.sizes.push_back(choices.loops[i].size());
-  }
-  for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
-    add_term(choices, {i}, [&](const std::vector<Loop>& sharding) {
-      return own_bytes(graph.kernels()[i], sharding[i], kElement).in_base_units();
-    });
-  }
-  for (const std::vector<TensorId>& value : converted_together(problem)) {
-    std::vector<std::size_t> ends{graph.tensor(value.front()).from.index()};
-    for (const TensorId t : value) ends.push_back(graph.tensor(t).to.index());
-    add_term(choices, ends, [&](const std::vector<Loop>& sharding) {
-      return converted_elements(problem, value, sharding);
-    });
-  }
-  return choices;
+  return false;
 }
 
 }  // namespace
 
 // docs/model.md (12)
 std::vector<Loop> least_bytes_sharding(const Problem& problem, const Deadline& deadline) {
-  const Choices choices = choices_of(problem);
-  const auto best = least_sum(choices.sizes, choices.terms, kMostSteps, deadline);
-  if (!best) {
-    throw InputError(
-        "sharding: the tensors entangle too many kernels for an exact least_bytes sharding, "
-        "expected sharding pins for some of them");
-  }
-  std::vector<Loop> sharding;
-  for (std::size_t k = 0; k < choices.loops.size(); ++k) {
-    sharding.push_back(choices.loops[k][(*best)[k]]);
-  }
-  return sharding;
+  const Choices choices(problem);
+  const bool matters = may_split(problem);
+  auto best = choices.best(matters ? kMostSteps : kMostStepsForNothing, deadline);
+  if (best) return std::move(*best);
+  if (!matters) return choices.first();
+  throw InputError(
+      "sharding: the tensors entangle too many kernels for an exact least_bytes sharding, "
+      "expected sharding pins for some of them");
 }
 
 }  // namespace dfsearch

@@ -275,10 +275,13 @@ bool is_first_of_value(const Problem& problem, std::span<const TensorId> outputs
 // docs/model.md (34)
 Seconds network_time(const NetworkContext& context, KernelId id, const LoopSets& sharding) {
   const DataflowGraph& graph = context.problem.workload.graph;
+  // One chip converts nothing.
+  const std::span<const TensorId> converted =
+      context.tensor.members() > 1 ? graph.outputs(id) : std::span<const TensorId>{};
   Seconds least = Seconds::infinity();
   for (const Loop loop : sharding[id.index()]) {
     Seconds conversions{};
-    for (const TensorId t : graph.outputs(id)) {
+    for (const TensorId t : converted) {
       const Tensor& tensor = graph.tensor(t);
       if (tensor.value < 0) {
         conversions += least_conversion_time(context, tensor, loop, sharding[tensor.to.index()]);

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "engine/fusion/open_partition.hpp"
 #include "engine/mapping/mapping_problem.hpp"
 #include "model/evaluate.hpp"
 #include "support/model_worlds.hpp"
@@ -111,24 +113,83 @@ TEST_CASE("kernels that are pinned have no segments") {
   CHECK_FALSE(segments().has_value());
 }
 
-TEST_CASE("a table of millions of entries is not begun") {
+/// The least time of all ways to cut the order into at most so many segments, by their times.
+Ticks least_of_cuts(const FusionTables& tables, std::int64_t most) {
+  const std::size_t count = tables.size();
+  std::vector<Ticks> least(count + 1, kNever);
+  least[0] = tables.weight_loads();
+  std::vector<std::vector<std::pair<std::size_t, Ticks>>> segments(count);
+  for (std::size_t begin = 0; begin < count; ++begin) {
+    KernelSet done(count);
+    for (std::size_t p = 0; p < begin; ++p) done.insert(p);
+    OpenPartition partition(tables, done);
+    for (std::size_t end = begin; end < count; ++end) {
+      const bool alone = !partition.fits(end);
+      if (alone && (end > begin || !tables.kernel(end).escapes)) break;
+      partition.put_in(end);
+      segments[begin].emplace_back(end + 1, partition.time(kNever));
+      if (alone) break;
+    }
+  }
+  Ticks best = kNever;
+  for (std::int64_t used = 1; used <= most; ++used) {
+    std::vector<Ticks> next(count + 1, kNever);
+    for (std::size_t begin = 0; begin < count; ++begin) {
+      if (least[begin] >= kNever) continue;
+      for (const auto& [end, time] : segments[begin]) {
+        next[end] = std::min(next[end], least[begin] + time);
+      }
+    }
+    least = std::move(next);
+    best = std::min(best, least[count]);
+  }
+  return best;
+}
+
+// The table would have more than a million entries.
+TEST_CASE("in large graphs no cut into as few segments is better") {
+  std::mt19937_64 random(1);
   std::vector<Kernel> kernels;
   std::vector<Tensor> tensors;
-  for (std::size_t i = 0; i < 2100; ++i) {
-    kernels.push_back(test::elementwise("k" + std::to_string(i), 1, 1));
+  for (std::size_t i = 0; i < 2000; ++i) {
+    kernels.push_back(test::weight_gemm("k" + std::to_string(i), test::pick(random, 1, 9),
+                                        test::pick(random, 1, 7), 1));
     if (i > 0) tensors.push_back(test::tensor(i - 1, i));
   }
   Problem problem = test::idle_problem(1);
   problem.workload.graph = DataflowGraph(std::move(kernels), std::move(tensors));
-  const auto segments = [&] {
+  problem.execution.style = Style::Dataflow;
+  problem.execution.compute_utilization = 0.5;
+  problem.system.accelerator.cores = 100;
+  problem.system.accelerator.sram = Bytes(150.0);
+  const auto segments = [&](std::int64_t limit) {
+    problem.execution.partitions = limit;
     return best_segments(MappingProblem(problem).open(outer_points(problem).front())->tables);
   };
-  problem.execution.partitions = 2099;  // 2101 x 2100 entries
-  CHECK_FALSE(segments().has_value());
-  problem.execution.partitions = 10;
-  CHECK(segments().has_value());
-  problem.execution.partitions = 2100;  // nothing to count: one column
-  CHECK(segments().has_value());
+  const auto free = segments(1999);
+  REQUIRE(free.has_value());
+  int charged = 0;
+  for (const std::int64_t fewer : {1, 4, 16}) {
+    CAPTURE(fewer);
+    const auto found = segments(free->used - fewer);
+    if (!found) continue;
+    ++charged;
+    CHECK(found->used <= free->used - fewer);
+    CHECK(found->time >= free->time);
+    const MappingProblem search(problem);
+    const auto context = search.open(outer_points(problem).front());
+    CHECK(found->time == least_of_cuts(context->tables, found->used));
+    MappingSolution solution{.cost = {},
+                             .point = outer_points(problem).front(),
+                             .sharding = first_sharding(context->tables.decisions().sharding),
+                             .fusion = *found};
+    const auto judged = evaluate(problem, search.mapping(solution));
+    const Cost* cost = std::get_if<Cost>(&judged);
+    REQUIRE(cost != nullptr);
+    CHECK(cost->layer_ticks == found->time);
+  }
+  CHECK(charged >= 2);
+  CHECK_FALSE(segments(10).has_value());
 }
 
 }  // namespace dfsearch

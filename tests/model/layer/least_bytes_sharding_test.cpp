@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "graph/workloads/llm.hpp"
 #include "model/layer/least_bytes_sharding.hpp"
 #include "model/layer/sharding.hpp"
@@ -260,6 +261,9 @@ Problem dense_problem(std::size_t count, std::uint64_t seed) {
   problem.sharding_pins.resize(count);
   problem.sharding_pins[0] = Loop::M;
   problem.sharding_pins[1] = Loop::N;
+  // With one chip it would not be worth the effort.
+  problem.system.chips = 8;
+  problem.system.network.resize(1);
   return problem;
 }
 
@@ -399,6 +403,76 @@ TEST_CASE("hundreds of parallel experts are sharded exactly and at once") {
     }
   }
   CHECK(least_bytes_sharding(problem) == best.second);
+}
+
+/// A kernel whose value many others read, each with a weight of its own.
+Problem shared_value(std::size_t consumers, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<Kernel> kernels{weight_gemm("source", 4, 3, 2)};
+  std::vector<Tensor> tensors;
+  for (std::size_t c = 1; c <= consumers; ++c) {
+    kernels.push_back(pick(random, 0, 1) == 0
+                          ? weight_gemm("w" + std::to_string(c), pick(random, 1, 6), 4, 2)
+                          : elementwise("e" + std::to_string(c), 4, 2));
+    kernels.back().tiled = pick(random, 0, 2) == 0 ? Loop::None : Loop::N;
+    tensors.push_back(tensor(0, c));
+    tensors.back().value = 0;
+  }
+  Problem problem;
+  problem.workload.graph = DataflowGraph(std::move(kernels), std::move(tensors));
+  return problem;
+}
+
+TEST_CASE("a value with many consumers is made once in each layout, and ties are as ever") {
+  int made = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    Problem problem = shared_value(8, seed);
+    // Where the source may not be whole, some layouts cost.
+    if (seed % 2 == 0) {
+      problem.sharding_pins.resize(9);
+      problem.sharding_pins[0] = Loop::M;
+    }
+    const std::vector<Loops> choices = choices_of(problem);
+    Loops sharding, best;
+    double least = std::numeric_limits<double>::infinity();
+    const auto extend = [&](const auto& self) -> void {
+      if (sharding.size() == choices.size()) {
+        const double bytes = test::plain_bytes(problem, sharding);
+        if (bytes >= least) return;
+        least = bytes;
+        best = sharding;
+        return;
+      }
+      for (const Loop loop : choices[sharding.size()]) {
+        sharding.push_back(loop);
+        self(self);
+        sharding.pop_back();
+      }
+    };
+    extend(extend);
+    CHECK(least_bytes_sharding(problem) == best);
+    made += least > 0.0;
+  }
+  CHECK(made > 10);
+  // 2^60 combinations of its consumers' loops.
+  CHECK(least_bytes_sharding(shared_value(60, 0)).size() == 61);
+}
+
+// Each of 60 kernels feeds all later ones.
+TEST_CASE("a graph too entangled to be sharded is refused at once, unless nothing is split") {
+  Problem problem = dense_problem(60, 0);
+  Loops first;
+  for (const Loops& loops : choices_of(problem)) first.push_back(loops.front());
+  CHECK_THROWS_AS(least_bytes_sharding(problem), InputError);
+  problem.system.chips = 1;
+  CHECK(least_bytes_sharding(problem) == first);
+  problem.system.chips = 8;
+  problem.system.network[0].strategy = Strategy::Data;
+  CHECK(least_bytes_sharding(problem) == first);
+  problem.system.network[0] = {};
+  problem.parallelism[static_cast<std::size_t>(Strategy::Tensor)].most = 1;
+  CHECK(least_bytes_sharding(problem) == first);
 }
 
 TEST_CASE("a thousand kernels in a row are sharded exactly and at once") {

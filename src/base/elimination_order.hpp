@@ -1,0 +1,38 @@
+#pragma once
+// In which order the variables of a sum are eliminated, and what that takes, found from the
+// shape of the sum alone.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/deadline.hpp"
+
+namespace dfsearch {
+
+/// The steps of a bucket elimination (Dechter 1999).  Tables are known by numbers: first the terms
+/// of the sum, then for each step its result.
+struct EliminationOrder {
+  struct Step {
+    std::size_t variable = 0;
+    /// Its values are tried one after the other, with all later steps for each: the tables
+    /// would be too large without.
+    bool is_tried = false;
+    std::vector<std::size_t> neighbours;  ///< the variables of the result, ascending
+    std::vector<std::size_t> merged;      ///< the tables that mention it, ascending
+  };
+  std::vector<Step> steps;  ///< of all variables that terms mention
+  /// Additions, and copied numbers; infinite if they or their memory are more than is allowed:
+  /// then the steps are not complete.
+  double effort = 0.0;
+};
+
+/// The better of two orders: the smallest table first, and where this takes long from the last
+/// variable to the first, which sweeps layered graphs.  `terms` are the variables of each term, ascending.
+/// Takes time in proportion to the size of the graph for each of a table's dimensions.
+/// Throws Stopped.
+EliminationOrder find_elimination_order(const std::vector<std::size_t>& sizes,
+                                        const std::vector<std::vector<std::size_t>>& terms,
+                                        double most_effort, const Deadline& deadline);
+
+}  // namespace dfsearch

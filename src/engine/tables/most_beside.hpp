@@ -1,0 +1,46 @@
+#pragma once
+// How much time kernels can take that share a partition with a given one.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "engine/tables/fusion_tables.hpp"
+
+namespace dfsearch {
+
+/// Upper bounds of the sum of one kind of time over partitions (docs/search.md, 5.4): what a
+/// kernel takes itself and, by the fractional knapsack (Dantzig 1957) of weights into the SRAM it
+/// leaves, what others take that may share a partition with it.  Refers to the tables, which have
+/// all costs but their shares.  One thread.
+class MostBeside {
+ public:
+  MostBeside(const FusionTables& tables, Ticks KernelCosts::*time) : tables_(tables), time_(time) {}
+
+  /// Of any partition that holds the kernel.
+  [[nodiscard]] Ticks of(std::size_t anchor);
+
+ private:
+  /// Kernels that ask the same of company: repeats, phase, pin.
+  using Class = std::array<std::int64_t, 3>;
+
+  /// What does not depend on the kernel.
+  struct Others {
+    std::vector<std::size_t> heavy;  ///< with a weight, the most time for it first
+    std::vector<std::size_t> weightless;
+    std::map<Class, Ticks> of_class;  ///< time of the weightless ones that are not lonely
+  };
+
+  [[nodiscard]] Others find_others() const;
+  [[nodiscard]] Class class_of(const KernelCosts& kernel) const;
+  [[nodiscard]] Ticks weightless_beside(std::size_t anchor) const;
+
+  const FusionTables& tables_;
+  Ticks KernelCosts::*const time_;
+  std::optional<Others> others_;  // once they are asked for
+};
+
+}  // namespace dfsearch

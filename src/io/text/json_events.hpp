@@ -1,0 +1,18 @@
+#pragma once
+// JSON text as the events of yaml-cpp, ten times as fast.
+
+#include <string>
+
+namespace YAML {
+class EventHandler;
+}
+
+namespace dfsearch {
+
+/// Hands the values of a text that is JSON to the handler as yaml-cpp's parser would, with the
+/// same places; JSON is YAML, but large graphs take long as such.  False if the text is none, or has
+/// other characters than those of ASCII, whose columns are yaml-cpp's business: then the handler has
+/// seen a part of it at most.  Throws what the handler throws.
+bool handle_json(const std::string& text, YAML::EventHandler& handler);
+
+}  // namespace dfsearch

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Graphs of thousands of kernels have a first mapping at once.
+
+It takes less than a tenth of a second on a quiet machine; the allowance here is what a busy one
+needs.  Before, the grids had none after minutes.
+
+usage: large_graphs_test.py DFSEARCH [TEST ...]
+"""
+
+import json
+import sys
+import time
+
+import support
+from support import CliTest
+
+ROOT = support.pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+import scale_instances  # noqa: E402
+
+ALLOWANCE = 5.0  # seconds
+
+
+class LargeGraphs(CliTest):
+    def search(self, config, status):
+        file = self.write("config.json", json.dumps(config))
+        begin = time.monotonic()
+        # What comes after the first mapping is no matter of this test.
+        done = self.run_tool(file, "--threads", 1, "--node-limit", 2, "--no-bound", "duals",
+                             "--quiet", "--json", "-", status=status)
+        self.assertLess(time.monotonic() - begin, ALLOWANCE)
+        return done
+
+    def assert_has_mapping(self, config):
+        result = json.loads(self.search(config, status=4).stdout)
+        self.assertGreater(result["search"]["incumbents"], 0)
+        self.assertEqual(len(result["sharding"]), len(config["workload"]["kernels"]))
+
+    def test_a_ragged_graph(self):
+        self.assert_has_mapping(scale_instances.one_chip(scale_instances.ragged(5000, 8, 1)))
+
+    def test_a_grid_too_entangled_for_a_sharding_that_matters(self):
+        graph = scale_instances.grid(70, 70, 1)
+        self.assert_has_mapping(scale_instances.one_chip(graph))
+        done = self.search(scale_instances.eight_chips(graph, "24 MiB"), status=2)
+        self.assertIn("sharding: the tensors entangle too many kernels", done.stderr)
+
+
+if __name__ == "__main__":
+    support.main()
