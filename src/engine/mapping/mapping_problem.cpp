@@ -227,9 +227,12 @@ bool MappingProblem::before(const Node& node, const Solution& solution) const {
 
 bool MappingProblem::admit(const Node& node) const {
   if (!node.context) return true;
-  node.context->admitted.fetch_add(1, std::memory_order_relaxed);
+  const FusionContext& context = *node.context;
+  context.admitted.fetch_add(1, std::memory_order_relaxed);
+  context.branched_before.store(context.branched.load(std::memory_order_relaxed),
+                                std::memory_order_relaxed);
   if (node.fusion.opened) return true;
-  return node.context->transpositions.admit(node.fusion);
+  return context.transpositions.admit(node.fusion);
 }
 
 bool MappingProblem::contains(const Node& node, const Solution& solution) const {

@@ -15,7 +15,7 @@
 
 #include "engine/fusion/fusion_tree.hpp"
 #include "engine/fusion/lazy_duals.hpp"
-#include "engine/fusion/lazy_windows.hpp"
+#include "engine/fusion/lazy_improvement.hpp"
 #include "engine/fusion/relaxed_fusion.hpp"
 #include "engine/fusion/transpositions.hpp"
 #include "engine/mapping/outer_points.hpp"
@@ -39,11 +39,11 @@ Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit);
 struct PointTables {
   template <class... Arguments>
   explicit PointTables(Arguments&&... arguments)
-      : fusion(std::forward<Arguments>(arguments)...), duals(fusion), windows(fusion) {}
+      : fusion(std::forward<Arguments>(arguments)...), duals(fusion), improvement(fusion) {}
 
   FusionTables fusion;
   LazyDuals duals;
-  LazyWindows windows;
+  LazyImprovement improvement;
 };
 
 /// An outer point and a sharding whose fusion is being searched.  Shared by its
@@ -56,7 +56,11 @@ struct FusionContext {
   FusionTree search;
   StepTime step;
   mutable Transpositions transpositions;
-  mutable std::atomic<std::int64_t> admitted{0};  // nodes; relaxed
+  // Nodes, relaxed: of those branched how many there were when the last one was admitted, so that
+  // all of a round see the same.
+  mutable std::atomic<std::int64_t> admitted{0};
+  mutable std::atomic<std::int64_t> branched{0};
+  mutable std::atomic<std::int64_t> branched_before{0};
 
   [[nodiscard]] Score score(Ticks layer) const { return step.score(tables.clock().seconds(layer)); }
 };
@@ -178,6 +182,7 @@ class MappingProblem {
   void offer(OuterPoint point, std::vector<Loop>&& sharding, std::vector<std::int64_t>&& partition,
              const Cost& cost, char found_by, Sink& expansion) const;
   void branch_fusion(const Node& node, Sink& expansion) const;
+  void improve(const Node& node, Sink& expansion) const;
   void evaluate_kernel_by_kernel(const Node& node, std::vector<Loop>&& sharding,
                                  Sink& expansion) const;
   [[nodiscard]] std::vector<std::int64_t> one_partition_per_kernel() const;

@@ -277,6 +277,8 @@ void MappingProblem::open_fusion(const Node& node, LoopSets&& sharding, Sink& ex
 
 void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   if (!node.fusion.opened && node.context->transpositions.superseded(node.fusion)) return;
+  improve(node, expansion);
+  node.context->branched.fetch_add(1, std::memory_order_relaxed);
   if (!node.fusion.opened) ideals_.fetch_add(1, std::memory_order_relaxed);
   Adapter adapter(node, expansion, 'T');
   const LazyDuals::Found found = node.context->point->duals.after(LazyDuals::attempts_due(
@@ -286,11 +288,6 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
       (found.fusion->time < adapter.limit() || !expansion.incumbent())) {
     Adapter(node, expansion, 'P').complete(Fusion(*found.fusion));
   }
-  const auto better = node.context->point->windows.after(LazyWindows::attempts_due(
-      first_of_best_ ? 0 : node.context->admitted.load(std::memory_order_relaxed)));
-  if (better && better->time < adapter.limit()) {
-    Adapter(node, expansion, 'W').complete(Fusion(*better));
-  }
   // Where memory is tight a node leaves fewer others behind; so it does in a long search, where
   // what is best to look at next has changed before a long enumeration is over.
   const bool few = shared_->allowance.is_tight() ||
@@ -298,6 +295,19 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   const std::int64_t steps = few ? std::min(effort_.steps, kStepsWhenTight) : effort_.steps;
   const std::int64_t cut = node.context->search.branch(node.fusion, steps, adapter, found.duals);
   cut_by_capacity_.fetch_add(cut, std::memory_order_relaxed);
+}
+
+/// Offers what makes of the first fusion of the point a better one.
+void MappingProblem::improve(const Node& node, Sink& expansion) const {
+  if (first_of_best_) return;
+  const LazyImprovement& improvement = node.context->point->improvement;
+  const auto better = improvement.after(
+      improvement.attempts_due(node.context->admitted.load(std::memory_order_relaxed),
+                               node.context->branched_before.load(std::memory_order_relaxed)),
+      expansion.is_reproducible() ? LazyImprovement::Make::All : LazyImprovement::Make::Next);
+  if (!better.fusion) return;
+  Adapter adapter(node, expansion, better.found_by);
+  if (better.fusion->time < adapter.limit()) adapter.complete(Fusion(*better.fusion));
 }
 
 std::vector<std::int64_t> MappingProblem::one_partition_per_kernel() const {

@@ -33,6 +33,7 @@ enum class SearchBound : std::uint8_t {
   DominatedLoops,
   Segments,
   Columns,
+  Moves,
   Windows,
 };
 
@@ -69,6 +70,7 @@ inline constexpr std::array kSearchBounds = {
     SearchBoundName{SearchBound::Segments, "segments", "first mappings by segments (10)"},
     SearchBoundName{SearchBound::Columns, "columns",
                     "mappings of the partitions that dual values pay for (10)"},
+    SearchBoundName{SearchBound::Moves, "moves", "better mappings, a few kernels at a time (10)"},
     SearchBoundName{SearchBound::Windows, "windows",
                     "better mappings, some partitions at a time (10)"},
 };

@@ -227,6 +227,7 @@ class BranchAndBound {
     [[nodiscard]] std::shared_ptr<const Solution> incumbent() const override {
       return frozen_ != nullptr ? frozen_->solution : search_.incumbent_.solution();
     }
+    [[nodiscard]] bool is_reproducible() const override { return frozen_ != nullptr; }
     void child(Node&& node) override {
       const Score bound = search_.problem_.bound(node);
       DFSEARCH_ASSERT(bound >= parent);

@@ -19,6 +19,8 @@ class Expansion {
   [[nodiscard]] virtual Score cutoff() const = 0;
   /// The solution of that cost, or null.
   [[nodiscard]] virtual std::shared_ptr<const Solution> incumbent() const = 0;
+  /// Whether what a node is expanded into must not depend on what other threads do meanwhile.
+  [[nodiscard]] virtual bool is_reproducible() const { return true; }
   virtual void child(Node&& node) = 0;
   /// `found_by` is the letter of the log.
   virtual void solution(Solution&& solution, char found_by) = 0;

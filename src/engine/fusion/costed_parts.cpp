@@ -1,0 +1,54 @@
+// Costs a fusion as the tree does: partition after partition, each kernel once what it needs is
+// there.
+
+#include "engine/fusion/costed_parts.hpp"
+
+#include <algorithm>
+
+#include "engine/fusion/open_partition.hpp"
+#include "engine/tables/partition_rules.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// kNever if it does not fit.
+Ticks time_after(const FusionTables& tables, const KernelSet& done, const KernelSet& kernels) {
+  OpenPartition partition(tables, done);
+  bool fits = true;
+  kernels.for_each([&](std::size_t p) {
+    const bool escapes = partition.kernels().empty() && tables.kernel(p).escapes;
+    const bool ready = partition.undecided(p) && partition.first_ready(p) == p;
+    fits = fits && ready && (partition.fits(p) || escapes);
+    if (fits) partition.put_in(p);
+  });
+  if (!fits) return kNever;
+  const bool alone = partition.kernels().size() == 1;
+  fits = partition.totals().sram <= tables.sram() || alone;
+  return fits && partition.fits_in_memory() ? partition.time(kNever) : kNever;
+}
+
+}  // namespace
+
+std::optional<Fusion> costed_parts(const FusionTables& tables, const std::vector<KernelSet>& sets) {
+  const PartitionRules rules(tables);
+  Fusion fusion{.time = tables.weight_loads(),
+                .partition = std::vector<std::int64_t>(tables.size(), -1),
+                .used = 0};
+  KernelSet done(tables.size());
+  std::int32_t next_index = 0;
+  for (const KernelSet& kernels : sets) {
+    tables.deadline().check();
+    if (kernels.first_from(0) >= kernels.end()) continue;
+    const auto index = rules.index_for(kernels, next_index, rules.unplaced(done));
+    if (!index) return std::nullopt;
+    fusion.time = capped_sum(fusion.time, time_after(tables, done, kernels));
+    if (fusion.time >= kNever) return std::nullopt;
+    kernels.for_each([&](std::size_t p) { fusion.partition[tables.id(p).index()] = *index; });
+    ++fusion.used;
+    next_index = *index + 1;
+    done |= kernels;
+  }
+  return fusion;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,101 @@
+#include "engine/fusion/lazy_improvement.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "engine/fusion/segment_fusion.hpp"
+
+namespace dfsearch {
+namespace {
+
+// A search that is over before the first attempt pays nothing for it.  The nodes of larger graphs
+// take longer, so there it is due after fewer.
+constexpr std::int64_t kNodesBefore = 256;
+constexpr std::int64_t kSmallGraph = 64;
+// After the first, one is due for as many nodes as a part of the kernels.  Soon is better than
+// late: until they end they take most of the time of one thread.
+constexpr std::int64_t kPart = 32;
+// The first one sees moves cool down twice, unless that takes too long.
+constexpr std::int64_t kStepsPerKernel = 1'200;
+constexpr std::int64_t kMostSteps = 600'000;
+constexpr std::int64_t kMostAttempts = 4'096;
+
+}  // namespace
+
+int LazyImprovement::attempts_due(std::int64_t found, std::int64_t branched) const {
+  const auto kernels = static_cast<std::int64_t>(tables_.size());
+  if (found * std::max(kernels, kSmallGraph) < kNodesBefore * kSmallGraph) return 0;
+  return static_cast<int>(std::min(kMostAttempts, 1 + branched * kPart / kernels));
+}
+
+LazyImprovement::Found LazyImprovement::after(int attempts, Make make) const {
+  if (attempts == 0 || is_enough(attempts)) return best_after(attempts);
+  std::unique_lock working(working_, std::defer_lock);
+  if (make == Make::All) {
+    working.lock();
+    while (!is_enough(attempts)) attempt();
+  } else if (working.try_lock() && !is_enough(attempts)) {
+    attempt();
+  }
+  return best_after(attempts);
+}
+
+bool LazyImprovement::is_enough(int attempts) const {
+  const std::lock_guard lock(mutex_);
+  return ended_ || std::ssize(found_) >= attempts;
+}
+
+LazyImprovement::Found LazyImprovement::best_after(int attempts) const {
+  const std::lock_guard lock(mutex_);
+  if (attempts == 0 || found_.empty()) return {};
+  return found_[std::min(found_.size(), static_cast<std::size_t>(attempts)) - 1];
+}
+
+/// Both take turns, and each goes on from what the other has found.
+void LazyImprovement::attempt() const {
+  if (!std::exchange(started_, true)) start();
+  const std::int64_t steps =
+      std::min(kMostSteps, kStepsPerKernel * static_cast<std::int64_t>(tables_.size()));
+  if (moves_ && !(windows_ && windows_are_next_)) {
+    const bool ended = moves_->advance(steps);
+    if (keep(moves_->best(), 'M') || (ended && !windows_)) begin_windows(moves_->best());
+    if (ended) moves_.reset();
+    windows_are_next_ = true;
+  } else if (windows_) {
+    const bool ended = windows_->advance(steps);
+    if (keep(windows_->best(), 'W') && moves_) moves_->go_on_from(windows_->best());
+    if (ended) windows_.reset();
+    windows_are_next_ = false;
+  }
+  const std::lock_guard lock(mutex_);
+  ended_ = !moves_ && !windows_;
+}
+
+void LazyImprovement::start() const {
+  const SearchBounds bounds = tables_.bounds();
+  if (!bounds.use(SearchBound::Moves) && !bounds.use(SearchBound::Windows)) return;
+  auto segments = best_segments(tables_);
+  if (!segments) return;
+  begin_windows(*segments);
+  if (bounds.use(SearchBound::Moves) && MoveSearch::is_possible(tables_)) {
+    moves_.emplace(tables_, std::move(*segments));
+  }
+}
+
+void LazyImprovement::begin_windows(const Fusion& fusion) const {
+  if (!tables_.bounds().use(SearchBound::Windows) || !WindowSearch::is_possible(tables_)) return;
+  windows_.emplace(tables_, fusion);
+}
+
+/// Shows it, if it is better than what was there, and says so.
+bool LazyImprovement::keep(const Fusion& fusion, char found_by) const {
+  const std::lock_guard lock(mutex_);
+  const bool better = found_.empty() || fusion.time < found_.back().fusion->time;
+  found_.push_back(
+      better ? Found{.fusion = std::make_shared<const Fusion>(fusion), .found_by = found_by}
+             : found_.back());
+  return better;
+}
+
+}  // namespace dfsearch

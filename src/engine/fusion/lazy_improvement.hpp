@@ -1,0 +1,59 @@
+#pragma once
+// Better fusions that are looked for while a search goes on, with an effort in proportion to it.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "engine/fusion/fusion_tree.hpp"
+#include "engine/fusion/move_fusion.hpp"
+#include "engine/fusion/window_fusion.hpp"
+
+namespace dfsearch {
+
+/// What moves and windows make of the best segments of some tables, to which it refers.  Any
+/// thread may use it.
+class LazyImprovement {
+ public:
+  explicit LazyImprovement(const FusionTables& tables) : tables_(tables) {}
+
+  struct Found {
+    std::shared_ptr<const Fusion> fusion;  ///< null: none
+    char found_by = ' ';                   ///< the letter of the log
+  };
+  /// Whether all attempts that are due have to be made, by this thread or others, or one at most,
+  /// and none while another thread makes one.
+  enum class Make : std::uint8_t { All, Next };
+
+  /// The best fusion after so many attempts, no matter who made them: a function of the tables.
+  /// If not all had to be made, the best of those that were.  Throws Stopped by the deadline of
+  /// the tables.
+  [[nodiscard]] Found after(int attempts, Make make) const;
+
+  /// How many attempts are due after a search has found so many nodes, and branched so many.
+  [[nodiscard]] int attempts_due(std::int64_t found, std::int64_t branched) const;
+
+ private:
+  void attempt() const;
+  void start() const;
+  void begin_windows(const Fusion& fusion) const;
+  bool keep(const Fusion& fusion, char found_by) const;
+  [[nodiscard]] bool is_enough(int attempts) const;
+  [[nodiscard]] Found best_after(int attempts) const;
+
+  const FusionTables& tables_;
+  // Held through an attempt; guards what it works with.
+  mutable std::mutex working_;
+  mutable bool started_ = false;
+  mutable bool windows_are_next_ = false;
+  mutable std::optional<MoveSearch> moves_;      // while they go on
+  mutable std::optional<WindowSearch> windows_;  // while there are any that may bring something
+  // Guards what is shown of it, and is taken after the other.
+  mutable std::mutex mutex_;
+  mutable bool ended_ = false;
+  mutable std::vector<Found> found_;  // after each attempt
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,156 @@
+// Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983).
+//
+// A kernel, with what of its partition must go along, moves to the partition of a neighbour, to
+// one that runs about as early, or to one of its own; a whole partition may join another.  A move
+// that makes the fusion worse by d ticks is made with probability 2^(-d / heat).  The heat
+// falls from a share of the mean partition to next to nothing, in rounds that each begin at
+// the best so far, last longer and begin cooler.
+//
+// Times are ticks and all draws are of whole numbers, or products of such with the heat, so that
+// any machine makes the same moves.  What is found is costed again by the tables.
+//
+// tests/engine/fusion/move_fusion_test.cpp: never worse, allowed, costed right, against brute
+// force.
+
+#include "engine/fusion/move_fusion.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "engine/fusion/costed_parts.hpp"
+#include "graph/kernel_set.hpp"
+
+namespace dfsearch {
+namespace {
+
+struct Round {
+  std::int64_t moves;  // for each kernel
+  double heat;         // of the mean partition
+};
+
+// The first is over at once; eight times as many moves are half as far from the best.
+constexpr std::array kRounds = {Round{.moves = 64, .heat = 0.25},  //
+                                Round{.moves = 512, .heat = 0.2},
+                                Round{.moves = 4'096, .heat = 0.12}};
+constexpr std::int64_t kBlocks = 64;
+constexpr double kCooling = 0.94;  // from block to block
+// A step of an enumeration takes as long.
+constexpr std::int64_t kStepsOfMoves = 6;
+constexpr std::int64_t kMovesBetweenChecks = 1'024;
+
+}  // namespace
+
+MoveSearch::MoveSearch(const FusionTables& tables, Fusion start)
+    : tables_(tables), parts_(tables, start), best_(std::move(start)), least_(best_.time) {}
+
+bool MoveSearch::advance(std::int64_t steps) {
+  std::int64_t unchecked = 0;
+  for (std::int64_t left = steps * kStepsOfMoves; left > 0;) {
+    if (moves_left_ == 0 && !cool()) break;
+    if (unchecked++ % kMovesBetweenChecks == 0) tables_.deadline().check();
+    --moves_left_;
+    propose();
+    left -= 1 + parts_.take_steps();
+  }
+  keep_best();
+  return ended_;
+}
+
+void MoveSearch::go_on_from(const Fusion& better) {
+  if (better.time >= best_.time) return;
+  best_ = better;
+  least_ = std::min(least_, better.time);
+}
+
+void MoveSearch::begin_round() {
+  const Round& round = kRounds[static_cast<std::size_t>(round_++)];
+  keep_best();
+  parts_.restore(best_);
+  least_ = best_.time;
+  blocks_left_ = kBlocks;
+  moves_ = 1 + round.moves * static_cast<std::int64_t>(tables_.size()) / kBlocks;
+  heat_ = round.heat * static_cast<double>(parts_.time()) / static_cast<double>(parts_.count());
+}
+
+/// To the next block; false after the last.
+bool MoveSearch::cool() {
+  if (blocks_left_ > 0) {
+    heat_ *= kCooling;
+  } else if (round_ < static_cast<int>(kRounds.size())) {
+    begin_round();
+  } else {
+    ended_ = true;
+    return false;
+  }
+  --blocks_left_;
+  moves_left_ = moves_;
+  return true;
+}
+
+std::size_t MoveSearch::draw(std::size_t below) {
+  return static_cast<std::size_t>(((random_() >> 32) * static_cast<std::uint64_t>(below)) >> 32);
+}
+
+/// How much worse a move may be: about heat times -log2 of a number between 0 and 1.
+Ticks MoveSearch::draw_rise() {
+  const std::uint64_t bits = random_();
+  const auto zeros = static_cast<double>(std::countl_zero(bits | 1));
+  const double below = static_cast<double>(random_() >> 11) * 0x1p-53;
+  const double most = static_cast<double>(kNever / 4);
+  return static_cast<Ticks>(std::min(most, heat_ * (zeros + below)));
+}
+
+std::size_t MoveSearch::draw_target(std::size_t kernel) {
+  const std::size_t own = parts_.part_of(kernel);
+  const std::size_t kind = draw(16);
+  if (kind == 0) return MovingParts::kNewPart;
+  const auto links = parts_.links(kernel);
+  if (kind < 12 && !links.empty()) {
+    const std::size_t part = parts_.part_of(links[draw(links.size())].other);
+    if (part != own) return part;
+  }
+  if (kind < 14) return parts_.part_at(draw(parts_.count()));
+  const std::size_t place = parts_.place_of(own) + draw(9);
+  return place < 4 || place - 4 >= parts_.count() ? own : parts_.part_at(place - 4);
+}
+
+void MoveSearch::propose() {
+  const std::size_t kernel = draw(tables_.size());
+  const std::size_t own = parts_.part_of(kernel);
+  const std::size_t to = draw_target(kernel);
+  if (to == own) return;
+  const bool later =
+      to == MovingParts::kNewPart ? draw(2) == 0 : parts_.place_of(to) > parts_.place_of(own);
+  if (to != MovingParts::kNewPart && draw(8) == 0) {
+    parts_.choose_all(own);
+  } else if (later) {
+    parts_.choose_with_followers(kernel);
+  } else {
+    parts_.choose_with_leaders(kernel);
+  }
+  const Ticks most = draw_rise();
+  const Ticks change = parts_.change(to, most);
+  if (change > most) return;
+  if (!parts_.move(later ? MovingParts::Side::After : MovingParts::Side::Before)) return;
+  if (parts_.time() < least_) {
+    least_ = parts_.time();
+    best_places_ = parts_.places();
+  }
+}
+
+/// Costs the best again, and goes back to it.
+void MoveSearch::keep_best() {
+  if (best_places_.empty()) return;
+  std::vector<KernelSet> sets;
+  for (std::size_t p = 0; p < best_places_.size(); ++p) {
+    if (best_places_[p] >= sets.size()) sets.resize(best_places_[p] + 1, KernelSet(tables_.size()));
+    sets[best_places_[p]].insert(p);
+  }
+  auto found = costed_parts(tables_, sets);
+  if (found && found->time < best_.time) best_ = std::move(*found);
+  best_places_.clear();
+}
+
+}  // namespace dfsearch

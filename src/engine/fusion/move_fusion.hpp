@@ -1,0 +1,61 @@
+#pragma once
+// A good fusion becomes better move by move: kernels go from partition to partition, now and then
+// for the worse.
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "engine/fusion/fusion_tree.hpp"
+#include "engine/fusion/moving_parts.hpp"
+#include "engine/tables/fusion_tables.hpp"
+
+namespace dfsearch {
+
+/// Improves a fusion by random moves: what is found is a function of the tables, to which it
+/// refers, and the beginning.  Used by one thread.
+class MoveSearch {
+ public:
+  /// `start` is a fusion of these tables, for which moves are possible.
+  MoveSearch(const FusionTables& tables, Fusion start);
+
+  [[nodiscard]] static bool is_possible(const FusionTables& tables) {
+    return MovingParts::is_possible(tables);
+  }
+
+  /// Goes on for about so many steps of an enumeration.  True once it has cooled down for the
+  /// last time.  Throws Stopped by the deadline of the tables; what was found until the
+  /// last call remains.
+  bool advance(std::int64_t steps);
+
+  /// The next round begins here, unless something better is found before.
+  void go_on_from(const Fusion& better);
+
+  /// The best so far, costed by the tables.
+  [[nodiscard]] const Fusion& best() const { return best_; }
+
+ private:
+  void begin_round();
+  bool cool();
+  void propose();
+  [[nodiscard]] std::size_t draw(std::size_t below);
+  [[nodiscard]] Ticks draw_rise();
+  [[nodiscard]] std::size_t draw_target(std::size_t kernel);
+  void keep_best();
+
+  const FusionTables& tables_;
+  MovingParts parts_;
+  Fusion best_;
+  Ticks least_;                             // of the places
+  std::vector<std::uint32_t> best_places_;  // empty: nothing new
+  std::mt19937_64 random_;
+  int round_ = 0;
+  std::int64_t blocks_left_ = 0;  // of the round: the heat is the same in one
+  std::int64_t moves_left_ = 0;   // of the block
+  std::int64_t moves_ = 0;        // of a block
+  double heat_ = 0.0;             // ticks
+  bool ended_ = false;
+};
+
+}  // namespace dfsearch

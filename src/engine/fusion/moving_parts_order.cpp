@@ -1,0 +1,92 @@
+// The order of partitions between which kernels move (after Pearce and Kelly 2006).
+//
+// The partitions are numbered so that tensors lead to later ones.  New tensors between partitions
+// all touch the one that kernels move to.  So there is a cycle if that one reaches itself, and
+// what it reaches among the numbers between its first consumer and its last producer must come
+// after it, all the rest of these before: no other number changes.
+//
+// tests/engine/fusion/move_fusion_test.cpp: against all orders.
+
+#include <algorithm>
+
+#include "engine/fusion/moving_parts.hpp"
+
+namespace dfsearch {
+
+/// Changes the order so that all that this part needs comes before it and all that needs it after;
+/// false if there is no such order.
+bool MovingParts::put_in_order(std::size_t part) {
+  std::size_t first = parts_[part].place;
+  std::size_t last = first;
+  for (const std::uint32_t p : chosen_) {
+    for (std::size_t i = 0; i < links(p).size(); ++i) {
+      const std::size_t place = parts_[part_of_[links(p)[i].other]].place;
+      if (i < outputs_[p]) {
+        last = std::max(last, place);
+      } else {
+        first = std::min(first, place);
+      }
+    }
+  }
+  if (first == last) return true;
+  if (reaches_itself(part, last)) return false;
+  later_.clear();
+  std::size_t end = first;
+  for (std::size_t place = first; place <= last; ++place) {
+    const std::size_t other = order_[place];
+    if (other == part) continue;
+    if (reached_at_[other] == reach_) {
+      later_.push_back(other);
+    } else {
+      order_[end++] = other;
+    }
+  }
+  order_[end++] = part;
+  std::copy(later_.begin(), later_.end(), order_.begin() + static_cast<std::ptrdiff_t>(end));
+  renumber(first, last + 1);
+  return true;
+}
+
+/// By parts up to the last place; marks them.
+bool MovingParts::reaches_itself(std::size_t part, std::size_t last) {
+  ++reach_;
+  stack_.assign(1, part);
+  while (!stack_.empty()) {
+    const std::size_t next = stack_.back();
+    stack_.pop_back();
+    for (const std::uint32_t p : parts_[next].kernels) {
+      const std::span<const Link> all = outputs(p);
+      steps_ += 1 + static_cast<std::int64_t>(all.size());
+      for (const Link& link : all) {
+        const std::size_t other = part_of_[link.other];
+        if (other == next) continue;
+        if (other == part) return true;
+        if (parts_[other].place > last || reached_at_[other] == reach_) continue;
+        reached_at_[other] = reach_;
+        stack_.push_back(other);
+      }
+    }
+  }
+  return false;
+}
+
+/// Whether memory has room for what waits in it, while each partition runs.
+bool MovingParts::fits_in_memory() const {
+  std::vector<Bytes> begins(order_.size() + 1);
+  for (std::size_t p = 0; p < part_of_.size(); ++p) {
+    const std::size_t from = parts_[part_of_[p]].place;
+    for (const Link& link : outputs(p)) {
+      const std::size_t to = parts_[part_of_[link.other]].place;
+      if (from == to) continue;
+      begins[from] += link.stored;
+      begins[to + 1] -= link.stored;
+    }
+  }
+  Bytes alive{};
+  return std::all_of(begins.begin(), begins.end(), [&](Bytes change) {
+    alive += change;
+    return alive <= tables_.capacity_for_activations();
+  });
+}
+
+}  // namespace dfsearch
