@@ -47,11 +47,29 @@ class KernelSet {
     return false;
   }
 
+  /// Whether it contains all that these two have in common.
+  [[nodiscard]] bool contains_common(const KernelSet& a, const KernelSet& b) const {
+    for (std::size_t i = 0; i < words_; ++i) {
+      if ((a.data()[i] & b.data()[i] & ~data()[i]) != 0) return false;
+    }
+    return true;
+  }
+
   /// Calls `visit(member)` for every member, ascending.
   template <class Visit>
   void for_each(Visit visit) const {
     for (std::size_t i = 0; i < words_; ++i) {
       for (std::uint64_t w = data()[i]; w != 0; w &= w - 1) {
+        visit(i * 64 + static_cast<std::size_t>(std::countr_zero(w)));
+      }
+    }
+  }
+
+  /// The same for every member that the other set has, too.
+  template <class Visit>
+  void for_each_common(const KernelSet& other, Visit visit) const {
+    for (std::size_t i = 0; i < words_; ++i) {
+      for (std::uint64_t w = data()[i] & other.data()[i]; w != 0; w &= w - 1) {
         visit(i * 64 + static_cast<std::size_t>(std::countr_zero(w)));
       }
     }

@@ -140,11 +140,13 @@ class BestSearch {
   }
 
   /// The open nodes that a file gave; duals are looked for with an effort in proportion to what
-  /// the search has spent so far.
+  /// the search has spent so far, up to some seconds.
   void restore() {
+    constexpr int kMostAttempts = 13;
     const int attempts =
-        LazyDuals::attempts_due(before_.nodes, options_.node_effort.nodes_before_duals);
-    restore_nodes(problem_, attempts, state_.open);
+        LazyDuals::attempts_due(before_.nodes, options_.node_effort.nodes_before_duals,
+                                problem_.problem().workload.graph.kernel_count());
+    restore_nodes(problem_, std::min(attempts, kMostAttempts), state_.open);
   }
 
   /// Brings the state up to date, the open nodes aside.

@@ -27,7 +27,9 @@ constexpr std::size_t kClasses = 256;  // the program takes their cube
 constexpr std::size_t kGrown = 8;      // partitions before the program is solved again
 constexpr std::size_t kPerRound = 30;  // the same of those enumerated
 constexpr std::int64_t kStepsOfRound = 1'000;
-constexpr std::size_t kNear = 3'000;  // partitions looked at once more
+constexpr std::int64_t kStepsOfAll = 20'000;  // to list all that are overpaid
+constexpr std::int64_t kListingPerBest = 2;   // of the steps that the best took
+constexpr std::size_t kNear = 3'000;          // partitions looked at once more
 constexpr std::int64_t kStepsToRaise = 20'000;
 constexpr std::int64_t kRaisingPerProof = 2;  // of the steps that the proof took
 constexpr auto kNoise = static_cast<FineTicks>(CoveringLp::kNoise * kFinePerTick);
@@ -182,9 +184,12 @@ void PartitionDualSearch::grow_columns() {
 /// While some overpaid partitions are found soon it does not matter whether they are all.
 void PartitionDualSearch::price_columns() {
   const std::int64_t limit = std::min(steps_, steps_of_round_);
+  const bool best_only = steps_of_round_ > kStepsOfAll;
   std::int64_t left = limit;
-  auto found = pricing_.find(duals_, {.threshold = 0, .most = kPerRound}, left);
+  auto found = pricing_.find(
+      duals_, {.threshold = 0, .most = kPerRound, .best_only = best_only, .first = first_}, left);
   steps_ -= limit - left;
+  first_ = found.complete ? 0 : found.next;
   const auto noise = std::partition_point(found.partitions.begin(), found.partitions.end(),
                                           [](const auto& p) { return p.excess > kNoise; });
   if (noise != found.partitions.begin()) {
@@ -192,9 +197,11 @@ void PartitionDualSearch::price_columns() {
     stage_ = Stage::Program;
   } else if (!found.complete) {
     steps_of_round_ = std::max(steps_of_round_, 4 * limit);
-  } else if (found.partitions.size() < kPerRound) {
+  } else if (!best_only && found.partitions.size() < kPerRound) {
     settle(found.partitions, limit - left);
   } else {
+    steps_to_list_ = best_only ? kStepsOfAll + kListingPerBest * (limit - left) : kNever;
+    most_overpaid_ = found.partitions.empty() ? 0 : found.partitions.front().excess;
     stage_ = Stage::Proof;
   }
 }
@@ -208,17 +215,25 @@ void PartitionDualSearch::add(const PartitionColumn& partition) {
   program_->add(std::move(counts), partition.group, static_cast<double>(partition.time));
 }
 
-/// Lists all that are overpaid, if only by noise.
+/// Lists all that are overpaid, if only by noise; where that takes too long it is enough to know
+/// by how much at the most.
 void PartitionDualSearch::prove() {
-  const std::int64_t before = steps_;
-  auto found = pricing_.find(duals_, {.threshold = 0, .most = kNear}, steps_);
-  if (!found.complete) return;  // the next call begins again
+  const std::int64_t limit = std::min(steps_, steps_to_list_);
+  std::int64_t left = limit;
+  auto found = pricing_.find(duals_, {.threshold = 0, .most = kNear}, left);
+  steps_ -= limit - left;
+  if (!found.complete) {
+    if (limit < steps_to_list_) return;  // the next call begins again
+    lower_all();
+    finish();
+    return;
+  }
   if (found.partitions.size() == kNear) {
     // What is not listed has no more excess than the last that is.
     for (FineTicks& charge : duals_.charge) charge += found.partitions.back().excess;
     for (PartitionColumn& partition : found.partitions) set_excess(partition);
   }
-  settle(found.partitions, before - steps_);
+  settle(found.partitions, limit - left);
 }
 
 /// Makes the duals right to the last unit: none of these is overpaid.  The list took so many steps.
@@ -226,6 +241,11 @@ void PartitionDualSearch::settle(std::vector<PartitionColumn>& list, std::int64_
   for (const PartitionColumn& partition : list) lower_for(partition, list);
   steps_to_raise_ = std::max(kStepsToRaise, kRaisingPerProof * steps);
   stage_ = Stage::Raising;
+}
+
+/// Each by what partitions are overpaid at most: a set loses that much, or all it is worth.
+void PartitionDualSearch::lower_all() {
+  for (FineTicks& dual : duals_.kernels) dual -= std::min(dual, most_overpaid_);
 }
 
 /// Hardly a dual could be raised any more, if those partitions that would then be overpaid

@@ -63,6 +63,7 @@ class PartitionDualSearch {
   void add(const PartitionColumn& partition);
   void prove();
   void lower_for(const PartitionColumn& overpaid, std::vector<PartitionColumn>& list);
+  void lower_all();
   void settle(std::vector<PartitionColumn>& list, std::int64_t steps);
   void raise();
   void raise_by(FineTicks most, std::vector<PartitionColumn>& list);
@@ -79,7 +80,10 @@ class PartitionDualSearch {
   Stage stage_ = Stage::Program;
   std::int64_t steps_ = 0;           // left
   std::size_t next_start_ = 0;       // of growth: a class
+  std::size_t first_ = 0;            // where enumerations that are not complete go on
   std::int64_t steps_of_round_ = 0;  // of an enumeration that need not be complete
+  std::int64_t steps_to_list_ = 0;   // of one that lists all
+  FineTicks most_overpaid_ = 0;      // no partition has more excess
   std::int64_t steps_to_raise_ = 0;
   PartitionDuals duals_;
   std::optional<PartitionDuals> result_;

@@ -18,12 +18,7 @@ constexpr int kPatience = 8;  // kernels that join without the best excess so fa
 }  // namespace
 
 PartitionGrowth::PartitionGrowth(const FusionTables& tables, const PartitionPricing& pricing)
-    : tables_(tables), pricing_(pricing), ancestors_(tables.size(), KernelSet(tables.size())) {
-  for (std::size_t p = 0; p < tables.size(); ++p) {
-    tables.deadline().check();
-    pricing.descendants(p).for_each([&](std::size_t d) { ancestors_[d].insert(p); });
-  }
-}
+    : tables_(tables), pricing_(pricing) {}
 
 std::optional<PartitionColumn> PartitionGrowth::grow(std::size_t start, const Duals& duals,
                                                      FineTicks threshold,
@@ -69,7 +64,7 @@ KernelSet PartitionGrowth::joining(std::size_t p, const Growing& set) const {
   KernelSet kernels(tables_.size());
   if (set.after.contains(p)) {
     kernels = set.after;
-    kernels &= ancestors_[p];
+    kernels &= pricing_.ancestors(p);
   } else if (set.before.contains(p)) {
     kernels = set.before;
     kernels &= pricing_.descendants(p);
@@ -125,7 +120,7 @@ void PartitionGrowth::add(std::size_t p, const KernelSet& inside, const Duals& d
 void PartitionGrowth::put_in(std::size_t p, const Duals& duals, Growing& set) const {
   add(p, set.inside, duals, set.totals);
   set.inside.insert(p);
-  set.before |= ancestors_[p];
+  set.before |= pricing_.ancestors(p);
   set.after |= pricing_.descendants(p);
   set.partners &= pricing_.partners(p);
 }

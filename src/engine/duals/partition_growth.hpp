@@ -49,7 +49,6 @@ class PartitionGrowth {
 
   const FusionTables& tables_;
   const PartitionPricing& pricing_;
-  std::vector<KernelSet> ancestors_;
 };
 
 }  // namespace dfsearch

@@ -1,45 +1,16 @@
 #pragma once
 // Which partitions cost less than the duals of their kernels.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "engine/duals/duals.hpp"
 #include "engine/tables/fusion_tables.hpp"
 #include "engine/tables/partition_rules.hpp"
 #include "graph/kernel_set.hpp"
 
 namespace dfsearch {
-
-/// Time in parts of a tick, so that rounding duals costs less than a tick in all.
-using FineTicks = std::int64_t;
-inline constexpr FineTicks kFinePerTick = 256;
-/// Above the sum of all duals; twice as much does not overflow.
-inline constexpr FineTicks kGreatestDual = FineTicks{1} << 62;
-/// The whole part of what is not negative, kGreatestDual at most.
-FineTicks whole_fine_ticks(long double value);
-
-/// What kernels are worth, by position, and what a partition of each group
-/// (PartitionRules) pays for being one more.  Not negative.
-struct Duals {
-  std::vector<FineTicks> kernels;
-  std::array<FineTicks, 2> charge{};
-};
-
-/// A set of kernels that may be a partition.
-struct PartitionColumn {
-  KernelSet kernels;
-  std::size_t group = 0;
-  Ticks time = 0;         ///< what it takes
-  FineTicks excess = 0;   ///< duals of its kernels less its time and charge
-  std::int64_t size = 0;  ///< number of its kernels
-};
-
-/// The times that a partition takes at least, each a sum over its kernels: with perfect
-/// overlap compute, network and memory; otherwise their sums as the overlap says.
-using KernelParts = std::array<Ticks, 3>;
-KernelParts parts(Overlap overlap, Ticks compute, Ticks network, Ticks memory);
 
 /// Enumerates the partitions that duals overpay.  It refers to the tables; one thread uses it.
 class PartitionPricing {
@@ -56,11 +27,17 @@ class PartitionPricing {
     std::size_t most = 0;     ///< so many at most: the greatest excess, then the most kernels
     const KernelSet* among = nullptr;  ///< they have no other kernels; null: any
     std::size_t with = kAny;           ///< they hold this kernel
+    /// Of two of which one could stand for the other with no less excess, one is enough: what
+    /// is found holds a partition of the greatest excess, but not all that have any.
+    bool best_only = false;
+    std::size_t first = 0;     ///< those whose first kernel this is come first, then the next ones
+    std::int64_t trial = 300;  ///< nodes for a first kernel before its sets are many
     static constexpr std::size_t kAny = ~std::size_t{0};
   };
   struct Found {
     std::vector<PartitionColumn> partitions;  ///< the greatest excess first
     bool complete = false;
+    std::size_t next = 0;  ///< if not complete: with which first kernel to go on
   };
   /// Sets that no mapping can have may be among them (the memory and the order of
   /// partitions are not looked at).  If `steps`, which it counts down, suffice the answer is
@@ -77,6 +54,10 @@ class PartitionPricing {
   }
   /// The kernel and what comes after it, as far as the sets are concerned.
   [[nodiscard]] const KernelSet& descendants(std::size_t p) const { return descendants_[p]; }
+  /// The kernel and what comes before it.
+  [[nodiscard]] const KernelSet& ancestors(std::size_t p) const { return ancestors_[p]; }
+  /// Of sets that exchanges make of each other one is enough; empty if all are looked for.
+  [[nodiscard]] const std::vector<KernelOrder::Exchange>& exchanges() const { return exchanges_; }
   /// Kernels that may share a partition with it.
   [[nodiscard]] const KernelSet& partners(std::size_t p) const { return partners_[p]; }
   /// What a partition of this kernel alone takes.
@@ -87,6 +68,7 @@ class PartitionPricing {
   PartitionRules rules_;
   const std::vector<KernelSet>& descendants_;
   const std::vector<KernelOrder::Exchange> exchanges_;  // that make sets of each other
+  std::vector<KernelSet> ancestors_;
   std::vector<KernelSet> partners_;  // those that may share a partition with the kernel
   const MemoryCharge memory_;        // of the partners
 };

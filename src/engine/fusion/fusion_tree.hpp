@@ -40,6 +40,7 @@ struct FusionNode {
   Ticks bound = 0;                                ///< no completion takes less
   std::int32_t next_index = 0;                    ///< least index the next partition may have
   std::int32_t used = 0;                          ///< closed partitions
+  const PartitionDuals* duals = nullptr;          ///< that the bound knows of, if any
 
   /// An enumeration of the next partition that was interrupted goes on from here.
   struct Opened {

@@ -17,20 +17,40 @@ constexpr int kAttemptsAtFusion = 1;
 // Smaller graphs soon have better duals.
 constexpr std::size_t kSmallestOfBlocks = 64;
 constexpr int kAttemptOfBlocks = 3;
+// The time that a node takes grows with the kernels, that of a step hardly.
+constexpr std::size_t kKernelsOfUsualNode = 32;
 constexpr std::array<std::size_t, 3> kKernelsOfBlock = {32, 48, 64};
 constexpr std::int64_t kStepsOfBlock = 250'000;
 
 }  // namespace
 
-int LazyDuals::attempts_due(std::int64_t nodes, std::int64_t before) {
+int LazyDuals::attempts_due(std::int64_t nodes, std::int64_t before, std::size_t kernels) {
   if (before == 0) return kMostAttempts;
-  const auto times = static_cast<std::uint64_t>(nodes / before);
+  const auto weight = static_cast<std::uint64_t>(1 + kernels / kKernelsOfUsualNode);
+  constexpr std::int64_t kMany = std::int64_t{1} << 40;  // more make no difference
+  const auto times = static_cast<std::uint64_t>(std::min(nodes / before, kMany)) * weight;
   return std::min(kMostAttempts, static_cast<int>(std::bit_width(times)));
 }
 
 LazyDuals::Found LazyDuals::after(int attempts) const {
   if (attempts == 0 || !tables_.bounds().use(SearchBound::Duals)) return {};
   const std::lock_guard lock(mutex_);
+  make(attempts);
+  const PartitionDuals* first = blocks_ && attempts >= kAttemptOfBlocks ? &*blocks_ : nullptr;
+  return {.duals = duals_ && duals_after_ <= attempts ? &*duals_ : first,
+          .fusion = fusion_ && fusion_after_ <= attempts ? &*fusion_ : nullptr};
+}
+
+LazyDuals::Found LazyDuals::after_or_known(int attempts) const {
+  if (attempts == 0 || !tables_.bounds().use(SearchBound::Duals)) return {};
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock) make(attempts);
+  const std::lock_guard known_lock(known_mutex_);
+  return known_;
+}
+
+/// Those attempts that nobody has made yet.
+void LazyDuals::make(int attempts) const {
   while (attempts_ < std::min(attempts, ended_ ? kAttemptOfBlocks : kMostAttempts)) {
     try {
       if (attempts_ + 1 == kAttemptOfBlocks) find_blocks();
@@ -44,10 +64,12 @@ LazyDuals::Found LazyDuals::after(int attempts) const {
       attempts_ = kMostAttempts;
       throw;
     }
+    const std::lock_guard known_lock(known_mutex_);
+    known_ = {.duals = duals_    ? &*duals_
+                       : blocks_ ? &*blocks_
+                                 : nullptr,
+              .fusion = fusion_ ? &*fusion_ : nullptr};
   }
-  const PartitionDuals* first = blocks_ && attempts >= kAttemptOfBlocks ? &*blocks_ : nullptr;
-  return {.duals = duals_ && duals_after_ <= attempts ? &*duals_ : first,
-          .fusion = fusion_ && fusion_after_ <= attempts ? &*fusion_ : nullptr};
 }
 
 LazyDuals::Found LazyDuals::after_at_least(int attempts) const {

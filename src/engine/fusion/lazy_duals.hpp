@@ -2,6 +2,7 @@
 // Duals that are looked for when they are first wanted, with an effort in proportion to the
 // search that wants them.
 
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -26,15 +27,20 @@ class LazyDuals {
   /// Stopped by the deadline of the tables; after that nothing more is found.
   [[nodiscard]] Found after(int attempts) const;
 
+  /// The same if nobody else is at it; else what is known so far.
+  [[nodiscard]] Found after_or_known(int attempts) const;
+
   /// What all attempts that anybody made have found, which are so many at least.
   [[nodiscard]] Found after_at_least(int attempts) const;
 
-  static constexpr int kMostAttempts = 13;
-  /// How many attempts are due after so many nodes of a search; the first one is due
-  /// after `before` nodes.
-  [[nodiscard]] static int attempts_due(std::int64_t nodes, std::int64_t before);
+  static constexpr int kMostAttempts = 20;
+  /// How many attempts are due after so many nodes of a search among so many kernels; the first
+  /// one is due after `before` nodes, which take longer the more kernels there are.
+  [[nodiscard]] static int attempts_due(std::int64_t nodes, std::int64_t before,
+                                        std::size_t kernels);
 
  private:
+  void make(int attempts) const;
   void attempt() const;
   void find_blocks() const;
   void look_for_fusion(std::int64_t steps) const;
@@ -50,6 +56,9 @@ class LazyDuals {
   mutable int duals_after_ = 0;  // attempts
   mutable std::optional<Fusion> fusion_;
   mutable int fusion_after_ = 0;
+  // What all of that has found; guarded by a mutex of its own, which nobody holds for long.
+  mutable std::mutex known_mutex_;
+  mutable Found known_;
 };
 
 }  // namespace dfsearch

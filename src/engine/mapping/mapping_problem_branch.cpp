@@ -33,8 +33,13 @@ constexpr std::int64_t kNodesOfLongSearch = 20'000;
 class Adapter final : public FusionSink {
  public:
   Adapter(const MappingProblem::Node& node,
-          Expansion<MappingProblem::Node, MappingSolution>& expansion, char found_by)
-      : node_(node), context_(*node.context), expansion_(expansion), found_by_(found_by) {}
+          Expansion<MappingProblem::Node, MappingSolution>& expansion, char found_by,
+          const PartitionDuals* duals = nullptr)
+      : node_(node),
+        context_(*node.context),
+        expansion_(expansion),
+        found_by_(found_by),
+        duals_(duals) {}
 
   [[nodiscard]] Ticks limit() const override {
     const Score cutoff = expansion_.cutoff();
@@ -46,6 +51,7 @@ class Adapter final : public FusionSink {
   }
   void child(FusionNode&& fusion) override {
     const Score bound = std::max(node_.bound, context_.score(fusion.bound));
+    fusion.duals = duals_;
     expansion_.child({.bound = bound,
                       .network = std::nullopt,
                       .point = node_.point,
@@ -70,7 +76,8 @@ class Adapter final : public FusionSink {
   const FusionContext& context_;
   Expansion<MappingProblem::Node, MappingSolution>& expansion_;
   char found_by_;
-  mutable Score cutoff_{-1.0};  // what limit_ was computed for
+  const PartitionDuals* duals_;  // that bound the children
+  mutable Score cutoff_{-1.0};   // what limit_ was computed for
   mutable Ticks limit_ = 0;
 };
 
@@ -280,13 +287,26 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   improve(node, expansion);
   node.context->branched.fetch_add(1, std::memory_order_relaxed);
   if (!node.fusion.opened) ideals_.fetch_add(1, std::memory_order_relaxed);
-  Adapter adapter(node, expansion, 'T');
-  const LazyDuals::Found found = node.context->point->duals.after(LazyDuals::attempts_due(
-      node.context->admitted.load(std::memory_order_relaxed), effort_.nodes_before_duals));
+  const int attempts =
+      LazyDuals::attempts_due(node.context->admitted.load(std::memory_order_relaxed),
+                              effort_.nodes_before_duals, node.context->tables.size());
+  const LazyDuals& duals = node.context->point->duals;
+  const LazyDuals::Found found =
+      expansion.is_reproducible() ? duals.after(attempts) : duals.after_or_known(attempts);
+  Adapter adapter(node, expansion, 'T', found.duals);
   // Not again and again as one of many equals.
   if (found.fusion != nullptr && found.fusion->time <= adapter.limit() &&
       (found.fusion->time < adapter.limit() || !expansion.incumbent())) {
     Adapter(node, expansion, 'P').complete(Fusion(*found.fusion));
+  }
+  if (found.duals != nullptr && found.duals != node.fusion.duals) {
+    // The node is from before these duals: it may not be its turn any more.
+    FusionNode again = node.fusion;
+    again.bound = node.context->search.bound_anew(node.fusion, found.duals);
+    if (node.context->score(again.bound) > node.bound) {
+      adapter.child(std::move(again));
+      return;
+    }
   }
   // Where memory is tight a node leaves fewer others behind; so it does in a long search, where
   // what is best to look at next has changed before a long enumeration is over.

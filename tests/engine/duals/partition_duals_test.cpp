@@ -352,18 +352,21 @@ TEST_CASE("where the program would have too many rows nothing is prepared for it
 }
 
 TEST_CASE("attempts are due after nodes that double") {
-  CHECK(LazyDuals::attempts_due(0, 20) == 0);
-  CHECK(LazyDuals::attempts_due(19, 20) == 0);
-  CHECK(LazyDuals::attempts_due(20, 20) == 1);
-  CHECK(LazyDuals::attempts_due(39, 20) == 1);
-  CHECK(LazyDuals::attempts_due(40, 20) == 2);
-  CHECK(LazyDuals::attempts_due(79, 20) == 2);
-  CHECK(LazyDuals::attempts_due(80, 20) == 3);
-  CHECK(LazyDuals::attempts_due(20 * 1024, 20) == 11);
-  CHECK(LazyDuals::attempts_due(20 * 2048, 20) == 12);
-  CHECK(LazyDuals::attempts_due(std::numeric_limits<std::int64_t>::max(), 1) ==
+  CHECK(LazyDuals::attempts_due(0, 20, 31) == 0);
+  CHECK(LazyDuals::attempts_due(19, 20, 31) == 0);
+  CHECK(LazyDuals::attempts_due(20, 20, 31) == 1);
+  CHECK(LazyDuals::attempts_due(39, 20, 31) == 1);
+  CHECK(LazyDuals::attempts_due(40, 20, 31) == 2);
+  CHECK(LazyDuals::attempts_due(79, 20, 31) == 2);
+  CHECK(LazyDuals::attempts_due(80, 20, 31) == 3);
+  CHECK(LazyDuals::attempts_due(20 * 1024, 20, 31) == 11);
+  CHECK(LazyDuals::attempts_due(20 * 2048, 20, 31) == 12);
+  CHECK(LazyDuals::attempts_due(19, 20, 320) == 0);
+  CHECK(LazyDuals::attempts_due(20, 20, 32) == 2);
+  CHECK(LazyDuals::attempts_due(20, 20, 96) == 3);
+  CHECK(LazyDuals::attempts_due(std::numeric_limits<std::int64_t>::max(), 1, 31) ==
         LazyDuals::kMostAttempts);
-  CHECK(LazyDuals::attempts_due(0, 0) == LazyDuals::kMostAttempts);  // at once, with all effort
+  CHECK(LazyDuals::attempts_due(0, 0, 31) == LazyDuals::kMostAttempts);  // at once, with all effort
 }
 
 TEST_CASE("bounds that are dropped are not looked for") {

@@ -19,43 +19,20 @@
 #include "support/model_worlds.hpp"
 #include "support/open_point.hpp"
 #include "support/plain_completions.hpp"
+#include "support/random_duals.hpp"
 #include "support/random_problem.hpp"
 #include "support/symmetric_problem.hpp"
 
 namespace dfsearch {
 namespace {
 
+using test::lowest;
 using test::Mask;
 using test::pick;
+using test::random_duals;
 
 constexpr std::int64_t kEnough = 1'000'000;
 constexpr std::size_t kAll = 1'000;  // more than there are subsets
-
-Problem world(std::uint64_t seed) {
-  return seed % 5 == 0 ? test::symmetric_problem(seed)
-                       : test::random_problem(seed, {.joint = seed % 5 == 1});
-}
-
-/// Near what the kernels cost by themselves, so that some sets are overpaid.
-Duals random_duals(const PartitionPricing& pricing, std::size_t size, std::mt19937_64& random) {
-  Duals duals;
-  for (std::size_t p = 0; p < size; ++p) {
-    const auto part = static_cast<double>(pick(random, 0, 12)) / 10;
-    duals.kernels.push_back(
-        static_cast<FineTicks>(static_cast<double>(pricing.time_alone(p)) * part) * kFinePerTick +
-        pick(random, 0, kFinePerTick - 1));
-  }
-  for (FineTicks& charge : duals.charge) {
-    if (pick(random, 0, 1) == 0) charge = duals.kernels[0] / pick(random, 1, 4);
-  }
-  return duals;
-}
-
-/// So low that every set is listed.
-FineTicks lowest(const Duals& duals) {
-  return -std::accumulate(duals.kernels.begin(), duals.kernels.end(), FineTicks{0}) -
-         duals.charge[0] - duals.charge[1];
-}
 
 struct PlainPartition {
   Ticks time = 0;
@@ -80,16 +57,6 @@ bool sorted(const std::vector<PartitionColumn>& list) {
       [](const PartitionColumn& a, const PartitionColumn& b) { return a.excess > b.excess; });
 }
 
-void for_each_world(std::uint64_t count,
-                    const std::function<void(const FusionTables&, std::mt19937_64&)>& check) {
-  for (std::uint64_t seed = 0; seed < count; ++seed) {
-    CAPTURE(seed);
-    const Problem problem = world(seed);
-    std::mt19937_64 random(seed);
-    check(test::open_point(problem, seed)->tables, random);
-  }
-}
-
 }  // namespace
 
 TEST_CASE("all partitions above a threshold are listed, each once, with their times") {
@@ -98,7 +65,7 @@ TEST_CASE("all partitions above a threshold are listed, each once, with their ti
   int below = 0;
   int escaped = 0;
   int allocated = 0;
-  for_each_world(20000, [&](const FusionTables& tables, std::mt19937_64& random) {
+  test::for_each_priced_world(20000, [&](const FusionTables& tables, std::mt19937_64& random) {
     const std::map<Mask, PlainPartition> partitions = all_partitions(tables);
     const PartitionPricing pricing(tables);
     const Duals duals = random_duals(pricing, tables.size(), random);
@@ -147,7 +114,7 @@ TEST_CASE("all partitions above a threshold are listed, each once, with their ti
 
 TEST_CASE("of too many partitions those of the greatest excess are kept") {
   int cut = 0;
-  for_each_world(2000, [&](const FusionTables& tables, std::mt19937_64& random) {
+  test::for_each_priced_world(2000, [&](const FusionTables& tables, std::mt19937_64& random) {
     const PartitionPricing pricing(tables);
     const Duals duals = random_duals(pricing, tables.size(), random);
     const FineTicks threshold = lowest(duals);
@@ -172,7 +139,7 @@ TEST_CASE("of too many partitions those of the greatest excess are kept") {
 TEST_CASE("an enumeration whose steps do not suffice says so") {
   int interrupted = 0;
   int some = 0;
-  for_each_world(2000, [&](const FusionTables& tables, std::mt19937_64& random) {
+  test::for_each_priced_world(2000, [&](const FusionTables& tables, std::mt19937_64& random) {
     const PartitionPricing pricing(tables);
     const Duals duals = random_duals(pricing, tables.size(), random);
     const FineTicks threshold = lowest(duals);
@@ -203,7 +170,7 @@ TEST_CASE("an enumeration whose steps do not suffice says so") {
 
 TEST_CASE("partitions among some kernels, or with one, are those of all that are so") {
   int kept = 0;
-  for_each_world(2000, [&](const FusionTables& tables, std::mt19937_64& random) {
+  test::for_each_priced_world(2000, [&](const FusionTables& tables, std::mt19937_64& random) {
     const PartitionPricing pricing(tables);
     const Duals duals = random_duals(pricing, tables.size(), random);
     std::int64_t steps = kEnough;
@@ -305,7 +272,7 @@ TEST_CASE("of sets that exchanges make of each other one is listed, and no set i
 }
 
 TEST_CASE("a kernel by itself takes what its partition takes") {
-  for_each_world(2000, [](const FusionTables& tables, std::mt19937_64&) {
+  test::for_each_priced_world(2000, [](const FusionTables& tables, std::mt19937_64&) {
     const test::PlainPartitions plain(tables);
     const PartitionPricing pricing(tables);
     for (std::size_t p = 0; p < tables.size(); ++p) {
