@@ -41,8 +41,8 @@ bool MetStates::is_worse(const std::array<KernelSet, 3>& future, const StateOffe
     return true;
   }
   if (offers_ >= most_ || offers.size() >= kMostOfOneFuture) return false;
-  offers_ -= std::erase_if(
-      offers, [&](const StateOffer& other) { return is_no_better(other, offer); });
+  offers_ -=
+      std::erase_if(offers, [&](const StateOffer& other) { return is_no_better(other, offer); });
   offers.push_back(offer);
   ++offers_;
   return false;

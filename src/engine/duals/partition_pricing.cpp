@@ -61,8 +61,8 @@ PartitionPricing::PartitionPricing(const FusionTables& tables, Sets sets)
       exchanges_(sets == Sets::Ordered ? std::vector<KernelOrder::Exchange>{}
                                        : tables.order().exchanges()),
       ancestors_(tables.size(), KernelSet(tables.size())),
-      memory_(tables.allowance().charge(2 * tables.size() *
-                                        (sizeof(KernelSet) + tables.size() / 8))) {
+      memory_(
+          tables.allowance().charge(2 * tables.size() * (sizeof(KernelSet) + tables.size() / 8))) {
   for (std::size_t p = 0; p < tables.size(); ++p) {
     tables.deadline().check();
     descendants_[p].for_each([&](std::size_t d) { ancestors_[d].insert(p); });

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/duals/block_duals.hpp"
+#include "engine/fusion/frontier_fusion.hpp"
 
 namespace dfsearch {
 namespace {
@@ -21,6 +22,10 @@ constexpr int kAttemptOfBlocks = 3;
 constexpr std::size_t kKernelsOfUsualNode = 32;
 constexpr std::array<std::size_t, 3> kKernelsOfBlock = {32, 48, 64};
 constexpr std::int64_t kStepsOfBlock = 250'000;
+constexpr std::int64_t kStepsOfFrontier = 100'000'000;
+// Only where those duals do not end the search of the point.
+constexpr int kAttemptOfFrontierFusion = kAttemptOfBlocks + 1;
+constexpr std::int64_t kStepsOfFrontierFusion = 60'000'000;
 
 }  // namespace
 
@@ -36,9 +41,7 @@ LazyDuals::Found LazyDuals::after(int attempts) const {
   if (attempts == 0 || !tables_.bounds().use(SearchBound::Duals)) return {};
   const std::lock_guard lock(mutex_);
   make(attempts);
-  const PartitionDuals* first = blocks_ && attempts >= kAttemptOfBlocks ? &*blocks_ : nullptr;
-  return {.duals = duals_ && duals_after_ <= attempts ? &*duals_ : first,
-          .fusion = fusion_ && fusion_after_ <= attempts ? &*fusion_ : nullptr};
+  return found(attempts);
 }
 
 LazyDuals::Found LazyDuals::after_or_known(int attempts) const {
@@ -51,9 +54,10 @@ LazyDuals::Found LazyDuals::after_or_known(int attempts) const {
 
 /// Those attempts that nobody has made yet.
 void LazyDuals::make(int attempts) const {
-  while (attempts_ < std::min(attempts, ended_ ? kAttemptOfBlocks : kMostAttempts)) {
+  while (attempts_ < std::min(attempts, ended_ ? kAttemptOfFrontierFusion : kMostAttempts)) {
     try {
       if (attempts_ + 1 == kAttemptOfBlocks) find_blocks();
+      if (attempts_ + 1 == kAttemptOfFrontierFusion) find_frontier_fusion();
       if (ended_) {
         ++attempts_;
       } else {
@@ -65,11 +69,15 @@ void LazyDuals::make(int attempts) const {
       throw;
     }
     const std::lock_guard known_lock(known_mutex_);
-    known_ = {.duals = duals_    ? &*duals_
-                       : blocks_ ? &*blocks_
-                                 : nullptr,
-              .fusion = fusion_ ? &*fusion_ : nullptr};
+    known_ = found(attempts_);
   }
+}
+
+LazyDuals::Found LazyDuals::found(int attempts) const {
+  const PartitionDuals* first = blocks_ && attempts >= kAttemptOfBlocks ? &*blocks_ : nullptr;
+  const Fusion* sketch = sketch_ && attempts >= kAttemptOfFrontierFusion ? &*sketch_ : nullptr;
+  return {.duals = duals_ && duals_after_ <= attempts ? &*duals_ : first,
+          .fusion = fusion_ && fusion_after_ <= attempts ? &*fusion_ : sketch};
 }
 
 LazyDuals::Found LazyDuals::after_at_least(int attempts) const {
@@ -82,9 +90,20 @@ LazyDuals::Found LazyDuals::after_at_least(int attempts) const {
   return after(std::max(attempts, made));
 }
 
-/// The best of blocks of some sizes, unless memory time is far from what matters.
+/// Of the partitions that the duals of alike kernels pay for.
+void LazyDuals::find_frontier_fusion() const {
+  if (!of_frontier_ || !tables_.bounds().use(SearchBound::Columns)) return;
+  std::int64_t steps = kStepsOfFrontierFusion;
+  sketch_ = frontier_fusion(tables_, *blocks_, steps);
+}
+
+/// Where kernels are alike those of the frontier; else the best of blocks of some sizes, unless memory time is far from what matters.
 void LazyDuals::find_blocks() const {
   if (tables_.size() < kSmallestOfBlocks || !tables_.bounds().use(SearchBound::Blocks)) return;
+  std::int64_t steps = kStepsOfFrontier;
+  if (are_mostly_alike(tables_)) blocks_ = frontier_duals(tables_, steps);
+  of_frontier_ = blocks_.has_value();
+  if (of_frontier_) return;
   const KernelSet none(tables_.size());
   Rest all;
   for (std::size_t p = 0; p < tables_.size(); ++p) all += tables_.kernel(p).share;

@@ -20,7 +20,7 @@ class LazyDuals {
 
   struct Found {
     const PartitionDuals* duals = nullptr;  ///< null: none
-    const Fusion* fusion = nullptr;         ///< they prove its time to be the least; or null
+    const Fusion* fusion = nullptr;         ///< of partitions that they about pay for; or null
   };
   /// What so many attempts find, each twice as long as the one before and no matter who made
   /// them.  The outcome is a function of the tables; it lives as long as this does.  Throws
@@ -41,8 +41,10 @@ class LazyDuals {
 
  private:
   void make(int attempts) const;
+  [[nodiscard]] Found found(int attempts) const;
   void attempt() const;
   void find_blocks() const;
+  void find_frontier_fusion() const;
   void look_for_fusion(std::int64_t steps) const;
 
   const FusionTables& tables_;
@@ -52,6 +54,8 @@ class LazyDuals {
   mutable bool ended_ = false;
   mutable std::optional<PartitionDualSearch> search_;  // while it goes on
   mutable std::optional<PartitionDuals> blocks_;       // until there are better ones
+  mutable bool of_frontier_ = false;                   // they are of alike kernels
+  mutable std::optional<Fusion> sketch_;               // then of their partitions
   mutable std::optional<PartitionDuals> duals_;
   mutable int duals_after_ = 0;  // attempts
   mutable std::optional<Fusion> fusion_;

@@ -20,6 +20,7 @@ constexpr std::int64_t kPart = 32;
 constexpr std::int64_t kStepsPerKernel = 1'200;
 constexpr std::int64_t kMostSteps = 600'000;
 constexpr std::int64_t kMostAttempts = 4'096;
+constexpr Ticks kAttemptsToCatchUp = 16;
 
 }  // namespace
 
@@ -52,24 +53,32 @@ LazyImprovement::Found LazyImprovement::best_after(int attempts) const {
   return found_[std::min(found_.size(), static_cast<std::size_t>(attempts)) - 1];
 }
 
-/// Both take turns, and each goes on from what the other has found.
+/// Moves and windows take turns, and each goes on from what the other has found.  Windows of the
+/// first fusion have turns of their own, as long as they may catch up: where a graph repeats itself
+/// they may find the same again and again, which moves have spoilt.
 void LazyImprovement::attempt() const {
   if (!std::exchange(started_, true)) start();
   const std::int64_t steps =
       std::min(kMostSteps, kStepsPerKernel * static_cast<std::int64_t>(tables_.size()));
-  if (moves_ && !(windows_ && windows_are_next_)) {
+  const int turn = turn_++ % 3;
+  if (moves_ && (turn == 0 || (!windows_ && !first_windows_))) {
     const bool ended = moves_->advance(steps);
-    if (keep(moves_->best(), 'M') || (ended && !windows_)) begin_windows(moves_->best());
+    if (keep(moves_->best(), 'M') || (ended && !windows_)) begin(windows_, moves_->best());
     if (ended) moves_.reset();
-    windows_are_next_ = true;
-  } else if (windows_) {
+  } else if (windows_ && (turn != 2 || !first_windows_)) {
     const bool ended = windows_->advance(steps);
     if (keep(windows_->best(), 'W') && moves_) moves_->go_on_from(windows_->best());
     if (ended) windows_.reset();
-    windows_are_next_ = false;
+  } else if (first_windows_) {
+    const Ticks before = first_windows_->time();
+    const bool ended = first_windows_->advance(steps);
+    const Ticks now = first_windows_->time();
+    if (keep(first_windows_->best(), 'W') && moves_) moves_->go_on_from(first_windows_->best());
+    const Ticks behind = now - best_after(static_cast<int>(kMostAttempts)).fusion->time;
+    if (ended || behind / kAttemptsToCatchUp > before - now) first_windows_.reset();
   }
   const std::lock_guard lock(mutex_);
-  ended_ = !moves_ && !windows_;
+  ended_ = !moves_ && !windows_ && !first_windows_;
 }
 
 void LazyImprovement::start() const {
@@ -77,15 +86,15 @@ void LazyImprovement::start() const {
   if (!bounds.use(SearchBound::Moves) && !bounds.use(SearchBound::Windows)) return;
   auto segments = best_segments(tables_);
   if (!segments) return;
-  begin_windows(*segments);
+  begin(first_windows_, *segments);
   if (bounds.use(SearchBound::Moves) && MoveSearch::is_possible(tables_)) {
     moves_.emplace(tables_, std::move(*segments));
   }
 }
 
-void LazyImprovement::begin_windows(const Fusion& fusion) const {
+void LazyImprovement::begin(std::optional<WindowSearch>& windows, const Fusion& fusion) const {
   if (!tables_.bounds().use(SearchBound::Windows) || !WindowSearch::is_possible(tables_)) return;
-  windows_.emplace(tables_, fusion);
+  windows.emplace(tables_, fusion);
 }
 
 /// Shows it, if it is better than what was there, and says so.

@@ -38,7 +38,7 @@ class LazyImprovement {
  private:
   void attempt() const;
   void start() const;
-  void begin_windows(const Fusion& fusion) const;
+  void begin(std::optional<WindowSearch>& windows, const Fusion& fusion) const;
   bool keep(const Fusion& fusion, char found_by) const;
   [[nodiscard]] bool is_enough(int attempts) const;
   [[nodiscard]] Found best_after(int attempts) const;
@@ -47,9 +47,11 @@ class LazyImprovement {
   // Held through an attempt; guards what it works with.
   mutable std::mutex working_;
   mutable bool started_ = false;
-  mutable bool windows_are_next_ = false;
-  mutable std::optional<MoveSearch> moves_;      // while they go on
-  mutable std::optional<WindowSearch> windows_;  // while there are any that may bring something
+  mutable int turn_ = 0;
+  mutable std::optional<MoveSearch> moves_;  // while they go on
+  // While there are any that may bring something: of the best fusion, and of the first one.
+  mutable std::optional<WindowSearch> windows_;
+  mutable std::optional<WindowSearch> first_windows_;
   // Guards what is shown of it, and is taken after the other.
   mutable std::mutex mutex_;
   mutable bool ended_ = false;

@@ -1,0 +1,120 @@
+// Greedy: a kernel that two or three others feed, or a hub that all experts hang on, is taken as
+// soon as it makes the frontier no wider than anything else would.  Trees come out with a frontier
+// as wide as the way from a leaf to the root at the most, hubs add one each.
+
+#include "engine/duals/frontier_plan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace dfsearch {
+namespace {
+
+class Planner {
+ public:
+  Planner(const FusionTables& tables, const KernelSet& kernels, std::size_t widest)
+      : tables_(tables),
+        kernels_(kernels),
+        widest_(widest),
+        waiting_(tables.size()),
+        bit_of_(tables.size()),
+        is_decided_(tables.size()) {
+    kernels.for_each([&](std::size_t p) {
+      const auto count = [&](const Arc& arc) { waiting_[p] += kernels.contains(arc.other); };
+      std::for_each(tables.inputs(p).begin(), tables.inputs(p).end(), count);
+      std::for_each(tables.outputs(p).begin(), tables.outputs(p).end(), count);
+      left_.push_back(p);
+    });
+  }
+
+  std::optional<FrontierPlan> find() {
+    while (!left_.empty()) {
+      tables_.deadline().check();
+      const auto next = std::min_element(left_.begin(), left_.end(),
+                                         [&](auto a, auto b) { return growth(a) < growth(b); });
+      const std::size_t kernel = *next;
+      left_.erase(next);
+      if (!decide(kernel)) return std::nullopt;
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  template <class Visit>
+  void for_each_arc(std::size_t p, Visit visit) const {
+    for (const Arc& arc : tables_.inputs(p)) visit(arc, true);
+    for (const Arc& arc : tables_.outputs(p)) visit(arc, false);
+  }
+
+  /// By how much the frontier is wider with it.
+  [[nodiscard]] std::int64_t growth(std::size_t p) const {
+    std::int64_t open = 0;
+    std::int64_t freed = 0;
+    for_each_arc(p, [&](const Arc& arc, bool) {
+      if (!kernels_.contains(arc.other)) return;
+      open += !is_decided_[arc.other];
+      freed += is_decided_[arc.other] && waiting_[arc.other] == 1;
+    });
+    return (open > 0 ? 1 : 0) - freed;
+  }
+
+  /// False if there are not enough bits.
+  bool decide(std::size_t p) {
+    FrontierStep step{.kernel = p,
+                      .bit = 0,
+                      .present = used_,
+                      .leaving = 0,
+                      .links = {},
+                      .others_before = {},
+                      .memory = tables_.kernel(p).explicit_memory,
+                      .sram = tables_.kernel(p).weight};
+    const auto free = static_cast<std::size_t>(std::countr_one(used_));
+    if (free >= widest_) return false;
+    plan_.width = std::max(plan_.width, free + 1);
+    step.bit = std::uint32_t{1} << free;
+    used_ |= step.bit;
+    bit_of_[p] = step.bit;
+    is_decided_[p] = true;
+    for_each_arc(p, [&](const Arc& arc, bool is_input) {
+      const bool is_inside = kernels_.contains(arc.other);
+      if (!is_inside) step.memory += arc.transfer;
+      if (!is_inside && is_input) step.others_before.push_back(arc.other);
+      if (!is_inside || !is_decided_[arc.other]) {
+        step.sram += arc.streamed;
+        return;
+      }
+      step.links.push_back({.other = arc.other,
+                            .bit = bit_of_[arc.other],
+                            .from_other = is_input,
+                            .transfer = arc.transfer,
+                            .fused = arc.fused,
+                            .streamed = arc.streamed});
+      --waiting_[p];
+      if (--waiting_[arc.other] == 0) step.leaving |= bit_of_[arc.other];
+    });
+    if (waiting_[p] == 0) step.leaving |= step.bit;
+    used_ &= ~step.leaving;
+    plan_.steps.push_back(std::move(step));
+    return true;
+  }
+
+  const FusionTables& tables_;
+  const KernelSet& kernels_;
+  const std::size_t widest_;
+  std::vector<std::int64_t> waiting_;  // tensors to kernels that are not decided
+  std::vector<std::uint32_t> bit_of_;
+  std::vector<bool> is_decided_;
+  std::vector<std::size_t> left_;  // ascending
+  std::uint32_t used_ = 0;
+  FrontierPlan plan_;
+};
+
+}  // namespace
+
+std::optional<FrontierPlan> frontier_plan(const FusionTables& tables, const KernelSet& kernels,
+                                          std::size_t widest) {
+  return Planner(tables, kernels, widest).find();
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,166 @@
+// Sets that duals overpay, found by labels, against all sets of kernels.
+
+#include "engine/duals/frontier_pricing.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "engine/duals/frontier_duals.hpp"
+#include "support/expert_problem.hpp"
+#include "support/open_point.hpp"
+#include "support/plain_partitions.hpp"
+#include "support/random_problem.hpp"
+
+namespace dfsearch {
+namespace {
+
+using test::bit;
+using test::Mask;
+using test::pick;
+
+constexpr std::int64_t kEnough = 1'000'000'000;
+
+/// What a set is worth by its definition; nothing if SRAM does not hold it.
+std::optional<FineTicks> excess_of(const FusionTables& tables, const Duals& duals,
+                                   std::size_t group, Mask kernels) {
+  Ticks compute = 0;
+  Ticks network = 0;
+  Ticks memory = 0;
+  Bytes sram{};
+  FineTicks dual = 0;
+  const auto has = [&](std::size_t p) { return (kernels & bit(p)) != 0; };
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    if (has(p)) {
+      const KernelCosts& kernel = tables.kernel(p);
+      compute += kernel.compute;
+      network += kernel.network;
+      memory += kernel.explicit_memory;
+      sram += kernel.weight;
+      dual += duals.kernels[p];
+    }
+    for (const Arc& arc : tables.outputs(p)) {
+      if (has(p) && has(arc.other)) sram += arc.fused;
+      if (has(p) == has(arc.other)) continue;
+      sram += arc.streamed;
+      memory += arc.transfer;
+    }
+  }
+  if (sram > tables.sram()) return std::nullopt;
+  const KernelParts own = parts(tables.problem().execution.overlap, compute, network, memory);
+  return dual - *std::max_element(own.begin(), own.end()) * kFinePerTick - duals.charge[group];
+}
+
+Mask members(const FrontierPricing& pricing) {
+  Mask all = 0;
+  for (const FrontierStep& step : pricing.plan().steps) all |= bit(step.kernel);
+  return all;
+}
+
+Duals random_duals(const FusionTables& tables, std::mt19937_64& random) {
+  Duals duals;
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    const KernelCosts& kernel = tables.kernel(p);
+    Ticks alone = kernel.compute + kernel.network + kernel.explicit_memory;
+    for (const Arc& arc : tables.inputs(p)) alone += arc.transfer;
+    for (const Arc& arc : tables.outputs(p)) alone += arc.transfer;
+    duals.kernels.push_back(alone / 10 * pick(random, 0, 10) * kFinePerTick +
+                            pick(random, 0, kFinePerTick - 1));
+  }
+  for (FineTicks& charge : duals.charge) {
+    if (pick(random, 0, 2) == 0) charge = duals.kernels.front() / 2;
+  }
+  return duals;
+}
+
+/// All kernels that are done, with what they need: a random ideal.
+Mask random_done(const FusionTables& tables, std::mt19937_64& random) {
+  Mask done = 0;
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    const auto inputs = tables.inputs(p);
+    const bool ready = std::all_of(inputs.begin(), inputs.end(),
+                                   [&](const Arc& arc) { return (done & bit(arc.other)) != 0; });
+    if (ready && pick(random, 0, 2) == 0) done |= bit(p);
+  }
+  return done;
+}
+
+bool is_next(const FusionTables& tables, Mask done, Mask kernels) {
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    if ((kernels & bit(p)) == 0) continue;
+    for (const Arc& arc : tables.inputs(p)) {
+      if (((kernels | done) & bit(arc.other)) == 0) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
+  int found_some = 0;
+  int found_none = 0;
+  int next_found = 0;
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = seed % 3 == 0 ? test::random_problem(seed, {.assignments = 1e9})
+                                          : test::expert_problem(seed);
+    if (problem.execution.style == Style::KernelByKernel) continue;
+    const auto context = test::open_point(problem, seed);
+    const FusionTables& tables = context->tables;
+    std::mt19937_64 random(seed);
+    auto pricings = frontier_pricings(tables, FrontierUse::Fusion);
+    REQUIRE(pricings);
+    for (FrontierPricing& pricing : *pricings) {
+      const Duals duals = random_duals(tables, random);
+      const bool next = pick(random, 0, 1) == 0;
+      const Mask done = next ? random_done(tables, random) : 0;
+      const KernelSet done_set = test::set_of(tables.size(), done);
+      const Mask all = members(pricing) & ~done;
+      std::optional<FineTicks> most;
+      for (Mask set = all; set != 0; set = (set - 1) & all) {
+        if (next && !is_next(tables, done, set)) continue;
+        const auto excess = excess_of(tables, duals, pricing.group(), set);
+        if (excess && (!most || *excess > *most)) most = excess;
+      }
+      std::int64_t steps = kEnough;
+      const auto found =
+          pricing.find(duals, {.most = 3, .done = next ? &done_set : nullptr, .next = next}, steps);
+      REQUIRE(found.complete);
+      if (!most || *most <= 0) REQUIRE(found.partitions.empty());
+      if (most && *most > pricing.noise(duals)) {
+        REQUIRE(!found.partitions.empty());
+        REQUIRE(found.partitions.front().excess == *most);
+        ++found_some;
+        next_found += next && done != 0;
+      } else {
+        ++found_none;
+      }
+      for (const PartitionColumn& column : found.partitions) {
+        const Mask kernels = test::mask_of(column.kernels);
+        REQUIRE((kernels & ~all) == 0);
+        REQUIRE(excess_of(tables, duals, pricing.group(), kernels) == column.excess);
+        REQUIRE((!next || is_next(tables, done, kernels)));
+      }
+      // Of a beam some, and no others.
+      steps = kEnough;
+      const auto some = pricing.find(
+          duals, {.most = 3, .beam = 2, .done = next ? &done_set : nullptr, .next = next}, steps);
+      if (some.complete) REQUIRE((!most || *most <= pricing.noise(duals)));
+      for (const PartitionColumn& column : some.partitions) {
+        REQUIRE(column.excess <= *most);
+        REQUIRE(excess_of(tables, duals, pricing.group(), test::mask_of(column.kernels)) ==
+                column.excess);
+      }
+    }
+  }
+  CHECK(found_some > 400);
+  CHECK(found_none > 100);
+  CHECK(next_found > 50);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,50 @@
+// Fusions of partitions that duals pay for, against the plain model and the search.
+
+#include "engine/fusion/frontier_fusion.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <variant>
+
+#include "engine/fusion/relaxed_fusion.hpp"
+#include "engine/mapping/mapping_problem.hpp"
+#include "model/evaluate.hpp"
+#include "model/layer/least_bytes_sharding.hpp"
+#include "support/expert_problem.hpp"
+#include "support/random_problem.hpp"
+
+namespace dfsearch {
+
+TEST_CASE("a fusion of partitions one after the other fits, at just its time, and is mostly good") {
+  int found = 0;
+  int best = 0;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = seed % 4 == 0 ? test::random_problem(seed, {.assignments = 1e9})
+                                          : test::expert_problem(seed);
+    if (problem.execution.style == Style::KernelByKernel) continue;
+    const MappingProblem search(problem);
+    const OuterPoint point = outer_points(problem).front();
+    const auto context = search.open(point);
+    const FusionTables& tables = context->tables;
+    std::int64_t steps = 1'000'000'000;
+    const auto duals = frontier_duals(tables, steps);
+    if (!duals) continue;
+    const auto fusion = frontier_fusion(tables, *duals, steps);
+    if (!fusion) continue;
+    const MappingSolution solution{
+        .cost = {}, .point = point, .sharding = least_bytes_sharding(problem), .fusion = *fusion};
+    const auto judged = evaluate(problem, search.mapping(solution));
+    REQUIRE(std::holds_alternative<Cost>(judged));
+    REQUIRE(std::get<Cost>(judged).layer_ticks == fusion->time);
+    ++found;
+    const RelaxedFusion exact = relaxed_fusion(tables, kNever - 1, 20'000);
+    REQUIRE(fusion->time >= exact.bound);
+    best += fusion->time == exact.bound;
+  }
+  CHECK(found > 300);
+  CHECK(best > found / 2);
+}
+
+}  // namespace dfsearch
