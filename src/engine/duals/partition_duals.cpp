@@ -32,9 +32,14 @@ constexpr std::int64_t kListingPerBest = 2;   // of the steps that the best took
 constexpr std::size_t kNear = 3'000;          // partitions looked at once more
 constexpr std::int64_t kStepsToRaise = 20'000;
 constexpr std::int64_t kRaisingPerProof = 2;  // of the steps that the proof took
+constexpr long double kSpared = 1.0L / 64;    // of duals that others will replace
 constexpr auto kNoise = static_cast<FineTicks>(CoveringLp::kNoise * kFinePerTick);
 // Sum of all duals: twice as much does not overflow.
 constexpr Ticks kGreatest = kGreatestDual / kFinePerTick;
+
+bool has_dual(const KernelCosts& kernel, PartitionDualSearch::Of of) {
+  return of == PartitionDualSearch::Of::All || kernel.weight > Bytes{};
+}
 
 }  // namespace
 
@@ -63,23 +68,25 @@ void set_gains(const FusionTables& tables, PartitionDuals& duals) {
   }
 }
 
-bool PartitionDualSearch::is_possible(const FusionTables& tables) {
+bool PartitionDualSearch::is_possible(const FusionTables& tables, Of of) {
   std::size_t classes = 0;
   for (std::size_t p = 0; p < tables.size(); ++p) {
-    if (tables.order().first_alike()[p] == p) ++classes;
+    if (tables.order().first_alike()[p] == p && has_dual(tables.kernel(p), of)) ++classes;
   }
-  return classes <= kClasses;
+  return classes > 0 && classes <= kClasses;
 }
 
-PartitionDualSearch::PartitionDualSearch(const FusionTables& tables)
+PartitionDualSearch::PartitionDualSearch(const FusionTables& tables, Of of)
     : tables_(tables),
       pricing_(tables, PartitionPricing::Sets::OneOfEach),
       growth_(tables, pricing_),
+      spared_(of == Of::All ? 0.0L : kSpared),
       steps_of_round_(kStepsOfRound) {
   const PartitionRules& rules = pricing_.rules();
   std::vector<std::size_t> class_of(tables.size());
   Ticks total = 0;
   for (std::size_t p = 0; p < tables.size(); ++p) {
+    if (!has_dual(tables.kernel(p), of)) continue;
     const std::size_t first = tables.order().first_alike()[p];
     class_of[p] = first == p ? alike_.size() : class_of[first];
     if (first == p) alike_.emplace_back();
@@ -147,7 +154,8 @@ bool PartitionDualSearch::take_duals() {
   duals_.kernels.assign(tables_.size(), 0);
   long double sum = 0.0L;
   for (std::size_t c = 0; c < alike_.size(); ++c) {
-    const long double dual = program_->duals()[c];
+    // A little less is sooner proved.
+    const long double dual = program_->duals()[c] * (1.0L - spared_);
     sum += dual * static_cast<long double>(alike_[c].size());
     if (!(sum < static_cast<long double>(kGreatest))) return false;
     for (const std::size_t p : alike_[c]) {
@@ -200,7 +208,9 @@ void PartitionDualSearch::price_columns() {
   } else if (!best_only && found.partitions.size() < kPerRound) {
     settle(found.partitions, limit - left);
   } else {
-    steps_to_list_ = best_only ? kStepsOfAll + kListingPerBest * (limit - left) : kNever;
+    steps_to_list_ = !best_only                   ? kNever
+                     : limit - left < kStepsOfAll ? kListingPerBest * kStepsOfAll
+                                                  : 0;
     most_overpaid_ = found.partitions.empty() ? 0 : found.partitions.front().excess;
     stage_ = Stage::Proof;
   }

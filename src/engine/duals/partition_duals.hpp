@@ -39,11 +39,14 @@ constexpr Ticks ticks_of(FineTicks dual) {
 /// the result is a function.  Used by one thread.
 class PartitionDualSearch {
  public:
-  explicit PartitionDualSearch(const FusionTables& tables);
+  /// Which kernels have duals; those of the others are 0.  Those without a weight mostly go with
+  /// their neighbours at no cost, and without duals of their own no set is padded with them.
+  enum class Of : std::uint8_t { All, WithWeight };
+  explicit PartitionDualSearch(const FusionTables& tables, Of of = Of::All);
 
-  /// Whether there are few enough kinds of kernels for the linear program.  Asked first: what
-  /// a search prepares grows with the square of the kernels.
-  [[nodiscard]] static bool is_possible(const FusionTables& tables);
+  /// Whether there are few enough kinds of such kernels for the linear program, and any.  Asked
+  /// first: what a search prepares grows with the square of the kernels.
+  [[nodiscard]] static bool is_possible(const FusionTables& tables, Of of = Of::All);
 
   /// Goes on for about so many steps, of some hundred operations each.  True once there is
   /// nothing more to do.  After Stopped, by the deadline of the tables, it must not be
@@ -77,6 +80,7 @@ class PartitionDualSearch {
   PartitionGrowth growth_;
   std::vector<std::vector<std::size_t>> alike_;  // kernels of each class, whose duals are the same
   std::optional<CoveringLp> program_;
+  long double spared_;  // part of the duals of the program
   Stage stage_ = Stage::Program;
   std::int64_t steps_ = 0;           // left
   std::size_t next_start_ = 0;       // of growth: a class

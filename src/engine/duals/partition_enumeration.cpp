@@ -1,6 +1,6 @@
 // The enumeration of partitions whose duals exceed their time.
 //
-// Kernels are decided in topological order, inside or outside; a set is one that closes its
+// Kernels are decided in a topological order, inside or outside; a set is one that closes its
 // paths: with two kernels it has all between them.  A branch is dropped where no set below it
 // can have the excess that is looked for (excess_bound.hpp).  Where the duals are good, hardly a set
 // comes near an excess of zero, and the enumeration is short.
@@ -78,8 +78,8 @@ PartitionPricing::Found PartitionEnumeration::run() {
   leave_out_what_joins_none();
   const Mark all = mark();
   const std::size_t first = query_.first;
-  for (std::size_t p = 0; p < first; ++p) {
-    if (open_.contains(p)) leave_out(p);
+  for (std::size_t place = 0; place < first; ++place) {
+    if (open_.contains(pricing_.order()[place])) leave_out(pricing_.order()[place]);
   }
   bool complete = !leads() || firsts(first, tables_.size());
   if (complete && first > 0) {
@@ -106,13 +106,14 @@ void PartitionEnumeration::leave_out_what_joins_none() {
   }
 }
 
-/// The sets whose first kernel is one of these.  Whether the steps sufficed.
+/// The sets whose first kernel has one of these places.  Whether the steps sufficed.
 bool PartitionEnumeration::firsts(std::size_t begin, std::size_t end) {
-  for (std::size_t p = begin; p < end && may_exceed(); ++p) {
+  for (std::size_t place = begin; place < end && may_exceed(); ++place) {
+    const std::size_t p = pricing_.order()[place];
     if (!open_.contains(p)) continue;
-    if ((steps_ -= step_) >= 0) with_first(p);
+    if ((steps_ -= step_) >= 0) with_first(place);
     if (steps_ < 0) {
-      next_ = (p + 1) % tables_.size();
+      next_ = (place + 1) % tables_.size();
       return false;
     }
     leave_out(p);
@@ -121,22 +122,25 @@ bool PartitionEnumeration::firsts(std::size_t begin, std::size_t end) {
   return steps_ >= 0;
 }
 
-void PartitionEnumeration::with_first(std::size_t p) {
+void PartitionEnumeration::with_first(std::size_t place) {
   deadline_.check(step_);
+  const std::size_t p = pricing_.order()[place];
   const Mark before = mark();
   const FineTicks threshold = threshold_;
   trial_ = query_.trial;
   is_long_ = false;
   if (put_in(p) && leads()) {
-    decide(p + 1);
+    decide(place + 1);
     if (trial_ < 0 && steps_ >= 0) {
       // Once more, with more care.
       is_long_ = true;
       threshold_ = threshold;
-      std::erase_if(found_, [p](const auto& set) { return set.kernels.first_from(0) == p; });
+      std::erase_if(found_, [&](const PartitionColumn& set) {
+        return set.kernels.contains(p) && not_out_.contains_all(set.kernels);
+      });
       bound_.tighten(inside_, open_);
       met_.clear();
-      decide(p + 1);
+      decide(place + 1);
     }
   }
   go_back(before);
@@ -150,19 +154,22 @@ void PartitionEnumeration::decide(std::size_t from) {
       !inside_.contains(wanted)) {
     return;
   }
-  const std::size_t p = open_.first_from(from);
-  if (p >= open_.end()) {
+  const std::vector<std::uint32_t>& order = pricing_.order();
+  while (from < order.size() && !open_.contains(order[from])) ++from;
+  if (from == order.size()) {
     close();
     return;
   }
-  if (is_replaced()) return;
+  const std::size_t p = order[from];
+  // Looked up at every other place, states cost half and replace nearly as many.
+  if (from % 2 == 0 && is_replaced()) return;
   const Mark before = mark();
   if (sums_.kernels < tables_.cores()) {
-    if (put_in(p) && leads()) decide(p + 1);
+    if (put_in(p) && leads()) decide(from + 1);
     go_back(before);
   }
   refuse(p);
-  if (leads()) decide(p + 1);
+  if (leads()) decide(from + 1);
   go_back(before);
 }
 

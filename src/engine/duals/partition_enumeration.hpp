@@ -40,7 +40,7 @@ class PartitionEnumeration {
 
   void leave_out_what_joins_none();
   [[nodiscard]] bool firsts(std::size_t begin, std::size_t end);
-  void with_first(std::size_t p);
+  void with_first(std::size_t place);
   void decide(std::size_t from);
   [[nodiscard]] bool put_in(std::size_t p);
   void refuse(std::size_t p);

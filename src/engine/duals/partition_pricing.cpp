@@ -3,7 +3,9 @@
 #include "engine/duals/partition_pricing.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
+#include <tuple>
 
 #include "engine/duals/partition_enumeration.hpp"
 #include "model/layer/core_allocation.hpp"
@@ -34,6 +36,47 @@ Ticks time_alone(const FusionTables& tables, std::size_t p) {
   return time_of(tables, options, kernel.compute, kernel.on_chip, memory, kernel.network);
 }
 
+std::vector<std::uint32_t> given_order(const FusionTables& tables) {
+  std::vector<std::uint32_t> order(tables.size());
+  std::iota(order.begin(), order.end(), 0U);
+  return order;
+}
+
+/// Next comes what leaves fewest kernels with tensors to later ones; of these the one whose
+/// producers came last.
+std::vector<std::uint32_t> narrow_order(const FusionTables& tables,
+                                        const std::vector<KernelSet>& descendants) {
+  std::vector<std::size_t> before(tables.size());  // kernels that come before and are not placed
+  std::vector<std::size_t> consumers(tables.size());
+  std::vector<std::size_t> places(tables.size());
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    consumers[p] = tables.outputs(p).size();
+    descendants[p].for_each([&](std::size_t d) { before[d] += d != p; });
+  }
+  std::vector<std::uint32_t> left = given_order(tables);
+  std::vector<std::uint32_t> order;
+  while (!left.empty()) {
+    const auto key = [&](std::uint32_t p) {
+      std::int64_t more = tables.outputs(p).empty() ? 0 : 1;
+      std::size_t last = 0;
+      for (const Arc& arc : tables.inputs(p)) {
+        more -= consumers[arc.other] == 1;
+        last = std::max(last, places[arc.other] + 1);
+      }
+      return std::tuple(before[p] > 0, more, tables.size() - last, p);
+    };
+    const auto next =
+        std::min_element(left.begin(), left.end(), [&](auto a, auto b) { return key(a) < key(b); });
+    const std::uint32_t p = *next;
+    left.erase(next);
+    places[p] = order.size();
+    order.push_back(p);
+    for (const Arc& arc : tables.inputs(p)) --consumers[arc.other];
+    descendants[p].for_each([&](std::size_t d) { before[d] -= d != p; });
+  }
+  return order;
+}
+
 }  // namespace
 
 FineTicks whole_fine_ticks(long double value) {
@@ -60,6 +103,7 @@ PartitionPricing::PartitionPricing(const FusionTables& tables, Sets sets)
                                          : tables.order().tensor_descendants()),
       exchanges_(sets == Sets::Ordered ? std::vector<KernelOrder::Exchange>{}
                                        : tables.order().exchanges()),
+      order_(exchanges_.empty() ? narrow_order(tables, descendants_) : given_order(tables)),
       ancestors_(tables.size(), KernelSet(tables.size())),
       memory_(
           tables.allowance().charge(2 * tables.size() * (sizeof(KernelSet) + tables.size() / 8))) {

@@ -37,7 +37,7 @@ class PartitionPricing {
   struct Found {
     std::vector<PartitionColumn> partitions;  ///< the greatest excess first
     bool complete = false;
-    std::size_t next = 0;  ///< if not complete: with which first kernel to go on
+    std::size_t next = 0;  ///< if not complete: the place of the first kernel to go on with
   };
   /// Sets that no mapping can have may be among them (the memory and the order of
   /// partitions are not looked at).  If `steps`, which it counts down, suffice the answer is
@@ -54,6 +54,9 @@ class PartitionPricing {
   }
   /// The kernel and what comes after it, as far as the sets are concerned.
   [[nodiscard]] const KernelSet& descendants(std::size_t p) const { return descendants_[p]; }
+  /// The topological order in which enumerations decide kernels: few that are decided have
+  /// tensors to others.  That of the tables where sets are one of each.
+  [[nodiscard]] const std::vector<std::uint32_t>& order() const { return order_; }
   /// The kernel and what comes before it.
   [[nodiscard]] const KernelSet& ancestors(std::size_t p) const { return ancestors_[p]; }
   /// Of sets that exchanges make of each other one is enough; empty if all are looked for.
@@ -68,6 +71,7 @@ class PartitionPricing {
   PartitionRules rules_;
   const std::vector<KernelSet>& descendants_;
   const std::vector<KernelOrder::Exchange> exchanges_;  // that make sets of each other
+  std::vector<std::uint32_t> order_;
   std::vector<KernelSet> ancestors_;
   std::vector<KernelSet> partners_;  // those that may share a partition with the kernel
   const MemoryCharge memory_;        // of the partners

@@ -18,7 +18,7 @@ constexpr int kAttemptsAtFusion = 1;
 // Smaller graphs soon have better duals.
 constexpr std::size_t kSmallestOfBlocks = 64;
 constexpr int kAttemptOfBlocks = 3;
-// The time that a node takes grows with the kernels, that of a step hardly.
+// The time that a node takes grows with their square, that of a step hardly.
 constexpr std::size_t kKernelsOfUsualNode = 32;
 constexpr std::array<std::size_t, 3> kKernelsOfBlock = {32, 48, 64};
 constexpr std::int64_t kStepsOfBlock = 250'000;
@@ -31,7 +31,8 @@ constexpr std::int64_t kStepsOfFrontierFusion = 60'000'000;
 
 int LazyDuals::attempts_due(std::int64_t nodes, std::int64_t before, std::size_t kernels) {
   if (before == 0) return kMostAttempts;
-  const auto weight = static_cast<std::uint64_t>(1 + kernels / kKernelsOfUsualNode);
+  const std::size_t times_usual = kernels / kKernelsOfUsualNode;
+  const auto weight = static_cast<std::uint64_t>(1 + times_usual * times_usual);
   constexpr std::int64_t kMany = std::int64_t{1} << 40;  // more make no difference
   const auto times = static_cast<std::uint64_t>(std::min(nodes / before, kMany)) * weight;
   return std::min(kMostAttempts, static_cast<int>(std::bit_width(times)));
@@ -75,6 +76,7 @@ void LazyDuals::make(int attempts) const {
 
 LazyDuals::Found LazyDuals::found(int attempts) const {
   const PartitionDuals* first = blocks_ && attempts >= kAttemptOfBlocks ? &*blocks_ : nullptr;
+  if (weighted_ && weighted_after_ <= attempts) first = &*weighted_;
   const Fusion* sketch = sketch_ && attempts >= kAttemptOfFrontierFusion ? &*sketch_ : nullptr;
   return {.duals = duals_ && duals_after_ <= attempts ? &*duals_ : first,
           .fusion = fusion_ && fusion_after_ <= attempts ? &*fusion_ : sketch};
@@ -97,7 +99,8 @@ void LazyDuals::find_frontier_fusion() const {
   sketch_ = frontier_fusion(tables_, *blocks_, steps);
 }
 
-/// Where kernels are alike those of the frontier; else the best of blocks of some sizes, unless memory time is far from what matters.
+/// Where kernels are alike those of the frontier; else the best of blocks of some sizes, unless
+/// memory time is far from what matters.
 void LazyDuals::find_blocks() const {
   if (tables_.size() < kSmallestOfBlocks || !tables_.bounds().use(SearchBound::Blocks)) return;
   std::int64_t steps = kStepsOfFrontier;
@@ -121,6 +124,11 @@ void LazyDuals::find_blocks() const {
 void LazyDuals::attempt() const {
   const std::int64_t steps = kSteps << attempts_++;
   ended_ = attempts_ == kMostAttempts;
+  if (wants_weighted_) {
+    if (go_on_with_weighted(steps)) return;
+    wants_weighted_ = false;
+    search_.reset();
+  }
   if (!duals_) {
     if (!search_) {
       if (!PartitionDualSearch::is_possible(tables_)) {
@@ -139,6 +147,30 @@ void LazyDuals::attempt() const {
     duals_after_ = attempts_;
   }
   look_for_fusion(steps);
+}
+
+/// Duals of the kernels with weights, which are sooner known.  False if there is nothing more to
+/// do.
+bool LazyDuals::go_on_with_weighted(std::int64_t steps) const {
+  if (tables_.size() < kSmallestOfBlocks || !tables_.bounds().use(SearchBound::Blocks) ||
+      of_frontier_) {
+    return false;
+  }
+  constexpr auto kOf = PartitionDualSearch::Of::WithWeight;
+  if (!search_) {
+    if (!PartitionDualSearch::is_possible(tables_, kOf)) return false;
+    search_.emplace(tables_, kOf);
+  }
+  if (!search_->advance(steps)) return true;
+  weighted_ = search_->take();
+  const KernelSet none(tables_.size());
+  if (weighted_ && blocks_ &&
+      weighted_->of_rest(none) - weighted_->charges(PartitionRules(tables_), 0) <
+          blocks_->of_rest(none)) {
+    weighted_.reset();
+  }
+  weighted_after_ = attempts_;
+  return false;
 }
 
 void LazyDuals::look_for_fusion(std::int64_t steps) const {

@@ -43,6 +43,7 @@ class LazyDuals {
   void make(int attempts) const;
   [[nodiscard]] Found found(int attempts) const;
   void attempt() const;
+  [[nodiscard]] bool go_on_with_weighted(std::int64_t steps) const;
   void find_blocks() const;
   void find_frontier_fusion() const;
   void look_for_fusion(std::int64_t steps) const;
@@ -56,6 +57,9 @@ class LazyDuals {
   mutable std::optional<PartitionDuals> blocks_;       // until there are better ones
   mutable bool of_frontier_ = false;                   // they are of alike kernels
   mutable std::optional<Fusion> sketch_;               // then of their partitions
+  mutable bool wants_weighted_ = true;                 // until it is done with these:
+  mutable std::optional<PartitionDuals> weighted_;
+  mutable int weighted_after_ = 0;  // attempts
   mutable std::optional<PartitionDuals> duals_;
   mutable int duals_after_ = 0;  // attempts
   mutable std::optional<Fusion> fusion_;

@@ -192,6 +192,37 @@ TEST_CASE("no partition takes less than its duals, and no way to go on less than
   CHECK(better > rests / 4);
 }
 
+TEST_CASE("duals of kernels with weights alone are valid, too") {
+  constexpr auto kOf = PartitionDualSearch::Of::WithWeight;
+  int worlds = 0;
+  int paid = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = world(seed);
+    const auto context = test::open_point(problem, seed);
+    const FusionTables& tables = context->tables;
+    if (!PartitionDualSearch::is_possible(tables, kOf)) continue;
+    PartitionDualSearch search(tables, kOf);
+    while (!search.advance(1'000'000)) {
+    }
+    const auto duals = search.take();
+    if (!duals) continue;
+    ++worlds;
+    const test::PlainCompletions plain(tables);
+    check_valid(*duals, tables, plain);
+    check_gains(*duals, tables);
+    for (std::size_t p = 0; p < tables.size(); ++p) {
+      if (tables.kernel(p).weight > Bytes{}) {
+        paid += duals->kernels[p] > 0;
+      } else {
+        REQUIRE(duals->kernels[p] == 0);
+      }
+    }
+  }
+  CHECK(worlds > 1000);
+  CHECK(paid > 2000);
+}
+
 TEST_CASE("at the root the duals prove all that duals can") {
   int worlds = 0;
   int as_good = 0;
@@ -363,7 +394,7 @@ TEST_CASE("attempts are due after nodes that double") {
   CHECK(LazyDuals::attempts_due(20 * 2048, 20, 31) == 12);
   CHECK(LazyDuals::attempts_due(19, 20, 320) == 0);
   CHECK(LazyDuals::attempts_due(20, 20, 32) == 2);
-  CHECK(LazyDuals::attempts_due(20, 20, 96) == 3);
+  CHECK(LazyDuals::attempts_due(20, 20, 96) == 4);
   CHECK(LazyDuals::attempts_due(std::numeric_limits<std::int64_t>::max(), 1, 31) ==
         LazyDuals::kMostAttempts);
   CHECK(LazyDuals::attempts_due(0, 0, 31) == LazyDuals::kMostAttempts);  // at once, with all effort
