@@ -13,6 +13,8 @@ namespace {
 // take longer, so there it is due after fewer.
 constexpr std::int64_t kNodesBefore = 256;
 constexpr std::int64_t kSmallGraph = 64;
+constexpr std::int64_t kNodesBeforeSmall = 1'024;
+constexpr std::int64_t kNodesPerAllocated = 4'096;
 // After the first, one is due for as many nodes as a part of the kernels.  Soon is better than
 // late: until they end they take most of the time of one thread.
 constexpr std::int64_t kPart = 32;
@@ -26,7 +28,12 @@ constexpr Ticks kAttemptsToCatchUp = 16;
 
 int LazyImprovement::attempts_due(std::int64_t found, std::int64_t branched) const {
   const auto kernels = static_cast<std::int64_t>(tables_.size());
-  if (found * std::max(kernels, kSmallGraph) < kNodesBefore * kSmallGraph) return 0;
+  const std::int64_t before = kernels < kSmallGraph ? kNodesBeforeSmall : kNodesBefore;
+  if (found * std::max(kernels, kSmallGraph) < before * kSmallGraph) return 0;
+  // Sharing the cores out takes an attempt many times as long.
+  if (tables_.kernel(0).options != nullptr) {
+    return static_cast<int>(std::min(kMostAttempts, 1 + found / kNodesPerAllocated));
+  }
   return static_cast<int>(std::min(kMostAttempts, 1 + branched * kPart / kernels));
 }
 

@@ -220,9 +220,9 @@ TEST_CASE("attempts are due once a search has lasted a while, all the more as it
     const auto start = start_of(seed, 9);
     if (!start) continue;
     const LazyImprovement improvement(start->context->tables);
-    CHECK(improvement.attempts_due(255, 1'000'000) == 0);
-    CHECK(improvement.attempts_due(256, 0) == 1);
-    CHECK(improvement.attempts_due(1'000'000, 9) > improvement.attempts_due(256, 1));
+    CHECK(improvement.attempts_due(1'023, 1'000'000) == 0);
+    CHECK(improvement.attempts_due(1'024, 0) == 1);
+    CHECK(improvement.attempts_due(1'000'000, 9) > improvement.attempts_due(1'024, 1));
   }
 }
 
