@@ -2,7 +2,7 @@
 """Graphs of thousands of kernels have a first mapping at once.
 
 It takes less than a tenth of a second on a quiet machine; the allowance here is what a busy one
-needs.  Before, the grids had none after minutes.
+needs.
 
 usage: large_graphs_test.py DFSEARCH [TEST ...]
 """
