@@ -175,22 +175,9 @@ void PartitionEnumeration::decide(std::size_t from) {
 
 /// False if SRAM overflows.
 bool PartitionEnumeration::put_in(std::size_t p) {
-  const KernelCosts& kernel = tables_.kernel(p);
-  sums_.sram += kernel.weight;
-  const auto join = [&](const Arc& arc) {
-    const bool fused = inside_.contains(arc.other);
-    sums_.sram += fused ? arc.fused - arc.streamed : arc.streamed;
-    sums_.memory += fused ? -arc.transfer : arc.transfer;
-  };
-  for (const Arc& arc : tables_.inputs(p)) join(arc);
-  for (const Arc& arc : tables_.outputs(p)) join(arc);
-  if (sums_.sram > tables_.sram()) return false;
-  sums_.compute += kernel.compute;
-  sums_.network += kernel.network;
-  sums_.memory += kernel.explicit_memory;
-  sums_.dual += duals_.kernels[p];
   const KernelSet& before = after();
-  ++sums_.kernels;
+  sums_.add(tables_, duals_, p, inside_);
+  if (sums_.sram > tables_.sram()) return false;
   KernelSet& now = after_[static_cast<std::size_t>(sums_.kernels)];
   now = before;
   now |= pricing_.descendants(p);
@@ -274,8 +261,7 @@ bool PartitionEnumeration::is_replaced() {
       beside.erase(p);
     }
   });
-  const KernelParts own =
-      parts(tables_.problem().execution.overlap, sums_.compute, sums_.network, sums_.memory);
+  const KernelParts own = sums_.parts(tables_.problem().execution.overlap);
   StateOffer offer{.worth = {}, .sram = sums_.sram, .kernels = 0};
   for (std::size_t r = 0; r < own.size(); ++r) {
     if (matters_[r]) offer.worth[r] = sums_.dual - own[r] * kFinePerTick;

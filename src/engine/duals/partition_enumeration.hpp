@@ -23,19 +23,10 @@ class PartitionEnumeration {
   [[nodiscard]] PartitionPricing::Found run();
 
  private:
-  /// Sums over what is inside; the memory time as if all else stayed outside.
-  struct Sums {
-    Ticks compute = 0;
-    Ticks network = 0;
-    Ticks memory = 0;
-    FineTicks dual = 0;
-    Bytes sram{};
-    std::int64_t kernels = 0;
-  };
   /// To go back to.
   struct Mark {
     std::size_t decided = 0;
-    Sums sums;
+    PartitionSums sums;
   };
 
   void leave_out_what_joins_none();
@@ -76,9 +67,9 @@ class PartitionEnumeration {
   ExcessBound bound_;
 
   KernelSet inside_;
-  KernelSet open_;     // undecided
-  KernelSet not_out_;  // inside or undecided
-  Sums sums_;
+  KernelSet open_;                      // undecided
+  KernelSet not_out_;                   // inside or undecided
+  PartitionSums sums_;                  // of what is inside
   std::vector<KernelSet> after_;        // by the number of kernels inside
   std::vector<std::uint32_t> decided_;  // in this order
 

@@ -30,7 +30,7 @@ std::optional<PartitionColumn> PartitionGrowth::grow(std::size_t start, const Du
   put_in(start, duals, set);
   const FineTicks charge = duals.charge[pricing_.group(set.inside)];
   KernelSet best = set.inside;
-  Totals totals = set.totals;
+  PartitionSums totals = set.totals;
   for (int patience = kPatience; patience > 0; --patience) {
     std::optional<KernelSet> next;
     FineTicks most = 0;
@@ -75,19 +75,18 @@ KernelSet PartitionGrowth::joining(std::size_t p, const Growing& set) const {
 }
 
 /// Nothing if they do not fit.
-std::optional<PartitionGrowth::Totals> PartitionGrowth::with(const KernelSet& joining,
-                                                             const Duals& duals,
-                                                             const Growing& set) const {
+std::optional<PartitionSums> PartitionGrowth::with(const KernelSet& joining, const Duals& duals,
+                                                   const Growing& set) const {
   if (!set.partners.contains_all(joining)) return std::nullopt;
-  Totals totals = set.totals;
+  PartitionSums totals = set.totals;
   const std::size_t first = joining.first_from(0);
   if (joining.first_from(first + 1) >= joining.end()) {
-    add(first, set.inside, duals, totals);
+    totals.add(tables_, duals, first, set.inside);
   } else {
     KernelSet inside = set.inside;
     bool partners = true;
     joining.for_each([&](std::size_t p) {
-      add(p, inside, duals, totals);
+      totals.add(tables_, duals, p, inside);
       inside.insert(p);
       joining.for_each([&](std::size_t q) {
         partners = partners && (p == q || pricing_.partners(p).contains(q));
@@ -99,35 +98,16 @@ std::optional<PartitionGrowth::Totals> PartitionGrowth::with(const KernelSet& jo
   return totals;
 }
 
-void PartitionGrowth::add(std::size_t p, const KernelSet& inside, const Duals& duals,
-                          Totals& totals) const {
-  const KernelCosts& kernel = tables_.kernel(p);
-  totals.sram += kernel.weight;
-  totals.memory += kernel.explicit_memory;
-  const auto join = [&](const Arc& arc) {
-    const bool fused = inside.contains(arc.other);
-    totals.memory += fused ? -arc.transfer : arc.transfer;
-    totals.sram += fused ? arc.fused - arc.streamed : arc.streamed;
-  };
-  for (const Arc& arc : tables_.inputs(p)) join(arc);
-  for (const Arc& arc : tables_.outputs(p)) join(arc);
-  totals.compute += kernel.compute;
-  totals.network += kernel.network;
-  totals.dual += duals.kernels[p];
-  ++totals.kernels;
-}
-
 void PartitionGrowth::put_in(std::size_t p, const Duals& duals, Growing& set) const {
-  add(p, set.inside, duals, set.totals);
+  set.totals.add(tables_, duals, p, set.inside);
   set.inside.insert(p);
   set.before |= pricing_.ancestors(p);
   set.after |= pricing_.descendants(p);
   set.partners &= pricing_.partners(p);
 }
 
-FineTicks PartitionGrowth::excess(const Totals& totals, FineTicks charge) const {
-  const KernelParts inside =
-      parts(tables_.problem().execution.overlap, totals.compute, totals.network, totals.memory);
+FineTicks PartitionGrowth::excess(const PartitionSums& totals, FineTicks charge) const {
+  const KernelParts inside = totals.parts(tables_.problem().execution.overlap);
   return totals.dual - *std::max_element(inside.begin(), inside.end()) * kFinePerTick - charge;
 }
 

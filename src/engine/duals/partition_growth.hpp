@@ -24,28 +24,19 @@ class PartitionGrowth {
                                                     FineTicks threshold, std::int64_t& steps) const;
 
  private:
-  struct Totals {
-    Ticks compute = 0;
-    Ticks network = 0;
-    Ticks memory = 0;
-    FineTicks dual = 0;
-    Bytes sram{};
-    std::int64_t kernels = 0;
-  };
   struct Growing {
     KernelSet inside;
     KernelSet before;    // inside and all before it
     KernelSet after;     // inside and all after it
     KernelSet partners;  // that may share a partition with all inside
-    Totals totals;
+    PartitionSums totals;
   };
 
   [[nodiscard]] KernelSet joining(std::size_t p, const Growing& set) const;
-  [[nodiscard]] std::optional<Totals> with(const KernelSet& joining, const Duals& duals,
-                                           const Growing& set) const;
-  void add(std::size_t p, const KernelSet& inside, const Duals& duals, Totals& totals) const;
+  [[nodiscard]] std::optional<PartitionSums> with(const KernelSet& joining, const Duals& duals,
+                                                  const Growing& set) const;
   void put_in(std::size_t p, const Duals& duals, Growing& set) const;
-  [[nodiscard]] FineTicks excess(const Totals& totals, FineTicks charge) const;
+  [[nodiscard]] FineTicks excess(const PartitionSums& totals, FineTicks charge) const;
 
   const FusionTables& tables_;
   const PartitionPricing& pricing_;

@@ -79,23 +79,6 @@ std::vector<std::uint32_t> narrow_order(const FusionTables& tables,
 
 }  // namespace
 
-FineTicks whole_fine_ticks(long double value) {
-  return value < static_cast<long double>(kGreatestDual) ? static_cast<FineTicks>(value)
-                                                         : kGreatestDual;
-}
-
-KernelParts parts(Overlap overlap, Ticks compute, Ticks network, Ticks memory) {
-  switch (overlap) {
-    case Overlap::Perfect:
-      return {compute, network, memory};
-    case Overlap::ComputeMemory:
-      return {compute + network, memory + network, 0};
-    case Overlap::None:
-      return {compute + network + memory, 0, 0};
-  }
-  return {};
-}
-
 PartitionPricing::PartitionPricing(const FusionTables& tables, Sets sets)
     : tables_(tables),
       rules_(tables),
