@@ -1,23 +1,21 @@
 #pragma once
-// Duals of large graphs of kernels that are mostly alike: experts, tables, heads.
+// Duals of large graphs of which a small frontier is of interest at any time.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "engine/duals/covering_lp.hpp"
+#include "engine/duals/column_program.hpp"
 #include "engine/duals/frontier_pricing.hpp"
 #include "engine/duals/partition_duals.hpp"
+#include "engine/duals/partition_pricing.hpp"
 #include "engine/tables/fusion_tables.hpp"
-#include "engine/tables/partition_rules.hpp"
 
 namespace dfsearch {
 
 /// What sets are looked for: for a bound they may need less SRAM than they do.
 enum class FrontierUse : std::uint8_t { Bound, Fusion };
-
-/// Whether there are few looks of many kernels each: only then a search for these duals pays.
-[[nodiscard]] bool are_mostly_alike(const FusionTables& tables);
 
 /// The pricing of all kernels, those that never share a partition apart from each other; kernels
 /// that share none with any are in none.  Nothing if a frontier is too wide.  Throws Stopped by the
@@ -25,48 +23,42 @@ enum class FrontierUse : std::uint8_t { Bound, Fusion };
 [[nodiscard]] std::optional<std::vector<FrontierPricing>> frontier_pricings(
     const FusionTables& tables, FrontierUse use);
 
-/// The linear program over the sets that were met, for some of the kernels; kernels that look alike
-/// have the same dual wherever they are.  Refers to the tables and the pricings.  Used by one thread.
-class FrontierProgram {
+/// The search for duals that no set undercuts which SRAM holds, with gaps or without
+/// (docs/duals.md, section 8).  It may be done bit by bit; what it finds is a function of the tables
+/// and of the steps of the calls.  Refers to the tables.  Used by one thread.
+class FrontierDualSearch {
  public:
-  FrontierProgram(const FusionTables& tables, std::vector<FrontierPricing>& pricings);
+  /// Ended at once if a frontier is too wide, or if there are too many classes for the linear
+  /// program.
+  explicit FrontierDualSearch(const FusionTables& tables);
 
-  /// Solves for the kernels that are not done, with all sets of them that beams of partial sets
-  /// find.  False if that takes more steps, which it counts down, or times are too long.
-  bool solve(const KernelSet& done, std::int64_t& steps);
-  /// The sum of all duals when these are done, with the sets that were met.
-  [[nodiscard]] std::optional<FineTicks> value(const KernelSet& done, std::int64_t& steps);
-  /// Of the last solution.
-  [[nodiscard]] const Duals& duals() const { return duals_; }
-  /// Adds the sets that are overpaid, all there are; false if there are none or the steps are over.
-  bool add_overpaid(const Duals& duals, const KernelSet& done, std::size_t beam,
-                    std::int64_t& steps);
-  /// No more than a partition of this kernel takes.
-  [[nodiscard]] Ticks alone(std::size_t p) const;
-  [[nodiscard]] const PartitionRules& rules() const { return rules_; }
+  /// Goes on for about so many steps, of some hundred operations each.  True once there is nothing
+  /// more to do.  After Stopped, by the deadline of the tables, it must not be called again.
+  bool advance(std::int64_t steps);
+
+  /// Gives away the best duals that were proved since the last time; nothing if none were.
+  [[nodiscard]] std::optional<PartitionDuals> take();
 
  private:
-  struct Column {
-    std::vector<CoveringLp::Count> counts;  // of classes
-    std::size_t group = 0;
-    Ticks time = 0;
-  };
-  [[nodiscard]] bool solve_once(const KernelSet& done, std::int64_t& steps);
+  enum class Stage : std::uint8_t { Program, Growth, Beams, Proof, Ended };
+
+  void solve_program();
+  void search_beams();
+  void prove();
+  enum class Met : std::uint8_t { Some, None, OutOfSteps, TooMany };
+  [[nodiscard]] Met add_overpaid(const Duals& duals, std::size_t beam);
+  [[nodiscard]] PartitionDuals made_right(const Duals& proved) const;
 
   const FusionTables& tables_;
-  const PartitionRules rules_;
-  std::vector<FrontierPricing>& pricings_;
-  std::vector<std::uint32_t> class_of_;
-  std::vector<std::vector<std::size_t>> alike_;
-  bool adds_up_ = true;  // times are short enough
-  std::vector<Column> columns_;
-  Duals duals_;
+  std::vector<FrontierPricing> frontiers_;
+  std::optional<PartitionPricing> pricing_;  // for growth
+  std::optional<ColumnProgram> program_;
+  bool grows_ = false;  // where classes are few beams alone soon find enough
+  Stage stage_ = Stage::Ended;
+  std::int64_t steps_ = 0;  // left
+  std::size_t beam_ = 0;    // place
+  std::size_t spared_ = 0;  // place
+  std::optional<PartitionDuals> proved_;
 };
-
-/// Duals that no set undercuts which SRAM holds, with gaps or without (docs/duals.md, section 8);
-/// nothing if that takes more steps, which it counts down.  A function of the tables.  Throws
-/// Stopped by their deadline.
-[[nodiscard]] std::optional<PartitionDuals> frontier_duals(const FusionTables& tables,
-                                                           std::int64_t& steps);
 
 }  // namespace dfsearch

@@ -112,6 +112,21 @@ class Planner {
 
 }  // namespace
 
+bool FrontierChoice::may(const FrontierStep& step, std::uint32_t frontier, bool inside) const {
+  if (is_done(step.kernel)) return !inside;
+  if (!next) return true;
+  const auto is_missing = [this](std::size_t producer) { return !is_done(producer); };
+  if (inside && std::any_of(step.others_before.begin(), step.others_before.end(), is_missing)) {
+    return false;
+  }
+  for (const FrontierStep::Link& link : step.links) {
+    const bool other = (frontier & link.bit) != 0;
+    if (inside && link.from_other && !other && !is_done(link.other)) return false;
+    if (!inside && !link.from_other && other) return false;
+  }
+  return true;
+}
+
 std::optional<FrontierPlan> frontier_plan(const FusionTables& tables, const KernelSet& kernels,
                                           std::size_t widest) {
   return Planner(tables, kernels, widest).find();

@@ -32,12 +32,46 @@ struct FrontierStep {
   std::vector<std::size_t> others_before;  ///< producers that are not of the set
   Ticks memory = 0;                        ///< its traffic whatever the others do
   Bytes sram{};  ///< its weight, and one end of each of its tensors that is not a link
+
+  /// What its tensors to the frontier, of which these bits are inside, add to the memory time.
+  [[nodiscard]] Ticks crossing(std::uint32_t frontier, bool inside) const {
+    Ticks sum = 0;
+    for (const Link& link : links) {
+      if (((frontier & link.bit) != 0) != inside) sum += link.transfer;
+    }
+    return sum;
+  }
+  /// What it adds to the SRAM if it is inside.
+  [[nodiscard]] double sram_inside(std::uint32_t frontier) const {
+    Bytes sum = sram;
+    for (const Link& link : links) {
+      sum += (frontier & link.bit) != 0 ? link.fused - link.streamed : link.streamed;
+    }
+    return sum.in_base_units();
+  }
+  /// The frontier that the next step meets.
+  [[nodiscard]] std::uint32_t after(std::uint32_t frontier, bool inside) const {
+    return (inside ? frontier | bit : frontier) & ~leaving;
+  }
 };
 
 /// All kernels of a set, each once.
 struct FrontierPlan {
   std::vector<FrontierStep> steps;
   std::size_t width = 0;  ///< bits
+};
+
+/// Which sets are of interest.  Refers to the kernels that are done.
+struct FrontierChoice {
+  const KernelSet* done = nullptr;  ///< sets have none of these; null: of no matter
+  bool next = false;                ///< and may be the partition after them
+
+  [[nodiscard]] bool is_done(std::size_t kernel) const {
+    return done != nullptr && done->contains(kernel);
+  }
+  /// Whether the kernel of the step may be inside or outside.  Of the next partition nothing may be
+  /// inside before its producers.
+  [[nodiscard]] bool may(const FrontierStep& step, std::uint32_t frontier, bool inside) const;
 };
 
 /// An order that always takes the kernel after which the frontier is least; nothing if it needs

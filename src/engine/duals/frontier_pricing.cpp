@@ -6,15 +6,16 @@
 // Experts that are alike make few different labels, whatever their number: what counts is how
 // many of them have which of their kernels inside, and nobody has to know that they are alike.
 //
-// A label is dropped as well if no way to go on is worth enough.  For a mixture of the parts, which
-// is no more than the greatest of them, and a price of SRAM (Lagrange) the best way to go on is
-// found for every frontier, from the last kernel to the first, before the labels are made.
+// A label is dropped as well if no way to go on is worth enough: for some mixtures of the parts,
+// which are no more than the greatest of them, the best way to go on is known for every frontier
+// and for the SRAM that is left (frontier_promise.hpp).
 //
 // Against all sets: tests/engine/duals/frontier_pricing_test.cpp.
 
 #include "engine/duals/frontier_pricing.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <tuple>
 #include <utility>
@@ -23,25 +24,17 @@ namespace dfsearch {
 namespace {
 
 constexpr std::size_t kParts = std::tuple_size_v<KernelParts>;
-constexpr std::size_t kMixtures = FrontierPricing::kMixtures;
-constexpr double kImpossible = -std::numeric_limits<double>::infinity();
+// Of a mixture of two parts.  Beams need not know so well what will be dropped.
+constexpr int kShares = 4;
+constexpr int kSharesOfBeam = 2;
+// Numbers of all promises together; more rooms than so many are hardly any better.
+constexpr std::size_t kNumbers = std::size_t{1} << 23;
+constexpr std::size_t kMostRooms = 96;
 
-/// Shares of the parts; they add up to one.
-constexpr std::array<std::array<double, kParts>, kMixtures> kShares = {{{1.0, 0.0, 0.0},
-                                                                        {0.0, 1.0, 0.0},
-                                                                        {0.0, 0.0, 1.0},
-                                                                        {0.0, 0.875, 0.125},
-                                                                        {0.0, 0.75, 0.25},
-                                                                        {0.0, 0.625, 0.375},
-                                                                        {0.0, 0.5, 0.5},
-                                                                        {0.0, 0.375, 0.625},
-                                                                        {0.0, 0.25, 0.75},
-                                                                        {0.0, 0.125, 0.875}}};
+using Shares = std::array<double, kParts>;
 
 /// Of a part that will not be the least.
 constexpr FineTicks kNoMatter = std::numeric_limits<FineTicks>::max() / 2;
-
-using Shares = std::array<double, kParts>;
 
 /// SRAM that is a little more than there is: sums of bytes are rounded in any order.
 constexpr double kAboutSram = 1.0 + 0x1p-40;
@@ -63,11 +56,13 @@ struct Decision {
 class LabelSearch {
  public:
   LabelSearch(const FusionTables& tables, const FrontierPlan& plan, std::size_t group,
-              const Duals& duals, const FrontierPricing::Query& query, FineTicks noise,
-              FrontierPricing::BytePrices& byte_prices, std::int64_t& steps)
+              const std::vector<std::size_t>& timed, const Duals& duals,
+              const FrontierPricing::Query& query, FineTicks noise,
+              std::vector<FrontierPromise>& promises, std::int64_t& steps)
       : tables_(tables),
         plan_(plan),
         group_(group),
+        timed_(timed),
         duals_(duals),
         query_(query),
         overlap_(tables.problem().execution.overlap),
@@ -75,7 +70,7 @@ class LabelSearch {
                static_cast<double>(noise) / 2),
         noise_(static_cast<double>(noise)),
         sram_(tables.sram().in_base_units() * kAboutSram),
-        byte_prices_(byte_prices),
+        promises_(promises),
         steps_(steps),
         deadline_(tables.deadline(), kStepsBetweenLooks) {
     for (const FrontierStep& step : plan.steps) {
@@ -92,9 +87,12 @@ class LabelSearch {
 
   FrontierPricing::Found run() {
     FrontierPricing::Found found;
-    found.complete = !set_prices();
+    found.complete = !make_promises();
     if (found.complete) return found;
-    std::vector<Label> labels{Label{.most = 0.0}};
+    Label nothing;
+    nothing.excess.fill(kNoMatter);
+    for (const std::size_t r : timed_) nothing.excess[r] = 0;
+    std::vector<Label> labels{nothing};
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
       tables_.deadline().check();
       std::vector<Label> next;
@@ -102,8 +100,8 @@ class LabelSearch {
       for (const Label& label : labels) decide(s, label, next);
       steps_ -= static_cast<std::int64_t>(labels.size() / 2) + 1;
       keep_best(next);
-      if (decisions_.size() > kMostDecisions) steps_ = -1;
-      if (steps_ < 0) return found;
+      found.too_many = decisions_.size() > kMostDecisions;
+      if (found.too_many || steps_ < 0) return found;
       labels = std::move(next);
     }
     found.partitions = columns(labels);
@@ -116,138 +114,52 @@ class LabelSearch {
   static constexpr std::size_t kMostDecisions = 8'000'000;
   static constexpr std::int64_t kStepsBetweenLooks = 100'000;
 
-  [[nodiscard]] bool is_done(std::size_t kernel) const {
-    return query_.done != nullptr && query_.done->contains(kernel);
-  }
-
-  /// What a kernel's tensors to the frontier add to the memory time.
-  [[nodiscard]] static Ticks crossing(const FrontierStep& step, std::uint32_t frontier,
-                                      bool inside) {
-    Ticks sum = 0;
-    for (const FrontierStep::Link& link : step.links) {
-      if (((frontier & link.bit) != 0) != inside) sum += link.transfer;
-    }
-    return sum;
-  }
-  [[nodiscard]] static double sram_inside(const FrontierStep& step, std::uint32_t frontier) {
-    Bytes sum = step.sram;
-    for (const FrontierStep::Link& link : step.links) {
-      sum += (frontier & link.bit) != 0 ? link.fused - link.streamed : link.streamed;
-    }
-    return sum.in_base_units();
-  }
-  [[nodiscard]] static std::uint32_t after(const FrontierStep& step, std::uint32_t frontier,
-                                           bool inside) {
-    return (inside ? frontier | step.bit : frontier) & ~step.leaving;
-  }
-  /// Whether the kernel may be inside or outside.  Of the next partition nothing may be inside
-  /// before its producers.
-  [[nodiscard]] bool may(const FrontierStep& step, std::uint32_t frontier, bool inside) const {
-    if (is_done(step.kernel)) return !inside;
-    if (!query_.next) return true;
-    const auto is_missing = [this](std::size_t producer) { return !is_done(producer); };
-    if (inside && std::any_of(step.others_before.begin(), step.others_before.end(), is_missing)) {
-      return false;
-    }
-    for (const FrontierStep::Link& link : step.links) {
-      const bool other = (frontier & link.bit) != 0;
-      if (inside && link.from_other && !other && !is_done(link.other)) return false;
-      if (!inside && !link.from_other && other) return false;
-    }
-    return true;
-  }
-  /// What ways to go on gain at most by a mixture of the parts, SRAM paid for, from each step on by
-  /// the frontier.
-  struct Completion {
-    Shares shares{};
-    double byte_price = 0.0;
-    std::vector<std::vector<double>> gains;
-
-    [[nodiscard]] double after(std::size_t steps, const Label& label, double sram) const {
-      return byte_price * (sram - label.sram) + gains[steps][label.frontier];
-    }
-  };
-
-  /// For the whole.
-  double complete(Completion& completion) const {
-    const Shares& shares = completion.shares;
-    double memory = 0.0;
-    for (std::size_t r = 0; r < kParts; ++r) memory += shares[r] * static_cast<double>(memory_[r]);
-    auto& gains = completion.gains;
-    gains.resize(plan_.steps.size() + 1);
-    gains.back().assign(std::size_t{1} << plan_.width, 0.0);
-    for (std::size_t s = plan_.steps.size(); s-- > 0;) {
-      const FrontierStep& step = plan_.steps[s];
-      const std::vector<double>& later = gains[s + 1];
-      gains[s].assign(later.size(), kImpossible);
+  /// What is promised to a sum of the excesses by these shares.
+  const FrontierPromise& promise(const Shares& shares, std::size_t rooms) {
+    FrontierWorth worth;
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
       double own = 0.0;
-      for (std::size_t r = 0; r < kParts; ++r) {
-        own += shares[r] * static_cast<double>(gains_[s][r]);
-      }
-      for (std::uint32_t frontier = 0;; frontier = (frontier - step.present) & step.present) {
-        double& best = gains[s][frontier];
-        if (may(step, frontier, false)) {
-          best = later[after(step, frontier, false)] -
-                 memory * static_cast<double>(crossing(step, frontier, false));
-        }
-        const double sram = sram_inside(step, frontier);
-        if (sram <= sram_ && may(step, frontier, true)) {
-          best = std::max(best, later[after(step, frontier, true)] + own -
-                                    completion.byte_price * sram -
-                                    memory * static_cast<double>(crossing(step, frontier, true)));
-        }
-        if (frontier == step.present) break;
-      }
+      for (const std::size_t r : timed_) own += shares[r] * static_cast<double>(gains_[s][r]);
+      worth.kernels.push_back(own);
     }
-    return gains.front().front() + completion.byte_price * sram_;
-  }
-
-  /// With the price at which the least is promised, which is returned; `price` is near it.
-  double complete_well(Completion& completion, double& price, double highest) {
-    if (price <= 0.0) price = highest / 16;
-    completion.byte_price = price = std::min(price, highest);
-    double least = complete(completion);
-    for (const double factor : {2.0, 1.25, 1.06}) {
-      for (const double change : {factor, 1.0 / factor}) {
-        completion.byte_price = std::min(price * change, highest);
-        const double promised = complete(completion);
-        if (!(promised < least)) continue;
-        least = promised;
-        price = completion.byte_price;
-      }
-    }
-    if (completion.byte_price != price) {
-      completion.byte_price = price;
-      complete(completion);
-    }
-    const auto states = static_cast<std::int64_t>(std::size_t{1} << plan_.width);
-    steps_ -= 7 * states * static_cast<std::int64_t>(plan_.steps.size()) / 16;
-    return least;
+    for (const std::size_t r : timed_) worth.memory += shares[r] * static_cast<double>(memory_[r]);
+    const std::size_t place = mixtures_.size() + rises_.size();
+    promises_[place].find(plan_, query_.choice, worth, sram_, rooms);
+    return promises_[place];
   }
 
   /// False if no mixture leaves a chance for any set.
-  bool set_prices() {
-    FineTicks sum = 0;
-    for (const FrontierStep& step : plan_.steps) {
-      if (!is_done(step.kernel)) sum += duals_.kernels[step.kernel];
+  bool make_promises() {
+    const int whole = query_.beam == 0 ? kShares : kSharesOfBeam;
+    std::vector<Shares> mixtures;
+    for (std::size_t i = 0; i < timed_.size(); ++i) {
+      mixtures.emplace_back()[timed_[i]] = 1.0;
+      for (std::size_t j = 0; j < i; ++j) {
+        for (int share = 1; share < whole; ++share) {
+          Shares& mixture = mixtures.emplace_back();
+          mixture[timed_[i]] = static_cast<double>(share) / whole;
+          mixture[timed_[j]] = static_cast<double>(whole - share) / whole;
+        }
+      }
     }
-    const double highest = static_cast<double>(sum) / std::max(sram_, 1.0);
-    const std::size_t mixtures = overlap_ == Overlap::Perfect         ? kMixtures
-                                 : overlap_ == Overlap::ComputeMemory ? 2
-                                                                      : 1;
-    for (std::size_t m = 0; m < mixtures; ++m) {
-      Completion& completion = completions_.emplace_back();
-      completion.shares = kShares[m];
-      if (complete_well(completion, byte_prices_[m], highest) <= above_) return false;
+    const std::size_t promises = mixtures.size() + timed_.size() * (timed_.size() - 1);
+    const std::size_t states = FrontierPromise::states(plan_);
+    const std::size_t rooms =
+        std::clamp(kNumbers / (states * promises), std::size_t{2}, kMostRooms + 1) - 1;
+    steps_ -= static_cast<std::int64_t>(promises * states * (rooms + 1) / 256);
+    promises_.resize(std::max(promises_.size(), promises));
+    for (const Shares& shares : mixtures) {
+      const FrontierPromise& found = promise(shares, rooms);
+      if (found.most(0, 0, sram_) <= above_) return false;
+      mixtures_.push_back({.shares = shares, .promise = &found});
     }
-    std::size_t place = kMixtures;
-    for (std::size_t r = 0; r < kParts; ++r) {
-      for (std::size_t other = 0; other < kParts; ++other) {
+    for (const std::size_t r : timed_) {
+      for (const std::size_t other : timed_) {
         if (other == r) continue;
-        Completion& rise = rises_[r][other];
-        rise.shares[other] = 1.0;
-        rise.shares[r] = -1.0;
-        complete_well(rise, byte_prices_[place++], highest);
+        Shares shares{};
+        shares[other] = 1.0;
+        shares[r] = -1.0;
+        rises_.push_back({.part = r, .other = other, .promise = &promise(shares, rooms)});
       }
     }
     return true;
@@ -255,12 +167,11 @@ class LabelSearch {
 
   /// Forgets parts that another one stays below to the end.
   void forget_parts(std::size_t s, Label& label) const {
-    for (std::size_t r = 0; r < kParts; ++r) {
-      for (std::size_t other = 0; other < kParts && label.excess[r] != kNoMatter; ++other) {
-        if (other == r || label.excess[other] == kNoMatter) continue;
-        const double ahead = static_cast<double>(label.excess[r] - label.excess[other]);
-        if (ahead - noise_ >= rises_[r][other].after(s, label, sram_)) label.excess[r] = kNoMatter;
-      }
+    for (const Rise& rise : rises_) {
+      FineTicks& excess = label.excess[rise.part];
+      if (excess == kNoMatter || label.excess[rise.other] == kNoMatter) continue;
+      const double ahead = static_cast<double>(excess - label.excess[rise.other]) - noise_;
+      if (ahead >= rise.promise->most(s, label.frontier, sram_ - label.sram)) excess = kNoMatter;
     }
   }
   static void add(FineTicks more, FineTicks& excess) {
@@ -269,19 +180,19 @@ class LabelSearch {
 
   void decide(std::size_t s, const Label& label, std::vector<Label>& next) {
     const FrontierStep& step = plan_.steps[s];
-    if (may(step, label.frontier, false)) {
+    if (query_.choice.may(step, label.frontier, false)) {
       Label without = label;
-      without.frontier = after(step, label.frontier, false);
-      const Ticks crosses = crossing(step, label.frontier, false);
+      without.frontier = step.after(label.frontier, false);
+      const Ticks crosses = step.crossing(label.frontier, false);
       for (std::size_t r = 0; r < kParts; ++r) add(-memory_[r] * crosses, without.excess[r]);
       offer(s + 1, without, next);
     }
-    if (!may(step, label.frontier, true)) return;
+    if (!query_.choice.may(step, label.frontier, true)) return;
     Label with = label;
-    with.sram += sram_inside(step, label.frontier);
+    with.sram += step.sram_inside(label.frontier);
     if (with.sram > sram_) return;
-    with.frontier = after(step, label.frontier, true);
-    const Ticks crosses = crossing(step, label.frontier, true);
+    with.frontier = step.after(label.frontier, true);
+    const Ticks crosses = step.crossing(label.frontier, true);
     for (std::size_t r = 0; r < kParts; ++r) {
       add(gains_[s][r] - memory_[r] * crosses, with.excess[r]);
     }
@@ -294,11 +205,11 @@ class LabelSearch {
 
   bool offer(std::size_t s, Label& label, std::vector<Label>& next) const {
     label.most = std::numeric_limits<double>::infinity();
-    for (const Completion& completion : completions_) {
-      double mixed = completion.after(s, label, sram_);
-      for (std::size_t r = 0; r < kParts; ++r) {
-        if (completion.shares[r] > 0.0) {
-          mixed += completion.shares[r] * static_cast<double>(label.excess[r]);
+    for (const Mixture& mixture : mixtures_) {
+      double mixed = mixture.promise->most(s, label.frontier, sram_ - label.sram);
+      for (const std::size_t r : timed_) {
+        if (mixture.shares[r] > 0.0) {
+          mixed += mixture.shares[r] * static_cast<double>(label.excess[r]);
         }
       }
       label.most = std::min(label.most, mixed);
@@ -388,19 +299,30 @@ class LabelSearch {
   const FusionTables& tables_;
   const FrontierPlan& plan_;
   const std::size_t group_;
+  const std::vector<std::size_t>& timed_;
   const Duals& duals_;
   const FrontierPricing::Query& query_;
   const Overlap overlap_;
   const double above_;  // excess with the charge
   const double noise_;
   const double sram_;
-  FrontierPricing::BytePrices& byte_prices_;
+  std::vector<FrontierPromise>& promises_;
   std::int64_t& steps_;
   PacedDeadline deadline_;
   std::vector<std::array<FineTicks, kParts>> gains_;  // of each step's kernel, tensors aside
   std::array<FineTicks, kParts> memory_{};            // what a tick of memory takes of each part
-  std::vector<Completion> completions_;
-  std::array<std::array<Completion, kParts>, kParts> rises_;  // of a part beside another one
+  struct Mixture {
+    Shares shares{};
+    const FrontierPromise* promise = nullptr;
+  };
+  std::vector<Mixture> mixtures_;
+  /// By how much a part's excess can rise above that of another.
+  struct Rise {
+    std::size_t part = 0;
+    std::size_t other = 0;
+    const FrontierPromise* promise = nullptr;
+  };
+  std::vector<Rise> rises_;
   std::vector<Decision> decisions_;
 };
 
@@ -408,12 +330,20 @@ class LabelSearch {
 
 FrontierPricing::FrontierPricing(const FusionTables& tables, FrontierPlan plan, std::size_t group)
     : tables_(tables), plan_(std::move(plan)), group_(group) {
+  std::array<bool, kParts> takes_time{};
   for (const FrontierStep& step : plan_.steps) {
     const KernelCosts& kernel = tables.kernel(step.kernel);
     Ticks memory = step.memory;
     for (const FrontierStep::Link& link : step.links) memory += 2 * link.transfer;
     parts_ += (kernel.compute + kernel.network + memory) * kFinePerTick;
+    const KernelParts own =
+        parts(tables.problem().execution.overlap, kernel.compute, kernel.network, memory);
+    for (std::size_t r = 0; r < kParts; ++r) takes_time[r] = takes_time[r] || own[r] > 0;
   }
+  for (std::size_t r = 0; r < kParts; ++r) {
+    if (takes_time[r]) timed_.push_back(r);
+  }
+  if (timed_.empty()) timed_.push_back(0);
 }
 
 /// Less than 2^7 roundings for each kernel, of numbers below the sum of all.
@@ -427,7 +357,8 @@ FineTicks FrontierPricing::noise(const Duals& duals) const {
 
 FrontierPricing::Found FrontierPricing::find(const Duals& duals, const Query& query,
                                              std::int64_t& steps) {
-  return LabelSearch(tables_, plan_, group_, duals, query, noise(duals), byte_prices_, steps).run();
+  return LabelSearch(tables_, plan_, group_, timed_, duals, query, noise(duals), promises_, steps)
+      .run();
 }
 
 }  // namespace dfsearch

@@ -1,12 +1,12 @@
 #pragma once
 // Which sets of kernels cost less than their duals, for graphs with a small frontier.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "engine/duals/frontier_plan.hpp"
+#include "engine/duals/frontier_promise.hpp"
 #include "engine/duals/partition_pricing.hpp"
 #include "engine/tables/fusion_tables.hpp"
 #include "graph/kernel_set.hpp"
@@ -26,17 +26,16 @@ class FrontierPricing {
     std::size_t most = 1;     ///< so many at most, of the greatest excess
     /// Partial sets that are kept for each state of the frontier; 0: all that matter.
     std::size_t beam = 0;
-    const KernelSet* done = nullptr;  ///< sets have none of these; null: of no matter
-    bool next = false;                ///< and may be the partition after them
+    FrontierChoice choice;
   };
   struct Found {
     std::vector<PartitionColumn> partitions;  ///< the greatest excess first
     bool complete = false;                    ///< if there are none, there are none
+    bool too_many = false;                    ///< partial sets: more steps would not help
   };
   /// Of sets that do not differ in SRAM, duals and times one is found.  Counts `steps` down, of
-  /// some hundred operations each; where they do not suffice nothing is found.  The answer is a
-  /// function of the tables and of the queries before.  Throws Stopped by the deadline of the
-  /// tables.
+  /// some hundred operations each; where they do not suffice nothing is found.  Throws Stopped by
+  /// the deadline of the tables.
   [[nodiscard]] Found find(const Duals& duals, const Query& query, std::int64_t& steps);
 
   /// More than rounding may hide.
@@ -45,17 +44,13 @@ class FrontierPricing {
   [[nodiscard]] const FrontierPlan& plan() const { return plan_; }
   [[nodiscard]] std::size_t group() const { return group_; }
 
-  /// Mixtures of the parts of a partition's time that bounds are made of.
-  static constexpr std::size_t kMixtures = 10;
-  /// One for each mixture and each pair of parts.
-  using BytePrices = std::array<double, kMixtures + 6>;
-
  private:
   const FusionTables& tables_;
   FrontierPlan plan_;
   std::size_t group_;
-  FineTicks parts_ = 0;       // all parts of all kernels
-  BytePrices byte_prices_{};  // of the last query
+  FineTicks parts_ = 0;                    // all parts of all kernels
+  std::vector<std::size_t> timed_;         // parts that take any time
+  std::vector<FrontierPromise> promises_;  // room for them
 };
 
 }  // namespace dfsearch

@@ -17,29 +17,22 @@
 #include "engine/duals/partition_duals.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
+
+#include "engine/duals/kernel_classes.hpp"
 
 namespace dfsearch {
 namespace {
 
 constexpr std::size_t kClasses = 256;  // the program takes their cube
-constexpr std::size_t kGrown = 8;      // partitions before the program is solved again
-constexpr std::size_t kPerRound = 30;  // the same of those enumerated
+constexpr std::size_t kPerRound = 30;  // partitions before the program is solved again
 constexpr std::int64_t kStepsOfRound = 1'000;
 constexpr std::int64_t kStepsOfAll = 20'000;  // to list all that are overpaid
 constexpr std::int64_t kListingPerBest = 2;   // of the steps that the best took
 constexpr std::size_t kNear = 3'000;          // partitions looked at once more
 constexpr std::int64_t kStepsToRaise = 20'000;
 constexpr std::int64_t kRaisingPerProof = 2;  // of the steps that the proof took
-constexpr long double kSpared = 1.0L / 64;    // of duals that others will replace
-constexpr auto kNoise = static_cast<FineTicks>(CoveringLp::kNoise * kFinePerTick);
-// Sum of all duals: twice as much does not overflow.
-constexpr Ticks kGreatest = kGreatestDual / kFinePerTick;
-
-bool has_dual(const KernelCosts& kernel, PartitionDualSearch::Of of) {
-  return of == PartitionDualSearch::Of::All || kernel.weight > Bytes{};
-}
+constexpr FineTicks kNoise = ColumnProgram::kNoise;
 
 }  // namespace
 
@@ -68,46 +61,18 @@ void set_gains(const FusionTables& tables, PartitionDuals& duals) {
   }
 }
 
-bool PartitionDualSearch::is_possible(const FusionTables& tables, Of of) {
+bool PartitionDualSearch::is_possible(const FusionTables& tables) {
+  const std::vector<std::size_t>& first = tables.order().first_alike();
   std::size_t classes = 0;
-  for (std::size_t p = 0; p < tables.size(); ++p) {
-    if (tables.order().first_alike()[p] == p && has_dual(tables.kernel(p), of)) ++classes;
-  }
-  return classes > 0 && classes <= kClasses;
+  for (std::size_t p = 0; p < first.size(); ++p) classes += first[p] == p;
+  return classes <= kClasses;
 }
 
-PartitionDualSearch::PartitionDualSearch(const FusionTables& tables, Of of)
+PartitionDualSearch::PartitionDualSearch(const FusionTables& tables)
     : tables_(tables),
       pricing_(tables, PartitionPricing::Sets::OneOfEach),
-      growth_(tables, pricing_),
-      spared_(of == Of::All ? 0.0L : kSpared),
-      steps_of_round_(kStepsOfRound) {
-  const PartitionRules& rules = pricing_.rules();
-  std::vector<std::size_t> class_of(tables.size());
-  Ticks total = 0;
-  for (std::size_t p = 0; p < tables.size(); ++p) {
-    if (!has_dual(tables.kernel(p), of)) continue;
-    const std::size_t first = tables.order().first_alike()[p];
-    class_of[p] = first == p ? alike_.size() : class_of[first];
-    if (first == p) alike_.emplace_back();
-    alike_[class_of[p]].push_back(p);
-    total = std::min(total + std::min(pricing_.time_alone(p), kGreatest), kGreatest);
-  }
-  if (total == kGreatest || alike_.size() > kClasses) {
-    stage_ = Stage::Ended;
-    return;
-  }
-  std::vector<CoveringLp::Class> classes;
-  for (const std::vector<std::size_t>& alike : alike_) {
-    const std::size_t p = alike.front();
-    classes.push_back({.cost = static_cast<double>(pricing_.time_alone(p)),
-                       .group = rules.group(tables.kernel(p).backward),
-                       .kernels = std::ssize(alike)});
-  }
-  std::vector<double> limits;
-  for (std::size_t g = 0; g < rules.groups(); ++g) limits.push_back(rules.left(g, 0));
-  program_.emplace(classes, std::move(limits));
-}
+      program_(tables, pricing_, exchanged_kernels(tables)),
+      steps_of_round_(kStepsOfRound) {}
 
 bool PartitionDualSearch::advance(std::int64_t steps) {
   steps_ = steps;
@@ -137,9 +102,10 @@ bool PartitionDualSearch::advance(std::int64_t steps) {
 }
 
 void PartitionDualSearch::solve_program() {
-  switch (program_->solve(steps_)) {
+  switch (program_.solve(steps_)) {
     case CoveringLp::Outcome::Solved:
-      stage_ = take_duals() ? Stage::Growth : Stage::Ended;
+      static_cast<Duals&>(duals_) = program_.duals();
+      stage_ = Stage::Growth;
       return;
     case CoveringLp::Outcome::OutOfSteps:
       return;
@@ -149,40 +115,8 @@ void PartitionDualSearch::solve_program() {
   }
 }
 
-/// False if they are too high to be added up.
-bool PartitionDualSearch::take_duals() {
-  duals_.kernels.assign(tables_.size(), 0);
-  long double sum = 0.0L;
-  for (std::size_t c = 0; c < alike_.size(); ++c) {
-    // A little less is sooner proved.
-    const long double dual = program_->duals()[c] * (1.0L - spared_);
-    sum += dual * static_cast<long double>(alike_[c].size());
-    if (!(sum < static_cast<long double>(kGreatest))) return false;
-    for (const std::size_t p : alike_[c]) {
-      duals_.kernels[p] = static_cast<FineTicks>(std::floor(dual * kFinePerTick));
-    }
-  }
-  for (std::size_t g = 0; g < program_->charges().size(); ++g) {
-    const long double charge = program_->charges()[g];
-    sum += charge * static_cast<long double>(tables_.size());
-    if (!(sum < static_cast<long double>(kGreatest))) return false;
-    duals_.charge[g] = static_cast<FineTicks>(std::ceil(charge * kFinePerTick));
-  }
-  return true;
-}
-
-/// From some classes, each time from others.
 void PartitionDualSearch::grow_columns() {
-  std::vector<PartitionColumn> found;
-  for (std::size_t tried = 0; tried < alike_.size() && found.size() < kGrown && steps_ > 0;
-       ++tried) {
-    next_start_ = (next_start_ + 1) % alike_.size();
-    auto grown = growth_.grow(alike_[next_start_].front(), duals_, kNoise, steps_);
-    const auto same = [&](const PartitionColumn& other) { return other.kernels == grown->kernels; };
-    if (grown && std::none_of(found.begin(), found.end(), same)) found.push_back(std::move(*grown));
-  }
-  for (const PartitionColumn& partition : found) add(partition);
-  if (!found.empty()) {
+  if (program_.grow(steps_)) {
     stage_ = Stage::Program;
   } else if (steps_ > 0) {
     stage_ = Stage::Pricing;
@@ -201,7 +135,7 @@ void PartitionDualSearch::price_columns() {
   const auto noise = std::partition_point(found.partitions.begin(), found.partitions.end(),
                                           [](const auto& p) { return p.excess > kNoise; });
   if (noise != found.partitions.begin()) {
-    std::for_each(found.partitions.begin(), noise, [this](const auto& p) { add(p); });
+    std::for_each(found.partitions.begin(), noise, [this](const auto& p) { program_.add(p); });
     stage_ = Stage::Program;
   } else if (!found.complete) {
     steps_of_round_ = std::max(steps_of_round_, 4 * limit);
@@ -214,15 +148,6 @@ void PartitionDualSearch::price_columns() {
     most_overpaid_ = found.partitions.empty() ? 0 : found.partitions.front().excess;
     stage_ = Stage::Proof;
   }
-}
-
-void PartitionDualSearch::add(const PartitionColumn& partition) {
-  std::vector<CoveringLp::Count> counts;
-  for (std::size_t c = 0; c < alike_.size(); ++c) {
-    const FineTicks kernels = count(partition.kernels, c);
-    if (kernels > 0) counts.push_back({.of = c, .kernels = kernels});
-  }
-  program_->add(std::move(counts), partition.group, static_cast<double>(partition.time));
 }
 
 /// Lists all that are overpaid, if only by noise; where that takes too long it is enough to know
@@ -273,12 +198,13 @@ void PartitionDualSearch::raise() {
 
 void PartitionDualSearch::lower_for(const PartitionColumn& overpaid,
                                     std::vector<PartitionColumn>& list) {
+  const auto& alike = program_.alike();
   FineTicks excess = overpaid.excess;
-  for (std::size_t c = 0; c < alike_.size() && excess > 0; ++c) {
-    const FineTicks kernels = count(overpaid.kernels, c);
+  for (std::size_t c = 0; c < alike.size() && excess > 0; ++c) {
+    const FineTicks kernels = program_.count(overpaid.kernels, c);
     if (kernels == 0) continue;
     const FineTicks less =
-        std::min((excess + kernels - 1) / kernels, duals_.kernels[alike_[c].front()]);
+        std::min((excess + kernels - 1) / kernels, duals_.kernels[alike[c].front()]);
     excess -= kernels * less;
     change(c, -less, list);
   }
@@ -286,11 +212,12 @@ void PartitionDualSearch::lower_for(const PartitionColumn& overpaid,
 
 /// Duals rise by `most` in all: partitions further than that from theirs stay right.
 void PartitionDualSearch::raise_by(FineTicks most, std::vector<PartitionColumn>& list) {
-  for (std::size_t c = 0; c < alike_.size(); ++c) {
-    const auto kernels = std::ssize(alike_[c]);
+  const auto& alike = program_.alike();
+  for (std::size_t c = 0; c < alike.size(); ++c) {
+    const auto kernels = std::ssize(alike[c]);
     FineTicks more = most / kernels;
     for (const PartitionColumn& partition : list) {
-      const FineTicks inside = count(partition.kernels, c);
+      const FineTicks inside = program_.count(partition.kernels, c);
       if (inside > 0) more = std::min(more, -partition.excess / inside);
     }
     if (more <= 0) continue;
@@ -300,18 +227,11 @@ void PartitionDualSearch::raise_by(FineTicks most, std::vector<PartitionColumn>&
 }
 
 /// The duals of a class.
-void PartitionDualSearch::change(std::size_t alike, FineTicks by,
-                                 std::vector<PartitionColumn>& list) {
-  for (const std::size_t p : alike_[alike]) duals_.kernels[p] += by;
+void PartitionDualSearch::change(std::size_t of, FineTicks by, std::vector<PartitionColumn>& list) {
+  for (const std::size_t p : program_.alike()[of]) duals_.kernels[p] += by;
   for (PartitionColumn& partition : list) {
-    partition.excess += by * count(partition.kernels, alike);
+    partition.excess += by * program_.count(partition.kernels, of);
   }
-}
-
-/// Kernels of the class among them.
-FineTicks PartitionDualSearch::count(const KernelSet& kernels, std::size_t alike) const {
-  return std::count_if(alike_[alike].begin(), alike_[alike].end(),
-                       [&](std::size_t p) { return kernels.contains(p); });
 }
 
 void PartitionDualSearch::set_excess(PartitionColumn& partition) const {

@@ -8,8 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/duals/covering_lp.hpp"
-#include "engine/duals/partition_growth.hpp"
+#include "engine/duals/column_program.hpp"
 #include "engine/duals/partition_pricing.hpp"
 #include "engine/tables/fusion_tables.hpp"
 
@@ -39,14 +38,11 @@ constexpr Ticks ticks_of(FineTicks dual) {
 /// the result is a function.  Used by one thread.
 class PartitionDualSearch {
  public:
-  /// Which kernels have duals; those of the others are 0.  Those without a weight mostly go with
-  /// their neighbours at no cost, and without duals of their own no set is padded with them.
-  enum class Of : std::uint8_t { All, WithWeight };
-  explicit PartitionDualSearch(const FusionTables& tables, Of of = Of::All);
+  explicit PartitionDualSearch(const FusionTables& tables);
 
-  /// Whether there are few enough kinds of such kernels for the linear program, and any.  Asked
+  /// Whether there are few enough kinds of kernels for the linear program.  Asked
   /// first: what a search prepares grows with the square of the kernels.
-  [[nodiscard]] static bool is_possible(const FusionTables& tables, Of of = Of::All);
+  [[nodiscard]] static bool is_possible(const FusionTables& tables);
 
   /// Goes on for about so many steps, of some hundred operations each.  True once there is
   /// nothing more to do.  After Stopped, by the deadline of the tables, it must not be
@@ -60,10 +56,8 @@ class PartitionDualSearch {
   enum class Stage : std::uint8_t { Program, Growth, Pricing, Proof, Raising, Ended };
 
   void solve_program();
-  [[nodiscard]] bool take_duals();
   void grow_columns();
   void price_columns();
-  void add(const PartitionColumn& partition);
   void prove();
   void lower_for(const PartitionColumn& overpaid, std::vector<PartitionColumn>& list);
   void lower_all();
@@ -71,19 +65,14 @@ class PartitionDualSearch {
   void raise();
   void raise_by(FineTicks most, std::vector<PartitionColumn>& list);
   void set_excess(PartitionColumn& partition) const;
-  void change(std::size_t alike, FineTicks by, std::vector<PartitionColumn>& list);
-  [[nodiscard]] FineTicks count(const KernelSet& kernels, std::size_t alike) const;
+  void change(std::size_t of, FineTicks by, std::vector<PartitionColumn>& list);
   void finish();
 
   const FusionTables& tables_;
   PartitionPricing pricing_;
-  PartitionGrowth growth_;
-  std::vector<std::vector<std::size_t>> alike_;  // kernels of each class, whose duals are the same
-  std::optional<CoveringLp> program_;
-  long double spared_;  // part of the duals of the program
+  ColumnProgram program_;
   Stage stage_ = Stage::Program;
   std::int64_t steps_ = 0;           // left
-  std::size_t next_start_ = 0;       // of growth: a class
   std::size_t first_ = 0;            // where enumerations that are not complete go on
   std::int64_t steps_of_round_ = 0;  // of an enumeration that need not be complete
   std::int64_t steps_to_list_ = 0;   // of one that lists all

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/duals/frontier_duals.hpp"
+#include "engine/duals/frontier_program.hpp"
 #include "engine/fusion/open_partition.hpp"
 #include "engine/tables/partition_rules.hpp"
 
@@ -135,7 +137,8 @@ class Chain {
       for (FineTicks& dual : higher.kernels) dual += dual >> more;
       for (FrontierPricing& pricing : pricings_) {
         const auto found = pricing.find(
-            higher, {.most = kTried, .beam = kBeam, .done = &done_, .next = true}, steps_);
+            higher, {.most = kTried, .beam = kBeam, .choice = {.done = &done_, .next = true}},
+            steps_);
         for (const PartitionColumn& column : found.partitions) offer(column.kernels);
       }
     }

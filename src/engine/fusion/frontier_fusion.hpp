@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "engine/duals/frontier_duals.hpp"
+#include "engine/duals/partition_duals.hpp"
 #include "engine/fusion/fusion_tree.hpp"
 #include "engine/tables/fusion_tables.hpp"
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/duals/block_duals.hpp"
+#include "engine/duals/kernel_classes.hpp"
 #include "engine/fusion/frontier_fusion.hpp"
 
 namespace dfsearch {
@@ -13,21 +14,26 @@ namespace {
 
 // Of the first attempt: about as long as the nodes before it took.
 constexpr std::int64_t kSteps = 500;
+// Duals along a frontier are soon known beside the nodes of graphs that are large enough for them.
+constexpr std::int64_t kStepsOfFrontiers = 8 * kSteps;
 // After the first: a fusion that the duals prove is found soon or not at all.
 constexpr int kAttemptsAtFusion = 1;
-// Smaller graphs soon have better duals.
-constexpr std::size_t kSmallestOfBlocks = 64;
+// Smaller graphs soon have the best duals.
+constexpr std::size_t kSmallestOfOthers = 64;
 constexpr int kAttemptOfBlocks = 3;
 // The time that a node takes grows with their square, that of a step hardly.
 constexpr std::size_t kKernelsOfUsualNode = 32;
 constexpr std::array<std::size_t, 3> kKernelsOfBlock = {32, 48, 64};
 constexpr std::int64_t kStepsOfBlock = 250'000;
-constexpr std::int64_t kStepsOfFrontier = 100'000'000;
-// Only where those duals do not end the search of the point.
-constexpr int kAttemptOfFrontierFusion = kAttemptOfBlocks + 1;
-constexpr std::int64_t kStepsOfFrontierFusion = 60'000'000;
+constexpr std::int64_t kStepsOfSketch = 60'000'000;
 
 }  // namespace
+
+LazyDuals::LazyDuals(const FusionTables& tables) : tables_(tables) {
+  if (tables.size() >= kSmallestOfOthers && tables.bounds().use(SearchBound::Blocks)) {
+    stage_ = Stage::Frontiers;
+  }
+}
 
 int LazyDuals::attempts_due(std::int64_t nodes, std::int64_t before, std::size_t kernels) {
   if (before == 0) return kMostAttempts;
@@ -55,17 +61,11 @@ LazyDuals::Found LazyDuals::after_or_known(int attempts) const {
 
 /// Those attempts that nobody has made yet.
 void LazyDuals::make(int attempts) const {
-  while (attempts_ < std::min(attempts, ended_ ? kAttemptOfFrontierFusion : kMostAttempts)) {
+  while (attempts_ < std::min(attempts, kMostAttempts)) {
     try {
-      if (attempts_ + 1 == kAttemptOfBlocks) find_blocks();
-      if (attempts_ + 1 == kAttemptOfFrontierFusion) find_frontier_fusion();
-      if (ended_) {
-        ++attempts_;
-      } else {
-        attempt();
-      }
+      attempt();
     } catch (const Stopped&) {
-      ended_ = true;  // half of an attempt is no state to go on from
+      stage_ = Stage::Ended;  // half of an attempt is no state to go on from
       attempts_ = kMostAttempts;
       throw;
     }
@@ -75,11 +75,14 @@ void LazyDuals::make(int attempts) const {
 }
 
 LazyDuals::Found LazyDuals::found(int attempts) const {
-  const PartitionDuals* first = blocks_ && attempts >= kAttemptOfBlocks ? &*blocks_ : nullptr;
-  if (weighted_ && weighted_after_ <= attempts) first = &*weighted_;
-  const Fusion* sketch = sketch_ && attempts >= kAttemptOfFrontierFusion ? &*sketch_ : nullptr;
-  return {.duals = duals_ && duals_after_ <= attempts ? &*duals_ : first,
-          .fusion = fusion_ && fusion_after_ <= attempts ? &*fusion_ : sketch};
+  Found found;
+  for (const auto& [after, duals] : duals_) {
+    if (after <= attempts) found.duals = &duals;
+  }
+  for (const auto& [after, fusion] : fusions_) {
+    if (after <= attempts) found.fusion = &fusion;
+  }
+  return found;
 }
 
 LazyDuals::Found LazyDuals::after_at_least(int attempts) const {
@@ -92,92 +95,92 @@ LazyDuals::Found LazyDuals::after_at_least(int attempts) const {
   return after(std::max(attempts, made));
 }
 
-/// Of the partitions that the duals of alike kernels pay for.
-void LazyDuals::find_frontier_fusion() const {
-  if (!of_frontier_ || !tables_.bounds().use(SearchBound::Columns)) return;
-  std::int64_t steps = kStepsOfFrontierFusion;
-  sketch_ = frontier_fusion(tables_, *blocks_, steps);
+void LazyDuals::attempt() const {
+  const int before = attempts_++;
+  const std::int64_t steps = kSteps << before;
+  switch (stage_) {
+    case Stage::Frontiers:
+      go_on_with_frontiers(kStepsOfFrontiers << before);
+      return;
+    case Stage::Blocks:
+      if (attempts_ >= kAttemptOfBlocks) find_blocks();
+      return;
+    case Stage::Sketch:
+      find_sketch();
+      return;
+    case Stage::All:
+      go_on_with_all(steps);
+      return;
+    case Stage::Ended:
+      return;
+  }
 }
 
-/// Where kernels are alike those of the frontier; else the best of blocks of some sizes, unless
-/// memory time is far from what matters.
+void LazyDuals::keep(PartitionDuals duals) const {
+  duals_.push_back({.attempts = attempts_, .found = std::move(duals)});
+}
+
+void LazyDuals::go_on_with_frontiers(std::int64_t steps) const {
+  if (!frontiers_) frontiers_.emplace(tables_);
+  const bool ended = frontiers_->advance(steps);
+  if (auto duals = frontiers_->take()) keep(std::move(*duals));
+  if (!ended) return;
+  frontiers_.reset();
+  const bool sketch = are_mostly_alike(tables_) && tables_.bounds().use(SearchBound::Columns);
+  stage_ = duals_.empty() ? Stage::Blocks : sketch ? Stage::Sketch : Stage::All;
+}
+
+/// Of the partitions that the duals of alike kernels pay for.
+void LazyDuals::find_sketch() const {
+  stage_ = Stage::All;
+  std::int64_t steps = kStepsOfSketch;
+  if (auto fusion = frontier_fusion(tables_, duals_.back().found, steps)) {
+    fusions_.push_back({.attempts = attempts_, .found = std::move(*fusion)});
+  }
+}
+
+/// The best of blocks of some sizes, unless memory time is far from what matters.
 void LazyDuals::find_blocks() const {
-  if (tables_.size() < kSmallestOfBlocks || !tables_.bounds().use(SearchBound::Blocks)) return;
-  std::int64_t steps = kStepsOfFrontier;
-  if (are_mostly_alike(tables_)) blocks_ = frontier_duals(tables_, steps);
-  of_frontier_ = blocks_.has_value();
-  if (of_frontier_) return;
+  stage_ = Stage::All;
   const KernelSet none(tables_.size());
   Rest all;
   for (std::size_t p = 0; p < tables_.size(); ++p) all += tables_.kernel(p).share;
   FineTicks most = tables_.least_time(all) / 2 * kFinePerTick;
+  std::optional<PartitionDuals> best;
   for (const std::size_t kernels : kKernelsOfBlock) {
     auto duals = block_duals(tables_, kernels, kStepsOfBlock);
     if (!duals) continue;
     const FineTicks sum = duals->of_rest(none);
-    if (sum <= most) return;
+    if (sum <= most) break;
     most = sum;
-    blocks_ = std::move(duals);
+    best = std::move(duals);
   }
+  if (best) keep(std::move(*best));
 }
 
-void LazyDuals::attempt() const {
-  const std::int64_t steps = kSteps << attempts_++;
-  ended_ = attempts_ == kMostAttempts;
-  if (wants_weighted_) {
-    if (go_on_with_weighted(steps)) return;
-    wants_weighted_ = false;
-    search_.reset();
-  }
-  if (!duals_) {
+void LazyDuals::go_on_with_all(std::int64_t steps) const {
+  if (all_after_ == 0) {
     if (!search_) {
       if (!PartitionDualSearch::is_possible(tables_)) {
-        ended_ = true;
+        stage_ = Stage::Ended;
         return;
       }
       search_.emplace(tables_);
     }
     if (!search_->advance(steps)) return;
-    duals_ = search_->take();
+    auto duals = search_->take();
     search_.reset();
-    if (!duals_) {
-      ended_ = true;
+    if (!duals) {
+      stage_ = Stage::Ended;
       return;
     }
-    duals_after_ = attempts_;
+    keep(std::move(*duals));
+    all_after_ = attempts_;
   }
-  look_for_fusion(steps);
-}
-
-/// Duals of the kernels with weights, which are sooner known.  False if there is nothing more to
-/// do.
-bool LazyDuals::go_on_with_weighted(std::int64_t steps) const {
-  if (tables_.size() < kSmallestOfBlocks || !tables_.bounds().use(SearchBound::Blocks) ||
-      of_frontier_) {
-    return false;
-  }
-  constexpr auto kOf = PartitionDualSearch::Of::WithWeight;
-  if (!search_) {
-    if (!PartitionDualSearch::is_possible(tables_, kOf)) return false;
-    search_.emplace(tables_, kOf);
-  }
-  if (!search_->advance(steps)) return true;
-  weighted_ = search_->take();
-  const KernelSet none(tables_.size());
-  if (weighted_ && blocks_ &&
-      weighted_->of_rest(none) - weighted_->charges(PartitionRules(tables_), 0) <
-          blocks_->of_rest(none)) {
-    weighted_.reset();
-  }
-  weighted_after_ = attempts_;
-  return false;
-}
-
-void LazyDuals::look_for_fusion(std::int64_t steps) const {
   const bool wanted = tables_.bounds().use(SearchBound::Columns);
-  if (wanted) fusion_ = column_fusion(tables_, *duals_, steps);
-  if (fusion_) fusion_after_ = attempts_;
-  ended_ = ended_ || !wanted || fusion_ || attempts_ == duals_after_ + kAttemptsAtFusion;
+  auto fusion = wanted ? column_fusion(tables_, duals_.back().found, steps) : std::nullopt;
+  if (fusion) fusions_.push_back({.attempts = attempts_, .found = std::move(*fusion)});
+  if (!wanted || fusion || attempts_ == all_after_ + kAttemptsAtFusion) stage_ = Stage::Ended;
 }
 
 }  // namespace dfsearch

@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <optional>
 
+#include "engine/duals/frontier_duals.hpp"
 #include "engine/duals/partition_duals.hpp"
 #include "engine/fusion/column_fusion.hpp"
 #include "engine/fusion/fusion_tree.hpp"
@@ -16,7 +18,7 @@ namespace dfsearch {
 /// The duals of some tables, to which it refers.  Any thread may use it.
 class LazyDuals {
  public:
-  explicit LazyDuals(const FusionTables& tables) : tables_(tables) {}
+  explicit LazyDuals(const FusionTables& tables);
 
   struct Found {
     const PartitionDuals* duals = nullptr;  ///< null: none
@@ -40,30 +42,35 @@ class LazyDuals {
                                         std::size_t kernels);
 
  private:
+  // Large graphs first have duals that are soon known: of frontiers or, where these are too wide,
+  // of blocks.  Where those of frontiers are of alike kernels, a fusion of theirs comes next.
+  enum class Stage : std::uint8_t { Frontiers, Blocks, Sketch, All, Ended };
+
   void make(int attempts) const;
   [[nodiscard]] Found found(int attempts) const;
   void attempt() const;
-  [[nodiscard]] bool go_on_with_weighted(std::int64_t steps) const;
+  void go_on_with_frontiers(std::int64_t steps) const;
   void find_blocks() const;
-  void find_frontier_fusion() const;
-  void look_for_fusion(std::int64_t steps) const;
+  void find_sketch() const;
+  void go_on_with_all(std::int64_t steps) const;
+  void keep(PartitionDuals duals) const;
 
   const FusionTables& tables_;
   // What has been tried so far; guarded by mutex_.
   mutable std::mutex mutex_;
   mutable int attempts_ = 0;
-  mutable bool ended_ = false;
-  mutable std::optional<PartitionDualSearch> search_;  // while it goes on
-  mutable std::optional<PartitionDuals> blocks_;       // until there are better ones
-  mutable bool of_frontier_ = false;                   // they are of alike kernels
-  mutable std::optional<Fusion> sketch_;               // then of their partitions
-  mutable bool wants_weighted_ = true;                 // until it is done with these:
-  mutable std::optional<PartitionDuals> weighted_;
-  mutable int weighted_after_ = 0;  // attempts
-  mutable std::optional<PartitionDuals> duals_;
-  mutable int duals_after_ = 0;  // attempts
-  mutable std::optional<Fusion> fusion_;
-  mutable int fusion_after_ = 0;
+  mutable Stage stage_ = Stage::All;
+  mutable std::optional<FrontierDualSearch> frontiers_;  // while it goes on
+  mutable std::optional<PartitionDualSearch> search_;    // while it goes on
+  // What was found, and after how many attempts: each better than the one before.
+  template <class T>
+  struct After {
+    int attempts = 0;
+    T found;
+  };
+  mutable std::deque<After<PartitionDuals>> duals_;
+  mutable std::deque<After<Fusion>> fusions_;
+  mutable int all_after_ = 0;  // attempts
   // What all of that has found; guarded by a mutex of its own, which nobody holds for long.
   mutable std::mutex known_mutex_;
   mutable Found known_;

@@ -35,10 +35,11 @@ TEST_CASE("no partition takes less than the duals of its kernels less its charge
     if (problem.execution.style == Style::KernelByKernel) continue;
     const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
-    std::int64_t steps = seed % 5 == 0 ? 400 : 1'000'000'000;
-    const auto duals = frontier_duals(tables, steps);
+    FrontierDualSearch search(tables);
+    const bool is_over = search.advance(seed % 5 == 0 ? 400 : 1'000'000'000);
+    const auto duals = search.take();
     if (!duals) continue;
-    early += steps <= 0;
+    early += !is_over;
     REQUIRE(duals->kernels.size() == tables.size());
     REQUIRE(duals->gains.size() == tables.size());
     const PartitionRules rules(tables);

@@ -128,8 +128,8 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
         if (excess && (!most || *excess > *most)) most = excess;
       }
       std::int64_t steps = kEnough;
-      const auto found =
-          pricing.find(duals, {.most = 3, .done = next ? &done_set : nullptr, .next = next}, steps);
+      const auto found = pricing.find(
+          duals, {.most = 3, .choice = {.done = next ? &done_set : nullptr, .next = next}}, steps);
       REQUIRE(found.complete);
       if (!most || *most <= 0) REQUIRE(found.partitions.empty());
       if (most && *most > pricing.noise(duals)) {
@@ -149,7 +149,9 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
       // Of a beam some, and no others.
       steps = kEnough;
       const auto some = pricing.find(
-          duals, {.most = 3, .beam = 2, .done = next ? &done_set : nullptr, .next = next}, steps);
+          duals,
+          {.most = 3, .beam = 2, .choice = {.done = next ? &done_set : nullptr, .next = next}},
+          steps);
       if (some.complete) REQUIRE((!most || *most <= pricing.noise(duals)));
       for (const PartitionColumn& column : some.partitions) {
         REQUIRE(column.excess <= *most);

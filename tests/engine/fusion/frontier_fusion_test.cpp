@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <variant>
 
+#include "engine/duals/frontier_duals.hpp"
 #include "engine/fusion/relaxed_fusion.hpp"
 #include "engine/mapping/mapping_problem.hpp"
 #include "model/evaluate.hpp"
@@ -29,7 +30,9 @@ TEST_CASE("a fusion of partitions one after the other fits, at just its time, an
     const auto context = search.open(point);
     const FusionTables& tables = context->tables;
     std::int64_t steps = 1'000'000'000;
-    const auto duals = frontier_duals(tables, steps);
+    FrontierDualSearch duals_search(tables);
+    duals_search.advance(steps);
+    const auto duals = duals_search.take();
     if (!duals) continue;
     const auto fusion = frontier_fusion(tables, *duals, steps);
     if (!fusion) continue;

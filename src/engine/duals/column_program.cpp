@@ -1,0 +1,97 @@
+#include "engine/duals/column_program.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace dfsearch {
+namespace {
+
+constexpr std::size_t kGrown = 8;  // partitions before the program is solved again
+// Sum of all duals: twice as much does not overflow.
+constexpr Ticks kGreatest = kGreatestDual / kFinePerTick;
+
+}  // namespace
+
+ColumnProgram::ColumnProgram(const FusionTables& tables, const PartitionPricing& pricing,
+                             KernelClasses alike)
+    : tables_(tables),
+      growth_(tables, pricing),
+      alike_(std::move(alike)),
+      class_of_(tables.size()) {
+  const PartitionRules& rules = pricing.rules();
+  std::vector<CoveringLp::Class> classes;
+  Ticks total = 0;
+  for (std::size_t c = 0; c < alike_.size(); ++c) {
+    for (const std::size_t p : alike_[c]) {
+      class_of_[p] = static_cast<std::uint32_t>(c);
+      total = std::min(total + std::min(pricing.time_alone(p), kGreatest), kGreatest);
+    }
+    const std::size_t first = alike_[c].front();
+    classes.push_back({.cost = static_cast<double>(pricing.time_alone(first)),
+                       .group = rules.group(tables.kernel(first).backward),
+                       .kernels = std::ssize(alike_[c])});
+  }
+  if (total == kGreatest) return;
+  std::vector<double> limits;
+  for (std::size_t g = 0; g < rules.groups(); ++g) limits.push_back(rules.left(g, 0));
+  program_.emplace(classes, std::move(limits));
+}
+
+CoveringLp::Outcome ColumnProgram::solve(std::int64_t& steps) {
+  if (!program_) return CoveringLp::Outcome::Failed;
+  const CoveringLp::Outcome outcome = program_->solve(steps);
+  if (outcome != CoveringLp::Outcome::Solved || take_duals()) return outcome;
+  return CoveringLp::Outcome::Failed;
+}
+
+/// False if they are too high to be added up.
+bool ColumnProgram::take_duals() {
+  duals_.kernels.assign(tables_.size(), 0);
+  long double sum = 0.0L;
+  for (std::size_t c = 0; c < alike_.size(); ++c) {
+    const long double dual = program_->duals()[c];
+    sum += dual * static_cast<long double>(alike_[c].size());
+    if (!(sum < static_cast<long double>(kGreatest))) return false;
+    for (const std::size_t p : alike_[c]) {
+      duals_.kernels[p] = static_cast<FineTicks>(std::floor(dual * kFinePerTick));
+    }
+  }
+  for (std::size_t g = 0; g < program_->charges().size(); ++g) {
+    const long double charge = program_->charges()[g];
+    sum += charge * static_cast<long double>(tables_.size());
+    if (!(sum < static_cast<long double>(kGreatest))) return false;
+    duals_.charge[g] = static_cast<FineTicks>(std::ceil(charge * kFinePerTick));
+  }
+  return true;
+}
+
+bool ColumnProgram::grow(std::int64_t& steps) {
+  std::vector<PartitionColumn> found;
+  for (std::size_t tried = 0; tried < alike_.size() && found.size() < kGrown && steps > 0;
+       ++tried) {
+    next_start_ = (next_start_ + 1) % alike_.size();
+    auto grown = growth_.grow(alike_[next_start_].front(), duals_, kNoise, steps);
+    const auto same = [&](const PartitionColumn& other) { return other.kernels == grown->kernels; };
+    if (grown && std::none_of(found.begin(), found.end(), same)) found.push_back(std::move(*grown));
+  }
+  for (const PartitionColumn& partition : found) add(partition);
+  return !found.empty();
+}
+
+void ColumnProgram::add(const PartitionColumn& partition) {
+  std::vector<std::int64_t> kernels(alike_.size(), 0);
+  partition.kernels.for_each([&](std::size_t p) { ++kernels[class_of_[p]]; });
+  std::vector<CoveringLp::Count> counts;
+  for (std::size_t c = 0; c < alike_.size(); ++c) {
+    if (kernels[c] > 0) counts.push_back({.of = c, .kernels = kernels[c]});
+  }
+  program_->add(std::move(counts), partition.group, static_cast<double>(partition.time));
+}
+
+FineTicks ColumnProgram::count(const KernelSet& kernels, std::size_t alike) const {
+  return std::count_if(alike_[alike].begin(), alike_[alike].end(),
+                       [&](std::size_t p) { return kernels.contains(p); });
+}
+
+}  // namespace dfsearch

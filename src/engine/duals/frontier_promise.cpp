@@ -1,0 +1,69 @@
+// Dynamic programming from the last kernel to the first, as for a knapsack (Bellman 1957) whose items
+// are worth more beside others.  What a kernel needs is rounded down to rooms, what is left
+// is so many rooms at least: the promise may be too high, not too low.
+
+#include "engine/duals/frontier_promise.hpp"
+
+#include <bit>
+#include <limits>
+
+namespace dfsearch {
+namespace {
+
+constexpr double kImpossible = -std::numeric_limits<double>::infinity();
+
+/// Bits of the frontier that the step meets are low ones: rows are counted by them.
+std::size_t rows(const FrontierStep& step) {
+  return std::size_t{1} << static_cast<unsigned>(std::bit_width(step.present));
+}
+
+}  // namespace
+
+std::size_t FrontierPromise::states(const FrontierPlan& plan) {
+  std::size_t sum = 1;
+  for (const FrontierStep& step : plan.steps) sum += rows(step);
+  return sum;
+}
+
+void FrontierPromise::find(const FrontierPlan& plan, const FrontierChoice& choice,
+                           const FrontierWorth& worth, double sram, std::size_t rooms) {
+  rooms_ = rooms;
+  rooms_of_byte_ = static_cast<double>(rooms) / std::max(sram, 1.0);
+  const std::size_t width = rooms + 1;
+  begins_.assign(1, 0);
+  for (const FrontierStep& step : plan.steps) {
+    begins_.push_back(begins_.back() + rows(step) * width);
+  }
+  most_.assign(begins_.back() + width, kImpossible);
+  std::fill(most_.begin() + static_cast<std::ptrdiff_t>(begins_.back()), most_.end(), 0.0);
+  for (std::size_t s = plan.steps.size(); s-- > 0;) {
+    const FrontierStep& step = plan.steps[s];
+    const auto later = [&](std::uint32_t frontier, bool inside) {
+      return most_.data() + begins_[s + 1] + step.after(frontier, inside) * width;
+    };
+    for (std::uint32_t frontier = 0;; frontier = (frontier - step.present) & step.present) {
+      double* const most = most_.data() + begins_[s] + frontier * width;
+      if (choice.may(step, frontier, false)) {
+        const double less = worth.memory * static_cast<double>(step.crossing(frontier, false));
+        const double* const without = later(frontier, false);
+        for (std::size_t room = 0; room < width; ++room) most[room] = without[room] - less;
+      }
+      const double needed = step.sram_inside(frontier);
+      if (needed <= sram && choice.may(step, frontier, true)) {
+        const double more =
+            worth.kernels[s] - worth.memory * static_cast<double>(step.crossing(frontier, true));
+        // Buffers that two kernels share may give some back.
+        const auto taken = static_cast<std::size_t>(std::max(0.0, needed) * rooms_of_byte_);
+        const auto back = static_cast<std::size_t>(std::max(0.0, -needed) * rooms_of_byte_ + 1.0);
+        const double* const with = later(frontier, true);
+        for (std::size_t room = taken; room < width; ++room) {
+          const std::size_t left = needed < 0.0 ? std::min(rooms, room + back) : room - taken;
+          most[room] = std::max(most[room], with[left] + more);
+        }
+      }
+      if (frontier == step.present) break;
+    }
+  }
+}
+
+}  // namespace dfsearch

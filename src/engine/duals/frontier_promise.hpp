@@ -1,0 +1,45 @@
+#pragma once
+// How much the kernels that are still to be decided can add to a set.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/duals/frontier_plan.hpp"
+
+namespace dfsearch {
+
+/// A sum over the kernels of a set, less some for what crosses its border.
+struct FrontierWorth {
+  std::vector<double> kernels;  ///< of the kernel of each step
+  double memory = 0.0;          ///< what a tick of memory time costs
+};
+
+/// The most that later decisions add to such a sum, by the step, by what of the frontier is inside
+/// and by the SRAM that is left, in rooms of equal size (docs/duals.md, section 8).
+class FrontierPromise {
+ public:
+  /// Forgets the sum of before, but not its room.  `sram` is in bytes and a little more than there
+  /// is, as bytes of sets are rounded.
+  void find(const FrontierPlan& plan, const FrontierChoice& choice, const FrontierWorth& worth,
+            double sram, std::size_t rooms);
+
+  /// From this step on, when as much SRAM is left, not less than none.
+  [[nodiscard]] double most(std::size_t step, std::uint32_t frontier, double left) const {
+    const auto room = std::min(rooms_, static_cast<std::size_t>(left * rooms_of_byte_));
+    return most_[begins_[step] + frontier * (rooms_ + 1) + room];
+  }
+
+  /// How many states of the frontier there are, over all steps: for each there is a number for each
+  /// room, and one.
+  [[nodiscard]] static std::size_t states(const FrontierPlan& plan);
+
+ private:
+  std::size_t rooms_ = 0;
+  double rooms_of_byte_ = 0.0;
+  std::vector<std::size_t> begins_;  // of the steps, and of the end
+  std::vector<double> most_;
+};
+
+}  // namespace dfsearch

@@ -1,0 +1,74 @@
+#include "engine/duals/kernel_classes.hpp"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <tuple>
+#include <utility>
+
+namespace dfsearch {
+namespace {
+
+constexpr std::size_t kMostLooks = 48;
+constexpr std::size_t kKernelsOfLook = 4;  // in the mean, at least
+constexpr int kRounds = 3;                 // neighbours of neighbours
+
+}  // namespace
+
+std::vector<std::uint32_t> kernel_looks(const FusionTables& tables) {
+  std::vector<std::uint32_t> classes(tables.size(), 0);
+  for (int round = 0; round < kRounds; ++round) {
+    using End = std::tuple<bool, std::uint32_t, Ticks, Bytes>;
+    using Look = std::tuple<Ticks, Ticks, Ticks, Bytes, bool, bool, bool, bool, std::uint32_t,
+                            std::vector<End>>;
+    std::map<Look, std::uint32_t> looks;
+    std::vector<std::uint32_t> next;
+    for (std::size_t p = 0; p < tables.size(); ++p) {
+      const KernelCosts& kernel = tables.kernel(p);
+      std::vector<End> ends;
+      const auto add = [&](std::span<const Arc> arcs, bool is_input) {
+        for (const Arc& arc : arcs) {
+          ends.emplace_back(is_input, classes[arc.other], arc.transfer, arc.streamed);
+        }
+      };
+      add(tables.inputs(p), true);
+      add(tables.outputs(p), false);
+      std::sort(ends.begin(), ends.end());
+      const auto number = static_cast<std::uint32_t>(looks.size());
+      next.push_back(looks
+                         .try_emplace({kernel.compute, kernel.network, kernel.explicit_memory,
+                                       kernel.weight, kernel.backward, kernel.repeats,
+                                       kernel.lonely, kernel.escapes, classes[p], std::move(ends)},
+                                      number)
+                         .first->second);
+    }
+    if (round > 0 && looks.size() > kMostLooks) break;
+    classes = std::move(next);
+  }
+  return classes;
+}
+
+KernelClasses kernels_by(const std::vector<std::uint32_t>& classes) {
+  KernelClasses kernels;
+  for (std::size_t p = 0; p < classes.size(); ++p) {
+    if (classes[p] >= kernels.size()) kernels.resize(classes[p] + std::size_t{1});
+    kernels[classes[p]].push_back(p);
+  }
+  return kernels;
+}
+
+KernelClasses exchanged_kernels(const FusionTables& tables) {
+  const std::vector<std::size_t>& first = tables.order().first_alike();
+  std::vector<std::uint32_t> classes(first.size());
+  std::uint32_t number = 0;
+  for (std::size_t p = 0; p < first.size(); ++p) {
+    classes[p] = first[p] == p ? number++ : classes[first[p]];
+  }
+  return kernels_by(classes);
+}
+
+bool are_mostly_alike(const FusionTables& tables) {
+  return kernels_by(kernel_looks(tables)).size() * kKernelsOfLook <= tables.size();
+}
+
+}  // namespace dfsearch
