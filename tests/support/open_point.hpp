@@ -15,4 +15,11 @@ inline std::shared_ptr<const FusionContext> open_point(const Problem& problem, s
   return MappingProblem(problem).for_ties({}).open(seed % 2 == 0 ? points.front() : points.back());
 }
 
+/// As the search for any of the best mappings sees it: alike groups of kernels are in no order.
+inline std::shared_ptr<const FusionContext> open_point_in_any_order(const Problem& problem,
+                                                                    std::uint64_t seed) {
+  const auto points = outer_points(problem);
+  return MappingProblem(problem).open(seed % 2 == 0 ? points.front() : points.back());
+}
+
 }  // namespace dfsearch::test

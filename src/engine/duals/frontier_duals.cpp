@@ -25,7 +25,7 @@ constexpr std::size_t kStates = std::size_t{1} << 18;  // of the frontier, over 
 constexpr std::array<std::size_t, 2> kBeams = {32, 256};
 // Duals a little too low, by these powers of two, are soon proved: sets that just pay need not all
 // be told apart then.
-constexpr std::array<int, 4> kSpared = {4, 7, 10, 63};
+constexpr std::array<int, 5> kSpared = {2, 4, 7, 10, 63};
 constexpr std::size_t kPerRound = 12;
 
 /// The same SRAM for tensors between kernels of the same classes, the least: else hardly two sets
@@ -92,13 +92,6 @@ bool FrontierDualSearch::advance(std::int64_t steps) {
       case Stage::Program:
         solve_program();
         break;
-      case Stage::Growth:
-        if (program_->grow(steps_)) {
-          stage_ = Stage::Program;
-        } else if (steps_ > 0) {
-          stage_ = Stage::Beams;
-        }
-        break;
       case Stage::Beams:
         search_beams();
         break;
@@ -115,7 +108,7 @@ bool FrontierDualSearch::advance(std::int64_t steps) {
 void FrontierDualSearch::solve_program() {
   switch (program_->solve(steps_)) {
     case CoveringLp::Outcome::Solved:
-      stage_ = grows_ ? Stage::Growth : Stage::Beams;
+      stage_ = Stage::Beams;
       beam_ = 0;
       return;
     case CoveringLp::Outcome::OutOfSteps:
@@ -132,7 +125,7 @@ void FrontierDualSearch::search_beams() {
     stage_ = Stage::Proof;
     return;
   }
-  switch (add_overpaid(program_->duals(), kBeams[beam_])) {
+  switch (add_overpaid(lower_duals(), kBeams[beam_])) {
     case Met::Some:
       stage_ = Stage::Program;
       return;
@@ -147,16 +140,22 @@ void FrontierDualSearch::search_beams() {
   }
 }
 
-void FrontierDualSearch::prove() {
+Duals FrontierDualSearch::lower_duals() const {
   Duals duals = program_->duals();
   for (FineTicks& dual : duals.kernels) dual -= dual >> kSpared[spared_];
+  return duals;
+}
+
+void FrontierDualSearch::prove() {
+  const Duals duals = lower_duals();
   switch (add_overpaid(duals, 0)) {
     case Met::Some:
       stage_ = Stage::Program;
       return;
     case Met::None:
-      proved_ = made_right(duals);
-      if (++spared_ == kSpared.size()) stage_ = Stage::Ended;
+      keep(made_right(duals));
+      beam_ = 0;
+      stage_ = ++spared_ < kSpared.size() ? Stage::Beams : Stage::Ended;
       return;
     case Met::OutOfSteps:
       return;
@@ -164,6 +163,15 @@ void FrontierDualSearch::prove() {
       stage_ = Stage::Ended;
       return;
   }
+}
+
+/// Beams may miss what is overpaid, so the program may have fallen since the last proof.
+void FrontierDualSearch::keep(PartitionDuals duals) {
+  const FineTicks bound =
+      duals.of_rest(KernelSet(tables_.size())) - duals.charges(pricing_->rules(), 0);
+  if (bound < best_) return;
+  best_ = bound;
+  proved_ = std::move(duals);
 }
 
 FrontierDualSearch::Met FrontierDualSearch::add_overpaid(const Duals& duals, std::size_t beam) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -40,24 +41,26 @@ class FrontierDualSearch {
   [[nodiscard]] std::optional<PartitionDuals> take();
 
  private:
-  enum class Stage : std::uint8_t { Program, Growth, Beams, Proof, Ended };
+  enum class Stage : std::uint8_t { Program, Beams, Proof, Ended };
 
   void solve_program();
+  [[nodiscard]] Duals lower_duals() const;
   void search_beams();
   void prove();
+  void keep(PartitionDuals duals);
   enum class Met : std::uint8_t { Some, None, OutOfSteps, TooMany };
   [[nodiscard]] Met add_overpaid(const Duals& duals, std::size_t beam);
   [[nodiscard]] PartitionDuals made_right(const Duals& proved) const;
 
   const FusionTables& tables_;
   std::vector<FrontierPricing> frontiers_;
-  std::optional<PartitionPricing> pricing_;  // for growth
+  std::optional<PartitionPricing> pricing_;
   std::optional<ColumnProgram> program_;
-  bool grows_ = false;  // where classes are few beams alone soon find enough
   Stage stage_ = Stage::Ended;
-  std::int64_t steps_ = 0;  // left
-  std::size_t beam_ = 0;    // place
-  std::size_t spared_ = 0;  // place
+  std::int64_t steps_ = 0;                                  // left
+  std::size_t beam_ = 0;                                    // place
+  std::size_t spared_ = 0;                                  // place
+  FineTicks best_ = std::numeric_limits<FineTicks>::min();  // proved bound of all kernels
   std::optional<PartitionDuals> proved_;
 };
 

@@ -1,6 +1,8 @@
 // Dynamic programming from the last kernel to the first, as for a knapsack (Bellman 1957) whose items
 // are worth more beside others.  What a kernel needs is rounded down to rooms, what is left
 // is so many rooms at least: the promise may be too high, not too low.
+//
+// Against all completions: tests/engine/duals/frontier_promise_test.cpp.
 
 #include "engine/duals/frontier_promise.hpp"
 

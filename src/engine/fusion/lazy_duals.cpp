@@ -44,37 +44,62 @@ int LazyDuals::attempts_due(std::int64_t nodes, std::int64_t before, std::size_t
   return std::min(kMostAttempts, static_cast<int>(std::bit_width(times)));
 }
 
-LazyDuals::Found LazyDuals::after(int attempts) const {
+LazyDuals::Found LazyDuals::after(int attempts, const PartitionDuals* of_node) const {
   if (attempts == 0 || !tables_.bounds().use(SearchBound::Duals)) return {};
   const std::lock_guard lock(mutex_);
-  make(attempts);
-  return found(attempts);
+  make(attempts, of_node);
+  return found(attempts, of_node);
 }
 
-LazyDuals::Found LazyDuals::after_or_known(int attempts) const {
+LazyDuals::Found LazyDuals::after_or_known(int attempts, const PartitionDuals* of_node) const {
   if (attempts == 0 || !tables_.bounds().use(SearchBound::Duals)) return {};
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (lock) make(attempts);
+  if (lock) make(attempts, of_node);
   const std::lock_guard known_lock(known_mutex_);
   return known_;
 }
 
+LazyDuals::Found LazyDuals::of_alike(Ticks enough) const {
+  if (tables_.size() < kSmallestOfOthers || !tables_.bounds().use(SearchBound::Duals)) return {};
+  const std::lock_guard lock(mutex_);
+  if (stage_ == Stage::Frontiers && !are_mostly_alike(tables_)) return {};
+  const FusionTree tree(tables_);
+  const auto is_enough = [&] {
+    return !duals_.empty() && tree.bound(tree.root(), duals_.back().found) > enough;
+  };
+  while (stage_ == Stage::Frontiers && attempts_ < kMostAttempts && !is_enough()) {
+    make_one(nullptr);
+  }
+  return found(std::min(attempts_, sketch_after_), nullptr);
+}
+
 /// Those attempts that nobody has made yet.
-void LazyDuals::make(int attempts) const {
+void LazyDuals::make(int attempts, const PartitionDuals* of_node) const {
   while (attempts_ < std::min(attempts, kMostAttempts)) {
-    try {
-      attempt();
-    } catch (const Stopped&) {
-      stage_ = Stage::Ended;  // half of an attempt is no state to go on from
-      attempts_ = kMostAttempts;
-      throw;
-    }
-    const std::lock_guard known_lock(known_mutex_);
-    known_ = found(attempts_);
+    if (stage_ == Stage::Sketch && is_behind(of_node)) return;
+    make_one(of_node);
   }
 }
 
-LazyDuals::Found LazyDuals::found(int attempts) const {
+void LazyDuals::make_one(const PartitionDuals* of_node) const {
+  try {
+    attempt();
+  } catch (const Stopped&) {
+    stage_ = Stage::Ended;  // half of an attempt is no state to go on from
+    attempts_ = kMostAttempts;
+    throw;
+  }
+  const std::lock_guard known_lock(known_mutex_);
+  known_ = found(attempts_, of_node);
+}
+
+bool LazyDuals::is_behind(const PartitionDuals* of_node) const {
+  return !duals_.empty() && of_node != &duals_.back().found;
+}
+
+LazyDuals::Found LazyDuals::found(int attempts, const PartitionDuals* of_node) const {
+  // Whether somebody else has made it already must not matter.
+  if (is_behind(of_node)) attempts = std::min(attempts, sketch_after_);
   Found found;
   for (const auto& [after, duals] : duals_) {
     if (after <= attempts) found.duals = &duals;
@@ -126,13 +151,15 @@ void LazyDuals::go_on_with_frontiers(std::int64_t steps) const {
   if (auto duals = frontiers_->take()) keep(std::move(*duals));
   if (!ended) return;
   frontiers_.reset();
-  const bool sketch = are_mostly_alike(tables_) && tables_.bounds().use(SearchBound::Columns);
-  stage_ = duals_.empty() ? Stage::Blocks : sketch ? Stage::Sketch : Stage::All;
+  stage_ = duals_.empty() ? Stage::Blocks : are_mostly_alike(tables_) ? Stage::Sketch : Stage::All;
+  if (stage_ == Stage::Sketch) sketch_after_ = attempts_;
 }
 
-/// Of the partitions that the duals of alike kernels pay for.
+/// Of the partitions that the duals of alike kernels pay for.  Enumerations of those of all kernels
+/// would not end.
 void LazyDuals::find_sketch() const {
-  stage_ = Stage::All;
+  stage_ = Stage::Ended;
+  if (!tables_.bounds().use(SearchBound::Columns)) return;
   std::int64_t steps = kStepsOfSketch;
   if (auto fusion = frontier_fusion(tables_, duals_.back().found, steps)) {
     fusions_.push_back({.attempts = attempts_, .found = std::move(*fusion)});

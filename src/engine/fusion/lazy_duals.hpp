@@ -27,10 +27,18 @@ class LazyDuals {
   /// What so many attempts find, each twice as long as the one before and no matter who made
   /// them.  The outcome is a function of the tables; it lives as long as this does.  Throws
   /// Stopped by the deadline of the tables; after that nothing more is found.
-  [[nodiscard]] Found after(int attempts) const;
+  ///
+  /// `of_node` are the duals that the caller's node has been bounded with, null if none: fusions of
+  /// alike kernels, which take long, are looked for where it is the turn of a node that knows
+  /// the best duals, as most points are dropped by these.
+  [[nodiscard]] Found after(int attempts, const PartitionDuals* of_node = nullptr) const;
 
   /// The same if nobody else is at it; else what is known so far.
-  [[nodiscard]] Found after_or_known(int attempts) const;
+  [[nodiscard]] Found after_or_known(int attempts, const PartitionDuals* of_node) const;
+
+  /// What attempts at duals along frontiers find, where most kernels of a large graph are alike;
+  /// nothing elsewhere.  All of them, unless duals that prove more than `enough` come before.
+  [[nodiscard]] Found of_alike(Ticks enough) const;
 
   /// What all attempts that anybody made have found, which are so many at least.
   [[nodiscard]] Found after_at_least(int attempts) const;
@@ -46,8 +54,10 @@ class LazyDuals {
   // of blocks.  Where those of frontiers are of alike kernels, a fusion of theirs comes next.
   enum class Stage : std::uint8_t { Frontiers, Blocks, Sketch, All, Ended };
 
-  void make(int attempts) const;
-  [[nodiscard]] Found found(int attempts) const;
+  void make(int attempts, const PartitionDuals* of_node) const;
+  void make_one(const PartitionDuals* of_node) const;
+  [[nodiscard]] bool is_behind(const PartitionDuals* of_node) const;
+  [[nodiscard]] Found found(int attempts, const PartitionDuals* of_node) const;
   void attempt() const;
   void go_on_with_frontiers(std::int64_t steps) const;
   void find_blocks() const;
@@ -70,7 +80,8 @@ class LazyDuals {
   };
   mutable std::deque<After<PartitionDuals>> duals_;
   mutable std::deque<After<Fusion>> fusions_;
-  mutable int all_after_ = 0;  // attempts
+  mutable int sketch_after_ = kMostAttempts;  // attempts
+  mutable int all_after_ = 0;                 // attempts
   // What all of that has found; guarded by a mutex of its own, which nobody holds for long.
   mutable std::mutex known_mutex_;
   mutable Found known_;

@@ -61,8 +61,8 @@ class Search final : public FusionSink {
   static constexpr int kNodesBeforeDuals = 50;
 
   void look_for_duals(int nodes) {
-    const auto found =
-        lazy_.after(LazyDuals::attempts_due(nodes, kNodesBeforeDuals, search_.order().size()));
+    const auto found = lazy_.after(
+        LazyDuals::attempts_due(nodes, kNodesBeforeDuals, search_.order().size()), duals_);
     duals_ = found.duals;
     if (found.fusion != nullptr) complete(Fusion(*found.fusion));
   }

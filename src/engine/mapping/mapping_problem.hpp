@@ -175,6 +175,7 @@ class MappingProblem {
   void branch_network(std::size_t network, Sink& expansion) const;
   void open_point(const Node& node, Sink& expansion) const;
   void open_fusion(const Node& node, LoopSets&& sharding, Sink& expansion) const;
+  void bound_by_alike(Node& root, Sink& expansion) const;
   void branch_sharding(const Node& node, LoopSets&& sharding, Sink& expansion) const;
   [[nodiscard]] std::optional<RelaxedFusion> relax(const LayerDecisions& decisions,
                                                    const StepTime& step, Node& child,

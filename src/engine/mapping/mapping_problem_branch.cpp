@@ -27,6 +27,8 @@ namespace {
 // Steps spent on the fusion of a sharding decided in part: some ten milliseconds.
 constexpr std::int64_t kRelaxationSteps = 200'000;
 constexpr std::int64_t kStepsWhenTight = 500;
+// Of the best mapping: a point whose bound is below is not soon dropped.
+constexpr double kFar = 63.0 / 64;
 constexpr std::int64_t kNodesOfLongSearch = 20'000;
 
 /// Turns the fusion's children into nodes of the whole tree.
@@ -279,7 +281,26 @@ void MappingProblem::open_fusion(const Node& node, LoopSets&& sharding, Sink& ex
     auto segments = best_segments(child.context->tables);
     if (segments && segments->time <= adapter.limit()) adapter.complete(std::move(*segments));
   }
+  bound_by_alike(child, expansion);
   expansion.child(std::move(child));
+}
+
+/// Where most kernels are alike and the point is far from being dropped, duals and moves come before
+/// the first branch: they take no longer than some nodes, and most points are dropped by them.
+void MappingProblem::bound_by_alike(Node& root, Sink& expansion) const {
+  if (first_of_best_ || !expansion.incumbent() || !(root.bound < expansion.cutoff() * kFar)) return;
+  const PointTables& point = *root.context->point;
+  const LazyDuals::Found found = point.duals.of_alike(Adapter(root, expansion, 'T').limit());
+  if (found.duals == nullptr) return;
+  root.fusion.duals = found.duals;
+  root.fusion.bound =
+      std::max(root.fusion.bound, root.context->search.bound(root.fusion, *found.duals));
+  root.bound = std::max(root.bound, root.context->score(root.fusion.bound));
+  if (!(root.bound < expansion.cutoff())) return;
+  const auto better = point.improvement.after(1, LazyImprovement::Make::All);
+  if (!better.fusion) return;
+  Adapter adapter(root, expansion, better.found_by);
+  if (better.fusion->time < adapter.limit()) adapter.complete(Fusion(*better.fusion));
 }
 
 void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
@@ -291,8 +312,9 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
       LazyDuals::attempts_due(node.context->admitted.load(std::memory_order_relaxed),
                               effort_.nodes_before_duals, node.context->tables.size());
   const LazyDuals& duals = node.context->point->duals;
-  const LazyDuals::Found found =
-      expansion.is_reproducible() ? duals.after(attempts) : duals.after_or_known(attempts);
+  const LazyDuals::Found found = expansion.is_reproducible()
+                                     ? duals.after(attempts, node.fusion.duals)
+                                     : duals.after_or_known(attempts, node.fusion.duals);
   Adapter adapter(node, expansion, 'T', found.duals);
   // Not again and again as one of many equals.
   if (found.fusion != nullptr && found.fusion->time <= adapter.limit() &&
@@ -302,8 +324,12 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   if (found.duals != nullptr && found.duals != node.fusion.duals) {
     // The node is from before these duals: it may not be its turn any more.
     FusionNode again = node.fusion;
-    again.bound = node.context->search.bound_anew(node.fusion, found.duals);
-    if (node.context->score(again.bound) > node.bound) {
+    const FusionTree& search = node.context->search;
+    const auto is_later = [&] { return node.context->score(again.bound) > node.bound; };
+    // That of the ideal alone takes a sum: it is enough for most of thousands of nodes.
+    again.bound = search.bound(node.fusion, *found.duals);
+    if (!is_later()) again.bound = search.bound_anew(node.fusion, found.duals);
+    if (is_later()) {
       adapter.child(std::move(again));
       return;
     }

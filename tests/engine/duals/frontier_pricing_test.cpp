@@ -165,4 +165,61 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
   CHECK(next_found > 50);
 }
 
+TEST_CASE("where steps do not suffice nothing is found, and where they do the same as ever") {
+  int short_of_steps = 0;
+  int some_with_more = 0;
+  int refuted = 0;
+  for (std::uint64_t seed = 0; seed < 800; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = seed % 3 == 0 ? test::random_problem(seed, {.assignments = 1e9})
+                                          : test::expert_problem(seed);
+    if (problem.execution.style == Style::KernelByKernel) continue;
+    const auto context = test::open_point(problem, seed);
+    const FusionTables& tables = context->tables;
+    std::mt19937_64 random(seed);
+    auto pricings = frontier_pricings(tables, FrontierUse::Bound);
+    REQUIRE(pricings);
+    for (FrontierPricing& pricing : *pricings) {
+      const Duals duals = random_duals(tables, random);
+      const auto beam = static_cast<std::size_t>(pick(random, 0, 2));
+      const FrontierPricing::Query query{.most = 5, .beam = beam};
+      std::int64_t steps = kEnough;
+      const auto all = pricing.find(duals, query, steps);
+      REQUIRE(!all.too_many);
+      REQUIRE((beam == 0 || !all.complete || all.partitions.empty()));
+      const std::int64_t needed = kEnough - steps;
+      if (needed == 0) continue;
+      for (const std::int64_t given : {std::int64_t{0}, pick(random, 0, needed - 1), needed - 1,
+                                       needed, pick(random, needed, 2 * needed)}) {
+        CAPTURE(given);
+        CAPTURE(needed);
+        steps = given;
+        const auto found = pricing.find(duals, query, steps);
+        REQUIRE(!found.too_many);
+        if (given < needed) {
+          REQUIRE(steps < 0);
+          REQUIRE(found.partitions.empty());
+          // A promise that no set pays is made at once, and is true.
+          REQUIRE((!found.complete || (all.complete && all.partitions.empty())));
+          ++short_of_steps;
+          some_with_more += !all.partitions.empty();
+          refuted += found.complete;
+          continue;
+        }
+        REQUIRE(steps == given - needed);
+        REQUIRE(found.complete == all.complete);
+        REQUIRE(std::equal(found.partitions.begin(), found.partitions.end(), all.partitions.begin(),
+                           all.partitions.end(),
+                           [](const PartitionColumn& a, const PartitionColumn& b) {
+                             return a.kernels == b.kernels && a.excess == b.excess &&
+                                    a.time == b.time && a.size == b.size && a.group == b.group;
+                           }));
+      }
+    }
+  }
+  CHECK(short_of_steps > 1'500);
+  CHECK(some_with_more > 1'000);
+  CHECK(refuted > 100);
+}
+
 }  // namespace dfsearch

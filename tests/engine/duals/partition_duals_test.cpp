@@ -24,6 +24,7 @@
 #include "engine/fusion/lazy_duals.hpp"
 #include "engine/mapping/mapping_problem.hpp"
 #include "graph/graph_builder.hpp"
+#include "support/alike_problem.hpp"
 #include "support/linear_program.hpp"
 #include "support/machine_worlds.hpp"
 #include "support/open_point.hpp"
@@ -325,6 +326,43 @@ TEST_CASE("a search for duals ends with the deadline of its tables, and for good
   }
   CHECK(found > 0);
   CHECK(found < 20);
+}
+
+TEST_CASE("duals of alike kernels are the same at once and bit by bit, and may end early") {
+  int fewer = 0;
+  int sketches = 0;
+  int worlds = 0;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    CAPTURE(seed);
+    Problem problem = test::alike_problem(seed, 8);
+    problem.execution.partitions.reset();
+    const auto context = test::open_point(problem, seed);
+    const LazyDuals at_once(context->tables);
+    const LazyDuals bit_by_bit(context->tables);
+    const LazyDuals enough(context->tables);
+    const LazyDuals::Found all = at_once.of_alike(kNever - 1);
+    if (all.duals == nullptr) continue;
+    ++worlds;
+    REQUIRE(all.fusion == nullptr);
+    // A node that does not know them is not told of fusions.
+    const LazyDuals::Found behind = bit_by_bit.after(LazyDuals::kMostAttempts);
+    REQUIRE(same(*all.duals, *behind.duals));
+    REQUIRE(behind.fusion == nullptr);
+    const LazyDuals::Found known = at_once.after(LazyDuals::kMostAttempts, all.duals);
+    REQUIRE(known.duals == all.duals);
+    sketches += known.fusion != nullptr;
+    REQUIRE(at_once.after(LazyDuals::kMostAttempts).fusion == nullptr);
+    const FusionNode root = context->search.root();
+    const Ticks most = context->search.bound(root, *all.duals);
+    if (known.fusion != nullptr) REQUIRE(known.fusion->time >= most);
+    const Ticks some = context->search.bound(root, *enough.of_alike(most / 2).duals);
+    REQUIRE(some > most / 2);
+    REQUIRE(some <= most);
+    fewer += some < most;
+  }
+  CHECK(worlds > 10);
+  CHECK(fewer > 2);
+  CHECK(sketches > 2);
 }
 
 TEST_CASE("where the program would have too many rows nothing is prepared for it") {

@@ -1,0 +1,415 @@
+// Promises against the best of all completions, each summed up by its definition.
+
+#include "engine/duals/frontier_promise.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "support/expert_problem.hpp"
+#include "support/open_point.hpp"
+#include "support/plain_partitions.hpp"
+#include "support/random_problem.hpp"
+
+namespace dfsearch {
+namespace {
+
+using test::bit;
+using test::Mask;
+using test::pick;
+
+constexpr double kImpossible = -std::numeric_limits<double>::infinity();
+constexpr std::array<std::size_t, 5> kRooms = {0, 1, 2, 7, 96};
+constexpr double kAboutSram = 1.0 + 0x1p-40;  // what callers round up by
+
+/// Numbers that differ by less are the same.
+double rounding(const FrontierWorth& worth, const FusionTables& tables) {
+  double sum = 0.0;
+  for (const double own : worth.kernels) sum += std::abs(own);
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    for (const Arc& arc : tables.outputs(p)) {
+      sum += std::abs(worth.memory) * static_cast<double>(arc.transfer);
+    }
+  }
+  return 1e-9 * sum;
+}
+
+/// What a set of kernels adds to a partial one.
+struct Completion {
+  double need = 0.0;  ///< SRAM, the most on the way
+  double worth = 0.0;
+};
+
+/// The best ones, by what they need.
+class Completions {
+ public:
+  /// Of a partial set that uses so much.
+  void add(double used, Completion completion) {
+    least_used_ = std::min(least_used_, used);
+    list_.push_back(completion);
+  }
+  void keep_best() {
+    std::sort(list_.begin(), list_.end(),
+              [](const Completion& a, const Completion& b) { return a.need < b.need; });
+    std::vector<Completion> best;
+    for (const Completion& completion : list_) {
+      if (!best.empty() && completion.worth <= best.back().worth) continue;
+      if (!best.empty() && completion.need == best.back().need) best.pop_back();
+      best.push_back(completion);
+    }
+    list_ = std::move(best);
+  }
+  /// Those that are worth more than all that need no more.
+  [[nodiscard]] const std::vector<Completion>& list() const { return list_; }
+  /// SRAM that partial sets use at least.
+  [[nodiscard]] double least_used() const { return least_used_; }
+  [[nodiscard]] double best() const { return list_.back().worth; }
+  [[nodiscard]] double best_within(double sram) const {
+    const auto after = std::upper_bound(list_.begin(), list_.end(), sram,
+                                        [](double s, const Completion& c) { return s < c.need; });
+    return after == list_.begin() ? kImpossible : std::prev(after)->worth;
+  }
+
+ private:
+  std::vector<Completion> list_;
+  double least_used_ = std::numeric_limits<double>::infinity();
+};
+
+/// A plan with all its sets of kernels.
+struct World {
+  const FusionTables& tables;
+  FrontierPlan plan;
+  FrontierWorth worth;
+  FrontierChoice choice;
+  /// Tensors of which the buffer inside is this part of one that is streamed; else as it is.
+  std::map<std::pair<std::size_t, std::size_t>, double> given_back;
+
+  [[nodiscard]] Bytes fused(std::size_t from, const Arc& arc) const {
+    const auto found = given_back.find({from, arc.other});
+    return found == given_back.end() ? arc.fused : found->second * arc.streamed;
+  }
+  /// Makes the plan one of such buffers.
+  void change_plan() {
+    for (FrontierStep& step : plan.steps) {
+      for (FrontierStep::Link& link : step.links) {
+        const auto ends = link.from_other ? std::pair(link.other, step.kernel)
+                                          : std::pair(step.kernel, link.other);
+        const auto found = given_back.find(ends);
+        if (found != given_back.end()) link.fused = found->second * link.streamed;
+      }
+    }
+  }
+};
+
+/// All completions of each step and frontier that some set of the choice has.
+class AllSets {
+ public:
+  explicit AllSets(const World& world)
+      : world_(world), steps_(world.plan.steps.size()), step_of_(world.tables.size(), steps_) {
+    for (std::size_t s = 0; s < steps_; ++s) step_of_[world.plan.steps[s].kernel] = s;
+    for (std::size_t p = 0; p < world.tables.size(); ++p) {
+      for (const Arc& arc : world.tables.outputs(p)) {
+        const std::size_t a = step_of_[p];
+        const std::size_t b = step_of_[arc.other];
+        if (a == steps_ && b == steps_) continue;
+        tensors_.push_back({.first = std::min(a, b),
+                            .last = std::max(a, b),
+                            .transfer = static_cast<double>(arc.transfer),
+                            .fused = world.fused(p, arc).in_base_units(),
+                            .streamed = arc.streamed.in_base_units()});
+      }
+    }
+    for (Mask set = 0; set < bit(steps_); ++set) {
+      if (is_of_choice(set)) add(set);
+    }
+    for (auto& [where, completions] : found_) completions.keep_best();
+  }
+
+  using Where = std::pair<std::size_t, std::uint32_t>;  // step and frontier
+  [[nodiscard]] const std::map<Where, Completions>& found() const { return found_; }
+  /// Whether a set may need less SRAM than a part of it.
+  [[nodiscard]] bool gives_back() const { return gives_back_; }
+  [[nodiscard]] bool are_whole_bytes() const { return are_whole_bytes_; }
+  [[nodiscard]] double most_sram() const { return most_sram_; }
+
+ private:
+  struct Ends {
+    std::size_t first = 0;  // steps; of what is not in the plan the number of all
+    std::size_t last = 0;
+    double transfer = 0.0;
+    double fused = 0.0;
+    double streamed = 0.0;
+  };
+
+  [[nodiscard]] bool is_of_choice(Mask set) const {
+    for (std::size_t s = 0; s < steps_; ++s) {
+      if ((set & bit(s)) == 0) continue;
+      const std::size_t kernel = world_.plan.steps[s].kernel;
+      if (world_.choice.is_done(kernel)) return false;
+      if (!world_.choice.next) continue;
+      for (const Arc& arc : world_.tables.inputs(kernel)) {
+        const std::size_t producer = step_of_[arc.other];
+        const bool inside = producer < steps_ && (set & bit(producer)) != 0;
+        if (!inside && !world_.choice.is_done(arc.other)) return false;
+      }
+    }
+    return true;
+  }
+
+  /// Of the first decisions: what crosses counts once both ends are decided, a buffer at once.
+  [[nodiscard]] Completion sum(Mask set, std::size_t decided) const {
+    Completion sum;
+    const Mask inside = set & (bit(decided) - 1);
+    for (std::size_t s = 0; s < decided; ++s) {
+      if ((inside & bit(s)) == 0) continue;
+      sum.need += world_.tables.kernel(world_.plan.steps[s].kernel).weight.in_base_units();
+      sum.worth += world_.worth.kernels[s];
+    }
+    for (const Ends& tensor : tensors_) {
+      const bool first = (inside & bit(tensor.first)) != 0;
+      const bool last = tensor.last < steps_ && (inside & bit(tensor.last)) != 0;
+      if (first && last) sum.need += tensor.fused;
+      if (first == last) continue;
+      sum.need += tensor.streamed;
+      if (tensor.last < decided) sum.worth -= world_.worth.memory * tensor.transfer;
+    }
+    return sum;
+  }
+
+  [[nodiscard]] std::uint32_t frontier(Mask set, std::size_t decided) const {
+    std::uint32_t bits = 0;
+    for (const Ends& tensor : tensors_) {
+      if (tensor.last == steps_ || tensor.first >= decided || tensor.last < decided) continue;
+      if ((set & bit(tensor.first)) != 0) bits |= world_.plan.steps[tensor.first].bit;
+    }
+    return bits;
+  }
+
+  void add(Mask set) {
+    const Completion all = sum(set, steps_);
+    double peak = all.need;
+    most_sram_ = std::max(most_sram_, all.need);
+    for (std::size_t s = steps_ + 1; s-- > 0;) {
+      const Completion before = sum(set, s);
+      gives_back_ = gives_back_ || before.need > all.need;
+      are_whole_bytes_ = are_whole_bytes_ && before.need == std::floor(before.need);
+      peak = std::max(peak, before.need);
+      most_sram_ = std::max(most_sram_, peak);
+      found_[{s, frontier(set, s)}].add(
+          before.need, {.need = peak - before.need, .worth = all.worth - before.worth});
+    }
+  }
+
+  const World& world_;
+  const std::size_t steps_;
+  std::vector<std::size_t> step_of_;
+  std::vector<Ends> tensors_;
+  std::map<Where, Completions> found_;
+  double most_sram_ = 0.0;
+  bool gives_back_ = false;
+  bool are_whole_bytes_ = true;
+};
+
+/// All of them in two of three cases, if they are few; many make many sets.
+KernelSet some_kernels(const FusionTables& tables, std::mt19937_64& random) {
+  KernelSet kernels(tables.size());
+  const bool all = pick(random, 0, 2) > 0;
+  std::int64_t left = pick(random, 0, 15) == 0 ? 12 : 8;
+  for (std::size_t p = 0; p < tables.size() && left > 0; ++p) {
+    if (!all && pick(random, 0, 3) == 0) continue;
+    kernels.insert(p);
+    --left;
+  }
+  return kernels;
+}
+
+FrontierWorth some_worth(const FusionTables& tables, const FrontierPlan& plan,
+                         std::mt19937_64& random) {
+  FrontierWorth worth;
+  worth.memory = static_cast<double>(pick(random, -1, 4)) / 4;
+  for (const FrontierStep& step : plan.steps) {
+    Ticks near = step.memory + tables.kernel(step.kernel).compute;
+    for (const FrontierStep::Link& link : step.links) near += link.transfer;
+    const auto part = static_cast<double>(pick(random, -300, 1000)) / 1000;
+    worth.kernels.push_back(part * static_cast<double>(near));
+  }
+  return worth;
+}
+
+/// What is done with all it needs, now and then.
+KernelSet some_done(const FusionTables& tables, std::mt19937_64& random) {
+  KernelSet done(tables.size());
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    const auto inputs = tables.inputs(p);
+    const bool ready = std::all_of(inputs.begin(), inputs.end(),
+                                   [&](const Arc& arc) { return done.contains(arc.other); });
+    if (ready && pick(random, 0, 1) == 0) done.insert(p);
+  }
+  return done;
+}
+
+/// Whether some buffers inside are smaller than one that is streamed.  Those of graphs never are.
+enum class GiveBack : std::uint8_t { None, Some };
+
+/// Random worlds and plans.
+template <class Check>
+void for_each_world(std::uint64_t count, GiveBack give_back, const Check& check) {
+  for (std::uint64_t seed = 0; seed < count; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = seed % 3 == 0
+                                ? test::expert_problem(seed)
+                                : test::random_problem(seed, {.kernels = 9, .assignments = 1e9});
+    if (problem.execution.style == Style::KernelByKernel) continue;
+    const auto context = test::open_point(problem, seed);
+    const FusionTables& tables = context->tables;
+    std::mt19937_64 random(seed);
+    auto plan = frontier_plan(tables, some_kernels(tables, random), 31);
+    REQUIRE(plan);
+    World world{
+        .tables = tables, .plan = std::move(*plan), .worth = {}, .choice = {}, .given_back = {}};
+    world.worth = some_worth(tables, world.plan, random);
+    const KernelSet done = some_done(tables, random);
+    if (pick(random, 0, 1) == 0) world.choice = {.done = &done, .next = pick(random, 0, 1) == 0};
+    const bool gives_back = give_back == GiveBack::Some && seed % 4 == 1;
+    for (std::size_t p = 0; gives_back && p < tables.size(); ++p) {
+      for (const Arc& arc : tables.outputs(p)) {
+        if (pick(random, 0, 1) == 0) {
+          world.given_back[{p, arc.other}] = static_cast<double>(pick(random, 0, 4)) / 8;
+        }
+      }
+    }
+    world.change_plan();
+    const AllSets sets(world);
+    REQUIRE((gives_back || !sets.gives_back()));
+    check(world, sets, random);
+  }
+}
+
+struct Counts {
+  int promises = 0;
+  int binding = 0;       // with all SRAM more could be added
+  int binding_just = 0;  // and just that much is promised, by 96 rooms
+  int above = 0;         // rounding promises too much
+  int done = 0;
+  int next = 0;
+  int gives_back = 0;
+};
+
+void check_promises(const World& world, const AllSets& sets, double sram, std::size_t rooms,
+                    FrontierPromise& promise, Counts& counts) {
+  CAPTURE(sram);
+  CAPTURE(rooms);
+  const double about = sram * kAboutSram;
+  promise.find(world.plan, world.choice, world.worth, about, rooms);
+  FrontierPromise fresh;
+  fresh.find(world.plan, world.choice, world.worth, about, rooms);
+  const double same = rounding(world.worth, world.tables);
+  const double room = about / static_cast<double>(std::max<std::size_t>(rooms, 1));
+  for (const auto& [where, completions] : sets.found()) {
+    const auto [step, frontier] = where;
+    CAPTURE(step);
+    CAPTURE(frontier);
+    for (const Completion& tight : completions.list()) {
+      const double used = sram - tight.need;
+      if (used < 0.0 || (sets.gives_back() && used < completions.least_used())) break;
+      const double best = completions.best_within(tight.need);
+      const double left = about - used;
+      const double most = promise.most(step, frontier, left);
+      REQUIRE(most == fresh.most(step, frontier, left));
+      REQUIRE(most >= best - same);
+      REQUIRE(most <= completions.best() + same);
+      // Each of the kernels may have been given a part of a room.
+      const double rounded = left + room * static_cast<double>(world.plan.steps.size() - step + 1);
+      if (rooms > 0 && !sets.gives_back()) {
+        REQUIRE(most <= completions.best_within(rounded) + same);
+      }
+      ++counts.promises;
+      const bool binds = best < completions.best() - same;
+      counts.binding += binds;
+      counts.binding_just += binds && rooms == 96 && most <= best + same;
+      counts.above += most > best + same;
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("no less is promised than the best completion adds that fits the SRAM that is left") {
+  Counts counts;
+  FrontierPromise promise;  // for one plan after the other
+  for_each_world(3000, GiveBack::Some, [&](const World& world, const AllSets& sets, auto& random) {
+    const double sram = sets.most_sram() * static_cast<double>(pick(random, 0, 110)) / 100;
+    for (const std::size_t rooms : kRooms) {
+      check_promises(world, sets, sram, rooms, promise, counts);
+    }
+    counts.done += world.choice.done != nullptr && !world.choice.next;
+    counts.next += world.choice.next;
+    counts.gives_back += sets.gives_back();
+  });
+  CHECK(counts.promises > 300'000);
+  CHECK(counts.binding > 200'000);
+  CHECK(counts.binding_just > 20'000);
+  CHECK(counts.above > 50'000);
+  CHECK(counts.done > 500);
+  CHECK(counts.next > 500);
+  CHECK(counts.gives_back > 200);
+}
+
+TEST_CASE("where SRAM does not bind the best completion is promised") {
+  int promises = 0;
+  for_each_world(800, GiveBack::Some, [&](const World& world, const AllSets& sets, auto& random) {
+    const double enough = sets.most_sram() * static_cast<double>(pick(random, 1, 3)) * kAboutSram;
+    const double same = rounding(world.worth, world.tables);
+    FrontierPromise promise;
+    for (const std::size_t rooms : kRooms) {
+      CAPTURE(rooms);
+      promise.find(world.plan, world.choice, world.worth, enough, rooms);
+      for (const auto& [where, completions] : sets.found()) {
+        const double most = promise.most(where.first, where.second, enough);
+        REQUIRE(std::abs(most - completions.best()) <= same);
+        ++promises;
+      }
+    }
+  });
+  CHECK(promises > 30'000);
+}
+
+TEST_CASE("where rooms are bytes the best completion is promised that fits") {
+  int promises = 0;
+  int binding = 0;
+  for_each_world(1000, GiveBack::None, [&](const World& world, const AllSets& sets, auto& random) {
+    if (!sets.are_whole_bytes()) return;
+    const auto bytes = static_cast<std::int64_t>(std::clamp(sets.most_sram(), 1.0, 2000.0));
+    const std::int64_t sram = pick(random, 1, bytes);
+    const double same = rounding(world.worth, world.tables);
+    FrontierPromise promise;
+    promise.find(world.plan, world.choice, world.worth, static_cast<double>(sram),
+                 static_cast<std::size_t>(sram));
+    for (const auto& [where, completions] : sets.found()) {
+      for (int i = 0; i < 4; ++i) {
+        const auto left = static_cast<double>(pick(random, 0, sram));
+        const double best = completions.best_within(left);
+        const double most = promise.most(where.first, where.second, left);
+        CAPTURE(where.first);
+        CAPTURE(where.second);
+        CAPTURE(left);
+        REQUIRE((most == best || std::abs(most - best) <= same));
+        ++promises;
+        binding += best < completions.best() - same;
+      }
+    }
+  });
+  CHECK(promises > 30'000);
+  CHECK(binding > 15'000);
+}
+
+}  // namespace dfsearch
