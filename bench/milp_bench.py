@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """dfsearch against the MILP solvers of the distribution, on the same instances.
 
-    bench/milp_bench.py [--limit 600] [--short] [--record] [--build build/release] [NAME...]
-    bench/milp_bench.py --record --continue [NAME...]
-    bench/milp_bench.py --alone [--record] [NAME...]
+    bench/milp_bench.py [--limit 600] [--short | --large] [--record] [--build DIR] [NAME...]
+    bench/milp_bench.py --record --continue [--large] [NAME...]
+    bench/milp_bench.py --alone [--large] [--record] [NAME...]
     bench/milp_bench.py --page [--check]
 
 Each instance is solved by dfsearch, exported with the decisions of its winner, and
@@ -12,6 +12,7 @@ other.  Their solutions are read back and costed.  With --alone it is dfsearch o
 and the solvers are as recorded.  --record keeps each measurement as it comes in
 bench/results/milp.json, beside those of other instances there, and writes
 docs/benchmarks.md from it; --continue leaves out what is there with this time limit.
+--large takes graphs of 50 to 100 kernels, which have bench/results/milp_large.json.
 --page writes the page alone, with --check it only looks whether it is up to date.
 Ends with status 1 if a solver proves something else than dfsearch.
 """
@@ -71,12 +72,15 @@ class Contest:
                                 "--time-limit", f"{self.limit} s", *words, binary=self.binary)
 
     def dfsearch(self):
-        times, walls = [], []
+        times, walls, proofs = [], [], []
         for _ in range(RUNS):
             wall, before = time.monotonic(), processor_time()
             result = self.tool(*self.fixed)
             times.append(processor_time() - before)
             walls.append(time.monotonic() - wall)
+            # The search tells it by the clock, which runs while others compute, too.
+            search = result["search"]
+            proofs.append(times[-1] * search["proof"]["time"] / search["time"])
             if result["status"] != "optimal":
                 break  # the limit takes as long every time
         return {
@@ -85,7 +89,7 @@ class Contest:
             "root": result["search"]["root_bound"], "objective": result["objective"],
             "bound": result["lower_bound"], "nodes": result["search"]["nodes"],
             "time": support.median(times), "wall": support.median(walls),
-            "search_time": result["search"]["time"]}
+            "search_time": result["search"]["time"], "proof": support.median(proofs)}
 
     def step_time(self, objective):
         """From the units of the model to seconds, by the comment in its head."""
@@ -141,8 +145,7 @@ def contest(instance, binary, rivals, limit, facts, record):
                   f" {support.seconds(outcome['time'])}", flush=True)
 
 
-def chosen_instances(options, parser):
-    suite = milp_instances.instances()
+def chosen_instances(suite, options, parser):
     if options.short:
         suite = [i for i in suite if i.kernels <= SHORT_KERNELS]
     if options.names:
@@ -160,6 +163,7 @@ def main():
     parser.add_argument("--limit", type=int, help=f"seconds for each solver ({LIMIT})")
     parser.add_argument("--short", action="store_true",
                         help=f"up to {SHORT_KERNELS} kernels, {SHORT_LIMIT} s")
+    parser.add_argument("--large", action="store_true", help="graphs of 50 to 100 kernels")
     parser.add_argument("--alone", action="store_true", help="dfsearch only")
     parser.add_argument("--continue", action="store_true", dest="go_on",
                         help="only the solvers not yet recorded with this limit")
@@ -172,15 +176,18 @@ def main():
         return milp_record.write_page()
     if options.record and options.short:
         parser.error("--record is for the limit of the others, not for --short")
+    if options.large and options.short:
+        parser.error("--large has no graph that --short takes")
 
     limit = options.limit or (SHORT_LIMIT if options.short else LIMIT)
-    suite = chosen_instances(options, parser)
+    everything, path = ((milp_instances.large_instances(), milp_page.LARGE) if options.large
+                        else (milp_instances.instances(), milp_page.RECORDED))
+    suite = chosen_instances(everything, options, parser)
     build = options.build.resolve()
     rivals = [] if options.alone else milp_rivals.installed(print)
     facts = support.machine(build) | {
         "runs": RUNS, "rivals": {solver.name: solver.version() for solver in rivals}}
-    record = milp_record.Record(facts, [i.name for i in milp_instances.instances()],
-                                options.record)
+    record = milp_record.Record(path, facts, [i.name for i in everything], options.record)
     for instance in suite:
         wanted = [solver for solver in rivals
                   if not options.go_on or record.missing(instance.name, solver.name, limit)]

@@ -3,9 +3,11 @@
 
     bench/milp_highs.py MODEL.mps SECONDS SOLUTION
 
-One line of JSON to standard output, the columns that are not 0 to SOLUTION.  A
-script of its own, since the Python that has SciPy need not be the one that runs
-the benchmark.  Times are those of the solve alone, without imports and reading.
+One line of JSON to standard output, and the log of HiGHS before or after it; the
+columns that are not 0 to SOLUTION.  Without a solution SciPy gives no bound: the
+log has it.  A script of its own, since the Python that has SciPy need not be the
+one that runs the benchmark.  Times are those of the solve alone, without imports
+and reading.
 """
 
 import json
@@ -78,7 +80,7 @@ class Model:
         result = milp(numpy.array(self.cost), integrality=numpy.array(self.integer) * integers,
                       bounds=Bounds(self.lower, self.upper),
                       constraints=LinearConstraint(matrix, low, high),
-                      options={"time_limit": seconds, "mip_rel_gap": 0.0})
+                      options={"time_limit": seconds, "mip_rel_gap": 0.0, "disp": bool(integers)})
         return result, time.monotonic() - wall, time.process_time() - processor
 
 
@@ -95,8 +97,9 @@ def main():
     print(json.dumps({
         "version": f"SciPy {scipy.__version__}",
         "status": {0: "optimal", 1: "limit", 2: "infeasible"}.get(result.status, "failed"),
-        "root": relaxed.fun, "objective": result.fun, "bound": result.mip_dual_bound,
-        "nodes": result.mip_node_count, "wall": wall, "time": processor}))
+        "root": relaxed.fun if relaxed.status == 0 else None, "objective": result.fun,
+        "bound": result.mip_dual_bound, "nodes": result.mip_node_count, "wall": wall,
+        "time": processor}))
 
 
 if __name__ == "__main__":

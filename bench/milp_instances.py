@@ -1,14 +1,17 @@
 """The instances that dfsearch and MILP solvers are compared on.
 
 Real layers and seeded random graphs, each with three sizes of SRAM, so that the
-best mapping has few, several and many partitions.  Network, micro-batch and tile
-are decided: the linear programs take them as given.
+best mapping has few, several and many partitions.  Large graphs are those of
+scale_instances.py, as they are there.  Network, micro-batch and tile are decided:
+the linear programs take them as given.
 """
 
 import dataclasses
+import json
 import pathlib
 import random
 
+import scale_instances
 from make_instances import Graph, flow
 from support import ROOT
 
@@ -73,6 +76,25 @@ RANDOM = {  # kernels, seed: SRAM and number of partitions
     (20, 2): (("64 MiB", 4), ("32 MiB", 8), ("24 MiB", 12)),
     (30, 3): (("96 MiB", 4), ("32 MiB", 10), ("16 MiB", 20)),
 }
+
+LARGE = {  # of scale_instances.py: kernels, SRAM, number of partitions, tile
+    "ragged_50_4_1": (50, "24 MiB", 50, 1),
+    "ragged_50_8_1": (50, "24 MiB", 50, 1),
+    "ragged_100_4_1": (100, "24 MiB", 100, 1),
+    "ragged_100_8_1": (100, "24 MiB", 100, 1),
+    "training_2": (82, "640 MiB", 16, 4),
+    "fork_join_8_4": (72, "24 MiB", 72, 1),
+    "grid_8_8": (64, "24 MiB", 64, 1),
+    "series_parallel_60": (60, "24 MiB", 60, 1),
+}
+
+
+def large_instances():
+    """Their tiles are given, since several may be as good and make different programs."""
+    known = scale_instances.instances()
+    return [Instance(name, json.dumps(known[name]()), None, kernels, sram, partitions,
+                     changes=(f"workload.tile={tile}",))
+            for name, (kernels, sram, partitions, tile) in LARGE.items()]
 
 
 def instances():

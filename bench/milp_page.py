@@ -1,14 +1,17 @@
-"""docs/benchmarks.md from bench/results/milp.json."""
+"""docs/benchmarks.md from bench/results/milp.json and milp_large.json."""
 
 import math
 import sys
 
+import milp_instances
+import milp_rivals
 import support
 
 sys.path.insert(0, str(support.ROOT / "tools" / "dev"))
 from markdown_text import wrapped  # noqa: E402
 
 RECORDED = support.RESULTS / "milp.json"
+LARGE = support.RESULTS / "milp_large.json"
 PAGE = support.ROOT / "docs" / "benchmarks.md"
 
 # What a rival may differ from dfsearch by, relative: its own tolerance.
@@ -32,6 +35,7 @@ beaten by a weak formulation.
 ./dev bench milp --record          # all instances, ten minutes for each solver and instance: hours
 ./dev bench milp --record --continue    # those that are not yet recorded so, after it was stopped
 ./dev bench milp --short           # graphs of up to 18 kernels, ten seconds each: minutes
+./dev bench milp --large --record  # graphs of 50 to 100 kernels, ten minutes each: hours
 ```
 """
 
@@ -68,6 +72,10 @@ def time_text(result):
     if proved(result):
         return support.seconds(result["time"])
     return f"limit ({result['limit']} s)" if result["status"] == "limit" else result["status"]
+
+
+def proof_text(ours):
+    return support.seconds(ours["proof"]) if proved(ours) and "proof" in ours else ""
 
 
 def ratio(row, rival):
@@ -118,13 +126,15 @@ def disagreements(rows):
 
 
 def time_table(rows, rivals):
+    split = any("proof" in row["dfsearch"] for row in rows)
     head = ["instance", "kernels", "partitions: used, allowed", "dfsearch",
-            *rivals, *[f"{rival} / dfsearch" for rival in rivals]]
+            *["of it the proof"] * split, *rivals, *[f"{rival} / dfsearch" for rival in rivals]]
     lines = []
     for row in rows:
         lines.append([
             row["name"], row["kernels"], f"{row['used']}, {row['partitions']}",
             time_text(row["dfsearch"]),
+            *[proof_text(row["dfsearch"])] * split,
             *[time_text(row["rivals"].get(r)) for r in rivals],
             *[ratio(row, r) for r in rivals]])
     return support.table(head, lines)
@@ -153,12 +163,16 @@ def bound_table(rows, rivals):
 
 
 def root_gaps(rows):
-    """How tight the bounds are before any branching.  Geometric means are of gap + 1 %, less
-    1 %, for a gap may be 0."""
+    """How tight the bounds are before any branching, where the linear relaxation is known.
+    Geometric means are of gap + 1 %, less 1 %, for a gap may be 0."""
+    rows = [row for row in rows if lp_root(row) is not None]
+    if not rows:
+        return "- No bound of a linear relaxation is known."
+
     def mean(gaps):
         return math.prod(g + 0.01 for g in gaps) ** (1 / len(gaps)) - 0.01
     ours = [gap(best_of(row), row["dfsearch"]["root"]) for row in rows]
-    theirs = [gap(best_of(row), lp_root(row) or 0.0) for row in rows]
+    theirs = [gap(best_of(row), lp_root(row)) for row in rows]
     closed = sum(g <= TOLERANCE for g in ours)
     tighter = sum(a < b - TOLERANCE for a, b in zip(ours, theirs))
     both = sum(a <= TOLERANCE and b <= TOLERANCE for a, b in zip(ours, theirs))
@@ -210,7 +224,7 @@ def conditions(facts, rows):
     outcomes = [outcome for row in rows for outcome in [row["dfsearch"], *row["rivals"].values()]]
     limits = {}
     for row in rows:
-        for outcome in row["rivals"].values():
+        for outcome in [row["dfsearch"], *row["rivals"].values()]:
             limits.setdefault(outcome["limit"], []).append(row["name"])
     *fewer, longest = sorted(limits)
     text = (f"{support.platform_text(facts)}; measured {span([o['date'] for o in outcomes])};"
@@ -221,7 +235,33 @@ def conditions(facts, rows):
         f"; {limit} s, less than a patient user gives, for those marked so" for limit in fewer) + "."
 
 
-def page(whole):
+def large_section(whole):
+    facts, rows = whole["machine"], whole["results"]
+    rivals = list(facts["rivals"])
+    measured = {(row["name"], rival) for row in rows for rival in row["rivals"]}
+    missing = {solver.name: [name for name in milp_instances.LARGE
+                             if (name, solver.name) not in measured] for solver in milp_rivals.ALL}
+    stopped = [round(result["time"]) for row in rows for result in row["rivals"].values()
+               if result["status"] == "limit"]
+    return [
+        "", "## Large graphs", "",
+        "Graphs of 50 to 100 kernels, of `bench/scale_instances.py`"
+        " ([bench/README.md](../bench/README.md) says what they are), by the same rules, and with"
+        f" {milp_rivals.MEMORY >> 30} GiB of memory for each solver. Where dfsearch has a proof it"
+        " goes on to choose among equal optima, which no other solver does: its time has both, and"
+        " of it the proof is what it is by the clock.",
+        "", conditions(facts, rows) + (
+            f" Limits are by the clock; those that it stopped had {span(stopped)} s of a processor."
+            if stopped else ""),
+        "", summary(rows, rivals),
+        *[f"- {rival} was not run on {', '.join(names)}." if rival in rivals
+          else f"- {rival} was not run on them."
+          for rival, names in missing.items() if names],
+        "", time_table(rows, rivals),
+        "", bound_table(rows, rivals)]
+
+
+def page(whole, large):
     facts, rows = whole["machine"], whole["results"]
     rivals = list(facts["rivals"])
     published = [[row["name"], row["published"], time_text(row["dfsearch"])]
@@ -240,6 +280,7 @@ def page(whole):
         " relaxation before cuts; dfsearch root: `search.root_bound`. `+`: how far the incumbent is"
         " above it when the solver ends, `-`: how far its bound is below.",
         "", bound_table(rows, rivals),
+        *large_section(large),
         "", "## Published runs", "",
         "What Gurobi 10 took for these layers in the published runs, on other and larger machines,"
         " from DFModel's own formulation, which is not this one, and with the tile among what it"

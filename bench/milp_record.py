@@ -1,4 +1,4 @@
-"""bench/results/milp.json: what was measured of each instance and solver, and when.
+"""bench/results/milp.json, milp_large.json: what was measured of each instance and solver, when.
 
 A measurement is kept as soon as it is there, so that a comparison of many hours
 can be stopped and continued; every one says its time limit, the date, dfsearch's
@@ -14,18 +14,18 @@ import support
 
 
 class Record:
-    def __init__(self, facts, names, save):
+    def __init__(self, path, facts, names, save):
         """`facts`: machine, versions of the rivals; `names`: all instances, in order."""
-        self.facts, self.names, self.save = facts, names, save
+        self.path, self.facts, self.names, self.save = path, facts, names, save
         self.rows, old = {}, {}
-        if milp_page.RECORDED.exists():
-            old = json.loads(milp_page.RECORDED.read_text())
+        if path.exists():
+            old = json.loads(path.read_text())
             self.rows = {row["name"]: row for row in old["results"]}
         if old and (old["machine"]["cpu"] != facts["cpu"] or any(
                 old["machine"]["rivals"].get(name, version) != version
                 for name, version in facts["rivals"].items())):
             if save:
-                sys.exit(f"{milp_page.RECORDED} is of another processor or of other versions of the"
+                sys.exit(f"{path} is of another processor or of other versions of the"
                          " solvers: remove it to record all instances here")
             self.rows = {}
         elif old:
@@ -54,16 +54,21 @@ class Record:
         support.RESULTS.mkdir(exist_ok=True)
         rows = self.chosen(name for name in self.names if name in self.rows)
         text = json.dumps({"machine": self.facts, "results": rows}, indent=1, allow_nan=False)
-        draft = milp_page.RECORDED.with_suffix(".tmp")
+        draft = self.path.with_suffix(".tmp")
         draft.write_text(text + "\n")
-        os.replace(draft, milp_page.RECORDED)
+        os.replace(draft, self.path)
         write_page()
 
 
+def page_now():
+    return milp_page.page(*(json.loads(path.read_text())
+                            for path in (milp_page.RECORDED, milp_page.LARGE)))
+
+
 def write_page():
-    milp_page.PAGE.write_text(milp_page.page(json.loads(milp_page.RECORDED.read_text())))
+    milp_page.PAGE.write_text(page_now())
 
 
 def check_page():
-    if milp_page.PAGE.read_text() != milp_page.page(json.loads(milp_page.RECORDED.read_text())):
+    if milp_page.PAGE.read_text() != page_now():
         sys.exit(f"{milp_page.PAGE} is not what bench/milp_bench.py --page writes")

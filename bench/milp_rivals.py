@@ -3,7 +3,7 @@
 `solve` gives what every solver has, in the units of the model: status (optimal,
 limit, infeasible, failed), root (bound of the linear relaxation), bound,
 objective, nodes, time (of the processor) and wall; None where there is no value.
-All run on one thread, to a gap of 0.
+All run on one thread, to a gap of 0, and may take MEMORY bytes.
 """
 
 import json
@@ -16,6 +16,7 @@ import sys
 import time
 
 BENCH = pathlib.Path(__file__).resolve().parent
+MEMORY = 6 << 30
 
 
 def run(command, limit):
@@ -24,11 +25,14 @@ def run(command, limit):
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         return usage.ru_utime + usage.ru_stime
 
+    def bounded():
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
     start, before = time.monotonic(), used()
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=2 * limit + 10,
-                              check=False)
+                              check=False, preexec_fn=bounded)
         text = done.stdout
     except subprocess.TimeoutExpired as late:
         text = (late.stdout or b"").decode(errors="replace")
@@ -96,11 +100,14 @@ class Highs:
             [self.python, str(BENCH / "milp_highs.py"), str(model), str(limit), str(solution)],
             limit)
         try:
-            result = json.loads(text.splitlines()[-1])
-        except (IndexError, ValueError):
+            result = json.loads(last(r"(?m)^\{.*\}$", text) or "")
+        except ValueError:
             return {"status": "failed", "root": None, "objective": None, "bound": None,
                     "nodes": None, "wall": wall, "time": processor}
         result.pop("version")
+        if result["bound"] is None:
+            result["bound"] = number(last(r"Dual bound\s+(-?\d\S*)", text))
+            result["nodes"] = number(last(r"Nodes\s+(\d+)", text))
         return result
 
 
@@ -138,10 +145,13 @@ class Glpk:
                 "nodes": nodes, "wall": wall, "time": processor}
 
 
+ALL = (Cbc(), Highs(), Glpk())
+
+
 def installed(report):
     """The rivals that are there; `report` is told of the others."""
     found = []
-    for rival in (Cbc(), Highs(), Glpk()):
+    for rival in ALL:
         if rival.available():
             found.append(rival)
         else:
