@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -28,8 +29,8 @@ constexpr std::size_t kParts = std::tuple_size_v<KernelParts>;
 constexpr int kShares = 4;
 constexpr int kSharesOfBeam = 2;
 // Numbers of all promises together; more rooms than so many are hardly any better.
-constexpr std::size_t kNumbers = std::size_t{1} << 23;
-constexpr std::size_t kMostRooms = 96;
+constexpr std::size_t kNumbers = std::size_t{1} << 21;
+constexpr std::size_t kMostRooms = 48;
 
 using Shares = std::array<double, kParts>;
 
@@ -100,6 +101,8 @@ class LabelSearch {
       for (const Label& label : labels) decide(s, label, next);
       steps_ -= static_cast<std::int64_t>(labels.size() / 2) + 1;
       keep_best(next);
+      held_ = tables_.allowance().charge(next.capacity() * sizeof(Label) +
+                                         decisions_.capacity() * sizeof(Decision));
       found.too_many = decisions_.size() > kMostDecisions;
       if (found.too_many || steps_ < 0) return found;
       labels = std::move(next);
@@ -324,6 +327,7 @@ class LabelSearch {
   };
   std::vector<Rise> rises_;
   std::vector<Decision> decisions_;
+  MemoryCharge held_;  // by these and the labels
 };
 
 }  // namespace
@@ -357,8 +361,15 @@ FineTicks FrontierPricing::noise(const Duals& duals) const {
 
 FrontierPricing::Found FrontierPricing::find(const Duals& duals, const Query& query,
                                              std::int64_t& steps) {
-  return LabelSearch(tables_, plan_, group_, timed_, duals, query, noise(duals), promises_, steps)
-      .run();
+  auto found =
+      LabelSearch(tables_, plan_, group_, timed_, duals, query, noise(duals), promises_, steps)
+          .run();
+  const auto bytes = [](std::size_t sum, const auto& promise) {
+    return sum + promise.heap_bytes();
+  };
+  memory_ = tables_.allowance().charge(
+      std::accumulate(promises_.begin(), promises_.end(), std::size_t{0}, bytes));
+  return found;
 }
 
 }  // namespace dfsearch

@@ -50,7 +50,8 @@ class FrontierPricing {
   std::size_t group_;
   FineTicks parts_ = 0;                    // all parts of all kernels
   std::vector<std::size_t> timed_;         // parts that take any time
-  std::vector<FrontierPromise> promises_;  // room for them
+  std::vector<FrontierPromise> promises_;  // of the last query: room for the next
+  MemoryCharge memory_;                    // of these
 };
 
 }  // namespace dfsearch

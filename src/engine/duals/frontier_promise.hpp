@@ -31,6 +31,10 @@ class FrontierPromise {
     return most_[begins_[step] + frontier * (rooms_ + 1) + room];
   }
 
+  [[nodiscard]] std::size_t heap_bytes() const {
+    return most_.capacity() * sizeof(double) + begins_.capacity() * sizeof(std::size_t);
+  }
+
   /// How many states of the frontier there are, over all steps: for each there is a number for each
   /// room, and one.
   [[nodiscard]] static std::size_t states(const FrontierPlan& plan);
