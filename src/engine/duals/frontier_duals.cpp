@@ -125,19 +125,7 @@ void FrontierDualSearch::search_beams() {
     stage_ = Stage::Proof;
     return;
   }
-  switch (add_overpaid(lower_duals(), kBeams[beam_])) {
-    case Met::Some:
-      stage_ = Stage::Program;
-      return;
-    case Met::None:
-      ++beam_;
-      return;
-    case Met::OutOfSteps:
-      return;
-    case Met::TooMany:
-      stage_ = Stage::Ended;
-      return;
-  }
+  if (is_none_overpaid(lower_duals(), kBeams[beam_])) ++beam_;
 }
 
 Duals FrontierDualSearch::lower_duals() const {
@@ -148,21 +136,27 @@ Duals FrontierDualSearch::lower_duals() const {
 
 void FrontierDualSearch::prove() {
   const Duals duals = lower_duals();
-  switch (add_overpaid(duals, 0)) {
+  if (!is_none_overpaid(duals, 0)) return;
+  keep(made_right(duals));
+  beam_ = 0;
+  stage_ = ++spared_ < kSpared.size() ? Stage::Beams : Stage::Ended;
+}
+
+/// If not, what comes next is decided.
+bool FrontierDualSearch::is_none_overpaid(const Duals& duals, std::size_t beam) {
+  switch (add_overpaid(duals, beam)) {
     case Met::Some:
       stage_ = Stage::Program;
-      return;
+      return false;
     case Met::None:
-      keep(made_right(duals));
-      beam_ = 0;
-      stage_ = ++spared_ < kSpared.size() ? Stage::Beams : Stage::Ended;
-      return;
+      return true;
     case Met::OutOfSteps:
-      return;
+      return false;
     case Met::TooMany:
       stage_ = Stage::Ended;
-      return;
+      return false;
   }
+  return false;
 }
 
 /// Beams may miss what is overpaid, so the program may have fallen since the last proof.

@@ -48,6 +48,7 @@ class FrontierDualSearch {
   void search_beams();
   void prove();
   void keep(PartitionDuals duals);
+  [[nodiscard]] bool is_none_overpaid(const Duals& duals, std::size_t beam);
   enum class Met : std::uint8_t { Some, None, OutOfSteps, TooMany };
   [[nodiscard]] Met add_overpaid(const Duals& duals, std::size_t beam);
   [[nodiscard]] PartitionDuals made_right(const Duals& proved) const;
