@@ -232,7 +232,7 @@ def write(folder, names):
 
 
 def main():
-    if len(sys.argv) < 2:
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     write(pathlib.Path(sys.argv[1]), sys.argv[2:] or list(instances()))
 

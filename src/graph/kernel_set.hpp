@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace dfsearch {
@@ -85,6 +86,9 @@ class KernelSet {
     return end();
   }
   [[nodiscard]] std::size_t end() const { return words_ * 64; }
+
+  /// A bit for each member, the lowest first.
+  [[nodiscard]] std::span<const std::uint64_t> words() const { return {data(), words_}; }
 
   /// Memory beyond the size of the object.
   [[nodiscard]] std::size_t heap_bytes() const {

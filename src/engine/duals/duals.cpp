@@ -1,10 +1,21 @@
 #include "engine/duals/duals.hpp"
 
+#include <algorithm>
+#include <tuple>
+
 namespace dfsearch {
 
 FineTicks whole_fine_ticks(long double value) {
   return value < static_cast<long double>(kGreatestDual) ? static_cast<FineTicks>(value)
                                                          : kGreatestDual;
+}
+
+void keep_best(std::vector<PartitionColumn>& partitions, std::size_t most) {
+  std::stable_sort(partitions.begin(), partitions.end(),
+                   [](const PartitionColumn& a, const PartitionColumn& b) {
+                     return std::tie(a.excess, a.size) > std::tie(b.excess, b.size);
+                   });
+  if (partitions.size() > most) partitions.resize(most);
 }
 
 KernelParts parts(Overlap overlap, Ticks compute, Ticks network, Ticks memory) {

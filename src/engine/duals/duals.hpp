@@ -35,6 +35,9 @@ struct PartitionColumn {
   std::int64_t size = 0;  ///< number of its kernels
 };
 
+/// Sorts them by their excess, among equals the largest first, and keeps so many at most.
+void keep_best(std::vector<PartitionColumn>& partitions, std::size_t most);
+
 /// The times that a partition takes at least, each a sum over its kernels: with perfect
 /// overlap compute, network and memory; otherwise their sums as the overlap says.
 using KernelParts = std::array<Ticks, 3>;

@@ -19,8 +19,6 @@ namespace dfsearch {
 namespace {
 
 constexpr std::size_t kClasses = 768;  // the program takes their square, for each pivot
-constexpr std::size_t kWidest = 12;
-constexpr std::size_t kStates = std::size_t{1} << 18;  // of the frontier, over all steps
 // Partial sets kept while that finds any; then all of them.
 constexpr std::array<std::size_t, 2> kBeams = {32, 256};
 // Duals a little too low, by these powers of two, are soon proved: sets that just pay need not all
@@ -54,20 +52,12 @@ void make_alike(const std::vector<std::uint32_t>& classes, FrontierPlan& plan) {
 std::optional<std::vector<FrontierPricing>> frontier_pricings(const FusionTables& tables,
                                                               FrontierUse use) {
   const bool of_looks = use == FrontierUse::Bound && are_mostly_alike(tables);
-  const PartitionRules rules(tables);
-  std::map<std::pair<bool, bool>, KernelSet> sharing;
-  for (std::size_t p = 0; p < tables.size(); ++p) {
-    const KernelCosts& kernel = tables.kernel(p);
-    if (kernel.lonely) continue;
-    const bool backward = kernel.backward && !tables.phases_mix();
-    sharing.try_emplace({backward, kernel.repeats}, tables.size()).first->second.insert(p);
-  }
+  auto plans = frontier_plans(tables);
+  if (!plans) return std::nullopt;
   std::vector<FrontierPricing> pricings;
-  for (const auto& [kind, kernels] : sharing) {
-    auto plan = frontier_plan(tables, kernels, kWidest);
-    if (!plan || (plan->steps.size() << plan->width) > kStates) return std::nullopt;
-    if (of_looks) make_alike(kernel_looks(tables), *plan);
-    pricings.emplace_back(tables, std::move(*plan), rules.group(kind.first));
+  for (auto& [plan, group] : *plans) {
+    if (of_looks) make_alike(kernel_looks(tables), plan);
+    pricings.emplace_back(tables, std::move(plan), group);
   }
   return pricings;
 }

@@ -6,10 +6,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <utility>
 
 namespace dfsearch {
 namespace {
+
+constexpr std::size_t kWidest = 12;
+constexpr std::size_t kStates = std::size_t{1} << 18;  // of the frontier, over all steps
 
 class Planner {
  public:
@@ -130,6 +134,24 @@ bool FrontierChoice::may(const FrontierStep& step, std::uint32_t frontier, bool 
 std::optional<FrontierPlan> frontier_plan(const FusionTables& tables, const KernelSet& kernels,
                                           std::size_t widest) {
   return Planner(tables, kernels, widest).find();
+}
+
+std::optional<std::vector<FrontierPlanOfGroup>> frontier_plans(const FusionTables& tables) {
+  const PartitionRules rules(tables);
+  std::map<std::pair<bool, bool>, KernelSet> sharing;
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    const KernelCosts& kernel = tables.kernel(p);
+    if (kernel.lonely) continue;
+    const bool backward = kernel.backward && !tables.phases_mix();
+    sharing.try_emplace({backward, kernel.repeats}, tables.size()).first->second.insert(p);
+  }
+  std::vector<FrontierPlanOfGroup> plans;
+  for (const auto& [kind, kernels] : sharing) {
+    auto plan = frontier_plan(tables, kernels, kWidest);
+    if (!plan || (plan->steps.size() << plan->width) > kStates) return std::nullopt;
+    plans.push_back({.plan = std::move(*plan), .group = rules.group(kind.first)});
+  }
+  return plans;
 }
 
 }  // namespace dfsearch

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/tables/fusion_tables.hpp"
+#include "engine/tables/partition_rules.hpp"
 #include "graph/kernel_set.hpp"
 
 namespace dfsearch {
@@ -80,5 +81,16 @@ struct FrontierChoice {
 [[nodiscard]] std::optional<FrontierPlan> frontier_plan(const FusionTables& tables,
                                                         const KernelSet& kernels,
                                                         std::size_t widest);
+
+/// A plan of kernels that may share a partition.
+struct FrontierPlanOfGroup {
+  FrontierPlan plan;
+  std::size_t group = 0;  ///< of the partitions (PartitionRules)
+};
+
+/// The plans of all kernels but those that share a partition with none; nothing if there are more
+/// states of a frontier than dynamic programming can be done for.  Throws Stopped likewise.
+[[nodiscard]] std::optional<std::vector<FrontierPlanOfGroup>> frontier_plans(
+    const FusionTables& tables);
 
 }  // namespace dfsearch

@@ -24,7 +24,7 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::size_t kParts = std::tuple_size_v<KernelParts>;
+constexpr std::size_t kParts = std::tuple_size_v<FrontierExcess>;
 // Of a mixture of two parts.  Beams need not know so well what will be dropped.
 constexpr int kShares = 4;
 constexpr int kSharesOfBeam = 2;
@@ -32,19 +32,14 @@ constexpr int kSharesOfBeam = 2;
 constexpr std::size_t kNumbers = std::size_t{1} << 21;
 constexpr std::size_t kMostRooms = 48;
 
-using Shares = std::array<double, kParts>;
-
 /// Of a part that will not be the least.
 constexpr FineTicks kNoMatter = std::numeric_limits<FineTicks>::max() / 2;
-
-/// SRAM that is a little more than there is: sums of bytes are rounded in any order.
-constexpr double kAboutSram = 1.0 + 0x1p-40;
 
 struct Label {
   std::uint32_t frontier = 0;  // which of it are inside
   std::uint32_t last = 0;      // place of the last decision to be inside, and one; 0: none
   double sram = 0.0;
-  std::array<FineTicks, kParts> excess{};  // by each part of the time
+  FrontierExcess excess{};
   std::int64_t size = 0;
   double most = 0.0;  // no completion has more excess
 };
@@ -66,25 +61,14 @@ class LabelSearch {
         timed_(timed),
         duals_(duals),
         query_(query),
-        overlap_(tables.problem().execution.overlap),
         above_(static_cast<double>(query.threshold + duals.charge[group]) +
                static_cast<double>(noise) / 2),
         noise_(static_cast<double>(noise)),
-        sram_(tables.sram().in_base_units() * kAboutSram),
+        sram_(about_sram(tables)),
         promises_(promises),
         steps_(steps),
-        deadline_(tables.deadline(), kStepsBetweenLooks) {
-    for (const FrontierStep& step : plan.steps) {
-      const KernelCosts& kernel = tables.kernel(step.kernel);
-      const KernelParts own = parts(overlap_, kernel.compute, kernel.network, step.memory);
-      auto& gains = gains_.emplace_back();
-      for (std::size_t r = 0; r < kParts; ++r) {
-        gains[r] = duals.kernels[step.kernel] - own[r] * kFinePerTick;
-      }
-    }
-    const KernelParts memory = parts(overlap_, 0, 0, 1);
-    for (std::size_t r = 0; r < kParts; ++r) memory_[r] = memory[r] * kFinePerTick;
-  }
+        deadline_(tables.deadline(), kStepsBetweenLooks),
+        gains_(tables, plan, duals) {}
 
   FrontierPricing::Found run() {
     FrontierPricing::Found found;
@@ -118,40 +102,23 @@ class LabelSearch {
   static constexpr std::int64_t kStepsBetweenLooks = 100'000;
 
   /// What is promised to a sum of the excesses by these shares.
-  const FrontierPromise& promise(const Shares& shares, std::size_t rooms) {
-    FrontierWorth worth;
-    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
-      double own = 0.0;
-      for (const std::size_t r : timed_) own += shares[r] * static_cast<double>(gains_[s][r]);
-      worth.kernels.push_back(own);
-    }
-    for (const std::size_t r : timed_) worth.memory += shares[r] * static_cast<double>(memory_[r]);
+  const FrontierPromise& promise(const FrontierShares& shares, std::size_t rooms) {
     const std::size_t place = mixtures_.size() + rises_.size();
-    promises_[place].find(plan_, query_.choice, worth, sram_, rooms);
+    promises_[place].find(plan_, query_.choice, gains_.worth(shares, timed_), sram_, rooms);
     return promises_[place];
   }
 
   /// False if no mixture leaves a chance for any set.
   bool make_promises() {
     const int whole = query_.beam == 0 ? kShares : kSharesOfBeam;
-    std::vector<Shares> mixtures;
-    for (std::size_t i = 0; i < timed_.size(); ++i) {
-      mixtures.emplace_back()[timed_[i]] = 1.0;
-      for (std::size_t j = 0; j < i; ++j) {
-        for (int share = 1; share < whole; ++share) {
-          Shares& mixture = mixtures.emplace_back();
-          mixture[timed_[i]] = static_cast<double>(share) / whole;
-          mixture[timed_[j]] = static_cast<double>(whole - share) / whole;
-        }
-      }
-    }
+    const std::vector<FrontierShares> mixtures = part_mixtures(timed_, whole);
     const std::size_t promises = mixtures.size() + timed_.size() * (timed_.size() - 1);
     const std::size_t states = FrontierPromise::states(plan_);
     const std::size_t rooms =
         std::clamp(kNumbers / (states * promises), std::size_t{2}, kMostRooms + 1) - 1;
     steps_ -= static_cast<std::int64_t>(promises * states * (rooms + 1) / 256);
     promises_.resize(std::max(promises_.size(), promises));
-    for (const Shares& shares : mixtures) {
+    for (const FrontierShares& shares : mixtures) {
       const FrontierPromise& found = promise(shares, rooms);
       if (found.most(0, 0, sram_) <= above_) return false;
       mixtures_.push_back({.shares = shares, .promise = &found});
@@ -159,7 +126,7 @@ class LabelSearch {
     for (const std::size_t r : timed_) {
       for (const std::size_t other : timed_) {
         if (other == r) continue;
-        Shares shares{};
+        FrontierShares shares{};
         shares[other] = 1.0;
         shares[r] = -1.0;
         rises_.push_back({.part = r, .other = other, .promise = &promise(shares, rooms)});
@@ -187,7 +154,7 @@ class LabelSearch {
       Label without = label;
       without.frontier = step.after(label.frontier, false);
       const Ticks crosses = step.crossing(label.frontier, false);
-      for (std::size_t r = 0; r < kParts; ++r) add(-memory_[r] * crosses, without.excess[r]);
+      for (std::size_t r = 0; r < kParts; ++r) add(-gains_.memory[r] * crosses, without.excess[r]);
       offer(s + 1, without, next);
     }
     if (!query_.choice.may(step, label.frontier, true)) return;
@@ -197,7 +164,7 @@ class LabelSearch {
     with.frontier = step.after(label.frontier, true);
     const Ticks crosses = step.crossing(label.frontier, true);
     for (std::size_t r = 0; r < kParts; ++r) {
-      add(gains_[s][r] - memory_[r] * crosses, with.excess[r]);
+      add(gains_.of_steps[s][r] - gains_.memory[r] * crosses, with.excess[r]);
     }
     ++with.size;
     if (!offer(s + 1, with, next)) return;
@@ -305,17 +272,15 @@ class LabelSearch {
   const std::vector<std::size_t>& timed_;
   const Duals& duals_;
   const FrontierPricing::Query& query_;
-  const Overlap overlap_;
   const double above_;  // excess with the charge
   const double noise_;
   const double sram_;
   std::vector<FrontierPromise>& promises_;
   std::int64_t& steps_;
   PacedDeadline deadline_;
-  std::vector<std::array<FineTicks, kParts>> gains_;  // of each step's kernel, tensors aside
-  std::array<FineTicks, kParts> memory_{};            // what a tick of memory takes of each part
+  const FrontierGains gains_;
   struct Mixture {
-    Shares shares{};
+    FrontierShares shares{};
     const FrontierPromise* promise = nullptr;
   };
   std::vector<Mixture> mixtures_;
@@ -333,30 +298,10 @@ class LabelSearch {
 }  // namespace
 
 FrontierPricing::FrontierPricing(const FusionTables& tables, FrontierPlan plan, std::size_t group)
-    : tables_(tables), plan_(std::move(plan)), group_(group) {
-  std::array<bool, kParts> takes_time{};
-  for (const FrontierStep& step : plan_.steps) {
-    const KernelCosts& kernel = tables.kernel(step.kernel);
-    Ticks memory = step.memory;
-    for (const FrontierStep::Link& link : step.links) memory += 2 * link.transfer;
-    parts_ += (kernel.compute + kernel.network + memory) * kFinePerTick;
-    const KernelParts own =
-        parts(tables.problem().execution.overlap, kernel.compute, kernel.network, memory);
-    for (std::size_t r = 0; r < kParts; ++r) takes_time[r] = takes_time[r] || own[r] > 0;
-  }
-  for (std::size_t r = 0; r < kParts; ++r) {
-    if (takes_time[r]) timed_.push_back(r);
-  }
-  if (timed_.empty()) timed_.push_back(0);
-}
+    : tables_(tables), plan_(std::move(plan)), group_(group), timed_(timed_parts(tables, plan_)) {}
 
-/// Less than 2^7 roundings for each kernel, of numbers below the sum of all.
 FineTicks FrontierPricing::noise(const Duals& duals) const {
-  FineTicks sum = 0;
-  for (const FrontierStep& step : plan_.steps) sum += duals.kernels[step.kernel] >> 31;
-  const auto kernels = static_cast<FineTicks>(plan_.steps.size());
-  return (sum + (parts_ >> 31) + (duals.charge[group_] >> 31)) * (1 + kernels / 4096) +
-         4 * kernels + 64;
+  return frontier_noise(tables_, plan_, duals, group_);
 }
 
 FrontierPricing::Found FrontierPricing::find(const Duals& duals, const Query& query,

@@ -7,6 +7,7 @@
 
 #include "engine/duals/frontier_plan.hpp"
 #include "engine/duals/frontier_promise.hpp"
+#include "engine/duals/frontier_worth.hpp"
 #include "engine/duals/partition_pricing.hpp"
 #include "engine/tables/fusion_tables.hpp"
 #include "graph/kernel_set.hpp"
@@ -48,7 +49,6 @@ class FrontierPricing {
   const FusionTables& tables_;
   FrontierPlan plan_;
   std::size_t group_;
-  FineTicks parts_ = 0;                    // all parts of all kernels
   std::vector<std::size_t> timed_;         // parts that take any time
   std::vector<FrontierPromise> promises_;  // of the last query: room for the next
   MemoryCharge memory_;                    // of these

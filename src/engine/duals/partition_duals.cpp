@@ -70,7 +70,7 @@ bool PartitionDualSearch::is_possible(const FusionTables& tables) {
 
 PartitionDualSearch::PartitionDualSearch(const FusionTables& tables)
     : tables_(tables),
-      pricing_(tables, PartitionPricing::Sets::OneOfEach),
+      pricing_(tables, PartitionPricing::Sets::OneOfEach, PartitionPricing::way_for(tables)),
       program_(tables, pricing_, exchanged_kernels(tables)),
       steps_of_round_(kStepsOfRound) {}
 

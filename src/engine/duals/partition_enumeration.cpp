@@ -21,7 +21,6 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 namespace dfsearch {
@@ -86,7 +85,7 @@ PartitionPricing::Found PartitionEnumeration::run() {
     go_back(all);
     complete = firsts(0, first);
   }
-  keep_best();
+  keep_best(found_, query_.most);
   return {.partitions = std::move(found_), .complete = complete, .next = next_};
 }
 
@@ -291,17 +290,8 @@ void PartitionEnumeration::keep(const KernelSet& kernels, std::int64_t size, std
   found_.push_back(
       {.kernels = kernels, .group = group, .time = time, .excess = excess, .size = size});
   if (found_.size() < 4 * query_.most) return;
-  keep_best();
+  keep_best(found_, query_.most);
   threshold_ = std::max(threshold_, found_.back().excess);
-}
-
-/// Among equals the largest.
-void PartitionEnumeration::keep_best() {
-  std::stable_sort(found_.begin(), found_.end(),
-                   [](const PartitionColumn& a, const PartitionColumn& b) {
-                     return std::tie(a.excess, a.size) > std::tie(b.excess, b.size);
-                   });
-  if (found_.size() > query_.most) found_.resize(query_.most);
 }
 
 }  // namespace dfsearch

@@ -43,7 +43,6 @@ class PartitionEnumeration {
   void close();
   void keep(const KernelSet& kernels, std::int64_t size, std::size_t group, FineTicks dual,
             Ticks time);
-  void keep_best();
 
   [[nodiscard]] Mark mark() const { return {.decided = decided_.size(), .sums = sums_}; }
   void go_back(const Mark& mark);

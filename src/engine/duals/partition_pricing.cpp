@@ -7,12 +7,17 @@
 #include <span>
 #include <tuple>
 
+#include "engine/duals/frontier_enumeration.hpp"
+#include "engine/duals/kernel_classes.hpp"
 #include "engine/duals/partition_enumeration.hpp"
 #include "model/layer/core_allocation.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
 namespace {
+
+// Along a frontier enumerations of smaller graphs are no shorter.
+constexpr std::size_t kLarge = 32;
 
 Ticks time_of(const FusionTables& tables, std::span<const std::vector<CoreOption>* const> options,
               Ticks compute, const OnChipTimes& on_chip, Ticks memory, Ticks network) {
@@ -79,7 +84,11 @@ std::vector<std::uint32_t> narrow_order(const FusionTables& tables,
 
 }  // namespace
 
-PartitionPricing::PartitionPricing(const FusionTables& tables, Sets sets)
+PartitionPricing::Way PartitionPricing::way_for(const FusionTables& tables) {
+  return tables.size() >= kLarge && !are_mostly_alike(tables) ? Way::Frontier : Way::Topological;
+}
+
+PartitionPricing::PartitionPricing(const FusionTables& tables, Sets sets, Way way)
     : tables_(tables),
       rules_(tables),
       descendants_(sets == Sets::Ordered ? tables.order().descendants()
@@ -88,6 +97,7 @@ PartitionPricing::PartitionPricing(const FusionTables& tables, Sets sets)
                                        : tables.order().exchanges()),
       order_(exchanges_.empty() ? narrow_order(tables, descendants_) : given_order(tables)),
       ancestors_(tables.size(), KernelSet(tables.size())),
+      plans_(way == Way::Frontier ? frontier_plans(tables) : std::nullopt),
       memory_(
           tables.allowance().charge(2 * tables.size() * (sizeof(KernelSet) + tables.size() / 8))) {
   for (std::size_t p = 0; p < tables.size(); ++p) {
@@ -118,6 +128,8 @@ Ticks PartitionPricing::time(const KernelSet& kernels, Ticks compute, Ticks netw
 
 PartitionPricing::Found PartitionPricing::find(const Duals& duals, const Query& query,
                                                std::int64_t& steps) const {
+  const bool all = query.among == nullptr && query.with == Query::kAny;
+  if (plans_ && all) return FrontierEnumeration(tables_, *this, *plans_, duals, query, steps).run();
   return PartitionEnumeration(tables_, *this, duals, query, steps).run();
 }
 

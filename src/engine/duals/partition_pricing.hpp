@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/duals/duals.hpp"
+#include "engine/duals/frontier_plan.hpp"
 #include "engine/tables/fusion_tables.hpp"
 #include "engine/tables/partition_rules.hpp"
 #include "graph/kernel_set.hpp"
@@ -19,7 +21,14 @@ class PartitionPricing {
   /// all sets that exchanges of such kernels make of each other, some; duals must then be the same
   /// for kernels that are alike, and queries without `among` and `with`.
   enum class Sets : std::uint8_t { Ordered, OneOfEach };
-  explicit PartitionPricing(const FusionTables& tables, Sets sets = Sets::Ordered);
+  /// How all sets are enumerated: kernels in a topological order, by relaxations of what is
+  /// undecided; or along a frontier, where there is a small one, which is soon done in large graphs
+  /// and looks at no exchanges: all sets count as different then.
+  enum class Way : std::uint8_t { Topological, Frontier };
+  /// Along a frontier where there are many kernels and most of them are not alike.
+  [[nodiscard]] static Way way_for(const FusionTables& tables);
+  explicit PartitionPricing(const FusionTables& tables, Sets sets = Sets::Ordered,
+                            Way way = Way::Topological);
 
   /// Which partitions are looked for.
   struct Query {
@@ -74,7 +83,8 @@ class PartitionPricing {
   std::vector<std::uint32_t> order_;
   std::vector<KernelSet> ancestors_;
   std::vector<KernelSet> partners_;  // those that may share a partition with the kernel
-  const MemoryCharge memory_;        // of the partners
+  std::optional<std::vector<FrontierPlanOfGroup>> plans_;  // nothing: in a topological order
+  const MemoryCharge memory_;                              // of the partners
 };
 
 }  // namespace dfsearch

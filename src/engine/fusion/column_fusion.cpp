@@ -11,13 +11,12 @@
 #include "engine/fusion/column_fusion.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "engine/duals/partition_pricing.hpp"
-#include "engine/fusion/open_partition.hpp"
+#include "engine/fusion/ordered_fusion.hpp"
 #include "engine/tables/partition_rules.hpp"
 
 namespace dfsearch {
@@ -26,12 +25,7 @@ namespace {
 class Cover {
  public:
   Cover(const FusionTables& tables, const PartitionDuals& duals, std::int64_t steps)
-      : tables_(tables),
-        duals_(duals),
-        pricing_(tables),
-        search_(tables),
-        order_(tables.size()),
-        steps_(steps) {
+      : tables_(tables), duals_(duals), pricing_(tables), order_(tables.size()), steps_(steps) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::stable_sort(order_.begin(), order_.end(), [this](std::size_t a, std::size_t b) {
       return excess_alone(a) < excess_alone(b);
@@ -65,7 +59,10 @@ class Cover {
     const auto next =
         std::find_if(order_.begin(), order_.end(), [&](std::size_t p) { return left.contains(p); });
     if (next == order_.end()) {
-      if (slack + unused_charges() < kFinePerTick) put_in_order();
+      if (slack + unused_charges() >= kFinePerTick) return;
+      std::vector<const PartitionColumn*> cover;
+      for (const Chosen& chosen : chosen_) cover.push_back(&chosen.partition);
+      found_ = put_in_order(tables_, std::move(cover)).fusion;
       return;
     }
     if (!indices_suffice(left)) return;
@@ -127,52 +124,9 @@ class Cover {
     });
   }
 
-  /// The next partition is any whose producers are all done, if rules and memory let it.
-  void put_in_order() {
-    const PartitionRules& rules = pricing_.rules();
-    std::vector<const Chosen*> left;
-    for (const Chosen& chosen : chosen_) left.push_back(&chosen);
-    KernelSet done(tables_.size());
-    std::shared_ptr<const ClosedPartition> last;
-    Fusion fusion{.time = tables_.weight_loads(), .partition = {}, .used = 0};
-    std::int32_t next_index = 0;
-    while (!left.empty()) {
-      const Unplaced unplaced = rules.unplaced(done);
-      if (!rules.open(next_index, unplaced)) return;
-      std::optional<std::int32_t> index;
-      const auto found = std::find_if(left.begin(), left.end(), [&](const Chosen* chosen) {
-        const KernelSet& kernels = chosen->partition.kernels;
-        KernelSet with = done;
-        with |= kernels;
-        if (!with.contains_all(chosen->before) || !fits(done, kernels)) return false;
-        index = rules.index_for(kernels, next_index, unplaced);
-        return index.has_value();
-      });
-      if (found == left.end()) return;
-      const PartitionColumn& partition = (*found)->partition;
-      last = std::make_shared<const ClosedPartition>(ClosedPartition{
-          .previous = std::move(last), .kernels = partition.kernels, .index = *index});
-      done |= partition.kernels;
-      fusion.time += partition.time;
-      ++fusion.used;
-      next_index = *index + 1;
-      left.erase(found);
-    }
-    fusion.partition = search_.assignment(last.get());
-    found_ = std::move(fusion);
-  }
-
-  /// Whether memory has room for what waits in it.
-  [[nodiscard]] bool fits(const KernelSet& done, const KernelSet& kernels) const {
-    OpenPartition partition(tables_, done);
-    kernels.for_each([&](std::size_t p) { partition.put_in(p); });
-    return partition.fits_in_memory();
-  }
-
   const FusionTables& tables_;
   const PartitionDuals& duals_;
   const PartitionPricing pricing_;
-  const FusionTree search_;
   std::vector<std::size_t> order_;  // of covering
   std::int64_t steps_;
   std::size_t tried_ = 0;  // partitions for a kernel

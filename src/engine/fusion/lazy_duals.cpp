@@ -16,8 +16,6 @@ namespace {
 constexpr std::int64_t kSteps = 500;
 // Duals along a frontier are soon known beside the nodes of graphs that are large enough for them.
 constexpr std::int64_t kStepsOfFrontiers = 8 * kSteps;
-// After the first: a fusion that the duals prove is found soon or not at all.
-constexpr int kAttemptsAtFusion = 1;
 // Smaller graphs soon have the best duals.
 constexpr std::size_t kSmallestOfOthers = 64;
 constexpr int kAttemptOfBlocks = 3;
@@ -107,6 +105,9 @@ LazyDuals::Found LazyDuals::found(int attempts, const PartitionDuals* of_node) c
   for (const auto& [after, fusion] : fusions_) {
     if (after <= attempts) found.fusion = &fusion;
   }
+  for (const auto& [after, least] : least_) {
+    if (after <= attempts) found.least = least;
+  }
   return found;
 }
 
@@ -136,6 +137,9 @@ void LazyDuals::attempt() const {
     case Stage::All:
       go_on_with_all(steps);
       return;
+    case Stage::Covers:
+      go_on_with_covers(steps);
+      return;
     case Stage::Ended:
       return;
   }
@@ -143,6 +147,10 @@ void LazyDuals::attempt() const {
 
 void LazyDuals::keep(PartitionDuals duals) const {
   duals_.push_back({.attempts = attempts_, .found = std::move(duals)});
+}
+
+void LazyDuals::keep(Fusion fusion) const {
+  fusions_.push_back({.attempts = attempts_, .found = std::move(fusion)});
 }
 
 void LazyDuals::go_on_with_frontiers(std::int64_t steps) const {
@@ -161,9 +169,7 @@ void LazyDuals::find_sketch() const {
   stage_ = Stage::Ended;
   if (!tables_.bounds().use(SearchBound::Columns)) return;
   std::int64_t steps = kStepsOfSketch;
-  if (auto fusion = frontier_fusion(tables_, duals_.back().found, steps)) {
-    fusions_.push_back({.attempts = attempts_, .found = std::move(*fusion)});
-  }
+  if (auto fusion = frontier_fusion(tables_, duals_.back().found, steps)) keep(std::move(*fusion));
 }
 
 /// The best of blocks of some sizes, unless memory time is far from what matters.
@@ -186,28 +192,41 @@ void LazyDuals::find_blocks() const {
 }
 
 void LazyDuals::go_on_with_all(std::int64_t steps) const {
-  if (all_after_ == 0) {
-    if (!search_) {
-      if (!PartitionDualSearch::is_possible(tables_)) {
-        stage_ = Stage::Ended;
-        return;
-      }
-      search_.emplace(tables_);
-    }
-    if (!search_->advance(steps)) return;
-    auto duals = search_->take();
-    search_.reset();
-    if (!duals) {
+  if (!search_) {
+    if (!PartitionDualSearch::is_possible(tables_)) {
       stage_ = Stage::Ended;
       return;
     }
-    keep(std::move(*duals));
-    all_after_ = attempts_;
+    search_.emplace(tables_);
   }
-  const bool wanted = tables_.bounds().use(SearchBound::Columns);
-  auto fusion = wanted ? column_fusion(tables_, duals_.back().found, steps) : std::nullopt;
-  if (fusion) fusions_.push_back({.attempts = attempts_, .found = std::move(*fusion)});
-  if (!wanted || fusion || attempts_ == all_after_ + kAttemptsAtFusion) stage_ = Stage::Ended;
+  if (!search_->advance(steps)) return;
+  auto duals = search_->take();
+  search_.reset();
+  if (duals) keep(std::move(*duals));
+  find_fusion(steps);
+}
+
+/// One that the last duals prove is found soon or not at all; so are covers along a frontier, which
+/// find more.
+void LazyDuals::find_fusion(std::int64_t steps) const {
+  stage_ = Stage::Ended;
+  if (!tables_.bounds().use(SearchBound::Columns) || duals_.empty()) return;
+  if (PartitionPricing::way_for(tables_) == PartitionPricing::Way::Frontier) {
+    go_on_with_covers(steps);
+  } else if (auto fusion = column_fusion(tables_, duals_.back().found, steps)) {
+    keep(std::move(*fusion));
+  } else {
+    stage_ = Stage::Covers;
+  }
+}
+
+void LazyDuals::go_on_with_covers(std::int64_t steps) const {
+  if (!covers_) covers_.emplace(tables_, duals_.back().found);
+  const bool ended = covers_->advance(steps);
+  least_.push_back({.attempts = attempts_, .found = covers_->least()});
+  if (auto fusion = covers_->take()) keep(std::move(*fusion));
+  if (ended) covers_.reset();
+  stage_ = ended ? Stage::Ended : Stage::Covers;
 }
 
 }  // namespace dfsearch

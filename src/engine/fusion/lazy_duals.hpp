@@ -11,6 +11,7 @@
 #include "engine/duals/frontier_duals.hpp"
 #include "engine/duals/partition_duals.hpp"
 #include "engine/fusion/column_fusion.hpp"
+#include "engine/fusion/cover_search.hpp"
 #include "engine/fusion/fusion_tree.hpp"
 
 namespace dfsearch {
@@ -23,6 +24,7 @@ class LazyDuals {
   struct Found {
     const PartitionDuals* duals = nullptr;  ///< null: none
     const Fusion* fusion = nullptr;         ///< of partitions that they about pay for; or null
+    Ticks least = 0;                        ///< no fusion takes less, by covers
   };
   /// What so many attempts find, each twice as long as the one before and no matter who made
   /// them.  The outcome is a function of the tables; it lives as long as this does.  Throws
@@ -51,8 +53,9 @@ class LazyDuals {
 
  private:
   // Large graphs first have duals that are soon known: of frontiers or, where these are too wide,
-  // of blocks.  Where those of frontiers are of alike kernels, a fusion of theirs comes next.
-  enum class Stage : std::uint8_t { Frontiers, Blocks, Sketch, All, Ended };
+  // of blocks.  Where those of frontiers are of alike kernels, a fusion of theirs comes next.  In
+  // the end the last duals lead to the best fusion.
+  enum class Stage : std::uint8_t { Frontiers, Blocks, Sketch, All, Covers, Ended };
 
   void make(int attempts, const PartitionDuals* of_node) const;
   void make_one(const PartitionDuals* of_node) const;
@@ -63,6 +66,9 @@ class LazyDuals {
   void find_blocks() const;
   void find_sketch() const;
   void go_on_with_all(std::int64_t steps) const;
+  void find_fusion(std::int64_t steps) const;
+  void go_on_with_covers(std::int64_t steps) const;
+  void keep(Fusion fusion) const;
   void keep(PartitionDuals duals) const;
 
   const FusionTables& tables_;
@@ -72,6 +78,7 @@ class LazyDuals {
   mutable Stage stage_ = Stage::All;
   mutable std::optional<FrontierDualSearch> frontiers_;  // while it goes on
   mutable std::optional<PartitionDualSearch> search_;    // while it goes on
+  mutable std::optional<CoverSearch> covers_;            // while it goes on
   // What was found, and after how many attempts: each better than the one before.
   template <class T>
   struct After {
@@ -80,8 +87,8 @@ class LazyDuals {
   };
   mutable std::deque<After<PartitionDuals>> duals_;
   mutable std::deque<After<Fusion>> fusions_;
+  mutable std::deque<After<Ticks>> least_;
   mutable int sketch_after_ = kMostAttempts;  // attempts
-  mutable int all_after_ = 0;                 // attempts
   // What all of that has found; guarded by a mutex of its own, which nobody holds for long.
   mutable std::mutex known_mutex_;
   mutable Found known_;

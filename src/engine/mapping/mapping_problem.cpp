@@ -192,9 +192,10 @@ Score MappingProblem::root_bound(OuterPoint point, Score cost) const {
   bound = std::max(bound, context->score(root.bound));
   if (!(bound < cost)) return bound;
   try {
-    const PartitionDuals* duals = context->point->duals.after_at_least(kAttemptsForRoot).duals;
-    if (duals != nullptr) {
-      bound = std::max(bound, context->score(context->search.bound(root, *duals)));
+    const LazyDuals::Found found = context->point->duals.after_at_least(kAttemptsForRoot);
+    bound = std::max(bound, context->score(found.least));
+    if (found.duals != nullptr) {
+      bound = std::max(bound, context->score(context->search.bound(root, *found.duals)));
     }
   } catch (const Stopped&) {
     // Lower than it might be, and still a bound.

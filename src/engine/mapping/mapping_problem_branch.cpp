@@ -321,14 +321,16 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
       (found.fusion->time < adapter.limit() || !expansion.incumbent())) {
     Adapter(node, expansion, 'P').complete(Fusion(*found.fusion));
   }
-  if (found.duals != nullptr && found.duals != node.fusion.duals) {
+  const bool are_new = found.duals != nullptr && found.duals != node.fusion.duals;
+  if (are_new || found.least > node.fusion.bound) {
     // The node is from before these duals: it may not be its turn any more.
     FusionNode again = node.fusion;
     const FusionTree& search = node.context->search;
     const auto is_later = [&] { return node.context->score(again.bound) > node.bound; };
     // That of the ideal alone takes a sum: it is enough for most of thousands of nodes.
-    again.bound = search.bound(node.fusion, *found.duals);
-    if (!is_later()) again.bound = search.bound_anew(node.fusion, found.duals);
+    again.bound = found.least;
+    if (are_new) again.bound = std::max(again.bound, search.bound(node.fusion, *found.duals));
+    if (are_new && !is_later()) again.bound = search.bound_anew(node.fusion, found.duals);
     if (is_later()) {
       adapter.child(std::move(again));
       return;

@@ -51,6 +51,12 @@ std::map<Mask, PlainPartition> all_partitions(const FusionTables& tables) {
   return partitions;
 }
 
+using Way = PartitionPricing::Way;
+
+Way any_way(std::mt19937_64& random) {
+  return pick(random, 0, 1) == 0 ? Way::Topological : Way::Frontier;
+}
+
 bool sorted(const std::vector<PartitionColumn>& list) {
   return std::is_sorted(
       list.begin(), list.end(),
@@ -67,7 +73,7 @@ TEST_CASE("all partitions above a threshold are listed, each once, with their ti
   int allocated = 0;
   test::for_each_priced_world(20000, [&](const FusionTables& tables, std::mt19937_64& random) {
     const std::map<Mask, PlainPartition> partitions = all_partitions(tables);
-    const PartitionPricing pricing(tables);
+    const PartitionPricing pricing(tables, PartitionPricing::Sets::Ordered, any_way(random));
     const Duals duals = random_duals(pricing, tables.size(), random);
     std::vector<FineTicks> thresholds{lowest(duals), 0};
     // Just what some partition has: that one is not above it.
@@ -115,7 +121,7 @@ TEST_CASE("all partitions above a threshold are listed, each once, with their ti
 TEST_CASE("of too many partitions those of the greatest excess are kept") {
   int cut = 0;
   test::for_each_priced_world(2000, [&](const FusionTables& tables, std::mt19937_64& random) {
-    const PartitionPricing pricing(tables);
+    const PartitionPricing pricing(tables, PartitionPricing::Sets::Ordered, any_way(random));
     const Duals duals = random_duals(pricing, tables.size(), random);
     const FineTicks threshold = lowest(duals);
     std::int64_t steps = kEnough;
@@ -140,7 +146,7 @@ TEST_CASE("an enumeration whose steps do not suffice says so") {
   int interrupted = 0;
   int some = 0;
   test::for_each_priced_world(2000, [&](const FusionTables& tables, std::mt19937_64& random) {
-    const PartitionPricing pricing(tables);
+    const PartitionPricing pricing(tables, PartitionPricing::Sets::Ordered, any_way(random));
     const Duals duals = random_duals(pricing, tables.size(), random);
     const FineTicks threshold = lowest(duals);
     std::int64_t left = kEnough;
@@ -166,6 +172,26 @@ TEST_CASE("an enumeration whose steps do not suffice says so") {
   });
   CHECK(interrupted > 300);
   CHECK(some > 100);
+}
+
+TEST_CASE("enumerations along a frontier that go on where the last one ended miss nothing") {
+  int continued = 0;
+  test::for_each_priced_world(2000, [&](const FusionTables& tables, std::mt19937_64& random) {
+    const PartitionPricing pricing(tables, PartitionPricing::Sets::Ordered, Way::Frontier);
+    const Duals duals = random_duals(pricing, tables.size(), random);
+    const FineTicks threshold = lowest(duals);
+    std::int64_t left = kEnough;
+    const auto all = pricing.find(duals, {.threshold = threshold, .most = kAll}, left);
+    std::int64_t less = pick(random, 0, kEnough - left - 1);
+    const auto cut = pricing.find(duals, {.threshold = threshold, .most = kAll}, less);
+    REQUIRE_FALSE(cut.complete);
+    const auto again =
+        pricing.find(duals, {.threshold = threshold, .most = kAll, .first = cut.next}, left);
+    REQUIRE(again.complete);
+    REQUIRE(again.partitions.size() == all.partitions.size());
+    continued += cut.next > 0;
+  });
+  CHECK(continued > 500);
 }
 
 TEST_CASE("partitions among some kernels, or with one, are those of all that are so") {

@@ -1,0 +1,138 @@
+// The best fusion by covers, against all sequences of partitions and the plain model.
+
+#include "engine/fusion/cover_search.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <utility>
+#include <variant>
+
+#include "engine/mapping/mapping_problem.hpp"
+#include "model/evaluate.hpp"
+#include "model/layer/least_bytes_sharding.hpp"
+#include "support/plain_completions.hpp"
+#include "support/random_problem.hpp"
+#include "support/symmetric_problem.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr std::int64_t kEnough = 100'000'000;
+
+/// As good as duals can be, or too low by up to a quarter.
+std::optional<PartitionDuals> some_duals(const FusionTables& tables, std::mt19937_64& random) {
+  PartitionDualSearch search(tables);
+  REQUIRE(search.advance(kEnough));
+  auto duals = search.take();
+  if (!duals || test::pick(random, 0, 2) == 0) return duals;
+  const std::int64_t kept = test::pick(random, 3, 9);
+  for (FineTicks& dual : duals->kernels) dual -= dual / (kept + 1);
+  return duals;
+}
+
+/// The plain model finds that it fits and takes just that time.
+void check_fusion(const Problem& problem, const MappingProblem& search, OuterPoint point,
+                  const Fusion& fusion) {
+  const MappingSolution solution{
+      .cost = {}, .point = point, .sharding = least_bytes_sharding(problem), .fusion = fusion};
+  const auto judged = evaluate(problem, search.mapping(solution));
+  REQUIRE(std::holds_alternative<Cost>(judged));
+  REQUIRE(std::get<Cost>(judged).layer_ticks == fusion.time);
+}
+
+Problem world(std::uint64_t seed) {
+  return seed % 4 == 0 ? test::symmetric_problem(seed)
+                       : test::random_problem(seed, {.assignments = 1e9});
+}
+
+}  // namespace
+
+TEST_CASE("the search by covers ends with the best fusion") {
+  int proved = 0;
+  int above_duals = 0;
+  int unknown = 0;
+  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
+    CAPTURE(seed);
+    Problem problem = world(seed);
+    if (problem.execution.style == Style::KernelByKernel) continue;
+    problem.execution.pins.clear();
+    problem.system.memory.capacity = Bytes(1e18);
+    const MappingProblem search(problem);
+    const OuterPoint point = outer_points(problem).front();
+    const auto context = search.open(point);
+    const FusionTables& tables = context->tables;
+    std::mt19937_64 random(seed);
+    const auto duals = some_duals(tables, random);
+    if (!duals) continue;
+    test::PlainCompletions plain(tables);
+    const Ticks best = plain.best(plain.partitions().all(), 0);
+    CoverSearch covers(tables, *duals);
+    REQUIRE(covers.least() == context->search.bound(context->search.root(), *duals));
+    Ticks known = covers.least();
+    std::optional<Fusion> fusion;
+    bool ended = false;
+    for (std::int64_t steps = 4; !ended; steps *= 2) {
+      ended = covers.advance(steps);
+      REQUIRE(covers.least() >= known);
+      known = covers.least();
+      if (auto better = covers.take()) fusion = std::move(better);
+    }
+    if (best >= kNever) {
+      REQUIRE_FALSE(fusion);
+      continue;
+    }
+    REQUIRE(known <= tables.weight_loads() + best);
+    if (!fusion) {
+      // Half of the bound more is looked at for sure.
+      const Ticks bound = context->search.bound(context->search.root(), *duals);
+      const bool is_far = best > (bound - tables.weight_loads()) / 2 * 3;
+      REQUIRE((tables.has_halves() || is_far));
+      ++unknown;
+      continue;
+    }
+    check_fusion(problem, search, point, *fusion);
+    REQUIRE(fusion->time == known);
+    REQUIRE(fusion->time == tables.weight_loads() + best);
+    ++proved;
+    above_duals += fusion->time > context->search.bound(context->search.root(), *duals);
+  }
+  CHECK(proved > 1500);
+  CHECK(above_duals > 1000);
+  CHECK(unknown < proved / 10);
+}
+
+TEST_CASE("where memory or pins forbid covers, no fusion takes less than what is known") {
+  int proved = 0;
+  int raised = 0;
+  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = world(seed);
+    if (problem.execution.style == Style::KernelByKernel) continue;
+    const MappingProblem search(problem);
+    const OuterPoint point = outer_points(problem).front();
+    const auto context = search.open(point);
+    const FusionTables& tables = context->tables;
+    std::mt19937_64 random(seed);
+    const auto duals = some_duals(tables, random);
+    if (!duals) continue;
+    CoverSearch covers(tables, *duals);
+    const Ticks first = covers.least();
+    REQUIRE(covers.advance(kEnough));
+    test::PlainCompletions plain(tables);
+    const Ticks best = plain.best(plain.partitions().all(), 0);
+    if (best < kNever) REQUIRE(covers.least() <= tables.weight_loads() + best);
+    raised += covers.least() > first;
+    const auto fusion = covers.take();
+    if (!fusion) continue;
+    check_fusion(problem, search, point, *fusion);
+    REQUIRE(fusion->time == covers.least());
+    ++proved;
+  }
+  CHECK(proved > 500);
+  CHECK(raised > 500);
+}
+
+}  // namespace dfsearch
