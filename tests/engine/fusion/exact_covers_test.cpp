@@ -74,9 +74,14 @@ TEST_CASE("the best cover is that of all sequences of partitions of the list") {
   int cyclic = 0;
   int full = 0;
   int beyond = 0;
-  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
+  int large = 0;
+  for (std::uint64_t seed = 0; seed < 20000; ++seed) {
     CAPTURE(seed);
-    Problem problem = test::random_problem(seed, {.assignments = 1e9});
+    // Small worlds with all of their partitions, or larger ones, where chosen partitions come
+    // between others, with a few of them.
+    const bool is_large = seed % 2 == 0;
+    Problem problem = is_large ? test::random_problem(seed, {.kernels = 11, .assignments = 1e300})
+                               : test::random_problem(seed, {.assignments = 1e9});
     if (problem.execution.style == Style::KernelByKernel) continue;
     problem.execution.pins.clear();
     problem.system.memory.capacity = Bytes(1e18);
@@ -92,7 +97,10 @@ TEST_CASE("the best cover is that of all sequences of partitions of the list") {
     std::vector<PartitionColumn> list =
         pricing.find(duals, {.threshold = -kNone, .most = 10'000}, steps).partitions;
     // Some of them, with any slack: few different ones, so that many covers have the same.
-    std::erase_if(list, [&](const PartitionColumn&) { return pick(random, 0, 2) == 0; });
+    const auto listed = static_cast<std::int64_t>(list.size());
+    std::erase_if(list, [&](const PartitionColumn& column) {
+      return is_large ? pick(random, 0, listed) > 60 && column.size > 2 : pick(random, 0, 2) == 0;
+    });
     const std::int64_t different = pick(random, 1, 50);
     for (PartitionColumn& column : list) column.excess = -pick(random, 0, different);
     const test::PlainPartitions plain(tables);
@@ -117,6 +125,7 @@ TEST_CASE("the best cover is that of all sequences of partitions of the list") {
     ++(least < kNone ? covered : none);
     if (!found.fusion) continue;
     full += found.fusion->used == most;
+    large += tables.size() > 9;
     // Once more, as what was remembered must hold for any limit.
     REQUIRE(covers.find(least + 1, steps).slack == least);
     const auto below = covers.find(least, steps);
@@ -141,6 +150,53 @@ TEST_CASE("the best cover is that of all sequences of partitions of the list") {
   CHECK(cyclic > 30);
   CHECK(full > 100);
   CHECK(beyond > 1000);
+  CHECK(large > 100);
+}
+
+// z1 -> x1, x2 -> y1, y2 -> z2.  After {x1, x2} and {y1, y2}, {z1, z2} would close a cycle through
+// all three; with {x1} and {x2} it does not.  The kernels y and z, which are left in either case,
+// have a cover then.
+TEST_CASE("what choices of others forbid is not remembered of the kernels left") {
+  Problem problem = test::idle_problem(1);
+  std::vector<Kernel> kernels;
+  for (const char* const name : {"z1", "x1", "x2", "y1", "y2", "z2"}) {
+    // No two of them are alike.
+    const auto rows = static_cast<std::int64_t>(kernels.size()) + 1;
+    kernels.push_back(test::weight_gemm(name, rows, 1, 1));
+  }
+  std::vector<Tensor> tensors;
+  for (const auto& [from, to] : {std::pair(0, 1), std::pair(2, 3), std::pair(4, 5)}) {
+    tensors.push_back({.from = KernelId(static_cast<std::size_t>(from)),
+                       .to = KernelId(static_cast<std::size_t>(to)),
+                       .operand = 1});
+  }
+  problem.workload.graph = DataflowGraph(kernels, tensors);
+  const auto context = test::open_point(problem, 0);
+  const FusionTables& tables = context->tables;
+  const PartitionPricing pricing(tables);
+  PartitionDuals duals;
+  duals.kernels.assign(tables.size(), 0);
+  std::vector<PartitionColumn> list;
+  const auto add = [&](const std::vector<std::size_t>& of, FineTicks slack) {
+    KernelSet set(tables.size());
+    for (const std::size_t kernel : of) set.insert(tables.order().position(KernelId(kernel)));
+    list.push_back(
+        {.kernels = set, .excess = -slack, .size = static_cast<std::int64_t>(of.size())});
+  };
+  add({1, 2}, 0);
+  add({1}, 5);
+  add({2}, 5);
+  // Once would do, but kernels of fewer partitions are covered first.
+  for (const FineTicks slack : {0, 50, 60}) {
+    add({3, 4}, slack);
+    add({0, 5}, slack);
+  }
+  ExactCovers covers(tables, pricing, duals, list);
+  std::int64_t steps = kEnough;
+  const auto found = covers.find(1000, steps);
+  REQUIRE(found.complete);
+  CHECK(found.slack == 10);
+  CHECK(found.fusion.has_value());
 }
 
 }  // namespace dfsearch
