@@ -13,7 +13,7 @@ namespace dfsearch {
 namespace {
 
 constexpr int kFirstSlack = 14;  // of the bound, by a power of two
-constexpr std::size_t kMostPartitions = 400'000;
+constexpr std::size_t kMostPartitions = 100'000;
 // Of more than that: a fusion of some of them is soon found or not at all.
 constexpr std::size_t kTried = 20'000;
 constexpr std::int64_t kPartOfSteps = 4;
@@ -46,13 +46,16 @@ bool CoverSearch::advance(std::int64_t steps) {
 }
 
 CoverSearch::Outcome CoverSearch::find_within(FineTicks slack) {
-  if (slack > bound_) return Outcome::Ended;
+  // An enumeration holds four times as many before it keeps the best.
+  const std::size_t bytes = sizeof(PartitionColumn) + tables_.size() / 8;
+  if (slack > bound_ || tables_.allowance().is_tight(4 * kMostPartitions * bytes)) {
+    return Outcome::Ended;
+  }
   auto list = pricing_.find(duals_, {.threshold = -slack - 1, .most = kMostPartitions}, steps_);
   if (!list.complete) return Outcome::OutOfSteps;
   const bool all = list.partitions.size() < kMostPartitions;
   if (!all) list.partitions.resize(kTried);
-  const MemoryCharge memory = tables_.allowance().charge(
-      list.partitions.size() * (sizeof(PartitionColumn) + tables_.size() / 8));
+  const MemoryCharge memory = tables_.allowance().charge(list.partitions.size() * bytes);
   auto best = ExactCovers(tables_, pricing_, duals_, list.partitions).find(slack + 1, steps_);
   if (best.fusion && best.fusion->time < best_time_) {
     best_time_ = best.fusion->time;
