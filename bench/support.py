@@ -50,13 +50,18 @@ def compiled_with(build):
 def machine(build):
     """What a reader needs to compare the numbers with others."""
     cpu = re.search(r"^model name\s*:\s*(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
-    dirty = output_of("git", "status", "--porcelain", "src", "tools", "CMakeLists.txt", "cmake")
+    cache = (pathlib.Path(build) / "CMakeCache.txt").read_text()
+    source = re.search(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$", cache, re.M)[1]
+    built = ("src", "tools", "CMakeLists.txt", "cmake")
+    dirty = output_of("git", "-C", source, "status", "--porcelain", *built)
+    # The last one that changed the program: documents and figures make it no other.
+    commit = output_of("git", "-C", source, "log", "-1", "--format=%h", "--", *built)
     return {
         "cpu": cpu[1] if cpu else "unknown",
         "cores": os.cpu_count(),
         "system": f"{os.uname().sysname} {os.uname().release}",
         **compiled_with(build),
-        "commit": output_of("git", "rev-parse", "--short", "HEAD") + ("+" if dirty else ""),
+        "commit": commit + ("+" if dirty else ""),
         "date": datetime.date.today().isoformat(),
         "load": round(os.getloadavg()[0], 2),
     }
