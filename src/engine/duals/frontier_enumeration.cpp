@@ -17,9 +17,6 @@ namespace dfsearch {
 namespace {
 
 constexpr int kShares = 4;  // of a mixture of two parts
-// Numbers of all promises together; more rooms than so many are hardly any better.
-constexpr std::size_t kNumbers = std::size_t{1} << 21;
-constexpr std::size_t kMostRooms = 48;
 constexpr std::int64_t kNumbersPerStep = 256;
 constexpr std::int64_t kStepsBetweenLooks = 1024;
 
@@ -70,8 +67,7 @@ FrontierEnumeration::Planned FrontierEnumeration::planned(const FrontierPlanOfGr
   };
   planned.mixtures = part_mixtures(planned.timed, kShares);
   const std::size_t mixtures = planned.mixtures.size();
-  const std::size_t rooms =
-      std::clamp(kNumbers / (states * mixtures), std::size_t{2}, kMostRooms + 1) - 1;
+  const std::size_t rooms = FrontierPromise::rooms(states, mixtures);
   steps_ -= static_cast<std::int64_t>(mixtures * FrontierPromise::states(of.plan) * (rooms + 1)) /
                 kNumbersPerStep +
             1;

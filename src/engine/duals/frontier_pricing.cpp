@@ -28,9 +28,6 @@ constexpr std::size_t kParts = std::tuple_size_v<FrontierExcess>;
 // Of a mixture of two parts.  Beams need not know so well what will be dropped.
 constexpr int kShares = 4;
 constexpr int kSharesOfBeam = 2;
-// Numbers of all promises together; more rooms than so many are hardly any better.
-constexpr std::size_t kNumbers = std::size_t{1} << 21;
-constexpr std::size_t kMostRooms = 48;
 
 /// Of a part that will not be the least.
 constexpr FineTicks kNoMatter = std::numeric_limits<FineTicks>::max() / 2;
@@ -114,8 +111,7 @@ class LabelSearch {
     const std::vector<FrontierShares> mixtures = part_mixtures(timed_, whole);
     const std::size_t promises = mixtures.size() + timed_.size() * (timed_.size() - 1);
     const std::size_t states = FrontierPromise::states(plan_);
-    const std::size_t rooms =
-        std::clamp(kNumbers / (states * promises), std::size_t{2}, kMostRooms + 1) - 1;
+    const std::size_t rooms = FrontierPromise::rooms(states, promises);
     steps_ -= static_cast<std::int64_t>(promises * states * (rooms + 1) / 256);
     promises_.resize(std::max(promises_.size(), promises));
     for (const FrontierShares& shares : mixtures) {

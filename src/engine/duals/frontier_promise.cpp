@@ -12,6 +12,9 @@
 namespace dfsearch {
 namespace {
 
+// Numbers of all promises together; more rooms than so many are hardly any better.
+constexpr std::size_t kNumbers = std::size_t{1} << 21;
+constexpr std::size_t kMostRooms = 48;
 constexpr double kImpossible = -std::numeric_limits<double>::infinity();
 
 /// Bits of the frontier that the step meets are low ones: rows are counted by them.
@@ -25,6 +28,10 @@ std::size_t FrontierPromise::states(const FrontierPlan& plan) {
   std::size_t sum = 1;
   for (const FrontierStep& step : plan.steps) sum += rows(step);
   return sum;
+}
+
+std::size_t FrontierPromise::rooms(std::size_t states, std::size_t promises) {
+  return std::clamp(kNumbers / (states * promises), std::size_t{2}, kMostRooms + 1) - 1;
 }
 
 void FrontierPromise::find(const FrontierPlan& plan, const FrontierChoice& choice,

@@ -38,6 +38,8 @@ class FrontierPromise {
   /// How many states of the frontier there are, over all steps: for each there is a number for each
   /// room, and one.
   [[nodiscard]] static std::size_t states(const FrontierPlan& plan);
+  /// Rooms for which so many promises with so many states in all do not take much memory.
+  [[nodiscard]] static std::size_t rooms(std::size_t states, std::size_t promises);
 
  private:
   std::size_t rooms_ = 0;

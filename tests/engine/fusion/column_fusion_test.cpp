@@ -7,13 +7,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <variant>
 #include <vector>
 
 #include "engine/mapping/mapping_problem.hpp"
-#include "model/evaluate.hpp"
-#include "model/layer/least_bytes_sharding.hpp"
-#include "model/layer/sharding.hpp"
+#include "support/check_fusion.hpp"
 #include "support/plain_completions.hpp"
 #include "support/random_problem.hpp"
 #include "support/symmetric_problem.hpp"
@@ -22,18 +19,6 @@ namespace dfsearch {
 namespace {
 
 constexpr std::int64_t kEnough = 100'000'000;
-
-/// The plain model finds that it fits and takes just that time.
-void check_fusion(const Problem& problem, const MappingProblem& search, OuterPoint point,
-                  const Fusion& fusion) {
-  const MappingSolution solution{
-      .cost = {}, .point = point, .sharding = least_bytes_sharding(problem), .fusion = fusion};
-  const auto judged = evaluate(problem, search.mapping(solution));
-  REQUIRE(std::holds_alternative<Cost>(judged));
-  const Cost& cost = std::get<Cost>(judged);
-  REQUIRE(cost.layer_ticks == fusion.time);
-  REQUIRE(static_cast<std::int64_t>(cost.partitions.size()) == fusion.used);
-}
 
 bool has_pins(const Problem& problem) {
   for (const auto& pin : problem.execution.pins) {
@@ -63,7 +48,7 @@ TEST_CASE("a fusion of the partitions met fits, pins and halves included, at jus
     if (!duals) continue;
     const auto fusion = column_fusion(tables, *duals, 10'000);
     if (!fusion) continue;
-    check_fusion(problem, search, point, *fusion);
+    test::check_fusion(problem, search, point, *fusion);
     REQUIRE(fusion->time == context->search.bound(context->search.root(), *duals));
     ++found;
     pinned += has_pins(problem);
@@ -103,7 +88,7 @@ TEST_CASE("a fusion that takes just the bound is mostly found where memory does 
     ++(reached ? within_reach : out_of_reach);
     if (!fusion) continue;
     ++found;
-    check_fusion(problem, search, point, *fusion);
+    test::check_fusion(problem, search, point, *fusion);
     REQUIRE(fusion->time == context->search.bound(context->search.root(), *duals));
     charged += duals->charge != std::array<FineTicks, 2>{};
   }

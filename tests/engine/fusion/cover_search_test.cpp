@@ -8,11 +8,9 @@
 #include <optional>
 #include <random>
 #include <utility>
-#include <variant>
 
 #include "engine/mapping/mapping_problem.hpp"
-#include "model/evaluate.hpp"
-#include "model/layer/least_bytes_sharding.hpp"
+#include "support/check_fusion.hpp"
 #include "support/plain_completions.hpp"
 #include "support/random_problem.hpp"
 #include "support/symmetric_problem.hpp"
@@ -31,16 +29,6 @@ std::optional<PartitionDuals> some_duals(const FusionTables& tables, std::mt1993
   const std::int64_t kept = test::pick(random, 3, 9);
   for (FineTicks& dual : duals->kernels) dual -= dual / (kept + 1);
   return duals;
-}
-
-/// The plain model finds that it fits and takes just that time.
-void check_fusion(const Problem& problem, const MappingProblem& search, OuterPoint point,
-                  const Fusion& fusion) {
-  const MappingSolution solution{
-      .cost = {}, .point = point, .sharding = least_bytes_sharding(problem), .fusion = fusion};
-  const auto judged = evaluate(problem, search.mapping(solution));
-  REQUIRE(std::holds_alternative<Cost>(judged));
-  REQUIRE(std::get<Cost>(judged).layer_ticks == fusion.time);
 }
 
 Problem world(std::uint64_t seed) {
@@ -93,7 +81,7 @@ TEST_CASE("the search by covers ends with the best fusion") {
       ++unknown;
       continue;
     }
-    check_fusion(problem, search, point, *fusion);
+    test::check_fusion(problem, search, point, *fusion);
     REQUIRE(fusion->time == known);
     REQUIRE(fusion->time == tables.weight_loads() + best);
     ++proved;
@@ -127,7 +115,7 @@ TEST_CASE("where memory or pins forbid covers, no fusion takes less than what is
     raised += covers.least() > first;
     const auto fusion = covers.take();
     if (!fusion) continue;
-    check_fusion(problem, search, point, *fusion);
+    test::check_fusion(problem, search, point, *fusion);
     REQUIRE(fusion->time == covers.least());
     ++proved;
   }
