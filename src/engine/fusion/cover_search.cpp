@@ -1,5 +1,5 @@
 // All fusions that take no more than the bound of the duals and some slack are exact covers of the
-// kernels by partitions that each have no more slack than that (docs/search.md, section 10).  For
+// kernels by partitions that each have no more slack than that (docs/duals.md, section 9).  For
 // little slack these are few, they are listed, and all covers are looked through: either the best is
 // a fusion, which nothing undercuts, or every fusion has more slack and the bound rises by it.
 
