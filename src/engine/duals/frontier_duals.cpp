@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -55,9 +56,10 @@ std::optional<std::vector<FrontierPricing>> frontier_pricings(const FusionTables
   auto plans = frontier_plans(tables);
   if (!plans) return std::nullopt;
   std::vector<FrontierPricing> pricings;
+  const auto room = std::make_shared<FrontierRoom>();
   for (auto& [plan, group] : *plans) {
     if (of_looks) make_alike(kernel_looks(tables), plan);
-    pricings.emplace_back(tables, std::move(plan), group);
+    pricings.emplace_back(tables, std::move(plan), group, room);
   }
   return pricings;
 }

@@ -19,6 +19,8 @@ namespace {
 constexpr int kShares = 4;  // of a mixture of two parts
 constexpr std::int64_t kNumbersPerStep = 256;
 constexpr std::int64_t kStepsBetweenLooks = 1024;
+// A decision takes as long as so many steps of an enumeration that keeps to an order.
+constexpr std::int64_t kStepsPerDecision = 3;
 
 }  // namespace
 
@@ -60,21 +62,23 @@ FrontierEnumeration::Planned FrontierEnumeration::planned(const FrontierPlanOfGr
       .first_place = first_place,
       .gains = FrontierGains(tables_, of.plan, duals_),
       .timed = timed_parts(tables_, of.plan),
-      .mixtures = {},
       .promises = {},
+      .mixtures = {},
       .noise = static_cast<double>(frontier_noise(tables_, of.plan, duals_, of.group)),
       .decided = {},
   };
-  planned.mixtures = part_mixtures(planned.timed, kShares);
-  const std::size_t mixtures = planned.mixtures.size();
-  const std::size_t rooms = FrontierPromise::rooms(states, mixtures);
-  steps_ -= static_cast<std::int64_t>(mixtures * FrontierPromise::states(of.plan) * (rooms + 1)) /
-                kNumbersPerStep +
-            1;
-  for (const FrontierShares& shares : planned.mixtures) {
+  const std::vector<FrontierShares> mixtures = part_mixtures(planned.timed, kShares);
+  const std::size_t rooms = FrontierPromise::rooms(states, mixtures.size());
+  steps_ -=
+      static_cast<std::int64_t>(mixtures.size() * FrontierPromise::states(of.plan) * (rooms + 1)) /
+          kNumbersPerStep +
+      1;
+  planned.promises.resize(mixtures.size());
+  for (std::size_t m = 0; m < mixtures.size(); ++m) {
     tables_.deadline().check();
-    planned.promises.emplace_back().find(of.plan, {}, planned.gains.worth(shares, planned.timed),
-                                         sram_, rooms);
+    FrontierPromise& promise = planned.promises[m];
+    promise.find(of.plan, {}, planned.gains.worth(mixtures[m], planned.timed), sram_, rooms);
+    planned.mixtures.emplace_back(mixtures[m], promise);
   }
   KernelSet decided(tables_.size());
   for (std::size_t p = 0; p < tables_.size(); ++p) decided.insert(p);
@@ -132,7 +136,8 @@ bool FrontierEnumeration::firsts(std::size_t begin, std::size_t end) {
 /// The step is the next one to be decided.
 void FrontierEnumeration::go_on(std::size_t step, const Partial& set) {
   deadline_.check(1);
-  if (--steps_ < 0) return;
+  steps_ -= kStepsPerDecision;
+  if (steps_ < 0) return;
   const std::vector<FrontierStep>& steps = now_->plan.steps;
   if (set.frontier == 0) {
     close();
@@ -184,14 +189,9 @@ void FrontierEnumeration::put_in(std::size_t step, const Partial& set) {
 
 bool FrontierEnumeration::may_exceed(std::size_t step, const Partial& set) const {
   const double above = static_cast<double>(threshold_ + duals_.charge[now_->group]) - now_->noise;
-  for (std::size_t m = 0; m < now_->mixtures.size(); ++m) {
-    double most = now_->promises[m].most(step, set.frontier, sram_ - set.sram);
-    for (const std::size_t r : now_->timed) {
-      most += now_->mixtures[m][r] * static_cast<double>(set.excess[r]);
-    }
-    if (!(most > above)) return false;
-  }
-  return true;
+  const std::size_t place = now_->promises.front().place(step, set.frontier, sram_ - set.sram);
+  return std::all_of(now_->mixtures.begin(), now_->mixtures.end(),
+                     [&](const auto& mixture) { return mixture.most(set.excess, place) > above; });
 }
 
 void FrontierEnumeration::close() {

@@ -40,8 +40,8 @@ class FrontierEnumeration {
     std::size_t first_place;  // of its first step, among the steps of all plans
     FrontierGains gains;
     std::vector<std::size_t> timed;
-    std::vector<FrontierShares> mixtures;
-    std::vector<FrontierPromise> promises;  // of the mixtures
+    std::vector<FrontierPromise> promises;
+    std::vector<PromisedMixture> mixtures;  // with these
     double noise;
     // By the number of steps that are decided: those kernels, and all that are in no set here.
     std::vector<KernelSet> decided;

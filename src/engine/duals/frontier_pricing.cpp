@@ -21,6 +21,8 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/duals/excess_fronts.hpp"
+
 namespace dfsearch {
 namespace {
 
@@ -28,9 +30,6 @@ constexpr std::size_t kParts = std::tuple_size_v<FrontierExcess>;
 // Of a mixture of two parts.  Beams need not know so well what will be dropped.
 constexpr int kShares = 4;
 constexpr int kSharesOfBeam = 2;
-
-/// Of a part that will not be the least.
-constexpr FineTicks kNoMatter = std::numeric_limits<FineTicks>::max() / 2;
 
 struct Label {
   std::uint32_t frontier = 0;  // which of it are inside
@@ -64,7 +63,7 @@ class LabelSearch {
         sram_(about_sram(tables)),
         promises_(promises),
         steps_(steps),
-        deadline_(tables.deadline(), kStepsBetweenLooks),
+        deadline_(tables.deadline(), kLooksBetweenChecks),
         gains_(tables, plan, duals) {}
 
   FrontierPricing::Found run() {
@@ -96,7 +95,8 @@ class LabelSearch {
  private:
   // Some hundred megabytes with all labels.
   static constexpr std::size_t kMostDecisions = 8'000'000;
-  static constexpr std::int64_t kStepsBetweenLooks = 100'000;
+  static constexpr std::int64_t kLooksPerStep = 32;
+  static constexpr std::int64_t kLooksBetweenChecks = 1'000'000;
 
   /// What is promised to a sum of the excesses by these shares.
   const FrontierPromise& promise(const FrontierShares& shares, std::size_t rooms) {
@@ -117,7 +117,7 @@ class LabelSearch {
     for (const FrontierShares& shares : mixtures) {
       const FrontierPromise& found = promise(shares, rooms);
       if (found.most(0, 0, sram_) <= above_) return false;
-      mixtures_.push_back({.shares = shares, .promise = &found});
+      mixtures_.emplace_back(shares, found);
     }
     for (const std::size_t r : timed_) {
       for (const std::size_t other : timed_) {
@@ -132,12 +132,12 @@ class LabelSearch {
   }
 
   /// Forgets parts that another one stays below to the end.
-  void forget_parts(std::size_t s, Label& label) const {
+  void forget_parts(std::size_t place, Label& label) const {
     for (const Rise& rise : rises_) {
       FineTicks& excess = label.excess[rise.part];
       if (excess == kNoMatter || label.excess[rise.other] == kNoMatter) continue;
       const double ahead = static_cast<double>(excess - label.excess[rise.other]) - noise_;
-      if (ahead >= rise.promise->most(s, label.frontier, sram_ - label.sram)) excess = kNoMatter;
+      if (ahead >= rise.promise->most(place)) excess = kNoMatter;
     }
   }
   static void add(FineTicks more, FineTicks& excess) {
@@ -171,49 +171,52 @@ class LabelSearch {
 
   bool offer(std::size_t s, Label& label, std::vector<Label>& next) const {
     label.most = std::numeric_limits<double>::infinity();
-    for (const Mixture& mixture : mixtures_) {
-      double mixed = mixture.promise->most(s, label.frontier, sram_ - label.sram);
-      for (const std::size_t r : timed_) {
-        if (mixture.shares[r] > 0.0) {
-          mixed += mixture.shares[r] * static_cast<double>(label.excess[r]);
-        }
-      }
-      label.most = std::min(label.most, mixed);
+    const std::size_t place = promises_.front().place(s, label.frontier, sram_ - label.sram);
+    for (const PromisedMixture& mixture : mixtures_) {
+      label.most = std::min(label.most, mixture.most(label.excess, place));
       if (!(label.most > above_)) return false;
     }
-    forget_parts(s, label);
+    forget_parts(place, label);
     next.push_back(label);
     return true;
   }
 
   /// Drops what is dominated and, beyond the beam, what promises least.
   void keep_best(std::vector<Label>& labels) {
-    std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) {
-      return std::tie(a.frontier, a.sram, b.excess, b.size) <
-             std::tie(b.frontier, b.sram, a.excess, a.size);
+    order_.clear();
+    for (const Label& label : labels) {
+      order_.push_back({.frontier = label.frontier,
+                        .label = static_cast<std::uint32_t>(order_.size()),
+                        .sram = label.sram});
+    }
+    std::sort(order_.begin(), order_.end(), [&](const Place& a, const Place& b) {
+      if (a.frontier != b.frontier) return a.frontier < b.frontier;
+      if (a.sram != b.sram) return a.sram < b.sram;
+      const Label& left = labels[a.label];
+      const Label& right = labels[b.label];
+      return std::tie(right.excess, right.size) < std::tie(left.excess, left.size);
     });
     std::vector<Label> kept;
     std::size_t begin = 0;  // of those with the same frontier
     std::int64_t looks = 0;
-    for (const Label& label : labels) {
-      deadline_.check(1 + static_cast<std::int64_t>(kept.size() - begin) / 16);
-      if (looks / 32 > steps_) break;
+    met_.clear();
+    for (const Place& place : order_) {
+      const Label& label = labels[place.label];
+      if (looks / kLooksPerStep > steps_) break;
       if (!kept.empty() && kept.back().frontier != label.frontier) {
         cut_to_beam(kept, begin);
         begin = kept.size();
+        met_.clear();
       }
-      const auto dominates = [&](const Label& other) {
-        ++looks;
-        for (std::size_t r = 0; r < kParts; ++r) {
-          if (other.excess[r] < label.excess[r]) return false;
-        }
-        return true;
-      };
-      const auto from = kept.begin() + static_cast<std::ptrdiff_t>(begin);
-      if (std::none_of(from, kept.end(), dominates)) kept.push_back(label);
+      const std::int64_t before = looks;
+      const bool is_dominated = met_.has_as_great(label.excess, looks);
+      deadline_.check(looks - before);
+      if (is_dominated) continue;
+      met_.add(label.excess);
+      kept.push_back(label);
     }
     cut_to_beam(kept, begin);
-    steps_ -= looks / 32 + 1;
+    steps_ -= looks / kLooksPerStep + 1;
     labels = std::move(kept);
   }
   /// Keeps what promises most of about as much SRAM.
@@ -275,11 +278,7 @@ class LabelSearch {
   std::int64_t& steps_;
   PacedDeadline deadline_;
   const FrontierGains gains_;
-  struct Mixture {
-    FrontierShares shares{};
-    const FrontierPromise* promise = nullptr;
-  };
-  std::vector<Mixture> mixtures_;
+  std::vector<PromisedMixture> mixtures_;
   /// By how much a part's excess can rise above that of another.
   struct Rise {
     std::size_t part = 0;
@@ -287,14 +286,27 @@ class LabelSearch {
     const FrontierPromise* promise = nullptr;
   };
   std::vector<Rise> rises_;
+  /// In the order of what they are compared by.
+  struct Place {
+    std::uint32_t frontier = 0;
+    std::uint32_t label = 0;
+    double sram = 0.0;
+  };
+  std::vector<Place> order_;
+  ExcessFronts met_;  // of the frontier that labels are compared for
   std::vector<Decision> decisions_;
   MemoryCharge held_;  // by these and the labels
 };
 
 }  // namespace
 
-FrontierPricing::FrontierPricing(const FusionTables& tables, FrontierPlan plan, std::size_t group)
-    : tables_(tables), plan_(std::move(plan)), group_(group), timed_(timed_parts(tables, plan_)) {}
+FrontierPricing::FrontierPricing(const FusionTables& tables, FrontierPlan plan, std::size_t group,
+                                 std::shared_ptr<FrontierRoom> room)
+    : tables_(tables),
+      plan_(std::move(plan)),
+      group_(group),
+      timed_(timed_parts(tables, plan_)),
+      room_(std::move(room)) {}
 
 FineTicks FrontierPricing::noise(const Duals& duals) const {
   return frontier_noise(tables_, plan_, duals, group_);
@@ -302,14 +314,15 @@ FineTicks FrontierPricing::noise(const Duals& duals) const {
 
 FrontierPricing::Found FrontierPricing::find(const Duals& duals, const Query& query,
                                              std::int64_t& steps) {
+  std::vector<FrontierPromise>& promises = room_->promises;
   auto found =
-      LabelSearch(tables_, plan_, group_, timed_, duals, query, noise(duals), promises_, steps)
+      LabelSearch(tables_, plan_, group_, timed_, duals, query, noise(duals), promises, steps)
           .run();
   const auto bytes = [](std::size_t sum, const auto& promise) {
     return sum + promise.heap_bytes();
   };
-  memory_ = tables_.allowance().charge(
-      std::accumulate(promises_.begin(), promises_.end(), std::size_t{0}, bytes));
+  room_->memory = tables_.allowance().charge(
+      std::accumulate(promises.begin(), promises.end(), std::size_t{0}, bytes));
   return found;
 }
 

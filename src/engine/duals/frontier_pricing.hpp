@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "engine/duals/frontier_plan.hpp"
@@ -14,13 +15,20 @@
 
 namespace dfsearch {
 
+/// The promises of the last query: room for the next.  Those who share it ask one after the other.
+struct FrontierRoom {
+  std::vector<FrontierPromise> promises;
+  MemoryCharge memory;  ///< of these
+};
+
 /// Looks among the sets of some kernels that SRAM holds for those that duals overpay, by the sums
 /// of their parts: sets with gaps on the way from one kernel to another are among them, and the
 /// cores of a chip are not looked at.  Refers to the tables.  Used by one thread.
 class FrontierPricing {
  public:
   /// `plan` is of kernels that are of this group (PartitionRules).
-  FrontierPricing(const FusionTables& tables, FrontierPlan plan, std::size_t group);
+  FrontierPricing(const FusionTables& tables, FrontierPlan plan, std::size_t group,
+                  std::shared_ptr<FrontierRoom> room);
 
   struct Query {
     FineTicks threshold = 0;  ///< sets with more excess than this and the noise are looked for
@@ -49,9 +57,8 @@ class FrontierPricing {
   const FusionTables& tables_;
   FrontierPlan plan_;
   std::size_t group_;
-  std::vector<std::size_t> timed_;         // parts that take any time
-  std::vector<FrontierPromise> promises_;  // of the last query: room for the next
-  MemoryCharge memory_;                    // of these
+  std::vector<std::size_t> timed_;  // parts that take any time
+  std::shared_ptr<FrontierRoom> room_;
 };
 
 }  // namespace dfsearch

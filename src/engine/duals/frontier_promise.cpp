@@ -13,7 +13,7 @@ namespace dfsearch {
 namespace {
 
 // Numbers of all promises together; more rooms than so many are hardly any better.
-constexpr std::size_t kNumbers = std::size_t{1} << 21;
+constexpr std::size_t kNumbers = std::size_t{1} << 22;
 constexpr std::size_t kMostRooms = 48;
 constexpr double kImpossible = -std::numeric_limits<double>::infinity();
 

@@ -27,9 +27,14 @@ class FrontierPromise {
 
   /// From this step on, when as much SRAM is left, not less than none.
   [[nodiscard]] double most(std::size_t step, std::uint32_t frontier, double left) const {
-    const auto room = std::min(rooms_, static_cast<std::size_t>(left * rooms_of_byte_));
-    return most_[begins_[step] + frontier * (rooms_ + 1) + room];
+    return most(place(step, frontier, left));
   }
+  /// The same in two parts: all promises of a plan with as many rooms have the same places.
+  [[nodiscard]] std::size_t place(std::size_t step, std::uint32_t frontier, double left) const {
+    const auto room = std::min(rooms_, static_cast<std::size_t>(left * rooms_of_byte_));
+    return begins_[step] + frontier * (rooms_ + 1) + room;
+  }
+  [[nodiscard]] double most(std::size_t place) const { return most_[place]; }
 
   [[nodiscard]] std::size_t heap_bytes() const {
     return most_.capacity() * sizeof(double) + begins_.capacity() * sizeof(std::size_t);

@@ -70,6 +70,16 @@ std::vector<FrontierShares> part_mixtures(const std::vector<std::size_t>& timed,
   return mixtures;
 }
 
+PromisedMixture::PromisedMixture(const FrontierShares& shares, const FrontierPromise& promise)
+    : promise_(&promise) {
+  std::size_t count = 0;
+  for (std::size_t r = 0; r < shares.size(); ++r) {
+    if (shares[r] == 0.0) continue;
+    parts_.at(count) = r;
+    shares_.at(count++) = shares[r];
+  }
+}
+
 /// Less than 2^7 roundings for each kernel, of numbers below the sum of all.
 FineTicks frontier_noise(const FusionTables& tables, const FrontierPlan& plan, const Duals& duals,
                          std::size_t group) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "engine/duals/duals.hpp"
@@ -14,6 +15,8 @@ namespace dfsearch {
 
 /// By each part of the time: duals of a set less that part, in fine ticks.
 using FrontierExcess = std::array<FineTicks, std::tuple_size_v<KernelParts>>;
+/// Of a part that does not matter, as another one stays below: greater than all others.
+inline constexpr FineTicks kNoMatter = std::numeric_limits<FineTicks>::max() / 2;
 /// Of each part in a mixture: if they sum up to one, it is no more than the longest part.
 using FrontierShares = std::array<double, std::tuple_size_v<KernelParts>>;
 
@@ -36,6 +39,23 @@ struct FrontierGains {
 /// Each part by itself, and of any two some mixtures, in steps of a whole.
 [[nodiscard]] std::vector<FrontierShares> part_mixtures(const std::vector<std::size_t>& timed,
                                                         int whole);
+
+/// Such a mixture of the excesses of a partial set and of what is promised to it: no way to go on
+/// exceeds it.  Refers to the promise.
+class PromisedMixture {
+ public:
+  PromisedMixture(const FrontierShares& shares, const FrontierPromise& promise);
+
+  [[nodiscard]] double most(const FrontierExcess& excess, std::size_t place) const {
+    return promise_->most(place) + shares_[0] * static_cast<double>(excess[parts_[0]]) +
+           shares_[1] * static_cast<double>(excess[parts_[1]]);
+  }
+
+ private:
+  std::array<std::size_t, 2> parts_{};
+  std::array<double, 2> shares_{};
+  const FrontierPromise* promise_;
+};
 
 /// More than rounding may hide in sums of a plan's promises and gains.
 [[nodiscard]] FineTicks frontier_noise(const FusionTables& tables, const FrontierPlan& plan,

@@ -51,4 +51,15 @@ std::optional<Fusion> costed_parts(const FusionTables& tables, const std::vector
   return fusion;
 }
 
+std::vector<KernelSet> parts_of(const FusionTables& tables, const Fusion& fusion) {
+  std::int64_t most = 0;
+  for (const std::int64_t index : fusion.partition) most = std::max(most, index);
+  std::vector<KernelSet> sets(static_cast<std::size_t>(most) + 1, KernelSet(tables.size()));
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    sets[static_cast<std::size_t>(fusion.partition[tables.id(p).index()])].insert(p);
+  }
+  std::erase_if(sets, [](const KernelSet& set) { return set.first_from(0) >= set.end(); });
+  return sets;
+}
+
 }  // namespace dfsearch

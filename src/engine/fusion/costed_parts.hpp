@@ -1,5 +1,5 @@
 #pragma once
-// From sets of kernels to a fusion that is costed.
+// From sets of kernels to a fusion that is costed, and back.
 
 #include <optional>
 #include <vector>
@@ -14,5 +14,8 @@ namespace dfsearch {
 /// they may have and what it takes by the tables; nothing if it is none of theirs.  Sets that are
 /// empty do not count.  All kernels are in one set each.
 std::optional<Fusion> costed_parts(const FusionTables& tables, const std::vector<KernelSet>& sets);
+
+/// The sets of kernels of a fusion of these tables, in the order in which they run; none is empty.
+std::vector<KernelSet> parts_of(const FusionTables& tables, const Fusion& fusion);
 
 }  // namespace dfsearch

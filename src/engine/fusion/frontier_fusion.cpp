@@ -25,18 +25,19 @@ constexpr std::size_t kBeam = 64;
 constexpr std::size_t kTried = 64;
 constexpr std::array<int, 3> kHigher = {8, 5, 2};
 constexpr std::size_t kCandidates = 12;
+// What one more partition counts among candidates: some of all duals, by this power of two.
+constexpr int kOneMore = 12;
 
 class Chain {
  public:
-  Chain(const FusionTables& tables, FineTicks all, std::vector<FrontierPricing>& pricings,
-        FineTicks each, std::int64_t& steps)
+  Chain(const FusionTables& tables, std::vector<FrontierPricing>& pricings, FineTicks each,
+        std::int64_t& steps)
       : tables_(tables),
         rules_(tables),
         pricings_(pricings),
         program_(tables, pricings),
         each_(each),
         steps_(steps),
-        all_(all),
         done_(tables.size()) {
     fusion_.time = tables.weight_loads();
   }
@@ -172,7 +173,6 @@ class Chain {
   FrontierProgram program_;
   const FineTicks each_;
   std::int64_t& steps_;
-  FineTicks all_ = 0;
   KernelSet done_;
   std::shared_ptr<const ClosedPartition> last_;
   std::int32_t next_index_ = 0;
@@ -185,14 +185,8 @@ std::optional<Fusion> frontier_fusion(const FusionTables& tables, const Partitio
                                       std::int64_t& steps) {
   auto pricings = frontier_pricings(tables, FrontierUse::Fusion);
   if (!pricings) return std::nullopt;
-  std::optional<Fusion> best;
-  // What one more partition counts among candidates: some of all duals, and nothing.
   const FineTicks all = duals.of_rest(KernelSet(tables.size()));
-  for (const int each : {12, 40}) {
-    auto fusion = Chain(tables, all, *pricings, all >> each, steps).find();
-    if (fusion && (!best || fusion->time < best->time)) best = std::move(fusion);
-  }
-  return best;
+  return Chain(tables, *pricings, all >> kOneMore, steps).find();
 }
 
 }  // namespace dfsearch

@@ -8,6 +8,7 @@
 #include "engine/duals/block_duals.hpp"
 #include "engine/duals/kernel_classes.hpp"
 #include "engine/fusion/frontier_fusion.hpp"
+#include "engine/fusion/improved_fusion.hpp"
 
 namespace dfsearch {
 namespace {
@@ -23,7 +24,8 @@ constexpr int kAttemptOfBlocks = 3;
 constexpr std::size_t kKernelsOfUsualNode = 32;
 constexpr std::array<std::size_t, 3> kKernelsOfBlock = {32, 48, 64};
 constexpr std::int64_t kStepsOfBlock = 250'000;
-constexpr std::int64_t kStepsOfSketch = 60'000'000;
+constexpr std::int64_t kStepsOfSketch = 30'000'000;
+constexpr std::int64_t kStepsOfImprovement = 20'000'000;
 
 }  // namespace
 
@@ -69,6 +71,13 @@ LazyDuals::Found LazyDuals::of_alike(Ticks enough) const {
     make_one(nullptr);
   }
   return found(std::min(attempts_, sketch_after_), nullptr);
+}
+
+LazyDuals::Found LazyDuals::sketch_of_alike() const {
+  const std::lock_guard lock(mutex_);
+  if (stage_ == Stage::Sketch) make_one(&duals_.back().found);
+  if (sketch_after_ == kMostAttempts) return {};
+  return found(sketch_after_ + 1, &duals_.back().found);
 }
 
 /// Those attempts that nobody has made yet.
@@ -169,7 +178,9 @@ void LazyDuals::find_sketch() const {
   stage_ = Stage::Ended;
   if (!tables_.bounds().use(SearchBound::Columns)) return;
   std::int64_t steps = kStepsOfSketch;
-  if (auto fusion = frontier_fusion(tables_, duals_.back().found, steps)) keep(std::move(*fusion));
+  if (auto fusion = frontier_fusion(tables_, duals_.back().found, steps)) {
+    keep(improved_fusion(tables_, *fusion, kStepsOfImprovement));
+  }
 }
 
 /// The best of blocks of some sizes, unless memory time is far from what matters.

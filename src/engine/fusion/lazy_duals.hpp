@@ -42,6 +42,10 @@ class LazyDuals {
   /// nothing elsewhere.  All of them, unless duals that prove more than `enough` come before.
   [[nodiscard]] Found of_alike(Ticks enough) const;
 
+  /// With the fusion of alike kernels, which is looked for at once if their duals are at their best;
+  /// nothing if they are not.
+  [[nodiscard]] Found sketch_of_alike() const;
+
   /// What all attempts that anybody made have found, which are so many at least.
   [[nodiscard]] Found after_at_least(int attempts) const;
 

@@ -16,11 +16,15 @@ constexpr std::int64_t kSmallGraph = 64;
 constexpr std::int64_t kNodesBeforeSmall = 1'024;
 constexpr std::int64_t kNodesPerAllocated = 4'096;
 // After the first, one is due for as many nodes as a part of the kernels.  Soon is better than
-// late: until they end they take most of the time of one thread.
+// late: the first walk takes most of the time of one thread.  Later ones take some.
 constexpr std::int64_t kPart = 32;
+constexpr std::int64_t kOfWalk = 32;  // attempts, of a fourth of the kernels if that is more
+constexpr std::int64_t kLater = 32;   // so much more seldom
 // The first one sees moves cool down twice, unless that takes too long.
 constexpr std::int64_t kStepsPerKernel = 1'200;
 constexpr std::int64_t kMostSteps = 600'000;
+constexpr std::int64_t kStepsOfPool = 400'000;
+constexpr std::uint64_t kWalks = 8;
 constexpr std::int64_t kMostAttempts = 4'096;
 constexpr Ticks kAttemptsToCatchUp = 16;
 
@@ -34,7 +38,11 @@ int LazyImprovement::attempts_due(std::int64_t found, std::int64_t branched) con
   if (tables_.kernel(0).options != nullptr) {
     return static_cast<int>(std::min(kMostAttempts, 1 + found / kNodesPerAllocated));
   }
-  return static_cast<int>(std::min(kMostAttempts, 1 + branched * kPart / kernels));
+  const std::int64_t soon = 1 + branched * kPart / kernels;
+  const std::int64_t of_walk = std::max(kOfWalk, kernels / 4);
+  const std::int64_t due =
+      std::min(soon, of_walk) + std::max<std::int64_t>(0, soon - of_walk) / kLater;
+  return static_cast<int>(std::min(kMostAttempts, due));
 }
 
 LazyImprovement::Found LazyImprovement::after(int attempts, Make make) const {
@@ -54,6 +62,10 @@ bool LazyImprovement::is_enough(int attempts) const {
   return ended_ || std::ssize(found_) >= attempts;
 }
 
+LazyImprovement::Found LazyImprovement::best() const {
+  return best_after(static_cast<int>(kMostAttempts));
+}
+
 LazyImprovement::Found LazyImprovement::best_after(int attempts) const {
   const std::lock_guard lock(mutex_);
   if (attempts == 0 || found_.empty()) return {};
@@ -62,30 +74,56 @@ LazyImprovement::Found LazyImprovement::best_after(int attempts) const {
 
 /// Moves and windows take turns, and each goes on from what the other has found.  Windows of the
 /// first fusion have turns of their own, as long as they may catch up: where a graph repeats itself
-/// they may find the same again and again, which moves have spoilt.
+/// they may find the same again and again, which moves have spoilt.  The fourth turn puts together
+/// anew what all of them have found.
 void LazyImprovement::attempt() const {
   if (!std::exchange(started_, true)) start();
   const std::int64_t steps =
       std::min(kMostSteps, kStepsPerKernel * static_cast<std::int64_t>(tables_.size()));
-  const int turn = turn_++ % 3;
-  if (moves_ && (turn == 0 || (!windows_ && !first_windows_))) {
+  const int turn = turn_++ % 4;
+  if (pool_ && pool_->is_new() && (turn == 3 || is_idle())) {
+    recombine();
+  } else if (pool_ && is_idle()) {
+    walk();
+  } else if (moves_ && (turn == 0 || (!windows_ && !first_windows_))) {
     const bool ended = moves_->advance(steps);
+    add_to_pool(moves_->best());
     if (keep(moves_->best(), 'M') || (ended && !windows_)) begin(windows_, moves_->best());
     if (ended) moves_.reset();
   } else if (windows_ && (turn != 2 || !first_windows_)) {
     const bool ended = windows_->advance(steps);
+    add_to_pool(windows_->best());
     if (keep(windows_->best(), 'W') && moves_) moves_->go_on_from(windows_->best());
     if (ended) windows_.reset();
   } else if (first_windows_) {
     const Ticks before = first_windows_->time();
     const bool ended = first_windows_->advance(steps);
     const Ticks now = first_windows_->time();
+    add_to_pool(first_windows_->best());
     if (keep(first_windows_->best(), 'W') && moves_) moves_->go_on_from(first_windows_->best());
-    const Ticks behind = now - best_after(static_cast<int>(kMostAttempts)).fusion->time;
+    const Ticks behind = now - best().fusion->time;
     if (ended || behind / kAttemptsToCatchUp > before - now) first_windows_.reset();
   }
   const std::lock_guard lock(mutex_);
-  ended_ = !moves_ && !windows_ && !first_windows_;
+  ended_ = is_idle() && !(pool_ && (pool_->is_new() || walks_ < kWalks));
+}
+
+/// From the first fusion again, with other draws: what is found is another one for the pool.
+void LazyImprovement::walk() const {
+  moves_.emplace(tables_, *first_, ++walks_);
+  keep(*best().fusion, 'M');
+}
+
+void LazyImprovement::recombine() const {
+  const Found known = best();
+  const auto better = pool_->best(known.fusion->time, kStepsOfPool);
+  if (!keep(better ? *better : *known.fusion, 'C')) return;
+  if (moves_) moves_->go_on_from(*better);
+  begin(windows_, *better);
+}
+
+void LazyImprovement::add_to_pool(const Fusion& fusion) const {
+  if (pool_) pool_->add(fusion);
 }
 
 void LazyImprovement::start() const {
@@ -94,9 +132,11 @@ void LazyImprovement::start() const {
   auto segments = best_segments(tables_);
   if (!segments) return;
   begin(first_windows_, *segments);
-  if (bounds.use(SearchBound::Moves) && MoveSearch::is_possible(tables_)) {
-    moves_.emplace(tables_, std::move(*segments));
-  }
+  if (!bounds.use(SearchBound::Moves) || !MoveSearch::is_possible(tables_)) return;
+  moves_.emplace(tables_, *segments);
+  if (!bounds.use(SearchBound::Recombination) || !FusionPool::is_possible(tables_)) return;
+  pool_.emplace(tables_).add(*segments);
+  first_ = std::move(segments);
 }
 
 void LazyImprovement::begin(std::optional<WindowSearch>& windows, const Fusion& fusion) const {

@@ -7,13 +7,14 @@
 #include <optional>
 #include <vector>
 
+#include "engine/fusion/fusion_pool.hpp"
 #include "engine/fusion/fusion_tree.hpp"
 #include "engine/fusion/move_fusion.hpp"
 #include "engine/fusion/window_fusion.hpp"
 
 namespace dfsearch {
 
-/// What moves and windows make of the best segments of some tables, to which it refers.  Any
+/// What moves, windows and pools make of the best segments of some tables, to which it refers.  Any
 /// thread may use it.
 class LazyImprovement {
  public:
@@ -39,19 +40,27 @@ class LazyImprovement {
   void attempt() const;
   void start() const;
   void begin(std::optional<WindowSearch>& windows, const Fusion& fusion) const;
+  void walk() const;
+  void recombine() const;
+  [[nodiscard]] bool is_idle() const { return !moves_ && !windows_ && !first_windows_; }
+  void add_to_pool(const Fusion& fusion) const;
   bool keep(const Fusion& fusion, char found_by) const;
   [[nodiscard]] bool is_enough(int attempts) const;
   [[nodiscard]] Found best_after(int attempts) const;
+  [[nodiscard]] Found best() const;
 
   const FusionTables& tables_;
   // Held through an attempt; guards what it works with.
   mutable std::mutex working_;
   mutable bool started_ = false;
   mutable int turn_ = 0;
+  mutable std::optional<Fusion> first_;      // the best segments, if there is a pool
+  mutable std::uint64_t walks_ = 1;          // from there
   mutable std::optional<MoveSearch> moves_;  // while they go on
   // While there are any that may bring something: of the best fusion, and of the first one.
   mutable std::optional<WindowSearch> windows_;
   mutable std::optional<WindowSearch> first_windows_;
+  mutable std::optional<FusionPool> pool_;  // of what all of these have found
   // Guards what is shown of it, and is taken after the other.
   mutable std::mutex mutex_;
   mutable bool ended_ = false;

@@ -42,8 +42,12 @@ constexpr std::int64_t kMovesBetweenChecks = 1'024;
 
 }  // namespace
 
-MoveSearch::MoveSearch(const FusionTables& tables, Fusion start)
-    : tables_(tables), parts_(tables, start), best_(std::move(start)), least_(best_.time) {}
+MoveSearch::MoveSearch(const FusionTables& tables, Fusion start, std::uint64_t draws)
+    : tables_(tables),
+      parts_(tables, start),
+      best_(std::move(start)),
+      least_(best_.time),
+      random_(draws) {}
 
 bool MoveSearch::advance(std::int64_t steps) {
   std::int64_t unchecked = 0;

@@ -17,8 +17,10 @@ namespace dfsearch {
 /// refers, and the beginning.  Used by one thread.
 class MoveSearch {
  public:
-  /// `start` is a fusion of these tables, for which moves are possible.
-  MoveSearch(const FusionTables& tables, Fusion start);
+  /// `start` is a fusion of these tables, for which moves are possible.  Other draws find other
+  /// fusions.
+  MoveSearch(const FusionTables& tables, Fusion start,
+             std::uint64_t draws = std::mt19937_64::default_seed);
 
   [[nodiscard]] static bool is_possible(const FusionTables& tables) {
     return MovingParts::is_possible(tables);

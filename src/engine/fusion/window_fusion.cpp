@@ -18,6 +18,7 @@
 #include <memory>
 #include <utility>
 
+#include "engine/fusion/costed_parts.hpp"
 #include "engine/fusion/open_partition.hpp"
 #include "engine/fusion/relaxed_fusion.hpp"
 
@@ -41,15 +42,8 @@ bool WindowSearch::is_possible(const FusionTables& tables) {
 
 WindowSearch::WindowSearch(const FusionTables& tables, const Fusion& start)
     : tables_(tables), rules_(tables), place_of_(tables.size()), most_(kFirstWindow) {
-  std::int64_t most = 0;
-  for (const std::int64_t index : start.partition) most = std::max(most, index);
-  std::vector<KernelSet> sets(static_cast<std::size_t>(most) + 1, KernelSet(tables.size()));
-  for (std::size_t p = 0; p < tables.size(); ++p) {
-    sets[static_cast<std::size_t>(start.partition[tables.id(p).index()])].insert(p);
-  }
   KernelSet done(tables.size());
-  for (KernelSet& set : sets) {
-    if (set.first_from(0) >= set.end()) continue;
+  for (KernelSet& set : parts_of(tables, start)) {
     parts_.push_back(part_of(std::move(set), done));
     done |= parts_.back().kernels;
   }

@@ -29,6 +29,8 @@ constexpr std::int64_t kRelaxationSteps = 200'000;
 constexpr std::int64_t kStepsWhenTight = 500;
 // Of the best mapping: a point whose bound is below is not soon dropped.
 constexpr double kFar = 63.0 / 64;
+// Of the best mapping: a point whose bound is below may well have a better one.
+constexpr double kNear = 511.0 / 512;
 constexpr std::int64_t kNodesOfLongSearch = 20'000;
 
 /// Turns the fusion's children into nodes of the whole tree.
@@ -286,7 +288,9 @@ void MappingProblem::open_fusion(const Node& node, LoopSets&& sharding, Sink& ex
 }
 
 /// Where most kernels are alike and the point is far from being dropped, duals and moves come before
-/// the first branch: they take no longer than some nodes, and most points are dropped by them.
+/// the first branch: they take no longer than some nodes, and most points are dropped by them.  So
+/// does a fusion of the duals if there is still much to win: the tree might be at the points of
+/// the least bounds for long before it came to another one, which has better fusions.
 void MappingProblem::bound_by_alike(Node& root, Sink& expansion) const {
   if (first_of_best_ || !expansion.incumbent() || !(root.bound < expansion.cutoff() * kFar)) return;
   const PointTables& point = *root.context->point;
@@ -298,9 +302,15 @@ void MappingProblem::bound_by_alike(Node& root, Sink& expansion) const {
   root.bound = std::max(root.bound, root.context->score(root.fusion.bound));
   if (!(root.bound < expansion.cutoff())) return;
   const auto better = point.improvement.after(1, LazyImprovement::Make::All);
-  if (!better.fusion) return;
-  Adapter adapter(root, expansion, better.found_by);
-  if (better.fusion->time < adapter.limit()) adapter.complete(Fusion(*better.fusion));
+  if (better.fusion) {
+    Adapter adapter(root, expansion, better.found_by);
+    if (better.fusion->time < adapter.limit()) adapter.complete(Fusion(*better.fusion));
+  }
+  if (!(root.bound < expansion.cutoff() * kNear)) return;
+  const LazyDuals::Found sketch = point.duals.sketch_of_alike();
+  if (sketch.fusion == nullptr) return;
+  Adapter adapter(root, expansion, 'P');
+  if (sketch.fusion->time < adapter.limit()) adapter.complete(Fusion(*sketch.fusion));
 }
 
 void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {

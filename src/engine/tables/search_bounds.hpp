@@ -35,6 +35,7 @@ enum class SearchBound : std::uint8_t {
   Columns,
   Moves,
   Windows,
+  Recombination,
 };
 
 struct SearchBoundName {
@@ -74,6 +75,8 @@ inline constexpr std::array kSearchBounds = {
     SearchBoundName{SearchBound::Moves, "moves", "better mappings, a few kernels at a time (10)"},
     SearchBoundName{SearchBound::Windows, "windows",
                     "better mappings, some partitions at a time (10)"},
+    SearchBoundName{SearchBound::Recombination, "recombination",
+                    "better mappings, of the partitions of several (10)"},
 };
 
 /// The bounds that a search uses: all, unless some are dropped.

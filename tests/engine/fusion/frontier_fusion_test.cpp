@@ -5,21 +5,27 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <variant>
 
 #include "engine/duals/frontier_duals.hpp"
+#include "engine/fusion/improved_fusion.hpp"
 #include "engine/fusion/relaxed_fusion.hpp"
 #include "engine/mapping/mapping_problem.hpp"
-#include "model/evaluate.hpp"
-#include "model/layer/least_bytes_sharding.hpp"
+#include "support/check_fusion.hpp"
 #include "support/expert_problem.hpp"
 #include "support/random_problem.hpp"
 
 namespace dfsearch {
 
+namespace {
+
+constexpr std::int64_t kSteps = 200'000;  // of improvements
+
+}  // namespace
+
 TEST_CASE("a fusion of partitions one after the other fits, at just its time, and is mostly good") {
   int found = 0;
   int best = 0;
+  int better = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     CAPTURE(seed);
     const Problem problem = seed % 4 == 0 ? test::random_problem(seed, {.assignments = 1e9})
@@ -36,18 +42,20 @@ TEST_CASE("a fusion of partitions one after the other fits, at just its time, an
     if (!duals) continue;
     const auto fusion = frontier_fusion(tables, *duals, steps);
     if (!fusion) continue;
-    const MappingSolution solution{
-        .cost = {}, .point = point, .sharding = least_bytes_sharding(problem), .fusion = *fusion};
-    const auto judged = evaluate(problem, search.mapping(solution));
-    REQUIRE(std::holds_alternative<Cost>(judged));
-    REQUIRE(std::get<Cost>(judged).layer_ticks == fusion->time);
+    test::check_fusion(problem, search, point, *fusion);
     ++found;
     const RelaxedFusion exact = relaxed_fusion(tables, kNever - 1, 20'000);
     REQUIRE(fusion->time >= exact.bound);
     best += fusion->time == exact.bound;
+    const Fusion improved = improved_fusion(tables, *fusion, kSteps);
+    test::check_fusion(problem, search, point, improved);
+    REQUIRE(improved.time <= fusion->time);
+    REQUIRE(improved.time >= exact.bound);
+    better += improved.time < fusion->time;
   }
   CHECK(found > 300);
   CHECK(best > found / 2);
+  CHECK(better > 10);
 }
 
 }  // namespace dfsearch
