@@ -3,15 +3,16 @@
 
     bench/ablation_bench.py [--build build/release] [--limit 20] [--runs 3] [--record] [NAME...]
 
-Instances of bench/search_bench.py and of bench/milp_instances.py are searched with all
-bounds, then without each of them in turn (`--no-bound`), on one thread in
-deterministic mode: the nodes are the same on every machine.  A bound that
-others make up for shows no difference: it may be the only one elsewhere.  Times
+Instances of bench/search_bench.py, of bench/scale_instances.py and of
+bench/milp_instances.py are searched with all bounds, then without each of them
+in turn (`--no-bound`), on one thread in deterministic mode: the nodes are the
+same on every machine.  A bound that others make up for shows no difference: it may be the only one elsewhere.  Times
 are the median of a few runs, of one where that takes over a second.  Ends with
 status 1 if a search without a bound proves another optimum.
 """
 
 import argparse
+import json
 import pathlib
 import re
 import subprocess
@@ -19,6 +20,7 @@ import sys
 import tempfile
 
 import milp_instances
+import scale_instances
 import search_bench
 import support
 
@@ -29,11 +31,16 @@ SHORT = 1.0  # seconds; what takes longer is run once
 SEARCHED = ("gpt3_1t", "gpt3_1t_core_allocation", "gpt3_1t_joint_10_gbps", "gpt3_1t_joint_cores",
             "gpt3_1t_4096_h100", "layers_40", "layers_40_core_allocation", "experts_8", "fan_24",
             "experts_32")
+OF_SCALE = ("ragged_50_8_1", "ragged_100_4_1", "training_4")
 OF_MILP = ("dlrm, 1280 MiB", "random 20 (seed 2), 32 MiB", "random 30 (seed 3), 32 MiB")
 
 
 def instances(folder):
     found = {name: search_bench.instances()[name] for name in SEARCHED}
+    for name in OF_SCALE:
+        config = folder / f"{name}.json"
+        config.write_text(json.dumps(scale_instances.instances()[name]()))
+        found[name] = search_bench.Instance(config, "")
     for instance in milp_instances.instances():
         if instance.name not in OF_MILP:
             continue

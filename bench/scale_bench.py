@@ -3,18 +3,21 @@
 
     bench/scale_bench.py [--build build/release] [--quick] [--limit 60] [--seeds 30] [--record]
                          [--continue] [NAME...]
+    bench/scale_bench.py --speed-up [--limit 60] [--seeds 30] [--record] [NAME...]
 
 Instances are those of scale_instances.py and bench/instances/experts_32.yaml; ragged ones come
 with many seeds, of which a row has the median and the worst.  --quick takes ten seconds and three
 seeds for each.  A search ends with its proof: what then chooses among equal optima is not
 measured.  `best after 1 s` is how far the best mapping of the first second is above the
 best one of the whole search.  Names are prefixes: `ragged_100` is all of these.  --continue leaves
-rows on record that are not measured again, if all else is as it was.  `at first` is the gap, and
-the limit that it took, before large graphs had bounds and mappings of their own.
+rows on record that are not measured again, if all else is as it was.  --speed-up compares the
+proofs of one thread with those of several, where one takes more than half a second.  `at first` is
+the gap, and the limit that it took, before large graphs had bounds and mappings of their own.
 """
 
 import argparse
 import json
+import math
 import os
 import pathlib
 import re
@@ -27,6 +30,7 @@ import scale_instances
 import support
 
 LIMIT, QUICK = 60, 10
+SLOW = 0.5  # seconds
 AT_FIRST = {"training_2": "0 (0.2 s)", "training_4": "2.3 % (30 s)", "training_8": "3.6 % (30 s)",
             "training_96": "4.8 % (30 s)", "ragged_50_8": "9.4 % (15 s)",
             "ragged_100_4": "15.9 % (15 s)", "ragged_100_8": "13.8 % (15 s)",
@@ -61,6 +65,7 @@ def is_proved(events):
 
 
 def run(config, build, threads, limit):
+    before = support.processor_time()
     with tempfile.TemporaryDirectory() as folder:
         events = pathlib.Path(folder) / "events"
         output = pathlib.Path(folder) / "output"
@@ -70,7 +75,7 @@ def run(config, build, threads, limit):
                  "--events", str(events)],
                 stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, text=True) as done:
             while done.poll() is None:
-                time.sleep(0.1)
+                time.sleep(0.02)
                 if is_proved(events):
                     done.send_signal(signal.SIGINT)
                     break
@@ -83,7 +88,8 @@ def run(config, build, threads, limit):
     search = result["search"]
     soon = best_within(map(json.loads, lines), 1.0)
     return {"limit": limit, "gap": result["gap"], "step_time": result["step_time"],
-            "nodes": search["proof"]["nodes"], "memory": search["memory"]["used"], "time": search["proof"]["time"],
+            "nodes": search["proof"]["nodes"], "memory": search["memory"]["used"],
+            "time": search["proof"]["time"], "processor": support.processor_time() - before,
             "first": search["first_incumbent"], "best": search["best_incumbent"],
             "above_best": soon / result["step_time"] - 1 if soon and result["step_time"] else None}
 
@@ -114,6 +120,40 @@ def row_of(name, results):
             several(of("first"), support.seconds), several(of("above_best"), percent)]
 
 
+def speed_up(names, files, build, options, limit, quiet):
+    """{instance: one result of one thread, one of several}, of those that one proves, not at once"""
+    measured = {}
+    for name in names:
+        def of(threads, file=files[name]):
+            return quiet.measure(lambda: run(file, build, threads, limit))
+
+        one = of(1)
+        if one["gap"] == 0 and one["time"] > SLOW:
+            measured[name] = (one, of(options.threads))
+            print(*speed_up_row(name, measured[name]), sep=" | ", flush=True)
+    return measured
+
+
+def speed_up_row(name, pair):
+    one, more = pair
+    late = "" if more["gap"] == 0 else "not within "
+    return [name, support.seconds(one["time"]), late + support.seconds(more["time"]),
+            f"{one['time'] / more['time']:.2f}", f"{one['nodes']:,}",
+            f"{more['nodes'] / one['nodes']:.2f}",
+            f"{more['processor'] / one['processor']:.2f}"]
+
+
+def speed_up_text(measured, threads):
+    times = [one["time"] / more["time"] for one, more in measured.values()]
+    if not times:
+        return "no instance is proved by one thread, and not at once"
+    mean = math.exp(sum(map(math.log, times)) / len(times))
+    return (f"Geometric mean of the speed-ups: {mean:.2f}; median {support.median(times):.2f}.\n\n"
+            + support.table(["instance", "proof, 1 thread", f"{threads} threads", "speed-up",
+                             "nodes", "node inflation", "processor time"],
+                            [speed_up_row(*of) for of in measured.items()]))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -123,6 +163,7 @@ def main():
     parser.add_argument("--limit", type=int, metavar="SECONDS")
     parser.add_argument("--seeds", type=int, metavar="COUNT")
     parser.add_argument("--continue", dest="keep", action="store_true")
+    parser.add_argument("--speed-up", action="store_true")
     parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1))
     options = parser.parse_args()
 
@@ -136,6 +177,16 @@ def main():
     quiet = support.Quiet(options.patience)
     measured = {}
     with tempfile.TemporaryDirectory() as folder:
+        if options.speed_up:
+            names = [name for own in rows.values() for name in own if name != "experts_32"]
+            files = scale_instances.write(pathlib.Path(folder), names)
+            measured = speed_up(names, files, build, options, limit, quiet)
+            facts |= {"others": quiet.worst, "threads": options.threads}
+            text = speed_up_text(measured, options.threads)
+            print(support.machine_text(facts), text, sep="\n\n")
+            if options.record:
+                support.record("speed_up", facts, text, measured)
+            return
         for row, names in rows.items():
             own = [name for name in names if name != "experts_32"]
             files = scale_instances.write(pathlib.Path(folder), own)

@@ -118,6 +118,12 @@ def dfsearch(config, *arguments, binary):
     return json.loads(done.stdout)
 
 
+def processor_time():
+    """Of the programs that have been run, in seconds."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def median(values):
     return statistics.median(values)
 
