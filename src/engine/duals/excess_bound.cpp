@@ -19,8 +19,8 @@
 namespace dfsearch {
 namespace {
 
-constexpr int kSweeps = 10;       // over the tensors
-constexpr int kPricesTried = 12;  // each up and down
+constexpr int kSweeps = 10;      // over the tensors
+constexpr int kPricesTried = 6;  // each up and down
 constexpr long double kGreatestSum = 0x1p60L;
 
 /// Of parts that take any time: means of which one is soon near the best.

@@ -51,10 +51,16 @@ LazyDuals::Found LazyDuals::after(int attempts, const PartitionDuals* of_node) c
   return found(attempts, of_node);
 }
 
-LazyDuals::Found LazyDuals::after_or_known(int attempts, const PartitionDuals* of_node) const {
-  if (attempts == 0 || !tables_.bounds().use(SearchBound::Duals)) return {};
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (lock) make(attempts, of_node);
+/// Nodes that others expand beside an attempt take none of the time that it is in proportion to:
+/// if they counted, two threads would begin with the next one before they used what this one found.
+LazyDuals::Found LazyDuals::when_due(const std::atomic<std::int64_t>& nodes, std::int64_t before,
+                                     const PartitionDuals* of_node) const {
+  if (!tables_.bounds().use(SearchBound::Duals)) return {};
+  if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
+    const std::int64_t begin = nodes.load(std::memory_order_relaxed);
+    make(attempts_due(begin - beside_, before, tables_.size()), of_node);
+    beside_ += nodes.load(std::memory_order_relaxed) - begin;
+  }
   const std::lock_guard known_lock(known_mutex_);
   return known_;
 }

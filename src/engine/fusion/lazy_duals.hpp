@@ -2,6 +2,7 @@
 // Duals that are looked for when they are first wanted, with an effort in proportion to the
 // search that wants them.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -35,8 +36,10 @@ class LazyDuals {
   /// the best duals, as most points are dropped by these.
   [[nodiscard]] Found after(int attempts, const PartitionDuals* of_node = nullptr) const;
 
-  /// The same if nobody else is at it; else what is known so far.
-  [[nodiscard]] Found after_or_known(int attempts, const PartitionDuals* of_node) const;
+  /// The same with the attempts that are due after the nodes counted, less those that other threads
+  /// expanded beside an attempt, if nobody else is at it; else what is known so far.
+  [[nodiscard]] Found when_due(const std::atomic<std::int64_t>& nodes, std::int64_t before,
+                               const PartitionDuals* of_node) const;
 
   /// What attempts at duals along frontiers find, where most kernels of a large graph are alike;
   /// nothing elsewhere.  All of them, unless duals that prove more than `enough` come before.
@@ -79,6 +82,7 @@ class LazyDuals {
   // What has been tried so far; guarded by mutex_.
   mutable std::mutex mutex_;
   mutable int attempts_ = 0;
+  mutable std::int64_t beside_ = 0;  // nodes
   mutable Stage stage_ = Stage::All;
   mutable std::optional<FrontierDualSearch> frontiers_;  // while it goes on
   mutable std::optional<PartitionDualSearch> search_;    // while it goes on

@@ -47,6 +47,7 @@ FusionContext::FusionContext(std::shared_ptr<const PointTables> its_point, const
     : point(std::move(its_point)),
       tables(point->fusion),
       search(tables),
+      root_bound(search.root().bound),
       step(its_step),
       transpositions(search, tables.bounds(), tables.allowance()) {}
 

@@ -54,6 +54,7 @@ struct FusionContext {
   std::shared_ptr<const PointTables> point;
   const FusionTables& tables;
   FusionTree search;
+  Ticks root_bound;  // without duals
   StepTime step;
   mutable Transpositions transpositions;
   // Nodes, relaxed: of those branched how many there were when the last one was admitted, so that

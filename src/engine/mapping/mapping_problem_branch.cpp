@@ -32,6 +32,7 @@ constexpr double kFar = 63.0 / 64;
 // Of the best mapping: a point whose bound is below may well have a better one.
 constexpr double kNear = 511.0 / 512;
 constexpr std::int64_t kNodesOfLongSearch = 20'000;
+constexpr std::int64_t kLaterIfReached = 64;  // duals of a point without hope for a better mapping
 
 /// Turns the fusion's children into nodes of the whole tree.
 class Adapter final : public FusionSink {
@@ -318,13 +319,17 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   improve(node, expansion);
   node.context->branched.fetch_add(1, std::memory_order_relaxed);
   if (!node.fusion.opened) ideals_.fetch_add(1, std::memory_order_relaxed);
-  const int attempts =
-      LazyDuals::attempts_due(node.context->admitted.load(std::memory_order_relaxed),
-                              effort_.nodes_before_duals, node.context->tables.size());
+  // A point whose first bound is the cutoff already is hardly ever rid of nodes by duals.
+  const bool is_reached = !(node.context->score(node.context->root_bound) < expansion.cutoff());
+  const std::int64_t before = effort_.nodes_before_duals * (is_reached ? kLaterIfReached : 1);
+  const std::atomic<std::int64_t>& nodes = node.context->admitted;
   const LazyDuals& duals = node.context->point->duals;
-  const LazyDuals::Found found = expansion.is_reproducible()
-                                     ? duals.after(attempts, node.fusion.duals)
-                                     : duals.after_or_known(attempts, node.fusion.duals);
+  const LazyDuals::Found found =
+      expansion.is_reproducible()
+          ? duals.after(LazyDuals::attempts_due(nodes.load(std::memory_order_relaxed), before,
+                                                node.context->tables.size()),
+                        node.fusion.duals)
+          : duals.when_due(nodes, before, node.fusion.duals);
   Adapter adapter(node, expansion, 'T', found.duals);
   // Not again and again as one of many equals.
   if (found.fusion != nullptr && found.fusion->time <= adapter.limit() &&
