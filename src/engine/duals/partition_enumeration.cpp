@@ -225,19 +225,22 @@ void PartitionEnumeration::go_back(const Mark& mark) {
     open_.insert(p);
     not_out_.insert(p);
   }
+  compared_ = mark.compared;
   sums_ = mark.sums;
 }
 
 /// Whether the set may come before all that exchanges make of it; leaves out what it then
 /// may not have.
 bool PartitionEnumeration::leads() {
-  for (const KernelOrder::Exchange& exchange : pricing_.exchanges()) {
-    for (const auto& [earlier, later] : exchange) {
-      if (open_.contains(earlier)) break;
-      const bool has_earlier = inside_.contains(earlier);
-      if (inside_.contains(later) && !has_earlier) return false;
-      if (has_earlier && !inside_.contains(later)) break;
-      if (open_.contains(later)) refuse(later);
+  for (; compared_ < decided_.size(); ++compared_) {
+    for (const std::uint32_t exchange : pricing_.exchanges_of(decided_[compared_])) {
+      for (const auto& [earlier, later] : pricing_.exchanges()[exchange]) {
+        if (open_.contains(earlier)) break;
+        const bool has_earlier = inside_.contains(earlier);
+        if (inside_.contains(later) && !has_earlier) return false;
+        if (has_earlier && !inside_.contains(later)) break;
+        if (open_.contains(later)) refuse(later);
+      }
     }
   }
   return true;

@@ -26,6 +26,7 @@ class PartitionEnumeration {
   /// To go back to.
   struct Mark {
     std::size_t decided = 0;
+    std::size_t compared = 0;
     PartitionSums sums;
   };
 
@@ -44,7 +45,9 @@ class PartitionEnumeration {
   void keep(const KernelSet& kernels, std::int64_t size, std::size_t group, FineTicks dual,
             Ticks time);
 
-  [[nodiscard]] Mark mark() const { return {.decided = decided_.size(), .sums = sums_}; }
+  [[nodiscard]] Mark mark() const {
+    return {.decided = decided_.size(), .compared = compared_, .sums = sums_};
+  }
   void go_back(const Mark& mark);
   /// What is inside and all that comes after it.
   [[nodiscard]] const KernelSet& after() const {
@@ -71,6 +74,7 @@ class PartitionEnumeration {
   PartitionSums sums_;                  // of what is inside
   std::vector<KernelSet> after_;        // by the number of kernels inside
   std::vector<std::uint32_t> decided_;  // in this order
+  std::size_t compared_ = 0;            // of these, with what they may be exchanged with
 
   bool sums_tell_all_ = true;      // the time of a partition is that of its sums
   std::array<bool, 3> matters_{};  // parts of the time that some kernel has

@@ -95,11 +95,18 @@ PartitionPricing::PartitionPricing(const FusionTables& tables, Sets sets, Way wa
                                          : tables.order().tensor_descendants()),
       exchanges_(sets == Sets::Ordered ? std::vector<KernelOrder::Exchange>{}
                                        : tables.order().exchanges()),
+      exchanges_of_(tables.size()),
       order_(exchanges_.empty() ? narrow_order(tables, descendants_) : given_order(tables)),
       ancestors_(tables.size(), KernelSet(tables.size())),
       plans_(way == Way::Frontier ? frontier_plans(tables) : std::nullopt),
       memory_(
           tables.allowance().charge(2 * tables.size() * (sizeof(KernelSet) + tables.size() / 8))) {
+  for (std::size_t e = 0; e < exchanges_.size(); ++e) {
+    for (const auto& [earlier, later] : exchanges_[e]) {
+      exchanges_of_[earlier].push_back(static_cast<std::uint32_t>(e));
+      exchanges_of_[later].push_back(static_cast<std::uint32_t>(e));
+    }
+  }
   for (std::size_t p = 0; p < tables.size(); ++p) {
     tables.deadline().check();
     descendants_[p].for_each([&](std::size_t d) { ancestors_[d].insert(p); });

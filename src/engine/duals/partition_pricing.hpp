@@ -70,6 +70,10 @@ class PartitionPricing {
   [[nodiscard]] const KernelSet& ancestors(std::size_t p) const { return ancestors_[p]; }
   /// Of sets that exchanges make of each other one is enough; empty if all are looked for.
   [[nodiscard]] const std::vector<KernelOrder::Exchange>& exchanges() const { return exchanges_; }
+  /// Places among these of the exchanges that the kernel takes part in.
+  [[nodiscard]] const std::vector<std::uint32_t>& exchanges_of(std::size_t p) const {
+    return exchanges_of_[p];
+  }
   /// Kernels that may share a partition with it.
   [[nodiscard]] const KernelSet& partners(std::size_t p) const { return partners_[p]; }
   /// What a partition of this kernel alone takes.
@@ -80,6 +84,7 @@ class PartitionPricing {
   PartitionRules rules_;
   const std::vector<KernelSet>& descendants_;
   const std::vector<KernelOrder::Exchange> exchanges_;  // that make sets of each other
+  std::vector<std::vector<std::uint32_t>> exchanges_of_;
   std::vector<std::uint32_t> order_;
   std::vector<KernelSet> ancestors_;
   std::vector<KernelSet> partners_;  // those that may share a partition with the kernel

@@ -169,7 +169,7 @@ void LazyDuals::keep(Fusion fusion) const {
 }
 
 void LazyDuals::go_on_with_frontiers(std::int64_t steps) const {
-  if (!frontiers_) frontiers_.emplace(tables_);
+  if (!frontiers_) frontiers_ = std::make_unique<FrontierDualSearch>(tables_);
   const bool ended = frontiers_->advance(steps);
   if (auto duals = frontiers_->take()) keep(std::move(*duals));
   if (!ended) return;
@@ -214,7 +214,7 @@ void LazyDuals::go_on_with_all(std::int64_t steps) const {
       stage_ = Stage::Ended;
       return;
     }
-    search_.emplace(tables_);
+    search_ = std::make_unique<PartitionDualSearch>(tables_);
   }
   if (!search_->advance(steps)) return;
   auto duals = search_->take();
@@ -238,7 +238,7 @@ void LazyDuals::find_fusion(std::int64_t steps) const {
 }
 
 void LazyDuals::go_on_with_covers(std::int64_t steps) const {
-  if (!covers_) covers_.emplace(tables_, duals_.back().found);
+  if (!covers_) covers_ = std::make_unique<CoverSearch>(tables_, duals_.back().found);
   const bool ended = covers_->advance(steps);
   least_.push_back({.attempts = attempts_, .found = covers_->least()});
   if (auto fusion = covers_->take()) keep(std::move(*fusion));

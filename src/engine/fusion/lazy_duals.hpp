@@ -5,9 +5,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
+#include <memory>
 #include <mutex>
-#include <optional>
 
 #include "engine/duals/frontier_duals.hpp"
 #include "engine/duals/partition_duals.hpp"
@@ -84,18 +84,19 @@ class LazyDuals {
   mutable int attempts_ = 0;
   mutable std::int64_t beside_ = 0;  // nodes
   mutable Stage stage_ = Stage::All;
-  mutable std::optional<FrontierDualSearch> frontiers_;  // while it goes on
-  mutable std::optional<PartitionDualSearch> search_;    // while it goes on
-  mutable std::optional<CoverSearch> covers_;            // while it goes on
+  // Each with room of its own, as most points are dropped before they need it.
+  mutable std::unique_ptr<FrontierDualSearch> frontiers_;  // while it goes on
+  mutable std::unique_ptr<PartitionDualSearch> search_;    // while it goes on
+  mutable std::unique_ptr<CoverSearch> covers_;            // while it goes on
   // What was found, and after how many attempts: each better than the one before.
   template <class T>
   struct After {
     int attempts = 0;
     T found;
   };
-  mutable std::deque<After<PartitionDuals>> duals_;
-  mutable std::deque<After<Fusion>> fusions_;
-  mutable std::deque<After<Ticks>> least_;
+  mutable std::list<After<PartitionDuals>> duals_;
+  mutable std::list<After<Fusion>> fusions_;
+  mutable std::list<After<Ticks>> least_;
   mutable int sketch_after_ = kMostAttempts;  // attempts
   // What all of that has found; guarded by a mutex of its own, which nobody holds for long.
   mutable std::mutex known_mutex_;

@@ -110,7 +110,7 @@ void LazyImprovement::attempt() const {
 
 /// From the first fusion again, with other draws: what is found is another one for the pool.
 void LazyImprovement::walk() const {
-  moves_.emplace(tables_, *first_, ++walks_);
+  moves_ = std::make_unique<MoveSearch>(tables_, *first_, ++walks_);
   keep(*best().fusion, 'M');
 }
 
@@ -133,9 +133,10 @@ void LazyImprovement::start() const {
   if (!segments) return;
   begin(first_windows_, *segments);
   if (!bounds.use(SearchBound::Moves) || !MoveSearch::is_possible(tables_)) return;
-  moves_.emplace(tables_, *segments);
+  moves_ = std::make_unique<MoveSearch>(tables_, *segments);
   if (!bounds.use(SearchBound::Recombination) || !FusionPool::is_possible(tables_)) return;
-  pool_.emplace(tables_).add(*segments);
+  pool_ = std::make_unique<FusionPool>(tables_);
+  pool_->add(*segments);
   first_ = std::move(segments);
 }
 

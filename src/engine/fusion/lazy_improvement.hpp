@@ -54,13 +54,14 @@ class LazyImprovement {
   mutable std::mutex working_;
   mutable bool started_ = false;
   mutable int turn_ = 0;
-  mutable std::optional<Fusion> first_;      // the best segments, if there is a pool
-  mutable std::uint64_t walks_ = 1;          // from there
-  mutable std::optional<MoveSearch> moves_;  // while they go on
+  mutable std::optional<Fusion> first_;  // the best segments, if there is a pool
+  mutable std::uint64_t walks_ = 1;      // from there
+  // What is large has room of its own: most points are dropped before they need it.
+  mutable std::unique_ptr<MoveSearch> moves_;  // while they go on
   // While there are any that may bring something: of the best fusion, and of the first one.
   mutable std::optional<WindowSearch> windows_;
   mutable std::optional<WindowSearch> first_windows_;
-  mutable std::optional<FusionPool> pool_;  // of what all of these have found
+  mutable std::unique_ptr<FusionPool> pool_;  // of what all of these have found
   // Guards what is shown of it, and is taken after the other.
   mutable std::mutex mutex_;
   mutable bool ended_ = false;

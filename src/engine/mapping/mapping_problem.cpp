@@ -48,6 +48,7 @@ FusionContext::FusionContext(std::shared_ptr<const PointTables> its_point, const
       tables(point->fusion),
       search(tables),
       root_bound(search.root().bound),
+      first_sharding(dfsearch::first_sharding(tables.decisions().sharding)),
       step(its_step),
       transpositions(search, tables.bounds(), tables.allowance()) {}
 
@@ -221,10 +222,10 @@ bool MappingProblem::before(const Node& node, const Solution& solution) const {
   std::int64_t used = node.least_used;
   if (node.context) used = std::max(used, node.context->search.least_used(node.fusion));
   if (used != solution.fusion.used) return used < solution.fusion.used;
-  const std::vector<Loop> earliest = first_sharding(
-      node.context ? node.context->tables.decisions().sharding : loops_left(node.sharding.get()));
+  if (!node.context) return first_sharding(loops_left(node.sharding.get())) <= solution.sharding;
+  const std::vector<Loop>& earliest = node.context->first_sharding;
   if (earliest != solution.sharding) return earliest < solution.sharding;
-  return !node.context || node.context->search.may_precede(node.fusion, solution.fusion);
+  return node.context->search.may_precede(node.fusion, solution.fusion);
 }
 
 bool MappingProblem::admit(const Node& node) const {

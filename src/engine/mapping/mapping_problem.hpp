@@ -54,7 +54,8 @@ struct FusionContext {
   std::shared_ptr<const PointTables> point;
   const FusionTables& tables;
   FusionTree search;
-  Ticks root_bound;  // without duals
+  Ticks root_bound;                  // without duals
+  std::vector<Loop> first_sharding;  // of those that are left
   StepTime step;
   mutable Transpositions transpositions;
   // Nodes, relaxed: of those branched how many there were when the last one was admitted, so that

@@ -71,7 +71,7 @@ class Adapter final : public FusionSink {
     const Score cost = context_.score(fusion.time);
     expansion_.solution({.cost = cost,
                          .point = *node_.point,
-                         .sharding = first_sharding(context_.tables.decisions().sharding),
+                         .sharding = context_.first_sharding,
                          .fusion = std::move(fusion)},
                         found_by_);
   }
