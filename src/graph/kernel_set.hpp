@@ -35,6 +35,11 @@ class KernelSet {
     return *this;
   }
 
+  KernelSet& operator-=(const KernelSet& other) {
+    for (std::size_t i = 0; i < words_; ++i) data()[i] &= ~other.data()[i];
+    return *this;
+  }
+
   [[nodiscard]] bool contains_all(const KernelSet& other) const {
     for (std::size_t i = 0; i < words_; ++i) {
       if ((other.data()[i] & ~data()[i]) != 0) return false;
@@ -74,6 +79,16 @@ class KernelSet {
         visit(i * 64 + static_cast<std::size_t>(std::countr_zero(w)));
       }
     }
+  }
+
+  [[nodiscard]] std::size_t size() const { return size_of_common(*this); }
+  /// Of the members that the other set has, too.
+  [[nodiscard]] std::size_t size_of_common(const KernelSet& other) const {
+    std::size_t members = 0;
+    for (std::size_t i = 0; i < words_; ++i) {
+      members += static_cast<std::size_t>(std::popcount(data()[i] & other.data()[i]));
+    }
+    return members;
   }
 
   /// The first member at or after `from`, or `end()`.

@@ -1,3 +1,6 @@
+// A kernel that is kept out takes all its descendants with it, most of a large graph.  What these add
+// to the bounds is what all undecided kernels add less what the others do, whichever are fewer.
+
 #include "engine/fusion/open_partition.hpp"
 
 #include <algorithm>
@@ -6,22 +9,43 @@
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
+namespace {
+
+// Shares of so few are added up at once.
+constexpr std::size_t kFew = 64;
+
+}  // namespace
+
+OpenPartition::Shares& OpenPartition::Shares::operator+=(const Shares& other) {
+  for (std::size_t r = 0; r < bound.size(); ++r) bound[r] += other.bound[r];
+  for (std::size_t r = 0; r < dual.size(); ++r) dual[r] += other.dual[r];
+  return *this;
+}
+
+OpenPartition::Shares& OpenPartition::Shares::operator-=(const Shares& other) {
+  for (std::size_t r = 0; r < bound.size(); ++r) bound[r] -= other.bound[r];
+  for (std::size_t r = 0; r < dual.size(); ++r) dual[r] -= other.dual[r];
+  return *this;
+}
 
 OpenPartition::OpenPartition(const FusionTables& tables, const KernelSet& done,
                              const PartitionDuals* duals)
     : tables_(tables),
       duals_(duals),
-      state_(tables.size(), State::Undecided),
+      undecided_(tables.size()),
+      inside_(tables.size()),
+      outside_kernels_(tables.size()),
       missing_(tables.size(), 0),
-      ready_(tables.size()) {
+      ready_(tables.size()),
+      others_(tables.size()) {
   for (std::size_t p = 0; p < tables_.size(); ++p) {
     if (done.contains(p)) {
-      state_[p] = State::Done;
       for (const Arc& arc : tables_.outputs(p)) {
         if (!done.contains(arc.other)) waiting_ += arc.stored;
       }
       continue;
     }
+    undecided_.insert(p);
     for (const Arc& arc : tables_.inputs(p)) missing_[p] += !done.contains(arc.other);
     if (missing_[p] == 0) ready_.insert(p);
     for (std::size_t r = 0; duals_ != nullptr && r < totals_.dual.size(); ++r) {
@@ -32,7 +56,7 @@ OpenPartition::OpenPartition(const FusionTables& tables, const KernelSet& done,
 
 std::size_t OpenPartition::first_ready(std::size_t from) const {
   std::size_t p = ready_.first_from(from);
-  while (p < ready_.end() && state_[p] != State::Undecided) p = ready_.first_from(p + 1);
+  while (p < ready_.end() && !undecided_.contains(p)) p = ready_.first_from(p + 1);
   return p;
 }
 
@@ -95,7 +119,13 @@ void OpenPartition::put_in(std::size_t p, Bytes sram_change) {
     if (is_outside(arc.other)) totals_.sure_memory += arc.transfer;
     if (--missing_[arc.other] == 0) ready_.insert(arc.other);
   }
-  state_[p] = State::Inside;
+  if (undecided_shares_) {
+    Shares own;
+    add_share(p, own);
+    *undecided_shares_ -= own;
+  }
+  undecided_.erase(p);
+  inside_.insert(p);
   kernels_.push_back(static_cast<std::uint32_t>(p));
 }
 
@@ -111,7 +141,9 @@ void OpenPartition::take_out_all() {
 
 void OpenPartition::remove_last(std::size_t p) {
   kernels_.pop_back();
-  state_[p] = State::Undecided;
+  inside_.erase(p);
+  undecided_.insert(p);
+  if (undecided_shares_) add_share(p, *undecided_shares_);
   for (const Arc& arc : tables_.outputs(p)) {
     if (missing_[arc.other]++ == 0) ready_.erase(arc.other);
   }
@@ -124,46 +156,82 @@ void OpenPartition::put_before(std::size_t p) {
     if (--missing_[arc.other] == 0) ready_.insert(arc.other);
   }
   ready_.erase(p);
-  state_[p] = State::Done;
+  undecided_.erase(p);
+  undecided_shares_.reset();
 }
 
 void OpenPartition::keep_out(std::size_t p) {
-  tables_.descendants(p).for_each([this](std::size_t d) {
-    if (state_[d] != State::Undecided) return;
-    state_[d] = State::Outside;
-    outside_ += outside_share(d);
-    for (std::size_t r = 0; duals_ != nullptr && r < totals_.dual.size(); ++r) {
-      totals_.dual[r] += duals_->gains[d][r];
+  if (kept_out_ == trail_.size()) trail_.emplace_back();
+  KeptOut& decision = trail_[kept_out_++];
+  decision.kernels = tables_.descendants(p);
+  decision.kernels &= undecided_;
+  const bool are_few = tables_.size() <= kFew || decision.kernels.size() <= kFew;
+  decision.shares = are_few ? shares(decision.kernels) : shares_of_many(decision.kernels);
+  decision.sure_memory = 0;
+  if (are_few) {
+    decision.kernels.for_each([&](std::size_t d) {
+      for (const Arc& arc : tables_.inputs(d)) {
+        if (is_inside(arc.other)) decision.sure_memory += arc.transfer;
+      }
+    });
+  } else {
+    for (const std::uint32_t inside : kernels_) {
+      for (const Arc& arc : tables_.outputs(inside)) {
+        if (decision.kernels.contains(arc.other)) decision.sure_memory += arc.transfer;
+      }
     }
-    for (const Arc& arc : tables_.inputs(d)) {
-      if (is_inside(arc.other)) totals_.sure_memory += arc.transfer;
-    }
-    trail_.push_back(static_cast<std::uint32_t>(d));
-  });
+  }
+  undecided_ -= decision.kernels;
+  outside_kernels_ |= decision.kernels;
+  if (undecided_shares_) *undecided_shares_ -= decision.shares;
+  for (std::size_t r = 0; r < outside_.bound.size(); ++r) {
+    outside_.bound[r] += decision.shares.bound[r];
+  }
+  for (std::size_t r = 0; r < totals_.dual.size(); ++r) totals_.dual[r] += decision.shares.dual[r];
+  totals_.sure_memory += decision.sure_memory;
 }
 
 void OpenPartition::undo_to(std::size_t mark) {
-  while (trail_.size() > mark) {
-    const std::uint32_t d = trail_.back();
-    trail_.pop_back();
-    state_[d] = State::Undecided;
-    outside_ -= outside_share(d);
-    for (std::size_t r = 0; duals_ != nullptr && r < totals_.dual.size(); ++r) {
-      totals_.dual[r] -= duals_->gains[d][r];
+  while (kept_out_ > mark) {
+    const KeptOut& decision = trail_[--kept_out_];
+    undecided_ |= decision.kernels;
+    outside_kernels_ -= decision.kernels;
+    if (undecided_shares_) *undecided_shares_ += decision.shares;
+    for (std::size_t r = 0; r < outside_.bound.size(); ++r) {
+      outside_.bound[r] -= decision.shares.bound[r];
     }
-    for (const Arc& arc : tables_.inputs(d)) {
-      if (is_inside(arc.other)) totals_.sure_memory -= arc.transfer;
+    for (std::size_t r = 0; r < totals_.dual.size(); ++r) {
+      totals_.dual[r] -= decision.shares.dual[r];
     }
+    totals_.sure_memory -= decision.sure_memory;
   }
 }
 
 // The memory row counts on the producers of what stays out being done, which
 // undecided ones are not: it does not bound a part of the rest.
-Rest OpenPartition::outside_share(std::size_t p) const {
-  Rest share;
-  share.bound = tables_.kernel(p).share.bound;
-  share.bound[kMemoryRow] = 0;
-  return share;
+void OpenPartition::add_share(std::size_t p, Shares& sum) const {
+  const std::array<Ticks, kBoundRows>& bound = tables_.kernel(p).share.bound;
+  for (std::size_t r = 0; r < bound.size(); ++r) {
+    if (r != kMemoryRow) sum.bound[r] += bound[r];
+  }
+  if (duals_ == nullptr) return;
+  for (std::size_t r = 0; r < sum.dual.size(); ++r) sum.dual[r] += duals_->gains[p][r];
+}
+
+OpenPartition::Shares OpenPartition::shares(const KernelSet& kernels) const {
+  Shares sum;
+  kernels.for_each([&](std::size_t p) { add_share(p, sum); });
+  return sum;
+}
+
+/// Of some that are undecided.
+OpenPartition::Shares OpenPartition::shares_of_many(const KernelSet& some) {
+  others_ = undecided_;
+  others_ -= some;
+  if (others_.size() >= some.size()) return shares(some);
+  if (!undecided_shares_) undecided_shares_ = shares(undecided_);
+  Shares sum = *undecided_shares_;
+  return sum -= shares(others_);
 }
 
 FineTicks OpenPartition::dual_time() const {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,9 +42,9 @@ class OpenPartition {
   /// Bounds of the kernels kept out, the memory row aside.
   [[nodiscard]] const Rest& outside() const { return outside_; }
 
-  [[nodiscard]] bool undecided(std::size_t p) const { return state_[p] == State::Undecided; }
-  [[nodiscard]] bool is_inside(std::size_t p) const { return state_[p] == State::Inside; }
-  [[nodiscard]] bool is_outside(std::size_t p) const { return state_[p] == State::Outside; }
+  [[nodiscard]] bool undecided(std::size_t p) const { return undecided_.contains(p); }
+  [[nodiscard]] bool is_inside(std::size_t p) const { return inside_.contains(p); }
+  [[nodiscard]] bool is_outside(std::size_t p) const { return outside_kernels_.contains(p); }
   /// The first undecided kernel at or after `from` whose producers are all done
   /// or inside; at least `ready_end()` if there is none.
   [[nodiscard]] std::size_t first_ready(std::size_t from) const;
@@ -69,7 +70,7 @@ class OpenPartition {
   /// Decides that the kernel and all its descendants stay out.
   void keep_out(std::size_t p);
   /// A mark to return to.
-  [[nodiscard]] std::size_t mark() const { return trail_.size(); }
+  [[nodiscard]] std::size_t mark() const { return kept_out_; }
   /// Takes back every keep_out since the mark.
   void undo_to(std::size_t mark);
 
@@ -87,24 +88,43 @@ class OpenPartition {
   [[nodiscard]] Ticks time(Ticks limit);
 
  private:
-  enum class State : std::uint8_t { Undecided, Done, Inside, Outside };
+  /// What some kernels add to the bounds of what stays out, the memory row aside, and to the duals.
+  struct Shares {
+    std::array<Ticks, kBoundRows> bound{};
+    std::array<FineTicks, 3> dual{};
+    Shares& operator+=(const Shares& other);
+    Shares& operator-=(const Shares& other);
+  };
+  /// A decision that some kernels stay out.
+  struct KeptOut {
+    KernelSet kernels;
+    Shares shares;
+    Ticks sure_memory = 0;
+  };
 
   [[nodiscard]] bool may_join(std::size_t p) const;
   [[nodiscard]] Bytes sram_change(std::size_t p) const;
   void put_in(std::size_t p, Bytes sram_change);
   void remove_last(std::size_t p);
-  [[nodiscard]] Rest outside_share(std::size_t p) const;
+  void add_share(std::size_t p, Shares& sum) const;
+  [[nodiscard]] Shares shares(const KernelSet& kernels) const;
+  [[nodiscard]] Shares shares_of_many(const KernelSet& some);
 
   const FusionTables& tables_;
   const PartitionDuals* duals_;
   Totals totals_;
   Rest outside_;
   Bytes waiting_{};  // stored tensors that leave the done kernels
-  std::vector<State> state_;
-  std::vector<std::uint32_t> missing_;  // inputs from kernels neither done nor inside
-  KernelSet ready_;                     // missing_ is 0 and not done; decided ones stay
-  std::vector<std::uint32_t> kernels_;  // inside, in the order of joining
-  std::vector<std::uint32_t> trail_;    // outside, in the order of being kept out
+  KernelSet undecided_;
+  KernelSet inside_;
+  KernelSet outside_kernels_;
+  std::optional<Shares> undecided_shares_;  // once they are wanted
+  std::vector<std::uint32_t> missing_;      // inputs from kernels neither done nor inside
+  KernelSet ready_;                         // missing_ is 0 and not done; decided ones stay
+  std::vector<std::uint32_t> kernels_;      // inside, in the order of joining
+  std::vector<KeptOut> trail_;  // the first `kept_out_` hold; the others keep their room
+  std::size_t kept_out_ = 0;
+  KernelSet others_;                                     // scratch of shares_of_many
   std::vector<const std::vector<CoreOption>*> options_;  // scratch of time()
 };
 

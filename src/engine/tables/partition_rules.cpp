@@ -10,7 +10,12 @@ PartitionRules::PartitionRules(const FusionTables& tables)
     : tables_(tables),
       most_(static_cast<std::int32_t>(tables.partition_limit())),
       halves_(tables.has_halves()),
-      last_forward_(most_ - 1) {
+      last_forward_(most_ - 1),
+      backward_(tables.size()) {
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    if (tables.kernel(p).backward) backward_.insert(p);
+    if (tables.kernel(p).pin >= 0) pinned_.push_back(static_cast<std::uint32_t>(p));
+  }
   if (!halves_) return;
   const PhaseRanges ranges = phase_ranges(tables.problem(), most_);
   last_forward_ = static_cast<std::int32_t>(ranges.last_forward);
@@ -18,17 +23,20 @@ PartitionRules::PartitionRules(const FusionTables& tables)
 }
 
 Unplaced PartitionRules::unplaced(const KernelSet& done) const {
-  Unplaced left;
-  for (std::size_t p = 0; p < tables_.size(); ++p) {
+  const auto backward_done = static_cast<std::int64_t>(done.size_of_common(backward_));
+  const auto all_done = static_cast<std::int64_t>(done.size());
+  const auto backward = static_cast<std::int64_t>(backward_.size());
+  const auto all = static_cast<std::int64_t>(tables_.size());
+  Unplaced left{.forward = all - backward - (all_done - backward_done),
+                .backward = backward - backward_done};
+  for (const std::uint32_t p : pinned_) {
     if (done.contains(p)) continue;
-    const KernelCosts& kernel = tables_.kernel(p);
-    ++(kernel.backward ? left.backward : left.forward);
-    if (kernel.pin < 0) continue;
-    if (left.least_pin < 0 || kernel.pin < left.least_pin) {
-      left.least_pin = kernel.pin;
+    const std::int32_t pin = tables_.kernel(p).pin;
+    if (left.least_pin < 0 || pin < left.least_pin) {
+      left.least_pin = pin;
       left.kernels_at_pin = 0;
     }
-    left.kernels_at_pin += kernel.pin == left.least_pin;
+    left.kernels_at_pin += pin == left.least_pin;
   }
   return left;
 }

@@ -62,6 +62,8 @@ class PartitionRules {
   bool halves_;
   std::int32_t last_forward_ = 0;    // greatest index of a forward kernel
   std::int32_t first_backward_ = 0;  // least index of a backward kernel
+  KernelSet backward_;
+  std::vector<std::uint32_t> pinned_;  // kernels
 };
 
 }  // namespace dfsearch
