@@ -408,11 +408,25 @@ bool FusionTree::contains(const FusionNode& node, const Fusion& fusion) const {
 
 std::vector<std::int64_t> FusionTree::assignment(const ClosedPartition* closed) const {
   std::vector<std::int64_t> partition(tables_.size(), -1);
-  for (; closed != nullptr; closed = closed->previous.get()) {
-    closed->kernels.for_each(
-        [&](std::size_t p) { partition[tables_.id(p).index()] = closed->index; });
-  }
+  while (closed != nullptr) closed = assign(*closed, partition);
   return partition;
+}
+
+bool FusionTree::is_no_later(const ClosedPartition* a, const ClosedPartition* b) const {
+  // What both share is left out of either.
+  std::vector<std::int64_t> of_a(tables_.size(), -1);
+  std::vector<std::int64_t> of_b(tables_.size(), -1);
+  while (a != b) {
+    if (a != nullptr) a = assign(*a, of_a);
+    if (b != nullptr) b = assign(*b, of_b);
+  }
+  return of_a <= of_b;
+}
+
+const ClosedPartition* FusionTree::assign(const ClosedPartition& closed,
+                                          std::vector<std::int64_t>& partition) const {
+  closed.kernels.for_each([&](std::size_t p) { partition[tables_.id(p).index()] = closed.index; });
+  return closed.previous.get();
 }
 
 std::int64_t FusionTree::least_used(const FusionNode& node) const {

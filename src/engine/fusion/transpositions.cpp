@@ -14,7 +14,7 @@ bool Transpositions::dominates(const Reached& a, const Reached& b) const {
   if (a.spent < b.spent) return true;
   if (a.used != b.used) return a.used < b.used;
   // Both assign the same kernels; whatever follows is the same for both.
-  return search_.assignment(a.closed.get()) <= search_.assignment(b.closed.get());
+  return search_.is_no_later(a.closed.get(), b.closed.get());
 }
 
 KernelSet Transpositions::key_of(const FusionNode& node) const {

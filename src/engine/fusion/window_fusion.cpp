@@ -196,11 +196,11 @@ bool WindowSearch::precedes(std::size_t place, const std::vector<bool>& marked,
   return found;
 }
 
-/// Marks them and all parts that must come after one of them.
+/// Marks them and all parts up to the last of them that must come after one of them.
 std::vector<bool> WindowSearch::after(const Places& places) const {
   std::vector<bool> marked(parts_.size());
   bool forward = false;
-  for (std::size_t place = places.front(); place < parts_.size(); ++place) {
+  for (std::size_t place = places.front(); place <= places.back(); ++place) {
     marked[place] =
         std::binary_search(places.begin(), places.end(), place) || follows(place, marked, forward);
     forward = forward || (marked[place] && parts_[place].forward);
@@ -208,11 +208,11 @@ std::vector<bool> WindowSearch::after(const Places& places) const {
   return marked;
 }
 
-/// The same before.
+/// The same before one of them, from the first on.
 std::vector<bool> WindowSearch::before(const Places& places) const {
   std::vector<bool> marked(parts_.size());
   bool backward = false;
-  for (std::size_t place = places.back() + 1; place-- > 0;) {
+  for (std::size_t place = places.back() + 1; place-- > places.front();) {
     marked[place] = std::binary_search(places.begin(), places.end(), place) ||
                     precedes(place, marked, backward);
     backward = backward || (marked[place] && parts_[place].backward);
