@@ -195,4 +195,36 @@ TEST_CASE("what is decided on both sides bounds the rest of an interrupted enume
   }
 }
 
+TEST_CASE("of two assignments the earlier one is that of the first kernel in which they differ") {
+  int pairs = 0;
+  int not_later = 0;
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_problem(seed);
+    if (problem.execution.style == Style::KernelByKernel) continue;
+    const auto context = MappingProblem(problem).open(outer_points(problem).front());
+    const FusionTree& search = context->search;
+    // Breadth first.
+    std::vector<FusionNode> nodes{search.root()};
+    for (std::size_t next = 0; next < nodes.size() && nodes.size() < 40; ++next) {
+      Children children;
+      const FusionNode node = nodes[next];
+      search.branch(node, 1'000'000, children);
+      std::move(children.nodes.begin(), children.nodes.end(), std::back_inserter(nodes));
+    }
+    for (const FusionNode& a : nodes) {
+      for (const FusionNode& b : nodes) {
+        const bool expected =
+            search.assignment(a.closed.get()) <= search.assignment(b.closed.get());
+        REQUIRE(search.is_no_later(a.closed.get(), b.closed.get()) == expected);
+        ++pairs;
+        not_later += expected;
+      }
+    }
+  }
+  CHECK(pairs > 20'000);
+  CHECK(not_later > 5'000);
+  CHECK(not_later < pairs - 5'000);
+}
+
 }  // namespace dfsearch

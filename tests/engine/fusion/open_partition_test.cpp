@@ -8,12 +8,15 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
+#include "base/error.hpp"
 #include "engine/mapping/mapping_problem.hpp"
 #include "model/layer/core_allocation.hpp"
 #include "model/step/step_time.hpp"
+#include "support/random_duals.hpp"
 #include "support/random_problem.hpp"
 #include "support/symmetric_problem.hpp"
 
@@ -293,6 +296,16 @@ KernelSet random_ideal(const FusionTables& tables, std::mt19937_64& random) {
   return done;
 }
 
+/// Nothing where tensors entangle more kernels than a sharding is found for.
+std::optional<Problem> large_problem(std::uint64_t seed) {
+  try {
+    Problem problem = test::random_problem(seed, {.kernels = 150, .assignments = 1e300});
+    if (problem.workload.graph.kernel_count() > 64) return problem;
+  } catch (const InputError&) {
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 TEST_CASE("an open partition is at every moment what its kernels add up to") {
@@ -319,6 +332,27 @@ TEST_CASE("an open partition is at every moment what its kernels add up to") {
   CHECK(fitting > 50'000);
   CHECK(not_fitting > 30'000);
   CHECK(with_duals > 2000);
+}
+
+TEST_CASE("an open partition of a large graph adds up what most kernels have in common") {
+  int with_duals = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    CAPTURE(seed);
+    const std::optional<Problem> problem = large_problem(seed);
+    if (!problem) continue;
+    const auto context = MappingProblem(*problem).open(outer_points(*problem).back());
+    std::mt19937_64 random(seed);
+    const KernelSet done = random_ideal(context->tables, random);
+    const PartitionPricing pricing(context->tables, PartitionPricing::Sets::Ordered);
+    PartitionDuals duals;
+    static_cast<Duals&>(duals) = test::random_duals(pricing, context->tables.size(), random);
+    set_gains(context->tables, duals);
+    with_duals += seed % 4 != 0;
+    Drill drill(context->tables, done, seed % 4 == 0 ? nullptr : &duals, random);
+    for (int step = 0; step < 100; ++step) drill.step();
+    drill.rewind();
+  }
+  CHECK(with_duals > 10);
 }
 
 }  // namespace dfsearch
