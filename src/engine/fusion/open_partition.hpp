@@ -15,7 +15,8 @@ namespace dfsearch {
 
 /// A partition in the making after an order ideal of done kernels.  Kernels are put in or
 /// kept out; the last decision can be taken back.  Each decision takes time in proportion
-/// to the tensors of the kernels it decides.  One thread uses it.
+/// to the tensors of the kernels it decides or, if these are most, to the undecided others.  One
+/// thread uses it.
 class OpenPartition {
  public:
   /// `duals` are those of the tables, or null.
