@@ -102,8 +102,9 @@ def percent(gap):
 
 
 def root_text(result, default):
-    """Of the best mapping's point; that of another point says nothing."""
-    if not proved(result):
+    """Of the best mapping's point; that of another point says nothing.  The limit may come before it
+    is known."""
+    if not proved(result) or result["root_bound"] is None:
         return ""
     return percent(1 - result["root_bound"] / default["step_time"])
 
@@ -161,6 +162,7 @@ def main():
         if not chosen:
             parser.error(f"no instance has such a name; there are {'; '.join(suite)}")
         for name, instance in chosen.items():
+            print(name, file=sys.stderr, flush=True)
             measured[name] = {
                 bound or "default": measure(instance, build, options.limit, options.runs, bound,
                                             quiet)
