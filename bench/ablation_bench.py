@@ -6,9 +6,10 @@
 Instances of bench/search_bench.py, of bench/scale_instances.py and of
 bench/milp_instances.py are searched with all bounds, then without each of them
 in turn (`--no-bound`), on one thread in deterministic mode: the nodes are the
-same on every machine.  A bound that others make up for shows no difference: it may be the only one elsewhere.  Times
-are the median of a few runs, of one where that takes over a second.  Ends with
-status 1 if a search without a bound proves another optimum.
+same on every machine.  A bound that others make up for shows no difference: it
+may be the only one elsewhere.  Times are the median of a few runs, of one where
+that takes over a second.  Ends with status 1 if a search without a bound proves
+another optimum.
 """
 
 import argparse
@@ -102,8 +103,8 @@ def percent(gap):
 
 
 def root_text(result, default):
-    """Of the best mapping's point; that of another point says nothing.  The limit may come before it
-    is known."""
+    """Of the best mapping's point; that of another point says nothing.  The limit may come before
+    it is known."""
     if not proved(result) or result["root_bound"] is None:
         return ""
     return percent(1 - result["root_bound"] / default["step_time"])

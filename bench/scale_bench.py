@@ -11,8 +11,9 @@ seeds for each.  A search ends with its proof: what then chooses among equal opt
 measured.  `best after 1 s` is how far the best mapping of the first second is above the
 best one of the whole search.  Names are prefixes: `ragged_100` is all of these.  --continue leaves
 rows on record that are not measured again, if all else is as it was.  --speed-up compares the
-proofs of one thread with those of several, where one takes more than half a second.  `at first` is
-the gap, and the limit that it took, before large graphs had bounds and mappings of their own.
+proofs of one thread with those of several, where one takes more than half a second (experts_32
+takes less).  `at first` is the gap, and the limit that it took, before large graphs had bounds and
+mappings of their own.
 """
 
 import argparse
@@ -121,7 +122,7 @@ def row_of(name, results):
 
 
 def speed_up(names, files, build, options, limit, quiet):
-    """{instance: one result of one thread, one of several}, of those that one proves, not at once"""
+    """{instance: a result of one thread, one of several}, of those that one proves, not at once"""
     measured = {}
     for name in names:
         def of(threads, file=files[name]):

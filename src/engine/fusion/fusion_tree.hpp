@@ -108,8 +108,8 @@ class FusionTree {
 
   /// The partition of each kernel of the list; -1 for those in none yet.
   [[nodiscard]] std::vector<std::int64_t> assignment(const ClosedPartition* closed) const;
-  /// Whether the first of two assignments, kernel by kernel of the graph's list, is the earlier one or
-  /// the same.  It looks at the partitions after the last that they share.
+  /// Whether the first of two assignments, kernel by kernel of the graph's list, is the earlier one
+  /// or the same.  It looks at the partitions after the last that they share.
   [[nodiscard]] bool is_no_later(const ClosedPartition* a, const ClosedPartition* b) const;
 
   /// No completion of the node has fewer partitions.

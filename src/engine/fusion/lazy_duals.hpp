@@ -45,8 +45,8 @@ class LazyDuals {
   /// nothing elsewhere.  All of them, unless duals that prove more than `enough` come before.
   [[nodiscard]] Found of_alike(Ticks enough) const;
 
-  /// With the fusion of alike kernels, which is looked for at once if their duals are at their best;
-  /// nothing if they are not.
+  /// With the fusion of alike kernels, which is looked for at once if their duals are at their
+  /// best; nothing if they are not.
   [[nodiscard]] Found sketch_of_alike() const;
 
   /// What all attempts that anybody made have found, which are so many at least.
@@ -82,7 +82,7 @@ class LazyDuals {
   // What has been tried so far; guarded by mutex_.
   mutable std::mutex mutex_;
   mutable int attempts_ = 0;
-  mutable std::int64_t beside_ = 0;  // nodes
+  mutable std::int64_t beside_ = 0;  // nodes that others expanded meanwhile
   mutable Stage stage_ = Stage::All;
   // Each with room of its own, as most points are dropped before they need it.
   mutable std::unique_ptr<FrontierDualSearch> frontiers_;  // while it goes on

@@ -1,5 +1,8 @@
-// A kernel that is kept out takes all its descendants with it, most of a large graph.  What these add
-// to the bounds is what all undecided kernels add less what the others do, whichever are fewer.
+// A kernel that is kept out takes all its descendants with it, most of a large graph.  What these
+// add to the bounds is their sum, or what all undecided kernels add less what the others do,
+// whichever are fewer.
+//
+// Against sums made anew: tests/engine/fusion/open_partition_test.cpp.
 
 #include "engine/fusion/open_partition.hpp"
 
