@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 import scale_instances  # noqa: E402
 
 ALLOWANCE = 5.0  # seconds
+TIE_NODES = 2_048  # of a tree of ties of a hundred kernels
 
 
 class LargeGraphs(CliTest):
@@ -38,6 +39,21 @@ class LargeGraphs(CliTest):
 
     def test_a_ragged_graph(self):
         self.assert_has_mapping(scale_instances.one_chip(scale_instances.ragged(5000, 8, 1)))
+
+    def test_the_answer_is_one_of_many_best_with_any_number_of_threads(self):
+        """Its second tree finds none of the best mappings, a third one does."""
+        file = self.write("config.json", json.dumps(
+            scale_instances.one_chip(scale_instances.ragged(100, 4, 2))))
+        answers = []
+        for threads in (1, 2, 8):
+            done = self.run_tool(file, "--threads", threads, "--top", 1, "--quiet", "--json", "-")
+            result = json.loads(done.stdout)
+            self.assertEqual(result["status"], "optimal")
+            search = result["search"]
+            self.assertGreater(search["nodes"] - search["proof"]["nodes"], TIE_NODES)
+            answers.append([result[key] for key in (
+                "objective", "tile", "micro_batch", "sharding", "partitions")])
+        self.assertEqual(answers[1:], answers[:1] * 2)
 
     def test_a_grid_too_entangled_for_a_sharding_that_matters(self):
         graph = scale_instances.grid(70, 70, 1)

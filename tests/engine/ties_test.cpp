@@ -214,7 +214,7 @@ TEST_CASE("where the best mappings are too many to compare the answer is still a
     problem.system.accelerator.sram = Bytes(300.0);
     const SearchResult first = solve(problem, {});
     REQUIRE(first.status == SearchStatus::Optimal);
-    CHECK(first.stats.nodes >= 20'000);  // or it would not be about ties
+    CHECK(first.stats.nodes >= 12'000);  // or it would not be about ties
     for (const int threads : {1, 2, 8}) {
       for (const bool deterministic : {false, true}) {
         CAPTURE(threads);

@@ -1,7 +1,8 @@
 // Two trees (docs/search.md, section 7).  The first one drops equal bounds and
 // proves the optimum.  The second one knows the optimum and nothing else of the
 // first; it works in deterministic rounds with a fixed effort, so that the answer
-// is a function of the problem, not of timing.
+// is a function of the problem, not of timing.  Where it finds nothing, the first
+// one is grown again in such rounds, and ties are looked for at the point it ends at.
 
 #include "engine/answer/find_best.hpp"
 
@@ -17,11 +18,15 @@ namespace {
 
 static_assert(SearchProblem<MappingProblem>);
 using Tree = BranchAndBound<MappingProblem>;
+using Reached = BranchAndBoundResult<MappingSolution>;
 
 // Effort to spend on ties, in nodes, and the steps of an enumeration that make
 // one there: together a few seconds at most.
 constexpr std::int64_t kTieNodes = 20'000;
+constexpr std::int64_t kKernelsOfTieNode = 32;  // of more kernels they take longer
 constexpr std::int64_t kStepsPerTieNode = 100;
+// They rid the rounds of few nodes, and all points whose bounds are within the optimum want theirs.
+constexpr std::int64_t kDualsLaterForTies = 16;
 
 /// Stops telling about a tree before the tree is gone, also when it throws.
 class Watched {
@@ -173,49 +178,87 @@ class BestSearch {
 
   /// Replaces a best mapping by the first of the best in the order of ties.
   ///
-  /// The optimum is proved by now; a second, deterministic tree looks for mappings
-  /// that reach it, and knows of the first tree only the optimum itself.  Where
-  /// the ties are too many, its best after a fixed number of nodes is taken.  So
-  /// the answer depends on nothing but the problem either way.
+  /// The optimum is proved by now; further trees, deterministic ones, look for mappings that reach
+  /// it, and know of the first tree only the optimum itself.  Where the ties are too many, the best
+  /// after a fixed number of nodes is taken.  Where there is none by then, a tree like the first
+  /// one ends at some point that reaches it, and the best of that point is taken.  So the answer
+  /// depends on nothing but the problem.
   void break_ties(BestFound& found) {
-    const Score cost = found.solution->cost;
-    Limits limits = effort_.limits;
-    limits.gap = 0.0;
-    for (limits.nodes = kTieNodes;; limits.nodes *= 2) {
-      NodeEffort node_effort = options_.node_effort;
-      node_effort.steps = kStepsPerTieNode;
-      const MappingProblem second = problem_.for_ties(node_effort);
-      Tree tree(second, {.limits = limits,
-                         .threads = options_.threads,
-                         .deterministic = true,
-                         .cutoff = cost,
-                         .memory = effort_.memory});
-      tree.on_round([this] { monitor_.after_round(); });
-      const Watched watched(
-          monitor_,
-          [&tree, cost] {
-            Progress progress = tree.progress();
-            progress.incumbent = cost;
-            progress.lower_bound = cost;
-            return progress;
-          },
-          effort_.rank, state_.stats.nodes);
-      auto first = tree.run();
-      first.stats.incumbents = 0;  // none of them is better
-      state_.stats.add_counts(first.stats);
-      state_.stats.time = monitor_.total_time();
-      if (first.solution) found.solution = first.solution;
-      // Nothing yet and not told to stop: it takes more nodes.
-      if (first.solution || first.stopped_by != StopReason::Nodes) {
-        found.first_of_ties =
-            first.stopped_by == StopReason::None || first.stopped_by == StopReason::Nodes;
-        // A limit that came together with the proof has stopped nothing after all.
-        found.stopped_by = found.first_of_ties ? StopReason::None : first.stopped_by;
-        break;
+    optimum_ = found.solution->cost;
+    NodeEffort small = options_.node_effort;
+    small.steps = kStepsPerTieNode;
+    small.nodes_before_duals *= kDualsLaterForTies;
+    const std::int64_t nodes = tie_nodes();
+    Reached first = first_of(problem_.for_ties(small), nodes, nullptr);
+    if (!first.solution && first.stopped_by == StopReason::Nodes) {
+      first = any_of(problem_.again(options_.node_effort));
+      if (const auto any = first.solution) {
+        first = first_of(problem_.for_ties(small, any->point), nodes, any);
       }
     }
+    if (first.solution) found.solution = first.solution;
+    found.first_of_ties =
+        first.stopped_by == StopReason::None || first.stopped_by == StopReason::Nodes;
+    // A limit that came together with the proof has stopped nothing after all.
+    found.stopped_by = found.first_of_ties ? StopReason::None : first.stopped_by;
     state_.incumbent = *found.solution;
     state_.first_of_ties = found.first_of_ties;
+  }
+
+  /// As many as take about as long whatever the graph.
+  [[nodiscard]] std::int64_t tie_nodes() const {
+    const auto kernels =
+        static_cast<std::int64_t>(problem_.problem().workload.graph.kernel_count());
+    const std::int64_t usual = std::max(kernels, kKernelsOfTieNode);
+    return kTieNodes * (kKernelsOfTieNode * kKernelsOfTieNode) / (usual * usual);
+  }
+
+  /// The first of those that reach the optimum; `known` is one of them, or null.
+  Reached first_of(const MappingProblem& problem, std::int64_t nodes,
+                   const std::shared_ptr<const MappingSolution>& known) {
+    Tree tree(problem, {.limits = without_gap(nodes),
+                        .threads = options_.threads,
+                        .deterministic = true,
+                        .cutoff = optimum_,
+                        .memory = effort_.memory});
+    if (known) tree.resume_from(MappingSolution(*known), ' ');
+    return grown(tree);
+  }
+
+  /// Like the first tree; duals, a function of their point, are known from there.
+  Reached any_of(const MappingProblem& problem) {
+    Tree tree(problem, {.limits = without_gap(Limits{}.nodes),
+                        .threads = options_.threads,
+                        .deterministic = true,
+                        .ties = false,
+                        .floor = optimum_,
+                        .memory = effort_.memory});
+    return grown(tree);
+  }
+
+  [[nodiscard]] Limits without_gap(std::int64_t nodes) const {
+    Limits limits = effort_.limits;
+    limits.gap = 0.0;
+    limits.nodes = nodes;
+    return limits;
+  }
+
+  Reached grown(Tree& tree) {
+    tree.on_round([this] { monitor_.after_round(); });
+    const Watched watched(
+        monitor_,
+        [&tree, this] {
+          Progress progress = tree.progress();
+          progress.incumbent = optimum_;
+          progress.lower_bound = optimum_;
+          return progress;
+        },
+        effort_.rank, state_.stats.nodes);
+    Reached result = tree.run();
+    result.stats.incumbents = 0;  // none of them is better
+    state_.stats.add_counts(result.stats);
+    state_.stats.time = monitor_.total_time();
+    return result;
   }
 
   const MappingProblem& problem_;
@@ -224,6 +267,7 @@ class BestSearch {
   SearchMonitor& monitor_;
   SearchState& state_;
   const SearchStats before_;
+  Score optimum_{};  // once it is proved
 };
 
 }  // namespace

@@ -100,26 +100,39 @@ MappingProblem::MappingProblem(const Problem& problem, NodeEffort effort, Search
       sharding_(shared_->sharding) {}
 
 MappingProblem::MappingProblem(const MappingProblem& other, std::shared_ptr<Shared> shared,
-                               NodeEffort effort, Wanted wanted, std::vector<Parallelism> excluded)
+                               NodeEffort effort, Wanted wanted, bool later,
+                               std::vector<Parallelism> excluded, std::optional<OuterPoint> only)
     : problem_(other.problem_),
       effort_(effort),
       first_of_best_(wanted == Wanted::FirstOfBest),
-      later_(first_of_best_ || !excluded.empty()),
+      later_(later),
       shared_(std::move(shared)),
       networks_(shared_->networks),
       sharding_(shared_->sharding),
-      excluded_(std::move(excluded)) {}
+      excluded_(std::move(excluded)),
+      only_(only) {}
 
 MappingProblem MappingProblem::without(std::vector<Parallelism> excluded, NodeEffort effort) const {
-  return {*this, shared_, effort, Wanted::AnyOfBest, std::move(excluded)};
+  const bool later = !excluded.empty();
+  return {*this, shared_, effort, Wanted::AnyOfBest, later, std::move(excluded)};
 }
 
-MappingProblem MappingProblem::for_ties(NodeEffort effort) const {
-  auto shared = bounds().use_all() && !shared_->order->by_orbits()
-                    ? shared_
-                    : std::make_shared<Shared>(problem_, SearchBounds{}, shared_->allowance,
-                                               Shared::Alike::Ordered);
-  return {*this, std::move(shared), effort, Wanted::FirstOfBest, excluded_};
+MappingProblem MappingProblem::for_ties(NodeEffort effort, std::optional<OuterPoint> only) const {
+  return {
+      *this, with_all_bounds(Shared::Alike::Ordered), effort, Wanted::FirstOfBest, true, excluded_,
+      only};
+}
+
+MappingProblem MappingProblem::again(NodeEffort effort) const {
+  return {*this,    with_all_bounds(Shared::Alike::AnyOrder), effort, Wanted::AnyOfBest, true,
+          excluded_};
+}
+
+std::shared_ptr<MappingProblem::Shared> MappingProblem::with_all_bounds(Shared::Alike alike) const {
+  const bool fits =
+      bounds().use_all() && (alike == Shared::Alike::AnyOrder || !shared_->order->by_orbits());
+  if (fits) return shared_;
+  return std::make_shared<Shared>(problem_, SearchBounds{}, shared_->allowance, alike);
 }
 
 bool MappingProblem::excludes(const NetworkChoice& network) const {

@@ -121,10 +121,13 @@ class MappingProblem {
   /// Another tree over the same problem that uses the tables built already but
   /// knows nothing of what was searched; these parallelisms are left out.
   [[nodiscard]] MappingProblem without(std::vector<Parallelism> excluded, NodeEffort effort) const;
-  /// Likewise, with the same parallelisms.  It holds the first of the best mappings,
-  /// and uses all bounds whatever this one does: its effort is fixed, so they
-  /// decide how far it gets.
-  [[nodiscard]] MappingProblem for_ties(NodeEffort effort) const;
+  /// Likewise, with the same parallelisms, after the cost of the best mappings is proved.  It holds
+  /// the first of these, or of those of one point, and uses all bounds whatever this one does: its
+  /// effort is fixed, so they decide how far it gets.
+  [[nodiscard]] MappingProblem for_ties(NodeEffort effort,
+                                        std::optional<OuterPoint> only = std::nullopt) const;
+  /// The same of any of the best.
+  [[nodiscard]] MappingProblem again(NodeEffort effort) const;
 
   [[nodiscard]] Node root() const { return {}; }
   /// Throws Stopped.
@@ -171,7 +174,9 @@ class MappingProblem {
 
   enum class Wanted : std::uint8_t { AnyOfBest, FirstOfBest };
   MappingProblem(const MappingProblem& other, std::shared_ptr<Shared> shared, NodeEffort effort,
-                 Wanted wanted, std::vector<Parallelism> excluded);
+                 Wanted wanted, bool later, std::vector<Parallelism> excluded,
+                 std::optional<OuterPoint> only = std::nullopt);
+  [[nodiscard]] std::shared_ptr<Shared> with_all_bounds(Shared::Alike alike) const;
 
   void branch_root(Sink& expansion) const;
   void branch_network(std::size_t network, Sink& expansion) const;
@@ -212,6 +217,7 @@ class MappingProblem {
   const std::vector<NetworkChoice>& networks_;
   const std::vector<Loop>& sharding_;
   const std::vector<Parallelism> excluded_;
+  const std::optional<OuterPoint> only_;  // the tree holds no other
   // Counters: added to by any worker, relaxed, read after the search.
   mutable std::atomic<std::int64_t> points_{0};
   mutable std::atomic<std::int64_t> points_opened_{0};

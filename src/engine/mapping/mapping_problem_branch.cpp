@@ -122,6 +122,15 @@ void MappingProblem::branch(const Node& node, Sink& expansion) const {
 
 /// One node per network, so that the bounds of all points are not one worker's work.
 void MappingProblem::branch_root(Sink& expansion) const {
+  if (only_) {
+    expansion.child({.bound = point_bound(*only_),
+                     .network = std::nullopt,
+                     .point = only_,
+                     .sharding = nullptr,
+                     .context = nullptr,
+                     .fusion = {}});
+    return;
+  }
   std::int64_t networks = 0;
   // Among equal bounds the queue takes the newest: the first in the order of ties.
   for (std::size_t network = networks_.size(); network-- > 0;) {
@@ -293,7 +302,8 @@ void MappingProblem::open_fusion(const Node& node, LoopSets&& sharding, Sink& ex
 /// does a fusion of the duals if there is still much to win: the tree might be at the points of
 /// the least bounds for long before it came to another one, which has better fusions.
 void MappingProblem::bound_by_alike(Node& root, Sink& expansion) const {
-  if (first_of_best_ || !expansion.incumbent() || !(root.bound < expansion.cutoff() * kFar)) return;
+  const Score cutoff = expansion.cutoff();
+  if (first_of_best_ || cutoff == Score::infinity() || !(root.bound < cutoff * kFar)) return;
   const PointTables& point = *root.context->point;
   const LazyDuals::Found found = point.duals.of_alike(Adapter(root, expansion, 'T').limit());
   if (found.duals == nullptr) return;
