@@ -23,23 +23,16 @@ class PartitionGrowth {
   [[nodiscard]] std::optional<PartitionColumn> grow(std::size_t start, const Duals& duals,
                                                     FineTicks threshold, std::int64_t& steps) const;
 
- private:
-  struct Growing {
-    KernelSet inside;
-    KernelSet before;    // inside and all before it
-    KernelSet after;     // inside and all after it
-    KernelSet partners;  // that may share a partition with all inside
-    PartitionSums totals;
+  /// What a kernel adds to the sums of a set.
+  struct Added {
+    Ticks memory = 0;
+    Bytes sram{};
   };
 
-  [[nodiscard]] KernelSet joining(std::size_t p, const Growing& set) const;
-  [[nodiscard]] std::optional<PartitionSums> with(const KernelSet& joining, const Duals& duals,
-                                                  const Growing& set) const;
-  void put_in(std::size_t p, const Duals& duals, Growing& set) const;
-  [[nodiscard]] FineTicks excess(const PartitionSums& totals, FineTicks charge) const;
-
+ private:
   const FusionTables& tables_;
   const PartitionPricing& pricing_;
+  std::vector<Added> alone_;  // by each kernel to nothing
 };
 
 }  // namespace dfsearch

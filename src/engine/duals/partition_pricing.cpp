@@ -98,6 +98,7 @@ PartitionPricing::PartitionPricing(const FusionTables& tables, Sets sets, Way wa
       exchanges_of_(tables.size()),
       order_(exchanges_.empty() ? narrow_order(tables, descendants_) : given_order(tables)),
       ancestors_(tables.size(), KernelSet(tables.size())),
+      partners_(tables.size(), KernelSet(tables.size())),
       plans_(way == Way::Frontier ? frontier_plans(tables) : std::nullopt),
       memory_(
           tables.allowance().charge(2 * tables.size() * (sizeof(KernelSet) + tables.size() / 8))) {
@@ -110,9 +111,10 @@ PartitionPricing::PartitionPricing(const FusionTables& tables, Sets sets, Way wa
   for (std::size_t p = 0; p < tables.size(); ++p) {
     tables.deadline().check();
     descendants_[p].for_each([&](std::size_t d) { ancestors_[d].insert(p); });
-    partners_.emplace_back(tables.size());
-    for (std::size_t q = 0; q < tables.size(); ++q) {
-      if (p != q && tables.may_share(p, q, descendants_)) partners_[p].insert(q);
+    for (std::size_t q = 0; q < p; ++q) {
+      if (!tables.may_share(q, p, descendants_)) continue;
+      partners_[p].insert(q);
+      partners_[q].insert(p);
     }
   }
 }

@@ -208,17 +208,17 @@ bool FusionTables::hull_fits(std::size_t from, std::size_t to,
                              const std::vector<KernelSet>& descendants) const {
   if (!sees_paths()) return true;
   KernelSet hull(size());
-  for (std::size_t p = from; p <= to; ++p) {
-    if (descendants[from].contains(p) && descendants[p].contains(to)) hull.insert(p);
+  for (std::size_t p = from; p <= to; p = descendants[from].first_from(p + 1)) {
+    if (descendants[p].contains(to)) hull.insert(p);
   }
   Bytes need{};
-  hull.for_each([&](std::size_t p) {
+  for (std::size_t p = from; p <= to && need <= sram(); p = hull.first_from(p + 1)) {
     need += kernels_[p].weight;
     for (const Arc& arc : inputs(p)) need += hull.contains(arc.other) ? arc.fused : arc.streamed;
     for (const Arc& arc : outputs(p)) {
       if (!hull.contains(arc.other)) need += arc.streamed;
     }
-  });
+  }
   return need <= sram();
 }
 
