@@ -58,6 +58,9 @@ struct FusionContext {
   std::vector<Loop> first_sharding;  // of those that are left
   StepTime step;
   mutable Transpositions transpositions;
+  // No fusion takes less, as duals have proved meanwhile, and the last of them; relaxed.
+  mutable std::atomic<Ticks> proved{0};
+  mutable std::atomic<const PartitionDuals*> proved_by{nullptr};
   // Nodes, relaxed: of those branched how many there were when the last one was admitted, so that
   // all of a round see the same.
   mutable std::atomic<std::int64_t> admitted{0};
@@ -133,6 +136,12 @@ class MappingProblem {
   /// Throws Stopped.
   void check_deadline() const { shared_->allowance.deadline.check(); }
   [[nodiscard]] Score bound(const Node& node) const { return node.bound; }
+  /// With what duals have proved of its point since.
+  [[nodiscard]] Score bound_now(const Node& node) const {
+    if (!node.context) return node.bound;
+    const FusionContext& context = *node.context;
+    return std::max(node.bound, context.score(context.proved.load(std::memory_order_relaxed)));
+  }
   [[nodiscard]] Score cost(const Solution& solution) const { return solution.cost; }
   [[nodiscard]] bool precedes(const Solution& a, const Solution& b) const;
   [[nodiscard]] bool before(const Node& node, const Solution& solution) const;

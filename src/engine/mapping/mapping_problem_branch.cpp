@@ -34,6 +34,18 @@ constexpr double kNear = 511.0 / 512;
 constexpr std::int64_t kNodesOfLongSearch = 20'000;
 constexpr std::int64_t kLaterIfReached = 64;  // duals of a point without hope for a better mapping
 
+/// Tells all nodes of the point what its duals say of every fusion.
+void tell(const FusionContext& context, const LazyDuals::Found& found) {
+  Ticks least = found.least;
+  if (context.proved_by.exchange(found.duals, std::memory_order_relaxed) != found.duals) {
+    least = std::max(least, context.search.bound(context.search.root(), *found.duals));
+  }
+  Ticks known = context.proved.load(std::memory_order_relaxed);
+  while (known < least &&
+         !context.proved.compare_exchange_weak(known, least, std::memory_order_relaxed)) {
+  }
+}
+
 /// Turns the fusion's children into nodes of the whole tree.
 class Adapter final : public FusionSink {
  public:
@@ -340,6 +352,7 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
                                                 node.context->tables.size()),
                         node.fusion.duals)
           : duals.when_due(nodes, before, node.fusion.duals);
+  if (found.duals != nullptr) tell(*node.context, found);
   Adapter adapter(node, expansion, 'T', found.duals);
   // Not again and again as one of many equals.
   if (found.fusion != nullptr && found.fusion->time <= adapter.limit() &&

@@ -398,6 +398,24 @@ class BranchAndBound {
     return true;
   }
 
+  [[nodiscard]] bool is_outdated([[maybe_unused]] const Node& node) const {
+    if constexpr (LearningProblem<P>) {
+      const Score bound = problem_.bound_now(node);
+      check(bound, node);
+      return bound > cutoff();
+    }
+    return false;
+  }
+
+  /// Whether the node is known to be useless by now.  Then others that wait may be, too, as many
+  /// as were made while that was found out: all of these are dropped.
+  bool drop_outdated(const Entry& entry) {
+    if (!is_outdated(entry.node)) return false;
+    const auto is_outdated = [this](const Node& node) { return this->is_outdated(node); };
+    pruned_.fetch_add(1 + open_.discard_if(is_outdated), std::memory_order_relaxed);
+    return true;
+  }
+
   void work(int worker) {
     try {
       Sink sink(*this);
@@ -407,7 +425,7 @@ class BranchAndBound {
           open_.close();
           continue;
         }
-        if (drop_all_from(*entry)) continue;
+        if (drop_all_from(*entry) || drop_outdated(*entry)) continue;
         expand(std::move(*entry), sink);
         admit_children(sink);
         count(sink);
@@ -443,7 +461,7 @@ class BranchAndBound {
       while (batch.size() < kNodesPerRound) {
         auto entry = open_.pop();
         if (!entry || drop_all_from(*entry)) break;
-        batch.push_back(std::move(*entry));
+        if (!drop_outdated(*entry)) batch.push_back(std::move(*entry));
       }
       if (batch.empty()) {
         open_.release();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -127,6 +128,19 @@ class OpenNodes {
     std::vector<Slot> dropped;  // destroyed when other workers can go on
     const std::lock_guard lock(mutex_);
     if (!heap_.empty() && heap_.front().bound > cutoff) dropped.swap(heap_);
+    return static_cast<std::int64_t>(dropped.size());
+  }
+
+  /// Drops the open nodes of which this is true, and returns how many.
+  template <class Predicate>
+  std::int64_t discard_if(Predicate predicate) {
+    std::vector<Slot> dropped;
+    const std::lock_guard lock(mutex_);
+    const auto first = std::partition(heap_.begin(), heap_.end(),
+                                      [&](const Slot& slot) { return !predicate(*slot.node); });
+    std::move(first, heap_.end(), std::back_inserter(dropped));
+    heap_.erase(first, heap_.end());
+    std::make_heap(heap_.begin(), heap_.end(), later);
     return static_cast<std::int64_t>(dropped.size());
   }
 

@@ -70,4 +70,13 @@ concept SizedProblem = SearchProblem<P> &&
   { problem.heap_bytes(node) } -> std::same_as<std::size_t>;
 };
 
+/// A problem that comes to know better bounds of nodes that wait: `bound_now` is no less than
+/// `bound`, and takes no longer to be told.  In deterministic mode what is expanded must not
+/// make it depend on timing.
+template <class P>
+concept LearningProblem = SearchProblem<P> &&
+    requires(const P& problem, const typename P::Node& node) {
+  { problem.bound_now(node) } -> std::same_as<Score>;
+};
+
 }  // namespace dfsearch

@@ -84,6 +84,44 @@ struct Assignment {
 };
 static_assert(SearchProblem<Assignment>);
 
+/// Bounded by what is spent.
+struct WeakAssignment : Assignment {
+  explicit WeakAssignment(const Assignment& problem) : Assignment(problem) {}
+  [[nodiscard]] Score bound(const Node& node) const { return Score(node.cost); }
+};
+
+/// Comes to know the best of what begins with a job once another worker has one.
+struct LearningAssignment : WeakAssignment {
+  std::vector<double> best_with;  // of each job of the first worker
+  mutable std::vector<std::atomic<bool>> known;
+
+  explicit LearningAssignment(const Assignment& problem)
+      : WeakAssignment(problem), best_with(problem.costs.size(), 1e9), known(problem.costs.size()) {
+    std::vector<int> jobs(costs.size());
+    std::iota(jobs.begin(), jobs.end(), 0);
+    do {
+      double cost = 0.0;
+      for (std::size_t w = 0; w < jobs.size(); ++w) {
+        cost += costs[w][static_cast<std::size_t>(jobs[w])];
+      }
+      double& best = best_with[static_cast<std::size_t>(jobs.front())];
+      best = std::min(best, cost);
+    } while (std::next_permutation(jobs.begin(), jobs.end()));
+  }
+
+  [[nodiscard]] Score bound_now(const Node& node) const {
+    const Score before = bound(node);
+    if (node.jobs.empty()) return before;
+    const auto job = static_cast<std::size_t>(node.jobs.front());
+    return known[job] ? std::max(before, Score(best_with[job])) : before;
+  }
+  void branch(const Node& node, Expansion<Node, Solution>& out) const {
+    if (node.jobs.size() == 2) known[static_cast<std::size_t>(node.jobs.front())] = true;
+    Assignment::branch(node, out);
+  }
+};
+static_assert(LearningProblem<LearningAssignment> && !LearningProblem<Assignment>);
+
 Assignment random_assignment(std::uint64_t seed, std::size_t size) {
   std::mt19937_64 random(seed);
   Assignment problem;
@@ -187,6 +225,38 @@ TEST_CASE("assignments of least cost are found, and of these the first") {
       }
     }
   }
+}
+
+TEST_CASE("nodes that are known to be useless by now are dropped, and the answer is the same") {
+  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
+  std::int64_t nodes = 0;
+  std::int64_t nodes_without = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    CAPTURE(seed);
+    const Assignment problem = random_assignment(seed, 5 + seed % 3);
+    const auto expected = best_assignment(problem);
+    std::optional<std::int64_t> of_rounds;
+    for (const int threads : {1, 2, 8}) {
+      for (const bool deterministic : {false, true}) {
+        for (const bool ties : {false, true}) {
+          const LearningAssignment learning(problem);
+          const auto result =
+              run(learning, {.threads = threads, .deterministic = deterministic, .ties = ties});
+          REQUIRE(result.solution != nullptr);
+          CHECK(result.cost == Score(expected.cost));
+          CHECK(result.lower_bound == Score(expected.cost));
+          if (!ties) continue;
+          CHECK(result.solution->jobs == expected.jobs);
+          if (!deterministic) continue;
+          CHECK(result.stats.nodes == of_rounds.value_or(result.stats.nodes));
+          of_rounds = result.stats.nodes;
+        }
+      }
+    }
+    nodes += run(LearningAssignment(problem), {}).stats.nodes;
+    nodes_without += run(WeakAssignment(problem), {}).stats.nodes;
+  }
+  CHECK(nodes < nodes_without * 9 / 10);
 }
 
 TEST_CASE("knapsacks are filled as dynamic programming fills them") {
