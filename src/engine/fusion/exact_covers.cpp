@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -23,6 +24,7 @@
 namespace dfsearch {
 namespace {
 
+constexpr std::size_t kBits = 64;  // of a word
 constexpr std::size_t kMostRemembered = 1'000'000;
 constexpr std::size_t kRememberedPerCharge = 4096;
 constexpr std::int64_t kStepsBetweenLooks = 1024;
@@ -48,11 +50,14 @@ ExactCovers::ExactCovers(const FusionTables& tables, const PartitionPricing& pri
   for (std::size_t c = 0; c < partitions.size(); ++c) {
     const std::span<const Word> words = partitions[c].kernels.words();
     std::copy(words.begin(), words.end(), bits_.begin() + static_cast<std::ptrdiff_t>(c * words_));
+    slack_.push_back(-partitions[c].excess);
+    group_.push_back(static_cast<std::uint8_t>(partitions[c].group));
   }
   for (std::size_t p = 0; p < tables.size(); ++p) {
     (tables.kernel(p).backward ? backward_ : forward_).insert(p);
   }
-  memory_.push_back(tables.allowance().charge(bits_.size() * sizeof(Word)));
+  memory_.push_back(tables.allowance().charge(bits_.size() * sizeof(Word) +
+                                              slack_.size() * (sizeof(FineTicks) + 1)));
 }
 
 /// Where partitions that would close a cycle are left out at once, fewer branches are met, but of
@@ -121,7 +126,12 @@ ExactCovers::Depth ExactCovers::choose(Depth depth, const KernelSet& left, std::
 void ExactCovers::choose_covering(Level& level, const KernelSet& left) {
   std::fill(count_.begin(), count_.end(), 0U);
   for (const std::uint32_t column : level.columns) {
-    partitions_[column].kernels.for_each([this](std::size_t p) { ++count_[p]; });
+    const Word* const set = bits(column);
+    for (std::size_t w = 0; w < words_; ++w) {
+      for (Word word = set[w]; word != 0; word &= word - 1) {
+        ++count_[w * kBits + static_cast<std::size_t>(std::countr_zero(word))];
+      }
+    }
   }
   std::size_t hardest = left.first_from(0);
   left.for_each([&](std::size_t p) {
@@ -129,7 +139,9 @@ void ExactCovers::choose_covering(Level& level, const KernelSet& left) {
   });
   level.covering.clear();
   for (const std::uint32_t column : level.columns) {
-    if (partitions_[column].kernels.contains(hardest)) level.covering.push_back(column);
+    if ((bits(column)[hardest / kBits] >> (hardest % kBits) & 1) != 0) {
+      level.covering.push_back(column);
+    }
   }
 }
 
@@ -183,7 +195,7 @@ void ExactCovers::keep_those_beside(const Chosen& next, FineTicks slack, const L
     if (slack + this->slack(column) >= best_.slack) break;
     const Word* const set = bits(column);
     if (meets(set, kernels)) continue;
-    if (full[partitions_[column].group]) {
+    if (full[group_[column]]) {
       to.left_out.push_back({.column = column, .depends = 0});
     } else if (looks_ahead_ && meets(set, before) && meets(set, after)) {
       to.left_out.push_back({.column = column, .depends = next.depends});

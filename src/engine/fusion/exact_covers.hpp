@@ -69,7 +69,7 @@ class ExactCovers {
   void keep_those_beside(const Chosen& next, FineTicks slack, const Level& from, Level& to);
   [[nodiscard]] Depth offer(FineTicks slack);
   void remember(const KernelSet& left, FineTicks least);
-  [[nodiscard]] FineTicks slack(std::uint32_t column) const { return -partitions_[column].excess; }
+  [[nodiscard]] FineTicks slack(std::uint32_t column) const { return slack_[column]; }
   [[nodiscard]] FineTicks unused_charges() const;
   [[nodiscard]] bool is_full(std::size_t group) const;
   [[nodiscard]] const Word* bits(std::uint32_t column) const {
@@ -82,6 +82,8 @@ class ExactCovers {
   const std::vector<PartitionColumn>& partitions_;
   std::size_t words_;
   std::vector<Word> bits_;  // of the partitions
+  std::vector<FineTicks> slack_;
+  std::vector<std::uint8_t> group_;
   std::deque<Level> levels_;
   std::vector<std::uint32_t> count_;  // per kernel: columns that hold it
   KernelSet forward_;
