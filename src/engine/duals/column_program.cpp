@@ -79,6 +79,13 @@ bool ColumnProgram::grow(std::int64_t& steps) {
   return !found.empty();
 }
 
+void ColumnProgram::begin_with(const Duals& duals, std::int64_t& steps) {
+  for (const std::vector<std::size_t>& kernels : alike_) {
+    const auto grown = growth_.grow(kernels.front(), duals, -kGreatestDual, steps);
+    if (grown && grown->size > 1) add(*grown);
+  }
+}
+
 void ColumnProgram::add(const PartitionColumn& partition) {
   std::vector<std::int64_t> kernels(alike_.size(), 0);
   partition.kernels.for_each([&](std::size_t p) { ++kernels[class_of_[p]]; });

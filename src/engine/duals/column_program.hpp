@@ -32,6 +32,9 @@ class ColumnProgram {
   /// Whether there are any.
   bool grow(std::int64_t& steps);
   void add(const PartitionColumn& partition);
+  /// Adds a partition grown from each class, the one that these duals come nearest to paying for:
+  /// the program need not find those of all other duals first.
+  void begin_with(const Duals& duals, std::int64_t& steps);
 
   [[nodiscard]] const KernelClasses& alike() const { return alike_; }
   /// Kernels of this class among them.

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "engine/duals/kernel_classes.hpp"
 
@@ -68,14 +69,16 @@ bool PartitionDualSearch::is_possible(const FusionTables& tables) {
   return classes <= kClasses;
 }
 
-PartitionDualSearch::PartitionDualSearch(const FusionTables& tables)
+PartitionDualSearch::PartitionDualSearch(const FusionTables& tables, const Duals* known)
     : tables_(tables),
       pricing_(tables, PartitionPricing::Sets::OneOfEach, PartitionPricing::way_for(tables)),
       program_(tables, pricing_, exchanged_kernels(tables)),
+      known_(known),
       steps_of_round_(kStepsOfRound) {}
 
 bool PartitionDualSearch::advance(std::int64_t steps) {
   steps_ = steps;
+  if (const Duals* known = std::exchange(known_, nullptr)) program_.begin_with(*known, steps_);
   while (steps_ > 0 && stage_ != Stage::Ended) {
     tables_.deadline().check();
     switch (stage_) {

@@ -38,7 +38,9 @@ constexpr Ticks ticks_of(FineTicks dual) {
 /// the result is a function.  Used by one thread.
 class PartitionDualSearch {
  public:
-  explicit PartitionDualSearch(const FusionTables& tables);
+  /// Begins with partitions that cost about what `known` duals say, which nothing undercuts; null:
+  /// there are none.  They are to live as long as this.
+  explicit PartitionDualSearch(const FusionTables& tables, const Duals* known = nullptr);
 
   /// Whether there are few enough kinds of kernels for the linear program.  Asked
   /// first: what a search prepares grows with the square of the kernels.
@@ -71,6 +73,7 @@ class PartitionDualSearch {
   const FusionTables& tables_;
   PartitionPricing pricing_;
   ColumnProgram program_;
+  const Duals* known_;  // until the first steps
   Stage stage_ = Stage::Program;
   std::int64_t steps_ = 0;           // left
   std::size_t first_ = 0;            // where enumerations that are not complete go on

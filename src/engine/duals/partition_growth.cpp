@@ -16,7 +16,8 @@
 namespace dfsearch {
 namespace {
 
-constexpr int kPatience = 8;  // kernels that join without the best excess so far
+constexpr std::size_t kBits = 64;  // of a word
+constexpr int kPatience = 8;       // kernels that join without the best excess so far
 
 class Growing {
  public:
@@ -84,13 +85,29 @@ class Growing {
     joining_.insert(p);
   }
 
+  /// Whether something else outside lies between the kernel and the set.
+  [[nodiscard]] bool is_path_left(std::size_t p) const {
+    const bool is_after = after_.contains(p);
+    if (!is_after && !before_.contains(p)) return false;
+    const auto side = (is_after ? after_ : before_).words();
+    const auto towards = (is_after ? pricing_.ancestors(p) : pricing_.descendants(p)).words();
+    const auto inside = inside_.words();
+    std::uint64_t others = 0;
+    for (std::size_t w = 0; w < side.size(); ++w) {
+      std::uint64_t between = side[w] & towards[w] & ~inside[w];
+      if (w == p / kBits) between &= ~(std::uint64_t{1} << (p % kBits));
+      others |= between;
+    }
+    return others != 0;
+  }
+
   /// The sums with the kernel; nothing if they do not fit.
   std::optional<PartitionSums> with(std::size_t p) {
-    find_joining(p);
-    if (!partners_.contains_all(joining_)) return std::nullopt;
     PartitionSums sums = totals_;
-    const bool several = joining_.first_from(joining_.first_from(0) + 1) < joining_.end();
+    const bool several = is_path_left(p);
     if (several) {
+      find_joining(p);
+      if (!partners_.contains_all(joining_)) return std::nullopt;
       inside_then_ = inside_;
       joining_.for_each([&](std::size_t q) {
         sums.add(tables_, duals_, q, inside_then_);

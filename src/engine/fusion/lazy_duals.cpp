@@ -214,7 +214,8 @@ void LazyDuals::go_on_with_all(std::int64_t steps) const {
       stage_ = Stage::Ended;
       return;
     }
-    search_ = std::make_unique<PartitionDualSearch>(tables_);
+    search_ = std::make_unique<PartitionDualSearch>(
+        tables_, duals_.empty() ? nullptr : &duals_.back().found);
   }
   if (!search_->advance(steps)) return;
   auto duals = search_->take();
