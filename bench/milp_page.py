@@ -226,13 +226,19 @@ def conditions(facts, rows):
     for row in rows:
         for outcome in [row["dfsearch"], *row["rivals"].values()]:
             limits.setdefault(outcome["limit"], []).append(row["name"])
+    elsewhere = {}
+    for row in rows:
+        if row["cpu"] != facts["cpu"]:
+            elsewhere.setdefault(row["cpu"], []).append(row["name"])
     *fewer, longest = sorted(limits)
     text = (f"{support.platform_text(facts)}; measured {span([o['date'] for o in outcomes])};"
             f" others took up to {100 * max(o['others'] for o in outcomes):.0f} % of the processors"
             f" meanwhile. {', '.join(facts['rivals'].values())}. Time limit: {longest} s for each"
             " solver and instance")
+    text += "".join(
+        f"; {limit} s, less than a patient user gives, for those marked so" for limit in fewer)
     return text + "".join(
-        f"; {limit} s, less than a patient user gives, for those marked so" for limit in fewer) + "."
+        f"; {', '.join(names)} on {cpu}" for cpu, names in elsewhere.items()) + "."
 
 
 def large_section(whole):

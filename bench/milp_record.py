@@ -20,26 +20,31 @@ class Record:
         self.rows, old = {}, {}
         if path.exists():
             old = json.loads(path.read_text())
-            self.rows = {row["name"]: row for row in old["results"]}
-        if old and (old["machine"]["cpu"] != facts["cpu"] or any(
-                old["machine"]["rivals"].get(name, version) != version
-                for name, version in facts["rivals"].items())):
+            self.rows = {row["name"]: {"cpu": old["machine"]["cpu"]} | row
+                         for row in old["results"]}
+        if old and any(old["machine"]["rivals"].get(name, version) != version
+                       for name, version in facts["rivals"].items()):
             if save:
-                sys.exit(f"{path} is of another processor or of other versions of the"
-                         " solvers: remove it to record all instances here")
+                sys.exit(f"{path} is of other versions of the solvers: remove it to record all"
+                         " instances here")
             self.rows = {}
         elif old:
             facts["rivals"] = old["machine"]["rivals"] | facts["rivals"]
 
     def missing(self, name, rival, limit):
-        measured = self.rows.get(name, {"rivals": {}})["rivals"].get(rival)
+        measured = self.of_this_machine(name)["rivals"].get(rival)
         return measured is None or measured["limit"] != limit
+
+    def of_this_machine(self, name):
+        """The row, if it is of this processor: a row compares times, so it is of one."""
+        row = self.rows.get(name)
+        return row if row and row["cpu"] == self.facts["cpu"] else {"rivals": {}}
 
     def put(self, row, solver, outcome):
         """`row`: what describes the instance; `outcome`: of dfsearch or of a rival."""
-        old = self.rows.get(row["name"], {"rivals": {}})
-        new = self.rows[row["name"]] = {**row, "dfsearch": old.get("dfsearch"),
-                                        "rivals": old["rivals"]}
+        old = self.of_this_machine(row["name"])
+        new = self.rows[row["name"]] = {**row, "cpu": self.facts["cpu"],
+                                        "dfsearch": old.get("dfsearch"), "rivals": old["rivals"]}
         if solver == "dfsearch":
             new["dfsearch"] = outcome
         else:
