@@ -29,6 +29,7 @@ FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
   index_arcs();
   fill_kernels();
   find_lonely_kernels();
+  find_partners();
   const std::vector<Rest> shares = rest_shares(*this);
   for (std::size_t p = 0; p < size(); ++p) kernels_[p].share = shares[p];
   const StepTime step = step_time(problem, decisions.network, decisions.micro_batch);
@@ -79,6 +80,7 @@ FusionTables::FusionTables(const FusionTables& whole, const std::vector<std::siz
     kernels_.push_back(kernel);
   }
   flatten(inputs, outputs);
+  find_partners();
   const std::vector<Rest> shares = rest_shares(*this);
   for (std::size_t p = 0; p < size(); ++p) kernels_[p].share = shares[p];
   memory_ = allowance_.charge(heap_bytes());
@@ -87,7 +89,8 @@ FusionTables::FusionTables(const FusionTables& whole, const std::vector<std::siz
 /// Roughly: LayerCosts has about as much for each kernel as there is here.
 std::size_t FusionTables::heap_bytes() const {
   return kernels_.size() * 2 * sizeof(KernelCosts) +
-         (input_arcs_.size() + output_arcs_.size()) * sizeof(Arc);
+         (input_arcs_.size() + output_arcs_.size()) * sizeof(Arc) +
+         partners_.size() * (sizeof(KernelSet) + size() / 8 + kAllocation);
 }
 
 void FusionTables::index_arcs() {
@@ -202,31 +205,63 @@ bool FusionTables::agree(std::size_t a, std::size_t b) const {
   return x.weight + y.weight <= sram();
 }
 
-/// Whether SRAM holds two kernels together with all that lies between them: a
-/// partition with both ends of a path has the whole path.
-bool FusionTables::hull_fits(std::size_t from, std::size_t to,
-                             const std::vector<KernelSet>& descendants) const {
-  if (!sees_paths()) return true;
-  KernelSet hull(size());
-  for (std::size_t p = from; p <= to; p = descendants[from].first_from(p + 1)) {
-    if (descendants[p].contains(to)) hull.insert(p);
+/// Bounds ask for most pairs several times.
+void FusionTables::find_partners() {
+  if (!sees_paths()) return;
+  const std::vector<KernelSet> none(size(), KernelSet(size()));
+  std::vector<KernelSet> partners = none;
+  std::vector<KernelSet> ancestors = none;
+  const std::vector<KernelSet>& descendants = order_->descendants();
+  for (std::size_t p = 0; p < size(); ++p) {
+    descendants[p].for_each([&](std::size_t d) { ancestors[d].insert(p); });
   }
+  KernelSet hull(size());
+  for (std::size_t to = 0; to < size(); ++to) {
+    for (std::size_t from = 0; from < to; ++from) {
+      if (!agree(from, to)) continue;
+      if (descendants[from].contains(to)) {
+        hull = descendants[from];
+        hull &= ancestors[to];
+        if (!fits(hull)) continue;
+      }
+      partners[from].insert(to);
+      partners[to].insert(from);
+    }
+  }
+  partners_ = std::move(partners);
+}
+
+/// Whether SRAM holds all of these together.
+bool FusionTables::fits(const KernelSet& kernels) const {
   Bytes need{};
-  for (std::size_t p = from; p <= to && need <= sram(); p = hull.first_from(p + 1)) {
+  for (std::size_t p = kernels.first_from(0); p < size() && need <= sram();
+       p = kernels.first_from(p + 1)) {
     need += kernels_[p].weight;
-    for (const Arc& arc : inputs(p)) need += hull.contains(arc.other) ? arc.fused : arc.streamed;
+    for (const Arc& arc : inputs(p)) need += kernels.contains(arc.other) ? arc.fused : arc.streamed;
     for (const Arc& arc : outputs(p)) {
-      if (!hull.contains(arc.other)) need += arc.streamed;
+      if (!kernels.contains(arc.other)) need += arc.streamed;
     }
   }
   return need <= sram();
 }
 
+bool FusionTables::may_share(std::size_t a, std::size_t b) const {
+  return sees_paths() ? partners_[a].contains(b) : agree(a, b);
+}
+
+/// A partition with both ends of a path has the whole path.
 bool FusionTables::may_share(std::size_t a, std::size_t b,
                              const std::vector<KernelSet>& descendants) const {
+  if (!sees_paths() || &descendants == &order_->descendants()) return may_share(a, b);
   if (!agree(a, b)) return false;
-  if (descendants[a].contains(b)) return hull_fits(a, b, descendants);
-  return !descendants[b].contains(a) || hull_fits(b, a, descendants);
+  const std::size_t from = std::min(a, b);
+  const std::size_t to = std::max(a, b);
+  if (!descendants[from].contains(to)) return true;
+  KernelSet hull(size());
+  for (std::size_t p = from; p <= to; p = descendants[from].first_from(p + 1)) {
+    if (descendants[p].contains(to)) hull.insert(p);
+  }
+  return fits(hull);
 }
 
 bool FusionTables::spills(const std::vector<std::int64_t>& partition) const {

@@ -124,9 +124,7 @@ class FusionTables {
   [[nodiscard]] std::int64_t least_partitions(const Rest& rest) const;
   /// Whether one partition can hold both kernels, as far as these two and the paths
   /// between them tell.
-  [[nodiscard]] bool may_share(std::size_t a, std::size_t b) const {
-    return may_share(a, b, order_->descendants());
-  }
+  [[nodiscard]] bool may_share(std::size_t a, std::size_t b) const;
   /// The same as far as these paths tell.
   [[nodiscard]] bool may_share(std::size_t a, std::size_t b,
                                const std::vector<KernelSet>& descendants) const;
@@ -148,8 +146,8 @@ class FusionTables {
   void bound_by_slowest_level();
   void find_lonely_kernels();
   [[nodiscard]] bool agree(std::size_t a, std::size_t b) const;
-  [[nodiscard]] bool hull_fits(std::size_t from, std::size_t to,
-                               const std::vector<KernelSet>& descendants) const;
+  void find_partners();
+  [[nodiscard]] bool fits(const KernelSet& kernels) const;
 
   const Problem& problem_;
   std::shared_ptr<const LayerCosts> costs_;
@@ -167,7 +165,8 @@ class FusionTables {
   Ticks weight_loads_ = 0;
   Bytes weights_{};
   Bytes capacity_for_activations_{};
-  MemoryCharge memory_;  // of the tables themselves
+  std::vector<KernelSet> partners_;  // that may share a partition; empty in large graphs
+  MemoryCharge memory_;              // of the tables themselves
 };
 
 }  // namespace dfsearch
