@@ -3,7 +3,6 @@
 #include "engine/duals/frontier_program.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -12,8 +11,8 @@
 namespace dfsearch {
 namespace {
 
-// Partial sets kept while that finds any.
-constexpr std::array<std::size_t, 2> kBeams = {32, 256};
+// Partial sets kept.  What more would find changes hardly a choice, and takes most of the time.
+constexpr std::size_t kBeam = 32;
 constexpr std::size_t kPerRound = 12;
 constexpr FineTicks kGreatestSum = kGreatestDual / 4;
 
@@ -49,8 +48,7 @@ bool FrontierProgram::solve(const KernelSet& done, std::int64_t& steps) {
   do {
     tables_.deadline().check();
     if (!solve_once(done, steps)) return false;
-  } while (std::any_of(kBeams.begin(), kBeams.end(),
-                       [&](std::size_t beam) { return add_overpaid(done, beam, steps); }));
+  } while (add_overpaid(done, kBeam, steps));
   return steps > 0;
 }
 

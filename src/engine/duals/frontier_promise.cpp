@@ -6,6 +6,7 @@
 
 #include "engine/duals/frontier_promise.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -20,6 +21,11 @@ constexpr double kImpossible = -std::numeric_limits<double>::infinity();
 /// Bits of the frontier that the step meets are low ones: rows are counted by them.
 std::size_t rows(const FrontierStep& step) {
   return std::size_t{1} << static_cast<unsigned>(std::bit_width(step.present));
+}
+
+/// Each to the other and some more, if that is higher.
+void raise(double* numbers, const double* others, std::size_t count, double more) {
+  for (std::size_t i = 0; i < count; ++i) numbers[i] = std::max(numbers[i], others[i] + more);
 }
 
 }  // namespace
@@ -43,7 +49,8 @@ void FrontierPromise::find(const FrontierPlan& plan, const FrontierChoice& choic
   for (const FrontierStep& step : plan.steps) {
     begins_.push_back(begins_.back() + rows(step) * width);
   }
-  most_.assign(begins_.back() + width, kImpossible);
+  // Rows of frontiers that nobody meets keep what they had.
+  most_.resize(begins_.back() + width);
   std::fill(most_.begin() + static_cast<std::ptrdiff_t>(begins_.back()), most_.end(), 0.0);
   for (std::size_t s = plan.steps.size(); s-- > 0;) {
     const FrontierStep& step = plan.steps[s];
@@ -56,18 +63,25 @@ void FrontierPromise::find(const FrontierPlan& plan, const FrontierChoice& choic
         const double less = worth.memory * static_cast<double>(step.crossing(frontier, false));
         const double* const without = later(frontier, false);
         for (std::size_t room = 0; room < width; ++room) most[room] = without[room] - less;
+      } else {
+        std::fill(most, most + width, kImpossible);
       }
       const double needed = step.sram_inside(frontier);
       if (needed <= sram && choice.may(step, frontier, true)) {
         const double more =
             worth.kernels[s] - worth.memory * static_cast<double>(step.crossing(frontier, true));
-        // Buffers that two kernels share may give some back.
-        const auto taken = static_cast<std::size_t>(std::max(0.0, needed) * rooms_of_byte_);
-        const auto back = static_cast<std::size_t>(std::max(0.0, -needed) * rooms_of_byte_ + 1.0);
         const double* const with = later(frontier, true);
-        for (std::size_t room = taken; room < width; ++room) {
-          const std::size_t left = needed < 0.0 ? std::min(rooms, room + back) : room - taken;
-          most[room] = std::max(most[room], with[left] + more);
+        if (needed >= 0.0) {
+          const auto taken = static_cast<std::size_t>(needed * rooms_of_byte_);
+          raise(most + taken, with, width - taken, more);
+        } else {
+          // Buffers that two kernels share give some back.
+          const auto back = static_cast<std::size_t>(-needed * rooms_of_byte_ + 1.0);
+          const std::size_t shifted = width - std::min(width, back);
+          raise(most, with + back, shifted, more);
+          for (std::size_t room = shifted; room < width; ++room) {
+            most[room] = std::max(most[room], with[rooms] + more);
+          }
         }
       }
       if (frontier == step.present) break;

@@ -79,11 +79,12 @@ LazyDuals::Found LazyDuals::of_alike(Ticks enough) const {
   return found(std::min(attempts_, sketch_after_), nullptr);
 }
 
-LazyDuals::Found LazyDuals::sketch_of_alike() const {
+LazyDuals::Found LazyDuals::sketch_of_alike(Sketch which) const {
   const std::lock_guard lock(mutex_);
   if (stage_ == Stage::Sketch) make_one(&duals_.back().found);
+  if (stage_ == Stage::Improvement && which == Sketch::Improved) make_one(&duals_.back().found);
   if (sketch_after_ == kMostAttempts) return {};
-  return found(sketch_after_ + 1, &duals_.back().found);
+  return found(sketch_after_ + (which == Sketch::Improved ? 2 : 1), &duals_.back().found);
 }
 
 /// Those attempts that nobody has made yet.
@@ -149,6 +150,10 @@ void LazyDuals::attempt() const {
     case Stage::Sketch:
       find_sketch();
       return;
+    case Stage::Improvement:
+      stage_ = Stage::Ended;
+      keep(improved_fusion(tables_, fusions_.back().found, kStepsOfImprovement));
+      return;
     case Stage::All:
       go_on_with_all(steps);
       return;
@@ -184,9 +189,10 @@ void LazyDuals::find_sketch() const {
   stage_ = Stage::Ended;
   if (!tables_.bounds().use(SearchBound::Columns)) return;
   std::int64_t steps = kStepsOfSketch;
-  if (auto fusion = frontier_fusion(tables_, duals_.back().found, steps)) {
-    keep(improved_fusion(tables_, *fusion, kStepsOfImprovement));
-  }
+  auto fusion = frontier_fusion(tables_, duals_.back().found, steps);
+  if (!fusion) return;
+  keep(std::move(*fusion));
+  stage_ = Stage::Improvement;
 }
 
 /// The best of blocks of some sizes, unless memory time is far from what matters.

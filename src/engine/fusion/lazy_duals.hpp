@@ -45,9 +45,11 @@ class LazyDuals {
   /// nothing elsewhere.  All of them, unless duals that prove more than `enough` come before.
   [[nodiscard]] Found of_alike(Ticks enough) const;
 
-  /// With the fusion of alike kernels, which is looked for at once if their duals are at their
-  /// best; nothing if they are not.
-  [[nodiscard]] Found sketch_of_alike() const;
+  /// What comes of the duals of alike kernels, as it is found or with what moves make of it.
+  enum class Sketch : std::uint8_t { Found, Improved };
+  /// With that fusion, which is looked for at once if these duals are at their best; nothing if they
+  /// are not.
+  [[nodiscard]] Found sketch_of_alike(Sketch which) const;
 
   /// What all attempts that anybody made have found, which are so many at least.
   [[nodiscard]] Found after_at_least(int attempts) const;
@@ -62,7 +64,7 @@ class LazyDuals {
   // Large graphs first have duals that are soon known: of frontiers or, where these are too wide,
   // of blocks.  Where those of frontiers are of alike kernels, a fusion of theirs comes next.  In
   // the end the last duals lead to the best fusion.
-  enum class Stage : std::uint8_t { Frontiers, Blocks, Sketch, All, Covers, Ended };
+  enum class Stage : std::uint8_t { Frontiers, Blocks, Sketch, Improvement, All, Covers, Ended };
 
   void make(int attempts, const PartitionDuals* of_node) const;
   void make_one(const PartitionDuals* of_node) const;

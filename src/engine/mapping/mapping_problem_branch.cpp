@@ -330,10 +330,12 @@ void MappingProblem::bound_by_alike(Node& root, Sink& expansion) const {
     if (better.fusion->time < adapter.limit()) adapter.complete(Fusion(*better.fusion));
   }
   if (!(root.bound < expansion.cutoff() * kNear)) return;
-  const LazyDuals::Found sketch = point.duals.sketch_of_alike();
-  if (sketch.fusion == nullptr) return;
-  Adapter adapter(root, expansion, 'P');
-  if (sketch.fusion->time < adapter.limit()) adapter.complete(Fusion(*sketch.fusion));
+  for (const auto which : {LazyDuals::Sketch::Found, LazyDuals::Sketch::Improved}) {
+    const LazyDuals::Found sketch = point.duals.sketch_of_alike(which);
+    if (sketch.fusion == nullptr) return;
+    Adapter adapter(root, expansion, 'P');
+    if (sketch.fusion->time < adapter.limit()) adapter.complete(Fusion(*sketch.fusion));
+  }
 }
 
 void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
