@@ -67,7 +67,9 @@ class Cbc:
         root = number(last(r"Continuous objective value is (\S+)", text))
         if "Result - Optimal" in text or "Search completed" in text and objective is not None:
             status, bound = "optimal", objective
-        elif re.search(r"infeasible", text) and objective is None and "Stopped" not in text:
+        # When its time is over within the first linear program it calls that one infeasible.
+        elif (re.search(r"infeasible", text) and objective is None and "Stopped" not in text
+              and wall < limit):
             status = "infeasible"
         else:
             status = "limit"

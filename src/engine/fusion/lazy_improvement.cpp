@@ -18,8 +18,10 @@ constexpr std::int64_t kNodesPerAllocated = 4'096;
 // After the first, one is due for as many nodes as a part of the kernels.  Soon is better than
 // late: the first walk takes most of the time of one thread.  Later ones take some.
 constexpr std::int64_t kPart = 32;
-constexpr std::int64_t kOfWalk = 32;  // attempts, of a fourth of the kernels if that is more
-constexpr std::int64_t kLater = 32;   // so much more seldom
+constexpr std::int64_t kOfWalk = 32;      // attempts, of a fourth of the kernels if that is more
+constexpr std::int64_t kLater = 32;       // so much more seldom
+constexpr std::int64_t kMostLater = 256;  // attempts; what these have not found is hardly found
+constexpr std::int64_t kLast = 256;       // so much more seldom
 // The first one sees moves cool down twice, unless that takes too long.
 constexpr std::int64_t kStepsPerKernel = 1'200;
 constexpr std::int64_t kMostSteps = 600'000;
@@ -40,8 +42,9 @@ int LazyImprovement::attempts_due(std::int64_t found, std::int64_t branched) con
   }
   const std::int64_t soon = 1 + branched * kPart / kernels;
   const std::int64_t of_walk = std::max(kOfWalk, kernels / 4);
-  const std::int64_t due =
-      std::min(soon, of_walk) + std::max<std::int64_t>(0, soon - of_walk) / kLater;
+  const std::int64_t later = std::max<std::int64_t>(0, soon - of_walk);
+  const std::int64_t last = std::max<std::int64_t>(0, later - kMostLater * kLater);
+  const std::int64_t due = std::min(soon, of_walk) + (later - last) / kLater + last / kLast;
   return static_cast<int>(std::min(kMostAttempts, due));
 }
 
