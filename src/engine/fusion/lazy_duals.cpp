@@ -19,6 +19,7 @@ constexpr std::int64_t kSteps = 500;
 constexpr std::int64_t kStepsOfFrontiers = 8 * kSteps;
 // Smaller graphs soon have the best duals.
 constexpr std::size_t kSmallestOfOthers = 64;
+constexpr std::int64_t kFewNodes = 1'024;  // that others may expand beside any attempt
 constexpr int kAttemptOfBlocks = 3;
 // The time that a node takes grows with their square, that of a step hardly.
 constexpr std::size_t kKernelsOfUsualNode = 32;
@@ -58,7 +59,9 @@ LazyDuals::Found LazyDuals::when_due(const std::atomic<std::int64_t>& nodes, std
   if (!tables_.bounds().use(SearchBound::Duals)) return {};
   if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
     const std::int64_t begin = nodes.load(std::memory_order_relaxed);
+    rest_from_.store(begin + std::max(begin - beside_, kFewNodes), std::memory_order_relaxed);
     make(attempts_due(begin - beside_, before, tables_.size()), of_node);
+    rest_from_.store(kNoRest, std::memory_order_relaxed);
     beside_ += nodes.load(std::memory_order_relaxed) - begin;
   }
   const std::lock_guard known_lock(known_mutex_);

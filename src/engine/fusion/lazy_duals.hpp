@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -40,6 +41,15 @@ class LazyDuals {
   /// expanded beside an attempt, if nobody else is at it; else what is known so far.
   [[nodiscard]] Found when_due(const std::atomic<std::int64_t>& nodes, std::int64_t before,
                                const PartitionDuals* of_node) const;
+
+  /// Whether another thread has been looking for duals, asked by when_due, for so long that as many
+  /// nodes have been counted meanwhile as before: to expand more of them before it is done brings
+  /// nothing.
+  [[nodiscard]] bool is_overdue(const std::atomic<std::int64_t>& nodes) const {
+    return nodes.load(std::memory_order_relaxed) > rest_from_.load(std::memory_order_relaxed);
+  }
+  /// Until it is done.
+  void wait() const { const std::lock_guard lock(mutex_); }
 
   /// What attempts at duals along frontiers find, where most kernels of a large graph are alike;
   /// nothing elsewhere.  All of them, unless duals that prove more than `enough` come before.
@@ -85,6 +95,9 @@ class LazyDuals {
   mutable std::mutex mutex_;
   mutable int attempts_ = 0;
   mutable std::int64_t beside_ = 0;  // nodes that others expanded meanwhile
+  // Read without the mutex: from so many nodes on others had better rest.
+  static constexpr std::int64_t kNoRest = std::numeric_limits<std::int64_t>::max();
+  mutable std::atomic<std::int64_t> rest_from_{kNoRest};
   mutable Stage stage_ = Stage::All;
   // Each with room of its own, as most points are dropped before they need it.
   mutable std::unique_ptr<FrontierDualSearch> frontiers_;  // while it goes on

@@ -60,6 +60,13 @@ LazyImprovement::Found LazyImprovement::after(int attempts, Make make) const {
   return best_after(attempts);
 }
 
+LazyImprovement::Found LazyImprovement::go_on() const {
+  const std::unique_lock working(working_, std::try_to_lock);
+  if (!working || is_enough(static_cast<int>(kMostAttempts))) return {};
+  attempt();
+  return best();
+}
+
 bool LazyImprovement::is_enough(int attempts) const {
   const std::lock_guard lock(mutex_);
   return ended_ || std::ssize(found_) >= attempts;

@@ -33,6 +33,10 @@ class LazyImprovement {
   /// the tables.
   [[nodiscard]] Found after(int attempts, Make make) const;
 
+  /// One attempt more than anybody has made, and the best of all; nothing if another thread is at one
+  /// or none is left.  Throws Stopped likewise.
+  [[nodiscard]] Found go_on() const;
+
   /// How many attempts are due after a search has found so many nodes, and branched so many.
   [[nodiscard]] int attempts_due(std::int64_t found, std::int64_t branched) const;
 

@@ -200,6 +200,7 @@ class MappingProblem {
              const Cost& cost, char found_by, Sink& expansion) const;
   void branch_fusion(const Node& node, Sink& expansion) const;
   void improve(const Node& node, Sink& expansion) const;
+  void rest(const Node& node, Sink& expansion) const;
   void evaluate_kernel_by_kernel(const Node& node, std::vector<Loop>&& sharding,
                                  Sink& expansion) const;
   [[nodiscard]] std::vector<std::int64_t> one_partition_per_kernel() const;

@@ -348,6 +348,7 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   const std::int64_t before = effort_.nodes_before_duals * (is_reached ? kLaterIfReached : 1);
   const std::atomic<std::int64_t>& nodes = node.context->admitted;
   const LazyDuals& duals = node.context->point->duals;
+  if (!expansion.is_reproducible() && duals.is_overdue(nodes)) rest(node, expansion);
   const LazyDuals::Found found =
       expansion.is_reproducible()
           ? duals.after(LazyDuals::attempts_due(nodes.load(std::memory_order_relaxed), before,
@@ -394,6 +395,18 @@ void MappingProblem::improve(const Node& node, Sink& expansion) const {
                                node.context->branched_before.load(std::memory_order_relaxed)),
       expansion.is_reproducible() ? LazyImprovement::Make::All : LazyImprovement::Make::Next);
   if (!better.fusion) return;
+  Adapter adapter(node, expansion, better.found_by);
+  if (better.fusion->time < adapter.limit()) adapter.complete(Fusion(*better.fusion));
+}
+
+/// While another thread looks for the duals of the point: better mappings, or nothing if a third one
+/// is at these.  Nodes that the proof does not need would take room and slow the other thread.
+void MappingProblem::rest(const Node& node, Sink& expansion) const {
+  const auto better = node.context->point->improvement.go_on();
+  if (!better.fusion) {
+    node.context->point->duals.wait();
+    return;
+  }
   Adapter adapter(node, expansion, better.found_by);
   if (better.fusion->time < adapter.limit()) adapter.complete(Fusion(*better.fusion));
 }

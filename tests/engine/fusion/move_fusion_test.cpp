@@ -255,5 +255,27 @@ TEST_CASE("attempts find the same whoever makes them, and never less than before
   CHECK(better > 20);
 }
 
+TEST_CASE("one attempt more each time is the same as all of them, until none is left") {
+  int ended = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    CAPTURE(seed);
+    const auto start = start_of(seed, 9);
+    if (!start) continue;
+    const LazyImprovement one(start->context->tables);
+    const LazyImprovement other(start->context->tables);
+    for (int attempts = 1; attempts <= 200; ++attempts) {
+      const auto found = one.go_on();
+      const auto same = other.after(attempts, LazyImprovement::Make::All);
+      REQUIRE(same.fusion);
+      if (!found.fusion) {
+        ++ended;
+        break;
+      }
+      CHECK(found.fusion->partition == same.fusion->partition);
+    }
+  }
+  CHECK(ended > 20);
+}
+
 }  // namespace
 }  // namespace dfsearch
