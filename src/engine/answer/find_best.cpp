@@ -192,17 +192,22 @@ class BestSearch {
     Reached first = first_of(problem_.for_ties(small), nodes, nullptr);
     if (!first.solution && first.stopped_by == StopReason::Nodes) {
       first = any_of(problem_.again(options_.node_effort));
-      if (const auto any = first.solution) {
+      if (const auto any = first.solution; reaches_optimum(any)) {
         first = first_of(problem_.for_ties(small, any->point), nodes, any);
       }
     }
-    if (first.solution) found.solution = first.solution;
+    // A tree like the first one that was stopped may have got no further than something worse.
+    if (reaches_optimum(first.solution)) found.solution = first.solution;
     found.first_of_ties =
         first.stopped_by == StopReason::None || first.stopped_by == StopReason::Nodes;
     // A limit that came together with the proof has stopped nothing after all.
     found.stopped_by = found.first_of_ties ? StopReason::None : first.stopped_by;
     state_.incumbent = *found.solution;
     state_.first_of_ties = found.first_of_ties;
+  }
+
+  [[nodiscard]] bool reaches_optimum(const std::shared_ptr<const MappingSolution>& known) const {
+    return known && known->cost == optimum_;
   }
 
   /// As many as take about as long whatever the graph.
