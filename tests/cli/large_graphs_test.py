@@ -55,6 +55,22 @@ class LargeGraphs(CliTest):
                 "objective", "tile", "micro_batch", "sharding", "partitions")])
         self.assertEqual(answers[1:], answers[:1] * 2)
 
+    def test_a_search_stopped_among_ties_keeps_the_best(self):
+        """Whenever the limit comes, the answer is the best that was told."""
+        file = self.write("config.json", json.dumps(
+            scale_instances.one_chip(scale_instances.ragged(200, 4, 2))))
+        for tenths in range(2, 14):
+            events = self.folder / f"events_{tenths}"
+            done = self.run_tool(file, "--threads", 1, "--top", 1, "--quiet", "--json", "-",
+                                 "--events", events, "--time-limit", f"{100 * tenths} ms",
+                                 status=(0, 4, 5))
+            result = json.loads(done.stdout)
+            told = [json.loads(line) for line in events.read_text().splitlines()]
+            best = min(event["objective"] for event in told if event.get("objective"))
+            self.assertEqual(result["objective"], best)
+            proved = any(event.get("gap") == 0 for event in told)
+            self.assertEqual(result["gap"] == 0, proved)
+
     def test_a_grid_too_entangled_for_a_sharding_that_matters(self):
         graph = scale_instances.grid(70, 70, 1)
         self.assert_has_mapping(scale_instances.one_chip(graph))
