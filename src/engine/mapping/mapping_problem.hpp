@@ -35,6 +35,9 @@ namespace dfsearch {
 /// The most ticks of a layer whose score is at most `limit`; -1: none does.
 Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit);
 
+/// True if no fusion can fit.
+bool overfull(const FusionTables& tables);
+
 /// What all trees over an outer point and a sharding share.
 struct PointTables {
   template <class... Arguments>

@@ -1,4 +1,4 @@
-// The tree above the fusion.
+// The tree above the fusions (mapping_problem_fusion.cpp).
 //
 // root -> one node per network, twice: without a bound, then with the least of its
 // points' -> one per outer point, each with a closed-form bound that needs no graph
@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/fusion/segment_fusion.hpp"
 #include "engine/mapping/mapping_problem.hpp"
 #include "engine/mapping/point_bound.hpp"
 #include "engine/mapping/tile_dominance.hpp"
@@ -26,77 +25,6 @@ namespace {
 
 // Steps spent on the fusion of a sharding decided in part: some ten milliseconds.
 constexpr std::int64_t kRelaxationSteps = 200'000;
-constexpr std::int64_t kStepsWhenTight = 500;
-// Of the best mapping: a point whose bound is below is not soon dropped.
-constexpr double kFar = 63.0 / 64;
-// Of the best mapping: a point whose bound is below may well have a better one.
-constexpr double kNear = 511.0 / 512;
-constexpr std::int64_t kNodesOfLongSearch = 20'000;
-constexpr std::int64_t kLaterIfReached = 64;  // duals of a point without hope for a better mapping
-
-/// Tells all nodes of the point what its duals say of every fusion.
-void tell(const FusionContext& context, const LazyDuals::Found& found) {
-  Ticks least = found.least;
-  if (context.proved_by.exchange(found.duals, std::memory_order_relaxed) != found.duals) {
-    least = std::max(least, context.search.bound(context.search.root(), *found.duals));
-  }
-  Ticks known = context.proved.load(std::memory_order_relaxed);
-  while (known < least &&
-         !context.proved.compare_exchange_weak(known, least, std::memory_order_relaxed)) {
-  }
-}
-
-/// Turns the fusion's children into nodes of the whole tree.
-class Adapter final : public FusionSink {
- public:
-  Adapter(const MappingProblem::Node& node,
-          Expansion<MappingProblem::Node, MappingSolution>& expansion, char found_by,
-          const PartitionDuals* duals = nullptr)
-      : node_(node),
-        context_(*node.context),
-        expansion_(expansion),
-        found_by_(found_by),
-        duals_(duals) {}
-
-  [[nodiscard]] Ticks limit() const override {
-    const Score cutoff = expansion_.cutoff();
-    if (!(cutoff == cutoff_)) {
-      cutoff_ = cutoff;
-      limit_ = ticks_within(context_.tables.clock(), context_.step, cutoff);
-    }
-    return limit_;
-  }
-  void child(FusionNode&& fusion) override {
-    const Score bound = std::max(node_.bound, context_.score(fusion.bound));
-    fusion.duals = duals_;
-    expansion_.child({.bound = bound,
-                      .network = std::nullopt,
-                      .point = node_.point,
-                      .sharding = nullptr,
-                      .context = node_.context,
-                      .fusion = std::move(fusion)});
-  }
-  void complete(Fusion&& fusion) override {
-    // What the first tier of memory holds is found, at less cost, at the point
-    // without the second.
-    if (node_.point->spilled && !context_.tables.spills(fusion.partition)) return;
-    const Score cost = context_.score(fusion.time);
-    expansion_.solution({.cost = cost,
-                         .point = *node_.point,
-                         .sharding = context_.first_sharding,
-                         .fusion = std::move(fusion)},
-                        found_by_);
-  }
-
- private:
-  const MappingProblem::Node& node_;
-  const FusionContext& context_;
-  Expansion<MappingProblem::Node, MappingSolution>& expansion_;
-  char found_by_;
-  const PartitionDuals* duals_;  // that bound the children
-  mutable Score cutoff_{-1.0};   // what limit_ was computed for
-  mutable Ticks limit_ = 0;
-};
 
 /// All points of a network, given their bounds.
 MappingProblem::Node of_network(std::size_t network, const std::vector<Score>& bounds) {
@@ -106,15 +34,6 @@ MappingProblem::Node of_network(std::size_t network, const std::vector<Score>& b
           .sharding = nullptr,
           .context = nullptr,
           .fusion = {}};
-}
-
-/// True if no fusion can fit.
-bool overfull(const FusionTables& tables) {
-  if (tables.capacity_for_activations() < Bytes{}) return true;
-  for (std::size_t p = 0; p < tables.size(); ++p) {
-    if (tables.kernel(p).lonely && !tables.kernel(p).escapes) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -281,134 +200,6 @@ void MappingProblem::open_point(const Node& node, Sink& expansion) const {
   } else {
     open_fusion(node, std::move(sharding), expansion);
   }
-}
-
-void MappingProblem::open_fusion(const Node& node, LoopSets&& sharding, Sink& expansion) const {
-  std::shared_ptr<const FusionContext> context = open(*node.point, std::move(sharding));
-  const FusionTables& tables = context->tables;
-  if (overfull(tables)) return;
-  const PartitionRules rules(tables);
-  FusionNode empty = context->search.root();
-  if (tables.least_partitions(context->search.rest(empty)) > rules.most()) {
-    cut_by_capacity_.fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
-  Node child{.bound = std::max(node.bound, context->score(empty.bound)),
-             .network = std::nullopt,
-             .point = node.point,
-             .sharding = nullptr,
-             .least_used = node.least_used,
-             .context = std::move(context),
-             .fusion = std::move(empty)};
-  if (bounds().use(SearchBound::Segments) && child.bound <= expansion.cutoff()) {
-    Adapter adapter(child, expansion, 'S');
-    auto segments = best_segments(child.context->tables);
-    if (segments && segments->time <= adapter.limit()) adapter.complete(std::move(*segments));
-  }
-  bound_by_alike(child, expansion);
-  expansion.child(std::move(child));
-}
-
-/// Where most kernels are alike and the point is far from being dropped, duals and moves come before
-/// the first branch: they take no longer than some nodes, and most points are dropped by them.  So
-/// does a fusion of the duals if there is still much to win: the tree might be at the points of
-/// the least bounds for long before it came to another one, which has better fusions.
-void MappingProblem::bound_by_alike(Node& root, Sink& expansion) const {
-  const Score cutoff = expansion.cutoff();
-  if (first_of_best_ || cutoff == Score::infinity() || !(root.bound < cutoff * kFar)) return;
-  const PointTables& point = *root.context->point;
-  const LazyDuals::Found found = point.duals.of_alike(Adapter(root, expansion, 'T').limit());
-  if (found.duals == nullptr) return;
-  root.fusion.duals = found.duals;
-  root.fusion.bound =
-      std::max(root.fusion.bound, root.context->search.bound(root.fusion, *found.duals));
-  root.bound = std::max(root.bound, root.context->score(root.fusion.bound));
-  if (!(root.bound < expansion.cutoff())) return;
-  const auto better = point.improvement.after(1, LazyImprovement::Make::All);
-  if (better.fusion) {
-    Adapter adapter(root, expansion, better.found_by);
-    if (better.fusion->time < adapter.limit()) adapter.complete(Fusion(*better.fusion));
-  }
-  if (!(root.bound < expansion.cutoff() * kNear)) return;
-  for (const auto which : {LazyDuals::Sketch::Found, LazyDuals::Sketch::Improved}) {
-    const LazyDuals::Found sketch = point.duals.sketch_of_alike(which);
-    if (sketch.fusion == nullptr) return;
-    Adapter adapter(root, expansion, 'P');
-    if (sketch.fusion->time < adapter.limit()) adapter.complete(Fusion(*sketch.fusion));
-  }
-}
-
-void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
-  if (!node.fusion.opened && node.context->transpositions.superseded(node.fusion)) return;
-  improve(node, expansion);
-  node.context->branched.fetch_add(1, std::memory_order_relaxed);
-  if (!node.fusion.opened) ideals_.fetch_add(1, std::memory_order_relaxed);
-  // A point whose first bound is the cutoff already is hardly ever rid of nodes by duals.
-  const bool is_reached = !(node.context->score(node.context->root_bound) < expansion.cutoff());
-  const std::int64_t before = effort_.nodes_before_duals * (is_reached ? kLaterIfReached : 1);
-  const std::atomic<std::int64_t>& nodes = node.context->admitted;
-  const LazyDuals& duals = node.context->point->duals;
-  if (!expansion.is_reproducible() && duals.is_overdue(nodes)) rest(node, expansion);
-  const LazyDuals::Found found =
-      expansion.is_reproducible()
-          ? duals.after(LazyDuals::attempts_due(nodes.load(std::memory_order_relaxed), before,
-                                                node.context->tables.size()),
-                        node.fusion.duals)
-          : duals.when_due(nodes, before, node.fusion.duals);
-  if (found.duals != nullptr) tell(*node.context, found);
-  Adapter adapter(node, expansion, 'T', found.duals);
-  // Not again and again as one of many equals.
-  if (found.fusion != nullptr && found.fusion->time <= adapter.limit() &&
-      (found.fusion->time < adapter.limit() || !expansion.incumbent())) {
-    Adapter(node, expansion, 'P').complete(Fusion(*found.fusion));
-  }
-  const bool are_new = found.duals != nullptr && found.duals != node.fusion.duals;
-  if (are_new || found.least > node.fusion.bound) {
-    // The node is from before these duals: it may not be its turn any more.
-    FusionNode again = node.fusion;
-    const FusionTree& search = node.context->search;
-    const auto is_later = [&] { return node.context->score(again.bound) > node.bound; };
-    // That of the ideal alone takes a sum: it is enough for most of thousands of nodes.
-    again.bound = found.least;
-    if (are_new) again.bound = std::max(again.bound, search.bound(node.fusion, *found.duals));
-    if (are_new && !is_later()) again.bound = search.bound_anew(node.fusion, found.duals);
-    if (is_later()) {
-      adapter.child(std::move(again));
-      return;
-    }
-  }
-  // Where memory is tight a node leaves fewer others behind; so it does in a long search, where
-  // what is best to look at next has changed before a long enumeration is over.
-  const bool few = shared_->allowance.is_tight() ||
-                   node.context->admitted.load(std::memory_order_relaxed) > kNodesOfLongSearch;
-  const std::int64_t steps = few ? std::min(effort_.steps, kStepsWhenTight) : effort_.steps;
-  const std::int64_t cut = node.context->search.branch(node.fusion, steps, adapter, found.duals);
-  cut_by_capacity_.fetch_add(cut, std::memory_order_relaxed);
-}
-
-/// Offers what makes of the first fusion of the point a better one.
-void MappingProblem::improve(const Node& node, Sink& expansion) const {
-  if (first_of_best_) return;
-  const LazyImprovement& improvement = node.context->point->improvement;
-  const auto better = improvement.after(
-      improvement.attempts_due(node.context->admitted.load(std::memory_order_relaxed),
-                               node.context->branched_before.load(std::memory_order_relaxed)),
-      expansion.is_reproducible() ? LazyImprovement::Make::All : LazyImprovement::Make::Next);
-  if (!better.fusion) return;
-  Adapter adapter(node, expansion, better.found_by);
-  if (better.fusion->time < adapter.limit()) adapter.complete(Fusion(*better.fusion));
-}
-
-/// While another thread looks for the duals of the point: better mappings, or nothing if a third one
-/// is at these.  Nodes that the proof does not need would take room and slow the other thread.
-void MappingProblem::rest(const Node& node, Sink& expansion) const {
-  const auto better = node.context->point->improvement.go_on();
-  if (!better.fusion) {
-    node.context->point->duals.wait();
-    return;
-  }
-  Adapter adapter(node, expansion, better.found_by);
-  if (better.fusion->time < adapter.limit()) adapter.complete(Fusion(*better.fusion));
 }
 
 std::vector<std::int64_t> MappingProblem::one_partition_per_kernel() const {
