@@ -16,7 +16,7 @@
 namespace dfsearch {
 namespace {
 
-constexpr int kShares = 4;  // of a mixture of two parts
+constexpr std::int64_t kSharesOf = 1;  // quarters, of a mixture of two parts
 constexpr std::int64_t kNumbersPerStep = 256;
 constexpr std::int64_t kStepsBetweenLooks = 1024;
 // A decision takes as long as so many steps of an enumeration that keeps to an order.
@@ -41,7 +41,11 @@ FrontierEnumeration::FrontierEnumeration(const FusionTables& tables,
       after_(tables.size() + 1, KernelSet(tables.size())),
       before_(tables.size() + 1, KernelSet(tables.size())) {
   std::size_t states = 0;
-  for (const FrontierPlanOfGroup& of : plans) states += FrontierPromise::states(of.plan);
+  for (const FrontierPlanOfGroup& of : plans) {
+    states += FrontierPromise::states(of.plan);
+    adds_up_ = adds_up_ && FrontierGains(tables, of.plan, duals).adds_up;
+  }
+  if (!adds_up_) return;
   std::size_t place = 0;
   std::size_t bytes = 0;
   for (const FrontierPlanOfGroup& of : plans) {
@@ -64,10 +68,9 @@ FrontierEnumeration::Planned FrontierEnumeration::planned(const FrontierPlanOfGr
       .timed = timed_parts(tables_, of.plan),
       .promises = {},
       .mixtures = {},
-      .noise = static_cast<double>(frontier_noise(tables_, of.plan, duals_, of.group)),
       .decided = {},
   };
-  const std::vector<FrontierShares> mixtures = part_mixtures(planned.timed, kShares);
+  const std::vector<FrontierShares> mixtures = part_mixtures(planned.timed, kSharesOf);
   const std::size_t rooms = FrontierPromise::rooms(states, mixtures.size());
   steps_ -=
       static_cast<std::int64_t>(mixtures.size() * FrontierPromise::states(of.plan) * (rooms + 1)) /
@@ -92,6 +95,10 @@ FrontierEnumeration::Planned FrontierEnumeration::planned(const FrontierPlanOfGr
 }
 
 PartitionPricing::Found FrontierEnumeration::run() {
+  if (!adds_up_) {
+    steps_ = -1;
+    return {};
+  }
   --steps_;
   add_alone();
   bool complete = steps_ >= 0 && firsts(query_.first, ~std::size_t{0});
@@ -188,7 +195,8 @@ void FrontierEnumeration::put_in(std::size_t step, const Partial& set) {
 }
 
 bool FrontierEnumeration::may_exceed(std::size_t step, const Partial& set) const {
-  const double above = static_cast<double>(threshold_ + duals_.charge[now_->group]) - now_->noise;
+  const FineTicks above = kQuarters * std::clamp(threshold_ + duals_.charge[now_->group],
+                                                 -kGreatestExcess, kGreatestExcess);
   const std::size_t place = now_->promises.front().place(step, set.frontier, sram_ - set.sram);
   return std::all_of(now_->mixtures.begin(), now_->mixtures.end(),
                      [&](const auto& mixture) { return mixture.most(set.excess, place) > above; });

@@ -42,7 +42,6 @@ class FrontierEnumeration {
     std::vector<std::size_t> timed;
     std::vector<FrontierPromise> promises;
     std::vector<PromisedMixture> mixtures;  // with these
-    double noise;
     // By the number of steps that are decided: those kernels, and all that are in no set here.
     std::vector<KernelSet> decided;
   };
@@ -68,6 +67,7 @@ class FrontierEnumeration {
   FineTicks threshold_;
   std::int64_t& steps_;
   PacedDeadline deadline_;
+  bool adds_up_ = true;  // what duals make of all sets; else no set is looked at
   std::vector<Planned> plans_;
   MemoryCharge memory_;  // of these
   const Planned* now_ = nullptr;

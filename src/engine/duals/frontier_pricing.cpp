@@ -27,9 +27,10 @@ namespace dfsearch {
 namespace {
 
 constexpr std::size_t kParts = std::tuple_size_v<FrontierExcess>;
+constexpr int kNoiseShift = 31;
 // Of a mixture of two parts.  Beams need not know so well what will be dropped.
-constexpr int kShares = 4;
-constexpr int kSharesOfBeam = 2;
+constexpr std::int64_t kSharesOf = 1;  // quarters
+constexpr std::int64_t kSharesOfBeam = 2;
 
 struct Label {
   std::uint32_t frontier = 0;  // which of it are inside
@@ -37,7 +38,7 @@ struct Label {
   double sram = 0.0;
   FrontierExcess excess{};
   std::int64_t size = 0;
-  double most = 0.0;  // no completion has more excess
+  std::int64_t most = 0;  // no completion has more excess, in quarters
 };
 
 struct Decision {
@@ -57,9 +58,8 @@ class LabelSearch {
         timed_(timed),
         duals_(duals),
         query_(query),
-        above_(static_cast<double>(query.threshold + duals.charge[group]) +
-               static_cast<double>(noise) / 2),
-        noise_(static_cast<double>(noise)),
+        above_(std::clamp(query.threshold + duals.charge[group] + noise, -kGreatestExcess,
+                          kGreatestExcess)),
         sram_(about_sram(tables)),
         promises_(promises),
         steps_(steps),
@@ -68,6 +68,8 @@ class LabelSearch {
 
   FrontierPricing::Found run() {
     FrontierPricing::Found found;
+    found.too_many = !gains_.adds_up;
+    if (found.too_many) return found;
     found.complete = !make_promises();
     if (found.complete) return found;
     Label nothing;
@@ -107,8 +109,8 @@ class LabelSearch {
 
   /// False if no mixture leaves a chance for any set.
   bool make_promises() {
-    const int whole = query_.beam == 0 ? kShares : kSharesOfBeam;
-    const std::vector<FrontierShares> mixtures = part_mixtures(timed_, whole);
+    const std::vector<FrontierShares> mixtures =
+        part_mixtures(timed_, query_.beam == 0 ? kSharesOf : kSharesOfBeam);
     const std::size_t promises = mixtures.size() + timed_.size() * (timed_.size() - 1);
     const std::size_t states = FrontierPromise::states(plan_);
     const std::size_t rooms = FrontierPromise::rooms(states, promises);
@@ -116,15 +118,15 @@ class LabelSearch {
     promises_.resize(std::max(promises_.size(), promises));
     for (const FrontierShares& shares : mixtures) {
       const FrontierPromise& found = promise(shares, rooms);
-      if (found.most(0, 0, sram_) <= above_) return false;
+      if (found.most(0, 0, sram_) <= kQuarters * above_) return false;
       mixtures_.emplace_back(shares, found);
     }
     for (const std::size_t r : timed_) {
       for (const std::size_t other : timed_) {
         if (other == r) continue;
         FrontierShares shares{};
-        shares[other] = 1.0;
-        shares[r] = -1.0;
+        shares[other] = kQuarters;
+        shares[r] = -kQuarters;
         rises_.push_back({.part = r, .other = other, .promise = &promise(shares, rooms)});
       }
     }
@@ -136,8 +138,8 @@ class LabelSearch {
     for (const Rise& rise : rises_) {
       FineTicks& excess = label.excess[rise.part];
       if (excess == kNoMatter || label.excess[rise.other] == kNoMatter) continue;
-      const double ahead = static_cast<double>(excess - label.excess[rise.other]) - noise_;
-      if (ahead >= rise.promise->most(place)) excess = kNoMatter;
+      const FineTicks ahead = excess - label.excess[rise.other];
+      if (kQuarters * ahead >= rise.promise->most(place)) excess = kNoMatter;
     }
   }
   static void add(FineTicks more, FineTicks& excess) {
@@ -170,11 +172,12 @@ class LabelSearch {
   }
 
   bool offer(std::size_t s, Label& label, std::vector<Label>& next) const {
-    label.most = std::numeric_limits<double>::infinity();
+    label.most = std::numeric_limits<std::int64_t>::max();
     const std::size_t place = promises_.front().place(s, label.frontier, sram_ - label.sram);
     for (const PromisedMixture& mixture : mixtures_) {
+      if (!mixture.matters(label.excess)) continue;
       label.most = std::min(label.most, mixture.most(label.excess, place));
-      if (!(label.most > above_)) return false;
+      if (label.most <= kQuarters * above_) return false;
     }
     forget_parts(place, label);
     next.push_back(label);
@@ -241,7 +244,7 @@ class LabelSearch {
       return *std::min_element(label.excess.begin(), label.excess.end());
     };
     const auto is_none = [&](const Label& label) {
-      return label.size == 0 || !(static_cast<double>(least(label)) > above_);
+      return label.size == 0 || least(label) <= above_;
     };
     labels.erase(std::remove_if(labels.begin(), labels.end(), is_none), labels.end());
     std::stable_sort(labels.begin(), labels.end(), [&](const Label& a, const Label& b) {
@@ -271,8 +274,7 @@ class LabelSearch {
   const std::vector<std::size_t>& timed_;
   const Duals& duals_;
   const FrontierPricing::Query& query_;
-  const double above_;  // excess with the charge
-  const double noise_;
+  const FineTicks above_;  // excess with the charge
   const double sram_;
   std::vector<FrontierPromise>& promises_;
   std::int64_t& steps_;
@@ -309,7 +311,13 @@ FrontierPricing::FrontierPricing(const FusionTables& tables, FrontierPlan plan, 
       room_(std::move(room)) {}
 
 FineTicks FrontierPricing::noise(const Duals& duals) const {
-  return frontier_noise(tables_, plan_, duals, group_);
+  FineTicks sum = duals.charge[group_] >> kNoiseShift;
+  for (const FrontierStep& step : plan_.steps) {
+    const KernelCosts& kernel = tables_.kernel(step.kernel);
+    const Ticks all = kernel.compute + kernel.network + most_memory(step);
+    sum += (all * kFinePerTick + duals.kernels[step.kernel]) >> kNoiseShift;
+  }
+  return sum + 1;
 }
 
 FrontierPricing::Found FrontierPricing::find(const Duals& duals, const Query& query,

@@ -47,7 +47,7 @@ class FrontierPricing {
   /// the deadline of the tables.
   [[nodiscard]] Found find(const Duals& duals, const Query& query, std::int64_t& steps);
 
-  /// More than rounding may hide.
+  /// Sets that are overpaid by no more are not found: those that are just paid come in numbers.
   [[nodiscard]] FineTicks noise(const Duals& duals) const;
 
   [[nodiscard]] const FrontierPlan& plan() const { return plan_; }

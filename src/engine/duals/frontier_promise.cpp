@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 
 namespace dfsearch {
 namespace {
@@ -16,7 +15,8 @@ namespace {
 // Numbers of all promises together; more rooms than so many are hardly any better.
 constexpr std::size_t kNumbers = std::size_t{1} << 22;
 constexpr std::size_t kMostRooms = 48;
-constexpr double kImpossible = -std::numeric_limits<double>::infinity();
+// With all that could be added to it still below what is possible, with all taken away still a number.
+constexpr std::int64_t kImpossible = -FrontierWorth::kGreatest;
 
 /// Bits of the frontier that the step meets are low ones: rows are counted by them.
 std::size_t rows(const FrontierStep& step) {
@@ -24,7 +24,8 @@ std::size_t rows(const FrontierStep& step) {
 }
 
 /// Each to the other and some more, if that is higher.
-void raise(double* numbers, const double* others, std::size_t count, double more) {
+void raise(std::int64_t* numbers, const std::int64_t* others, std::size_t count,
+           std::int64_t more) {
   for (std::size_t i = 0; i < count; ++i) numbers[i] = std::max(numbers[i], others[i] + more);
 }
 
@@ -51,26 +52,27 @@ void FrontierPromise::find(const FrontierPlan& plan, const FrontierChoice& choic
   }
   // Rows of frontiers that nobody meets keep what they had.
   most_.resize(begins_.back() + width);
-  std::fill(most_.begin() + static_cast<std::ptrdiff_t>(begins_.back()), most_.end(), 0.0);
+  std::fill(most_.begin() + static_cast<std::ptrdiff_t>(begins_.back()), most_.end(), 0);
   for (std::size_t s = plan.steps.size(); s-- > 0;) {
     const FrontierStep& step = plan.steps[s];
     const auto later = [&](std::uint32_t frontier, bool inside) {
       return most_.data() + begins_[s + 1] + step.after(frontier, inside) * width;
     };
     for (std::uint32_t frontier = 0;; frontier = (frontier - step.present) & step.present) {
-      double* const most = most_.data() + begins_[s] + frontier * width;
+      std::int64_t* const most = most_.data() + begins_[s] + frontier * width;
       if (choice.may(step, frontier, false)) {
-        const double less = worth.memory * static_cast<double>(step.crossing(frontier, false));
-        const double* const without = later(frontier, false);
-        for (std::size_t room = 0; room < width; ++room) most[room] = without[room] - less;
+        const std::int64_t less = worth.memory * step.crossing(frontier, false);
+        const std::int64_t* const without = later(frontier, false);
+        for (std::size_t room = 0; room < width; ++room) {
+          most[room] = std::max(without[room] - less, kImpossible);
+        }
       } else {
         std::fill(most, most + width, kImpossible);
       }
       const double needed = step.sram_inside(frontier);
       if (needed <= sram && choice.may(step, frontier, true)) {
-        const double more =
-            worth.kernels[s] - worth.memory * static_cast<double>(step.crossing(frontier, true));
-        const double* const with = later(frontier, true);
+        const std::int64_t more = worth.kernels[s] - worth.memory * step.crossing(frontier, true);
+        const std::int64_t* const with = later(frontier, true);
         if (needed >= 0.0) {
           const auto taken = static_cast<std::size_t>(needed * rooms_of_byte_);
           raise(most + taken, with, width - taken, more);

@@ -10,10 +10,13 @@
 
 namespace dfsearch {
 
-/// A sum over the kernels of a set, less some for what crosses its border.
+/// A sum over the kernels of a set, less some for what crosses its border, in any unit.
 struct FrontierWorth {
-  std::vector<double> kernels;  ///< of the kernel of each step
-  double memory = 0.0;          ///< what a tick of memory time costs
+  std::vector<std::int64_t> kernels;  ///< of the kernel of each step
+  std::int64_t memory = 0;            ///< what a tick of memory time costs
+
+  /// Above the sum of all kernels' worths and of what all tensors would cost that cross.
+  static constexpr std::int64_t kGreatest = std::int64_t{1} << 62;
 };
 
 /// The most that later decisions add to such a sum, by the step, by what of the frontier is inside
@@ -26,7 +29,7 @@ class FrontierPromise {
             double sram, std::size_t rooms);
 
   /// From this step on, when as much SRAM is left, not less than none.
-  [[nodiscard]] double most(std::size_t step, std::uint32_t frontier, double left) const {
+  [[nodiscard]] std::int64_t most(std::size_t step, std::uint32_t frontier, double left) const {
     return most(place(step, frontier, left));
   }
   /// The same in two parts: all promises of a plan with as many rooms have the same places.
@@ -34,10 +37,10 @@ class FrontierPromise {
     const auto room = std::min(rooms_, static_cast<std::size_t>(left * rooms_of_byte_));
     return begins_[step] + frontier * (rooms_ + 1) + room;
   }
-  [[nodiscard]] double most(std::size_t place) const { return most_[place]; }
+  [[nodiscard]] std::int64_t most(std::size_t place) const { return most_[place]; }
 
   [[nodiscard]] std::size_t heap_bytes() const {
-    return most_.capacity() * sizeof(double) + begins_.capacity() * sizeof(std::size_t);
+    return most_.capacity() * sizeof(std::int64_t) + begins_.capacity() * sizeof(std::size_t);
   }
 
   /// How many states of the frontier there are, over all steps: for each there is a number for each
@@ -50,7 +53,7 @@ class FrontierPromise {
   std::size_t rooms_ = 0;
   double rooms_of_byte_ = 0.0;
   std::vector<std::size_t> begins_;  // of the steps, and of the end
-  std::vector<double> most_;
+  std::vector<std::int64_t> most_;
 };
 
 }  // namespace dfsearch

@@ -1,16 +1,22 @@
 #include "engine/duals/frontier_worth.hpp"
 
+#include <algorithm>
+
 namespace dfsearch {
 namespace {
 
-/// With all that may cross.
+/// The sum, if it is below the limit; else the limit.
+std::int64_t sum_within(std::int64_t limit, std::int64_t a, std::int64_t b) {
+  return b < limit - a ? a + b : limit;
+}
+
+}  // namespace
+
 Ticks most_memory(const FrontierStep& step) {
   Ticks memory = step.memory;
   for (const FrontierStep::Link& link : step.links) memory += 2 * link.transfer;
   return memory;
 }
-
-}  // namespace
 
 std::vector<std::size_t> timed_parts(const FusionTables& tables, const FrontierPlan& plan) {
   std::array<bool, std::tuple_size_v<KernelParts>> takes_time{};
@@ -41,29 +47,41 @@ FrontierGains::FrontierGains(const FusionTables& tables, const FrontierPlan& pla
   }
   const KernelParts of_tick = parts(overlap, 0, 0, 1);
   for (std::size_t r = 0; r < of_tick.size(); ++r) memory[r] = of_tick[r] * kFinePerTick;
+  constexpr Ticks kMostTicks = kGreatestExcess / kFinePerTick;
+  FineTicks all_duals = 0;
+  Ticks all_ticks = 0;
+  for (const FrontierStep& step : plan.steps) {
+    const KernelCosts& kernel = tables.kernel(step.kernel);
+    for (const Ticks part : {kernel.compute, kernel.network, most_memory(step)}) {
+      all_ticks = sum_within(kMostTicks, all_ticks, part);
+    }
+    all_duals = sum_within(kGreatestExcess, all_duals, duals.kernels[step.kernel]);
+  }
+  adds_up = all_duals < kGreatestExcess && all_ticks < kMostTicks;
 }
 
 FrontierWorth FrontierGains::worth(const FrontierShares& shares,
                                    const std::vector<std::size_t>& timed) const {
   FrontierWorth worth;
   for (const FrontierExcess& gains : of_steps) {
-    double own = 0.0;
-    for (const std::size_t r : timed) own += shares[r] * static_cast<double>(gains[r]);
+    std::int64_t own = 0;
+    for (const std::size_t r : timed) own += shares[r] * gains[r];
     worth.kernels.push_back(own);
   }
-  for (const std::size_t r : timed) worth.memory += shares[r] * static_cast<double>(memory[r]);
+  for (const std::size_t r : timed) worth.memory += shares[r] * memory[r];
   return worth;
 }
 
-std::vector<FrontierShares> part_mixtures(const std::vector<std::size_t>& timed, int whole) {
+std::vector<FrontierShares> part_mixtures(const std::vector<std::size_t>& timed,
+                                          std::int64_t step) {
   std::vector<FrontierShares> mixtures;
   for (std::size_t i = 0; i < timed.size(); ++i) {
-    mixtures.emplace_back()[timed[i]] = 1.0;
+    mixtures.emplace_back()[timed[i]] = kQuarters;
     for (std::size_t j = 0; j < i; ++j) {
-      for (int share = 1; share < whole; ++share) {
+      for (std::int64_t share = step; share < kQuarters; share += step) {
         FrontierShares& mixture = mixtures.emplace_back();
-        mixture[timed[i]] = static_cast<double>(share) / whole;
-        mixture[timed[j]] = static_cast<double>(whole - share) / whole;
+        mixture[timed[i]] = share;
+        mixture[timed[j]] = kQuarters - share;
       }
     }
   }
@@ -74,25 +92,11 @@ PromisedMixture::PromisedMixture(const FrontierShares& shares, const FrontierPro
     : promise_(&promise) {
   std::size_t count = 0;
   for (std::size_t r = 0; r < shares.size(); ++r) {
-    if (shares[r] == 0.0) continue;
+    if (shares[r] == 0) continue;
+    if (count == 0) parts_.fill(r);
     parts_.at(count) = r;
     shares_.at(count++) = shares[r];
   }
-}
-
-/// Less than 2^7 roundings for each kernel, of numbers below the sum of all.
-FineTicks frontier_noise(const FusionTables& tables, const FrontierPlan& plan, const Duals& duals,
-                         std::size_t group) {
-  FineTicks sum = 0;
-  FineTicks all = 0;
-  for (const FrontierStep& step : plan.steps) {
-    const KernelCosts& kernel = tables.kernel(step.kernel);
-    all += (kernel.compute + kernel.network + most_memory(step)) * kFinePerTick;
-    sum += duals.kernels[step.kernel] >> 31;
-  }
-  const auto kernels = static_cast<FineTicks>(plan.steps.size());
-  return (sum + (all >> 31) + (duals.charge[group] >> 31)) * (1 + kernels / 4096) + 4 * kernels +
-         64;
 }
 
 double about_sram(const FusionTables& tables) {

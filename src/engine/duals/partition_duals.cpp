@@ -126,13 +126,18 @@ void PartitionDualSearch::grow_columns() {
   }
 }
 
-/// While some overpaid partitions are found soon it does not matter whether they are all.
+/// While some overpaid partitions are found soon it does not matter whether they are all.  Where it
+/// takes long those that are overpaid by noise are left to the proof: there may be very many.
 void PartitionDualSearch::price_columns() {
   const std::int64_t limit = std::min(steps_, steps_of_round_);
   const bool best_only = steps_of_round_ > kStepsOfAll;
   std::int64_t left = limit;
-  auto found = pricing_.find(
-      duals_, {.threshold = 0, .most = kPerRound, .best_only = best_only, .first = first_}, left);
+  auto found = pricing_.find(duals_,
+                             {.threshold = best_only ? kNoise : 0,
+                              .most = kPerRound,
+                              .best_only = best_only,
+                              .first = first_},
+                             left);
   steps_ -= limit - left;
   first_ = found.complete ? 0 : found.next;
   const auto noise = std::partition_point(found.partitions.begin(), found.partitions.end(),
@@ -148,7 +153,7 @@ void PartitionDualSearch::price_columns() {
     steps_to_list_ = !best_only                   ? kNever
                      : limit - left < kStepsOfAll ? kListingPerBest * kStepsOfAll
                                                   : 0;
-    most_overpaid_ = found.partitions.empty() ? 0 : found.partitions.front().excess;
+    most_overpaid_ = kNoise;
     stage_ = Stage::Proof;
   }
 }

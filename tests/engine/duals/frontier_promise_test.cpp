@@ -27,26 +27,14 @@ using test::bit;
 using test::Mask;
 using test::pick;
 
-constexpr double kImpossible = -std::numeric_limits<double>::infinity();
+constexpr std::int64_t kImpossible = std::numeric_limits<std::int64_t>::min();
 constexpr std::array<std::size_t, 5> kRooms = {0, 1, 2, 7, 96};
 constexpr double kAboutSram = 1.0 + 0x1p-40;  // what callers round up by
-
-/// Numbers that differ by less are the same.
-double rounding(const FrontierWorth& worth, const FusionTables& tables) {
-  double sum = 0.0;
-  for (const double own : worth.kernels) sum += std::abs(own);
-  for (std::size_t p = 0; p < tables.size(); ++p) {
-    for (const Arc& arc : tables.outputs(p)) {
-      sum += std::abs(worth.memory) * static_cast<double>(arc.transfer);
-    }
-  }
-  return 1e-9 * sum;
-}
 
 /// What a set of kernels adds to a partial one.
 struct Completion {
   double need = 0.0;  ///< SRAM, the most on the way
-  double worth = 0.0;
+  std::int64_t worth = 0;
 };
 
 /// The best ones, by what they need.
@@ -72,8 +60,8 @@ class Completions {
   [[nodiscard]] const std::vector<Completion>& list() const { return list_; }
   /// SRAM that partial sets use at least.
   [[nodiscard]] double least_used() const { return least_used_; }
-  [[nodiscard]] double best() const { return list_.back().worth; }
-  [[nodiscard]] double best_within(double sram) const {
+  [[nodiscard]] std::int64_t best() const { return list_.back().worth; }
+  [[nodiscard]] std::int64_t best_within(double sram) const {
     const auto after = std::upper_bound(list_.begin(), list_.end(), sram,
                                         [](double s, const Completion& c) { return s < c.need; });
     return after == list_.begin() ? kImpossible : std::prev(after)->worth;
@@ -123,7 +111,7 @@ class AllSets {
         if (a == steps_ && b == steps_) continue;
         tensors_.push_back({.first = std::min(a, b),
                             .last = std::max(a, b),
-                            .transfer = static_cast<double>(arc.transfer),
+                            .transfer = arc.transfer,
                             .fused = world.fused(p, arc).in_base_units(),
                             .streamed = arc.streamed.in_base_units()});
       }
@@ -145,7 +133,7 @@ class AllSets {
   struct Ends {
     std::size_t first = 0;  // steps; of what is not in the plan the number of all
     std::size_t last = 0;
-    double transfer = 0.0;
+    Ticks transfer = 0;
     double fused = 0.0;
     double streamed = 0.0;
   };
@@ -235,12 +223,11 @@ KernelSet some_kernels(const FusionTables& tables, std::mt19937_64& random) {
 FrontierWorth some_worth(const FusionTables& tables, const FrontierPlan& plan,
                          std::mt19937_64& random) {
   FrontierWorth worth;
-  worth.memory = static_cast<double>(pick(random, -1, 4)) / 4;
+  worth.memory = pick(random, -1, 4);
   for (const FrontierStep& step : plan.steps) {
     Ticks near = step.memory + tables.kernel(step.kernel).compute;
     for (const FrontierStep::Link& link : step.links) near += link.transfer;
-    const auto part = static_cast<double>(pick(random, -300, 1000)) / 1000;
-    worth.kernels.push_back(part * static_cast<double>(near));
+    worth.kernels.push_back(pick(random, -300, 1000) * near / 250);
   }
   return worth;
 }
@@ -312,7 +299,6 @@ void check_promises(const World& world, const AllSets& sets, double sram, std::s
   promise.find(world.plan, world.choice, world.worth, about, rooms);
   FrontierPromise fresh;
   fresh.find(world.plan, world.choice, world.worth, about, rooms);
-  const double same = rounding(world.worth, world.tables);
   const double room = about / static_cast<double>(std::max<std::size_t>(rooms, 1));
   for (const auto& [where, completions] : sets.found()) {
     const auto [step, frontier] = where;
@@ -321,22 +307,22 @@ void check_promises(const World& world, const AllSets& sets, double sram, std::s
     for (const Completion& tight : completions.list()) {
       const double used = sram - tight.need;
       if (used < 0.0 || (sets.gives_back() && used < completions.least_used())) break;
-      const double best = completions.best_within(tight.need);
+      const std::int64_t best = completions.best_within(tight.need);
       const double left = about - used;
-      const double most = promise.most(step, frontier, left);
+      const std::int64_t most = promise.most(step, frontier, left);
       REQUIRE(most == fresh.most(step, frontier, left));
-      REQUIRE(most >= best - same);
-      REQUIRE(most <= completions.best() + same);
+      REQUIRE(most >= best);
+      REQUIRE(most <= completions.best());
       // Each of the kernels may have been given a part of a room.
       const double rounded = left + room * static_cast<double>(world.plan.steps.size() - step + 1);
       if (rooms > 0 && !sets.gives_back()) {
-        REQUIRE(most <= completions.best_within(rounded) + same);
+        REQUIRE(most <= completions.best_within(rounded));
       }
       ++counts.promises;
-      const bool binds = best < completions.best() - same;
+      const bool binds = best < completions.best();
       counts.binding += binds;
-      counts.binding_just += binds && rooms == 96 && most <= best + same;
-      counts.above += most > best + same;
+      counts.binding_just += binds && rooms == 96 && most <= best;
+      counts.above += most > best;
     }
   }
 }
@@ -368,14 +354,12 @@ TEST_CASE("where SRAM does not bind the best completion is promised") {
   int promises = 0;
   for_each_world(800, GiveBack::Some, [&](const World& world, const AllSets& sets, auto& random) {
     const double enough = sets.most_sram() * static_cast<double>(pick(random, 1, 3)) * kAboutSram;
-    const double same = rounding(world.worth, world.tables);
     FrontierPromise promise;
     for (const std::size_t rooms : kRooms) {
       CAPTURE(rooms);
       promise.find(world.plan, world.choice, world.worth, enough, rooms);
       for (const auto& [where, completions] : sets.found()) {
-        const double most = promise.most(where.first, where.second, enough);
-        REQUIRE(std::abs(most - completions.best()) <= same);
+        REQUIRE(promise.most(where.first, where.second, enough) == completions.best());
         ++promises;
       }
     }
@@ -390,21 +374,20 @@ TEST_CASE("where rooms are bytes the best completion is promised that fits") {
     if (!sets.are_whole_bytes()) return;
     const auto bytes = static_cast<std::int64_t>(std::clamp(sets.most_sram(), 1.0, 2000.0));
     const std::int64_t sram = pick(random, 1, bytes);
-    const double same = rounding(world.worth, world.tables);
     FrontierPromise promise;
     promise.find(world.plan, world.choice, world.worth, static_cast<double>(sram),
                  static_cast<std::size_t>(sram));
     for (const auto& [where, completions] : sets.found()) {
       for (int i = 0; i < 4; ++i) {
         const auto left = static_cast<double>(pick(random, 0, sram));
-        const double best = completions.best_within(left);
-        const double most = promise.most(where.first, where.second, left);
+        const std::int64_t best = completions.best_within(left);
+        const std::int64_t most = promise.most(where.first, where.second, left);
         CAPTURE(where.first);
         CAPTURE(where.second);
         CAPTURE(left);
-        REQUIRE((most == best || std::abs(most - best) <= same));
+        REQUIRE((most == best || (best == kImpossible && most <= -FrontierWorth::kGreatest / 2)));
         ++promises;
-        binding += best < completions.best() - same;
+        binding += best < completions.best();
       }
     }
   });

@@ -16,6 +16,7 @@
 #include <set>
 #include <vector>
 
+#include "engine/duals/frontier_worth.hpp"
 #include "support/model_worlds.hpp"
 #include "support/open_point.hpp"
 #include "support/plain_completions.hpp"
@@ -192,6 +193,36 @@ TEST_CASE("enumerations along a frontier that go on where the last one ended mis
     continued += cut.next > 0;
   });
   CHECK(continued > 500);
+}
+
+TEST_CASE("along a frontier nothing is told of duals that cannot be added up") {
+  int told = 0;
+  test::for_each_priced_world(500, [&](const FusionTables& tables, std::mt19937_64& random) {
+    const PartitionPricing pricing(tables, PartitionPricing::Sets::Ordered, Way::Frontier);
+    const PartitionPricing slow(tables);
+    Duals duals = random_duals(pricing, tables.size(), random);
+    const auto any =
+        static_cast<std::size_t>(pick(random, 0, static_cast<std::int64_t>(tables.size()) - 1));
+    for (const FineTicks great : {kGreatestExcess - 1, kGreatestExcess, kGreatestDual}) {
+      CAPTURE(great);
+      std::fill(duals.kernels.begin(), duals.kernels.end(), 0);
+      duals.kernels[any] = great;
+      std::int64_t steps = kEnough;
+      const auto found = pricing.find(duals, {.threshold = 0, .most = kAll}, steps);
+      if (found.complete) {
+        std::int64_t more_steps = kEnough;
+        const auto all = slow.find(duals, {.threshold = 0, .most = kAll}, more_steps);
+        REQUIRE(found.partitions.size() == all.partitions.size());
+        ++told;
+      } else {
+        REQUIRE(found.partitions.empty());
+        REQUIRE(steps < 0);
+      }
+      // A kernel that may share a partition with none is in no plan.
+      REQUIRE((!found.complete || great < kGreatestExcess || found.partitions.size() <= 1));
+    }
+  });
+  CHECK(told > 100);
 }
 
 TEST_CASE("partitions among some kernels, or with one, are those of all that are so") {
