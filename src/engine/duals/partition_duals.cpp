@@ -69,9 +69,10 @@ bool PartitionDualSearch::is_possible(const FusionTables& tables) {
   return classes <= kClasses;
 }
 
-PartitionDualSearch::PartitionDualSearch(const FusionTables& tables, const Duals* known)
+PartitionDualSearch::PartitionDualSearch(const FusionTables& tables, const Duals* known,
+                                         SharedWork* work)
     : tables_(tables),
-      pricing_(tables, PartitionPricing::Sets::OneOfEach, PartitionPricing::way_for(tables)),
+      pricing_(tables, PartitionPricing::Sets::OneOfEach, PartitionPricing::way_for(tables), work),
       program_(tables, pricing_, exchanged_kernels(tables)),
       known_(known),
       steps_of_round_(kStepsOfRound) {}

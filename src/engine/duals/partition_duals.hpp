@@ -39,12 +39,17 @@ constexpr Ticks ticks_of(FineTicks dual) {
 class PartitionDualSearch {
  public:
   /// Begins with partitions that cost about what `known` duals say, which nothing undercuts; null:
-  /// there are none.  They are to live as long as this.
-  explicit PartitionDualSearch(const FusionTables& tables, const Duals* known = nullptr);
+  /// there are none.  They are to live as long as this, as is the work that other threads may help
+  /// with; null: nobody does.
+  explicit PartitionDualSearch(const FusionTables& tables, const Duals* known = nullptr,
+                               SharedWork* work = nullptr);
 
   /// Whether there are few enough kinds of kernels for the linear program.  Asked
   /// first: what a search prepares grows with the square of the kernels.
   [[nodiscard]] static bool is_possible(const FusionTables& tables);
+
+  /// Whether partitions are looked for along a frontier, which is soon done.
+  [[nodiscard]] bool is_along_frontier() const { return pricing_.is_along_frontier(); }
 
   /// Goes on for about so many steps, of some hundred operations each.  True once there is
   /// nothing more to do.  After Stopped, by the deadline of the tables, it must not be

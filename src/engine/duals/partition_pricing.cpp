@@ -88,8 +88,9 @@ PartitionPricing::Way PartitionPricing::way_for(const FusionTables& tables) {
   return tables.size() >= kLarge && !are_mostly_alike(tables) ? Way::Frontier : Way::Topological;
 }
 
-PartitionPricing::PartitionPricing(const FusionTables& tables, Sets sets, Way way)
+PartitionPricing::PartitionPricing(const FusionTables& tables, Sets sets, Way way, SharedWork* work)
     : tables_(tables),
+      work_(work),
       rules_(tables),
       descendants_(sets == Sets::Ordered ? tables.order().descendants()
                                          : tables.order().tensor_descendants()),
@@ -138,7 +139,11 @@ Ticks PartitionPricing::time(const KernelSet& kernels, Ticks compute, Ticks netw
 PartitionPricing::Found PartitionPricing::find(const Duals& duals, const Query& query,
                                                std::int64_t& steps) const {
   const bool all = query.among == nullptr && query.with == Query::kAny;
-  if (plans_ && all) return FrontierEnumeration(tables_, *this, *plans_, duals, query, steps).run();
+  if (plans_ && all) {
+    SharedWork alone;
+    SharedWork& work = work_ != nullptr ? *work_ : alone;
+    return FrontierEnumeration(tables_, *this, *plans_, duals, query, work, steps).run();
+  }
   return PartitionEnumeration(tables_, *this, duals, query, steps).run();
 }
 

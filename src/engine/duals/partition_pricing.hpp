@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/shared_work.hpp"
 #include "engine/duals/duals.hpp"
 #include "engine/duals/frontier_plan.hpp"
 #include "engine/tables/fusion_tables.hpp"
@@ -14,7 +15,8 @@
 
 namespace dfsearch {
 
-/// Enumerates the partitions that duals overpay.  It refers to the tables; one thread uses it.
+/// Enumerates the partitions that duals overpay.  It refers to the tables; one thread uses it, and
+/// what it finds does not depend on others that help.
 class PartitionPricing {
  public:
   /// Ordered: sets that the tables' order of kernels that are alike allows.  OneOfEach: of
@@ -27,8 +29,9 @@ class PartitionPricing {
   enum class Way : std::uint8_t { Topological, Frontier };
   /// Along a frontier where there are many kernels and most of them are not alike.
   [[nodiscard]] static Way way_for(const FusionTables& tables);
+  /// Other threads may help with the `work`, to which it refers; null: nobody does.
   explicit PartitionPricing(const FusionTables& tables, Sets sets = Sets::Ordered,
-                            Way way = Way::Topological);
+                            Way way = Way::Topological, SharedWork* work = nullptr);
 
   /// Which partitions are looked for.
   struct Query {
@@ -53,6 +56,8 @@ class PartitionPricing {
   /// complete, else it has some of them.  Throws Stopped by the deadline of the tables.
   [[nodiscard]] Found find(const Duals& duals, const Query& query, std::int64_t& steps) const;
 
+  /// Whether this was asked for and there is a small one.
+  [[nodiscard]] bool is_along_frontier() const { return plans_.has_value(); }
   [[nodiscard]] const PartitionRules& rules() const { return rules_; }
   /// What a partition of these kernels takes, by the sums of its parts; kNever if the cores do
   /// not suffice.
@@ -81,6 +86,7 @@ class PartitionPricing {
 
  private:
   const FusionTables& tables_;
+  SharedWork* work_;
   PartitionRules rules_;
   const std::vector<KernelSet>& descendants_;
   const std::vector<KernelOrder::Exchange> exchanges_;  // that make sets of each other

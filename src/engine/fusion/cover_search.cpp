@@ -20,10 +20,10 @@ constexpr std::int64_t kPartOfSteps = 4;
 
 }  // namespace
 
-CoverSearch::CoverSearch(const FusionTables& tables, const PartitionDuals& duals)
+CoverSearch::CoverSearch(const FusionTables& tables, const PartitionDuals& duals, SharedWork* work)
     : tables_(tables),
       duals_(duals),
-      pricing_(tables, PartitionPricing::Sets::Ordered, PartitionPricing::way_for(tables)),
+      pricing_(tables, PartitionPricing::Sets::Ordered, PartitionPricing::way_for(tables), work),
       bound_(duals.of_rest(KernelSet(tables.size())) - duals.charges(pricing_.rules(), 0)),
       slack_(std::max(kFinePerTick, bound_ >> kFirstSlack)),
       least_(tables.weight_loads() + ticks_of(bound_)) {}
@@ -46,9 +46,9 @@ bool CoverSearch::advance(std::int64_t steps) {
 }
 
 CoverSearch::Outcome CoverSearch::find_within(FineTicks slack) {
-  // An enumeration holds four times as many before it keeps the best.
+  // An enumeration may hold twelve times as many before it keeps the best.
   const std::size_t bytes = sizeof(PartitionColumn) + tables_.size() / 8;
-  if (slack > bound_ || tables_.allowance().is_tight(4 * kMostPartitions * bytes)) {
+  if (slack > bound_ || tables_.allowance().is_tight(12 * kMostPartitions * bytes)) {
     return Outcome::Ended;
   }
   auto list = pricing_.find(duals_, {.threshold = -slack - 1, .most = kMostPartitions}, steps_);

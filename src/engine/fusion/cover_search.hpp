@@ -18,7 +18,8 @@ namespace dfsearch {
 /// function of them.  Used by one thread.
 class CoverSearch {
  public:
-  CoverSearch(const FusionTables& tables, const PartitionDuals& duals);
+  /// Other threads may help with the `work`; null: nobody does.
+  CoverSearch(const FusionTables& tables, const PartitionDuals& duals, SharedWork* work = nullptr);
 
   /// Goes on for about so many steps, of some hundred operations each; less, if what comes next
   /// would take long.  True once there is nothing more to do.  After Stopped, by the deadline of

@@ -21,6 +21,8 @@ constexpr std::int64_t kStepsOfFrontiers = 8 * kSteps;
 constexpr std::size_t kSmallestOfOthers = 64;
 constexpr std::int64_t kFewNodes = 1'024;  // that others may expand beside any attempt
 constexpr int kAttemptOfBlocks = 3;
+// All duals that are not known by then, after some tenths of a second, may never be.
+constexpr int kAttemptOfFrontiers = 14;
 // The time that a node takes grows with their square, that of a step hardly.
 constexpr std::size_t kKernelsOfUsualNode = 32;
 constexpr std::array<std::size_t, 3> kKernelsOfBlock = {32, 48, 64};
@@ -32,7 +34,7 @@ constexpr std::int64_t kStepsOfImprovement = 20'000'000;
 
 LazyDuals::LazyDuals(const FusionTables& tables) : tables_(tables) {
   if (tables.size() >= kSmallestOfOthers && tables.bounds().use(SearchBound::Blocks)) {
-    stage_ = Stage::Frontiers;
+    stage_ = Stage::Large;
   }
 }
 
@@ -71,6 +73,10 @@ LazyDuals::Found LazyDuals::when_due(const std::atomic<std::int64_t>& nodes, std
 LazyDuals::Found LazyDuals::of_alike(Ticks enough) const {
   if (tables_.size() < kSmallestOfOthers || !tables_.bounds().use(SearchBound::Duals)) return {};
   const std::lock_guard lock(mutex_);
+  if (stage_ == Stage::Large) {
+    if (!are_mostly_alike(tables_)) return {};
+    begin_with_large();
+  }
   if (stage_ == Stage::Frontiers && !are_mostly_alike(tables_)) return {};
   const FusionTree tree(tables_);
   const auto is_enough = [&] {
@@ -143,7 +149,14 @@ LazyDuals::Found LazyDuals::after_at_least(int attempts) const {
 void LazyDuals::attempt() const {
   const int before = attempts_++;
   const std::int64_t steps = kSteps << before;
+  if (stage_ == Stage::Large) begin_with_large();
+  if (stage_ == Stage::All && attempts_ >= kAttemptOfFrontiers &&
+      std::exchange(are_frontiers_left_, false)) {
+    stage_ = Stage::Frontiers;
+  }
   switch (stage_) {
+    case Stage::Large:
+      return;
     case Stage::Frontiers:
       go_on_with_frontiers(kStepsOfFrontiers << before);
       return;
@@ -165,6 +178,18 @@ void LazyDuals::attempt() const {
       return;
     case Stage::Ended:
       return;
+  }
+}
+
+void LazyDuals::begin_with_large() const {
+  stage_ = Stage::Frontiers;
+  if (are_mostly_alike(tables_) || !PartitionDualSearch::is_possible(tables_)) return;
+  search_ = std::make_unique<PartitionDualSearch>(tables_, nullptr, &work_);
+  if (search_->is_along_frontier()) {
+    stage_ = Stage::All;
+    are_frontiers_left_ = true;
+  } else {
+    search_.reset();
   }
 }
 
@@ -224,11 +249,15 @@ void LazyDuals::go_on_with_all(std::int64_t steps) const {
       return;
     }
     search_ = std::make_unique<PartitionDualSearch>(
-        tables_, duals_.empty() ? nullptr : &duals_.back().found);
+        tables_, duals_.empty() ? nullptr : &duals_.back().found, &work_);
   }
   if (!search_->advance(steps)) return;
   auto duals = search_->take();
   search_.reset();
+  if (!duals && std::exchange(are_frontiers_left_, false)) {
+    stage_ = Stage::Frontiers;
+    return;
+  }
   if (duals) keep(std::move(*duals));
   find_fusion(steps);
 }
@@ -248,7 +277,7 @@ void LazyDuals::find_fusion(std::int64_t steps) const {
 }
 
 void LazyDuals::go_on_with_covers(std::int64_t steps) const {
-  if (!covers_) covers_ = std::make_unique<CoverSearch>(tables_, duals_.back().found);
+  if (!covers_) covers_ = std::make_unique<CoverSearch>(tables_, duals_.back().found, &work_);
   const bool ended = covers_->advance(steps);
   least_.push_back({.attempts = attempts_, .found = covers_->least()});
   if (auto fusion = covers_->take()) keep(std::move(*fusion));

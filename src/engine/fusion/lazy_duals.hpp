@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/shared_work.hpp"
 #include "engine/duals/frontier_duals.hpp"
 #include "engine/duals/partition_duals.hpp"
 #include "engine/fusion/column_fusion.hpp"
@@ -50,6 +51,9 @@ class LazyDuals {
   }
   /// Until it is done.
   void wait() const { const std::lock_guard lock(mutex_); }
+  /// Takes part in what a thread does that looks for duals, as long as there is some.  True if there
+  /// was any.
+  bool help() const { return work_.help(); }
 
   /// What attempts at duals along frontiers find, where most kernels of a large graph are alike;
   /// nothing elsewhere.  All of them, unless duals that prove more than `enough` come before.
@@ -72,15 +76,26 @@ class LazyDuals {
 
  private:
   // Large graphs first have duals that are soon known: of frontiers or, where these are too wide,
-  // of blocks.  Where those of frontiers are of alike kernels, a fusion of theirs comes next.  In
-  // the end the last duals lead to the best fusion.
-  enum class Stage : std::uint8_t { Frontiers, Blocks, Sketch, Improvement, All, Covers, Ended };
+  // of blocks.  Where those of frontiers are of alike kernels, a fusion of theirs comes next.  Where
+  // kernels differ along a small frontier, all duals are mostly known sooner than those, which are
+  // only looked for if they are not.  In the end the last duals lead to the best fusion.
+  enum class Stage : std::uint8_t {
+    Large,
+    Frontiers,
+    Blocks,
+    Sketch,
+    Improvement,
+    All,
+    Covers,
+    Ended
+  };
 
   void make(int attempts, const PartitionDuals* of_node) const;
   void make_one(const PartitionDuals* of_node) const;
   [[nodiscard]] bool is_behind(const PartitionDuals* of_node) const;
   [[nodiscard]] Found found(int attempts, const PartitionDuals* of_node) const;
   void attempt() const;
+  void begin_with_large() const;
   void go_on_with_frontiers(std::int64_t steps) const;
   void find_blocks() const;
   void find_sketch() const;
@@ -91,6 +106,7 @@ class LazyDuals {
   void keep(PartitionDuals duals) const;
 
   const FusionTables& tables_;
+  mutable SharedWork work_;  // of who holds mutex_
   // What has been tried so far; guarded by mutex_.
   mutable std::mutex mutex_;
   mutable int attempts_ = 0;
@@ -99,6 +115,7 @@ class LazyDuals {
   static constexpr std::int64_t kNoRest = std::numeric_limits<std::int64_t>::max();
   mutable std::atomic<std::int64_t> rest_from_{kNoRest};
   mutable Stage stage_ = Stage::All;
+  mutable bool are_frontiers_left_ = false;  // for when all duals take long
   // Each with room of its own, as most points are dropped before they need it.
   mutable std::unique_ptr<FrontierDualSearch> frontiers_;  // while it goes on
   mutable std::unique_ptr<PartitionDualSearch> search_;    // while it goes on

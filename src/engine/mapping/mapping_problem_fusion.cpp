@@ -161,7 +161,9 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   const std::int64_t before = effort_.nodes_before_duals * (is_reached ? kLaterIfReached : 1);
   const std::atomic<std::int64_t>& nodes = node.context->admitted;
   const LazyDuals& duals = node.context->point->duals;
-  if (!expansion.is_reproducible() && duals.is_overdue(nodes)) rest(node, expansion);
+  if (!expansion.is_reproducible() && !duals.help() && duals.is_overdue(nodes)) {
+    rest(node, expansion);
+  }
   const LazyDuals::Found found =
       expansion.is_reproducible()
           ? duals.after(LazyDuals::attempts_due(nodes.load(std::memory_order_relaxed), before,

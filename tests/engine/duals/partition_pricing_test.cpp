@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <numeric>
 #include <random>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "engine/duals/frontier_worth.hpp"
@@ -193,6 +195,48 @@ TEST_CASE("enumerations along a frontier that go on where the last one ended mis
     continued += cut.next > 0;
   });
   CHECK(continued > 500);
+}
+
+TEST_CASE("along a frontier the same is found whoever helps, whatever the steps") {
+  SharedWork work;
+  std::atomic<bool> end = false;
+  std::atomic<int> helped = 0;
+  std::thread helper([&] {
+    while (!end.load(std::memory_order_relaxed)) {
+      if (work.help()) helped.fetch_add(1, std::memory_order_relaxed);
+    }
+  });
+  int incomplete = 0;
+  test::for_each_priced_world(3000, [&](const FusionTables& tables, std::mt19937_64& random) {
+    const PartitionPricing alone(tables, PartitionPricing::Sets::Ordered, Way::Frontier);
+    const PartitionPricing shared(tables, PartitionPricing::Sets::Ordered, Way::Frontier, &work);
+    const Duals duals = random_duals(alone, tables.size(), random);
+    const PartitionPricing::Query query{.threshold = lowest(duals),
+                                        .most = static_cast<std::size_t>(pick(random, 1, 40))};
+    std::int64_t needed = kEnough;
+    static_cast<void>(alone.find(duals, query, needed));
+    needed = kEnough - needed;
+    for (const std::int64_t steps : {needed, pick(random, 0, needed - 1)}) {
+      CAPTURE(steps);
+      std::int64_t left = steps;
+      const auto found = alone.find(duals, query, left);
+      std::int64_t left_shared = steps;
+      const auto found_shared = shared.find(duals, query, left_shared);
+      REQUIRE(left_shared == left);
+      REQUIRE(found_shared.complete == found.complete);
+      REQUIRE(found_shared.next == found.next);
+      REQUIRE(found_shared.partitions.size() == found.partitions.size());
+      for (std::size_t i = 0; i < found.partitions.size(); ++i) {
+        REQUIRE(found_shared.partitions[i].kernels == found.partitions[i].kernels);
+        REQUIRE(found_shared.partitions[i].excess == found.partitions[i].excess);
+      }
+      incomplete += !found.complete;
+    }
+  });
+  end = true;
+  helper.join();
+  CHECK(incomplete > 500);
+  CHECK(helped > 100);
 }
 
 TEST_CASE("along a frontier nothing is told of duals that cannot be added up") {

@@ -1,0 +1,97 @@
+#include "base/shared_work.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace dfsearch {
+namespace {
+
+/// Threads that help until they are told to end.
+class Helpers {
+ public:
+  Helpers(SharedWork& work, int count) {
+    for (int i = 0; i < count; ++i) {
+      threads_.emplace_back([this, &work] {
+        while (!end_.load(std::memory_order_relaxed)) {
+          if (work.help()) helped_.fetch_add(1, std::memory_order_relaxed);
+        }
+      });
+    }
+  }
+  ~Helpers() {
+    end_.store(true, std::memory_order_relaxed);
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Helpers(const Helpers&) = delete;
+  Helpers& operator=(const Helpers&) = delete;
+
+  [[nodiscard]] int helped() const { return helped_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> end_ = false;
+  std::atomic<int> helped_ = 0;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+TEST_CASE("alone a thread does all pieces in their order") {
+  SharedWork work;
+  CHECK_FALSE(work.help());
+  std::vector<std::size_t> done;
+  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{7}}) {
+    done.clear();
+    work.run(count, [&](std::size_t i) { done.push_back(i); });
+    REQUIRE(done.size() == count);
+    for (std::size_t i = 0; i < count; ++i) REQUIRE(done[i] == i);
+  }
+  CHECK_FALSE(work.help());
+}
+
+TEST_CASE("with others each piece is done once, and what it wrote is seen") {
+  SharedWork work;
+  Helpers helpers(work, 3);
+  for (std::size_t round = 0; round < 20'000 || helpers.helped() == 0; ++round) {
+    const std::size_t count = round % 9;
+    std::vector<int> done(count);
+    std::atomic<std::size_t> next = 0;
+    std::vector<std::size_t> begun(count);
+    work.run(count, [&](std::size_t i) {
+      begun[i] = next++;
+      ++done[i];
+    });
+    for (const int times : done) REQUIRE(times == 1);
+    REQUIRE(next == count);
+  }
+  CHECK(helpers.helped() > 0);
+}
+
+TEST_CASE("what a piece throws is thrown once all that were begun have ended") {
+  SharedWork work;
+  Helpers helpers(work, 3);
+  int thrown = 0;
+  for (std::size_t round = 0; round < 5'000; ++round) {
+    std::atomic<int> at_it = 0;
+    try {
+      work.run(8, [&](std::size_t i) {
+        ++at_it;
+        if (i == round % 11) {
+          --at_it;
+          throw std::runtime_error("a piece");
+        }
+        --at_it;
+      });
+    } catch (const std::runtime_error&) {
+      ++thrown;
+    }
+    REQUIRE(at_it == 0);
+  }
+  CHECK(thrown == 5'000 / 11 * 8 + 5'000 % 11);
+}
+
+}  // namespace dfsearch
