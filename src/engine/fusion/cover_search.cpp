@@ -7,8 +7,6 @@
 
 #include <algorithm>
 
-#include "engine/fusion/exact_covers.hpp"
-
 namespace dfsearch {
 namespace {
 
@@ -16,7 +14,9 @@ constexpr int kFirstSlack = 14;  // of the bound, by a power of two
 constexpr std::size_t kMostPartitions = 100'000;
 // Of more than that: a fusion of some of them is soon found or not at all.
 constexpr std::size_t kTried = 20'000;
+constexpr std::int64_t kStepsOfTried = 5'000'000;
 constexpr std::int64_t kPartOfSteps = 4;
+constexpr std::size_t kHardlyMore = 8;  // less than one of so many more
 
 }  // namespace
 
@@ -32,41 +32,55 @@ CoverSearch::CoverSearch(const FusionTables& tables, const PartitionDuals& duals
 bool CoverSearch::advance(std::int64_t steps) {
   steps_ = steps;
   while (steps_ > steps / kPartOfSteps * (kPartOfSteps - 1)) {
-    switch (find_within(slack_)) {
-      case Outcome::None:
-        break;
-      case Outcome::OutOfSteps:
-        return false;
-      case Outcome::Ended:
-        return true;
-    }
+    Outcome outcome = list_ ? Outcome::None : list();
+    if (outcome == Outcome::None) outcome = find_covers();
+    if (outcome != Outcome::None) return outcome == Outcome::Ended;
     slack_ *= 2;
   }
   return false;
 }
 
-CoverSearch::Outcome CoverSearch::find_within(FineTicks slack) {
-  // An enumeration may hold twelve times as many before it keeps the best.
+/// The partitions of the slack, or of so much more that there are some that have not been tried:
+/// where there are hardly any more covers would take as long again.
+CoverSearch::Outcome CoverSearch::list() {
   const std::size_t bytes = sizeof(PartitionColumn) + tables_.size() / 8;
-  if (slack > bound_ || tables_.allowance().is_tight(12 * kMostPartitions * bytes)) {
-    return Outcome::Ended;
+  for (;; slack_ *= 2) {
+    // An enumeration may hold twelve times as many before it keeps the best.
+    if (slack_ > bound_ || tables_.allowance().is_tight(12 * kMostPartitions * bytes)) {
+      return Outcome::Ended;
+    }
+    auto found = pricing_.find(duals_, {.threshold = -slack_ - 1, .most = kMostPartitions}, steps_);
+    if (!found.complete) return Outcome::OutOfSteps;
+    const bool are_more = found.partitions.size() >= tried_ + tried_ / kHardlyMore;
+    if (!are_more && slack_ <= bound_ / 2) continue;
+    list_ = std::make_unique<Listed>();
+    list_->are_all = found.partitions.size() < kMostPartitions;
+    list_->partitions = std::move(found.partitions);
+    if (!list_->are_all) list_->partitions.resize(kTried);
+    list_->memory = tables_.allowance().charge(list_->partitions.size() * bytes);
+    list_->best = slack_ + 1;
+    list_->covers.emplace(tables_, pricing_, duals_, list_->partitions);
+    return Outcome::None;
   }
-  auto list = pricing_.find(duals_, {.threshold = -slack - 1, .most = kMostPartitions}, steps_);
-  if (!list.complete) return Outcome::OutOfSteps;
-  const bool all = list.partitions.size() < kMostPartitions;
-  if (!all) list.partitions.resize(kTried);
-  const MemoryCharge memory = tables_.allowance().charge(list.partitions.size() * bytes);
-  auto best = ExactCovers(tables_, pricing_, duals_, list.partitions).find(slack + 1, steps_);
+}
+
+CoverSearch::Outcome CoverSearch::find_covers() {
+  const std::int64_t before = steps_;
+  auto best = list_->covers->find(list_->best, steps_);
+  list_->best = best.slack;
+  list_->steps += before - steps_;
   if (best.fusion && best.fusion->time < best_time_) {
     best_time_ = best.fusion->time;
     fusion_ = std::move(best.fusion);
   }
-  if (!all) return Outcome::Ended;
+  if (!list_->are_all && (best.complete || list_->steps > kStepsOfTried)) return Outcome::Ended;
   if (!best.complete) return Outcome::OutOfSteps;
-  // Fusions take whole ticks: more slack than `slack`, or just what the best cover has.
-  const bool any = best.slack <= slack;
+  // Fusions take whole ticks: more slack than `slack_`, or just what the best cover has.
+  const bool any = best.slack <= slack_;
   least_ = tables_.weight_loads() +
-           (any ? ticks_of(bound_ + best.slack) : (bound_ + slack) / kFinePerTick + 1);
+           (any ? ticks_of(bound_ + best.slack) : (bound_ + slack_) / kFinePerTick + 1);
+  tried_ = list_->partitions.size();
+  list_.reset();
   return any ? Outcome::Ended : Outcome::None;
 }
 

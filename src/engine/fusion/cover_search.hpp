@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "engine/duals/partition_duals.hpp"
 #include "engine/duals/partition_pricing.hpp"
+#include "engine/fusion/exact_covers.hpp"
 #include "engine/fusion/fusion_tree.hpp"
 #include "engine/tables/fusion_tables.hpp"
 
@@ -34,13 +37,25 @@ class CoverSearch {
 
  private:
   enum class Outcome : std::uint8_t { None, OutOfSteps, Ended };
-  [[nodiscard]] Outcome find_within(FineTicks slack);
+  /// Of the partitions of some slack the covers.
+  struct Listed {
+    std::vector<PartitionColumn> partitions;
+    MemoryCharge memory;
+    bool are_all = true;
+    FineTicks best = 0;                 // slack that covers are below that are still wanted
+    std::int64_t steps = 0;             // taken so far
+    std::optional<ExactCovers> covers;  // of the partitions
+  };
+  [[nodiscard]] Outcome list();
+  [[nodiscard]] Outcome find_covers();
 
   const FusionTables& tables_;
   const PartitionDuals& duals_;
   const PartitionPricing pricing_;
-  FineTicks bound_ = 0;  // by the duals
-  FineTicks slack_ = 0;  // to be tried next
+  FineTicks bound_ = 0;           // by the duals
+  FineTicks slack_ = 0;           // that is tried
+  std::unique_ptr<Listed> list_;  // with it; null: not yet
+  std::size_t tried_ = 0;         // partitions of less slack, of which no cover is a fusion
   Ticks least_ = 0;
   Ticks best_time_ = kNever;  // of the fusions found
   std::optional<Fusion> fusion_;

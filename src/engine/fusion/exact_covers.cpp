@@ -27,9 +27,41 @@ namespace {
 constexpr std::size_t kBits = 64;  // of a word
 constexpr std::size_t kMostRemembered = 1'000'000;
 constexpr std::size_t kRememberedPerCharge = 4096;
-constexpr std::int64_t kStepsBetweenLooks = 1024;
-// A look at a column takes some ten operations.
-constexpr std::size_t kColumnsPerStep = 8;
+constexpr std::int64_t kStepsBetweenLooks = 8192;
+// What a step is worth: some hundred operations.
+constexpr std::int64_t kStepsPerBranch = 16;
+constexpr std::size_t kWordsPerStep = 12;
+constexpr std::size_t kRemovedPerStep = 8;
+constexpr std::size_t kTestedPerStep = 24;  // for cycles
+
+/// Calls `visit(number)` for each bit of the word at this place.
+template <class Visit>
+void for_each_bit(std::size_t place, std::uint64_t word, Visit visit) {
+  for (; word != 0; word &= word - 1) {
+    visit(place * kBits + static_cast<std::size_t>(std::countr_zero(word)));
+  }
+}
+
+void insert(std::vector<std::uint64_t>& bits, std::size_t number) {
+  bits[number / kBits] |= std::uint64_t{1} << (number % kBits);
+}
+
+void unite(std::vector<std::uint64_t>& bits, const std::vector<std::uint64_t>& others) {
+  for (std::size_t w = 0; w < bits.size(); ++w) bits[w] |= others[w];
+}
+
+bool are_any_outside(const std::vector<std::uint64_t>& bits,
+                     const std::vector<std::uint64_t>& others) {
+  std::uint64_t any = 0;
+  for (std::size_t w = 0; w < bits.size(); ++w) any |= bits[w] & ~others[w];
+  return any != 0;
+}
+
+/// Of the word at this place the bits of numbers below.
+std::uint64_t bits_below(std::size_t number, std::size_t place) {
+  if (number >= (place + 1) * kBits) return ~std::uint64_t{0};
+  return number > place * kBits ? (std::uint64_t{1} << (number % kBits)) - 1 : 0;
+}
 
 }  // namespace
 
@@ -39,25 +71,33 @@ ExactCovers::ExactCovers(const FusionTables& tables, const PartitionPricing& pri
     : tables_(tables),
       pricing_(pricing),
       duals_(duals),
-      partitions_(partitions),
-      words_(KernelSet(tables.size()).words().size()),
-      bits_(partitions.size() * words_),
+      words_((partitions.size() + kBits - 1) / kBits),
+      words_of_kernels_(KernelSet(tables.size()).words().size()),
+      having_(tables.size(), Columns(words_)),
+      of_group_{Columns(words_), Columns(words_)},
+      meanings_(partitions.size()),
       levels_(tables.size() + 1),
-      count_(tables.size()),
       forward_(tables.size()),
       backward_(tables.size()),
+      cyclic_with_others_(words_),
       deadline_(tables.deadline(), kStepsBetweenLooks) {
-  for (std::size_t c = 0; c < partitions.size(); ++c) {
-    const std::span<const Word> words = partitions[c].kernels.words();
-    std::copy(words.begin(), words.end(), bits_.begin() + static_cast<std::ptrdiff_t>(c * words_));
-    slack_.push_back(-partitions[c].excess);
-    group_.push_back(static_cast<std::uint8_t>(partitions[c].group));
+  for (const PartitionColumn& partition : partitions) partitions_.push_back(&partition);
+  std::stable_sort(partitions_.begin(), partitions_.end(),
+                   [](const auto* a, const auto* b) { return a->excess > b->excess; });
+  for (std::size_t c = 0; c < partitions_.size(); ++c) {
+    const PartitionColumn& partition = *partitions_[c];
+    const std::span<const Word> words = partition.kernels.words();
+    bits_.insert(bits_.end(), words.begin(), words.end());
+    slack_.push_back(-partition.excess);
+    insert(of_group_.at(partition.group), c);
+    partition.kernels.for_each([&](std::size_t p) { insert(having_[p], c); });
   }
   for (std::size_t p = 0; p < tables.size(); ++p) {
     (tables.kernel(p).backward ? backward_ : forward_).insert(p);
   }
-  memory_.push_back(tables.allowance().charge(bits_.size() * sizeof(Word) +
-                                              slack_.size() * (sizeof(FineTicks) + 1)));
+  memory_.push_back(tables.allowance().charge(
+      bits_.size() * sizeof(Word) + (tables.size() + 2) * bytes_of_columns() +
+      slack_.size() * (sizeof(FineTicks) + 2 * sizeof(void*))));
 }
 
 /// Where partitions that would close a cycle are left out at once, fewer branches are met, but of
@@ -65,17 +105,13 @@ ExactCovers::ExactCovers(const FusionTables& tables, const PartitionPricing& pri
 /// for any.  Either may take far longer than the other, so each gets half of the steps.
 ExactCovers::Best ExactCovers::find(FineTicks limit, std::int64_t& steps) {
   best_ = {.complete = true, .slack = limit, .fusion = std::nullopt};
-  std::vector<std::uint32_t>& all = levels_.front().columns;
-  all.resize(partitions_.size());
-  std::iota(all.begin(), all.end(), 0U);
-  std::stable_sort(all.begin(), all.end(),
-                   [this](std::uint32_t a, std::uint32_t b) { return slack(a) < slack(b); });
   KernelSet left(tables_.size());
   for (std::size_t p = 0; p < tables_.size(); ++p) left.insert(p);
   for (const bool looks_ahead : {true, false}) {
     looks_ahead_ = looks_ahead;
     const std::int64_t given = looks_ahead ? steps / 2 : steps;
     steps_ = given;
+    begin(best_.slack);
     static_cast<void>(extend(0, left, 0));
     steps -= given - steps_;
     best_.complete = steps_ >= 0;
@@ -84,25 +120,45 @@ ExactCovers::Best ExactCovers::find(FineTicks limit, std::int64_t& steps) {
   return std::move(best_);
 }
 
+/// Before the first choice: all columns of less slack.
+void ExactCovers::begin(FineTicks limit) {
+  Level& level = levels_.front();
+  prepare(level);
+  std::fill(level.count.begin(), level.count.end(), 0U);
+  const std::size_t end = columns_within(limit);
+  for (std::size_t w = 0; w < words_; ++w) level.columns[w] = bits_below(end, w);
+  for (std::size_t c = 0; c < end; ++c) {
+    partitions_[c]->kernels.for_each([&](std::size_t p) { ++level.count[p]; });
+  }
+}
+
 /// `slack`: of the chosen ones.  Goes through all covers of the kernels left, but for those that
 /// choices from the depth on that it returns do not allow.
 ExactCovers::Depth ExactCovers::extend(Depth depth, const KernelSet& left, FineTicks slack) {
-  Level& level = levels_[depth];
-  const auto columns = static_cast<std::int64_t>(level.columns.size() / kColumnsPerStep);
-  deadline_.check(1 + columns);
-  if ((steps_ -= 1 + columns) < 0) return 0;
-  if (left.first_from(0) == left.end()) return offer(slack);
+  const Level& level = levels_[depth];
+  const auto steps = kStepsPerBranch + static_cast<std::int64_t>(words_ / kWordsPerStep);
+  deadline_.check(steps);
+  if ((steps_ -= steps) < 0) return 0;
+  std::size_t hardest = left.first_from(0);
+  if (hardest == left.end()) return offer(slack);
   const auto known = least_.find(left);
   if (known != least_.end() && slack + known->second >= best_.slack) return kOnNone;
-  choose_covering(level, left);
+  // The kernel that fewest columns have is covered next.
+  left.for_each([&](std::size_t p) {
+    if (level.count[p] < level.count[hardest]) hardest = p;
+  });
   Depth depends = kOnNone;
-  for (const LeftOut& out : level.left_out) depends = std::min(depends, out.depends);
-  for (const std::uint32_t column : level.covering) {
-    const FineTicks with = slack + this->slack(column);
-    if (with >= best_.slack) break;
-    depends = std::min(depends, choose(depth, left, column, with));
-    if (steps_ < 0) return 0;
+  bool goes_on = true;
+  for (std::size_t w = 0; w < words_ && goes_on; ++w) {
+    for_each_bit(w, level.columns[w] & having_[hardest][w], [&](std::size_t column) {
+      const FineTicks with = slack + slack_[column];
+      goes_on = goes_on && steps_ >= 0 && with < best_.slack;
+      if (!goes_on) return;
+      depends = std::min(depends, choose(depth, left, static_cast<std::uint32_t>(column), with));
+    });
   }
+  if (steps_ < 0) return 0;
+  if (depends > 0) depends = std::min(depends, left_out(depth));
   if (depends >= depth) remember(left, best_.slack - slack);
   return depends;
 }
@@ -110,58 +166,68 @@ ExactCovers::Depth ExactCovers::extend(Depth depth, const KernelSet& left, FineT
 /// As extend().
 ExactCovers::Depth ExactCovers::choose(Depth depth, const KernelSet& left, std::uint32_t column,
                                        FineTicks slack) {
+  const Meaning& means = meaning(column, levels_[depth]);
   bool goes = true;
-  Chosen next = with_neighbours(partitions_[column], goes);
+  Chosen next = with_neighbours(column, means, goes);
   if (!goes) return next.depends;
   KernelSet rest = left;
-  partitions_[column].kernels.for_each([&](std::size_t p) { rest.erase(p); });
+  rest -= partitions_[column]->kernels;
+  if (looks_ahead_) find_cyclic_with_others(next, means, rest, levels_[depth].columns);
   chosen_.push_back(std::move(next));
-  keep_those_beside(chosen_.back(), slack, levels_[depth], levels_[depth + 1]);
+  enter(depth, means, slack);
   const Depth depends = extend(depth + 1, rest, slack);
   chosen_.pop_back();
   return depends;
 }
 
-/// The columns of the kernel that fewest have.
-void ExactCovers::choose_covering(Level& level, const KernelSet& left) {
-  std::fill(count_.begin(), count_.end(), 0U);
-  for (const std::uint32_t column : level.columns) {
-    const Word* const set = bits(column);
-    for (std::size_t w = 0; w < words_; ++w) {
-      for (Word word = set[w]; word != 0; word &= word - 1) {
-        ++count_[w * kBits + static_cast<std::size_t>(std::countr_zero(word))];
-      }
-    }
+const ExactCovers::Meaning& ExactCovers::meaning(std::uint32_t column, Level& level) {
+  std::unique_ptr<Meaning>& known = meanings_[column];
+  if (known) return *known;
+  steps_ -= static_cast<std::int64_t>(partitions_.size() / kTestedPerStep);
+  const std::size_t bytes =
+      sizeof(Meaning) + 2 * (forward_.heap_bytes() + bytes_of_columns()) + 5 * kAllocation;
+  if (tables_.allowance().is_tight(bytes)) {
+    find_meaning(column, level.meaning);
+    return level.meaning;
   }
-  std::size_t hardest = left.first_from(0);
-  left.for_each([&](std::size_t p) {
-    if (count_[p] < count_[hardest]) hardest = p;
-  });
-  level.covering.clear();
-  for (const std::uint32_t column : level.columns) {
-    if ((bits(column)[hardest / kBits] >> (hardest % kBits) & 1) != 0) {
-      level.covering.push_back(column);
+  known = std::make_unique<Meaning>();
+  known->memory = tables_.allowance().charge(bytes);
+  find_meaning(column, *known);
+  return *known;
+}
+
+void ExactCovers::find_meaning(std::uint32_t column, Meaning& meaning) const {
+  meaning.before = KernelSet(tables_.size());
+  meaning.after = KernelSet(tables_.size());
+  meaning.overlapping.assign(words_, 0);
+  meaning.cyclic.assign(words_, 0);
+  partitions_[column]->kernels.for_each([&](std::size_t p) {
+    unite(meaning.overlapping, having_[p]);
+    meaning.before |= pricing_.ancestors(p);
+    meaning.after |= pricing_.descendants(p);
+    // No forward kernel is in a later partition than a backward one.
+    if (tables_.kernel(p).backward) {
+      meaning.before |= forward_;
+    } else {
+      meaning.after |= backward_;
     }
+  });
+  for (std::size_t w = 0; w < words_; ++w) {
+    const Word others = ~meaning.overlapping[w] & bits_below(partitions_.size(), w);
+    for_each_bit(w, others, [&](std::size_t other) {
+      const auto c = static_cast<std::uint32_t>(other);
+      if (meets(c, meaning.before) && meets(c, meaning.after)) insert(meaning.cyclic, other);
+    });
   }
 }
 
 /// It does not go if it and chosen ones each need the other done first.
-ExactCovers::Chosen ExactCovers::with_neighbours(const PartitionColumn& partition,
+ExactCovers::Chosen ExactCovers::with_neighbours(std::uint32_t column, const Meaning& meaning,
                                                  bool& goes) const {
-  Chosen next{.partition = &partition,
-              .before = KernelSet(tables_.size()),
-              .after = KernelSet(tables_.size()),
+  Chosen next{.partition = partitions_[column],
+              .before = meaning.before,
+              .after = meaning.after,
               .depends = static_cast<Depth>(chosen_.size())};
-  partition.kernels.for_each([&](std::size_t p) {
-    next.before |= pricing_.ancestors(p);
-    next.after |= pricing_.descendants(p);
-    // No forward kernel is in a later partition than a backward one.
-    if (tables_.kernel(p).backward) {
-      next.before |= forward_;
-    } else {
-      next.after |= backward_;
-    }
-  });
   for (const Chosen& other : chosen_) {
     const bool before = next.before.intersects(other.partition->kernels);
     const bool after = next.after.intersects(other.partition->kernels);
@@ -174,35 +240,98 @@ ExactCovers::Chosen ExactCovers::with_neighbours(const PartitionColumn& partitio
   return next;
 }
 
-/// Of the columns those that have no kernel of the next one and may be in a cover with it.
-void ExactCovers::keep_those_beside(const Chosen& next, FineTicks slack, const Level& from,
-                                    Level& to) {
-  const std::span<const Word> kernels = next.partition->kernels.words();
-  const std::span<const Word> before = next.before.words();
-  const std::span<const Word> after = next.after.words();
-  const std::array<bool, 2> full{is_full(0), is_full(1)};
-  const auto meets = [&](const Word* set, std::span<const Word> other) {
-    Word common = 0;
-    for (std::size_t w = 0; w < words_; ++w) common |= set[w] & other[w];
-    return common != 0;
+/// Of the columns those that are so only because of what was chosen before: what comes before or after
+/// that does so here, too.
+void ExactCovers::find_cyclic_with_others(const Chosen& next, const Meaning& meaning,
+                                          const KernelSet& left, const Columns& columns) {
+  std::fill(cyclic_with_others_.begin(), cyclic_with_others_.end(), 0);
+  const auto add = [&](const KernelSet& all, const KernelSet& by_itself, const KernelSet& others) {
+    KernelSet more = all;
+    more -= by_itself;
+    more.for_each_common(left, [&](std::size_t p) {
+      for (std::size_t w = 0; w < words_; ++w) {
+        const Word untold = having_[p][w] & columns[w] & ~cyclic_with_others_[w];
+        for_each_bit(w, untold, [&](std::size_t column) {
+          if (meets(static_cast<std::uint32_t>(column), others)) {
+            insert(cyclic_with_others_, column);
+          }
+        });
+      }
+    });
   };
-  to.columns.clear();
-  to.left_out.clear();
-  for (const LeftOut& out : from.left_out) {
-    if (!meets(bits(out.column), kernels)) to.left_out.push_back(out);
+  add(next.before, meaning.before, next.after);
+  add(next.after, meaning.after, next.before);
+}
+
+/// The level after the last choice: of the columns those that have no kernel of it and may be in a
+/// cover with it.
+void ExactCovers::enter(Depth depth, const Meaning& meaning, FineTicks slack) {
+  const Level& from = levels_[depth];
+  Level& to = levels_[depth + 1];
+  prepare(to);
+  to.count = from.count;
+  to.depends = chosen_.back().depends;
+  const std::size_t end = columns_within(best_.slack - slack);
+  const std::array<Word, 2> full{is_full(0) ? ~Word{0} : 0, is_full(1) ? ~Word{0} : 0};
+  const Word ahead = looks_ahead_ ? ~Word{0} : 0;
+  std::size_t removed = 0;
+  for (std::size_t w = 0; w < words_; ++w) {
+    Word left = from.columns[w] & ~meaning.overlapping[w] & bits_below(end, w);
+    to.met[w] = from.met[w] | meaning.overlapping[w];
+    to.full[w] = left & ((of_group_[0][w] & full[0]) | (of_group_[1][w] & full[1]));
+    left &= ~to.full[w];
+    to.cyclic[w] = left & meaning.cyclic[w] & ahead;
+    left &= ~to.cyclic[w];
+    to.cyclic_with_others[w] = left & cyclic_with_others_[w] & ahead;
+    left &= ~to.cyclic_with_others[w];
+    to.columns[w] = left;
+    for_each_bit(w, from.columns[w] & ~left, [&](std::size_t column) {
+      ++removed;
+      partitions_[column]->kernels.for_each([&](std::size_t p) { --to.count[p]; });
+    });
   }
-  for (const std::uint32_t column : from.columns) {
-    if (slack + this->slack(column) >= best_.slack) break;
-    const Word* const set = bits(column);
-    if (meets(set, kernels)) continue;
-    if (full[group_[column]]) {
-      to.left_out.push_back({.column = column, .depends = 0});
-    } else if (looks_ahead_ && meets(set, before) && meets(set, after)) {
-      to.left_out.push_back({.column = column, .depends = next.depends});
-    } else {
-      to.columns.push_back(column);
+  steps_ -= static_cast<std::int64_t>(removed / kRemovedPerStep);
+}
+
+/// The earliest choice that left out a column of kernels that are left.
+ExactCovers::Depth ExactCovers::left_out(Depth depth) const {
+  Depth least = kOnNone;
+  const Columns& met = levels_[depth].met;
+  for (Depth d = 1; d <= depth; ++d) {
+    const Level& level = levels_[d];
+    if (are_any_outside(level.full, met)) return 0;
+    if (d - 1 < least && are_any_outside(level.cyclic, met)) least = d - 1;
+    if (level.depends < least && are_any_outside(level.cyclic_with_others, met)) {
+      least = level.depends;
     }
   }
+  return least;
+}
+
+bool ExactCovers::meets(std::uint32_t column, const KernelSet& kernels) const {
+  const Word* const set = bits_.data() + column * words_of_kernels_;
+  const std::span<const Word> words = kernels.words();
+  Word common = 0;
+  for (std::size_t w = 0; w < words_of_kernels_; ++w) common |= set[w] & words[w];
+  return common != 0;
+}
+
+/// How many columns have less slack: the first ones.
+std::size_t ExactCovers::columns_within(FineTicks slack) const {
+  return static_cast<std::size_t>(std::lower_bound(slack_.begin(), slack_.end(), slack) -
+                                  slack_.begin());
+}
+
+/// Gives it room, once.
+void ExactCovers::prepare(Level& level) const {
+  if (!level.count.empty()) return;
+  level.count.resize(tables_.size());
+  for (Columns* columns :
+       {&level.columns, &level.met, &level.cyclic, &level.cyclic_with_others, &level.full}) {
+    columns->resize(words_);
+  }
+  level.memory =
+      tables_.allowance().charge(5 * bytes_of_columns() + tables_.size() * sizeof(std::uint32_t));
 }
 
 bool ExactCovers::is_full(std::size_t group) const {
@@ -227,7 +356,7 @@ ExactCovers::Depth ExactCovers::offer(FineTicks slack) {
   if (slack + unused >= best_.slack) return unused == 0 ? kOnNone : 0;
   std::vector<const PartitionColumn*> cover;
   for (const Chosen& chosen : chosen_) cover.push_back(chosen.partition);
-  steps_ -= static_cast<std::int64_t>(cover.size() * tables_.size() / kColumnsPerStep);
+  steps_ -= static_cast<std::int64_t>(cover.size() * tables_.size() / kTestedPerStep);
   OrderedFusion ordered = put_in_order(tables_, std::move(cover));
   if (!ordered.fusion && ordered.is_cyclic) return 0;
   best_.slack = slack + unused;

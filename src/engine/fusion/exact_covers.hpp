@@ -1,9 +1,11 @@
 #pragma once
 // Exact covers of the kernels by partitions from a list.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -36,59 +38,83 @@ class ExactCovers {
     std::optional<Fusion> fusion;
   };
   /// Among covers of less slack than the limit.  Counts `steps` down, of some hundred operations
-  /// each.  Throws Stopped by the deadline of the tables.
+  /// each.  Called again it knows which kernels that are left lead to nothing.  Throws Stopped by the
+  /// deadline of the tables.
   [[nodiscard]] Best find(FineTicks limit, std::int64_t& steps);
 
  private:
   using Word = std::uint64_t;
+  /// A bit for each column: those are the partitions of the list, of the least slack first.
+  using Columns = std::vector<Word>;
   /// The number of a choice, from the first on; of what depends on choices, that of the earliest.
   using Depth = std::uint32_t;
   static constexpr Depth kOnNone = ~Depth{0};
+  /// What the choice of a column means, whatever else is chosen.
+  struct Meaning {
+    KernelSet before;     // its kernels and all that come before them
+    KernelSet after;      // and all that come after them
+    Columns overlapping;  // that have some kernel of it
+    Columns cyclic;       // that need it done first and the other way round
+    MemoryCharge memory;
+  };
   struct Chosen {
     const PartitionColumn* partition = nullptr;
     KernelSet before;  // its kernels and all that come before them, as far as the chosen ones tell
     KernelSet after;
     Depth depends = 0;  // before and after do
   };
-  /// A column that may not be chosen beside some that were.
-  struct LeftOut {
-    std::uint32_t column = 0;
-    Depth depends = 0;
-  };
   struct Level {
-    std::vector<std::uint32_t> columns;   // that may still be chosen, of the least slack first
-    std::vector<LeftOut> left_out;        // of kernels that are left, too
-    std::vector<std::uint32_t> covering;  // of the columns: what is tried
+    Columns columns;                   // that may still be chosen
+    std::vector<std::uint32_t> count;  // per kernel: how many of these hold it
+    Columns met;                       // that have some kernel of a chosen one
+    // Left out by the choice that led here: it must not be beside them; nor with those chosen before,
+    // on which that depends; or there are partitions enough.
+    Columns cyclic;
+    Columns cyclic_with_others;
+    Depth depends = kOnNone;
+    Columns full;
+    Meaning meaning;  // of what is tried, where there is no room to keep it
+    MemoryCharge memory;
   };
 
+  void begin(FineTicks limit);
   [[nodiscard]] Depth extend(Depth depth, const KernelSet& left, FineTicks slack);
   [[nodiscard]] Depth choose(Depth depth, const KernelSet& left, std::uint32_t column,
                              FineTicks slack);
-  void choose_covering(Level& level, const KernelSet& left);
-  [[nodiscard]] Chosen with_neighbours(const PartitionColumn& partition, bool& goes) const;
-  void keep_those_beside(const Chosen& next, FineTicks slack, const Level& from, Level& to);
+  [[nodiscard]] const Meaning& meaning(std::uint32_t column, Level& level);
+  void find_meaning(std::uint32_t column, Meaning& meaning) const;
+  [[nodiscard]] Chosen with_neighbours(std::uint32_t column, const Meaning& meaning,
+                                       bool& goes) const;
+  void find_cyclic_with_others(const Chosen& next, const Meaning& meaning, const KernelSet& left,
+                               const Columns& columns);
+  void enter(Depth depth, const Meaning& meaning, FineTicks slack);
+  [[nodiscard]] Depth left_out(Depth depth) const;
   [[nodiscard]] Depth offer(FineTicks slack);
   void remember(const KernelSet& left, FineTicks least);
-  [[nodiscard]] FineTicks slack(std::uint32_t column) const { return slack_[column]; }
   [[nodiscard]] FineTicks unused_charges() const;
   [[nodiscard]] bool is_full(std::size_t group) const;
-  [[nodiscard]] const Word* bits(std::uint32_t column) const {
-    return bits_.data() + column * words_;
-  }
+  [[nodiscard]] bool meets(std::uint32_t column, const KernelSet& kernels) const;
+  [[nodiscard]] std::size_t columns_within(FineTicks slack) const;
+  void prepare(Level& level) const;
+  [[nodiscard]] std::size_t bytes_of_columns() const { return words_ * sizeof(Word); }
 
   const FusionTables& tables_;
   const PartitionPricing& pricing_;
   const PartitionDuals& duals_;
-  const std::vector<PartitionColumn>& partitions_;
-  std::size_t words_;
-  std::vector<Word> bits_;  // of the partitions
+  // Of the columns:
+  std::vector<const PartitionColumn*> partitions_;
   std::vector<FineTicks> slack_;
-  std::vector<std::uint8_t> group_;
+  std::size_t words_;  // of bits for all of them
+  std::size_t words_of_kernels_;
+  std::vector<Word> bits_;       // the kernels of each
+  std::vector<Columns> having_;  // each kernel
+  std::array<Columns, 2> of_group_;
+  std::vector<std::unique_ptr<Meaning>> meanings_;  // null: not yet known
   std::deque<Level> levels_;
-  std::vector<std::uint32_t> count_;  // per kernel: columns that hold it
   KernelSet forward_;
   KernelSet backward_;
   std::vector<Chosen> chosen_;
+  Columns cyclic_with_others_;  // of the choice that is made
   Best best_;
   bool looks_ahead_ = true;  // whether what closes a cycle is left out at once
   std::int64_t steps_ = 0;
