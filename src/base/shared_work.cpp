@@ -9,9 +9,12 @@ void SharedWork::run(std::size_t count, const Piece& piece) {
   piece_ = &piece;
   count_ = count;
   next_ = 0;
-  is_open_.store(count > 1, std::memory_order_relaxed);
+  if (count > 1) {
+    is_open_.store(true, std::memory_order_relaxed);
+    begins_.notify_all();
+  }
   work(lock);
-  done_.wait(lock, [this] { return begun_ == 0; });
+  ends_.wait(lock, [this] { return begun_ == 0; });
   piece_ = nullptr;
   if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
 }
@@ -20,6 +23,13 @@ bool SharedWork::help() {
   if (!is_open_.load(std::memory_order_relaxed)) return false;
   std::unique_lock lock(mutex_);
   const bool any = next_ < count_;
+  work(lock);
+  return any;
+}
+
+bool SharedWork::help_within(std::chrono::microseconds patience) {
+  std::unique_lock lock(mutex_);
+  const bool any = begins_.wait_for(lock, patience, [this] { return next_ < count_; });
   work(lock);
   return any;
 }
@@ -42,7 +52,7 @@ void SharedWork::work(std::unique_lock<std::mutex>& lock) {
       next_ = count_;
       is_open_.store(false, std::memory_order_relaxed);
     }
-    if (--begun_ == 0) done_.notify_one();
+    if (--begun_ == 0) ends_.notify_one();
   }
 }
 

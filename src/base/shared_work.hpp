@@ -2,6 +2,7 @@
 // Work in pieces that other threads take part in.
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
@@ -23,13 +24,16 @@ class SharedWork {
 
   /// Does pieces while there are some.  True if there were any.  Any thread.
   bool help();
+  /// The same, once there are some, if that is within so long.
+  bool help_within(std::chrono::microseconds patience);
 
  private:
   void work(std::unique_lock<std::mutex>& lock);
 
   std::atomic<bool> is_open_ = false;  // read without the mutex: whether there may be pieces
   std::mutex mutex_;                   // guards what follows; held between pieces
-  std::condition_variable done_;
+  std::condition_variable begins_;     // there are pieces
+  std::condition_variable ends_;       // none is at work
   const Piece* piece_ = nullptr;
   std::size_t count_ = 0;
   std::size_t next_ = 0;

@@ -25,7 +25,7 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::size_t kClasses = 256;  // the program takes their cube
+constexpr std::size_t kClasses = 512;  // the program takes their cube
 constexpr std::size_t kPerRound = 30;  // partitions before the program is solved again
 constexpr std::int64_t kStepsOfRound = 1'000;
 constexpr std::int64_t kStepsOfAll = 20'000;  // to list all that are overpaid

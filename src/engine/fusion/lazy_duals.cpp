@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <chrono>
 #include <utility>
 
 #include "engine/duals/block_duals.hpp"
@@ -19,16 +20,23 @@ constexpr std::int64_t kSteps = 500;
 constexpr std::int64_t kStepsOfFrontiers = 8 * kSteps;
 // Smaller graphs soon have the best duals.
 constexpr std::size_t kSmallestOfOthers = 64;
-constexpr std::int64_t kFewNodes = 1'024;  // that others may expand beside any attempt
+// Nodes of 32 kernels that others may expand beside any attempt.
+constexpr std::int64_t kFewNodes = 1'024;
+constexpr std::chrono::microseconds kSoon{1'000};
 constexpr int kAttemptOfBlocks = 3;
 // All duals that are not known by then, after some tenths of a second, may never be.
 constexpr int kAttemptOfFrontiers = 14;
-// The time that a node takes grows with their square, that of a step hardly.
 constexpr std::size_t kKernelsOfUsualNode = 32;
 constexpr std::array<std::size_t, 3> kKernelsOfBlock = {32, 48, 64};
 constexpr std::int64_t kStepsOfBlock = 250'000;
 constexpr std::int64_t kStepsOfSketch = 30'000'000;
 constexpr std::int64_t kStepsOfImprovement = 20'000'000;
+
+/// The time that a node takes grows with the square of its kernels, that of a step hardly.
+std::int64_t weight_of_node(std::size_t kernels) {
+  const auto times_usual = static_cast<std::int64_t>(kernels / kKernelsOfUsualNode);
+  return 1 + times_usual * times_usual;
+}
 
 }  // namespace
 
@@ -40,10 +48,9 @@ LazyDuals::LazyDuals(const FusionTables& tables) : tables_(tables) {
 
 int LazyDuals::attempts_due(std::int64_t nodes, std::int64_t before, std::size_t kernels) {
   if (before == 0) return kMostAttempts;
-  const std::size_t times_usual = kernels / kKernelsOfUsualNode;
-  const auto weight = static_cast<std::uint64_t>(1 + times_usual * times_usual);
   constexpr std::int64_t kMany = std::int64_t{1} << 40;  // more make no difference
-  const auto times = static_cast<std::uint64_t>(std::min(nodes / before, kMany)) * weight;
+  const auto times =
+      static_cast<std::uint64_t>(std::min(nodes / before, kMany) * weight_of_node(kernels));
   return std::min(kMostAttempts, static_cast<int>(std::bit_width(times)));
 }
 
@@ -61,13 +68,22 @@ LazyDuals::Found LazyDuals::when_due(const std::atomic<std::int64_t>& nodes, std
   if (!tables_.bounds().use(SearchBound::Duals)) return {};
   if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
     const std::int64_t begin = nodes.load(std::memory_order_relaxed);
-    rest_from_.store(begin + std::max(begin - beside_, kFewNodes), std::memory_order_relaxed);
+    const std::int64_t few = kFewNodes / weight_of_node(tables_.size());
+    rest_from_.store(begin + std::max(begin - beside_, few), std::memory_order_relaxed);
     make(attempts_due(begin - beside_, before, tables_.size()), of_node);
     rest_from_.store(kNoRest, std::memory_order_relaxed);
     beside_ += nodes.load(std::memory_order_relaxed) - begin;
   }
   const std::lock_guard known_lock(known_mutex_);
   return known_;
+}
+
+bool LazyDuals::help_soon() const { return work_.help_within(kSoon); }
+
+void LazyDuals::help_to_the_end() const {
+  while (rest_from_.load(std::memory_order_relaxed) != kNoRest) {
+    static_cast<void>(work_.help_within(kSoon));
+  }
 }
 
 LazyDuals::Found LazyDuals::of_alike(Ticks enough) const {

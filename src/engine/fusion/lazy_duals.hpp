@@ -49,11 +49,13 @@ class LazyDuals {
   [[nodiscard]] bool is_overdue(const std::atomic<std::int64_t>& nodes) const {
     return nodes.load(std::memory_order_relaxed) > rest_from_.load(std::memory_order_relaxed);
   }
-  /// Until it is done.
-  void wait() const { const std::lock_guard lock(mutex_); }
   /// Takes part in what a thread does that looks for duals, as long as there is some.  True if there
   /// was any.
   bool help() const { return work_.help(); }
+  /// The same, once there is some, if that is soon.
+  bool help_soon() const;
+  /// The same until that thread is done.
+  void help_to_the_end() const;
 
   /// What attempts at duals along frontiers find, where most kernels of a large graph are alike;
   /// nothing elsewhere.  All of them, unless duals that prove more than `enough` come before.

@@ -212,14 +212,17 @@ void MappingProblem::improve(const Node& node, Sink& expansion) const {
   if (better.fusion) offer_better(node, *better.fusion, better.found_by, expansion);
 }
 
-/// While another thread looks for the duals of the point: better mappings, or nothing if a third one
-/// is at these.  Nodes that the proof does not need would take room and slow the other thread.
+/// While another thread looks for the duals of the point: part of that, or else better mappings, or
+/// nothing if a third one is at these.  Nodes that the proof does not need would take room and slow
+/// the other thread.
 void MappingProblem::rest(const Node& node, Sink& expansion) const {
+  const LazyDuals& duals = node.context->point->duals;
+  if (duals.help_soon()) return;
   const auto better = node.context->point->improvement.go_on();
   if (better.fusion) {
     offer_better(node, *better.fusion, better.found_by, expansion);
   } else {
-    node.context->point->duals.wait();
+    duals.help_to_the_end();
   }
 }
 

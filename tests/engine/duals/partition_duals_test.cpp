@@ -374,7 +374,7 @@ TEST_CASE("duals of alike kernels are the same at once and bit by bit, and may e
 
 TEST_CASE("where the program would have too many rows nothing is prepared for it") {
   // The partner sets alone would take the square of the kernels.
-  for (const std::int64_t kernels : {200, 300, 800}) {
+  for (const std::int64_t kernels : {500, 600, 800}) {
     CAPTURE(kernels);
     GraphBuilder builder;
     for (std::int64_t k = 1; k <= kernels; ++k) {
@@ -389,7 +389,7 @@ TEST_CASE("where the program would have too many rows nothing is prepared for it
     const MappingProblem search(problem, {}, {}, {.memory = &budget});
     const auto context = search.open(outer_points(problem).front());
     const Bytes before = budget.most();
-    REQUIRE(PartitionDualSearch::is_possible(context->tables) == (kernels <= 256));
+    REQUIRE(PartitionDualSearch::is_possible(context->tables) == (kernels <= 512));
     const LazyDuals duals(context->tables);
     static_cast<void>(duals.after(2));
     REQUIRE((budget.most() > before) == (kernels <= 768));  // of frontiers
