@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <stdexcept>
 #include <thread>
@@ -16,9 +17,10 @@ class Helpers {
  public:
   Helpers(SharedWork& work, int count) {
     for (int i = 0; i < count; ++i) {
-      threads_.emplace_back([this, &work] {
+      threads_.emplace_back([this, &work, waits = i % 2 == 1] {
         while (!end_.load(std::memory_order_relaxed)) {
-          if (work.help()) helped_.fetch_add(1, std::memory_order_relaxed);
+          const bool helped = waits ? work.help_within(std::chrono::milliseconds{1}) : work.help();
+          if (helped) helped_.fetch_add(1, std::memory_order_relaxed);
         }
       });
     }

@@ -30,6 +30,7 @@ constexpr std::size_t kRememberedPerCharge = 4096;
 constexpr std::int64_t kStepsBetweenLooks = 8192;
 // What a step is worth: some hundred operations.
 constexpr std::int64_t kStepsPerBranch = 16;
+constexpr std::int64_t kShortestTurn = 16;  // of all steps
 constexpr std::size_t kWordsPerStep = 12;
 constexpr std::size_t kRemovedPerStep = 8;
 constexpr std::size_t kTestedPerStep = 24;  // for cycles
@@ -102,20 +103,23 @@ ExactCovers::ExactCovers(const FusionTables& tables, const PartitionPricing& pri
 
 /// Where partitions that would close a cycle are left out at once, fewer branches are met, but of
 /// most it depends on earlier choices what they hold; where cycles show in the end, more of them hold
-/// for any.  Either may take far longer than the other, so each gets half of the steps.
+/// for any.  Either may take far longer than the other, so they take turns, each twice as long as the
+/// one before; what they remember holds for both.
 ExactCovers::Best ExactCovers::find(FineTicks limit, std::int64_t& steps) {
-  best_ = {.complete = true, .slack = limit, .fusion = std::nullopt};
+  best_ = {.complete = false, .slack = limit, .fusion = std::nullopt};
   KernelSet left(tables_.size());
   for (std::size_t p = 0; p < tables_.size(); ++p) left.insert(p);
-  for (const bool looks_ahead : {true, false}) {
-    looks_ahead_ = looks_ahead;
-    const std::int64_t given = looks_ahead ? steps / 2 : steps;
-    steps_ = given;
-    begin(best_.slack);
-    static_cast<void>(extend(0, left, 0));
-    steps -= given - steps_;
-    best_.complete = steps_ >= 0;
-    if (best_.complete) break;
+  for (std::int64_t given = steps / kShortestTurn; !best_.complete && steps >= 0; given *= 2) {
+    for (const bool looks_ahead : {true, false}) {
+      looks_ahead_ = looks_ahead;
+      steps_ = std::min(given, steps);
+      const std::int64_t before = steps_;
+      begin(best_.slack);
+      static_cast<void>(extend(0, left, 0));
+      steps -= before - steps_;
+      best_.complete = steps_ >= 0;
+      if (best_.complete || steps < 0) break;
+    }
   }
   return std::move(best_);
 }

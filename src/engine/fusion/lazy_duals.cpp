@@ -78,7 +78,9 @@ LazyDuals::Found LazyDuals::when_due(const std::atomic<std::int64_t>& nodes, std
   return known_;
 }
 
-bool LazyDuals::help_soon() const { return work_.help_within(kSoon); }
+void LazyDuals::help() const { static_cast<void>(work_.help()); }
+
+void LazyDuals::help_soon() const { static_cast<void>(work_.help_within(kSoon)); }
 
 void LazyDuals::help_to_the_end() const {
   while (rest_from_.load(std::memory_order_relaxed) != kNoRest) {

@@ -49,11 +49,10 @@ class LazyDuals {
   [[nodiscard]] bool is_overdue(const std::atomic<std::int64_t>& nodes) const {
     return nodes.load(std::memory_order_relaxed) > rest_from_.load(std::memory_order_relaxed);
   }
-  /// Takes part in what a thread does that looks for duals, as long as there is some.  True if there
-  /// was any.
-  bool help() const { return work_.help(); }
+  /// Takes part in what a thread does that looks for duals, as long as there is some.
+  void help() const;
   /// The same, once there is some, if that is soon.
-  bool help_soon() const;
+  void help_soon() const;
   /// The same until that thread is done.
   void help_to_the_end() const;
 

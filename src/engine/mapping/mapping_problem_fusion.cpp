@@ -161,9 +161,8 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   const std::int64_t before = effort_.nodes_before_duals * (is_reached ? kLaterIfReached : 1);
   const std::atomic<std::int64_t>& nodes = node.context->admitted;
   const LazyDuals& duals = node.context->point->duals;
-  if (!expansion.is_reproducible() && !duals.help() && duals.is_overdue(nodes)) {
-    rest(node, expansion);
-  }
+  if (!expansion.is_reproducible() && duals.is_overdue(nodes)) rest(node, expansion);
+  if (!expansion.is_reproducible()) duals.help();
   const LazyDuals::Found found =
       expansion.is_reproducible()
           ? duals.after(LazyDuals::attempts_due(nodes.load(std::memory_order_relaxed), before,
@@ -212,12 +211,12 @@ void MappingProblem::improve(const Node& node, Sink& expansion) const {
   if (better.fusion) offer_better(node, *better.fusion, better.found_by, expansion);
 }
 
-/// While another thread looks for the duals of the point: part of that, or else better mappings, or
-/// nothing if a third one is at these.  Nodes that the proof does not need would take room and slow
-/// the other thread.
+/// While another thread looks for the duals of the point: part of that and better mappings by turns, or
+/// only that if a third one is at these.  Nodes that the proof does not need would take room and
+/// slow the other thread.
 void MappingProblem::rest(const Node& node, Sink& expansion) const {
   const LazyDuals& duals = node.context->point->duals;
-  if (duals.help_soon()) return;
+  duals.help_soon();
   const auto better = node.context->point->improvement.go_on();
   if (better.fusion) {
     offer_better(node, *better.fusion, better.found_by, expansion);
