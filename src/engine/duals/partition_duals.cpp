@@ -151,9 +151,10 @@ void PartitionDualSearch::price_columns() {
   } else if (!best_only && found.partitions.size() < kPerRound) {
     settle(found.partitions, limit - left);
   } else {
-    steps_to_list_ = !best_only                   ? kNever
-                     : limit - left < kStepsOfAll ? kListingPerBest * kStepsOfAll
-                                                  : 0;
+    // Along a frontier all are as soon listed as the best.
+    steps_to_list_ = !best_only || is_along_frontier() ? kNever
+                     : limit - left < kStepsOfAll      ? kListingPerBest * kStepsOfAll
+                                                       : 0;
     most_overpaid_ = kNoise;
     stage_ = Stage::Proof;
   }
