@@ -41,27 +41,45 @@ bool CoverSearch::advance(std::int64_t steps) {
 }
 
 /// The partitions of the slack, or of so much more that there are some that have not been tried:
-/// where there are hardly any more covers would take as long again.
+/// where there are hardly any more covers would take as long again.  Not of so much more that they
+/// are too many.
 CoverSearch::Outcome CoverSearch::list() {
   const std::size_t bytes = sizeof(PartitionColumn) + tables_.size() / 8;
+  std::optional<std::vector<PartitionColumn>> last;  // of half the slack
   for (;; slack_ *= 2) {
     // An enumeration may hold twelve times as many before it keeps the best.
-    if (slack_ > bound_ || tables_.allowance().is_tight(12 * kMostPartitions * bytes)) {
-      return Outcome::Ended;
+    const bool is_possible =
+        slack_ <= bound_ && !tables_.allowance().is_tight(12 * kMostPartitions * bytes);
+    if (!is_possible && !last) return Outcome::Ended;
+    PartitionPricing::Found found;
+    if (is_possible) {
+      found = pricing_.find(duals_, {.threshold = -slack_ - 1, .most = kMostPartitions}, steps_);
     }
-    auto found = pricing_.find(duals_, {.threshold = -slack_ - 1, .most = kMostPartitions}, steps_);
+    const bool are_all = found.complete && found.partitions.size() < kMostPartitions;
+    if (last && !are_all) {
+      slack_ /= 2;
+      keep(std::move(*last), true);
+      return Outcome::None;
+    }
     if (!found.complete) return Outcome::OutOfSteps;
-    const bool are_more = found.partitions.size() >= tried_ + tried_ / kHardlyMore;
-    if (!are_more && slack_ <= bound_ / 2) continue;
-    list_ = std::make_unique<Listed>();
-    list_->are_all = found.partitions.size() < kMostPartitions;
-    list_->partitions = std::move(found.partitions);
-    if (!list_->are_all) list_->partitions.resize(kTried);
-    list_->memory = tables_.allowance().charge(list_->partitions.size() * bytes);
-    list_->best = slack_ + 1;
-    list_->covers.emplace(tables_, pricing_, duals_, list_->partitions);
-    return Outcome::None;
+    if (!are_all || found.partitions.size() >= tried_ + tried_ / kHardlyMore) {
+      keep(std::move(found.partitions), are_all);
+      return Outcome::None;
+    }
+    last = std::move(found.partitions);
   }
+}
+
+/// `are_all`: that have the slack; else those that have least.
+void CoverSearch::keep(std::vector<PartitionColumn>&& partitions, bool are_all) {
+  list_ = std::make_unique<Listed>();
+  list_->are_all = are_all;
+  list_->partitions = std::move(partitions);
+  if (!are_all) list_->partitions.resize(kTried);
+  const std::size_t bytes = sizeof(PartitionColumn) + tables_.size() / 8;
+  list_->memory = tables_.allowance().charge(list_->partitions.size() * bytes);
+  list_->best = slack_ + 1;
+  list_->covers.emplace(tables_, pricing_, duals_, list_->partitions);
 }
 
 CoverSearch::Outcome CoverSearch::find_covers() {

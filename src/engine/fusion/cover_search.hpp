@@ -47,6 +47,7 @@ class CoverSearch {
     std::optional<ExactCovers> covers;  // of the partitions
   };
   [[nodiscard]] Outcome list();
+  void keep(std::vector<PartitionColumn>&& partitions, bool are_all);
   [[nodiscard]] Outcome find_covers();
 
   const FusionTables& tables_;
