@@ -20,7 +20,8 @@ constexpr std::int64_t kSteps = 500;
 constexpr std::int64_t kStepsOfFrontiers = 8 * kSteps;
 // Smaller graphs soon have the best duals.
 constexpr std::size_t kSmallestOfOthers = 64;
-// Nodes of 32 kernels that others may expand beside any attempt.
+// That others may expand beside any attempt: improvements, which come next, may take longer than a
+// whole search of fewer.
 constexpr std::int64_t kFewNodes = 1'024;
 constexpr std::chrono::microseconds kSoon{1'000};
 constexpr int kAttemptOfBlocks = 3;
@@ -68,8 +69,7 @@ LazyDuals::Found LazyDuals::when_due(const std::atomic<std::int64_t>& nodes, std
   if (!tables_.bounds().use(SearchBound::Duals)) return {};
   if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
     const std::int64_t begin = nodes.load(std::memory_order_relaxed);
-    const std::int64_t few = kFewNodes / weight_of_node(tables_.size());
-    rest_from_.store(begin + std::max(begin - beside_, few), std::memory_order_relaxed);
+    rest_from_.store(begin + std::max(begin - beside_, kFewNodes), std::memory_order_relaxed);
     make(attempts_due(begin - beside_, before, tables_.size()), of_node);
     rest_from_.store(kNoRest, std::memory_order_relaxed);
     beside_ += nodes.load(std::memory_order_relaxed) - begin;
