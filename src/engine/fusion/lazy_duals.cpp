@@ -70,7 +70,12 @@ LazyDuals::Found LazyDuals::when_due(const std::atomic<std::int64_t>& nodes, std
   if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
     const std::int64_t begin = nodes.load(std::memory_order_relaxed);
     rest_from_.store(begin + std::max(begin - beside_, kFewNodes), std::memory_order_relaxed);
-    make(attempts_due(begin - beside_, before, tables_.size()), of_node);
+    try {
+      make(attempts_due(begin - beside_, before, tables_.size()), of_node);
+    } catch (...) {
+      rest_from_.store(kNoRest, std::memory_order_relaxed);
+      throw;
+    }
     rest_from_.store(kNoRest, std::memory_order_relaxed);
     beside_ += nodes.load(std::memory_order_relaxed) - begin;
   }
@@ -84,6 +89,7 @@ void LazyDuals::help_soon() const { static_cast<void>(work_.help_within(kSoon));
 
 void LazyDuals::help_to_the_end() const {
   while (rest_from_.load(std::memory_order_relaxed) != kNoRest) {
+    tables_.deadline().check();
     static_cast<void>(work_.help_within(kSoon));
   }
 }

@@ -53,7 +53,7 @@ class LazyDuals {
   void help() const;
   /// The same, once there is some, if that is soon.
   void help_soon() const;
-  /// The same until that thread is done.
+  /// The same until that thread is done.  Throws Stopped by the deadline of the tables.
   void help_to_the_end() const;
 
   /// What attempts at duals along frontiers find, where most kernels of a large graph are alike;

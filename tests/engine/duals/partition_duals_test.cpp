@@ -310,6 +310,7 @@ TEST_CASE("what is found after some attempts does not depend on those made befor
 
 TEST_CASE("a search for duals ends with the deadline of its tables, and for good") {
   int found = 0;
+  int thrown = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     CAPTURE(seed);
     const Problem problem = test::random_problem(seed, {.kernels = 40, .assignments = 1e300});
@@ -330,7 +331,19 @@ TEST_CASE("a search for duals ends with the deadline of its tables, and for good
     const LazyDuals::Found after = duals.after(LazyDuals::kMostAttempts);
     REQUIRE(after.duals == before.duals);
     REQUIRE(after.fusion == before.fusion);
+    // Nobody waits for it then.
+    const LazyDuals late(context->tables);
+    std::atomic<std::int64_t> nodes = 1 << 20;
+    try {
+      static_cast<void>(late.when_due(nodes, 1, nullptr));
+    } catch (const Stopped&) {
+      ++thrown;
+    }
+    nodes = std::int64_t{1} << 40;
+    REQUIRE_FALSE(late.is_overdue(nodes));
+    late.help_to_the_end();
   }
+  CHECK(thrown > 0);
   CHECK(found > 0);
   CHECK(found < 20);
 }
