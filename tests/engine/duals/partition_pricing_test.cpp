@@ -207,7 +207,7 @@ TEST_CASE("along a frontier the same is found whoever helps, whatever the steps"
     }
   });
   int incomplete = 0;
-  test::for_each_priced_world(3000, [&](const FusionTables& tables, std::mt19937_64& random) {
+  const auto compare = [&](const FusionTables& tables, std::mt19937_64& random) {
     const PartitionPricing alone(tables, PartitionPricing::Sets::Ordered, Way::Frontier);
     const PartitionPricing shared(tables, PartitionPricing::Sets::Ordered, Way::Frontier, &work);
     const Duals duals = random_duals(alone, tables.size(), random);
@@ -232,11 +232,14 @@ TEST_CASE("along a frontier the same is found whoever helps, whatever the steps"
       }
       incomplete += !found.complete;
     }
-  });
+  };
+  // Again if the helper had no processor.
+  do {
+    test::for_each_priced_world(3000, compare);
+  } while (helped <= 100);
   end = true;
   helper.join();
   CHECK(incomplete > 500);
-  CHECK(helped > 100);
 }
 
 TEST_CASE("along a frontier nothing is told of duals that cannot be added up") {
