@@ -14,7 +14,7 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::int64_t kSharesOf = 1;  // quarters, of a mixture of two parts
+constexpr std::int64_t kShareStep = 1;  // quarters, of a mixture of two parts
 constexpr std::int64_t kNumbersPerStep = 256;
 // First kernels at a time: fewer, where what they find takes much memory.
 constexpr std::size_t kLeastAtOnce = 4;
@@ -36,37 +36,39 @@ FrontierEnumeration::FrontierEnumeration(const FusionTables& tables,
       threshold_(query.threshold),
       steps_(steps) {
   std::size_t states = 0;
+  std::vector<FrontierGains> gains;
   for (const FrontierPlanOfGroup& of : plans) {
     states += FrontierPromise::states(of.plan);
-    adds_up_ = adds_up_ && FrontierGains(tables, of.plan, duals).adds_up;
+    gains.emplace_back(tables, of.plan, duals);
+    adds_up_ = adds_up_ && gains.back().adds_up;
   }
   if (!adds_up_) return;
   std::size_t place = 0;
   std::size_t bytes = 0;
-  for (const FrontierPlanOfGroup& of : plans) {
-    plans_.push_back(promised(of, place, states));
-    place += of.plan.steps.size();
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    plans_.push_back(promised(plans[i], std::move(gains[i]), place, states));
+    place += plans[i].plan.steps.size();
     for (const FrontierPromise& promise : plans_.back().promises) bytes += promise.heap_bytes();
     bytes += plans_.back().decided.size() * (sizeof(KernelSet) + tables.size() / 8);
   }
   memory_ = tables.allowance().charge(bytes);
 }
 
-PromisedPlan FrontierEnumeration::promised(const FrontierPlanOfGroup& of, std::size_t first_place,
-                                           std::size_t states) {
+PromisedPlan FrontierEnumeration::promised(const FrontierPlanOfGroup& of, FrontierGains&& gains,
+                                           std::size_t first_place, std::size_t states) {
   PromisedPlan promised{
       .plan = of.plan,
       .group = of.group,
       .first_place = first_place,
       .sram = about_sram(tables_),
       .charge = duals_.charge[of.group],
-      .gains = FrontierGains(tables_, of.plan, duals_),
+      .gains = std::move(gains),
       .timed = timed_parts(tables_, of.plan),
       .promises = {},
       .mixtures = {},
       .decided = {},
   };
-  const std::vector<FrontierShares> mixtures = part_mixtures(promised.timed, kSharesOf);
+  const std::vector<FrontierShares> mixtures = part_mixtures(promised.timed, kShareStep);
   const std::size_t rooms = FrontierPromise::rooms(states, mixtures.size());
   steps_ -=
       static_cast<std::int64_t>(mixtures.size() * FrontierPromise::states(of.plan) * (rooms + 1)) /

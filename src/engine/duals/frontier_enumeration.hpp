@@ -29,8 +29,8 @@ class FrontierEnumeration {
 
  private:
   void add_alone();
-  [[nodiscard]] PromisedPlan promised(const FrontierPlanOfGroup& of, std::size_t first_place,
-                                      std::size_t states);
+  [[nodiscard]] PromisedPlan promised(const FrontierPlanOfGroup& of, FrontierGains&& gains,
+                                      std::size_t first_place, std::size_t states);
   [[nodiscard]] bool firsts(std::size_t begin, std::size_t end);
   [[nodiscard]] bool some_firsts(const PromisedPlan& plan, std::size_t begin, std::size_t count);
   [[nodiscard]] FrontierWalk::Found walk(const PromisedPlan& plan, std::size_t first,

@@ -29,8 +29,8 @@ namespace {
 constexpr std::size_t kParts = std::tuple_size_v<FrontierExcess>;
 constexpr int kNoiseShift = 31;
 // Of a mixture of two parts.  Beams need not know so well what will be dropped.
-constexpr std::int64_t kSharesOf = 1;  // quarters
-constexpr std::int64_t kSharesOfBeam = 2;
+constexpr std::int64_t kShareStep = 1;  // quarters
+constexpr std::int64_t kShareStepOfBeam = 2;
 
 struct Label {
   std::uint32_t frontier = 0;  // which of it are inside
@@ -110,7 +110,7 @@ class LabelSearch {
   /// False if no mixture leaves a chance for any set.
   bool make_promises() {
     const std::vector<FrontierShares> mixtures =
-        part_mixtures(timed_, query_.beam == 0 ? kSharesOf : kSharesOfBeam);
+        part_mixtures(timed_, query_.beam == 0 ? kShareStep : kShareStepOfBeam);
     const std::size_t promises = mixtures.size() + timed_.size() * (timed_.size() - 1);
     const std::size_t states = FrontierPromise::states(plan_);
     const std::size_t rooms = FrontierPromise::rooms(states, promises);

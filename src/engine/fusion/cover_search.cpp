@@ -44,12 +44,11 @@ bool CoverSearch::advance(std::int64_t steps) {
 /// where there are hardly any more covers would take as long again.  Not of so much more that they
 /// are too many.
 CoverSearch::Outcome CoverSearch::list() {
-  const std::size_t bytes = sizeof(PartitionColumn) + tables_.size() / 8;
   std::optional<std::vector<PartitionColumn>> last;  // of half the slack
   for (;; slack_ *= 2) {
     // An enumeration may hold twelve times as many before it keeps the best.
     const bool is_possible =
-        slack_ <= bound_ && !tables_.allowance().is_tight(12 * kMostPartitions * bytes);
+        slack_ <= bound_ && !tables_.allowance().is_tight(12 * kMostPartitions * bytes_of_one());
     if (!is_possible && !last) return Outcome::Ended;
     PartitionPricing::Found found;
     if (is_possible) {
@@ -76,8 +75,7 @@ void CoverSearch::keep(std::vector<PartitionColumn>&& partitions, bool are_all) 
   list_->are_all = are_all;
   list_->partitions = std::move(partitions);
   if (!are_all) list_->partitions.resize(kTried);
-  const std::size_t bytes = sizeof(PartitionColumn) + tables_.size() / 8;
-  list_->memory = tables_.allowance().charge(list_->partitions.size() * bytes);
+  list_->memory = tables_.allowance().charge(list_->partitions.size() * bytes_of_one());
   list_->best = slack_ + 1;
   list_->covers.emplace(tables_, pricing_, duals_, list_->partitions);
 }

@@ -49,6 +49,10 @@ class CoverSearch {
   [[nodiscard]] Outcome list();
   void keep(std::vector<PartitionColumn>&& partitions, bool are_all);
   [[nodiscard]] Outcome find_covers();
+  /// Of a partition of the list.
+  [[nodiscard]] std::size_t bytes_of_one() const {
+    return sizeof(PartitionColumn) + tables_.size() / 8;
+  }
 
   const FusionTables& tables_;
   const PartitionDuals& duals_;
