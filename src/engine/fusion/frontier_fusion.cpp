@@ -116,7 +116,7 @@ class Chain {
     next_index_ = best->index + 1;
     done_ |= best->kernels;
     last_ = std::make_shared<const ClosedPartition>(ClosedPartition{
-        .previous = std::move(last_), .kernels = std::move(best->kernels), .index = best->index});
+        .previous = std::move(last_), .kernels = KernelList(best->kernels), .index = best->index});
     return true;
   }
 

@@ -44,26 +44,25 @@ std::optional<std::string> FusionReplay::wrong_in(const FusionNode& node) {
 
 /// Adds the partition to the node, of which it must be a continuation.
 FusionReplay::Wrong FusionReplay::close(const ClosedPartition& partition, FusionNode& node) const {
-  if (auto wrong = check_members(partition.kernels, node)) return wrong;
-  if (partition.kernels.first_from(0) >= partition.kernels.end()) return "has no kernel";
-  const auto index =
-      rules_.index_for(partition.kernels, node.next_index, rules_.unplaced(node.done));
+  const KernelSet kernels = partition.kernels.as_set(tables_.size());
+  if (auto wrong = check_members(kernels, node)) return wrong;
+  if (partition.kernels.size() == 0) return "has no kernel";
+  const auto index = rules_.index_for(kernels, node.next_index, rules_.unplaced(node.done));
   if (!index) return "has kernels that may share no partition now";
   if (*index != partition.index) return differs("has a wrong index: it", partition.index, *index);
   OpenPartition open(tables_, node.done);
   bool fits = true;
-  std::size_t last = 0;
-  partition.kernels.for_each([&](std::size_t p) {
+  for (const std::uint32_t p : partition.kernels) {
     fits = fits && open.fits(p);
     open.put_in(p);
-    last = p;
-  });
-  const bool escapes = open.kernels().size() == 1 && tables_.kernel(last).escapes;
+  }
+  const bool escapes =
+      partition.kernels.size() == 1 && tables_.kernel(*partition.kernels.begin()).escapes;
   if (!fits && !escapes) return "does not fit the chip";
   if (!open.fits_in_memory()) return "leaves more than the memory holds";
   const Ticks time = open.time(kNever - 1);
   if (time >= kNever) return "takes for ever";
-  node.done |= partition.kernels;
+  node.done |= kernels;
   node.spent += time;
   node.next_index = partition.index + 1;
   ++node.used;

@@ -234,16 +234,19 @@ class PartitionBranching {
   }
 
   void emit(Ticks time, Ticks bound, std::int32_t next_index, const Rest& rest) {
-    KernelSet kernels(tables_.size());
-    for (const std::uint32_t p : partition_.kernels()) kernels.insert(p);
     FusionNode child;
     child.done = node_.done;
-    child.done |= kernels;
+    for (const std::uint32_t p : partition_.kernels()) child.done.insert(p);
     child.spent = node_.spent + time;
     child.bound = bound;
     child.next_index = next_index;
     child.used = node_.used + 1;
-    if (!rules_.open(next_index, rules_.unplaced(child.done))) return;
+    const OpenPartition::Totals& inside = partition_.totals();
+    const auto forward = static_cast<std::int64_t>(partition_.kernels().size()) - inside.backward;
+    if (!rules_.open(next_index,
+                     rules_.unplaced_after(unplaced_, forward, inside.backward, child.done)))
+      return;
+    KernelList kernels(partition_.kernels());
     const std::size_t bytes = sizeof(ClosedPartition) + 2 * kAllocation + kernels.heap_bytes();
     child.closed = std::make_shared<const ClosedPartition>(
         ClosedPartition{.previous = node_.closed,
@@ -395,7 +398,7 @@ bool FusionTree::contains(const FusionNode& node, const Fusion& fusion) const {
     }
   }
   for (auto closed = node.closed.get(); closed != nullptr; closed = closed->previous.get()) {
-    const std::int64_t last = index(closed->kernels.first_from(0));
+    const std::int64_t last = index(*closed->kernels.begin());
     bool same = last < next;
     for (std::size_t p = 0; p < tables_.size(); ++p) {
       same = same && (index(p) == last) == closed->kernels.contains(p);
@@ -425,7 +428,7 @@ bool FusionTree::is_no_later(const ClosedPartition* a, const ClosedPartition* b)
 
 const ClosedPartition* FusionTree::assign(const ClosedPartition& closed,
                                           std::vector<std::int64_t>& partition) const {
-  closed.kernels.for_each([&](std::size_t p) { partition[tables_.id(p).index()] = closed.index; });
+  for (const std::uint32_t p : closed.kernels) partition[tables_.id(p).index()] = closed.index;
   return closed.previous.get();
 }
 

@@ -9,6 +9,7 @@
 #include "engine/duals/partition_duals.hpp"
 #include "engine/tables/fusion_tables.hpp"
 #include "engine/tables/partition_rules.hpp"
+#include "graph/kernel_list.hpp"
 #include "graph/kernel_set.hpp"
 
 namespace dfsearch {
@@ -17,7 +18,7 @@ namespace dfsearch {
 /// nodes that continue from it; immutable.
 struct ClosedPartition {
   std::shared_ptr<const ClosedPartition> previous;
-  KernelSet kernels;
+  KernelList kernels;
   std::int32_t index = 0;
   MemoryCharge memory{};
 };

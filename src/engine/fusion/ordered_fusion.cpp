@@ -59,7 +59,7 @@ OrderedFusion put_in_order(const FusionTables& tables, std::vector<const Partiti
     });
     if (found == left.end()) return {.fusion = std::nullopt, .is_cyclic = !any_ready};
     last = std::make_shared<const ClosedPartition>(ClosedPartition{
-        .previous = std::move(last), .kernels = (*found)->kernels, .index = *index});
+        .previous = std::move(last), .kernels = KernelList((*found)->kernels), .index = *index});
     done |= (*found)->kernels;
     fusion.time += (*found)->time;
     ++fusion.used;

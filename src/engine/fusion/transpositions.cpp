@@ -17,14 +17,26 @@ bool Transpositions::dominates(const Reached& a, const Reached& b) const {
   return search_.is_no_later(a.closed.get(), b.closed.get());
 }
 
-KernelSet Transpositions::key_of(const FusionNode& node) const {
+/// Of the node's kernels or, if exchanges make other sets of these, of the one that stands for all.
+Transpositions::Ideal Transpositions::ideal_of(const FusionNode& node,
+                                               KernelSet& representative) const {
   const KernelOrder& order = search_.order();
-  return order.by_orbits() ? order.representative(node.done) : node.done;
+  if (order.by_orbits()) representative = order.representative(node.done);
+  const KernelSet& done = order.by_orbits() ? representative : node.done;
+  return {.done = done.words(), .hash = done.hash()};
 }
 
-/// Of a front with its key; most have one member.
-std::size_t Transpositions::bytes_of(const KernelSet& done) {
-  return sizeof(KernelSet) + done.heap_bytes() + sizeof(Front) + sizeof(Reached) + 4 * kAllocation;
+/// Of a front with its ideal; most have one member.
+std::size_t Transpositions::bytes_of(const Ideal& ideal) {
+  constexpr std::size_t kOfTable = 6 * sizeof(void*);
+  return sizeof(Ideal) + ideal.done.size_bytes() + sizeof(Front) + sizeof(Reached) + kOfTable;
+}
+
+Transpositions::Ideal Transpositions::kept_in(Stripe& stripe, const Ideal& ideal) {
+  std::pmr::polymorphic_allocator<std::uint64_t> room(&stripe.arena);
+  std::uint64_t* const words = room.allocate(ideal.done.size());
+  std::copy(ideal.done.begin(), ideal.done.end(), words);
+  return {.done = {words, ideal.done.size()}, .hash = ideal.hash};
 }
 
 Transpositions::~Transpositions() {
@@ -37,15 +49,16 @@ Transpositions::~Transpositions() {
 
 bool Transpositions::admit(const FusionNode& node) {
   if (!learns_) return true;
-  const KernelSet key = key_of(node);
-  Stripe& stripe = const_cast<Stripe&>(stripe_of(key));
+  KernelSet representative;
+  const Ideal ideal = ideal_of(node, representative);
+  Stripe& stripe = stripes_[stripe_of(ideal)];
   const Reached reached = reached_by(node);
   const std::lock_guard lock(stripe.mutex);
-  auto found = stripe.fronts.find(key);
+  const auto found = stripe.fronts.find(ideal);
   if (found == stripe.fronts.end()) {
-    const std::size_t bytes = bytes_of(key);
+    const std::size_t bytes = bytes_of(ideal);
     if (stripe.fronts.size() < kStripeLimit && !allowance_.is_tight(bytes)) {
-      stripe.fronts[key].push_back(reached);
+      stripe.fronts[kept_in(stripe, ideal)].push_back(reached);
       if (allowance_.memory != nullptr) allowance_.memory->add(bytes);
     }
     return true;
@@ -61,10 +74,11 @@ bool Transpositions::admit(const FusionNode& node) {
 }
 
 bool Transpositions::superseded(const FusionNode& node) const {
-  const KernelSet key = key_of(node);
-  const Stripe& stripe = stripe_of(key);
+  KernelSet representative;
+  const Ideal ideal = ideal_of(node, representative);
+  const Stripe& stripe = stripes_[stripe_of(ideal)];
   const std::lock_guard lock(stripe.mutex);
-  const auto found = stripe.fronts.find(key);
+  const auto found = stripe.fronts.find(ideal);
   if (found == stripe.fronts.end()) return false;
   const Reached reached = reached_by(node);
   return std::none_of(found->second.begin(), found->second.end(),

@@ -2,10 +2,14 @@
 // What is known of order ideals that were reached before: the transposition
 // table of the fusion search.
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -50,22 +54,39 @@ class Transpositions {
     std::int32_t used = 0;
     std::shared_ptr<const ClosedPartition> closed;
   };
-  using Front = std::vector<Reached>;  // none dominates another
+  using Front = std::pmr::vector<Reached>;  // none dominates another
 
+  /// The kernels that are done, seen as words.
+  struct Ideal {
+    std::span<const std::uint64_t> done;
+    std::size_t hash = 0;
+    friend bool operator==(const Ideal& a, const Ideal& b) {
+      return a.hash == b.hash && std::equal(a.done.begin(), a.done.end(), b.done.begin());
+    }
+  };
+  struct IdealHash {
+    std::size_t operator()(const Ideal& ideal) const { return ideal.hash; }
+  };
+
+  static constexpr std::size_t kFirstRoom = 256;  // bytes: most points have few ideals
+  /// Guarded by its mutex.  There may be hundreds of thousands of fronts, which are never taken out
+  /// one by one: what they and their ideals are kept in is given back as a whole.
   struct Stripe {
     mutable std::mutex mutex;
-    std::unordered_map<KernelSet, Front, KernelSetHash> fronts;  // guarded by mutex
+    std::pmr::monotonic_buffer_resource arena{kFirstRoom};
+    std::pmr::unordered_map<Ideal, Front, IdealHash> fronts{&arena};
   };
 
   static constexpr std::size_t kStripes = 64;
   static constexpr std::size_t kStripeLimit = std::size_t{1} << 16;
 
-  [[nodiscard]] KernelSet key_of(const FusionNode& node) const;
-  static std::size_t bytes_of(const KernelSet& done);
+  [[nodiscard]] Ideal ideal_of(const FusionNode& node, KernelSet& representative) const;
+  static std::size_t bytes_of(const Ideal& ideal);
+  static Ideal kept_in(Stripe& stripe, const Ideal& ideal);
   static Reached reached_by(const FusionNode& node);
   [[nodiscard]] bool dominates(const Reached& a, const Reached& b) const;
-  [[nodiscard]] const Stripe& stripe_of(const KernelSet& done) const {
-    return stripes_[(done.hash() >> 48) % kStripes];
+  [[nodiscard]] static std::size_t stripe_of(const Ideal& ideal) {
+    return (ideal.hash >> 48) % kStripes;
   }
 
   const FusionTree& search_;

@@ -14,6 +14,7 @@ PartitionRules::PartitionRules(const FusionTables& tables)
       backward_(tables.size()) {
   for (std::size_t p = 0; p < tables.size(); ++p) {
     if (tables.kernel(p).backward) backward_.insert(p);
+    ++(tables.kernel(p).backward ? backward_kernels_ : forward_kernels_);
     if (tables.kernel(p).pin >= 0) pinned_.push_back(static_cast<std::uint32_t>(p));
   }
   if (!halves_) return;
@@ -25,10 +26,18 @@ PartitionRules::PartitionRules(const FusionTables& tables)
 Unplaced PartitionRules::unplaced(const KernelSet& done) const {
   const auto backward_done = static_cast<std::int64_t>(done.size_of_common(backward_));
   const auto all_done = static_cast<std::int64_t>(done.size());
-  const auto backward = static_cast<std::int64_t>(backward_.size());
-  const auto all = static_cast<std::int64_t>(tables_.size());
-  Unplaced left{.forward = all - backward - (all_done - backward_done),
-                .backward = backward - backward_done};
+  return with_pins({.forward = forward_kernels_ - (all_done - backward_done),
+                    .backward = backward_kernels_ - backward_done},
+                   done);
+}
+
+Unplaced PartitionRules::unplaced_after(const Unplaced& before, std::int64_t forward,
+                                        std::int64_t backward, const KernelSet& done) const {
+  return with_pins({.forward = before.forward - forward, .backward = before.backward - backward},
+                   done);
+}
+
+Unplaced PartitionRules::with_pins(Unplaced left, const KernelSet& done) const {
   for (const std::uint32_t p : pinned_) {
     if (done.contains(p)) continue;
     const std::int32_t pin = tables_.kernel(p).pin;

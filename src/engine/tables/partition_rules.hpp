@@ -33,6 +33,9 @@ class PartitionRules {
   explicit PartitionRules(const FusionTables& tables);
 
   [[nodiscard]] Unplaced unplaced(const KernelSet& done) const;
+  /// The same from what was unplaced before so many kernels of each phase were done, too.
+  [[nodiscard]] Unplaced unplaced_after(const Unplaced& before, std::int64_t forward,
+                                        std::int64_t backward, const KernelSet& done) const;
 
   /// The indices worth trying after partitions below `next_index`, ascending.
   /// Leaving more of them empty only takes choices away.
@@ -57,12 +60,16 @@ class PartitionRules {
   [[nodiscard]] std::int32_t left(std::size_t group, std::int32_t next_index) const;
 
  private:
+  [[nodiscard]] Unplaced with_pins(Unplaced left, const KernelSet& done) const;
+
   const FusionTables& tables_;
   std::int32_t most_;  // number of partitions
   bool halves_;
   std::int32_t last_forward_ = 0;    // greatest index of a forward kernel
   std::int32_t first_backward_ = 0;  // least index of a backward kernel
   KernelSet backward_;
+  std::int64_t forward_kernels_ = 0;
+  std::int64_t backward_kernels_ = 0;
   std::vector<std::uint32_t> pinned_;  // kernels
 };
 

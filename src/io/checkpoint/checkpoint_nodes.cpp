@@ -141,7 +141,7 @@ std::uint64_t NodeWriter::number_of(const ClosedPartition* last) {
   for (; !unknown.empty(); unknown.pop_back()) {
     chain_.count(number);
     chain_.integer(unknown.back()->index);
-    put_set(chain_, unknown.back()->kernels, kernels_);
+    put_set(chain_, unknown.back()->kernels.as_set(kernels_), kernels_);
     number = numbers_.size() + 1;
     numbers_.emplace(unknown.back(), number);
   }
@@ -164,9 +164,10 @@ void NodeReader::read_chain(std::string_view bytes, std::uint64_t length) {
     auto partition = std::make_shared<ClosedPartition>();
     partition->previous = before.closed;
     partition->index = get_index(in);
-    partition->kernels = get_set(in, kernels_);
+    const KernelSet kernels = get_set(in, kernels_);
+    partition->kernels = KernelList(kernels);
     Link next{.closed = partition, .done = before.done, .used = before.used + 1};
-    next.done |= partition->kernels;
+    next.done |= kernels;
     links_.push_back(std::move(next));
   }
   if (!in.at_end()) throw BadBytes();

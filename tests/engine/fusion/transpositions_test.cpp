@@ -38,7 +38,7 @@ struct World {
       for (const std::size_t k : kernels) set.insert(k);
       node.done |= set;
       node.closed = std::make_shared<const ClosedPartition>(
-          ClosedPartition{.previous = node.closed, .kernels = set, .index = index});
+          ClosedPartition{.previous = node.closed, .kernels = KernelList(set), .index = index});
       ++node.used;
     }
     return node;

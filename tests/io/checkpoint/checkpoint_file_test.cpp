@@ -129,11 +129,11 @@ TEST_CASE("beginnings that nodes share are written once and shared again") {
   const MappingProblem search(problem);
   const std::size_t kernels = problem.workload.graph.kernel_count();
   const auto partition = [&](std::shared_ptr<const ClosedPartition> previous, std::size_t kernel) {
-    ClosedPartition closed{.previous = std::move(previous),
-                           .kernels = KernelSet(kernels),
-                           .index = static_cast<std::int32_t>(kernel)};
-    closed.kernels.insert(kernel);
-    return std::make_shared<const ClosedPartition>(std::move(closed));
+    const std::vector<std::uint32_t> alone{static_cast<std::uint32_t>(kernel)};
+    return std::make_shared<const ClosedPartition>(
+        ClosedPartition{.previous = std::move(previous),
+                        .kernels = KernelList(alone),
+                        .index = static_cast<std::int32_t>(kernel)});
   };
   const auto first = partition(nullptr, 0);
   const auto second = partition(first, 1);

@@ -87,7 +87,7 @@ std::vector<Damage> damages() {
       {of_fusion([](Node& node) { last_of(node)->index += 1; }), "has a wrong index"},
       {of_fusion([](Node& node) {
          const auto last = last_of(node);
-         last->kernels = KernelSet(last->kernels.end());
+         last->kernels = {};
        }),
        "has no kernel"},
       {of_fusion([](Node& node) {
