@@ -14,9 +14,10 @@ constexpr Ticks kGreatest = kGreatestDual / kFinePerTick;
 }  // namespace
 
 ColumnProgram::ColumnProgram(const FusionTables& tables, const PartitionPricing& pricing,
-                             KernelClasses alike)
+                             KernelClasses alike, SharedWork* work)
     : tables_(tables),
       growth_(tables, pricing),
+      work_(work),
       alike_(std::move(alike)),
       class_of_(tables.size()) {
   const PartitionRules& rules = pricing.rules();
@@ -66,24 +67,47 @@ bool ColumnProgram::take_duals() {
   return true;
 }
 
+/// No more at a time than may be wanted, so that each one counts, whoever grew it.
 bool ColumnProgram::grow(std::int64_t& steps) {
   std::vector<PartitionColumn> found;
-  for (std::size_t tried = 0; tried < alike_.size() && found.size() < kGrown && steps > 0;
-       ++tried) {
-    next_start_ = (next_start_ + 1) % alike_.size();
-    auto grown = growth_.grow(alike_[next_start_].front(), duals_, kNoise, steps);
-    const auto same = [&](const PartitionColumn& other) { return other.kernels == grown->kernels; };
-    if (grown && std::none_of(found.begin(), found.end(), same)) found.push_back(std::move(*grown));
+  std::size_t tried = 0;
+  while (tried < alike_.size() && found.size() < kGrown && steps > 0) {
+    const std::size_t count = std::min(kGrown - found.size(), alike_.size() - tried);
+    for (Grown& one : grown(next_start_ + 1, count, duals_, kNoise)) {
+      if (steps <= 0) break;
+      ++tried;
+      next_start_ = (next_start_ + 1) % alike_.size();
+      steps -= one.steps;
+      const auto same = [&](const auto& other) { return other.kernels == one.partition->kernels; };
+      if (one.partition && std::none_of(found.begin(), found.end(), same)) {
+        found.push_back(std::move(*one.partition));
+      }
+    }
   }
   for (const PartitionColumn& partition : found) add(partition);
   return !found.empty();
 }
 
 void ColumnProgram::begin_with(const Duals& duals, std::int64_t& steps) {
-  for (const std::vector<std::size_t>& kernels : alike_) {
-    const auto grown = growth_.grow(kernels.front(), duals, -kGreatestDual, steps);
-    if (grown && grown->size > 1) add(*grown);
+  for (const Grown& one : grown(0, alike_.size(), duals, -kGreatestDual)) {
+    steps -= one.steps;
+    if (one.partition && one.partition->size > 1) add(*one.partition);
   }
+}
+
+/// From so many classes, this one first.
+std::vector<ColumnProgram::Grown> ColumnProgram::grown(std::size_t first, std::size_t count,
+                                                       const Duals& duals,
+                                                       FineTicks threshold) const {
+  std::vector<Grown> all(count);
+  SharedWork alone;
+  (work_ != nullptr ? *work_ : alone).run(count, [&](std::size_t i) {
+    std::int64_t steps = 0;
+    const std::size_t start = alike_[(first + i) % alike_.size()].front();
+    all[i].partition = growth_.grow(start, duals, threshold, steps);
+    all[i].steps = -steps;
+  });
+  return all;
 }
 
 void ColumnProgram::add(const PartitionColumn& partition) {

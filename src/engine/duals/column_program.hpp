@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/shared_work.hpp"
 #include "engine/duals/covering_lp.hpp"
 #include "engine/duals/duals.hpp"
 #include "engine/duals/kernel_classes.hpp"
@@ -17,11 +18,13 @@ namespace dfsearch {
 
 /// Covers the kernels with the partitions known so far, at first each kernel alone, and proposes
 /// duals, the same for all kernels of a class.  Refers to the tables and the pricing.  Used by one
-/// thread.
+/// thread, and what it finds does not depend on others that help.
 class ColumnProgram {
  public:
-  /// `alike` are the kernels of each class.
-  ColumnProgram(const FusionTables& tables, const PartitionPricing& pricing, KernelClasses alike);
+  /// `alike` are the kernels of each class.  Other threads may help with the `work`, to which it
+  /// refers; null: nobody does.
+  ColumnProgram(const FusionTables& tables, const PartitionPricing& pricing, KernelClasses alike,
+                SharedWork* work = nullptr);
 
   /// As CoveringLp::solve; fails too if times are too long to be added up.
   [[nodiscard]] CoveringLp::Outcome solve(std::int64_t& steps);
@@ -45,9 +48,16 @@ class ColumnProgram {
 
  private:
   [[nodiscard]] bool take_duals();
+  struct Grown {
+    std::optional<PartitionColumn> partition;
+    std::int64_t steps = 0;  // that it took
+  };
+  [[nodiscard]] std::vector<Grown> grown(std::size_t first, std::size_t count, const Duals& duals,
+                                         FineTicks threshold) const;
 
   const FusionTables& tables_;
   PartitionGrowth growth_;
+  SharedWork* const work_;
   KernelClasses alike_;
   std::vector<std::uint32_t> class_of_;
   std::optional<CoveringLp> program_;

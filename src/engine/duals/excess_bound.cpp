@@ -116,13 +116,15 @@ ExcessBound::ExcessBound(const FusionTables& tables, const Duals& duals)
   }
   KernelSet all(tables.size());
   for (std::size_t p = 0; p < tables.size(); ++p) all.insert(p);
+  std::vector<Relaxation> relaxations;
   for (const KernelParts& shares : means(used)) {
-    relaxations_.push_back({.shares = shares,
-                            .price = first_price(shares),
-                            .moved = std::vector<FineTicks>(tensors_.size())});
+    relaxations.push_back({.shares = shares,
+                           .price = first_price(shares),
+                           .moved = std::vector<FineTicks>(tensors_.size())});
   }
-  used_ = std::min(relaxations_.size(), kRelaxations);
-  for (std::size_t i = 0; i < used_; ++i) use(i, KernelSet(tables.size()), all);
+  used_ = std::min(relaxations.size(), kRelaxations);
+  take_over(std::make_shared<const std::vector<Relaxation>>(std::move(relaxations)),
+            KernelSet(tables.size()), all);
 }
 
 void ExcessBound::decide(std::size_t kernel, bool inside, const KernelSet& open) {
@@ -178,14 +180,21 @@ void ExcessBound::take_back(std::size_t kernel, const KernelSet& inside, const K
 }
 
 void ExcessBound::tighten(const KernelSet& inside, const KernelSet& open) {
+  if (used_ == 0) return;
+  std::vector<Relaxation> tighter = *relaxations_;
   std::vector<std::pair<FineTicks, std::size_t>> values;
-  for (std::size_t i = 0; i < relaxations_.size(); ++i) {
-    values.emplace_back(improve_price(relaxations_[i], inside, open), i);
+  for (std::size_t i = 0; i < tighter.size(); ++i) {
+    values.emplace_back(improve_price(tighter[i], inside, open), i);
   }
   std::sort(values.begin(), values.end());
   std::vector<Relaxation> sorted;
-  for (const auto& [value, place] : values) sorted.push_back(std::move(relaxations_[place]));
-  relaxations_ = std::move(sorted);
+  for (const auto& [value, place] : values) sorted.push_back(std::move(tighter[place]));
+  take_over(std::make_shared<const std::vector<Relaxation>>(std::move(sorted)), inside, open);
+}
+
+void ExcessBound::take_over(const Relaxations& relaxations, const KernelSet& inside,
+                            const KernelSet& open) {
+  relaxations_ = relaxations;
   for (std::size_t i = 0; i < used_; ++i) use(i, inside, open);
 }
 
@@ -304,7 +313,7 @@ FineTicks ExcessBound::settle(const Relaxation& relaxation, Terms& terms, const 
 }
 
 void ExcessBound::use(std::size_t place, const KernelSet& inside, const KernelSet& open) {
-  const Relaxation& relaxation = relaxations_[place];
+  const Relaxation& relaxation = (*relaxations_)[place];
   Terms terms = spelled_out(relaxation);
   for (std::size_t p = 0; p < base_.size(); ++p) base_[p][place] = terms.worth[p];
   sure_[place] = settle(relaxation, terms, inside, open);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "engine/duals/duals.hpp"
@@ -42,6 +43,18 @@ class ExcessBound {
   /// present ones.  They hold for any others, too.
   void tighten(const KernelSet& inside, const KernelSet& open);
 
+  /// What makes a relaxation.
+  struct Relaxation {
+    KernelParts shares{};          ///< of each part in the mean, in 1 / kFinePerTick
+    long double price = 0.0L;      ///< of a byte, in fine ticks
+    std::vector<FineTicks> moved;  ///< per tensor: from its producer's worth to its consumer's
+  };
+  using Relaxations = std::shared_ptr<const std::vector<Relaxation>>;
+  [[nodiscard]] const Relaxations& relaxations() const { return relaxations_; }
+  /// From now on those of another bound, of the same tables and duals; the decisions are the present
+  /// ones.
+  void take_over(const Relaxations& relaxations, const KernelSet& inside, const KernelSet& open);
+
  private:
   static constexpr std::size_t kRelaxations = 4;
   static constexpr FineTicks kUnbounded = kGreatestDual;
@@ -59,12 +72,6 @@ class ExcessBound {
     Ticks transfer = 0;
     double shared = 0.0;  ///< bytes of SRAM that each end takes in any case
     double apart = 0.0;   ///< more that one end takes without the other
-  };
-  /// What makes a relaxation.
-  struct Relaxation {
-    KernelParts shares{};          ///< of each part in the mean, in 1 / kFinePerTick
-    long double price = 0.0L;      ///< of a byte, in fine ticks
-    std::vector<FineTicks> moved;  ///< per tensor: from its producer's worth to its consumer's
   };
   /// A relaxation spelled out.
   struct Terms {
@@ -93,7 +100,7 @@ class ExcessBound {
   std::vector<std::uint32_t> end_begin_;
   std::vector<End> ends_;
   std::vector<double> bytes_;  // per kernel: its weight and its halves of buffers
-  std::vector<Relaxation> relaxations_;
+  Relaxations relaxations_;
   std::size_t used_ = 0;  // none: sums could overflow, and nothing is known
   // Of the first `used_` relaxations.
   std::vector<Each> base_;   // per kernel: what it is worth without its tensors

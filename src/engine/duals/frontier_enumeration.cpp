@@ -1,14 +1,13 @@
 // Sets are told apart by their first kernel in the order of a plan.  Some of these are looked through
-// at a time, maybe by several threads (frontier_walk.hpp), and what they find is put together in
-// their order: steps count as if one had come after the other, so the outcome is the same.
+// at a time (frontier_walk.hpp), maybe by several threads (ordered_walks.hpp).
 //
 // Against all sets: tests/engine/duals/partition_pricing_test.cpp.
 
 #include "engine/duals/frontier_enumeration.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <iterator>
+#include <memory>
 #include <utility>
 
 namespace dfsearch {
@@ -34,7 +33,8 @@ FrontierEnumeration::FrontierEnumeration(const FusionTables& tables,
       query_(query),
       work_(work),
       threshold_(query.threshold),
-      steps_(steps) {
+      steps_(steps),
+      walks_(work, [&] { return std::make_unique<FrontierWalk>(tables, pricing, duals); }) {
   std::size_t states = 0;
   std::vector<FrontierGains> gains;
   for (const FrontierPlanOfGroup& of : plans) {
@@ -127,7 +127,9 @@ void FrontierEnumeration::add_alone() {
 
 /// The sets whose first kernel has one of these places.  Whether the steps sufficed.
 bool FrontierEnumeration::firsts(std::size_t begin, std::size_t end) {
-  const std::size_t at_once = std::clamp(kFoundAtOnce / query_.most, kLeastAtOnce, kMostAtOnce);
+  const std::size_t at_once =
+      query_.at_once > 0 ? query_.at_once
+                         : std::clamp(kFoundAtOnce / query_.most, kLeastAtOnce, kMostAtOnce);
   for (const PromisedPlan& plan : plans_) {
     const std::size_t first = plan.first_place;
     const std::size_t last = std::min(plan.plan.steps.size(), end > first ? end - first : 0);
@@ -148,46 +150,16 @@ bool FrontierEnumeration::firsts(std::size_t begin, std::size_t end) {
 
 bool FrontierEnumeration::some_firsts(const PromisedPlan& plan, std::size_t begin,
                                       std::size_t count) {
-  struct Tried {
-    FrontierWalk::Found found;
-    std::int64_t limit = 0;
-    std::atomic<std::int64_t> steps = 0;  // known once it is done
-  };
-  std::vector<Tried> tried(count);
   const FineTicks threshold = threshold_;  // of all of them, though it rises meanwhile
-  work_.run(count, [&](std::size_t i) {
-    // What those before have taken so far is missing for this one in any case.
-    tried[i].limit = steps_;
-    for (std::size_t j = 0; j < i; ++j) {
-      tried[i].limit -= tried[j].steps.load(std::memory_order_relaxed);
-    }
-    tried[i].found = walk(plan, begin + i, threshold, tried[i].limit);
-    tried[i].steps.store(tried[i].found.steps, std::memory_order_relaxed);
-  });
-  for (std::size_t i = 0; i < count; ++i) {
-    next_ = plan.first_place + begin + i;
-    FrontierWalk::Found& found = tried[i].found;
-    const bool is_enough = found.steps <= steps_;
-    if (!is_enough && tried[i].limit != steps_) found = walk(plan, begin + i, threshold, steps_);
-    steps_ -= found.steps;
-    keep(std::move(found.partitions));
-    if (!is_enough) return false;
-  }
-  return true;
-}
-
-FrontierWalk::Found FrontierEnumeration::walk(const PromisedPlan& plan, std::size_t first,
-                                              FineTicks threshold, std::int64_t steps) {
-  std::unique_ptr<FrontierWalk> walk;
-  if (const std::lock_guard lock(walks_mutex_); !walks_.empty()) {
-    walk = std::move(walks_.back());
-    walks_.pop_back();
-  }
-  if (!walk) walk = std::make_unique<FrontierWalk>(tables_, pricing_, duals_);
-  auto found = walk->find(plan, first, threshold, query_.most, steps);
-  const std::lock_guard lock(walks_mutex_);
-  walks_.push_back(std::move(walk));
-  return found;
+  return walks_.run(
+      count, steps_,
+      [&](FrontierWalk& walk, std::size_t i, std::int64_t steps) {
+        return walk.find(plan, begin + i, threshold, query_.most, steps);
+      },
+      [&](std::size_t i, FrontierWalk::Found&& found) {
+        next_ = plan.first_place + begin + i;
+        keep(std::move(found.partitions));
+      });
 }
 
 void FrontierEnumeration::keep(std::vector<PartitionColumn>&& partitions) {

@@ -4,13 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <mutex>
 #include <vector>
 
 #include "base/shared_work.hpp"
 #include "engine/duals/frontier_plan.hpp"
 #include "engine/duals/frontier_walk.hpp"
+#include "engine/duals/ordered_walks.hpp"
 #include "engine/duals/partition_pricing.hpp"
 #include "engine/tables/allowance.hpp"
 
@@ -33,8 +32,6 @@ class FrontierEnumeration {
                                       std::size_t first_place, std::size_t states);
   [[nodiscard]] bool firsts(std::size_t begin, std::size_t end);
   [[nodiscard]] bool some_firsts(const PromisedPlan& plan, std::size_t begin, std::size_t count);
-  [[nodiscard]] FrontierWalk::Found walk(const PromisedPlan& plan, std::size_t first,
-                                         FineTicks threshold, std::int64_t steps);
   void keep(std::vector<PartitionColumn>&& partitions);
 
   const FusionTables& tables_;
@@ -49,9 +46,7 @@ class FrontierEnumeration {
   MemoryCharge memory_;  // of these
   std::vector<PartitionColumn> found_;
   std::size_t next_ = 0;
-  // As many as there ever were threads at it at once; those that are free now.
-  std::vector<std::unique_ptr<FrontierWalk>> walks_;
-  std::mutex walks_mutex_;  // guards them
+  OrderedWalks<FrontierWalk> walks_;
 };
 
 }  // namespace dfsearch

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kHeads = std::size_t{1} << 14;
 constexpr std::size_t kMostOfOneFuture = 64;  // all of them are looked at
+constexpr std::size_t kFuturesPerCharge = 4096;
 
 bool is_no_better(const StateOffer& a, const StateOffer& b) {
   return a.sram >= b.sram && a.kernels >= b.kernels && a.worth[0] <= b.worth[0] &&
@@ -19,9 +20,11 @@ bool is_no_better(const StateOffer& a, const StateOffer& b) {
 
 }  // namespace
 
-MetStates::MetStates(std::size_t most) : most_(most), heads_(kHeads) {}
+MetStates::MetStates(std::size_t most, const Allowance& allowance)
+    : most_(most), allowance_(allowance) {}
 
 bool MetStates::is_worse(const std::array<KernelSet, 3>& future, const StateOffer& offer) {
+  heads_.resize(kHeads);  // once
   std::size_t hash = 0;
   for (const KernelSet& set : future) hash = hash * 0x9e3779b97f4a7c15ULL + set.hash();
   std::uint32_t& head = heads_[hash % kHeads];
@@ -30,7 +33,7 @@ bool MetStates::is_worse(const std::array<KernelSet, 3>& future, const StateOffe
     place = futures_[place - 1].next;
   }
   if (place == 0) {
-    if (offers_ >= most_) return false;
+    if (offers_ >= most_ || !has_room(future.front())) return false;
     futures_.push_back({.hash = hash, .next = head, .sets = future, .offers = {}});
     head = place = static_cast<std::uint32_t>(futures_.size());
   }
@@ -46,6 +49,17 @@ bool MetStates::is_worse(const std::array<KernelSet, 3>& future, const StateOffe
   offers.push_back(offer);
   ++offers_;
   return false;
+}
+
+/// For one more future, of such sets.
+bool MetStates::has_room(const KernelSet& set) {
+  if (futures_.size() < charged_) return true;
+  const std::size_t of_one = sizeof(Future) + 3 * set.heap_bytes() + sizeof(StateOffer) +
+                             (set.heap_bytes() > 0 ? 4 : 1) * kAllocation;
+  if (allowance_.is_tight(kFuturesPerCharge * of_one)) return false;
+  memory_.push_back(allowance_.charge(kFuturesPerCharge * of_one));
+  charged_ += kFuturesPerCharge;
+  return true;
 }
 
 void MetStates::clear() {

@@ -9,6 +9,7 @@
 
 #include "base/units.hpp"
 #include "engine/duals/duals.hpp"
+#include "engine/tables/allowance.hpp"
 #include "graph/kernel_set.hpp"
 
 namespace dfsearch {
@@ -20,11 +21,11 @@ struct StateOffer {
   std::int64_t kernels = 0;
 };
 
-/// A table of states by the sets that decide about their future.  It holds so many at most, then
-/// it learns no more.  Used by one thread.
+/// A table of states by the sets that decide about their future.  It holds so many at most, and no
+/// more than there is memory for, then it learns no more.  Used by one thread.
 class MetStates {
  public:
-  explicit MetStates(std::size_t most);
+  explicit MetStates(std::size_t most, const Allowance& allowance = {});
 
   /// Whether a state with the same future, which these sets tell, was met that offers no less; if
   /// not, this one is remembered.
@@ -39,10 +40,15 @@ class MetStates {
     std::vector<StateOffer> offers;  // none is no better than another
   };
 
-  std::size_t most_;
+  [[nodiscard]] bool has_room(const KernelSet& set);
+
+  const std::size_t most_;
+  const Allowance allowance_;
   std::size_t offers_ = 0;
   std::vector<std::uint32_t> heads_;
   std::vector<Future> futures_;
+  std::size_t charged_ = 0;  // of these, so many at most
+  std::vector<MemoryCharge> memory_;
 };
 
 }  // namespace dfsearch

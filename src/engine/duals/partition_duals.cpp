@@ -73,7 +73,7 @@ PartitionDualSearch::PartitionDualSearch(const FusionTables& tables, const Duals
                                          SharedWork* work)
     : tables_(tables),
       pricing_(tables, PartitionPricing::Sets::OneOfEach, PartitionPricing::way_for(tables), work),
-      program_(tables, pricing_, exchanged_kernels(tables)),
+      program_(tables, pricing_, exchanged_kernels(tables), work),
       known_(known),
       steps_of_round_(kStepsOfRound) {}
 

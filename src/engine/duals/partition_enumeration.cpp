@@ -1,297 +1,121 @@
 // The enumeration of partitions whose duals exceed their time.
 //
-// Kernels are decided in a topological order, inside or outside; a set is one that closes its
-// paths: with two kernels it has all between them.  A branch is dropped where no set below it
-// can have the excess that is looked for (excess_bound.hpp).  Where the duals are good, hardly a set
-// comes near an excess of zero, and the enumeration is short.
-//
-// Sets are taken by their first kernel.  Where those of one are many, the bound is made
-// tight for them; and of two states with the same kernels undecided and the same ties
-// to them, the one that has no more worth, in no part of the time, and no less SRAM is dropped, if
-// not all sets are wanted.
-//
-// Exchanges of kernels that are alike make sets of each other that have the same time and, where
-// their duals are the same, too, the same excess.  Of such sets the one that has the earlier of two
-// exchanged kernels where they first differ is enough.
+// Sets are taken by their first kernel in a topological order (partition_walk.hpp).  In large graphs
+// some of these are looked through at a time, maybe by several threads (ordered_walks.hpp).
 //
 // Against all sets: tests/engine/duals/partition_pricing_test.cpp.
 
 #include "engine/duals/partition_enumeration.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <numeric>
+#include <iterator>
+#include <memory>
 #include <utility>
 
 namespace dfsearch {
 namespace {
 
-constexpr std::int64_t kStepsBetweenLooks = 1024;
-constexpr std::size_t kMostStates = 400'000;
+// The sets of one first kernel of a smaller graph are soon found.
+constexpr std::size_t kLarge = 128;
+constexpr std::size_t kAtOnce = 16;
+
+std::size_t at_once(const FusionTables& tables, const PartitionPricing::Query& query) {
+  if (query.at_once > 0) return query.at_once;
+  return tables.size() >= kLarge && query.among == nullptr ? kAtOnce : 1;
+}
 
 }  // namespace
 
 PartitionEnumeration::PartitionEnumeration(const FusionTables& tables,
                                            const PartitionPricing& pricing, const Duals& duals,
-                                           const PartitionPricing::Query& query,
+                                           const PartitionPricing::Query& query, SharedWork& work,
                                            std::int64_t& steps)
     : tables_(tables),
       pricing_(pricing),
       duals_(duals),
       query_(query),
-      least_charge_(*std::min_element(
-          duals.charge.begin(),
-          duals.charge.begin() + static_cast<std::ptrdiff_t>(pricing.rules().groups()))),
+      at_once_(at_once(tables, query)),
       threshold_(query.threshold),
-      step_(1 + static_cast<std::int64_t>(tables.size() / 128)),
       steps_(steps),
-      deadline_(tables.deadline(), kStepsBetweenLooks),
-      bound_(tables, duals),
-      inside_(tables.size()),
-      open_(tables.size()),
-      not_out_(tables.size()),
-      after_(tables.size() + 1, KernelSet(tables.size())),
-      sums_tell_all_(!tables.has_levels()),
-      met_(kMostStates),
-      by_weight_(tables.size()) {
-  future_.fill(KernelSet(tables.size()));
-  std::iota(by_weight_.begin(), by_weight_.end(), 0U);
-  std::stable_sort(by_weight_.begin(), by_weight_.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return tables.kernel(a).weight > tables.kernel(b).weight;
-  });
-  for (std::size_t p = 0; p < tables.size(); ++p) {
-    const KernelCosts& kernel = tables.kernel(p);
-    open_.insert(p);
-    not_out_.insert(p);
-    sums_tell_all_ = sums_tell_all_ && kernel.options == nullptr;
-    Ticks memory = kernel.explicit_memory;
-    for (const Arc& arc : tables.outputs(p)) memory += arc.transfer;
-    const KernelParts own =
-        parts(tables.problem().execution.overlap, kernel.compute, kernel.network, memory);
-    for (std::size_t r = 0; r < own.size(); ++r) matters_[r] = matters_[r] || own[r] > 0;
-  }
-}
+      walk_(tables, pricing, duals, query),
+      walks_(work,
+             [&] { return std::make_unique<PartitionWalk>(tables, pricing, duals, query_); }) {}
 
 PartitionPricing::Found PartitionEnumeration::run() {
-  steps_ -= step_;
-  leave_out_what_joins_none();
-  const Mark all = mark();
+  --steps_;
+  add_alone();
   const std::size_t first = query_.first;
-  for (std::size_t place = 0; place < first; ++place) {
-    if (open_.contains(pricing_.order()[place])) leave_out(pricing_.order()[place]);
-  }
-  bool complete = !leads() || firsts(first, tables_.size());
-  if (complete && first > 0) {
-    go_back(all);
-    complete = firsts(0, first);
-  }
+  bool complete = firsts(first, tables_.size());
+  if (complete && first > 0) complete = firsts(0, first);
   keep_best(found_, query_.most);
   return {.partitions = std::move(found_), .complete = complete, .next = next_};
 }
 
-/// What may not be inside, and what fits SRAM by itself alone.
-void PartitionEnumeration::leave_out_what_joins_none() {
+/// What fits SRAM by itself alone.
+void PartitionEnumeration::add_alone() {
+  std::vector<PartitionColumn> all;
   for (std::size_t p = 0; p < tables_.size(); ++p) {
     const KernelCosts& kernel = tables_.kernel(p);
-    const bool among = query_.among == nullptr || query_.among->contains(p);
-    if (among && !kernel.lonely) continue;
-    leave_out(p);
-    const bool wanted = among && (query_.with == PartitionPricing::Query::kAny || query_.with == p);
-    if (!wanted || !kernel.escapes) continue;
+    if (!kernel.lonely || !kernel.escapes) continue;
+    if (query_.among != nullptr && !query_.among->contains(p)) continue;
+    if (query_.with != PartitionPricing::Query::kAny && query_.with != p) continue;
     if (!pricing_.exchanges().empty() && tables_.order().first_alike()[p] != p) continue;
     KernelSet alone(tables_.size());
     alone.insert(p);
-    keep(alone, 1, group(p), duals_.kernels[p], pricing_.time_alone(p));
+    const std::size_t group = pricing_.group(alone);
+    const Ticks time = pricing_.time_alone(p);
+    const FineTicks excess = duals_.kernels[p] - time * kFinePerTick - duals_.charge[group];
+    if (excess <= threshold_) continue;
+    all.push_back(
+        {.kernels = std::move(alone), .group = group, .time = time, .excess = excess, .size = 1});
   }
+  keep(std::move(all));
 }
 
 /// The sets whose first kernel has one of these places.  Whether the steps sufficed.
 bool PartitionEnumeration::firsts(std::size_t begin, std::size_t end) {
-  for (std::size_t place = begin; place < end && may_exceed(); ++place) {
-    const std::size_t p = pricing_.order()[place];
-    if (!open_.contains(p)) continue;
-    if ((steps_ -= step_) >= 0) with_first(place);
-    if (steps_ < 0) {
-      next_ = (place + 1) % tables_.size();
-      return false;
-    }
-    leave_out(p);
-    if (!leads()) break;
+  std::vector<std::size_t> places;
+  const auto find = [&] { return at_once_ == 1 ? one_first(places.front()) : some_firsts(places); };
+  for (std::size_t place = begin; place < end; ++place) {
+    if (!walk_.go_to(place) || !walk_.may_exceed(threshold_)) break;
+    if (!walk_.is_open(place)) continue;
+    places.push_back(place);
+    if (places.size() < at_once_) continue;
+    if (!find()) return false;
+    places.clear();
   }
+  return places.empty() ? steps_ >= 0 : find();
+}
+
+bool PartitionEnumeration::one_first(std::size_t place) {
+  auto found = walk_.find(place, threshold_, walk_.relaxations(), steps_);
+  steps_ -= found.steps;
+  next_ = (place + 1) % tables_.size();
+  keep(std::move(found.partitions));
   return steps_ >= 0;
 }
 
-void PartitionEnumeration::with_first(std::size_t place) {
-  deadline_.check(step_);
-  const std::size_t p = pricing_.order()[place];
-  const Mark before = mark();
-  const FineTicks threshold = threshold_;
-  trial_ = query_.trial;
-  is_long_ = false;
-  if (put_in(p) && leads()) {
-    decide(place + 1);
-    if (trial_ < 0 && steps_ >= 0) {
-      // Once more, with more care.
-      is_long_ = true;
-      threshold_ = threshold;
-      std::erase_if(found_, [&](const PartitionColumn& set) {
-        return set.kernels.contains(p) && not_out_.contains_all(set.kernels);
+bool PartitionEnumeration::some_firsts(const std::vector<std::size_t>& places) {
+  const FineTicks threshold = threshold_;  // of all of them, though it rises meanwhile
+  const ExcessBound::Relaxations before = walk_.relaxations();
+  ExcessBound::Relaxations after = before;
+  const bool sufficed = walks_.run(
+      places.size(), steps_,
+      [&](PartitionWalk& walk, std::size_t i, std::int64_t steps) {
+        return walk.find(places[i], threshold, before, steps);
+      },
+      [&](std::size_t i, PartitionWalk::Found&& found) {
+        next_ = (places[i] + 1) % tables_.size();
+        if (found.relaxations != before) after = std::move(found.relaxations);
+        keep(std::move(found.partitions));
       });
-      bound_.tighten(inside_, open_);
-      met_.clear();
-      decide(place + 1);
-    }
-  }
-  go_back(before);
+  walk_.use(after);
+  return sufficed;
 }
 
-void PartitionEnumeration::decide(std::size_t from) {
-  deadline_.check(step_);
-  if ((steps_ -= step_) < 0 || (!is_long_ && --trial_ < 0) || !may_exceed()) return;
-  const std::size_t wanted = query_.with;
-  if (wanted != PartitionPricing::Query::kAny && !open_.contains(wanted) &&
-      !inside_.contains(wanted)) {
-    return;
-  }
-  const std::vector<std::uint32_t>& order = pricing_.order();
-  while (from < order.size() && !open_.contains(order[from])) ++from;
-  if (from == order.size()) {
-    close();
-    return;
-  }
-  const std::size_t p = order[from];
-  // Looked up at every other place, states cost half and replace nearly as many.
-  if (from % 2 == 0 && is_replaced()) return;
-  const Mark before = mark();
-  if (sums_.kernels < tables_.cores()) {
-    if (put_in(p) && leads()) decide(from + 1);
-    go_back(before);
-  }
-  refuse(p);
-  if (leads()) decide(from + 1);
-  go_back(before);
-}
-
-/// False if SRAM overflows.
-bool PartitionEnumeration::put_in(std::size_t p) {
-  const KernelSet& before = after();
-  sums_.add(tables_, duals_, p, inside_);
-  if (sums_.sram > tables_.sram()) return false;
-  KernelSet& now = after_[static_cast<std::size_t>(sums_.kernels)];
-  now = before;
-  now |= pricing_.descendants(p);
-  set_decided(p, true);
-  open_.for_each([&](std::size_t other) {
-    if (open_.contains(other) && !pricing_.partners(p).contains(other)) refuse(other);
-  });
-  for (const std::uint32_t other : by_weight_) {
-    if (tables_.kernel(other).weight + sums_.sram <= tables_.sram()) break;
-    if (open_.contains(other)) refuse(other);
-  }
-  // Paths from here through what is outside lead to nothing that may join.
-  open_.for_each_common(pricing_.descendants(p), [&](std::size_t later) {
-    if (!not_out_.contains_common(pricing_.descendants(p), pricing_.ancestors(later))) {
-      leave_out(later);
-    }
-  });
-  return true;
-}
-
-/// Leaves it out and, if something inside comes before it, what comes after it.
-void PartitionEnumeration::refuse(std::size_t p) {
-  leave_out(p);
-  if (!after().contains(p)) return;
-  open_.for_each_common(pricing_.descendants(p), [&](std::size_t later) { leave_out(later); });
-}
-
-void PartitionEnumeration::leave_out(std::size_t p) { set_decided(p, false); }
-
-void PartitionEnumeration::set_decided(std::size_t p, bool inside) {
-  open_.erase(p);
-  if (inside) {
-    inside_.insert(p);
-  } else {
-    not_out_.erase(p);
-  }
-  bound_.decide(p, inside, open_);
-  decided_.push_back(static_cast<std::uint32_t>(p));
-}
-
-void PartitionEnumeration::go_back(const Mark& mark) {
-  for (; decided_.size() > mark.decided; decided_.pop_back()) {
-    const std::uint32_t p = decided_.back();
-    bound_.take_back(p, inside_, open_);
-    inside_.erase(p);
-    open_.insert(p);
-    not_out_.insert(p);
-  }
-  compared_ = mark.compared;
-  sums_ = mark.sums;
-}
-
-/// Whether the set may come before all that exchanges make of it; leaves out what it then
-/// may not have.
-bool PartitionEnumeration::leads() {
-  for (; compared_ < decided_.size(); ++compared_) {
-    for (const std::uint32_t exchange : pricing_.exchanges_of(decided_[compared_])) {
-      for (const auto& [earlier, later] : pricing_.exchanges()[exchange]) {
-        if (open_.contains(earlier)) break;
-        const bool has_earlier = inside_.contains(earlier);
-        if (inside_.contains(later) && !has_earlier) return false;
-        if (has_earlier && !inside_.contains(later)) break;
-        if (open_.contains(later)) refuse(later);
-      }
-    }
-  }
-  return true;
-}
-
-/// Whether a state was met that has the same future and offers no less.
-bool PartitionEnumeration::is_replaced() {
-  if (!is_long_ || !query_.best_only || !sums_tell_all_) return false;
-  auto& [open, after_some, beside] = future_;
-  open = open_;
-  after_some = after();
-  after_some &= open_;
-  beside = inside_;
-  inside_.for_each([&](std::size_t p) {
-    const auto leads_on = [&](const Arc& arc) { return open_.contains(arc.other); };
-    const auto inputs = tables_.inputs(p);
-    const auto outputs = tables_.outputs(p);
-    if (std::none_of(inputs.begin(), inputs.end(), leads_on) &&
-        std::none_of(outputs.begin(), outputs.end(), leads_on)) {
-      beside.erase(p);
-    }
-  });
-  const KernelParts own = sums_.parts(tables_.problem().execution.overlap);
-  StateOffer offer{.worth = {}, .sram = sums_.sram, .kernels = 0};
-  for (std::size_t r = 0; r < own.size(); ++r) {
-    if (matters_[r]) offer.worth[r] = sums_.dual - own[r] * kFinePerTick;
-  }
-  if (static_cast<std::int64_t>(tables_.size()) > tables_.cores()) offer.kernels = sums_.kernels;
-  return met_.is_worse(future_, offer);
-}
-
-bool PartitionEnumeration::may_exceed() const {
-  // What the first kernel decides.
-  const FineTicks charge =
-      sums_.kernels > 0 ? duals_.charge[group(inside_.first_from(0))] : least_charge_;
-  return bound_.most() - charge > threshold_;
-}
-
-void PartitionEnumeration::close() {
-  // Sharing the cores out takes long.
-  if (tables_.kernel(inside_.first_from(0)).options != nullptr) steps_ -= 4 * sums_.kernels;
-  keep(inside_, sums_.kernels, group(inside_.first_from(0)), sums_.dual,
-       pricing_.time(inside_, sums_.compute, sums_.network, sums_.memory));
-}
-
-void PartitionEnumeration::keep(const KernelSet& kernels, std::int64_t size, std::size_t group,
-                                FineTicks dual, Ticks time) {
-  const FineTicks excess = dual - time * kFinePerTick - duals_.charge[group];
-  if (excess <= threshold_) return;
-  found_.push_back(
-      {.kernels = kernels, .group = group, .time = time, .excess = excess, .size = size});
+void PartitionEnumeration::keep(std::vector<PartitionColumn>&& partitions) {
+  found_.insert(found_.end(), std::make_move_iterator(partitions.begin()),
+                std::make_move_iterator(partitions.end()));
   if (found_.size() < 4 * query_.most) return;
   keep_best(found_, query_.most);
   threshold_ = std::max(threshold_, found_.back().excess);

@@ -13,7 +13,7 @@
 namespace dfsearch {
 
 /// Grows partitions that duals overpay.  It refers to the tables and to the pricing, whose
-/// sets it makes.  One thread uses it.
+/// sets it makes.  Immutable; any thread may use it.
 class PartitionGrowth {
  public:
   PartitionGrowth(const FusionTables& tables, const PartitionPricing& pricing);

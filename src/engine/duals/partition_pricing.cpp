@@ -138,13 +138,13 @@ Ticks PartitionPricing::time(const KernelSet& kernels, Ticks compute, Ticks netw
 
 PartitionPricing::Found PartitionPricing::find(const Duals& duals, const Query& query,
                                                std::int64_t& steps) const {
+  SharedWork alone;
+  SharedWork& work = work_ != nullptr ? *work_ : alone;
   const bool all = query.among == nullptr && query.with == Query::kAny;
   if (plans_ && all) {
-    SharedWork alone;
-    SharedWork& work = work_ != nullptr ? *work_ : alone;
     return FrontierEnumeration(tables_, *this, *plans_, duals, query, work, steps).run();
   }
-  return PartitionEnumeration(tables_, *this, duals, query, steps).run();
+  return PartitionEnumeration(tables_, *this, duals, query, work, steps).run();
 }
 
 }  // namespace dfsearch

@@ -25,6 +25,7 @@
 #include "engine/mapping/mapping_problem.hpp"
 #include "graph/graph_builder.hpp"
 #include "support/alike_problem.hpp"
+#include "support/helpers.hpp"
 #include "support/linear_program.hpp"
 #include "support/machine_worlds.hpp"
 #include "support/open_point.hpp"
@@ -238,6 +239,37 @@ TEST_CASE("however the steps are dealt out the duals are valid and as good") {
   }
   CHECK(worlds > 1500);
   CHECK(calls_in_all > 10 * worlds);
+}
+
+TEST_CASE("whoever helps, the duals are the same, bit by bit") {
+  SharedWork work;
+  const test::Helpers helpers(work, 1);
+  int compared = 0;
+  // Again if the helper had no processor.
+  do {
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+      CAPTURE(seed);
+      const Problem problem = test::random_problem(seed, {.kernels = 20, .assignments = 1e300});
+      const auto context = test::open_point(problem, seed);
+      const FusionTables& tables = context->tables;
+      PartitionDualSearch alone(tables);
+      PartitionDualSearch shared(tables, nullptr, &work);
+      std::mt19937_64 random(seed);
+      for (int call = 0; call < 50; ++call) {
+        const std::int64_t steps = test::pick(random, 1, 5'000);
+        const bool ended = alone.advance(steps);
+        REQUIRE(shared.advance(steps) == ended);
+        if (ended) break;
+      }
+      const auto duals = alone.take();
+      const auto duals_shared = shared.take();
+      REQUIRE(duals_shared.has_value() == duals.has_value());
+      if (!duals) continue;
+      REQUIRE(same(*duals_shared, *duals));
+      ++compared;
+    }
+  } while (helpers.helped() <= 100);
+  CHECK(compared > 50);
 }
 
 TEST_CASE("no partition of a larger graph takes less than its duals") {

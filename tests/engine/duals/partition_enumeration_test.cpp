@@ -152,8 +152,13 @@ TEST_CASE("looked at closely or not, from any first kernel on, the same partitio
     const FineTicks threshold = pick(random, 0, 1) == 0 ? 0 : lowest(duals);
     const auto list = [&](std::size_t first, std::int64_t trial) {
       std::int64_t steps = kEnough;
-      const auto found = pricing.find(
-          duals, {.threshold = threshold, .most = kAll, .first = first, .trial = trial}, steps);
+      const auto found = pricing.find(duals,
+                                      {.threshold = threshold,
+                                       .most = kAll,
+                                       .first = first,
+                                       .trial = trial,
+                                       .at_once = static_cast<std::size_t>(pick(random, 1, 5))},
+                                      steps);
       REQUIRE(found.complete);
       std::vector<std::pair<Mask, FineTicks>> sets;
       for (const PartitionColumn& set : found.partitions) {
@@ -196,7 +201,8 @@ TEST_CASE("states that replace others leave a partition of the greatest excess")
                                       .most = kAll,
                                       .best_only = true,
                                       .first = static_cast<std::size_t>(pick(random, 0, last)),
-                                      .trial = 0},
+                                      .trial = 0,
+                                      .at_once = static_cast<std::size_t>(pick(random, 1, 5))},
                                      left);
       steps_of_best += kEnough - left;
       REQUIRE(best.complete);
@@ -228,8 +234,12 @@ TEST_CASE("an enumeration that is cut short says with which first kernel to go o
     const auto last = static_cast<std::int64_t>(tables.size()) - 1;
     const auto first = static_cast<std::size_t>(pick(random, 0, last));
     std::int64_t steps = pick(random, 0, kEnough - left - 1);
-    const auto found =
-        pricing.find(duals, {.threshold = lowest(duals), .most = kAll, .first = first}, steps);
+    const auto found = pricing.find(duals,
+                                    {.threshold = lowest(duals),
+                                     .most = kAll,
+                                     .first = first,
+                                     .at_once = static_cast<std::size_t>(pick(random, 1, 5))},
+                                    steps);
     if (found.complete) return;
     ++cut;
     REQUIRE(found.next < tables.size());

@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -15,10 +14,10 @@
 #include <numeric>
 #include <random>
 #include <set>
-#include <thread>
 #include <vector>
 
 #include "engine/duals/frontier_worth.hpp"
+#include "support/helpers.hpp"
 #include "support/model_worlds.hpp"
 #include "support/open_point.hpp"
 #include "support/plain_completions.hpp"
@@ -60,6 +59,11 @@ Way any_way(std::mt19937_64& random) {
   return pick(random, 0, 1) == 0 ? Way::Topological : Way::Frontier;
 }
 
+/// First kernels at a time: one after the other, some, or as many as the graph's size suggests.
+std::size_t any_at_once(std::mt19937_64& random) {
+  return static_cast<std::size_t>(pick(random, 0, 6));
+}
+
 bool sorted(const std::vector<PartitionColumn>& list) {
   return std::is_sorted(
       list.begin(), list.end(),
@@ -88,7 +92,8 @@ TEST_CASE("all partitions above a threshold are listed, each once, with their ti
     for (const FineTicks threshold : thresholds) {
       CAPTURE(threshold);
       std::int64_t steps = kEnough;
-      const auto found = pricing.find(duals, {.threshold = threshold, .most = kAll}, steps);
+      const auto found = pricing.find(
+          duals, {.threshold = threshold, .most = kAll, .at_once = any_at_once(random)}, steps);
       REQUIRE(found.complete);
       REQUIRE(sorted(found.partitions));
       std::map<Mask, PlainPartition> left = partitions;
@@ -133,7 +138,9 @@ TEST_CASE("of too many partitions those of the greatest excess are kept") {
     for (const std::size_t most : {1U, 2U, 5U}) {
       CAPTURE(most);
       std::int64_t more_steps = kEnough;
-      const auto some = pricing.find(duals, {.threshold = threshold, .most = most}, more_steps);
+      const auto some = pricing.find(
+          duals, {.threshold = threshold, .most = most, .at_once = any_at_once(random)},
+          more_steps);
       REQUIRE(some.complete);
       REQUIRE(some.partitions.size() == std::min(most, all.partitions.size()));
       for (std::size_t i = 0; i < some.partitions.size(); ++i) {
@@ -152,15 +159,17 @@ TEST_CASE("an enumeration whose steps do not suffice says so") {
     const PartitionPricing pricing(tables, PartitionPricing::Sets::Ordered, any_way(random));
     const Duals duals = random_duals(pricing, tables.size(), random);
     const FineTicks threshold = lowest(duals);
+    const PartitionPricing::Query query{
+        .threshold = threshold, .most = kAll, .at_once = any_at_once(random)};
     std::int64_t left = kEnough;
-    const auto all = pricing.find(duals, {.threshold = threshold, .most = kAll}, left);
+    const auto all = pricing.find(duals, query, left);
     const std::int64_t needed = kEnough - left;
     REQUIRE(needed > 0);
     std::int64_t enough = needed;
-    REQUIRE(pricing.find(duals, {.threshold = threshold, .most = kAll}, enough).complete);
+    REQUIRE(pricing.find(duals, query, enough).complete);
     REQUIRE(enough == 0);
     std::int64_t less = pick(random, 0, needed - 1);
-    const auto cut = pricing.find(duals, {.threshold = threshold, .most = kAll}, less);
+    const auto cut = pricing.find(duals, query, less);
     REQUIRE_FALSE(cut.complete);
     REQUIRE(sorted(cut.partitions));
     ++interrupted;
@@ -197,22 +206,20 @@ TEST_CASE("enumerations along a frontier that go on where the last one ended mis
   CHECK(continued > 500);
 }
 
-TEST_CASE("along a frontier the same is found whoever helps, whatever the steps") {
+TEST_CASE("the same is found whoever helps, whatever the steps") {
   SharedWork work;
-  std::atomic<bool> end = false;
-  std::atomic<int> helped = 0;
-  std::thread helper([&] {
-    while (!end.load(std::memory_order_relaxed)) {
-      if (work.help()) helped.fetch_add(1, std::memory_order_relaxed);
-    }
-  });
+  const test::Helpers helpers(work, 1);
   int incomplete = 0;
   const auto compare = [&](const FusionTables& tables, std::mt19937_64& random) {
-    const PartitionPricing alone(tables, PartitionPricing::Sets::Ordered, Way::Frontier);
-    const PartitionPricing shared(tables, PartitionPricing::Sets::Ordered, Way::Frontier, &work);
+    const Way way = any_way(random);
+    const PartitionPricing alone(tables, PartitionPricing::Sets::Ordered, way);
+    const PartitionPricing shared(tables, PartitionPricing::Sets::Ordered, way, &work);
     const Duals duals = random_duals(alone, tables.size(), random);
     const PartitionPricing::Query query{.threshold = lowest(duals),
-                                        .most = static_cast<std::size_t>(pick(random, 1, 40))};
+                                        .most = static_cast<std::size_t>(pick(random, 1, 40)),
+                                        .best_only = pick(random, 0, 1) == 0,
+                                        .trial = pick(random, 0, 20),
+                                        .at_once = static_cast<std::size_t>(pick(random, 2, 6))};
     std::int64_t needed = kEnough;
     static_cast<void>(alone.find(duals, query, needed));
     needed = kEnough - needed;
@@ -235,10 +242,8 @@ TEST_CASE("along a frontier the same is found whoever helps, whatever the steps"
   };
   // Again if the helper had no processor.
   do {
-    test::for_each_priced_world(3000, compare);
-  } while (helped <= 100);
-  end = true;
-  helper.join();
+    test::for_each_priced_world(4000, compare);
+  } while (helpers.helped() <= 100);
   CHECK(incomplete > 500);
 }
 
@@ -283,8 +288,13 @@ TEST_CASE("partitions among some kernels, or with one, are those of all that are
     const auto among = static_cast<Mask>(pick(random, 1, (1 << size) - 1));
     const auto with = static_cast<std::size_t>(pick(random, 0, size - 1));
     const KernelSet some = test::set_of(tables.size(), among | test::bit(with));
-    const auto found = pricing.find(
-        duals, {.threshold = lowest(duals), .most = kAll, .among = &some, .with = with}, steps);
+    const auto found = pricing.find(duals,
+                                    {.threshold = lowest(duals),
+                                     .most = kAll,
+                                     .among = &some,
+                                     .with = with,
+                                     .at_once = any_at_once(random)},
+                                    steps);
     REQUIRE(found.complete);
     std::map<Mask, FineTicks> listed;
     for (const PartitionColumn& partition : found.partitions) {
@@ -344,7 +354,8 @@ TEST_CASE("of sets that exchanges make of each other one is listed, and no set i
     }
     const FineTicks threshold = seed % 3 == 0 ? 0 : lowest(duals);
     std::int64_t steps = kEnough;
-    const auto found = pricing.find(duals, {.threshold = threshold, .most = kAll}, steps);
+    const auto found = pricing.find(
+        duals, {.threshold = threshold, .most = kAll, .at_once = any_at_once(random)}, steps);
     REQUIRE(found.complete);
     const test::PlainPartitions plain(tables, test::AlikeKernels::Free);
     std::set<Mask> known;
