@@ -24,6 +24,8 @@ constexpr std::size_t kSmallestOfOthers = 64;
 // whole search of fewer.
 constexpr std::int64_t kFewNodes = 1'024;
 constexpr std::chrono::microseconds kSoon{1'000};
+// Pieces come one after the other while partitions are enumerated.
+constexpr std::chrono::microseconds kShortly{200};
 constexpr int kAttemptOfBlocks = 3;
 // All duals that are not known by then, after some tenths of a second, may never be.
 constexpr int kAttemptOfFrontiers = 14;
@@ -83,7 +85,11 @@ LazyDuals::Found LazyDuals::when_due(const std::atomic<std::int64_t>& nodes, std
   return known_;
 }
 
-void LazyDuals::help() const { static_cast<void>(work_.help()); }
+void LazyDuals::help() const {
+  if (!work_.help()) return;
+  while (work_.help_within(kShortly)) {
+  }
+}
 
 void LazyDuals::help_soon() const { static_cast<void>(work_.help_within(kSoon)); }
 

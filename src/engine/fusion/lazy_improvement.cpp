@@ -48,22 +48,23 @@ int LazyImprovement::attempts_due(std::int64_t found, std::int64_t branched) con
   return static_cast<int>(std::min(kMostAttempts, due));
 }
 
-LazyImprovement::Found LazyImprovement::after(int attempts, Make make) const {
+LazyImprovement::Found LazyImprovement::after(int attempts, Make make,
+                                              const Between& between) const {
   if (attempts == 0 || is_enough(attempts)) return best_after(attempts);
   std::unique_lock working(working_, std::defer_lock);
   if (make == Make::All) {
     working.lock();
-    while (!is_enough(attempts)) attempt();
+    while (!is_enough(attempts)) attempt(between);
   } else if (working.try_lock() && !is_enough(attempts)) {
-    attempt();
+    attempt(between);
   }
   return best_after(attempts);
 }
 
-LazyImprovement::Found LazyImprovement::go_on() const {
+LazyImprovement::Found LazyImprovement::go_on(const Between& between) const {
   const std::unique_lock working(working_, std::try_to_lock);
   if (!working || is_enough(static_cast<int>(kMostAttempts))) return {};
-  attempt();
+  attempt(between);
   return best();
 }
 
@@ -86,7 +87,7 @@ LazyImprovement::Found LazyImprovement::best_after(int attempts) const {
 /// first fusion have turns of their own, as long as they may catch up: where a graph repeats itself
 /// they may find the same again and again, which moves have spoilt.  The fourth turn puts together
 /// anew what all of them have found.
-void LazyImprovement::attempt() const {
+void LazyImprovement::attempt(const Between& between) const {
   if (!std::exchange(started_, true)) start();
   const std::int64_t steps =
       std::min(kMostSteps, kStepsPerKernel * static_cast<std::int64_t>(tables_.size()));
@@ -96,18 +97,18 @@ void LazyImprovement::attempt() const {
   } else if (pool_ && is_idle()) {
     walk();
   } else if (moves_ && (turn == 0 || (!windows_ && !first_windows_))) {
-    const bool ended = moves_->advance(steps);
+    const bool ended = moves_->advance(steps, between);
     add_to_pool(moves_->best());
     if (keep(moves_->best(), 'M') || (ended && !windows_)) begin(windows_, moves_->best());
     if (ended) moves_.reset();
   } else if (windows_ && (turn != 2 || !first_windows_)) {
-    const bool ended = windows_->advance(steps);
+    const bool ended = windows_->advance(steps, between);
     add_to_pool(windows_->best());
     if (keep(windows_->best(), 'W') && moves_) moves_->go_on_from(windows_->best());
     if (ended) windows_.reset();
   } else if (first_windows_) {
     const Ticks before = first_windows_->time();
-    const bool ended = first_windows_->advance(steps);
+    const bool ended = first_windows_->advance(steps, between);
     const Ticks now = first_windows_->time();
     add_to_pool(first_windows_->best());
     if (keep(first_windows_->best(), 'W') && moves_) moves_->go_on_from(first_windows_->best());

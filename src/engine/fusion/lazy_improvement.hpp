@@ -2,6 +2,7 @@
 // Better fusions that are looked for while a search goes on, with an effort in proportion to it.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,20 +29,23 @@ class LazyImprovement {
   /// and none while another thread makes one.
   enum class Make : std::uint8_t { All, Next };
 
+  /// What a thread does now and then in the middle of an attempt; empty: nothing.
+  using Between = std::function<void()>;
+
   /// The best fusion after so many attempts, no matter who made them: a function of the tables.
   /// If not all had to be made, the best of those that were.  Throws Stopped by the deadline of
   /// the tables.
-  [[nodiscard]] Found after(int attempts, Make make) const;
+  [[nodiscard]] Found after(int attempts, Make make, const Between& between = {}) const;
 
   /// One attempt more than anybody has made, and the best of all; nothing if another thread is at one
   /// or none is left.  Throws Stopped likewise.
-  [[nodiscard]] Found go_on() const;
+  [[nodiscard]] Found go_on(const Between& between) const;
 
   /// How many attempts are due after a search has found so many nodes, and branched so many.
   [[nodiscard]] int attempts_due(std::int64_t found, std::int64_t branched) const;
 
  private:
-  void attempt() const;
+  void attempt(const Between& between) const;
   void start() const;
   void begin(std::optional<WindowSearch>& windows, const Fusion& fusion) const;
   void walk() const;

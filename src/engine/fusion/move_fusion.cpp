@@ -49,11 +49,14 @@ MoveSearch::MoveSearch(const FusionTables& tables, Fusion start, std::uint64_t d
       least_(best_.time),
       random_(draws) {}
 
-bool MoveSearch::advance(std::int64_t steps) {
+bool MoveSearch::advance(std::int64_t steps, const std::function<void()>& between) {
   std::int64_t unchecked = 0;
   for (std::int64_t left = steps * kStepsOfMoves; left > 0;) {
     if (moves_left_ == 0 && !cool()) break;
-    if (unchecked++ % kMovesBetweenChecks == 0) tables_.deadline().check();
+    if (unchecked++ % kMovesBetweenChecks == 0) {
+      tables_.deadline().check();
+      if (between) between();
+    }
     --moves_left_;
     propose();
     left -= 1 + parts_.take_steps();

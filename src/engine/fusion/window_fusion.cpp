@@ -93,9 +93,10 @@ Fusion WindowSearch::best() const {
   return fusion;
 }
 
-bool WindowSearch::advance(std::int64_t steps) {
+bool WindowSearch::advance(std::int64_t steps, const std::function<void()>& between) {
   while (steps > 0) {
     tables_.deadline().check();
+    if (between) between();
     if (since_better_ >= 2 * std::ssize(parts_)) {
       if (most_ >= kLastWindow || most_ >= std::ssize(place_of_)) return true;
       most_ += most_ / 2;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "engine/fusion/fusion_tree.hpp"
@@ -24,8 +25,8 @@ class WindowSearch {
 
   /// Goes on for about so many steps of an enumeration.  True once no window is left that might
   /// bring anything.  Throws Stopped by the deadline of the tables; what was found until
-  /// then remains.
-  bool advance(std::int64_t steps);
+  /// then remains.  Calls `between`, if there is any, now and then.
+  bool advance(std::int64_t steps, const std::function<void()>& between = {});
 
   [[nodiscard]] Ticks time() const { return time_; }
   [[nodiscard]] Fusion best() const;

@@ -203,11 +203,14 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
 /// Offers what makes of the first fusion of the point a better one.
 void MappingProblem::improve(const Node& node, Sink& expansion) const {
   if (first_of_best_) return;
-  const LazyImprovement& improvement = node.context->point->improvement;
-  const auto better = improvement.after(
-      improvement.attempts_due(node.context->admitted.load(std::memory_order_relaxed),
-                               node.context->branched_before.load(std::memory_order_relaxed)),
-      expansion.is_reproducible() ? LazyImprovement::Make::All : LazyImprovement::Make::Next);
+  const PointTables& point = *node.context->point;
+  const int due =
+      point.improvement.attempts_due(node.context->admitted.load(std::memory_order_relaxed),
+                                     node.context->branched_before.load(std::memory_order_relaxed));
+  const auto better =
+      expansion.is_reproducible()
+          ? point.improvement.after(due, LazyImprovement::Make::All)
+          : point.improvement.after(due, LazyImprovement::Make::Next, [&] { point.duals.help(); });
   if (better.fusion) offer_better(node, *better.fusion, better.found_by, expansion);
 }
 
@@ -217,7 +220,7 @@ void MappingProblem::improve(const Node& node, Sink& expansion) const {
 void MappingProblem::rest(const Node& node, Sink& expansion) const {
   const LazyDuals& duals = node.context->point->duals;
   duals.help_soon();
-  const auto better = node.context->point->improvement.go_on();
+  const auto better = node.context->point->improvement.go_on([&] { duals.help(); });
   if (better.fusion) {
     offer_better(node, *better.fusion, better.found_by, expansion);
   } else {

@@ -264,7 +264,7 @@ TEST_CASE("one attempt more each time is the same as all of them, until none is 
     const LazyImprovement one(start->context->tables);
     const LazyImprovement other(start->context->tables);
     for (int attempts = 1; attempts <= 200; ++attempts) {
-      const auto found = one.go_on();
+      const auto found = one.go_on({});
       const auto same = other.after(attempts, LazyImprovement::Make::All);
       REQUIRE(same.fusion);
       if (!found.fusion) {
