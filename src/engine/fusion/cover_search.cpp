@@ -11,19 +11,18 @@ namespace dfsearch {
 namespace {
 
 constexpr int kFirstSlack = 14;  // of the bound, by a power of two
-constexpr std::size_t kMostPartitions = 100'000;
-// Of more than that: a fusion of some of them is soon found or not at all.
-constexpr std::size_t kTried = 20'000;
-constexpr std::int64_t kStepsOfTried = 5'000'000;
 constexpr std::int64_t kPartOfSteps = 4;
 constexpr std::size_t kHardlyMore = 8;  // less than one of so many more
 
 }  // namespace
 
-CoverSearch::CoverSearch(const FusionTables& tables, const PartitionDuals& duals, SharedWork* work)
+CoverSearch::CoverSearch(const FusionTables& tables, const PartitionDuals& duals, SharedWork* work,
+                         CoverLists lists)
     : tables_(tables),
       duals_(duals),
       pricing_(tables, PartitionPricing::Sets::Ordered, PartitionPricing::way_for(tables), work),
+      length_(lists.first),
+      most_(lists.most),
       bound_(duals.of_rest(KernelSet(tables.size())) - duals.charges(pricing_.rules(), 0)),
       slack_(std::max(kFinePerTick, bound_ >> kFirstSlack)),
       least_(tables.weight_loads() + ticks_of(bound_)) {}
@@ -35,66 +34,76 @@ bool CoverSearch::advance(std::int64_t steps) {
     Outcome outcome = list_ ? Outcome::None : list();
     if (outcome == Outcome::None) outcome = find_covers();
     if (outcome != Outcome::None) return outcome == Outcome::Ended;
-    slack_ *= 2;
+    slack_ = std::max(2 * slack_, kFinePerTick);
   }
   return false;
 }
 
 /// The partitions of the slack, or of so much more that there are some that have not been tried:
-/// where there are hardly any more covers would take as long again.  Not of so much more that they
-/// are too many.
+/// where there are hardly any more covers would take as long again.  Where they are too many those of
+/// so much less that they are not.
 CoverSearch::Outcome CoverSearch::list() {
-  std::optional<std::vector<PartitionColumn>> last;  // of half the slack
-  for (;; slack_ *= 2) {
+  std::optional<std::vector<PartitionColumn>> last;  // which are hardly more
+  FineTicks listed = excluded_;                      // all of this slack
+  for (;;) {
     // An enumeration may hold twelve times as many before it keeps the best.
     const bool is_possible =
-        slack_ <= bound_ && !tables_.allowance().is_tight(12 * kMostPartitions * bytes_of_one());
-    if (!is_possible && !last) return Outcome::Ended;
+        slack_ <= bound_ && !tables_.allowance().is_tight(12 * length_ * bytes_of_one());
     PartitionPricing::Found found;
     if (is_possible) {
-      found = pricing_.find(duals_, {.threshold = -slack_ - 1, .most = kMostPartitions}, steps_);
+      found = pricing_.find(duals_, {.threshold = -slack_ - 1, .most = length_}, steps_);
     }
-    const bool are_all = found.complete && found.partitions.size() < kMostPartitions;
-    if (last && !are_all) {
-      slack_ /= 2;
-      keep(std::move(*last), true);
-      return Outcome::None;
+    if (!found.complete) {
+      if (!last) return is_possible ? Outcome::OutOfSteps : Outcome::Ended;
+      break;
     }
-    if (!found.complete) return Outcome::OutOfSteps;
-    if (!are_all || found.partitions.size() >= tried_ + tried_ / kHardlyMore) {
-      keep(std::move(found.partitions), are_all);
-      return Outcome::None;
+    std::vector<PartitionColumn>& partitions = found.partitions;
+    const bool is_cut = partitions.size() == length_;
+    // None is missing of those that have less slack than the last one.
+    const FineTicks slack = is_cut ? -partitions.back().excess - 1 : slack_;
+    while (!partitions.empty() && -partitions.back().excess > slack) partitions.pop_back();
+    const bool is_longer = partitions.size() >= tried_ + tried_ / kHardlyMore;
+    if (slack > listed) {
+      listed = slack;
+      last = std::move(partitions);
+      if (is_longer) break;
     }
-    last = std::move(found.partitions);
+    if (!is_cut) {
+      slack_ *= 2;
+    } else if (length_ < most_) {
+      length_ = most_;
+    } else {
+      if (!last) return Outcome::Ended;
+      break;
+    }
   }
+  keep(std::move(*last), listed);
+  return Outcome::None;
 }
 
-/// `are_all`: that have the slack; else those that have least.
-void CoverSearch::keep(std::vector<PartitionColumn>&& partitions, bool are_all) {
+/// All that have the slack.
+void CoverSearch::keep(std::vector<PartitionColumn>&& partitions, FineTicks slack) {
+  slack_ = slack;
   list_ = std::make_unique<Listed>();
-  list_->are_all = are_all;
   list_->partitions = std::move(partitions);
-  if (!are_all) list_->partitions.resize(kTried);
   list_->memory = tables_.allowance().charge(list_->partitions.size() * bytes_of_one());
   list_->best = slack_ + 1;
   list_->covers.emplace(tables_, pricing_, duals_, list_->partitions);
 }
 
 CoverSearch::Outcome CoverSearch::find_covers() {
-  const std::int64_t before = steps_;
   auto best = list_->covers->find(list_->best, steps_);
   list_->best = best.slack;
-  list_->steps += before - steps_;
   if (best.fusion && best.fusion->time < best_time_) {
     best_time_ = best.fusion->time;
     fusion_ = std::move(best.fusion);
   }
-  if (!list_->are_all && (best.complete || list_->steps > kStepsOfTried)) return Outcome::Ended;
   if (!best.complete) return Outcome::OutOfSteps;
   // Fusions take whole ticks: more slack than `slack_`, or just what the best cover has.
   const bool any = best.slack <= slack_;
   least_ = tables_.weight_loads() +
            (any ? ticks_of(bound_ + best.slack) : (bound_ + slack_) / kFinePerTick + 1);
+  excluded_ = slack_;
   tried_ = list_->partitions.size();
   list_.reset();
   return any ? Outcome::Ended : Outcome::None;
