@@ -1,24 +1,39 @@
 #pragma once
 // A set of kernels as bits, for graphs of any size.
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <vector>
 
 namespace dfsearch {
 
-/// A set of kernels: its members are positions 0..capacity-1.  Up to 128 kernels live
+/// A set of kernels: its members are positions 0..capacity-1.  Up to 256 kernels live
 /// inside the object; larger sets take one allocation.  Sets that are combined or
 /// compared must have the same capacity.
 class KernelSet {
  public:
   KernelSet() = default;
   explicit KernelSet(std::size_t capacity) : words_((capacity + 63) / 64) {
-    if (words_ > kInside) many_.resize(words_, 0);
+    if (words_ > kInside) many_ = std::make_unique<std::uint64_t[]>(words_);
   }
+  KernelSet(const KernelSet& other) : words_(other.words_), few_(other.few_) {
+    if (words_ <= kInside) return;
+    many_ = std::make_unique_for_overwrite<std::uint64_t[]>(words_);
+    std::copy_n(other.many_.get(), words_, many_.get());
+  }
+  KernelSet(KernelSet&&) noexcept = default;
+  KernelSet& operator=(const KernelSet& other) {
+    const bool was_moved = words_ > kInside && !many_;
+    if (words_ != other.words_ || was_moved) return *this = KernelSet(other);
+    std::copy_n(other.data(), words_, data());
+    return *this;
+  }
+  KernelSet& operator=(KernelSet&&) noexcept = default;
+  ~KernelSet() = default;
 
   void insert(std::size_t member) { data()[member / 64] |= bit(member); }
   void erase(std::size_t member) { data()[member / 64] &= ~bit(member); }
@@ -27,36 +42,39 @@ class KernelSet {
   }
 
   KernelSet& operator|=(const KernelSet& other) {
-    for (std::size_t i = 0; i < words_; ++i) data()[i] |= other.data()[i];
-    return *this;
+    return change_by(other, [](std::uint64_t own, std::uint64_t its) { return own | its; });
   }
   KernelSet& operator&=(const KernelSet& other) {
-    for (std::size_t i = 0; i < words_; ++i) data()[i] &= other.data()[i];
-    return *this;
+    return change_by(other, [](std::uint64_t own, std::uint64_t its) { return own & its; });
   }
-
   KernelSet& operator-=(const KernelSet& other) {
-    for (std::size_t i = 0; i < words_; ++i) data()[i] &= ~other.data()[i];
-    return *this;
+    return change_by(other, [](std::uint64_t own, std::uint64_t its) { return own & ~its; });
   }
 
   [[nodiscard]] bool contains_all(const KernelSet& other) const {
+    const std::uint64_t* const own = data();
+    const std::uint64_t* const its = other.data();
     for (std::size_t i = 0; i < words_; ++i) {
-      if ((other.data()[i] & ~data()[i]) != 0) return false;
+      if ((its[i] & ~own[i]) != 0) return false;
     }
     return true;
   }
   [[nodiscard]] bool intersects(const KernelSet& other) const {
+    const std::uint64_t* const own = data();
+    const std::uint64_t* const its = other.data();
     for (std::size_t i = 0; i < words_; ++i) {
-      if ((other.data()[i] & data()[i]) != 0) return true;
+      if ((its[i] & own[i]) != 0) return true;
     }
     return false;
   }
 
   /// Whether it contains all that these two have in common.
   [[nodiscard]] bool contains_common(const KernelSet& a, const KernelSet& b) const {
+    const std::uint64_t* const own = data();
+    const std::uint64_t* const of_a = a.data();
+    const std::uint64_t* const of_b = b.data();
     for (std::size_t i = 0; i < words_; ++i) {
-      if ((a.data()[i] & b.data()[i] & ~data()[i]) != 0) return false;
+      if ((of_a[i] & of_b[i] & ~own[i]) != 0) return false;
     }
     return true;
   }
@@ -64,8 +82,9 @@ class KernelSet {
   /// Calls `visit(member)` for every member, ascending.
   template <class Visit>
   void for_each(Visit visit) const {
+    const std::uint64_t* const own = data();
     for (std::size_t i = 0; i < words_; ++i) {
-      for (std::uint64_t w = data()[i]; w != 0; w &= w - 1) {
+      for (std::uint64_t w = own[i]; w != 0; w &= w - 1) {
         visit(i * 64 + static_cast<std::size_t>(std::countr_zero(w)));
       }
     }
@@ -74,8 +93,10 @@ class KernelSet {
   /// The same for every member that the other set has, too.
   template <class Visit>
   void for_each_common(const KernelSet& other, Visit visit) const {
+    const std::uint64_t* const own = data();
+    const std::uint64_t* const its = other.data();
     for (std::size_t i = 0; i < words_; ++i) {
-      for (std::uint64_t w = data()[i] & other.data()[i]; w != 0; w &= w - 1) {
+      for (std::uint64_t w = own[i] & its[i]; w != 0; w &= w - 1) {
         visit(i * 64 + static_cast<std::size_t>(std::countr_zero(w)));
       }
     }
@@ -84,9 +105,11 @@ class KernelSet {
   [[nodiscard]] std::size_t size() const { return size_of_common(*this); }
   /// Of the members that the other set has, too.
   [[nodiscard]] std::size_t size_of_common(const KernelSet& other) const {
+    const std::uint64_t* const own = data();
+    const std::uint64_t* const its = other.data();
     std::size_t members = 0;
     for (std::size_t i = 0; i < words_; ++i) {
-      members += static_cast<std::size_t>(std::popcount(data()[i] & other.data()[i]));
+      members += static_cast<std::size_t>(std::popcount(own[i] & its[i]));
     }
     return members;
   }
@@ -111,32 +134,45 @@ class KernelSet {
   }
 
   [[nodiscard]] std::size_t hash() const {
+    const std::uint64_t* const own = data();
     std::uint64_t h = 0x9e3779b97f4a7c15ULL;
     for (std::size_t i = 0; i < words_; ++i) {
       // Two rounds: after one the upper bits of a word move few bits of the hash.
-      h ^= data()[i];
+      h ^= own[i];
       h = (h ^ (h >> 32)) * 0xff51afd7ed558ccdULL;
       h = (h ^ (h >> 29)) * 0xc4ceb9fe1a85ec53ULL;
       h ^= h >> 32;
     }
     return static_cast<std::size_t>(h);
   }
-  friend bool operator==(const KernelSet&, const KernelSet&) = default;
+  friend bool operator==(const KernelSet& a, const KernelSet& b) {
+    return a.words_ == b.words_ && std::equal(a.data(), a.data() + a.words_, b.data());
+  }
 
  private:
-  static constexpr std::size_t kInside = 2;
+  static constexpr std::size_t kInside = 4;
+
+  /// Where the words are is found once: what is written could be a set, as far as a compiler knows.
+  template <class Change>
+  KernelSet& change_by(const KernelSet& other, Change change) {
+    std::uint64_t* const own = data();
+    const std::uint64_t* const its = other.data();
+    const std::size_t words = words_;
+    for (std::size_t i = 0; i < words; ++i) own[i] = change(own[i], its[i]);
+    return *this;
+  }
 
   static constexpr std::uint64_t bit(std::size_t member) {
     return std::uint64_t{1} << (member % 64);
   }
-  [[nodiscard]] std::uint64_t* data() { return words_ > kInside ? many_.data() : few_.data(); }
+  [[nodiscard]] std::uint64_t* data() { return words_ > kInside ? many_.get() : few_.data(); }
   [[nodiscard]] const std::uint64_t* data() const {
-    return words_ > kInside ? many_.data() : few_.data();
+    return words_ > kInside ? many_.get() : few_.data();
   }
 
   std::size_t words_ = 0;
   std::array<std::uint64_t, kInside> few_{};
-  std::vector<std::uint64_t> many_;
+  std::unique_ptr<std::uint64_t[]> many_;
 };
 
 struct KernelSetHash {

@@ -42,7 +42,8 @@ KernelSet set_of(const Members& members, std::size_t capacity) {
 }  // namespace
 
 TEST_CASE("kernel sets hold what was inserted and not erased, at any capacity") {
-  for (const std::size_t capacity : {0U, 1U, 63U, 64U, 65U, 127U, 128U, 129U, 192U, 193U, 1000U}) {
+  for (const std::size_t capacity :
+       {0U, 1U, 63U, 64U, 65U, 127U, 128U, 129U, 192U, 193U, 255U, 256U, 257U, 1000U}) {
     CAPTURE(capacity);
     std::mt19937_64 random(capacity);
     KernelSet set(capacity);
@@ -67,7 +68,7 @@ TEST_CASE("kernel sets hold what was inserted and not erased, at any capacity") 
 }
 
 TEST_CASE("equality, union, intersection and hash depend on the members alone") {
-  for (const std::size_t capacity : {5U, 64U, 128U, 129U, 300U}) {
+  for (const std::size_t capacity : {5U, 64U, 128U, 129U, 256U, 257U, 300U}) {
     CAPTURE(capacity);
     std::mt19937_64 random(capacity);
     for (int round = 0; round < 50; ++round) {
