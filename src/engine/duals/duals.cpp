@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace dfsearch {
 
@@ -11,11 +12,22 @@ FineTicks whole_fine_ticks(long double value) {
 }
 
 void keep_best(std::vector<PartitionColumn>& partitions, std::size_t most) {
-  std::stable_sort(partitions.begin(), partitions.end(),
-                   [](const PartitionColumn& a, const PartitionColumn& b) {
-                     return std::tie(a.excess, a.size) > std::tie(b.excess, b.size);
-                   });
-  if (partitions.size() > most) partitions.resize(most);
+  // Sets are large: each is moved once, and those that are dropped are not.
+  using Place = std::tuple<FineTicks, std::int64_t, std::size_t>;
+  std::vector<Place> order;
+  order.reserve(partitions.size());
+  for (std::size_t i = 0; i < partitions.size(); ++i) {
+    order.emplace_back(-partitions[i].excess, -partitions[i].size, i);
+  }
+  const auto kept = order.begin() + static_cast<std::ptrdiff_t>(std::min(most, order.size()));
+  std::nth_element(order.begin(), kept, order.end());
+  std::sort(order.begin(), kept);
+  std::vector<PartitionColumn> best;
+  best.reserve(static_cast<std::size_t>(kept - order.begin()));
+  for (auto place = order.begin(); place != kept; ++place) {
+    best.push_back(std::move(partitions[std::get<2>(*place)]));
+  }
+  partitions = std::move(best);
 }
 
 KernelParts parts(Overlap overlap, Ticks compute, Ticks network, Ticks memory) {

@@ -25,8 +25,9 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::size_t kClasses = 512;  // the program takes their cube
-constexpr std::size_t kPerRound = 30;  // partitions before the program is solved again
+constexpr std::size_t kClasses = 512;          // the program takes their cube
+constexpr std::size_t kPerRound = 30;          // partitions before the program is solved again
+constexpr std::int64_t kGrowthPerPricing = 2;  // steps of growth that leads to nothing
 constexpr std::int64_t kStepsOfRound = 1'000;
 constexpr std::int64_t kStepsOfAll = 20'000;  // to list all that are overpaid
 constexpr std::int64_t kListingPerBest = 2;   // of the steps that the best took
@@ -109,7 +110,9 @@ void PartitionDualSearch::solve_program() {
   switch (program_.solve(steps_)) {
     case CoveringLp::Outcome::Solved:
       static_cast<Duals&>(duals_) = program_.duals();
-      stage_ = Stage::Growth;
+      // Where growth led to nothing an enumeration that takes less finds more.
+      stage_ =
+          steps_of_growth_ > kGrowthPerPricing * steps_of_pricing_ ? Stage::Pricing : Stage::Growth;
       return;
     case CoveringLp::Outcome::OutOfSteps:
       return;
@@ -120,9 +123,11 @@ void PartitionDualSearch::solve_program() {
 }
 
 void PartitionDualSearch::grow_columns() {
+  const std::int64_t before = steps_;
   if (program_.grow(steps_)) {
     stage_ = Stage::Program;
   } else if (steps_ > 0) {
+    steps_of_growth_ = before - steps_;
     stage_ = Stage::Pricing;
   }
 }
@@ -140,6 +145,7 @@ void PartitionDualSearch::price_columns() {
                               .first = first_},
                              left);
   steps_ -= limit - left;
+  steps_of_pricing_ = limit - left;
   first_ = found.complete ? 0 : found.next;
   const auto noise = std::partition_point(found.partitions.begin(), found.partitions.end(),
                                           [](const auto& p) { return p.excess > kNoise; });

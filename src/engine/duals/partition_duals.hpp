@@ -80,11 +80,13 @@ class PartitionDualSearch {
   ColumnProgram program_;
   const Duals* known_;  // until the first steps
   Stage stage_ = Stage::Program;
-  std::int64_t steps_ = 0;           // left
-  std::size_t first_ = 0;            // where enumerations that are not complete go on
-  std::int64_t steps_of_round_ = 0;  // of an enumeration that need not be complete
-  std::int64_t steps_to_list_ = 0;   // of one that lists all
-  FineTicks most_overpaid_ = 0;      // no partition has more excess
+  std::int64_t steps_ = 0;             // left
+  std::size_t first_ = 0;              // where enumerations that are not complete go on
+  std::int64_t steps_of_growth_ = 0;   // the last that found nothing; 0: none
+  std::int64_t steps_of_pricing_ = 0;  // the last enumeration
+  std::int64_t steps_of_round_ = 0;    // of an enumeration that need not be complete
+  std::int64_t steps_to_list_ = 0;     // of one that lists all
+  FineTicks most_overpaid_ = 0;        // no partition has more excess
   std::int64_t steps_to_raise_ = 0;
   PartitionDuals duals_;
   std::optional<PartitionDuals> result_;

@@ -279,6 +279,9 @@ void ExactCovers::enter(Depth depth, const Meaning& meaning, FineTicks slack) {
   const std::array<Word, 2> full{is_full(0) ? ~Word{0} : 0, is_full(1) ? ~Word{0} : 0};
   const Word ahead = looks_ahead_ ? ~Word{0} : 0;
   std::size_t removed = 0;
+  Word any_full = 0;
+  Word any_cyclic = 0;
+  Word any_cyclic_with_others = 0;
   for (std::size_t w = 0; w < words_; ++w) {
     Word left = from.columns[w] & ~meaning.overlapping[w] & bits_below(end, w);
     to.met[w] = from.met[w] | meaning.overlapping[w];
@@ -289,11 +292,17 @@ void ExactCovers::enter(Depth depth, const Meaning& meaning, FineTicks slack) {
     to.cyclic_with_others[w] = left & cyclic_with_others_[w] & ahead;
     left &= ~to.cyclic_with_others[w];
     to.columns[w] = left;
+    any_full |= to.full[w];
+    any_cyclic |= to.cyclic[w];
+    any_cyclic_with_others |= to.cyclic_with_others[w];
     for_each_bit(w, from.columns[w] & ~left, [&](std::size_t column) {
       ++removed;
       partitions_[column]->kernels.for_each([&](std::size_t p) { --to.count[p]; });
     });
   }
+  to.any_full = any_full != 0;
+  to.any_cyclic = any_cyclic != 0;
+  to.any_cyclic_with_others = any_cyclic_with_others != 0;
   steps_ -= static_cast<std::int64_t>(removed / kRemovedPerStep);
 }
 
@@ -303,9 +312,10 @@ ExactCovers::Depth ExactCovers::left_out(Depth depth) const {
   const Columns& met = levels_[depth].met;
   for (Depth d = 1; d <= depth; ++d) {
     const Level& level = levels_[d];
-    if (are_any_outside(level.full, met)) return 0;
-    if (d - 1 < least && are_any_outside(level.cyclic, met)) least = d - 1;
-    if (level.depends < least && are_any_outside(level.cyclic_with_others, met)) {
+    if (level.any_full && are_any_outside(level.full, met)) return 0;
+    if (level.any_cyclic && d - 1 < least && are_any_outside(level.cyclic, met)) least = d - 1;
+    if (level.any_cyclic_with_others && level.depends < least &&
+        are_any_outside(level.cyclic_with_others, met)) {
       least = level.depends;
     }
   }

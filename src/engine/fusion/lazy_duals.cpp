@@ -25,7 +25,7 @@ constexpr std::size_t kSmallestOfOthers = 64;
 constexpr std::int64_t kFewNodes = 1'024;
 constexpr std::chrono::microseconds kSoon{1'000};
 // Pieces come one after the other while partitions are enumerated.
-constexpr std::chrono::microseconds kShortly{200};
+constexpr std::chrono::microseconds kShortly{1'000};
 constexpr int kAttemptOfBlocks = 3;
 // All duals that are not known by then, after some tenths of a second, may never be.
 constexpr int kAttemptOfFrontiers = 14;
