@@ -9,6 +9,14 @@
 #include <algorithm>
 #include <bit>
 
+// Whole numbers of 64 bits are compared several at a time by newer processors alone: the program
+// chooses when it starts.  (Such a choice comes too early for the thread sanitizer.)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
+#define DFSEARCH_FOR_EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define DFSEARCH_FOR_EACH_PROCESSOR
+#endif
+
 namespace dfsearch {
 namespace {
 
@@ -41,6 +49,7 @@ std::size_t FrontierPromise::rooms(std::size_t states, std::size_t promises) {
   return std::clamp(kNumbers / (states * promises), std::size_t{2}, kMostRooms + 1) - 1;
 }
 
+DFSEARCH_FOR_EACH_PROCESSOR
 void FrontierPromise::find(const FrontierPlan& plan, const FrontierChoice& choice,
                            const FrontierWorth& worth, double sram, std::size_t rooms) {
   rooms_ = rooms;
