@@ -27,8 +27,11 @@ constexpr std::chrono::microseconds kSoon{1'000};
 // Pieces come one after the other while partitions are enumerated.
 constexpr std::chrono::microseconds kShortly{1'000};
 constexpr int kAttemptOfBlocks = 3;
-// All duals that are not known by then, after some tenths of a second, may never be.
+// All duals that are not known by then, after some tenths of a second, may never be; those of more
+// kernels are hardly known by then.
 constexpr int kAttemptOfFrontiers = 14;
+constexpr int kAttemptOfLargeFrontiers = 11;
+constexpr std::size_t kKernelsOfLargeFrontiers = 256;
 constexpr std::size_t kKernelsOfUsualNode = 32;
 constexpr std::array<std::size_t, 3> kKernelsOfBlock = {32, 48, 64};
 constexpr std::int64_t kStepsOfBlock = 250'000;
@@ -81,6 +84,10 @@ LazyDuals::Found LazyDuals::when_due(const std::atomic<std::int64_t>& nodes, std
     rest_from_.store(kNoRest, std::memory_order_relaxed);
     beside_ += nodes.load(std::memory_order_relaxed) - begin;
   }
+  return known();
+}
+
+LazyDuals::Found LazyDuals::known() const {
   const std::lock_guard known_lock(known_mutex_);
   return known_;
 }
@@ -180,7 +187,9 @@ void LazyDuals::attempt() const {
   const int before = attempts_++;
   const std::int64_t steps = kSteps << before;
   if (stage_ == Stage::Large) begin_with_large();
-  if (stage_ == Stage::All && attempts_ >= kAttemptOfFrontiers &&
+  const int of_frontiers =
+      tables_.size() > kKernelsOfLargeFrontiers ? kAttemptOfLargeFrontiers : kAttemptOfFrontiers;
+  if (stage_ == Stage::All && attempts_ >= of_frontiers &&
       std::exchange(are_frontiers_left_, false)) {
     stage_ = Stage::Frontiers;
   }

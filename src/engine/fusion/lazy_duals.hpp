@@ -43,6 +43,9 @@ class LazyDuals {
   [[nodiscard]] Found when_due(const std::atomic<std::int64_t>& nodes, std::int64_t before,
                                const PartitionDuals* of_node) const;
 
+  /// What is known so far.
+  [[nodiscard]] Found known() const;
+
   /// Whether another thread has been looking for duals, asked by when_due, for so long that as many
   /// nodes have been counted meanwhile as before: to expand more of them before it is done brings
   /// nothing.

@@ -90,6 +90,22 @@ void offer_better(const MappingProblem::Node& node, const Fusion& fusion, char f
   if (fusion.time < adapter.limit()) adapter.complete(Fusion(fusion));
 }
 
+/// A node from before these duals: it may not be its turn any more.
+bool put_back(const MappingProblem::Node& node, const LazyDuals::Found& found, Adapter& adapter) {
+  const bool are_new = found.duals != nullptr && found.duals != node.fusion.duals;
+  if (!are_new && found.least <= node.fusion.bound) return false;
+  FusionNode again = node.fusion;
+  const FusionTree& search = node.context->search;
+  const auto is_later = [&] { return node.context->score(again.bound) > node.bound; };
+  // That of the ideal alone takes a sum: it is enough for most of thousands of nodes.
+  again.bound = found.least;
+  if (are_new) again.bound = std::max(again.bound, search.bound(node.fusion, *found.duals));
+  if (are_new && !is_later()) again.bound = search.bound_anew(node.fusion, found.duals);
+  if (!is_later()) return false;
+  adapter.child(std::move(again));
+  return true;
+}
+
 }  // namespace
 
 bool overfull(const FusionTables& tables) {
@@ -161,8 +177,14 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   const std::int64_t before = effort_.nodes_before_duals * (is_reached ? kLaterIfReached : 1);
   const std::atomic<std::int64_t>& nodes = node.context->admitted;
   const LazyDuals& duals = node.context->point->duals;
-  if (!expansion.is_reproducible() && duals.is_overdue(nodes)) rest(node, expansion);
-  if (!expansion.is_reproducible()) duals.help();
+  if (!expansion.is_reproducible()) {
+    // The bound of a node in hand is that of the whole search, as long as an attempt takes.
+    const LazyDuals::Found known = duals.known();
+    Adapter adapter(node, expansion, 'T', known.duals);
+    if (put_back(node, known, adapter)) return;
+    if (duals.is_overdue(nodes)) rest(node, expansion);
+    duals.help();
+  }
   const LazyDuals::Found found =
       expansion.is_reproducible()
           ? duals.after(LazyDuals::attempts_due(nodes.load(std::memory_order_relaxed), before,
@@ -176,21 +198,7 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
       (found.fusion->time < adapter.limit() || !expansion.incumbent())) {
     Adapter(node, expansion, 'P').complete(Fusion(*found.fusion));
   }
-  const bool are_new = found.duals != nullptr && found.duals != node.fusion.duals;
-  if (are_new || found.least > node.fusion.bound) {
-    // The node is from before these duals: it may not be its turn any more.
-    FusionNode again = node.fusion;
-    const FusionTree& search = node.context->search;
-    const auto is_later = [&] { return node.context->score(again.bound) > node.bound; };
-    // That of the ideal alone takes a sum: it is enough for most of thousands of nodes.
-    again.bound = found.least;
-    if (are_new) again.bound = std::max(again.bound, search.bound(node.fusion, *found.duals));
-    if (are_new && !is_later()) again.bound = search.bound_anew(node.fusion, found.duals);
-    if (is_later()) {
-      adapter.child(std::move(again));
-      return;
-    }
-  }
+  if (put_back(node, found, adapter)) return;
   // Where memory is tight a node leaves fewer others behind; so it does in a long search, where
   // what is best to look at next has changed before a long enumeration is over.
   const bool few = shared_->allowance.is_tight() ||
