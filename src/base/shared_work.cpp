@@ -20,7 +20,7 @@ void SharedWork::run(std::size_t count, const Piece& piece) {
 }
 
 bool SharedWork::help() {
-  if (!is_open_.load(std::memory_order_relaxed)) return false;
+  if (!has_any()) return false;
   std::unique_lock lock(mutex_);
   const bool any = next_ < count_;
   work(lock);

@@ -22,6 +22,8 @@ class SharedWork {
   /// what one of them threw is thrown.  Not to be called again before it has returned.
   void run(std::size_t count, const Piece& piece);
 
+  /// Whether there may be pieces; it costs nothing to ask.  Any thread.
+  [[nodiscard]] bool has_any() const { return is_open_.load(std::memory_order_relaxed); }
   /// Does pieces while there are some.  True if there were any.  Any thread.
   bool help();
   /// The same, once there are some, if that is within so long.

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "model/layer/layer_costs.hpp"
 #include "model/layer/least_bytes_sharding.hpp"
 #include "model/layer/sharding.hpp"
@@ -252,6 +253,16 @@ Problem random_problem(std::uint64_t seed, const WorldLimits& limits) {
   workload.graph = random_graph(random, count, workload.sequence);
   random_surroundings(random, problem, limits);
   return problem;
+}
+
+std::optional<Problem> large_problem(std::uint64_t seed, std::size_t kernels) {
+  try {
+    Problem problem = random_problem(
+        seed, {.kernels = std::max<std::size_t>(150, kernels / 3 * 4), .assignments = 1e300});
+    if (problem.workload.graph.kernel_count() > kernels) return problem;
+  } catch (const InputError&) {
+  }
+  return std::nullopt;
 }
 
 void random_surroundings(std::mt19937_64& random, Problem& problem, const WorldLimits& limits) {

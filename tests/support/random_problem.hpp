@@ -26,6 +26,10 @@ struct WorldLimits {
 /// The same problem for the same seed on every machine.
 Problem random_problem(std::uint64_t seed, const WorldLimits& limits = {});
 
+/// One of more kernels than so many, up to 150 or a third more; nothing where there are no more, or
+/// where tensors entangle more kernels than a sharding is found for.
+std::optional<Problem> large_problem(std::uint64_t seed, std::size_t kernels);
+
 /// Everything but the graph and the sequence, which the problem has already: the
 /// machine, batch and layers, how it executes, capacities near what binds.
 void random_surroundings(std::mt19937_64& random, Problem& problem, const WorldLimits& limits = {});

@@ -8,6 +8,8 @@ namespace dfsearch {
 namespace {
 
 constexpr std::size_t kGrown = 8;  // partitions before the program is solved again
+// Kernels: those of fewer are grown before another thread has come.
+constexpr std::size_t kShared = 128;
 // Sum of all duals: twice as much does not overflow.
 constexpr Ticks kGreatest = kGreatestDual / kFinePerTick;
 
@@ -101,7 +103,8 @@ std::vector<ColumnProgram::Grown> ColumnProgram::grown(std::size_t first, std::s
                                                        FineTicks threshold) const {
   std::vector<Grown> all(count);
   SharedWork alone;
-  (work_ != nullptr ? *work_ : alone).run(count, [&](std::size_t i) {
+  const bool is_shared = work_ != nullptr && tables_.size() >= kShared;
+  (is_shared ? *work_ : alone).run(count, [&](std::size_t i) {
     std::int64_t steps = 0;
     const std::size_t start = alike_[(first + i) % alike_.size()].front();
     all[i].partition = growth_.grow(start, duals, threshold, steps);

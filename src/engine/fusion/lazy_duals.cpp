@@ -24,8 +24,6 @@ constexpr std::size_t kSmallestOfOthers = 64;
 // whole search of fewer.
 constexpr std::int64_t kFewNodes = 1'024;
 constexpr std::chrono::microseconds kSoon{1'000};
-// Pieces come one after the other while partitions are enumerated.
-constexpr std::chrono::microseconds kShortly{1'000};
 constexpr int kAttemptOfBlocks = 3;
 // All duals that are not known by then, after some tenths of a second, may never be; those of more
 // kernels are hardly known by then.
@@ -92,9 +90,16 @@ LazyDuals::Found LazyDuals::known() const {
   return known_;
 }
 
+/// Pieces mostly come one after the other: it waits for more of them as long as the last took.
 void LazyDuals::help() const {
-  if (!work_.help()) return;
-  while (work_.help_within(kShortly)) {
+  if (!work_.has_any()) return;
+  auto begin = std::chrono::steady_clock::now();
+  bool any = work_.help();
+  while (any) {
+    const auto now = std::chrono::steady_clock::now();
+    const auto took = std::chrono::duration_cast<std::chrono::microseconds>(now - begin);
+    begin = now;
+    any = work_.help_within(std::min(took, kSoon));
   }
 }
 

@@ -28,6 +28,7 @@ class LazyDuals {
     const PartitionDuals* duals = nullptr;  ///< null: none
     const Fusion* fusion = nullptr;         ///< of partitions that they about pay for; or null
     Ticks least = 0;                        ///< no fusion takes less, by covers
+    friend bool operator==(const Found&, const Found&) = default;
   };
   /// What so many attempts find, each twice as long as the one before and no matter who made
   /// them.  The outcome is a function of the tables; it lives as long as this does.  Throws

@@ -177,9 +177,10 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   const std::int64_t before = effort_.nodes_before_duals * (is_reached ? kLaterIfReached : 1);
   const std::atomic<std::int64_t>& nodes = node.context->admitted;
   const LazyDuals& duals = node.context->point->duals;
+  LazyDuals::Found known;
   if (!expansion.is_reproducible()) {
     // The bound of a node in hand is that of the whole search, as long as an attempt takes.
-    const LazyDuals::Found known = duals.known();
+    known = duals.known();
     Adapter adapter(node, expansion, 'T', known.duals);
     if (put_back(node, known, adapter)) return;
     if (duals.is_overdue(nodes)) rest(node, expansion);
@@ -198,7 +199,7 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
       (found.fusion->time < adapter.limit() || !expansion.incumbent())) {
     Adapter(node, expansion, 'P').complete(Fusion(*found.fusion));
   }
-  if (put_back(node, found, adapter)) return;
+  if (!(found == known) && put_back(node, found, adapter)) return;
   // Where memory is tight a node leaves fewer others behind; so it does in a long search, where
   // what is best to look at next has changed before a long enumeration is over.
   const bool few = shared_->allowance.is_tight() ||

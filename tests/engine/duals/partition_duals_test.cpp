@@ -247,19 +247,21 @@ TEST_CASE("whoever helps, the duals are the same, bit by bit") {
   int compared = 0;
   // Again if the helper had no processor.
   do {
+    // Of fewer kernels nothing is shared.
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
       CAPTURE(seed);
-      const Problem problem = test::random_problem(seed, {.kernels = 20, .assignments = 1e300});
-      const auto context = test::open_point(problem, seed);
+      const auto problem = test::large_problem(seed, 128);
+      if (!problem) continue;
+      const auto context = test::open_point(*problem, seed);
       const FusionTables& tables = context->tables;
       PartitionDualSearch alone(tables);
       PartitionDualSearch shared(tables, nullptr, &work);
       std::mt19937_64 random(seed);
-      for (int call = 0; call < 50; ++call) {
-        const std::int64_t steps = test::pick(random, 1, 5'000);
-        const bool ended = alone.advance(steps);
+      bool ended = false;
+      for (int call = 0; call < 40 && !ended; ++call) {
+        const std::int64_t steps = test::pick(random, 1, 100'000);
+        ended = alone.advance(steps);
         REQUIRE(shared.advance(steps) == ended);
-        if (ended) break;
       }
       const auto duals = alone.take();
       const auto duals_shared = shared.take();
@@ -268,8 +270,8 @@ TEST_CASE("whoever helps, the duals are the same, bit by bit") {
       REQUIRE(same(*duals_shared, *duals));
       ++compared;
     }
-  } while (helpers.helped() <= 100);
-  CHECK(compared > 50);
+  } while (helpers.helped() <= 10);
+  CHECK(compared > 2);
 }
 
 TEST_CASE("no partition of a larger graph takes less than its duals") {

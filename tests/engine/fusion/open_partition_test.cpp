@@ -12,7 +12,6 @@
 #include <random>
 #include <vector>
 
-#include "base/error.hpp"
 #include "engine/mapping/mapping_problem.hpp"
 #include "model/layer/core_allocation.hpp"
 #include "model/step/step_time.hpp"
@@ -296,16 +295,6 @@ KernelSet random_ideal(const FusionTables& tables, std::mt19937_64& random) {
   return done;
 }
 
-/// Nothing where tensors entangle more kernels than a sharding is found for.
-std::optional<Problem> large_problem(std::uint64_t seed) {
-  try {
-    Problem problem = test::random_problem(seed, {.kernels = 150, .assignments = 1e300});
-    if (problem.workload.graph.kernel_count() > 64) return problem;
-  } catch (const InputError&) {
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 TEST_CASE("an open partition is at every moment what its kernels add up to") {
@@ -338,7 +327,7 @@ TEST_CASE("an open partition of a large graph adds up what most kernels have in 
   int with_duals = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     CAPTURE(seed);
-    const std::optional<Problem> problem = large_problem(seed);
+    const std::optional<Problem> problem = test::large_problem(seed, 64);
     if (!problem) continue;
     const auto context = MappingProblem(*problem).open(outer_points(*problem).back());
     std::mt19937_64 random(seed);
