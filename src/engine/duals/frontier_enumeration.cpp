@@ -113,14 +113,8 @@ void FrontierEnumeration::add_alone() {
   for (std::size_t p = 0; p < tables_.size(); ++p) {
     const KernelCosts& kernel = tables_.kernel(p);
     if (!kernel.lonely || !kernel.escapes) continue;
-    KernelSet alone(tables_.size());
-    alone.insert(p);
-    const std::size_t group = pricing_.group(alone);
-    const Ticks time = pricing_.time_alone(p);
-    const FineTicks excess = duals_.kernels[p] - time * kFinePerTick - duals_.charge[group];
-    if (excess <= threshold_) continue;
-    all.push_back(
-        {.kernels = std::move(alone), .group = group, .time = time, .excess = excess, .size = 1});
+    PartitionColumn alone = pricing_.alone(p, duals_);
+    if (alone.excess > threshold_) all.push_back(std::move(alone));
   }
   keep(std::move(all));
 }

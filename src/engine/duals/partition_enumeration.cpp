@@ -60,14 +60,8 @@ void PartitionEnumeration::add_alone() {
     if (query_.among != nullptr && !query_.among->contains(p)) continue;
     if (query_.with != PartitionPricing::Query::kAny && query_.with != p) continue;
     if (!pricing_.exchanges().empty() && tables_.order().first_alike()[p] != p) continue;
-    KernelSet alone(tables_.size());
-    alone.insert(p);
-    const std::size_t group = pricing_.group(alone);
-    const Ticks time = pricing_.time_alone(p);
-    const FineTicks excess = duals_.kernels[p] - time * kFinePerTick - duals_.charge[group];
-    if (excess <= threshold_) continue;
-    all.push_back(
-        {.kernels = std::move(alone), .group = group, .time = time, .excess = excess, .size = 1});
+    PartitionColumn alone = pricing_.alone(p, duals_);
+    if (alone.excess > threshold_) all.push_back(std::move(alone));
   }
   keep(std::move(all));
 }

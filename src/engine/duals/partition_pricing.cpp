@@ -136,6 +136,15 @@ Ticks PartitionPricing::time(const KernelSet& kernels, Ticks compute, Ticks netw
   return time_of(tables_, options, compute, on_chip, memory, network);
 }
 
+PartitionColumn PartitionPricing::alone(std::size_t kernel, const Duals& duals) const {
+  PartitionColumn column{.kernels = KernelSet(tables_.size()), .size = 1};
+  column.kernels.insert(kernel);
+  column.group = group(column.kernels);
+  column.time = time_alone(kernel);
+  column.excess = duals.kernels[kernel] - column.time * kFinePerTick - duals.charge[column.group];
+  return column;
+}
+
 PartitionPricing::Found PartitionPricing::find(const Duals& duals, const Query& query,
                                                std::int64_t& steps) const {
   SharedWork alone;

@@ -84,6 +84,8 @@ class PartitionPricing {
   [[nodiscard]] const KernelSet& partners(std::size_t p) const { return partners_[p]; }
   /// What a partition of this kernel alone takes.
   [[nodiscard]] Ticks time_alone(std::size_t kernel) const;
+  /// That partition, beside these duals.
+  [[nodiscard]] PartitionColumn alone(std::size_t kernel, const Duals& duals) const;
 
  private:
   const FusionTables& tables_;

@@ -73,7 +73,7 @@ class ExactCovers {
     Columns cyclic_with_others;
     Depth depends = kOnNone;
     Columns full;
-    bool any_cyclic = false;  // and so on
+    bool any_cyclic = false;  // whether there are any of these
     bool any_cyclic_with_others = false;
     bool any_full = false;
     Meaning meaning;  // of what is tried, where there is no room to keep it

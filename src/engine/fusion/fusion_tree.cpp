@@ -208,12 +208,15 @@ class PartitionBranching {
     return std::max(bound_, node_.spent + rest);
   }
 
+  [[nodiscard]] std::int64_t forward_inside() const {
+    return static_cast<std::int64_t>(partition_.kernels().size()) - partition_.totals().backward;
+  }
+
   void close() {
     const OpenPartition::Totals& inside = partition_.totals();
     if (inside.pinned != slot_.pinned) return;
     if (slot_.needs_backward && inside.backward == 0) return;
-    const auto forward = static_cast<std::int64_t>(partition_.kernels().size()) - inside.backward;
-    if (inside.backward > 0 && forward < unplaced_.forward) return;
+    if (inside.backward > 0 && forward_inside() < unplaced_.forward) return;
     Rest rest = rest_;
     for (const std::uint32_t p : partition_.kernels()) rest -= tables_.kernel(p).share;
     const std::int32_t next_index = slot_.index + 1;
@@ -241,11 +244,9 @@ class PartitionBranching {
     child.bound = bound;
     child.next_index = next_index;
     child.used = node_.used + 1;
-    const OpenPartition::Totals& inside = partition_.totals();
-    const auto forward = static_cast<std::int64_t>(partition_.kernels().size()) - inside.backward;
-    if (!rules_.open(next_index,
-                     rules_.unplaced_after(unplaced_, forward, inside.backward, child.done)))
-      return;
+    const Unplaced left = rules_.unplaced_after(unplaced_, forward_inside(),
+                                                partition_.totals().backward, child.done);
+    if (!rules_.open(next_index, left)) return;
     KernelList kernels(partition_.kernels());
     const std::size_t bytes = sizeof(ClosedPartition) + 2 * kAllocation + kernels.heap_bytes();
     child.closed = std::make_shared<const ClosedPartition>(
