@@ -37,38 +37,19 @@ void raise(std::int64_t* numbers, const std::int64_t* others, std::size_t count,
   for (std::size_t i = 0; i < count; ++i) numbers[i] = std::max(numbers[i], others[i] + more);
 }
 
-}  // namespace
-
-std::size_t FrontierPromise::states(const FrontierPlan& plan) {
-  std::size_t sum = 1;
-  for (const FrontierStep& step : plan.steps) sum += rows(step);
-  return sum;
-}
-
-std::size_t FrontierPromise::rooms(std::size_t states, std::size_t promises) {
-  return std::clamp(kNumbers / (states * promises), std::size_t{2}, kMostRooms + 1) - 1;
-}
-
+/// From the last step on; `begins` of their rows among the numbers.
 DFSEARCH_FOR_EACH_PROCESSOR
-void FrontierPromise::find(const FrontierPlan& plan, const FrontierChoice& choice,
-                           const FrontierWorth& worth, double sram, std::size_t rooms) {
-  rooms_ = rooms;
-  rooms_of_byte_ = static_cast<double>(rooms) / std::max(sram, 1.0);
+void find_numbers(const FrontierPlan& plan, const FrontierChoice& choice,
+                  const FrontierWorth& worth, double sram, std::size_t rooms, double rooms_of_byte,
+                  const std::vector<std::size_t>& begins, std::int64_t* numbers) {
   const std::size_t width = rooms + 1;
-  begins_.assign(1, 0);
-  for (const FrontierStep& step : plan.steps) {
-    begins_.push_back(begins_.back() + rows(step) * width);
-  }
-  // Rows of frontiers that nobody meets keep what they had.
-  most_.resize(begins_.back() + width);
-  std::fill(most_.begin() + static_cast<std::ptrdiff_t>(begins_.back()), most_.end(), 0);
   for (std::size_t s = plan.steps.size(); s-- > 0;) {
     const FrontierStep& step = plan.steps[s];
     const auto later = [&](std::uint32_t frontier, bool inside) {
-      return most_.data() + begins_[s + 1] + step.after(frontier, inside) * width;
+      return numbers + begins[s + 1] + step.after(frontier, inside) * width;
     };
     for (std::uint32_t frontier = 0;; frontier = (frontier - step.present) & step.present) {
-      std::int64_t* const most = most_.data() + begins_[s] + frontier * width;
+      std::int64_t* const most = numbers + begins[s] + frontier * width;
       if (choice.may(step, frontier, false)) {
         const std::int64_t less = worth.memory * step.crossing(frontier, false);
         const std::int64_t* const without = later(frontier, false);
@@ -83,11 +64,11 @@ void FrontierPromise::find(const FrontierPlan& plan, const FrontierChoice& choic
         const std::int64_t more = worth.kernels[s] - worth.memory * step.crossing(frontier, true);
         const std::int64_t* const with = later(frontier, true);
         if (needed >= 0.0) {
-          const auto taken = static_cast<std::size_t>(needed * rooms_of_byte_);
+          const auto taken = static_cast<std::size_t>(needed * rooms_of_byte);
           raise(most + taken, with, width - taken, more);
         } else {
           // Buffers that two kernels share give some back.
-          const auto back = static_cast<std::size_t>(-needed * rooms_of_byte_ + 1.0);
+          const auto back = static_cast<std::size_t>(-needed * rooms_of_byte + 1.0);
           const std::size_t shifted = width - std::min(width, back);
           raise(most, with + back, shifted, more);
           for (std::size_t room = shifted; room < width; ++room) {
@@ -98,6 +79,33 @@ void FrontierPromise::find(const FrontierPlan& plan, const FrontierChoice& choic
       if (frontier == step.present) break;
     }
   }
+}
+
+}  // namespace
+
+std::size_t FrontierPromise::states(const FrontierPlan& plan) {
+  std::size_t sum = 1;
+  for (const FrontierStep& step : plan.steps) sum += rows(step);
+  return sum;
+}
+
+std::size_t FrontierPromise::rooms(std::size_t states, std::size_t promises) {
+  return std::clamp(kNumbers / (states * promises), std::size_t{2}, kMostRooms + 1) - 1;
+}
+
+void FrontierPromise::find(const FrontierPlan& plan, const FrontierChoice& choice,
+                           const FrontierWorth& worth, double sram, std::size_t rooms) {
+  rooms_ = rooms;
+  rooms_of_byte_ = static_cast<double>(rooms) / std::max(sram, 1.0);
+  const std::size_t width = rooms + 1;
+  begins_.assign(1, 0);
+  for (const FrontierStep& step : plan.steps) {
+    begins_.push_back(begins_.back() + rows(step) * width);
+  }
+  // Rows of frontiers that nobody meets keep what they had.
+  most_.resize(begins_.back() + width);
+  std::fill(most_.begin() + static_cast<std::ptrdiff_t>(begins_.back()), most_.end(), 0);
+  find_numbers(plan, choice, worth, sram, rooms, rooms_of_byte_, begins_, most_.data());
 }
 
 }  // namespace dfsearch

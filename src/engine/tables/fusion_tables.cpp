@@ -205,24 +205,34 @@ bool FusionTables::agree(std::size_t a, std::size_t b) const {
   return x.weight + y.weight <= sram();
 }
 
-/// Bounds ask for most pairs several times.
+/// Bounds ask for most pairs several times.  As a tensor takes no less fused than streamed, a set
+/// takes no less than a part of it: on a path that fits all pairs do, and where a path does not fit,
+/// none does that goes on from it.
 void FusionTables::find_partners() {
   if (!sees_paths()) return;
   const std::vector<KernelSet> none(size(), KernelSet(size()));
   std::vector<KernelSet> partners = none;
   std::vector<KernelSet> ancestors = none;
+  std::vector<KernelSet> too_far = none;  // from each kernel
   const std::vector<KernelSet>& descendants = order_->descendants();
   for (std::size_t p = 0; p < size(); ++p) {
     descendants[p].for_each([&](std::size_t d) { ancestors[d].insert(p); });
   }
   KernelSet hull(size());
+  KernelSet near(size());  // on paths to a kernel that fit
   for (std::size_t to = 0; to < size(); ++to) {
+    near -= near;
     for (std::size_t from = 0; from < to; ++from) {
       if (!agree(from, to)) continue;
-      if (descendants[from].contains(to)) {
+      if (descendants[from].contains(to) && !near.contains(from)) {
+        if (too_far[from].intersects(ancestors[to])) continue;
         hull = descendants[from];
         hull &= ancestors[to];
-        if (!fits(hull)) continue;
+        if (!fits(hull)) {
+          too_far[from].insert(to);
+          continue;
+        }
+        near |= hull;
       }
       partners[from].insert(to);
       partners[to].insert(from);

@@ -15,6 +15,7 @@
 
 #include "engine/mapping/mapping_problem.hpp"
 #include "support/model_worlds.hpp"
+#include "support/random_problem.hpp"
 
 namespace dfsearch {
 namespace {
@@ -197,6 +198,29 @@ TEST_CASE("a kernel between two others takes part in what SRAM must hold") {
   CHECK(row_of(problem, kMemoryRow) == 20.0);  // the tensor a -> c
   problem.system.accelerator.sram = Bytes(100.0);
   CHECK(row_of(problem, kMemoryRow) == 0.0);
+}
+
+TEST_CASE("which pairs may share a partition is what each pair by itself tells") {
+  int together = 0, too_far = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    CAPTURE(seed);
+    const auto tables = tables_of(test::random_problem(seed, {.kernels = 14}));
+    REQUIRE(tables->sees_paths());
+    // Other descendants than those of the tables: each pair is looked at anew.
+    const std::vector<KernelSet> descendants = tables->order().descendants();
+    for (std::size_t b = 0; b < tables->size(); ++b) {
+      for (std::size_t a = 0; a < b; ++a) {
+        CAPTURE(a);
+        CAPTURE(b);
+        const bool may = tables->may_share(a, b, descendants);
+        REQUIRE(tables->may_share(a, b) == may);
+        REQUIRE(tables->may_share(b, a) == may);
+        if (descendants[a].contains(b)) ++(may ? together : too_far);
+      }
+    }
+  }
+  CHECK(together > 1000);
+  CHECK(too_far > 1000);
 }
 
 TEST_CASE("of many consumers some are not fused with their producer") {
