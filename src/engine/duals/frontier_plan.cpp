@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace dfsearch {
@@ -23,23 +24,26 @@ class Planner {
         widest_(widest),
         waiting_(tables.size()),
         bit_of_(tables.size()),
-        is_decided_(tables.size()) {
+        is_decided_(tables.size()),
+        growth_(tables.size()) {
     kernels.for_each([&](std::size_t p) {
       const auto count = [&](const Arc& arc) { waiting_[p] += kernels.contains(arc.other); };
       std::for_each(tables.inputs(p).begin(), tables.inputs(p).end(), count);
       std::for_each(tables.outputs(p).begin(), tables.outputs(p).end(), count);
-      left_.push_back(p);
+    });
+    kernels.for_each([&](std::size_t p) {
+      growth_[p] = growth(p);
+      left_.emplace(growth_[p], p);
     });
   }
 
   std::optional<FrontierPlan> find() {
     while (!left_.empty()) {
       tables_.deadline().check();
-      const auto next = std::min_element(left_.begin(), left_.end(),
-                                         [&](auto a, auto b) { return growth(a) < growth(b); });
-      const std::size_t kernel = *next;
-      left_.erase(next);
+      const std::size_t kernel = left_.begin()->second;
+      left_.erase(left_.begin());
       if (!decide(kernel)) return std::nullopt;
+      look_again_around(kernel);
     }
     return std::move(plan_);
   }
@@ -61,6 +65,26 @@ class Planner {
       freed += is_decided_[arc.other] && waiting_[arc.other] == 1;
     });
     return (open > 0 ? 1 : 0) - freed;
+  }
+
+  /// At the kernels whose growth may be another one since this one is decided: its neighbours, and
+  /// the last one that a decided neighbour of it, or itself, waits for.
+  void look_again_around(std::size_t decided) {
+    const auto look_at_neighbours = [&](std::size_t p) {
+      for_each_arc(p, [&](const Arc& arc, bool) { look_again(arc.other); });
+    };
+    look_at_neighbours(decided);
+    for_each_arc(decided, [&](const Arc& arc, bool) {
+      if (is_decided_[arc.other] && waiting_[arc.other] == 1) look_at_neighbours(arc.other);
+    });
+  }
+  void look_again(std::size_t p) {
+    if (is_decided_[p] || !kernels_.contains(p)) return;
+    const std::int64_t now = growth(p);
+    if (now == growth_[p]) return;
+    left_.erase({growth_[p], p});
+    growth_[p] = now;
+    left_.emplace(now, p);
   }
 
   /// False if there are not enough bits.
@@ -109,7 +133,8 @@ class Planner {
   std::vector<std::int64_t> waiting_;  // tensors to kernels that are not decided
   std::vector<std::uint32_t> bit_of_;
   std::vector<bool> is_decided_;
-  std::vector<std::size_t> left_;  // ascending
+  std::vector<std::int64_t> growth_;                     // of those that are left
+  std::set<std::pair<std::int64_t, std::size_t>> left_;  // by growth
   std::uint32_t used_ = 0;
   FrontierPlan plan_;
 };

@@ -58,9 +58,12 @@ std::vector<std::uint32_t> narrow_order(const FusionTables& tables,
     consumers[p] = tables.outputs(p).size();
     descendants[p].for_each([&](std::size_t d) { before[d] += d != p; });
   }
-  std::vector<std::uint32_t> left = given_order(tables);
+  std::vector<std::uint32_t> ready;
+  for (const std::uint32_t p : given_order(tables)) {
+    if (before[p] == 0) ready.push_back(p);
+  }
   std::vector<std::uint32_t> order;
-  while (!left.empty()) {
+  while (!ready.empty()) {
     const auto key = [&](std::uint32_t p) {
       std::int64_t more = tables.outputs(p).empty() ? 0 : 1;
       std::size_t last = 0;
@@ -68,16 +71,19 @@ std::vector<std::uint32_t> narrow_order(const FusionTables& tables,
         more -= consumers[arc.other] == 1;
         last = std::max(last, places[arc.other] + 1);
       }
-      return std::tuple(before[p] > 0, more, tables.size() - last, p);
+      return std::tuple(more, tables.size() - last, p);
     };
-    const auto next =
-        std::min_element(left.begin(), left.end(), [&](auto a, auto b) { return key(a) < key(b); });
+    const auto next = std::min_element(ready.begin(), ready.end(),
+                                       [&](auto a, auto b) { return key(a) < key(b); });
     const std::uint32_t p = *next;
-    left.erase(next);
+    *next = ready.back();
+    ready.pop_back();
     places[p] = order.size();
     order.push_back(p);
     for (const Arc& arc : tables.inputs(p)) --consumers[arc.other];
-    descendants[p].for_each([&](std::size_t d) { before[d] -= d != p; });
+    descendants[p].for_each([&](std::size_t d) {
+      if (d != p && --before[d] == 0) ready.push_back(static_cast<std::uint32_t>(d));
+    });
   }
   return order;
 }
