@@ -120,7 +120,7 @@ void ColumnProgram::add(const PartitionColumn& partition) {
   for (std::size_t c = 0; c < alike_.size(); ++c) {
     if (kernels[c] > 0) counts.push_back({.of = c, .kernels = kernels[c]});
   }
-  program_->add(std::move(counts), partition.group, static_cast<double>(partition.time));
+  program_->add(counts, partition.group, static_cast<double>(partition.time));
 }
 
 FineTicks ColumnProgram::count(const KernelSet& kernels, std::size_t alike) const {

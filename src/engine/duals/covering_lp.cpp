@@ -11,7 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <limits>
 
 namespace dfsearch {
 namespace {
@@ -21,6 +21,7 @@ namespace {
 constexpr double kBeyond = 1.0 / 16;
 constexpr double kPivot = 1e-9;  // least element to pivot on
 constexpr double kPerturbation = 1e-5;
+constexpr std::size_t kSparse = 3;  // a row of which fewer elements are not zero
 constexpr std::size_t kNone = ~std::size_t{0};
 
 /// Between 0 and 1, spread evenly, without a pattern that rows could share.
@@ -67,8 +68,18 @@ CoveringLp::CoveringLp(const std::vector<Class>& classes, std::vector<double> li
   }
 }
 
-void CoveringLp::add(std::vector<Count> counts, std::size_t group, double cost) {
-  columns_.push_back({.counts = std::move(counts), .group = group, .cost = cost});
+void CoveringLp::add(const std::vector<Count>& counts, std::size_t group, double cost) {
+  double kernels = 0.0;
+  for (const Count& count : counts) {
+    columns_.of.push_back(static_cast<std::uint32_t>(count.of));
+    columns_.kernels.push_back(static_cast<double>(count.kernels));
+    kernels += columns_.kernels.back();
+  }
+  most_kernels_ = std::max(most_kernels_, kernels);
+  greatest_cost_ = std::max(greatest_cost_, cost);
+  columns_.begin.push_back(static_cast<std::uint32_t>(columns_.of.size()));
+  columns_.group.push_back(static_cast<std::uint32_t>(group));
+  columns_.cost.push_back(cost);
 }
 
 CoveringLp::Outcome CoveringLp::solve(std::int64_t& steps) {
@@ -97,10 +108,11 @@ long double CoveringLp::reduced_cost(std::size_t variable) const {
   if (variable < rows_) return -row_duals_[variable];
   if (variable < column(0))
     return static_cast<long double>(beyond_cost_) + row_duals_[variable - rows_ + size_];
-  const Column& set = columns_[variable - column(0)];
-  long double reduced = static_cast<long double>(set.cost) - row_duals_[size_ + set.group];
-  for (const Count& count : set.counts) {
-    reduced -= static_cast<long double>(count.kernels) * row_duals_[count.of];
+  const std::size_t set = variable - column(0);
+  long double reduced =
+      static_cast<long double>(columns_.cost[set]) - row_duals_[size_ + columns_.group[set]];
+  for (std::size_t i = columns_.begin[set]; i < columns_.begin[set + 1]; ++i) {
+    reduced -= static_cast<long double>(columns_.kernels[i]) * row_duals_[columns_.of[i]];
   }
   return reduced;
 }
@@ -108,7 +120,8 @@ long double CoveringLp::reduced_cost(std::size_t variable) const {
 /// So much of a row of the inverse.
 void CoveringLp::add_to_duals(std::size_t row, long double times) {
   for (std::size_t c = 0; c < rows_; ++c) {
-    row_duals_[c] += times * static_cast<long double>(inverse(row, c));
+    const double part = inverse(row, c);
+    if (part != 0.0) row_duals_[c] += times * static_cast<long double>(part);
   }
 }
 
@@ -129,16 +142,47 @@ void CoveringLp::refine_duals() {
 }
 
 /// The variable of least reduced cost, if that is below zero.
-std::size_t CoveringLp::entering() const {
+std::size_t CoveringLp::entering() {
   std::size_t best = kNone;
   long double least = -kNoise;
-  for (std::size_t variable = 0; variable < column(columns_.size()); ++variable) {
+  const auto compare = [&](std::size_t variable) {
     const long double reduced = reduced_cost(variable);
-    if (reduced >= least) continue;
+    if (reduced >= least) return;
     least = reduced;
     best = variable;
+  };
+  for (std::size_t variable = 0; variable < column(0); ++variable) compare(variable);
+  const double limit = price_columns();
+  for (std::size_t set = 0; set < columns_.size(); ++set) {
+    if (prices_[set] <= limit) compare(column(set));
   }
   return best;
+}
+
+/// Reduced costs of the columns, rounded.  What is above the limit that it returns has not the least
+/// one, or none below zero.
+double CoveringLp::price_columns() {
+  rounded_duals_.clear();
+  double greatest_dual = 0.0;
+  for (const long double dual : row_duals_) {
+    rounded_duals_.push_back(static_cast<double>(dual));
+    greatest_dual = std::max(greatest_dual, std::abs(rounded_duals_.back()));
+  }
+  prices_.clear();
+  double least = 0.0;
+  for (std::size_t set = 0; set < columns_.size(); ++set) {
+    double price = columns_.cost[set] - rounded_duals_[size_ + columns_.group[set]];
+    const std::size_t end = columns_.begin[set + 1];
+    for (std::size_t i = columns_.begin[set]; i < end; ++i) {
+      price -= columns_.kernels[i] * rounded_duals_[columns_.of[i]];
+    }
+    prices_.push_back(price);
+    least = std::min(least, price);
+  }
+  // Each sum has a rounding error for each summand, of which none is above the greatest.
+  const double greatest = greatest_cost_ + (most_kernels_ + 1.0) * greatest_dual;
+  const double error = (most_kernels_ + 4.0) * std::numeric_limits<double>::epsilon() * greatest;
+  return std::min(least + 2.0 * error, error);
 }
 
 void CoveringLp::find_direction(std::size_t variable) {
@@ -151,10 +195,10 @@ void CoveringLp::find_direction(std::size_t variable) {
     } else if (variable < column(0)) {
       falls = -inverse(row, variable - rows_ + size_);
     } else {
-      const Column& set = columns_[variable - column(0)];
-      falls = inverse(row, size_ + set.group);
-      for (const Count& count : set.counts) {
-        falls += static_cast<double>(count.kernels) * inverse(row, count.of);
+      const std::size_t set = variable - column(0);
+      falls = inverse(row, size_ + columns_.group[set]);
+      for (std::size_t i = columns_.begin[set]; i < columns_.begin[set + 1]; ++i) {
+        falls += columns_.kernels[i] * inverse(row, columns_.of[i]);
       }
     }
   }
@@ -177,11 +221,24 @@ std::size_t CoveringLp::leaving() const {
 
 void CoveringLp::pivot(std::size_t row, std::size_t variable, long double reduced) {
   const double step = values_[row] / direction_[row];
-  for (std::size_t c = 0; c < rows_; ++c) inverse(row, c) /= direction_[row];
+  double* const own = inverse_.data() + row * rows_;
+  filled_.clear();
+  for (std::size_t c = 0; c < rows_; ++c) {
+    if (own[c] == 0.0) continue;
+    own[c] /= direction_[row];
+    filled_.push_back(static_cast<std::uint32_t>(c));
+  }
+  const bool is_sparse = filled_.size() * kSparse < rows_;
   for (std::size_t r = 0; r < rows_; ++r) {
-    if (r == row || direction_[r] == 0.0) continue;
-    values_[r] = std::max(0.0, values_[r] - step * direction_[r]);
-    for (std::size_t c = 0; c < rows_; ++c) inverse(r, c) -= direction_[r] * inverse(row, c);
+    const double falls = direction_[r];
+    if (r == row || falls == 0.0) continue;
+    values_[r] = std::max(0.0, values_[r] - step * falls);
+    double* const other = inverse_.data() + r * rows_;
+    if (is_sparse) {
+      for (const std::uint32_t c : filled_) other[c] -= falls * own[c];
+    } else {
+      for (std::size_t c = 0; c < rows_; ++c) other[c] -= falls * own[c];
+    }
   }
   add_to_duals(row, reduced);
   values_[row] = step;

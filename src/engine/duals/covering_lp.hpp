@@ -30,7 +30,7 @@ class CoveringLp {
     std::size_t of = 0;  ///< the class
     std::int64_t kernels = 0;
   };
-  void add(std::vector<Count> counts, std::size_t group, double cost);
+  void add(const std::vector<Count>& counts, std::size_t group, double cost);
 
   enum class Outcome : std::uint8_t { Solved, OutOfSteps, Failed };
   /// Solves over the sets there are, from where the last call left off.  Counts `steps` down, one
@@ -46,10 +46,14 @@ class CoveringLp {
   static constexpr long double kNoise = 1.0L / 64;
 
  private:
-  struct Column {
-    std::vector<Count> counts;
-    std::size_t group = 0;
-    double cost = 0.0;
+  /// One after the other, to be priced without jumps.
+  struct Columns {
+    std::vector<double> cost;
+    std::vector<std::uint32_t> group;
+    std::vector<std::uint32_t> begin{0};  // of the counts of each column, and the end
+    std::vector<std::uint32_t> of;        // the class
+    std::vector<double> kernels;
+    [[nodiscard]] std::size_t size() const { return cost.size(); }
   };
   // Rows: one per class, then one per group.  Variables: for each class that it is covered
   // more than it asks for, for each group room below its limit and sets beyond it, the columns.
@@ -61,7 +65,8 @@ class CoveringLp {
   [[nodiscard]] long double reduced_cost(std::size_t variable) const;
   void refine_duals();
   void add_to_duals(std::size_t row, long double times);
-  [[nodiscard]] std::size_t entering() const;
+  [[nodiscard]] std::size_t entering();
+  [[nodiscard]] double price_columns();
   void find_direction(std::size_t variable);
   [[nodiscard]] std::size_t leaving() const;
   void pivot(std::size_t row, std::size_t variable, long double reduced);
@@ -75,13 +80,18 @@ class CoveringLp {
   std::size_t size_;  // classes
   std::size_t rows_;
   double beyond_cost_ = 0.0;
-  std::vector<Column> columns_;
+  double greatest_cost_ = 0.0;  // of the columns
+  double most_kernels_ = 0.0;   // of one of them
+  Columns columns_;
   std::vector<std::size_t> basis_;      // variable per row
   std::vector<double> values_;          // of the basic variables
   std::vector<double> inverse_;         // of the basis, rows x rows
   std::vector<long double> row_duals_;  // dual values
   std::vector<long double> missing_;    // scratch of refine_duals
   std::vector<double> direction_;       // how the basic variables fall as the entering one rises
+  std::vector<double> rounded_duals_;   // scratch of price_columns
+  std::vector<double> prices_;          // reduced costs of the columns, rounded
+  std::vector<std::uint32_t> filled_;   // scratch of pivot
   std::vector<long double> duals_;
   std::vector<long double> charges_;
 };

@@ -82,7 +82,7 @@ bool FrontierProgram::solve_once(const KernelSet& done, std::int64_t& steps) {
       }
     }
     if (counts.size() < column.counts.size()) continue;
-    program.add(std::move(counts), column.group, static_cast<double>(column.time));
+    program.add(counts, column.group, static_cast<double>(column.time));
   }
   if (program.solve(steps) != CoveringLp::Outcome::Solved) return false;
   duals_.kernels.assign(tables_.size(), 0);
