@@ -24,6 +24,7 @@ FineTicks whole_fine_ticks(long double value);
 struct Duals {
   std::vector<FineTicks> kernels;
   std::array<FineTicks, 2> charge{};
+  friend bool operator==(const Duals&, const Duals&) = default;
 };
 
 /// A set of kernels that may be a partition.

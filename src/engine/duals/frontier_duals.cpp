@@ -111,13 +111,16 @@ void FrontierDualSearch::solve_program() {
   }
 }
 
-/// A call that the steps do not suffice for begins again.
+/// A call that the steps do not suffice for begins again.  That none is overpaid counts at the
+/// program's own duals only.
 void FrontierDualSearch::search_beams() {
   if (beam_ == kBeams.size()) {
     stage_ = Stage::Proof;
     return;
   }
-  if (is_none_overpaid(lower_duals(), kBeams[beam_])) ++beam_;
+  const Duals low = lower_duals();
+  const Duals& priced = smoothing_.towards(low);
+  if (is_none_overpaid(priced, kBeams[beam_]) && priced == low) ++beam_;
 }
 
 Duals FrontierDualSearch::lower_duals() const {

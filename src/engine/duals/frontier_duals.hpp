@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/duals/column_program.hpp"
+#include "engine/duals/dual_smoothing.hpp"
 #include "engine/duals/frontier_pricing.hpp"
 #include "engine/duals/partition_duals.hpp"
 #include "engine/duals/partition_pricing.hpp"
@@ -57,6 +58,7 @@ class FrontierDualSearch {
   std::vector<FrontierPricing> frontiers_;
   std::optional<PartitionPricing> pricing_;
   std::optional<ColumnProgram> program_;
+  DualSmoothing smoothing_;
   Stage stage_ = Stage::Ended;
   std::int64_t steps_ = 0;                                  // left
   std::size_t beam_ = 0;                                    // place
