@@ -25,6 +25,8 @@ constexpr std::array<std::size_t, 2> kBeams = {32, 256};
 // Duals a little too low, by these powers of two, are soon proved: sets that just pay need not all
 // be told apart then.
 constexpr std::array<int, 5> kSpared = {2, 4, 7, 10, 63};
+// Where they are at least so close sets are looked for half way: what is far is sooner proved without.
+constexpr std::size_t kSmoothed = 2;
 constexpr std::size_t kPerRound = 12;
 
 /// The same SRAM for tensors between kernels of the same classes, the least: else hardly two sets
@@ -119,7 +121,7 @@ void FrontierDualSearch::search_beams() {
     return;
   }
   const Duals low = lower_duals();
-  const Duals& priced = smoothing_.towards(low);
+  const Duals& priced = spared_ < kSmoothed ? low : smoothing_.towards(low);
   if (is_none_overpaid(priced, kBeams[beam_]) && priced == low) ++beam_;
 }
 
