@@ -12,8 +12,8 @@ measured.  `best after 1 s` is how far the best mapping of the first second is a
 best one of the whole search.  Names are prefixes: `ragged_100` is all of these.  --continue leaves
 rows on record that are not measured again, if all else is as it was.  --speed-up compares the
 proofs of one thread with those of several, where one takes more than half a second (experts_32
-takes less), of five runs each the one of the median time.  `at first` is the gap, and the limit that it took, before large graphs had bounds and
-mappings of their own.
+takes less), of five runs each the one of the median time.  `at first` is the gap, and the limit
+that it took, before large graphs had bounds and mappings of their own.
 """
 
 import argparse

@@ -25,7 +25,7 @@ constexpr std::array<std::size_t, 2> kBeams = {32, 256};
 // Duals a little too low, by these powers of two, are soon proved: sets that just pay need not all
 // be told apart then.
 constexpr std::array<int, 5> kSpared = {2, 4, 7, 10, 63};
-// Where they are at least so close sets are looked for half way: what is far is sooner proved without.
+// From this place on sets are looked for half way: duals further below are sooner proved without.
 constexpr std::size_t kSmoothed = 2;
 constexpr std::size_t kPerRound = 12;
 
