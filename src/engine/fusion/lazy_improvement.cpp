@@ -25,6 +25,12 @@ constexpr std::int64_t kLast = 256;       // so much more seldom
 // The first one sees moves cool down twice, unless that takes too long.
 constexpr std::int64_t kStepsPerKernel = 1'200;
 constexpr std::int64_t kMostSteps = 600'000;
+// Beams are at their best where graphs are large and moves take long.
+constexpr std::size_t kSmallestOfBeams = 64;
+constexpr std::size_t kLarge = 512;
+constexpr int kFirstBeams = 2;
+constexpr int kFirstBeamsOfLarge = 4;
+constexpr std::int64_t kStepsOfFirstBeam = 512;  // for each kernel, at the most
 constexpr std::int64_t kStepsOfPool = 400'000;
 constexpr std::uint64_t kWalks = 8;
 constexpr std::int64_t kMostAttempts = 4'096;
@@ -86,15 +92,29 @@ LazyImprovement::Found LazyImprovement::best_after(int attempts) const {
 /// Moves and windows take turns, and each goes on from what the other has found.  Windows of the
 /// first fusion have turns of their own, as long as they may catch up: where a graph repeats itself
 /// they may find the same again and again, which moves have spoilt.  The fourth turn puts together
-/// anew what all of them have found.
+/// anew what all of them have found.  Beams have a share of
+/// their own, which halves whenever one brings nothing.
 void LazyImprovement::attempt(const Between& between) const {
-  if (!std::exchange(started_, true)) start();
   const std::int64_t steps =
       std::min(kMostSteps, kStepsPerKernel * static_cast<std::int64_t>(tables_.size()));
+  const bool is_first = !std::exchange(started_, true);
+  if (is_first) start();
+  if (is_first && beam_) {
+    keep(*first_, 'A');
+  } else if (beam_ && --until_beam_ == 0) {
+    widen(steps, between);
+  } else {
+    take_turn(steps, between);
+  }
+  const std::lock_guard lock(mutex_);
+  ended_ = is_idle() && !beam_ && !(pool_ && (pool_->is_new() || walks_ < kWalks));
+}
+
+void LazyImprovement::take_turn(std::int64_t steps, const Between& between) const {
   const int turn = turn_++ % 4;
   if (pool_ && pool_->is_new() && (turn == 3 || is_idle())) {
     recombine();
-  } else if (pool_ && is_idle()) {
+  } else if (pool_ && is_idle() && walks_ < kWalks) {
     walk();
   } else if (moves_ && (turn == 0 || (!windows_ && !first_windows_))) {
     const bool ended = moves_->advance(steps, between);
@@ -114,9 +134,9 @@ void LazyImprovement::attempt(const Between& between) const {
     if (keep(first_windows_->best(), 'W') && moves_) moves_->go_on_from(first_windows_->best());
     const Ticks behind = now - best().fusion->time;
     if (ended || behind / kAttemptsToCatchUp > before - now) first_windows_.reset();
+  } else if (beam_) {
+    widen(steps, between);
   }
-  const std::lock_guard lock(mutex_);
-  ended_ = is_idle() && !(pool_ && (pool_->is_new() || walks_ < kWalks));
 }
 
 /// From the first fusion again, with other draws: what is found is another one for the pool.
@@ -140,15 +160,45 @@ void LazyImprovement::add_to_pool(const Fusion& fusion) const {
 void LazyImprovement::start() const {
   const SearchBounds bounds = tables_.bounds();
   if (!bounds.use(SearchBound::Moves) && !bounds.use(SearchBound::Windows)) return;
-  auto segments = best_segments(tables_);
-  if (!segments) return;
-  begin(first_windows_, *segments);
+  first_ = best_segments(tables_);
+  if (!first_) return;
+  begin_with_beam();
+  begin(first_windows_, *first_);
   if (!bounds.use(SearchBound::Moves) || !MoveSearch::is_possible(tables_)) return;
-  moves_ = std::make_unique<MoveSearch>(tables_, *segments);
+  moves_ = std::make_unique<MoveSearch>(tables_, *first_);
   if (!bounds.use(SearchBound::Recombination) || !FusionPool::is_possible(tables_)) return;
   pool_ = std::make_unique<FusionPool>(tables_);
-  pool_->add(*segments);
-  first_ = std::move(segments);
+  pool_->add(*first_);
+}
+
+/// What the first beams find is the first fusion, if it is better than the segments.
+void LazyImprovement::begin_with_beam() const {
+  if (!tables_.bounds().use(SearchBound::Beam) || tables_.size() < kSmallestOfBeams) return;
+  if (!BeamSearch::is_possible(tables_)) return;
+  beam_ = std::make_unique<BeamSearch>(tables_, *first_);
+  const int beams = tables_.size() < kLarge ? kFirstBeams : kFirstBeamsOfLarge;
+  for (int i = 0; i < beams; ++i) {
+    beam_->advance(kStepsOfFirstBeam * static_cast<std::int64_t>(tables_.size()));
+  }
+  if (beam_->best().time >= first_->time) {
+    beam_.reset();
+  } else {
+    first_ = beam_->best();
+  }
+}
+
+void LazyImprovement::widen(std::int64_t steps, const Between& between) const {
+  beam_->go_on_from(*best().fusion);
+  const bool ended = beam_->advance(steps, between);
+  add_to_pool(beam_->best());
+  if (keep(beam_->best(), 'A')) {
+    if (moves_) moves_->go_on_from(beam_->best());
+    begin(windows_, beam_->best());
+  } else {
+    turns_for_beam_ *= 2;
+  }
+  until_beam_ = turns_for_beam_;
+  if (ended) beam_.reset();
 }
 
 void LazyImprovement::begin(std::optional<WindowSearch>& windows, const Fusion& fusion) const {

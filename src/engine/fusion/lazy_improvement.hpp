@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/fusion/beam_fusion.hpp"
 #include "engine/fusion/fusion_pool.hpp"
 #include "engine/fusion/fusion_tree.hpp"
 #include "engine/fusion/move_fusion.hpp"
@@ -15,7 +16,7 @@
 
 namespace dfsearch {
 
-/// What moves, windows and pools make of the best segments of some tables, to which it refers.  Any
+/// What beams, moves, windows and pools make of the best segments of some tables, to which it refers.  Any
 /// thread may use it.
 class LazyImprovement {
  public:
@@ -46,7 +47,10 @@ class LazyImprovement {
 
  private:
   void attempt(const Between& between) const;
+  void take_turn(std::int64_t steps, const Between& between) const;
   void start() const;
+  void begin_with_beam() const;
+  void widen(std::int64_t steps, const Between& between) const;
   void begin(std::optional<WindowSearch>& windows, const Fusion& fusion) const;
   void walk() const;
   void recombine() const;
@@ -62,9 +66,12 @@ class LazyImprovement {
   mutable std::mutex working_;
   mutable bool started_ = false;
   mutable int turn_ = 0;
-  mutable std::optional<Fusion> first_;  // the best segments, if there is a pool
+  mutable int turns_for_beam_ = 2;  // one of so many attempts
+  mutable int until_beam_ = turns_for_beam_;
+  mutable std::optional<Fusion> first_;  // of segments or of the first beams
   mutable std::uint64_t walks_ = 1;      // from there
   // What is large has room of its own: most points are dropped before they need it.
+  mutable std::unique_ptr<BeamSearch> beam_;   // while it grows wider
   mutable std::unique_ptr<MoveSearch> moves_;  // while they go on
   // While there are any that may bring something: of the best fusion, and of the first one.
   mutable std::optional<WindowSearch> windows_;

@@ -157,7 +157,7 @@ void MappingProblem::bound_by_alike(Node& root, Sink& expansion) const {
       std::max(root.fusion.bound, root.context->search.bound(root.fusion, *found.duals));
   root.bound = std::max(root.bound, root.context->score(root.fusion.bound));
   if (!(root.bound < expansion.cutoff())) return;
-  const auto better = point.improvement.after(1, LazyImprovement::Make::All);
+  const auto better = point.improvement.after(2, LazyImprovement::Make::All);
   if (better.fusion) offer_better(root, *better.fusion, better.found_by, expansion);
   if (!(root.bound < expansion.cutoff() * kNear)) return;
   for (const auto which : {LazyDuals::Sketch::Found, LazyDuals::Sketch::Improved}) {
