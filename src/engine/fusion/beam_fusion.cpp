@@ -30,6 +30,13 @@ constexpr std::int64_t kKernelsOfStep = 16;  // that a state takes time for
 
 }  // namespace
 
+/// A state and what may come next.
+struct BeamSearch::Expansion {
+  const State& state;
+  Unplaced unplaced;
+  std::shared_ptr<OpenPartition> open;  // empty between partitions
+};
+
 bool BeamSearch::is_possible(const FusionTables& tables) {
   for (std::size_t p = 0; p < tables.size(); ++p) {
     if (tables.kernel(p).pin >= 0 || tables.kernel(p).options != nullptr) return false;
@@ -41,9 +48,6 @@ BeamSearch::BeamSearch(const FusionTables& tables, Fusion start)
     : tables_(tables),
       tree_(tables),
       rules_(tables),
-      memory_(tables.allowance().charge(
-          kWidest * (1 + kSeeds * kPartitionsOfSeed) *
-          (sizeof(State) + sizeof(ClosedPartition) + KernelSet(tables.size()).heap_bytes()))),
       best_(std::move(start)),
       worth_(tables.size()) {
   OpenPartition alone(tables_, KernelSet(tables_.size()));
@@ -58,8 +62,18 @@ void BeamSearch::go_on_from(const Fusion& better) {
   if (better.time < best_.time) best_ = better;
 }
 
+/// With the states of one partition more that come of it.
+std::size_t BeamSearch::bytes_of_place() const {
+  constexpr std::size_t kNext = kSeeds * kPartitionsOfSeed;
+  constexpr std::size_t kSetsOfOpen = 5;
+  const std::size_t set = KernelSet(tables_.size()).heap_bytes();
+  return (1 + kNext) * (sizeof(State) + sizeof(ClosedPartition) + set) +
+         2 * (sizeof(OpenPartition) + kSetsOfOpen * set + tables_.size() * sizeof(std::uint32_t));
+}
+
 void BeamSearch::begin() {
   learn();
+  memory_ = tables_.allowance().charge(width_ * bytes_of_place());
   beam_.push_back({.done = KernelSet(tables_.size()),
                    .last = nullptr,
                    .before = nullptr,
@@ -127,29 +141,31 @@ void BeamSearch::narrow() {
 
 void BeamSearch::expand(const State& state) {
   steps_ -= static_cast<std::int64_t>(tables_.size()) / kKernelsOfStep;
-  unplaced_ = rules_.unplaced(state.done);
-  if (!rules_.open(state.next_index, unplaced_)) return;
-  const bool backward = unplaced_.forward == 0;
-  const auto after = state.before ? std::make_shared<OpenPartition>(*state.before)
-                                  : std::make_shared<OpenPartition>(tables_, state.done);
+  const Expansion expansion{.state = state,
+                            .unplaced = rules_.unplaced(state.done),
+                            .open = state.before
+                                        ? std::make_shared<OpenPartition>(*state.before)
+                                        : std::make_shared<OpenPartition>(tables_, state.done)};
+  if (!rules_.open(state.next_index, expansion.unplaced)) return;
+  OpenPartition& open = *expansion.open;
   if (state.before) {
-    for (const std::uint32_t p : state.last->kernels) after->put_before(p);
+    for (const std::uint32_t p : state.last->kernels) open.put_before(p);
   }
+  const bool backward = expansion.unplaced.forward == 0;
   std::size_t seeds = 0;
-  for (std::size_t p = after->first_ready(0); p < after->ready_end() && seeds < kSeeds;
-       p = after->first_ready(p + 1)) {
+  for (std::size_t p = open.first_ready(0); p < open.ready_end() && seeds < kSeeds;
+       p = open.first_ready(p + 1)) {
     if (tables_.kernel(p).backward != backward) continue;
-    grow(state, p, after);
-    after->take_out_all();
+    grow(expansion, p);
+    open.take_out_all();
     ++seeds;
   }
 }
 
 /// Two of the sets on the way become partitions: that of the most worth for its time and that of
 /// the most worth beyond its time.
-void BeamSearch::grow(const State& state, std::size_t seed,
-                      const std::shared_ptr<OpenPartition>& after) {
-  OpenPartition& open = *after;
+void BeamSearch::grow(const Expansion& expansion, std::size_t seed) {
+  OpenPartition& open = *expansion.open;
   const bool alone = !open.fits(seed);
   if (alone && !tables_.kernel(seed).escapes) return;
   Prefix by_rate;
@@ -175,11 +191,8 @@ void BeamSearch::grow(const State& state, std::size_t seed,
     look();
     if (alone || in_vain > kInVain) break;
   }
-  for (const Prefix& prefix : {by_rate, by_sum}) {
-    if (prefix.kernels == 0) continue;
-    close(state, after, prefix.kernels, prefix.time);
-    if (by_sum.kernels == by_rate.kernels) break;
-  }
+  if (by_rate.kernels > 0) close(expansion, by_rate);
+  if (by_sum.kernels != by_rate.kernels) close(expansion, by_sum);
 }
 
 /// The kernel of the same phase that is worth most beyond the time that it adds; `ready_end()` if
@@ -202,24 +215,24 @@ std::size_t BeamSearch::best_to_join(OpenPartition& open) {
   return best;
 }
 
-/// The first kernels of what comes after the state become a partition.
-void BeamSearch::close(const State& state, std::shared_ptr<const OpenPartition> after,
-                       std::size_t kernels, Ticks time) {
+/// The first kernels of what is open become a partition.
+void BeamSearch::close(const Expansion& expansion, const Prefix& prefix) {
+  const State& state = expansion.state;
   KernelSet set(tables_.size());
   double worth = 0.0;
-  for (const std::uint32_t p : after->kernels().first(kernels)) {
+  for (const std::uint32_t p : expansion.open->kernels().first(prefix.kernels)) {
     set.insert(p);
     worth += worth_[p];
   }
-  const auto index = rules_.index_for(set, state.next_index, unplaced_);
+  const auto index = rules_.index_for(set, state.next_index, expansion.unplaced);
   if (!index) return;
   State next = state;
   next.done |= set;
   next.last = std::make_shared<const ClosedPartition>(
       ClosedPartition{.previous = state.last, .kernels = KernelList(set), .index = *index});
-  next.before = std::move(after);
-  next.left -= kernels;
-  next.spent += time;
+  next.before = expansion.open;
+  next.left -= prefix.kernels;
+  next.spent += prefix.time;
   next.worth += worth;
   next.next_index = *index + 1;
   ++next.used;

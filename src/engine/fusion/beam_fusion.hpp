@@ -59,20 +59,21 @@ class BeamSearch {
     double value = 0.0;
   };
 
+  struct Expansion;  // of a state
+
   void begin();
   void learn();
   [[nodiscard]] bool is_last();
   void narrow();
   void expand(const State& state);
-  void grow(const State& state, std::size_t seed, const std::shared_ptr<OpenPartition>& after);
+  void grow(const Expansion& expansion, std::size_t seed);
   [[nodiscard]] std::size_t best_to_join(OpenPartition& open);
-  void close(const State& state, std::shared_ptr<const OpenPartition> after, std::size_t kernels,
-             Ticks time);
+  void close(const Expansion& expansion, const Prefix& prefix);
+  [[nodiscard]] std::size_t bytes_of_place() const;
 
   const FusionTables& tables_;
   const FusionTree tree_;
   const PartitionRules rules_;
-  MemoryCharge memory_;  // of the widest beam
   Fusion best_;
   std::vector<double> worth_;  // of each kernel, in ticks
   std::size_t width_ = 1;
@@ -80,7 +81,7 @@ class BeamSearch {
   std::vector<State> beam_;  // of as many partitions each
   std::size_t place_ = 0;    // of the next one to expand
   std::vector<State> next_;  // of one partition more
-  Unplaced unplaced_;        // of the state that is expanded
+  MemoryCharge memory_;      // of all these
   std::int64_t steps_ = 0;
 };
 

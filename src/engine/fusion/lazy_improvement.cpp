@@ -89,11 +89,8 @@ LazyImprovement::Found LazyImprovement::best_after(int attempts) const {
   return found_[std::min(found_.size(), static_cast<std::size_t>(attempts)) - 1];
 }
 
-/// Moves and windows take turns, and each goes on from what the other has found.  Windows of the
-/// first fusion have turns of their own, as long as they may catch up: where a graph repeats itself
-/// they may find the same again and again, which moves have spoilt.  The fourth turn puts together
-/// anew what all of them have found.  Beams have a share of
-/// their own, which halves whenever one brings nothing.
+/// The first beams show at once what they have found; later ones have a share of the attempts, which
+/// halves whenever one brings nothing.
 void LazyImprovement::attempt(const Between& between) const {
   const std::int64_t steps =
       std::min(kMostSteps, kStepsPerKernel * static_cast<std::int64_t>(tables_.size()));
@@ -110,6 +107,10 @@ void LazyImprovement::attempt(const Between& between) const {
   ended_ = is_idle() && !beam_ && !(pool_ && (pool_->is_new() || walks_ < kWalks));
 }
 
+/// Moves and windows take turns, and each goes on from what the other has found.  Windows of the
+/// first fusion have turns of their own, as long as they may catch up: where a graph repeats itself
+/// they may find the same again and again, which moves have spoilt.  The fourth turn puts together
+/// anew what all of them have found.
 void LazyImprovement::take_turn(std::int64_t steps, const Between& between) const {
   const int turn = turn_++ % 4;
   if (pool_ && pool_->is_new() && (turn == 3 || is_idle())) {
@@ -159,13 +160,18 @@ void LazyImprovement::add_to_pool(const Fusion& fusion) const {
 
 void LazyImprovement::start() const {
   const SearchBounds bounds = tables_.bounds();
-  if (!bounds.use(SearchBound::Moves) && !bounds.use(SearchBound::Windows)) return;
-  first_ = best_segments(tables_);
-  if (!first_) return;
+  if (!bounds.use(SearchBound::Moves) && !bounds.use(SearchBound::Windows) &&
+      !bounds.use(SearchBound::Beam)) {
+    return;
+  }
+  auto segments = best_segments(tables_);
+  if (!segments) return;
+  first_ = *segments;
   begin_with_beam();
   begin(first_windows_, *first_);
   if (!bounds.use(SearchBound::Moves) || !MoveSearch::is_possible(tables_)) return;
-  moves_ = std::make_unique<MoveSearch>(tables_, *first_);
+  // Moves have seen worse by the time they cool down; in large graphs they hardly come that far.
+  moves_ = std::make_unique<MoveSearch>(tables_, tables_.size() < kLarge ? *segments : *first_);
   if (!bounds.use(SearchBound::Recombination) || !FusionPool::is_possible(tables_)) return;
   pool_ = std::make_unique<FusionPool>(tables_);
   pool_->add(*first_);

@@ -16,8 +16,8 @@
 
 namespace dfsearch {
 
-/// What beams, moves, windows and pools make of the best segments of some tables, to which it refers.  Any
-/// thread may use it.
+/// What beams, moves, windows and pools make of the best segments of some tables, to which it
+/// refers.  Any thread may use it.
 class LazyImprovement {
  public:
   explicit LazyImprovement(const FusionTables& tables) : tables_(tables) {}
