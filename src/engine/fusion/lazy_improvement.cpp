@@ -94,11 +94,8 @@ LazyImprovement::Found LazyImprovement::best_after(int attempts) const {
 void LazyImprovement::attempt(const Between& between) const {
   const std::int64_t steps =
       std::min(kMostSteps, kStepsPerKernel * static_cast<std::int64_t>(tables_.size()));
-  const bool is_first = !std::exchange(started_, true);
-  if (is_first) start();
-  if (is_first && beam_) {
-    keep(*first_, 'A');
-  } else if (beam_ && --until_beam_ == 0) {
+  if (!std::exchange(started_, true) && start()) return;
+  if (beam_ && --until_beam_ == 0) {
     widen(steps, between);
   } else {
     take_turn(steps, between);
@@ -158,39 +155,44 @@ void LazyImprovement::add_to_pool(const Fusion& fusion) const {
   if (pool_) pool_->add(fusion);
 }
 
-void LazyImprovement::start() const {
+/// Whether that was an attempt: the first beams have shown what they found.
+bool LazyImprovement::start() const {
   const SearchBounds bounds = tables_.bounds();
   if (!bounds.use(SearchBound::Moves) && !bounds.use(SearchBound::Windows) &&
       !bounds.use(SearchBound::Beam)) {
-    return;
+    return false;
   }
   auto segments = best_segments(tables_);
-  if (!segments) return;
+  if (!segments) return false;
   first_ = *segments;
-  begin_with_beam();
+  const bool is_shown = begin_with_beam();
   begin(first_windows_, *first_);
-  if (!bounds.use(SearchBound::Moves) || !MoveSearch::is_possible(tables_)) return;
+  if (!bounds.use(SearchBound::Moves) || !MoveSearch::is_possible(tables_)) return is_shown;
   // Moves have seen worse by the time they cool down; in large graphs they hardly come that far.
   moves_ = std::make_unique<MoveSearch>(tables_, tables_.size() < kLarge ? *segments : *first_);
-  if (!bounds.use(SearchBound::Recombination) || !FusionPool::is_possible(tables_)) return;
+  if (!bounds.use(SearchBound::Recombination) || !FusionPool::is_possible(tables_)) {
+    return is_shown;
+  }
   pool_ = std::make_unique<FusionPool>(tables_);
   pool_->add(*first_);
+  return is_shown;
 }
 
-/// What the first beams find is the first fusion, if it is better than the segments.
-void LazyImprovement::begin_with_beam() const {
-  if (!tables_.bounds().use(SearchBound::Beam) || tables_.size() < kSmallestOfBeams) return;
-  if (!BeamSearch::is_possible(tables_)) return;
-  beam_ = std::make_unique<BeamSearch>(tables_, *first_);
+/// What the first beams find is the first fusion and shown, if it is better than the segments.  Later
+/// ones rely on that, whatever ends the attempt.
+bool LazyImprovement::begin_with_beam() const {
+  if (!tables_.bounds().use(SearchBound::Beam) || tables_.size() < kSmallestOfBeams) return false;
+  if (!BeamSearch::is_possible(tables_)) return false;
+  auto beam = std::make_unique<BeamSearch>(tables_, *first_);
   const int beams = tables_.size() < kLarge ? kFirstBeams : kFirstBeamsOfLarge;
   for (int i = 0; i < beams; ++i) {
-    beam_->advance(kStepsOfFirstBeam * static_cast<std::int64_t>(tables_.size()));
+    beam->advance(kStepsOfFirstBeam * static_cast<std::int64_t>(tables_.size()));
   }
-  if (beam_->best().time >= first_->time) {
-    beam_.reset();
-  } else {
-    first_ = beam_->best();
-  }
+  if (beam->best().time >= first_->time) return false;
+  first_ = beam->best();
+  keep(*first_, 'A');
+  beam_ = std::move(beam);
+  return true;
 }
 
 void LazyImprovement::widen(std::int64_t steps, const Between& between) const {

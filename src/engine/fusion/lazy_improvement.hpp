@@ -48,8 +48,8 @@ class LazyImprovement {
  private:
   void attempt(const Between& between) const;
   void take_turn(std::int64_t steps, const Between& between) const;
-  void start() const;
-  void begin_with_beam() const;
+  [[nodiscard]] bool start() const;
+  [[nodiscard]] bool begin_with_beam() const;
   void widen(std::int64_t steps, const Between& between) const;
   void begin(std::optional<WindowSearch>& windows, const Fusion& fusion) const;
   void walk() const;
