@@ -11,9 +11,8 @@
 namespace dfsearch {
 namespace {
 
-/// kNever if it does not fit.
-Ticks time_after(const FusionTables& tables, const KernelSet& done, const KernelSet& kernels) {
-  OpenPartition partition(tables, done);
+/// Of the kernels as the next partition, which is empty; kNever if they do not fit.
+Ticks time_of_next(const FusionTables& tables, const KernelSet& kernels, OpenPartition& partition) {
   bool fits = true;
   kernels.for_each([&](std::size_t p) {
     const bool escapes = partition.kernels().empty() && tables.kernel(p).escapes;
@@ -35,14 +34,16 @@ std::optional<Fusion> costed_parts(const FusionTables& tables, const std::vector
                 .partition = std::vector<std::int64_t>(tables.size(), -1),
                 .used = 0};
   KernelSet done(tables.size());
+  OpenPartition partition(tables, done);
   std::int32_t next_index = 0;
   for (const KernelSet& kernels : sets) {
     tables.deadline().check();
     if (kernels.first_from(0) >= kernels.end()) continue;
     const auto index = rules.index_for(kernels, next_index, rules.unplaced(done));
     if (!index) return std::nullopt;
-    fusion.time = capped_sum(fusion.time, time_after(tables, done, kernels));
+    fusion.time = capped_sum(fusion.time, time_of_next(tables, kernels, partition));
     if (fusion.time >= kNever) return std::nullopt;
+    partition.close();
     kernels.for_each([&](std::size_t p) { fusion.partition[tables.id(p).index()] = *index; });
     ++fusion.used;
     next_index = *index + 1;

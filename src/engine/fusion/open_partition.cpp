@@ -163,6 +163,12 @@ void OpenPartition::put_before(std::size_t p) {
   undecided_shares_.reset();
 }
 
+void OpenPartition::close() {
+  const std::vector<std::uint32_t> kernels = kernels_;
+  take_out_all();
+  for (const std::uint32_t p : kernels) put_before(p);
+}
+
 void OpenPartition::keep_out(std::size_t p) {
   if (kept_out_ == trail_.size()) trail_.emplace_back();
   KeptOut& decision = trail_[kept_out_++];

@@ -67,6 +67,9 @@ class OpenPartition {
   /// Counts a ready kernel among those done before.  Nothing is inside or outside then, and there
   /// are no duals.
   void put_before(std::size_t p);
+  /// The same of all kernels inside, each of which was ready when it joined.  There are no duals,
+  /// and nothing was kept out.
+  void close();
 
   /// Decides that the kernel and all its descendants stay out.
   void keep_out(std::size_t p);

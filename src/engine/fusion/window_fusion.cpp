@@ -19,7 +19,6 @@
 #include <utility>
 
 #include "engine/fusion/costed_parts.hpp"
-#include "engine/fusion/open_partition.hpp"
 #include "engine/fusion/relaxed_fusion.hpp"
 
 namespace dfsearch {
@@ -42,18 +41,14 @@ bool WindowSearch::is_possible(const FusionTables& tables) {
 
 WindowSearch::WindowSearch(const FusionTables& tables, const Fusion& start)
     : tables_(tables), rules_(tables), place_of_(tables.size()), most_(kFirstWindow) {
-  KernelSet done(tables.size());
-  for (KernelSet& set : parts_of(tables, start)) {
-    parts_.push_back(part_of(std::move(set), done));
-    done |= parts_.back().kernels;
-  }
+  OpenPartition open(tables, KernelSet(tables.size()));
+  for (KernelSet& set : parts_of(tables, start)) parts_.push_back(part_of(std::move(set), open));
   index_parts();
 }
 
-/// Its time is kNever if it does not fit.
-WindowSearch::Part WindowSearch::part_of(KernelSet&& kernels, const KernelSet& done) const {
+/// The next one, which is closed.  Its time is kNever if it does not fit.
+WindowSearch::Part WindowSearch::part_of(KernelSet&& kernels, OpenPartition& open) const {
   Part part{.kernels = std::move(kernels)};
-  OpenPartition open(tables_, done);
   bool fits = true;
   part.kernels.for_each([&](std::size_t p) {
     ++part.size;
@@ -64,6 +59,7 @@ WindowSearch::Part WindowSearch::part_of(KernelSet&& kernels, const KernelSet& d
   const bool alone = part.size == 1 && tables_.kernel(part.kernels.first_from(0)).escapes;
   fits = fits && (alone || open.totals().sram <= tables_.sram()) && open.fits_in_memory();
   part.time = fits ? open.time(kNever) : kNever;
+  open.close();
   return part;
 }
 
@@ -73,6 +69,30 @@ void WindowSearch::index_parts() {
     time_ = capped_sum(time_, parts_[place].time);
     parts_[place].kernels.for_each(
         [&](std::size_t p) { place_of_[p] = static_cast<std::uint32_t>(place); });
+  }
+  join_parts();
+}
+
+void WindowSearch::join_parts() {
+  const auto set_others = [&](std::size_t place, std::span<const Arc> arcs, Places& others) {
+    for (const Arc& arc : arcs) {
+      if (place_of_[arc.other] != place) others.push_back(place_of_[arc.other]);
+    }
+  };
+  const auto make_unique = [](Places& places) {
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+  };
+  for (std::size_t place = 0; place < parts_.size(); ++place) {
+    Part& part = parts_[place];
+    part.inputs.clear();
+    part.outputs.clear();
+    part.kernels.for_each([&](std::size_t p) {
+      set_others(place, tables_.inputs(p), part.inputs);
+      set_others(place, tables_.outputs(p), part.outputs);
+    });
+    make_unique(part.inputs);
+    make_unique(part.outputs);
   }
 }
 
@@ -181,20 +201,16 @@ std::size_t WindowSearch::joined_most(const Places& places,
 
 /// Whether it needs one of those marked done; backward parts need all forward ones.
 bool WindowSearch::follows(std::size_t place, const std::vector<bool>& marked, bool forward) const {
-  bool found = forward && parts_[place].backward;
-  parts_[place].kernels.for_each([&](std::size_t p) {
-    for (const Arc& arc : tables_.inputs(p)) found = found || marked[place_of_[arc.other]];
-  });
-  return found;
+  const Part& part = parts_[place];
+  return (forward && part.backward) ||
+         std::any_of(part.inputs.begin(), part.inputs.end(), [&](auto p) { return marked[p]; });
 }
 
 bool WindowSearch::precedes(std::size_t place, const std::vector<bool>& marked,
                             bool backward) const {
-  bool found = backward && parts_[place].forward;
-  parts_[place].kernels.for_each([&](std::size_t p) {
-    for (const Arc& arc : tables_.outputs(p)) found = found || marked[place_of_[arc.other]];
-  });
-  return found;
+  const Part& part = parts_[place];
+  return (backward && part.forward) ||
+         std::any_of(part.outputs.begin(), part.outputs.end(), [&](auto p) { return marked[p]; });
 }
 
 /// Marks them and all parts up to the last of them that must come after one of them.
@@ -209,26 +225,24 @@ std::vector<bool> WindowSearch::after(const Places& places) const {
   return marked;
 }
 
-/// The same before one of them, from the first on.
-std::vector<bool> WindowSearch::before(const Places& places) const {
-  std::vector<bool> marked(parts_.size());
-  bool backward = false;
-  for (std::size_t place = places.back() + 1; place-- > places.front();) {
-    marked[place] = std::binary_search(places.begin(), places.end(), place) ||
-                    precedes(place, marked, backward);
-    backward = backward || (marked[place] && parts_[place].backward);
-  }
-  return marked;
-}
-
-/// With all parts between two of them.
+/// With all parts between two of them: those after one that come before one.  What lies on the way
+/// from there is after one, too.  If they turn out to be too large for a window, only some.
 WindowSearch::Places WindowSearch::closed(const Places& places) const {
   const std::vector<bool> later = after(places);
-  const std::vector<bool> earlier = before(places);
+  std::vector<bool> marked(parts_.size());
+  bool backward = false;
+  std::int64_t kernels = 0;
   Places all;
-  for (std::size_t place = places.front(); place <= places.back(); ++place) {
-    if (later[place] && earlier[place]) all.push_back(place);
+  for (std::size_t place = places.back() + 1; place-- > places.front() && kernels <= most_;) {
+    if (!later[place]) continue;
+    marked[place] = std::binary_search(places.begin(), places.end(), place) ||
+                    precedes(place, marked, backward);
+    if (!marked[place]) continue;
+    backward = backward || parts_[place].backward;
+    kernels += parts_[place].size;
+    all.push_back(place);
   }
+  std::reverse(all.begin(), all.end());
   return all;
 }
 
@@ -272,27 +286,27 @@ bool WindowSearch::replace(const Places& places, const std::vector<std::vector<s
   const std::vector<bool> later = after(places);
   std::vector<Part> parts;
   KernelSet done(tables_.size());
-  const auto keep = [&](std::size_t place) {
+  for (std::size_t place = 0; place <= places.back(); ++place) {
+    if (later[place]) continue;
     parts.push_back(parts_[place]);
     done |= parts_[place].kernels;
-  };
-  for (std::size_t place = 0; place <= places.back(); ++place) {
-    if (!later[place]) keep(place);
   }
+  OpenPartition open(tables_, done);
   Ticks time = 0;
   for (const std::vector<std::size_t>& kernels : by) {
     if (kernels.empty()) continue;
     KernelSet set(tables_.size());
     for (const std::size_t p : kernels) set.insert(p);
-    parts.push_back(part_of(std::move(set), done));
+    parts.push_back(part_of(std::move(set), open));
     time = capped_sum(time, parts.back().time);
-    done |= parts.back().kernels;
   }
   for (const std::size_t place : places) time -= parts_[place].time;
   if (time >= 0) return false;
   for (std::size_t place = 0; place < parts_.size(); ++place) {
     const bool kept = place <= places.back() && !later[place];
-    if (!kept && !std::binary_search(places.begin(), places.end(), place)) keep(place);
+    if (!kept && !std::binary_search(places.begin(), places.end(), place)) {
+      parts.push_back(parts_[place]);
+    }
   }
   if (!is_allowed(parts)) return false;
   parts_ = std::move(parts);
@@ -304,12 +318,13 @@ bool WindowSearch::replace(const Places& places, const std::vector<std::vector<s
 bool WindowSearch::is_allowed(const std::vector<Part>& parts) const {
   const bool limited = tables_.capacity_for_activations() < Bytes::infinity();
   KernelSet done(tables_.size());
+  OpenPartition open(tables_, done);
   std::int32_t next_index = 0;
   for (const Part& part : parts) {
     const auto index = rules_.index_for(part.kernels, next_index, rules_.unplaced(done));
     if (!index) return false;
     next_index = *index + 1;
-    if (limited && part_of(KernelSet(part.kernels), done).time >= kNever) return false;
+    if (limited && part_of(KernelSet(part.kernels), open).time >= kNever) return false;
     done |= part.kernels;
   }
   return true;

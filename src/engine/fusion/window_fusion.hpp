@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/fusion/fusion_tree.hpp"
+#include "engine/fusion/open_partition.hpp"
 #include "engine/tables/fusion_tables.hpp"
 #include "engine/tables/partition_rules.hpp"
 #include "graph/kernel_set.hpp"
@@ -32,22 +33,24 @@ class WindowSearch {
   [[nodiscard]] Fusion best() const;
 
  private:
+  using Places = std::vector<std::size_t>;  // of parts, ascending
   struct Part {
     KernelSet kernels;
     std::int64_t size = 0;
     Ticks time = 0;
     bool forward = false;
     bool backward = false;
+    Places inputs{};   // parts that it reads from, and
+    Places outputs{};  // that read from it
   };
-  using Places = std::vector<std::size_t>;  // of parts, ascending
   enum class Kind : std::uint8_t { Joined, Consecutive };
 
-  [[nodiscard]] Part part_of(KernelSet&& kernels, const KernelSet& done) const;
+  [[nodiscard]] Part part_of(KernelSet&& kernels, OpenPartition& open) const;
   void index_parts();
+  void join_parts();
   [[nodiscard]] Places window(std::size_t seed, Kind kind) const;
   [[nodiscard]] Places closed(const Places& places) const;
   [[nodiscard]] std::vector<bool> after(const Places& places) const;
-  [[nodiscard]] std::vector<bool> before(const Places& places) const;
   [[nodiscard]] bool follows(std::size_t place, const std::vector<bool>& marked,
                              bool forward) const;
   [[nodiscard]] bool precedes(std::size_t place, const std::vector<bool>& marked,
