@@ -12,6 +12,9 @@ namespace dfsearch {
 namespace {
 
 constexpr std::int64_t kStepsWhenTight = 500;
+// In a graph of so many kernels each child takes a while and most of them wait for ever.
+constexpr std::size_t kLargeGraph = 512;
+constexpr std::int64_t kStepsOfLargeGraph = 100;
 // Of the best mapping: a point whose bound is below is not soon dropped.
 constexpr double kFar = 63.0 / 64;
 // Of the best mapping: a point whose bound is below may well have a better one.
@@ -204,7 +207,10 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   // what is best to look at next has changed before a long enumeration is over.
   const bool few = shared_->allowance.is_tight() ||
                    node.context->admitted.load(std::memory_order_relaxed) > kNodesOfLongSearch;
-  const std::int64_t steps = few ? std::min(effort_.steps, kStepsWhenTight) : effort_.steps;
+  const bool is_large = node.context->tables.size() >= kLargeGraph;
+  const std::int64_t steps = std::min(effort_.steps, is_large ? kStepsOfLargeGraph
+                                                     : few    ? kStepsWhenTight
+                                                              : effort_.steps);
   const std::int64_t cut = node.context->search.branch(node.fusion, steps, adapter, found.duals);
   cut_by_capacity_.fetch_add(cut, std::memory_order_relaxed);
 }
