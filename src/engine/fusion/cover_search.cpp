@@ -92,7 +92,8 @@ void CoverSearch::keep(std::vector<PartitionColumn>&& partitions, FineTicks slac
 }
 
 CoverSearch::Outcome CoverSearch::find_covers() {
-  auto best = list_->covers->find(list_->best, steps_);
+  // Fusions take whole ticks.
+  auto best = list_->covers->find(list_->best, steps_, kFinePerTick);
   list_->best = best.slack;
   if (best.fusion && best.fusion->time < best_time_) {
     best_time_ = best.fusion->time;

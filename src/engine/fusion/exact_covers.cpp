@@ -105,8 +105,10 @@ ExactCovers::ExactCovers(const FusionTables& tables, const PartitionPricing& pri
 /// most it depends on earlier choices what they hold; where cycles show in the end, more of them hold
 /// for any.  Either may take far longer than the other, so they take turns, each twice as long as the
 /// one before; what they remember holds for both.
-ExactCovers::Best ExactCovers::find(FineTicks limit, std::int64_t& steps) {
+ExactCovers::Best ExactCovers::find(FineTicks limit, std::int64_t& steps, FineTicks apart) {
   best_ = {.complete = false, .slack = limit, .fusion = std::nullopt};
+  wanted_ = limit;
+  apart_ = apart;
   KernelSet left(tables_.size());
   for (std::size_t p = 0; p < tables_.size(); ++p) left.insert(p);
   for (std::int64_t given = steps / kShortestTurn; !best_.complete && steps >= 0; given *= 2) {
@@ -114,7 +116,7 @@ ExactCovers::Best ExactCovers::find(FineTicks limit, std::int64_t& steps) {
       looks_ahead_ = looks_ahead;
       steps_ = std::min(given, steps);
       const std::int64_t before = steps_;
-      begin(best_.slack);
+      begin();
       static_cast<void>(extend(0, left, 0));
       steps -= before - steps_;
       best_.complete = steps_ >= 0;
@@ -125,11 +127,11 @@ ExactCovers::Best ExactCovers::find(FineTicks limit, std::int64_t& steps) {
 }
 
 /// Before the first choice: all columns of less slack.
-void ExactCovers::begin(FineTicks limit) {
+void ExactCovers::begin() {
   Level& level = levels_.front();
   prepare(level);
   std::fill(level.count.begin(), level.count.end(), 0U);
-  const std::size_t end = columns_within(limit);
+  const std::size_t end = columns_within(wanted_);
   for (std::size_t w = 0; w < words_; ++w) level.columns[w] = bits_below(end, w);
   for (std::size_t c = 0; c < end; ++c) {
     partitions_[c]->kernels.for_each([&](std::size_t p) { ++level.count[p]; });
@@ -146,7 +148,7 @@ ExactCovers::Depth ExactCovers::extend(Depth depth, const KernelSet& left, FineT
   std::size_t hardest = left.first_from(0);
   if (hardest == left.end()) return offer(slack);
   const auto known = least_.find(left);
-  if (known != least_.end() && slack + known->second >= best_.slack) return kOnNone;
+  if (known != least_.end() && slack + known->second >= wanted_) return kOnNone;
   // The kernel that fewest columns have is covered next.
   left.for_each([&](std::size_t p) {
     if (level.count[p] < level.count[hardest]) hardest = p;
@@ -156,14 +158,14 @@ ExactCovers::Depth ExactCovers::extend(Depth depth, const KernelSet& left, FineT
   for (std::size_t w = 0; w < words_ && goes_on; ++w) {
     for_each_bit(w, level.columns[w] & having_[hardest][w], [&](std::size_t column) {
       const FineTicks with = slack + slack_[column];
-      goes_on = goes_on && steps_ >= 0 && with < best_.slack;
+      goes_on = goes_on && steps_ >= 0 && with < wanted_;
       if (!goes_on) return;
       depends = std::min(depends, choose(depth, left, static_cast<std::uint32_t>(column), with));
     });
   }
   if (steps_ < 0) return 0;
   if (depends > 0) depends = std::min(depends, left_out(depth));
-  if (depends >= depth) remember(left, best_.slack - slack);
+  if (depends >= depth) remember(left, wanted_ - slack);
   return depends;
 }
 
@@ -275,7 +277,7 @@ void ExactCovers::enter(Depth depth, const Meaning& meaning, FineTicks slack) {
   prepare(to);
   to.count = from.count;
   to.depends = chosen_.back().depends;
-  const std::size_t end = columns_within(best_.slack - slack);
+  const std::size_t end = columns_within(wanted_ - slack);
   const std::array<Word, 2> full{is_full(0) ? ~Word{0} : 0, is_full(1) ? ~Word{0} : 0};
   const Word ahead = looks_ahead_ ? ~Word{0} : 0;
   std::size_t removed = 0;
@@ -367,13 +369,14 @@ FineTicks ExactCovers::unused_charges() const {
 /// As extend().
 ExactCovers::Depth ExactCovers::offer(FineTicks slack) {
   const FineTicks unused = unused_charges();
-  if (slack + unused >= best_.slack) return unused == 0 ? kOnNone : 0;
+  if (slack + unused >= wanted_) return unused == 0 ? kOnNone : 0;
   std::vector<const PartitionColumn*> cover;
   for (const Chosen& chosen : chosen_) cover.push_back(chosen.partition);
   steps_ -= static_cast<std::int64_t>(cover.size() * tables_.size() / kTestedPerStep);
   OrderedFusion ordered = put_in_order(tables_, std::move(cover));
   if (!ordered.fusion && ordered.is_cyclic) return 0;
   best_.slack = slack + unused;
+  wanted_ = best_.slack - apart_ + 1;
   best_.fusion = std::move(ordered.fusion);
   return unused == 0 ? kOnNone : 0;
 }

@@ -37,10 +37,10 @@ class ExactCovers {
     /// one may be.
     std::optional<Fusion> fusion;
   };
-  /// Among covers of less slack than the limit.  Counts `steps` down, of some hundred operations
-  /// each.  Called again it knows which kernels that are left lead to nothing.  Throws Stopped by the
-  /// deadline of the tables.
-  [[nodiscard]] Best find(FineTicks limit, std::int64_t& steps);
+  /// Among covers of less slack than the limit, whose slacks are so far `apart` or the same.  Counts
+  /// `steps` down, of some hundred operations each.  Called again it knows which kernels that are left
+  /// lead to nothing.  Throws Stopped by the deadline of the tables.
+  [[nodiscard]] Best find(FineTicks limit, std::int64_t& steps, FineTicks apart = 1);
 
  private:
   using Word = std::uint64_t;
@@ -80,7 +80,7 @@ class ExactCovers {
     MemoryCharge memory;
   };
 
-  void begin(FineTicks limit);
+  void begin();
   [[nodiscard]] Depth extend(Depth depth, const KernelSet& left, FineTicks slack);
   [[nodiscard]] Depth choose(Depth depth, const KernelSet& left, std::uint32_t column,
                              FineTicks slack);
@@ -119,6 +119,8 @@ class ExactCovers {
   std::vector<Chosen> chosen_;
   Columns cyclic_with_others_;  // of the choice that is made
   Best best_;
+  FineTicks apart_ = 1;
+  FineTicks wanted_ = 0;     // less slack than this
   bool looks_ahead_ = true;  // whether what closes a cycle is left out at once
   std::int64_t steps_ = 0;
   PacedDeadline deadline_;

@@ -68,7 +68,7 @@ std::optional<Fusion> FusionPool::best(Ticks below, std::int64_t steps) {
   const Ticks most = std::min(below - tables_.weight_loads(), kGreatestDual / kFinePerTick);
   const FineTicks limit = most * kFinePerTick - bound;
   if (limit <= 0) return std::nullopt;
-  auto found = ExactCovers(tables_, pricing_, duals, partitions_).find(limit, steps);
+  auto found = ExactCovers(tables_, pricing_, duals, partitions_).find(limit, steps, kFinePerTick);
   if (!found.fusion || found.fusion->time >= below) return std::nullopt;
   return std::move(found.fusion);
 }
