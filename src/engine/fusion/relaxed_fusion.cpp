@@ -22,7 +22,7 @@ class Search final : public FusionSink {
         seen_(search_, tables.bounds(), tables.allowance()),
         limit_(limit) {}
 
-  RelaxedFusion run(std::int64_t steps) {
+  RelaxedFusion run(std::int64_t steps, const std::function<void()>& between) {
     child(search_.root());
     for (int nodes = 0; !heap_.empty(); steps -= kStepsPerNode) {
       std::pop_heap(heap_.begin(), heap_.end(), later);
@@ -35,6 +35,7 @@ class Search final : public FusionSink {
         return std::move(found_);
       }
       if (!node.opened && seen_.superseded(node)) continue;
+      if (between) between();
       look_for_duals(++nodes);
       search_.branch(node, kStepsPerNode, *this, duals_);
     }
@@ -87,12 +88,13 @@ class Search final : public FusionSink {
 
 }  // namespace
 
-RelaxedFusion relaxed_fusion(const FusionTables& tables, Ticks limit, std::int64_t steps) {
+RelaxedFusion relaxed_fusion(const FusionTables& tables, Ticks limit, std::int64_t steps,
+                             const std::function<void()>& between) {
   Search search(tables, limit);
   if (tables.bounds().use(SearchBound::Segments)) {
     if (auto segments = best_segments(tables)) search.complete(std::move(*segments));
   }
-  return search.run(steps);
+  return search.run(steps, between);
 }
 
 }  // namespace dfsearch

@@ -129,7 +129,7 @@ bool WindowSearch::advance(std::int64_t steps, const std::function<void()>& betw
     ++since_better_;
     const Places places = window(seed_++, kind_);
     steps -= kStepsBeside;
-    if (!places.empty()) steps -= search(places);
+    if (!places.empty()) steps -= search(places, between);
   }
   return false;
 }
@@ -258,7 +258,7 @@ std::int64_t WindowSearch::partitions_for(const Places& places) const {
 }
 
 /// What is best in place of these parts; returns the steps that took.
-std::int64_t WindowSearch::search(const Places& places) {
+std::int64_t WindowSearch::search(const Places& places, const std::function<void()>& between) {
   Ticks time = 0;
   std::vector<std::size_t> kernels;
   for (const std::size_t place : places) {
@@ -270,7 +270,7 @@ std::int64_t WindowSearch::search(const Places& places) {
   const FusionTree tree(window);
   if (tree.root().bound >= time) return 0;
   std::int64_t steps = kStepsOfWindow;
-  const RelaxedFusion found = relaxed_fusion(window, time - 1, steps);
+  const RelaxedFusion found = relaxed_fusion(window, time - 1, steps, between);
   if (found.fusion && found.fusion->time < time) {
     std::vector<std::vector<std::size_t>> by(kernels.size());
     for (std::size_t i = 0; i < kernels.size(); ++i) {

@@ -59,7 +59,7 @@ class WindowSearch {
                                         const std::vector<bool>& refused) const;
   [[nodiscard]] std::int64_t size(const Places& places) const;
   [[nodiscard]] std::int64_t partitions_for(const Places& places) const;
-  std::int64_t search(const Places& places);
+  std::int64_t search(const Places& places, const std::function<void()>& between);
   bool replace(const Places& places, const std::vector<std::vector<std::size_t>>& by);
   [[nodiscard]] bool is_allowed(const std::vector<Part>& parts) const;
 
