@@ -19,6 +19,7 @@ constexpr std::int64_t kNumbersPerStep = 256;
 constexpr std::size_t kLeastAtOnce = 4;
 constexpr std::size_t kMostAtOnce = 16;
 constexpr std::size_t kFoundAtOnce = 100'000;
+constexpr std::size_t kBytesOfBranch = sizeof(FrontierWalk::Branch) + 128;
 
 }  // namespace
 
@@ -34,7 +35,7 @@ FrontierEnumeration::FrontierEnumeration(const FusionTables& tables,
       work_(work),
       threshold_(query.threshold),
       steps_(steps),
-      walks_(work, [&] { return std::make_unique<FrontierWalk>(tables, pricing, duals); }) {
+      walks_(work, [&] { return std::make_unique<FrontierWalk>(tables, pricing, duals, query_); }) {
   std::size_t states = 0;
   std::vector<FrontierGains> gains;
   for (const FrontierPlanOfGroup& of : plans) {
@@ -142,18 +143,31 @@ bool FrontierEnumeration::firsts(std::size_t begin, std::size_t end) {
   return true;
 }
 
+/// Round by round: what long branches leave comes in the next one, after what all of them have found.
 bool FrontierEnumeration::some_firsts(const PromisedPlan& plan, std::size_t begin,
                                       std::size_t count) {
-  const FineTicks threshold = threshold_;  // of all of them, though it rises meanwhile
-  return walks_.run(
-      count, steps_,
-      [&](FrontierWalk& walk, std::size_t i, std::int64_t steps) {
-        return walk.find(plan, begin + i, threshold, query_.most, steps);
-      },
-      [&](std::size_t i, FrontierWalk::Found&& found) {
-        next_ = plan.first_place + begin + i;
-        keep(std::move(found.partitions));
-      });
+  std::vector<FrontierWalk::Branch> branches(count);
+  for (std::size_t i = 0; i < count; ++i) branches[i].first = begin + i;
+  while (!branches.empty()) {
+    std::vector<FrontierWalk::Branch> left;
+    const FineTicks threshold = threshold_;  // of all of them, though it rises meanwhile
+    const bool enough = walks_.run(
+        branches.size(), steps_,
+        [&](FrontierWalk& walk, std::size_t i, std::int64_t steps) {
+          return walk.find(plan, branches[i], threshold, steps);
+        },
+        [&](std::size_t i, FrontierWalk::Found&& found) {
+          left.insert(left.end(), std::make_move_iterator(found.left.begin()),
+                      std::make_move_iterator(found.left.end()));
+          // All first kernels before are done with.
+          next_ = plan.first_place + (left.empty() ? branches[i] : left.front()).first;
+          keep(std::move(found.partitions));
+        });
+    if (!enough) return false;
+    branches = std::move(left);
+    memory_of_branches_ = tables_.allowance().charge(branches.size() * kBytesOfBranch);
+  }
+  return true;
 }
 
 void FrontierEnumeration::keep(std::vector<PartitionColumn>&& partitions) {

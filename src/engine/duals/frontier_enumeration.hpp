@@ -44,6 +44,7 @@ class FrontierEnumeration {
   bool adds_up_ = true;  // what duals make of all sets; else no set is looked at
   std::vector<PromisedPlan> plans_;
   MemoryCharge memory_;  // of these
+  MemoryCharge memory_of_branches_;
   std::vector<PartitionColumn> found_;
   std::size_t next_ = 0;
   OrderedWalks<FrontierWalk> walks_;

@@ -6,6 +6,9 @@
 // While nothing of the set is in the frontier, the next kernel to be inside is chosen at once: what
 // is left out on the way costs nothing.
 //
+// What is not looked through after some time is left to be gone on with by any thread: of some first
+// kernels there are a hundred times as many sets as of others.
+//
 // Against all sets: tests/engine/duals/partition_pricing_test.cpp.
 
 #include "engine/duals/frontier_walk.hpp"
@@ -31,31 +34,71 @@ bool PromisedPlan::may_exceed(FineTicks threshold, std::size_t step, const Parti
 }
 
 FrontierWalk::FrontierWalk(const FusionTables& tables, const PartitionPricing& pricing,
-                           const Duals& duals)
+                           const Duals& duals, const PartitionPricing::Query& query)
     : tables_(tables),
       pricing_(pricing),
       duals_(duals),
       deadline_(tables.deadline(), kStepsBetweenLooks),
+      query_(query),
       inside_(tables.size()),
       after_(tables.size() + 1, KernelSet(tables.size())),
       before_(tables.size() + 1, KernelSet(tables.size())) {}
 
-FrontierWalk::Found FrontierWalk::find(const PromisedPlan& plan, std::size_t first,
-                                       FineTicks threshold, std::size_t most, std::int64_t steps) {
-  if (steps < 0) return {.partitions = {}, .steps = 0};
+FrontierWalk::Found FrontierWalk::find(const PromisedPlan& plan, const Branch& branch,
+                                       FineTicks threshold, std::int64_t steps) {
+  if (steps < 0) return {};
   plan_ = &plan;
   threshold_ = threshold;
-  most_ = most;
   steps_ = steps;
-  put_in(first, {});
+  steps_of_branch_ = query_.steps_of_branch;
+  first_ = branch.first;
+  if (branch.inside.empty()) {
+    put_in(branch.first, {});
+  } else if (may_exceed(branch.step, branch.set)) {
+    begin(branch);
+  }
   --steps_;
-  return {.partitions = std::exchange(found_, {}), .steps = steps - steps_};
+  found_.steps = steps - steps_;
+  return std::exchange(found_, {});
+}
+
+void FrontierWalk::begin(const Branch& branch) {
+  for (const std::uint32_t p : branch.inside) join(p);
+  go_on(branch.step, branch.set);
+  for (const std::uint32_t p : branch.inside) leave(p);
+}
+
+/// From then on what is before and after it is, too.
+void FrontierWalk::join(std::size_t kernel) {
+  after_[size_ + 1] = after_[size_];
+  after_[size_ + 1] |= pricing_.descendants(kernel);
+  before_[size_ + 1] = before_[size_];
+  before_[size_ + 1] |= pricing_.ancestors(kernel);
+  ++size_;
+  inside_.insert(kernel);
+}
+
+/// The last that joined.
+void FrontierWalk::leave(std::size_t kernel) {
+  inside_.erase(kernel);
+  --size_;
+}
+
+void FrontierWalk::keep_for_later(std::size_t step, const PartialSet& set) {
+  Branch branch{.first = first_, .inside = {}, .step = step, .set = set};
+  inside_.for_each([&](std::size_t p) { branch.inside.push_back(static_cast<std::uint32_t>(p)); });
+  found_.left.push_back(std::move(branch));
 }
 
 /// The step is the next one to be decided.
 void FrontierWalk::go_on(std::size_t step, const PartialSet& set) {
   deadline_.check(1);
+  if (steps_of_branch_ < 0) {
+    keep_for_later(step, set);
+    return;
+  }
   steps_ -= kStepsPerDecision;
+  steps_of_branch_ -= kStepsPerDecision;
   if (steps_ < 0) return;
   const std::vector<FrontierStep>& steps = plan_->plan.steps;
   if (set.frontier == 0) {
@@ -91,19 +134,13 @@ void FrontierWalk::put_in(std::size_t step, const PartialSet& set) {
     with.excess[r] += plan_->gains.of_steps[step][r] - plan_->gains.memory[r] * crosses;
   }
   if (!may_exceed(step + 1, with)) return;
-  after_[size_ + 1] = after_[size_];
-  after_[size_ + 1] |= pricing_.descendants(p);
-  before_[size_ + 1] = before_[size_];
-  before_[size_ + 1] |= pricing_.ancestors(p);
-  ++size_;
-  inside_.insert(p);
+  join(p);
   // What lies between two kernels must not be outside.
   KernelSet between = after_[size_];
   between &= before_[size_];
   between &= plan_->decided[step + 1];
   if (inside_.contains_all(between)) go_on(step + 1, with);
-  inside_.erase(p);
-  --size_;
+  leave(p);
 }
 
 void FrontierWalk::close() {
@@ -113,20 +150,23 @@ void FrontierWalk::close() {
     sums.add(tables_, duals_, p, kernels);
     kernels.insert(p);
   });
-  steps_ -= sums.kernels / 4;
   // Sharing the cores out takes long.
-  if (tables_.kernel(kernels.first_from(0)).options != nullptr) steps_ -= 4 * sums.kernels;
+  const bool shares = tables_.kernel(kernels.first_from(0)).options != nullptr;
+  const std::int64_t steps = sums.kernels / 4 + (shares ? 4 * sums.kernels : 0);
+  steps_ -= steps;
+  steps_of_branch_ -= steps;
   const Ticks time = pricing_.time(kernels, sums.compute, sums.network, sums.memory);
   const FineTicks excess = sums.dual - time * kFinePerTick - plan_->charge;
   if (excess <= threshold_) return;
-  found_.push_back({.kernels = std::move(kernels),
-                    .group = plan_->group,
-                    .time = time,
-                    .excess = excess,
-                    .size = sums.kernels});
-  if (found_.size() < 2 * most_) return;
-  keep_best(found_, most_);
-  threshold_ = std::max(threshold_, found_.back().excess);
+  std::vector<PartitionColumn>& partitions = found_.partitions;
+  partitions.push_back({.kernels = std::move(kernels),
+                        .group = plan_->group,
+                        .time = time,
+                        .excess = excess,
+                        .size = sums.kernels});
+  if (partitions.size() < 2 * query_.most) return;
+  keep_best(partitions, query_.most);
+  threshold_ = std::max(threshold_, partitions.back().excess);
 }
 
 }  // namespace dfsearch

@@ -43,20 +43,33 @@ struct PromisedPlan {
 /// one thread.
 class FrontierWalk {
  public:
-  FrontierWalk(const FusionTables& tables, const PartitionPricing& pricing, const Duals& duals);
+  FrontierWalk(const FusionTables& tables, const PartitionPricing& pricing, const Duals& duals,
+               const PartitionPricing::Query& query);
 
+  /// Sets that have these kernels and decide others from a step on.
+  struct Branch {
+    std::size_t first = 0;              ///< step of the first kernel
+    std::vector<std::uint32_t> inside;  ///< so far; empty: the first one is to be put in
+    std::size_t step = 0;               ///< the next one to be decided
+    PartialSet set;
+  };
   struct Found {
     std::vector<PartitionColumn> partitions;  ///< in any order; too few if steps did not suffice
+    std::vector<Branch> left;                 ///< of a long branch: not looked through yet
     std::int64_t steps = 0;                   ///< taken; more than there were: they did not suffice
   };
-  /// Those of more excess than the threshold whose first kernel, by the plan, is that of the step; all
-  /// of these that are among the greatest `most`.
-  [[nodiscard]] Found find(const PromisedPlan& plan, std::size_t first, FineTicks threshold,
-                           std::size_t most, std::int64_t steps);
+  /// Those of more excess than the threshold; all of these that are among the greatest that are asked
+  /// for, but for what is left.  That does not depend on the steps, if they suffice.
+  [[nodiscard]] Found find(const PromisedPlan& plan, const Branch& branch, FineTicks threshold,
+                           std::int64_t steps);
 
  private:
+  void begin(const Branch& branch);
   void go_on(std::size_t step, const PartialSet& set);
   void put_in(std::size_t step, const PartialSet& set);
+  void join(std::size_t kernel);
+  void leave(std::size_t kernel);
+  void keep_for_later(std::size_t step, const PartialSet& set);
   [[nodiscard]] bool may_exceed(std::size_t step, const PartialSet& set) const {
     return plan_->may_exceed(threshold_, step, set);
   }
@@ -69,15 +82,17 @@ class FrontierWalk {
   const PartitionPricing& pricing_;
   const Duals& duals_;
   PacedDeadline deadline_;
+  const PartitionPricing::Query query_;
   const PromisedPlan* plan_ = nullptr;
   FineTicks threshold_ = 0;
-  std::size_t most_ = 0;
-  std::int64_t steps_ = 0;  // left
+  std::int64_t steps_ = 0;            // left
+  std::int64_t steps_of_branch_ = 0;  // left, before the rest is left to others
+  std::size_t first_ = 0;
   KernelSet inside_;
   std::size_t size_ = 0;           // of inside_
   std::vector<KernelSet> after_;   // by the number of kernels inside: these and all after them
   std::vector<KernelSet> before_;  // and all before them
-  std::vector<PartitionColumn> found_;
+  Found found_;
 };
 
 }  // namespace dfsearch

@@ -45,6 +45,9 @@ class PartitionPricing {
     std::size_t first = 0;     ///< those whose first kernel this is come first, then the next ones
     std::int64_t trial = 300;  ///< nodes for a first kernel before its sets are many
     std::size_t at_once = 0;   ///< first kernels looked through at a time; 0: as suits the graph
+    /// Along a frontier, before the rest of the sets that begin alike is left to any thread: about a
+    /// millisecond.
+    std::int64_t steps_of_branch = 20'000;
     static constexpr std::size_t kAny = ~std::size_t{0};
   };
   struct Found {

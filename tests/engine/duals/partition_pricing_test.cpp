@@ -16,6 +16,7 @@
 #include <set>
 #include <vector>
 
+#include "engine/duals/frontier_plan.hpp"
 #include "engine/duals/frontier_worth.hpp"
 #include "support/helpers.hpp"
 #include "support/model_worlds.hpp"
@@ -64,6 +65,25 @@ std::size_t any_at_once(std::mt19937_64& random) {
   return static_cast<std::size_t>(pick(random, 0, 6));
 }
 
+/// Steps of a branch: none, some, or as many as suit large graphs.
+std::int64_t any_steps_of_branch(std::mt19937_64& random) {
+  return pick(random, 0, 3) == 0 ? PartitionPricing::Query{}.steps_of_branch : pick(random, 0, 60);
+}
+
+/// Of the first kernel of a set, among the steps of all plans.
+std::size_t first_place(const FusionTables& tables, const KernelSet& kernels) {
+  const auto plans = frontier_plans(tables);
+  REQUIRE(plans);
+  std::size_t place = 0;
+  for (const FrontierPlanOfGroup& of : *plans) {
+    for (const FrontierStep& step : of.plan.steps) {
+      if (kernels.contains(step.kernel)) return place;
+      ++place;
+    }
+  }
+  return place;
+}
+
 bool sorted(const std::vector<PartitionColumn>& list) {
   return std::is_sorted(
       list.begin(), list.end(),
@@ -92,8 +112,12 @@ TEST_CASE("all partitions above a threshold are listed, each once, with their ti
     for (const FineTicks threshold : thresholds) {
       CAPTURE(threshold);
       std::int64_t steps = kEnough;
-      const auto found = pricing.find(
-          duals, {.threshold = threshold, .most = kAll, .at_once = any_at_once(random)}, steps);
+      const auto found = pricing.find(duals,
+                                      {.threshold = threshold,
+                                       .most = kAll,
+                                       .at_once = any_at_once(random),
+                                       .steps_of_branch = any_steps_of_branch(random)},
+                                      steps);
       REQUIRE(found.complete);
       REQUIRE(sorted(found.partitions));
       std::map<Mask, PlainPartition> left = partitions;
@@ -138,9 +162,12 @@ TEST_CASE("of too many partitions those of the greatest excess are kept") {
     for (const std::size_t most : {1U, 2U, 5U}) {
       CAPTURE(most);
       std::int64_t more_steps = kEnough;
-      const auto some = pricing.find(
-          duals, {.threshold = threshold, .most = most, .at_once = any_at_once(random)},
-          more_steps);
+      const auto some = pricing.find(duals,
+                                     {.threshold = threshold,
+                                      .most = most,
+                                      .at_once = any_at_once(random),
+                                      .steps_of_branch = any_steps_of_branch(random)},
+                                     more_steps);
       REQUIRE(some.complete);
       REQUIRE(some.partitions.size() == std::min(most, all.partitions.size()));
       for (std::size_t i = 0; i < some.partitions.size(); ++i) {
@@ -159,8 +186,10 @@ TEST_CASE("an enumeration whose steps do not suffice says so") {
     const PartitionPricing pricing(tables, PartitionPricing::Sets::Ordered, any_way(random));
     const Duals duals = random_duals(pricing, tables.size(), random);
     const FineTicks threshold = lowest(duals);
-    const PartitionPricing::Query query{
-        .threshold = threshold, .most = kAll, .at_once = any_at_once(random)};
+    const PartitionPricing::Query query{.threshold = threshold,
+                                        .most = kAll,
+                                        .at_once = any_at_once(random),
+                                        .steps_of_branch = any_steps_of_branch(random)};
     std::int64_t left = kEnough;
     const auto all = pricing.find(duals, query, left);
     const std::int64_t needed = kEnough - left;
@@ -188,22 +217,35 @@ TEST_CASE("an enumeration whose steps do not suffice says so") {
 
 TEST_CASE("enumerations along a frontier that go on where the last one ended miss nothing") {
   int continued = 0;
+  int missing = 0;
   test::for_each_priced_world(2000, [&](const FusionTables& tables, std::mt19937_64& random) {
     const PartitionPricing pricing(tables, PartitionPricing::Sets::Ordered, Way::Frontier);
     const Duals duals = random_duals(pricing, tables.size(), random);
     const FineTicks threshold = lowest(duals);
+    const std::int64_t branch = any_steps_of_branch(random);
     std::int64_t left = kEnough;
-    const auto all = pricing.find(duals, {.threshold = threshold, .most = kAll}, left);
+    const auto all = pricing.find(
+        duals, {.threshold = threshold, .most = kAll, .steps_of_branch = branch}, left);
     std::int64_t less = pick(random, 0, kEnough - left - 1);
-    const auto cut = pricing.find(duals, {.threshold = threshold, .most = kAll}, less);
+    const auto cut = pricing.find(
+        duals, {.threshold = threshold, .most = kAll, .steps_of_branch = branch}, less);
     REQUIRE_FALSE(cut.complete);
-    const auto again =
-        pricing.find(duals, {.threshold = threshold, .most = kAll, .first = cut.next}, left);
+    // What is missing begins there or later.
+    for (const PartitionColumn& set : all.partitions) {
+      const auto same = [&](const PartitionColumn& other) { return other.kernels == set.kernels; };
+      if (std::any_of(cut.partitions.begin(), cut.partitions.end(), same)) continue;
+      REQUIRE(first_place(tables, set.kernels) >= cut.next);
+      ++missing;
+    }
+    const auto again = pricing.find(
+        duals, {.threshold = threshold, .most = kAll, .first = cut.next, .steps_of_branch = branch},
+        left);
     REQUIRE(again.complete);
     REQUIRE(again.partitions.size() == all.partitions.size());
     continued += cut.next > 0;
   });
   CHECK(continued > 500);
+  CHECK(missing > 5000);
 }
 
 TEST_CASE("the same is found whoever helps, whatever the steps") {
@@ -219,7 +261,8 @@ TEST_CASE("the same is found whoever helps, whatever the steps") {
                                         .most = static_cast<std::size_t>(pick(random, 1, 40)),
                                         .best_only = pick(random, 0, 1) == 0,
                                         .trial = pick(random, 0, 20),
-                                        .at_once = static_cast<std::size_t>(pick(random, 2, 6))};
+                                        .at_once = static_cast<std::size_t>(pick(random, 2, 6)),
+                                        .steps_of_branch = any_steps_of_branch(random)};
     std::int64_t needed = kEnough;
     static_cast<void>(alone.find(duals, query, needed));
     needed = kEnough - needed;
@@ -293,7 +336,8 @@ TEST_CASE("partitions among some kernels, or with one, are those of all that are
                                      .most = kAll,
                                      .among = &some,
                                      .with = with,
-                                     .at_once = any_at_once(random)},
+                                     .at_once = any_at_once(random),
+                                     .steps_of_branch = any_steps_of_branch(random)},
                                     steps);
     REQUIRE(found.complete);
     std::map<Mask, FineTicks> listed;
@@ -354,8 +398,12 @@ TEST_CASE("of sets that exchanges make of each other one is listed, and no set i
     }
     const FineTicks threshold = seed % 3 == 0 ? 0 : lowest(duals);
     std::int64_t steps = kEnough;
-    const auto found = pricing.find(
-        duals, {.threshold = threshold, .most = kAll, .at_once = any_at_once(random)}, steps);
+    const auto found = pricing.find(duals,
+                                    {.threshold = threshold,
+                                     .most = kAll,
+                                     .at_once = any_at_once(random),
+                                     .steps_of_branch = any_steps_of_branch(random)},
+                                    steps);
     REQUIRE(found.complete);
     const test::PlainPartitions plain(tables, test::AlikeKernels::Free);
     std::set<Mask> known;
