@@ -93,7 +93,7 @@ void FrontierWalk::keep_for_later(std::size_t step, const PartialSet& set) {
 /// The step is the next one to be decided.
 void FrontierWalk::go_on(std::size_t step, const PartialSet& set) {
   deadline_.check(1);
-  if (steps_of_branch_ < 0) {
+  if (steps_ >= 0 && steps_of_branch_ < 0) {
     keep_for_later(step, set);
     return;
   }

@@ -74,12 +74,12 @@ void WindowSearch::index_parts() {
 }
 
 void WindowSearch::join_parts() {
-  const auto set_others = [&](std::size_t place, std::span<const Arc> arcs, Places& others) {
+  const auto add_others = [&](std::size_t place, std::span<const Arc> arcs, Places& others) {
     for (const Arc& arc : arcs) {
       if (place_of_[arc.other] != place) others.push_back(place_of_[arc.other]);
     }
   };
-  const auto make_unique = [](Places& places) {
+  const auto sort_once = [](Places& places) {
     std::sort(places.begin(), places.end());
     places.erase(std::unique(places.begin(), places.end()), places.end());
   };
@@ -88,11 +88,11 @@ void WindowSearch::join_parts() {
     part.inputs.clear();
     part.outputs.clear();
     part.kernels.for_each([&](std::size_t p) {
-      set_others(place, tables_.inputs(p), part.inputs);
-      set_others(place, tables_.outputs(p), part.outputs);
+      add_others(place, tables_.inputs(p), part.inputs);
+      add_others(place, tables_.outputs(p), part.outputs);
     });
-    make_unique(part.inputs);
-    make_unique(part.outputs);
+    sort_once(part.inputs);
+    sort_once(part.outputs);
   }
 }
 
