@@ -1,8 +1,23 @@
 #include "base/shared_work.hpp"
 
+#include <algorithm>
+#include <thread>
 #include <utility>
 
 namespace dfsearch {
+namespace {
+
+// To wake a thread that sleeps takes as long as many a piece.
+constexpr std::chrono::microseconds kAwake{100};
+
+/// Until it is ready or so much time is over, whichever is first.
+template <class IsReady>
+void stay_awake(std::chrono::microseconds patience, IsReady is_ready) {
+  const auto end = std::chrono::steady_clock::now() + std::min(patience, kAwake);
+  while (!is_ready() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+}
+
+}  // namespace
 
 void SharedWork::run(std::size_t count, const Piece& piece) {
   std::unique_lock lock(mutex_);
@@ -14,6 +29,11 @@ void SharedWork::run(std::size_t count, const Piece& piece) {
     begins_.notify_all();
   }
   work(lock);
+  if (begun_ > 0) {
+    lock.unlock();
+    stay_awake(kAwake, [this] { return begun_.load(std::memory_order_relaxed) == 0; });
+    lock.lock();
+  }
   ends_.wait(lock, [this] { return begun_ == 0; });
   piece_ = nullptr;
   if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
@@ -28,6 +48,7 @@ bool SharedWork::help() {
 }
 
 bool SharedWork::help_within(std::chrono::microseconds patience) {
+  stay_awake(patience, [this] { return has_any(); });
   std::unique_lock lock(mutex_);
   const bool any = begins_.wait_for(lock, patience, [this] { return next_ < count_; });
   work(lock);

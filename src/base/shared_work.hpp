@@ -32,14 +32,15 @@ class SharedWork {
  private:
   void work(std::unique_lock<std::mutex>& lock);
 
-  std::atomic<bool> is_open_ = false;  // read without the mutex: whether there may be pieces
-  std::mutex mutex_;                   // guards what follows; held between pieces
-  std::condition_variable begins_;     // there are pieces
-  std::condition_variable ends_;       // none is at work
+  // Written with the mutex, read without it, too.
+  std::atomic<bool> is_open_ = false;   // whether there may be pieces
+  std::atomic<std::size_t> begun_ = 0;  // and not yet done
+  std::mutex mutex_;                    // guards what follows; held between pieces
+  std::condition_variable begins_;      // there are pieces
+  std::condition_variable ends_;        // none is at work
   const Piece* piece_ = nullptr;
   std::size_t count_ = 0;
   std::size_t next_ = 0;
-  std::size_t begun_ = 0;  // and not yet done
   std::exception_ptr thrown_;
 };
 

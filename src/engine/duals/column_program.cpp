@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t kGrown = 8;  // partitions before the program is solved again
 // Kernels: those of fewer are grown before another thread has come.
 constexpr std::size_t kShared = 128;
+constexpr std::size_t kAtOnce = 12;  // classes, where threads share them
 // Sum of all duals: twice as much does not overflow.
 constexpr Ticks kGreatest = kGreatestDual / kFinePerTick;
 
@@ -69,12 +70,14 @@ bool ColumnProgram::take_duals() {
   return true;
 }
 
-/// No more at a time than may be wanted, so that each one counts, whoever grew it.
+/// All that are grown at once count, if there are more than wanted: so it does not matter who
+/// grew them.
 bool ColumnProgram::grow(std::int64_t& steps) {
+  const std::size_t at_once = tables_.size() >= kShared ? kAtOnce : 1;
   std::vector<PartitionColumn> found;
   std::size_t tried = 0;
   while (tried < alike_.size() && found.size() < kGrown && steps > 0) {
-    const std::size_t count = std::min(kGrown - found.size(), alike_.size() - tried);
+    const std::size_t count = std::min(at_once, alike_.size() - tried);
     for (Grown& one : grown(next_start_ + 1, count, duals_, kNoise)) {
       if (steps <= 0) break;
       ++tried;

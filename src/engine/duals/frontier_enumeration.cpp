@@ -163,7 +163,7 @@ bool FrontierEnumeration::some_firsts(const PromisedPlan& plan, std::size_t begi
           next_ = plan.first_place + (left.empty() ? branches[i] : left.front()).first;
           keep(std::move(found.partitions));
         });
-    if (!enough) return false;
+    if (!enough || found_.size() >= query_.enough) return false;
     branches = std::move(left);
     memory_of_branches_ = tables_.allowance().charge(branches.size() * kBytesOfBranch);
   }

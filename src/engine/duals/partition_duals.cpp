@@ -133,7 +133,8 @@ void PartitionDualSearch::grow_columns() {
 }
 
 /// While some overpaid partitions are found soon it does not matter whether they are all.  Where it
-/// takes long those that are overpaid by noise are left to the proof: there may be very many.
+/// takes long a round ends with enough of them, and those that are overpaid by noise are left to the
+/// proof: there may be very many.
 void PartitionDualSearch::price_columns() {
   const std::int64_t limit = std::min(steps_, steps_of_round_);
   const bool best_only = steps_of_round_ > kStepsOfAll;
@@ -142,6 +143,7 @@ void PartitionDualSearch::price_columns() {
                              {.threshold = best_only ? kNoise : 0,
                               .most = kPerRound,
                               .best_only = best_only,
+                              .enough = best_only ? kPerRound : kNear,
                               .first = first_},
                              left);
   steps_ -= limit - left;

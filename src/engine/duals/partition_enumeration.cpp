@@ -75,7 +75,7 @@ bool PartitionEnumeration::firsts(std::size_t begin, std::size_t end) {
     if (!walk_.is_open(place)) continue;
     places.push_back(place);
     if (places.size() < at_once_) continue;
-    if (!find()) return false;
+    if (!find() || found_.size() >= query_.enough) return false;
     places.clear();
   }
   return places.empty() ? steps_ >= 0 : find();

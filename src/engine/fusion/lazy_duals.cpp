@@ -26,9 +26,9 @@ constexpr std::int64_t kFewNodes = 1'024;
 constexpr std::chrono::microseconds kSoon{1'000};
 constexpr int kAttemptOfBlocks = 3;
 // All duals that are not known by then, after some tenths of a second, may never be; those of more
-// kernels are hardly known by then.
+// kernels take longer.
 constexpr int kAttemptOfFrontiers = 14;
-constexpr int kAttemptOfLargeFrontiers = 11;
+constexpr int kAttemptOfLargeFrontiers = 16;
 constexpr std::size_t kKernelsOfLargeFrontiers = 256;
 constexpr std::size_t kKernelsOfUsualNode = 32;
 constexpr std::array<std::size_t, 3> kKernelsOfBlock = {32, 48, 64};
@@ -90,16 +90,10 @@ LazyDuals::Found LazyDuals::known() const {
   return known_;
 }
 
-/// Pieces mostly come one after the other: it waits for more of them as long as the last took.
+/// Pieces mostly come one after the other.
 void LazyDuals::help() const {
   if (!work_.has_any()) return;
-  auto begin = std::chrono::steady_clock::now();
-  bool any = work_.help();
-  while (any) {
-    const auto now = std::chrono::steady_clock::now();
-    const auto took = std::chrono::duration_cast<std::chrono::microseconds>(now - begin);
-    begin = now;
-    any = work_.help_within(std::min(took, kSoon));
+  while (work_.help_within(kSoon)) {
   }
 }
 

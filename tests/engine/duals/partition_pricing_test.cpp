@@ -70,8 +70,15 @@ std::int64_t any_steps_of_branch(std::mt19937_64& random) {
   return pick(random, 0, 3) == 0 ? PartitionPricing::Query{}.steps_of_branch : pick(random, 0, 60);
 }
 
-/// Of the first kernel of a set, among the steps of all plans.
-std::size_t first_place(const FusionTables& tables, const KernelSet& kernels) {
+/// Of the first kernel of a set, among the steps of all plans or in the order of the kernels.
+std::size_t first_place(const FusionTables& tables, const PartitionPricing& pricing,
+                        const KernelSet& kernels) {
+  if (!pricing.is_along_frontier()) {
+    const auto& order = pricing.order();
+    const auto is_inside = [&](std::uint32_t p) { return kernels.contains(p); };
+    return static_cast<std::size_t>(std::find_if(order.begin(), order.end(), is_inside) -
+                                    order.begin());
+  }
   const auto plans = frontier_plans(tables);
   REQUIRE(plans);
   std::size_t place = 0;
@@ -234,7 +241,7 @@ TEST_CASE("enumerations along a frontier that go on where the last one ended mis
     for (const PartitionColumn& set : all.partitions) {
       const auto same = [&](const PartitionColumn& other) { return other.kernels == set.kernels; };
       if (std::any_of(cut.partitions.begin(), cut.partitions.end(), same)) continue;
-      REQUIRE(first_place(tables, set.kernels) >= cut.next);
+      REQUIRE(first_place(tables, pricing, set.kernels) >= cut.next);
       ++missing;
     }
     const auto again = pricing.find(
@@ -245,6 +252,41 @@ TEST_CASE("enumerations along a frontier that go on where the last one ended mis
     continued += cut.next > 0;
   });
   CHECK(continued > 500);
+  CHECK(missing > 5000);
+}
+
+TEST_CASE("an enumeration that has found enough ends, and misses nothing before where it goes on") {
+  int ended = 0;
+  int missing = 0;
+  test::for_each_priced_world(3000, [&](const FusionTables& tables, std::mt19937_64& random) {
+    const PartitionPricing pricing(tables, PartitionPricing::Sets::Ordered, any_way(random));
+    const Duals duals = random_duals(pricing, tables.size(), random);
+    PartitionPricing::Query query{.threshold = lowest(duals),
+                                  .most = kAll,
+                                  .at_once = any_at_once(random),
+                                  .steps_of_branch = any_steps_of_branch(random)};
+    std::int64_t left = kEnough;
+    const auto all = pricing.find(duals, query, left);
+    query.enough = static_cast<std::size_t>(pick(random, 1, 12));
+    std::int64_t left_of_some = kEnough;
+    const auto some = pricing.find(duals, query, left_of_some);
+    REQUIRE(left_of_some >= left);
+    REQUIRE(sorted(some.partitions));
+    REQUIRE(some.partitions.size() <= all.partitions.size());
+    if (some.complete) {
+      REQUIRE(some.partitions.size() == all.partitions.size());
+      return;
+    }
+    ++ended;
+    REQUIRE(some.partitions.size() >= query.enough);
+    for (const PartitionColumn& set : all.partitions) {
+      const auto same = [&](const PartitionColumn& other) { return other.kernels == set.kernels; };
+      if (std::any_of(some.partitions.begin(), some.partitions.end(), same)) continue;
+      REQUIRE(first_place(tables, pricing, set.kernels) >= some.next);
+      ++missing;
+    }
+  });
+  CHECK(ended > 500);
   CHECK(missing > 5000);
 }
 
@@ -260,6 +302,7 @@ TEST_CASE("the same is found whoever helps, whatever the steps") {
     const PartitionPricing::Query query{.threshold = lowest(duals),
                                         .most = static_cast<std::size_t>(pick(random, 1, 40)),
                                         .best_only = pick(random, 0, 1) == 0,
+                                        .enough = static_cast<std::size_t>(pick(random, 1, 100)),
                                         .trial = pick(random, 0, 20),
                                         .at_once = static_cast<std::size_t>(pick(random, 2, 6)),
                                         .steps_of_branch = any_steps_of_branch(random)};
