@@ -151,7 +151,7 @@ bool FrontierEnumeration::some_firsts(const PromisedPlan& plan, std::size_t begi
   while (!branches.empty()) {
     std::vector<FrontierWalk::Branch> left;
     const FineTicks threshold = threshold_;  // of all of them, though it rises meanwhile
-    const bool enough = walks_.run(
+    const bool sufficed = walks_.run(
         branches.size(), steps_,
         [&](FrontierWalk& walk, std::size_t i, std::int64_t steps) {
           return walk.find(plan, branches[i], threshold, steps);
@@ -163,7 +163,7 @@ bool FrontierEnumeration::some_firsts(const PromisedPlan& plan, std::size_t begi
           next_ = plan.first_place + (left.empty() ? branches[i] : left.front()).first;
           keep(std::move(found.partitions));
         });
-    if (!enough || found_.size() >= query_.enough) return false;
+    if (!sufficed || found_.size() >= query_.enough) return false;
     branches = std::move(left);
     memory_of_branches_ = tables_.allowance().charge(branches.size() * kBytesOfBranch);
   }

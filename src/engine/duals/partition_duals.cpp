@@ -143,7 +143,7 @@ void PartitionDualSearch::price_columns() {
                              {.threshold = best_only ? kNoise : 0,
                               .most = kPerRound,
                               .best_only = best_only,
-                              .enough = best_only ? kPerRound : kNear,
+                              .enough = best_only ? kPerRound : PartitionPricing::Query::kAny,
                               .first = first_},
                              left);
   steps_ -= limit - left;

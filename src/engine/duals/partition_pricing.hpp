@@ -42,7 +42,7 @@ class PartitionPricing {
     /// Of two of which one could stand for the other with no less excess, one is enough: what
     /// is found holds a partition of the greatest excess, but not all that have any.
     bool best_only = false;
-    /// Once so many have been found it ends, soon if not at once: then it is not complete.
+    /// Once so many have been found it ends, soon if not at once, and is not complete; kAny: never.
     std::size_t enough = kAny;
     std::size_t first = 0;     ///< those whose first kernel this is come first, then the next ones
     std::int64_t trial = 300;  ///< nodes for a first kernel before its sets are many
