@@ -1,3 +1,18 @@
+# dfsearch_unity(<target> <source>...): the sources of one folder as one translation unit.  Half of
+# a build reads headers, and this reads them once a folder.  Developers build file by file (preset
+# dev), which shows what a file does not include itself.
+function(dfsearch_unity target)
+  if(NOT DFSEARCH_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  foreach(source IN LISTS ARGN)
+    cmake_path(GET source PARENT_PATH folder)
+    string(MAKE_C_IDENTIFIER "${target}_${folder}" group)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
+endfunction()
+
 # dfsearch_layer(<name> <source>...): one folder under src/ as the static
 # library dfsearch_<name>, known as dfsearch::<name> here and when installed.
 function(dfsearch_layer name)
@@ -9,4 +24,8 @@ function(dfsearch_layer name)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
                                               $<INSTALL_INTERFACE:include>)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:dfsearch_flags>)
+  set(sources ${ARGN})
+  list(REMOVE_ITEM sources ${DFSEARCH_ALONE})
+  list(FILTER sources EXCLUDE REGEX "^[$]|^/") # generated
+  dfsearch_unity(${target} ${sources})
 endfunction()

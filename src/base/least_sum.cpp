@@ -32,10 +32,10 @@ namespace {
 using Values = std::vector<std::uint8_t>;
 
 // Some milliseconds.
-constexpr std::int64_t kStepsBetweenLooks = 100'000;
+constexpr std::int64_t kAdditionsBetweenStops = 100'000;
 // Entries of a table that are compared in advance.
 constexpr std::size_t kFewRows = 8;
-constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kNoVariable = std::numeric_limits<std::size_t>::max();
 
 void add(double& sum, double value) { sum += value; }
 void add(LexicographicSum& sum, const LexicographicSum& value) {
@@ -44,7 +44,7 @@ void add(LexicographicSum& sum, const LexicographicSum& value) {
 
 /// The first variable in which two choices differ, and whether the second has less there.
 struct Difference {
-  std::size_t variable = kNone;
+  std::size_t variable = kNoVariable;
   bool second_is_first = false;
 };
 
@@ -62,7 +62,7 @@ class LeastSum {
       : sizes_(sizes),
         terms_(terms),
         steps_(order.steps),
-        deadline_(deadline, kStepsBetweenLooks),
+        deadline_(deadline, kAdditionsBetweenStops),
         values_{Values(sizes.size(), 0), Values(sizes.size(), 0)},
         choices_(order.steps.size()),
         differences_(order.steps.size()) {
@@ -116,7 +116,7 @@ class LeastSum {
     const std::size_t variable = steps_[step].variable;
     Best best;
     for (std::size_t v = 0; v < sizes_[variable]; ++v) {
-      deadline_.check(kStepsBetweenLooks);
+      deadline_.check(kAdditionsBetweenStops);
       for (Values& values : values_) values[variable] = static_cast<std::uint8_t>(v);
       Best found = finish(fixed(tables, variable, v), step + 1);
       const bool is_better = best.values.empty() || found.sum < best.sum ||
@@ -224,7 +224,7 @@ class LeastSum {
         note_choice(s, a, b, found);
         for (const std::size_t t : steps_[s].merged) follow(t, found);
         all[a * rows + b] = found;
-        if (found.variable != kNone) found.second_is_first = !found.second_is_first;
+        if (found.variable != kNoVariable) found.second_is_first = !found.second_is_first;
         all[b * rows + a] = found;
       }
     }

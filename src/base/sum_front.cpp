@@ -27,12 +27,12 @@ using elimination::Table;
 using elimination::Values;
 
 // Some milliseconds.
-constexpr std::int64_t kStepsBetweenLooks = 100'000;
+constexpr std::int64_t kStepsBetweenStops = 100'000;
 
 // Of an allocation beside what is asked for.
 constexpr std::size_t kAllocation = 16;
 
-void add(LexicographicSum& sum, const LexicographicSum& value) {
+void add_to(LexicographicSum& sum, const LexicographicSum& value) {
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += value[i];
 }
 
@@ -53,7 +53,7 @@ struct FrontCell {
     for (const Summand<FrontCell>& summand : summands) {
       if (summand.cell->points.empty()) return;
       if (summand.cell->points.size() > 1) is_single = false;
-      if (summand.cell->points.size() == 1) add(single.sum, summand.cell->points.front().sum);
+      if (summand.cell->points.size() == 1) add_to(single.sum, summand.cell->points.front().sum);
     }
     if (is_single && is_precluded(single.sum)) return;
     single.values.assign(width, 0);
@@ -136,7 +136,7 @@ struct FrontCell {
     for (const FrontSum& a : points) {
       for (const FrontSum& b : summand.cell->points) {
         pairs.push_back({.sum = a.sum, .a = &a, .b = &b});
-        add(pairs.back().sum, b.sum);
+        add_to(pairs.back().sum, b.sum);
       }
     }
     if (points.size() > 1 && summand.cell->points.size() > 1) {
@@ -172,7 +172,7 @@ std::optional<std::vector<FrontSum>> sum_front(const std::vector<std::size_t>& s
       if (is_allowed(value)) cell.points.push_back({.sum = value, .values = {}});
     }
   }
-  Effort effort{.steps_left = most_steps, .deadline = PacedDeadline(deadline, kStepsBetweenLooks)};
+  Effort effort{.steps_left = most_steps, .deadline = PacedDeadline(deadline, kStepsBetweenStops)};
   FrontCell best = Elimination<FrontCell>(sizes, std::move(tables), effort).solve();
   if (effort.steps_left < 0.0) return std::nullopt;
   return std::move(best.points);

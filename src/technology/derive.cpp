@@ -3,6 +3,8 @@
 
 #include "technology/derive.hpp"
 
+#include "base/number.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -11,8 +13,6 @@ namespace {
 
 constexpr double kSlack = 1.0 + 1e-12;
 constexpr double kMost = 1099511627776.0;  // 2^40, as many as a config may name
-
-double number(std::int64_t count) { return static_cast<double>(count); }
 
 /// Less than this is taken for nothing: all times of a machine must be finite.
 constexpr BytesPerSecond kLeastBandwidth{1.0};

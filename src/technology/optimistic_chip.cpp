@@ -13,7 +13,7 @@
 namespace dfsearch {
 namespace {
 
-constexpr BytesPerSecond kLeastBandwidth{1.0};
+constexpr BytesPerSecond kSlowestBandwidth{1.0};
 
 /// `most` with the areas of the core, or of all else that shares or leaks, from `least`.
 Split few_cores(const ChipDesign& design, const Split& least, const Split& most) {
@@ -58,7 +58,7 @@ std::optional<Chip> optimistic_chip(const ChipDesign& design, const Split& least
       level.raw_bandwidth = power / of.energy;
       level.bandwidth = of.utilization * level.raw_bandwidth;
     }
-    const bool is_there = level.capacity > Bytes{} && level.raw_bandwidth >= kLeastBandwidth;
+    const bool is_there = level.capacity > Bytes{} && level.raw_bandwidth >= kSlowestBandwidth;
     if (!is_there) return std::nullopt;
   }
   if (chip.memory && chip.memory->point.limit != SpeedLimit::Given) {
@@ -76,10 +76,10 @@ std::optional<Chip> optimistic_chip(const ChipDesign& design, const Split& least
         std::min(whole_part((design.budget.package - design.budget.die) / of.stack_area),
                  whole_part(most.area[Component::Memory] / of.controller_area));
     memory.capacity = design.given.memory_capacity.value_or(static_cast<double>(stacks) * of.stack);
-    if (memory.bandwidth < kLeastBandwidth) return std::nullopt;
+    if (memory.bandwidth < kSlowestBandwidth) return std::nullopt;
   }
   for (const auto& link : chip.links) {
-    if (link && link->ports > 0 && link->port_bandwidth < kLeastBandwidth) return std::nullopt;
+    if (link && link->ports > 0 && link->port_bandwidth < kSlowestBandwidth) return std::nullopt;
   }
   return chip;
 }

@@ -15,6 +15,7 @@
 #include <set>
 #include <vector>
 
+#include "base/number.hpp"
 #include "model/layer/level_traffic.hpp"
 
 namespace dfsearch {
@@ -26,7 +27,6 @@ constexpr std::size_t kTiles = 20;
 constexpr int kMostDraws = 100'000;
 constexpr std::size_t kLevels = 3;
 
-double number(std::int64_t value) { return static_cast<double>(value); }
 double product(std::int64_t a, std::int64_t b) { return number(a) * number(b); }
 
 std::int64_t power_of_two_below(double x) {

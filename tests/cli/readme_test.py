@@ -19,9 +19,13 @@ Comments by themselves:
   <!-- file NAME: ... -->          what follows the first line is the file NAME of the folder
   <!-- run: COMMAND -->            COMMAND runs and succeeds
 
-usage: readme_test.py DFSEARCH
+With --write an output that is no longer printed is replaced by what is: each line by the next
+one that begins with the same word and is most like it.  Read the change before you keep it.
+
+usage: readme_test.py DFSEARCH [--write] [PAGE...]
 """
 
+import difflib
 import os
 import pathlib
 import re
@@ -54,7 +58,7 @@ class Page:
 
     def __init__(self, name, folder, program):
         self.name, self.folder = name, pathlib.Path(folder)
-        self.wrong, self.tried = [], 0
+        self.wrong, self.tried, self.renewed = [], 0, {}
         shutil.copytree(ROOT / "configs", self.folder / "configs")
         programs = self.folder / "bin"
         programs.mkdir()
@@ -113,6 +117,8 @@ class Page:
         for line in filter(None, shown.splitlines()):
             if line not in lines:  # takes all lines up to the one that is equal
                 self.complain(line, f"is not printed by {command}, or not in this place")
+                rest = block[len(shown) - 1:] or "\n"
+                self.renewed[block] = renewed(shown, printed).strip("\n") + rest
                 return
         if shown_rest and words(shown_rest) != words(rest):
             self.complain(shown_rest, f"the line `search` of {command} has other words")
@@ -157,17 +163,36 @@ class Page:
             self.complain(line, "is indented, expected it in a block `sh`")
 
 
+def renewed(shown, printed):
+    """The block `shown` with lines of `printed`; a line that has no like there is left out."""
+    left, lines = printed.splitlines(), []
+    for line in shown.splitlines():
+        if not line:
+            lines.append(line)
+            continue
+        alike = [place for place, other in enumerate(left)
+                 if other.split()[:1] == line.split()[:1]]
+        if alike:
+            best = max(alike, key=lambda place: (
+                difflib.SequenceMatcher(None, line, left[place], autojunk=False).ratio(), -place))
+            lines.append(left[best])
+            left = left[best + 1:]
+    return "\n".join(lines)
+
+
 def words(text):
     """What a text says but for numbers and their units."""
     return [word for word in text.split() if not re.match(r"[\d.]+|[mun]?s;?$|threads?;?$", word)]
 
 
 def examples_of(name, text, program):
-    """Complaints about a page, and how many examples it has."""
+    """Complaints about a page, how many examples it has, and its text with renewed outputs."""
     with tempfile.TemporaryDirectory() as folder:
         page = Page(name, folder, program)
         page.try_all(text)
-        return page.wrong, page.tried
+        for old, new in page.renewed.items():
+            text = text.replace(old, new)
+        return page.wrong, page.tried, text
 
 
 def self_test(program):
@@ -198,17 +223,24 @@ def self_test(program):
     for text in bad:
         assert len(examples_of("bad.md", text, program)[0]) == 1, text
     assert examples_of("bad.md", "```yaml\nexecution: {partition: 2}\n```", program)[0]
+    page = "<!-- printed by: printf 'time 3 s\\nrest\\n' -->\n```text\n{}rest\n```"
+    assert examples_of("old.md", page.format("time 2 s\n"), program)[2] == page.format("time 3 s\n")
 
 
 def main():
-    if len(sys.argv) != 2:
+    arguments = [argument for argument in sys.argv[1:] if argument != "--write"]
+    if not arguments:
         sys.exit(__doc__)
-    program = pathlib.Path(sys.argv[1]).resolve()
+    program = pathlib.Path(arguments[0]).resolve()
     self_test(program)
     wrong = []
-    for file in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
-        complaints, tried = examples_of(file.name, file.read_text(), program)
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    for file in [pathlib.Path(page).resolve() for page in arguments[1:]] or pages:
+        text = file.read_text()
+        complaints, tried, new_text = examples_of(file.name, text, program)
         wrong += complaints
+        if "--write" in sys.argv and new_text != text:
+            file.write_text(new_text)
         if tried == 0 and file.name == "README.md":
             wrong.append("README.md: has no example")
     if wrong:

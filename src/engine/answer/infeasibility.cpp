@@ -21,7 +21,7 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::int64_t kNodes = 2000;
+constexpr std::int64_t kExplainingNodes = 2000;
 
 Infeasible of_bytes(Resource resource, Bytes needed, Bytes available, std::string where) {
   return {.resource = resource,
@@ -37,7 +37,7 @@ std::optional<Mapping> map_briefly(const Problem& problem, const Allowance& allo
   const SearchOptions options;
   SearchState state;
   SearchMonitor monitor(options, state.stats);
-  const BestEffort effort{.limits = {.deadline = allowance.deadline, .nodes = kNodes},
+  const BestEffort effort{.limits = {.deadline = allowance.deadline, .nodes = kExplainingNodes},
                           .memory = allowance.memory};
   const BestFound found = find_best(tree, options, effort, monitor, state, nullptr);
   if (!found.solution) {

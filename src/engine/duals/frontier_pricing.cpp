@@ -26,10 +26,10 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::size_t kParts = std::tuple_size_v<FrontierExcess>;
+constexpr std::size_t kPricedParts = std::tuple_size_v<FrontierExcess>;
 constexpr int kNoiseShift = 31;
 // Of a mixture of two parts.  Beams need not know so well what will be dropped.
-constexpr std::int64_t kShareStep = 1;  // quarters
+constexpr std::int64_t kPricedShareStep = 1;  // quarters
 constexpr std::int64_t kShareStepOfBeam = 2;
 
 struct Label {
@@ -110,7 +110,7 @@ class LabelSearch {
   /// False if no mixture leaves a chance for any set.
   bool make_promises() {
     const std::vector<FrontierShares> mixtures =
-        part_mixtures(timed_, query_.beam == 0 ? kShareStep : kShareStepOfBeam);
+        part_mixtures(timed_, query_.beam == 0 ? kPricedShareStep : kShareStepOfBeam);
     const std::size_t promises = mixtures.size() + timed_.size() * (timed_.size() - 1);
     const std::size_t states = FrontierPromise::states(plan_);
     const std::size_t rooms = FrontierPromise::rooms(states, promises);
@@ -152,7 +152,8 @@ class LabelSearch {
       Label without = label;
       without.frontier = step.after(label.frontier, false);
       const Ticks crosses = step.crossing(label.frontier, false);
-      for (std::size_t r = 0; r < kParts; ++r) add(-gains_.memory[r] * crosses, without.excess[r]);
+      for (std::size_t r = 0; r < kPricedParts; ++r)
+        add(-gains_.memory[r] * crosses, without.excess[r]);
       offer(s + 1, without, next);
     }
     if (!query_.choice.may(step, label.frontier, true)) return;
@@ -161,7 +162,7 @@ class LabelSearch {
     if (with.sram > sram_) return;
     with.frontier = step.after(label.frontier, true);
     const Ticks crosses = step.crossing(label.frontier, true);
-    for (std::size_t r = 0; r < kParts; ++r) {
+    for (std::size_t r = 0; r < kPricedParts; ++r) {
       add(gains_.of_steps[s][r] - gains_.memory[r] * crosses, with.excess[r]);
     }
     ++with.size;

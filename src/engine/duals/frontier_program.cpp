@@ -13,8 +13,8 @@ namespace {
 
 // Partial sets kept.  What more would find changes hardly a choice, and takes most of the time.
 constexpr std::size_t kBeam = 32;
-constexpr std::size_t kPerRound = 12;
-constexpr FineTicks kGreatestSum = kGreatestDual / 4;
+constexpr std::size_t kColumnsPerRound = 12;
+constexpr FineTicks kGreatestDualSum = kGreatestDual / 4;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ FrontierProgram::FrontierProgram(const FusionTables& tables, std::vector<Frontie
   FineTicks total = 0;
   for (std::size_t p = 0; p < tables.size(); ++p) {
     const Ticks time = alone(p);
-    adds_up_ = adds_up_ && time < (kGreatestSum - total) / kFinePerTick;
+    adds_up_ = adds_up_ && time < (kGreatestDualSum - total) / kFinePerTick;
     if (adds_up_) total += time * kFinePerTick;
   }
 }
@@ -91,7 +91,7 @@ bool FrontierProgram::solve_once(const KernelSet& done, std::int64_t& steps) {
     if (row_of[c] >= classes.size()) continue;
     const long double dual = program.duals()[row_of[c]] * kFinePerTick;
     sum += dual * static_cast<long double>(alike_[c].size());
-    if (!(sum < static_cast<long double>(kGreatestSum))) return false;
+    if (!(sum < static_cast<long double>(kGreatestDualSum))) return false;
     for (const std::size_t p : alike_[c]) {
       if (!done.contains(p)) duals_.kernels[p] = static_cast<FineTicks>(std::floor(dual));
     }
@@ -99,7 +99,7 @@ bool FrontierProgram::solve_once(const KernelSet& done, std::int64_t& steps) {
   for (std::size_t g = 0; g < rules_.groups(); ++g) {
     const long double charge = program.charges()[g] * kFinePerTick;
     sum += charge * static_cast<long double>(tables_.size());
-    if (!(sum < static_cast<long double>(kGreatestSum))) return false;
+    if (!(sum < static_cast<long double>(kGreatestDualSum))) return false;
     duals_.charge[g] = static_cast<FineTicks>(std::ceil(charge));
   }
   return true;
@@ -110,8 +110,8 @@ bool FrontierProgram::add_overpaid(const KernelSet& done, std::size_t beam, std:
   bool any = false;
   for (FrontierPricing& pricing : pricings_) {
     if (steps <= 0) return false;
-    const auto found =
-        pricing.find(duals_, {.most = kPerRound, .beam = beam, .choice = {.done = &done}}, steps);
+    const auto found = pricing.find(
+        duals_, {.most = kColumnsPerRound, .beam = beam, .choice = {.done = &done}}, steps);
     for (const PartitionColumn& column : found.partitions) {
       std::map<std::size_t, std::int64_t> inside;
       column.kernels.for_each([&](std::size_t p) { ++inside[class_of_[p]]; });

@@ -25,9 +25,9 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::size_t kClasses = 512;          // the program takes their cube
-constexpr std::size_t kPerRound = 30;          // partitions before the program is solved again
-constexpr std::int64_t kGrowthPerPricing = 2;  // steps of growth that leads to nothing
+constexpr std::size_t kMostClasses = 512;        // the program takes their cube
+constexpr std::size_t kPartitionsPerRound = 30;  // partitions before the program is solved again
+constexpr std::int64_t kGrowthPerPricing = 2;    // steps of growth that leads to nothing
 constexpr std::int64_t kStepsOfRound = 1'000;
 constexpr std::int64_t kStepsOfAll = 20'000;  // to list all that are overpaid
 constexpr std::int64_t kListingPerBest = 2;   // of the steps that the best took
@@ -67,7 +67,7 @@ bool PartitionDualSearch::is_possible(const FusionTables& tables) {
   const std::vector<std::size_t>& first = tables.order().first_alike();
   std::size_t classes = 0;
   for (std::size_t p = 0; p < first.size(); ++p) classes += first[p] == p;
-  return classes <= kClasses;
+  return classes <= kMostClasses;
 }
 
 PartitionDualSearch::PartitionDualSearch(const FusionTables& tables, const Duals* known,
@@ -139,13 +139,14 @@ void PartitionDualSearch::price_columns() {
   const std::int64_t limit = std::min(steps_, steps_of_round_);
   const bool best_only = steps_of_round_ > kStepsOfAll;
   std::int64_t left = limit;
-  auto found = pricing_.find(duals_,
-                             {.threshold = best_only ? kNoise : 0,
-                              .most = kPerRound,
-                              .best_only = best_only,
-                              .enough = best_only ? kPerRound : PartitionPricing::Query::kAny,
-                              .first = first_},
-                             left);
+  auto found =
+      pricing_.find(duals_,
+                    {.threshold = best_only ? kNoise : 0,
+                     .most = kPartitionsPerRound,
+                     .best_only = best_only,
+                     .enough = best_only ? kPartitionsPerRound : PartitionPricing::Query::kAny,
+                     .first = first_},
+                    left);
   steps_ -= limit - left;
   steps_of_pricing_ = limit - left;
   first_ = found.complete ? 0 : found.next;
@@ -156,7 +157,7 @@ void PartitionDualSearch::price_columns() {
     stage_ = Stage::Program;
   } else if (!found.complete) {
     steps_of_round_ = std::max(steps_of_round_, 4 * limit);
-  } else if (!best_only && found.partitions.size() < kPerRound) {
+  } else if (!best_only && found.partitions.size() < kPartitionsPerRound) {
     settle(found.partitions, limit - left);
   } else {
     // Along a frontier all are as soon listed as the best.

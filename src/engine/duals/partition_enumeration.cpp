@@ -16,12 +16,12 @@ namespace dfsearch {
 namespace {
 
 // The sets of one first kernel of a smaller graph are soon found.
-constexpr std::size_t kLarge = 128;
-constexpr std::size_t kAtOnce = 16;
+constexpr std::size_t kLargeEnumeration = 128;
+constexpr std::size_t kPiecesAtOnce = 16;
 
 std::size_t at_once(const FusionTables& tables, const PartitionPricing::Query& query) {
   if (query.at_once > 0) return query.at_once;
-  return tables.size() >= kLarge && query.among == nullptr ? kAtOnce : 1;
+  return tables.size() >= kLargeEnumeration && query.among == nullptr ? kPiecesAtOnce : 1;
 }
 
 }  // namespace

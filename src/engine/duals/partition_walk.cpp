@@ -22,7 +22,7 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::int64_t kStepsBetweenLooks = 1024;
+constexpr std::int64_t kStepsBetweenStops = 1024;
 constexpr std::size_t kMostStates = 400'000;
 
 }  // namespace
@@ -38,7 +38,7 @@ PartitionWalk::PartitionWalk(const FusionTables& tables, const PartitionPricing&
           duals.charge.begin() + static_cast<std::ptrdiff_t>(pricing.rules().groups()))),
       threshold_(query.threshold),
       step_(1 + static_cast<std::int64_t>(tables.size() / 128)),
-      deadline_(tables.deadline(), kStepsBetweenLooks),
+      deadline_(tables.deadline(), kStepsBetweenStops),
       bound_(tables, duals),
       inside_(tables.size()),
       open_(tables.size()),

@@ -29,7 +29,7 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::int64_t kStepsBetweenLooks = 4096;
+constexpr std::int64_t kStepsBetweenStops = 4096;
 
 /// One call of FusionTree::branch.
 class PartitionBranching {
@@ -49,7 +49,7 @@ class PartitionBranching {
         bounds_partial_(tables.bounds().use(SearchBound::Partial)),
         bound_(node.bound),
         step_(1 + static_cast<std::int64_t>(tables.size() / 64)),
-        deadline_(tables.deadline(), kStepsBetweenLooks) {
+        deadline_(tables.deadline(), kStepsBetweenStops) {
     find_exchanges();
     if (duals == nullptr) return;
     dual_ = duals->of_rest(node.done);

@@ -6,14 +6,13 @@
 
 #include <algorithm>
 
+#include "base/number.hpp"
 #include "graph/workloads/llm.hpp"
 #include "graph/workloads/llm/transformer_graph.hpp"
 #include "graph/workloads/llm/unrolled_layers.hpp"
 
 namespace dfsearch {
 namespace {
-
-double as_double(std::int64_t count) { return static_cast<double>(count); }
 
 /// The keys that both generators have.
 struct Shape {
@@ -94,11 +93,10 @@ void check_agreement(MapReader& reader, const Transformer& model, const Transfor
 /// Whether the extents of all kernels are whole numbers that can be computed with.
 bool is_of_a_size(MapReader& reader, const Transformer& model, const TransformerPass& pass) {
   const double parameters = parameter_count(model);
-  const double tokens = as_double(pass.tokens) + as_double(pass.context);
+  const double tokens = number(pass.tokens) + number(pass.context);
   const double routed =
-      model.experts ? tokens * as_double(model.experts->used) * model.experts->capacity_factor
-                    : 0.0;
-  const double scores = pass.fused ? 0.0 : 64.0 * as_double(model.heads) * tokens;
+      model.experts ? tokens * number(model.experts->used) * model.experts->capacity_factor : 0.0;
+  const double scores = pass.fused ? 0.0 : 64.0 * number(model.heads) * tokens;
   if (parameters < kMostParameters && routed < kMostParameters && scores < kMostParameters) {
     return true;
   }
@@ -187,7 +185,7 @@ void generate_published(MapReader& reader, const Shape& shape, Workload& workloa
             {reader.optional("hidden"), reader.optional("heads"), reader.optional("head_dim")}),
         "hidden",
         fmt::format("expected heads * head_dim = {} * {} = {}, got {}", heads, head_dim,
-                    to_exact_text(as_double(heads) * as_double(head_dim)), hidden));
+                    to_exact_text(number(heads) * number(head_dim)), hidden));
     return;
   }
   const LlmShape layer{.hidden = hidden,
@@ -208,7 +206,7 @@ void generate_published(MapReader& reader, const Shape& shape, Workload& workloa
 Bytes cached_bytes(const Workload& workload, const Transformer& model,
                    const TransformerPass& pass) {
   const std::int64_t seen = model.window > 0 ? std::min(model.window, pass.context) : pass.context;
-  return as_double(seen) * as_double(pass.tokens) * as_double(workload.global_batch) *
+  return number(seen) * number(pass.tokens) * number(workload.global_batch) *
          workload.counts->cache_bytes_per_token;
 }
 
@@ -228,7 +226,7 @@ void generate_by_rule(Workload& workload, const Transformer& model, const Transf
 
 /// What stages and users see of a sample of so many tokens.
 void set_boundary(Workload& workload, std::int64_t hidden, std::int64_t tokens) {
-  const Bytes sample = as_double(tokens) * (as_double(hidden) * workload.word);
+  const Bytes sample = number(tokens) * (number(hidden) * workload.word);
   const bool decode = workload.kind == WorkloadKind::LlmDecode;
   if (workload.kind == WorkloadKind::LlmTraining) {
     workload.boundary = sample;

@@ -23,7 +23,7 @@ namespace {
 using training::Task;
 
 // More than there are values worth trying.
-constexpr std::size_t kMostValues = 1000;
+constexpr std::size_t kMostPlanValues = 1000;
 
 /// One value or a list of them; `read` makes a value of an entry.
 template <class Read>
@@ -36,9 +36,9 @@ auto read_list(MapReader& reader, std::string_view key, const Read& read) {
     return values;
   }
   const std::size_t count = entry->value.items.size();
-  if (count == 0 || count > kMostValues) {
+  if (count == 0 || count > kMostPlanValues) {
     reader.messages().add(entry->value.place, key,
-                          fmt::format("expected 1 to {} values, got {}", kMostValues, count));
+                          fmt::format("expected 1 to {} values, got {}", kMostPlanValues, count));
     return values;
   }
   for (const YamlNode& node : entry->value.items) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/number.hpp"
 #include "graph/names.hpp"
 #include "graph/workloads/dlrm.hpp"
 #include "graph/workloads/fft.hpp"
@@ -25,7 +26,7 @@ constexpr std::array<WorkloadKind, 8> kKinds = {
 // A step of more work than this takes longer than any machine exists; up to it
 // every time and size of the model is a finite double.
 constexpr Flops kMostWork{1e36};
-constexpr Range<Bytes> kSize{Bytes(0.0), Bytes(1e24)};
+constexpr Range<Bytes> kBytesLimits{Bytes(0.0), Bytes(1e24)};
 // Chains of generated kernels: more than any machine factors or any model has.
 constexpr std::int64_t kMostSteps = 10'000;
 
@@ -45,7 +46,7 @@ std::optional<ModelCounts> read_counts(const YamlEntry& section, InputMessages& 
   counts.training_flop_per_token = flop("training_flop_per_token");
   counts.causal_training_flop_per_token = flop("causal_training_flop_per_token");
   counts.cache_bytes_per_token =
-      reader.required_quantity<Bytes>("cache_bytes_per_token", kSize).value_or(Bytes());
+      reader.required_quantity<Bytes>("cache_bytes_per_token", kBytesLimits).value_or(Bytes());
   reader.finish();
   return counts;
 }
@@ -80,8 +81,6 @@ void read_element(MapReader& reader, Workload& workload) {
   }
 }
 
-double as_double(std::int64_t count) { return static_cast<double>(count); }
-
 void check_tile(MapReader& reader, const Workload& workload) {
   if (!workload.tile || *workload.tile <= workload.sequence) return;
   const YamlEntry* tile = reader.optional("tile");
@@ -107,7 +106,7 @@ void check_size(MapReader& reader, const Workload& workload) {
                     in_quotes(kernel.name), kernel.outer, kernel.m, kernel.k, kernel.n));
     return;
   }
-  if (workload.stored > kSize.most) {
+  if (workload.stored > kBytesLimits.most) {
     reader.messages().add(reader.place(), "workload",
                           fmt::format("too much data to store: {:.3g} B, expected at most 1e24",
                                       workload.stored.in_base_units()));
@@ -121,8 +120,8 @@ void check_size(MapReader& reader, const Workload& workload) {
 
 void read_dlrm(MapReader& reader, Workload& workload) {
   const CountRange towers{.least = 0, .most = kMostSteps / 2};
-  const auto all_to_all = reader.optional_quantity<Bytes>("all_to_all", kSize);
-  const auto memory = reader.optional_quantity<Bytes>("memory", kSize);
+  const auto all_to_all = reader.optional_quantity<Bytes>("all_to_all", kBytesLimits);
+  const auto memory = reader.optional_quantity<Bytes>("memory", kBytesLimits);
   DlrmShape shape;
   shape.mlp = reader.required_count("mlp").value_or(1);
   shape.bottom = reader.required_count("bottom", {.least = 1, .most = towers.most}).value_or(1);
@@ -132,19 +131,19 @@ void read_dlrm(MapReader& reader, Workload& workload) {
   given.tables = reader.required_count("tables").value_or(1);
   given.rows = reader.required_count("rows").value_or(1);
   given.embedding = reader.required_count("embedding").value_or(1);
-  const double tables = as_double(given.tables);
-  const double embedding = as_double(given.embedding);
+  const double tables = number(given.tables);
+  const double embedding = number(given.embedding);
   const bool both_given = all_to_all && memory;
   const std::optional<std::int64_t> pooled =
       both_given ? reader.optional_count("pooled_rows") : reader.required_count("pooled_rows");
   workload.global_batch = reader.required_count("global_batch").value_or(1);
   workload.copies = reader.optional_count("copies").value_or(1);
-  const Bytes pooled_bytes = tables * as_double(pooled.value_or(1)) * embedding *
-                             as_double(shape.local_batch) * workload.word;
+  const Bytes pooled_bytes =
+      tables * number(pooled.value_or(1)) * embedding * number(shape.local_batch) * workload.word;
   shape.all_to_all = all_to_all.value_or(pooled_bytes);
   shape.memory = memory.value_or(pooled_bytes);
   workload.network_use = NetworkUse::Data;
-  workload.stored = tables * as_double(given.rows) * embedding * workload.word;
+  workload.stored = tables * number(given.rows) * embedding * workload.word;
   workload.embedding_tables = given;
   workload.graph = workload.kind == WorkloadKind::DlrmTraining ? dlrm_training_graph(shape)
                                                                : dlrm_inference_graph(shape);
@@ -167,7 +166,7 @@ void read_hpl(MapReader& reader, Workload& workload) {
   }
   workload.network_use = NetworkUse::Tensor;
   workload.out_of_core = true;
-  workload.stored = as_double(n) * as_double(n) * workload.word;
+  workload.stored = number(n) * number(n) * workload.word;
   workload.graph = hpl_graph(n, block, *iterations, workload.word);
 }
 
@@ -179,7 +178,7 @@ void read_fft(MapReader& reader, Workload& workload) {
   workload.copies = reader.optional_count("copies").value_or(1);
   workload.network_use = NetworkUse::Tensor;
   workload.out_of_core = true;
-  workload.stored = as_double(length) * workload.word;
+  workload.stored = number(length) * workload.word;
   workload.graph = fft_graph(length, radix, workload.word);
 }
 
@@ -189,7 +188,7 @@ std::optional<Serving> read_serving(const YamlEntry& section, InputMessages& mes
   const auto decode = reader.required_choice<bool>("pass", {{"prefill", false}, {"decode", true}});
   serving.decode = decode.value_or(false);
   serving.tokens = reader.optional_count("tokens").value_or(1);
-  serving.boundary = reader.optional_quantity<Bytes>("boundary", kSize).value_or(Bytes());
+  serving.boundary = reader.optional_quantity<Bytes>("boundary", kBytesLimits).value_or(Bytes());
   reader.finish();
   return serving;
 }
@@ -201,14 +200,15 @@ void read_graph_kind(MapReader& reader, Workload& workload, std::vector<Partitio
   workload.tile = reader.optional_count("tile");
   const std::optional<std::int64_t> sequence = reader.optional_count("sequence");
   workload.sequence = sequence.value_or(1);
-  workload.boundary = reader.optional_quantity<Bytes>("boundary", kSize).value_or(Bytes(0.0));
+  workload.boundary =
+      reader.optional_quantity<Bytes>("boundary", kBytesLimits).value_or(Bytes(0.0));
   workload.copies = reader.optional_count("copies").value_or(1);
   workload.network_use =
       reader
           .optional_choice("network",
                            named({NetworkUse::Free, NetworkUse::Tensor, NetworkUse::Data}))
           .value_or(NetworkUse::Free);
-  workload.stored = reader.optional_quantity<Bytes>("stored", kSize).value_or(Bytes(0.0));
+  workload.stored = reader.optional_quantity<Bytes>("stored", kBytesLimits).value_or(Bytes(0.0));
   if (const YamlEntry* flag = reader.optional("out_of_core")) {
     workload.out_of_core = read_flag(*flag, reader.messages()).value_or(false);
   }

@@ -17,7 +17,7 @@
 namespace dfsearch {
 namespace {
 
-bool is_elementwise(KernelKind kind) {
+bool is_elementwise_kind(KernelKind kind) {
   return kind == KernelKind::Elementwise || kind == KernelKind::Elementwise2;
 }
 
@@ -47,11 +47,11 @@ void add_keys_of_kind(const Kernel& kernel, Json& json) {
 /// depends on the sequence, and a reader should not have to know.
 Json kernel_json(const DataflowGraph& graph, const Kernel& kernel) {
   Json json = {{"name", kernel.name}, {"kind", name_of(kernel.kind)}};
-  const Mode usual = is_elementwise(kernel.kind) ? Mode::Simd : Mode::Systolic;
+  const Mode usual = is_elementwise_kind(kernel.kind) ? Mode::Simd : Mode::Systolic;
   if (kernel.mode != usual) json["mode"] = name_of(kernel.mode);
   if (kernel.outer != 1) json["outer"] = kernel.outer;
   json["M"] = kernel.m;
-  if (!is_elementwise(kernel.kind) || kernel.k != 1) json["K"] = kernel.k;
+  if (!is_elementwise_kind(kernel.kind) || kernel.k != 1) json["K"] = kernel.k;
   json["N"] = kernel.n;
   json["tiled"] = name_of(kernel.tiled);
   if (kernel.phase != Phase::Forward) json["phase"] = name_of(kernel.phase);
@@ -171,7 +171,7 @@ std::string flow(const Json& value) {
 
 std::string dot_node(const Kernel& kernel, std::size_t index) {
   std::string extents = fmt::format("{} x {}", kernel.m, kernel.n);
-  if (!is_elementwise(kernel.kind))
+  if (!is_elementwise_kind(kernel.kind))
     extents = fmt::format("{} x {} x {}", kernel.m, kernel.k, kernel.n);
   if (kernel.outer != 1) extents = fmt::format("{} of {}", kernel.outer, extents);
   std::string name = json_string(kernel.name);

@@ -11,12 +11,6 @@
 
 namespace dfsearch {
 
-/// In SI base units.
-template <class Quantity>
-Json number(Quantity quantity) {
-  return json_number(quantity.in_base_units());
-}
-
 inline Json stop_json(StopReason reason) {
   return reason != StopReason::None ? Json(name_of(reason)) : Json();
 }

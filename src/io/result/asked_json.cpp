@@ -11,11 +11,6 @@
 namespace dfsearch {
 namespace {
 
-template <class Quantity>
-Json number(Quantity quantity) {
-  return json_number(quantity.in_base_units());
-}
-
 Json workload_json(WorkloadKind kind, std::int64_t layers, std::int64_t sequence, Json batch) {
   return {{"kind", name_of(kind)},
           {"layers", layers},

@@ -6,11 +6,6 @@
 namespace dfsearch {
 namespace {
 
-template <class Quantity>
-Json number(Quantity quantity) {
-  return json_number(quantity.in_base_units());
-}
-
 Json budget_json(const ChipDesign& design, const Split& split) {
   const Budget& budget = design.budget;
   return {{"die", number(budget.die)},

@@ -14,11 +14,6 @@
 namespace dfsearch {
 namespace {
 
-template <class Quantity>
-Json number(Quantity quantity) {
-  return json_number(quantity.in_base_units());
-}
-
 Json event(std::string_view kind, Seconds time) {
   return {{"event", std::string(kind)}, {"time", number(time)}};
 }

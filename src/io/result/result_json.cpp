@@ -20,11 +20,6 @@
 namespace dfsearch {
 namespace {
 
-template <class Quantity>
-Json number(Quantity quantity) {
-  return json_number(quantity.in_base_units());
-}
-
 /// Kernels of each partition, empty ones left out, with its index.
 std::vector<std::pair<std::int64_t, std::vector<KernelId>>> kernels_by_partition(
     const Mapping& mapping) {

@@ -13,7 +13,7 @@
 namespace dfsearch {
 namespace {
 
-constexpr double kMostPoints = 1e12;
+constexpr double kMostCombinations = 1e12;
 
 class CombinationsReader {
  public:
@@ -212,7 +212,7 @@ void check_count(const Study& study, const Place& place, InputMessages& messages
     points *= static_cast<double>(axis.labels.size());
     ++dimension;
   }
-  if (points > kMostPoints) {
+  if (points > kMostCombinations) {
     messages.add(place, "axes", fmt::format("expected at most 1e12 points, got {:.3g}", points));
     return;
   }

@@ -14,7 +14,7 @@
 namespace dfsearch {
 namespace {
 
-using Json = nlohmann::json;
+using SaxJson = nlohmann::json;
 
 class Cursor {
  public:
@@ -53,7 +53,7 @@ class Cursor {
   int line_ = 0;
 };
 
-class Events final : public nlohmann::json_sax<Json> {
+class Events final : public nlohmann::json_sax<SaxJson> {
  public:
   Events(std::string_view text, YAML::EventHandler& handler) : cursor_(text), handler_(handler) {}
 
@@ -130,7 +130,7 @@ bool handle_json(const std::string& text, YAML::EventHandler& handler) {
   if (first == std::string::npos || (text[first] != '{' && text[first] != '[')) return false;
   if (!std::all_of(text.begin(), text.end(), is_plain)) return false;
   Events events(text, handler);
-  return Json::sax_parse(text, &events);
+  return SaxJson::sax_parse(text, &events);
 }
 
 }  // namespace dfsearch

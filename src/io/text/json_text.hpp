@@ -22,6 +22,11 @@ std::string json_string(const std::string& text);
 /// Null for what JSON cannot say: infinity (unlimited) and NaN.
 Json json_number(double value);
 
+/// A quantity in SI base units.
+template <class Quantity>
+requires requires(Quantity quantity) { quantity.in_base_units(); }
+Json number(Quantity quantity) { return json_number(quantity.in_base_units()); }
+
 /// Appends without looking whether the key is there: ordered_json searches it
 /// in a list, which is quadratic for the thousands of kernels of a whole model.
 void append(Json& object, const std::string& key, Json value);

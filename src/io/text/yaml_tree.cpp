@@ -19,7 +19,7 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::size_t kDeepest = 100;
+constexpr std::size_t kDeepestYaml = 100;
 constexpr std::string_view kTooDeep = "nested too deeply, expected at most 100 levels";
 
 /// Whether the quote that `text` starts with has an end; true without a quote.
@@ -120,7 +120,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void open(const YAML::Mark& mark, const std::string& tag, YamlNode::Type type) {
     refuse_tag(mark, tag);
-    if (open_.size() >= kDeepest) {
+    if (open_.size() >= kDeepestYaml) {
       stop(mark, kTooDeep);
     }
     Open opened;

@@ -14,14 +14,14 @@
 
 #include "model/layer/level_traffic.hpp"
 
+#include "base/number.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace dfsearch {
 namespace {
-
-double number(std::int64_t value) { return static_cast<double>(value); }
 
 /// A side of a tile that costs `weight` for each of the pieces of `extent` that it makes.
 struct Side {

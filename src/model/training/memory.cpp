@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "base/number.hpp"
 #include "model/training/schedule.hpp"
 
 namespace dfsearch::training {
 namespace {
-
-double number(std::int64_t value) { return static_cast<double>(value); }
 
 /// Elements of weights: those that all replicas have and those of experts.
 struct Parameters {

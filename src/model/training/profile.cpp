@@ -8,12 +8,11 @@
 
 #include <algorithm>
 
+#include "base/number.hpp"
 #include "model/layer/shard.hpp"
 
 namespace dfsearch::training {
 namespace {
-
-double number(std::int64_t value) { return static_cast<double>(value); }
 
 /// The extents of a kernel on one chip.
 struct Extents {

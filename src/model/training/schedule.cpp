@@ -7,14 +7,12 @@
 
 #include "model/training/schedule.hpp"
 
+#include "base/number.hpp"
+
 #include <algorithm>
 
 namespace dfsearch::training {
-namespace {
-
-double number(std::int64_t value) { return static_cast<double>(value); }
-
-}  // namespace
+namespace {}  // namespace
 
 // docs/training.md (6)
 Seconds pipeline_time(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,

@@ -8,12 +8,12 @@
 
 #include "model/training/stages.hpp"
 
+#include "base/number.hpp"
+
 #include <algorithm>
 
 namespace dfsearch::training {
 namespace {
-
-double number(std::int64_t value) { return static_cast<double>(value); }
 
 class Spread {
  public:

@@ -10,12 +10,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/number.hpp"
 #include "model/training/stages.hpp"
 
 namespace dfsearch::training {
 namespace {
-
-double number(std::int64_t value) { return static_cast<double>(value); }
 
 Seconds beyond(Seconds time, Seconds hidden) { return std::max(Seconds{}, time - hidden); }
 

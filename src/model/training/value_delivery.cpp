@@ -13,7 +13,7 @@
 namespace dfsearch::training {
 namespace {
 
-constexpr double kImpossible = std::numeric_limits<double>::infinity();
+constexpr double kUnreachable = std::numeric_limits<double>::infinity();
 
 LayoutCost sum(const LayoutCost& a, const LayoutCost& b) {
   return {a[0] + b[0], a[1] + b[1], a[2] + b[2]};
@@ -76,7 +76,7 @@ const LayoutCost& DeliveryFinder::cost_of(ValueLayout from, ValueLayout to, std:
   if (known) return *known;
   const Passage way = passage(from, to, copies_);
   if (!way.possible) {
-    known = LayoutCost{kImpossible, kImpossible, kImpossible};
+    known = LayoutCost{kUnreachable, kUnreachable, kUnreachable};
   } else if (!way.exchange || !costs_.conversion) {
     known = LayoutCost{};
   } else {
@@ -119,7 +119,7 @@ ValueDelivery DeliveryFinder::deliver(ValueLayout produced, const std::vector<Va
 ValueDelivery DeliveryFinder::deliver_kept(ValueLayout kept, ValueLayout produced,
                                            const std::vector<ValueLayout>& wanted, bool listed) {
   const Wants forward = wants(wanted, Phase::Forward);
-  ValueDelivery delivery{.cost = {kImpossible, kImpossible, kImpossible}, .kept = kept};
+  ValueDelivery delivery{.cost = {kUnreachable, kUnreachable, kUnreachable}, .kept = kept};
   if (kept != produced && (!is_kept_ || !has(forward.layouts, kept))) return delivery;
   const Wants backward = wants(wanted, Phase::Backward);
   const ConversionTree first = tree(produced, forward);

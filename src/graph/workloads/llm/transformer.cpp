@@ -8,13 +8,13 @@
 
 #include "graph/workloads/llm/transformer.hpp"
 
+#include "base/number.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 namespace dfsearch {
 namespace {
-
-double number(std::int64_t value) { return static_cast<double>(value); }
 
 /// Elements of one layer: of matrices, and of norms and biases.
 struct Elements {

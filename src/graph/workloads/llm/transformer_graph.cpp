@@ -11,14 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "base/number.hpp"
 #include "graph/workloads/llm/layer_parts.hpp"
 
 namespace dfsearch {
 namespace {
 
 using ValueId = ValueGraph::ValueId;
-
-double number(std::int64_t value) { return static_cast<double>(value); }
 
 ValueId write_layer(ValueGraph& graph, const Transformer& model, const TransformerPass& pass,
                     bool decode) {
