@@ -1,8 +1,10 @@
 #pragma once
 // Short ways to write down the kernels and tensors of a generated workload.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,6 +47,10 @@ class GraphBuilder {
     return kernel;
   }
   void begin_backward() { phase_ = Phase::Backward; }
+  /// The second kernel uses the weight of the first, which is stored once.
+  void share_weight(std::string_view owner, std::string_view user) {
+    find(user).weight_of = KernelId(static_cast<std::size_t>(&find(owner) - kernels_.data()));
+  }
 
   /// Joins two kernels by their numbers in the list, counted from 1.  The first
   /// tensor into a kernel is its operand 1, the next its operand 2.
@@ -70,6 +76,10 @@ class GraphBuilder {
   DataflowGraph build() && { return {std::move(kernels_), std::move(tensors_)}; }
 
  private:
+  Kernel& find(std::string_view name) {
+    return *std::find_if(kernels_.begin(), kernels_.end(),
+                         [name](const Kernel& kernel) { return kernel.name == name; });
+  }
   Kernel& add(Kernel kernel) {
     kernel.phase = phase_;
     operands_.push_back(0);

@@ -132,6 +132,7 @@ class FusionModel {
 
   /// (11) Buffers and weights fit, those of lonely kernels apart.
   void add_sram() {
+    if (problem_.streams_kernels()) return;
     const Bytes sram = problem_.system.accelerator.sram;
     const ByteScale scale = sram_scale();
     for (std::int64_t p = 0; p < partitions_; ++p) {

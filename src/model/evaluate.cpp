@@ -105,8 +105,8 @@ void finish(const Problem& problem, const Mapping& mapping, const ChargedTime& c
   const FlopsPerSecond peak =
       problem.system.accelerator.peak() * static_cast<double>(problem.system.chips);
   cost.utilization = achieved / peak;
-  cost.price = system_price(problem.system, mapping.network, problem.workload.copies);
-  cost.power = system_power(problem.system, mapping.network, problem.workload.copies);
+  cost.price = system_price(problem, mapping.network);
+  cost.power = system_power(problem, mapping.network);
   if (cost.price > Dollars{}) cost.cost_efficiency = achieved / cost.price;
   if (cost.power > Watts{}) cost.power_efficiency = achieved / cost.power;
   if (const auto& serving = problem.workload.serving) {

@@ -7,14 +7,7 @@ namespace dfsearch {
 // Switches without a default, so that the compiler names a forgotten value.
 // clang-format off
 
-const char* name_of(Topology topology) {
-  switch (topology) {
-    case Topology::Ring: return "ring";
-    case Topology::FullyConnected: return "fully_connected";
-    case Topology::Switch: return "switch";
-  }
-  throw InternalError("a topology without a name");
-}
+const char* name_of(Topology topology) { return row_of(topology).name; }
 
 const char* name_of(Strategy strategy) {
   switch (strategy) {

@@ -52,6 +52,38 @@ enum class AllToAllTime : std::uint8_t {
   PerDimension,  ///< the slowest dimension, all of them working in a pipeline
   Bisection,     ///< the pairs on both sides of a cut, over the links it cuts
 };
+/// Which exchanges pay the latencies of the links.
+enum class LatencyRule : std::uint8_t {
+  Hops,        ///< all of them, as many hops as the topology has
+  AllReduces,  ///< all-reduces of kernels, 2 (n - 1) hops whatever the topology
+};
+/// Which links and ports of switches are paid for.
+enum class LinkCount : std::uint8_t {
+  PerChip,   ///< those that every chip has, as times count them
+  PerGroup,  ///< of outer dimensions one for each group that they join
+};
+/// How long the pipeline of a step takes.
+enum class PipelineTime : std::uint8_t {
+  Schedule,  ///< what the schedule takes, however few the micro-batches, with the hops of one
+  Bubble,    ///< a share for the bubble, as if there were as many micro-batches as stages
+};
+/// What the memory holds of a weight that several kernels use.
+enum class WeightCount : std::uint8_t { Once, PerKernel };
+/// What must be in the SRAM when kernels run one by one.
+enum class LoneKernels : std::uint8_t {
+  Streamed,  ///< pieces of whatever size fits
+  Whole,     ///< all of a tile's inputs, and its output unless the weight is cut
+};
+/// Which dimensions of the network span the grid of the chips.
+enum class GridSides : std::uint8_t {
+  Members,  ///< those with members; what is sent along a side takes its links
+  All,      ///< all, and the first two have the links
+};
+/// The time of a byte in memory once the first tier is full.
+enum class SpilledTime : std::uint8_t {
+  Sum,   ///< that of its share in each tier, one after the other
+  Mean,  ///< at the mean of both bandwidths
+};
 /// How many pairs of n chips have messages that cross a bisection.
 enum class PairCount : std::uint8_t {
   HalfSquare,     ///< n^2 / 2
@@ -71,6 +103,13 @@ struct Equations {
   WeightTraffic weight_traffic = WeightTraffic::Resident;
   AllToAllTime all_to_all = AllToAllTime::PerDimension;
   PairCount all_to_all_pairs = PairCount::Auto;
+  LatencyRule latency = LatencyRule::Hops;
+  LinkCount links = LinkCount::PerChip;
+  PipelineTime pipeline = PipelineTime::Schedule;
+  WeightCount weights = WeightCount::Once;
+  LoneKernels lone_kernels = LoneKernels::Streamed;
+  GridSides grid = GridSides::Members;
+  SpilledTime spilled = SpilledTime::Sum;
   /// The bandwidth of flat gradient all-reduces; left out, it is that of the slowest data
   /// dimension.
   std::optional<BytesPerSecond> dlrm_gradient_bandwidth = std::nullopt;
@@ -81,6 +120,13 @@ struct Equations {
             .layout_conversion_bytes = ConversionBytes::Shard,
             .phases = SplitPhases::Halves,
             .all_to_all = AllToAllTime::Bisection,
+            .latency = LatencyRule::AllReduces,
+            .links = LinkCount::PerGroup,
+            .pipeline = PipelineTime::Bubble,
+            .weights = WeightCount::PerKernel,
+            .lone_kernels = LoneKernels::Whole,
+            .grid = GridSides::All,
+            .spilled = SpilledTime::Mean,
             .dlrm_gradient_bandwidth = BytesPerSecond(1e9)};
   }
 };
@@ -123,6 +169,27 @@ struct Problem {
   /// How many chips work on one copy of the workload; 0 if the copies do not divide them.
   [[nodiscard]] std::int64_t chips_per_copy() const {
     return system.chips % workload.copies == 0 ? system.chips / workload.copies : 0;
+  }
+
+  /// The bandwidth of the memory once its first tier is full: all traffic is then spread over
+  /// both in proportion to their capacities.
+  /// docs/model.md (7)
+  [[nodiscard]] BytesPerSecond spilled_bandwidth() const {
+    const Memory& memory = system.memory;
+    if (!memory.second) return memory.bandwidth;
+    const double first = memory.capacity / memory.total_capacity();
+    const double second = memory.second->capacity / memory.total_capacity();
+    const BytesPerSecond spilled =
+        equations.spilled == SpilledTime::Sum
+            ? 1.0 / (first / memory.bandwidth + second / memory.second->bandwidth)
+            : memory.bandwidth * first + memory.second->bandwidth * second;
+    return std::min(memory.bandwidth, spilled);  // equal tiers: it may be off by a rounding
+  }
+
+  /// Whether kernels run one by one and stream through the SRAM, which then limits none.
+  [[nodiscard]] bool streams_kernels() const {
+    return execution.style == Style::KernelByKernel &&
+           equations.lone_kernels == LoneKernels::Streamed;
   }
 
   /// How many partitions a mapping may use at most.

@@ -211,10 +211,9 @@ std::int64_t Derivation::ports_of(LinkKind kind) const {
     if (dimension.link != kind) continue;
     any = true;
     given = given || dimension.ports.has_value();
-    std::int64_t own = 2;
-    if (network_[d].topology == Topology::Switch) own = 1;
-    if (network_[d].topology == Topology::FullyConnected) own = network_[d].degree.value_or(2) - 1;
-    ports += dimension.ports.value_or(own);
+    const auto degree = static_cast<double>(network_[d].degree.value_or(2));
+    const double own = row_of(network_[d].topology).chip_ports(degree);
+    ports += dimension.ports.value_or(static_cast<std::int64_t>(own));
   }
   if (any && !given && design_.equations.link_ports == LinkPorts::FourAndOne) {
     return kind == LinkKind::Intra ? 4 : 1;

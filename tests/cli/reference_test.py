@@ -53,6 +53,7 @@ def random_network(rng):
         network.append({
             "topology": rng.choice(["ring", "fully_connected", "switch"]), "degree": degree,
             "bandwidth": f"{rng.choice([0.5, 5, 50])} GB/s", "strategy": strategy,
+            "latency": f"{rng.choice([0, 0, 70, 900])} ns",
         })
     return network, chips
 

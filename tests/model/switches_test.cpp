@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/workloads/llm.hpp"
 #include "model/evaluate.hpp"
 #include "model/machine/price_power.hpp"
 #include "support/model_worlds.hpp"
@@ -41,6 +42,17 @@ Problem ring_world(std::vector<Kernel> kernels, std::vector<Tensor> tensors, std
 
 double network_of_first(const Problem& problem, const Mapping& mapping) {
   return cost_of(problem, mapping).partitions.front().network.in_base_units();
+}
+
+/// All forward kernels in one partition, all backward ones in the next.
+Mapping plain_mapping_of_phases(const Problem& problem) {
+  Mapping mapping = plain_mapping(problem);
+  mapping.tile = problem.workload.sequence;
+  const std::vector<Kernel>& kernels = problem.workload.graph.kernels();
+  for (std::size_t k = 0; k < kernels.size(); ++k) {
+    mapping.partition[k] = kernels[k].phase == Phase::Backward ? 1 : 0;
+  }
+  return mapping;
 }
 
 Kernel communicating(Communication own, std::int64_t m = 8, std::int64_t n = 4) {
@@ -171,20 +183,92 @@ TEST_CASE("of two communications of a kernel the slower counts") {
   CHECK(network_of_first(problem, plain_mapping(problem)) == about(40.0 / 10));
 }
 
-TEST_CASE("latency is paid there and back by every member, once for each all-reduce") {
-  // Two members: 2 * 1 * 0.125 s, whatever the tiles.
+TEST_CASE("latency: an all-reduce pays it there and back, once whatever the tiles and passes") {
+  // Two members of a ring: 2 * 1 * 0.125 s.
   Problem problem = example();
   problem.system.network[0].latency = Seconds(0.125);
-  problem.system.network[2].latency = Seconds(100.0);  // data: gradients have none
   CHECK(network_of_first(problem, example_mapping()) == about(0.8 + 0.25));
   problem.equations.all_reduce_passes = 1;
   CHECK(network_of_first(problem, example_mapping()) == about(0.4 + 0.25));
 
   Problem own =
       ring_world({communicating({.type = CommunicationType::AllReduce, .bytes = Bytes(40.0)})}, {},
-                 4, Strategy::Tensor);
+                 5, Strategy::Tensor);
   own.system.network[0].latency = Seconds(0.5);
-  CHECK(network_of_first(own, plain_mapping(own)) == about(2 * 0.75 * 40 / 10 + 2 * 3 * 0.5));
+  // Four hops there and back on a ring, whatever the rule; one behind a switch, but published.
+  const auto seconds = [&own] { return network_of_first(own, plain_mapping(own)); };
+  CHECK(seconds() == about(2 * 0.8 * 40 / 10 + 2 * 4 * 0.5));
+  own.system.network[0].topology = Topology::Switch;
+  CHECK(seconds() == about(2 * 0.8 * 40 / 10 + 2 * 0.5));
+  own.equations.latency = LatencyRule::AllReduces;
+  CHECK(seconds() == about(2 * 0.8 * 40 / 10 + 2 * 4 * 0.5));
+}
+
+TEST_CASE("latency: one rule for every exchange, by the hops of the topology") {
+  // Five members and no bytes worth mentioning: gather and exchange hops.
+  struct Row {
+    Topology topology;
+    double gather, exchange;
+  };
+  const Row rows[] = {
+      {Topology::Ring, 4, 2}, {Topology::FullyConnected, 1, 1}, {Topology::Switch, 1, 1}};
+  using Type = CommunicationType;
+  for (const auto& [topology, gather, exchange] : rows) {
+    for (const bool hops : {true, false}) {
+      const auto seconds = [&, topology = topology](std::vector<Kernel> kernels,
+                                                    std::vector<Loop> loops, Strategy strategy) {
+        const std::size_t count = kernels.size();
+        Problem problem =
+            ring_world(std::move(kernels),
+                       count > 1 ? std::vector{tensor(0, 1)} : std::vector<Tensor>{}, 5, strategy);
+        problem.system.network[0] = dimension(topology, 5, 1e30, strategy);
+        problem.system.network[0].latency = Seconds(0.5);
+        problem.workload.global_batch = 10;
+        problem.equations.latency = hops ? LatencyRule::Hops : LatencyRule::AllReduces;
+        Mapping mapping = plain_mapping(problem);
+        mapping.sharding = std::move(loops);
+        return network_of_first(problem, mapping);
+      };
+      const auto own = [&](Type type, Strategy strategy = Strategy::Tensor) {
+        return seconds({communicating({.type = type, .bytes = Bytes(1.0)})}, {Loop::None},
+                       strategy);
+      };
+      const auto about_hops = [hops](double count) { return about(hops ? 0.5 * count : 0.0); };
+      CHECK(own(Type::AllGather) == about_hops(gather));
+      CHECK(own(Type::PointToPoint) == about_hops(1));
+      CHECK(own(Type::AllToAll) == about_hops(exchange));
+      CHECK(own(Type::Transpose, Strategy::Data) == about_hops(exchange));
+      // Two micro-batches share the one all-reduce of the gradients.
+      CHECK(own(Type::GradientAllReduce, Strategy::Data) == about_hops(2 * gather / 2));
+      CHECK(own(Type::FlatGradientAllReduce, Strategy::Data) == about_hops(2 * gather / 2));
+      // Rows to replicated, and rows to columns.
+      const auto converted = [&](Loop loop) {
+        Kernel reader = elementwise("B", 8, 4);
+        reader.tiled = Loop::None;
+        return seconds({elementwise("A", 8, 4), reader}, {Loop::M, loop}, Strategy::Tensor);
+      };
+      CHECK(converted(Loop::None) == about_hops(gather));
+      CHECK(converted(Loop::N) == about_hops(exchange));
+    }
+  }
+}
+
+TEST_CASE("latency: a conversion pays it once whatever the tiles, an exchange in every dimension") {
+  Kernel reader = elementwise("B", 8, 4);
+  reader.tiled = Loop::None;
+  Problem problem =
+      ring_world({elementwise("A", 8, 4), reader}, {tensor(0, 1)}, 12, Strategy::Tensor);
+  problem.workload.sequence = 4;
+  problem.system.network = {dimension(Topology::Ring, 4, 1e30),
+                            dimension(Topology::Switch, 3, 1e30)};
+  problem.system.network[0].latency = Seconds(1.0);
+  problem.system.network[1].latency = Seconds(10.0);
+  Mapping mapping = plain_mapping(problem);
+  mapping.tile = 1;
+  mapping.sharding = {Loop::M, Loop::None};
+  CHECK(network_of_first(problem, mapping) == about(3 * 1.0 + 10.0));
+  mapping.sharding = {Loop::M, Loop::N};
+  CHECK(network_of_first(problem, mapping) == about(2 * 1.0 + 10.0));
 }
 
 TEST_CASE("kernels on the grid or on all chips have their own shards") {
@@ -208,6 +292,52 @@ TEST_CASE("kernels on the grid or on all chips have their own shards") {
   CHECK(cost.weights.in_base_units() == 2.0 * (15 + 90));
 }
 
+TEST_CASE("weights: one that several kernels use is stored once") {
+  Problem problem = example();
+  std::vector<Kernel> kernels = problem.workload.graph.kernels();
+  kernels.push_back(weight_gemm("B_bwd", 8, 6, 4));
+  kernels.back().phase = Phase::Backward;
+  kernels.back().weight_of = KernelId(1);
+  problem.workload.graph = DataflowGraph(std::move(kernels), {tensor(0, 1), tensor(1, 2)});
+  Mapping mapping = example_mapping({0, 0, 1, 2});
+  mapping.sharding.push_back(Loop::K);
+  // Two layers of 48 B; on the chip it is again while B_bwd runs.
+  const Cost once = cost_of(problem, mapping);
+  CHECK(once.weights == Bytes(96.0));
+  CHECK(once.partitions[2].sram == Bytes(48.0));
+  problem.equations.weights = WeightCount::PerKernel;
+  CHECK(cost_of(problem, mapping).weights == Bytes(192.0));
+}
+
+TEST_CASE("weights of a transformer that trains are those of its forward pass") {
+  const LlmShape shape{.hidden = 8, .heads = 2, .head_dim = 4, .sequence = 4};
+  Problem problem;
+  problem.workload.sequence = 4;
+  problem.system.accelerator = {.cores = 100, .frequency = Hertz(1.0), .sram = Bytes(1e9)};
+  problem.system.memory.bandwidth = BytesPerSecond(1.0);
+  problem.workload.graph = llm_training_graph(shape);
+  // Q, K, V, PROJ of h x h and two of 4 h x h, words of 2 B.
+  CHECK(cost_of(problem, plain_mapping_of_phases(problem)).weights == Bytes(2.0 * 12 * 64));
+  problem.equations.weights = WeightCount::PerKernel;
+  CHECK(cost_of(problem, plain_mapping_of_phases(problem)).weights == Bytes(4.0 * 12 * 64));
+}
+
+TEST_CASE("lone_kernels: one by one they stream through the SRAM, whatever its size") {
+  Problem problem = example();
+  problem.execution.style = Style::KernelByKernel;
+  const Cost roomy = cost_of(problem, example_mapping({0, 1, 2}));
+  problem.system.accelerator.sram = Bytes(10.0);
+  const Cost tight = cost_of(problem, example_mapping({0, 1, 2}));
+  CHECK(tight.step_time == roomy.step_time);
+  for (const PartitionCost& partition : tight.partitions) CHECK(partition.sram == Bytes(10.0));
+  problem.equations.lone_kernels = LoneKernels::Whole;
+  CHECK(infeasible_of(problem, example_mapping({0, 1, 2})).resource == Resource::Sram);
+  // Partitions of a dataflow hold what they hand on, if it is one kernel, too.
+  problem.equations.lone_kernels = LoneKernels::Streamed;
+  problem.execution.style = Style::Dataflow;
+  CHECK(infeasible_of(problem, example_mapping({0, 1, 2})).resource == Resource::Sram);
+}
+
 TEST_CASE("copies share the time of a step and have a network each") {
   Problem problem = example();
   const Cost one = cost_of(problem, example_mapping());
@@ -222,22 +352,27 @@ TEST_CASE("copies share the time of a step and have a network each") {
   CHECK(three.step_time.in_base_units() == about(one.step_time.in_base_units() / 3));
   CHECK(three.utilization == about(one.utilization));
   CHECK(three.flops == one.flops);
-  // Of one copy: 8 links of 80 B/s; ports 2 * 8 / 2 of 80 B/s and of 5 B/s, 2 of 1 B/s.
-  const double network = 8 * 80.0 + 2.0 * (8 * 80.0 + 8 * 5.0 + 2 * 1.0);
+  // Of one copy: 8 links of 80 B/s; ports 2 * 8 / 2 of 80 B/s and of 5 B/s, 8 of 1 B/s.
+  const double network = 8 * 80.0 + 2.0 * (8 * 80.0 + 8 * 5.0 + 8 * 1.0);
   CHECK(three.price.in_base_units() == about(24 * 10.0 + 24 * 40.0 + 3 * network));
 }
 
 TEST_CASE("copies of one chip have no links, copies of four no switch") {
-  System system;
+  Problem problem;
+  System& system = problem.system;
   system.chips = 12;
   system.network = {dimension(Topology::Switch, 1, 1.0)};
   system.price.link = {Dollars(1.0) / BytesPerSecond(1.0)};
   system.price.switch_port = Dollars(100.0) / BytesPerSecond(1.0);
-  CHECK(system_price(system, test::network_of(system), 12) == Dollars(0.0));
+  const auto price = [&](std::int64_t copies) {
+    problem.workload.copies = copies;
+    return system_price(problem, test::network_of(system));
+  };
+  CHECK(price(12) == Dollars(0.0));
   system.network[0].degree = 4;
-  CHECK(system_price(system, test::network_of(system), 3) == Dollars(12.0));
+  CHECK(price(3) == Dollars(12.0));
   system.network[0].degree = 6;
-  CHECK(system_price(system, test::network_of(system), 2) == Dollars(12.0 + 1200.0));
+  CHECK(price(2) == Dollars(12.0 + 1200.0));
 }
 
 TEST_CASE("copies that do not divide the chips fit no network") {
@@ -303,13 +438,17 @@ TEST_CASE("what the first tier of memory cannot hold slows all of it down") {
   CHECK_FALSE(held.spilled);
   CHECK(held.partitions[1].memory.in_base_units() == about(1.6));
 
-  // 168 B at 40 B/s and 504 B at 8 B/s: (168 * 40 + 504 * 8) / 672 = 16 B/s.
+  // Of 64 B a quarter at 40 B/s and the rest at 8 B/s.
   problem.system.memory.capacity = Bytes(168.0);
   problem.system.memory.second->capacity = Bytes(504.0);
   const Cost spilled = cost_of(problem, example_mapping());
   CHECK(spilled.spilled);
-  CHECK(spilled.partitions[1].memory.in_base_units() == about(64.0 / 16));
+  CHECK(spilled.partitions[1].memory.in_base_units() == about(16.0 / 40 + 48.0 / 8));
   CHECK(spilled.partitions[0].network.in_base_units() == about(0.8));
+  // Published: (168 * 40 + 504 * 8) / 672 = 16 B/s.
+  problem.equations.spilled = SpilledTime::Mean;
+  const Cost mean = cost_of(problem, example_mapping());
+  CHECK(mean.partitions[1].memory.in_base_units() == about(64.0 / 16));
 
   problem.system.memory.second->capacity = Bytes(55.0);
   CHECK(infeasible_of(problem, example_mapping()).available == 223.0);
@@ -324,7 +463,12 @@ TEST_CASE("a request passes all stages and what lies between them") {
   const Cost cost = cost_of(problem, example_mapping());
   REQUIRE(cost.serving.has_value());
   CHECK(cost.serving->latency.in_base_units() ==
+        about(4 * cost.layer_time.in_base_units() + 3 * (10.0 / 5 + 0.5)));
+  // Published, and with one chunk a stage, it is handed on once.
+  problem.equations.pipeline = PipelineTime::Bubble;
+  CHECK(cost_of(problem, example_mapping()).serving->latency.in_base_units() ==
         about(4 * cost.layer_time.in_base_units() + 10.0 / 5 + 0.5));
+  problem.equations.pipeline = PipelineTime::Schedule;
   CHECK(cost.serving->tokens_per_second == about(7 * 12 / cost.step_time.in_base_units()));
   problem.workload.serving.reset();
   CHECK_FALSE(cost_of(problem, example_mapping()).serving.has_value());

@@ -133,7 +133,7 @@ Problem example() {
   workload.layers = 3;
   workload.global_batch = 12;
   workload.sequence = 4;
-  workload.boundary = Bytes(20.0);
+  workload.boundary = Bytes(10.0);
   System& system = problem.system;
   system.chips = 8;
   system.accelerator = {

@@ -47,7 +47,7 @@ Mapping plain_mapping(const Problem& problem);
 ///
 /// Three layers on two stages: two each.  12 samples on two replicas: 6, or three
 /// micro-batches of 2; bubble 1 + 1 / (3 x 2); factor 7/6 x 2 x 6 = 14.  Handing on
-/// 20 B for each of three layers at 5 B/s: 12 s.
+/// 2 x 10 B three times, over two stages of two layers, at 5 B/s: 12 s.
 Problem example();
 /// A and B in partition 0, C in partition 1, unless told otherwise; tiles and micro-batch
 /// of 2, B sharded on K.

@@ -90,7 +90,7 @@ double all_to_all(const Problem& problem, const Mapping& mapping, double pair) {
     }
     return slowest;
   }
-  const PlainGrid grid = plain_grid(mapping);
+  const PlainGrid grid = plain_grid(problem, mapping);
   for (std::size_t d = 0; d < mapping.network.size(); ++d) {
     const double n = number(mapping.network[d].degree);
     if (n == 1.0) continue;
@@ -105,33 +105,86 @@ double all_to_all(const Problem& problem, const Mapping& mapping, double pair) {
 
 }  // namespace
 
-PlainGrid plain_grid(const Mapping& mapping) {
-  PlainGrid grid;
-  if (mapping.network.empty()) return grid;
-  for (std::size_t d = 0; d + 1 < mapping.network.size(); ++d) {
-    grid.x *= number(mapping.network[d].degree);
+namespace {
+
+/// The dimensions that span the grid, innermost first.
+std::vector<std::size_t> sides_of(const Problem& problem, const Mapping& mapping) {
+  std::vector<std::size_t> sides;
+  for (std::size_t d = 0; d < mapping.network.size(); ++d) {
+    const bool counts = problem.equations.grid == GridSides::All || mapping.network[d].degree > 1;
+    if (counts) sides.push_back(d);
   }
-  grid.y = number(mapping.network.back().degree);
+  return sides;
+}
+
+/// The panel along the last side, messages along the others; published at fixed dimensions.
+double grid_time(const Problem& problem, const Mapping& mapping, double bytes, bool is_panel) {
+  const PlainGrid grid = plain_grid(problem, mapping);
+  const auto seconds = [&](std::size_t d) {
+    const double part = bytes / (is_panel ? grid.x : grid.y);
+    return part / problem.system.network[d].bandwidth.in_base_units();
+  };
+  if (problem.equations.grid == GridSides::All) {
+    if (is_panel) return grid.x == 1.0 ? 0.0 : seconds(1);
+    return grid.y == 1.0 ? 0.0 : seconds(0);
+  }
+  const bool pays_hops = problem.equations.latency == LatencyRule::Hops;
+  const std::vector<std::size_t> sides = sides_of(problem, mapping);
+  double slowest = 0.0;
+  double latency = 0.0;
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    if (is_panel != (i + 1 == sides.size())) continue;
+    const NetworkDimension& link = problem.system.network[sides[i]];
+    const bool hands_on = is_panel && link.topology == Topology::Ring;
+    const double hops = hands_on ? number(mapping.network[sides[i]].degree) - 1.0 : 1.0;
+    slowest = std::max(slowest, seconds(sides[i]));
+    latency = std::max(latency, hops * link.latency.in_base_units());
+  }
+  return slowest + (pays_hops ? latency : 0.0);
+}
+
+}  // namespace
+
+PlainGrid plain_grid(const Problem& problem, const Mapping& mapping) {
+  PlainGrid grid;
+  const std::vector<std::size_t> sides = sides_of(problem, mapping);
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    (i + 1 < sides.size() ? grid.x : grid.y) *= number(mapping.network[sides[i]].degree);
+  }
   return grid;
+}
+
+double plain_exchange_latency(const Problem& problem, const Mapping& mapping,
+                              const std::vector<Strategy>& strategies) {
+  double sum = 0.0;
+  for (std::size_t d = 0; d < mapping.network.size(); ++d) {
+    const auto [degree, strategy] = mapping.network[d];
+    const bool counts = std::count(strategies.begin(), strategies.end(), strategy) > 0;
+    if (!counts || degree == 1) continue;
+    const NetworkDimension& link = problem.system.network[d];
+    const auto half = static_cast<double>(degree / 2);
+    sum += (link.topology == Topology::Ring ? half : 1.0) * link.latency.in_base_units();
+  }
+  return sum;
 }
 
 double plain_machine_time(const Problem& problem, const Mapping& mapping,
                           const Communication& communication) {
-  const PlainGrid grid = plain_grid(mapping);
+  const PlainGrid grid = plain_grid(problem, mapping);
   const double chips = grid.x * grid.y;
   const double bytes = communication.bytes.in_base_units();
-  const auto link = [&](std::size_t d) {
-    return problem.system.network[d].bandwidth.in_base_units();
-  };
+  const bool pays_hops = problem.equations.latency == LatencyRule::Hops;
+  const std::vector<Strategy> all{Strategy::Tensor, Strategy::Pipeline, Strategy::Data};
+  const double latency = pays_hops ? plain_exchange_latency(problem, mapping, all) : 0.0;
   switch (communication.type) {
     case CommunicationType::AllToAll:
-      return all_to_all(problem, mapping, bytes / chips);
+      return all_to_all(problem, mapping, bytes / chips) + latency;
     case CommunicationType::Transpose:
-      return all_to_all(problem, mapping, bytes / chips / chips);
+      return all_to_all(problem, mapping, bytes / chips / chips) + latency;
     case CommunicationType::GridBroadcast:
-      return grid.x == 1.0 ? 0.0 : bytes / grid.x / link(1);
+      return grid_time(problem, mapping, bytes, true);
     case CommunicationType::GridPointToPoint:
-      return grid.y == 1.0 ? 0.0 : bytes / grid.y / link(0);
+      return grid_time(problem, mapping, bytes, false);
     default:
       return 0.0;
   }

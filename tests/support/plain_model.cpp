@@ -139,7 +139,7 @@ class PlainModel {
       if (loop == Loop::K) e.k = std::ceil(e.k / by);
       if (loop == Loop::N) e.n = std::ceil(e.n / by);
     };
-    const PlainGrid grid = plain_grid(mapping_);
+    const PlainGrid grid = plain_grid(problem_, mapping_);
     if (kernel.spread == Spread::Tensor) cut(mapping_.sharding[i], tensor_degree);
     if (kernel.spread == Spread::Grid) {
       cut(Loop::M, grid.x);
@@ -159,7 +159,7 @@ class PlainModel {
 
   double stored_weight(std::size_t i) const {
     Kernel all = kernels_[i];
-    if (all.weight_of) return 0.0;
+    if (all.weight_of && problem_.equations.weights == WeightCount::Once) return 0.0;
     if (all.matrices > 0) all.outer = all.matrices;
     const Extents e = extents(all, i, degree(Strategy::Tensor), 1.0);
     const double matrices = all.kind == KernelKind::WeightGemm ? e.m * e.k : 0.0;
@@ -234,6 +234,9 @@ class PlainModel {
     for (const std::size_t i : members) weights += kernels_[i].skip_weight ? 0.0 : weight(i);
     const double available = problem_.system.accelerator.sram.in_base_units();
     const double sum = inputs + rest + weights;
+    const bool streams = problem_.execution.style == Style::KernelByKernel &&
+                         problem_.equations.lone_kernels == LoneKernels::Streamed;
+    if (streams) return std::min(sum, available);
     const bool can_be_cut = members.size() == 1 &&
                             kernels_[members.front()].kind == KernelKind::WeightGemm &&
                             inputs < available;
@@ -443,18 +446,47 @@ class PlainModel {
       const Extents whole = extents(carried(t, kernel), i, 1.0, tiles_);
       if (gathers(produced(loop), to)) {
         per_tile += all_gather(Strategy::Tensor, full ? whole.m * whole.n * word_ : tile_bytes(t));
+        once += gather_latency(Strategy::Tensor);
       }
-      if (exchanges(produced(loop), to)) per_tile += exchange(tile_bytes(t));
+      if (exchanges(produced(loop), to)) {
+        per_tile += exchange(tile_bytes(t));
+        if (pays_hops()) once += plain_exchange_latency(problem_, mapping_, {Strategy::Tensor});
+      }
     }
     if (!kernel.communication) return tiles_ * per_tile + once;
     double own = own_communication(i, *kernel.communication);
     if (kernel.second_communication) {
       own = std::max(own, own_communication(i, *kernel.second_communication));
     }
-    return tiles_ * per_tile + own;
+    return tiles_ * per_tile + once + own;
   }
 
+  bool pays_hops() const { return problem_.equations.latency == LatencyRule::Hops; }
+
+  double gather_latency(Strategy strategy) const {
+    double sum = 0.0;
+    for (std::size_t d = 0; pays_hops() && d < mapping_.network.size(); ++d) {
+      const double n = number(mapping_.network[d].degree);
+      if (mapping_.network[d].strategy != strategy || n == 1.0) continue;
+      const NetworkDimension& link = problem_.system.network[d];
+      sum += (link.topology == Topology::Ring ? n - 1.0 : 1.0) * link.latency.in_base_units();
+    }
+    return sum;
+  }
+
+  double longest_latency(Strategy strategy) const {
+    double longest = 0.0;
+    for (std::size_t d = 0; d < mapping_.network.size(); ++d) {
+      const Mapping::Dimension& dimension = mapping_.network[d];
+      if (dimension.strategy != strategy || dimension.degree == 1) continue;
+      longest = std::max(longest, problem_.system.network[d].latency.in_base_units());
+    }
+    return longest;
+  }
+
+  /// Of a kernel.
   double all_reduce_latency() const {
+    if (pays_hops()) return 2.0 * gather_latency(Strategy::Tensor);
     double sum = 0.0;
     for (std::size_t d = 0; d < mapping_.network.size(); ++d) {
       if (mapping_.network[d].strategy != Strategy::Tensor) continue;
@@ -483,16 +515,20 @@ class PlainModel {
       case CommunicationType::AllReduce:
         return all_reduce(Strategy::Tensor, bytes) + all_reduce_latency();
       case CommunicationType::AllGather:
-        return all_gather(Strategy::Tensor, bytes);
+        return all_gather(Strategy::Tensor, bytes) + gather_latency(Strategy::Tensor);
       case CommunicationType::PointToPoint:
-        return point_to_point(Strategy::Tensor, bytes);
+        return point_to_point(Strategy::Tensor, bytes) +
+               (pays_hops() ? longest_latency(Strategy::Tensor) : 0.0);
       case CommunicationType::GradientAllReduce:
-        return all_reduce(Strategy::Data, output) / micro_batches_;
+        return (all_reduce(Strategy::Data, output) + 2.0 * gather_latency(Strategy::Data)) /
+               micro_batches_;
       case CommunicationType::FlatGradientAllReduce: {
         if (degree(Strategy::Data) == 1.0) return 0.0;
         const auto& given = problem_.equations.dlrm_gradient_bandwidth;
         const double bandwidth = given ? given->in_base_units() : slowest_data_link();
-        return problem_.equations.all_reduce_passes * output / bandwidth / micro_batches_;
+        return (problem_.equations.all_reduce_passes * output / bandwidth +
+                2.0 * gather_latency(Strategy::Data)) /
+               micro_batches_;
       }
       default:
         return plain_machine_time(problem_, mapping_, own);
@@ -502,7 +538,7 @@ class PlainModel {
   // Section 7: sizes, and with them the bandwidth of the memory.
   bool fits_in_memory(PlainCost& cost) {
     const Workload& w = problem_.workload;
-    const PlainGrid grid = plain_grid(mapping_);
+    const PlainGrid grid = plain_grid(problem_, mapping_);
     cost.stored = std::ceil(w.stored.in_base_units() / (grid.x * grid.y));
     if (!w.out_of_core) {
       const double layers = std::ceil(number(w.layers) / degree(Strategy::Pipeline));
@@ -521,8 +557,12 @@ class PlainModel {
     const double first = memory.capacity.in_base_units();
     if (!memory.second || needed <= first) return needed <= first;
     const double second = memory.second->capacity.in_base_units();
-    bandwidth_ =
-        (bandwidth_ * first + memory.second->bandwidth.in_base_units() * second) / (first + second);
+    const double slow = memory.second->bandwidth.in_base_units();
+    if (problem_.equations.spilled == SpilledTime::Mean) {
+      bandwidth_ = (bandwidth_ * first + slow * second) / (first + second);
+    } else {
+      bandwidth_ = (first + second) / (first / bandwidth_ + second / slow);
+    }
     return needed <= first + second;
   }
 
@@ -536,21 +576,27 @@ class PlainModel {
     } else if (problem_.equations.virtual_stages == VirtualStages::Fixed) {
       interleaved = number(problem_.equations.fixed_virtual_stages);
     }
-    const double bubble = 1.0 + (stages - 1.0) / (micro_batches_ * interleaved);
+    double bubble = 1.0 + (stages - 1.0) / (micro_batches_ * interleaved);
     const double directions = w.graph.has_backward() ? 2.0 : 1.0;
-    const double transfer = point_to_point(
-        Strategy::Pipeline, directions * w.boundary.in_base_units() * number(w.layers));
+    const double latency = longest_latency(Strategy::Pipeline);
+    double transfer = point_to_point(Strategy::Pipeline,
+                                     directions * w.boundary.in_base_units() * number(w.layers));
+    double hops = stages - 1.0;
+    if (problem_.equations.pipeline == PipelineTime::Schedule) {
+      const double chunks = stages * interleaved;
+      bubble = std::max(bubble, (chunks + micro_batches_ - 1.0) / (micro_batches_ * interleaved));
+      hops = chunks - 1.0;
+      const double handed = w.serving
+                                ? w.serving->boundary.in_base_units() / degree(Strategy::Tensor)
+                                : w.boundary.in_base_units();
+      const double sent = point_to_point(Strategy::Pipeline, number(mapping_.micro_batch) * handed);
+      transfer = directions * hops * (sent + latency);
+    }
     cost.step = (cost.layer * bubble * layers * samples_ + transfer) / number(w.copies);
     if (!w.serving) return;
     const double hop = point_to_point(
         Strategy::Pipeline, w.serving->boundary.in_base_units() / degree(Strategy::Tensor));
-    double latency = 0.0;
-    for (std::size_t d = 0; d < mapping_.network.size(); ++d) {
-      const Mapping::Dimension& dimension = mapping_.network[d];
-      if (dimension.strategy != Strategy::Pipeline || dimension.degree == 1) continue;
-      latency = std::max(latency, problem_.system.network[d].latency.in_base_units());
-    }
-    cost.latency = cost.layer * layers * stages + (stages - 1.0) * (hop + latency);
+    cost.latency = cost.layer * layers * stages + hops * (hop + latency);
     cost.tokens_per_second = number(w.serving->tokens) * number(w.global_batch) / cost.step;
   }
 

@@ -91,7 +91,9 @@ def llm_kernels(h, s, a, d, training, f):
     ]
     kernels = [_kernel(*fields) for fields in forward]
     if training:
-        kernels += [_kernel(*fields, backward=True) for fields in backward]
+        owner = {f"{kernel.name}_bwd": i for i, kernel in enumerate(kernels) if kernel.weights}
+        kernels += [_kernel(*fields, backward=True)._replace(weight_of=owner.get(fields[0]))
+                    for fields in backward]
         kernels += [
             _kernel(name, "G", 1, m, s, n, backward=True, gradient=True) for name, m, n in updates
         ]
@@ -225,7 +227,7 @@ def _dlrm(w, word, training):
     pairs = [f"{i}-{i + 1}" for i in range(1, n)]
     if training:
         back = range(n, 0, -1)
-        kernels += [product(i, f"MLP_{i}_bwd", True) for i in back]
+        kernels += [product(i, f"MLP_{i}_bwd", True)._replace(weight_of=i - 1) for i in back]
         kernels += [
             _kernel(f"MLP_{i}_bwd_weight_update", "G", 1, mlp, batch, mlp, True, tiled="none",
                     own=(("flat_gradient", 0),)) for i in back
@@ -385,6 +387,13 @@ class Problem:
         self.weight_traffic = e.get("weight_traffic", "resident")
         self.all_to_all = e.get("all_to_all", "bisection" if published else "per_dimension")
         self.pairs = e.get("all_to_all_pairs", "auto")
+        self.hops = e.get("latency", "all_reduces" if published else "hops") == "hops"
+        for switch, physical, of_published in (
+                ("pipeline", "schedule", "bubble"), ("weights", "once", "per_kernel"),
+                ("lone_kernels", "streamed", "whole"), ("grid", "members", "all"),
+                ("spilled", "sum", "mean")):
+            setattr(self, switch, e.get(switch, of_published if published else physical))
+        self.per_chip = e.get("links", "per_group" if published else "per_chip") == "per_chip"
         bandwidth = e.get("dlrm_gradient_bandwidth", "1 GB/s" if published else "network")
         self.gradient_bandwidth = (
             None if bandwidth == "network" else quantity(bandwidth, "B/s"))
@@ -601,7 +610,22 @@ def all_to_all(dimensions, held, published):
     return slowest
 
 
-def all_reduce_latency(dimensions):
+def gather_latency(problem, dimensions):
+    """Hops one after the other; published all-gathers have none."""
+    return problem.hops * sum(
+        (d.degree - 1 if d.topology == "ring" else min(d.degree - 1, 1)) * d.latency
+        for d in dimensions)
+
+
+def exchange_latency(problem, dimensions):
+    return problem.hops * sum(
+        (d.degree // 2 if d.topology == "ring" else min(d.degree - 1, 1)) * d.latency
+        for d in dimensions)
+
+
+def all_reduce_latency(problem, dimensions):
+    if problem.hops:
+        return 2 * gather_latency(problem, dimensions)
     return sum(2 * (d.degree - 1) * d.latency for d in dimensions)
 
 
@@ -622,14 +646,15 @@ def _bisections(dimensions):
 
 def machine_all_to_all(problem, dimensions, pair):
     """Among all chips of a copy, `pair` bytes from each to each."""
+    latency = exchange_latency(problem, dimensions)
     if problem.all_to_all == "per_dimension":
         chips = math.prod(d.degree for d in dimensions)
-        return all_to_all(dimensions, chips * pair, False)
+        return all_to_all(dimensions, chips * pair, False) + latency
     torus = all(d.topology == "ring" for d in dimensions if d.degree > 1)
     count = problem.pairs if problem.pairs != "auto" else "n2_2" if torus else "n2_4"
     pairs = {"n2_2": lambda n: n * n / 2, "n2_4": lambda n: n * n / 4,
              "n_n1_2": lambda n: n * (n - 1) / 2}[count]
-    return max(
+    return latency + max(
         (pair * pairs(group) / (links * bandwidth)
          for links, group, bandwidth in _bisections(dimensions)), default=0.0)
 
@@ -732,7 +757,8 @@ class _Evaluation:
             Dimension(topology, given["degree"], bandwidth, given["strategy"], latency)
             for (topology, _, bandwidth, _, latency), given in zip(p.network, mapping["network"])
         ]
-        degrees = [d.degree for d in self.dimensions]
+        self.sides = [d for d in self.dimensions if d.degree > 1 or p.grid == "all"]
+        degrees = [d.degree for d in self.sides]
         self.grid = (math.prod(degrees[:-1]), degrees[-1] if degrees else 1)
         self.tensor = [d for d in self.dimensions if d.strategy == "tensor"]
         self.pipeline = [d for d in self.dimensions if d.strategy == "pipeline"]
@@ -801,7 +827,7 @@ class _Evaluation:
 
     def stored_bytes(self, i):
         kernel = self.p.kernels[i]
-        if kernel.weight_of is not None:
+        if kernel.weight_of is not None and self.p.weights == "once":
             return 0
         every = kernel._replace(outer=kernel.matrices or kernel.outer)
         m, k, _ = shard_extents(every, self.sharding[i], self.tp, 1, self.grid)
@@ -869,6 +895,8 @@ class _Evaluation:
                 2 * self.tensor_tile_bytes(p.tensors[e])
                 for e in crossing if p.tensors[e].target in members
             )
+            if p.kernel_by_kernel and p.lone_kernels == "streamed":
+                return p.sram
             if len(members) != 1 or weights == 0 or inputs >= p.sram:
                 raise Infeasible("sram", f"{need} of {p.sram}")
         return need
@@ -882,14 +910,18 @@ class _Evaluation:
             if kernel.gradient:
                 size = m * n * p.word / self.micro_batches
                 time += all_reduce(self.data, size, p.all_reduce_passes)
+                time += 2 * gather_latency(p, self.data) / self.micro_batches
             elif kernel.own:
                 time += max(self._own_time(kind, size, m * n * p.word) for kind, size in kernel.own)
             elif loop == "K":
                 time += self.tiles * all_reduce(self.tensor, m * n * p.word, p.all_reduce_passes)
-                time += all_reduce_latency(self.tensor)
+                time += all_reduce_latency(p, self.tensor)
         own = [t for t in p.tensors if t.source in members]
         for t in converted(p, own, self.sharding):
+            kind = conversion(p, t, self.sharding[t.source], self.sharding[t.target])
             time += self.tiles * self._conversion_time(t)
+            time += {None: lambda *_: 0, "all_gather": gather_latency,
+                     "all_to_all": exchange_latency}[kind](p, self.tensor)
         return time
 
     def _own_time(self, kind, size, output):
@@ -900,15 +932,23 @@ class _Evaluation:
             return machine_all_to_all(p, self.dimensions, size / (x * y))
         if kind == "transpose":
             return machine_all_to_all(p, self.dimensions, size / (x * y) ** 2)
-        if kind == "broadcast":
+        if kind == "broadcast" and p.grid == "all":
             return size / x / links[1] if x > 1 else 0.0
-        if kind == "message":
+        if kind == "message" and p.grid == "all":
             return size / y / links[0] if y > 1 else 0.0
+        if kind == "broadcast":
+            along = self.sides[-1:]
+            return sum(size / x / d.bandwidth + gather_latency(p, [d]) for d in along)
+        if kind == "message":
+            across = self.sides[:-1]
+            return max((size / y / d.bandwidth for d in across), default=0.0) + p.hops * max(
+                (d.latency for d in across), default=0.0)
         assert kind == "flat_gradient", kind
         if self.dp == 1:
             return 0.0
         slowest = min(d.bandwidth for d in self.data if d.degree > 1)
-        return p.all_reduce_passes * output / (p.gradient_bandwidth or slowest) / self.micro_batches
+        time = p.all_reduce_passes * output / (p.gradient_bandwidth or slowest)
+        return (time + 2 * gather_latency(p, self.data)) / self.micro_batches
 
     def _conversion_time(self, t):
         kind = conversion(self.p, t, self.sharding[t.source], self.sharding[t.target])
@@ -968,8 +1008,12 @@ class _Evaluation:
         self.memory_bandwidth = p.memory_bandwidth
         if p.second and needed > first:
             bandwidth, second = p.second
-            self.memory_bandwidth = (
-                p.memory_bandwidth * first + bandwidth * second) / (first + second)
+            if p.spilled == "mean":
+                whole = p.memory_bandwidth * first + bandwidth * second
+                self.memory_bandwidth = whole / (first + second)
+            else:
+                seconds = first / p.memory_bandwidth + second / bandwidth
+                self.memory_bandwidth = (first + second) / seconds
             first += second
         self.fits = needed <= first
         return weights, activations, stored
@@ -998,8 +1042,20 @@ class _Evaluation:
         stages = {"layers": layers, "layers_minus_one": max(layers - 1, 1)}.get(
             p.virtual_stages, p.virtual_stages)
         bubble = 1 + (self.pp - 1) / (self.micro_batches * stages)
-        transfer = 0.0
-        if p.training and self.pp > 1:
+        links = [d for d in self.pipeline if d.degree > 1]
+        handed, hops, transfer = p.hidden * p.sequence * p.word, self.pp - 1, 0.0
+        if p.tokens is not None:
+            handed /= self.tp
+
+        def hop(samples):
+            return max((samples * handed / d.bandwidth for d in links), default=0.0) + max(
+                (d.latency for d in links), default=0.0)
+
+        if p.pipeline == "schedule":
+            hops = self.pp * stages - 1
+            bubble = max(bubble, (hops + self.micro_batches) / (self.micro_batches * stages))
+            transfer = (2 if p.training else 1) * hops * hop(self.micro_batch)
+        elif p.training and self.pp > 1:
             sent = 2 * p.hidden * p.sequence * p.word * p.layers
             transfer = max(sent / d.bandwidth for d in self.pipeline if d.degree > 1)
         layer_time = sum(part["time"] for part in partitions)
@@ -1009,11 +1065,7 @@ class _Evaluation:
         runs = layers * self.pp * self.tp
         latency, tokens = None, None
         if p.tokens is not None:
-            links = [d for d in self.pipeline if d.degree > 1]
-            handed = p.hidden * p.sequence * p.word / self.tp
-            hop = max((handed / d.bandwidth for d in links), default=0.0) + max(
-                (d.latency for d in links), default=0.0)
-            latency = layer_time * layers * self.pp + (self.pp - 1) * hop
+            latency = layer_time * layers * self.pp + hops * hop(1)
             tokens = p.tokens * p.global_batch / step
         rate = p.flop() / step
         return {
@@ -1053,10 +1105,15 @@ def partition_costs(problem, mapping):
 # ----------------------------------------------------------- price and power
 
 
-def _links_and_ports(dimensions, chips):
+def _links_and_ports(dimensions, chips, per_chip):
     """For each dimension the links and switch ports of section 8."""
     counts = []
     for i, d in enumerate(dimensions):
+        if per_chip:
+            links, ports = {"ring": (1, 2 / d.degree), "switch": (1, 1),
+                            "fully_connected": (d.degree - 1, 0)}[d.topology]
+            counts.append((chips * links, chips * ports) if d.degree > 1 else (0, 0))
+            continue
         members = math.prod(x.degree for x in dimensions[i:])
         if d.topology == "ring":
             counts.append((chips, 2 * chips / d.degree))
@@ -1076,7 +1133,7 @@ def _system_sum(problem, dimensions, units):
     total = problem.chips * units.get("accelerator", 0.0)
     total += problem.chips * problem.memory_bandwidth / gigabyte * units.get("memory", 0.0)
     for d, unit, (link_count, ports) in zip(
-        dimensions, links, _links_and_ports(dimensions, copy_chips)
+        dimensions, links, _links_and_ports(dimensions, copy_chips, problem.per_chip)
     ):
         if copy_chips > 1:
             total += problem.copies * link_count * d.bandwidth / gigabyte * unit

@@ -167,6 +167,13 @@ def _equations(random):
         "weight_traffic": (30, lambda: random.choice(("resident", "per_sample"))),
         "all_to_all": (30, lambda: random.choice(("per_dimension", "bisection"))),
         "all_to_all_pairs": (30, lambda: random.choice(("n2_2", "n2_4", "n_n1_2", "auto"))),
+        "latency": (30, lambda: random.choice(("hops", "all_reduces"))),
+        "links": (30, lambda: random.choice(("per_chip", "per_group"))),
+        "pipeline": (30, lambda: random.choice(("schedule", "bubble"))),
+        "weights": (30, lambda: random.choice(("once", "per_kernel"))),
+        "lone_kernels": (30, lambda: random.choice(("streamed", "whole"))),
+        "grid": (30, lambda: random.choice(("members", "all"))),
+        "spilled": (30, lambda: random.choice(("sum", "mean"))),
         "dlrm_gradient_bandwidth": (30, lambda: random.choice(("network", "1 GB/s"))),
     })
 

@@ -63,6 +63,7 @@ std::int64_t partitions_needed(const Problem& roomy, const Mapping& mapping) {
 
 /// A kernel that overflows SRAM by itself.
 std::optional<Infeasible> lonely_overflow(const FusionTables& tables) {
+  if (tables.problem().streams_kernels()) return std::nullopt;
   for (std::size_t p = 0; p < tables.size(); ++p) {
     const KernelCosts& kernel = tables.kernel(p);
     if (!kernel.lonely || kernel.escapes) continue;

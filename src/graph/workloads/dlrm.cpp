@@ -50,6 +50,7 @@ void add_backward(GraphBuilder& graph, const DlrmShape& shape) {
                                          shape.local_batch, shape.mlp);
     update.tiled = Loop::None;
     update.communication->type = CommunicationType::FlatGradientAllReduce;
+    graph.share_weight(mlp_name(i), mlp_name(i) + "_bwd");
   }
 }
 

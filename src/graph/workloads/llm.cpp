@@ -13,6 +13,7 @@
 #include "graph/workloads/llm.hpp"
 
 #include <array>
+#include <string>
 #include <utility>
 
 #include "graph/graph_builder.hpp"
@@ -74,6 +75,9 @@ void add_backward(GraphBuilder& layer, const LlmShape& shape) {
   layer.weight_update("V_bwd_weight_update", h, s, h);
   layer.weight_update("K_bwd_weight_update", h, s, h);
   layer.weight_update("Q_bwd_weight_update", h, s, h);
+  for (const char* name : {"Q", "K", "V", "PROJ_GEMM", "FFN0", "FFN1"}) {
+    layer.share_weight(name, std::string(name) + "_bwd");
+  }
   // 26-27 before 5-27 and 26-28 before 8-28: the gradient is operand 1; so it
   // is of 32 and 33, where 31 comes first.
   layer.connect(std::to_array<std::pair<int, int>>(

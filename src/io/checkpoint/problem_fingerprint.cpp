@@ -137,10 +137,11 @@ class Canonical {
   }
   void put(const Equations& value) {
     const auto& [all_reduce_passes, virtual_stages, fixed_virtual_stages, layout_conversion_bytes,
-                 phases, weight_traffic, all_to_all, all_to_all_pairs, dlrm_gradient_bandwidth] =
-        value;
+                 phases, weight_traffic, all_to_all, all_to_all_pairs, latency, links, pipeline,
+                 weights, lone_kernels, grid, spilled, dlrm_gradient_bandwidth] = value;
     all(all_reduce_passes, virtual_stages, fixed_virtual_stages, layout_conversion_bytes, phases,
-        weight_traffic, all_to_all, all_to_all_pairs, dlrm_gradient_bandwidth);
+        weight_traffic, all_to_all, all_to_all_pairs, latency, links, pipeline, weights,
+        lone_kernels, grid, spilled, dlrm_gradient_bandwidth);
   }
   void put(const DegreeChoice& value) {
     const auto& [values, least, most] = value;

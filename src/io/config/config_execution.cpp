@@ -101,8 +101,37 @@ void read_virtual_stages(MapReader& reader, Equations& equations) {
   }
 }
 
-/// The switches of what is communicated over the whole machine.
-void read_machine_switches(MapReader& reader, Equations& equations) {
+template <class Rule>
+void read_rule(MapReader& reader, std::string_view key, const Choices<Rule>& choices, Rule& rule) {
+  rule = reader.optional_choice<Rule>(key, choices).value_or(rule);
+}
+
+/// The switches of what published runs count in a way of their own.
+void read_rules(MapReader& reader, Equations& equations) {
+  read_rule<LatencyRule>(reader, "latency",
+                         {{"hops", LatencyRule::Hops}, {"all_reduces", LatencyRule::AllReduces}},
+                         equations.latency);
+  read_rule<LinkCount>(reader, "links",
+                       {{"per_chip", LinkCount::PerChip}, {"per_group", LinkCount::PerGroup}},
+                       equations.links);
+  read_rule<PipelineTime>(reader, "pipeline",
+                          {{"schedule", PipelineTime::Schedule}, {"bubble", PipelineTime::Bubble}},
+                          equations.pipeline);
+  read_rule<WeightCount>(reader, "weights",
+                         {{"once", WeightCount::Once}, {"per_kernel", WeightCount::PerKernel}},
+                         equations.weights);
+  read_rule<LoneKernels>(reader, "lone_kernels",
+                         {{"streamed", LoneKernels::Streamed}, {"whole", LoneKernels::Whole}},
+                         equations.lone_kernels);
+  read_rule<GridSides>(reader, "grid", {{"members", GridSides::Members}, {"all", GridSides::All}},
+                       equations.grid);
+  read_rule<SpilledTime>(reader, "spilled",
+                         {{"sum", SpilledTime::Sum}, {"mean", SpilledTime::Mean}},
+                         equations.spilled);
+}
+
+/// The switches of the network.
+void read_network_switches(MapReader& reader, Equations& equations) {
   equations.all_to_all = reader
                              .optional_choice<AllToAllTime>(
                                  "all_to_all", {{"per_dimension", AllToAllTime::PerDimension},
@@ -227,7 +256,8 @@ Equations read_equations(const YamlEntry& section, TechnologyEquations& technolo
                                      "weight_traffic", {{"resident", WeightTraffic::Resident},
                                                         {"per_sample", WeightTraffic::PerSample}})
                                  .value_or(equations.weight_traffic);
-  read_machine_switches(reader, equations);
+  read_network_switches(reader, equations);
+  read_rules(reader, equations);
   read_technology_switches(reader, technology);
   reader.finish();
   return equations;

@@ -71,7 +71,10 @@ void check_equations(const Problem& problem, Complaints& complaints) {
       equations.layout_conversion_bytes != published.layout_conversion_bytes ||
       equations.phases != published.phases ||
       equations.weight_traffic != published.weight_traffic ||
-      equations.all_to_all != published.all_to_all ||
+      equations.all_to_all != published.all_to_all || equations.latency != published.latency ||
+      equations.links != published.links || equations.pipeline != published.pipeline ||
+      equations.weights != published.weights || equations.lone_kernels != published.lone_kernels ||
+      equations.grid != published.grid || equations.spilled != published.spilled ||
       equations.dlrm_gradient_bandwidth != published.dlrm_gradient_bandwidth) {
     complaints.add("equations", "it has its own, expected published");
   }

@@ -26,22 +26,14 @@
 #include "model/layer/shard.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/names.hpp"
+#include "model/not_counted.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
 namespace {
 
 std::string topology_text(Topology topology, std::optional<std::int64_t> degree) {
-  const std::string members = degree ? std::to_string(*degree) : "any degree";
-  switch (topology) {
-    case Topology::Ring:
-      return "ring of " + members;
-    case Topology::FullyConnected:
-      return "fully connected " + members;
-    case Topology::Switch:
-      return "switch of " + members;
-  }
-  return "";
+  return row_of(topology).before_degree + (degree ? std::to_string(*degree) : "any degree");
 }
 
 // What was asked.
@@ -279,6 +271,10 @@ std::string capacity_lines(const Outcome& outcome) {
   if (cost.stored > Bytes{}) parts += fmt::format(" + {} stored data", to_text(cost.stored));
   text += labelled("memory", fmt::format("{} = {} {}{}", parts, to_text(used), limit,
                                          cost.spilled ? "; the second tier is in use" : ""));
+  const std::vector<std::string_view> missing = not_counted_in_memory(*outcome.problem);
+  if (!missing.empty()) {
+    text += labelled("", fmt::format("not counted: {}", fmt::join(missing, ", ")));
+  }
   return text + intensity_line(cost);
 }
 

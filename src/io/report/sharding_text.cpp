@@ -57,7 +57,7 @@ class ShardingSummary {
 
   /// Kernels that the workload spreads over the machine whatever the sharding.
   [[nodiscard]] std::string spread_lines() const {
-    const ChipGrid grid = chip_grid(network_);
+    const ChipGrid grid = chip_grid(network_, problem_.equations.grid);
     const auto names = [this](Spread over) {
       return names_of([&](std::size_t k) { return spread(k) == over; });
     };

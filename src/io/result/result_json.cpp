@@ -16,6 +16,7 @@
 #include "io/result/model_json.hpp"
 #include "io/text/json_text.hpp"
 #include "model/names.hpp"
+#include "model/not_counted.hpp"
 
 namespace dfsearch {
 namespace {
@@ -228,7 +229,8 @@ std::string result_json(const Outcome& outcome) {
                       {"activations", cost != nullptr ? number(cost->activations) : Json()},
                       {"stored", cost != nullptr ? number(cost->stored) : Json()},
                       {"second_tier", cost != nullptr ? Json(cost->spilled) : Json()},
-                      {"capacity", number(outcome.problem->system.memory.total_capacity())}};
+                      {"capacity", number(outcome.problem->system.memory.total_capacity())},
+                      {"not_counted", not_counted_in_memory(*outcome.problem)}};
   result["top"] = search != nullptr ? top_json(*search) : Json();
   result["top_complete"] = search != nullptr ? Json(search->alternatives_complete) : Json();
   result["infeasible"] = outcome.infeasible != nullptr ? infeasible_json(outcome) : Json();

@@ -58,9 +58,8 @@ PointFacts facts_of(const Problem& problem) {
   if (networks.empty()) return facts;
   facts.price = facts.power = std::numeric_limits<double>::infinity();
   for (const NetworkChoice& network : networks) {
-    const std::int64_t copies = problem.workload.copies;
-    facts.price = std::min(facts.price, system_price(system, network, copies).in_base_units());
-    facts.power = std::min(facts.power, system_power(system, network, copies).in_base_units());
+    facts.price = std::min(facts.price, system_price(problem, network).in_base_units());
+    facts.power = std::min(facts.power, system_power(problem, network).in_base_units());
   }
   return facts;
 }

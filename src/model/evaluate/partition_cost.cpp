@@ -146,6 +146,11 @@ std::optional<Infeasible> PartitionEvaluator::check_sram(const PartitionMembers&
   cost.sram = inside + inputs + outputs + weights;
   const Bytes available = problem_.system.accelerator.sram;
   if (cost.sram <= available) return std::nullopt;
+  // Kernel by kernel nothing waits on the chip for another kernel: pieces stream through.
+  if (problem_.streams_kernels()) {
+    cost.sram = available;
+    return std::nullopt;
+  }
   // A weight alone on the chip may be cut into pieces, and its output with it.
   const bool alone = members.kernels.size() == 1;
   const Kernel& first = graph_.kernel(members.kernels.front());

@@ -5,21 +5,9 @@
 
 namespace dfsearch {
 
-double exchanged_share(Topology topology, double degree) {
-  switch (topology) {
-    case Topology::Ring:
-      return degree / 8.0;  // its bisection binds
-    case Topology::FullyConnected:
-      return 1.0 / degree;
-    case Topology::Switch:
-      break;
-  }
-  return (degree - 1.0) / degree;
-}
-
 Collectives::Collectives(const System& system, const std::vector<Mapping::Dimension>& network,
                          Strategy strategy, const Equations& equations)
-    : all_reduce_passes_(equations.all_reduce_passes) {
+    : all_reduce_passes_(equations.all_reduce_passes), latency_(equations.latency) {
   for (std::size_t d = 0; d < network.size(); ++d) {
     if (network[d].strategy != strategy || network[d].degree == 1) continue;
     members_ *= network[d].degree;
@@ -40,11 +28,7 @@ Seconds Collectives::all_gather(Bytes whole) const {
   double inner_members = 1.0;
   for (const Dimension& d : dimensions_) {
     const Bytes left = whole / inner_members;
-    // A ring or switch sends all but the own part through one link; fully
-    // connected members send all parts at once, each over its own link.
-    const double share =
-        d.topology == Topology::FullyConnected ? 1.0 / d.degree : (d.degree - 1.0) / d.degree;
-    time += left * share / d.bandwidth;
+    time += left * row_of(d.topology).gathered(d.degree) / d.bandwidth;
     inner_members *= d.degree;
   }
   return time;
@@ -60,7 +44,8 @@ Seconds Collectives::all_reduce(Bytes whole) const {
 Seconds Collectives::all_to_all(Bytes member) const {
   Seconds slowest{};
   for (const Dimension& d : dimensions_) {
-    slowest = std::max(slowest, member * exchanged_share(d.topology, d.degree) / d.bandwidth);
+    const double share = row_of(d.topology).exchanged(d.degree);
+    slowest = std::max(slowest, member * share / d.bandwidth);
   }
   return slowest;
 }
@@ -69,10 +54,7 @@ Seconds Collectives::all_to_all(Bytes member) const {
 Seconds Collectives::all_to_all_per_pair(Bytes shard) const {
   Seconds slowest{};
   for (const Dimension& d : dimensions_) {
-    double pairs = 1.0;
-    if (d.topology == Topology::Ring) pairs = d.degree * d.degree / 8.0;
-    if (d.topology == Topology::Switch) pairs = d.degree / 4.0;
-    slowest = std::max(slowest, shard * pairs / d.bandwidth);
+    slowest = std::max(slowest, shard * row_of(d.topology).paired(d.degree) / d.bandwidth);
   }
   return slowest;
 }
@@ -94,8 +76,28 @@ Seconds Collectives::flat_all_reduce(Bytes whole, std::optional<BytesPerSecond> 
 
 // docs/model.md (18)
 Seconds Collectives::all_reduce_latency() const {
+  if (latency_ == LatencyRule::Hops) return 2.0 * gather_latency();
   Seconds sum{};
   for (const Dimension& d : dimensions_) sum += 2.0 * (d.degree - 1.0) * d.latency;
+  return sum;
+}
+
+// docs/model.md (18)
+Seconds Collectives::gather_latency() const {
+  Seconds sum{};
+  if (latency_ == LatencyRule::AllReduces) return sum;
+  for (const Dimension& d : dimensions_)
+    sum += d.latency * row_of(d.topology).gather_hops(d.degree);
+  return sum;
+}
+
+// docs/model.md (18)
+Seconds Collectives::exchange_latency() const {
+  Seconds sum{};
+  if (latency_ == LatencyRule::AllReduces) return sum;
+  for (const Dimension& d : dimensions_) {
+    sum += d.latency * row_of(d.topology).exchange_hops(d.degree);
+  }
   return sum;
 }
 
@@ -103,14 +105,6 @@ Seconds Collectives::message_latency() const {
   Seconds slowest{};
   for (const Dimension& d : dimensions_) slowest = std::max(slowest, d.latency);
   return slowest;
-}
-
-Seconds Collectives::gather_latency() const {
-  Seconds sum{};
-  for (const Dimension& d : dimensions_) {
-    sum += d.latency * (d.topology == Topology::Ring ? d.degree - 1.0 : 1.0);
-  }
-  return sum;
 }
 
 }  // namespace dfsearch

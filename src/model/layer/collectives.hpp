@@ -10,10 +10,6 @@
 
 namespace dfsearch {
 
-/// The share of all it sends in an all-to-all that a member of a dimension with this
-/// degree moves over one link.
-double exchanged_share(Topology topology, double degree);
-
 /// The dimensions of one strategy, innermost first.  Without any, or with
 /// degree 1, every collective is free.  Immutable.
 class Collectives {
@@ -51,18 +47,19 @@ class Collectives {
   /// An all-reduce among all members as one group at one bandwidth, the given one or
   /// that of the slowest dimension.
   [[nodiscard]] Seconds flat_all_reduce(Bytes whole, std::optional<BytesPerSecond> given) const;
-  /// What latencies add to one all-reduce: each member in turn, there and back.
+  /// What latencies add to one all-reduce, to an all-gather or a reduce-scatter, and to an
+  /// all-to-all: the hops of one dimension after those of the other.
   [[nodiscard]] Seconds all_reduce_latency() const;
+  [[nodiscard]] Seconds gather_latency() const;
+  [[nodiscard]] Seconds exchange_latency() const;
   /// The latency of one message over the dimension where it is longest.
   [[nodiscard]] Seconds message_latency() const;
-  /// The latency of an all-gather or a reduce-scatter: on a ring one member after the other,
-  /// elsewhere all at once; one dimension after the other.
-  [[nodiscard]] Seconds gather_latency() const;
 
  private:
   std::vector<Dimension> dimensions_;  // only those with degree > 1
   std::int64_t members_ = 1;
   double all_reduce_passes_ = 2.0;
+  LatencyRule latency_ = LatencyRule::Hops;
 };
 
 }  // namespace dfsearch

@@ -26,7 +26,7 @@ LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coa
       decisions_(std::move(decisions)),
       network_(problem, decisions_.network, tile_count(problem.workload, decisions_.tile),
                step_time(problem, decisions_.network, decisions_.micro_batch).micro_batches),
-      bandwidth_(decisions_.spilled ? problem.system.memory.spilled_bandwidth()
+      bandwidth_(decisions_.spilled ? problem.spilled_bandwidth()
                                     : problem.system.memory.bandwidth),
       options_(make_options(cache)),
       of_kernel_(kernel_numbers()),
@@ -99,7 +99,7 @@ std::vector<CoreOptionsCache::List> LayerCosts::make_options(CoreOptionsCache* c
 // docs/model.md (50), (51)
 Clock LayerCosts::make_clock(int coarser) const {
   Seconds reference{};
-  const BytesPerSecond bandwidth = problem_.system.memory.spilled_bandwidth();
+  const BytesPerSecond bandwidth = problem_.spilled_bandwidth();
   for (std::size_t i = 0; i < graph_.kernel_count(); ++i) {
     const KernelId id(i);
     reference +=
@@ -186,7 +186,7 @@ Bytes LayerCosts::stored_weight(KernelId kernel) const {
   if (problem_.workload.out_of_core) return Bytes{};
   return least(decisions_.sharding[kernel.index()], [&](Loop loop) {
     return stored_weight_bytes(graph_.kernel(kernel), loop, network_.machine.grid(),
-                               problem_.workload.word);
+                               problem_.workload.word, problem_.equations.weights);
   });
 }
 

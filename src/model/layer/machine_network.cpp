@@ -13,27 +13,40 @@
 
 #include <algorithm>
 
-#include "model/layer/collectives.hpp"
-
 namespace dfsearch {
 
 MachineNetwork::MachineNetwork(const System& system, const std::vector<Mapping::Dimension>& network,
                                const Equations& equations)
-    : grid_(chip_grid(network)),
+    : grid_(chip_grid(network, equations.grid)),
+      sides_(equations.grid),
       time_(equations.all_to_all),
-      pair_count_(equations.all_to_all_pairs) {
+      pair_count_(equations.all_to_all_pairs),
+      latency_(equations.latency) {
   for (std::size_t d = 0; d < network.size(); ++d) {
     links_.push_back(system.network[d].bandwidth);
     if (network[d].degree == 1) continue;
     dimensions_.push_back({.topology = system.network[d].topology,
                            .degree = static_cast<double>(network[d].degree),
-                           .bandwidth = system.network[d].bandwidth});
+                           .bandwidth = system.network[d].bandwidth,
+                           .latency = system.network[d].latency});
   }
 }
 
 Seconds MachineNetwork::all_to_all(Bytes pair) const {
   if (dimensions_.empty()) return Seconds{};
-  return time_ == AllToAllTime::PerDimension ? per_dimension(pair) : over_bisection(pair);
+  const Seconds time =
+      time_ == AllToAllTime::PerDimension ? per_dimension(pair) : over_bisection(pair);
+  return time + exchange_latency();
+}
+
+// docs/model.md (18)
+Seconds MachineNetwork::exchange_latency() const {
+  Seconds sum{};
+  if (latency_ == LatencyRule::AllReduces) return sum;
+  for (const Dimension& d : dimensions_) {
+    sum += d.latency * row_of(d.topology).exchange_hops(d.degree);
+  }
+  return sum;
 }
 
 // docs/model.md (19)
@@ -41,7 +54,7 @@ Seconds MachineNetwork::per_dimension(Bytes pair) const {
   const Bytes sent = pair * static_cast<double>(grid_.chips());
   Seconds slowest{};
   for (const Dimension& d : dimensions_) {
-    slowest = std::max(slowest, sent * exchanged_share(d.topology, d.degree) / d.bandwidth);
+    slowest = std::max(slowest, sent * row_of(d.topology).exchanged(d.degree) / d.bandwidth);
   }
   return slowest;
 }
@@ -85,10 +98,7 @@ Seconds MachineNetwork::over_bisection(Bytes pair) const {
   for (std::size_t i = 0; i < dimensions_.size(); ++i) {
     const Dimension& d = dimensions_[i];
     group *= d.degree;
-    double links = 2.0;
-    if (d.topology == Topology::Switch) links = d.degree;
-    if (d.topology == Topology::FullyConnected) links = d.degree * d.degree / 4.0;
-    if (torus) links = torus_links(i);
+    const double links = torus ? torus_links(i) : row_of(d.topology).bisection(d.degree);
     const double crossing = pairs(torus ? static_cast<double>(grid_.chips()) : group);
     slowest = std::max(slowest, pair * crossing / (d.bandwidth * links));
   }
@@ -97,14 +107,30 @@ Seconds MachineNetwork::over_bisection(Bytes pair) const {
 
 // docs/model.md (21)
 Seconds MachineNetwork::grid_broadcast(Bytes bytes) const {
-  if (grid_.x == 1 || links_.size() < 2) return Seconds{};
-  return bytes / static_cast<double>(grid_.x) / links_[1];
+  const Bytes panel = bytes / static_cast<double>(grid_.x);
+  if (sides_ == GridSides::All) {
+    return grid_.x == 1 || links_.size() < 2 ? Seconds{} : panel / links_[1];
+  }
+  if (dimensions_.empty()) return Seconds{};
+  const Dimension& side = dimensions_.back();
+  const bool pays = latency_ == LatencyRule::Hops;
+  const double hops = pays ? row_of(side.topology).gather_hops(side.degree) : 0.0;
+  return panel / side.bandwidth + side.latency * hops;
 }
 
 // docs/model.md (22)
 Seconds MachineNetwork::grid_point_to_point(Bytes bytes) const {
-  if (grid_.y == 1 || links_.empty()) return Seconds{};
-  return bytes / static_cast<double>(grid_.y) / links_[0];
+  const Bytes message = bytes / static_cast<double>(grid_.y);
+  if (sides_ == GridSides::All) {
+    return grid_.y == 1 || links_.empty() ? Seconds{} : message / links_[0];
+  }
+  Seconds slowest{};
+  Seconds longest{};
+  for (std::size_t d = 0; d + 1 < dimensions_.size(); ++d) {
+    slowest = std::max(slowest, message / dimensions_[d].bandwidth);
+    longest = std::max(longest, dimensions_[d].latency);
+  }
+  return latency_ == LatencyRule::Hops ? slowest + longest : slowest;
 }
 
 }  // namespace dfsearch

@@ -23,9 +23,11 @@ class MachineNetwork {
 
   /// The time in which every chip sends every other so many bytes.
   [[nodiscard]] Seconds all_to_all(Bytes pair) const;
-  /// The time of bytes / X over a link of dimension 1; nothing if X is 1.
+  /// The time of bytes / X to all chips along side Y; over a link of dimension 1, and nothing
+  /// if X is 1, where all dimensions span the grid.
   [[nodiscard]] Seconds grid_broadcast(Bytes bytes) const;
-  /// The time of bytes / Y over a link of dimension 0; nothing if Y is 1.
+  /// The time of bytes / Y to a chip along side X; over a link of dimension 0, and nothing if
+  /// Y is 1, where all dimensions span the grid.
   [[nodiscard]] Seconds grid_point_to_point(Bytes bytes) const;
 
  private:
@@ -33,6 +35,7 @@ class MachineNetwork {
     Topology topology;
     double degree;
     BytesPerSecond bandwidth;
+    Seconds latency;
   };
 
   [[nodiscard]] bool is_torus() const;
@@ -40,12 +43,15 @@ class MachineNetwork {
   [[nodiscard]] Seconds per_dimension(Bytes pair) const;
   [[nodiscard]] Seconds over_bisection(Bytes pair) const;
   [[nodiscard]] double torus_links(std::size_t cut) const;
+  [[nodiscard]] Seconds exchange_latency() const;
 
   ChipGrid grid_;
+  GridSides sides_;
   std::vector<BytesPerSecond> links_;  // of every dimension
   std::vector<Dimension> dimensions_;  // only those with degree > 1
   AllToAllTime time_;
   PairCount pair_count_;
+  LatencyRule latency_;
 };
 
 }  // namespace dfsearch

@@ -11,9 +11,10 @@ double product(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-ChipGrid chip_grid(const std::vector<Mapping::Dimension>& network) {
+ChipGrid chip_grid(const std::vector<Mapping::Dimension>& network, GridSides sides) {
   ChipGrid grid;
   for (const Mapping::Dimension& d : network) {
+    if (sides == GridSides::Members && d.degree == 1) continue;
     grid.x *= grid.y;  // what was outermost so far
     grid.y = d.degree;
     if (d.strategy == Strategy::Tensor) grid.tensor *= d.degree;
@@ -76,8 +77,9 @@ Bytes tensor_bytes(const DataflowGraph& graph, const Tensor& tensor, Loop shardi
 }
 
 // docs/model.md (27)
-Bytes stored_weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word) {
-  if (kernel.weight_of) return Bytes{};
+Bytes stored_weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word,
+                          WeightCount count) {
+  if (kernel.weight_of && count == WeightCount::Once) return Bytes{};
   const Bytes beside = word * static_cast<double>(kernel.parameters);
   if (kernel.matrices == 0) return weight_bytes(kernel, sharding, grid, word) + beside;
   Kernel all = kernel;

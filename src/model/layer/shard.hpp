@@ -24,7 +24,8 @@ struct Shard {
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
 
 /// Over how many chips kernels are spread, each in its own way (Spread).  The
-/// chips of a copy form a grid of X x Y: Y is the outermost dimension, X all others.
+/// chips of a copy form a grid of X x Y: Y is the outermost dimension with members (or of
+/// all), X all others.
 struct ChipGrid {
   std::int64_t tensor = 1;  ///< tensor degree
   std::int64_t x = 1;
@@ -33,7 +34,7 @@ struct ChipGrid {
   [[nodiscard]] std::int64_t chips() const { return x * y; }
 };
 
-ChipGrid chip_grid(const std::vector<Mapping::Dimension>& network);
+ChipGrid chip_grid(const std::vector<Mapping::Dimension>& network, GridSides sides);
 
 /// Divides the sharded loop by the tensor degree, or the loops of a kernel that
 /// is spread over the grid or the machine by theirs, then the tiled one by
@@ -54,8 +55,10 @@ Bytes weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, By
 Bytes weight_bytes(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree, Bytes word);
 
 /// What it holds in memory: all matrices, of which a sample may use a few, and what is
-/// stored beside them, undivided; nothing where the weight is that of another kernel.
-Bytes stored_weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word);
+/// stored beside them, undivided; nothing where the weight is that of another kernel and
+/// counts once.
+Bytes stored_weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word,
+                          WeightCount count = WeightCount::Once);
 
 /// The explicit memory traffic of one chip.
 Bytes explicit_bytes(const Kernel& kernel, std::int64_t tensor_degree);

@@ -33,18 +33,22 @@ Bytes whole_output_bytes(const Kernel& kernel, Bytes word) {
 Seconds own_time(const NetworkContext& context, const Communication& own, Bytes output) {
   const double chips = static_cast<double>(context.machine.grid().chips());
   const double micro_batches = static_cast<double>(context.micro_batches);
+  const Equations& equations = context.problem.equations;
+  const bool pays_hops = equations.latency == LatencyRule::Hops;
+  const Seconds gradient_latency = pays_hops ? context.data.all_reduce_latency() : Seconds{};
   switch (own.type) {
     case CommunicationType::AllReduce:
       return context.tensor.all_reduce(own.bytes) + context.tensor.all_reduce_latency();
     case CommunicationType::AllGather:
-      return context.tensor.all_gather(own.bytes);
+      return context.tensor.all_gather(own.bytes) + context.tensor.gather_latency();
     case CommunicationType::PointToPoint:
-      return context.tensor.point_to_point(own.bytes);
+      return context.tensor.point_to_point(own.bytes) +
+             (pays_hops ? context.tensor.message_latency() : Seconds{});
     case CommunicationType::GradientAllReduce:
-      return context.data.all_reduce(output) / micro_batches;
+      return (context.data.all_reduce(output) + gradient_latency) / micro_batches;
     case CommunicationType::FlatGradientAllReduce:
-      return context.data.flat_all_reduce(output,
-                                          context.problem.equations.dlrm_gradient_bandwidth) /
+      return (context.data.flat_all_reduce(output, equations.dlrm_gradient_bandwidth) +
+              gradient_latency) /
              micro_batches;
     case CommunicationType::AllToAll:
       return context.machine.all_to_all(own.bytes / chips);
@@ -188,11 +192,15 @@ Seconds conversion_time(const NetworkContext& context, const Tensor& tensor, Loo
   const Bytes shard =
       tensor_bytes(graph, tensor, producer, context.machine.grid(), context.tiles, word);
   const bool on_shard = context.problem.equations.layout_conversion_bytes == ConversionBytes::Shard;
+  const double tiles = static_cast<double>(context.tiles);
   if (needed == Conversion::AllGather) {
     const Bytes whole = tensor_bytes(graph, tensor, Loop::None, {}, context.tiles, word);
-    return context.tensor.all_gather(on_shard ? shard : whole);
+    return context.tensor.all_gather(on_shard ? shard : whole) +
+           context.tensor.gather_latency() / tiles;
   }
-  return on_shard ? context.tensor.all_to_all_per_pair(shard) : context.tensor.all_to_all(shard);
+  const Seconds exchange =
+      on_shard ? context.tensor.all_to_all_per_pair(shard) : context.tensor.all_to_all(shard);
+  return exchange + context.tensor.exchange_latency() / tiles;
 }
 
 // docs/model.md (34)

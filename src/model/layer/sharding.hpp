@@ -76,7 +76,7 @@ struct NetworkContext {
 Seconds network_time(const NetworkContext& context, KernelId kernel, const LoopSets& sharding);
 
 /// Its parts: what the kernel communicates by itself, over all tiles, and the
-/// conversion of a tensor, for one tile.
+/// conversion of a tensor, for one tile with its part of the latency, which all tiles pay once.
 Seconds own_network_time(const NetworkContext& context, const Kernel& kernel, Loop sharding);
 Seconds conversion_time(const NetworkContext& context, const Tensor& tensor, Loop producer,
                         Loop consumer);

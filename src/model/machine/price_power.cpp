@@ -10,10 +10,11 @@ struct Parts {
   double switch_ports = 0.0;
 };
 
-/// Links and switch ports of dimension d, over the `chips` of one network.
+/// The published count of dimension d, over the `chips` of one network: an outer dimension has a
+/// link and a port for each group of chips that it joins, whatever the times take.
 /// docs/model.md (46)
-Parts parts_of(const System& system, const std::vector<Mapping::Dimension>& network, std::size_t d,
-               double chips) {
+Parts published_parts(const System& system, const std::vector<Mapping::Dimension>& network,
+                      std::size_t d, double chips) {
   double groups = 1.0;  // members that dimension d connects: n_d * n_{d+1} * ...
   for (std::size_t outer = d; outer < network.size(); ++outer) {
     groups *= static_cast<double>(network[outer].degree);
@@ -30,16 +31,31 @@ Parts parts_of(const System& system, const std::vector<Mapping::Dimension>& netw
   return {};
 }
 
+/// Links and switch ports of dimension d, over the `chips` of one network.
+/// docs/model.md (46)
+Parts parts_of(const Problem& problem, const std::vector<Mapping::Dimension>& network,
+               std::size_t d, double chips) {
+  if (problem.equations.links == LinkCount::PerGroup) {
+    return published_parts(problem.system, network, d, chips);
+  }
+  const double degree = static_cast<double>(network[d].degree);
+  if (network[d].degree == 1) return {};
+  const TopologyRow& row = row_of(problem.system.network[d].topology);
+  return {.links = row.links(chips, degree), .switch_ports = row.switch_ports(chips, degree)};
+}
+
 /// Price and power share one rule: a sum of unit times amount.
 /// docs/model.md (46)
 template <class Sum, class Units>
-Sum total(const System& system, const std::vector<Mapping::Dimension>& network, const Units& units,
-          std::int64_t copies) {
+Sum total(const Problem& problem, const std::vector<Mapping::Dimension>& network,
+          const Units& units) {
+  const System& system = problem.system;
+  const std::int64_t copies = problem.workload.copies;
   const double chips = static_cast<double>(system.chips);
   const double copy_chips = chips / static_cast<double>(copies);
   Sum sum = units.accelerator * chips + units.memory * system.memory.bandwidth * chips;
   for (std::size_t d = 0; d < network.size(); ++d) {
-    const Parts parts = parts_of(system, network, d, copy_chips);
+    const Parts parts = parts_of(problem, network, d, copy_chips);
     const BytesPerSecond bandwidth =
         system.network[d].bandwidth * static_cast<double>(copies);  // of all copies together
     // A single chip needs no links, up to four no switch.
@@ -51,14 +67,12 @@ Sum total(const System& system, const std::vector<Mapping::Dimension>& network, 
 
 }  // namespace
 
-Dollars system_price(const System& system, const std::vector<Mapping::Dimension>& network,
-                     std::int64_t copies) {
-  return total<Dollars>(system, network, system.price, copies);
+Dollars system_price(const Problem& problem, const std::vector<Mapping::Dimension>& network) {
+  return total<Dollars>(problem, network, problem.system.price);
 }
 
-Watts system_power(const System& system, const std::vector<Mapping::Dimension>& network,
-                   std::int64_t copies) {
-  return total<Watts>(system, network, system.power, copies);
+Watts system_power(const Problem& problem, const std::vector<Mapping::Dimension>& network) {
+  return total<Watts>(problem, network, problem.system.power);
 }
 
 }  // namespace dfsearch

@@ -1,19 +1,16 @@
 #pragma once
 // What the machine costs and draws (docs/model.md, section 8), which depends on the
-// machine and the degrees of its dimensions only.
+// machine, the degrees of its dimensions and the copies of the workload only.
 
-#include <cstdint>
 #include <vector>
 
-#include "model/machine/system.hpp"
 #include "model/mapping.hpp"
+#include "model/problem.hpp"
 
 namespace dfsearch {
 
-/// `network` is that of one of `copies` equal parts of the machine.
-Dollars system_price(const System& system, const std::vector<Mapping::Dimension>& network,
-                     std::int64_t copies = 1);
-Watts system_power(const System& system, const std::vector<Mapping::Dimension>& network,
-                   std::int64_t copies = 1);
+/// `network` is that of one copy of the workload.
+Dollars system_price(const Problem& problem, const std::vector<Mapping::Dimension>& network);
+Watts system_power(const Problem& problem, const std::vector<Mapping::Dimension>& network);
 
 }  // namespace dfsearch

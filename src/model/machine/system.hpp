@@ -3,17 +3,15 @@
 // they cost and draw (docs/model.md, sections 2 and 8).  A System is a plain
 // value; defaults are "costs nothing, holds everything".
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "base/units.hpp"
+#include "model/machine/topology.hpp"
 
 namespace dfsearch {
-
-enum class Topology : std::uint8_t { Ring, FullyConnected, Switch };
 
 /// What a network dimension is used for.
 enum class Strategy : std::uint8_t { Tensor, Pipeline, Data };
@@ -60,15 +58,6 @@ struct Memory {
 
   [[nodiscard]] Bytes total_capacity() const {
     return second ? capacity + second->capacity : capacity;
-  }
-  /// The bandwidth once the first tier is full: all traffic is then spread over both in
-  /// proportion to their capacities.
-  /// docs/model.md (7)
-  [[nodiscard]] BytesPerSecond spilled_bandwidth() const {
-    if (!second) return bandwidth;
-    const BytesPerSecond mean = bandwidth * (capacity / total_capacity()) +
-                                second->bandwidth * (second->capacity / total_capacity());
-    return std::min(bandwidth, mean);  // equal tiers: the mean may be off by a rounding
   }
 };
 

@@ -1,5 +1,7 @@
 #include "model/step/step_time.hpp"
 
+#include <algorithm>
+
 #include "base/saturating.hpp"
 #include "model/layer/collectives.hpp"
 #include "model/layer/shard.hpp"
@@ -25,11 +27,60 @@ double objective_weight(const Problem& problem, const std::vector<Mapping::Dimen
     case Objective::StepTime:
       break;
     case Objective::CostEfficiency:
-      return system_price(problem.system, network, problem.workload.copies).in_base_units();
+      return system_price(problem, network).in_base_units();
     case Objective::PowerEfficiency:
-      return system_power(problem.system, network, problem.workload.copies).in_base_units();
+      return system_power(problem, network).in_base_units();
   }
   return 1.0;
+}
+
+/// The time of a stage's results for so many samples on their way to the next.  The chips of a
+/// tensor group share what is handed on when serving.
+Seconds hop(const Problem& problem, const std::vector<Mapping::Dimension>& network,
+            std::int64_t samples) {
+  const Workload& workload = problem.workload;
+  const Collectives link(problem.system, network, Strategy::Pipeline, problem.equations);
+  Bytes handed = workload.boundary;
+  if (workload.serving) {
+    const auto tensor = static_cast<double>(degree_of(network, Strategy::Tensor));
+    handed = workload.serving->boundary / tensor;
+  }
+  return link.point_to_point(handed * static_cast<double>(samples)) + link.message_latency();
+}
+
+/// How often a micro-batch is handed on, on its way through all chunks of all stages.
+double hops(const Equations& equations, std::int64_t stages, double chunks) {
+  const bool passes_once = equations.pipeline == PipelineTime::Bubble;
+  return static_cast<double>(stages) * (passes_once ? 1.0 : chunks) - 1.0;
+}
+
+// A stage works on all chunks of all micro-batches once the first has arrived, and the last
+// micro-batch to begin passes every chunk of every stage after the others have begun.  The step
+// takes no less than either, and chunks that go around the stages take no more.
+// docs/model.md (40)
+double bubble_factor(const Equations& equations, std::int64_t stages, double micro_batches,
+                     double chunks) {
+  const double work = micro_batches * chunks;  // of a stage, in chunks
+  const double filled = 1.0 + static_cast<double>(stages - 1) / work;
+  if (equations.pipeline == PipelineTime::Bubble) return filled;
+  const double passed = static_cast<double>(stages) * chunks + (micro_batches - 1.0);
+  return std::max(filled, passed / work);
+}
+
+// docs/model.md (42)
+Seconds transfer(const Problem& problem, const std::vector<Mapping::Dimension>& network,
+                 std::int64_t micro_batch, double chunks) {
+  const Workload& workload = problem.workload;
+  // Activations forward and, when training, their gradients back.
+  const double directions = workload.graph.has_backward() ? 2.0 : 1.0;
+  if (problem.equations.pipeline == PipelineTime::Bubble) {
+    const Collectives link(problem.system, network, Strategy::Pipeline, problem.equations);
+    return link.point_to_point(workload.boundary * directions *
+                               static_cast<double>(workload.layers));
+  }
+  const std::int64_t stages = degree_of(network, Strategy::Pipeline);
+  return hop(problem, network, micro_batch) *
+         (directions * hops(problem.equations, stages, chunks));
 }
 
 }  // namespace
@@ -44,7 +95,7 @@ std::int64_t degree_of(const std::vector<Mapping::Dimension>& network, Strategy 
   return product;
 }
 
-// docs/model.md (39), (40), (42)
+// docs/model.md (39), (41)
 StepTime step_time(const Problem& problem, const std::vector<Mapping::Dimension>& network,
                    std::int64_t micro_batch) {
   const Workload& workload = problem.workload;
@@ -54,16 +105,12 @@ StepTime step_time(const Problem& problem, const std::vector<Mapping::Dimension>
   StepTime result;
   result.layers_per_stage = ceil_div(workload.layers, pipeline);
   result.micro_batches = samples / micro_batch;
-  result.bubble_factor = 1.0 + static_cast<double>(pipeline - 1) /
-                                   (static_cast<double>(result.micro_batches) *
-                                    virtual_stages(problem.equations, result.layers_per_stage));
+  const double chunks = virtual_stages(problem.equations, result.layers_per_stage);
+  result.bubble_factor =
+      bubble_factor(problem.equations, pipeline, static_cast<double>(result.micro_batches), chunks);
   result.factor = result.bubble_factor * static_cast<double>(result.layers_per_stage) *
                   static_cast<double>(samples);
-  // Activations forward and, when training, their gradients back.
-  const double directions = workload.graph.has_backward() ? 2.0 : 1.0;
-  const Collectives link(problem.system, network, Strategy::Pipeline, problem.equations);
-  result.transfer =
-      link.point_to_point(workload.boundary * directions * static_cast<double>(workload.layers));
+  result.transfer = transfer(problem, network, micro_batch, chunks);
   result.copies = static_cast<double>(workload.copies);
   result.weight = objective_weight(problem, network);
   return result;
@@ -72,14 +119,11 @@ StepTime step_time(const Problem& problem, const std::vector<Mapping::Dimension>
 // docs/model.md (44)
 Seconds request_latency(const Problem& problem, const std::vector<Mapping::Dimension>& network,
                         Seconds layer) {
-  const Workload& workload = problem.workload;
   const std::int64_t stages = degree_of(network, Strategy::Pipeline);
-  const double layers = static_cast<double>(ceil_div(workload.layers, stages) * stages);
-  const Bytes handed =
-      workload.serving->boundary / static_cast<double>(degree_of(network, Strategy::Tensor));
-  const Collectives link(problem.system, network, Strategy::Pipeline, problem.equations);
-  const Seconds hop = link.point_to_point(handed) + link.message_latency();
-  return layer * layers + hop * static_cast<double>(stages - 1);
+  const std::int64_t layers = ceil_div(problem.workload.layers, stages);
+  const double chunks = virtual_stages(problem.equations, layers);
+  return layer * static_cast<double>(layers * stages) +
+         hop(problem, network, 1) * hops(problem.equations, stages, chunks);
 }
 
 }  // namespace dfsearch

@@ -33,6 +33,7 @@ TEST_CASE("a kernel alone takes what the model says, and fits or not for the sam
     CAPTURE(seed);
     Problem problem = test::random_problem(seed);
     problem.execution.style = Style::KernelByKernel;
+    problem.equations.lone_kernels = LoneKernels::Whole;
     problem.execution.pins.clear();
     problem.system.memory.capacity = Bytes::infinity();
     problem.system.memory.second.reset();

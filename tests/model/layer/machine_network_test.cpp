@@ -55,16 +55,46 @@ TEST_CASE("the outermost dimension is one side of the grid, all others are the o
   CHECK(three.grid().chips() == 60);
 }
 
-TEST_CASE("a broadcast goes over dimension 1, messages over dimension 0") {
-  const MachineNetwork grid = machine({{kR, 4, 10.0}, {kR, 2, 5.0}});
+TEST_CASE("a panel goes along the outermost dimension with members, messages along the others") {
+  const std::vector<Link> two{{kR, 4, 10.0}, {kR, 2, 5.0}};
+  CHECK(machine(two).grid_broadcast(Bytes(80.0)) == Seconds(80.0 / 4 / 5));
+  CHECK(machine(two).grid_point_to_point(Bytes(80.0)) == Seconds(80.0 / 2 / 10));
+  // A single dimension is a row: each chip gets the whole panel, and nothing goes across.
+  const MachineNetwork row = machine({{kR, 4, 10.0}});
+  CHECK(row.grid_broadcast(Bytes(80.0)) == Seconds(80.0 / 10));
+  CHECK(row.grid_point_to_point(Bytes(80.0)) == Seconds(0.0));
+  CHECK(machine({}).grid_broadcast(Bytes(80.0)) == Seconds(0.0));
+  CHECK(machine({}).grid_point_to_point(Bytes(80.0)) == Seconds(0.0));
+  // The slower of two dimensions across.
+  const MachineNetwork three = machine({{kR, 4, 10.0}, {kR, 3, 2.0}, {kSw, 5, 1.0}});
+  CHECK(three.grid_broadcast(Bytes(120.0)) == Seconds(120.0 / 12 / 1));
+  CHECK(three.grid_point_to_point(Bytes(120.0)) == Seconds(120.0 / 5 / 2));
+  // Dimensions of one member are not there, however slow and wherever they are.
+  const std::vector<std::vector<Link>> like_two{{{kR, 4, 10.0}, {kR, 2, 5.0}, {kSw, 1, 1e-9}},
+                                                {{kSw, 1, 1e-9}, {kR, 4, 10.0}, {kR, 2, 5.0}},
+                                                {{kR, 4, 10.0}, {kFc, 1, 1e-9}, {kR, 2, 5.0}}};
+  for (const std::vector<Link>& links : like_two) {
+    CHECK(machine(links).grid().x == 4);
+    CHECK(machine(links).grid().y == 2);
+    CHECK(machine(links).grid_broadcast(Bytes(80.0)) == Seconds(80.0 / 4 / 5));
+    CHECK(machine(links).grid_point_to_point(Bytes(80.0)) == Seconds(80.0 / 2 / 10));
+  }
+}
+
+TEST_CASE("published, a broadcast goes over dimension 1, messages over dimension 0") {
+  const Equations published = Equations::published();
+  const MachineNetwork grid = machine({{kR, 4, 10.0}, {kR, 2, 5.0}}, published);
   CHECK(grid.grid_broadcast(Bytes(80.0)) == Seconds(80.0 / 4 / 5));
   CHECK(grid.grid_point_to_point(Bytes(80.0)) == Seconds(80.0 / 2 / 10));
   // A single dimension is a grid of one column.
-  const MachineNetwork row = machine({{kR, 4, 10.0}});
+  const MachineNetwork row = machine({{kR, 4, 10.0}}, published);
   CHECK(row.grid_broadcast(Bytes(80.0)) == Seconds(0.0));
   CHECK(row.grid_point_to_point(Bytes(80.0)) == Seconds(80.0 / 4 / 10));
-  CHECK(machine({}).grid_point_to_point(Bytes(80.0)) == Seconds(0.0));
-  CHECK(machine({{kR, 4, 10.0}, {kR, 1, 5.0}}).grid_point_to_point(Bytes(80.0)) == Seconds(0.0));
+  CHECK(machine({}, published).grid_point_to_point(Bytes(80.0)) == Seconds(0.0));
+  const MachineNetwork one = machine({{kR, 4, 10.0}, {kR, 1, 5.0}}, published);
+  CHECK(one.grid().x == 4);
+  CHECK(one.grid_broadcast(Bytes(80.0)) == Seconds(80.0 / 4 / 5));
+  CHECK(one.grid_point_to_point(Bytes(80.0)) == Seconds(0.0));
 }
 
 TEST_CASE("an all-to-all by dimensions takes the slowest of them") {

@@ -37,11 +37,21 @@ System network_of(const std::vector<Cable>& cables) {
   return system;
 }
 
+/// As published, unless the equations are given.
+Problem problem_of(const System& system, const Equations& equations = Equations::published()) {
+  Problem problem;
+  problem.system = system;
+  problem.equations = equations;
+  return problem;
+}
 double price(const System& system) {
-  return system_price(system, test::network_of(system)).in_base_units();
+  return system_price(problem_of(system), test::network_of(system)).in_base_units();
 }
 double power(const System& system) {
-  return system_power(system, test::network_of(system)).in_base_units();
+  return system_power(problem_of(system), test::network_of(system)).in_base_units();
+}
+double physical_price(const System& system) {
+  return system_price(problem_of(system, {}), test::network_of(system)).in_base_units();
 }
 
 double sum(const std::vector<double>& parts) {
@@ -223,10 +233,28 @@ TEST_CASE("what has no price costs nothing") {
 TEST_CASE("the degrees are those of the mapping") {
   System system = network_of({{kRing, 8, 50}, {kSwitch, 2, 50}});
   // 16 chips as 4 x 4: ring 16 links and 2 x 16/4 ports; switch 4 links, 4 ports.
-  const Dollars other = system_price(system, {{.degree = 4, .strategy = Strategy::Data},
-                                              {.degree = 4, .strategy = Strategy::Data}});
+  const Dollars other = system_price(
+      problem_of(system),
+      {{.degree = 4, .strategy = Strategy::Data}, {.degree = 4, .strategy = Strategy::Data}});
   CHECK(other.in_base_units() ==
         doctest::Approx(50.0 * (2.0 * (16 + 4) + 24.0 * (8 + 4))).epsilon(1e-12));
+}
+
+// 1,024 chips, each with a link of both dimensions; $ 2 a link and 24 a port, GB/s.
+TEST_CASE("physically every chip has a link of each dimension, as the times count them") {
+  const System switches = network_of({{kSwitch, 16, 450}, {kSwitch, 64, 50}});
+  CHECK(physical_price(switches) == doctest::Approx(1024.0 * (450 + 50) * (2 + 24)).epsilon(1e-12));
+  // 7 and 127 links, no switch; published 127 * 128 for all and 128 * 128 ports.
+  const System dragonfly = network_of({{kFull, 8, 50}, {kFull, 128, 50}});
+  CHECK(physical_price(dragonfly) == doctest::Approx(1024.0 * (7 + 127) * 50 * 2).epsilon(1e-12));
+  // A dimension of one member is not there, wherever it is.
+  const System ring = network_of({{kRing, 8, 450}});
+  const double alone = 8 * 450.0 * 2 + 2.0 * 450 * 24;
+  CHECK(physical_price(ring) == doctest::Approx(alone).epsilon(1e-12));
+  for (const Topology t : {kRing, kFull, kSwitch}) {
+    CHECK(physical_price(network_of({{kRing, 8, 450}, {t, 1, 50}})) == physical_price(ring));
+    CHECK(physical_price(network_of({{t, 1, 50}, {kRing, 8, 450}})) == physical_price(ring));
+  }
 }
 
 }  // namespace

@@ -88,6 +88,12 @@ TEST_CASE("one layer less than one layer is one layer") {
 TEST_CASE("stages hand on activations once a step, gradients too when training") {
   Problem problem = pipelined(10, 4);
   problem.workload.boundary = Bytes(3.0);
+  // Four stages of three chunks: 11 times 3 B at 5 B/s, of each sample of a micro-batch.
+  CHECK(step_of(problem).transfer.in_base_units() == about(11 * 0.6));
+  CHECK(step_of(problem, 2).transfer.in_base_units() == about(11 * 1.2));
+  problem.system.network[0].latency = Seconds(2.0);
+  CHECK(step_of(problem, 2).transfer.in_base_units() == about(11 * (1.2 + 2.0)));
+  problem.equations = Equations::published();
   CHECK(step_of(problem).transfer == Seconds(6.0));  // 3 B x 10 layers / 5 B/s
   Kernel backward = test::elementwise("b", 1, 1);
   backward.phase = Phase::Backward;
@@ -95,6 +101,16 @@ TEST_CASE("stages hand on activations once a step, gradients too when training")
   CHECK(step_of(problem).transfer == Seconds(12.0));
   CHECK(step_of(problem, 2).transfer == Seconds(12.0));
   CHECK(step_of(problem).step(Seconds(0.0)) == Seconds(12.0));
+  problem.equations = {};
+  CHECK(step_of(problem).transfer.in_base_units() == about(2 * 11 * 2.6));
+}
+
+TEST_CASE("what chips serve, those of a tensor group hand on together") {
+  Problem problem = pipelined(8, 2);
+  problem.system.network.push_back(dimension(Topology::Ring, 4, 1.0));
+  problem.workload.boundary = Bytes(1000.0);
+  problem.workload.serving = {.decode = true, .tokens = 1, .boundary = Bytes(40.0)};
+  CHECK(step_of(problem).transfer.in_base_units() == about(7 * (40.0 / 4 / 5)));
 }
 
 TEST_CASE("the slowest of several pipeline dimensions hands on") {
@@ -102,8 +118,8 @@ TEST_CASE("the slowest of several pipeline dimensions hands on") {
   problem.workload.boundary = Bytes(3.0);
   problem.system.network.push_back(dimension(Topology::Switch, 2, 2.0, Strategy::Pipeline));
   const StepTime step = step_of(problem);
-  CHECK(step.layers_per_stage == 2);      // four stages
-  CHECK(step.transfer == Seconds(12.0));  // 24 B / 2 B/s
+  CHECK(step.layers_per_stage == 2);                           // four stages
+  CHECK(step.transfer.in_base_units() == about(7 * 3.0 / 2));  // 3 B at 2 B/s, 4 x 2 - 1 times
 }
 
 TEST_CASE("degrees multiply over the dimensions of a strategy") {

@@ -1,0 +1,67 @@
+// A new topology is a row.  (n - 1) / n and 1 - 1 / n are not the same double: the expressions are
+// those of the published runs, to the bit.
+
+#include "model/machine/topology.hpp"
+
+#include <cmath>
+#include <cstddef>
+
+namespace dfsearch {
+namespace {
+
+double one(double) { return 1.0; }
+double two(double) { return 2.0; }
+double degree(double n) { return n; }
+double others(double n) { return n - 1.0; }
+double nth(double n) { return 1.0 / n; }
+double all_but_own(double n) { return (n - 1.0) / n; }
+
+// A ring or switch sends all but the own part through one link; fully connected members send all
+// parts at once, each over its own link.  In a ring the bisection binds an all-to-all, and the
+// farthest member is half of the ring away.
+constexpr TopologyRow kRing = {
+    .name = "ring",
+    .before_degree = "ring of ",
+    .gathered = all_but_own,
+    .exchanged = [](double n) { return n / 8.0; },
+    .paired = [](double n) { return n * n / 8.0; },
+    .gather_hops = others,
+    .exchange_hops = [](double n) { return std::floor(n / 2.0); },
+    .links = [](double chips, double) { return chips; },
+    .switch_ports = [](double chips, double n) { return 2.0 * chips / n; },
+    .chip_ports = two,
+    .bisection = two};
+
+constexpr TopologyRow kFullyConnected = {
+    .name = "fully_connected",
+    .before_degree = "fully connected ",
+    .gathered = nth,
+    .exchanged = nth,
+    .paired = one,
+    .gather_hops = one,
+    .exchange_hops = one,
+    .links = [](double chips, double n) { return chips * (n - 1.0); },
+    .switch_ports = [](double, double) { return 0.0; },
+    .chip_ports = others,
+    .bisection = [](double n) { return n * n / 4.0; }};
+
+constexpr TopologyRow kSwitch = {.name = "switch",
+                                 .before_degree = "switch of ",
+                                 .gathered = all_but_own,
+                                 .exchanged = all_but_own,
+                                 .paired = [](double n) { return n / 4.0; },
+                                 .gather_hops = one,
+                                 .exchange_hops = one,
+                                 .links = [](double chips, double) { return chips; },
+                                 .switch_ports = [](double chips, double) { return chips; },
+                                 .chip_ports = one,
+                                 .bisection = degree};
+
+constexpr std::array kRows = {kRing, kFullyConnected, kSwitch};  // by Topology
+static_assert(kRows.size() == kTopologies.size());
+
+}  // namespace
+
+const TopologyRow& row_of(Topology topology) { return kRows[static_cast<std::size_t>(topology)]; }
+
+}  // namespace dfsearch

@@ -1,0 +1,43 @@
+#pragma once
+// How the members of a network dimension are joined: all that times, latencies and amounts to pay
+// take from the topology is one row of a table (docs/model.md, sections 5 and 8).
+
+#include <array>
+#include <cstdint>
+
+namespace dfsearch {
+
+enum class Topology : std::uint8_t { Ring, FullyConnected, Switch };
+inline constexpr std::array kTopologies = {Topology::Ring, Topology::FullyConnected,
+                                           Topology::Switch};
+
+/// A topology with n members.  A member of a ring sends over one link each way, fully connected
+/// members have a link to each other, members of a switch one to the switch.
+struct TopologyRow {
+  const char* name;
+  const char* before_degree;  ///< in reports: "ring of ", to be followed by the degree
+
+  /// What goes over one link in an all-gather, as a share of the whole.
+  double (*gathered)(double n);
+  /// In an all-to-all, as a share of all that a member sends.
+  double (*exchanged)(double n);
+  /// In an all-to-all, of the bytes of one pair: the published charge.
+  double (*paired)(double n);
+
+  /// Links that the first byte of an all-gather crosses one after the other, and of an all-to-all.
+  double (*gather_hops)(double n);
+  double (*exchange_hops)(double n);
+
+  /// What is paid for so many chips in groups of n: links, and ports of switches.
+  double (*links)(double chips, double n);
+  double (*switch_ports)(double chips, double n);
+  /// Ports that a chip needs itself.
+  double (*chip_ports)(double n);
+
+  /// Links that a cut through the middle of a group cuts.
+  double (*bisection)(double n);
+};
+
+const TopologyRow& row_of(Topology topology);
+
+}  // namespace dfsearch
