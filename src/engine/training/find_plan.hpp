@@ -51,10 +51,12 @@ struct Remedy {
   };
   Kind kind;
   Plan plan;       ///< one that fits
-  Bytes needed{};  ///< by its fullest stage
+  Bytes needed{};               ///< by its fullest stage
+  bool with_data = false;       ///< with other replicas than are given, too
+  bool without_layers = false;  ///< without the layers that are given, which fit other stages
 };
 
-/// Of a task without a plan: the plan that needs least memory on its fullest stage.
+/// Of a task without a plan: the plan whose fullest stage needs the least share of a chip's memory.
 struct NearestMisfit {
   Plan plan;
   Misfit misfit;

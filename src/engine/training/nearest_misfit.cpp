@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <limits>
 #include <utility>
 
 #include "model/training/memory.hpp"
@@ -22,37 +22,86 @@ std::vector<std::int64_t> even_layers(std::int64_t layers, std::int64_t stages) 
   return even;
 }
 
-struct Fullest {
-  Misfit stage;
-  bool fits = true;
-};
-
-/// The stage that holds most, of those that do not fit if there are such.
-Fullest fullest_stage(const PlanSpace& space, const Plan& plan, const Profiles& profiles) {
-  const Task& task = space.task();
-  const std::int64_t micro_batches =
-      task.global_batch / (plan.degrees.replicas() * plan.micro_batch);
-  const std::vector<StageContent> contents =
-      contents_of(plan.layers, plan.chunks, space.blocks().dense_layers);
-  Fullest fullest;
-  for (std::size_t i = 0; i < contents.size(); ++i) {
-    const auto stage = static_cast<std::int64_t>(i);
-    const MemoryUse use = stage_memory(task, plan, profiles, contents[i], stage, micro_batches);
-    const bool holds = fits(task.machine, use);
-    const bool holds_more = use.total() > fullest.stage.memory.total();
-    if (i == 0 || (holds == fullest.fits ? holds_more : fullest.fits)) {
-      fullest = {.stage = {.stage = stage, .memory = use}, .fits = holds};
-    }
-  }
-  return fullest;
+/// Of what a chip has, what it needs of the memory that is fuller: more than 1 does not fit.
+double share_of(const Machine& machine, const MemoryUse& use) {
+  const double first = use.total() / machine.memory.capacity;
+  if (!(use.second > Bytes{})) return first;
+  return std::max(first, machine.second ? use.second / machine.second->capacity
+                                        : std::numeric_limits<double>::infinity());
 }
+
+/// The plans of a shape, which differ by the layers of their stages.
+class ShapeMemory {
+ public:
+  ShapeMemory(const PlanSpace& space, const Plan& shape, const Profiles& profiles)
+      : space_(space),
+        shape_(shape),
+        profiles_(profiles),
+        micro_batches_(space.task().global_batch /
+                       (shape.degrees.replicas() * shape.micro_batch)) {}
+
+  struct Fullest {
+    Misfit stage;
+    double share = 0.0;
+  };
+  [[nodiscard]] Fullest fullest(const std::vector<std::int64_t>& layers) const {
+    const std::vector<StageContent> contents =
+        contents_of(layers, shape_.chunks, space_.blocks().dense_layers);
+    Fullest fullest;
+    for (std::size_t i = 0; i < contents.size(); ++i) {
+      const auto stage = static_cast<std::int64_t>(i);
+      const MemoryUse use = memory(stage, contents[i]);
+      const double share = share_of(space_.task().machine, use);
+      if (i > 0 && share <= fullest.share) continue;
+      fullest = {.stage = {.stage = stage, .memory = use}, .share = share};
+    }
+    return fullest;
+  }
+
+  /// The layers with which the fullest stage needs least, if that is a share below `below`.
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> least(double below) const {
+    const std::int64_t stages = shape_.degrees[Role::Pipeline];
+    const std::vector<std::int64_t>& given = space_.task().choices.layers;
+    std::vector<std::int64_t> layers =
+        given.empty() ? even_layers(space_.blocks().layers(), stages) : given;
+    std::optional<std::vector<std::int64_t>> best;
+    if (const double share = fullest(layers).share; share < below) {
+      below = share;
+      best = std::move(layers);
+    }
+    const bool is_open = given.empty() && stages > 1 && shape_.chunks == 1;
+    while (is_open) {
+      const StageLimits limits{
+          .cost = [](const StageContent&) { return StageCost(); },
+          .holds = [&](std::int64_t stage, const StageContent& content) {
+            return share_of(space_.task().machine, memory(stage, content)) < below;
+          }};
+      auto found = spread_layers(stages, space_.blocks().dense_layers,
+                                 space_.blocks().expert_layers, limits);
+      if (!found) break;
+      below = fullest(found->layers).share;
+      best = std::move(found->layers);
+    }
+    return best;
+  }
+
+ private:
+  [[nodiscard]] MemoryUse memory(std::int64_t stage, const StageContent& content) const {
+    return stage_memory(space_.task(), shape_, profiles_, content, stage, micro_batches_);
+  }
+
+  const PlanSpace& space_;
+  const Plan& shape_;
+  const Profiles& profiles_;
+  const std::int64_t micro_batches_;
+};
 
 struct Found {
   Plan plan;
-  Fullest fullest;
+  ShapeMemory::Fullest fullest;
 };
 
-/// Of all plans the one that needs least, or the first that fits where that is enough.
+/// Of all plans the one that needs least, or one that fits where that is enough.
 std::optional<Found> least_memory(const PlanSpace& space, LayoutShelf& shelf, bool first_that_fits,
                                   const Deadline& deadline) {
   std::optional<Found> best;
@@ -64,15 +113,14 @@ std::optional<Found> least_memory(const PlanSpace& space, LayoutShelf& shelf, bo
           const Profiles profiles = shelf.profiles(degrees, layout, micro_batch, deadline);
           for (Plan& plan : space.shapes(degrees, micro_batch, layout)) {
             deadline.check();
-            plan.layers = space.task().choices.layers;
-            if (plan.layers.empty()) {
-              plan.layers = even_layers(space.blocks().layers(), degrees[Role::Pipeline]);
-            }
-            const Fullest fullest = fullest_stage(space, plan, profiles);
-            if (best && fullest.stage.memory.total() >= best->fullest.stage.memory.total())
-              continue;
+            const ShapeMemory memory(space, plan, profiles);
+            auto layers = memory.least(best ? best->fullest.share
+                                            : std::numeric_limits<double>::infinity());
+            if (!layers) continue;
+            const auto fullest = memory.fullest(*layers);
+            plan.layers = std::move(*layers);
             best = Found{.plan = std::move(plan), .fullest = fullest};
-            if (first_that_fits && fullest.fits) return best;
+            if (first_that_fits && best->fullest.share <= 1.0) return best;
           }
         }
       }
@@ -90,7 +138,6 @@ std::optional<Choices> without(Choices choices, Remedy::Kind kind) {
     choice = {};
     // The replicas are what the other degrees leave.
     choices.degrees[static_cast<std::size_t>(Role::Data)] = {};
-    choices.network.clear();
     return was_given;
   };
   const auto open = [](auto& list) {
@@ -159,10 +206,18 @@ std::optional<NearestMisfit> nearest_misfit(const PlanSpace& space, LayoutShelf&
     const PlanSpace wider(task);
     LayoutShelf of_wider(task, wider.blocks());
     std::optional<Found> found = least_memory(wider, of_wider, true, deadline);
-    if (!found || !found->fullest.fits) continue;
-    nearest.remedies.push_back({.kind = kind,
-                                .plan = std::move(found->plan),
-                                .needed = found->fullest.stage.memory.total()});
+    if (!found || found->fullest.share > 1.0) continue;
+    const Choices& given = space.task().choices;
+    const bool of_degrees = kind == Remedy::Kind::Pipeline || kind == Remedy::Kind::Tensor ||
+                            kind == Remedy::Kind::Context || kind == Remedy::Kind::Expert;
+    const std::int64_t replicas = found->plan.degrees.replicas();
+    const DegreeChoice& data = given.degrees[static_cast<std::size_t>(Role::Data)];
+    nearest.remedies.push_back(
+        {.kind = kind,
+         .plan = std::move(found->plan),
+         .needed = found->fullest.stage.memory.total(),
+         .with_data = of_degrees && !data.allows(replicas),
+         .without_layers = kind == Remedy::Kind::Pipeline && !given.layers.empty()});
   }
   return nearest;
 }

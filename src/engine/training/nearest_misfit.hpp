@@ -10,8 +10,8 @@
 
 namespace dfsearch::training {
 
-/// Of all plans, each with its layers spread evenly, the one that needs least on its fullest
-/// stage; nothing if there is no plan at all.  Then what would fit with one of the given choices
+/// Of all plans the one that needs least on its fullest stage, as a share of what a chip has;
+/// nothing if there is no plan at all.  Then what would fit with one of the given choices
 /// left open.  Throws Stopped.
 std::optional<NearestMisfit> nearest_misfit(const PlanSpace& space, LayoutShelf& shelf,
                                             const Deadline& deadline);

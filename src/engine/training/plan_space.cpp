@@ -1,6 +1,7 @@
 #include "engine/training/plan_space.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "base/divisors.hpp"
@@ -19,10 +20,9 @@ std::vector<Value> allowed(std::vector<Value> all, const std::vector<Value>& cho
   return all;
 }
 
-/// Whether stages of so many layers each can have so many equal chunks.
-bool divides_all(std::int64_t chunks, const std::vector<std::int64_t>& layers) {
-  return std::all_of(layers.begin(), layers.end(),
-                     [&](std::int64_t count) { return count % chunks == 0; });
+/// Whether all stages have as many layers, as chunks want it.
+bool are_alike(const std::vector<std::int64_t>& layers) {
+  return std::adjacent_find(layers.begin(), layers.end(), std::not_equal_to<>()) == layers.end();
 }
 
 /// Divides dimension after dimension, role after role.
@@ -133,6 +133,14 @@ std::vector<TensorLayout> PlanSpace::layouts(const Degrees& degrees, LayoutShelf
   return allowed(shelf.tensor_layouts(degrees, deadline), chosen);
 }
 
+std::optional<TensorLayout> PlanSpace::first_layout(const Degrees& degrees) const {
+  if (degrees[Role::Tensor] == 1) return TensorLayout::LeastSent;
+  const std::vector<TensorLayout> named =
+      allowed({TensorLayout::LeastKept, TensorLayout::LeastSent}, task_.choices.layouts);
+  if (named.empty()) return std::nullopt;
+  return named.front();
+}
+
 std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_batch,
                                     TensorLayout layout) const {
   const Choices& choices = task_.choices;
@@ -177,7 +185,7 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
         for (const std::int64_t chunks : allowed(
                  divisors(std::max<std::int64_t>(blocks_.layers() / stages, 1)), choices.chunks)) {
           if (!is_possible(schedule, chunks, micro_batches, stages, blocks_.layers())) continue;
-          if (!divides_all(chunks, choices.layers)) continue;
+          if (schedule == Schedule::Interleaved && !are_alike(choices.layers)) continue;
           plan.chunks = chunks;
           for (const Offload& offload : offloads) {
             plan.offload = offload;

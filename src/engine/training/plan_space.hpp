@@ -2,6 +2,7 @@
 // Which plans there are (docs/training.md, section 1).
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/deadline.hpp"
@@ -29,6 +30,8 @@ class PlanSpace {
   /// Throws Stopped.
   [[nodiscard]] std::vector<TensorLayout> layouts(const Degrees& degrees, LayoutShelf& shelf,
                                                   const Deadline& deadline = {}) const;
+  /// One of these that is found without the front, if the choices leave one.
+  [[nodiscard]] std::optional<TensorLayout> first_layout(const Degrees& degrees) const;
   /// All that a plan of these degrees, this micro-batch and layout decides but for layers and
   /// network.
   [[nodiscard]] std::vector<Plan> shapes(const Degrees& degrees, std::int64_t micro_batch,

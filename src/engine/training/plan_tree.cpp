@@ -23,7 +23,8 @@ static_assert(CheckableProblem<PlanTree>);
 
 using Level = PlanNode::Level;
 
-constexpr std::size_t kDives = 16;
+/// So many degrees are tried for a first plan, the least floors first.
+constexpr std::size_t kSeeds = 64;
 
 Score score(Seconds time) { return Score(time.in_base_units()); }
 
@@ -101,6 +102,7 @@ PlanTree::Node PlanTree::root() const {
 }
 
 void PlanTree::branch_root(const Node& node, Expansion<Node, Solution>& expansion) const {
+  if (!expansion.incumbent()) seed(expansion);
   // Of equal bounds the newest comes first: the one of the smallest groups.
   std::vector<Degrees> all = space_.inner_degrees();
   std::reverse(all.begin(), all.end());
@@ -146,24 +148,53 @@ void PlanTree::branch_inner(const Node& node, Expansion<Node, Solution>& expansi
       children.push_back(std::move(child));
     }
   }
-  if (!expansion.incumbent()) dive(children, expansion);
   for (Node& child : children) expansion.child(std::move(child));
 }
 
-/// Straight down to a plan, as long as there is none.
+/// First plans, before any proof: straight down from the degrees of the least floors, each with its
+/// smallest micro-batch and one layout, which is known sooner than all that plans may take.
+void PlanTree::seed(Expansion<Node, Solution>& expansion) const {
+  const Blocks& blocks = space_.blocks();
+  std::vector<Node> seeds;
+  for (const Degrees& inner : space_.inner_degrees()) {
+    deadline_.check();
+    const std::optional<TensorLayout> layout = space_.first_layout(inner);
+    if (!layout) continue;
+    const bool is_first = seeds.empty();
+    std::map<std::int64_t, Profiles> known;
+    for (const Degrees& degrees : space_.degrees(inner)) {
+      if (std::find(excluded_.begin(), excluded_.end(), degrees) != excluded_.end()) continue;
+      const std::vector<std::int64_t> micro_batches = space_.micro_batches(degrees);
+      if (micro_batches.empty()) continue;
+      Node node{.level = Level::Layout, .plan = {}, .bound = {}};
+      node.plan.degrees = degrees;
+      node.plan.micro_batch = micro_batches.front();
+      node.plan.layout = *layout;
+      const auto [entry, is_new] = known.try_emplace(node.plan.micro_batch);
+      auto& profiles = entry->second;
+      if (is_new) profiles = shelf_.profiles(degrees, *layout, node.plan.micro_batch, deadline_);
+      const Groups anywhere = Groups::anywhere(space_.task().machine, degrees);
+      const StepModel model(space_.task(), node.plan, profiles, blocks.dense_layers,
+                            blocks.expert_layers);
+      node.bound = score(model.average_floor(anywhere, model.passes(anywhere)));
+      seeds.push_back(std::move(node));
+    }
+    // Something at once, in case there is no time for more.
+    if (is_first) dive(seeds, expansion);
+  }
+  dive(std::move(seeds), expansion);
+}
+
+/// Straight down from the least bounds, as long as they promise something better.
 void PlanTree::dive(std::vector<Node> nodes, Expansion<Node, Solution>& expansion) const {
   const auto by_bound = [](const Node& a, const Node& b) { return a.bound < b.bound; };
   std::stable_sort(nodes.begin(), nodes.end(), by_bound);
-  // Memory holds none of the first ones' shapes, or soon one of them.
-  if (nodes.size() > kDives) nodes.resize(kDives);
+  if (nodes.size() > kSeeds) nodes.resize(kSeeds);
   for (const Node& node : nodes) {
-    std::vector<Node> shapes;
-    for (const Node& layout : layouts_of(node)) {
-      for (Node& shape : shapes_of(layout)) shapes.push_back(std::move(shape));
-    }
+    if (node.bound >= expansion.cutoff()) return;
+    const std::vector<Node> shapes = shapes_of(node, expansion.cutoff());
     const auto first = std::min_element(shapes.begin(), shapes.end(), by_bound);
-    if (first == shapes.end()) continue;
-    return branch_shape(*first, expansion);
+    if (first != shapes.end()) branch_shape(*first, expansion);
   }
 }
 
@@ -172,7 +203,7 @@ void PlanTree::branch_micro_batch(const Node& node, Expansion<Node, Solution>& e
 }
 
 void PlanTree::branch_layout(const Node& node, Expansion<Node, Solution>& expansion) const {
-  for (Node& child : shapes_of(node)) expansion.child(std::move(child));
+  for (Node& child : shapes_of(node, expansion.cutoff())) expansion.child(std::move(child));
 }
 
 std::vector<PlanTree::Node> PlanTree::layouts_of(const Node& node) const {
@@ -186,7 +217,7 @@ std::vector<PlanTree::Node> PlanTree::layouts_of(const Node& node) const {
   return nodes;
 }
 
-std::vector<PlanTree::Node> PlanTree::shapes_of(const Node& node) const {
+std::vector<PlanTree::Node> PlanTree::shapes_of(const Node& node, Score cutoff) const {
   std::vector<Node> shapes;
   const Blocks& blocks = space_.blocks();
   const Degrees& degrees = node.plan.degrees;
@@ -194,12 +225,13 @@ std::vector<PlanTree::Node> PlanTree::shapes_of(const Node& node) const {
   const TensorLayout layout = node.plan.layout;
   const Profiles profiles = shelf_.profiles(degrees, layout, node.plan.micro_batch, deadline_);
   const Groups anywhere = Groups::anywhere(space_.task().machine, degrees);
+  const Seconds most(cutoff.in_base_units());
   std::int64_t measured = 0;
   for (const Plan& shape : space_.shapes(degrees, node.plan.micro_batch, layout)) {
     const StepModel model(space_.task(), shape, profiles, blocks.dense_layers,
                           blocks.expert_layers);
     ++measured;
-    const std::optional<Seconds> floor = model.floor(anywhere);
+    const std::optional<Seconds> floor = model.floor(anywhere, most);
     if (!floor) continue;
     shapes.push_back(
         {.level = Level::Shape, .plan = shape, .bound = std::max(node.bound, score(*floor))});
@@ -218,8 +250,9 @@ void PlanTree::branch_shape(const Node& node, Expansion<Node, Solution>& expansi
   for (std::vector<Degrees>& network : space_.networks(plan.degrees)) {
     deadline_.check();
     ++evaluated;
-    auto result = model.step(Groups(task.machine, network));
-    if (!result || score(result->step) > expansion.cutoff()) continue;
+    auto result = model.step(Groups(task.machine, network),
+                             Seconds(expansion.cutoff().in_base_units()));
+    if (!result) continue;
     plan.layers = std::move(result->layers);
     plan.network = std::move(network);
     expansion.solution({.plan = plan, .cost = score(result->step)}, 'T');

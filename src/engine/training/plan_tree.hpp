@@ -72,7 +72,8 @@ class PlanTree {
   void branch_layout(const Node& node, Expansion<Node, Solution>& expansion) const;
   void branch_shape(const Node& node, Expansion<Node, Solution>& expansion) const;
   [[nodiscard]] std::vector<Node> layouts_of(const Node& node) const;
-  [[nodiscard]] std::vector<Node> shapes_of(const Node& node) const;
+  [[nodiscard]] std::vector<Node> shapes_of(const Node& node, Score cutoff) const;
+  void seed(Expansion<Node, Solution>& expansion) const;
   void dive(std::vector<Node> nodes, Expansion<Node, Solution>& expansion) const;
 
   const PlanSpace& space_;

@@ -106,6 +106,7 @@ void read_machine(YamlEntry section, Task& task, InputMessages& messages) {
   check_most(section, "chips", system.chips, kMostChips, messages);
   training::Machine& machine = task.machine;
   machine.chips = system.chips;
+  machine.sram = system.accelerator.sram;
   machine.network = system.network;
   machine.matrix.peak = system.accelerator.peak();
   machine.vector.peak = system.accelerator.peak() * 0.5;
@@ -137,11 +138,20 @@ void read_machine(YamlEntry section, Task& task, InputMessages& messages) {
   }
 }
 
-void read_engine(MapReader& reader, std::string_view key, Engine& engine) {
+/// `matrix` is the peak of the other engine, for one whose peak is a share of it.
+void read_engine(MapReader& reader, std::string_view key, FlopsPerSecond matrix, Engine& engine) {
   const YamlEntry* section = reader.optional(key);
   if (!section) return;
   MapReader part(*section, reader.messages());
   constexpr Range<FlopsPerSecond> kPeak{FlopsPerSecond(1.0), FlopsPerSecond(1e24)};
+  if (key == "vector") {
+    const auto share = part.optional_number("of_matrix", {1e-9, 1e3});
+    if (share) engine.peak = matrix * *share;
+    if (share && section->value.find("peak")) {
+      reader.messages().add(part.optional("of_matrix")->value.place, "of_matrix",
+                            "expected none, as 'peak' says what the engine reaches");
+    }
+  }
   engine.peak = part.optional_quantity("peak", kPeak).value_or(engine.peak);
   engine.efficiency = read_efficiency<Flops>(part);
   part.finish();
@@ -157,8 +167,8 @@ void read_tier(MapReader& reader, std::string_view key, MemoryTier& tier) {
 
 void read_rates(const YamlEntry& section, training::Machine& machine, InputMessages& messages) {
   MapReader reader(section, messages);
-  read_engine(reader, "matrix", machine.matrix);
-  read_engine(reader, "vector", machine.vector);
+  read_engine(reader, "matrix", machine.matrix.peak, machine.matrix);
+  read_engine(reader, "vector", machine.matrix.peak, machine.vector);
   read_tier(reader, "memory", machine.memory);
   MemoryTier unused;
   read_tier(reader, "second", machine.second ? *machine.second : unused);

@@ -216,6 +216,8 @@ std::string remedy_text(const Remedy& remedy) {
       what = fmt::format("schedule {}", training::name_of(plan.schedule));
       break;
   }
+  if (remedy.with_data) what += " with " + degree(Role::Data);
+  if (remedy.without_layers) what += ", with other layers for the stages,";
   return fmt::format("{} would fit: {} on the fullest stage", what, to_text(remedy.needed));
 }
 
@@ -274,7 +276,12 @@ std::string task_text(const Task& task) {
                            to_text(dimension.bandwidth));
   }
   return labelled("workload", shape) + model_line(count(model, task.pass.tokens, task.pass.word)) +
-         labelled("machine", machine);
+         labelled("machine", machine) +
+         (task.machine.sram > Bytes{}
+              ? labelled("not modelled", fmt::format("on-chip memory ({} given): kernels of a plan "
+                                                     "read from memory and write to it",
+                                                     to_text(task.machine.sram)))
+              : "");
 }
 
 std::string plan_report(const Task& task, const PlanResult& result, const std::string& title) {

@@ -150,6 +150,8 @@ std::string plan_json(const training::Task& task, const PlanResult& result) {
   json["infeasible"] = infeasible_json(task, result);
   json["workload"] = asked_workload_json(task);
   json["machine"] = asked_machine_json(task.machine);
+  json["not_modelled"] = Json::array();
+  if (task.machine.sram > Bytes{}) json["not_modelled"].push_back("system.accelerator.sram");
   json["search"] = search_json(result.stats, result.measured, result.evaluated);
   return json_text(json);
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/units_text.hpp"
 #include "io/report/report_words.hpp"
 #include "io/text/text_table.hpp"
@@ -74,10 +76,35 @@ std::string figure_text(study::Figure figure, double value) {
   return "";
 }
 
+namespace {
+
+/// Axes that no plan depends on.
+std::string not_modelled(const Study& study) {
+  const auto plans = [](const StudyBase& base) {
+    return base.config.tree_with(base.changes).find("training") != nullptr;
+  };
+  if (std::none_of(study.bases.begin(), study.bases.end(), plans)) return "";
+  const std::vector<std::string> sram = {"system", "accelerator", "sram"};
+  std::string text;
+  for (const StudyAxis& axis : study.axes) {
+    const bool varies = std::any_of(axis.changes.begin(), axis.changes.end(), [&](const auto& all) {
+      return std::any_of(all.begin(), all.end(),
+                         [&](const Override& change) { return change.path == sram; });
+    });
+    if (!varies) continue;
+    text += labelled("not modelled", fmt::format("on-chip memory, which axis {} varies: kernels of "
+                                                 "a plan read from memory and write to it",
+                                                 axis.name));
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string study_report(const Study& study, const study::Grid& grid, const StudyState& state,
                          const std::vector<study::Front::Member>& front) {
   std::string text = labelled("study", study.name);
-  text += labelled("points", counts_text(state));
+  text += labelled("points", counts_text(state)) + not_modelled(study);
   if (study.goal.figures.empty()) return text;
   const bool single = study.goal.figures.size() == 1;
   if (front.empty()) {

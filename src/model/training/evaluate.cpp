@@ -34,6 +34,8 @@ void check_form(const Task& task, const Blocks& blocks, const Plan& plan) {
   check(std::all_of(plan.layers.begin(), plan.layers.end(),
                     [&](std::int64_t layers) { return layers % plan.chunks == 0; }),
         "a stage has layers that its chunks do not divide");
+  check(plan.chunks == 1 || plan.layers.front() * degrees[Role::Pipeline] == blocks.layers(),
+        "stages with chunks have unequal layers");
 }
 
 }  // namespace
@@ -51,7 +53,7 @@ std::variant<Cost, Misfit> evaluate(const Task& task, const Blocks& blocks, cons
   const Profiles profiles = shelf.profiles(plan.degrees, plan.layout, plan.micro_batch);
   const StepModel model(task, plan, profiles, blocks.dense_layers, blocks.expert_layers);
   const StepModel::Detail detail = model.detail(Groups(task.machine, plan.network), plan.layers);
-  if (!fits(task.machine, detail.memory)) {
+  if (!detail.fits) {
     return Misfit{.stage = detail.fullest, .memory = detail.memory};
   }
   const FlopsPerSecond peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips);

@@ -73,7 +73,7 @@ Seconds Group::time(Exchange exchange, Bytes whole) const {
       case Exchange::AllToAll:
         break;
     }
-    return links.all_to_all(whole / static_cast<double>(members())) + links.message_latency();
+    return links.all_to_all(whole / static_cast<double>(members())) + links.exchange_latency();
   });
 }
 
@@ -98,6 +98,9 @@ Groups Groups::anywhere(const Machine& machine, const Degrees& degrees) {
   groups.context = Group::anywhere(machine, degrees[Role::Context]);
   groups.expert = Group::anywhere(machine, degrees[Role::Expert]);
   groups.pipeline = Group::anywhere(machine, degrees[Role::Pipeline]);
+  const std::int64_t same_experts = degrees[Role::Context] * degrees[Role::Data];
+  groups.replicas = Group::anywhere(machine, same_experts * degrees[Role::Expert]);
+  groups.expert_replicas = Group::anywhere(machine, same_experts);
   return groups;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/number.hpp"
 #include "model/layer/shard.hpp"
+#include "model/training/block_exchanges.hpp"
 
 namespace dfsearch::training {
 namespace {
@@ -43,14 +44,13 @@ class Profiler {
         context_(degrees[Role::Context]),
         expert_(degrees[Role::Expert]),
         samples_(number(micro_batch)),
+        shares_{.tensor = tensor_, .context = context_, .expert = expert_, .samples = samples_},
         word_(task.pass.word) {}
 
   BlockProfile run() {
     for (std::size_t k = 0; k < graph_.kernel_count(); ++k) add_kernel(KernelId(k));
     for (std::size_t v = 0; v < block_.values().size(); ++v) add_value(v);
-    add_exchanges(layouts_.tensor, Role::Tensor);
-    add_exchanges(layouts_.context, Role::Context);
-    add_exchanges(layouts_.expert, Role::Expert);
+    profile_.exchanges = exchanges_of(block_, layouts_, shares_, word_);
     return std::move(profile_);
   }
 
@@ -82,20 +82,7 @@ class Profiler {
 
   /// Elements of a value on one chip, of all samples of a micro-batch, in these layouts.
   [[nodiscard]] double elements(std::size_t v, ValueLayout tensor, ValueLayout context) const {
-    return elements(block_.values()[v], tensor, context);
-  }
-  [[nodiscard]] double elements(const Block::Value& value, ValueLayout tensor,
-                                ValueLayout context) const {
-    std::int64_t heads = value.heads, rows = value.rows, columns = value.columns;
-    const auto divide = [&](ValueLayout layout, std::int64_t chips) {
-      if (layout == ValueLayout::Tokens) columns = ceil_div(columns, chips);
-      if (layout != ValueLayout::Features) return;
-      std::int64_t& extent = heads > 1 ? heads : rows;
-      extent = ceil_div(extent, chips);
-    };
-    divide(tensor, tensor_);
-    divide(context, context_);
-    return number(heads) * number(rows) * number(columns) * samples_;
+    return shares_.elements(block_.values()[v], tensor, context);
   }
 
   [[nodiscard]] static ValueLayout produced(const AxisLayout* layout, std::size_t v) {
@@ -225,63 +212,13 @@ class Profiler {
     }
   }
 
-  void add_exchanges(const AxisLayout* layout, Role role) {
-    if (layout == nullptr) return;
-    for (const Conversion& conversion : layout->conversions) {
-      // What a chip has of it on the other axes, and for each sample; of an exchange of experts
-      // every chip of the group has samples of its own.
-      const Block::Value value = converted(conversion);
-      const ValueLayout tensor = left_by_producer(layouts_.tensor, conversion);
-      const ValueLayout context = left_by_producer(layouts_.context, conversion);
-      const double whole = number(value.heads) * number(value.rows) * number(value.columns);
-      double share = elements(value, role == Role::Tensor ? ValueLayout::Replicated : tensor,
-                              role == Role::Context ? ValueLayout::Replicated : context) /
-                     whole;
-      if (role == Role::Expert) share *= number(expert_);
-      const bool ring = role == Role::Context && conversion.exchange != Exchange::AllToAll &&
-                        feeds_attention(conversion);
-      profile_.exchanges.push_back({.role = role,
-                                    .exchange = conversion.exchange,
-                                    .phase = conversion.phase,
-                                    .behind_attention = ring,
-                                    .whole = word_ * (conversion.elements * share)});
-    }
-  }
-
-  /// The value of a conversion: at an end of the graph all that its producer computes.
-  [[nodiscard]] Block::Value converted(const Conversion& conversion) const {
-    if (conversion.value != kNoValue) return block_.values()[conversion.value];
-    const Kernel& kernel = graph_.kernel(conversion.producer);
-    return {.producer = conversion.producer,
-            .heads = kernel.outer,
-            .rows = kernel.m,
-            .columns = kernel.n};
-  }
-
-  [[nodiscard]] static ValueLayout left_by_producer(const AxisLayout* layout,
-                                                    const Conversion& conversion) {
-    if (layout == nullptr) return ValueLayout::Replicated;
-    return conversion.value != kNoValue ? layout->produced[conversion.value]
-                                        : layout->rules[conversion.producer.index()].output;
-  }
-
-  [[nodiscard]] bool feeds_attention(const Conversion& conversion) const {
-    if (conversion.value == kNoValue) return false;
-    const auto& tensors = graph_.values()[conversion.value];
-    const auto is_attention = [&](KernelId kernel) {
-      return graph_.kernel(kernel).kind == KernelKind::Attention || block_.is_scoring(kernel);
-    };
-    return is_attention(block_.values()[conversion.value].producer) ||
-           std::any_of(tensors.begin(), tensors.end(),
-                       [&](TensorId t) { return is_attention(graph_.tensor(t).to); });
-  }
-
   const Task& task_;
   const Block& block_;
   const DataflowGraph& graph_;
   const BlockLayouts& layouts_;
   const std::int64_t tensor_, context_, expert_;
   const double samples_;
+  const ValueShares shares_;
   const Bytes word_;
   BlockProfile profile_;
 };

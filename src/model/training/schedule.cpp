@@ -12,37 +12,86 @@
 #include <algorithm>
 
 namespace dfsearch::training {
-namespace {}  // namespace
+Pipeline::Pipeline(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
+                   std::int64_t stages, const PipelineTimes& times, std::int64_t dense_layers,
+                   std::int64_t expert_layers)
+    : schedule_(schedule),
+      micro_batches_(number(micro_batches)),
+      stages_(number(stages)),
+      others_((stages_ - 1.0) / stages_),
+      times_(times),
+      dense_layers_(number(dense_layers)),
+      expert_layers_(number(expert_layers)) {
+  const Seconds layers = times.layer.total() * dense_layers_ +
+                         times.expert_layer.total() * expert_layers_ + times.hops * stages_;
+  sum_ = layers + times.first.total() + times.last.total();
+  // A chunk is waited for; of two ends the shorter one, by a round of micro-batches.
+  const Seconds shorter = std::min(times.first.total(), times.last.total());
+  interleaving_ = layers * others_ / number(chunks);
+  if (stages > 1) interleaving_ += shorter * stages_;
+}
+
+PassTime Pipeline::passes(const StageContent& stage) const {
+  PassTime sum{.forward = times_.hops * 0.5, .backward = times_.hops * 0.5};
+  const auto add = [&sum](const PassTime& block, double count) {
+    sum.forward += block.forward * count;
+    sum.backward += block.backward * count;
+    sum.weight_gradient += block.weight_gradient * count;
+  };
+  add(times_.layer, number(stage.layers));
+  add(times_.expert_layer, number(stage.expert_layers));
+  if (stage.first) add(times_.first, 1.0);
+  if (stage.last) add(times_.last, 1.0);
+  return sum;
+}
+
+/// What ZB-H1 waits for.  The gradients of weights that fill it are those of the stage that sets
+/// the pace, but for its first micro-batch; if there are fewer of a block than on a stage on
+/// average, more is waited for.
+Seconds Pipeline::unfilled(const StageContent& stage, bool layers_fill) const {
+  Seconds sum = times_.hops * (stages_ - 1.0);
+  const auto add = [&](const PassTime& block, double all, double own) {
+    const Seconds rest = block.total() - block.weight_gradient;
+    const Seconds filled = block.weight_gradient * (own * (micro_batches_ - 1.0));
+    sum += std::max(rest * (all * others_) - filled,
+                    beyond(rest, block.weight_gradient) * (all * others_));
+  };
+  add(times_.layer, dense_layers_, layers_fill ? number(stage.layers) : 0.0);
+  add(times_.expert_layer, expert_layers_, layers_fill ? number(stage.expert_layers) : 0.0);
+  add(times_.first, 1.0, stage.first ? 1.0 : 0.0);
+  add(times_.last, 1.0, stage.last ? 1.0 : 0.0);
+  return sum;
+}
 
 // docs/training.md (6)
-Seconds pipeline_time(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
-                      const std::vector<StageTime>& stages) {
-  Seconds slowest{}, slowest_forward{}, slowest_backward{}, longest_end{};
-  Seconds sum{}, ends{}, waited{};
-  for (const StageTime& stage : stages) {
-    slowest = std::max(slowest, stage.total);
-    slowest_forward = std::max(slowest_forward, stage.forward);
-    slowest_backward = std::max(slowest_backward, stage.total - stage.forward);
-    longest_end = std::max(longest_end, stage.ends);
-    sum += stage.total;
-    ends += stage.ends;
-    waited += stage.waited;
-  }
-  const double count = number(static_cast<std::int64_t>(stages.size()));
-  const double others = (count - 1.0) / count;
-  switch (schedule) {
+Pipeline::Pace Pipeline::pace(const StageContent& stage, const Beside& beside) const {
+  const PassTime own = passes(stage);
+  const Seconds forward = own.forward + beyond(beside.forward, beside.forward_hidden);
+  const Seconds each = forward + own.backward + beyond(beside.backward, beside.backward_hidden);
+  switch (schedule_) {
     case Schedule::OneForwardOneBackward:
-      break;
-    case Schedule::GPipe:
-      return (slowest_forward + slowest_backward) * number(micro_batches - 1) + sum;
+      return {.forward = sum_ + each * (micro_batches_ - 1.0)};
     case Schedule::Interleaved:
-      // A chunk is waited for; of two ends the shorter one, by a round of micro-batches.
-      return slowest * number(micro_batches) + (ends - longest_end) * count +
-             (sum - ends) * others / number(chunks);
+      return {.forward = each * micro_batches_ + interleaving_};
+    case Schedule::GPipe:
+      return {.forward = sum_ + forward * (micro_batches_ - 1.0),
+              .backward = (each - forward) * (micro_batches_ - 1.0)};
     case Schedule::ZeroBubble:
-      return slowest * number(micro_batches) + waited * others;
+      break;
   }
-  return slowest * number(micro_batches - 1) + sum;
+  const Seconds work = (forward + own.backward) * micro_batches_ + unfilled(stage, true);
+  if (!(beside.backward > Seconds{})) return {.forward = work};
+  // Where exchanges set the pace, what hides them fills nothing.
+  const Seconds longer = forward + own.backward + (beside.backward - beside.backward_hidden);
+  return {.forward =
+              std::max(work, longer * micro_batches_ +
+                                 unfilled(stage, !(beside.backward_hidden > Seconds{})))};
+}
+
+// With a single micro-batch a stage is idle while the others have it, which hides what it waits for.
+Seconds Pipeline::alone(const StageContent& stage, const Beside& beside, Seconds once) const {
+  const Seconds work = (passes(stage).total() + beside.exposed()) * micro_batches_;
+  return (micro_batches_ > 1.0 ? std::max(work, pace(stage, beside).total()) : work) + once;
 }
 
 // docs/training.md (7)

@@ -2,29 +2,83 @@
 // How long a pipeline takes for a step, and what its stages hold meanwhile (docs/training.md,
 // section 4).  Against a simulation of events: tests/model/training/schedule_test.cpp.
 
+#include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "base/units.hpp"
+#include "model/training/memory.hpp"
 #include "model/training/plan.hpp"
 
 namespace dfsearch::training {
 
-/// The time of one micro-batch on one stage, all its layers and what it hands on.
-struct StageTime {
-  Seconds total{};    ///< forward, backward, recomputation, communication
-  Seconds forward{};  ///< the part before the loss
-  Seconds waited{};   ///< what is left where gradients of weights fill both ends
-  Seconds ends{};     ///< the part of embedding and head, which one chunk alone has
+/// What is left of a time where another one hides it.
+inline Seconds beyond(Seconds time, Seconds hidden) { return std::max(Seconds{}, time - hidden); }
+
+/// The time of one micro-batch in a block: kernels, and all that they wait for.
+struct PassTime {
+  Seconds forward{};
+  Seconds backward{};         ///< with all that is computed again
+  Seconds weight_gradient{};  ///< a part of `backward`
+
+  [[nodiscard]] Seconds total() const { return forward + backward; }
 };
 
-/// The time from the first micro-batch to the last.  Exact if all stages are alike; if they
-/// differ by the number of their layers and by the ends it is exact for GPipe, and for the others
-/// no less than it takes.  At least `micro_batches` times that of the slowest stage; no less if a
-/// stage takes longer.
-/// docs/training.md (6)
-Seconds pipeline_time(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
-                      const std::vector<StageTime>& stages);
+/// The blocks of a model, and what a stage and its neighbours hand each other.
+struct PipelineTimes {
+  PassTime layer, expert_layer, first, last;
+  Seconds hops{};  ///< of a micro-batch on a stage, both ways
+};
+
+/// Exchanges of each micro-batch beside the passes of a stage, and the work that hides them.
+struct Beside {
+  Seconds forward{}, forward_hidden{};
+  Seconds backward{}, backward_hidden{};
+
+  [[nodiscard]] Seconds exposed() const {
+    return beyond(forward, forward_hidden) + beyond(backward, backward_hidden);
+  }
+};
+
+/// The time from the first micro-batch to the last: what it takes if the stage that takes longest
+/// sets the pace, of GPipe one for each way.  Exact if all stages are alike; if they differ by the
+/// number of their layers and by the ends it is exact for GPipe, and for the others no less than it
+/// takes.  Never less if a block, or what its gradients of weights are of it, takes longer.
+/// Immutable.
+class Pipeline {
+ public:
+  Pipeline(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches, std::int64_t stages,
+           const PipelineTimes& times, std::int64_t dense_layers, std::int64_t expert_layers);
+
+  /// What the step takes if a stage sets the pace: the sum, or of GPipe the pace of each way.
+  struct Pace {
+    Seconds forward{};
+    Seconds backward{};
+
+    [[nodiscard]] Seconds total() const { return forward + backward; }
+  };
+  /// At least `micro_batches` times its passes.  Exchanges of one micro-batch hide while the stage
+  /// waits for the first one or for the end.  Never less with a layer more, if what hides exchanges
+  /// is work of the layers.
+  /// docs/training.md (6)
+  [[nodiscard]] Pace pace(const StageContent& stage, const Beside& beside) const;
+  /// What it takes with exchanges that it waits for once, whoever sets the pace.  Never less with a
+  /// layer more, either.
+  [[nodiscard]] Seconds alone(const StageContent& stage, const Beside& beside, Seconds once) const;
+  /// The passes of one micro-batch.
+  [[nodiscard]] PassTime passes(const StageContent& stage) const;
+
+ private:
+  [[nodiscard]] Seconds unfilled(const StageContent& stage, bool layers_fill) const;
+
+  const Schedule schedule_;
+  const double micro_batches_;
+  const double stages_;
+  const double others_;  ///< of all stages the share that waits for one of them
+  const PipelineTimes times_;
+  const double dense_layers_, expert_layers_;
+  Seconds sum_{};           ///< of one micro-batch, through all stages
+  Seconds interleaving_{};  ///< what chunks wait for
+};
 
 /// How many micro-batches a stage, counted from 0, keeps the activations of at once; with
 /// chunks a fraction, as it counts in whole stages.

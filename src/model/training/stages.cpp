@@ -1,41 +1,61 @@
-// The slowest stage as fast as can be, by trying the paces that matter.
+// The spread of the least step: a sum of three maxima over the stages, or one maximum by itself.
 //
-// At a given pace each stage, from the first on, takes as many layers as the pace and its memory
-// let it: whoever goes further leaves the rest with less, and less never takes longer nor more
-// room.  If layers are left over, nothing changes until the pace lets some stage take one more;
-// the least such pace is the next to try.  Stages that only memory stops do not count.  At the
-// pace found the spread is made from the last stage on: the first one holds most micro-batches.
+// One maximum: at a given pace each stage, from the first on, takes as many layers as the pace and
+// the limits let it.  Whoever goes further leaves the rest with less, and less never costs more
+// nor takes more room.  If layers are left over, nothing changes until the pace lets some stage
+// take one more; the least such pace is the next to try.  At the pace found the spread is made
+// from the last stage on: the first one holds most micro-batches.
+//
+// A sum of maxima: the least of all but the last maximum is known to be no more than in any spread
+// left, so a spread that is better than the best has less of the last one.  That becomes a limit,
+// until no spread is within it.  docs/search.md, section 15, has the proof.
 
 #include "model/training/stages.hpp"
 
 #include "base/number.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
 
 namespace dfsearch::training {
 namespace {
 
-class Spread {
+using Term = Seconds StageCost::*;
+constexpr std::array<Term, 3> kTerms = {&StageCost::forward, &StageCost::backward,
+                                        &StageCost::tail};
+
+class SpreadSearch {
  public:
-  Spread(std::int64_t stages, std::int64_t dense, std::int64_t expert, const StageLimits& limits)
+  SpreadSearch(std::int64_t stages, std::int64_t dense, std::int64_t expert,
+               const StageLimits& limits)
       : stages_(stages),
         dense_(dense),
         layers_(dense + expert),
         limits_(limits),
-        asked_(static_cast<std::size_t>(stages)) {}
+        asked_(static_cast<std::size_t>(stages)),
+        known_(static_cast<std::size_t>(4 * (dense + 1) * (expert + 1))) {}
 
-  std::optional<std::vector<std::int64_t>> run() {
-    Seconds pace{};
-    for (std::int64_t stage = 0; stage < stages_; ++stage) {
-      const StageContent empty = content(stage, 0, 0);
-      if (!holds(stage, empty)) return std::nullopt;
-      pace = std::max(pace, time(empty));
-    }
+  std::optional<Spread> run(Seconds most) {
+    // Less than the next larger number.
+    Seconds below(std::nextafter(most.in_base_units(), std::numeric_limits<double>::infinity()));
+    std::optional<Spread> best;
     for (;;) {
-      Seconds next = Seconds::infinity();
-      if (reaches_end(pace, next)) return from_the_last(pace);
-      if (next == Seconds::infinity()) return std::nullopt;
-      pace = next;
+      bounds_.assign(1, {.term = &StageCost::alone, .low = {}, .below = below});
+      std::optional<Sum> found = least_sum(kTerms.size(), below);
+      if (!found) return best;
+      SpreadCost cost;
+      for (const StageContent& stage : contents_of(found->layers, 1, dense_)) {
+        cost.add(known(stage));
+      }
+      const bool is_least = cost.step() == found->value;
+      if (cost.step() < below) {
+        below = cost.step();
+        best = Spread{.layers = std::move(found->layers), .step = below};
+      }
+      // Of all that no stage alone holds back, the sum of this one is the least.
+      if (is_least) return best;
     }
   }
 
@@ -45,6 +65,73 @@ class Spread {
     StageContent held{.layers = -1, .expert_layers = -1};
     std::optional<StageContent> too_much;
   };
+  /// A stage has so little of a term that with what comes before it is below.
+  struct Bound {
+    Term term;
+    Seconds low, below;
+  };
+  struct Sum {
+    std::vector<std::int64_t> layers;
+    Seconds value{};
+  };
+
+  /// The least sum of the maxima of so many terms within the bounds, if it is below that.
+  std::optional<Sum> least_sum(std::size_t terms, Seconds below) {
+    if (terms == 1) return least_pace(below);
+    const Term last = kTerms[terms - 1];
+    std::optional<Sum> best;
+    Seconds low{};
+    for (;;) {
+      bounds_.push_back({.term = last, .low = low, .below = below});
+      std::optional<Sum> found = least_sum(terms - 1, below);
+      bounds_.pop_back();
+      if (!found) return best;
+      low = found->value;
+      found->value += most(found->layers, last);
+      if (found->value < below) {
+        below = found->value;
+        best = std::move(found);
+      }
+    }
+  }
+
+  [[nodiscard]] Seconds most(const std::vector<std::int64_t>& layers, Term term) {
+    Seconds most{};
+    for (const StageContent& stage : contents_of(layers, 1, dense_)) {
+      most = std::max(most, known(stage).*term);
+    }
+    return most;
+  }
+
+  std::optional<Sum> least_pace(Seconds below) {
+    Seconds pace = of_a_full_stage();
+    for (std::int64_t stage = 0; stage < stages_; ++stage) {
+      const StageContent empty = content(stage, 0, 0);
+      if (!may_have(stage, empty)) return std::nullopt;
+      pace = std::max(pace, known(empty).forward);
+    }
+    while (pace < below) {
+      Seconds next = Seconds::infinity();
+      if (reaches_end(pace, next)) return Sum{.layers = from_the_last(pace), .value = pace};
+      pace = next;
+    }
+    return std::nullopt;
+  }
+
+  /// Some stage has at least as many layers as they have on average.
+  Seconds of_a_full_stage() {
+    const std::int64_t count = (layers_ + stages_ - 1) / stages_;
+    Seconds least = Seconds::infinity();
+    for (std::int64_t plain = std::max<std::int64_t>(0, count - (layers_ - dense_));
+         plain <= std::min(count, dense_); ++plain) {
+      const StageContent full{.layers = plain,
+                              .expert_layers = count - plain,
+                              .first = stages_ == 1,
+                              .last = stages_ == 1};
+      least = std::min(least, known(full).forward);
+    }
+    return least;
+  }
 
   static bool is_within(const StageContent& a, const StageContent& b) {
     return a.layers <= b.layers && a.expert_layers <= b.expert_layers;
@@ -64,6 +151,22 @@ class Spread {
     return holds;
   }
 
+  bool may_have(std::int64_t stage, const StageContent& content) {
+    const StageCost& cost = known(content);
+    for (const Bound& bound : bounds_) {
+      if (!(bound.low + cost.*bound.term < bound.below)) return false;
+    }
+    return holds(stage, content);
+  }
+
+  const StageCost& known(const StageContent& stage) {
+    const std::int64_t ends = (stage.first ? 2 : 0) + (stage.last ? 1 : 0);
+    const std::int64_t place = (ends * (dense_ + 1) + stage.layers) * (layers_ - dense_ + 1);
+    std::optional<StageCost>& cost = known_[static_cast<std::size_t>(place + stage.expert_layers)];
+    if (!cost) cost = limits_.cost(stage);
+    return *cost;
+  }
+
   /// Of the layers from `begin` to before `end`.
   [[nodiscard]] StageContent content(std::int64_t stage, std::int64_t begin,
                                      std::int64_t end) const {
@@ -74,52 +177,67 @@ class Spread {
             .last = stage == stages_ - 1};
   }
 
-  [[nodiscard]] Seconds time(const StageContent& stage) const {
-    return limits_.layer * number(stage.layers) +
-           limits_.expert_layer * number(stage.expert_layers) +
-           (stage.first ? limits_.first : Seconds{}) + (stage.last ? limits_.last : Seconds{});
+  /// The most layers of `left` that a stage may have at a pace, if so many are
+  /// `content_of(count)`.  `guess` is a number to begin with; `next` becomes the least pace at
+  /// which it could have one more.
+  template <class Content>
+  std::int64_t most_layers(std::int64_t stage, Seconds pace, std::int64_t left, std::int64_t guess,
+                           const Content& content_of, Seconds& next) {
+    const auto may = [&](std::int64_t count) {
+      const StageContent content = content_of(count);
+      return known(content).forward <= pace && may_have(stage, content);
+    };
+    std::int64_t count = std::min(guess, left);
+    while (count > 0 && !may(count)) --count;
+    while (count < left && may(count + 1)) ++count;
+    if (count < left) {
+      const StageContent more = content_of(count + 1);
+      const Seconds needed = known(more).forward;
+      if (needed > pace && needed < next && may_have(stage, more)) next = needed;
+    }
+    return count;
   }
 
   bool reaches_end(Seconds pace, Seconds& next) {
-    std::int64_t begin = 0;
+    std::int64_t begin = 0, count = 0;
     for (std::int64_t stage = 0; stage < stages_; ++stage) {
-      std::int64_t end = begin;
-      while (end < layers_) {
-        const StageContent more = content(stage, begin, end + 1);
-        if (!holds(stage, more)) break;
-        if (time(more) > pace) {
-          next = std::min(next, time(more));
-          break;
-        }
-        ++end;
-      }
-      begin = end;
+      const auto from_begin = [&](std::int64_t n) { return content(stage, begin, begin + n); };
+      count = most_layers(stage, pace, layers_ - begin, count, from_begin, next);
+      begin += count;
     }
     return begin == layers_;
   }
 
   [[nodiscard]] std::vector<std::int64_t> from_the_last(Seconds pace) {
     std::vector<std::int64_t> layers(static_cast<std::size_t>(stages_), 0);
-    std::int64_t end = layers_;
+    Seconds next{};
+    std::int64_t end = layers_, count = 0;
     for (std::int64_t stage = stages_ - 1; stage >= 0; --stage) {
-      std::int64_t begin = end;
-      while (begin > 0) {
-        const StageContent more = content(stage, begin - 1, end);
-        if (time(more) > pace || !holds(stage, more)) break;
-        --begin;
-      }
-      layers[static_cast<std::size_t>(stage)] = end - begin;
-      end = begin;
+      const auto to_end = [&](std::int64_t n) { return content(stage, end - n, end); };
+      count = most_layers(stage, pace, end, count, to_end, next);
+      layers[static_cast<std::size_t>(stage)] = count;
+      end -= count;
     }
     return layers;
   }
 
   const std::int64_t stages_, dense_, layers_;
   const StageLimits& limits_;
-  std::vector<Asked> asked_;  // by stage
+  std::vector<Asked> asked_;                     // by stage
+  std::vector<std::optional<StageCost>> known_;  // by ends, layers, layers of experts
+  std::vector<Bound> bounds_;
 };
 
 }  // namespace
+
+void SpreadCost::add(const StageCost& stage) {
+  most_.forward = std::max(most_.forward, stage.forward);
+  most_.backward = std::max(most_.backward, stage.backward);
+  most_.tail = std::max(most_.tail, stage.tail);
+  most_.alone = std::max(most_.alone, stage.alone);
+}
+
+Seconds SpreadCost::step() const { return std::max(most_.pace() + most_.tail, most_.alone); }
 
 std::vector<StageContent> contents_of(const std::vector<std::int64_t>& layers, std::int64_t chunks,
                                       std::int64_t dense) {
@@ -139,10 +257,9 @@ std::vector<StageContent> contents_of(const std::vector<std::int64_t>& layers, s
   return contents;
 }
 
-std::optional<std::vector<std::int64_t>> spread_layers(std::int64_t stages, std::int64_t dense,
-                                                       std::int64_t expert,
-                                                       const StageLimits& limits) {
-  return Spread(stages, dense, expert, limits).run();
+std::optional<Spread> spread_layers(std::int64_t stages, std::int64_t dense, std::int64_t expert,
+                                    const StageLimits& limits, Seconds most) {
+  return SpreadSearch(stages, dense, expert, limits).run(most);
 }
 
 }  // namespace dfsearch::training

@@ -17,20 +17,45 @@ namespace dfsearch::training {
 std::vector<StageContent> contents_of(const std::vector<std::int64_t>& layers, std::int64_t chunks,
                                       std::int64_t dense);
 
-/// What a stage may have and what it takes.
+/// What a stage adds to a step.
+struct StageCost {
+  Seconds forward{}, backward{};  ///< if it sets the pace: of each way, or of both in the first
+  Seconds tail{};                 ///< behind whichever stage sets the pace
+  Seconds alone{};                ///< with all that it waits for itself
+
+  [[nodiscard]] Seconds pace() const { return forward + backward; }
+};
+
+/// The step of some stages: the greatest pace of each way and the greatest tail, or what a stage
+/// takes alone.
+class SpreadCost {
+ public:
+  void add(const StageCost& stage);
+  [[nodiscard]] Seconds pace() const { return most_.pace(); }
+  [[nodiscard]] Seconds step() const;
+
+ private:
+  StageCost most_;
+};
+
+/// What a stage may have and what it takes.  None of both is less with a layer more.
 struct StageLimits {
-  Seconds layer{};
-  Seconds expert_layer{};
-  Seconds first{};
-  Seconds last{};
+  std::function<StageCost(const StageContent& content)> cost;
   /// Whether a stage can hold that; never again with more layers once it cannot.
   std::function<bool(std::int64_t stage, const StageContent& content)> holds;
 };
 
-/// The layers of each stage that make the slowest stage as fast as can be: of such spreads the
-/// one that gives the later stages most.  Nothing if no spread fits.
-std::optional<std::vector<std::int64_t>> spread_layers(std::int64_t stages, std::int64_t dense,
-                                                       std::int64_t expert,
-                                                       const StageLimits& limits);
+/// Layers of each stage, and the step with them.
+struct Spread {
+  std::vector<std::int64_t> layers;
+  Seconds step{};
+};
+
+/// The spread of the least step, exactly, if that is at most `most`: nothing if none that fits is.
+/// Of spreads alike in pace and tail the one that gives the later stages most.
+/// docs/search.md, section 15
+std::optional<Spread> spread_layers(std::int64_t stages, std::int64_t dense, std::int64_t expert,
+                                    const StageLimits& limits,
+                                    Seconds most = Seconds::infinity());
 
 }  // namespace dfsearch::training

@@ -16,8 +16,6 @@
 namespace dfsearch::training {
 namespace {
 
-Seconds beyond(Seconds time, Seconds hidden) { return std::max(Seconds{}, time - hidden); }
-
 /// FLOP and bytes for an element that the optimizer updates: gradient, both moments and master
 /// weight are read, the last three and the weight written.
 constexpr double kOptimizerFlops = 11.0;
@@ -115,9 +113,9 @@ BlockTime StepModel::block_time(const BlockProfile& block, const Groups& groups,
   }
 
   const auto all = [](const Waits& w) { return w.tensor + w.context + w.expert; };
-  return {.forward = forward.time + all(waits[0]) + copied[0],
-          .backward = backward.time + again.time + all(waits[1]) + copied[1],
-          .weight_gradient = block.weight_gradient.time,
+  return {.pass = {.forward = forward.time + all(waits[0]) + copied[0],
+                   .backward = backward.time + again.time + all(waits[1]) + copied[1],
+                   .weight_gradient = block.weight_gradient.time},
           .forward_kernels = forward.time,
           .backward_kernels = backward.time + again.time,
           .parts = {.compute = forward.time + backward.time,
@@ -126,6 +124,22 @@ BlockTime StepModel::block_time(const BlockProfile& block, const Groups& groups,
                     .context = waits[0].context + waits[1].context,
                     .expert = waits[0].expert + waits[1].expert,
                     .offload = copied[0] + copied[1]}};
+}
+
+// docs/training.md (11)
+void StepModel::add_optimizer(const BlockProfile& block, BlockTime& time) const {
+  const double all = block.parameters, experts = block.expert_parameters;
+  const double updated = shape_.zero == 0 ? all + experts
+                                          : all / sharing_chips(shape_.degrees, false) +
+                                                experts / sharing_chips(shape_.degrees, true);
+  const double moved =
+      2.0 * task_.bytes.optimizer + task_.bytes.gradient + task_.pass.word.in_base_units();
+  time.optimizer = task_.machine.vector.time(Flops(kOptimizerFlops * updated)) +
+                   task_.machine.memory.time(Bytes(moved * updated));
+  if (shape_.offload.optimizer && task_.machine.second) {
+    const Bytes copied(2.0 * task_.bytes.optimizer * updated);
+    time.optimizer_copies = beyond(task_.machine.second->time(copied), time.optimizer);
+  }
 }
 
 /// Each tensor rank has a part of the vocabulary: they agree on the maximum and the sum.
@@ -137,19 +151,20 @@ Seconds StepModel::loss_exchanges(const Groups& groups) const {
 }
 
 StepModel::Times StepModel::times(const Groups& groups) const {
-  const auto layer = [&](Part part) {
-    return block_time(of(profiles_, part), groups, shape_.recompute, shape_.offload);
+  const auto block = [&](Part part, Recompute recompute, const Offload& offload) {
+    BlockTime time = block_time(of(profiles_, part), groups, recompute, offload);
+    add_optimizer(of(profiles_, part), time);
+    return time;
   };
+  const auto layer = [&](Part part) { return block(part, shape_.recompute, shape_.offload); };
   // The ends are never computed again, nor copied.
-  const auto end = [&](Part part) {
-    return block_time(of(profiles_, part), groups, Recompute::None, {});
-  };
+  const auto end = [&](Part part) { return block(part, Recompute::None, {}); };
   Times times{.layer = layer(Part::Layer),
               .expert_layer = layer(Part::ExpertLayer),
               .first = end(Part::First),
               .last = end(Part::Last)};
   const Seconds loss = loss_exchanges(groups);
-  times.last.forward += loss;
+  times.last.pass.forward += loss;
   times.last.parts.tensor += loss;
   times.hops = hops(groups);
   return times;
@@ -160,20 +175,14 @@ Seconds StepModel::hops(const Groups& groups) const {
   return 2.0 * number(shape_.chunks) * groups.pipeline.hop(of(profiles_, handing).input);
 }
 
-StageTime StepModel::stage_time(const Times& times, const StageContent& content) const {
-  StageTime time{.total = times.hops, .forward = times.hops * 0.5, .waited = times.hops};
-  const auto add = [&time](const BlockTime& block, std::int64_t count) {
-    time.total += block.total() * number(count);
-    time.forward += block.forward * number(count);
-    time.waited += beyond(block.total(), 2.0 * block.weight_gradient) * number(count);
-  };
-  add(times.layer, content.layers);
-  add(times.expert_layer, content.expert_layers);
-  const Seconds layers = time.total;
-  if (content.first) add(times.first, 1);
-  if (content.last) add(times.last, 1);
-  time.ends = time.total - layers;
-  return time;
+Pipeline StepModel::pipeline(const Times& times) const {
+  const PipelineTimes passes{.layer = times.layer.pass,
+                             .expert_layer = times.expert_layer.pass,
+                             .first = times.first.pass,
+                             .last = times.last.pass,
+                             .hops = times.hops};
+  return {shape_.schedule, shape_.chunks, micro_batches_, shape_.degrees[Role::Pipeline],
+          passes,          dense_layers_, expert_layers_};
 }
 
 StepParts StepModel::stage_parts(const Times& times, const StageContent& content) const {
@@ -190,49 +199,21 @@ bool StepModel::holds(std::int64_t stage, const StageContent& content) const {
               stage_memory(task_, shape_, profiles_, content, stage, micro_batches_));
 }
 
-std::optional<std::vector<std::int64_t>> StepModel::spread(const Times& times) const {
-  const std::int64_t stages = shape_.degrees[Role::Pipeline];
-  std::vector<std::int64_t> layers = task_.choices.layers;
-  if (layers.empty() && shape_.schedule != Schedule::Interleaved) {
-    const StageLimits limits{.layer = times.layer.total(),
-                             .expert_layer = times.expert_layer.total(),
-                             .first = times.first.total(),
-                             .last = times.last.total(),
-                             .holds = [this](std::int64_t stage, const StageContent& content) {
-                               return holds(stage, content);
-                             }};
-    return spread_layers(stages, dense_layers_, expert_layers_, limits);
-  }
-  if (layers.empty()) {
-    layers.assign(static_cast<std::size_t>(stages), (dense_layers_ + expert_layers_) / stages);
-  }
-  const std::vector<StageContent> contents = contents_of(layers, shape_.chunks, dense_layers_);
-  for (std::size_t i = 0; i < contents.size(); ++i) {
-    if (!holds(static_cast<std::int64_t>(i), contents[i])) return std::nullopt;
-  }
-  return layers;
-}
-
-Seconds StepModel::pipeline(const Times& times, const std::vector<StageContent>& contents,
-                            Schedule schedule) const {
-  std::vector<StageTime> stages;
-  stages.reserve(contents.size());
-  for (const StageContent& content : contents) stages.push_back(stage_time(times, content));
-  return pipeline_time(schedule, shape_.chunks, micro_batches_, stages);
-}
-
 // docs/training.md (11)
-StepModel::Tail StepModel::tail(const Times& times, const Groups& groups,
-                                const StageContent& content) const {
+StepModel::Aside StepModel::aside(const Times& times, const Groups& groups,
+                                  const StageContent& content) const {
   double all = 0.0, experts = 0.0;
-  const auto add = [&](Part part, std::int64_t count) {
-    all += of(profiles_, part).parameters * number(count);
-    experts += of(profiles_, part).expert_parameters * number(count);
+  Aside aside;
+  const auto add = [&](Part part, const BlockTime& time, double count) {
+    all += of(profiles_, part).parameters * count;
+    experts += of(profiles_, part).expert_parameters * count;
+    aside.optimizer += time.optimizer * count;
+    aside.copies += time.optimizer_copies * count;
   };
-  add(Part::Layer, content.layers);
-  add(Part::ExpertLayer, content.expert_layers);
-  if (content.first) add(Part::First, 1);
-  if (content.last) add(Part::Last, 1);
+  add(Part::Layer, times.layer, number(content.layers));
+  add(Part::ExpertLayer, times.expert_layer, number(content.expert_layers));
+  if (content.first) add(Part::First, times.first, 1.0);
+  if (content.last) add(Part::Last, times.last, 1.0);
 
   const auto exchange = [&](Exchange kind, double bytes) {
     return groups.replicas.time(kind, Bytes(all * bytes)) +
@@ -242,61 +223,72 @@ StepModel::Tail StepModel::tail(const Times& times, const Groups& groups,
   const Seconds reduced =
       exchange(shape_.zero == 0 ? Exchange::AllReduce : Exchange::ReduceScatter, task_.bytes.sent);
   const Seconds gathered = shape_.zero == 0 ? Seconds{} : exchange(Exchange::AllGather, word);
-  // Behind the work of the other layers of the stage, which leaves the links alone.
-  const double count = number(std::max<std::int64_t>(content.all_layers(), 1));
-  const double hidden = task_.data_overlap ? (count - 1.0) / count : 0.0;
-  const auto layers = [&](Seconds BlockTime::*part) {
-    return times.layer.*part * number(content.layers) +
-           times.expert_layer.*part * number(content.expert_layers);
+  // Behind the work of all layers of the stage but one, which leaves the links alone.
+  const auto hidden = [&](Seconds BlockTime::*kernels) {
+    if (!task_.data_overlap) return Seconds{};
+    const Seconds plain = content.layers > 0 ? times.layer.*kernels : Seconds{};
+    const Seconds of_experts = content.expert_layers > 0 ? times.expert_layer.*kernels : Seconds{};
+    return plain * number(content.layers) + of_experts * number(content.expert_layers) -
+           std::max(plain, of_experts);
   };
-  const Seconds forward = layers(&BlockTime::forward_kernels) * hidden;
-  const Seconds backward = layers(&BlockTime::backward_kernels) * hidden;
-  const double rounds = number(micro_batches_);
-  Tail tail;
+  const Seconds forward = hidden(&BlockTime::forward_kernels);
+  const Seconds backward = hidden(&BlockTime::backward_kernels);
   if (shape_.zero <= 1) {
-    tail.data = beyond(reduced, backward) + beyond(gathered, forward);
+    aside.once = beyond(reduced, backward) + beyond(gathered, forward);
   } else if (shape_.zero == 2) {
-    tail.data = rounds * beyond(reduced, backward) + beyond(gathered, forward);
+    aside.each = {.backward = reduced, .backward_hidden = backward};
+    aside.once = beyond(gathered, forward);
   } else {
-    tail.data = rounds * (beyond(gathered, forward) + beyond(gathered + reduced, backward));
+    aside.each = {.forward = gathered,
+                  .forward_hidden = forward,
+                  .backward = gathered + reduced,
+                  .backward_hidden = backward};
   }
+  return aside;
+}
 
-  const double updated = shape_.zero == 0 ? all + experts
-                                          : all / sharing_chips(shape_.degrees, false) +
-                                                experts / sharing_chips(shape_.degrees, true);
-  const double moved = 2.0 * task_.bytes.optimizer + task_.bytes.gradient + word;
-  tail.optimizer = task_.machine.vector.time(Flops(kOptimizerFlops * updated)) +
-                   task_.machine.memory.time(Bytes(moved * updated));
-  if (shape_.offload.optimizer && task_.machine.second) {
-    tail.offload = beyond(task_.machine.second->time(Bytes(2.0 * task_.bytes.optimizer * updated)),
-                          tail.optimizer);
-  }
-  return tail;
+StageCost StepModel::cost(const Pipeline& pipeline, const Aside& aside,
+                          const StageContent& content) {
+  const Pipeline::Pace pace = pipeline.pace(content, aside.each);
+  return {.forward = pace.forward,
+          .backward = pace.backward,
+          .tail = aside.tail(),
+          .alone = pipeline.alone(content, aside.each, aside.once) + aside.tail()};
 }
 
 // docs/training.md (12)
-std::optional<StepModel::Result> StepModel::step(const Groups& groups) const {
+std::optional<StepModel::Result> StepModel::step(const Groups& groups, Seconds most) const {
+  const std::int64_t stages = shape_.degrees[Role::Pipeline];
   const Times times = this->times(groups);
-  auto layers = spread(times);
-  if (!layers) return std::nullopt;
-  const std::vector<StageContent> contents = contents_of(*layers, shape_.chunks, dense_layers_);
-  Seconds last{};
-  for (const StageContent& content : contents) {
-    last = std::max(last, tail(times, groups, content).total());
+  const Pipeline pipeline = this->pipeline(times);
+  const auto cost_of = [&](const StageContent& content) {
+    return cost(pipeline, aside(times, groups, content), content);
+  };
+  std::vector<std::int64_t> layers = task_.choices.layers;
+  if (layers.empty() && stages > 1 && shape_.schedule != Schedule::Interleaved) {
+    const StageLimits limits{.cost = cost_of,
+                             .holds = [this](std::int64_t stage, const StageContent& content) {
+                               return holds(stage, content);
+                             }};
+    return spread_layers(stages, dense_layers_, expert_layers_, limits, most);
   }
-  return Result{.step = pipeline(times, contents, shape_.schedule) + last,
-                .layers = std::move(*layers)};
+  if (layers.empty()) {
+    layers.assign(static_cast<std::size_t>(stages), (dense_layers_ + expert_layers_) / stages);
+  }
+  SpreadCost sum;
+  std::int64_t stage = 0;
+  for (const StageContent& content : contents_of(layers, shape_.chunks, dense_layers_)) {
+    if (!holds(stage++, content)) return std::nullopt;
+    sum.add(cost_of(content));
+  }
+  if (sum.step() > most) return std::nullopt;
+  return Result{.layers = std::move(layers), .step = sum.step()};
 }
 
-std::optional<Seconds> StepModel::floor(const Groups& anywhere) const {
-  const Times times = this->times(anywhere);
-  const auto layers = spread(times);
-  if (!layers) return std::nullopt;
-  // Another spread may suit both ways of GPipe better than the one of least pace, but none 1F1B.
-  const Schedule schedule =
-      shape_.schedule == Schedule::GPipe ? Schedule::OneForwardOneBackward : shape_.schedule;
-  return pipeline(times, contents_of(*layers, shape_.chunks, dense_layers_), schedule) *
-         kLessRoundings;
+std::optional<Seconds> StepModel::floor(const Groups& anywhere, Seconds most) const {
+  const auto result = step(anywhere, most * (1.0 / kLessRoundings));
+  if (!result) return std::nullopt;
+  return result->step * kLessRoundings;
 }
 
 Seconds StepModel::average_floor(const Groups& anywhere, Seconds passes) const {
@@ -309,41 +301,54 @@ Seconds StepModel::passes(const Groups& groups) const {
   times.hops = {};
   const StageContent all{
       .layers = dense_layers_, .expert_layers = expert_layers_, .first = true, .last = true};
-  return stage_time(times, all).total;
+  return pipeline(times).passes(all).total();
 }
 
 StepModel::Detail StepModel::detail(const Groups& groups,
                                     const std::vector<std::int64_t>& layers) const {
   const Times times = this->times(groups);
+  const Pipeline pipeline = this->pipeline(times);
   const std::vector<StageContent> contents = contents_of(layers, shape_.chunks, dense_layers_);
   Detail detail;
-  Tail last;
-  Seconds slowest{};
+  SpreadCost sum;
+  std::vector<Aside> asides;
+  std::vector<StageCost> costs;
   for (std::size_t i = 0; i < contents.size(); ++i) {
     const auto stage = static_cast<std::int64_t>(i);
     const MemoryUse use =
         stage_memory(task_, shape_, profiles_, contents[i], stage, micro_batches_);
-    if (i == 0 || use.total() > detail.memory.total()) {
+    const bool holds = fits(task_.machine, use);
+    // Of those that do not fit, if there are such.
+    if (i == 0 || (holds == detail.fits ? use.total() > detail.memory.total() : detail.fits)) {
       detail.memory = use;
       detail.fullest = stage;
+      detail.fits = holds;
     }
-    if (const Seconds time = stage_time(times, contents[i]).total; time > slowest) {
-      slowest = time;
-      detail.slowest = stage;
-    }
-    if (const Tail tail = this->tail(times, groups, contents[i]); tail.total() > last.total()) {
-      last = tail;
-    }
+    asides.push_back(aside(times, groups, contents[i]));
+    costs.push_back(cost(pipeline, asides.back(), contents[i]));
+    sum.add(costs.back());
+    const auto slowest = static_cast<std::size_t>(detail.slowest);
+    if (costs.back().pace() > costs[slowest].pace()) detail.slowest = stage;
   }
+  detail.step = sum.step();
+  // The stage that is last, behind the one that sets the pace or by itself.
+  const auto ends = [&](const StageCost& stage) {
+    return std::max(sum.pace() + stage.tail, stage.alone);
+  };
+  const auto last = static_cast<std::size_t>(
+      std::max_element(costs.begin(), costs.end(),
+                       [&](const StageCost& a, const StageCost& b) { return ends(a) < ends(b); }) -
+      costs.begin());
+  const auto slowest = static_cast<std::size_t>(detail.slowest);
   const double rounds = number(micro_batches_);
-  const Seconds pipeline = this->pipeline(times, contents, shape_.schedule);
-  detail.step = pipeline + last.total();
-  detail.parts =
-      stage_parts(times, contents[static_cast<std::size_t>(detail.slowest)]).times(rounds);
-  detail.parts.bubble = pipeline - slowest * rounds;
-  detail.parts.data = last.data;
-  detail.parts.optimizer = last.optimizer;
-  detail.parts.offload += last.offload;
+  const Seconds before_tail = ends(costs[last]) - costs[last].tail;
+  const Seconds waited = before_tail - pipeline.passes(contents[slowest]).total() * rounds;
+  detail.parts = stage_parts(times, contents[slowest]).times(rounds);
+  detail.parts.data = std::min(
+      waited, asides[slowest].each.exposed() * rounds + beyond(before_tail, sum.pace()));
+  detail.parts.bubble = waited - detail.parts.data;
+  detail.parts.optimizer = asides[last].optimizer;
+  detail.parts.offload += asides[last].copies;
   return detail;
 }
 

@@ -11,6 +11,7 @@
 #include "model/training/plan.hpp"
 #include "model/training/profile.hpp"
 #include "model/training/schedule.hpp"
+#include "model/training/stages.hpp"
 #include "model/training/task.hpp"
 
 namespace dfsearch::training {
@@ -35,16 +36,14 @@ struct StepParts {
   [[nodiscard]] StepParts times(double factor) const;
 };
 
-/// The time of one micro-batch in a block.
+/// The time of one micro-batch in a block, and of a step what its weights take.
 struct BlockTime {
-  Seconds forward{};
-  Seconds backward{};         ///< with all that is computed again
-  Seconds weight_gradient{};  ///< a part of `backward`
-  Seconds forward_kernels{};  ///< what of both is work, and leaves the links to others
+  PassTime pass;
+  Seconds forward_kernels{};  ///< what of both passes is work, and leaves the links to others
   Seconds backward_kernels{};
-  StepParts parts;  ///< of both
-
-  [[nodiscard]] Seconds total() const { return forward + backward; }
+  Seconds optimizer{};
+  Seconds optimizer_copies{};  ///< from and to the second memory, as far as they are waited for
+  StepParts parts;             ///< of both passes
 };
 
 /// The step of a plan but for its network and the layers of its stages.
@@ -54,17 +53,16 @@ class StepModel {
   StepModel(const Task& task, const Plan& shape, const Profiles& profiles,
             std::int64_t dense_layers, std::int64_t expert_layers);
 
-  struct Result {
-    Seconds step{};
-    std::vector<std::int64_t> layers;
-  };
+  using Result = Spread;
   /// The step in a network, with the layers spread as they are best or as the plan says; nothing
-  /// if memory holds no such spread.
-  [[nodiscard]] std::optional<Result> step(const Groups& groups) const;
+  /// if memory holds no such spread, or it takes more than `most`.
+  [[nodiscard]] std::optional<Result> step(const Groups& groups,
+                                           Seconds most = Seconds::infinity()) const;
   /// What the step takes at least in any network of these degrees, given `Groups::anywhere` of
-  /// them: nothing if memory holds no spread.
+  /// them: nothing if memory holds no spread, or that is more than `most`.
   /// docs/search.md, section 15
-  [[nodiscard]] std::optional<Seconds> floor(const Groups& anywhere) const;
+  [[nodiscard]] std::optional<Seconds> floor(const Groups& anywhere,
+                                             Seconds most = Seconds::infinity()) const;
   /// The same of all schedules, numbers of chunks, and uses of memory: what the stages take on
   /// average, given `passes` among the same groups.
   [[nodiscard]] Seconds average_floor(const Groups& anywhere, Seconds passes) const;
@@ -77,8 +75,9 @@ class StepModel {
     Seconds step{};
     StepParts parts;
     MemoryUse memory;
-    std::int64_t fullest = 0;  ///< stage
-    std::int64_t slowest = 0;  ///< stage
+    std::int64_t fullest = 0;  ///< stage, of those that do not fit if there are such
+    bool fits = true;          ///< whether every stage does
+    std::int64_t slowest = 0;  ///< the stage that sets the pace
   };
   [[nodiscard]] Detail detail(const Groups& groups, const std::vector<std::int64_t>& layers) const;
   [[nodiscard]] std::int64_t micro_batches() const { return micro_batches_; }
@@ -92,24 +91,25 @@ class StepModel {
   /// With what is computed again and copied by the plan, or with neither.
   [[nodiscard]] BlockTime block_time(const BlockProfile& block, const Groups& groups,
                                      Recompute recompute, const Offload& offload) const;
+  void add_optimizer(const BlockProfile& block, BlockTime& time) const;
   /// What stages wait for each other's messages.
   [[nodiscard]] Seconds hops(const Groups& groups) const;
   [[nodiscard]] Seconds loss_exchanges(const Groups& groups) const;
-  [[nodiscard]] StageTime stage_time(const Times& times, const StageContent& content) const;
+  [[nodiscard]] Pipeline pipeline(const Times& times) const;
   [[nodiscard]] StepParts stage_parts(const Times& times, const StageContent& content) const;
-  [[nodiscard]] std::optional<std::vector<std::int64_t>> spread(const Times& times) const;
-  [[nodiscard]] Seconds pipeline(const Times& times, const std::vector<StageContent>& contents,
-                                 Schedule schedule) const;
-  /// What comes after the last micro-batch: {gradients and weights, optimizer}.
-  struct Tail {
-    Seconds data{};
+  /// What a stage does beside the passes.
+  struct Aside {
+    Beside each;     ///< exchanges of each micro-batch
+    Seconds once{};  ///< what it waits for of those of the step
     Seconds optimizer{};
-    Seconds offload{};
+    Seconds copies{};  ///< of the optimizer's states
 
-    [[nodiscard]] Seconds total() const { return data + optimizer + offload; }
+    [[nodiscard]] Seconds tail() const { return optimizer + copies; }
   };
-  [[nodiscard]] Tail tail(const Times& times, const Groups& groups,
-                          const StageContent& content) const;
+  [[nodiscard]] Aside aside(const Times& times, const Groups& groups,
+                            const StageContent& content) const;
+  [[nodiscard]] static StageCost cost(const Pipeline& pipeline, const Aside& aside,
+                                      const StageContent& content);
   [[nodiscard]] bool holds(std::int64_t stage, const StageContent& content) const;
 
   const Task& task_;

@@ -24,6 +24,7 @@ struct Machine {
   Engine vector;
   MemoryTier memory;
   std::optional<MemoryTier> second;
+  Bytes sram{};  ///< of a chip, if given; no plan depends on it, since kernels work from `memory`
   std::vector<NetworkDimension> network;  ///< all degrees are given; a strategy is not read
 };
 

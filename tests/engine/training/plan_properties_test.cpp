@@ -1,0 +1,338 @@
+// What must hold of every answer, whatever its figures: leaving a choice open never makes it
+// worse, nor does more of anything; what is said to help helps; what needs least needs least.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/training/find_plan.hpp"
+#include "engine/training/plan_space.hpp"
+#include "model/training/evaluate.hpp"
+#include "model/training/layout_shelf.hpp"
+#include "model/training/step.hpp"
+#include "support/training_worlds.hpp"
+
+namespace dfsearch::training {
+namespace {
+
+/// The least step; nothing if no plan fits.
+std::optional<double> least(const Task& task) {
+  const PlanResult found = find_plan(task, {});
+  if (!found.cost) return std::nullopt;
+  REQUIRE(found.status == SearchStatus::Optimal);
+  return found.cost->step_time.in_base_units();
+}
+
+class Draws {
+ public:
+  explicit Draws(std::uint64_t seed) : random_(seed) {}
+  std::int64_t pick(std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution(least, most)(random_);
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+/// More of one thing that a machine has; says what.
+std::string improve(Task& task, Draws& draws) {
+  Machine& machine = task.machine;
+  const double more = 1.0 + 0.25 * static_cast<double>(draws.pick(1, 12));
+  switch (draws.pick(0, 7)) {
+    case 0:
+      machine.memory.capacity = machine.memory.capacity * more;
+      return "capacity";
+    case 1:
+      machine.memory.bandwidth = machine.memory.bandwidth * more;
+      return "bandwidth";
+    case 2:
+      machine.matrix.peak = machine.matrix.peak * more;
+      return "peak of products";
+    case 3:
+      machine.vector.peak = machine.vector.peak * more;
+      return "peak of other kernels";
+    case 4:
+      for (NetworkDimension& d : machine.network) d.bandwidth = d.bandwidth * more;
+      return "links";
+    case 5:
+      for (NetworkDimension& d : machine.network) d.latency = d.latency / more;
+      return "latencies";
+    case 6:
+      if (machine.second) machine.second->bandwidth = machine.second->bandwidth * more;
+      return "bandwidth of the second memory";
+    default:
+      if (machine.second) machine.second->capacity = machine.second->capacity * more;
+      return "capacity of the second memory";
+  }
+}
+
+/// One decision given that was open; says which.
+std::string pin(Task& task, Draws& draws) {
+  Choices& choices = task.choices;
+  switch (draws.pick(0, 7)) {
+    case 0:
+      if (choices.recomputes.empty()) choices.recomputes = {kRecomputes[draws.pick(0, 1) * 2UL]};
+      return "recompute";
+    case 1:
+      if (choices.zeros.empty()) choices.zeros = {static_cast<int>(draws.pick(0, 3))};
+      return "zero";
+    case 2:
+      if (choices.schedules.empty()) {
+        choices.schedules = {kSchedules[static_cast<std::size_t>(draws.pick(0, 3))]};
+      }
+      return "schedule";
+    case 3:
+      if (choices.micro_batches.empty()) choices.micro_batches = {draws.pick(1, 3)};
+      return "micro-batch";
+    case 4:
+      if (choices.layouts.empty()) {
+        choices.layouts = {draws.pick(0, 1) == 0 ? TensorLayout::LeastSent
+                                                 : front_layout(static_cast<int>(draws.pick(1, 3)))};
+      }
+      return "layout";
+    case 5:
+      choices.degrees[static_cast<std::size_t>(Role::Pipeline)] = {.values = {draws.pick(1, 4)}};
+      return "pipeline";
+    default: {
+      const std::int64_t stages = draws.pick(1, std::min<std::int64_t>(4, task.model.layers));
+      std::int64_t left = task.model.layers;
+      choices.layers.clear();
+      for (std::int64_t i = 1; i < stages; ++i) {
+        choices.layers.push_back(draws.pick(0, left));
+        left -= choices.layers.back();
+      }
+      choices.layers.push_back(left);
+      return "layers";
+    }
+  }
+}
+
+TEST_CASE("no plan is better for a decision that is given, nor worse for more of anything" *
+          doctest::test_suite("slow")) {
+  int worse = 0, better = 0, without = 0;
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    CAPTURE(seed);
+    const Task task = test::random_training_task(seed);
+    const std::optional<double> free = least(task);
+    Draws draws(seed);
+    for (int i = 0; i < 2; ++i) {
+      Task pinned = task;
+      const std::string what = pin(pinned, draws);
+      CAPTURE(what);
+      const std::optional<double> given = least(pinned);
+      if (!given) {
+        ++without;
+      } else {
+        REQUIRE(free);
+        CHECK(*free <= *given * (1.0 + 1e-12));
+        worse += *free < *given;
+      }
+      Task improved = task;
+      const std::string more = improve(improved, draws);
+      CAPTURE(more);
+      const std::optional<double> with_more = least(improved);
+      if (!free) continue;
+      REQUIRE(with_more);
+      CHECK(*with_more <= *free * (1.0 + 1e-12));
+      better += *with_more < *free;
+    }
+  }
+  CHECK(worse > 500);
+  CHECK(better > 500);
+  CHECK(without > 100);
+}
+
+/// Calls `found` with every spread of so many layers.
+template <class Found>
+void all_spreads(std::int64_t stages, std::int64_t left, std::vector<std::int64_t>& layers,
+                 const Found& found) {
+  if (static_cast<std::int64_t>(layers.size()) == stages - 1) {
+    layers.push_back(left);
+    found(layers);
+    layers.pop_back();
+    return;
+  }
+  for (std::int64_t count = 0; count <= left; ++count) {
+    layers.push_back(count);
+    all_spreads(stages, left - count, layers, found);
+    layers.pop_back();
+  }
+}
+
+/// All spreads that a shape may have.
+template <class Found>
+void spreads_of(const Task& task, const Plan& shape, const Found& found) {
+  const std::int64_t stages = shape.degrees[Role::Pipeline];
+  std::vector<std::int64_t> layers = task.choices.layers;
+  if (!layers.empty()) {
+    found(layers);
+  } else if (shape.chunks > 1) {
+    found(std::vector<std::int64_t>(static_cast<std::size_t>(stages), task.model.layers / stages));
+  } else {
+    all_spreads(stages, task.model.layers, layers, found);
+  }
+}
+
+/// Calls `found` with the shapes of all plans, and their models.
+template <class Found>
+void all_shapes(const Task& task, const Found& found) {
+  const PlanSpace space(task);
+  LayoutShelf shelf(task, space.blocks());
+  for (const Degrees& inner : space.inner_degrees()) {
+    for (const Degrees& degrees : space.degrees(inner)) {
+      for (const std::int64_t micro_batch : space.micro_batches(degrees)) {
+        for (const TensorLayout layout : space.layouts(degrees, shelf)) {
+          const Profiles profiles = shelf.profiles(degrees, layout, micro_batch);
+          for (const Plan& shape : space.shapes(degrees, micro_batch, layout)) {
+            const StepModel model(task, shape, profiles, space.blocks().dense_layers,
+                                  space.blocks().expert_layers);
+            found(space, shape, model);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the layers of the stages are the best of all spreads, by every schedule" *
+          doctest::test_suite("slow")) {
+  int several = 0, compared = 0;
+  std::array<int, kSchedules.size()> by_schedule{};
+  for (std::uint64_t seed = 3000; seed < 3200; ++seed) {
+    CAPTURE(seed);
+    Task task = test::random_training_task(seed);
+    task.choices.layers.clear();
+    if (seed % 3 == 0) task.choices.schedules = {Schedule::GPipe};
+    int shapes = 0;
+    all_shapes(task, [&](const PlanSpace& space, const Plan& shape, const StepModel& model) {
+      if (shape.degrees[Role::Pipeline] == 1 || ++shapes % 5 != 1) return;
+      for (const std::vector<Degrees>& network : space.networks(shape.degrees)) {
+        const Groups groups(task.machine, network);
+        std::optional<double> best;
+        int fitting = 0;
+        spreads_of(task, shape, [&](const std::vector<std::int64_t>& layers) {
+          const StepModel::Detail detail = model.detail(groups, layers);
+          if (!detail.fits) return;
+          ++fitting;
+          const double step = detail.step.in_base_units();
+          if (!best || step < *best) best = step;
+          const StepParts& p = detail.parts;
+          const Seconds sum = p.compute + p.recompute + p.tensor + p.context + p.expert +
+                              p.pipeline + p.bubble + p.data + p.optimizer + p.offload;
+          CHECK(sum.in_base_units() == doctest::Approx(step).epsilon(1e-9));
+        });
+        const auto found = model.step(groups);
+        REQUIRE(found.has_value() == best.has_value());
+        if (!found) continue;
+        CHECK(found->step.in_base_units() == doctest::Approx(*best).epsilon(1e-12));
+        CHECK(model.detail(groups, found->layers).step == found->step);
+        several += fitting > 1;
+        ++by_schedule[static_cast<std::size_t>(shape.schedule)];
+        ++compared;
+      }
+    });
+  }
+  CHECK(compared > 1000);
+  CHECK(several > 500);
+  for (const int count : by_schedule) CHECK(count > 20);
+}
+
+/// Gives what a remedy says, and takes away what it says must go.
+Task with_remedy(Task task, const Remedy& remedy) {
+  Choices& choices = task.choices;
+  const Plan& plan = remedy.plan;
+  const auto degree = [&](Role role) {
+    choices.degrees[static_cast<std::size_t>(role)] = {.values = {plan.degrees[role]}};
+    if (remedy.with_data) {
+      choices.degrees[static_cast<std::size_t>(Role::Data)] = {
+          .values = {plan.degrees.replicas()}};
+    }
+  };
+  switch (remedy.kind) {
+    case Remedy::Kind::Recompute:
+      choices.recomputes = {plan.recompute};
+      break;
+    case Remedy::Kind::Zero:
+      choices.zeros = {plan.zero};
+      break;
+    case Remedy::Kind::Offload:
+      choices.offload = plan.offload;
+      break;
+    case Remedy::Kind::Pipeline:
+      degree(Role::Pipeline);
+      if (remedy.without_layers) choices.layers.clear();
+      break;
+    case Remedy::Kind::Tensor:
+      degree(Role::Tensor);
+      break;
+    case Remedy::Kind::Context:
+      degree(Role::Context);
+      break;
+    case Remedy::Kind::Expert:
+      degree(Role::Expert);
+      break;
+    case Remedy::Kind::Layers:
+      choices.layers = plan.layers;
+      break;
+    case Remedy::Kind::MicroBatch:
+      choices.micro_batches = {plan.micro_batch};
+      break;
+    case Remedy::Kind::Schedule:
+      choices.schedules = {plan.schedule};
+      choices.chunks = {plan.chunks};
+      break;
+  }
+  return task;
+}
+
+TEST_CASE("what is said to help helps, and the plan that is told needs least of all" *
+          doctest::test_suite("slow")) {
+  int infeasible = 0, remedies = 0, pinned_networks = 0;
+  for (std::uint64_t seed = 5000; seed < 11000; ++seed) {
+    CAPTURE(seed);
+    Task task = test::random_training_task(seed);
+    Draws draws(seed);
+    task.machine.memory.capacity = task.machine.memory.capacity * 0.5;
+    for (int i = 0; i < 3; ++i) pin(task, draws);
+    if (draws.pick(0, 2) == 0) {
+      task.choices.degrees[static_cast<std::size_t>(Role::Data)] = {.values = {draws.pick(1, 2)}};
+    }
+    for (std::size_t d = 0; d < task.machine.network.size(); ++d) {
+      task.choices.network.push_back(draws.pick(0, 3) == 0
+                                         ? std::optional(kRoles[static_cast<std::size_t>(
+                                               draws.pick(0, 4))])
+                                         : std::nullopt);
+    }
+    const PlanResult found = find_plan(task, {});
+    if (found.plan || !found.misfit) continue;
+    ++infeasible;
+    for (const Remedy& remedy : found.misfit->remedies) {
+      CAPTURE(static_cast<int>(remedy.kind));
+      CHECK(find_plan(with_remedy(task, remedy), {}).plan.has_value());
+      ++remedies;
+      pinned_networks += std::any_of(task.choices.network.begin(), task.choices.network.end(),
+                                     [](const auto& role) { return role.has_value(); });
+    }
+    if (task.machine.second || seed % 16 != 0) continue;
+    double needed = std::numeric_limits<double>::infinity();
+    all_shapes(task, [&](const PlanSpace& space, const Plan& shape, const StepModel& model) {
+      const auto networks = space.networks(shape.degrees);
+      if (networks.empty()) return;
+      const Groups groups(task.machine, networks.front());
+      spreads_of(task, shape, [&](const std::vector<std::int64_t>& layers) {
+        needed = std::min(needed, model.detail(groups, layers).memory.total().in_base_units());
+      });
+    });
+    CHECK(found.misfit->misfit.memory.total().in_base_units() == needed);
+  }
+  CHECK(infeasible > 200);
+  CHECK(remedies > 100);
+  CHECK(pinned_networks > 20);
+}
+
+}  // namespace
+}  // namespace dfsearch::training
