@@ -44,8 +44,35 @@ std::string cycle_members(const BoostGraph& graph, const std::vector<Kernel>& ke
   return names;
 }
 
+/// The faults that a tensor and a seam have in common.
+void check_ends(const std::vector<Kernel>& kernels, const Tensor& tensor, bool is_seam,
+                std::vector<InvalidGraph::Fault>& wrong) {
+  if (tensor.from.index() >= kernels.size() || tensor.to.index() >= kernels.size()) {
+    wrong.push_back({List::Tensors, "a tensor names a kernel that does not exist"});
+    return;
+  }
+  const Kernel& from = kernels[tensor.from.index()];
+  const Kernel& to = kernels[tensor.to.index()];
+  const auto add = [&](const char* what) {
+    wrong.push_back({List::Tensors, from.name + " -> " + to.name + ": " + what});
+  };
+  if (tensor.from == tensor.to && !is_seam) add("a kernel cannot feed itself");
+  if (tensor.operand < 1 || tensor.operand > most_operands(to.kind)) {
+    add(to.kind == KernelKind::Attention ? "operand must be 1 to 6" : "operand must be 1 or 2");
+  }
+  if (tensor.value < 0 && tensor.rows != 0) {
+    add("rows are those of a part, expected the number of a value");
+  }
+  if (is_seam && from.phase != to.phase) {
+    add("layers hand each other what both compute in the same phase");
+  } else if (from.phase == Phase::Backward && to.phase == Phase::Forward) {
+    add("a backward kernel cannot feed a forward one");
+  }
+}
+
 void check_kernels_and_tensors(const std::vector<Kernel>& kernels,
-                               const std::vector<Tensor>& tensors) {
+                               const std::vector<Tensor>& tensors,
+                               const std::vector<Tensor>& seams) {
   if (kernels.empty()) {
     throw InvalidGraph({{List::Kernels, "the list is empty, expected at least one"}});
   }
@@ -66,27 +93,8 @@ void check_kernels_and_tensors(const std::vector<Kernel>& kernels,
           {List::Kernels, kernel.name + ": weight_of: expected a kernel with a weight of its own"});
     }
   }
-  for (const Tensor& tensor : tensors) {
-    if (tensor.from.index() >= kernels.size() || tensor.to.index() >= kernels.size()) {
-      wrong.push_back({List::Tensors, "a tensor names a kernel that does not exist"});
-      continue;
-    }
-    const Kernel& from = kernels[tensor.from.index()];
-    const Kernel& to = kernels[tensor.to.index()];
-    const auto add = [&](const char* what) {
-      wrong.push_back({List::Tensors, from.name + " -> " + to.name + ": " + what});
-    };
-    if (tensor.from == tensor.to) add("a kernel cannot feed itself");
-    if (tensor.operand < 1 || tensor.operand > most_operands(to.kind)) {
-      add(to.kind == KernelKind::Attention ? "operand must be 1 to 6" : "operand must be 1 or 2");
-    }
-    if (tensor.value < 0 && tensor.rows != 0) {
-      add("rows are those of a part, expected the number of a value");
-    }
-    if (from.phase == Phase::Backward && to.phase == Phase::Forward) {
-      add("a backward kernel cannot feed a forward one");
-    }
-  }
+  for (const Tensor& tensor : tensors) check_ends(kernels, tensor, false, wrong);
+  for (const Tensor& seam : seams) check_ends(kernels, seam, true, wrong);
   if (!wrong.empty()) throw InvalidGraph(std::move(wrong));
 }
 
@@ -140,9 +148,10 @@ std::vector<std::string> lines_of(const std::vector<InvalidGraph::Fault>& faults
 InvalidGraph::InvalidGraph(std::vector<Fault> faults)
     : InputError(lines_of(faults)), faults_(std::move(faults)) {}
 
-DataflowGraph::DataflowGraph(std::vector<Kernel> kernels, std::vector<Tensor> tensors)
-    : kernels_(std::move(kernels)), tensors_(std::move(tensors)) {
-  check_kernels_and_tensors(kernels_, tensors_);
+DataflowGraph::DataflowGraph(std::vector<Kernel> kernels, std::vector<Tensor> tensors,
+                             std::vector<Tensor> seams)
+    : kernels_(std::move(kernels)), tensors_(std::move(tensors)), seams_(std::move(seams)) {
+  check_kernels_and_tensors(kernels_, tensors_, seams_);
   values_ = join_values(kernels_, tensors_);
   const std::size_t count = kernels_.size();
   index_adjacency(
@@ -195,10 +204,9 @@ std::int64_t DataflowGraph::buffer_depth(TensorId tensor) const {
   return levels_[t.to.index()] - levels_[t.from.index()] + 1;
 }
 
-std::int64_t DataflowGraph::rows(TensorId tensor) const {
-  const Tensor& t = tensors_[tensor.index()];
-  const Kernel& from = kernels_[t.from.index()];
-  return t.rows > 0 ? t.rows : from.outer * from.m;
+std::int64_t DataflowGraph::rows(const Tensor& tensor) const {
+  const Kernel& from = kernels_[tensor.from.index()];
+  return tensor.rows > 0 ? tensor.rows : from.outer * from.m;
 }
 
 Flops DataflowGraph::flops() const {

@@ -36,18 +36,23 @@ class DataflowGraph {
  public:
   DataflowGraph() = default;
 
-  /// Throws InvalidGraph if there is no kernel, a name is
+  /// `seams` are what a layer hands the next one, from a kernel to one of the neighbour, or a
+  /// backward kernel the layer before.  Throws InvalidGraph if there is no kernel, a name is
   /// empty or stands twice, a tensor dangles or joins a kernel to itself, an
   /// operand is named that its consumer has not, the tensors form a cycle, or a tensor
   /// leads from a backward to a forward kernel; if tensors of one value differ in their
   /// rows, if just one of the kind and the extents of fused attention is there, or if
-  /// `weight_of` is not a kernel with a weight of its own.
-  DataflowGraph(std::vector<Kernel> kernels, std::vector<Tensor> tensors);
+  /// `weight_of` is not a kernel with a weight of its own; if a seam joins kernels of two phases.
+  DataflowGraph(std::vector<Kernel> kernels, std::vector<Tensor> tensors,
+                std::vector<Tensor> seams = {});
 
   [[nodiscard]] std::size_t kernel_count() const { return kernels_.size(); }
   [[nodiscard]] std::size_t tensor_count() const { return tensors_.size(); }
   [[nodiscard]] const std::vector<Kernel>& kernels() const { return kernels_; }
   [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
+  /// What a layer and the next one hand each other: tensors from a kernel of one to a kernel of the
+  /// other, which are none of `tensors`.
+  [[nodiscard]] const std::vector<Tensor>& seams() const { return seams_; }
   [[nodiscard]] const Kernel& kernel(KernelId id) const { return kernels_[id.index()]; }
   [[nodiscard]] const Tensor& tensor(TensorId id) const { return tensors_[id.index()]; }
 
@@ -70,19 +75,21 @@ class DataflowGraph {
   /// several others is one value.
   [[nodiscard]] const std::vector<std::vector<TensorId>>& values() const { return values_; }
   /// Rows of the tensor: outer * M of its producer, or those of the part it carries.
-  [[nodiscard]] std::int64_t rows(TensorId tensor) const;
+  [[nodiscard]] std::int64_t rows(TensorId tensor) const { return rows(this->tensor(tensor)); }
+  [[nodiscard]] std::int64_t rows(const Tensor& tensor) const;
 
   [[nodiscard]] bool has_backward() const { return has_backward_; }
   /// FLOP of one layer for one sample.
   [[nodiscard]] Flops flops() const;
 
   friend bool operator==(const DataflowGraph& a, const DataflowGraph& b) {
-    return a.kernels_ == b.kernels_ && a.tensors_ == b.tensors_;
+    return a.kernels_ == b.kernels_ && a.tensors_ == b.tensors_ && a.seams_ == b.seams_;
   }
 
  private:
   std::vector<Kernel> kernels_;
   std::vector<Tensor> tensors_;
+  std::vector<Tensor> seams_;
   std::vector<KernelId> topological_order_;
   std::vector<std::int64_t> levels_;
   std::vector<std::vector<TensorId>> values_;

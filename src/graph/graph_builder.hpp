@@ -64,6 +64,16 @@ class GraphBuilder {
   void connect(const Pairs& pairs) {
     for (const auto& [from, to] : pairs) connect(from, to);
   }
+  /// What the kernel computes a layer hands on to the kernel of that number of the next one, or of
+  /// the one before if both are backward kernels.
+  void hand_over(std::int64_t from, std::int64_t to) {
+    const KernelId consumer(static_cast<std::size_t>(to - 1));
+    const bool is_first = std::none_of(seams_.begin(), seams_.end(),
+                                       [&](const Tensor& seam) { return seam.to == consumer; });
+    seams_.push_back({.from = KernelId(static_cast<std::size_t>(from - 1)),
+                      .to = consumer,
+                      .operand = is_first ? 1 : 2});
+  }
   /// Exchanges the operands of a kernel whose operand 2 is first in the list.
   void swap_operands(std::int64_t kernel) {
     for (Tensor& tensor : tensors_) {
@@ -73,7 +83,9 @@ class GraphBuilder {
     }
   }
 
-  DataflowGraph build() && { return {std::move(kernels_), std::move(tensors_)}; }
+  DataflowGraph build() && {
+    return {std::move(kernels_), std::move(tensors_), std::move(seams_)};
+  }
 
  private:
   Kernel& find(std::string_view name) {
@@ -89,6 +101,7 @@ class GraphBuilder {
   Phase phase_ = Phase::Forward;
   std::vector<Kernel> kernels_;
   std::vector<Tensor> tensors_;
+  std::vector<Tensor> seams_;
   std::vector<int> operands_;  // how many tensors lead into each kernel
 };
 

@@ -109,6 +109,9 @@ struct Kernel {
   std::int64_t tokens = 0;
   /// The kernel whose weight it uses as well, or computes the gradient of: stored there.
   std::optional<KernelId> weight_of = std::nullopt;
+  /// Rows of intermediate results, such as sums of squares or the candidates for the k largest,
+  /// by which the M rows of an elementwise kernel depend on each other; 0: they do not.
+  std::int64_t coupled = 0;
 
   [[nodiscard]] bool has_weight() const { return kind == KernelKind::WeightGemm; }
   friend bool operator==(const Kernel&, const Kernel&) = default;

@@ -130,6 +130,12 @@ class FusionModel {
     };
   }
 
+  /// What a kernel takes of the SRAM whatever shares its partition.
+  [[nodiscard]] Bytes resident(std::size_t k) const {
+    const LayerCosts::Held held = costs_.held(KernelId(k));
+    return costs_.resident_weight(KernelId(k)) + held.inputs + held.outputs;
+  }
+
   /// (11) Buffers and weights fit, those of lonely kernels apart.
   void add_sram() {
     if (problem_.streams_kernels()) return;
@@ -151,7 +157,7 @@ class FusionModel {
       }
       for (std::size_t k = 0; k < kernels(); ++k) {
         if (m_.lonely[k]) continue;
-        need.add(scale.amount(costs_.resident_weight(KernelId(k))), entry_of(m_.a, k, p));
+        need.add(scale.amount(resident(k)), entry_of(m_.a, k, p));
       }
       model_.add_row(fmt::format("sram[{}]", p), need, Sense::AtMost, scale.capacity(sram));
     }
@@ -164,7 +170,7 @@ class FusionModel {
       amounts.push_back(costs_.streamed_buffer(TensorId(t)));
     }
     for (std::size_t k = 0; k < kernels(); ++k) {
-      amounts.push_back(costs_.resident_weight(KernelId(k)));
+      amounts.push_back(resident(k));
     }
     return {amounts, problem_.system.accelerator.sram};
   }

@@ -56,10 +56,15 @@ class ShardingModel {
     for (std::size_t k = 0; k < graph_.kernel_count(); ++k) add_kernel(k);
     for (const std::vector<TensorId>& value : converted_together(problem_)) {
       if (value.size() == 1) {
-        add_tensor(value.front());
+        add_tensor(graph_.tensor(value.front()), names_.of(value.front()));
       } else {
         add_value(value);
       }
+    }
+    const std::vector<Tensor>& seams = charged_seams(problem_);
+    for (std::size_t s = 0; s < seams.size(); ++s) {
+      add_tensor(seams[s], fmt::format("{},{}~~next{}", names_.of(seams[s].from),
+                                       names_.of(seams[s].to), s + 1));
     }
     return std::move(model_);
   }
@@ -78,15 +83,14 @@ class ShardingModel {
       const std::string column = fmt::format("S[{},{}]", name, name_of(loop));
       s_.back().push_back(loops_[k].size() == 1 ? model_.add_fixed(column, 1.0)
                                                 : model_.add_binary(column));
-      set_cost(s_.back().back(), own_bytes(graph_.kernels()[k], loop, problem_.workload.word));
+      set_cost(s_.back().back(), own_bytes(problem_, graph_.kernels()[k], loop, problem_.workload.word));
       one.add(1.0, s_.back().back());
     }
     model_.add_row(fmt::format("shard[{}]", name), one, Sense::Equal, 1.0);
   }
 
   /// Nothing for a tensor that is free whatever the loops.
-  void add_tensor(TensorId t) {
-    const Tensor& tensor = graph_.tensor(t);
+  void add_tensor(const Tensor& tensor, const std::string& name) {
     const std::size_t u = tensor.from.index();
     const std::size_t v = tensor.to.index();
     const auto bytes = [&](Loop from, Loop to) {
@@ -97,7 +101,6 @@ class ShardingModel {
                          [&](Loop to) { return bytes(from, to) == Bytes{}; });
     });
     if (free) return;
-    const std::string& name = names_.of(t);
     std::vector<LinearSum> into(loops_[v].size());
     for (std::size_t i = 0; i < loops_[u].size(); ++i) {
       LinearSum from;
@@ -123,7 +126,7 @@ class ShardingModel {
   void add_value(const std::vector<TensorId>& value) {
     for (const auto& [layout, word] :
          {std::pair{Layout::Replicated, "RR"}, std::pair{Layout::ColumnSplit, "RS"},
-          std::pair{Layout::RowSplit, "SR"}}) {
+          std::pair{Layout::RowSplit, "SR"}, std::pair{Layout::SumSplit, "SS"}}) {
       const std::string index = names_.of(value.front()) + "," + word;
       std::optional<Affine> converted;
       for (const TensorId t : value) {

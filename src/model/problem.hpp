@@ -47,6 +47,16 @@ enum class SplitPhases : std::uint8_t {
 enum class VirtualStages : std::uint8_t { Layers, LayersMinusOne, Fixed };
 enum class ConversionBytes : std::uint8_t { Full, Shard };
 enum class WeightTraffic : std::uint8_t { Resident, PerSample };
+/// What a chip has of a kernel whose `outer` is divided, and of the traffic of a tensor group.
+enum class Shards : std::uint8_t {
+  Whole,  ///< whole heads, and the traffic of what it holds
+  Even,   ///< rows of outer * M, and as much traffic as any other
+};
+/// What a layer hands the next one.
+enum class LayerSeams : std::uint8_t {
+  Charged,  ///< is stored, loaded and converted
+  Free,
+};
 /// How long an all-to-all over the whole machine takes.
 enum class AllToAllTime : std::uint8_t {
   PerDimension,  ///< the slowest dimension, all of them working in a pipeline
@@ -101,6 +111,8 @@ struct Equations {
   ConversionBytes layout_conversion_bytes = ConversionBytes::Full;
   SplitPhases phases = SplitPhases::Separate;
   WeightTraffic weight_traffic = WeightTraffic::Resident;
+  Shards shards = Shards::Whole;
+  LayerSeams layer_seams = LayerSeams::Charged;
   AllToAllTime all_to_all = AllToAllTime::PerDimension;
   PairCount all_to_all_pairs = PairCount::Auto;
   LatencyRule latency = LatencyRule::Hops;
@@ -119,6 +131,8 @@ struct Equations {
     return {.virtual_stages = VirtualStages::LayersMinusOne,
             .layout_conversion_bytes = ConversionBytes::Shard,
             .phases = SplitPhases::Halves,
+            .shards = Shards::Even,
+            .layer_seams = LayerSeams::Free,
             .all_to_all = AllToAllTime::Bisection,
             .latency = LatencyRule::AllReduces,
             .links = LinkCount::PerGroup,

@@ -49,16 +49,21 @@ def unrolled(layer, count):
                         for kernel in layer["kernels"] if kernel.get("phase", "forward") == phase]
     for number in range(1, count + 1):
         tensors += [{**tensor, "from": name(number, tensor["from"]),
-                     "to": name(number, tensor["to"])} for tensor in layer["tensors"]]
+                     "to": name(number, tensor["to"])} for tensor in layer["tensors"]
+                    if "next_layer" not in tensor]
         if number < count:
             seams = [(name(number, "Add_2"), name(number + 1, "Add_Prev_Layer"))]
             seams += [(name(number + 1, kernel), name(number, "Loss_bwd"))
                       for kernel in ("V_bwd", "Q_bwd", "K_bwd")]
             tensors += [{"from": begin, "to": end} for begin, end in seams]
+    ends = [(count, "Add_2", 1, "Add_Prev_Layer", 1), (1, "V_bwd", count, "Loss_bwd", 1),
+            (1, "Q_bwd", count, "Loss_bwd", 2), (1, "K_bwd", count, "Loss_bwd", 2)]
+    left = [{"from": name(one, begin), "to": name(other, end), "operand": operand,
+             "next_layer": True} for one, begin, other, end, operand in ends]
     for place, tensor in enumerate(tensors):
         earlier = any(other["to"] == tensor["to"] for other in tensors[:place])
         tensor.setdefault("operand", 2 if earlier else 1)
-    return {**layer, "kernels": kernels, "tensors": tensors, "layers": layer["layers"] // count}
+    return {**layer, "kernels": kernels, "tensors": tensors + left, "layers": layer["layers"] // count}
 
 
 class WorkloadsTest(unittest.TestCase):

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "graph/workloads/llm/unrolled_layers.hpp"
 #include "model/evaluate.hpp"
 #include "model/names.hpp"
 #include "model/step/step_time.hpp"
@@ -171,6 +172,53 @@ TEST_CASE("a faster clock or more SRAM never costs more") {
   });
 }
 
+/// The mapping of a layer for two of them in one graph, whose partitions are apart.
+Mapping repeated(const DataflowGraph& layer, const DataflowGraph& both, const Mapping& mapping,
+                 std::int64_t partitions) {
+  std::map<std::string, std::size_t> index;
+  for (std::size_t k = 0; k < layer.kernel_count(); ++k) index[layer.kernels()[k].name] = k;
+  Mapping twice = mapping;
+  twice.sharding.clear();
+  twice.partition.clear();
+  twice.cores.clear();
+  for (const Kernel& kernel : both.kernels()) {
+    const std::size_t k = index.at(kernel.name.substr(3));
+    const bool is_second = kernel.name.starts_with("L2.");
+    const bool forward = kernel.phase == Phase::Forward;
+    const std::int64_t turn = forward ? (is_second ? 1 : 0) : (is_second ? 2 : 3);
+    twice.sharding.push_back(mapping.sharding[k]);
+    twice.partition.push_back(mapping.partition[k] + turn * partitions);
+    if (!mapping.cores.empty()) twice.cores.push_back(mapping.cores[k]);
+  }
+  return twice;
+}
+
+TEST_CASE("layers in one graph cost as much as one by one, if they are mapped alike") {
+  int compared = 0;
+  for_each_feasible(1500, [&](Problem problem, const Mapping& mapping, const Cost&, auto) {
+    const DataflowGraph layer = problem.workload.graph;
+    const bool in_halves = problem.equations.phases == SplitPhases::Halves;
+    if (layer.seams().empty() || (in_halves && layer.has_backward())) return;
+    problem.equations.phases = SplitPhases::Separate;
+    problem.equations.layer_seams = LayerSeams::Charged;
+    problem.execution.style = Style::Dataflow;
+    problem.execution.pins.clear();
+    problem.sharding_pins.clear();
+    problem.system.accelerator.sram = problem.system.memory.capacity = Bytes::infinity();
+    const std::int64_t partitions =
+        *std::max_element(mapping.partition.begin(), mapping.partition.end()) + 1;
+    problem.execution.partitions = partitions;
+    const double once = cost_of(problem, mapping).layer_time.in_base_units();
+    problem.workload.graph = unrolled_layers(layer, 2);
+    problem.execution.partitions = 4 * partitions;
+    const Mapping twice = repeated(layer, problem.workload.graph, mapping, partitions);
+    const double both = cost_of(problem, twice).layer_time.in_base_units();
+    CHECK(both == doctest::Approx(2.0 * once).epsilon(1e-9));
+    ++compared;
+  });
+  CHECK(compared > 100);
+}
+
 TEST_CASE("with a tensor degree of 1 every sharding costs the same") {
   int compared = 0;
   for_each_feasible(2000, [&](Problem problem, Mapping mapping, const Cost&, auto seed) {
@@ -241,7 +289,12 @@ std::pair<Problem, Mapping> relabelled(const Problem& problem, const Mapping& ma
     tensors.insert(tensors.begin(),
                    test::tensor(place[t.from.index()], place[t.to.index()], t.operand));
   }
-  other.workload.graph = DataflowGraph(std::move(kernels), std::move(tensors));
+  std::vector<Tensor> seams;
+  for (const Tensor& s : graph.seams()) {
+    seams.insert(seams.begin(), test::tensor(place[s.from.index()], place[s.to.index()], s.operand));
+  }
+  other.workload.graph =
+      DataflowGraph(std::move(kernels), std::move(tensors), std::move(seams));
   return {other, moved};
 }
 
@@ -300,12 +353,16 @@ TEST_CASE("the presets differ in the switches that the published runs have") {
   CHECK(physical.layout_conversion_bytes == ConversionBytes::Full);
   CHECK(physical.phases == SplitPhases::Separate);
   CHECK(physical.weight_traffic == WeightTraffic::Resident);
+  CHECK(physical.shards == Shards::Whole);
+  CHECK(physical.layer_seams == LayerSeams::Charged);
   const Equations published = Equations::published();
   CHECK(published.all_reduce_passes == 2);
   CHECK(published.virtual_stages == VirtualStages::LayersMinusOne);
   CHECK(published.layout_conversion_bytes == ConversionBytes::Shard);
   CHECK(published.phases == SplitPhases::Halves);
   CHECK(published.weight_traffic == WeightTraffic::Resident);
+  CHECK(published.shards == Shards::Even);
+  CHECK(published.layer_seams == LayerSeams::Free);
 }
 
 }  // namespace

@@ -382,14 +382,17 @@ TEST_CASE("copies that do not divide the chips fit no network") {
   CHECK_THROWS(cost_of(problem, example_mapping()));
 }
 
-TEST_CASE("explicit memory of a tensor group is shared by its chips") {
-  // Two chips, 80 B together and 10 B of its own, at 40 B/s.
+TEST_CASE("explicit memory of a tensor group is shared by its chips, or each moves what it holds") {
+  // Two chips, 80 B together and 10 B of its own, at 40 B/s; C is whole on each.
   Problem problem = example();
   std::vector<Kernel> kernels = problem.workload.graph.kernels();
   const double before = cost_of(problem, example_mapping()).partitions[1].memory.in_base_units();
   kernels[2].memory = Bytes(10.0);
   kernels[2].sharded_memory = Bytes(80.0);
   problem.workload.graph = DataflowGraph(kernels, problem.workload.graph.tensors());
+  CHECK(cost_of(problem, example_mapping()).partitions[1].memory.in_base_units() ==
+        about(before + 0.25 + 2.0));
+  problem.equations.shards = Shards::Even;
   CHECK(cost_of(problem, example_mapping()).partitions[1].memory.in_base_units() ==
         about(before + 0.25 + 1.0));
 }

@@ -34,16 +34,63 @@ bool by_value(const Problem& problem) {
   return problem.equations.layout_conversion_bytes == ConversionBytes::Full;
 }
 
+namespace {
+
+bool are_other_words(double a, double b) {
+  for (double factor = 1.0; factor <= 16.0; factor *= 2.0) {
+    if (a * factor == b || b * factor == a) return true;
+  }
+  return false;
+}
+
+/// What a part of the consumer's rows needs of those of the tensor.
+std::string needs(const Kernel& producer, const Kernel& consumer, const Tensor& t) {
+  const double rows = t.rows > 0 ? number(t.rows) : number(producer.outer) * number(producer.m);
+  const double outer = number(consumer.outer), m = number(consumer.m);
+  const double k = number(consumer.k), n = number(consumer.n);
+  const bool heads = consumer.outer > 1;
+  const bool single = producer.outer == 1;
+  const char* const all = "RR";
+  switch (consumer.kind) {
+    case KernelKind::Attention:
+      return heads && single && rows <= std::max(k, m) ? all : "SR";
+    case KernelKind::WeightGemm:
+      return heads && t.value >= 0 && (rows == k || (single && rows < k)) ? all : "SR";
+    case KernelKind::Gemm: {
+      if (!heads) return "SR";
+      if (consumer.weight_of && t.operand == 2 && t.value >= 0 && rows == n) return all;
+      const double elements = rows * number(producer.n);
+      const bool own = elements == outer * k * n || elements == outer * m * k;
+      return !own && single && rows <= std::max(m, k) ? all : "SR";
+    }
+    default:
+      break;
+  }
+  const double own = outer * m;
+  if (rows == own) return "SR";
+  if (!heads && !single && rows == number(producer.outer) * m) return "SS";
+  if (heads && single && rows <= m) return all;
+  const bool same = are_other_words(rows, own) || std::fmod(rows, own) == 0.0 || (heads && !single);
+  return same ? "SR" : all;
+}
+
+}  // namespace
+
 std::string wanted(const Problem& problem, const Tensor& t, Loop loop) {
-  const Kernel& producer = problem.workload.graph.kernel(t.from);
   const Kernel& consumer = problem.workload.graph.kernel(t.to);
-  const std::int64_t rows = t.rows > 0 ? t.rows : producer.outer * producer.m;
-  const bool heads = loop == Loop::Outer && consumer.outer > 1;
-  const bool product = consumer.kind == KernelKind::WeightGemm && rows == consumer.k;
-  const bool gradient = consumer.kind == KernelKind::Gemm && consumer.weight_of.has_value() &&
-                        t.operand == 2 && rows == consumer.n;
-  if (by_value(problem) && t.value >= 0 && heads && (product || gradient)) return "RR";
-  return consumed(consumer, loop, t.operand);
+  const std::string layout = consumed(consumer, loop, t.operand);
+  const bool by_rows = loop == Loop::Outer || loop == Loop::M;
+  if (layout != "SR" || !by_rows || !by_value(problem)) return layout;
+  return needs(problem.workload.graph.kernel(t.from), consumer, t);
+}
+
+std::vector<Tensor> seams(const Problem& problem) {
+  if (problem.equations.layer_seams == LayerSeams::Free) return {};
+  return problem.workload.graph.seams();
+}
+
+bool couples(const Problem& problem, const Kernel& kernel, Loop loop) {
+  return by_value(problem) && loop == Loop::M && kernel.coupled > 0;
 }
 
 bool is_there(const Problem& problem, std::size_t tensor, const std::vector<Loop>& sharding) {

@@ -25,11 +25,16 @@ bool exchanges(const std::string& from, const std::string& to);
 
 /// Whether a value is converted once for all its consumers.
 bool by_value(const Problem& problem);
-/// The layout that the consumer of a tensor wants: heads that are multiplied with one value want
-/// all of it, where values count.
+/// The layout that the consumer of a tensor wants, by what its rows are where values count; SS is
+/// split along M, of groups of rows that are added up.
 std::string wanted(const Problem& problem, const Tensor& t, Loop loop);
 /// Whether a tensor before this one carries the same value to the same layout.
 bool is_there(const Problem& problem, std::size_t tensor, const std::vector<Loop>& sharding);
+
+/// What layers hand each other, if that is charged.
+std::vector<Tensor> seams(const Problem& problem);
+/// Whether chips exchange what makes the rows of a column one.
+bool couples(const Problem& problem, const Kernel& kernel, Loop loop);
 
 double whole_output(const Problem& problem, const Kernel& kernel);
 /// What a tensor carries of its producer: a part has rows of its own.

@@ -140,7 +140,14 @@ class PlainModel {
       if (loop == Loop::N) e.n = std::ceil(e.n / by);
     };
     const PlainGrid grid = plain_grid(problem_, mapping_);
-    if (kernel.spread == Spread::Tensor) cut(mapping_.sharding[i], tensor_degree);
+    const bool whole = problem_.equations.shards == Shards::Whole;
+    if (kernel.spread == Spread::Tensor && mapping_.sharding[i] == Loop::Outer && whole) {
+      // Matrix by matrix to the chips in turn; a part has as many rows of each.
+      const double matrices = number(std::max(kernel.outer, kernels_[i].outer));
+      e.m = std::min(e.m, std::ceil(matrices / tensor_degree) * std::ceil(e.m / matrices));
+    } else if (kernel.spread == Spread::Tensor) {
+      cut(mapping_.sharding[i], tensor_degree);
+    }
     if (kernel.spread == Spread::Grid) {
       cut(Loop::M, grid.x);
       cut(Loop::K, grid.y);
@@ -157,6 +164,24 @@ class PlainModel {
     return e.m * e.n * word_;
   }
 
+  /// A tile as it is made, or as it is read where every chip reads all of it.
+  double buffer(const Tensor& t) const {
+    const double made = tile_bytes(t);
+    if (!by_value(problem_)) return made;
+    if (wanted(problem_, t, mapping_.sharding[t.to.index()]) != "RR") return made;
+    const std::size_t i = t.from.index();
+    const Extents e = extents(carried(t, kernels_[i]), i, 1.0, tiles_);
+    return std::max(made, e.m * e.n * word_);
+  }
+
+  /// Keys and values of the tokens of more than two tiles.
+  double kept_keys(const Tensor& t) const {
+    const Kernel& to = kernels_[t.to.index()];
+    const bool read_again = to.kind == KernelKind::Attention && to.tiled == Loop::N &&
+                            (t.operand == 2 || t.operand == 3) && by_value(problem_);
+    return read_again ? std::max(0.0, tiles_ - 2.0) * buffer(t) : 0.0;
+  }
+
   double stored_weight(std::size_t i) const {
     Kernel all = kernels_[i];
     if (all.weight_of && problem_.equations.weights == WeightCount::Once) return 0.0;
@@ -164,6 +189,17 @@ class PlainModel {
     const Extents e = extents(all, i, degree(Strategy::Tensor), 1.0);
     const double matrices = all.kind == KernelKind::WeightGemm ? e.m * e.k : 0.0;
     return (matrices + number(all.parameters)) * word_;
+  }
+
+  /// The share of the traffic of a tensor group that is a chip's.
+  double held(std::size_t i) const {
+    const double degree = this->degree(Strategy::Tensor);
+    if (problem_.equations.shards == Shards::Even) return 1.0 / degree;
+    const Extents one = extents(i, degree, 1.0);
+    const Kernel& kernel = kernels_[i];
+    const double rows = number(kernel.outer) * number(kernel.m);
+    const double share = one.m / rows * (one.k / depth_of(kernel));
+    return kernel.kind == KernelKind::WeightGemm ? share : share * one.n / number(kernel.n);
   }
 
   double weight(std::size_t i) const {
@@ -186,14 +222,17 @@ class PlainModel {
     for (const std::size_t i : members) {
       result.network += network_time(i);
       result.memory += kernels_[i].memory.in_base_units() / bandwidth_;
-      result.memory +=
-          kernels_[i].sharded_memory.in_base_units() / degree(Strategy::Tensor) / bandwidth_;
+      result.memory += kernels_[i].sharded_memory.in_base_units() * held(i) / bandwidth_;
       weights += weight(i) / bandwidth_;
     }
     const std::int64_t p = place(members.front());
     for (const Tensor& t : tensors_) {
       if (source(t) == target(t) || (source(t) != p && target(t) != p)) continue;
       result.memory += tiles_ * tile_bytes(t) / bandwidth_;
+    }
+    for (const Tensor& s : seams(problem_)) {
+      if (source(s) == p) result.memory += tiles_ * tile_bytes(s) / bandwidth_;
+      if (target(s) == p) result.memory += tiles_ * tile_bytes(s) / bandwidth_;
     }
     const double& c = result.compute;
     const double& m = result.memory;
@@ -225,10 +264,15 @@ class PlainModel {
       const bool from = source(t) == p;
       const bool to = target(t) == p;
       if (from && to) {
-        rest += (longest_path_to(t.to) - longest_path_to(t.from) + 1.0) * tile_bytes(t);
+        rest += (longest_path_to(t.to) - longest_path_to(t.from) + 1.0) * buffer(t);
       }
-      if (from && !to) rest += 2.0 * tile_bytes(t);
-      if (!from && to) inputs += 2.0 * tile_bytes(t);
+      if (from && !to) rest += 2.0 * buffer(t);
+      if (!from && to) inputs += 2.0 * buffer(t);
+      if (to) inputs += kept_keys(t);
+    }
+    for (const Tensor& s : seams(problem_)) {
+      if (source(s) == p) rest += 2.0 * buffer(s);
+      if (target(s) == p) inputs += 2.0 * buffer(s);
     }
     double weights = 0.0;
     for (const std::size_t i : members) weights += kernels_[i].skip_weight ? 0.0 : weight(i);
@@ -427,6 +471,25 @@ class PlainModel {
     });
   }
 
+  double conversion_time(const Tensor& t) const {
+    const std::size_t i = t.from.index();
+    const std::string from = produced(mapping_.sharding[i]);
+    const std::string to = wanted(problem_, t, mapping_.sharding[t.to.index()]);
+    if (exchanges(from, to)) return exchange(tile_bytes(t));
+    if (!gathers(from, to)) return 0.0;
+    const Extents whole = extents(carried(t, kernels_[i]), i, 1.0, tiles_);
+    return all_gather(Strategy::Tensor,
+                      by_value(problem_) ? whole.m * whole.n * word_ : tile_bytes(t));
+  }
+
+  double conversion_latency(const Tensor& t) const {
+    const std::string from = produced(mapping_.sharding[t.from.index()]);
+    const std::string to = wanted(problem_, t, mapping_.sharding[t.to.index()]);
+    if (gathers(from, to)) return gather_latency(Strategy::Tensor);
+    const bool pays = exchanges(from, to) && pays_hops();
+    return pays ? plain_exchange_latency(problem_, mapping_, {Strategy::Tensor}) : 0.0;
+  }
+
   double network_time(std::size_t i) const {
     const Kernel& kernel = kernels_[i];
     const Extents e = tile(i);
@@ -438,20 +501,21 @@ class PlainModel {
       per_tile += all_reduce(Strategy::Tensor, shard);
       once = all_reduce_latency();
     }
-    const bool full = problem_.equations.layout_conversion_bytes == ConversionBytes::Full;
+    if (couples(problem_, kernel, loop)) {
+      const double part = number(kernel.outer) * number(kernel.coupled) * e.n * word_;
+      per_tile += all_gather(Strategy::Tensor, degree(Strategy::Tensor) * part);
+      once += gather_latency(Strategy::Tensor);
+    }
     for (std::size_t number = 0; number < tensors_.size(); ++number) {
       const Tensor& t = tensors_[number];
       if (t.from.index() != i || is_there(problem_, number, mapping_.sharding)) continue;
-      const std::string to = wanted(problem_, t, mapping_.sharding[t.to.index()]);
-      const Extents whole = extents(carried(t, kernel), i, 1.0, tiles_);
-      if (gathers(produced(loop), to)) {
-        per_tile += all_gather(Strategy::Tensor, full ? whole.m * whole.n * word_ : tile_bytes(t));
-        once += gather_latency(Strategy::Tensor);
-      }
-      if (exchanges(produced(loop), to)) {
-        per_tile += exchange(tile_bytes(t));
-        if (pays_hops()) once += plain_exchange_latency(problem_, mapping_, {Strategy::Tensor});
-      }
+      per_tile += conversion_time(t);
+      once += conversion_latency(t);
+    }
+    for (const Tensor& s : seams(problem_)) {
+      if (s.from.index() != i) continue;
+      per_tile += conversion_time(s);
+      once += conversion_latency(s);
     }
     if (!kernel.communication) return tiles_ * per_tile + once;
     double own = own_communication(i, *kernel.communication);
@@ -649,14 +713,21 @@ std::vector<Loop> plain_loops(const Kernel& kernel) {
 
 double plain_kernel_bytes(const Problem& problem, std::size_t kernel, Loop loop) {
   const Kernel& k = problem.workload.graph.kernels()[kernel];
+  if (couples(problem, k, loop)) {
+    return number(k.outer) * number(k.coupled) * number(k.n) *
+           problem.workload.word.in_base_units();
+  }
   return loop == Loop::K && !k.communication ? whole_output(problem, k) : 0.0;
 }
 
-double plain_tensor_bytes(const Problem& problem, std::size_t tensor, Loop from, Loop to) {
-  const Tensor& t = problem.workload.graph.tensors()[tensor];
+double plain_tensor_bytes(const Problem& problem, const Tensor& t, Loop from, Loop to) {
   const std::string layout = wanted(problem, t, to);
   const bool moves = gathers(produced(from), layout) || exchanges(produced(from), layout);
   return moves ? whole_output(problem, carried(t, problem.workload.graph.kernel(t.from))) : 0.0;
+}
+
+double plain_tensor_bytes(const Problem& problem, std::size_t tensor, Loop from, Loop to) {
+  return plain_tensor_bytes(problem, problem.workload.graph.tensors()[tensor], from, to);
 }
 
 double plain_bytes(const Problem& problem, const std::vector<Loop>& sharding) {
@@ -669,6 +740,9 @@ double plain_bytes(const Problem& problem, const std::vector<Loop>& sharding) {
     const Tensor& one = graph.tensors()[t];
     if (is_there(problem, t, sharding)) continue;
     bytes += plain_tensor_bytes(problem, t, sharding[one.from.index()], sharding[one.to.index()]);
+  }
+  for (const Tensor& s : seams(problem)) {
+    bytes += plain_tensor_bytes(problem, s, sharding[s.from.index()], sharding[s.to.index()]);
   }
   return bytes;
 }

@@ -44,6 +44,7 @@ std::vector<Loop> plain_loops(const Kernel& kernel);
 /// or converted.
 double plain_kernel_bytes(const Problem& problem, std::size_t kernel, Loop loop);
 double plain_tensor_bytes(const Problem& problem, std::size_t tensor, Loop from, Loop to);
+double plain_tensor_bytes(const Problem& problem, const Tensor& tensor, Loop from, Loop to);
 /// Bytes that a sharding communicates, of values that count as one once for each layout.
 double plain_bytes(const Problem& problem, const std::vector<Loop>& sharding);
 

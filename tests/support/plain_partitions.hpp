@@ -114,6 +114,8 @@ class PlainPartitions {
       parts.network += costs_.network(k);
       parts.memory += costs_.explicit_memory(k);
       weights += costs_.resident_weight(k);
+      inputs += costs_.held(k).inputs;
+      others += costs_.held(k).outputs;
     }
     for (std::size_t i = 0; i < graph_.tensor_count(); ++i) {
       const TensorId t(i);

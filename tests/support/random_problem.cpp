@@ -36,6 +36,8 @@ Kernel random_kernel(Random& random, std::size_t index, bool backward, std::int6
                                          .bytes = Bytes(static_cast<double>(pick(random, 1, 64)))};
   }
   if (chance(random, 10)) kernel.memory = Bytes(static_cast<double>(pick(random, 1, 200)));
+  if (chance(random, 10)) kernel.sharded_memory = Bytes(static_cast<double>(pick(random, 1, 400)));
+  if (!gemm && chance(random, 20)) kernel.coupled = pick(random, 1, 2);
   if (chance(random, 5)) kernel.repeat = pick(random, 2, 3);
   if (kernel.has_weight() && chance(random, 5)) kernel.skip_weight = true;
   return kernel;
@@ -87,6 +89,12 @@ DataflowGraph random_graph(Random& random, std::size_t count, std::int64_t seque
       }
     }
   }
+  std::vector<Tensor> seams;
+  while (chance(random, 35)) {
+    const Tensor seam{.from = KernelId(static_cast<std::size_t>(random() % count)),
+                      .to = KernelId(static_cast<std::size_t>(random() % count))};
+    if (kernels[seam.from.index()].phase == kernels[seam.to.index()].phase) seams.push_back(seam);
+  }
   if (chance(random, 25)) make_twin(random, kernels, tensors);
   // A list that is not topological, now and then.
   if (chance(random, 20)) {
@@ -99,12 +107,14 @@ DataflowGraph random_graph(Random& random, std::size_t count, std::int64_t seque
     std::vector<Kernel> shuffled(count);
     for (std::size_t i = 0; i < count; ++i) shuffled[place[i]] = kernels[i];
     kernels = std::move(shuffled);
-    for (Tensor& t : tensors) {
-      t.from = KernelId(place[t.from.index()]);
-      t.to = KernelId(place[t.to.index()]);
+    for (std::vector<Tensor>* list : {&tensors, &seams}) {
+      for (Tensor& t : *list) {
+        t.from = KernelId(place[t.from.index()]);
+        t.to = KernelId(place[t.to.index()]);
+      }
     }
   }
-  return {std::move(kernels), std::move(tensors)};
+  return {std::move(kernels), std::move(tensors), std::move(seams)};
 }
 
 void random_network(Random& random, const Workload& workload, System& system) {
@@ -141,7 +151,11 @@ void random_capacities(Random& random, Problem& problem) {
     stored += costs.stored(TensorId(t));
   }
   Bytes weights{};
-  for (std::size_t i = 0; i < graph.kernel_count(); ++i) weights += costs.weight(KernelId(i));
+  for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
+    const LayerCosts::Held held = costs.held(KernelId(i));
+    on_chip += held.inputs + held.outputs;
+    weights += costs.weight(KernelId(i));
+  }
   const auto share = [&](std::int64_t low, std::int64_t high) {
     return static_cast<double>(pick(random, low, high)) / 100.0;
   };
@@ -232,6 +246,8 @@ void random_execution(Random& random, Problem& problem, const WorldLimits& limit
   if (chance(random, 30)) equations.phases = SplitPhases::Halves;
   if (chance(random, 10)) equations.weight_traffic = WeightTraffic::PerSample;
   if (chance(random, 20)) equations.all_reduce_passes = 1;
+  if (chance(random, 20)) equations.shards = Shards::Even;
+  if (chance(random, 20)) equations.layer_seams = LayerSeams::Free;
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ LOOPS = ("none", "outer", "K", "M", "N")  # also the order of ties
 # `own` is a tuple of (type, bytes); the slowest counts.
 Kernel = collections.namedtuple(
     "Kernel", "name outer m k n systolic weights inputs backward tiled gradient spread own memory"
-    " sharded_memory element_flops attention matrices parameters tokens weight_of",
-    defaults=(0, None, 0, 0, 0, None),
+    " sharded_memory element_flops attention matrices parameters tokens weight_of coupled",
+    defaults=(0, None, 0, 0, 0, None, 0),
 )
 # `rows` of a part of what the source computes; 0: all of it.
 Tensor = collections.namedtuple("Tensor", "source target operand rows value", defaults=(0, None))
@@ -157,8 +157,8 @@ def _decode(w, word):
 
 
 def _by_rule(w, word):
-    dictionaries, ends = reference_transformer.layer(w, word)
-    fields = ("element_flops", "matrices", "parameters", "tokens", "weight_of")
+    dictionaries, ends, seams = reference_transformer.layer(w, word)
+    fields = ("element_flops", "matrices", "parameters", "tokens", "weight_of", "coupled")
     kernels = [
         _kernel(k["name"], k["kind"], k["outer"], k["m"], k["k"], k["n"], k["backward"],
                 k.get("gradient", False), k["tiled"], sharded_memory=k.get("sharded_memory", 0),
@@ -169,12 +169,13 @@ def _by_rule(w, word):
     ]
     # Operands matter to two-input GEMMs alone, which are sharded by heads or contract tokens.
     seen, tensors = set(), []
-    for source, target, rows, value in ends:
+    for source, target, rows, value, operand in ends:
         whole = kernels[source].outer * kernels[source].m == rows
         second = target in seen and not kernels[target].weights
-        tensors.append(Tensor(source, target, 2 if second else 1, 0 if whole else rows, value))
+        tensors.append(Tensor(source, target, operand or (2 if second else 1),
+                              0 if whole else rows, value))
         seen.add(target)
-    return kernels, tensors
+    return kernels, tensors, seams
 
 
 def pairs(kernel):
@@ -311,8 +312,10 @@ class Problem:
         self.out_of_core = kind in ("hpl", "fft")
         self.strategy, self.stored = None, 0  # of all dimensions; bytes beside weights
         self.tokens = None  # of a sample, if it is served
+        seams = [("Add_2", "Add_Prev_Layer")] + [
+            (name, "Loss_bwd") for name in ("V_bwd", "Q_bwd", "K_bwd")]
         if kind.startswith("llm") and reference_transformer.is_by_rule(w):
-            self.kernels, self.tensors = _by_rule(w, word)
+            self.kernels, self.tensors, seams = _by_rule(w, word)
             model = reference_transformer.Model(w)
             self.tokens = None if self.training else model.n
             self.hidden *= model.n if model.decode else 1
@@ -341,6 +344,8 @@ class Problem:
             self.stored = (w["n"] ** 2 if kind == "hpl" else w["length"]) * word
         self.fixed_tile = w.get("tile")
         self.fixed_micro_batch = w.get("micro_batch")
+        index = {kernel.name: i for i, kernel in enumerate(self.kernels)}
+        self.seams = [Tensor(index[a], index[b], 1) for a, b in seams if a in index and b in index]
         level = [0] * len(self.kernels)  # kernels need not be listed in topological order
         for _ in self.kernels:
             for t in self.tensors:
@@ -385,6 +390,9 @@ class Problem:
         self.by_value = self.conversion_bytes == "full"
         self.phases = e.get("phases", "halves" if published else "separate")
         self.weight_traffic = e.get("weight_traffic", "resident")
+        if e.get("layer_seams", "free" if published else "charged") == "free":
+            self.seams = []
+        self.whole = e.get("shards", "even" if published else "whole") == "whole"
         self.all_to_all = e.get("all_to_all", "bisection" if published else "per_dimension")
         self.pairs = e.get("all_to_all_pairs", "auto")
         self.hops = e.get("latency", "all_reduces" if published else "hops") == "hops"
@@ -440,16 +448,47 @@ def _consumed_layout(kernel, operand, loop):
     return table.get(loop, "RR")
 
 
-def wanted_layout(problem, tensor, target_loop):
-    """Of one value, heads with a weight each want all, their gradients too (section 4)."""
+def _other_words(a, b):
+    """As many elements in words that are a power of two, up to 16, times as large or small."""
+    return any(a * 2**i == b or b * 2**i == a for i in range(5))
+
+
+def _needs(problem, tensor):
+    """SR, RR or SS: what a part of the target's rows needs of the tensor's (section 4)."""
     source, target = problem.kernels[tensor.source], problem.kernels[tensor.target]
     rows = tensor.rows or source.outer * source.m
-    product = target.weights and rows == target.k
-    gradient = target.gradient and tensor.operand == 2 and rows == target.n
-    by_heads = target_loop == "outer" and target.outer > 1
-    if problem.by_value and tensor.value is not None and by_heads and (product or gradient):
-        return "RR"
-    return _consumed_layout(target, tensor.operand, target_loop)
+    is_value, single = tensor.value is not None, source.outer == 1
+    if target.attention:
+        everything = target.outer > 1 and single and rows <= max(target.k, target.m)
+    elif target.weights:
+        everything = (target.outer > 1 and is_value
+                      and (rows == target.k or single and rows < target.k))
+    elif target.systolic and target.inputs == 2:
+        elements = rows * source.n
+        own = elements in (target.outer * target.k * target.n, target.outer * target.m * target.k)
+        gradient = (target.weight_of is not None and tensor.operand == 2 and is_value
+                    and rows == target.n)
+        everything = target.outer > 1 and (
+            gradient or not own and single and rows <= max(target.m, target.k))
+    else:
+        own = target.outer * target.m
+        if rows == own:
+            return "SR"
+        if target.outer == 1 and not single and rows == source.outer * target.m:
+            return "SS"
+        if target.outer > 1 and single and rows <= target.m:
+            return "RR"
+        everything = not (_other_words(rows, own) or rows % own == 0
+                          or target.outer > 1 and not single)
+    return "RR" if everything else "SR"
+
+
+def wanted_layout(problem, tensor, target_loop):
+    """What the loop asks for, by what the rows are."""
+    want = _consumed_layout(problem.kernels[tensor.target], tensor.operand, target_loop)
+    if want == "SR" and target_loop in ("outer", "M") and problem.by_value:
+        return _needs(problem, tensor)
+    return want
 
 
 def conversion(problem, tensor, source_loop, target_loop):
@@ -468,7 +507,14 @@ def _full_bytes(problem, kernel):
 def _kernel_bytes(problem, kernel, loop):
     """Communicated for a kernel by its own; a gradient all-reduce is the same for every loop."""
     keeps = kernel.gradient or kernel.own
+    if couples(problem, kernel, loop):
+        return kernel.outer * kernel.coupled * kernel.n * problem.word
     return _full_bytes(problem, kernel) if loop == "K" and not keeps else 0
+
+
+def couples(problem, kernel, loop):
+    """Whether chips exchange what makes the rows of a column one."""
+    return problem.by_value and loop == "M" and kernel.coupled > 0
 
 
 def _tensor_bytes(problem, tensor, source_loop, target_loop):
@@ -501,12 +547,12 @@ def _values(problem):
         alone = not problem.by_value or t.value is None
         groups.setdefault(e if alone else t.value, []).append(t)
     return [(tensors, max(max(t.source, t.target) for t in tensors))
-            for tensors in groups.values()]
+            for tensors in list(groups.values()) + [[seam] for seam in problem.seams]]
 
 
 def communicated_bytes(problem, sharding):
     own = sum(_kernel_bytes(problem, k, loop) for k, loop in zip(problem.kernels, sharding))
-    return own + _converted_bytes(problem, problem.tensors, sharding)
+    return own + _converted_bytes(problem, problem.tensors + problem.seams, sharding)
 
 
 def _choices(problem):
@@ -728,14 +774,17 @@ def best_allocation(problem, members, shards):
 # --------------------------------------------------------------- evaluation
 
 
-def shard_extents(kernel, loop, tensor_degree, tiles, grid=(1, 1)):
-    """m, k, n of one chip and one tile."""
+def shard_extents(kernel, loop, tensor_degree, tiles, grid=(1, 1), whole=0):
+    """m, k, n of one chip and one tile; with `whole` so many matrices, or the parts of them, are
+    dealt out as they are."""
     m, k, n = kernel.outer * kernel.m, depth(kernel), kernel.n
     if kernel.spread == "grid":
         m, k = ceil_div(m, grid[0]), ceil_div(k, grid[1])
     elif kernel.spread == "machine":
         n = ceil_div(n, grid[0] * grid[1])
-    if loop in ("outer", "M"):
+    if loop == "outer" and whole:
+        m = min(m, ceil_div(whole, tensor_degree) * ceil_div(m, whole))
+    elif loop in ("outer", "M"):
         m = ceil_div(m, tensor_degree)
     elif loop == "K":
         k = ceil_div(k, tensor_degree)
@@ -821,16 +870,27 @@ class _Evaluation:
             raise Infeasible("phase")
 
     def tensor_tile_bytes(self, t):
-        source = carried(self.p.kernels[t.source], t)
-        m, _, n = shard_extents(source, self.sharding[t.source], self.tp, self.tiles, self.grid)
+        kernel = self.p.kernels[t.source]
+        m, _, n = shard_extents(carried(kernel, t), self.sharding[t.source], self.tp, self.tiles,
+                                self.grid, self.p.whole * kernel.outer)
         return m * n * self.p.word
+
+    def group_share(self, i):
+        """Of the traffic of a tensor group the part of one chip."""
+        if not self.p.whole:
+            return 1 / self.tp
+        kernel = self.p.kernels[i]
+        m, k, n = shard_extents(kernel, self.sharding[i], self.tp, 1, self.grid, kernel.outer)
+        share = m * k / (kernel.outer * kernel.m * depth(kernel))
+        return share if kernel.weights else share * n / kernel.n
 
     def stored_bytes(self, i):
         kernel = self.p.kernels[i]
         if kernel.weight_of is not None and self.p.weights == "once":
             return 0
         every = kernel._replace(outer=kernel.matrices or kernel.outer)
-        m, k, _ = shard_extents(every, self.sharding[i], self.tp, 1, self.grid)
+        m, k, _ = shard_extents(every, self.sharding[i], self.tp, 1, self.grid,
+                                self.p.whole * every.outer)
         return (m * k * kernel.weights + kernel.parameters) * self.p.word
 
     def weight_bytes(self, i):
@@ -863,7 +923,8 @@ class _Evaluation:
     def level_words(self, i, x):
         """What kernel i moves out of level x (docs/technology.md, section 4)."""
         p, kernel = self.p, self.p.kernels[i]
-        m, k, n = shard_extents(kernel, self.sharding[i], self.tp, 1, self.grid)
+        m, k, n = shard_extents(kernel, self.sharding[i], self.tp, 1, self.grid,
+                                p.whole * kernel.outer)
         if not kernel.systolic or k == 1:
             return (kernel.inputs + 1) * m * n
         if x == 0:
@@ -881,19 +942,37 @@ class _Evaluation:
             least(m, k, lambda a, b: m * k + k * n * ceil_div(m, a)
                   + m * n * (2 * ceil_div(k, b) - 1)))
 
+    def buffer_bytes(self, t):
+        """A tile as it is made, or as it is read where that is all of it."""
+        made = self.tensor_tile_bytes(t)
+        if not self.p.by_value or wanted_layout(self.p, t, self.sharding[t.target]) != "RR":
+            return made
+        m, _, n = shard_extents(carried(self.p.kernels[t.source], t), "none", self.tp, self.tiles,
+                                self.grid)
+        return max(made, m * n * self.p.word)
+
+    def resident_keys(self, t):
+        """Beside two tiles, what attention that is tiled on queries reads again for each."""
+        target = self.p.kernels[t.target]
+        held = target.attention and target.tiled == "N" and t.operand in (2, 3)
+        return (self.tiles - 2) * self.buffer_bytes(t) if held and self.p.by_value else 0
+
     def sram_bytes(self, members, crossing, inside):
         p = self.p
         if p.out_of_core:
             return 0
         weights = sum(self.weight_bytes(i) for i in members)
-        inner = sum(p.depth[e] * self.tensor_tile_bytes(p.tensors[e]) for e in inside)
-        border = sum(2 * self.tensor_tile_bytes(p.tensors[e]) for e in crossing)
-        need = weights + inner + border
+        inner = sum(p.depth[e] * self.buffer_bytes(p.tensors[e]) for e in inside)
+        border = sum(2 * self.buffer_bytes(p.tensors[e]) for e in crossing)
+        keys = sum(max(0, self.resident_keys(t)) for t in p.tensors if t.target in members)
+        handed = sum(2 * self.buffer_bytes(s) * ((s.source in members) + (s.target in members))
+                     for s in p.seams)
+        need = weights + inner + border + keys + handed
         if need > p.sram:
             # A lone weight is cut into ever smaller pieces, its outputs with it.
-            inputs = sum(
-                2 * self.tensor_tile_bytes(p.tensors[e])
-                for e in crossing if p.tensors[e].target in members
+            inputs = keys + sum(
+                2 * self.buffer_bytes(t)
+                for t in [p.tensors[e] for e in crossing] + p.seams if t.target in members
             )
             if p.kernel_by_kernel and p.lone_kernels == "streamed":
                 return p.sram
@@ -916,12 +995,19 @@ class _Evaluation:
             elif loop == "K":
                 time += self.tiles * all_reduce(self.tensor, m * n * p.word, p.all_reduce_passes)
                 time += all_reduce_latency(p, self.tensor)
+            if couples(p, kernel, loop):
+                part = kernel.outer * kernel.coupled * n * p.word
+                time += self.tiles * all_gather(self.tensor, self.tp * part)
+                time += gather_latency(p, self.tensor)
         own = [t for t in p.tensors if t.source in members]
         for t in converted(p, own, self.sharding):
             kind = conversion(p, t, self.sharding[t.source], self.sharding[t.target])
             time += self.tiles * self._conversion_time(t)
-            time += {None: lambda *_: 0, "all_gather": gather_latency,
-                     "all_to_all": exchange_latency}[kind](p, self.tensor)
+            time += self._conversion_latency(kind)
+        for seam in p.seams:
+            if seam.source in members:
+                kind = conversion(p, seam, self.sharding[seam.source], self.sharding[seam.target])
+                time += self.tiles * self._conversion_time(seam) + self._conversion_latency(kind)
         return time
 
     def _own_time(self, kind, size, output):
@@ -950,6 +1036,10 @@ class _Evaluation:
         time = p.all_reduce_passes * output / (p.gradient_bandwidth or slowest)
         return (time + 2 * gather_latency(p, self.data)) / self.micro_batches
 
+    def _conversion_latency(self, kind):
+        return {None: lambda *_: 0, "all_gather": gather_latency,
+                "all_to_all": exchange_latency}[kind](self.p, self.tensor)
+
     def _conversion_time(self, t):
         kind = conversion(self.p, t, self.sharding[t.source], self.sharding[t.target])
         if kind is None:
@@ -974,8 +1064,11 @@ class _Evaluation:
             for x in range(len(p.levels))
         ])
         moved = sum(self.tensor_tile_bytes(p.tensors[e]) for e in crossing)
+        moved += sum(self.tensor_tile_bytes(s) * ((s.source in members) + (s.target in members))
+                     for s in p.seams)
         moved *= self.tiles
-        moved += sum(p.kernels[i].memory + p.kernels[i].sharded_memory / self.tp for i in members)
+        moved += sum(p.kernels[i].memory + p.kernels[i].sharded_memory * self.group_share(i)
+                     for i in members)
         memory = moved / self.memory_bandwidth
         network = self.network_time(members)
         if p.overlap == "perfect":
@@ -1022,7 +1115,7 @@ class _Evaluation:
         p = self.p
         self.micro_batches = p.global_batch // (self.micro_batch * self.dp)
         self.shards = [
-            shard_extents(k, loop, self.tp, self.tiles, self.grid)
+            shard_extents(k, loop, self.tp, self.tiles, self.grid, p.whole * k.outer)
             for k, loop in zip(p.kernels, self.sharding)
         ]
         self.memory_bandwidth = p.memory_bandwidth

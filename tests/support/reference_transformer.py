@@ -10,6 +10,8 @@ import math
 
 # FLOP of an element, forward and backward.
 NORM = {"rms": (4, 10), "layer": (9, 21)}
+# Rows that couple those of a norm, both ways.
+COUPLED = {"rms": 1, "layer": 2}
 SOFTMAX, GELU, GATED, ROPE = (5, 8), (8, 13), (5, 9), (3, 3)
 
 
@@ -68,7 +70,8 @@ class Graph:
 
     def normed(self, name, heads, width, x):
         return self.element(name, heads, width, NORM[self.model.norm], [x], [x],
-                            parameters=self.model.norm_size(width))
+                            parameters=self.model.norm_size(width),
+                            coupled=COUPLED[self.model.norm])
 
     def dropped(self, name, heads, x):
         y = self.element(name, heads, x[1] // heads, (1, 1), [x])
@@ -114,14 +117,16 @@ def attention(graph, x):
             q = graph.element("ROPE_Q", a, d, ROPE, [q])
             k = graph.element("ROPE_K", g, d, ROPE, [k])
         inputs = [q, k, v]
+    operands = [1, 1, 2, 2] if model.latent else [1, 2, 3]
     keys = model.context + (1 if model.decode else model.n)
     if model.fused or model.decode:
         y = graph.add("ATTENTION", "A", heads[0], heads[2], heads[1], inputs, ("attention",),
-                      attention=(keys, model.window, model.causal and not model.decode))
+                      attention=(keys, model.window, model.causal and not model.decode),
+                      operands=operands)
     else:
         seen = model.visible(keys)
         scores = graph.add("SCORES", "G", a, seen, d, inputs[:2], ("scores",))
-        p = graph.element("SOFTMAX", a, seen, SOFTMAX, [scores])
+        p = graph.element("SOFTMAX", a, seen, SOFTMAX, [scores], coupled=2)
         graph.rules[p[0]][2].append(p)
         if model.dropout:
             p = graph.dropped("DROPOUT_1", a, p)
@@ -155,7 +160,8 @@ def experts(graph, x):
 
     logits = graph.weight("ROUTER", 1, count, h, x, count if e.get("router_bias") else 0)
     logits = (logits[0], graph.bits(count, 32), "logits")
-    top = graph.element("TOPK", 1, count, SOFTMAX, [logits], [logits])
+    top = graph.element("TOPK", 1, count, SOFTMAX, [logits], [logits],
+                        coupled=graph.bits(k, 32))
     choice = (top[0], k)
     sent = graph.element("DISPATCH", busy, h, (1, k), [x, choice], [choice], **room)
     tokens = {"outer": 1, "m": h, "n": model.n}
@@ -222,14 +228,20 @@ def backward(graph, result):
         elif rule[0] == "attention":
             saved = [(i, o * m), (i, graph.bits(o, 32), "sums")]
             j = add(name + "_bwd", "A", o, m, k, x + grads + saved,
-                    attention=kernel["attention"])[0]
+                    attention=kernel["attention"],
+                    operands=kernel["operands"] + [4] * len(grads) + [5, 6])[0]
             for value in x:
                 give(value, (j, value[1], value))
         elif rule[0] == "element":
             shape = {"outer": o, "m": m, "n": n, **rule[3]}
             only_first = shape.pop("first", False)
+            coupled = 0  # what the gradient sums up: of norms as much, of a softmax one product
+            if "NORM" in name:
+                coupled = kernel["coupled"]
+            elif name == "SOFTMAX":
+                coupled = 1
             j = add(name + "_bwd", "E", shape["outer"], shape["m"], 1, grads + rule[2],
-                    n=shape["n"], element_flops=rule[1])[0]
+                    n=shape["n"], element_flops=rule[1], coupled=coupled)[0]
             for value in x[:1] if only_first else x:
                 give(value, (j, value[1], value))
 
@@ -261,8 +273,9 @@ def is_by_rule(w):
 
 
 def layer(w, word):
-    """Kernels as dictionaries, and tensors (source, target, rows, value): those of one value say
-    the same of it."""
+    """Kernels as dictionaries, tensors (source, target, rows, value, operand), where those of one
+    value say the same of it and the operand is that of attention, and what layers hand each other
+    as (name, name)."""
     model = Model(w)
     graph = Graph(model, word)
     x = graph.element("INPUT", 1, model.h, (1, 1), [])
@@ -277,9 +290,11 @@ def layer(w, word):
         backward(graph, result)
     if model.decode:
         decode_bytes(graph)
-    tensors = [(value[0], target, value[1], value) for target, kernel in enumerate(graph.kernels)
-               for value in kernel["inputs"]]
-    return graph.kernels, tensors
+    tensors = [(value[0], target, value[1], value, operand)
+               for target, kernel in enumerate(graph.kernels)
+               for value, operand in zip(kernel["inputs"],
+                                         kernel.get("operands", [None] * len(kernel["inputs"])))]
+    return graph.kernels, tensors, [("ADD_2", "INPUT"), ("INPUT_sum", "GRADIENT")]
 
 
 def parameters(w):

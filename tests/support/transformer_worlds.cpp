@@ -31,7 +31,12 @@ DataflowGraph piece(const DataflowGraph& whole, std::size_t first, std::size_t c
     t.to = KernelId(t.to.index() - first);
     tensors.push_back(t);
   }
-  return {std::move(kernels), std::move(tensors)};
+  // The piece stands for a layer where its ends are of one phase.
+  std::vector<Tensor> seams;
+  if (kernels.front().phase == kernels.back().phase) {
+    seams.push_back({.from = KernelId(count - 1), .to = KernelId(0)});
+  }
+  return {std::move(kernels), std::move(tensors), std::move(seams)};
 }
 
 DataflowGraph random_layer(RandomModels& random, std::int64_t tokens, std::int64_t kind) {

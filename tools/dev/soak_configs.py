@@ -165,6 +165,8 @@ def _equations(random):
         "layout_conversion_bytes": (30, lambda: random.choice(("full", "shard"))),
         "phases": (40, lambda: random.choice(("separate", "halves"))),
         "weight_traffic": (30, lambda: random.choice(("resident", "per_sample"))),
+        "shards": (30, lambda: random.choice(("whole", "even"))),
+        "layer_seams": (30, lambda: random.choice(("charged", "free"))),
         "all_to_all": (30, lambda: random.choice(("per_dimension", "bisection"))),
         "all_to_all_pairs": (30, lambda: random.choice(("n2_2", "n2_4", "n_n1_2", "auto"))),
         "latency": (30, lambda: random.choice(("hops", "all_reduces"))),

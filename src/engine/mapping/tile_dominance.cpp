@@ -74,7 +74,9 @@ bool takes_no_more(const Problem& problem, const LayerCosts& a, const LayerCosts
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
     const KernelId k(i);
     if (!no_longer(a.compute_at_utilization(k), b.compute_at_utilization(k), shift) ||
-        !no_longer(a.network(k), b.network(k), shift)) {
+        !no_longer(a.network(k), b.network(k), shift) ||
+        !no_longer(a.explicit_memory(k), b.explicit_memory(k), shift) ||
+        a.held(k).inputs > b.held(k).inputs || a.held(k).outputs > b.held(k).outputs) {
       return false;
     }
   }

@@ -46,8 +46,13 @@ class Completion {
         weights_(
             static_cast<std::size_t>(*std::max_element(partition.begin(), partition.end()) + 1),
             Weights{1.0, 1.0, 1.0}) {
-    for (const std::vector<TensorId>& tensors : converted_together(problem)) {
+    for (const std::vector<TensorId>& ids : converted_together(problem)) {
+      std::vector<Tensor> tensors;
+      for (const TensorId t : ids) tensors.push_back(graph_.tensor(t));
       values_.emplace_back(context_, tensors, decisions.sharding);
+    }
+    for (const Tensor& seam : charged_seams(problem)) {
+      values_.emplace_back(context_, std::vector{seam}, decisions.sharding);
     }
   }
 
@@ -90,7 +95,9 @@ class Completion {
     const Shard shard = shard_of(kernel, loop, context_.machine.grid(), context_.tiles);
     const double utilization = problem_.execution.compute_utilization.value_or(1.0);
     const Seconds compute = tile_flops(kernel, shard) / (chip.peak() * utilization);
-    return {tiles() * (compute / Seconds(1.0)), 0.0,
+    const Bytes moved = explicit_bytes(kernel, loop, context_.machine.grid());
+    return {tiles() * (compute / Seconds(1.0)),
+            moved / problem_.system.memory.bandwidth / Seconds(1.0),
             own_network_time(context_, kernel, loop) / Seconds(1.0)};
   }
   [[nodiscard]] double transfer(const Tensor& tensor, Loop producer) const {
@@ -104,11 +111,16 @@ class Completion {
   [[nodiscard]] double weighted(KernelId id, Loop loop) const {
     const Weights& weights = weights_[place(id)];
     const Weights parts = own_parts(id, loop);
-    double sum = weights[kCompute] * parts[kCompute] + weights[kNetwork] * parts[kNetwork];
+    double sum = 0.0;
+    for (std::size_t part = 0; part < kParts; ++part) sum += weights[part] * parts[part];
     for (const TensorId t : graph_.outputs(id)) {
       const Tensor& tensor = graph_.tensor(t);
       if (!crosses(tensor)) continue;
       sum += transfer(tensor, loop) * (weights[kMemory] + weights_[place(tensor.to)][kMemory]);
+    }
+    for (const Tensor& seam : charged_seams(problem_)) {
+      if (seam.from != id) continue;
+      sum += transfer(seam, loop) * (weights[kMemory] + weights_[place(seam.to)][kMemory]);
     }
     return sum;
   }
@@ -182,12 +194,15 @@ class Completion {
       Weights& sum = sums[place(KernelId(k))];
       for (std::size_t part = 0; part < kParts; ++part) sum[part] += parts[part];
     }
-    for (const Tensor& tensor : graph_.tensors()) {
-      if (!crosses(tensor)) continue;
+    const auto move = [&](const Tensor& tensor) {
       const double seconds = transfer(tensor, sharding[tensor.from.index()]);
       sums[place(tensor.from)][kMemory] += seconds;
       sums[place(tensor.to)][kMemory] += seconds;
+    };
+    for (const Tensor& tensor : graph_.tensors()) {
+      if (crosses(tensor)) move(tensor);
     }
+    for (const Tensor& seam : charged_seams(problem_)) move(seam);
     for (const ValueTimes& value : values_) {
       sums[place(KernelId(value.producer()))][kNetwork] += value.seconds(sharding);
     }

@@ -1,7 +1,7 @@
 // Which loops are worth a branch.
 //
 // A loop a of a kernel dominates a loop b when putting a in the place of b never
-// raises any cost: not the kernel's compute time, output and weight, not its own
+// raises any cost: not the kernel's compute time, output, weight and explicit traffic, not its own
 // collective, not the conversion of any tensor at it whatever loop is left for
 // the kernel at the other end.  So some best mapping has no dominated loop.
 //
@@ -34,6 +34,7 @@ struct OwnCosts {
   std::vector<Bytes> outputs;  // of the kernel as a whole, then of each of its tensors
   Bytes weight{};
   Bytes stored{};
+  Bytes explicit_memory{};
   Seconds network{};
   std::array<Bytes, kLevelNames.size()> levels{};  // 0 unless they take time
 
@@ -48,7 +49,8 @@ bool no_worse(const OwnCosts& a, const OwnCosts& b) {
   return a.compute[0] <= b.compute[0] && a.compute[1] <= b.compute[1] &&
          a.compute[2] <= b.compute[2] &&
          std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), std::less_equal<>()) &&
-         a.weight <= b.weight && a.stored <= b.stored && a.network <= b.network;
+         a.weight <= b.weight && a.stored <= b.stored && a.explicit_memory <= b.explicit_memory &&
+         a.network <= b.network;
 }
 
 bool better(const OwnCosts& a, const OwnCosts& b) { return no_worse(a, b) && !(a == b); }
@@ -89,15 +91,43 @@ class Domination {
     const OwnCosts of_b = own_costs(kernel, b);
     if (a < b ? !no_worse(of_a, of_b) : !better(of_a, of_b)) return false;
     for (const TensorId t : graph_.outputs(kernel)) {
-      for (const Loop consumer : sets_[graph_.tensor(t).to.index()]) {
-        if (conversion_seconds(t, a, consumer) > conversion_seconds(t, b, consumer)) return false;
+      if (!leaves_no_later(graph_.tensor(t), a, b)) return false;
+    }
+    for (const Tensor& seam : charged_seams(context_.problem)) {
+      if (seam.from == kernel && !leaves_no_later(seam, a, b)) return false;
+      if (seam.to != kernel) continue;
+      for (const Loop producer : sets_[seam.from.index()]) {
+        if (!arrives_no_later(seam, producer, a, b)) return false;
       }
     }
     for (const TensorId t : graph_.inputs(kernel)) {
       for (const Loop producer : sets_[graph_.tensor(t).from.index()]) {
-        const Seconds seconds = conversion_seconds(t, producer, a);
-        if (seconds > conversion_seconds(t, producer, b)) return false;
+        if (!arrives_no_later(graph_.tensor(t), producer, a, b)) return false;
+        const Seconds seconds = conversion_time(context_, graph_.tensor(t), producer, a);
         if (seconds > Seconds{} && changes_shared(t, a, b)) return false;
+      }
+    }
+    return true;
+  }
+
+  /// Whether what is handed to the kernel is converted as soon for a as for b, and takes as little
+  /// room: what is gathered takes more.
+  [[nodiscard]] bool arrives_no_later(const Tensor& tensor, Loop producer, Loop a, Loop b) const {
+    const auto is_gathered = [&](Loop loop) {
+      return produced_layout(producer) != Layout::Replicated &&
+             wanted_layout(context_.problem, tensor, loop) == Layout::Replicated;
+    };
+    return conversion_time(context_, tensor, producer, a) <=
+               conversion_time(context_, tensor, producer, b) &&
+           (is_gathered(b) || !is_gathered(a));
+  }
+
+  /// Whether what the kernel hands on is converted as soon with a as with b, whatever is wanted.
+  [[nodiscard]] bool leaves_no_later(const Tensor& tensor, Loop a, Loop b) const {
+    for (const Loop consumer : sets_[tensor.to.index()]) {
+      if (conversion_time(context_, tensor, a, consumer) >
+          conversion_time(context_, tensor, b, consumer)) {
+        return false;
       }
     }
     return true;
@@ -125,10 +155,15 @@ class Domination {
         .outputs = {output_bytes(shard, word)},
         .weight = weight_bytes(kernel, loop, grid, word),
         .stored = stored_weight_bytes(kernel, loop, grid, word, context_.problem.equations.weights),
+        .explicit_memory = explicit_bytes(kernel, loop, grid),
         .network = own_network_time(context_, kernel, loop)};
     for (const TensorId t : graph_.outputs(id)) {
       costs.outputs.push_back(
           tensor_bytes(graph_, graph_.tensor(t), loop, grid, context_.tiles, word));
+    }
+    for (const Tensor& seam : charged_seams(context_.problem)) {
+      if (seam.from != id) continue;
+      costs.outputs.push_back(tensor_bytes(graph_, seam, loop, grid, context_.tiles, word));
     }
     if (context_.problem.execution.compute_utilization) {
       costs.compute[0] = tile_flops(kernel, shard) / Flops(1.0);
@@ -143,10 +178,6 @@ class Domination {
         level_bytes(kernel, whole, system.accelerator, system.levels, word);
     std::copy(bytes.begin(), bytes.end(), costs.levels.begin());
     return costs;
-  }
-
-  [[nodiscard]] Seconds conversion_seconds(TensorId id, Loop producer, Loop consumer) const {
-    return conversion_time(context_, graph_.tensor(id), producer, consumer);
   }
 
   const DataflowGraph& graph_;

@@ -4,12 +4,11 @@
 
 namespace dfsearch {
 
-ValueTimes::ValueTimes(const NetworkContext& context, const std::vector<TensorId>& tensors,
+ValueTimes::ValueTimes(const NetworkContext& context, const std::vector<Tensor>& tensors,
                        const LoopSets& sets)
-    : producer_(context.problem.workload.graph.tensor(tensors.front()).from.index()),
+    : producer_(tensors.front().from.index()),
       ends_{producer_} {
-  for (const TensorId t : tensors) {
-    const Tensor& tensor = context.problem.workload.graph.tensor(t);
+  for (const Tensor& tensor : tensors) {
     Reader& reader = readers_.emplace_back(Reader{.kernel = tensor.to.index()});
     ends_.push_back(reader.kernel);
     for (const Loop to : sets[reader.kernel]) {

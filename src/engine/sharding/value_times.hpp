@@ -16,7 +16,7 @@ namespace dfsearch {
 class ValueTimes {
  public:
   /// `tensors` are of one value; `sets` has the loops that may be asked for.
-  ValueTimes(const NetworkContext& context, const std::vector<TensorId>& tensors,
+  ValueTimes(const NetworkContext& context, const std::vector<Tensor>& tensors,
              const LoopSets& sets);
 
   [[nodiscard]] std::size_t producer() const { return producer_; }
@@ -27,7 +27,6 @@ class ValueTimes {
 
  private:
   static constexpr std::size_t kLoops = 5;
-  static constexpr std::size_t kLayouts = 3;
 
   struct Reader {
     std::size_t kernel;

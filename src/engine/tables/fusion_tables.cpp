@@ -157,7 +157,8 @@ void FusionTables::fill_kernels() {
     }
     costs.network = costs_->network(id);
     costs.explicit_memory = costs_->explicit_memory(id);
-    costs.weight = costs_->resident_weight(id);
+    const LayerCosts::Held held = costs_->held(id);
+    costs.weight = costs_->resident_weight(id) + held.inputs + held.outputs;
     if (!pins.empty() && pins[id.index()]) {
       costs.pin = static_cast<std::int32_t>(*pins[id.index()]);
     }

@@ -96,13 +96,20 @@ class SymmetryFinder {
 
  private:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  static constexpr int kSeam = 100;  // beyond all operands
 
   void find_ends() {
     std::map<TensorTraits, std::size_t> numbers;
-    for (const Tensor& tensor : graph_.tensors()) numbers.try_emplace(traits_of(tensor), 0);
+    // Seams are unlike any tensor.
+    std::vector<Tensor> all = graph_.tensors();
+    for (Tensor seam : graph_.seams()) {
+      seam.operand += kSeam;
+      all.push_back(seam);
+    }
+    for (const Tensor& tensor : all) numbers.try_emplace(traits_of(tensor), 0);
     std::size_t next = 0;
     for (auto& [traits, number] : numbers) number = next++;
-    for (const Tensor& tensor : graph_.tensors()) {
+    for (const Tensor& tensor : all) {
       const std::size_t traits = numbers.at(traits_of(tensor));
       inputs_[tensor.to.index()].emplace_back(tensor.from.index(), traits);
       outputs_[tensor.from.index()].emplace_back(tensor.to.index(), traits);
@@ -121,7 +128,7 @@ class SymmetryFinder {
     const auto& pins = problem_.execution.pins;
     return std::tuple(
         attention.keys, attention.window, attention.causal, kernel.element_flops, kernel.matrices,
-        kernel.parameters, kernel.tokens, kernel.weight_of.has_value(), kernel.kind, kernel.mode,
+        kernel.parameters, kernel.tokens, kernel.coupled, kernel.weight_of.has_value(), kernel.kind, kernel.mode,
         kernel.phase, kernel.tiled, kernel.outer, kernel.m, kernel.k, kernel.n,
         kernel.communication.has_value(), own.type, own.bytes.in_base_units(),
         kernel.memory.in_base_units(), kernel.repeat, kernel.skip_weight, kernel.spread,

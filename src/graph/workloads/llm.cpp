@@ -21,22 +21,26 @@
 namespace dfsearch {
 namespace {
 
+// Rows of sums that make the rows of a column one: mean and variance, the maximum and the sum of
+// exponentials, and what their derivatives sum up.
+constexpr std::int64_t kNorm = 2, kSoftmax = 2, kSoftmaxBackward = 1;
+
 void add_forward(GraphBuilder& layer, const LlmShape& shape) {
   const std::int64_t h = shape.hidden, a = shape.heads, d = shape.head_dim, s = shape.sequence;
   const std::int64_t f = shape.mlp_width();
   layer.elementwise("Add_Prev_Layer", 1, h, s);
-  layer.elementwise("LayerNorm_1", 1, h, s);
+  layer.elementwise("LayerNorm_1", 1, h, s).coupled = kNorm;
   layer.weight_gemm("Q", a, d, h, s);
   layer.weight_gemm("K", a, d, h, s);
   layer.weight_gemm("V", a, d, h, s);
   layer.gemm("MHA_GEMM_1", a, s, d, s);
-  layer.elementwise("SOFTMAX", a, s, s);
+  layer.elementwise("SOFTMAX", a, s, s).coupled = kSoftmax;
   layer.elementwise("DropOut_1", a, s, s);
   layer.gemm("MHA_GEMM_2", a, d, s, s);
   layer.weight_gemm("PROJ_GEMM", 1, h, h, s);
   layer.elementwise("DropOut_2", 1, h, s);
   layer.elementwise2("Add_1", 1, h, s);
-  layer.elementwise("LayerNorm_2", 1, h, s);
+  layer.elementwise("LayerNorm_2", 1, h, s).coupled = kNorm;
   layer.weight_gemm("FFN0", 1, f, h, s);
   layer.elementwise("GeLU", 1, f, s);
   layer.weight_gemm("FFN1", 1, h, f, s);
@@ -46,6 +50,7 @@ void add_forward(GraphBuilder& layer, const LlmShape& shape) {
       {{1, 2},   {2, 3},   {2, 4},   {2, 5},   {3, 6},   {4, 6},   {6, 7},
        {7, 8},   {5, 9},   {8, 9},   {9, 10},  {10, 11}, {11, 12}, {1, 12},
        {12, 13}, {13, 14}, {14, 15}, {15, 16}, {16, 17}, {17, 18}, {12, 18}}));
+  layer.hand_over(18, 1);
 }
 
 void add_backward(GraphBuilder& layer, const LlmShape& shape) {
@@ -57,14 +62,14 @@ void add_backward(GraphBuilder& layer, const LlmShape& shape) {
   layer.weight_gemm("FFN1_bwd", 1, f, h, s);
   layer.elementwise("GeLU_bwd", 1, f, s);
   layer.weight_gemm("FFN0_bwd", 1, h, f, s);
-  layer.elementwise("LayerNorm_2_bwd", 1, h, s);
+  layer.elementwise("LayerNorm_2_bwd", 1, h, s).coupled = kNorm;
   layer.elementwise("DropOut_2_bwd", 1, h, s);
   layer.weight_gemm("PROJ_GEMM_bwd", 1, h, h, s);
   layer.gemm("MHA_GEMM_2_bwd1", a, s, d, s);
   layer.gemm("MHA_GEMM_2_bwd2", a, d, s, s);
   layer.weight_gemm("V_bwd", 1, h, h, s);
   layer.elementwise("DropOut_1_bwd", a, s, s);
-  layer.elementwise("SOFTMAX_bwd", a, s, s);
+  layer.elementwise("SOFTMAX_bwd", a, s, s).coupled = kSoftmaxBackward;
   layer.gemm("MHA_GEMM_1_bwd1", a, d, s, s);
   layer.gemm("MHA_GEMM_1_bwd2", a, d, s, s);
   layer.weight_gemm("Q_bwd", a, d, h, s);
@@ -85,6 +90,7 @@ void add_backward(GraphBuilder& layer, const LlmShape& shape) {
        {5, 27},  {26, 28}, {8, 28},  {27, 30}, {28, 29}, {30, 31}, {31, 32}, {31, 33},
        {4, 32},  {3, 33},  {32, 34}, {33, 35}, {20, 36}, {15, 36}, {22, 37}, {13, 37},
        {25, 38}, {9, 38},  {28, 39}, {2, 39},  {33, 40}, {2, 40},  {32, 41}, {2, 41}}));
+  for (const int gradient : {29, 34, 35}) layer.hand_over(gradient, 19);
 }
 
 /// A token's counterpart of the forward layer: rows of one element, and the
@@ -96,7 +102,7 @@ void add_decode(GraphBuilder& layer, const LlmShape& shape, Bytes word) {
     return word * (static_cast<double>(rows) * static_cast<double>(columns));
   };
   layer.elementwise("Add_Prev_Layer", 1, h, 1);
-  layer.elementwise("LayerNorm_1", 1, h, 1);
+  layer.elementwise("LayerNorm_1", 1, h, 1).coupled = kNorm;
   for (const char* name : {"Q", "K", "V"}) {
     layer.weight_gemm(name, a, d, h, 1).sharded_memory = matrix(h, h);
   }
@@ -106,13 +112,13 @@ void add_decode(GraphBuilder& layer, const LlmShape& shape, Bytes word) {
     cache.sharded_memory = matrix(h, context);
   }
   layer.gemm("MHA_GEMM_1", a, 1, d, tokens);
-  layer.elementwise("SOFTMAX", a, 1, tokens);
+  layer.elementwise("SOFTMAX", a, 1, tokens).coupled = kSoftmax;
   layer.elementwise("DropOut_1", a, 1, tokens);
   layer.gemm("MHA_GEMM_2", a, d, tokens, 1);
   layer.weight_gemm("PROJ_GEMM", 1, h, h, 1).sharded_memory = matrix(h, h);
   layer.elementwise("DropOut_2", 1, h, 1);
   layer.elementwise2("Add_1", 1, h, 1);
-  layer.elementwise("LayerNorm_2", 1, h, 1);
+  layer.elementwise("LayerNorm_2", 1, h, 1).coupled = kNorm;
   layer.weight_gemm("FFN0", 1, f, h, 1).sharded_memory = matrix(f, h);
   layer.elementwise("GeLU", 1, f, 1);
   layer.weight_gemm("FFN1", 1, h, f, 1).sharded_memory = matrix(f, h);
@@ -122,6 +128,7 @@ void add_decode(GraphBuilder& layer, const LlmShape& shape, Bytes word) {
       {{1, 2},   {2, 3},   {2, 4},   {2, 5},   {4, 6},   {5, 7},   {3, 8},   {6, 8},
        {8, 9},   {9, 10},  {10, 11}, {7, 11},  {11, 12}, {12, 13}, {13, 14}, {1, 14},
        {14, 15}, {15, 16}, {16, 17}, {17, 18}, {18, 19}, {19, 20}, {14, 20}}));
+  layer.hand_over(20, 1);
   layer.swap_operands(11);  // the cached values are its operand 1, as in the forward pass
 }
 

@@ -71,16 +71,16 @@ class Canonical {
   void put(const Kernel& value) {
     const auto& [name, kind, mode, phase, tiled, outer, m, k, n, communication, memory, repeat,
                  skip_weight, spread, second_communication, sharded_memory, attention,
-                 element_flops, matrices, parameters, tokens, weight_of] = value;
+                 element_flops, matrices, parameters, tokens, weight_of, coupled] = value;
     all(name, kind, mode, phase, tiled, outer, m, k, n, communication, memory, repeat, skip_weight,
         spread, second_communication, sharded_memory, attention, element_flops, matrices,
-        parameters, tokens, weight_of);
+        parameters, tokens, weight_of, coupled);
   }
   void put(const Tensor& value) {
     const auto& [from, to, operand, output, rows] = value;
     all(from.index(), to.index(), operand, output, rows);
   }
-  void put(const DataflowGraph& value) { all(value.kernels(), value.tensors()); }
+  void put(const DataflowGraph& value) { all(value.kernels(), value.tensors(), value.seams()); }
   void put(const Serving& value) {
     const auto& [decode, tokens, boundary] = value;
     all(decode, tokens, boundary);
@@ -137,11 +137,12 @@ class Canonical {
   }
   void put(const Equations& value) {
     const auto& [all_reduce_passes, virtual_stages, fixed_virtual_stages, layout_conversion_bytes,
-                 phases, weight_traffic, all_to_all, all_to_all_pairs, latency, links, pipeline,
-                 weights, lone_kernels, grid, spilled, dlrm_gradient_bandwidth] = value;
+                 phases, weight_traffic, shards, layer_seams, all_to_all, all_to_all_pairs, latency,
+                 links, pipeline, weights, lone_kernels, grid, spilled, dlrm_gradient_bandwidth] =
+        value;
     all(all_reduce_passes, virtual_stages, fixed_virtual_stages, layout_conversion_bytes, phases,
-        weight_traffic, all_to_all, all_to_all_pairs, latency, links, pipeline, weights,
-        lone_kernels, grid, spilled, dlrm_gradient_bandwidth);
+        weight_traffic, shards, layer_seams, all_to_all, all_to_all_pairs, latency, links, pipeline,
+        weights, lone_kernels, grid, spilled, dlrm_gradient_bandwidth);
   }
   void put(const DegreeChoice& value) {
     const auto& [values, least, most] = value;

@@ -256,6 +256,14 @@ Equations read_equations(const YamlEntry& section, TechnologyEquations& technolo
                                      "weight_traffic", {{"resident", WeightTraffic::Resident},
                                                         {"per_sample", WeightTraffic::PerSample}})
                                  .value_or(equations.weight_traffic);
+  equations.shards =
+      reader.optional_choice<Shards>("shards", {{"whole", Shards::Whole}, {"even", Shards::Even}})
+          .value_or(equations.shards);
+  equations.layer_seams =
+      reader
+          .optional_choice<LayerSeams>(
+              "layer_seams", {{"charged", LayerSeams::Charged}, {"free", LayerSeams::Free}})
+          .value_or(equations.layer_seams);
   read_network_switches(reader, equations);
   read_rules(reader, equations);
   read_technology_switches(reader, technology);

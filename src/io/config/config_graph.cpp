@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "graph/shapes.hpp"
+
 namespace dfsearch {
 namespace {
 
@@ -82,6 +84,18 @@ bool is_small(const Kernel& kernel) {
          stored < kMostIterations;
 }
 
+/// More tokens than there is room for would be work that takes no time.
+void check_tokens(MapReader& reader, const Kernel& kernel) {
+  if (kernel.tokens == 0) return;
+  const bool summed = kernel.tiled == Loop::K;
+  const double room =
+      static_cast<double>(kernel.outer) * static_cast<double>(summed ? kernel.k : kernel.n);
+  if (static_cast<double>(kernel.tokens) <= room) return;
+  reader.messages().add(reader.optional("tokens")->value.place, "tokens",
+                        fmt::format("expected at most outer * {} = {}, got {}", summed ? "K" : "N",
+                                    to_exact_text(room), kernel.tokens));
+}
+
 /// The extents; checks that they make a kernel of its kind and of a size that
 /// can be computed with.
 void read_extents(MapReader& reader, Kernel& kernel) {
@@ -96,6 +110,7 @@ void read_extents(MapReader& reader, Kernel& kernel) {
         k->value.place, "K",
         fmt::format("an elementwise kernel has none, expected 1, got {}", kernel.k));
   }
+  check_tokens(reader, kernel);
   const bool is_read = kernel.kind != KernelKind::Attention || kernel.attention;
   if (is_read && !is_small(kernel)) {
     reader.messages().add(
@@ -142,6 +157,10 @@ void read_keys_of_kind(MapReader& reader, Kernel& kernel) {
   if (const auto* entry = of_kind("matrices", kernel.kind == KernelKind::WeightGemm,
                                   "weight_gemm kernels store matrices")) {
     kernel.matrices = read_count(*entry, {}, messages).value_or(0);
+  }
+  if (const auto* entry =
+          of_kind("coupled", is_elementwise(kernel.kind), "elementwise kernels couple their rows")) {
+    kernel.coupled = read_count(*entry, kElements, messages).value_or(0);
   }
   if (const auto* entry = of_kind("tokens", is_gemm(kernel.kind), "GEMMs have empty rows")) {
     kernel.tokens = read_count(*entry, kElements, messages).value_or(0);
@@ -255,11 +274,17 @@ void read_owners(const YamlEntry& list, const KernelNames& names, std::vector<Ke
   }
 }
 
-std::vector<Tensor> read_tensors(const YamlEntry& list, const KernelNames& names,
-                                 const std::vector<Kernel>& kernels, InputMessages& messages) {
+struct TensorList {
   std::vector<Tensor> tensors;
+  std::vector<Place> places;  // of tensors
+  std::vector<Tensor> seams;
+};
+
+TensorList read_tensors(const YamlEntry& list, const KernelNames& names,
+                        const std::vector<Kernel>& kernels, InputMessages& messages) {
+  TensorList read;
   const std::vector<YamlNode>* items = read_list(&list, messages);
-  if (!items) return tensors;
+  if (!items) return read;
   std::vector<bool> has_input(kernels.size(), false);
   for (const YamlNode& item : *items) {
     MapReader reader(item, "tensors", item.place, messages);
@@ -271,17 +296,21 @@ std::vector<Tensor> read_tensors(const YamlEntry& list, const KernelNames& names
     const std::optional<std::int64_t> value =
         reader.optional_count("value", {.least = 0, .most = kMostValues});
     const std::optional<std::int64_t> rows = reader.optional_count("rows", kElements);
+    const YamlEntry* seam = reader.optional("next_layer");
+    const bool is_seam = seam && read_flag(*seam, messages).value_or(false);
     reader.finish();
     if (!from || !to) continue;
     const int by_order = has_input[to->index()] ? 2 : 1;
     has_input[to->index()] = true;
-    tensors.push_back({.from = *from,
-                       .to = *to,
-                       .operand = operand ? static_cast<int>(*operand) : by_order,
-                       .value = static_cast<std::int32_t>(value.value_or(-1)),
-                       .rows = rows.value_or(0)});
+    (is_seam ? read.seams : read.tensors)
+        .push_back({.from = *from,
+                    .to = *to,
+                    .operand = operand ? static_cast<int>(*operand) : by_order,
+                    .value = static_cast<std::int32_t>(value.value_or(-1)),
+                    .rows = rows.value_or(0)});
+    if (!is_seam) read.places.push_back(item.place);
   }
-  return tensors;
+  return read;
 }
 
 }  // namespace
@@ -296,10 +325,15 @@ void read_graph(MapReader& section, bool has_sequence, Workload& workload,
   KernelNames names;
   std::vector<Kernel> kernels = read_kernels(*kernel_list, has_sequence, names, pins, messages);
   read_owners(*kernel_list, names, kernels, messages);
-  std::vector<Tensor> tensors = read_tensors(*tensor_list, names, kernels, messages);
+  TensorList list = read_tensors(*tensor_list, names, kernels, messages);
   if (messages.count() != before) return;
   try {
-    workload.graph = DataflowGraph(std::move(kernels), std::move(tensors));
+    workload.graph =
+        DataflowGraph(std::move(kernels), std::move(list.tensors), std::move(list.seams));
+    for (std::size_t t = 0; t < list.places.size(); ++t) {
+      const std::optional<std::string> wrong = wrong_shape(workload.graph, TensorId(t));
+      if (wrong) messages.add(list.places[t], "tensors", *wrong);
+    }
   } catch (const InvalidGraph& error) {
     // The graph knows names but no places: point at the list it complains of.
     for (const InvalidGraph::Fault& fault : error.faults()) {

@@ -41,6 +41,7 @@ void add_keys_of_kind(const Kernel& kernel, Json& json) {
   if (kernel.matrices != 0) json["matrices"] = kernel.matrices;
   if (kernel.parameters != 0) json["parameters"] = kernel.parameters;
   if (kernel.tokens != 0) json["tokens"] = kernel.tokens;
+  if (kernel.coupled != 0) json["coupled"] = kernel.coupled;
 }
 
 /// What a config leaves out is left out here, except `tiled`: its default
@@ -117,6 +118,10 @@ Json workload_json(const Workload& workload) {
   Json tensors = Json::array();
   for (const Tensor& tensor : graph.tensors()) {
     tensors.push_back(tensor_json(graph, tensor));
+  }
+  for (const Tensor& seam : graph.seams()) {
+    tensors.push_back(tensor_json(graph, seam));
+    tensors.back()["next_layer"] = true;
   }
   json["kernels"] = std::move(kernels);
   json["tensors"] = std::move(tensors);

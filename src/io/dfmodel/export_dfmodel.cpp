@@ -71,6 +71,7 @@ void check_equations(const Problem& problem, Complaints& complaints) {
       equations.layout_conversion_bytes != published.layout_conversion_bytes ||
       equations.phases != published.phases ||
       equations.weight_traffic != published.weight_traffic ||
+      equations.shards != published.shards || equations.layer_seams != published.layer_seams ||
       equations.all_to_all != published.all_to_all || equations.latency != published.latency ||
       equations.links != published.links || equations.pipeline != published.pipeline ||
       equations.weights != published.weights || equations.lone_kernels != published.lone_kernels ||

@@ -123,7 +123,8 @@ void set_memory(const Problem& problem, const Kernel& kernel, dfmodel::KernelBod
                                "dimension and the degrees of those that serve tensor",
                                kernel.name));
   }
-  const Bytes bytes = explicit_bytes(kernel, degree.value_or(1));
+  const ChipGrid grid{.tensor = degree.value_or(1), .splits_heads = true};
+  const Bytes bytes = explicit_bytes(kernel, Loop::None, grid);
   if (bytes > Bytes{}) body.set_memory_size(bytes.in_base_units());
 }
 

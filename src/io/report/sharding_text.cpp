@@ -57,7 +57,7 @@ class ShardingSummary {
 
   /// Kernels that the workload spreads over the machine whatever the sharding.
   [[nodiscard]] std::string spread_lines() const {
-    const ChipGrid grid = chip_grid(network_, problem_.equations.grid);
+    const ChipGrid grid = chip_grid(network_, problem_.equations);
     const auto names = [this](Spread over) {
       return names_of([&](std::size_t k) { return spread(k) == over; });
     };
@@ -75,15 +75,17 @@ class ShardingSummary {
   [[nodiscard]] std::string conversions() const {
     std::string gathers;
     std::string exchanges;
-    for (const Tensor& tensor : graph_.tensors()) {
+    const auto add = [&](const Tensor& tensor, const char* layer) {
       const Layout from = produced_layout(sharding_[tensor.from.index()]);
-      const Kernel& consumer = graph_.kernel(tensor.to);
       const Layout to = wanted_layout(problem_, tensor, sharding_[tensor.to.index()]);
       const Conversion kind = conversion(from, to);
-      if (kind == Conversion::Free) continue;
+      if (kind == Conversion::Free) return;
       std::string& list = kind == Conversion::AllGather ? gathers : exchanges;
-      list += (list.empty() ? "" : ", ") + graph_.kernel(tensor.from).name + " -> " + consumer.name;
-    }
+      list += (list.empty() ? "" : ", ") + graph_.kernel(tensor.from).name + " -> " + layer +
+              graph_.kernel(tensor.to).name;
+    };
+    for (const Tensor& tensor : graph_.tensors()) add(tensor, "");
+    for (const Tensor& seam : charged_seams(problem_)) add(seam, "next ");
     return line("all-gather", "", gathers) + line("all-to-all", "", exchanges);
   }
 

@@ -142,7 +142,11 @@ std::optional<Infeasible> PartitionEvaluator::check_sram(const PartitionMembers&
     }
   }
   Bytes weights{};
-  for (const KernelId k : members.kernels) weights += costs_.resident_weight(k);
+  for (const KernelId k : members.kernels) {
+    weights += costs_.resident_weight(k);
+    inputs += costs_.held(k).inputs;
+    outputs += costs_.held(k).outputs;
+  }
   cost.sram = inside + inputs + outputs + weights;
   const Bytes available = problem_.system.accelerator.sram;
   if (cost.sram <= available) return std::nullopt;

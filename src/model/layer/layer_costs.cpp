@@ -29,8 +29,8 @@ LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coa
       bandwidth_(decisions_.spilled ? problem.spilled_bandwidth()
                                     : problem.system.memory.bandwidth),
       options_(make_options(cache)),
-      of_kernel_(kernel_numbers()),
-      tile_bytes_(all_tile_bytes()) {
+      of_kernel_(kernel_numbers()) {
+  fill_tensors();
   if (problem.execution.levels) fill_levels(cache);
   clock_ = make_clock(coarser);
 }
@@ -41,7 +41,8 @@ std::vector<LayerCosts::KernelNumbers> LayerCosts::kernel_numbers() const {
     const KernelId id(i);
     numbers[i] = {.compute = compute_seconds(id),
                   .network = network_time(network_, id, decisions_.sharding),
-                  .weight = weight_of(id)};
+                  .weight = weight_of(id),
+                  .explicit_memory = explicit_bytes_of(id)};
   }
   return numbers;
 }
@@ -102,15 +103,17 @@ Clock LayerCosts::make_clock(int coarser) const {
   const BytesPerSecond bandwidth = problem_.spilled_bandwidth();
   for (std::size_t i = 0; i < graph_.kernel_count(); ++i) {
     const KernelId id(i);
-    reference +=
-        of_kernel_[i].compute + of_kernel_[i].network +
-        (explicit_bytes(graph_.kernel(id), network_.tensor.members()) + weight(id)) / bandwidth;
+    reference += of_kernel_[i].compute + of_kernel_[i].network +
+                 (of_kernel_[i].explicit_memory + weight(id)) / bandwidth;
   }
   for (const auto& of_kernel : level_seconds_) {
     for (const Seconds time : of_kernel) reference += time;
   }
-  for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {
-    reference += 2.0 * static_cast<double>(network_.tiles) * tile_bytes(TensorId(t)) / bandwidth;
+  for (const Bytes tile : tile_bytes_) {
+    reference += 2.0 * static_cast<double>(network_.tiles) * tile / bandwidth;
+  }
+  for (const Bytes tile : seam_bytes_) {
+    reference += 2.0 * static_cast<double>(network_.tiles) * tile / bandwidth;
   }
   // Kernels that share cores can be slower than each on all of them.
   if (!problem_.execution.compute_utilization) coarser += 3;
@@ -159,8 +162,15 @@ Ticks LayerCosts::transfer(TensorId tensor) const {
 
 // docs/model.md (33)
 Ticks LayerCosts::explicit_memory(KernelId kernel) const {
-  return clock_.ticks(explicit_bytes(graph_.kernel(kernel), network_.tensor.members()) /
-                      bandwidth_);
+  Ticks sum = clock_.ticks(of_kernel_[kernel.index()].explicit_memory / bandwidth_);
+  const std::vector<Tensor>& seams = charged_seams(problem_);
+  for (std::size_t s = 0; s < seams.size(); ++s) {
+    const Ticks once =
+        clock_.ticks(static_cast<double>(network_.tiles) * seam_bytes_[s] / bandwidth_);
+    if (seams[s].from == kernel) sum += once;
+    if (seams[s].to == kernel) sum += once;
+  }
+  return sum;
 }
 
 // docs/model.md (38)
@@ -173,6 +183,12 @@ Bytes LayerCosts::weight_of(KernelId kernel) const {
   return least(decisions_.sharding[kernel.index()], [&](Loop loop) {
     return weight_bytes(graph_.kernel(kernel), loop, network_.machine.grid(),
                         problem_.workload.word);
+  });
+}
+
+Bytes LayerCosts::explicit_bytes_of(KernelId kernel) const {
+  return least(decisions_.sharding[kernel.index()], [&](Loop loop) {
+    return explicit_bytes(graph_.kernel(kernel), loop, network_.machine.grid());
   });
 }
 
@@ -191,27 +207,59 @@ Bytes LayerCosts::stored_weight(KernelId kernel) const {
 }
 
 // docs/model.md (26)
-std::vector<Bytes> LayerCosts::all_tile_bytes() const {
-  std::vector<Bytes> bytes(graph_.tensor_count());
-  for (std::size_t t = 0; t < bytes.size(); ++t) {
-    const Tensor& ends = graph_.tensor(TensorId(t));
-    bytes[t] = least(decisions_.sharding[ends.from.index()], [&](Loop loop) {
-      return tensor_bytes(graph_, ends, loop, network_.machine.grid(), network_.tiles,
-                          problem_.workload.word);
-    });
+Bytes LayerCosts::tile_bytes_of(const Tensor& tensor) const {
+  return least(decisions_.sharding[tensor.from.index()], [&](Loop loop) {
+    return tensor_bytes(graph_, tensor, loop, network_.machine.grid(), network_.tiles,
+                        problem_.workload.word);
+  });
+}
+
+/// All of the tile where the consumer reads all of it, whatever part of it a chip makes.
+// docs/model.md (31)
+Bytes LayerCosts::buffer_of(const Tensor& tensor) const {
+  if (!converts_values(problem_)) return tile_bytes_of(tensor);
+  for (const Loop loop : decisions_.sharding[tensor.to.index()]) {
+    if (wanted_layout(problem_, tensor, loop) != Layout::Replicated) return tile_bytes_of(tensor);
   }
-  return bytes;
+  return tensor_bytes(graph_, tensor, Loop::None, network_.machine.grid(), network_.tiles,
+                      problem_.workload.word);
+}
+
+/// Fused attention that is tiled on its queries reads the keys and values of all tokens for each
+/// tile of them.
+// docs/model.md (26), (31)
+void LayerCosts::fill_tensors() {
+  for (const Tensor& tensor : graph_.tensors()) {
+    tile_bytes_.push_back(tile_bytes_of(tensor));
+    buffers_.push_back(buffer_of(tensor));
+  }
+  for (const Tensor& seam : charged_seams(problem_)) seam_bytes_.push_back(tile_bytes_of(seam));
+  if (problem_.workload.out_of_core) return;
+  held_.resize(graph_.kernel_count());
+  for (const Tensor& seam : charged_seams(problem_)) {
+    const Bytes buffer = 2.0 * buffer_of(seam);
+    held_[seam.from.index()].outputs += buffer;
+    held_[seam.to.index()].inputs += buffer;
+  }
+  if (!converts_values(problem_) || network_.tiles <= 2) return;
+  for (std::size_t t = 0; t < buffers_.size(); ++t) {
+    const Tensor& tensor = graph_.tensors()[t];
+    const Kernel& kernel = graph_.kernel(tensor.to);
+    const bool of_keys = tensor.operand == 2 || tensor.operand == 3;
+    if (kernel.kind != KernelKind::Attention || kernel.tiled != Loop::N || !of_keys) continue;
+    held_[tensor.to.index()].inputs += static_cast<double>(network_.tiles - 2) * buffers_[t];
+  }
 }
 
 // docs/model.md (31)
 Bytes LayerCosts::fused_buffer(TensorId tensor) const {
   if (problem_.workload.out_of_core) return Bytes{};
-  return static_cast<double>(graph_.buffer_depth(tensor)) * tile_bytes(tensor);
+  return static_cast<double>(graph_.buffer_depth(tensor)) * buffers_[tensor.index()];
 }
 
 // docs/model.md (31)
 Bytes LayerCosts::streamed_buffer(TensorId tensor) const {
-  return problem_.workload.out_of_core ? Bytes{} : 2.0 * tile_bytes(tensor);
+  return problem_.workload.out_of_core ? Bytes{} : 2.0 * buffers_[tensor.index()];
 }
 
 Bytes LayerCosts::stored(TensorId tensor) const {

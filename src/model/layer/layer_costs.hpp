@@ -66,7 +66,7 @@ class LayerCosts {
   [[nodiscard]] Ticks network(KernelId kernel) const;
   /// The time of one store or one load of the tensor, over all tiles.
   [[nodiscard]] Ticks transfer(TensorId tensor) const;
-  /// The time of the kernel's explicit memory traffic.
+  /// The time of the kernel's explicit memory traffic, and of what layers hand each other there.
   [[nodiscard]] Ticks explicit_memory(KernelId kernel) const;
   /// The time to load the weight for every sample, if the equations say so, else 0.
   [[nodiscard]] Ticks weight_load(KernelId kernel) const;
@@ -80,6 +80,15 @@ class LayerCosts {
   [[nodiscard]] Bytes stored_weight(KernelId kernel) const;
   /// The bytes of one tile of the tensor.
   [[nodiscard]] Bytes tile_bytes(TensorId tensor) const { return tile_bytes_[tensor.index()]; }
+  /// What the kernel takes of the SRAM beside its weight, whatever shares its partition: for what
+  /// layers hand each other, and for keys and values of all tokens.  Nothing out of core.
+  struct Held {
+    Bytes inputs{};
+    Bytes outputs{};
+  };
+  [[nodiscard]] Held held(KernelId kernel) const {
+    return held_.empty() ? Held{} : held_[kernel.index()];
+  }
   /// What the tensor takes of the SRAM when both its ends are in the partition; this and
   /// the next two are nothing out of core.
   [[nodiscard]] Bytes fused_buffer(TensorId tensor) const;
@@ -94,12 +103,16 @@ class LayerCosts {
     Seconds compute{};
     Seconds network{};
     Bytes weight{};
+    Bytes explicit_memory{};
   };
 
   [[nodiscard]] std::vector<KernelNumbers> kernel_numbers() const;
   [[nodiscard]] Seconds compute_seconds(KernelId kernel) const;
   [[nodiscard]] Bytes weight_of(KernelId kernel) const;
-  [[nodiscard]] std::vector<Bytes> all_tile_bytes() const;
+  [[nodiscard]] Bytes explicit_bytes_of(KernelId kernel) const;
+  [[nodiscard]] Bytes tile_bytes_of(const Tensor& tensor) const;
+  [[nodiscard]] Bytes buffer_of(const Tensor& tensor) const;
+  void fill_tensors();
   [[nodiscard]] std::vector<CoreOptionsCache::List> make_options(CoreOptionsCache* cache) const;
   void fill_levels(CoreOptionsCache* cache);
   [[nodiscard]] Shard shard(KernelId kernel, Loop loop) const;
@@ -113,6 +126,9 @@ class LayerCosts {
   std::vector<CoreOptionsCache::List> options_;  // per kernel; those of one shape share theirs
   std::vector<KernelNumbers> of_kernel_;
   std::vector<Bytes> tile_bytes_;  // per tensor
+  std::vector<Bytes> buffers_;     // per tensor, of a tile as it is made and as it is read
+  std::vector<Bytes> seam_bytes_;  // of a tile of each charged seam
+  std::vector<Held> held_;         // per kernel; empty: none
   // Per kernel, its time in each level; empty: levels take none.
   std::vector<std::array<Seconds, kLevelNames.size()>> level_seconds_;
   Clock clock_;

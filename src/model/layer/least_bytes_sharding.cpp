@@ -33,7 +33,6 @@ constexpr double kMostSteps = 4e9;
 constexpr double kMostStepsForNothing = 5e6;
 // Of the loops of a value's kernels, before its layouts become variables.
 constexpr double kMostCombinations = 256.0;
-constexpr std::size_t kLayouts = 3;
 // Elements in place of bytes: whole numbers, so that ties are exact whatever the word.
 constexpr Bytes kElement(1.0);
 
@@ -51,10 +50,17 @@ class Choices {
     }
     for (std::size_t i = 0; i < graph_.kernel_count(); ++i) {
       add_term({i}, [&] {
-        return own_bytes(graph_.kernels()[i], sharding_[i], kElement).in_base_units();
+        return own_bytes(problem_, graph_.kernels()[i], sharding_[i], kElement).in_base_units();
       });
     }
     for (const std::vector<TensorId>& value : converted_together(problem)) add_value(value);
+    for (const Tensor& seam : charged_seams(problem)) {
+      add_term({seam.from.index(), seam.to.index()}, [&] {
+        return conversion_bytes(problem, seam, sharding_[seam.from.index()],
+                                sharding_[seam.to.index()], kElement)
+            .in_base_units();
+      });
+    }
   }
 
   /// The first loops of all kernels.

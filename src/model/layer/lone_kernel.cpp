@@ -3,7 +3,10 @@
 namespace dfsearch {
 
 LoneKernel lone_kernel(const DataflowGraph& graph, const LayerCosts& costs, KernelId kernel) {
-  LoneKernel lone{.weight = costs.resident_weight(kernel),
+  const LayerCosts::Held held = costs.held(kernel);
+  LoneKernel lone{.inputs = held.inputs,
+                  .outputs = held.outputs,
+                  .weight = costs.resident_weight(kernel),
                   .has_weight = graph.kernel(kernel).has_weight()};
   for (const TensorId t : graph.inputs(kernel)) lone.inputs += costs.streamed_buffer(t);
   for (const TensorId t : graph.outputs(kernel)) lone.outputs += costs.streamed_buffer(t);

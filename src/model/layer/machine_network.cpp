@@ -17,7 +17,7 @@ namespace dfsearch {
 
 MachineNetwork::MachineNetwork(const System& system, const std::vector<Mapping::Dimension>& network,
                                const Equations& equations)
-    : grid_(chip_grid(network, equations.grid)),
+    : grid_(chip_grid(network, equations)),
       sides_(equations.grid),
       time_(equations.all_to_all),
       pair_count_(equations.all_to_all_pairs),

@@ -1,5 +1,6 @@
 #include "model/layer/shard.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace dfsearch {
@@ -9,12 +10,17 @@ double product(std::int64_t a, std::int64_t b) {
   return static_cast<double>(a) * static_cast<double>(b);
 }
 
+/// What a chip has of so many rows of `outer` matrices that are dealt out whole.
+std::int64_t rows_of_whole(std::int64_t rows, std::int64_t outer, std::int64_t chips) {
+  return std::min(rows, ceil_div(outer, chips) * ceil_div(rows, outer));
+}
+
 }  // namespace
 
-ChipGrid chip_grid(const std::vector<Mapping::Dimension>& network, GridSides sides) {
-  ChipGrid grid;
+ChipGrid chip_grid(const std::vector<Mapping::Dimension>& network, const Equations& equations) {
+  ChipGrid grid{.splits_heads = equations.shards == Shards::Even};
   for (const Mapping::Dimension& d : network) {
-    if (sides == GridSides::Members && d.degree == 1) continue;
+    if (equations.grid == GridSides::Members && d.degree == 1) continue;
     grid.x *= grid.y;  // what was outermost so far
     grid.y = d.degree;
     if (d.strategy == Strategy::Tensor) grid.tensor *= d.degree;
@@ -48,7 +54,11 @@ Shard shard_of(const Kernel& kernel, Loop sharding, const ChipGrid& grid, std::i
   };
   switch (kernel.spread) {
     case Spread::Tensor:
-      divide(sharding, grid.tensor);
+      if (sharding == Loop::Outer && !grid.splits_heads) {
+        shard.m = rows_of_whole(shard.m, kernel.outer, grid.tensor);
+      } else {
+        divide(sharding, grid.tensor);
+      }
       break;
     case Spread::Grid:
       divide(Loop::M, grid.x);
@@ -73,6 +83,10 @@ Bytes tensor_bytes(const DataflowGraph& graph, const Tensor& tensor, Loop shardi
   Kernel part = from;
   part.outer = 1;
   part.m = tensor.rows;
+  if (sharding == Loop::Outer && !grid.splits_heads) {
+    part.m = rows_of_whole(tensor.rows, from.outer, grid.tensor);
+    sharding = Loop::None;
+  }
   return output_bytes(shard_of(part, sharding, grid, tiles), word);
 }
 
@@ -99,8 +113,18 @@ Bytes weight_bytes(const Kernel& kernel, Loop sharding, std::int64_t tensor_degr
 }
 
 // docs/model.md (33)
-Bytes explicit_bytes(const Kernel& kernel, std::int64_t tensor_degree) {
-  return kernel.memory + kernel.sharded_memory / static_cast<double>(tensor_degree);
+Bytes explicit_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid) {
+  if (!(kernel.sharded_memory > Bytes{})) return kernel.memory;
+  if (grid.splits_heads) {
+    return kernel.memory + kernel.sharded_memory / static_cast<double>(grid.tensor);
+  }
+  const auto held = [&kernel](const Shard& shard) {
+    const double rows = product(shard.m, shard.k);
+    return kernel.has_weight() ? rows : rows * static_cast<double>(shard.n);
+  };
+  const double share = held(shard_of(kernel, sharding, grid, 1)) /
+                       held(shard_of(kernel, Loop::None, ChipGrid{}, 1));
+  return kernel.memory + kernel.sharded_memory * share;
 }
 
 // Rounded up so that sums of sizes stay exact whatever their order.

@@ -30,15 +30,16 @@ struct ChipGrid {
   std::int64_t tensor = 1;  ///< tensor degree
   std::int64_t x = 1;
   std::int64_t y = 1;
+  bool splits_heads = false;  ///< rows are divided, whatever `outer` counts (Shards::Even)
 
   [[nodiscard]] std::int64_t chips() const { return x * y; }
 };
 
-ChipGrid chip_grid(const std::vector<Mapping::Dimension>& network, GridSides sides);
+ChipGrid chip_grid(const std::vector<Mapping::Dimension>& network, const Equations& equations);
 
 /// Divides the sharded loop by the tensor degree, or the loops of a kernel that
 /// is spread over the grid or the machine by theirs, then the tiled one by
-/// `tiles`, each rounded up.
+/// `tiles`, each rounded up.  Of `outer` a chip has whole ones.
 Shard shard_of(const Kernel& kernel, Loop sharding, const ChipGrid& grid, std::int64_t tiles);
 /// The same for a machine of tensor dimensions only.
 Shard shard_of(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree, std::int64_t tiles);
@@ -60,8 +61,9 @@ Bytes weight_bytes(const Kernel& kernel, Loop sharding, std::int64_t tensor_degr
 Bytes stored_weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word,
                           WeightCount count = WeightCount::Once);
 
-/// The explicit memory traffic of one chip.
-Bytes explicit_bytes(const Kernel& kernel, std::int64_t tensor_degree);
+/// The explicit memory traffic of one chip: that of its own, and of its group's that of what it
+/// holds of the weight or, without one, has of the loops.
+Bytes explicit_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid);
 
 /// What a chip holds of `Workload::stored`, in whole bytes.
 Bytes stored_share(const Workload& workload, std::int64_t chips);

@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "graph/shapes.hpp"
+
 namespace dfsearch {
 namespace {
 
@@ -122,30 +124,27 @@ bool converts_values(const Problem& problem) {
   return problem.equations.layout_conversion_bytes == ConversionBytes::Full;
 }
 
-namespace {
-
-/// Whether matrices side by side are multiplied with one input, or the tensor is the gradient of
-/// such: each needs all its rows.
-bool is_shared_by_matrices(const DataflowGraph& graph, const Tensor& tensor) {
-  const Kernel& kernel = graph.kernel(tensor.to);
-  const Kernel& producer = graph.kernel(tensor.from);
-  const std::int64_t rows = tensor.rows > 0 ? tensor.rows : producer.outer * producer.m;
-  const bool is_gradient = kernel.kind == KernelKind::Gemm && kernel.weight_of;
-  return (kernel.has_weight() && rows == kernel.k) ||
-         (is_gradient && tensor.operand == 2 && rows == kernel.n);
-}
-
-}  // namespace
-
+// A split on K takes the same part of the rows, whatever they are.
 Layout wanted_layout(const Problem& problem, const Tensor& tensor, Loop consumer) {
   const DataflowGraph& graph = problem.workload.graph;
-  const Kernel& kernel = graph.kernel(tensor.to);
-  const bool by_heads = consumer == Loop::Outer && kernel.outer > 1;
-  if (by_heads && tensor.value >= 0 && converts_values(problem) &&
-      is_shared_by_matrices(graph, tensor)) {
-    return Layout::Replicated;
+  const Layout layout = consumed_layout(graph.kernel(tensor.to), consumer, tensor.operand);
+  const bool by_rows = consumer == Loop::Outer || consumer == Loop::M;
+  if (layout != Layout::RowSplit || !by_rows || !converts_values(problem)) return layout;
+  switch (row_use(graph, tensor)) {
+    case RowUse::Same:
+      break;
+    case RowUse::All:
+      return Layout::Replicated;
+    case RowUse::Summed:
+      return Layout::SumSplit;
   }
-  return consumed_layout(kernel, consumer, tensor.operand);
+  return layout;
+}
+
+const std::vector<Tensor>& charged_seams(const Problem& problem) {
+  static const std::vector<Tensor> kNone;
+  const bool charged = problem.equations.layer_seams == LayerSeams::Charged;
+  return charged ? problem.workload.graph.seams() : kNone;
 }
 
 std::vector<std::vector<TensorId>> converted_together(const Problem& problem) {
@@ -160,17 +159,24 @@ bool reduces_output(const Kernel& kernel, Loop sharding) {
   return sharding == Loop::K && !kernel.communication;
 }
 
-// docs/model.md (12)
-Bytes own_bytes(const Kernel& kernel, Loop sharding, Bytes word) {
-  return reduces_output(kernel, sharding) ? whole_output_bytes(kernel, word) : Bytes{};
+namespace {
+
+/// Whether chips exchange what couples the rows of the kernel.
+bool exchanges_coupled(const Problem& problem, const Kernel& kernel, Loop sharding) {
+  return kernel.coupled > 0 && sharding == Loop::M && converts_values(problem);
 }
 
+/// What a chip sends of it, for so many columns.
+Bytes coupled_bytes(const Kernel& kernel, std::int64_t columns, Bytes word) {
+  return output_bytes({.m = kernel.outer * kernel.coupled, .k = 1, .n = columns}, word);
+}
+
+}  // namespace
+
 // docs/model.md (12)
-Bytes conversion_bytes(const Kernel& producer, Loop from, const Kernel& consumer, Loop to,
-                       int operand, Bytes word) {
-  const Conversion needed =
-      conversion(produced_layout(from), consumed_layout(consumer, to, operand));
-  return needed == Conversion::Free ? Bytes{} : whole_output_bytes(producer, word);
+Bytes own_bytes(const Problem& problem, const Kernel& kernel, Loop sharding, Bytes word) {
+  if (exchanges_coupled(problem, kernel, sharding)) return coupled_bytes(kernel, kernel.n, word);
+  return reduces_output(kernel, sharding) ? whole_output_bytes(kernel, word) : Bytes{};
 }
 
 // docs/model.md (12)
@@ -203,8 +209,19 @@ Seconds conversion_time(const NetworkContext& context, const Tensor& tensor, Loo
   return exchange + context.tensor.exchange_latency() / tiles;
 }
 
-// docs/model.md (34)
-Seconds own_network_time(const NetworkContext& context, const Kernel& kernel, Loop sharding) {
+namespace {
+
+/// Each chip tells all others its part.
+Seconds coupled_time(const NetworkContext& context, const Kernel& kernel, Loop sharding) {
+  if (!exchanges_coupled(context.problem, kernel, sharding)) return Seconds{};
+  const Shard tile = shard_of(kernel, sharding, context.machine.grid(), context.tiles);
+  const Bytes part = coupled_bytes(kernel, tile.n, context.problem.workload.word);
+  const double chips = static_cast<double>(context.tensor.members());
+  return context.tensor.all_gather(chips * part) * static_cast<double>(context.tiles) +
+         context.tensor.gather_latency();
+}
+
+Seconds collective_time(const NetworkContext& context, const Kernel& kernel, Loop sharding) {
   const Bytes word = context.problem.workload.word;
   const ChipGrid& grid = context.machine.grid();
   if (reduces_output(kernel, sharding)) {
@@ -217,6 +234,13 @@ Seconds own_network_time(const NetworkContext& context, const Kernel& kernel, Lo
   const Seconds first = own_time(context, *kernel.communication, output);
   if (!kernel.second_communication) return first;
   return std::max(first, own_time(context, *kernel.second_communication, output));
+}
+
+}  // namespace
+
+// docs/model.md (34)
+Seconds own_network_time(const NetworkContext& context, const Kernel& kernel, Loop sharding) {
+  return collective_time(context, kernel, sharding) + coupled_time(context, kernel, sharding);
 }
 
 NetworkContext::NetworkContext(const Problem& its_problem,
@@ -251,7 +275,7 @@ Seconds least_conversion_time(const NetworkContext& context, const Tensor& tenso
 Seconds value_time(const NetworkContext& context, TensorId first, Loop producer,
                    const LoopSets& sharding) {
   const DataflowGraph& graph = context.problem.workload.graph;
-  std::array<bool, 3> is_paid{};  // by layout
+  std::array<bool, kLayouts> is_paid{};
   Seconds decided{};
   Seconds undecided{};
   for (const TensorId t : graph.outputs(graph.tensor(first).from)) {
@@ -296,6 +320,10 @@ Seconds network_time(const NetworkContext& context, KernelId id, const LoopSets&
       } else if (is_first_of_value(context.problem, graph.outputs(id), t)) {
         conversions += value_time(context, t, loop, sharding);
       }
+    }
+    for (const Tensor& seam : charged_seams(context.problem)) {
+      if (seam.from != id || context.tensor.members() == 1) continue;
+      conversions += least_conversion_time(context, seam, loop, sharding[seam.to.index()]);
     }
     least = std::min(least, own_network_time(context, graph.kernel(id), loop) +
                                 conversions * static_cast<double>(context.tiles));

@@ -19,7 +19,11 @@ enum class Layout : std::uint8_t {
   Replicated,   ///< every chip holds all of it (RR)
   ColumnSplit,  ///< split along N (RS)
   RowSplit,     ///< split along M (SR)
+  /// Split along the M of a consumer that adds up groups of rows, each of which a chip has: asked
+  /// for, and never left in.
+  SumSplit,
 };
+inline constexpr std::size_t kLayouts = 4;
 
 enum class Conversion : std::uint8_t { Free, AllGather, AllToAll };
 
@@ -42,16 +46,16 @@ Layout wanted_layout(const Problem& problem, const Tensor& tensor, Loop consumer
 /// The tensors that are converted together: each by itself, or those of each value.
 std::vector<std::vector<TensorId>> converted_together(const Problem& problem);
 
+/// What a layer hands the next one, if that is charged.
+const std::vector<Tensor>& charged_seams(const Problem& problem);
+
 /// Whether sharding this loop makes the kernel all-reduce its output.
 bool reduces_output(const Kernel& kernel, Loop sharding);
 
 /// The bytes that a kernel's own collective and a tensor's conversion move, counted
 /// on whole tensors; `sharding: least_bytes` minimises their sum.
-Bytes own_bytes(const Kernel& kernel, Loop sharding, Bytes word);
-Bytes conversion_bytes(const Kernel& producer, Loop from, const Kernel& consumer, Loop to,
-                       int operand, Bytes word);
-/// The same of a tensor, which may carry a part of what its producer computes; of a value that
-/// several consumers want in one layout it counts once.
+Bytes own_bytes(const Problem& problem, const Kernel& kernel, Loop sharding, Bytes word);
+/// Of a value that several consumers want in one layout it counts once.
 Bytes conversion_bytes(const Problem& problem, const Tensor& tensor, Loop from, Loop to,
                        Bytes word);
 
@@ -69,8 +73,8 @@ struct NetworkContext {
   std::int64_t micro_batches;
 };
 
-/// The network time of a kernel over all tiles: its all-reduce or own collective and
-/// the conversions of the tensors or values it produces, plus its share of the gradient
+/// The network time of a kernel over all tiles: its all-reduce or own collective, what couples its
+/// rows, and the conversions of the tensors or values and seams it produces, plus its share of the gradient
 /// all-reduce of a step.  Where the sharding is not decided it is at most the least that any
 /// decision takes, and never falls when loops are taken out.
 Seconds network_time(const NetworkContext& context, KernelId kernel, const LoopSets& sharding);

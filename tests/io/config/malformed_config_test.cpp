@@ -314,7 +314,7 @@ TEST_CASE("graphs") {
            "c.yaml:6:39: K: an elementwise kernel has none, expected 1, got 4"},
           {"M: 4, K: 4", "m: 4, K: 4",
            "c.yaml:5:36: kernels: unknown key 'm', expected name, kind, mode, phase, tiled, "
-           "attention, element_flops, matrices, tokens, parameters, outer, M, K, N, repeat, "
+           "attention, element_flops, matrices, coupled, tokens, parameters, outer, M, K, N, repeat, "
            "communication, memory, sharded_memory, spread, skip_weight, weight_of or partition"},
           {"M: 4, K: 4", "M: 0, K: 4",
            "c.yaml:5:39: M: expected a whole number from 1 to 2^40, got '0'"},
@@ -324,6 +324,17 @@ TEST_CASE("graphs") {
           {"M: 4, K: 4", "M: 4, K: 4, repeat: 1099511627776, outer: 65536",
            "c.yaml:5:7: kernels: kernel 'A' is too large: 65536 x 4 x 4 x 16 iterations, repeated "
            "1099511627776 times, expected fewer than 2^62"},
+          {"M: 4, K: 4", "M: 4, K: 4, tokens: 17",
+           "c.yaml:5:56: tokens: expected at most outer * N = 16, got 17"},
+          {"M: 4, K: 4", "M: 4, K: 4, tiled: K, outer: 3, tokens: 13",
+           "c.yaml:5:76: tokens: expected at most outer * K = 12, got 13"},
+          {"kind: elementwise, M: 4", "kind: elementwise, M: 7",
+           "c.yaml:8:7: tensors: B is given 4 x 16 elements, expected 7 x 16 (M x N)"},
+          {"kind: elementwise, M: 4", "kind: weight_gemm, M: 4, K: 1024",
+           "c.yaml:8:7: tensors: operand 1 of B has 4 x 16 elements, expected 1024 x 16 (K x N)"},
+          {"kind: elementwise, M: 4", "kind: gemm, outer: 3, M: 5, K: 2",
+           "c.yaml:8:7: tensors: operand 1 of B has 4 x 16 elements, expected 2 x 16 (K x N) or 5 x "
+           "2 (M x K) for each of 3 or for several of them"},
           {"M: 4, K: 4", "M: 4, K: 4, tiled: L",
            "c.yaml:5:55: tiled: expected outer, M, K, N or none, got 'L'"},
           {"M: 4, K: 4", "M: 4, K: 4, mode: vector",

@@ -16,6 +16,7 @@
 #include "model/layer/least_bytes_sharding.hpp"
 #include "model/layer/sharding.hpp"
 #include "support/model_worlds.hpp"
+#include "support/plain_kernel.hpp"
 #include "support/plain_model.hpp"
 #include "support/random_problem.hpp"
 #include "support/transformer_worlds.hpp"
@@ -43,16 +44,23 @@ std::vector<Loops> choices_of(const Problem& problem) {
   return choices;
 }
 
+/// Those of the layer and those between layers.
+std::vector<Tensor> tensors_of(const Problem& problem) {
+  std::vector<Tensor> all = problem.workload.graph.tensors();
+  const std::vector<Tensor> seams = test::plain::seams(problem);
+  all.insert(all.end(), seams.begin(), seams.end());
+  return all;
+}
+
 double total_bytes(const Problem& problem, const Loops& sharding) {
   const DataflowGraph& graph = problem.workload.graph;
   double total = 0.0;
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
     total += test::plain_kernel_bytes(problem, i, sharding[i]);
   }
-  for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
-    const Tensor& one = graph.tensors()[t];
-    total +=
-        test::plain_tensor_bytes(problem, t, sharding[one.from.index()], sharding[one.to.index()]);
+  for (const Tensor& one : tensors_of(problem)) {
+    total += test::plain_tensor_bytes(problem, one, sharding[one.from.index()],
+                                      sharding[one.to.index()]);
   }
   return total;
 }
@@ -64,9 +72,8 @@ class BruteForce {
   explicit BruteForce(const Problem& problem) : problem_(problem), choices_(choices_of(problem)) {
     const DataflowGraph& graph = problem.workload.graph;
     closing_.resize(graph.kernel_count());
-    for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
-      const Tensor& one = graph.tensors()[t];
-      closing_[std::max(one.from.index(), one.to.index())].push_back(t);
+    for (const Tensor& one : tensors_of(problem)) {
+      closing_[std::max(one.from.index(), one.to.index())].push_back(one);
     }
     sharding_.resize(graph.kernel_count());
     extend(0, 0.0);
@@ -85,9 +92,8 @@ class BruteForce {
     for (const Loop loop : choices_[i]) {
       sharding_[i] = loop;
       double more = bytes + test::plain_kernel_bytes(problem_, i, loop);
-      for (const std::size_t t : closing_[i]) {
-        const Tensor& one = problem_.workload.graph.tensors()[t];
-        more += test::plain_tensor_bytes(problem_, t, sharding_[one.from.index()],
+      for (const Tensor& one : closing_[i]) {
+        more += test::plain_tensor_bytes(problem_, one, sharding_[one.from.index()],
                                          sharding_[one.to.index()]);
       }
       extend(i + 1, more);
@@ -96,7 +102,7 @@ class BruteForce {
 
   const Problem& problem_;
   std::vector<Loops> choices_;
-  std::vector<std::vector<std::size_t>> closing_;  // tensors whose ends are both known
+  std::vector<std::vector<Tensor>> closing_;  // those whose ends are both known
   Loops sharding_;
   Loops best_;
   double least_ = std::numeric_limits<double>::infinity();
@@ -208,6 +214,7 @@ TEST_CASE("a transformer layer is sharded like Megatron") {
   const Loops forward{kNone,   kNone, kHeads, kHeads, kHeads,  kHeads,  kHeads,  kHeads, kHeads,
                       Loop::K, kNone, kNone,  kNone,  Loop::M, Loop::M, Loop::K, kNone,  kNone};
   Problem problem;
+  problem.equations.layer_seams = LayerSeams::Free;  // the list hands back three gradients apart
   problem.workload.word = Bytes(2.0);
   problem.workload.graph = llm_forward_graph(shape);
   CHECK(least_bytes_sharding(problem) == forward);
@@ -229,6 +236,7 @@ TEST_CASE("the all-reduces of large transformers are PROJ_GEMM, FFN1, FFN0_bwd a
        {LlmShape{.hidden = 12288, .heads = 96, .head_dim = 128, .sequence = 2048},
         LlmShape{.hidden = 25600, .heads = 160, .head_dim = 160, .sequence = 2048}}) {
     Problem problem;
+    problem.equations.layer_seams = LayerSeams::Free;
     problem.workload.word = Bytes(2.0);
     problem.workload.graph = llm_training_graph(shape);
     const Loops sharding = least_bytes_sharding(problem);

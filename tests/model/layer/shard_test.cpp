@@ -33,7 +33,10 @@ TEST_CASE("an unsharded, untiled kernel is whole, with the heads counted in M") 
 }
 
 TEST_CASE("sharding divides its loop and rounds up") {
-  CHECK(shard_of(heads(), Loop::Outer, 4, 1) == Shard{.m = 4, .k = 7, .n = 11});  // 15 / 4
+  CHECK(shard_of(heads(), Loop::Outer, 2, 1) == Shard{.m = 10, .k = 7, .n = 11});  // two of three
+  CHECK(shard_of(heads(), Loop::Outer, 100, 1) == Shard{.m = 5, .k = 7, .n = 11});
+  const ChipGrid published{.tensor = 4, .splits_heads = true};
+  CHECK(shard_of(heads(), Loop::Outer, published, 1) == Shard{.m = 4, .k = 7, .n = 11});  // 15 / 4
   CHECK(shard_of(heads(), Loop::M, 4, 1) == Shard{.m = 4, .k = 7, .n = 11});
   CHECK(shard_of(heads(), Loop::K, 4, 1) == Shard{.m = 15, .k = 2, .n = 11});  // 7 / 4
   CHECK(shard_of(heads(), Loop::N, 4, 1) == Shard{.m = 15, .k = 7, .n = 3});   // 11 / 4
@@ -68,8 +71,16 @@ TEST_CASE("every loop is dealt to the chips first and to the tiles second") {
             if (((tiled == loops) || ...)) left = largest_part(left, tiles);
             return left;
           };
-          const Shard expected{
+          Shard expected{
               .m = part(15, Loop::Outer, Loop::M), .k = part(7, Loop::K), .n = part(11, Loop::N)};
+          const ChipGrid even{.tensor = degree, .splits_heads = true};
+          CHECK(shard_of(heads(tiled), sharded, even, tiles) == expected);
+          // Heads are dealt out as they are.
+          if (sharded == Loop::Outer) {
+            const bool tiles_rows = tiled == Loop::Outer || tiled == Loop::M;
+            const std::int64_t rows = 5 * largest_part(3, degree);
+            expected.m = tiles_rows ? largest_part(rows, tiles) : rows;
+          }
           CHECK(shard_of(heads(tiled), sharded, degree, tiles) == expected);
         }
       }
@@ -95,8 +106,8 @@ TEST_CASE("a weight is m times k elements and is never tiled") {
     kernel.tiled = tiled;
     CHECK(weight_bytes(kernel, Loop::M, 4, word) == Bytes(36.0));
   }
-  kernel.outer = 3;  // 30 rows, 8 of them on a chip
-  CHECK(weight_bytes(kernel, Loop::Outer, 4, word) == Bytes(96.0));
+  kernel.outer = 3;  // a whole one on a chip
+  CHECK(weight_bytes(kernel, Loop::Outer, 4, word) == Bytes(120.0));
 }
 
 TEST_CASE("a weight that takes no SRAM is a weight still") {
@@ -118,17 +129,36 @@ TEST_CASE("memory holds all matrices and what is beside them, but no weight of a
   const Bytes word(2.0);
   Kernel kernel = weight_gemm("w", 10, 6, 8);
   kernel.outer = 2;
-  CHECK(stored_weight_bytes(kernel, Loop::Outer, four, word) == Bytes(60.0));  // 5 x 6
-  kernel.matrices = 7;  // 70 rows, 18 of them on a chip
-  CHECK(stored_weight_bytes(kernel, Loop::Outer, four, word) == Bytes(216.0));
-  CHECK(weight_bytes(kernel, Loop::Outer, four, word) == Bytes(60.0));
+  CHECK(stored_weight_bytes(kernel, Loop::Outer, four, word) == Bytes(120.0));  // 10 x 6
+  kernel.matrices = 7;  // two of them on a chip
+  CHECK(stored_weight_bytes(kernel, Loop::Outer, four, word) == Bytes(240.0));
+  CHECK(weight_bytes(kernel, Loop::Outer, four, word) == Bytes(120.0));
   kernel.parameters = 5;
-  CHECK(stored_weight_bytes(kernel, Loop::Outer, four, word) == Bytes(226.0));
+  CHECK(stored_weight_bytes(kernel, Loop::Outer, four, word) == Bytes(250.0));
   kernel.weight_of = KernelId(0);
   CHECK(stored_weight_bytes(kernel, Loop::Outer, four, word) == Bytes{});
   Kernel norm = elementwise("n", 10, 8);
   norm.parameters = 10;
   CHECK(stored_weight_bytes(norm, Loop::M, four, word) == Bytes(20.0));
+}
+
+TEST_CASE("a chip moves its share of the traffic of its group") {
+  Kernel kernel = weight_gemm("w", 10, 6, 8);
+  kernel.memory = Bytes(7.0);
+  kernel.sharded_memory = Bytes(120.0);
+  const ChipGrid four{.tensor = 4};
+  CHECK(explicit_bytes(kernel, Loop::M, four) == Bytes(43.0));  // 3 of 10 rows
+  CHECK(explicit_bytes(kernel, Loop::K, four) == Bytes(47.0));  // 2 of 6 columns
+  // A chip that has some of the columns of the output has all of the weight.
+  CHECK(explicit_bytes(kernel, Loop::N, four) == Bytes(127.0));
+  CHECK(explicit_bytes(kernel, Loop::None, four) == Bytes(127.0));
+  kernel.outer = 3;
+  CHECK(explicit_bytes(kernel, Loop::Outer, four) == Bytes(47.0));  // one of three
+  Kernel cache = elementwise("cache", 10, 8);
+  cache.sharded_memory = Bytes(120.0);
+  CHECK(explicit_bytes(cache, Loop::N, four) == Bytes(30.0));  // 2 of 8 tokens
+  const ChipGrid even{.tensor = 4, .splits_heads = true};
+  for (const Loop loop : kLoops) CHECK(explicit_bytes(kernel, loop, even) == Bytes(37.0));
 }
 
 TEST_CASE("a tensor with rows of its own is a part of the output") {
@@ -140,8 +170,8 @@ TEST_CASE("a tensor with rows of its own is a part of the output") {
   const auto bytes = [&](std::size_t t, Loop loop) {
     return tensor_bytes(graph, graph.tensors()[t], loop, {.tensor = 4}, 2, word);
   };
-  CHECK(bytes(0, Loop::Outer) == Bytes(48.0));  // 15 / 4 rows of 11 / 2
-  CHECK(bytes(1, Loop::Outer) == Bytes(24.0));  // 7 / 4
+  CHECK(bytes(0, Loop::Outer) == Bytes(60.0));  // 5 rows of 11 / 2
+  CHECK(bytes(1, Loop::Outer) == Bytes(36.0));  // 7 / 3 of a head
   CHECK(bytes(1, Loop::None) == Bytes(84.0));
   CHECK(graph.rows(TensorId(0)) == 15);
   CHECK(graph.rows(TensorId(1)) == 7);

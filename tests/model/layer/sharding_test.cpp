@@ -139,12 +139,17 @@ TEST_CASE("bytes are counted on whole tensors") {
   const Kernel kernel = with_heads(weight_gemm("w", 4, 5, 6), 3);
   const Kernel consumer = elementwise("e", 12, 6);
   const Bytes word(2.0);
-  CHECK(own_bytes(kernel, Loop::K, word) == Bytes(144.0));
-  CHECK(own_bytes(kernel, Loop::M, word) == Bytes{});
-  CHECK(conversion_bytes(kernel, Loop::Outer, consumer, Loop::None, 1, word) == Bytes(144.0));
-  CHECK(conversion_bytes(kernel, Loop::Outer, consumer, Loop::N, 1, word) == Bytes(144.0));
-  CHECK(conversion_bytes(kernel, Loop::Outer, consumer, Loop::M, 1, word) == Bytes{});
-  CHECK(conversion_bytes(kernel, Loop::K, consumer, Loop::None, 1, word) == Bytes{});
+  Problem problem;
+  problem.workload.graph = DataflowGraph({kernel, consumer}, {tensor(0, 1)});
+  CHECK(own_bytes(problem, kernel, Loop::K, word) == Bytes(144.0));
+  CHECK(own_bytes(problem, kernel, Loop::M, word) == Bytes{});
+  const auto converted = [&](Loop from, Loop to) {
+    return conversion_bytes(problem, problem.workload.graph.tensors()[0], from, to, word);
+  };
+  CHECK(converted(Loop::Outer, Loop::None) == Bytes(144.0));
+  CHECK(converted(Loop::Outer, Loop::N) == Bytes(144.0));
+  CHECK(converted(Loop::Outer, Loop::M) == Bytes{});
+  CHECK(converted(Loop::K, Loop::None) == Bytes{});
 }
 
 TEST_CASE("loops and bytes agree with the tables of the plain model") {
@@ -160,9 +165,8 @@ TEST_CASE("loops and bytes agree with the tables of the plain model") {
       for (int pair = 0; pair < 25; ++pair) {
         const auto from = static_cast<Loop>(pair / 5);
         const auto to = static_cast<Loop>(pair % 5);
-        CHECK(conversion_bytes(graph.kernel(one.from), from, graph.kernel(one.to), to, one.operand,
-                               problem.workload.word)
-                  .in_base_units() == test::plain_tensor_bytes(problem, t, from, to));
+        CHECK(conversion_bytes(problem, one, from, to, problem.workload.word).in_base_units() ==
+              test::plain_tensor_bytes(problem, t, from, to));
       }
     }
   }
@@ -171,8 +175,10 @@ TEST_CASE("loops and bytes agree with the tables of the plain model") {
 /// Tensor ring of 4 at 10 B/s, data ring of 2 at 5 B/s, 2-byte elements.
 class NetworkWorld {
  public:
-  NetworkWorld(std::vector<Kernel> kernels, std::vector<Tensor> tensors) {
-    problem_.workload.graph = DataflowGraph(std::move(kernels), std::move(tensors));
+  NetworkWorld(std::vector<Kernel> kernels, std::vector<Tensor> tensors,
+               std::vector<Tensor> seams = {}) {
+    problem_.workload.graph =
+        DataflowGraph(std::move(kernels), std::move(tensors), std::move(seams));
     problem_.workload.word = Bytes(2.0);
     problem_.system.network = {dimension(Topology::Ring, 4, 10.0),
                                dimension(Topology::Ring, 2, 5.0, Strategy::Data)};
@@ -273,6 +279,79 @@ TEST_CASE("heads with a matrix each read all of the value that they share") {
   CHECK(wanted_layout(problem, tensors[4], Loop::Outer) == Layout::Replicated);
   problem.equations = Equations::published();
   CHECK(wanted_layout(problem, tensors[0], Loop::Outer) == Layout::RowSplit);
+}
+
+TEST_CASE("rows of experts, of heads and of features are not each other's") {
+  // 8 experts, or heads, of 6 rows each; 6 features, and a choice of one of 100 rows.
+  Problem problem;
+  problem.workload.graph = DataflowGraph(
+      {with_heads(weight_gemm("experts", 6, 4, 3), 8), elementwise("combine", 6, 12),
+       elementwise("features", 6, 12), with_heads(elementwise("dispatch", 6, 3), 8),
+       elementwise("choice", 1, 12), elementwise("rows", 48, 3),
+       with_heads(elementwise("of_heads", 6, 3), 8), elementwise("large", 100, 12)},
+      {tensor(0, 1), tensor(2, 3), tensor(4, 7), tensor(0, 5), tensor(0, 6), tensor(2, 1)});
+  const std::vector<Tensor>& tensors = problem.workload.graph.tensors();
+  const auto wanted = [&](std::size_t t, Loop loop) {
+    return wanted_layout(problem, tensors[t], loop);
+  };
+  // Each row of the sum is made of a row of every expert: every chip sends every other a part.
+  CHECK(wanted(0, Loop::M) == Layout::SumSplit);
+  CHECK(conversion(kSR, Layout::SumSplit) == Conversion::AllToAll);
+  CHECK(conversion(kRR, Layout::SumSplit) == Conversion::Free);
+  CHECK(wanted(0, Loop::N) == kRS);
+  CHECK(wanted(0, Loop::None) == kRR);
+  CHECK(wanted(1, Loop::Outer) == kRR);  // an expert reads all features of its tokens
+  CHECK(wanted(2, Loop::M) == kRR);      // every row depends on the choice
+  CHECK(wanted(3, Loop::M) == kSR);      // heads side by side
+  CHECK(wanted(4, Loop::Outer) == kSR);  // head by head
+  CHECK(wanted(5, Loop::M) == kSR);      // row by row
+  problem.equations = Equations::published();
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    CHECK(wanted(t, Loop::M) == kSR);
+    CHECK(wanted(t, Loop::Outer) == kSR);
+  }
+}
+
+TEST_CASE("one head of keys that all heads of queries read is wanted whole") {
+  Kernel attention = with_heads(gemm("attention", 5, 7, 12), 8);
+  attention.kind = KernelKind::Attention;
+  attention.attention = Attention{.keys = 12};
+  Problem problem;
+  problem.workload.graph = DataflowGraph(
+      {with_heads(weight_gemm("q", 7, 9, 12), 8), weight_gemm("key", 7, 9, 12),
+       with_heads(weight_gemm("keys", 7, 9, 12), 2), weight_gemm("together", 56, 9, 12), attention,
+       with_heads(gemm("scores", 12, 7, 12), 8)},
+      {tensor(0, 4), tensor(1, 4, 2), tensor(2, 4, 2), tensor(3, 4), tensor(1, 5, 2),
+       tensor(3, 5)});
+  const std::vector<Tensor>& tensors = problem.workload.graph.tensors();
+  const std::vector<Layout> expected{kSR, kRR, kSR, kSR, kRR, kSR};
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    CAPTURE(t);
+    CHECK(wanted_layout(problem, tensors[t], Loop::Outer) == expected[t]);
+  }
+}
+
+TEST_CASE("chips that split the rows of a norm tell each other their sums") {
+  Kernel norm = elementwise("norm", 9, 10);
+  norm.coupled = 2;
+  NetworkWorld world({norm}, {});
+  // Each of four chips sends 2 sums of 10 columns: 40 B to all others, 3/4 x 160 / 10.
+  CHECK(world.time(0, {Loop::M}) == about(12.0));
+  CHECK(world.time(0, {Loop::M}, 3) == about(14.4));  // of ceil(10 / 3) columns, three times
+  CHECK(world.time(0, {Loop::None}) == 0.0);
+  world.equations() = Equations::published();
+  CHECK(world.time(0, {Loop::M}) == 0.0);
+}
+
+TEST_CASE("what a layer hands the next one is converted as well") {
+  // 9 rows of 10 columns, 180 B: gathered 3/4 x 180 / 10.
+  NetworkWorld world({elementwise("first", 9, 10), elementwise("last", 9, 10)}, {tensor(0, 1)},
+                     {tensor(1, 0)});
+  CHECK(world.time(1, {Loop::None, Loop::M}) == about(13.5));
+  CHECK(world.time(1, {Loop::M, Loop::M}) == 0.0);
+  CHECK(world.time(0, {Loop::None, Loop::M}) == 0.0);
+  world.equations() = Equations::published();
+  CHECK(world.time(1, {Loop::None, Loop::M}) == 0.0);
 }
 
 /// Some of the loops, at least one.

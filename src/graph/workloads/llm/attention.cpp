@@ -123,9 +123,12 @@ LayerWriter::ValueId LayerWriter::unfused(const Heads& heads) {
                           .transposed = true};
   for (const ValueId v : heads.queries) scores.inputs.push_back({.value = v, .operand = 1});
   for (const ValueId v : heads.keys) scores.inputs.push_back({.value = v, .operand = 2});
-  ValueId p = graph_.add({.kernel = elementwise("SOFTMAX", a, seen, kSoftmax),
+  Kernel softmax = elementwise("SOFTMAX", a, seen, kSoftmax);
+  softmax.coupled = kSoftmaxSums;
+  ValueId p = graph_.add({.kernel = softmax,
                           .inputs = {{.value = graph_.add(std::move(scores))}},
-                          .backward_flops = kSoftmaxBackward});
+                          .backward_flops = kSoftmaxBackward,
+                          .backward_coupled = 1});
   graph_.save(p, p);
   if (model_.dropout) p = dropout("DROPOUT_1", a, p);
   return graph_.add(

@@ -40,8 +40,13 @@ class BackwardRules {
                                                       .element_flops = 1},
                                            .inputs = {}}));
     }
+    const std::vector<ValueGraph::Seam> seams = graph_.seams_;
     for (std::size_t k = forward; k-- > 0;) {
       const std::vector<Input> gradients = gradients_of(k);
+      for (const ValueGraph::Seam& seam : seams) {
+        const bool begins = graph_.values_[seam.to].kernel == k;
+        if (begins) graph_.hand_over(gradients.front().value, parts_[seam.from].front());
+      }
       const bool is_root = is_loss && graph_.values_[result].kernel == k;
       if (!gradients.empty() || is_root) pass_back(k, gradients);
     }
@@ -111,6 +116,7 @@ class BackwardRules {
     kernel.name += suffix;
     kernel.phase = Phase::Backward;
     kernel.parameters = 0;
+    kernel.coupled = 0;
     return kernel;
   }
 
@@ -118,6 +124,7 @@ class BackwardRules {
     Node back{.kernel = backward_of(node.reversed.value_or(node.kernel), ""), .inputs = gradients};
     back.kernel.name = node.kernel.name + "_bwd";
     back.kernel.element_flops = node.backward_flops;
+    back.kernel.coupled = node.backward_coupled;
     for (const ValueId v : node.saved) {
       back.inputs.push_back({.value = v, .operand = back.inputs.empty() ? 1 : 2});
     }

@@ -49,10 +49,12 @@ LayerWriter::ValueId LayerWriter::norm(const std::string& name, std::int64_t hea
   const ElementFlops flops = rms ? kRmsNorm : kLayerNorm;
   Kernel kernel = elementwise(name, heads, width, flops.forward);
   kernel.parameters = model_.norm_parameters(width);  // heads share theirs
+  kernel.coupled = rms ? 1 : 2;                       // the mean square, or mean and variance
   return graph_.add({.kernel = kernel,
                      .inputs = {{.value = of}},
                      .saved = {of},
-                     .backward_flops = flops.backward});
+                     .backward_flops = flops.backward,
+                     .backward_coupled = kernel.coupled});
 }
 
 LayerWriter::ValueId LayerWriter::weight_gemm(const std::string& name, std::int64_t outer,
@@ -162,7 +164,9 @@ std::vector<LayerWriter::ValueId> LayerWriter::experts(ValueId normed) {
   const ValueId logits = graph_.part(
       weight_gemm("ROUTER", 1, shape.count, h, normed, shape.router_bias ? shape.count : 0),
       rows_of_bits(shape.count, kLogitBits));
-  const ValueId top = graph_.add({.kernel = elementwise("TOPK", 1, shape.count, kTopK.forward),
+  Kernel choose = elementwise("TOPK", 1, shape.count, kTopK.forward);
+  choose.coupled = rows_of_bits(shape.used, kLogitBits);  // the best of each part
+  const ValueId top = graph_.add({.kernel = choose,
                                   .inputs = {{.value = logits}},
                                   .saved = {logits},
                                   .backward_flops = kTopK.backward});

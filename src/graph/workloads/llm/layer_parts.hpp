@@ -13,6 +13,8 @@ namespace dfsearch {
 
 /// A choice or a loss among numbers of 16 bits would meet too many ties.
 inline constexpr double kLogitBits = 32.0;
+/// Rows that a softmax makes of a column: its maximum, and the sum of the exponentials.
+inline constexpr std::int64_t kSoftmaxSums = 2;
 
 /// Writes the kernels of a model, for one pass, into a graph.
 class LayerWriter {

@@ -34,7 +34,9 @@ ValueId write_layer(ValueGraph& graph, const Transformer& model, const Transform
   }
   if (model.dropout) sums.front() = layer.dropout("DROPOUT_3", 1, sums.front());
   sums.push_back(middle);
-  return layer.sum("ADD_2", sums);
+  const ValueId result = layer.sum("ADD_2", sums);
+  graph.hand_over(result, input);
+  return result;
 }
 
 /// Bytes that a decode pass reads for a kernel from memory, for all its samples.
@@ -114,7 +116,9 @@ DataflowGraph transformer_last_graph(const Transformer& model, const Transformer
                                        end.norm("NORM_F", 1, model.hidden, input));
   if (!training) return graph.build();
   const ValueId logits = graph.part(head, end.rows_of_bits(model.vocabulary, kLogitBits));
-  const ValueId loss = graph.add({.kernel = end.elementwise("LOSS", 1, model.vocabulary, kLoss),
+  Kernel kernel = end.elementwise("LOSS", 1, model.vocabulary, kLoss);
+  kernel.coupled = kSoftmaxSums;
+  const ValueId loss = graph.add({.kernel = kernel,
                                   .inputs = {{.value = logits}},
                                   .saved = {logits},
                                   .backward_flops = kLossBackward});

@@ -42,7 +42,12 @@ DataflowGraph ValueGraph::build() const {
                          .rows = value.is_part ? value.rows : 0});
     }
   }
-  return {std::move(kernels), std::move(tensors)};
+  std::vector<Tensor> seams;
+  for (const Seam& seam : seams_) {
+    seams.push_back(
+        {.from = KernelId(values_[seam.from].kernel), .to = KernelId(values_[seam.to].kernel)});
+  }
+  return {std::move(kernels), std::move(tensors), std::move(seams)};
 }
 
 }  // namespace dfsearch

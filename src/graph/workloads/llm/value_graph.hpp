@@ -40,6 +40,7 @@ class ValueGraph {
     /// and the FLOP of an element.
     std::optional<Kernel> reversed = std::nullopt;
     std::int64_t backward_flops = 1;
+    std::int64_t backward_coupled = 0;
     bool own_inputs = false;  ///< of a weight GEMM: every one of `outer` has an input of its own
     bool transposed = false;  ///< of a GEMM: operand 2 is K x M and not M x K
   };
@@ -50,6 +51,10 @@ class ValueGraph {
   ValueId part(ValueId of, std::int64_t rows);
   /// Has the elementwise backward kernel of the kernel that computes `of` read a value too.
   void save(ValueId of, ValueId value);
+
+  /// A layer hands a value on to the kernel of the next one that computes `to` here; what that gets
+  /// back is handed to the layer before.
+  void hand_over(ValueId from, ValueId to) { seams_.push_back({.from = from, .to = to}); }
 
   [[nodiscard]] Kernel& kernel(std::size_t index) { return nodes_[index].kernel; }
   [[nodiscard]] std::size_t kernel_count() const { return nodes_.size(); }
@@ -68,10 +73,14 @@ class ValueGraph {
     std::int64_t rows;
     bool is_part;
   };
+  struct Seam {
+    ValueId from, to;
+  };
   friend class BackwardRules;
 
   std::vector<Node> nodes_;
   std::vector<Value> values_;
+  std::vector<Seam> seams_;
 };
 
 }  // namespace dfsearch

@@ -1,0 +1,174 @@
+// Shapes are compared by their elements, so that heads may be rows, samples may be columns, and a
+// row of heads may be shared by several: what is refused cannot be read in any of these ways.
+
+#include "graph/shapes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace dfsearch {
+namespace {
+
+// Words of a part may be of another size than those of the workload: masks, logits.
+constexpr double kMostWords = 16.0;
+
+struct Matrix {
+  std::int64_t rows, columns;
+  const char* name;
+};
+
+double number(std::int64_t count) { return static_cast<double>(count); }
+
+/// a / b, if that is a whole number; else 0.
+std::int64_t multiple(double a, double b) {
+  const double ratio = std::round(a / b);
+  // Products of extents may be rounded.
+  return ratio >= 1.0 && std::abs(a / b - ratio) <= 1e-12 * ratio
+             ? static_cast<std::int64_t>(ratio)
+             : 0;
+}
+
+bool is_power_of_two(double ratio) {
+  int exponent = 0;
+  return std::frexp(ratio, &exponent) == 0.5;
+}
+
+/// Whether as many elements are there in words of another size.
+bool are_other_words(double a, double b) {
+  return a <= kMostWords * b && b <= kMostWords * a && is_power_of_two(a / b);
+}
+
+bool is_elementwise(const Kernel& kernel) {
+  return kernel.kind == KernelKind::Elementwise || kernel.kind == KernelKind::Elementwise2;
+}
+
+/// Whether so many elements are a matrix for each of `outer`, or for several of them together.
+bool is_of_matrices(double elements, const Matrix& matrix, std::int64_t outer, bool other_words) {
+  const double one = number(matrix.rows) * number(matrix.columns);
+  const std::int64_t shared_by = multiple(number(outer) * one, elements);
+  if (shared_by > 0 && outer % shared_by == 0) return true;
+  return other_words &&
+         (are_other_words(elements, one) || are_other_words(elements, number(outer) * one));
+}
+
+/// What an operand of a product may be, for each of `outer`; nothing where anything may be.
+std::vector<Matrix> operand_matrices(const Kernel& kernel, int operand) {
+  const Matrix streamed{.rows = kernel.k, .columns = kernel.n, .name = "K x N"};
+  if (kernel.kind == KernelKind::WeightGemm) return {streamed};
+  if (kernel.kind == KernelKind::Gemm) {
+    return {streamed, {.rows = kernel.m, .columns = kernel.k, .name = "M x K"}};
+  }
+  // Keys may have values among them, and be those of other tokens as well.
+  return operand == 1 ? std::vector{streamed} : std::vector<Matrix>{};
+}
+
+std::string in_words(double outer_rows, double columns) {
+  const auto text = [](double count) { return std::to_string(static_cast<std::int64_t>(count)); };
+  return text(outer_rows) + " x " + text(columns);
+}
+
+std::optional<std::string> wrong_product(const DataflowGraph& graph, const Tensor& first,
+                                         TensorId id) {
+  const Kernel& kernel = graph.kernel(first.to);
+  const std::vector<Matrix> matrices = operand_matrices(kernel, first.operand);
+  double elements = 0.0;
+  double rows = 0.0;
+  bool has_parts = false;
+  for (const TensorId t : graph.inputs(first.to)) {
+    const Tensor& tensor = graph.tensor(t);
+    if (tensor.operand != first.operand) continue;
+    if (t < id) return std::nullopt;  // an earlier one spoke for all
+    rows += number(graph.rows(t));
+    elements += number(graph.rows(t)) * number(graph.kernel(tensor.from).n);
+    has_parts = has_parts || tensor.rows > 0;
+  }
+  std::string expected;
+  for (const Matrix& matrix : matrices) {
+    if (is_of_matrices(elements, matrix, kernel.outer, has_parts)) return std::nullopt;
+    expected += (expected.empty() ? "" : " or ") + in_words(number(matrix.rows), number(matrix.columns)) +
+                " (" + matrix.name + ")";
+  }
+  if (matrices.empty()) return std::nullopt;
+  if (kernel.outer > 1) {
+    expected += " for each of " + std::to_string(kernel.outer) + " or for several of them";
+  }
+  return "operand " + std::to_string(first.operand) + " of " + kernel.name + " has " +
+         in_words(rows, elements / rows) + " elements, expected " + expected;
+}
+
+/// Rows may be those of the kernel, of one of `outer`, of groups that are added up, or be repeated;
+/// parts may be masks or choices of any size.
+std::optional<std::string> wrong_elements(const DataflowGraph& graph, const Tensor& tensor) {
+  const Kernel& kernel = graph.kernel(tensor.to);
+  const Kernel& from = graph.kernel(tensor.from);
+  const std::int64_t rows = graph.rows(tensor);
+  const std::int64_t own = kernel.outer * kernel.m;
+  const bool in_groups = kernel.outer > 1 || from.outer > 1;
+  const bool related = tensor.rows > 0 || rows % own == 0 || own % rows == 0 ||
+                       (in_groups && rows % kernel.m == 0);
+  // What is appended to has more columns; experts have those of their tokens.
+  if (related && (from.n <= kernel.n || in_groups)) return std::nullopt;
+  if (multiple(number(rows) * number(from.n), number(own) * number(kernel.n)) == 1) {
+    return std::nullopt;
+  }
+  return kernel.name + " is given " + in_words(number(rows), number(from.n)) +
+         " elements, expected " + in_words(number(own), number(kernel.n)) +
+         (kernel.outer > 1 ? " (outer * M x N)" : " (M x N)");
+}
+
+RowUse use_of_elements(const Kernel& from, const Kernel& kernel, std::int64_t rows) {
+  const std::int64_t own = kernel.outer * kernel.m;
+  if (rows == own) return RowUse::Same;
+  if (from.outer > 1 && kernel.outer == 1 && rows == from.outer * kernel.m) return RowUse::Summed;
+  if (kernel.outer > 1 && from.outer == 1 && rows <= kernel.m) return RowUse::All;
+  const bool is_same = are_other_words(number(rows), number(own)) || rows % own == 0 ||
+                       (kernel.outer > 1 && from.outer > 1);
+  return is_same ? RowUse::Same : RowUse::All;
+}
+
+/// Products of heads, or of gradients of their weights.
+RowUse use_of_heads(const Kernel& from, const Kernel& kernel, const Tensor& tensor,
+                    std::int64_t rows) {
+  if (kernel.outer == 1) return RowUse::Same;
+  if (kernel.kind == KernelKind::Attention) {
+    const bool of_one = from.outer == 1 && rows <= std::max(kernel.k, kernel.m);
+    return of_one ? RowUse::All : RowUse::Same;
+  }
+  if (kernel.has_weight()) {
+    // The lists of the published runs have such inputs that are all of the heads' own.
+    const bool of_one = rows == kernel.k || (from.outer == 1 && rows < kernel.k);
+    return tensor.value >= 0 && of_one ? RowUse::All : RowUse::Same;
+  }
+  const bool gradient = kernel.weight_of && tensor.operand == 2 && tensor.value >= 0;
+  if (gradient && rows == kernel.n) return RowUse::All;
+  const double elements = number(rows) * number(from.n);
+  for (const Matrix& matrix : operand_matrices(kernel, tensor.operand)) {
+    const double one = number(matrix.rows) * number(matrix.columns);
+    if (multiple(elements, number(kernel.outer) * one) == 1) return RowUse::Same;
+  }
+  return from.outer == 1 && rows <= std::max(kernel.m, kernel.k) ? RowUse::All : RowUse::Same;
+}
+
+}  // namespace
+
+// docs/model.md (37)
+RowUse row_use(const DataflowGraph& graph, const Tensor& tensor) {
+  const Kernel& kernel = graph.kernel(tensor.to);
+  const Kernel& from = graph.kernel(tensor.from);
+  const std::int64_t rows = graph.rows(tensor);
+  return is_elementwise(kernel) ? use_of_elements(from, kernel, rows)
+                                : use_of_heads(from, kernel, tensor, rows);
+}
+
+std::optional<std::string> wrong_shape(const DataflowGraph& graph, TensorId id) {
+  const Tensor& tensor = graph.tensor(id);
+  const Kernel& kernel = graph.kernel(tensor.to);
+  // What is spread over the whole machine is blocks of a whole that shrinks.
+  if (kernel.spread != Spread::Tensor || graph.kernel(tensor.from).spread != Spread::Tensor) {
+    return std::nullopt;
+  }
+  return is_elementwise(kernel) ? wrong_elements(graph, tensor) : wrong_product(graph, tensor, id);
+}
+
+}  // namespace dfsearch
