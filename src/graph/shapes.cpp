@@ -1,11 +1,13 @@
-// Shapes are compared by their elements, so that heads may be rows, samples may be columns, and a
-// row of heads may be shared by several: what is refused cannot be read in any of these ways.
+// Heads may be rows, samples may be columns, a head may be shared by several, tokens may be fewer
+// in a window or dealt out to experts: what is refused cannot be read in any of these ways.
 
 #include "graph/shapes.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
+
+#include "base/number.hpp"
 
 namespace dfsearch {
 namespace {
@@ -17,8 +19,6 @@ struct Matrix {
   std::int64_t rows, columns;
   const char* name;
 };
-
-double number(std::int64_t count) { return static_cast<double>(count); }
 
 /// a / b, if that is a whole number; else 0.
 std::int64_t multiple(double a, double b) {
@@ -43,13 +43,15 @@ bool is_elementwise(const Kernel& kernel) {
   return kernel.kind == KernelKind::Elementwise || kernel.kind == KernelKind::Elementwise2;
 }
 
-/// Whether so many elements are a matrix for each of `outer`, or for several of them together.
-bool is_of_matrices(double elements, const Matrix& matrix, std::int64_t outer, bool other_words) {
-  const double one = number(matrix.rows) * number(matrix.columns);
-  const std::int64_t shared_by = multiple(number(outer) * one, elements);
-  if (shared_by > 0 && outer % shared_by == 0) return true;
-  return other_words &&
-         (are_other_words(elements, one) || are_other_words(elements, number(outer) * one));
+/// Whether so many are `one` for each of `outer`, or for several of them together.
+bool is_for_each(double count, double one, std::int64_t outer) {
+  const std::int64_t shared_by = multiple(number(outer) * one, count);
+  return shared_by > 0 && outer % shared_by == 0;
+}
+
+/// Whether so many are `one`, or all that there are for `outer`, in words of any size.
+bool is_in_words(double count, double one, std::int64_t outer) {
+  return count * kMostWords >= one && count <= kMostWords * number(outer) * one;
 }
 
 /// What an operand of a product may be, for each of `outer`; nothing where anything may be.
@@ -85,11 +87,20 @@ std::optional<std::string> wrong_product(const DataflowGraph& graph, const Tenso
   }
   std::string expected;
   for (const Matrix& matrix : matrices) {
-    if (is_of_matrices(elements, matrix, kernel.outer, has_parts)) return std::nullopt;
-    expected += (expected.empty() ? "" : " or ") + in_words(number(matrix.rows), number(matrix.columns)) +
-                " (" + matrix.name + ")";
+    const double one = number(matrix.rows) * number(matrix.columns);
+    if (is_for_each(elements, one, kernel.outer)) return std::nullopt;
+    if (has_parts && is_in_words(elements, one, kernel.outer)) return std::nullopt;
+    expected += (expected.empty() ? "" : " or ") +
+                in_words(number(matrix.rows), number(matrix.columns)) + " (" + matrix.name + ")";
   }
   if (matrices.empty()) return std::nullopt;
+  // A window has fewer tokens than the sequence.
+  const bool has_fewer = elements <= rows * number(kernel.n);
+  if (has_fewer && is_for_each(rows, number(kernel.k), kernel.outer)) return std::nullopt;
+  for (const std::int64_t extent : {kernel.m, kernel.k, kernel.n}) {
+    const bool streamed = kernel.kind == KernelKind::Gemm;
+    if (streamed && is_for_each(rows, number(extent), kernel.outer)) return std::nullopt;
+  }
   if (kernel.outer > 1) {
     expected += " for each of " + std::to_string(kernel.outer) + " or for several of them";
   }
@@ -98,7 +109,7 @@ std::optional<std::string> wrong_product(const DataflowGraph& graph, const Tenso
 }
 
 /// Rows may be those of the kernel, of one of `outer`, of groups that are added up, or be repeated;
-/// parts may be masks or choices of any size.
+/// parts may be masks or choices of any size.  Columns may be any: tokens are appended and dealt out.
 std::optional<std::string> wrong_elements(const DataflowGraph& graph, const Tensor& tensor) {
   const Kernel& kernel = graph.kernel(tensor.to);
   const Kernel& from = graph.kernel(tensor.from);
@@ -107,8 +118,7 @@ std::optional<std::string> wrong_elements(const DataflowGraph& graph, const Tens
   const bool in_groups = kernel.outer > 1 || from.outer > 1;
   const bool related = tensor.rows > 0 || rows % own == 0 || own % rows == 0 ||
                        (in_groups && rows % kernel.m == 0);
-  // What is appended to has more columns; experts have those of their tokens.
-  if (related && (from.n <= kernel.n || in_groups)) return std::nullopt;
+  if (related) return std::nullopt;
   if (multiple(number(rows) * number(from.n), number(own) * number(kernel.n)) == 1) {
     return std::nullopt;
   }
@@ -120,7 +130,10 @@ std::optional<std::string> wrong_elements(const DataflowGraph& graph, const Tens
 RowUse use_of_elements(const Kernel& from, const Kernel& kernel, std::int64_t rows) {
   const std::int64_t own = kernel.outer * kernel.m;
   if (rows == own) return RowUse::Same;
-  if (from.outer > 1 && kernel.outer == 1 && rows == from.outer * kernel.m) return RowUse::Summed;
+  // Experts have columns of their own.
+  const bool has_groups =
+      from.outer > 1 ? rows == from.outer * kernel.m : rows % kernel.m == 0 && from.n != kernel.n;
+  if (kernel.outer == 1 && rows > kernel.m && has_groups) return RowUse::Summed;
   if (kernel.outer > 1 && from.outer == 1 && rows <= kernel.m) return RowUse::All;
   const bool is_same = are_other_words(number(rows), number(own)) || rows % own == 0 ||
                        (kernel.outer > 1 && from.outer > 1);

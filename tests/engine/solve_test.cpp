@@ -221,10 +221,11 @@ TEST_CASE("fewer answers than one are refused") {
 }
 
 TEST_CASE("a listener that throws does not lose the result, and none is called after it") {
-  const Problem problem = test::random_problem(1);
+  std::uint64_t seed = 1;
+  while (!solve(test::random_problem(seed), {}).mapping) ++seed;
+  const Problem problem = test::random_problem(seed);
   const SearchResult straight = solve(problem, {});
   CHECK(straight.callback_error == nullptr);
-  REQUIRE(straight.mapping);
   int calls = 0;
   const auto fail = [&calls](const auto&...) {
     ++calls;

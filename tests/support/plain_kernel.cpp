@@ -68,7 +68,9 @@ std::string needs(const Kernel& producer, const Kernel& consumer, const Tensor& 
   }
   const double own = outer * m;
   if (rows == own) return "SR";
-  if (!heads && !single && rows == number(producer.outer) * m) return "SS";
+  const bool groups = single ? std::fmod(rows, m) == 0.0 && producer.n != consumer.n
+                             : rows == number(producer.outer) * m;
+  if (!heads && rows > m && groups) return "SS";
   if (heads && single && rows <= m) return all;
   const bool same = are_other_words(rows, own) || std::fmod(rows, own) == 0.0 || (heads && !single);
   return same ? "SR" : all;

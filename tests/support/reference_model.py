@@ -474,7 +474,9 @@ def _needs(problem, tensor):
         own = target.outer * target.m
         if rows == own:
             return "SR"
-        if target.outer == 1 and not single and rows == source.outer * target.m:
+        groups = (rows % target.m == 0 and source.n != target.n if single
+                  else rows == source.outer * target.m)
+        if target.outer == 1 and rows > target.m and groups:
             return "SS"
         if target.outer > 1 and single and rows <= target.m:
             return "RR"
