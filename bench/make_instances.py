@@ -161,6 +161,7 @@ def text(name, instance):
         f"  network: [{{topology: ring, degree: 8, bandwidth: {instance.link},"
         " strategy: tensor}]",
         f"execution: {flow(execution)}",
+        "equations: {shapes: unchecked}",
     ]
     return "\n".join(lines) + "\n"
 

@@ -62,7 +62,8 @@ def text(graph, machine, workload):
         "workload:", "  kind: graph", *workload,
         "  kernels:", *[f"    - {flow(kernel)}" for kernel in graph.kernels],
         "  tensors:", *[f"    - {flow(tensor)}" for tensor in graph.tensors],
-        *machine, "execution: {style: dataflow, overlap: perfect, compute_utilization: 0.9}", ""])
+        *machine, "execution: {style: dataflow, overlap: perfect, compute_utilization: 0.9}",
+        "equations: {shapes: unchecked}", ""])
 
 
 EIGHT_CHIPS = (

@@ -57,6 +57,8 @@ enum class LayerSeams : std::uint8_t {
   Charged,  ///< is stored, loaded and converted
   Free,
 };
+/// Whether graphs that configs write out are refused if their shapes disagree.
+enum class Shapes : std::uint8_t { Checked, Unchecked };
 /// How long an all-to-all over the whole machine takes.
 enum class AllToAllTime : std::uint8_t {
   PerDimension,  ///< the slowest dimension, all of them working in a pipeline
@@ -113,6 +115,7 @@ struct Equations {
   WeightTraffic weight_traffic = WeightTraffic::Resident;
   Shards shards = Shards::Whole;
   LayerSeams layer_seams = LayerSeams::Charged;
+  Shapes shapes = Shapes::Checked;
   AllToAllTime all_to_all = AllToAllTime::PerDimension;
   PairCount all_to_all_pairs = PairCount::Auto;
   LatencyRule latency = LatencyRule::Hops;
@@ -133,6 +136,7 @@ struct Equations {
             .phases = SplitPhases::Halves,
             .shards = Shards::Even,
             .layer_seams = LayerSeams::Free,
+            .shapes = Shapes::Unchecked,
             .all_to_all = AllToAllTime::Bisection,
             .latency = LatencyRule::AllReduces,
             .links = LinkCount::PerGroup,

@@ -264,6 +264,10 @@ Equations read_equations(const YamlEntry& section, TechnologyEquations& technolo
           .optional_choice<LayerSeams>(
               "layer_seams", {{"charged", LayerSeams::Charged}, {"free", LayerSeams::Free}})
           .value_or(equations.layer_seams);
+  equations.shapes = reader
+                         .optional_choice<Shapes>("shapes", {{"checked", Shapes::Checked},
+                                                             {"unchecked", Shapes::Unchecked}})
+                         .value_or(equations.shapes);
   read_network_switches(reader, equations);
   read_rules(reader, equations);
   read_technology_switches(reader, technology);

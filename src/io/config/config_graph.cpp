@@ -276,7 +276,6 @@ void read_owners(const YamlEntry& list, const KernelNames& names, std::vector<Ke
 
 struct TensorList {
   std::vector<Tensor> tensors;
-  std::vector<Place> places;  // of tensors
   std::vector<Tensor> seams;
 };
 
@@ -308,12 +307,21 @@ TensorList read_tensors(const YamlEntry& list, const KernelNames& names,
                     .operand = operand ? static_cast<int>(*operand) : by_order,
                     .value = static_cast<std::int32_t>(value.value_or(-1)),
                     .rows = rows.value_or(0)});
-    if (!is_seam) read.places.push_back(item.place);
   }
   return read;
 }
 
 }  // namespace
+
+void check_shapes(const YamlNode& section, const DataflowGraph& graph, InputMessages& messages) {
+  std::size_t t = 0;
+  for (const YamlNode& item : section.find("tensors")->value.items) {
+    const YamlEntry* seam = item.find("next_layer");
+    if (seam && seam->value.scalar == "true") continue;
+    const std::optional<std::string> wrong = wrong_shape(graph, TensorId(t++));
+    if (wrong) messages.add(item.place, "tensors", *wrong);
+  }
+}
 
 void read_graph(MapReader& section, bool has_sequence, Workload& workload,
                 std::vector<PartitionPin>& pins) {
@@ -330,10 +338,6 @@ void read_graph(MapReader& section, bool has_sequence, Workload& workload,
   try {
     workload.graph =
         DataflowGraph(std::move(kernels), std::move(list.tensors), std::move(list.seams));
-    for (std::size_t t = 0; t < list.places.size(); ++t) {
-      const std::optional<std::string> wrong = wrong_shape(workload.graph, TensorId(t));
-      if (wrong) messages.add(list.places[t], "tensors", *wrong);
-    }
   } catch (const InvalidGraph& error) {
     // The graph knows names but no places: point at the list it complains of.
     for (const InvalidGraph::Fault& fault : error.faults()) {

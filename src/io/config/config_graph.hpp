@@ -22,4 +22,8 @@ struct PartitionPin {
 void read_graph(MapReader& section, bool has_sequence, Workload& workload,
                 std::vector<PartitionPin>& pins);
 
+/// Reports tensors whose shapes cannot agree with what their kernels read; `section` is the workload
+/// that the graph was read from.
+void check_shapes(const YamlNode& section, const DataflowGraph& graph, InputMessages& messages);
+
 }  // namespace dfsearch

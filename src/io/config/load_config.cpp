@@ -20,6 +20,7 @@
 #include "base/error.hpp"
 #include "io/config/config_calculon.hpp"
 #include "io/config/config_execution.hpp"
+#include "io/config/config_graph.hpp"
 #include "io/config/config_system.hpp"
 #include "io/config/config_training.hpp"
 #include "io/config/config_tree.hpp"
@@ -204,6 +205,10 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
   }
   if (const YamlEntry* section = reader.optional("equations")) {
     problem.equations = read_equations(*section, technology_equations, messages);
+  }
+  const bool checks_shapes = problem.equations.shapes == Shapes::Checked;
+  if (workload && workload->kind == WorkloadKind::Graph && checks_shapes) {
+    check_shapes(root.find("workload")->value, workload->graph, messages);
   }
   if (const YamlEntry* section = reader.optional("search")) {
     config.search = read_search(*section, config.problem, messages);
