@@ -79,8 +79,6 @@ enum class PipelineTime : std::uint8_t {
   Schedule,  ///< what the schedule takes, however few the micro-batches, with the hops of one
   Bubble,    ///< a share for the bubble, as if there were as many micro-batches as stages
 };
-/// What the memory holds of a weight that several kernels use.
-enum class WeightCount : std::uint8_t { Once, PerKernel };
 /// What must be in the SRAM when kernels run one by one.
 enum class LoneKernels : std::uint8_t {
   Streamed,  ///< pieces of whatever size fits
@@ -121,7 +119,6 @@ struct Equations {
   LatencyRule latency = LatencyRule::Hops;
   LinkCount links = LinkCount::PerChip;
   PipelineTime pipeline = PipelineTime::Schedule;
-  WeightCount weights = WeightCount::Once;
   LoneKernels lone_kernels = LoneKernels::Streamed;
   GridSides grid = GridSides::Members;
   SpilledTime spilled = SpilledTime::Sum;
@@ -141,7 +138,6 @@ struct Equations {
             .latency = LatencyRule::AllReduces,
             .links = LinkCount::PerGroup,
             .pipeline = PipelineTime::Bubble,
-            .weights = WeightCount::PerKernel,
             .lone_kernels = LoneKernels::Whole,
             .grid = GridSides::All,
             .spilled = SpilledTime::Mean,

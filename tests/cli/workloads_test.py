@@ -45,8 +45,12 @@ def unrolled(layer, count):
     kernels, tensors = [], []
     for phase, numbers in (("forward", range(1, count + 1)), ("backward", range(count, 0, -1))):
         for number in numbers:
-            kernels += [{**kernel, "name": name(number, kernel["name"])}
-                        for kernel in layer["kernels"] if kernel.get("phase", "forward") == phase]
+            for kernel in layer["kernels"]:
+                if kernel.get("phase", "forward") != phase:
+                    continue
+                kernels.append({**kernel, "name": name(number, kernel["name"])})
+                if "weight_of" in kernel:
+                    kernels[-1]["weight_of"] = name(number, kernel["weight_of"])
     for number in range(1, count + 1):
         tensors += [{**tensor, "from": name(number, tensor["from"]),
                      "to": name(number, tensor["to"])} for tensor in layer["tensors"]

@@ -292,7 +292,7 @@ TEST_CASE("kernels on the grid or on all chips have their own shards") {
   CHECK(cost.weights.in_base_units() == 2.0 * (15 + 90));
 }
 
-TEST_CASE("weights: one that several kernels use is stored once") {
+TEST_CASE("a weight that several kernels use is stored once") {
   Problem problem = example();
   std::vector<Kernel> kernels = problem.workload.graph.kernels();
   kernels.push_back(weight_gemm("B_bwd", 8, 6, 4));
@@ -305,8 +305,6 @@ TEST_CASE("weights: one that several kernels use is stored once") {
   const Cost once = cost_of(problem, mapping);
   CHECK(once.weights == Bytes(96.0));
   CHECK(once.partitions[2].sram == Bytes(48.0));
-  problem.equations.weights = WeightCount::PerKernel;
-  CHECK(cost_of(problem, mapping).weights == Bytes(192.0));
 }
 
 TEST_CASE("weights of a transformer that trains are those of its forward pass") {
@@ -318,8 +316,6 @@ TEST_CASE("weights of a transformer that trains are those of its forward pass") 
   problem.workload.graph = llm_training_graph(shape);
   // Q, K, V, PROJ of h x h and two of 4 h x h, words of 2 B.
   CHECK(cost_of(problem, plain_mapping_of_phases(problem)).weights == Bytes(2.0 * 12 * 64));
-  problem.equations.weights = WeightCount::PerKernel;
-  CHECK(cost_of(problem, plain_mapping_of_phases(problem)).weights == Bytes(4.0 * 12 * 64));
 }
 
 TEST_CASE("lone_kernels: one by one they stream through the SRAM, whatever its size") {

@@ -184,7 +184,7 @@ class PlainModel {
 
   double stored_weight(std::size_t i) const {
     Kernel all = kernels_[i];
-    if (all.weight_of && problem_.equations.weights == WeightCount::Once) return 0.0;
+    if (all.weight_of) return 0.0;
     if (all.matrices > 0) all.outer = all.matrices;
     const Extents e = extents(all, i, degree(Strategy::Tensor), 1.0);
     const double matrices = all.kind == KernelKind::WeightGemm ? e.m * e.k : 0.0;
@@ -646,6 +646,7 @@ class PlainModel {
     double transfer = point_to_point(Strategy::Pipeline,
                                      directions * w.boundary.in_base_units() * number(w.layers));
     double hops = stages - 1.0;
+    double all_sent = 0.0;
     if (problem_.equations.pipeline == PipelineTime::Schedule) {
       const double chunks = stages * interleaved;
       bubble = std::max(bubble, (chunks + micro_batches_ - 1.0) / (micro_batches_ * interleaved));
@@ -655,8 +656,10 @@ class PlainModel {
                                 : w.boundary.in_base_units();
       const double sent = point_to_point(Strategy::Pipeline, number(mapping_.micro_batch) * handed);
       transfer = directions * hops * (sent + latency);
+      all_sent = point_to_point(Strategy::Pipeline, samples_ * handed);
     }
-    cost.step = (cost.layer * bubble * layers * samples_ + transfer) / number(w.copies);
+    cost.step = cost.layer * bubble * layers * samples_ + transfer;
+    cost.step = std::max(cost.step, all_sent) / number(w.copies);
     if (!w.serving) return;
     const double hop = point_to_point(
         Strategy::Pipeline, w.serving->boundary.in_base_units() / degree(Strategy::Tensor));

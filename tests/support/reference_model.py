@@ -397,7 +397,7 @@ class Problem:
         self.pairs = e.get("all_to_all_pairs", "auto")
         self.hops = e.get("latency", "all_reduces" if published else "hops") == "hops"
         for switch, physical, of_published in (
-                ("pipeline", "schedule", "bubble"), ("weights", "once", "per_kernel"),
+                ("pipeline", "schedule", "bubble"),
                 ("lone_kernels", "streamed", "whole"), ("grid", "members", "all"),
                 ("spilled", "sum", "mean")):
             setattr(self, switch, e.get(switch, of_published if published else physical))
@@ -888,7 +888,7 @@ class _Evaluation:
 
     def stored_bytes(self, i):
         kernel = self.p.kernels[i]
-        if kernel.weight_of is not None and self.p.weights == "once":
+        if kernel.weight_of is not None:
             return 0
         every = kernel._replace(outer=kernel.matrices or kernel.outer)
         m, k, _ = shard_extents(every, self.sharding[i], self.tp, 1, self.grid,
@@ -1142,19 +1142,24 @@ class _Evaluation:
         if p.tokens is not None:
             handed /= self.tp
 
-        def hop(samples):
-            return max((samples * handed / d.bandwidth for d in links), default=0.0) + max(
-                (d.latency for d in links), default=0.0)
+        def sent(samples):
+            return max((samples * handed / d.bandwidth for d in links), default=0.0)
 
+        def hop(samples):
+            return sent(samples) + max((d.latency for d in links), default=0.0)
+
+        all_sent = 0.0
         if p.pipeline == "schedule":
             hops = self.pp * stages - 1
             bubble = max(bubble, (hops + self.micro_batches) / (self.micro_batches * stages))
             transfer = (2 if p.training else 1) * hops * hop(self.micro_batch)
+            all_sent = sent(p.global_batch // self.dp)
         elif p.training and self.pp > 1:
             sent = 2 * p.hidden * p.sequence * p.word * p.layers
             transfer = max(sent / d.bandwidth for d in self.pipeline if d.degree > 1)
         layer_time = sum(part["time"] for part in partitions)
-        step = (layer_time * bubble * layers * p.global_batch / self.dp + transfer) / p.copies
+        step = layer_time * bubble * layers * p.global_batch / self.dp + transfer
+        step = max(step, all_sent) / p.copies
         price, power = system_price(p, self.dimensions), system_power(p, self.dimensions)
         chip_bytes = sum(part["memory"] for part in partitions) * self.memory_bandwidth
         runs = layers * self.pp * self.tp

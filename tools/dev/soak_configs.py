@@ -172,7 +172,6 @@ def _equations(random):
         "latency": (30, lambda: random.choice(("hops", "all_reduces"))),
         "links": (30, lambda: random.choice(("per_chip", "per_group"))),
         "pipeline": (30, lambda: random.choice(("schedule", "bubble"))),
-        "weights": (30, lambda: random.choice(("once", "per_kernel"))),
         "lone_kernels": (30, lambda: random.choice(("streamed", "whole"))),
         "grid": (30, lambda: random.choice(("members", "all"))),
         "spilled": (30, lambda: random.choice(("sum", "mean"))),

@@ -151,12 +151,11 @@ class Domination {
     const Bytes word = context_.problem.workload.word;
     const Shard shard = shard_of(kernel, loop, context_.machine.grid(), context_.tiles);
     const ChipGrid& grid = context_.machine.grid();
-    OwnCosts costs{
-        .outputs = {output_bytes(shard, word)},
-        .weight = weight_bytes(kernel, loop, grid, word),
-        .stored = stored_weight_bytes(kernel, loop, grid, word, context_.problem.equations.weights),
-        .explicit_memory = explicit_bytes(kernel, loop, grid),
-        .network = own_network_time(context_, kernel, loop)};
+    OwnCosts costs{.outputs = {output_bytes(shard, word)},
+                   .weight = weight_bytes(kernel, loop, grid, word),
+                   .stored = stored_weight_bytes(kernel, loop, grid, word),
+                   .explicit_memory = explicit_bytes(kernel, loop, grid),
+                   .network = own_network_time(context_, kernel, loop)};
     for (const TensorId t : graph_.outputs(id)) {
       costs.outputs.push_back(
           tensor_bytes(graph_, graph_.tensor(t), loop, grid, context_.tiles, word));

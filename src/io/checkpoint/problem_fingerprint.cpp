@@ -138,12 +138,12 @@ class Canonical {
   void put(const Equations& value) {
     const auto& [all_reduce_passes, virtual_stages, fixed_virtual_stages, layout_conversion_bytes,
                  phases, weight_traffic, shards, layer_seams, shapes, all_to_all, all_to_all_pairs,
-                 latency, links, pipeline, weights, lone_kernels, grid, spilled, dlrm_gradient_bandwidth] =
+                 latency, links, pipeline, lone_kernels, grid, spilled, dlrm_gradient_bandwidth] =
         value;
     static_cast<void>(shapes);  // change no cost
     all(all_reduce_passes, virtual_stages, fixed_virtual_stages, layout_conversion_bytes, phases,
         weight_traffic, shards, layer_seams, all_to_all, all_to_all_pairs, latency, links, pipeline,
-        weights, lone_kernels, grid, spilled, dlrm_gradient_bandwidth);
+        lone_kernels, grid, spilled, dlrm_gradient_bandwidth);
   }
   void put(const DegreeChoice& value) {
     const auto& [values, least, most] = value;

@@ -117,9 +117,6 @@ void read_rules(MapReader& reader, Equations& equations) {
   read_rule<PipelineTime>(reader, "pipeline",
                           {{"schedule", PipelineTime::Schedule}, {"bubble", PipelineTime::Bubble}},
                           equations.pipeline);
-  read_rule<WeightCount>(reader, "weights",
-                         {{"once", WeightCount::Once}, {"per_kernel", WeightCount::PerKernel}},
-                         equations.weights);
   read_rule<LoneKernels>(reader, "lone_kernels",
                          {{"streamed", LoneKernels::Streamed}, {"whole", LoneKernels::Whole}},
                          equations.lone_kernels);

@@ -202,7 +202,7 @@ Bytes LayerCosts::stored_weight(KernelId kernel) const {
   if (problem_.workload.out_of_core) return Bytes{};
   return least(decisions_.sharding[kernel.index()], [&](Loop loop) {
     return stored_weight_bytes(graph_.kernel(kernel), loop, network_.machine.grid(),
-                               problem_.workload.word, problem_.equations.weights);
+                               problem_.workload.word);
   });
 }
 

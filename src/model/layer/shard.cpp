@@ -91,9 +91,8 @@ Bytes tensor_bytes(const DataflowGraph& graph, const Tensor& tensor, Loop shardi
 }
 
 // docs/model.md (27)
-Bytes stored_weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word,
-                          WeightCount count) {
-  if (kernel.weight_of && count == WeightCount::Once) return Bytes{};
+Bytes stored_weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word) {
+  if (kernel.weight_of) return Bytes{};
   const Bytes beside = word * static_cast<double>(kernel.parameters);
   if (kernel.matrices == 0) return weight_bytes(kernel, sharding, grid, word) + beside;
   Kernel all = kernel;

@@ -56,10 +56,8 @@ Bytes weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, By
 Bytes weight_bytes(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree, Bytes word);
 
 /// What it holds in memory: all matrices, of which a sample may use a few, and what is
-/// stored beside them, undivided; nothing where the weight is that of another kernel and
-/// counts once.
-Bytes stored_weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word,
-                          WeightCount count = WeightCount::Once);
+/// stored beside them, undivided; nothing where the weight is that of another kernel.
+Bytes stored_weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word);
 
 /// The explicit memory traffic of one chip: that of its own, and of its group's that of what it
 /// holds of the weight or, without one, has of the loops.

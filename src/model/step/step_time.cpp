@@ -34,10 +34,10 @@ double objective_weight(const Problem& problem, const std::vector<Mapping::Dimen
   return 1.0;
 }
 
-/// The time of a stage's results for so many samples on their way to the next.  The chips of a
-/// tensor group share what is handed on when serving.
-Seconds hop(const Problem& problem, const std::vector<Mapping::Dimension>& network,
-            std::int64_t samples) {
+/// What the results of a stage for so many samples take over a link to the next.  The chips of
+/// a tensor group share what is handed on when serving.
+Seconds sent(const Problem& problem, const std::vector<Mapping::Dimension>& network,
+             std::int64_t samples) {
   const Workload& workload = problem.workload;
   const Collectives link(problem.system, network, Strategy::Pipeline, problem.equations);
   Bytes handed = workload.boundary;
@@ -45,7 +45,14 @@ Seconds hop(const Problem& problem, const std::vector<Mapping::Dimension>& netwo
     const auto tensor = static_cast<double>(degree_of(network, Strategy::Tensor));
     handed = workload.serving->boundary / tensor;
   }
-  return link.point_to_point(handed * static_cast<double>(samples)) + link.message_latency();
+  return link.point_to_point(handed * static_cast<double>(samples));
+}
+
+/// When they have all arrived.
+Seconds hop(const Problem& problem, const std::vector<Mapping::Dimension>& network,
+            std::int64_t samples) {
+  const Collectives link(problem.system, network, Strategy::Pipeline, problem.equations);
+  return sent(problem, network, samples) + link.message_latency();
 }
 
 /// How often a micro-batch is handed on, on its way through all chunks of all stages.
@@ -95,7 +102,7 @@ std::int64_t degree_of(const std::vector<Mapping::Dimension>& network, Strategy 
   return product;
 }
 
-// docs/model.md (39), (41)
+// docs/model.md (39), (41), (42)
 StepTime step_time(const Problem& problem, const std::vector<Mapping::Dimension>& network,
                    std::int64_t micro_batch) {
   const Workload& workload = problem.workload;
@@ -111,6 +118,9 @@ StepTime step_time(const Problem& problem, const std::vector<Mapping::Dimension>
   result.factor = result.bubble_factor * static_cast<double>(result.layers_per_stage) *
                   static_cast<double>(samples);
   result.transfer = transfer(problem, network, micro_batch, chunks);
+  if (problem.equations.pipeline == PipelineTime::Schedule) {
+    result.least = sent(problem, network, samples);
+  }
   result.copies = static_cast<double>(workload.copies);
   result.weight = objective_weight(problem, network);
   return result;

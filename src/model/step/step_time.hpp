@@ -27,13 +27,14 @@ constexpr Ticks overlapped(Overlap overlap, Ticks compute, Ticks memory, Ticks n
 }
 
 /// How the time of a step follows from that of a layer, for decisions taken outside the
-/// layer: step = (layer * factor + transfer) / copies.
+/// layer: step = max(layer * factor + transfer, least) / copies.
 struct StepTime {
   std::int64_t layers_per_stage = 1;
   std::int64_t micro_batches = 1;
   double bubble_factor = 1.0;
   double factor = 1.0;  ///< bubble * layers per stage * samples per replica
   Seconds transfer{};   ///< point to point between stages, once a step
+  Seconds least{};      ///< what all samples take over one link from stage to stage
   double copies = 1.0;  ///< copies that share the time, as they run side by side
 
   /// What a second of the step counts in the objective: 1, or the price or power of
@@ -41,7 +42,9 @@ struct StepTime {
   double weight = 1.0;
 
   /// docs/model.md (41)
-  [[nodiscard]] Seconds step(Seconds layer) const { return (layer * factor + transfer) / copies; }
+  [[nodiscard]] Seconds step(Seconds layer) const {
+    return std::max(layer * factor + transfer, least) / copies;
+  }
   [[nodiscard]] Score score(Seconds layer) const {
     return Score(step(layer).in_base_units() * weight);
   }

@@ -45,7 +45,8 @@ TimeShares time_shares(const StepTime& step, const Clock& clock, const ChargedTi
           .memory = share(layer.memory),
           .network = share(layer.network),
           .bubble = share(whole) * (step.bubble_factor - 1.0),
-          .transfer = step.transfer / step.copies / total};
+          .transfer = std::max(step.transfer, step.least - clock.seconds(whole) * step.factor) /
+                      step.copies / total};
 }
 
 }  // namespace dfsearch

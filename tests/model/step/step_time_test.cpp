@@ -105,6 +105,17 @@ TEST_CASE("stages hand on activations once a step, gradients too when training")
   CHECK(step_of(problem).transfer.in_base_units() == about(2 * 11 * 2.6));
 }
 
+TEST_CASE("a step is no shorter than what all samples take from stage to stage") {
+  Problem problem = pipelined(4, 2, 3);
+  problem.workload.boundary = Bytes(10.0);
+  // Four samples of a replica, 10 B each at 5 B/s; a micro-batch of one is handed on 3 times.
+  CHECK(step_of(problem).step(Seconds(0.0)) == Seconds(8.0));
+  CHECK(step_of(problem).step(Seconds(0.1)) == Seconds(8.0));
+  CHECK(step_of(problem).step(Seconds(1.0)).in_base_units() == about(9.0 + 6.0));
+  problem.equations = Equations::published();
+  CHECK(step_of(problem).least == Seconds{});
+}
+
 TEST_CASE("what chips serve, those of a tensor group hand on together") {
   Problem problem = pipelined(8, 2);
   problem.system.network.push_back(dimension(Topology::Ring, 4, 1.0));
