@@ -264,6 +264,28 @@ std::vector<std::string> input_size_fields(KernelKind kind) {
   return {"input_tensor_1_size", "input_tensor_2_size"};
 }
 
+namespace {
+
+/// Setups do not say so, but generators name a backward kernel with the weight of a forward one
+/// after that.
+void share_weights(std::vector<SetupKernel>& kernels) {
+  const auto elements = [](const Kernel& k) {
+    return static_cast<double>(k.outer) * static_cast<double>(k.m) * static_cast<double>(k.k);
+  };
+  for (SetupKernel& user : kernels) {
+    if (user.kernel.phase != Phase::Backward || !user.kernel.has_weight()) continue;
+    const auto owner = std::find_if(kernels.begin(), kernels.end(), [&](const SetupKernel& other) {
+      return other.kernel.phase == Phase::Forward && other.kernel.has_weight() &&
+             other.kernel.name + "_bwd" == user.kernel.name &&
+             elements(other.kernel) == elements(user.kernel);
+    });
+    if (owner == kernels.end()) continue;
+    user.kernel.weight_of = KernelId(static_cast<std::size_t>(owner - kernels.begin()));
+  }
+}
+
+}  // namespace
+
 SetupGraph read_setup_graph(const SetupNode& section, Bytes word) {
   SetupGraph graph;
   InputMessages& messages = section.messages();
@@ -276,6 +298,7 @@ SetupGraph read_setup_graph(const SetupNode& section, Bytes word) {
   }
   check_unique(graph);
   check_repeats(graph);
+  share_weights(graph.kernels);
   // Ids of kernels that were not read would all dangle.
   if (messages.count() != before) return graph;
   KernelsById ids;

@@ -133,7 +133,6 @@ std::optional<Config> read_back(const std::string& setup, Complaints& complaints
 
 /// `read`, with what a setup says per chip as `kernel` has it: both say the same.
 Kernel counted_for_all(const Kernel& kernel, Kernel read) {
-  read.weight_of = kernel.weight_of;
   read.memory = kernel.memory;
   read.sharded_memory = kernel.sharded_memory;
   if (!kernel.communication || kernel.communication->type != CommunicationType::AllToAll ||
