@@ -40,6 +40,22 @@ class LargeGraphs(CliTest):
     def test_a_ragged_graph(self):
         self.assert_has_mapping(scale_instances.one_chip(scale_instances.ragged(5000, 8, 1)))
 
+    def test_repeated_layers_with_any_sharding_and_any_network(self):
+        """Before the points of a network are bounded and loops are searched, which takes long."""
+        for config, changes in (
+            ("transformers/llama3_70b", ["workload.repeat_layers=80", "search.sharding=joint"]),
+            ("gpt3_1t_free", ["workload.repeat_layers=128"]),
+            ("gpt3_1t_core_allocation", ["workload.repeat_layers=64", "execution.partitions=384"]),
+        ):
+            with self.subTest(config):
+                words = [word for change in changes for word in ("--set", change)]
+                begin = time.monotonic()
+                # The root is a node, and its first network another one.
+                result = self.result(ROOT / "configs" / f"{config}.yaml", *words, "--threads", 1,
+                                     "--node-limit", 2, "--quiet", status=4)
+                self.assertGreater(result["search"]["incumbents"], 0)
+                self.assertLess(time.monotonic() - begin, ALLOWANCE)
+
     def test_the_answer_is_one_of_many_best_with_any_number_of_threads(self):
         """Its second tree finds none of the best mappings, a third one does."""
         file = self.write("config.json", json.dumps(

@@ -195,6 +195,7 @@ class MappingProblem {
   void open_point(const Node& node, Sink& expansion) const;
   void open_fusion(const Node& node, LoopSets&& sharding, Sink& expansion) const;
   void bound_by_alike(Node& root, Sink& expansion) const;
+  void offer_first(OuterPoint point, Sink& expansion) const;
   void branch_sharding(const Node& node, LoopSets&& sharding, Sink& expansion) const;
   [[nodiscard]] std::optional<RelaxedFusion> relax(const LayerDecisions& decisions,
                                                    const StepTime& step, Node& child,

@@ -9,6 +9,7 @@
 // others.
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "engine/mapping/mapping_problem.hpp"
@@ -87,6 +88,13 @@ void MappingProblem::branch_network(std::size_t network, Sink& expansion) const 
   const std::vector<OuterPoint> points = outer_points(problem_, network);
   auto bounds = known_bounds(network);
   if (!bounds) {
+    // Of all points the one where most fits: of the shortest tiles and the smallest micro-batch.
+    offer_first(*std::min_element(points.begin(), points.end(),
+                                  [](const OuterPoint& a, const OuterPoint& b) {
+                                    return std::tie(a.spilled, a.tile, a.micro_batch) <
+                                           std::tie(b.spilled, b.tile, b.micro_batch);
+                                  }),
+                expansion);
     bounds = find_bounds(points);
     if (networks_.size() > 1) {
       expansion.child(of_network(network, *bounds));
@@ -105,6 +113,7 @@ void MappingProblem::branch_network(std::size_t network, Sink& expansion) const 
     cut_by_capacity_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
+  offer_first(points[first], expansion);
   for (std::size_t i = 0; i < points.size(); ++i) {
     const std::size_t next = smallest_first ? i : points.size() - 1 - i;
     expansion.child({.bound = (*bounds)[next],

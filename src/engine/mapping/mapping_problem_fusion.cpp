@@ -12,6 +12,8 @@ namespace dfsearch {
 namespace {
 
 constexpr std::int64_t kStepsWhenTight = 500;
+// In smaller graphs the tree has a first mapping as soon.
+constexpr std::size_t kManyKernels = 256;
 // In a graph of so many kernels each child takes a while and most of them wait for ever.
 constexpr std::size_t kLargeGraph = 512;
 constexpr std::int64_t kStepsOfLargeGraph = 100;
@@ -143,6 +145,23 @@ void MappingProblem::open_fusion(const Node& node, LoopSets&& sharding, Sink& ex
   }
   bound_by_alike(child, expansion);
   expansion.child(std::move(child));
+}
+
+/// As long as a search over a large graph has no mapping at all: the best segments of the point, with
+/// the sharding of least bytes, before points are bounded and loops are searched, which takes long
+/// there.
+void MappingProblem::offer_first(OuterPoint point, Sink& expansion) const {
+  if (first_of_best_ || expansion.cutoff() < Score::infinity()) return;
+  if (problem_.execution.style == Style::KernelByKernel || !bounds().use(SearchBound::Segments)) {
+    return;
+  }
+  if (problem_.workload.graph.kernel_count() < kManyKernels) return;
+  Node node;
+  node.point = point;
+  node.context = open(point, loop_sets(sharding_));
+  if (overfull(node.context->tables)) return;
+  auto segments = best_segments(node.context->tables);
+  if (segments) Adapter(node, expansion, 'S').complete(std::move(*segments));
 }
 
 /// Where most kernels are alike and the point is far from being dropped, duals and moves come before
