@@ -300,9 +300,17 @@ class Search(CliTest):
         two = self.result(config, "--set", "system.networks.1.size=2", status=3)
         self.assertEqual(two["infeasible"]["limit"], "network size")
         self.assertIn(two["infeasible"]["network"], (0, 1))
-        none = self.run_tool(config, "--set", "calculon.micro_batch=3", "--set",
-                             "calculon.maximum_batch=1024", "--set", "calculon.data=8", status=3)
-        self.assertIn("there is no candidate", none.stdout)
+
+    def test_values_that_no_degrees_allow_are_errors(self):
+        config = CONFIGS / "calculon_22b_h100.yaml"  # 48 blocks, at most 256 samples
+        for changes, message in (
+                (["calculon.micro_batch=3", "calculon.maximum_batch=1024", "calculon.data=8"],
+                 "micro_batch: no degrees allow it, expected one of 1, 2, 4, 8, 16, 32, 64, 128, "
+                 "got 3"),
+                (["calculon.chunks=7"],
+                 "chunks: no degrees allow it, expected one of 1, 2, 3, 4, 6, 8, 12, 24, got 7")):
+            words = [word for change in changes for word in ("--set", change)]
+            self.assertIn(message, self.run_tool(config, *words, status=2).stderr)
 
     def test_limits(self):
         config = CONFIGS / "calculon_1t.yaml"

@@ -256,6 +256,20 @@ class Solve(CliTest):
                                  "only solve and check take it\n")
         self.assertEqual(self.files(), ["c.yaml"])
 
+    def test_all_errors_are_told_at_once(self):
+        self.write("wrong.yaml", SMALL.replace("chips: 16", "chips: many").replace(
+            "training: {}", "training: {zero: 4, recompute: some, chunk: 2}"))
+        error = self.run_tool("wrong.yaml", status=2).stderr
+        for message in ("chips: expected", "zero: expected", "recompute: expected",
+                        "unknown key 'chunk'"):
+            self.assertIn(message, error)
+        calculon = (CONFIGS / "calculon_22b_h100.yaml").read_text()
+        wrong = calculon.replace("{maximum_batch: 256}", "{maximum_batch: 0, tensr: 8}")
+        self.write("wrong.yaml", wrong.replace("from: systems/", f"from: {CONFIGS}/systems/"))
+        error = self.run_tool("wrong.yaml", "--set", "workload.heads=none", status=2).stderr
+        for message in ("heads: expected", "maximum_batch: expected", "unknown key 'tensr'"):
+            self.assertIn(message, error)
+
     def test_a_machine_that_is_derived_is_refused(self):
         done = self.run_tool("check", CONFIGS / "v100_prefill.yaml", *changes(
             "workload={model: gpt2_xl, global_batch: 64}", "training={}",

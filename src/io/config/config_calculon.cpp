@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "io/config/config_execution.hpp"
 #include "io/config/config_offload.hpp"
@@ -44,8 +45,9 @@ ModelShape read_transformer(const YamlEntry& section, InputMessages& messages) {
 class ChoicesReader {
  public:
   ChoicesReader(const YamlEntry& section, const ModelShape& transformer, const Machine& machine,
-                InputMessages& messages)
-      : reader_(section, messages),
+                bool others_are_right, InputMessages& messages)
+      : others_are_right_(others_are_right),
+        reader_(section, messages),
         transformer_(transformer),
         machine_(machine),
         messages_(messages) {}
@@ -77,7 +79,9 @@ class ChoicesReader {
         messages_.count() == before) {
       messages_.add(reader_.place(), "calculon", "missing key 'global_batch' or 'maximum_batch'");
     }
-    if (messages_.count() == before) check();
+    // Against a transformer or a machine that is wrong nothing can be checked.
+    if (others_are_right_ && messages_.count() == before) check();
+    if (others_are_right_ && messages_.count() == before) check_domains();
     return choices_;
   }
 
@@ -99,7 +103,9 @@ class ChoicesReader {
                         entry->value.description());
       return;
     }
-    const auto count = static_cast<std::int64_t>(machine_.networks.size());
+    const std::int64_t count = others_are_right_
+                                   ? static_cast<std::int64_t>(machine_.networks.size())
+                                   : kLargestCount;
     std::array<std::size_t, 3> networks{};
     for (std::size_t i = 0; i < items.size(); ++i) {
       const YamlEntry item{.key = entry->key, .place = items[i].place, .value = items[i]};
@@ -255,6 +261,46 @@ class ChoicesReader {
     }
   }
 
+  const bool others_are_right_;
+  /// A value that is given must be legal beside some of those that are left open.
+  void check_domains() {
+    using Space = calculon::ExecutionSpace;
+    check_domain("chunks", choices_.chunks, &ExecutionChoices::chunks, &Space::chunk_counts);
+    check_domain("micro_batch", choices_.micro_batch, &ExecutionChoices::micro_batch,
+                 &Space::micro_batches);
+  }
+
+  using Values = std::vector<std::int64_t>;
+  void check_domain(std::string_view key, const std::optional<std::int64_t>& given,
+                    std::optional<std::int64_t> ExecutionChoices::* choice,
+                    Values (calculon::ExecutionSpace::*domain)(const calculon::Execution&) const) {
+    if (!given) return;
+    const calculon::Task task{transformer_, machine_, choices_};
+    calculon::Task open = task;
+    open.choices.*choice = std::nullopt;
+    std::set<std::int64_t> values;
+    const calculon::ExecutionSpace space(task);
+    for (const std::int64_t tensor : space.tensor_degrees()) {
+      for (const std::int64_t pipeline : space.pipeline_degrees(tensor)) {
+        const calculon::Execution execution = *space.with_degrees(tensor, pipeline);
+        if (!(space.*domain)(execution).empty()) return;
+        const Values others = (calculon::ExecutionSpace(open).*domain)(execution);
+        values.insert(others.begin(), others.end());
+      }
+    }
+    if (values.empty()) return;  // no degrees are legal, whatever this is
+    constexpr std::size_t kMostTold = 12;
+    std::string told;
+    for (const std::int64_t value : values) {
+      if (static_cast<std::size_t>(std::count(told.begin(), told.end(), ',')) + 1 == kMostTold) {
+        told += ", ...";
+        break;
+      }
+      told += fmt::format("{}{}", told.empty() ? "" : ", ", value);
+    }
+    wrong({key}, fmt::format("no degrees allow it, expected one of {}, got {}", told, *given));
+  }
+
   MapReader reader_;
   const ModelShape& transformer_;
   const Machine& machine_;
@@ -265,8 +311,9 @@ class ChoicesReader {
 }  // namespace
 
 ExecutionChoices read_execution_choices(const YamlEntry& section, const ModelShape& transformer,
-                                        const Machine& machine, InputMessages& messages) {
-  return ChoicesReader(section, transformer, machine, messages).read();
+                                        const Machine& machine, bool others_are_right,
+                                        InputMessages& messages) {
+  return ChoicesReader(section, transformer, machine, others_are_right, messages).read();
 }
 
 CalculonConfig read_calculon_config(const YamlNode& root, const Place& start,
@@ -286,11 +333,10 @@ CalculonConfig read_calculon_config(const YamlNode& root, const Place& start,
     preset.optional("preset");
     preset.finish();  // there is nothing to switch
   }
-  // Against a transformer or a machine that is wrong nothing can be checked.
-  const YamlEntry* choices = reader.required("calculon");
-  if (choices && messages.count() == before) {
-    config.task.choices =
-        read_execution_choices(*choices, config.task.transformer, config.task.machine, messages);
+  if (const YamlEntry* choices = reader.required("calculon")) {
+    config.task.choices = read_execution_choices(*choices, config.task.transformer,
+                                                 config.task.machine, messages.count() == before,
+                                                 messages);
   }
   if (const YamlEntry* section = reader.optional("search")) {
     config.search = read_settings(*section, messages);

@@ -14,10 +14,10 @@ CalculonConfig read_calculon_config(const YamlNode& root, const Place& start,
 /// The section `system`.
 calculon::Machine read_calculon_machine(const YamlEntry& section, InputMessages& messages);
 
-/// The section `calculon`, checked by itself and against the other two.
+/// The section `calculon`, checked by itself and, if they are right, against the other two.
 calculon::ExecutionChoices read_execution_choices(const YamlEntry& section,
                                                   const calculon::ModelShape& transformer,
                                                   const calculon::Machine& machine,
-                                                  InputMessages& messages);
+                                                  bool others_are_right, InputMessages& messages);
 
 }  // namespace dfsearch

@@ -63,8 +63,8 @@ std::vector<std::int64_t> read_counts(MapReader& reader, std::string_view key, C
   });
 }
 
-/// A number for each stage.
-std::vector<std::int64_t> read_layers(MapReader& reader, std::int64_t of_model) {
+/// A number for each stage; nothing is known of a model that is wrong.
+std::vector<std::int64_t> read_layers(MapReader& reader, std::optional<std::int64_t> of_model) {
   std::vector<std::int64_t> layers;
   const YamlEntry* entry = reader.optional("layers");
   if (!entry) return layers;
@@ -75,14 +75,15 @@ std::vector<std::int64_t> read_layers(MapReader& reader, std::int64_t of_model) 
                  "expected a list, the layers of each stage, got " + entry->value.description());
   }
   for (const YamlNode& node : entry->value.items) {
-    const auto count = read_count(item(*entry, node), {.least = 0, .most = of_model}, messages);
+    const CountRange range{.least = 0, .most = of_model.value_or(kLargestCount)};
+    const auto count = read_count(item(*entry, node), range, messages);
     if (count) layers.push_back(*count);
   }
-  if (messages.count() != before) return layers;
+  if (messages.count() != before || !of_model) return layers;
   const std::int64_t sum = std::accumulate(layers.begin(), layers.end(), std::int64_t{0});
-  if (sum != of_model) {
+  if (sum != *of_model) {
     messages.add(entry->value.place, "layers",
-                 fmt::format("expected {} layers in all, got {}", of_model, sum));
+                 fmt::format("expected {} layers in all, got {}", *of_model, sum));
   }
   return layers;
 }
@@ -117,7 +118,8 @@ void read_element(MapReader& reader, std::string_view key, double& bytes) {
 
 }  // namespace
 
-void read_plan_choices(const YamlEntry& section, Task& task, InputMessages& messages) {
+void read_plan_choices(const YamlEntry& section, bool others_are_right, Task& task,
+                       InputMessages& messages) {
   MapReader reader(section, messages);
   training::Choices& choices = task.choices;
   choices.layouts = read_layouts(reader);
@@ -127,9 +129,10 @@ void read_plan_choices(const YamlEntry& section, Task& task, InputMessages& mess
   }
   choices.schedules = read_words(reader, "schedule", training::kSchedules);
   choices.chunks = read_counts(reader, "chunks", {});
-  choices.layers = read_layers(reader, task.model.layers);
+  choices.layers =
+      read_layers(reader, others_are_right ? std::optional(task.model.layers) : std::nullopt);
   choices.offload = read_offload<training::Offload>(reader);
-  if (choices.offload && choices.offload->any() && !task.machine.second) {
+  if (others_are_right && choices.offload && choices.offload->any() && !task.machine.second) {
     messages.add(section.value.find("offload")->value.place, "offload",
                  "expected none, as the system has no second memory (memory.second)");
   }

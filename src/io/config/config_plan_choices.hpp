@@ -6,8 +6,10 @@
 
 namespace dfsearch {
 
-/// The section `training`, into the task.
-void read_plan_choices(const YamlEntry& section, training::Task& task, InputMessages& messages);
+/// The section `training`, into the task; `others_are_right` says whether its model and machine can
+/// be held against it.
+void read_plan_choices(const YamlEntry& section, bool others_are_right, training::Task& task,
+                       InputMessages& messages);
 
 /// The section `parallelism`, a degree for every role.
 void read_role_degrees(const YamlEntry& section, training::Task& task, InputMessages& messages);

@@ -224,8 +224,9 @@ TrainingConfig read_training_config(YamlNode root, const Place& start, InputMess
     read_role_degrees(*section, task, messages);
   }
   // Against a model or a machine that is wrong nothing can be checked.
-  const YamlEntry* choices = reader.required("training");
-  if (messages.count() == before) read_plan_choices(*choices, task, messages);
+  if (const YamlEntry* choices = reader.required("training")) {
+    read_plan_choices(*choices, messages.count() == before, task, messages);
+  }
   if (const YamlEntry* section = reader.optional("search")) {
     config.search = read_settings(*section, messages);
   }
