@@ -20,7 +20,21 @@ install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/dfsearch)
 foreach(file LICENSE NOTICE LICENSE-d3 README.md)
   install(FILES third_party/echarts/${file} DESTINATION ${CMAKE_INSTALL_DOCDIR}/echarts)
 endforeach()
-install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+# The pages, and what they link to where the links say it is.
+install(FILES LICENSE README.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES bench/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/bench)
+install(FILES bench/results/milp.json DESTINATION ${CMAKE_INSTALL_DOCDIR}/bench/results)
+install(FILES tests/golden/README.md tests/golden/published.json
+        DESTINATION ${CMAKE_INSTALL_DOCDIR}/tests/golden)
+install(CODE "
+  set(link [[${CMAKE_INSTALL_DOCDIR}/configs]])
+  cmake_path(ABSOLUTE_PATH link BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")
+  set(target [[${CMAKE_INSTALL_DATADIR}/dfsearch/configs]])
+  cmake_path(ABSOLUTE_PATH target BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")
+  cmake_path(GET link PARENT_PATH folder)
+  cmake_path(RELATIVE_PATH target BASE_DIRECTORY \"\${folder}\")
+  file(CREATE_LINK \"\${target}\" \"\$ENV{DESTDIR}\${link}\" SYMBOLIC)")
 
 configure_package_config_file(cmake/dfsearchConfig.cmake.in dfsearchConfig.cmake
                               INSTALL_DESTINATION ${package_dir})

@@ -12,11 +12,12 @@
 #include "cli/signals.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/study.hpp"
+#include "io/text/input_messages.hpp"
 
 int main(int argc, char** argv) {
   using namespace dfsearch;
   occupy_standard_descriptors();
-  ignore_broken_pipes();
+  make_writes_fail();
   try {
     const auto parsed = parse_command_line(argc, argv);
     if (const auto* answer = std::get_if<Answer>(&parsed)) {
@@ -26,13 +27,13 @@ int main(int argc, char** argv) {
     if (const auto* study = std::get_if<StudyLine>(&parsed)) return run_study(*study);
     return run(std::get<CommandLine>(parsed));
   } catch (const InputError& error) {
-    for (const std::string& message : error.messages()) print_error(message + "\n");
+    for (const std::string& message : error.messages()) print_error(escaped(message) + "\n");
     return kInputError;
   } catch (const std::bad_alloc&) {
     print_error("internal error: out of memory\n");
     return kInternalError;
   } catch (const std::exception& error) {
-    print_error(std::string(error.what()) + "\n");
+    print_error(escaped(error.what()) + "\n");
     return kInternalError;
   }
 }

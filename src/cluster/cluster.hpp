@@ -31,9 +31,11 @@ class Cluster {
 
   /// Of the others: waits until rank 0 begins; false if it never does.
   virtual bool wait_for_begin() = 0;
-  /// Solves points until rank 0 has no more.
+  /// Solves points until rank 0 has no more.  Once the deadline has passed, of this rank alone as
+  /// it may be, what it cut short is left to other ranks.
   virtual void serve(const SolvePoint& solve,
-                     const std::function<std::string(const PointAnswer&)>& write, int threads) = 0;
+                     const std::function<std::string(const PointAnswer&)>& write, int threads,
+                     const Deadline& deadline) = 0;
 };
 
 }  // namespace dfsearch::study

@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -44,7 +45,7 @@ class Desk {
   [[nodiscard]] std::optional<int> rank(bool whole) const {
     std::optional<int> best;
     for (std::size_t r = 0; r < free_.size(); ++r) {
-      if (whole ? free_[r] < places_[r] : free_[r] == 0) continue;
+      if (whole ? free_[r] < places_[r] || places_[r] == 0 : free_[r] == 0) continue;
       if (!best || free_[r] > free_[static_cast<std::size_t>(*best)]) best = static_cast<int>(r);
     }
     return best;
@@ -56,13 +57,19 @@ class Desk {
   }
   void release(int rank, bool whole) {
     int& free = free_[static_cast<std::size_t>(rank)];
-    free = whole ? places_[static_cast<std::size_t>(rank)] : free + 1;
+    const int places = places_[static_cast<std::size_t>(rank)];
+    free = whole ? places : std::min(free + 1, places);  // none after its retirement
+    --at_work_;
+  }
+  /// Of a rank that gave back a point: it has no place any more.
+  void retire(int rank) {
+    places_[static_cast<std::size_t>(rank)] = free_[static_cast<std::size_t>(rank)] = 0;
     --at_work_;
   }
   [[nodiscard]] int at_work() const { return at_work_; }
 
  private:
-  const std::vector<int> places_;
+  std::vector<int> places_;
   std::vector<int> free_;
   int at_work_ = 0;
 };
@@ -92,13 +99,13 @@ class MpiCluster : public Cluster {
            const RunOptions& options) override;
   bool wait_for_begin() override;
   void serve(const SolvePoint& solve, const std::function<std::string(const PointAnswer&)>& write,
-             int threads) override;
+             int threads, const Deadline& deadline) override;
 
  private:
   struct Run;
 
   void work(const SolvePoint& solve, const std::function<std::string(const PointAnswer&)>& write,
-            int threads);
+            int threads, const Deadline& deadline);
   void send_home() {
     if (is_home_) return;
     is_home_ = true;
@@ -135,9 +142,12 @@ std::optional<Message> receive(bool wait) {
   return message;
 }
 
-/// An answer with what its line does not say.
-std::string packed(const PointAnswer& answer, const std::string& text) {
-  return (answer.stopped_by_effort ? "1" : "0") + text;
+/// What the line of an answer does not say.
+enum Ending : char { kWhole = '0', kByEffort = '1', kCutShort = '2' };
+
+std::string packed(const PointAnswer& answer, bool cut_short, const std::string& text) {
+  const Ending ending = cut_short ? kCutShort : answer.stopped_by_effort ? kByEffort : kWhole;
+  return static_cast<char>(ending) + text;
 }
 
 /// Rank 0 at work.
@@ -149,6 +159,7 @@ struct MpiCluster::Run {
   Desk desk;
   Lanes lanes{solve, options.threads};
   std::deque<PointIndex> later{};      // that need more effort
+  std::deque<PointIndex> returned{};   // by ranks that have to end
   std::vector<PointIndex> whole_of{};  // by rank: the point that has all of its lanes, or -1
   bool has_more = true;
 
@@ -162,11 +173,17 @@ struct MpiCluster::Run {
       }
       while (const std::optional<Message> message = receive(false)) {
         PointAnswer answer = read(message->bytes.substr(1));
-        answer.stopped_by_effort = message->bytes[0] == '1';
-        take(message->from, answer);
+        answer.stopped_by_effort = message->bytes[0] == kByEffort;
+        if (message->bytes[0] == kCutShort) {
+          take_back(message->from, answer.index);
+        } else {
+          take(message->from, answer);
+        }
         moved = true;
       }
-      if (desk.at_work() == 0 && (over || (!has_more && later.empty()))) return !over;
+      if (desk.at_work() == 0 && (over || (!has_more && later.empty() && returned.empty()))) {
+        return !over;
+      }
       if (!moved) std::this_thread::sleep_for(kPause);
     }
   }
@@ -175,8 +192,7 @@ struct MpiCluster::Run {
   bool hand_out() {
     bool moved = false;
     while (const std::optional<int> rank = desk.rank(false)) {
-      const std::optional<PointIndex> point = source.next();
-      has_more = point.has_value();
+      const std::optional<PointIndex> point = next();
       if (!point) break;
       give(*rank, *point, false);
       moved = true;
@@ -191,6 +207,25 @@ struct MpiCluster::Run {
       moved = true;
     }
     return moved;
+  }
+
+  std::optional<PointIndex> next() {
+    if (!returned.empty()) {
+      const PointIndex point = returned.front();
+      returned.pop_front();
+      return point;
+    }
+    const std::optional<PointIndex> point = source.next();
+    has_more = point.has_value();
+    return point;
+  }
+
+  /// A rank that has to end gives a point back, and gets no further ones.
+  void take_back(int rank, PointIndex point) {
+    PointIndex& of_all = whole_of[static_cast<std::size_t>(rank)];
+    (of_all == point ? later : returned).push_back(point);
+    if (of_all == point) of_all = -1;
+    desk.retire(rank);
   }
 
   [[nodiscard]] int long_at_work() const {
@@ -242,9 +277,10 @@ bool MpiCluster::run(PointSource& source, const SolvePoint& solve,
 bool MpiCluster::wait_for_begin() { return receive(true)->tag == kBegin; }
 
 void MpiCluster::serve(const SolvePoint& solve,
-                       const std::function<std::string(const PointAnswer&)>& write, int threads) {
+                       const std::function<std::string(const PointAnswer&)>& write, int threads,
+                       const Deadline& deadline) {
   try {
-    work(solve, write, threads);
+    work(solve, write, threads, deadline);
   } catch (...) {
     // Rank 0 would wait for ever for the answer.
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -252,7 +288,8 @@ void MpiCluster::serve(const SolvePoint& solve,
 }
 
 void MpiCluster::work(const SolvePoint& solve,
-                      const std::function<std::string(const PointAnswer&)>& write, int threads) {
+                      const std::function<std::string(const PointAnswer&)>& write, int threads,
+                      const Deadline& deadline) {
   Lanes lanes(solve, threads);
   for (;;) {
     bool moved = false;
@@ -264,7 +301,8 @@ void MpiCluster::work(const SolvePoint& solve,
       moved = true;
     }
     while (const std::optional<PointAnswer> answer = lanes.take()) {
-      const std::string bytes = packed(*answer, write(*answer));
+      const bool cut_short = answer->stopped_by_clock && deadline.has_passed();
+      const std::string bytes = packed(*answer, cut_short, write(*answer));
       MPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, 0, kAnswer, MPI_COMM_WORLD);
       moved = true;
     }

@@ -209,6 +209,37 @@ gurobi { thread: 144 gap: 0.001 time: 1200 }
                 self.assertEqual(done.stdout, "")
                 self.assertEqual(self.files(), ["setup.txt"])
 
+    def test_what_is_no_setup_is_told_by_what_it_is(self):
+        self.write("c.yaml", support.SMALL)
+        self.run_tool("c.yaml", "--json", "r.json")
+        self.write("study.yaml", "study: {name: s}\nbase: {from: c.yaml}\naxes: []\n")
+        self.write("index.json", json.dumps({"metadata": {}, "weight_map": {"a": "b"}}))
+        (self.folder / "model.txt").write_bytes(b"\x08\x00\xff\xfe weights")
+        self.write("empty.txt", "\n")
+        for name, kind in (("c.yaml", "a config of dfsearch"), ("r.json", "a result of dfsearch"),
+                           ("study.yaml", "a study of dfsearch"), ("model.txt", "no text"),
+                           ("index.json", "the index of a model's weights"),
+                           ("empty.txt", "an empty file")):
+            with self.subTest(name):
+                error = self.run_tool("import", name, status=2).stderr
+                self.assertEqual(len(error.splitlines()), 1, error)
+                self.assertRegex(error, f"^{name}:1:1: is {kind}.*; expected a setup of DFModel")
+
+    def test_what_import_writes_is_what_from_reads(self):
+        model = ROOT / "tests" / "fuzz" / "seeds" / "huggingface" / "llama.json"
+        self.run_tool("import", model, "-o", "model.yaml")
+        self.write("c.yaml", "workload: {from: model.yaml, sequence: 1024, global_batch: 8}\n"
+                             "system: {from: h100_dgx, chips: 8}\n")
+        self.assertIn("sequence 1024", self.run_tool("check", "c.yaml").stdout)
+        self.run_tool("import", SETUPS / "r_execution.txt", "-o", "setup.yaml")
+        self.write("both.yaml", (self.folder / "setup.yaml").read_text())
+        self.write("parts.yaml", re.sub(r"(?m)^(workload|system):\n(?:[ #].*\n)+", "", (
+            self.folder / "setup.yaml").read_text())
+            + "workload: {from: setup.yaml}\nsystem: {from: setup.yaml}\n")
+        self.assertIn("from: setup.yaml", (self.folder / "parts.yaml").read_text())
+        self.assertEqual(self.result("parts.yaml")["step_time"],
+                         self.result("both.yaml")["step_time"])
+
     def test_files_and_standard_output(self):
         setup = SETUPS / "r_execution.txt"
         text = self.run_tool("import", setup).stdout

@@ -64,8 +64,8 @@ class ListTest(CliTest):
 
     def test_wrong_words_are_told(self):
         for words, message in (
-            (["sytems"], "list: expected systems, workloads or studies, got 'sytems', did you mean "
-                         "'systems'?"),
+            (["sytems"], "list: expected systems, workloads, studies or configs, got 'sytems', did you "
+                         "mean 'systems'?"),
             (["systems", "workloads"], "list: one kind is enough, got also 'workloads'"),
             (["--set", "a=b"], "list has no option '--set'"),
         ):

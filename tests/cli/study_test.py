@@ -14,7 +14,7 @@ import subprocess
 import time
 
 from study_case import STUDY, StudyCase
-from support import main
+from support import SMALL, main, random_graph
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -190,7 +190,7 @@ class StudyTest(StudyCase):
                 ("axes:", "axis:", "did you mean 'axes'")):
             study = self.write("study.yaml", STUDY.replace(old, new, 1))
             self.assert_error(message, "study", study, "--dry-run")
-        self.assert_error("missing -o DIR", "study", self.study)
+        self.assert_error("study merge: missing -o DIR", "study", "merge", self.study)
         self.assert_error("--shard", "study", self.study, "-o", "x", "--shard", "4/3")
         self.assert_error("point: expected", "study", self.write("study.yaml", STUDY), "--print",
                           "30")
@@ -254,6 +254,73 @@ class StudyTest(StudyCase):
         self.assertEqual(len(self.rows("dying")), 1000)
         self.run_study("alone", "--all", "--deterministic", study=study)
         self.assertEqual(sorted(self.rows("alone")), sorted(self.rows("dying")))
+
+    def test_a_signal_to_a_rank_alone_leaves_its_points_to_others(self):
+        """Not as rows without a solution, which no later run would solve."""
+        self.write("hard.yaml", random_graph())
+        study = self.write("hard_study.yaml", """\
+study: {name: hard, solve: all}
+base: {from: hard.yaml}
+axes: [{name: sram, key: system.accelerator.sram, values: [2 MiB, 3 MiB, 4 MiB, 5 MiB, 6 MiB]}]
+""")
+        process = subprocess.Popen(
+            self.ranks(2, study, "-o", self.folder_of("told"), "--threads", "1",
+                       "--time-limit", "4 s"),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + 60
+        while not (self.folder_of("told") / "study.json").exists():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+        time.sleep(1)
+        children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True,
+                                  text=True, check=True).stdout.split()
+        os.kill(int(children[-1]), signal.SIGTERM)  # the last rank
+        process.wait(timeout=100)
+        for line in self.rows("told"):
+            self.assertNotEqual(json.loads(line)["stopped_by"], "signal", line)
+
+    def test_a_figure_that_a_point_cannot_have_is_an_error(self):
+        text = f"""\
+study: {{name: plans, front: [step_time, price], limits: {{time_to_first_token: ..1}}}}
+base: {{plan: {{from: {ROOT}/configs/training/llama3_70b_2048_h100.yaml}},
+       mapping: {{from: small.yaml}}}}
+axes: [{{name: gap, key: search.gap, values: [0, 0.5]}}]
+"""
+        study = self.write("plans.yaml", text)
+        for words in (["--dry-run"], ["-o", self.folder_of("plans")]):
+            done = self.run_tool("study", study, *words, status=2)
+            self.assertRegex(done.stderr,
+                             r"(?m)plans\.yaml:1:41: price: a point has none \(base=plan, gap=0\), "
+                             r"expected step_time, utilization or tokens_per_second$")
+            self.assertRegex(done.stderr, r"(?m)plans\.yaml:1:\d+: time_to_first_token: a point has")
+        self.assertFalse(self.folder_of("plans").exists())
+        # Without prices a mapping has none either, nor any quotient of it.
+        study = self.write("free.yaml", STUDY.replace("front: [step_time, price]",
+                                                      "objective: cost_efficiency"))
+        self.write("small.yaml", "\n".join(line for line in SMALL.splitlines()
+                                           if not line.startswith("price:")))
+        self.assert_error("cost_efficiency: a point has none", "study", study, "--dry-run")
+
+    def test_no_cell_is_a_formula_for_a_spreadsheet(self):
+        text = """\
+study: {name: cells, solve: all}
+base: {from: small.yaml}
+axes:
+  - name: choice
+    choices:
+      "=1+2": {search.gap: 0}
+      "+cmd|' /C calc'!A0": {search.gap: 0.1}
+      "@SUM(A1)": {search.gap: 0.2}
+      "-2+3": {search.gap: 0.3}
+      "-2": {search.gap: 0.4}
+      "+1.5": {search.gap: 0.5}
+      plain: {search.gap: 0.6}
+"""
+        self.run_study("cells", study=self.write("cells.yaml", text))
+        with open(self.folder_of("cells") / "results.csv", newline="", encoding="utf-8") as file:
+            cells = [row["choice"] for row in csv.DictReader(file)]
+        self.assertEqual(cells, ["'=1+2", "'+cmd|' /C calc'!A0", "'@SUM(A1)", "'-2+3", "-2", "+1.5",
+                                 "plain"])
 
     def test_a_later_axis_may_set_a_part_where_all_points_are_solved(self):
         text = """\

@@ -1,8 +1,9 @@
-# cmake -D BUILD=<build tree> -D CXX=<compiler> -D WORK=<scratch folder> -P run.cmake
+# cmake -D BUILD=<build tree> -D CXX=<compiler> -D PYTHON=<interpreter> -D WORK=<scratch folder>
+#       -P run.cmake
 #
 # Installs the build tree, checks that nothing of it is needed any more by
 # building a program on the installed files alone, and runs that and the
-# installed dfsearch.
+# installed dfsearch.  Then tries what is installed beside.
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
@@ -18,3 +19,12 @@ run(${WORK}/build/stranger ${configs}/gpt3_1t.yaml)
 run(${WORK}/prefix/bin/dfsearch --version)
 run(${WORK}/prefix/bin/dfsearch check ${configs}/gpt3_1t.yaml)
 run(${WORK}/prefix/bin/dfsearch list systems)
+# By their names, from a folder that has nothing of them.
+file(MAKE_DIRECTORY ${WORK}/elsewhere)
+foreach(words "--config;gpt3_1t.yaml;--threads;64" "study;serving;--dry-run")
+  execute_process(COMMAND ${WORK}/prefix/bin/dfsearch ${words} WORKING_DIRECTORY ${WORK}/elsewhere
+                  COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
+# The links of the pages lead to files that were installed.
+run(${PYTHON} ${CMAKE_CURRENT_LIST_DIR}/../../tools/dev/check_pages.py --links
+    ${WORK}/prefix/share/doc/dfsearch)

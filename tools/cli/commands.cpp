@@ -12,6 +12,8 @@
 #include "cli/page_output.hpp"
 #include "cli/solve.hpp"
 #include "cli/standard_output.hpp"
+#include "cli/study_cluster.hpp"
+#include "io/config/file_kind.hpp"
 #include "io/config/graph_text.hpp"
 #include "io/dfmodel/export_dfmodel.hpp"
 #include "io/dfmodel/import_dfmodel.hpp"
@@ -100,11 +102,22 @@ int run_graph(const CommandLine& line) {
   return kProved;
 }
 
+/// What is wrong with a setup is told only if it is one.
+std::string imported(const std::string& text, const std::string& name) {
+  try {
+    return is_huggingface_config(text, name) ? import_huggingface(text, name)
+                                             : import_dfmodel(text, name);
+  } catch (const InputError&) {
+    const std::string kind = kind_of_text(text);
+    if (kind.empty()) throw;
+    throw InputError(name + ":1:1: is " + kind +
+                     "; expected a setup of DFModel (protobuf text) or the config.json of a model "
+                     "of Hugging Face");
+  }
+}
+
 int run_import(const CommandLine& line) {
-  const std::string text = read_file(line.config);
-  write_output(line.output, is_huggingface_config(text, line.config)
-                                ? import_huggingface(text, line.config)
-                                : import_dfmodel(text, line.config));
+  write_output(line.output, imported(read_file(line.config), line.config));
   return kProved;
 }
 
@@ -137,6 +150,7 @@ namespace {
 int run_command(const CommandLine& line) {
   switch (line.command) {
     case Command::Solve:
+      refuse_many_processes("solve");
       return run_solve(line);
     case Command::Evaluate:
       return run_evaluate(line);

@@ -4,7 +4,7 @@
 #include "cli/graphviz.hpp"
 
 #include <fcntl.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,7 +18,8 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::chrono::seconds kPatience{10};
+constexpr Seconds kPatience{10.0};
+constexpr Seconds kMoment{1.0};  // for what was stopped before
 constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
@@ -36,29 +37,39 @@ std::string text_of(std::FILE* file) {
   return text;
 }
 
+/// The new process: becomes dot, or ends with the status of a shell that does not find it.  Calls
+/// only what is safe beside other threads.
+[[noreturn]] void become_dot(int input, int output, pid_t parent) {
+  setpgid(0, 0);  // what a terminal sends to this group is for the parent
+  // Whatever ends the parent ends this, too; it may have ended already.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  for (const int ignored : {SIGPIPE, SIGXFSZ}) signal(ignored, SIG_DFL);
+  const int nowhere = open("/dev/null", O_WRONLY);
+  dup2(input, STDIN_FILENO);
+  dup2(output, STDOUT_FILENO);
+  dup2(nowhere, STDERR_FILENO);
+  execlp("dot", "dot", "-Tsvg", nullptr);
+  _exit(127);
+}
+
 /// The process id, or 0.
 pid_t start_dot(std::FILE* input, std::FILE* output) {
-  posix_spawn_file_actions_t actions{};
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, fileno(input), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, fileno(output), STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::array<char, 4> name{"dot"};
-  std::array<char, 6> format{"-Tsvg"};
-  const std::array<char*, 3> words = {name.data(), format.data(), nullptr};
-  pid_t process = 0;
-  const int failed = posix_spawnp(&process, "dot", &actions, nullptr, words.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  return failed == 0 ? process : 0;
+  const pid_t parent = getpid();
+  const pid_t process = fork();
+  if (process == 0) become_dot(fileno(input), fileno(output), parent);
+  if (process < 0) return 0;
+  setpgid(process, process);  // by both, so that it is true for both
+  return process;
 }
 
 /// The exit status, or -1 for one that took too long and was killed.
-int wait_for(pid_t process) {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+int wait_for(pid_t process, const Deadline& deadline) {
+  const Deadline end = deadline.has_passed() ? Deadline(kMoment) : deadline.within(kPatience);
   int status = 0;
   while (waitpid(process, &status, WNOHANG) == 0) {
-    if (std::chrono::steady_clock::now() > end) {
-      kill(process, SIGKILL);
+    if (end.has_passed()) {
+      kill(-process, SIGKILL);
       waitpid(process, &status, 0);
       return -1;
     }
@@ -69,7 +80,7 @@ int wait_for(pid_t process) {
 
 }  // namespace
 
-Picture draw_graph(const std::string& dot) {
+Picture draw_graph(const std::string& dot, const Deadline& deadline) {
   const File input = nameless_file();
   const File output = nameless_file();
   if (!input || !output || std::fwrite(dot.data(), 1, dot.size(), input.get()) != dot.size() ||
@@ -78,9 +89,9 @@ Picture draw_graph(const std::string& dot) {
   }
   std::rewind(input.get());
   const pid_t process = start_dot(input.get(), output.get());
-  const int status = process == 0 ? 127 : wait_for(process);
+  const int status = process == 0 ? 127 : wait_for(process, deadline);
   if (status == 127) return {"", "The graph is not drawn: Graphviz (dot) was not found."};
-  if (status == -1) return {"", "The graph is not drawn: Graphviz took more than ten seconds."};
+  if (status == -1) return {"", "The graph is not drawn: Graphviz had not ended in time."};
   const std::string text = text_of(output.get());
   if (text.size() > kMostBytes) return {"", "The graph is not drawn: its picture is too large."};
   const std::size_t begin = text.find("<svg");

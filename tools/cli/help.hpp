@@ -15,17 +15,18 @@ usage: dfsearch [solve] CONFIG [options]         search, report, exit
        dfsearch export CONFIG [options]          a mixed-integer program for other solvers
        dfsearch chip CONFIG... [options]         the chips that technologies and budgets give
        dfsearch gemm CONFIG --shape MxKxN        the time of a GEMM alone on such a chip
-       dfsearch study STUDY -o DIR [options]     all points of a design space, or its exact front
+       dfsearch study STUDY [-o DIR] [options]   all points of a design space, or its exact front
        dfsearch study merge DIR... -o DIR        parts of a study put together
-       dfsearch list [KIND] [--json FILE|-]      the systems, workloads, studies that have a name
+       dfsearch list [KIND] [--json FILE|-]      the systems, workloads, studies and configs by name
        dfsearch report RESULT [-o PAGE.html]     a page of a result, or of the folder of a study
        dfsearch --help | --version
 
-A CONFIG is YAML or JSON (docs/formats.md); --config CONFIG says the same.  A report for people
-goes to standard output, progress and errors to standard error.  With a section 'training' a CONFIG
-asks for the best plan of a training step, with 'equations: calculon' for the best execution of
-Calculon's model, in place of a mapping: solve and check take these, without the options of
-mappings.
+A CONFIG is YAML or JSON (docs/formats.md); --config CONFIG says the same.  What is no file is one
+of the shelf, which is part of the program: gpt3_1t, gpt3_1t.yaml, configs/gpt3_1t.yaml; so is a
+STUDY (serving).  A report for people goes to standard output, progress and errors to standard
+error.  With a section 'training' a CONFIG asks for the best plan of a training step, with
+'equations: calculon' for the best execution of Calculon's model, in place of a mapping: solve and
+check take these, without the options of mappings.
 
 all commands but import, report and list
   --set KEY=VALUE        override a key of the config, system.network.0.degree=16; repeatable
@@ -92,12 +93,13 @@ gemm
 
 list
   --json FILE|-          the list as JSON; with - in place of the table.  A KIND is systems,
-                         workloads or studies (all of them); 'system: {{from: NAME}}' in a CONFIG
-                         takes what has this name, from any folder
+                         workloads or studies (all of these), or configs; all have their names in
+                         every folder: 'dfsearch NAME', 'dfsearch study NAME', and in a CONFIG
+                         'system: {{from: NAME}}'
 
 study
-  -o, --output DIR       the folder for results.ndjson, results.csv, front.json and study.json; the
-                         same command goes on with a study that was stopped
+  -o, --output DIR       the folder for results.ndjson, results.csv, front.json and study.json (the
+                         name of STUDY); the same command goes on with a study that was stopped
   --points               list the points, and --print POINT the whole config of one, by its
                          number or as 'sram=640 MiB,link=pcie'
   --dry-run              check the study, and say which axes bound boxes of points
@@ -115,7 +117,7 @@ report
                          by Graphviz where it is installed
 
 examples
-  dfsearch --config configs/gpt3_1t.yaml --threads 64
+  dfsearch --config gpt3_1t.yaml --threads 64
   dfsearch configs/gpt3_1t.yaml --time-limit '20 min' --json result.json --mapping best.json
   dfsearch configs/gpt3_1t.yaml --html page.html
   dfsearch report result.json -o page.html

@@ -278,6 +278,7 @@ void convert_gemm(const Texts& texts, CommandLine& line) {
 /// One kind of files, or all of them.
 void convert_list(const Texts& texts, CommandLine& line) {
   if (texts.positional.empty()) return;
+  line.kinds.push_back(ShelfKind::Configs);
   std::vector<std::string_view> names;
   for (const ShelfKind kind : line.kinds) names.emplace_back(name_of(kind));
   const auto found = std::find(names.begin(), names.end(), texts.positional);
@@ -294,6 +295,7 @@ void refuse_misspelt_command(const std::string& word) {
   const std::string near = suggestion(word, kCommands);
   std::error_code error;
   if (near.empty() || std::filesystem::exists(word, error)) return;
+  if (find_on_shelf(ShelfKind::Configs, word)) return;
   usage_error("unknown command " + in_quotes(word) + near);
 }
 
@@ -309,6 +311,13 @@ void choose_config(const Texts& texts, std::string_view command, CommandLine& li
                             in_quotes(texts.config), in_quotes(texts.positional)));
   }
   line.config = texts.config.empty() ? texts.positional : texts.config;
+}
+
+/// Files that are there, or those of the shelf.
+void find_configs(CommandLine& line) {
+  if (line.command == Command::Import || line.command == Command::Report) return;
+  line.config = find_input(line.config, ShelfKind::Configs).string();
+  for (std::string& more : line.more_configs) more = find_input(more, ShelfKind::Configs).string();
 }
 
 }  // namespace
@@ -362,6 +371,7 @@ std::variant<CommandLine, StudyLine, Answer> parse_command_line(int argc, const 
   if (line.command == Command::Evaluate && line.mapping.empty() && line.solution.empty()) {
     usage_error("evaluate: missing --mapping FILE or --solution FILE");
   }
+  find_configs(line);
   return line;
 }
 

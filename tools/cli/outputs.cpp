@@ -23,10 +23,8 @@ void write_outcome(const CommandLine& line, const Outcome& outcome, const std::s
   const std::string json = line.json.empty() && line.html.empty() && mapping.empty()
                                ? std::string()
                                : result_json(outcome);
-  if (!mapping.empty()) outputs.attempt([&] { write_file(mapping, json); });
-  if (!line.json.empty() && line.json != "-") {
-    outputs.attempt([&] { write_file(line.json, json); });
-  }
+  if (!mapping.empty()) outputs.file(mapping, json);
+  if (!line.json.empty() && line.json != "-") outputs.file(line.json, json);
   if (line.events != "-") {
     outputs.attempt([&] { print(line.json == "-" ? json : report_text(outcome, title_of(line))); });
   }

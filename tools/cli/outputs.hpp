@@ -4,10 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "base/error.hpp"
 #include "cli/options.hpp"
 #include "io/html/run_page.hpp"
 #include "io/result/outcome.hpp"
+#include "io/text/write_file.hpp"
 
 namespace dfsearch {
 
@@ -22,6 +24,13 @@ void check_output(const std::string& file);
 /// result that took hours must not be lost to a full disk.
 class Outputs {
  public:
+  /// Until when a pipe may wait for somebody who reads it, and a picture may be drawn.
+  explicit Outputs(const Deadline& deadline = {}) : deadline_(deadline) {}
+
+  [[nodiscard]] const Deadline& deadline() const { return deadline_; }
+  void file(const std::string& name, const std::string& text) {
+    attempt([&] { write_file(name, text, deadline_); });
+  }
   template <class Write>
   void attempt(Write write) {
     try {
@@ -35,6 +44,7 @@ class Outputs {
   }
 
  private:
+  const Deadline deadline_;
   std::vector<std::string> wrong_;
 };
 

@@ -7,6 +7,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/graphviz.hpp"
 #include "cli/standard_output.hpp"
+#include "io/config/config_tree.hpp"
 #include "io/html/study_page.hpp"
 #include "io/text/read_file.hpp"
 #include "io/text/write_file.hpp"
@@ -18,10 +19,10 @@ constexpr const char* kNoFront = R"({"objective": [], "exact": false, "points": 
 constexpr std::size_t kMostBytes = std::size_t{512} << 20;  // of a study's results
 
 /// Adds the picture of the graph, if the result has one.
-std::string page_of(RunPage parts) {
+std::string page_of(RunPage parts, const Deadline& deadline) {
   const std::string graph = graph_picture(parts.result, parts.name);
   if (!graph.empty()) {
-    Picture picture = draw_graph(graph);
+    Picture picture = draw_graph(graph, deadline);
     parts.graph = std::move(picture.svg);
     parts.graph_missing = std::move(picture.missing);
   }
@@ -31,7 +32,7 @@ std::string page_of(RunPage parts) {
 /// The text of the config; empty if it cannot be read again, as from a pipe.
 std::string config_text(const CommandLine& line) {
   try {
-    return read_file(line.config);
+    return read_config_text(line.config);
   } catch (const InputError&) {
     return "";
   }
@@ -43,14 +44,16 @@ void write_page(const CommandLine& line, const std::string& json,
                 const std::vector<SearchPoint>& history, Outputs& outputs) {
   if (line.html.empty()) return;
   outputs.attempt([&] {
-    write_file(line.html, page_of({.result = json,
-                                   .name = "the result",
-                                   .title = title_of(line),
-                                   .command = line.words,
-                                   .config = config_text(line),
-                                   .graph = "",
-                                   .graph_missing = "",
-                                   .history = history}));
+    const std::string page = page_of({.result = json,
+                                      .name = "the result",
+                                      .title = title_of(line),
+                                      .command = line.words,
+                                      .config = config_text(line),
+                                      .graph = "",
+                                      .graph_missing = "",
+                                      .history = history},
+                                     outputs.deadline());
+    write_file(line.html, page, outputs.deadline());
   });
 }
 
@@ -70,7 +73,7 @@ int run_report(const CommandLine& line) {
     parts.result = read_file(source, kMostBytes);
     parts.name = line.config;
     parts.title = source.filename().string();
-    page = page_of(std::move(parts));
+    page = page_of(std::move(parts), Deadline());
   }
   if (line.output == "-") {
     print(page);

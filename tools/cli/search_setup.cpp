@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cli/machine_memory.hpp"
-#include "cli/signals.hpp"
 #include "cli/standard_output.hpp"
 #include "io/result/event_text.hpp"
 
@@ -27,13 +26,6 @@ SearchOptions search_options(const CommandLine& line, const SearchSettings& sett
   options.bounds = line.bounds;
   options.deterministic = line.deterministic;
   return options;
-}
-
-Deadline deadline_of(const CommandLine& line, const SearchSettings& settings,
-                     std::chrono::steady_clock::time_point start) {
-  const std::chrono::duration<double> used = std::chrono::steady_clock::now() - start;
-  return Deadline(line.time_limit.value_or(settings.time_limit) - Seconds(used.count()),
-                  stop_on_signals());
 }
 
 Detail detail_of(const CommandLine& line) {

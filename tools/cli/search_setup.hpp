@@ -1,10 +1,8 @@
 #pragma once
 // What searches for mappings and searches over budgets set up alike.
 
-#include <chrono>
 #include <string>
 
-#include "base/deadline.hpp"
 #include "cli/events.hpp"
 #include "cli/options.hpp"
 #include "cli/progress.hpp"
@@ -17,10 +15,6 @@ namespace dfsearch {
 
 /// Limits, threads and bounds; the config says what the command line leaves out.
 SearchOptions search_options(const CommandLine& line, const SearchSettings& settings);
-
-/// The end of a run that began at `start`, which signals bring forward.
-Deadline deadline_of(const CommandLine& line, const SearchSettings& settings,
-                     std::chrono::steady_clock::time_point start);
 
 Detail detail_of(const CommandLine& line);
 

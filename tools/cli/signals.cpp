@@ -1,10 +1,14 @@
 #include "cli/signals.hpp"
 
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
+
+#include "cli/exit_status.hpp"
 
 namespace dfsearch {
 namespace {
@@ -12,6 +16,21 @@ namespace {
 // A handler can reach nothing but globals.  Set by it, read by the workers.
 std::atomic<bool> stop_requested = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "the handler must not take a lock");
+
+void set_timer(double seconds) {
+  itimerval timer{};
+  timer.it_value.tv_sec = static_cast<time_t>(seconds);
+  timer.it_value.tv_usec =
+      static_cast<suseconds_t>((seconds - std::floor(seconds)) * 1e6);
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+/// Calls only what is safe in a signal handler: write and _exit.
+void on_alarm(int /*signal*/) {
+  constexpr char kMessage[] = "stopped by the time limit before the search began\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+  _exit(kStoppedWithout);
+}
 
 constexpr std::array kStopSignals = {SIGINT, SIGTERM};
 
@@ -45,10 +64,29 @@ const std::atomic<bool>* stop_on_signals() {
   return &stop_requested;
 }
 
-void ignore_broken_pipes() {
+void make_writes_fail() {
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
-  sigaction(SIGPIPE, &ignore, nullptr);
+  for (const int signal : {SIGPIPE, SIGXFSZ}) sigaction(signal, &ignore, nullptr);
+}
+
+StartLimit::StartLimit(std::optional<Seconds> time) {
+  constexpr Seconds kLongest{1e8};  // about three years; a timer takes no infinity
+  // What is read by then, as any input of usual size, leads to a result that tells of the limit.
+  constexpr Seconds kGrace{1.0};
+  if (!time || !(*time < kLongest)) return;
+  struct sigaction end {};
+  end.sa_handler = on_alarm;
+  sigaction(SIGALRM, &end, nullptr);
+  set_timer((*time + kGrace).in_base_units());
+}
+
+void StartLimit::lift() { set_timer(0.0); }
+
+Deadline StartLimit::begin_search(Seconds time) {
+  lift();
+  const std::chrono::duration<double> used = std::chrono::steady_clock::now() - start_;
+  return Deadline(time - Seconds(used.count()), stop_on_signals());
 }
 
 }  // namespace dfsearch

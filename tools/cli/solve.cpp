@@ -1,7 +1,6 @@
 #include "cli/solve.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -18,6 +17,7 @@
 #include "cli/outputs.hpp"
 #include "cli/progress.hpp"
 #include "cli/search_setup.hpp"
+#include "cli/signals.hpp"
 #include "cli/solve_design.hpp"
 #include "cli/solve_execution.hpp"
 #include "cli/standard_output.hpp"
@@ -73,7 +73,7 @@ StopReason stop_reason(const SearchResult& result) {
 /// One search with everything that listens to it.
 class Run {
  public:
-  Run(const CommandLine& line, Config config, std::chrono::steady_clock::time_point start)
+  Run(const CommandLine& line, Config config, StartLimit& start)
       : start_(start),
         line_(line),
         config_(std::move(config)),
@@ -95,7 +95,7 @@ class Run {
     SearchHistory history(!line_.html.empty());
     listen(events, progress, history, checkpoint);
     if (state_) options_.resume = &*state_;
-    options_.limits.deadline = deadline_of(line_, config_.search, start_);
+    options_.limits.deadline = start_.begin_search(line_.time_limit.value_or(config_.search.time_limit));
     if (events.is_on()) {
       events.write(start_event(config_.problem, title_of(line_), options_.threads,
                                state_ ? state_->stats : SearchStats{}));
@@ -109,7 +109,7 @@ class Run {
       if (reason != StopReason::None) events.write(stop_event(result, reason));
       events.write(done_event(result));
     }
-    Outputs outputs;
+    Outputs outputs(options_.limits.deadline);
     write_outcome(line_, with_chip(Outcome::of(config_.problem, result), config_),
                   mapping_file(line_, result), history.points(), outputs);
     if (!line_.checkpoint.empty()) outputs.attempt([&] { checkpoint.finish(); });
@@ -139,7 +139,7 @@ class Run {
   }
 
   // Of all that is limited, reading the config included.
-  const std::chrono::steady_clock::time_point start_;
+  StartLimit& start_;
   const CommandLine& line_;
   const Config config_;
   SearchOptions options_;
@@ -149,7 +149,7 @@ class Run {
 }  // namespace
 
 int run_solve(const CommandLine& line) {
-  const auto start = std::chrono::steady_clock::now();
+  StartLimit start(line.time_limit);
   auto any = load_any_searchable(line);
   if (const auto* calculon = std::get_if<CalculonConfig>(&any)) {
     return run_solve_execution(line, *calculon, start);

@@ -55,7 +55,7 @@ void write_end(EventStream& events, const DesignResult& result) {
 }  // namespace
 
 int run_solve_design(const CommandLine& line, const Config& config,
-                     std::chrono::steady_clock::time_point start) {
+                     StartLimit& start) {
   const Problem& problem = config.problem;
   const ChipDesign& design = *config.design;
   DesignOptions options = options_of(line, config);
@@ -80,7 +80,7 @@ int run_solve_design(const CommandLine& line, const Config& config,
       checkpoint.write(checkpoint_bytes(problem, design, state), state.stats, state.open.size());
     };
   }
-  options.search.limits.deadline = deadline_of(line, config.search, start);
+  options.search.limits.deadline = start.begin_search(line.time_limit.value_or(config.search.time_limit));
   if (events.is_on()) {
     const SearchStats before = options.resume ? options.resume->stats : SearchStats{};
     events.write(start_event(problem, title_of(line), line.threads, before));
@@ -92,7 +92,7 @@ int run_solve_design(const CommandLine& line, const Config& config,
   outcome.design = &design;
   outcome.chip = result.chip ? &*result.chip : nullptr;
   outcome.split = &result;
-  Outputs outputs;
+  Outputs outputs(options.search.limits.deadline);
   write_outcome(line, outcome, mapping_file(line, result.search), history.points(), outputs);
   if (!line.checkpoint.empty()) outputs.attempt([&] { checkpoint.finish(); });
   outputs.attempt([&] { events.finish(); });

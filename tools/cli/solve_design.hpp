@@ -1,15 +1,13 @@
 #pragma once
 // The search over what a budget leaves out.
 
-#include <chrono>
-
 #include "cli/options.hpp"
+#include "cli/signals.hpp"
 #include "io/config/load_config.hpp"
 
 namespace dfsearch {
 
 /// Searches, writes what was asked for and returns the exit status.  Throws InputError.
-int run_solve_design(const CommandLine& line, const Config& config,
-                     std::chrono::steady_clock::time_point start);
+int run_solve_design(const CommandLine& line, const Config& config, StartLimit& start);
 
 }  // namespace dfsearch

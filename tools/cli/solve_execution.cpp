@@ -22,7 +22,6 @@
 #include "io/report/plan_report.hpp"
 #include "io/result/execution_json.hpp"
 #include "io/result/plan_json.hpp"
-#include "io/text/write_file.hpp"
 
 namespace dfsearch {
 namespace {
@@ -47,12 +46,9 @@ void refuse_options(const CommandLine& line, const char* config) {
 /// What both searches take.
 template <class Search>
 Search search_of(const CommandLine& line, const SearchSettings& settings,
-                 std::chrono::steady_clock::time_point start) {
-  const Seconds used(
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+                 StartLimit& start) {
   Search search;
-  search.limits.deadline =
-      Deadline(line.time_limit.value_or(settings.time_limit) - used, stop_on_signals());
+  search.limits.deadline = start.begin_search(line.time_limit.value_or(settings.time_limit));
   search.limits.gap = line.gap.value_or(settings.gap);
   search.limits.memory =
       line.memory_limit.value_or(settings.memory_limit.value_or(0.5 * machine_memory()));
@@ -84,11 +80,9 @@ bool needs_json(const CommandLine& line) { return !line.json.empty() || !line.ht
 /// Writes what there is; the exit status says how sure it is.
 template <class Result>
 int tell(const CommandLine& line, const Result& result, const std::string& json,
-         const std::string& report, const SearchHistory& history) {
-  Outputs outputs;
-  if (!line.json.empty() && line.json != "-") {
-    outputs.attempt([&] { write_file(line.json, json); });
-  }
+         const std::string& report, const SearchHistory& history, const Deadline& deadline) {
+  Outputs outputs(deadline);
+  if (!line.json.empty() && line.json != "-") outputs.file(line.json, json);
   outputs.attempt([&] { print(line.json == "-" ? json : report); });
   write_page(line, json, history.points(), outputs);
   outputs.throw_if_any_failed();
@@ -102,7 +96,7 @@ int tell(const CommandLine& line, const Result& result, const std::string& json,
 }  // namespace
 
 int run_solve_execution(const CommandLine& line, const CalculonConfig& config,
-                        std::chrono::steady_clock::time_point start) {
+                        StartLimit& start) {
   refuse_options(line, "'equations: calculon'");
   check_output(line.json);
   check_output(line.html);
@@ -112,11 +106,12 @@ int run_solve_execution(const CommandLine& line, const CalculonConfig& config,
   listen(line, history, search);
   const calculon::ExecutionResult result = calculon::find_execution(config.task, search);
   return tell(line, result, needs_json(line) ? execution_json(config.task, result) : "",
-              execution_report(config.task, result, title_of(line)), history);
+              execution_report(config.task, result, title_of(line)), history,
+              search.limits.deadline);
 }
 
 int run_solve_plan(const CommandLine& line, const TrainingConfig& config,
-                   std::chrono::steady_clock::time_point start) {
+                   StartLimit& start) {
   refuse_options(line, "'training'");
   check_output(line.json);
   check_output(line.html);
@@ -125,7 +120,7 @@ int run_solve_plan(const CommandLine& line, const TrainingConfig& config,
   listen(line, history, search);
   const training::PlanResult result = training::find_plan(config.task, search);
   return tell(line, result, needs_json(line) ? plan_json(config.task, result) : "",
-              plan_report(config.task, result, title_of(line)), history);
+              plan_report(config.task, result, title_of(line)), history, search.limits.deadline);
 }
 
 }  // namespace dfsearch

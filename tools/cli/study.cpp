@@ -51,9 +51,9 @@ int threads_of(const StudyLine& line) {
   return line.threads.value_or(threads_of_a_process(parse_threads("")));
 }
 
-PointSearch search_of(const StudyLine& line) {
+PointSearch search_of(const StudyLine& line, StartLimit& start) {
   PointSearch search;
-  search.deadline = Deadline(line.time_limit.value_or(Seconds::infinity()), stop_on_signals());
+  search.deadline = start.begin_search(line.time_limit.value_or(Seconds::infinity()));
   search.time_limit = line.point_time_limit.value_or(Seconds::infinity());
   search.node_limit = line.node_limit;
   search.memory_limit = line.memory_limit.value_or(0.5 * machine_memory());
@@ -113,12 +113,13 @@ study::SolvePoint solver_of(const StudyPoints& points) {
 int serve(const StudyLine& line, study::Cluster& cluster) {
   // The first one has checked all before it begins.
   if (!cluster.wait_for_begin()) return kProved;
+  StartLimit start(line.time_limit);
   const Study study = load(line);
-  const PointSearch search = search_of(line);
+  const PointSearch search = search_of(line, start);
   const StudyPoints points(study, search);
   cluster.serve(
       solver_of(points), [](const study::PointAnswer& answer) { return answer.row; },
-      search.threads);
+      search.threads, search.deadline);
   return kProved;
 }
 
@@ -141,6 +142,7 @@ class StudyRun {
   }
 
   int run() {
+    if (!line_.output_is_named) refuse_other_files();
     make_folder(folder_);
     refuse_another_study();
     Journal journal(folder_, points_.grid());
@@ -170,6 +172,15 @@ class StudyRun {
   }
 
  private:
+  /// A folder that nobody named is one that there was not, or has results of studies.
+  void refuse_other_files() const {
+    std::error_code error;
+    if (!fs::exists(folder_, error) || fs::exists(folder_ / "study.json", error)) return;
+    throw InputError(folder_.string() +
+                     ": is there and has no results of a study, expected -o DIR, the folder for "
+                     "the results");
+  }
+
   /// A folder has one study.
   void refuse_another_study() const {
     const fs::path file = folder_ / "study.json";
@@ -275,8 +286,9 @@ int run_study(const StudyLine& line) {
   const std::unique_ptr<study::Cluster> cluster = open_cluster();
   if (cluster && cluster->rank() > 0) return serve(line, *cluster);
   if (line.task == StudyLine::Task::Merge) return run_merge(line);
+  StartLimit start(line.time_limit);
   const Study study = load(line);
-  const PointSearch search = search_of(line);
+  const PointSearch search = search_of(line, start);
   const StudyPoints points(study, search);
   if (line.task == StudyLine::Task::Print) {
     print(points.config_text(points.find(line.point)));

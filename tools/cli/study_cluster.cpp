@@ -1,6 +1,7 @@
 #include "cli/study_cluster.hpp"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -40,10 +41,22 @@ fs::path module_file() {
   return fs::exists(built, error) ? built : installed;
 }
 
+/// How many processes MPI has started; one without it.
+int process_count() { return told({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}).value_or(1); }
+
 }  // namespace
 
+void refuse_many_processes(const char* command) {
+  if (process_count() == 1) return;
+  throw InputError(fmt::format(
+      "{}: MPI has started {} processes, and each would do all of it: only 'dfsearch study' is "
+      "spread over processes, expected one, with --threads (or unset OMPI_COMM_WORLD_SIZE and "
+      "PMI_SIZE)",
+      command, process_count()));
+}
+
 std::unique_ptr<study::Cluster> open_cluster() {
-  if (told({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}).value_or(1) == 1) return nullptr;
+  if (process_count() == 1) return nullptr;
   if (!kHasMpi) {
     throw InputError(
         "this dfsearch was built without MPI and would run many times over: expected "

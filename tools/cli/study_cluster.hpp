@@ -12,6 +12,9 @@ namespace dfsearch {
 /// work with it.
 std::unique_ptr<study::Cluster> open_cluster();
 
+/// Throws InputError where MPI has started several processes: each would do all of `command`.
+void refuse_many_processes(const char* command);
+
 /// Of the hardware threads those that a process has for itself: processes of one machine share them.
 int threads_of_a_process(int hardware_threads);
 

@@ -6,10 +6,12 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <utility>
 
 #include "cli/option_values.hpp"
+#include "io/config/shelf.hpp"
 #include "io/text/input_messages.hpp"
 
 namespace dfsearch {
@@ -67,16 +69,19 @@ void choose_task(const Texts& texts, StudyLine& line) {
     if (words.size() > 1) {
       usage_error("study: one study is enough, got also " + in_quotes(words[1]));
     }
-    line.file = words[0];
+    line.file = find_input(words[0], ShelfKind::Studies).string();
     const int asked = int{texts.points} + int{texts.dry_run} + int{!line.point.empty()};
     if (asked > 1) usage_error("--points, --dry-run and --print exclude each other");
     if (texts.points) line.task = Task::List;
     if (texts.dry_run) line.task = Task::DryRun;
     if (!line.point.empty()) line.task = Task::Print;
   }
-  const bool writes = line.task == Task::Run || line.task == Task::Merge;
-  if (writes && line.output.empty()) {
-    usage_error("study: missing -o DIR, the folder for the results");
+  if (line.task == Task::Merge && line.output.empty()) {
+    usage_error("study merge: missing -o DIR, the folder for the results");
+  }
+  if (line.task == Task::Run && line.output.empty()) {
+    line.output = std::filesystem::path(line.file).stem().string();
+    line.output_is_named = false;
   }
 }
 

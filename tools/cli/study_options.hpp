@@ -28,7 +28,8 @@ struct StudyLine {
   Task task = Task::Run;
   std::string file;
   std::vector<std::string> folders;  ///< to be merged
-  std::string output;                ///< a folder
+  std::string output;                ///< a folder; left out: the name of the study's file
+  bool output_is_named = true;
   std::string point;
   std::vector<std::string> only;
   StudyShard shard;

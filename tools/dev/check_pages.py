@@ -6,7 +6,7 @@ README.md is short.  Links lead to files and headings that are there.  So do the
 backticks that look like a file, src/engine/solve.hpp or solve.hpp, or like C++, Type::member.  A
 comment in the code that names a section of a page, docs/search.md, 5.7, names one that it has.
 
-usage: check_pages.py ROOT | --self-test
+usage: check_pages.py ROOT | --links ROOT | --self-test
 """
 
 import pathlib
@@ -122,6 +122,15 @@ def complaints(root):
     return found
 
 
+def broken_links(root):
+    """Of the pages alone, as they are installed."""
+    repository = Repository(root)
+    pages = repository.pages()
+    assert pages, f"{root} has no pages"
+    return [f"{page.relative_to(root)}:{number}: {what}" for page in pages
+            for number, what in repository.wrong_links(page, FENCE.sub(blanked, page.read_text()))]
+
+
 def self_test():
     good = {
         "README.md": "[a](docs/a.md#1-the-tree) `src/a.cpp` `a.cpp` `A::b` `docs/*.md`\n"
@@ -155,6 +164,11 @@ def self_test():
 
 
 def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "--links":
+        found = broken_links(pathlib.Path(sys.argv[2]).resolve())
+        if found:
+            sys.exit("\n".join(found))
+        return
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     if sys.argv[1] == "--self-test":

@@ -155,6 +155,9 @@ void read_framed(std::string_view bytes, const std::string& name, const Fingerpr
 
 void check_replaceable(const std::filesystem::path& file, const Fingerprint& problem) {
   std::error_code error;
+  if (std::filesystem::is_fifo(file, error)) {
+    throw InputError(file.string() + ": is a pipe, expected a file for the checkpoint");
+  }
   if (!std::filesystem::is_regular_file(file, error) || std::filesystem::is_empty(file, error)) {
     return;
   }

@@ -27,13 +27,8 @@ constexpr std::array<std::string_view, 2> kSectionsWithFrom = {"workload", "syst
 
 /// What a `from:` names: a file, or one of the shelf.
 struct BaseFile {
-  fs::path file;                     ///< as messages call it
-  fs::path identity;                 ///< the same under all its names
-  const ShelfFile* shelf = nullptr;  ///< null: it is read from `file`
-
-  [[nodiscard]] std::string text() const {
-    return shelf ? std::string(shelf->text) : read_file(file);
-  }
+  fs::path file;      ///< as messages call it
+  fs::path identity;  ///< the same under all its names
 };
 
 /// A name without folder and ending is one of the shelf, if files of this place may stand there.
@@ -43,13 +38,22 @@ std::optional<BaseFile> base_file(const std::string& name, const fs::path& direc
   if (kind && is_shelf_name(name)) {
     const ShelfFile* found = find_on_shelf(*kind, name);
     if (found)
-      return BaseFile{.file = found->source(), .identity = found->source(), .shelf = found};
+      return BaseFile{.file = found->source(), .identity = found->source()};
     messages.add(place, "from", not_on_shelf(*kind, name));
     return std::nullopt;
   }
-  const fs::path file = (directory / name).lexically_normal();
+  fs::path file = (directory / name).lexically_normal();
+  if (find_on_shelf(file)) return BaseFile{.file = file, .identity = file};
+  // An override of a config of the shelf names a file of the user.
+  if (is_on_shelf(directory)) file = fs::path(name).lexically_normal();
   std::error_code error;
   return BaseFile{.file = file, .identity = fs::weakly_canonical(file, error)};
+}
+
+/// The section of a config that the files of a kind are.
+std::string_view section_of(ShelfKind kind) {
+  if (kind == ShelfKind::Systems) return "system";
+  return kind == ShelfKind::Workloads ? "workload" : "";
 }
 
 /// Replaces a map with a `from:` by the file it names with the map on top.  The
@@ -77,7 +81,7 @@ void resolve_from(YamlNode& section, const fs::path& directory, std::optional<Sh
   }
   std::string text;
   try {
-    text = named->text();
+    text = read_config_text(named->file);
   } catch (const InputError& wrong) {
     // That the file cannot be read is a fault of whoever names it.
     for (const std::string& message : wrong.messages()) messages.add(place, "from", message);
@@ -90,6 +94,12 @@ void resolve_from(YamlNode& section, const fs::path& directory, std::optional<Sh
                    fmt::format("expected the file {} to hold a map, got {}", in_quotes(source),
                                base.description()));
       return;
+    }
+    // Of a whole config, as `import` writes it, its section of this name.
+    YamlEntry* inner = kind ? base.find(section_of(*kind)) : nullptr;
+    if (inner && inner->value.type == YamlNode::Type::Map) {
+      YamlNode taken = std::move(inner->value);
+      base = std::move(taken);
     }
     open.push_back(named->identity);
     resolve_from(base, named->file.parent_path(), kind, open, messages);
@@ -185,6 +195,15 @@ void check_is_map(const YamlNode& root, const fs::path& file, InputMessages& mes
 
 }  // namespace
 
+std::string read_config_text(const fs::path& file) {
+  const ShelfFile* shelf = find_on_shelf(file);
+  return shelf ? std::string(shelf->text) : read_file(file);
+}
+
+YamlNode load_config_tree(const fs::path& file) {
+  return parse_yaml(read_config_text(file), file.string(), true);
+}
+
 bool chooses_file(const Override& change) {
   const auto& path = change.path;
   if (path.size() > 2 && path.front() == "system" && path.back() == "from") return true;
@@ -205,7 +224,7 @@ YamlNode tree_with_files(YamlNode root, const fs::path& file, const std::vector<
     if (chooses_file(change)) apply_override(change, root, messages);
   }
   std::error_code error;
-  std::vector<fs::path> open = {fs::weakly_canonical(file, error)};
+  std::vector<fs::path> open = {is_on_shelf(file) ? file : fs::weakly_canonical(file, error)};
   for (const std::string_view name : kSectionsWithFrom) {
     YamlEntry* section = root.find(name);
     const ShelfKind kind = name == "system" ? ShelfKind::Systems : ShelfKind::Workloads;

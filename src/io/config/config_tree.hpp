@@ -11,6 +11,12 @@
 
 namespace dfsearch {
 
+/// The text of a file, or of one of the shelf by the path that messages have (shelf.hpp).  Throws
+/// InputError.
+std::string read_config_text(const std::filesystem::path& file);
+/// The same as a tree.
+YamlNode load_config_tree(const std::filesystem::path& file);
+
 /// Overrides that say which file a section comes from go before that file is
 /// read, all others after.
 bool chooses_file(const Override& change);

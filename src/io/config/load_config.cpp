@@ -295,7 +295,7 @@ AnyConfig config_of(YamlNode tree, const fs::path& file, const std::vector<std::
 }  // namespace
 
 AnyConfig load_any_config(const fs::path& file, const std::vector<std::string>& overrides) {
-  return config_of(load_yaml(file), file, overrides, Wanted::Any);
+  return config_of(load_config_tree(file), file, overrides, Wanted::Any);
 }
 
 AnyConfig parse_any_config(const std::string& text, const fs::path& name,
@@ -304,12 +304,12 @@ AnyConfig parse_any_config(const std::string& text, const fs::path& name,
 }
 
 Config load_config(const fs::path& file, const std::vector<std::string>& overrides) {
-  return std::get<Config>(config_of(load_yaml(file), file, overrides, Wanted::FirstModel));
+  return std::get<Config>(config_of(load_config_tree(file), file, overrides, Wanted::FirstModel));
 }
 
 Config load_chip_config(const fs::path& file, const std::vector<std::string>& overrides) {
   return std::get<Config>(
-      config_of(load_yaml(file), file, overrides, Wanted::FirstModel, SystemUse::ChipAlone));
+      config_of(load_config_tree(file), file, overrides, Wanted::FirstModel, SystemUse::ChipAlone));
 }
 
 Config parse_config(const std::string& text, const fs::path& name,
@@ -328,7 +328,7 @@ struct ConfigTemplate::State {
 
 ConfigTemplate::ConfigTemplate(const fs::path& file) : state_(std::make_unique<State>()) {
   state_->file = file;
-  state_->tree = load_yaml(file);
+  state_->tree = load_config_tree(file);
 }
 
 ConfigTemplate::ConfigTemplate(ConfigTemplate&&) noexcept = default;

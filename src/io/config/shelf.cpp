@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <system_error>
 
+#include "base/error.hpp"
 #include "io/text/input_messages.hpp"
 
 namespace dfsearch {
@@ -20,8 +22,71 @@ const char* single_of(ShelfKind kind) {
       return "set of rates";
     case ShelfKind::Studies:
       return "study";
+    case ShelfKind::Parts:
+      return "part of a technology";
+    case ShelfKind::Configs:
+      return "config";
   }
   return "";
+}
+
+constexpr std::string_view kShelfFolder = "shelf:/";
+
+/// The path below configs/.
+std::string path_of(const ShelfFile& file) {
+  const bool has_folder = file.kind != ShelfKind::Configs && file.kind != ShelfKind::Parts;
+  return fmt::format("{}{}.yaml", has_folder ? std::string(name_of(file.kind)) + "/" : "",
+                     file.name);
+}
+
+std::string_view last_of(std::string_view name) {
+  return name.substr(name.rfind('/') + 1);  // npos + 1 is 0
+}
+
+/// What of a word can be the name of a file of a kind: without ending and the folders that all
+/// files of the kind share.
+std::string_view name_in(std::string_view word, ShelfKind kind) {
+  for (const std::string_view ending : {".yaml", ".yml"}) {
+    if (word.ends_with(ending)) word.remove_suffix(ending.size());
+  }
+  if (word.starts_with("./")) word.remove_prefix(2);
+  if (word.starts_with("configs/")) word.remove_prefix(8);
+  const std::string folder = std::string(name_of(kind)) + "/";
+  if (kind != ShelfKind::Configs && word.starts_with(folder)) word.remove_prefix(folder.size());
+  return word;
+}
+
+/// How a file of another kind is used; empty if there is none of this name.
+std::string use_of_other_kind(std::string_view word, ShelfKind wanted) {
+  for (const ShelfKind kind :
+       {ShelfKind::Systems, ShelfKind::Workloads, ShelfKind::Studies, ShelfKind::Configs}) {
+    if (kind == wanted || !find_on_shelf(kind, name_in(word, kind))) continue;
+    const std::string_view name = name_in(word, kind);
+    switch (kind) {
+      case ShelfKind::Systems:
+        return fmt::format("; {} is a system, for 'system: {{from: {}}}' in a config",
+                           in_quotes(name), name);
+      case ShelfKind::Workloads:
+        return fmt::format("; {} is a workload, for 'workload: {{from: {}}}' in a config",
+                           in_quotes(name), name);
+      case ShelfKind::Studies:
+        return fmt::format("; {} is a study, for 'dfsearch study {} -o DIR'", in_quotes(name),
+                           name);
+      default:
+        return fmt::format("; {} is a config, for 'dfsearch {}'", in_quotes(name), name);
+    }
+  }
+  return "";
+}
+
+/// With the folder and without.
+std::string nearest_of(std::string_view word, ShelfKind kind) {
+  std::vector<std::string_view> names;
+  for (const ShelfFile& file : shelf(kind)) {
+    names.push_back(last_of(file.name));
+    if (word.find('/') != std::string_view::npos) names.push_back(file.name);
+  }
+  return suggestion(name_in(word, kind), names);
 }
 
 }  // namespace
@@ -36,13 +101,15 @@ const char* name_of(ShelfKind kind) {
       return "efficiencies";
     case ShelfKind::Studies:
       return "studies";
+    case ShelfKind::Parts:
+      return "technologies";
+    case ShelfKind::Configs:
+      return "configs";
   }
   return "";
 }
 
-std::string ShelfFile::source() const {
-  return fmt::format("shelf/{}/{}.yaml", name_of(kind), name);
-}
+std::string ShelfFile::source() const { return std::string(kShelfFolder) + path_of(*this); }
 
 std::string_view ShelfFile::description() const {
   if (!text.starts_with("# ")) return {};
@@ -60,6 +127,23 @@ const ShelfFile* find_on_shelf(ShelfKind kind, std::string_view name) {
   return found == files.end() ? nullptr : &*found;
 }
 
+const ShelfFile* find_on_shelf(const std::filesystem::path& source) {
+  if (!is_on_shelf(source)) return nullptr;
+  const std::string name = source.lexically_normal().string();
+  if (!name.starts_with(kShelfFolder)) return nullptr;
+  for (const ShelfKind kind : {ShelfKind::Systems, ShelfKind::Workloads, ShelfKind::Efficiencies,
+                               ShelfKind::Studies, ShelfKind::Parts, ShelfKind::Configs}) {
+    for (const ShelfFile& file : shelf(kind)) {
+      if (path_of(file) == std::string_view(name).substr(kShelfFolder.size())) return &file;
+    }
+  }
+  return nullptr;
+}
+
+bool is_on_shelf(const std::filesystem::path& path) {
+  return !path.empty() && *path.begin() == std::filesystem::path("shelf:");
+}
+
 bool is_shelf_name(std::string_view word) {
   return !word.empty() && word.find_first_of("./\\") == std::string_view::npos;
 }
@@ -71,6 +155,33 @@ std::string not_on_shelf(ShelfKind kind, std::string_view name) {
       "there is no {} {} on the shelf, expected a name of configs/{} or the path of a file, like "
       "'./NAME' or 'NAME.yaml'{}",
       single_of(kind), in_quotes(name), name_of(kind), suggestion(name, names));
+}
+
+std::filesystem::path find_input(const std::string& word, ShelfKind kind) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(word, error);
+  const bool is_there = status.type() != std::filesystem::file_type::not_found;
+  // A folder may have the name by chance, as that of a study's results.
+  const bool is_folder = std::filesystem::is_directory(status);
+  // What is there but cannot be read is told by whoever reads it.
+  if ((is_there && !is_folder) || find_on_shelf(std::filesystem::path(word))) return word;
+  const std::string_view name = name_in(word, kind);
+  if (const ShelfFile* file = find_on_shelf(kind, name)) return file->source();
+  std::vector<const ShelfFile*> found;
+  for (const ShelfFile& file : shelf(kind)) {
+    if (last_of(file.name) == name) found.push_back(&file);
+  }
+  if (found.size() == 1) return found.front()->source();
+  if (is_folder) return word;
+  if (found.size() > 1) {
+    std::vector<std::string_view> names;
+    for (const ShelfFile* file : found) names.push_back(file->name);
+    throw InputError(fmt::format("{}: several files of the shelf have this name, expected {}",
+                                 in_quotes(word), joined_choices(names)));
+  }
+  throw InputError(fmt::format("{}: there is no such file, and no {} of this name on the shelf{}{}",
+                               in_quotes(word), single_of(kind), use_of_other_kind(word, kind),
+                               nearest_of(word, kind)));
 }
 
 std::vector<std::string_view> model_names() {

@@ -1,9 +1,9 @@
 #pragma once
-// The shelf: machines, workloads, rates of chips and studies that a config may name from any
-// folder.  They are the files of configs/systems/, workloads/, efficiencies/ and studies/, part
-// of the library as text.
+// The shelf: the files of configs/, part of the library as text, so that a command or a config may
+// name them from any folder.
 
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,15 +11,16 @@
 
 namespace dfsearch {
 
-enum class ShelfKind : std::uint8_t { Systems, Workloads, Efficiencies, Studies };
+/// Parts are those of technologies, which only chips of the shelf name.
+enum class ShelfKind : std::uint8_t { Systems, Workloads, Efficiencies, Studies, Parts, Configs };
 
 /// A file of the shelf.
 struct ShelfFile {
   ShelfKind kind = ShelfKind::Systems;
-  std::string_view name;  ///< of the file, without folder and ending
+  std::string_view name;  ///< of the file, without ending and the folder of its kind
   std::string_view text;  ///< YAML
 
-  /// What messages call it: `shelf/systems/h100_dgx.yaml`.
+  /// What messages call it: `shelf:/systems/h100_dgx.yaml`.
   [[nodiscard]] std::string source() const;
   /// The first comment line, without its mark; empty if the file begins with something else.
   [[nodiscard]] std::string_view description() const;
@@ -35,12 +36,21 @@ std::span<const ShelfFile> shelf(ShelfKind kind);
 
 /// The file of a name, or null.
 const ShelfFile* find_on_shelf(ShelfKind kind, std::string_view name);
+/// The file of a path as source() gives it, or null.
+const ShelfFile* find_on_shelf(const std::filesystem::path& source);
+/// Whether a path is that of the shelf, or of something on it.
+bool is_on_shelf(const std::filesystem::path& path);
 
 /// Whether a `from:` names a file of the shelf: it then has neither a folder nor an ending.
 bool is_shelf_name(std::string_view word);
 
 /// "there is no 'x' ...", for a name that is not on the shelf, with the nearest that is.
 std::string not_on_shelf(ShelfKind kind, std::string_view name);
+
+/// The file that a word of a user means: one of this path, else a config or study of the shelf by
+/// its name, with or without folders and ending: `gpt3_1t`, `configs/gpt3_1t.yaml`.  Throws
+/// InputError, with the nearest names, for what is neither, and for a name that several have.
+std::filesystem::path find_input(const std::string& word, ShelfKind kind);
 
 /// The names of all models, in alphabetical order.
 std::vector<std::string_view> model_names();

@@ -93,11 +93,15 @@ Row header_of(ShelfKind kind) {
   if (kind == ShelfKind::Workloads) {
     return {"workload", "kind", "parameters", "layers", "samples", "a step", "what it is"};
   }
+  if (kind == ShelfKind::Configs) return {"config", "what it is"};
   return {"study", "points", "what it is"};
 }
 
 Row row_of(const ShelfFile& file) {
   if (file.kind == ShelfKind::Systems) return row_of_system(file);
+  if (file.kind == ShelfKind::Configs) {
+    return {std::string(file.name), std::string(file.description())};
+  }
   return file.kind == ShelfKind::Workloads ? row_of_workload(file) : row_of_study(file);
 }
 

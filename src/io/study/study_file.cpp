@@ -6,9 +6,12 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/error.hpp"
+#include "io/config/config_tree.hpp"
+#include "io/config/shelf.hpp"
 #include "io/study/study_axes.hpp"
 #include "io/study/study_combinations.hpp"
 #include "io/study/study_goal.hpp"
@@ -19,7 +22,7 @@ namespace {
 
 class StudyReader {
  public:
-  explicit StudyReader(const std::filesystem::path& file) : file_(file), tree_(load_yaml(file)) {}
+  explicit StudyReader(const std::filesystem::path& file) : file_(file), tree_(load_config_tree(file)) {}
 
   Study read() {
     const Place start{
@@ -47,6 +50,14 @@ class StudyReader {
   }
 
  private:
+  /// A file beside the study, or a config of the shelf by its name.
+  [[nodiscard]] std::filesystem::path config_of(const std::string& word) const {
+    std::filesystem::path beside = (file_.parent_path() / word).lexically_normal();
+    std::error_code error;
+    const bool named = is_shelf_name(word) && !std::filesystem::exists(beside, error);
+    return named ? find_input(word, ShelfKind::Configs) : beside;
+  }
+
   void add_base(std::string name, const YamlEntry& entry) {
     MapReader reader(entry, messages_);
     if (const YamlEntry* given = name.empty() ? reader.optional("name") : nullptr) {
@@ -61,8 +72,8 @@ class StudyReader {
     if (!from) return;
     const std::optional<std::string> word = read_word(*from, messages_);
     if (!word) return;
-    const std::filesystem::path config = (file_.parent_path() / *word).lexically_normal();
     try {
+      const std::filesystem::path config = config_of(*word);
       study_.bases.push_back({name.empty() ? config.stem().string() : name, config,
                               ConfigTemplate(config), std::move(changes)});
     } catch (const InputError& wrong) {

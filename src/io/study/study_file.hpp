@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/config/load_config.hpp"
@@ -38,6 +39,8 @@ struct Study {
   std::vector<StudyBase> bases;
   std::vector<StudyAxis> axes;  ///< with several bases the first one chooses among them
   std::vector<study::Exclusion> excluded;
+  /// Where the file asks for figures, in the goal and its limits.
+  std::vector<std::pair<study::Figure, Place>> figure_places;
 
   [[nodiscard]] bool has_base_axis() const { return bases.size() > 1; }
 };

@@ -58,6 +58,7 @@ class GoalReader {
       messages_.add(entry.value.place, entry.key, in_quotes(entry.value.scalar) + " stands twice");
     }
     figures.push_back(figure);
+    study_.figure_places.emplace_back(figure, entry.value.place);
   }
 
   void read_front(const YamlEntry& front) {
@@ -119,6 +120,7 @@ class GoalReader {
                     "expected a range from less to more, got " + entry.value.description());
     }
     study_.goal.limits.push_back(limit);
+    study_.figure_places.emplace_back(figure, entry.place);
   }
 
   Study& study_;

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"
@@ -75,10 +76,20 @@ Json limits_json(const study::Goal& goal) {
   return limits;
 }
 
-/// Quoted where it must be (RFC 4180).
+/// Whether a spreadsheet would take the text for a formula and run it.
+bool looks_like_formula(const std::string& text) {
+  if (text.empty() || std::string_view("=+-@\t\r").find(text[0]) == std::string_view::npos) {
+    return false;
+  }
+  return !quantities<double>({text.substr(text[0] == '+' ? 1 : 0)});
+}
+
+/// A text, quoted where it must be (RFC 4180).  What looks like a formula gets an apostrophe in
+/// front, which spreadsheets take for the mark of a text; quotes alone do not keep them from it.
 std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
+  const bool formula = looks_like_formula(text);
+  if (!formula && text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = formula ? "\"'" : "\"";
   for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
   return quoted + "\"";
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <map>
 #include <set>
 #include <variant>
 
@@ -18,6 +19,7 @@
 #include "io/result/execution_json.hpp"
 #include "io/result/plan_json.hpp"
 #include "io/result/result_json.hpp"
+#include "io/study/point_figures.hpp"
 #include "io/study/point_growth.hpp"
 #include "io/study/result_row.hpp"
 #include "io/study/yaml_text.hpp"
@@ -172,18 +174,35 @@ std::vector<PointIndex> StudyPoints::samples() const {
   return samples;
 }
 
+/// What is asked for must be there: a point without would be no part of any front.
+void StudyPoints::check_figures(PointIndex point, const AnyConfig& config,
+                                std::map<study::Figure, std::string>& lacking) const {
+  if (lacking.size() == study_.figure_places.size()) return;
+  const std::vector<study::Figure> figures = figures_of(config);
+  for (const auto& [figure, place] : study_.figure_places) {
+    if (std::find(figures.begin(), figures.end(), figure) != figures.end()) continue;
+    std::vector<std::string_view> names;
+    for (const study::Figure other : figures) names.push_back(study::name_of(other));
+    lacking.try_emplace(figure,
+                        fmt::format("{}: {}: a point has none ({}), expected {}", place.to_text(),
+                                    study::name_of(figure), name(point), joined_choices(names)));
+  }
+}
+
 void StudyPoints::check() const {
   constexpr std::size_t kMostMessages = 20;
   std::vector<std::string> messages;
+  std::map<study::Figure, std::string> lacking;
   for (const PointIndex point : samples()) {
     try {
-      static_cast<void>(config(point));
+      check_figures(point, config(point), lacking);
     } catch (const InputError& wrong) {
       messages.insert(messages.end(), wrong.messages().begin(), wrong.messages().end());
       if (messages.size() >= kMostMessages) break;
     }
     search_.deadline.check();
   }
+  for (const auto& [figure, message] : lacking) messages.push_back(message);
   if (!messages.empty()) throw InputError(messages);
 }
 
@@ -349,7 +368,11 @@ study::PointAnswer StudyPoints::solve(PointIndex point, const study::PointEffort
   bool stopped_by_effort = false;
   std::string json;
   try {
-    json = answer_json(config(point), effort, row.reason, stopped_by_effort);
+    const AnyConfig any = config(point);
+    std::map<study::Figure, std::string> lacking;
+    check_figures(point, any, lacking);
+    if (!lacking.empty()) throw InputError(lacking.begin()->second);
+    json = answer_json(any, effort, row.reason, stopped_by_effort);
   } catch (const Stopped&) {
     json = fmt::format(R"({{"status": "no_solution", "stopped_by": "{}"}})",
                        name_of(StopReason::Time));

@@ -60,6 +60,8 @@ class StudyPoints {
                                          const study::PointEffort& effort) const;
 
  private:
+  void check_figures(study::PointIndex point, const AnyConfig& config,
+                     std::map<study::Figure, std::string>& lacking) const;
   [[nodiscard]] const StudyBase& base_of(const study::Choices& choices) const;
   [[nodiscard]] std::vector<Override> changes_of(const study::Choices& choices) const;
   [[nodiscard]] std::vector<study::PointIndex> samples() const;

@@ -12,23 +12,6 @@
 namespace dfsearch {
 namespace {
 
-/// One line without control characters, whatever the input holds: messages go
-/// to terminals.
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n') {
-      result += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      result += fmt::format("\\x{:02x}", byte);
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -43,7 +26,60 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+/// The shortest name that begins with what is given, or else has it inside; empty if none does.
+std::string_view shortest_with(std::string_view given, std::span<const std::string_view> known) {
+  constexpr std::size_t kFewLetters = 3;
+  if (given.size() < kFewLetters) return {};
+  const auto rank = [&](std::string_view name) {
+    return std::pair(!name.starts_with(given), name.size());
+  };
+  std::string_view best;
+  for (const std::string_view name : known) {
+    if (name.find(given) == std::string_view::npos) continue;
+    if (best.empty() || rank(name) < rank(best)) best = name;
+  }
+  return best;
+}
+
 }  // namespace
+
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return 1;
+  std::size_t length = 0;
+  if (byte(0) >= 0xC2 && byte(0) < 0xE0) length = 2;
+  if (byte(0) >= 0xE0 && byte(0) < 0xF0) length = 3;
+  if (byte(0) >= 0xF0 && byte(0) < 0xF5) length = 4;
+  if (length == 0 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80U) return 0;
+  }
+  return length;
+}
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const std::size_t length = utf8_length(text.substr(i));
+    // U+0080 to U+009F are control characters as well.
+    const bool control = byte < 0x20 || byte == 0x7f ||
+                         (byte == 0xC2 && length == 2 &&
+                          static_cast<unsigned char>(text[i + 1]) < 0xA0);
+    if (text[i] == '\n') {
+      result += "\\n";
+      ++i;
+    } else if (length == 0 || control) {
+      for (std::size_t end = i + std::max<std::size_t>(length, 1); i < end; ++i) {
+        result += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[i]));
+      }
+    } else {
+      result += text.substr(i, length);
+      i += length;
+    }
+  }
+  return result;
+}
 
 std::string Place::to_text() const {
   const std::string name = source ? escaped(*source) : std::string();
@@ -128,6 +164,7 @@ std::string suggestion(std::string_view given, std::span<const std::string_view>
       nearest = name;
     }
   }
+  if (nearest.empty()) nearest = shortest_with(given, known);
   return nearest.empty() ? std::string() : fmt::format(", did you mean '{}'?", nearest);
 }
 

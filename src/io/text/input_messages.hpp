@@ -48,6 +48,13 @@ class InputMessages {
   std::size_t count_ = 0;
 };
 
+/// The length of the UTF-8 sequence at the front of a text that is not empty; 0 if it is none.
+std::size_t utf8_length(std::string_view text);
+
+/// One line of UTF-8 without control characters, whatever the text holds, since messages go to
+/// terminals; such text comes out as it is.
+std::string escaped(std::string_view text);
+
 /// A text of the input as it may stand in a message: in quotes, cut to a
 /// readable length, control characters escaped.
 std::string in_quotes(std::string_view text);
@@ -59,8 +66,8 @@ std::string without_place(const std::string& message, const std::string& source)
 /// "a, b or c".
 std::string joined_choices(std::span<const std::string_view> choices);
 
-/// ", did you mean 'overlap'?" for the known name of least edit distance, or
-/// nothing if none is near.
+/// ", did you mean 'overlap'?" for the known name of least edit distance, else for the shortest that
+/// begins with what is given or has it inside, or nothing if none is near.
 std::string suggestion(std::string_view given, std::span<const std::string_view> known);
 
 }  // namespace dfsearch

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "base/error.hpp"
@@ -105,6 +107,28 @@ int create_temporary(const fs::path& path, const std::string& name) {
   return descriptor;
 }
 
+/// Opens a device or a pipe.  The open of a pipe that nobody reads would block, and a signal that
+/// only raises a flag would not end that.
+int open_directly(const fs::path& target, const std::string& name, const Deadline& deadline) {
+  constexpr auto kPause = std::chrono::milliseconds(10);
+  constexpr Seconds kMoment{1.0};
+  const Deadline moment(kMoment);
+  for (;;) {
+    const int descriptor =
+        ::open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (descriptor >= 0) {
+      ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+      return descriptor;
+    }
+    std::error_code error;
+    if (errno != ENXIO || !fs::is_fifo(target, error)) fail(name, errno);
+    if (deadline.has_passed() && moment.has_passed()) {
+      throw InputError(name + ": cannot be written: nobody reads from this pipe");
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 /// True for devices and pipes, which cannot be renamed over.
 bool is_written_directly(const fs::path& target, const std::string& name) {
   struct stat status {};
@@ -146,12 +170,11 @@ void check_writable(const fs::path& file) {
   const Temporary temporary(path);
 }
 
-void write_file(const fs::path& file, std::string_view text) {
+void write_file(const fs::path& file, std::string_view text, const Deadline& deadline) {
   const std::string name = file.string();
   const fs::path target = target_of(file);
   if (is_written_directly(target, name)) {
-    Descriptor descriptor(::open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-    if (descriptor.get() < 0) fail(name, errno);
+    Descriptor descriptor(open_directly(target, name, deadline));
     write_all(descriptor.get(), text, name);
     descriptor.close(name);
     return;

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/deadline.hpp"
+
 namespace dfsearch {
 
 /// Throws an InputError if write_file is bound to fail: the directory is
@@ -13,10 +15,11 @@ namespace dfsearch {
 void check_writable(const std::filesystem::path& file);
 
 /// Writes beside the target, flushes to disk and renames; a symbolic link keeps
-/// pointing to the new content.  Devices and pipes are written directly.  Every
-/// failure is an InputError that names the file and the reason, and leaves the
-/// old file as it was.
-void write_file(const std::filesystem::path& file, std::string_view text);
+/// pointing to the new content.  Devices and pipes are written directly; a pipe waits for somebody
+/// who reads it until the deadline, a moment if that has passed.  Every failure is an InputError
+/// that names the file and the reason, and leaves the old file as it was.
+void write_file(const std::filesystem::path& file, std::string_view text,
+                const Deadline& deadline = {});
 
 /// Writes all of it to an open descriptor; `name` is for the InputError.
 void write_all(int descriptor, std::string_view text, const std::string& name);

@@ -186,20 +186,10 @@ class TreeBuilder final : public YAML::EventHandler {
 /// The length of the UTF-8 sequence at the front of `text`, or 0 if it is none
 /// or a control character other than tab and line ends.
 std::size_t character_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (byte(0) < 0x80) {
-    const bool blank = text[0] == '\t' || text[0] == '\n' || text[0] == '\r';
-    return (byte(0) >= 0x20 && byte(0) != 0x7f) || blank ? 1 : 0;
-  }
-  std::size_t length = 0;
-  if (byte(0) >= 0xC2 && byte(0) < 0xE0) length = 2;
-  if (byte(0) >= 0xE0 && byte(0) < 0xF0) length = 3;
-  if (byte(0) >= 0xF0 && byte(0) < 0xF5) length = 4;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return 0;
-  }
-  return length;
+  const auto first = static_cast<unsigned char>(text[0]);
+  const bool blank = text[0] == '\t' || text[0] == '\n' || text[0] == '\r';
+  if ((first < 0x20 && !blank) || first == 0x7f) return 0;
+  return utf8_length(text);
 }
 
 /// What yaml-cpp must not see: it takes the control character 4 for the end of

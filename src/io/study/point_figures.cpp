@@ -1,0 +1,46 @@
+#include "io/study/point_figures.hpp"
+
+#include <algorithm>
+#include <variant>
+
+namespace dfsearch {
+namespace {
+
+using study::Figure;
+
+/// Whether anything of a machine has a rate: without a section `price` or `power` nothing has.
+template <class Rates>
+bool is_given(const Rates& rates) {
+  const auto is_positive = [](const auto& rate) { return rate.in_base_units() > 0.0; };
+  return is_positive(rates.accelerator) || is_positive(rates.memory) ||
+         is_positive(rates.switch_port) ||
+         std::any_of(rates.link.begin(), rates.link.end(), is_positive);
+}
+
+std::vector<Figure> figures_of(const Config& config) {
+  const Problem& problem = config.problem;
+  const bool price = is_given(problem.system.price);
+  // That of a chip that is searched comes with it.
+  const bool power = is_given(problem.system.power) || config.design;
+  std::vector<Figure> figures = {Figure::StepTime};
+  if (price) figures.push_back(Figure::Price);
+  if (power) figures.push_back(Figure::Power);
+  figures.push_back(Figure::Utilization);
+  if (price) figures.push_back(Figure::CostEfficiency);
+  if (power) figures.push_back(Figure::PowerEfficiency);
+  if (const auto& serving = problem.workload.serving) {
+    figures.push_back(Figure::TokensPerSecond);
+    figures.push_back(serving->decode ? Figure::TimePerOutputToken : Figure::TimeToFirstToken);
+  }
+  return figures;
+}
+
+}  // namespace
+
+std::vector<Figure> figures_of(const AnyConfig& any) {
+  if (const auto* config = std::get_if<Config>(&any)) return figures_of(*config);
+  if (std::holds_alternative<CalculonConfig>(any)) return {Figure::StepTime, Figure::Utilization};
+  return {Figure::StepTime, Figure::Utilization, Figure::TokensPerSecond};
+}
+
+}  // namespace dfsearch
