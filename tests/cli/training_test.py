@@ -170,6 +170,40 @@ class Solve(CliTest):
         self.assertEqual(slow["step_time"], flat["step_time"])
         self.assertGreater(slow["step_time"], plain)
 
+    def test_curves_of_the_shelf_are_shares(self):
+        # A chip of other peaks keeps them; its vector engine is the share of the file.
+        for chip, share in (("h100", 0.12), ("a100", 0.25)):
+            told = self.result(self.config, "--set", f"execution.efficiency={chip}")
+            self.assertEqual(told["machine"]["peak"], 102.4e12)
+            peak = 102.4e12 * share
+            self.write("rates.yaml", re.sub(r"of_matrix: [\d.]+", f"peak: {peak} FLOP/s", (
+                CONFIGS / "efficiencies" / f"{chip}.yaml").read_text()))
+            same = self.result(self.config, "--set", "execution.efficiency=rates.yaml")
+            self.assertEqual(same["step_time"], told["step_time"])
+
+    def test_on_chip_memory_is_said_not_to_count(self):
+        report = self.run_tool(self.config).stdout
+        self.assertEqual(report.count("not modelled"), 1)
+        self.assertIn("on-chip memory (20.97 MB given)", report)
+        result = self.result(self.config)
+        self.assertEqual(result["not_modelled"], ["system.accelerator.sram"])
+        more = self.result(self.config, "--set", "system.accelerator.sram=1 GB")
+        self.assertEqual(more["step_time"], result["step_time"])
+        self.write("study.yaml", "study: {name: s, objective: step_time}\nbase: {from: c.yaml}\n"
+                                 "axes: [{name: sram, key: system.accelerator.sram, values: "
+                                 "[10 MB, 20 MB]}]\n")
+        study = self.run_tool("study", "study.yaml", "-o", "out", "--quiet").stdout
+        self.assertIn("not modelled  on-chip memory, which axis sram varies", study)
+
+    def test_given_layers_are_no_better_than_searched_ones(self):
+        # Stages with the least pace are not those of the least step.
+        given = changes("parallelism={tensor: 1, context: 1, pipeline: 4, data: 4}",
+                        "training.schedule=1f1b", "system.memory.capacity=80 GB")
+        free = self.result(self.config, *given)["step_time"]
+        for layers in ([3, 3, 3, 3], [3, 4, 4, 1], [4, 4, 3, 1], [3, 4, 3, 2], [4, 3, 3, 2]):
+            pinned = self.result(self.config, *given, *changes(f"training.layers={layers}"))
+            self.assertLessEqual(free, pinned["step_time"])
+
     def test_nothing_fits(self):
         given = changes("system.memory.capacity=600 MB", "training={zero: 0, recompute: none}",
                         "parallelism={tensor: 1, context: 1, pipeline: 2, data: 8}")
@@ -200,10 +234,11 @@ class Solve(CliTest):
         self.assertEqual([remedy["key"] for remedy in second["remedies"]], ["offload"])
 
     def test_limits(self):
-        stopped = self.result(self.config, "--node-limit", "1", status=5)
-        self.assertEqual((stopped["status"], stopped["stopped_by"]), ("no_solution", "nodes"))
+        # First plans come before the proof.
+        stopped = self.result(self.config, "--node-limit", "1", status=4)
+        self.assertEqual((stopped["status"], stopped["stopped_by"]), ("feasible", "nodes"))
         late = self.result(self.config, "--time-limit", "1 ns", status=5)
-        self.assertEqual(late["stopped_by"], "time")
+        self.assertEqual((late["status"], late["stopped_by"]), ("no_solution", "time"))
         wide = self.result(self.config, "--gap", "0.5", "--threads", "1")
         self.assertEqual(wide["status"], "optimal")
         self.assertLessEqual(wide["gap"], 0.5)
@@ -211,8 +246,8 @@ class Solve(CliTest):
         large = self.result(self.config, *changes(*LARGE), "--time-limit", "1 ms", status=5)
         self.assertEqual(large["stopped_by"], "time")
         self.assertLess(time.monotonic() - before, 30)
-        text = self.run_tool(self.config, "--node-limit", "1", status=5).stdout
-        self.assertIn("stopped by the node limit before a plan was found", text)
+        text = self.run_tool(self.config, "--time-limit", "1 ns", status=5).stdout
+        self.assertIn("stopped by the time limit before a plan was found", text)
         some = [self.run_tool(self.config, "--node-limit", nodes, "--threads", "1", status=(0, 4, 5))
                 for nodes in range(2, 40)]
         kept = [done.stdout for done in some if done.returncode == 4]

@@ -235,22 +235,24 @@ TEST_CASE("a remedy is enough by itself") {
 }
 
 TEST_CASE("a search that is stopped says by what, with and without a plan") {
-  training::PlanSearch search;
-  search.limits.nodes = 1;
-  const Solved none = solve({}, search);
-  CHECK(contains(none.report(), "result        stopped by the node limit before a plan was found"));
+  // First plans come before the proof: only time ends a search without any.
+  training::PlanSearch late;
+  late.limits.deadline = Deadline(Seconds(1e-9));
+  const Solved none = solve({}, late);
+  CHECK(contains(none.report(), "result        stopped by the time limit before a plan was found"));
   CHECK_FALSE(contains(none.report(), "step time  "));
   const Json json = none.json();
   CHECK(json["status"] == "no_solution");
-  CHECK(json["stopped_by"] == "nodes");
+  CHECK(json["stopped_by"] == "time");
   for (const char* key :
        {"objective", "gap", "step_time", "utilization", "tokens_per_second", "parallelism",
         "network", "micro_batch", "plan", "time", "memory", "infeasible"}) {
     CAPTURE(key);
     CHECK(json[key].is_null());
   }
+  training::PlanSearch search;
   bool stopped_with_a_plan = false;
-  for (search.limits.nodes = 2; search.limits.nodes < 200 && !stopped_with_a_plan;
+  for (search.limits.nodes = 1; search.limits.nodes < 200 && !stopped_with_a_plan;
        ++search.limits.nodes) {
     const Solved some = solve({}, search);
     if (some.result.status != SearchStatus::Feasible) continue;
