@@ -14,6 +14,9 @@
 #include "engine/answer/search_monitor.hpp"
 #include "engine/solve.hpp"
 #include "engine/tree/branch_and_bound.hpp"
+#include "model/machine/network_choices.hpp"
+#include "model/scope.hpp"
+#include "technology/optimistic_chip.hpp"
 
 namespace dfsearch {
 namespace {
@@ -67,6 +70,7 @@ class SplitSearch {
     }
     monitor_.stop();
     fill(result);
+    result.search.scope = scope_of(problem_, network_choices(problem_));
     state_.stats.time = monitor_.total_time();
     if (options_.on_checkpoint && !monitor_.callback_error()) options_.on_checkpoint(state_);
     result.search.callback_error = monitor_.callback_error();
@@ -82,6 +86,7 @@ class SplitSearch {
   void keep(const BranchAndBoundResult<Solution>& now);
   void fill(DesignResult& result);
   void search_best(DesignResult& result);
+  void explain(DesignResult& result) const;
 
   [[nodiscard]] Chip chip_of(const GridPoint& point) const {
     return derive(design_, space_.split(point), problem_.system.network);
@@ -241,6 +246,7 @@ void SplitSearch::fill(DesignResult& result) {
   result.search.stopped_by = result.stopped_by;
   result.search.lower_bound = result.lower_bound;
   if (result.chip) search_best(result);
+  if (result.status == SearchStatus::Infeasible) explain(result);
   if (result.chip && options_.find_gains) {
     result.gains = budget_gains(problem_, design_, *result.chip, best.objective, answers_);
   }
@@ -273,6 +279,26 @@ void SplitSearch::search_best(DesignResult& result) {
   answer.gap = relative_gap(answer.cost->objective, answer.lower_bound);
   answer.status = result.status;
   answer.stopped_by = result.stopped_by;
+}
+
+/// Why nothing fits onto a chip that is at least as good as any that can be built.
+void SplitSearch::explain(DesignResult& result) const {
+  SplitBox all = space_.all();
+  space_.tighten(all);
+  const Split most = space_.split(all.most);
+  const std::vector<NetworkDimension>& network = problem_.system.network;
+  const auto chip =
+      optimistic_chip(design_, space_.split(all.least), most, network, CycleUse::Counted);
+  if (!chip) {
+    result.shortages = derive(design_, most, network).infeasible;
+    // Of parts that have their most each, the sums say nothing.
+    std::erase_if(result.shortages, [](const Shortage& shortage) { return !shortage.part; });
+    return;
+  }
+  const std::optional<Problem> machine = machine_with(problem_, design_, *chip);
+  if (!machine) return;
+  const SearchResult found = solve(*machine, inner_);
+  if (found.status == SearchStatus::Infeasible) result.search.infeasible = found.infeasible;
 }
 
 }  // namespace

@@ -53,6 +53,9 @@ struct DesignResult {
   Score lower_bound{};            ///< of all splits and mappings
   std::vector<FoundSplit> best;   ///< best first; as many as `top` asks for, if there are
   std::vector<BudgetGain> gains;  ///< if asked for and there is a split
+  /// For Infeasible: what each part lacks that has most of everything; if such a chip exists the
+  /// reason why nothing fits onto it is that of `search`, and if something does there is neither.
+  std::vector<Shortage> shortages;
   double splits = 0.0;            ///< that keep the sums
   std::int64_t boxes = 0;         ///< of splits that were halved
   std::int64_t machines = 0;      ///< whose best mapping was searched

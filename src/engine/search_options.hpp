@@ -34,6 +34,10 @@ struct SearchOptions {
   /// is fixed, so that the outcome is the same every time.
   bool next_best = false;
 
+  /// Where something was fixed beforehand the search looks at what else there is as well, with a
+  /// small effort that is fixed (SearchResult::beyond_scope).
+  bool beyond_scope = false;
+
   /// If the problem is infeasible the search finds out what would make it feasible.
   bool find_changes = false;
 

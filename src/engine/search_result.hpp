@@ -14,6 +14,7 @@
 #include "engine/tree/search_stats.hpp"
 #include "model/evaluate.hpp"
 #include "model/mapping.hpp"
+#include "model/scope.hpp"
 
 namespace dfsearch {
 
@@ -61,6 +62,11 @@ struct FeasibleChange {
 
 /// What `solve` found: the best answer, and others with other parallelisms.
 struct SearchResult : BestMapping {
+  Scope scope;  ///< what was fixed beforehand: the proof is for that alone
+  /// If asked for and the scope is not empty, the best mapping with nothing fixed beforehand, as
+  /// far as a fixed effort leads; nothing where the limits came first.  Of one that is not better
+  /// only the bound is kept.
+  std::optional<BestMapping> beyond_scope;
   /// Why, for Infeasible; nothing where the limits ended the search for the reason.
   std::optional<Infeasible> infeasible;
   std::vector<FeasibleChange> changes;  ///< what would help, for Infeasible, if asked for

@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "base/error.hpp"
+#include "engine/answer/beyond_scope.hpp"
 #include "engine/answer/feasible_change.hpp"
 #include "engine/answer/find_best.hpp"
 #include "engine/answer/infeasibility.hpp"
@@ -94,6 +95,7 @@ class Solver {
         // Nobody asked for it: it stays unknown.
       }
     }
+    result.scope = scope_of(problem_, search_.networks());
     result.parallelisms = parallelisms_;
     result.bounds = options_.bounds;
     result.stats = state_.stats;
@@ -101,6 +103,7 @@ class Solver {
     if (result.status == SearchStatus::Infeasible) {
       explain(result);
     }
+    if (options_.beyond_scope && !result.scope.empty()) look_beyond(result);
     result.stats.time = monitor_.total_time();
     result.memory_used = memory_.most();
     monitor_.stop();
@@ -113,6 +116,18 @@ class Solver {
     return {.deadline = options_.limits.deadline, .memory = &memory_};
   }
   [[nodiscard]] std::int64_t rank() const { return static_cast<std::int64_t>(answers_.size()) + 1; }
+
+  /// What is proved of the scope is compared with what else there is.
+  void look_beyond(SearchResult& result) {
+    if (result.status != SearchStatus::Optimal && result.status != SearchStatus::Infeasible) return;
+    const Mapping* known = result.mapping ? &*result.mapping : nullptr;
+    try {
+      result.beyond_scope =
+          search_beyond_scope(problem_, known, options_.limits.nodes, allowance());
+    } catch (const Stopped&) {
+      // Nobody asked for more than the scope: it stays unknown.
+    }
+  }
 
   void explain(SearchResult& result) {
     InfeasibilityReason why;
@@ -310,6 +325,7 @@ class Solver {
 /// The deadline passed before a tree could begin: all that is known was known before.
 SearchResult as_given(const Problem& problem, const SearchOptions& options) {
   SearchResult result;
+  result.scope = scope_of(problem, network_choices(problem));
   result.stopped_by = stop_reason(options.limits.deadline);
   result.bounds = options.bounds;
   result.memory_limit = options.limits.memory;

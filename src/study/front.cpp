@@ -1,10 +1,16 @@
 #include "study/front.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <tuple>
 
 namespace dfsearch::study {
 namespace {
+
+// Times that are equal on paper differ by this much of themselves at most: sums of some thousand
+// doubles, in other orders.
+constexpr double kEqualWithin = 1e-12;
 
 enum class Order { Beats, Equal, Neither };
 
@@ -17,6 +23,20 @@ Order compare(const Goal& goal, const Figures& a, const Figures& b) {
     better = better || x < y;
   }
   return better ? Order::Beats : Order::Equal;
+}
+
+bool is_clearly_less(double x, double y) { return x < y - kEqualWithin * std::abs(y); }
+
+/// Whether a member leaves nothing to another one but roundings: it is no worse in any figure, and
+/// better in one or of lower rank.
+bool beats_but_for_roundings(const Goal& goal, const Front::Member& a, const Front::Member& b) {
+  bool better = false;
+  for (const Figure figure : goal.figures) {
+    const double x = a.figures.badness(figure), y = b.figures.badness(figure);
+    if (is_clearly_less(y, x)) return false;
+    better = better || is_clearly_less(x, y);
+  }
+  return better || a.rank < b.rank;
 }
 
 }  // namespace
@@ -59,6 +79,14 @@ std::vector<Front::Member> Front::members() const {
   std::sort(sorted.begin(), sorted.end(), [&](const Member& a, const Member& b) {
     return std::tuple(a.figures.badness(by), a.index) < std::tuple(b.figures.badness(by), b.index);
   });
+  // What is equal but for roundings is no chain that ends where it began, so this is done once and
+  // in an order of its own, not as points come in.
+  for (std::size_t i = sorted.size(); i-- > 0;) {
+    const bool beaten = std::any_of(sorted.begin(), sorted.end(), [&](const Member& other) {
+      return other.index != sorted[i].index && beats_but_for_roundings(goal_, other, sorted[i]);
+    });
+    if (beaten) sorted.erase(sorted.begin() + static_cast<std::ptrdiff_t>(i));
+  }
   return sorted;
 }
 

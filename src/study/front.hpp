@@ -42,7 +42,8 @@ class Front {
   bool add(PointIndex index, PointIndex rank, const Figures& figures);
   /// Whether a member beats all points that are at best so good and have at least this rank.
   [[nodiscard]] bool beats(const Figures& best, PointIndex rank) const;
-  /// In the order of the first figure, then of points.
+  /// In the order of the first figure, then of points.  Figures that differ by roundings alone are
+  /// equal here.
   [[nodiscard]] std::vector<Member> members() const;
 
  private:

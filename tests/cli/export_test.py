@@ -11,7 +11,12 @@ import subprocess
 import unittest
 
 import support
-from support import SMALL, TRAINING, CliTest
+from support import CliTest
+
+# A program is about one sharding: that of least bytes needs no mapping to be known.
+LEAST = "search: {sharding: least_bytes}\n"
+SMALL = support.SMALL + LEAST
+TRAINING = support.TRAINING + LEAST
 
 
 def needs(program, package):

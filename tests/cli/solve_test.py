@@ -11,7 +11,7 @@ import support
 from support import SMALL, TRAINING, CliTest, random_graph
 
 KEYS = (
-    "dfsearch status stopped_by objective_name objective lower_bound gap step_time utilization flop price power "
+    "dfsearch status stopped_by scope beyond_scope objective_name objective lower_bound gap step_time utilization flop price power "
     "cost_efficiency power_efficiency operational_intensity serving model copies parallelism network "
     "micro_batch tile layers_per_stage bubble_factor bound_by time_shares partitions sharding "
     "memory top top_complete infeasible chip split best_splits gains workload "

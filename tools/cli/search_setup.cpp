@@ -23,6 +23,7 @@ SearchOptions search_options(const CommandLine& line, const SearchSettings& sett
   options.threads = line.threads;
   options.top = line.top.value_or(1);
   options.next_best = !line.top;
+  options.beyond_scope = !line.quiet;
   options.bounds = line.bounds;
   options.deterministic = line.deterministic;
   return options;

@@ -13,6 +13,7 @@
 #include "engine/tree/limits.hpp"
 #include "engine/tree/search_stats.hpp"
 #include "model/calculon/evaluate.hpp"
+#include "model/scope.hpp"
 
 namespace dfsearch::calculon {
 
@@ -38,6 +39,7 @@ struct FoundExecution {
 };
 
 struct ExecutionResult : FoundExecution {
+  Scope scope;  ///< what was fixed beforehand: the proof is for that alone
   std::vector<FoundExecution> alternatives;  ///< with other degrees, best first
   bool alternatives_complete = false;        ///< no parallelism beyond those fits
   std::optional<NearestMisfit> misfit;       ///< for Infeasible, unless there is no candidate

@@ -13,6 +13,7 @@
 #include "model/layer/layer_costs.hpp"
 #include "model/layer/least_bytes_sharding.hpp"
 #include "model/layer/sharding.hpp"
+#include "model/scope.hpp"
 
 namespace dfsearch {
 namespace {
@@ -67,11 +68,16 @@ Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit) {
 
 MappingProblem::Shared::Shared(const Problem& problem, SearchBounds its_bounds,
                                const Allowance& its_allowance, Alike alike)
-    : bounds(its_bounds), allowance(its_allowance), networks(network_choices(problem)) {
+    : bounds(its_bounds),
+      allowance(its_allowance),
+      networks(network_choices(problem)),
+      sharding_matters(dfsearch::sharding_matters(problem, networks)) {
   const Deadline& deadline = allowance.deadline;
   if (problem.sharding == ShardingChoice::Joint) {
     space.emplace(problem, bounds, deadline);
-    sharding = first_tried(problem, space->all(), deadline);
+    sharding = sharding_matters ? first_tried(problem, space->all(), deadline)
+                                : first_sharding(space->all());
+    if (!sharding_matters) space.reset();
   } else {
     sharding = least_bytes_sharding(problem, deadline);
   }
@@ -285,9 +291,12 @@ Mapping MappingProblem::mapping(const Solution& solution) const {
 std::optional<MappingSolution> MappingProblem::solution(const Mapping& mapping) const {
   const auto network = std::find(networks_.begin(), networks_.end(), mapping.network);
   if (network == networks_.end() || excludes(*network)) return std::nullopt;
-  if (!shared_->space && mapping.sharding != sharding_) return std::nullopt;
   Mapping without_cores = mapping;
   without_cores.cores.clear();
+  if (!shared_->space && mapping.sharding != sharding_) {
+    if (shared_->sharding_matters) return std::nullopt;
+    without_cores.sharding = sharding_;
+  }
   const auto result = evaluate(problem_, without_cores);
   const Cost* cost = std::get_if<Cost>(&result);
   if (cost == nullptr) return std::nullopt;
@@ -296,7 +305,7 @@ std::optional<MappingSolution> MappingProblem::solution(const Mapping& mapping) 
                                    .tile = mapping.tile,
                                    .micro_batch = mapping.micro_batch,
                                    .spilled = cost->spilled},
-                         .sharding = mapping.sharding,
+                         .sharding = without_cores.sharding,
                          .fusion = {.time = cost->layer_ticks,
                                     .partition = mapping.partition,
                                     .used = static_cast<std::int64_t>(cost->partitions.size())}};

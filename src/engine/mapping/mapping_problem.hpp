@@ -108,6 +108,7 @@ class MappingProblem {
     const SearchBounds bounds;
     const Allowance allowance;
     std::vector<NetworkChoice> networks;
+    const bool sharding_matters;         // else all cost the same, and one stands for them
     std::optional<ShardingSpace> space;  // of a joint search
     std::vector<Loop> sharding;          // the given one; in a joint search the first tried
     std::shared_ptr<const KernelOrder> order;

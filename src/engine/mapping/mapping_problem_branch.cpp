@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/mapping/joint_bound.hpp"
 #include "engine/mapping/mapping_problem.hpp"
 #include "engine/mapping/point_bound.hpp"
 #include "engine/mapping/tile_dominance.hpp"
@@ -200,6 +201,7 @@ void MappingProblem::open_point(const Node& node, Sink& expansion) const {
     if (!shared_->space->break_symmetry(sharding)) return;
     if (!first_of_best_) shared_->space->drop_dominated(decisions(*node.point, {}), sharding);
     if (!is_decided(sharding)) {
+      if (!node.sharding) offer_first(*node.point, expansion);
       branch_sharding(node, std::move(sharding), expansion);
       return;
     }
@@ -298,6 +300,12 @@ void MappingProblem::branch_sharding(const Node& node, LoopSets&& sharding, Sink
              .least_used = node.least_used,
              .context = nullptr,
              .fusion = {}};
+  if (bounds().use(SearchBound::Relaxation)) {
+    const auto least = least_joint_time(problem_, decided, step.micro_batches,
+                                        shared_->allowance.deadline);
+    if (least) child.bound = std::max(child.bound, step.score(*least));
+    if (child.bound > expansion.cutoff()) return;
+  }
   const auto relaxed = relax(decided, step, child, expansion);
   if (!relaxed) return;
   std::size_t kernel = 0;

@@ -147,7 +147,7 @@ void MappingProblem::open_fusion(const Node& node, LoopSets&& sharding, Sink& ex
   expansion.child(std::move(child));
 }
 
-/// As long as a search over a large graph has no mapping at all: the best segments of the point, with
+/// As long as a search over a large graph, or over shardings, has no mapping at all: the best segments of the point, with
 /// the sharding of least bytes, before points are bounded and loops are searched, which takes long
 /// there.
 void MappingProblem::offer_first(OuterPoint point, Sink& expansion) const {
@@ -155,7 +155,7 @@ void MappingProblem::offer_first(OuterPoint point, Sink& expansion) const {
   if (problem_.execution.style == Style::KernelByKernel || !bounds().use(SearchBound::Segments)) {
     return;
   }
-  if (problem_.workload.graph.kernel_count() < kManyKernels) return;
+  if (problem_.workload.graph.kernel_count() < kManyKernels && !shared_->space) return;
   Node node;
   node.point = point;
   node.context = open(point, loop_sets(sharding_));

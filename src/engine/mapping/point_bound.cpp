@@ -22,7 +22,8 @@ namespace {
 
 constexpr std::size_t kRoundingsBesideSum = 9;
 
-/// Of one tile.
+}  // namespace
+
 Seconds least_compute(const Problem& problem, const Kernel& kernel, const Shard& shard) {
   const Accelerator& chip = problem.system.accelerator;
   if (const auto utilization = problem.execution.compute_utilization) {
@@ -32,8 +33,6 @@ Seconds least_compute(const Problem& problem, const Kernel& kernel, const Shard&
   return static_cast<double>(cycles(kernel, shard, chip, {})) / static_cast<double>(chip.cores) /
          chip.frequency;
 }
-
-}  // namespace
 
 Seconds least_layer_time(const Problem& problem, const NetworkChoice& network, std::int64_t tiles,
                          std::int64_t micro_batches, const LoopSets& sharding,

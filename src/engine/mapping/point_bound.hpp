@@ -4,8 +4,10 @@
 #include <cstddef>
 
 #include "base/units.hpp"
+#include "graph/kernel.hpp"
 #include "graph/loop_set.hpp"
 #include "model/layer/level_traffic.hpp"
+#include "model/layer/shard.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/problem.hpp"
 
@@ -22,6 +24,9 @@ namespace dfsearch {
 constexpr double less_roundings(std::size_t roundings) {
   return 1.0 - static_cast<double>(roundings) * 0x1p-53;
 }
+
+/// The compute time that a tile of a kernel takes at least, for any allocation of cores.
+Seconds least_compute(const Problem& problem, const Kernel& kernel, const Shard& shard);
 
 /// The time that a layer takes at least with this network and so many tiles, whatever its
 /// fusion and whichever of the loops are chosen, as `evaluate` counts it.  `cache` is that of

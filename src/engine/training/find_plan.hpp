@@ -11,6 +11,7 @@
 #include "engine/search_result.hpp"
 #include "engine/tree/limits.hpp"
 #include "engine/tree/search_stats.hpp"
+#include "model/scope.hpp"
 #include "model/training/evaluate.hpp"
 
 namespace dfsearch::training {
@@ -64,6 +65,7 @@ struct NearestMisfit {
 };
 
 struct PlanResult : FoundPlan {
+  Scope scope;  ///< what was fixed beforehand: the proof is for that alone
   std::vector<FoundPlan> alternatives;  ///< with other degrees, best first
   bool alternatives_complete = false;   ///< no parallelism beyond those fits
   std::optional<NearestMisfit> misfit;  ///< for Infeasible, unless there is no plan at all

@@ -66,17 +66,22 @@ void check_shardable(const YamlEntry& pin, const Kernel& kernel, Loop loop,
       fmt::format("cannot be sharded on {}, expected {}", name_of(loop), joined_choices(names)));
 }
 
-void set_preset(const YamlEntry& entry, Equations& equations, TechnologyEquations& technology,
+/// What a preset says of the problem, and of chips.
+void set_preset(const YamlEntry& entry, Problem& problem, TechnologyEquations& technology,
                 InputMessages& messages) {
-  using Preset = std::pair<Equations, TechnologyEquations>;
+  using Preset = std::tuple<Equations, TechnologyEquations, ShardingChoice>;
+  const Preset physical(Equations::physical(), TechnologyEquations::physical(),
+                        ShardingChoice::Joint);
+  const Preset published(Equations::published(), TechnologyEquations::published(),
+                         ShardingChoice::LeastBytes);
   const auto preset = read_choice<Preset>(
       entry,
-      {{"physical", Preset(Equations::physical(), TechnologyEquations::physical())},
-       {"published", Preset(Equations::published(), TechnologyEquations::published())},
+      {{"physical", physical},
+       {"published", published},
        // Named in messages; whoever reads a config has looked for it before.
-       {"calculon", Preset(Equations::physical(), TechnologyEquations::physical())}},
+       {"calculon", physical}},
       messages);
-  if (preset) std::tie(equations, technology) = *preset;
+  if (preset) std::tie(problem.equations, technology, problem.sharding) = *preset;
 }
 
 void read_virtual_stages(MapReader& reader, Equations& equations) {
@@ -222,17 +227,19 @@ std::vector<std::optional<Loop>> read_sharding(const YamlEntry& section, const D
   return loops;
 }
 
-Equations read_equations(const YamlEntry& section, TechnologyEquations& technology,
-                         InputMessages& messages) {
-  Equations equations;
-  if (section.value.type == YamlNode::Type::Scalar) {
-    set_preset(section, equations, technology, messages);
-    return equations;
+void read_equations(const YamlEntry* section, Problem& problem, TechnologyEquations& technology,
+                    InputMessages& messages) {
+  problem.sharding = ShardingChoice::Joint;
+  if (!section) return;
+  if (section->value.type == YamlNode::Type::Scalar) {
+    set_preset(*section, problem, technology, messages);
+    return;
   }
-  MapReader reader(section, messages);
+  MapReader reader(*section, messages);
   if (const YamlEntry* preset = reader.optional("preset")) {
-    set_preset(*preset, equations, technology, messages);
+    set_preset(*preset, problem, technology, messages);
   }
+  Equations& equations = problem.equations;
   equations.all_reduce_passes =
       static_cast<int>(reader.optional_count("all_reduce_passes", {.least = 1, .most = 2})
                            .value_or(equations.all_reduce_passes));
@@ -269,7 +276,6 @@ Equations read_equations(const YamlEntry& section, TechnologyEquations& technolo
   read_rules(reader, equations);
   read_technology_switches(reader, technology);
   reader.finish();
-  return equations;
 }
 
 SearchSettings read_search(const YamlEntry& section, Problem& problem, InputMessages& messages) {
@@ -281,7 +287,7 @@ SearchSettings read_search(const YamlEntry& section, Problem& problem, InputMess
       reader
           .optional_choice<ShardingChoice>("sharding", {{"least_bytes", ShardingChoice::LeastBytes},
                                                         {"joint", ShardingChoice::Joint}})
-          .value_or(ShardingChoice::LeastBytes);
+          .value_or(problem.sharding);
   problem.objective =
       reader
           .optional_choice<Objective>(

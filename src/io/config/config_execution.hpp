@@ -23,9 +23,10 @@ std::vector<PartitionPin> read_partition_pins(const YamlEntry& section, const Da
 /// `sharding: {pins: ...}`; without a graph only the form is checked.
 std::vector<std::optional<Loop>> read_sharding(const YamlEntry& section, const DataflowGraph* graph,
                                                InputMessages& messages);
-/// The switches of the technology go to `technology`.
-Equations read_equations(const YamlEntry& section, TechnologyEquations& technology,
-                         InputMessages& messages);
+/// The switches of the technology go to `technology`.  A preset also says how loops are chosen where
+/// `search` does not: it is read later.  Null: the preset `physical`.
+void read_equations(const YamlEntry* section, Problem& problem, TechnologyEquations& technology,
+                    InputMessages& messages);
 /// What the section says of the problem itself goes to `problem`.
 SearchSettings read_search(const YamlEntry& section, Problem& problem, InputMessages& messages);
 

@@ -203,9 +203,7 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
     if (price) read_price(*price, *system, messages);
     if (power) read_power(*power, *system, messages);
   }
-  if (const YamlEntry* section = reader.optional("equations")) {
-    problem.equations = read_equations(*section, technology_equations, messages);
-  }
+  read_equations(reader.optional("equations"), problem, technology_equations, messages);
   const bool checks_shapes = problem.equations.shapes == Shapes::Checked;
   if (workload && workload->kind == WorkloadKind::Graph && checks_shapes) {
     check_shapes(root.find("workload")->value, workload->graph, messages);

@@ -14,6 +14,7 @@
 #include "model/layer/sharding.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/names.hpp"
+#include "model/scope.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
@@ -42,7 +43,7 @@ LayerDecisions decisions_of_config(const Problem& problem) {
   std::vector<std::string> open;
   if (networks.size() > 1) open = open_keys(problem);
   if (!workload.tile && workload.sequence > 1) open.emplace_back("workload.tile");
-  if (problem.sharding == ShardingChoice::Joint) {
+  if (problem.sharding == ShardingChoice::Joint && sharding_matters(problem, networks)) {
     open.emplace_back("the sharding (search.sharding is joint)");
   }
   if (!open.empty()) {

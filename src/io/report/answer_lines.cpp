@@ -1,5 +1,7 @@
 #include "io/report/answer_lines.hpp"
 
+#include "io/report/scope_text.hpp"
+
 namespace dfsearch {
 namespace {
 
@@ -13,14 +15,14 @@ std::string result_line(const Certainty& certainty, std::string_view one, std::s
     case SearchStatus::Optimal:
       text = certainty.gap > 0.0
                  ? fmt::format("within the gap asked for: gap {}", percent(certainty.gap))
-                 : "optimal, proved: gap 0";
+                 : optimal_text(certainty.scope);
       break;
     case SearchStatus::Feasible:
       text = fmt::format("{} with {}; gap {}", stop_text(certainty.stopped_by), one,
                          percent(certainty.gap));
       break;
     case SearchStatus::Infeasible:
-      text = fmt::format("infeasible, proved: {} fits", none);
+      text = nothing_fits_text(certainty.scope, none);
       break;
     case SearchStatus::NoSolution:
       text = fmt::format("{} before {} was found; none takes less than {}",
@@ -28,7 +30,7 @@ std::string result_line(const Certainty& certainty, std::string_view one, std::s
                          to_text(seconds(certainty.lower_bound)));
       break;
   }
-  return labelled("result", text);
+  return labelled("result", text) + scope_line(certainty.scope);
 }
 
 std::string step_lines(const Certainty& certainty, Seconds step_time, double utilization,

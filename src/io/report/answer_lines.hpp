@@ -14,6 +14,7 @@
 #include "engine/search_result.hpp"
 #include "io/report/report_words.hpp"
 #include "io/text/offload_names.hpp"
+#include "model/scope.hpp"
 
 namespace dfsearch {
 
@@ -23,17 +24,19 @@ struct Certainty {
   StopReason stopped_by = StopReason::None;
   Score lower_bound{};
   double gap = 0.0;
+  Scope scope;
 };
 
-template <class Found>
-Certainty certainty_of(const Found& found) {
-  return {.status = found.status,
-          .stopped_by = found.stopped_by,
-          .lower_bound = found.lower_bound,
-          .gap = found.gap};
+template <class Result>
+Certainty certainty_of(const Result& result) {
+  return {.status = result.status,
+          .stopped_by = result.stopped_by,
+          .lower_bound = result.lower_bound,
+          .gap = result.gap,
+          .scope = result.scope};
 }
 
-/// The line `result`; `one` is what is searched, "a plan", and `none` "no plan".
+/// The lines `result` and `scope`; `one` is what is searched, "a plan", and `none` "no plan".
 std::string result_line(const Certainty& certainty, std::string_view one, std::string_view none);
 
 /// The lines `step time` and `lower bound`; `peak` is that of all chips.

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/units_text.hpp"
+#include "model/layer/sharding.hpp"
+#include "model/machine/network_choices.hpp"
 
 namespace dfsearch {
 namespace {
@@ -17,27 +19,61 @@ std::string too_much(const Infeasible& reason) {
                          : fmt::format("{} ({:.0f} %) too much", to_text(Bytes(excess)), percent);
 }
 
+/// Whether the config lets the degree of the strategy grow, on more chips if need be.
+bool may_grow(const Problem& problem, Strategy strategy) {
+  const DegreeChoice& degree = problem.parallelism[static_cast<std::size_t>(strategy)];
+  if (!degree.values.empty() || degree.most < DegreeChoice{}.most) return false;
+  for (std::size_t d = 0; d < problem.system.network.size(); ++d) {
+    if (given_strategy(problem, d).value_or(strategy) == strategy) return true;
+  }
+  return false;
+}
+
+/// Whether more chips would have a part each of the kernel.
+bool may_split(const Kernel& kernel) { return shardable_loops(kernel).back() != Loop::None; }
+
+/// "More SRAM, a smaller tile or a larger tensor degree would help."
+std::string help_text(const std::vector<std::string>& helps) {
+  std::string text = "More " + helps.front();
+  for (std::size_t i = 1; i < helps.size(); ++i) {
+    text += (i + 1 < helps.size() ? ", " : " or ") + helps[i];
+  }
+  return text + " would help.";
+}
+
 std::string sram_text(const Problem& problem, const Infeasible& reason) {
   // A kernel that overflows alone gains nothing from partitions, and a search
   // that was free to choose the tile has tried the smallest.
-  const bool alone =
-      std::any_of(problem.workload.graph.kernels().begin(), problem.workload.graph.kernels().end(),
-                  [&](const Kernel& kernel) { return kernel.name == reason.where; });
-  std::string help = "More SRAM";
-  if (!alone || problem.workload.tile) help += ", a smaller tile";
-  if (!alone) help += ", more partitions";
-  return fmt::format(
-      "SRAM: {} needs at least {}, the chip has {}: {}. {} or a larger tensor degree would help.",
-      reason.where, to_text(Bytes(reason.needed)), to_text(Bytes(reason.available)),
-      too_much(reason), help);
+  const std::vector<Kernel>& kernels = problem.workload.graph.kernels();
+  const auto alone = std::find_if(kernels.begin(), kernels.end(), [&](const Kernel& kernel) {
+    return kernel.name == reason.where;
+  });
+  const bool is_alone = alone != kernels.end();
+  std::vector<std::string> helps{"SRAM"};
+  if (!is_alone || problem.workload.tile) helps.emplace_back("a smaller tile");
+  if (!is_alone) helps.emplace_back("more partitions");
+  const bool splits = is_alone ? may_split(*alone)
+                               : std::any_of(kernels.begin(), kernels.end(), may_split);
+  if (splits && may_grow(problem, Strategy::Tensor)) helps.emplace_back("a larger tensor degree");
+  return fmt::format("SRAM: {} needs at least {}, the chip has {}: {}. {}", reason.where,
+                     to_text(Bytes(reason.needed)), to_text(Bytes(reason.available)),
+                     too_much(reason), help_text(helps));
 }
 
-std::string memory_text(const Infeasible& reason) {
-  return fmt::format(
-      "memory: {} need {} {} on each chip, it has {}: {}. More memory, a larger pipeline or tensor "
-      "degree or a smaller micro-batch would help.",
-      reason.where, reason.where == "weights" ? "at least" : "in a good mapping",
-      to_text(Bytes(reason.needed)), to_text(Bytes(reason.available)), too_much(reason));
+std::string memory_text(const Problem& problem, const Infeasible& reason) {
+  const bool is_of_weights = reason.where == "weights";
+  std::vector<std::string> helps{"memory"};
+  if (problem.workload.layers > 1 && may_grow(problem, Strategy::Pipeline)) {
+    helps.emplace_back("a larger pipeline degree");
+  }
+  if (may_grow(problem, Strategy::Tensor)) helps.emplace_back("a larger tensor degree");
+  if (!is_of_weights && problem.workload.micro_batch.value_or(1) > 1) {
+    helps.emplace_back("a smaller micro-batch");
+  }
+  return fmt::format("memory: {} need {} {} on each chip, it has {}: {}. {}", reason.where,
+                     is_of_weights ? "at least" : "in a good mapping",
+                     to_text(Bytes(reason.needed)), to_text(Bytes(reason.available)),
+                     too_much(reason), help_text(helps));
 }
 
 std::string partitions_text(const Problem& problem, const Infeasible& reason) {
@@ -105,7 +141,7 @@ std::string infeasible_text(const Problem& problem, const Infeasible& reason) {
     case Resource::Sram:
       return sram_text(problem, reason);
     case Resource::Memory:
-      return memory_text(reason);
+      return memory_text(problem, reason);
     case Resource::Cores:
       return fmt::format(
           "cores: {} needs at least {}, there are {}. More cores or more partitions would help.",

@@ -15,11 +15,13 @@
 #include "base/version.hpp"
 #include "engine/names.hpp"
 #include "graph/names.hpp"
+#include "io/report/budget_reason.hpp"
 #include "io/report/budget_text.hpp"
 #include "io/report/chip_text.hpp"
 #include "io/report/infeasible_text.hpp"
 #include "io/report/ranking_text.hpp"
 #include "io/report/report_words.hpp"
+#include "io/report/scope_text.hpp"
 #include "io/report/sharding_text.hpp"
 #include "io/text/objective_text.hpp"
 #include "io/text/text_table.hpp"
@@ -91,14 +93,14 @@ std::string status_text(const Outcome& outcome) {
   const SearchResult& result = *outcome.search;
   switch (result.status) {
     case SearchStatus::Optimal:
-      if (result.gap <= 0.0) return "optimal, proved: gap 0";
+      if (result.gap <= 0.0) return optimal_text(result.scope);
       return fmt::format("within the gap asked for: gap {}, {}", percent(result.gap),
                          distance_text(result));
     case SearchStatus::Feasible:
       return fmt::format("{} with a mapping; {}", stop_text(result.stopped_by),
                          distance_text(result));
     case SearchStatus::Infeasible:
-      return "infeasible, proved: no mapping fits";
+      return nothing_fits_text(result.scope, "no mapping");
     case SearchStatus::NoSolution:
       return fmt::format("{} before a mapping was found; none takes less than {}",
                          stop_text(result.stopped_by),
@@ -344,8 +346,8 @@ std::string splits_table(const Outcome& outcome) {
 
 /// Why nothing fits and what would, as far as the limits let it be found.
 std::string reason_lines(const Outcome& outcome) {
-  if (outcome.split != nullptr) {
-    return labelled("reason", "no split of the budgets makes a chip onto which a mapping fits");
+  if (const std::string text = budget_reason(outcome); !text.empty()) {
+    return labelled("reason", text);
   }
   if (outcome.infeasible == nullptr) {
     return labelled("reason", "not found before the limit or signal ended the search for it");
@@ -357,8 +359,10 @@ std::string reason_lines(const Outcome& outcome) {
     changes += changes.empty() ? "" : " ";
     changes += "The limit or signal came before all changes had been tried.";
   }
-  if (!changes.empty()) text += labelled("would fit", changes);
-  return text;
+  if (changes.empty()) return text;
+  const Scope& scope = outcome.search->scope;
+  return text +
+         labelled("would fit", (scope.empty() ? "" : "with " + names_of(scope) + ", ") + changes);
 }
 
 }  // namespace
@@ -379,6 +383,9 @@ std::string report_text(const Outcome& outcome, const std::string& title) {
     text += "\n" + chip_table(*outcome.design, *outcome.chip, outcome.problem->system);
   }
   text += "\n" + labelled("result", status_text(outcome));
+  if (outcome.search != nullptr) {
+    text += scope_line(*outcome.search, outcome.problem->objective);
+  }
   if (outcome.chip != nullptr && !outcome.chip->infeasible.empty()) return text;
   if (outcome.status == SearchStatus::Infeasible) text += reason_lines(outcome);
   if (outcome.cost != nullptr) text += step_lines(outcome);

@@ -1,6 +1,6 @@
 #pragma once
-// What the JSON of both searches over whole steps has in common, that for executions of
-// Calculon's model and that for plans of training steps (docs/results.md).
+// What the JSON of all searches has in common, most of it that of both searches over whole steps,
+// for executions of Calculon's model and for plans of training steps (docs/results.md).
 
 #include <cstdint>
 
@@ -8,8 +8,16 @@
 #include "engine/search_result.hpp"
 #include "io/text/json_text.hpp"
 #include "io/text/offload_names.hpp"
+#include "model/scope.hpp"
 
 namespace dfsearch {
+
+/// The names of what was fixed beforehand.
+inline Json scope_json(const Scope& scope) {
+  Json list = Json::array();
+  for (const FixedBeforehand& fixed : scope) list.push_back(fixed.name);
+  return list;
+}
 
 inline Json stop_json(StopReason reason) {
   return reason != StopReason::None ? Json(name_of(reason)) : Json();
@@ -31,6 +39,7 @@ void put_answer(Json& json, const Result& result) {
   const auto* cost = result.cost ? &*result.cost : nullptr;
   json["status"] = name_of(result.status);
   json["stopped_by"] = stop_json(result.stopped_by);
+  json["scope"] = scope_json(result.scope);
   json["objective_name"] = "step_time";
   json["objective"] = cost != nullptr ? number(cost->step_time) : Json();
   json["lower_bound"] =

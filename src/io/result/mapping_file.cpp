@@ -28,6 +28,8 @@ namespace {
 // files of both `--json` and `--mapping` serve.
 constexpr std::string_view kOfResult[] = {"dfsearch",
                                           "stopped_by",
+                                          "scope",
+                                          "beyond_scope",
                                           "objective_name",
                                           "objective",
                                           "lower_bound",

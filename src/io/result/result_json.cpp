@@ -8,7 +8,9 @@
 #include "base/version.hpp"
 #include "engine/names.hpp"
 #include "graph/names.hpp"
+#include "io/report/budget_reason.hpp"
 #include "io/report/infeasible_text.hpp"
+#include "io/result/answer_json.hpp"
 #include "io/result/asked_json.hpp"
 #include "io/result/chip_json.hpp"
 #include "io/result/design_json.hpp"
@@ -92,7 +94,24 @@ Json changes_json(const std::vector<FeasibleChange>& changes) {
   return list;
 }
 
+/// Budgets that make no chip, or none onto which a mapping fits.
+Json lack_json(const std::string& text, const Shortage* shortage) {
+  const bool has_part = shortage != nullptr && shortage->part;
+  return {{"resource", "budget"},
+          {"needed", shortage != nullptr ? json_number(shortage->needed) : Json()},
+          {"available", shortage != nullptr ? json_number(shortage->available) : Json()},
+          {"where", has_part ? Json(name_of(*shortage->part)) : Json()},
+          {"text", text},
+          {"changes", Json()},
+          {"changes_complete", Json()}};
+}
+
 Json infeasible_json(const Outcome& outcome) {
+  if (const std::string text = budget_reason(outcome); !text.empty()) {
+    const std::vector<Shortage>& shortages = shortages_of(outcome);
+    return lack_json(text, shortages.empty() ? nullptr : &shortages.front());
+  }
+  if (outcome.infeasible == nullptr) return {};
   const Infeasible& reason = *outcome.infeasible;
   return {
       {"resource", name_of(reason.resource)},
@@ -110,6 +129,16 @@ Json shares_json(const TimeShares& shares) {
           {"network", shares.network},
           {"bubble", shares.bubble},
           {"transfer", shares.transfer}};
+}
+
+/// The best with nothing fixed beforehand, where that was searched.
+Json beyond_json(const SearchResult& search) {
+  if (!search.beyond_scope) return {};
+  const BestMapping& found = *search.beyond_scope;
+  return {{"status", name_of(found.status)},
+          {"objective", found.cost ? number(found.cost->objective) : Json()},
+          {"lower_bound",
+           found.status != SearchStatus::Infeasible ? number(found.lower_bound) : Json()}};
 }
 
 /// One of the best parallelisms.
@@ -206,6 +235,8 @@ std::string result_json(const Outcome& outcome) {
   result["status"] = name_of(outcome.status);
   const bool stopped = search != nullptr && search->stopped_by != StopReason::None;
   result["stopped_by"] = stopped ? Json(name_of(search->stopped_by)) : Json();
+  result["scope"] = scope_json(search != nullptr ? search->scope : Scope{});
+  result["beyond_scope"] = search != nullptr ? beyond_json(*search) : Json();
   result["objective_name"] = name_of(outcome.problem->objective);
   add_cost(result, cost);
   if (search != nullptr && outcome.status != SearchStatus::Infeasible) {
@@ -233,7 +264,7 @@ std::string result_json(const Outcome& outcome) {
                       {"not_counted", not_counted_in_memory(*outcome.problem)}};
   result["top"] = search != nullptr ? top_json(*search) : Json();
   result["top_complete"] = search != nullptr ? Json(search->alternatives_complete) : Json();
-  result["infeasible"] = outcome.infeasible != nullptr ? infeasible_json(outcome) : Json();
+  result["infeasible"] = infeasible_json(outcome);
   result["chip"] = outcome.chip != nullptr
                        ? chip_json(*outcome.design, *outcome.chip, outcome.problem->system)
                        : Json();

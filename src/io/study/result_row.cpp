@@ -17,6 +17,7 @@ namespace {
 
 /// Of a result, in this order.
 constexpr std::array kKept = {"stopped_by",
+                              "scope",
                               "objective_name",
                               "objective",
                               "step_time",
@@ -55,6 +56,8 @@ std::string reason_of(const Json& result) {
   const auto number = [&](const char* key) {
     return lack.contains(key) && lack[key].is_number() ? lack[key].get<double>() : 0.0;
   };
+  // In words where no quantity of the machine is too small.
+  if (lack.value("resource", "") == "budget") return lack.value("text", "");
   const std::string what = lack.value("limit", lack.value("resource", std::string("capacity")));
   return fmt::format("{}: needs {}, has {}", what, to_text(Bytes(number("needed"))),
                      to_text(Bytes(number("available"))));

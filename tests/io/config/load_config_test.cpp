@@ -179,6 +179,24 @@ TEST_CASE("degrees and strategies may be left to the search, within limits") {
   CHECK(load(kExample, {"parallelism.data=2.."}).problem.parallelism[2].allows(1 << 30));
 }
 
+TEST_CASE("a preset says how loops are chosen, unless the config does") {
+  const auto sharding = [](const std::string& equations, const std::string& search) {
+    return load(kExample, {"equations=" + equations, "search=" + search}).problem.sharding;
+  };
+  for (const char* physical : {"physical", "null", "{all_reduce_passes: 1}", "{preset: physical}"}) {
+    CAPTURE(physical);
+    CHECK(sharding(physical, "null") == ShardingChoice::Joint);
+    CHECK(sharding(physical, "{gap: 0.1}") == ShardingChoice::Joint);
+    CHECK(sharding(physical, "{sharding: least_bytes}") == ShardingChoice::LeastBytes);
+  }
+  for (const char* published : {"published", "{preset: published, all_reduce_passes: 1}"}) {
+    CAPTURE(published);
+    CHECK(sharding(published, "null") == ShardingChoice::LeastBytes);
+    CHECK(sharding(published, "{gap: 0.1}") == ShardingChoice::LeastBytes);
+    CHECK(sharding(published, "{sharding: joint}") == ShardingChoice::Joint);
+  }
+}
+
 TEST_CASE("equations are a preset, or one with switches changed") {
   const auto equations = [](const std::string& value) {
     return load(kExample, {"equations=" + value}).problem.equations;

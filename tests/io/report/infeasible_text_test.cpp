@@ -21,6 +21,36 @@ TEST_CASE("there is a sentence for every reason") {
   }
 }
 
+TEST_CASE("no advice is given against what the config says") {
+  Problem problem = example_problem();  // tensor 2, pipeline 2, a micro-batch of 2
+  const Infeasible weights{
+      .resource = Resource::Memory, .needed = 3e9, .available = 1e9, .where = "weights"};
+  const Infeasible all{.resource = Resource::Memory,
+                       .needed = 3e9,
+                       .available = 1e9,
+                       .where = "weights and activations"};
+  const auto ends = [&](const Infeasible& reason, const char* advice) {
+    const std::string text = infeasible_text(problem, reason);
+    CAPTURE(text);
+    CHECK(text.ends_with(advice));
+  };
+  ends(weights, "too much. More memory, a larger pipeline degree or a larger tensor degree would help.");
+  ends(all,
+       "too much. More memory, a larger pipeline degree, a larger tensor degree or a smaller "
+       "micro-batch would help.");
+  problem.workload.micro_batch = 1;
+  problem.system.network[1].strategy = Strategy::Data;
+  ends(all, "too much. More memory or a larger tensor degree would help.");
+  problem.system.network[0].strategy = Strategy::Data;
+  ends(all, "too much. More memory would help.");
+  const Infeasible sram{.resource = Resource::Sram, .needed = 3e6, .available = 1e6, .where = "A"};
+  ends(sram, "too much. More SRAM or a smaller tile would help.");
+  problem.system.network[0].strategy.reset();
+  ends(sram, "too much. More SRAM, a smaller tile or a larger tensor degree would help.");
+  problem.parallelism[static_cast<std::size_t>(Strategy::Tensor)].values = {2};
+  ends(sram, "too much. More SRAM or a smaller tile would help.");
+}
+
 TEST_CASE("what would help is told with what is missing and how sure that is") {
   Problem problem = example_problem();
   CHECK(changes_text(problem, {}).empty());

@@ -104,6 +104,30 @@ TEST_CASE("an infeasible problem is told by how much and what would help") {
   CHECK(contains(text, "larger tensor degree"));
 }
 
+TEST_CASE("what was fixed beforehand is told, and what else there is") {
+  Problem problem = example_problem();
+  problem.sharding = ShardingChoice::LeastBytes;
+  SearchResult result;
+  result.status = SearchStatus::Infeasible;
+  result.infeasible =
+      Infeasible{.resource = Resource::Sram, .needed = 3e6, .available = 2e6, .where = "A"};
+  result.scope = scope_of(problem, network_choices(problem));
+  REQUIRE_FALSE(result.scope.empty());
+  const auto report = [&] { return report_text(Outcome::of(problem, result), "example"); };
+  CHECK(contains(report(),
+                 "infeasible, proved for the sharding that communicates least: no mapping fits\n"
+                 "scope         sharding: least_bytes beforehand; other shardings "
+                 "(search.sharding: joint) were not\n"
+                 "              tried\n"));
+  result.beyond_scope.emplace();
+  result.beyond_scope->status = SearchStatus::Infeasible;
+  CHECK(contains(report(), "with search.sharding: joint nothing fits\n"));
+  result.beyond_scope->status = SearchStatus::Optimal;
+  result.beyond_scope->cost.emplace();
+  result.beyond_scope->cost->objective = result.beyond_scope->lower_bound = Score(2.5);
+  CHECK(contains(report(), "with search.sharding: joint a mapping fits: 2.5 s\n"));
+}
+
 TEST_CASE("a row-split input of a GEMM that is sharded on outer gets a note") {
   Problem problem = example_problem();
   std::vector<Kernel> kernels = problem.workload.graph.kernels();

@@ -24,20 +24,26 @@ const run = (() => {
 
   const STOPS = {time: "the time limit", nodes: "the limit of nodes", signal: "a signal"};
 
+  // What a proof does not cover, in brackets; nothing where it covers all.
+  function scope() {
+    const fixed = result.scope || [];
+    return fixed.length ? ` (fixed beforehand: ${fixed.join(", ")})` : "";
+  }
+
   function verdict() {
     const stopped = result.stopped_by
       ? `stopped by ${STOPS[result.stopped_by] || result.stopped_by}`
       : "";
     switch (result.status) {
       case "optimal":
-        if (!result.gap) return ["good", "optimal, proved: gap 0"];
+        if (!result.gap) return ["good", `optimal, proved${scope()}: gap 0`];
         return ["good", `within the gap asked for: ${text(result.gap, "%")}`];
       case "feasible":
         if (!result.search) return ["good", `the ${kind} fits`];
         return ["warn", `${stopped}: gap ${text(result.gap, "%")}`];
       case "infeasible":
         if (!result.search) return ["bad", `the ${kind} does not fit`];
-        return ["bad", `infeasible, proved: no ${kind} fits`];
+        return ["bad", `infeasible, proved${scope()}: no ${kind} fits`];
     }
     return ["warn", `${stopped} before any ${kind} was found`];
   }
@@ -48,11 +54,13 @@ const run = (() => {
     const effort =
       `${count(search.nodes, "node")} in ${text(search.time, "s")} on ` +
       count(search.threads, "thread");
-    if (result.status === "infeasible") return `All that could be chosen was ruled out: ${effort}.`;
+    if (result.status === "infeasible") {
+      return `All that could be chosen${scope()} was ruled out: ${effort}.`;
+    }
     const bound = result.lower_bound !== null ? objective(result.lower_bound) : null;
     if (result.status === "optimal" && !result.gap) {
       return (
-        `No other ${kind} that the config allows is better under the model: the lower bound on all of ` +
+        `No other ${kind} that the config allows${scope()} is better under the model: the lower bound on all of ` +
         `them meets the answer at ${bound}. The search took ${effort}.`
       );
     }

@@ -1,0 +1,179 @@
+// Multipliers.
+//
+// A partition takes at least its compute time and at least its network time, so all partitions of
+// a phase take at least w C + (1 - w) N, with C and N those of the phase and any weight w between
+// 0 and 1 (where the network is not hidden: C + N).  Forward and backward kernels share no
+// partition, so the phases add up, each with its weight.  The whole is a sum of terms over single
+// kernels and over those that a value joins; its least sharding is found exactly
+// (base/least_sum.hpp).  Any weights make a bound; good ones are where C and N of that sharding are
+// equal, and are found by halving the interval in which they lie.
+//
+// Roundings: a term is at most six operations away from exact numbers, a sum of n terms n more,
+// here and where the least one is compared with others; the model's are those of
+// point_bound.cpp.
+//
+// Against brute force: tests/engine/mapping/bound_properties_test.cpp.
+
+#include "engine/mapping/joint_bound.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "base/least_sum.hpp"
+#include "engine/mapping/point_bound.hpp"
+#include "engine/sharding/value_times.hpp"
+#include "model/layer/shard.hpp"
+#include "model/layer/sharding.hpp"
+#include "model/phase_rules.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr int kWeightRounds = 7;
+constexpr double kMostJointSteps = 1e5;
+constexpr std::size_t kPhases = 2;
+constexpr std::size_t kRoundingsBesideTerms = 20;
+
+/// Compute and network seconds of a phase.
+struct JointParts {
+  double compute = 0.0;
+  double network = 0.0;
+};
+using JointWeights = std::array<JointParts, kPhases>;
+
+/// What the loops of some kernels bring about in the phase of one of them, for every choice.
+struct JointChoice {
+  std::size_t phase = 0;
+  std::vector<std::size_t> kernels;  // ascending
+  std::vector<JointParts> parts;          // the first kernel running slowest
+};
+
+class JointTime {
+ public:
+  JointTime(const Problem& problem, const LayerDecisions& decisions, std::int64_t micro_batches)
+      : problem_(problem),
+        sets_(decisions.sharding),
+        has_phases_(!has_halves(problem)),
+        context_(problem, decisions.network, tile_count(problem.workload, decisions.tile),
+                 micro_batches) {
+    for (const LoopSet set : sets_) sizes_.push_back(static_cast<std::size_t>(set.size()));
+    for (std::size_t k = 0; k < sets_.size(); ++k) add_kernel(k);
+    for (const std::vector<TensorId>& tensors : converted_together(problem)) {
+      can_all_ = add_value(ValueTimes(context_, tensors, sets_)) && can_all_;
+    }
+  }
+
+  [[nodiscard]] std::optional<Seconds> least(const Deadline& deadline) const {
+    if (!can_all_) return std::nullopt;
+    const bool hides_network = problem_.execution.overlap == Overlap::Perfect;
+    JointWeights weights;
+    weights.fill(hides_network ? JointParts{0.5, 0.5} : JointParts{1.0, 1.0});
+    double best = 0.0;
+    double step = 0.25;
+    for (int round = 0; round < (hides_network ? kWeightRounds : 1); ++round, step /= 2.0) {
+      const auto sums = least_weighted(weights, deadline);
+      if (!sums) return std::nullopt;
+      double time = 0.0;
+      for (std::size_t phase = 0; phase < kPhases; ++phase) {
+        time += weights[phase].compute * (*sums)[phase].compute +
+                weights[phase].network * (*sums)[phase].network;
+        const bool more = (*sums)[phase].compute > (*sums)[phase].network;
+        weights[phase].compute += more ? step : -step;
+        weights[phase].network = 1.0 - weights[phase].compute;
+      }
+      best = std::max(best, time);
+    }
+    return Seconds(best) * less_roundings(2 * (choices_.size() + kRoundingsBesideTerms));
+  }
+
+ private:
+  [[nodiscard]] std::size_t phase_of(std::size_t kernel) const {
+    const Kernel& of = problem_.workload.graph.kernels()[kernel];
+    return has_phases_ && of.phase == Phase::Backward ? 1 : 0;
+  }
+
+  void add_kernel(std::size_t k) {
+    const Kernel& kernel = problem_.workload.graph.kernels()[k];
+    JointChoice choice{.phase = phase_of(k), .kernels = {k}, .parts = {}};
+    for (const Loop loop : sets_[k]) {
+      const Shard shard = shard_of(kernel, loop, context_.machine.grid(), context_.tiles);
+      const Seconds compute =
+          least_compute(problem_, kernel, shard) * static_cast<double>(context_.tiles);
+      choice.parts.push_back({.compute = compute / Seconds(1.0),
+                              .network = own_network_time(context_, kernel, loop) / Seconds(1.0)});
+    }
+    choices_.push_back(std::move(choice));
+  }
+
+  /// False if its kernels have too many combinations.
+  bool add_value(const ValueTimes& value) {
+    double combinations = 1.0;
+    for (const std::size_t k : value.ends()) combinations *= static_cast<double>(sizes_[k]);
+    if (combinations > kMostJointSteps) return false;
+    JointChoice choice{.phase = phase_of(value.producer()), .kernels = value.ends(), .parts = {}};
+    std::vector<Loop> sharding;
+    for (const LoopSet set : sets_) sharding.push_back(set.front());
+    std::vector<LoopSet::Iterator> at;
+    for (const std::size_t k : choice.kernels) at.push_back(sets_[k].begin());
+    for (std::size_t i = at.size(); i > 0;) {
+      choice.parts.push_back({.compute = 0.0, .network = value.seconds(sharding)});
+      for (i = at.size(); i > 0; --i) {
+        const std::size_t k = choice.kernels[i - 1];
+        const bool is_over = ++at[i - 1] == sets_[k].end();
+        if (is_over) at[i - 1] = sets_[k].begin();
+        sharding[k] = *at[i - 1];
+        if (!is_over) break;
+      }
+    }
+    choices_.push_back(std::move(choice));
+    return true;
+  }
+
+  /// The sums of the sharding whose weighted sum is least.
+  [[nodiscard]] std::optional<JointWeights> least_weighted(const JointWeights& weights,
+                                                      const Deadline& deadline) const {
+    std::vector<SumTerm> terms;
+    for (const JointChoice& choice : choices_) {
+      SumTerm term;
+      for (const std::size_t k : choice.kernels) {
+        if (sizes_[k] > 1) term.variables.push_back(k);
+      }
+      if (term.variables.empty()) continue;
+      const JointParts& weight = weights[choice.phase];
+      for (const JointParts& parts : choice.parts) {
+        term.values.push_back(weight.compute * parts.compute + weight.network * parts.network);
+      }
+      terms.push_back(std::move(term));
+    }
+    const auto values = least_sum(sizes_, terms, kMostJointSteps, deadline);
+    if (!values) return std::nullopt;
+    JointWeights sums{};
+    for (const JointChoice& choice : choices_) {
+      std::size_t index = 0;
+      for (const std::size_t k : choice.kernels) index = index * sizes_[k] + (*values)[k];
+      sums[choice.phase].compute += choice.parts[index].compute;
+      sums[choice.phase].network += choice.parts[index].network;
+    }
+    return sums;
+  }
+
+  const Problem& problem_;
+  const LoopSets& sets_;
+  const bool has_phases_;  // that share no partition
+  const NetworkContext context_;
+  std::vector<std::size_t> sizes_;
+  std::vector<JointChoice> choices_;
+  bool can_all_ = true;
+};
+
+}  // namespace
+
+std::optional<Seconds> least_joint_time(const Problem& problem, const LayerDecisions& decisions,
+                                        std::int64_t micro_batches, const Deadline& deadline) {
+  return JointTime(problem, decisions, micro_batches).least(deadline);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,43 @@
+#pragma once
+// What a proof covers: all that the config leaves open but for what is in the scope.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/machine/network_choices.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// A decision that a stated rule takes before the search, in words for results.  All of them are
+/// constants of the functions that say which ones hold, so the texts outlive every result.
+struct FixedBeforehand {
+  std::string_view name;         ///< the decision and its rule: "sharding: least_bytes"
+  std::string_view proved_for;   ///< "the sharding that communicates least"
+  std::string_view untried;      ///< "other shardings"
+  std::string_view searched_by;  ///< "search.sharding: joint"; empty: nothing has it searched
+
+  friend bool operator==(const FixedBeforehand&, const FixedBeforehand&) = default;
+};
+
+/// What was fixed beforehand.  If it is empty a proof is about all that the config leaves open.
+using Scope = std::vector<FixedBeforehand>;
+
+/// Whether some kernel has a choice of loops and some network splits kernels; `networks` are those
+/// of the problem.  Otherwise all shardings cost the same.
+bool sharding_matters(const Problem& problem, const std::vector<NetworkChoice>& networks);
+
+/// Of a search for mappings.  The sharding is in it where a rule takes it and it matters.
+Scope scope_of(const Problem& problem, const std::vector<NetworkChoice>& networks);
+
+/// "sharding: least_bytes, other: rule"; the scope is not empty.
+std::string names_of(const Scope& scope);
+
+/// " for A and B" after "proved"; nothing where the scope is empty.
+std::string proved_for(const Scope& scope);
+
+/// "other shardings (search.sharding: joint) were not tried"; the scope is not empty.
+std::string untried(const Scope& scope);
+
+}  // namespace dfsearch
