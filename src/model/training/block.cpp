@@ -105,7 +105,8 @@ void Block::find_values() {
   for (std::size_t k = 0; k < graph_.kernel_count(); ++k) {
     const Kernel& kernel = graph_.kernels()[k];
     const Kernel& forward = kernel.weight_of ? graph_.kernel(*kernel.weight_of) : kernel;
-    if (!forward.has_weight() || forward.outer == 1) continue;
+    // Of few tokens one of many experts may be all that runs.
+    if (!forward.has_weight() || std::max(forward.outer, forward.matrices) == 1) continue;
     const KernelId id = kernel.weight_of.value_or(KernelId(k));
     grouped_[k] = graph_.rows(graph_.inputs(id).front()) == forward.outer * forward.k;
   }

@@ -1,0 +1,67 @@
+#pragma once
+// What the program answers to a config, and what the checks of it complain of.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/search_result.hpp"
+#include "engine/training/find_plan.hpp"
+#include "io/config/load_config.hpp"
+#include "physics/random_configs.hpp"
+
+namespace dfsearch::test {
+
+struct MappingAnswer {
+  Config config;
+  SearchResult result;
+};
+struct PlanAnswer {
+  TrainingConfig config;
+  training::PlanResult result;
+};
+
+/// An answer to a question of either kind.
+struct Answer {
+  std::variant<MappingAnswer, PlanAnswer> of;
+  SearchStatus status = SearchStatus::NoSolution;
+  double step = 0.0;         ///< seconds; infinite without an answer
+  double lower_bound = 0.0;  ///< no answer takes less; infinite if nothing fits
+
+  [[nodiscard]] bool found() const {
+    return status == SearchStatus::Optimal || status == SearchStatus::Feasible;
+  }
+};
+
+/// Solved on one thread with a limited number of nodes, so the same every time; nothing for a
+/// config that is refused.
+std::optional<Answer> answer_to(const Json& config);
+
+/// A limit that an answer breaks: it must have been at least so much.
+struct Violation {
+  std::string check;
+  double limit = 0.0;
+  double got = 0.0;
+};
+
+/// Differences within this share are roundings: of durations to ticks (docs/model.md, section 11)
+/// and of sums.
+inline constexpr double kRounding = 1e-9;
+
+inline bool is_less(double a, double b) { return a < b * (1.0 - kRounding); }
+
+/// One check of an answer: what it breaks, if anything.
+using Check = std::function<std::optional<Violation>(const Json& config, const Answer& answer)>;
+
+struct NamedCheck {
+  std::string name;
+  Check check;
+};
+
+/// The least config that can be made of this one, by leaving out keys and making numbers smaller,
+/// that still breaks the check.
+Json shrunk(Json config, const Check& check);
+
+}  // namespace dfsearch::test

@@ -1,0 +1,47 @@
+#pragma once
+// What no machine can beat: lower limits of time and memory, computed from the numbers of a config
+// by first principles, beside what the program answers.
+//
+// - A step takes its FLOP over the peak of all chips, and one sample takes all layers one after
+//   the other, however many samples there are.
+// - A chip holds its share of the parameters; what it holds and needs for a token it reads from
+//   memory, and what the first memory does not hold comes from the second.
+// - What a chip needs and has not comes over its links; what the halves of a group owe each other
+//   passes the links between them.
+//
+// The links between the halves of a dimension of n chips, one way: 2 of a ring, n/2 of a switch,
+// n^2/4 of a fully connected one, times the lines that run in parallel.  Two halves that add up
+// what they have send each other a sum; of messages among all pairs those from half to half pass.
+// All limits are loose: they hold for any schedule, any algorithm of a collective, any overlap.
+
+#include <vector>
+
+#include "physics/answer.hpp"
+
+namespace dfsearch::test {
+
+/// Of the whole step of a mapping.
+const std::vector<NamedCheck>& mapping_limits();
+/// Of what tensor ranks need and have not, kernel by kernel (layout_limits.cpp).
+const std::vector<NamedCheck>& layout_limits();
+/// Of the plan of a training step.
+const std::vector<NamedCheck>& plan_limits();
+
+/// One dimension of a network as a group of chips sees it.
+struct Line {
+  std::string topology;
+  double bandwidth = 0.0;
+  double members = 1.0;  ///< of the group, in this dimension
+};
+
+/// Bytes per second that the links between both halves of one of the dimensions carry one way, for
+/// the whole group.
+double cut_bandwidth(const std::vector<Line>& group, std::size_t dimension);
+/// The share of the chips in the smaller half.
+double smaller_half(const Line& line);
+/// Bytes per second that one chip of the group can receive in all.
+double chip_bandwidth(const std::vector<Line>& group);
+/// The longest that any cut takes for so many bytes one way.
+double slowest_cut(const std::vector<Line>& group, double bytes);
+
+}  // namespace dfsearch::test

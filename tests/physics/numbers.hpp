@@ -1,0 +1,34 @@
+#pragma once
+// What a workload needs at least, from the numbers of its config alone.
+
+#include "physics/random_configs.hpp"
+
+namespace dfsearch::test {
+
+/// One layer, for one sample; matrices only.  Whatever is small beside them is left out.
+struct LayerNumbers {
+  double flops = 0.0;     ///< of products that no implementation can leave out
+  double weights = 0.0;   ///< elements that are stored
+  double experts = 0.0;   ///< of these, those of experts
+  double read = 0.0;      ///< elements that a decoded token needs: of experts those of one token
+  double cache = 0.0;     ///< elements of the cache that a token needs
+};
+
+/// The layer of a mapping; `dense` the MLP in place of experts, where plans tell them apart.
+LayerNumbers layer_numbers(const Json& workload, bool dense = false);
+
+/// The head behind the last layer: rows of the vocabulary.
+LayerNumbers head_numbers(const Json& workload);
+
+/// Bytes of an element.
+double word_of(const Json& workload);
+/// Samples of a step, layers of a model, and so on; 1 if left out.
+double count_of(const Json& map, const char* key, double otherwise = 1.0);
+
+/// Bytes that every chip of a DLRM sends for its embeddings, and moves to or from memory.
+double dlrm_bytes(const Json& workload, const char* key);
+
+/// FLOP per second of one chip.
+double peak_of(const Json& config);
+
+}  // namespace dfsearch::test

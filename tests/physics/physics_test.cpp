@@ -1,0 +1,118 @@
+// What no machine can beat, over thousands of random configs of every kind.
+//
+// The limits are computed from the numbers of a config by first principles (limits.hpp), so that
+// no flaw of the model can hide in them; comparisons of two answers need no model at all
+// (comparisons.hpp).  A config that fails is printed, made as small as it can be while it still
+// fails, ready to be run:
+//
+//     dfsearch CONFIG.json
+//
+// PHYSICS_SEEDS="5000 9000" in the environment tries other configs, and PHYSICS_REPORT=FILE
+// keeps what they break.
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "physics/comparisons.hpp"
+#include "physics/limits.hpp"
+
+using namespace dfsearch;
+using namespace dfsearch::test;
+
+namespace {
+
+/// Failures by check and kind of workload; of each the first config is kept.
+class Findings {
+ public:
+  void add(std::uint64_t seed, const Json& config, const NamedCheck& check,
+           const Violation& violation) {
+    const std::string kind = config["workload"]["kind"];
+    Finding& finding = findings_[violation.check + " [" + kind + "]"];
+    if (finding.count++ == 0) finding = {1, seed, config, check, violation};
+  }
+  void report() const {
+    const char* file = std::getenv("PHYSICS_REPORT");
+    std::ofstream out(file ? file : "/dev/null", std::ios::app);
+    for (const auto& [name, finding] : findings_) {
+      const std::string text = described(name, finding);
+      out << text << std::flush;
+      INFO(text);
+      CHECK_MESSAGE(false, name);
+    }
+  }
+
+ private:
+  struct Finding {
+    int count = 0;
+    std::uint64_t seed = 0;
+    Json config;
+    NamedCheck check;
+    Violation violation;
+  };
+
+  static std::string described(const std::string& name, const Finding& finding) {
+    const Json least = shrunk(finding.config, finding.check.check);
+    const auto answer = answer_to(least);
+    const auto again = answer ? finding.check.check(least, *answer) : std::nullopt;
+    const Violation& violation = again ? *again : finding.violation;
+    std::ostringstream text;
+    text.precision(9);
+    text << name << ": " << finding.count << " times, first seed " << finding.seed
+         << "; least: limit " << violation.limit << ", got " << violation.got << "\n"
+         << least.dump() << "\n";
+    return text.str();
+  }
+
+  std::map<std::string, Finding> findings_;
+};
+
+/// Runs all of `always` and one of each of `some` on so many random configs that are not refused.
+void check_configs(Json (*make)(std::uint64_t), int configs, const std::vector<NamedCheck>& always,
+                   std::initializer_list<const std::vector<NamedCheck>*> some) {
+  std::uint64_t seed = 0;
+  std::uint64_t last = UINT64_MAX;
+  if (const char* given = std::getenv("PHYSICS_SEEDS")) std::istringstream(given) >> seed >> last;
+  Findings findings;
+  int tried = 0, found = 0;
+  for (; seed < last && (tried < configs || last != UINT64_MAX); ++seed) {
+    const Json config = make(seed);
+    const auto answer = answer_to(config);
+    if (!answer) continue;
+    ++tried;
+    found += answer->found() ? 1 : 0;
+    const auto run = [&](const NamedCheck& check) {
+      if (const auto violation = check.check(config, *answer)) {
+        findings.add(seed, config, check, *violation);
+      }
+    };
+    for (const NamedCheck& check : always) run(check);
+    Draws draws(seed + 7);
+    for (const auto* checks : some) {
+      run((*checks)[static_cast<std::size_t>(
+          draws.pick(0, static_cast<std::int64_t>(checks->size()) - 1))]);
+    }
+  }
+  findings.report();
+  MESSAGE("tried " << tried << " configs, answers to " << found << ", the last seed " << seed);
+  CHECK(2 * found > tried);  // the rest shows that nothing fits
+}
+
+TEST_SUITE("slow") {
+  TEST_CASE("2,000 mappings keep the limits of physics, pins and growth") {
+    std::vector<NamedCheck> limits = mapping_limits();
+    limits.insert(limits.end(), layout_limits().begin(), layout_limits().end());
+    check_configs(random_mapping_config, 2000, limits,
+                  {&growth_checks(), &pin_checks(), &neutral_checks()});
+  }
+
+  TEST_CASE("2,000 plans keep the limits of physics, pins and growth") {
+    check_configs(random_plan_config, 2000, plan_limits(),
+                  {&growth_checks(), &pin_checks(), &neutral_checks()});
+  }
+}
+
+}  // namespace
