@@ -24,7 +24,6 @@ void take(Answer& answer, const Found& found) {
 Answer solved(Config config) {
   SearchOptions options;
   options.limits.nodes = kNodes;
-  options.deterministic = true;
   options.node_effort.steps = 1000;
   SearchResult result = solve(config.problem, options);
   Answer answer{.of = MappingAnswer{std::move(config), std::move(result)}};
@@ -35,7 +34,6 @@ Answer solved(Config config) {
 Answer solved(TrainingConfig config) {
   training::PlanSearch search;
   search.limits.nodes = kNodes;
-  search.deterministic = true;
   training::PlanResult result = training::find_plan(config.task, search);
   Answer answer{.of = PlanAnswer{std::move(config), std::move(result)}};
   take(answer, std::get<PlanAnswer>(answer.of).result);
@@ -107,19 +105,16 @@ std::vector<Json> smaller(const Json& config) {
 
 }  // namespace
 
-Json shrunk(Json config, const Check& check) {
-  constexpr int kMostTries = 4000;
+Json shrunk(Json config, const Check& check, const std::string& violation) {
+  constexpr int kMostTries = 600;
   int tries = 0;
   for (bool again = true; again && tries < kMostTries;) {
     again = false;
     for (Json& less : smaller(config)) {
       if (++tries > kMostTries) break;
-      if (less.dump().size() >= config.dump().size() && less.flatten().size() >= config.flatten().size() &&
-          less == config) {
-        continue;
-      }
       const auto answer = answer_to(less);
-      if (!answer || !check(less, *answer)) continue;
+      const auto found = answer ? check(less, *answer) : std::nullopt;
+      if (!found || found->check != violation) continue;
       config = std::move(less);
       again = true;
       break;

@@ -61,7 +61,7 @@ struct NamedCheck {
 };
 
 /// The least config that can be made of this one, by leaving out keys and making numbers smaller,
-/// that still breaks the check.
-Json shrunk(Json config, const Check& check);
+/// that still breaks the check in the same way.
+Json shrunk(Json config, const Check& check, const std::string& violation);
 
 }  // namespace dfsearch::test

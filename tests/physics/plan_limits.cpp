@@ -113,9 +113,11 @@ std::vector<NamedCheck> make_limits() {
     return x.flops_of_sample() * count_of(x.workload, "global_batch") /
            (count_of(x.system, "chips") * peak_of(config));
   }));
+  // One stage after the other, forward and back; weights have their gradients beside that.
   checks.push_back(step_limit("a step is no shorter than one micro-batch takes in all stages",
                               [](const Json& config, const Planned& x) {
-                                return x.flops_of_sample() * x.b / (x.t * x.c * peak_of(config));
+                                return 2.0 / 3.0 * x.flops_of_sample() * x.b /
+                                       (x.t * x.c * peak_of(config));
                               }));
   checks.push_back({"utilization is at most 1",
                     [](const Json&, const Answer& answer) -> std::optional<Violation> {

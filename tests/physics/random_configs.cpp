@@ -66,8 +66,8 @@ Json random_system(Draws& draws, std::int64_t copies, std::int64_t most, const c
                    {"sram", quantity(draws.size(10, 30), "B")}}},
                  {"memory", {{"bandwidth", quantity(draws.size(16, 36), "B/s")}}}};
   Json& memory = system["memory"];
-  if (draws.chance(35)) memory["capacity"] = quantity(draws.size(12, 26), "B");
-  if (memory.contains("capacity") && draws.chance(40)) {
+  if (draws.chance(50)) memory["capacity"] = quantity(draws.size(12, 26), "B");
+  if (memory.contains("capacity") && draws.chance(50)) {
     const double slower = std::floor(amount(memory["bandwidth"]) / draws.size(0, 8));
     memory["second"] = {{"bandwidth", quantity(slower, "B/s")},
                         {"capacity", quantity(draws.size(14, 30), "B")}};
@@ -86,7 +86,7 @@ Json random_execution(Draws& draws, int alone, std::int64_t partitions) {
   if (draws.chance(60)) {
     execution["compute_utilization"] = static_cast<double>(draws.pick(1, 20)) / 20.0;
   }
-  if (!execution.contains("style") && draws.chance(85)) {
+  if (!execution.contains("style") && (partitions < 6 || draws.chance(70))) {
     execution["partitions"] = draws.pick(1, partitions);
   }
   return execution;
@@ -279,7 +279,7 @@ Json random_mapping_config(std::uint64_t seed) {
                   : name == "hpl"            ? random_hpl(draws)
                   : name == "fft"            ? random_fft(draws)
                                              : random_graph(draws);
-  const int alone = name == "llm_training" ? 95 : name.starts_with("llm") ? 70 : 35;
+  const int alone = name.starts_with("llm") ? 50 : 25;
   std::int64_t copies = 1;
   if (!name.starts_with("llm") && draws.chance(10)) copies = draws.pick(2, 3);
   if (copies > 1) workload["copies"] = copies;
@@ -289,7 +289,9 @@ Json random_mapping_config(std::uint64_t seed) {
   if (!use && draws.chance(25)) {
     config["parallelism"] = random_parallelism(draws, {"tensor", "pipeline", "data"});
   }
-  config["search"] = {{"sharding", "joint"}};
+  // Kernel by kernel the loops of many kernels make many choices that cost nearly the same.
+  const bool many = name != "graph" && config["execution"].contains("style");
+  config["search"] = {{"sharding", many && draws.chance(90) ? "least_bytes" : "joint"}};
   return config;
 }
 

@@ -160,6 +160,18 @@ TEST_CASE("experts are divided among the chips that share no samples, the rest i
         doctest::Approx(12.0 * (layer.parameters / 64.0 + layer.expert_parameters / 8.0)));
 }
 
+TEST_CASE("experts are no less experts where few tokens use just one of them") {
+  Transformer model = test::mixtral_8x7b();
+  model.experts->used = 1;
+  const Task task = test::training_task(model, 1, 64);  // one token: one of eight runs
+  const Blocks blocks = blocks_of(task);
+  Degrees degrees;
+  degrees[Role::Expert] = 8;
+  degrees[Role::Data] = 8;
+  const Profiles profiles = profiles_of(task, blocks, degrees, TensorLayout::LeastSent);
+  CHECK(of(profiles, Part::ExpertLayer).expert_parameters == 3.0 * 4096.0 * 14336.0);
+}
+
 TEST_CASE("a layer more never needs less") {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);
