@@ -289,6 +289,9 @@ Json random_mapping_config(std::uint64_t seed) {
   if (!use && draws.chance(25)) {
     config["parallelism"] = random_parallelism(draws, {"tensor", "pipeline", "data"});
   }
+  if (draws.chance(15)) {
+    config["equations"] = {{"preset", "physical"}, {"weight_traffic", "per_sample"}};
+  }
   // Kernel by kernel the loops of many kernels make many choices that cost nearly the same.
   const bool many = name != "graph" && config["execution"].contains("style");
   config["search"] = {{"sharding", many && draws.chance(90) ? "least_bytes" : "joint"}};
