@@ -90,6 +90,25 @@ class ScopeTest(CliTest):
                     scope = ["sharding: least_bytes"] if wanted == "least_bytes" else []
                     self.assertEqual(result["scope"], scope)
 
+    def test_plans_name_the_layouts_that_are_not_searched(self):
+        front = "layout: on the front of bytes sent and kept"
+        tokens = "layouts of context and expert ranks: least_sent"
+        for degrees, layout, scope in (("tensor: 1, context: 1, expert: 1", "", []),
+                                       ("tensor: 4, context: 1, expert: 1", "", [front]),
+                                       ("tensor: 4, context: 1, expert: 1", "layout: least_kept",
+                                        []),
+                                       ("tensor: 1, context: 2, expert: 1", "", [tokens]),
+                                       ("context: [1, 2], expert: 1", "", [front, tokens])):
+            with self.subTest(degrees=degrees, layout=layout):
+                report, result = self.solve(
+                    "workload: {model: llama3_8b, kind: llm_training, sequence: 8192,"
+                    " global_batch: 64}\n"
+                    f"system: {{from: h100_dgx, chips: 64}}\ntraining: {{{layout}}}\n"
+                    f"parallelism: {{{degrees}}}\n", status=0)
+                self.assertEqual(result["scope"], scope)
+                alone = "result        optimal, proved: gap 0\n" in report
+                self.assertEqual(alone, not scope)
+
     def test_a_budget_that_cannot_be_met_says_why(self):
         for power in ("1 W", "300 W"):
             with self.subTest(power):

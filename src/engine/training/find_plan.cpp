@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "engine/ranked_answers.hpp"
 #include "engine/training/nearest_misfit.hpp"
+#include "engine/training/plan_scope.hpp"
 #include "engine/training/plan_space.hpp"
 #include "engine/training/plan_tree.hpp"
 #include "model/training/layout_shelf.hpp"
@@ -22,6 +23,7 @@ class Finder {
       : task_(task), search_(search), space_(task), shelf_(task, space_.blocks()) {}
 
   PlanResult run() {
+    result_.scope = scope_of(space_);
     answers_.find([this] { return next(); });
     if (result_.status == SearchStatus::Infeasible) explain();
     result_.stats.time = answers_.elapsed();
