@@ -61,8 +61,13 @@ class JointTime {
                  micro_batches) {
     for (const LoopSet set : sets_) sizes_.push_back(static_cast<std::size_t>(set.size()));
     for (std::size_t k = 0; k < sets_.size(); ++k) add_kernel(k);
-    for (const std::vector<TensorId>& tensors : converted_together(problem)) {
+    for (const std::vector<TensorId>& ids : converted_together(problem)) {
+      std::vector<Tensor> tensors;
+      for (const TensorId t : ids) tensors.push_back(problem.workload.graph.tensor(t));
       can_all_ = add_value(ValueTimes(context_, tensors, sets_)) && can_all_;
+    }
+    for (const Tensor& seam : charged_seams(problem)) {
+      can_all_ = add_value(ValueTimes(context_, {seam}, sets_)) && can_all_;
     }
   }
 
