@@ -342,7 +342,9 @@ StepModel::Detail StepModel::detail(const Groups& groups,
   const auto slowest = static_cast<std::size_t>(detail.slowest);
   const double rounds = number(micro_batches_);
   const Seconds before_tail = ends(costs[last]) - costs[last].tail;
-  const Seconds waited = before_tail - pipeline.passes(contents[slowest]).total() * rounds;
+  // Rounding must not make it negative.
+  const Seconds waited =
+      beyond(before_tail, pipeline.passes(contents[slowest]).total() * rounds);
   detail.parts = stage_parts(times, contents[slowest]).times(rounds);
   detail.parts.data = std::min(
       waited, asides[slowest].each.exposed() * rounds + beyond(before_tail, sum.pace()));
