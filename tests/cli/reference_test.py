@@ -348,6 +348,7 @@ class ReferenceTest(unittest.TestCase):
                 config = random_config(rng)
                 config["workload"].update(kind="llm_prefill", sequence=rng.randint(5, 40))
                 config["system"]["memory"].pop("capacity")  # the exhaustion does not know it
+                config["search"] = {"sharding": "least_bytes"}  # nor any other sharding
                 problem = reference_model.load(config)
                 expected = reference_search.optimum(problem)
                 _, result = dfsearch("solve", config, "--quiet")

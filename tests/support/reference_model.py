@@ -60,6 +60,16 @@ def _kernel(name, kind, outer, m, k, n, backward=False, gradient=False, tiled=No
     )
 
 
+def _with_coupled_rows(kernels):
+    """Two rows of LayerNorm and SOFTMAX, backward two and one."""
+    def coupled(name):
+        if name.startswith("LayerNorm"):
+            return 2
+        return {"SOFTMAX": 2, "SOFTMAX_bwd": 1}.get(name, 0)
+
+    return [kernel._replace(coupled=coupled(kernel.name)) for kernel in kernels]
+
+
 def llm_kernels(h, s, a, d, training, f):
     """The kernels of section 9, in order."""
     forward = [
@@ -97,7 +107,7 @@ def llm_kernels(h, s, a, d, training, f):
         kernels += [
             _kernel(name, "G", 1, m, s, n, backward=True, gradient=True) for name, m, n in updates
         ]
-    return kernels
+    return _with_coupled_rows(kernels)
 
 
 _FORWARD_TENSORS = (
@@ -153,7 +163,7 @@ def _decode(w, word):
     ]
     text = ("1-2 2-3 2-4 2-5 4-6 5-7 3-8 6-8 8-9 9-10 10-11 7-11 11-12 12-13 13-14 1-14 14-15 15-16"
             " 16-17 17-18 18-19 19-20 14-20")
-    return kernels, _tensors(text.split(), {11: 7})
+    return _with_coupled_rows(kernels), _tensors(text.split(), {11: 7})
 
 
 def _by_rule(w, word):
