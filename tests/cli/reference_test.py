@@ -358,6 +358,12 @@ class ReferenceTest(unittest.TestCase):
                 self.assertEqual(result["status"], "optimal")
                 ratio = result["step_time"] / expected
                 self.assertTrue(math.isclose(ratio, 1, rel_tol=AGREEMENT), f"{ratio - 1:+.3e}")
+                config["search"] = {"sharding": "joint"}
+                _, joint = dfsearch("solve", config, "--quiet")
+                self.assertLessEqual(joint["step_time"], result["step_time"])
+                cost = reference_model.evaluate(problem, joint)
+                self.assertTrue(math.isclose(joint["step_time"], cost["step_time"],
+                                             rel_tol=AGREEMENT))
 
     def test_the_least_bytes_sharding_is_the_same(self):
         for seed in range(20):
