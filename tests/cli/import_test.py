@@ -147,7 +147,8 @@ class Import(CliTest):
         random = support.random_graph(24, seed=3, partitions=4)
         # Operands of one size in another order than their connections are no setup.
         random = random.replace("kind: gemm,", "kind: weight_gemm,")
-        self.write("random.yaml", random + "equations: published\n")
+        random = random.replace("equations: {shapes: unchecked}", "equations: published")
+        self.write("random.yaml", random)
         configs = [self.folder / "training.yaml", self.folder / "random.yaml"]
         configs += [ROOT / "configs" / name for name in (
             "gpt3_1t.yaml", "gpt3_175b_dataflow_4x2.yaml", "gpt3_175b_vendor_8x1.yaml",
@@ -163,6 +164,29 @@ class Import(CliTest):
                     self.assertEqual(before[key], after[key], key)
                 self.assertEqual([p["kernels"] for p in before["partitions"]],
                                  [p["kernels"] for p in after["partitions"]])
+
+    def test_what_setups_do_not_say_is_known_by_name_or_costs_nothing(self):
+        def unsaid(config):
+            text = self.run_tool("graph", config, "--format", "json").stdout
+            return {k["name"]: (k.get("coupled"), k.get("weight_of"))
+                    for k in json.loads(text)["workload"]["kernels"]}
+
+        self.write("training.yaml", TRAINING + "equations: published\n")
+        self.run_tool("graph", "training.yaml", "--format", "dfmodel", "-o", "setup.txt")
+        self.run_tool("import", "setup.txt", "-o", "again.yaml")
+        before = unsaid("training.yaml")
+        self.assertEqual(before["SOFTMAX"][0], 2)
+        self.assertEqual(before["V_bwd"][1], "V")
+        self.assertEqual(unsaid("again.yaml"), before)
+        # Coupled under a name that tells nothing.
+        text = (self.folder / "again.yaml").read_text().replace("SOFTMAX", "Exponentials")
+        self.write("renamed.yaml", text)
+        self.run_tool("graph", "renamed.yaml", "--format", "dfmodel", "-o", "setup.txt")
+        self.run_tool("import", "setup.txt", "-o", "again.yaml")
+        self.assertEqual(unsaid("renamed.yaml")["Exponentials"][0], 2)
+        self.assertEqual(unsaid("again.yaml")["Exponentials"][0], None)
+        for key in ("status", "step_time", "sharding", "tile"):
+            self.assertEqual(self.result("renamed.yaml")[key], self.result("again.yaml")[key])
 
     def test_the_published_example_comes_to_its_published_result(self):
         """A training run on 1,024 SN30: the graph as DFModel's generator makes it,

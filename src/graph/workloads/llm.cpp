@@ -14,6 +14,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "graph/graph_builder.hpp"
@@ -21,26 +22,24 @@
 namespace dfsearch {
 namespace {
 
-// Rows of sums that make the rows of a column one: mean and variance, the maximum and the sum of
-// exponentials, and what their derivatives sum up.
-constexpr std::int64_t kNorm = 2, kSoftmax = 2, kSoftmaxBackward = 1;
+void couple(Kernel& kernel) { kernel.coupled = llm_coupled_rows(kernel.name); }
 
 void add_forward(GraphBuilder& layer, const LlmShape& shape) {
   const std::int64_t h = shape.hidden, a = shape.heads, d = shape.head_dim, s = shape.sequence;
   const std::int64_t f = shape.mlp_width();
   layer.elementwise("Add_Prev_Layer", 1, h, s);
-  layer.elementwise("LayerNorm_1", 1, h, s).coupled = kNorm;
+  couple(layer.elementwise("LayerNorm_1", 1, h, s));
   layer.weight_gemm("Q", a, d, h, s);
   layer.weight_gemm("K", a, d, h, s);
   layer.weight_gemm("V", a, d, h, s);
   layer.gemm("MHA_GEMM_1", a, s, d, s);
-  layer.elementwise("SOFTMAX", a, s, s).coupled = kSoftmax;
+  couple(layer.elementwise("SOFTMAX", a, s, s));
   layer.elementwise("DropOut_1", a, s, s);
   layer.gemm("MHA_GEMM_2", a, d, s, s);
   layer.weight_gemm("PROJ_GEMM", 1, h, h, s);
   layer.elementwise("DropOut_2", 1, h, s);
   layer.elementwise2("Add_1", 1, h, s);
-  layer.elementwise("LayerNorm_2", 1, h, s).coupled = kNorm;
+  couple(layer.elementwise("LayerNorm_2", 1, h, s));
   layer.weight_gemm("FFN0", 1, f, h, s);
   layer.elementwise("GeLU", 1, f, s);
   layer.weight_gemm("FFN1", 1, h, f, s);
@@ -62,14 +61,14 @@ void add_backward(GraphBuilder& layer, const LlmShape& shape) {
   layer.weight_gemm("FFN1_bwd", 1, f, h, s);
   layer.elementwise("GeLU_bwd", 1, f, s);
   layer.weight_gemm("FFN0_bwd", 1, h, f, s);
-  layer.elementwise("LayerNorm_2_bwd", 1, h, s).coupled = kNorm;
+  couple(layer.elementwise("LayerNorm_2_bwd", 1, h, s));
   layer.elementwise("DropOut_2_bwd", 1, h, s);
   layer.weight_gemm("PROJ_GEMM_bwd", 1, h, h, s);
   layer.gemm("MHA_GEMM_2_bwd1", a, s, d, s);
   layer.gemm("MHA_GEMM_2_bwd2", a, d, s, s);
   layer.weight_gemm("V_bwd", 1, h, h, s);
   layer.elementwise("DropOut_1_bwd", a, s, s);
-  layer.elementwise("SOFTMAX_bwd", a, s, s).coupled = kSoftmaxBackward;
+  couple(layer.elementwise("SOFTMAX_bwd", a, s, s));
   layer.gemm("MHA_GEMM_1_bwd1", a, d, s, s);
   layer.gemm("MHA_GEMM_1_bwd2", a, d, s, s);
   layer.weight_gemm("Q_bwd", a, d, h, s);
@@ -102,7 +101,7 @@ void add_decode(GraphBuilder& layer, const LlmShape& shape, Bytes word) {
     return word * (static_cast<double>(rows) * static_cast<double>(columns));
   };
   layer.elementwise("Add_Prev_Layer", 1, h, 1);
-  layer.elementwise("LayerNorm_1", 1, h, 1).coupled = kNorm;
+  couple(layer.elementwise("LayerNorm_1", 1, h, 1));
   for (const char* name : {"Q", "K", "V"}) {
     layer.weight_gemm(name, a, d, h, 1).sharded_memory = matrix(h, h);
   }
@@ -112,13 +111,13 @@ void add_decode(GraphBuilder& layer, const LlmShape& shape, Bytes word) {
     cache.sharded_memory = matrix(h, context);
   }
   layer.gemm("MHA_GEMM_1", a, 1, d, tokens);
-  layer.elementwise("SOFTMAX", a, 1, tokens).coupled = kSoftmax;
+  couple(layer.elementwise("SOFTMAX", a, 1, tokens));
   layer.elementwise("DropOut_1", a, 1, tokens);
   layer.gemm("MHA_GEMM_2", a, d, tokens, 1);
   layer.weight_gemm("PROJ_GEMM", 1, h, h, 1).sharded_memory = matrix(h, h);
   layer.elementwise("DropOut_2", 1, h, 1);
   layer.elementwise2("Add_1", 1, h, 1);
-  layer.elementwise("LayerNorm_2", 1, h, 1).coupled = kNorm;
+  couple(layer.elementwise("LayerNorm_2", 1, h, 1));
   layer.weight_gemm("FFN0", 1, f, h, 1).sharded_memory = matrix(f, h);
   layer.elementwise("GeLU", 1, f, 1);
   layer.weight_gemm("FFN1", 1, h, f, 1).sharded_memory = matrix(f, h);
@@ -133,6 +132,17 @@ void add_decode(GraphBuilder& layer, const LlmShape& shape, Bytes word) {
 }
 
 }  // namespace
+
+// Rows of sums that make the rows of a column one: mean and variance, the maximum and the sum of
+// exponentials, and what their derivatives sum up.
+std::int64_t llm_coupled_rows(std::string_view kernel) {
+  constexpr std::int64_t kNorm = 2, kSoftmax = 2, kSoftmaxBackward = 1;
+  if (kernel == "SOFTMAX") return kSoftmax;
+  if (kernel == "SOFTMAX_bwd") return kSoftmaxBackward;
+  const bool norm =
+      kernel == "LayerNorm_1" || kernel == "LayerNorm_2" || kernel == "LayerNorm_2_bwd";
+  return norm ? kNorm : 0;
+}
 
 DataflowGraph llm_decode_graph(const LlmShape& shape, Bytes word) {
   GraphBuilder layer;

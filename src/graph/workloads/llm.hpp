@@ -2,6 +2,7 @@
 // The graph of one layer of a transformer.  llm.cpp has its algebra.
 
 #include <cstdint>
+#include <string_view>
 
 #include "graph/dataflow_graph.hpp"
 
@@ -25,5 +26,8 @@ DataflowGraph llm_training_graph(const LlmShape& shape);
 /// One token after `shape.sequence` others, whose keys and values are cached: 20
 /// kernels, 23 tensors.  Weights and caches are read from memory for every token.
 DataflowGraph llm_decode_graph(const LlmShape& shape, Bytes word);
+
+/// `Kernel::coupled` of the kernel of that name in these graphs; 0 for any other name.
+std::int64_t llm_coupled_rows(std::string_view kernel);
 
 }  // namespace dfsearch

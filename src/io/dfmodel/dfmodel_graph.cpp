@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/units_text.hpp"
+#include "graph/workloads/llm.hpp"
 #include "io/config/config_graph.hpp"
 #include "io/text/json_text.hpp"
 
@@ -284,6 +285,15 @@ void share_weights(std::vector<SetupKernel>& kernels) {
   }
 }
 
+/// Nor which rows are coupled.  That costs nothing before the equations are others than DFModel's.
+void couple_rows(std::vector<SetupKernel>& kernels) {
+  for (SetupKernel& item : kernels) {
+    if (item.kernel.kind == KernelKind::Elementwise) {
+      item.kernel.coupled = llm_coupled_rows(item.kernel.name);
+    }
+  }
+}
+
 }  // namespace
 
 SetupGraph read_setup_graph(const SetupNode& section, Bytes word) {
@@ -299,6 +309,7 @@ SetupGraph read_setup_graph(const SetupNode& section, Bytes word) {
   check_unique(graph);
   check_repeats(graph);
   share_weights(graph.kernels);
+  couple_rows(graph.kernels);
   // Ids of kernels that were not read would all dangle.
   if (messages.count() != before) return graph;
   KernelsById ids;
