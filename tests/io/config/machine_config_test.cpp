@@ -124,8 +124,8 @@ TEST_CASE("a second tier of memory is slower and comes after a limit of the firs
       loaded(config_of(kHpl, ", capacity: 10 GB, second: {bandwidth: 100 MB/s, capacity: 30 GB}"));
   REQUIRE(problem.system.memory.second.has_value());
   CHECK(problem.system.memory.total_capacity() == Bytes(40e9));
-  CHECK(problem.system.memory.spilled_bandwidth().in_base_units() ==
-        doctest::Approx(0.25 * 1e9 + 0.75 * 1e8));
+  CHECK(problem.spilled_bandwidth().in_base_units() ==
+        doctest::Approx(1.0 / (0.25 / 1e9 + 0.75 / 1e8)));
   CHECK(message_of(config_of(kHpl, ", second: {bandwidth: 100 MB/s, capacity: 30 GB}")) ==
         "c.yaml:5:31: second: a second tier needs the capacity of the first, which is unlimited");
   CHECK(message_of(
