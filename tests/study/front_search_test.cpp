@@ -12,6 +12,7 @@
 #include <random>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "study/all_points.hpp"
 #include "study/run_points.hpp"
@@ -191,6 +192,32 @@ std::vector<PointIndex> brute_force(const World& world, PointIndex begin, PointI
     const bool beaten = std::any_of(points.begin(), points.end(),
                                     [&](PointIndex b) { return b != a && beats(b, a); });
     if (!beaten) front.push_back(a);
+  }
+  // Then those that roundings alone keep: the last first, in the order of the first figure.
+  const auto figure_of = [&](PointIndex i, Figure figure) {
+    return world.answer(i).figures.badness(figure);
+  };
+  std::sort(front.begin(), front.end(), [&](PointIndex a, PointIndex b) {
+    const Figure first = world.goal.figures.front();
+    return std::pair(figure_of(a, first), a) < std::pair(figure_of(b, first), b);
+  });
+  const auto is_less = [](double a, double b) { return a < b - 1e-12 * std::abs(b); };
+  const auto beats_but_for_roundings = [&](PointIndex a, PointIndex b) {
+    bool better = false;
+    for (const Figure figure : world.goal.figures) {
+      if (is_less(figure_of(b, figure), figure_of(a, figure))) return false;
+      better = better || is_less(figure_of(a, figure), figure_of(b, figure));
+    }
+    const auto rank = [&](PointIndex i) {
+      return world.grid->rank(world.grid->choices(i), world.growth);
+    };
+    return better || rank(a) < rank(b);
+  };
+  for (std::size_t i = front.size(); i-- > 0;) {
+    const bool beaten = std::any_of(front.begin(), front.end(), [&](PointIndex other) {
+      return other != front[i] && beats_but_for_roundings(other, front[i]);
+    });
+    if (beaten) front.erase(front.begin() + static_cast<std::ptrdiff_t>(i));
   }
   std::sort(front.begin(), front.end());
   return front;
