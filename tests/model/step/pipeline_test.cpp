@@ -94,7 +94,7 @@ TEST_CASE("a step takes what the schedule of its chunks takes, however few the m
   });
 }
 
-TEST_CASE("hops are those of one micro-batch; those of others hide behind its chunks") {
+TEST_CASE("hops are those of one micro-batch, and those of others hide behind its chunks") {
   for_each_pipeline([](Pipeline p) {
     p.hop = p.stages > 1 ? 2 : 0;  // a chip by itself hands nothing on
     const auto scheduled = static_cast<double>(last_event(p));
