@@ -73,7 +73,7 @@ TEST_CASE("the best split is the first of the best of all") {
 
 TEST_CASE("the best splits are the first ones of all, in the order of ties") {
   int several = 0;
-  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+  for (std::uint64_t seed = 0; seed < 160; ++seed) {
     CAPTURE(seed);
     const World world = test::random_world(seed);
     const AllSplits all = test::try_all(world);

@@ -65,7 +65,7 @@ TEST_CASE("a fusion that takes just the bound is mostly found where memory does 
   int within_reach = 0;
   int out_of_reach = 0;
   int charged = 0;
-  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 9000; ++seed) {
     CAPTURE(seed);
     Problem problem = seed % 4 == 0 ? test::symmetric_problem(seed)
                                     : test::random_problem(seed, {.assignments = 1e9});
