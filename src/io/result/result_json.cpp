@@ -142,7 +142,7 @@ Json beyond_json(const SearchResult& search) {
 }
 
 /// One of the best parallelisms.
-Json ranked_json(const BestMapping& found) {
+Json ranked_mapping_json(const BestMapping& found) {
   const Cost* cost = found.cost ? &*found.cost : nullptr;
   const bool stopped = found.stopped_by != StopReason::None;
   return {{"status", name_of(found.status)},
@@ -161,8 +161,8 @@ Json ranked_json(const BestMapping& found) {
 Json top_json(const SearchResult& search) {
   Json list = Json::array();
   if (search.status == SearchStatus::Infeasible) return list;
-  list.push_back(ranked_json(search));
-  for (const BestMapping& found : search.alternatives) list.push_back(ranked_json(found));
+  list.push_back(ranked_mapping_json(search));
+  for (const BestMapping& found : search.alternatives) list.push_back(ranked_mapping_json(found));
   return list;
 }
 
