@@ -183,7 +183,8 @@ TEST_CASE("a preset says how loops are chosen, unless the config does") {
   const auto sharding = [](const std::string& equations, const std::string& search) {
     return load(kExample, {"equations=" + equations, "search=" + search}).problem.sharding;
   };
-  for (const char* physical : {"physical", "null", "{all_reduce_passes: 1}", "{preset: physical}"}) {
+  for (const char* physical :
+       {"physical", "null", "{all_reduce_passes: 1}", "{preset: physical}"}) {
     CAPTURE(physical);
     CHECK(sharding(physical, "null") == ShardingChoice::Joint);
     CHECK(sharding(physical, "{gap: 0.1}") == ShardingChoice::Joint);
@@ -243,8 +244,8 @@ TEST_CASE("a graph is a list of kernels and tensors") {
   boundary: 1 kB
   word: 4 B
   kernels:
-    - {name: A, kind: elementwise, M: 8, N: 16}
-    - {name: B, kind: weight_gemm, outer: 2, M: 3, K: 8, N: 16, skip_weight: true, repeat: 7}
+    - {name: A, kind: elementwise, M: 6, N: 16}
+    - {name: B, kind: weight_gemm, outer: 2, M: 3, K: 6, N: 16, skip_weight: true, repeat: 7}
     - {name: C, kind: gemm, M: 6, K: 6, N: 16, tiled: K, mode: simd, memory: 5 MB}
     - {name: D, kind: elementwise2, M: 6, N: 16, phase: backward, mode: systolic,
        communication: {type: all_gather, bytes: 12 B}}
@@ -267,13 +268,13 @@ TEST_CASE("a graph is a list of kernels and tensors") {
   CHECK(workload.boundary == Bytes(1000.0));
   CHECK(workload.word == Bytes(4.0));
   const std::vector<Kernel> kernels = {
-      {.name = "A", .kind = KernelKind::Elementwise, .m = 8, .n = 16},
+      {.name = "A", .kind = KernelKind::Elementwise, .m = 6, .n = 16},
       {.name = "B",
        .kind = KernelKind::WeightGemm,
        .mode = Mode::Systolic,
        .outer = 2,
        .m = 3,
-       .k = 8,
+       .k = 6,
        .n = 16,
        .repeat = 7,
        .skip_weight = true},

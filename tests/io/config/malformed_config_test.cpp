@@ -314,7 +314,8 @@ TEST_CASE("graphs") {
            "c.yaml:6:39: K: an elementwise kernel has none, expected 1, got 4"},
           {"M: 4, K: 4", "m: 4, K: 4",
            "c.yaml:5:36: kernels: unknown key 'm', expected name, kind, mode, phase, tiled, "
-           "attention, element_flops, matrices, coupled, tokens, parameters, outer, M, K, N, repeat, "
+           "attention, element_flops, matrices, coupled, tokens, parameters, outer, M, K, N, "
+           "repeat, "
            "communication, memory, sharded_memory, spread, skip_weight, weight_of or partition"},
           {"M: 4, K: 4", "M: 0, K: 4",
            "c.yaml:5:39: M: expected a whole number from 1 to 2^40, got '0'"},
@@ -333,7 +334,8 @@ TEST_CASE("graphs") {
           {"kind: elementwise, M: 4", "kind: weight_gemm, M: 4, K: 1024",
            "c.yaml:8:7: tensors: operand 1 of B has 4 x 16 elements, expected 1024 x 16 (K x N)"},
           {"kind: elementwise, M: 4", "kind: gemm, outer: 3, M: 5, K: 2",
-           "c.yaml:8:7: tensors: operand 1 of B has 4 x 16 elements, expected 2 x 16 (K x N) or 5 x "
+           "c.yaml:8:7: tensors: operand 1 of B has 4 x 16 elements, expected 2 x 16 (K x N) or 5 "
+           "x "
            "2 (M x K) for each of 3 or for several of them"},
           {"M: 4, K: 4", "M: 4, K: 4, tiled: L",
            "c.yaml:5:55: tiled: expected outer, M, K, N or none, got 'L'"},
@@ -350,7 +352,7 @@ TEST_CASE("graphs") {
           {"M: 4, K: 4", "M: 4, K: 4, communication: {type: broadcast, bytes: 1 B}",
            "c.yaml:5:70: type: expected all_reduce, all_gather, point_to_point, "
            "gradient_all_reduce, flat_gradient_all_reduce, all_to_all, transpose, grid_broadcast "
-           "or grid_point_to_point, got 'broadcast'"},
+           "or grid_point_to_point, got 'broadcast', did you mean 'grid_broadcast'?"},
           {"M: 4, K: 4", "M: 4, K: 4, communication: []",
            "c.yaml:5:63: communication: expected one or two communications, got 0"},
           {"M: 4, K: 4", "M: 4, K: 4, communication: [{type: transpose}, all_reduce]",
@@ -378,7 +380,8 @@ TEST_CASE("graphs") {
           {"to: B", "to: B, operand: 3",
            "c.yaml:8:33: operand: expected a whole number from 1 to 2, got '3'"},
           {"to: B", "to: B, bytes: 1 B",
-           "c.yaml:8:24: tensors: unknown key 'bytes', expected from, to, operand, value or rows"},
+           "c.yaml:8:24: tensors: unknown key 'bytes', expected from, to, operand, value, rows or "
+           "next_layer"},
           {"    - {from: A, to: B}\n", "    - A\n", "c.yaml:8:7: tensors: expected a map, got 'A'"},
           {"  tensors:\n    - {from: A, to: B}\n", "",
            "c.yaml:1:1: workload: missing key 'tensors'"},

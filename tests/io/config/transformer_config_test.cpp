@@ -264,7 +264,7 @@ TEST_CASE("an unknown model names those there are") {
 TEST_CASE("kernels of graphs have keys of their kind only") {
   const auto graph = [](const std::string& kernel) {
     return "workload: {kind: graph, kernels: [{name: A, " + kernel +
-           "}, {name: W, kind: weight_gemm, M: 2, K: 3, N: 4}], tensors: [{from: A, to: W}]}" +
+           "}, {name: W, kind: weight_gemm, M: 2, K: 6, N: 5}], tensors: [{from: A, to: W}]}" +
            kSystem;
   };
   const std::string attention = "kind: attention, outer: 2, M: 3, K: 4, N: 5";
@@ -283,7 +283,7 @@ TEST_CASE("kernels of graphs have keys of their kind only") {
         std::string::npos);
   CHECK(message_of(graph("kind: elementwise, weight_of: A"))
             .ends_with("A: weight_of: expected a kernel with a weight of its own"));
-  CHECK(message_of(graph("kind: weight_gemm, weight_of: W")) == "accepted");
+  CHECK(message_of(graph("kind: weight_gemm, M: 6, N: 5, weight_of: W")) == "accepted");
   CHECK(message_of(graph(attention + ", attention: {keys: 1099511627776}, outer: 1099511627776"))
             .find("outer") != std::string::npos);
   CHECK(message_of(graph("kind: attention, outer: 1048576, M: 1048576, K: 1048576, N: 1048576, "
