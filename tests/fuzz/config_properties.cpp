@@ -24,6 +24,9 @@ namespace {
 // slow to read.
 constexpr std::size_t kMostKernels = 300;
 
+/// Graphs of a config whose shapes were not checked read back in the same way.
+bool checks_shapes(const Problem& problem) { return problem.equations.shapes == Shapes::Checked; }
+
 /// A machine of one chip for each copy of a workload: whatever the workload is, the
 /// machine allows it.
 std::string machine_for(const Workload& workload) {
@@ -50,8 +53,10 @@ Config read_back(const std::string& text, const std::string& what) {
   }
 }
 
-void check_graph_text(const Workload& workload) {
-  const std::string machine = machine_for(workload);
+void check_graph_text(const Problem& problem) {
+  const Workload& workload = problem.workload;
+  const std::string machine =
+      machine_for(workload) + (checks_shapes(problem) ? "" : "equations: {shapes: unchecked}\n");
   const std::string yaml = graph_yaml(workload);
   const Workload again = read_back(yaml + machine, "graph").problem.workload;
   require(fingerprint_of(again) == fingerprint_of(workload), "a graph reads back:\n" + yaml);
@@ -62,7 +67,8 @@ void check_graph_text(const Workload& workload) {
   json += ", \"system\": {\"chips\": " + std::to_string(workload.copies) +
           ", \"accelerator\": {\"cores\": 1, \"lanes\": 1, \"stages\": 1, \"frequency\": \"1 GHz\","
           " \"sram\": \"1 GB\"}, \"memory\": {\"bandwidth\": \"1 GB/s\"}, \"network\":"
-          " [{\"topology\": \"ring\", \"degree\": 1, \"bandwidth\": \"1 GB/s\"}]}}";
+          " [{\"topology\": \"ring\", \"degree\": 1, \"bandwidth\": \"1 GB/s\"}]}";
+  json += checks_shapes(problem) ? "}" : ", \"equations\": {\"shapes\": \"unchecked\"}}";
   const Workload same = read_back(json, "graph as JSON").problem.workload;
   require(fingerprint_of(same) == fingerprint_of(workload), "a graph reads back:\n" + json);
 }
@@ -102,7 +108,7 @@ void check_config(const Config& config) {
   require(!problem_text(config.problem).empty(), "a problem can be described");
   const DataflowGraph& graph = config.problem.workload.graph;
   if (graph.kernel_count() > kMostKernels || graph.tensor_count() > kMostKernels) return;
-  check_graph_text(config.problem.workload);
+  check_graph_text(config.problem);
   // A chip that cannot be built, or that is searched, makes no machine to write out.
   if (config.design && (!config.chip || !config.chip->infeasible.empty())) return;
   check_setup(config);
