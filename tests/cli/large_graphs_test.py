@@ -90,7 +90,9 @@ class LargeGraphs(CliTest):
     def test_a_grid_too_entangled_for_a_sharding_that_matters(self):
         graph = scale_instances.grid(70, 70, 1)
         self.assert_has_mapping(scale_instances.one_chip(graph))
-        done = self.search(scale_instances.eight_chips(graph, "24 MiB"), status=2)
+        config = scale_instances.eight_chips(graph, "24 MiB")
+        config["search"] = {"sharding": "least_bytes"}
+        done = self.search(config, status=2)
         self.assertIn("sharding: the tensors entangle too many kernels", done.stderr)
 
 

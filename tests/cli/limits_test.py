@@ -23,7 +23,8 @@ DATAFLOW = ("--set", "execution.style=dataflow")
 
 def dlrm(mlps):
     """So many layers in each of both towers: six kernels a layer."""
-    return (DLRM, "--set", f"workload.bottom={mlps}", "--set", f"workload.top={mlps}")
+    return (DLRM, "--set", f"workload.bottom={mlps}", "--set", f"workload.top={mlps}",
+            "--set", "system.memory.capacity=1 MB")
 
 
 def layers(depth, width):
@@ -41,7 +42,8 @@ def layers(depth, width):
         "workload": {"kind": "graph", "sequence": 64, "kernels": kernels, "tensors": tensors},
         "system": {"chips": 1, "memory": {"bandwidth": "60 GB/s"},
                    "accelerator": {"cores": 61, "lanes": 16, "stages": 8, "frequency": "1 GHz",
-                                   "sram": "1 MiB"}}})
+                                   "sram": "1 MiB"}},
+        "equations": {"shapes": "unchecked"}})
 
 
 class Limits(CliTest):
