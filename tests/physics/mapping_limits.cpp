@@ -219,9 +219,6 @@ std::vector<NamedCheck> make_limits() {
                     slowest_cut(m.data_lines, bytes), m.step);
   });
   add("samples from stage to stage", [](const Json&, const Mapped& m) -> std::optional<Violation> {
-    // Of more micro-batches than stages what the later ones hand on is taken to be hidden, however
-    // slow the links are (docs/model.md, section 12).
-    if (static_cast<double>(m.cost.micro_batches) >= m.pipeline) return std::nullopt;
     double bytes = 0.0;
     if (m.is_llm()) {
       bytes = count_of(m.workload, "hidden") * m.word *
