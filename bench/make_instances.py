@@ -162,6 +162,7 @@ def text(name, instance):
         " strategy: tensor}]",
         f"execution: {flow(execution)}",
         "equations: {shapes: unchecked}",
+        "search: {sharding: least_bytes}",
     ]
     return "\n".join(lines) + "\n"
 
