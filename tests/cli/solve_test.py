@@ -274,8 +274,7 @@ class ExitStatus(CliTest):
                       self.run_tool(config, "--time-limit", "100 ms", status=4).stdout)
 
     def test_stopped_without_a_mapping_is_five(self):
-        # The first node of a joint search has a mapping.
-        config = self.write("hard.yaml", random_graph() + "\nsearch: {sharding: least_bytes}\n")
+        config = self.write("hard.yaml", random_graph())
         result = self.result(config, "--node-limit", "1", "--mapping", "m.json", status=5)
         self.assertEqual(result["status"], "no_solution")
         self.assertEqual(result["stopped_by"], "nodes")

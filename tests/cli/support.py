@@ -92,6 +92,7 @@ def random_graph(kernels=60, seed=7, partitions=None):
             "  network: [{topology: ring, degree: 2, bandwidth: 25 GB/s, strategy: tensor}]",
             f"execution: {{{limit}overlap: perfect}}",
             "equations: {shapes: unchecked}",
+            "search: {sharding: least_bytes}",
             "",
         ]
     )
