@@ -1,4 +1,4 @@
-# `cmake --workflow --preset release` ends here: an archive and a Debian package.
+# `cmake --workflow --preset package` ends here: an archive and a Debian package.
 set(CPACK_GENERATOR TGZ DEB)
 set(CPACK_PACKAGE_VENDOR "the dfsearch authors")
 set(CPACK_PACKAGE_CONTACT "the dfsearch authors <dfsearch@localhost>")
