@@ -17,6 +17,7 @@ system:
   network: [{topology: ring, degree: 8, bandwidth: 450 GB/s},
             {topology: switch, degree: 8, bandwidth: 50 GB/s}]
 execution: {compute_utilization: 0.6}
+search: {sharding: least_bytes}
 """
 QWEN = {
     "model_type": "qwen3", "hidden_size": 4096, "intermediate_size": 12288,
