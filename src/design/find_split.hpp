@@ -56,9 +56,9 @@ struct DesignResult {
   /// For Infeasible: what each part lacks that has most of everything; if such a chip exists the
   /// reason why nothing fits onto it is that of `search`, and if something does there is neither.
   std::vector<Shortage> shortages;
-  double splits = 0.0;            ///< that keep the sums
-  std::int64_t boxes = 0;         ///< of splits that were halved
-  std::int64_t machines = 0;      ///< whose best mapping was searched
+  double splits = 0.0;        ///< that keep the sums
+  std::int64_t boxes = 0;     ///< of splits that were halved
+  std::int64_t machines = 0;  ///< whose best mapping was searched
 };
 
 /// Tries all splits of the shares that the design leaves open, by branch and bound; of equal

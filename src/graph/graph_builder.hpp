@@ -83,9 +83,7 @@ class GraphBuilder {
     }
   }
 
-  DataflowGraph build() && {
-    return {std::move(kernels_), std::move(tensors_), std::move(seams_)};
-  }
+  DataflowGraph build() && { return {std::move(kernels_), std::move(tensors_), std::move(seams_)}; }
 
  private:
   Kernel& find(std::string_view name) {

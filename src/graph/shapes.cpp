@@ -24,9 +24,8 @@ struct Matrix {
 std::int64_t multiple(double a, double b) {
   const double ratio = std::round(a / b);
   // Products of extents may be rounded.
-  return ratio >= 1.0 && std::abs(a / b - ratio) <= 1e-12 * ratio
-             ? static_cast<std::int64_t>(ratio)
-             : 0;
+  return ratio >= 1.0 && std::abs(a / b - ratio) <= 1e-12 * ratio ? static_cast<std::int64_t>(ratio)
+                                                                  : 0;
 }
 
 bool is_power_of_two(double ratio) {
@@ -116,8 +115,8 @@ std::optional<std::string> wrong_elements(const DataflowGraph& graph, const Tens
   const std::int64_t rows = graph.rows(tensor);
   const std::int64_t own = kernel.outer * kernel.m;
   const bool in_groups = kernel.outer > 1 || from.outer > 1;
-  const bool related = tensor.rows > 0 || rows % own == 0 || own % rows == 0 ||
-                       (in_groups && rows % kernel.m == 0);
+  const bool related =
+      tensor.rows > 0 || rows % own == 0 || own % rows == 0 || (in_groups && rows % kernel.m == 0);
   if (related) return std::nullopt;
   if (multiple(number(rows) * number(from.n), number(own) * number(kernel.n)) == 1) {
     return std::nullopt;

@@ -83,7 +83,8 @@ class ShardingModel {
       const std::string column = fmt::format("S[{},{}]", name, name_of(loop));
       s_.back().push_back(loops_[k].size() == 1 ? model_.add_fixed(column, 1.0)
                                                 : model_.add_binary(column));
-      set_cost(s_.back().back(), own_bytes(problem_, graph_.kernels()[k], loop, problem_.workload.word));
+      set_cost(s_.back().back(),
+               own_bytes(problem_, graph_.kernels()[k], loop, problem_.workload.word));
       one.add(1.0, s_.back().back());
     }
     model_.add_row(fmt::format("shard[{}]", name), one, Sense::Equal, 1.0);

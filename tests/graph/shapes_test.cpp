@@ -63,17 +63,17 @@ TEST_CASE("a tensor that cannot be read is told apart from one that can") {
   const Kernel seven = kernel(kElement, 1, 7, 1, 128);
   CHECK(wrong_between(seven, kernel(kWeight, 1, 5, 1024, 128)).size() == 1);
   CHECK(wrong_between(seven, kernel(kWeight, 1, 5, 7, 128)) == kNone);
-  CHECK(wrong_between(seven, kernel(kWeight, 4, 5, 7, 128)) == kNone);          // shared by heads
-  CHECK(wrong_between(seven, kernel(kWeight, 7, 5, 1, 128)) == kNone);          // a row for each
-  CHECK(wrong_between(seven, kernel(kWeight, 1, 5, 14, 64)) == kNone);          // as a batch
-  CHECK(wrong_between(seven, kernel(kWeight, 1, 5, 7, 64)).size() == 1);        // too many columns
-  CHECK(wrong_between(seven, kernel(kWeight, 1, 5, 7, 129)) == kNone);          // a window
-  CHECK(wrong_between(seven, kernel(kGemm, 1, 7, 128, 9)) == kNone);            // M x K
+  CHECK(wrong_between(seven, kernel(kWeight, 4, 5, 7, 128)) == kNone);    // shared by heads
+  CHECK(wrong_between(seven, kernel(kWeight, 7, 5, 1, 128)) == kNone);    // a row for each
+  CHECK(wrong_between(seven, kernel(kWeight, 1, 5, 14, 64)) == kNone);    // as a batch
+  CHECK(wrong_between(seven, kernel(kWeight, 1, 5, 7, 64)).size() == 1);  // too many columns
+  CHECK(wrong_between(seven, kernel(kWeight, 1, 5, 7, 129)) == kNone);    // a window
+  CHECK(wrong_between(seven, kernel(kGemm, 1, 7, 128, 9)) == kNone);      // M x K
   CHECK(wrong_between(seven, kernel(kGemm, 1, 8, 128, 9)).size() == 1);
   CHECK(wrong_between(seven, kernel(kElement, 1, 8, 1, 128)).size() == 1);
-  CHECK(wrong_between(seven, kernel(kElement, 1, 7, 1, 129)) == kNone);         // appended to
-  CHECK(wrong_between(seven, kernel(kElement, 3, 7, 1, 50)) == kNone);          // dispatched
-  CHECK(wrong_between(kernel(kElement, 3, 7, 1, 50), seven) == kNone);          // combined
+  CHECK(wrong_between(seven, kernel(kElement, 1, 7, 1, 129)) == kNone);  // appended to
+  CHECK(wrong_between(seven, kernel(kElement, 3, 7, 1, 50)) == kNone);   // dispatched
+  CHECK(wrong_between(kernel(kElement, 3, 7, 1, 50), seven) == kNone);   // combined
   CHECK(wrong_between(kernel(kWeight, 4, 6, 9, 128), kernel(kGemm, 8, 128, 6, 10)) == kNone);
   CHECK(wrong_between(kernel(kWeight, 3, 6, 9, 128), kernel(kGemm, 8, 128, 6, 10)).size() == 1);
 }

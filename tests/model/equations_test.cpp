@@ -293,10 +293,10 @@ std::pair<Problem, Mapping> relabelled(const Problem& problem, const Mapping& ma
   }
   std::vector<Tensor> seams;
   for (const Tensor& s : graph.seams()) {
-    seams.insert(seams.begin(), test::tensor(place[s.from.index()], place[s.to.index()], s.operand));
+    seams.insert(seams.begin(),
+                 test::tensor(place[s.from.index()], place[s.to.index()], s.operand));
   }
-  other.workload.graph =
-      DataflowGraph(std::move(kernels), std::move(tensors), std::move(seams));
+  other.workload.graph = DataflowGraph(std::move(kernels), std::move(tensors), std::move(seams));
   return {other, moved};
 }
 

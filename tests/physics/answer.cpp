@@ -59,29 +59,28 @@ std::vector<Json> smaller(const Json& config) {
   std::vector<Json> result;
   const Json flat = config.flatten();
   // Whole sections and keys first.
-  const std::function<void(const Json&, const std::string&)> leave_out = [&](const Json& node,
-                                                                             const std::string&
-                                                                                 path) {
-    if (!node.is_structured()) return;
-    for (const auto& [key, value] : node.items()) {
-      const std::string at = path + "/" + key;
-      Json without = config;
-      Json& parent = without[Json::json_pointer(path)];
-      if (parent.is_array()) {
-        parent.erase(std::stoul(key));
-      } else {
-        parent.erase(key);
-      }
-      result.push_back(std::move(without));
-      leave_out(value, at);
-    }
-  };
+  const std::function<void(const Json&, const std::string&)> leave_out =
+      [&](const Json& node, const std::string& path) {
+        if (!node.is_structured()) return;
+        for (const auto& [key, value] : node.items()) {
+          const std::string at = path + "/" + key;
+          Json without = config;
+          Json& parent = without[Json::json_pointer(path)];
+          if (parent.is_array()) {
+            parent.erase(std::stoul(key));
+          } else {
+            parent.erase(key);
+          }
+          result.push_back(std::move(without));
+          leave_out(value, at);
+        }
+      };
   leave_out(config, "");
   for (const auto& [path, value] : flat.items()) {
     const Json::json_pointer at(path);
     if (value.is_number_integer() && value.get<std::int64_t>() > 1) {
-      for (const std::int64_t less : {std::int64_t{1}, value.get<std::int64_t>() / 2,
-                                      value.get<std::int64_t>() - 1}) {
+      for (const std::int64_t less :
+           {std::int64_t{1}, value.get<std::int64_t>() / 2, value.get<std::int64_t>() - 1}) {
         result.push_back(config);
         result.back()[at] = less;
       }

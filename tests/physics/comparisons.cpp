@@ -35,8 +35,8 @@ std::optional<Violation> no_better_than(const char* what, const Answer& bad, con
 
 NamedCheck more(std::string name, Change change) {
   const std::string what = "never slower with more: " + name;
-  Check check = [what, change = std::move(change)](const Json& config,
-                                                   const Answer& answer) -> std::optional<Violation> {
+  Check check = [what, change = std::move(change)](
+                    const Json& config, const Answer& answer) -> std::optional<Violation> {
     if (!answer.found()) return std::nullopt;
     Json changed = config;
     if (!change(changed)) return std::nullopt;
@@ -103,13 +103,13 @@ std::vector<NamedCheck> make_growth_checks() {
     checks.push_back(more(at + " without latency", in_network(d, [](Json& dimension) {
                             return dimension.erase("latency") > 0;
                           })));
-    checks.push_back(more(at + ".topology fully_connected for switch",
-                          in_network(d, [](Json& dimension) {
-                            // Every link of it alone is as fast as that of a switch.
-                            if (dimension["topology"] != "switch") return false;
-                            dimension["topology"] = "fully_connected";
-                            return true;
-                          })));
+    checks.push_back(
+        more(at + ".topology fully_connected for switch", in_network(d, [](Json& dimension) {
+               // Every link of it alone is as fast as that of a switch.
+               if (dimension["topology"] != "switch") return false;
+               dimension["topology"] = "fully_connected";
+               return true;
+             })));
   }
   checks.push_back(more("compute_utilization", [](Json& config) {
     Json& execution = config["execution"];
@@ -148,8 +148,9 @@ std::optional<Violation> same_as_pinned(const std::string& what, const Json& cha
 
 NamedCheck pin(const std::string& name, Pin change) {
   const std::string what = "as free with its own pinned: " + name;
-  return {what, [what, change = std::move(change)](const Json& config,
-                                                   const Answer& answer) -> std::optional<Violation> {
+  return {what,
+          [what, change = std::move(change)](const Json& config,
+                                             const Answer& answer) -> std::optional<Violation> {
             const auto* of = std::get_if<MappingAnswer>(&answer.of);
             Json changed = config;
             if (!answer.found() || !of || !change(changed, *of)) return std::nullopt;
@@ -159,8 +160,9 @@ NamedCheck pin(const std::string& name, Pin change) {
 
 NamedCheck pin_plan(const std::string& name, PlanPin change) {
   const std::string what = "as free with its own pinned: " + name;
-  return {what, [what, change = std::move(change)](const Json& config,
-                                                   const Answer& answer) -> std::optional<Violation> {
+  return {what,
+          [what, change = std::move(change)](const Json& config,
+                                             const Answer& answer) -> std::optional<Violation> {
             const auto* of = std::get_if<PlanAnswer>(&answer.of);
             Json changed = config;
             if (!answer.found() || !of || !change(changed, *of)) return std::nullopt;
@@ -171,8 +173,9 @@ NamedCheck pin_plan(const std::string& name, PlanPin change) {
 /// Pinned to something else the answer is no better than free.
 NamedCheck otherwise(const std::string& name, Change change) {
   const std::string what = "free is no slower than pinned: " + name;
-  return {what, [what, change = std::move(change)](const Json& config,
-                                                   const Answer& answer) -> std::optional<Violation> {
+  return {what,
+          [what, change = std::move(change)](const Json& config,
+                                             const Answer& answer) -> std::optional<Violation> {
             Json changed = config;
             if (!change(changed)) return std::nullopt;
             const auto pinned = answer_to(changed);
@@ -357,8 +360,8 @@ void add_other_pins(std::vector<NamedCheck>& checks) {
     }
   }
   for (const char* loop : {"outer", "M", "K", "N", "none"}) {
-    checks.push_back(otherwise(std::string("sharding.pins: ") + loop,
-                               given_kernel("sharding", loop)));
+    checks.push_back(
+        otherwise(std::string("sharding.pins: ") + loop, given_kernel("sharding", loop)));
   }
   for (const int partition : {0, 1}) {
     checks.push_back(otherwise("execution.pins: " + std::to_string(partition),
@@ -402,8 +405,9 @@ std::vector<NamedCheck> make_pin_checks() {
 /// The step of another config is this one times a factor.
 NamedCheck same(const std::string& name, double factor, Change change) {
   const std::string what = "the same: " + name;
-  return {what, [what, factor, change = std::move(change)](
-                    const Json& config, const Answer& answer) -> std::optional<Violation> {
+  return {what,
+          [what, factor, change = std::move(change)](
+              const Json& config, const Answer& answer) -> std::optional<Violation> {
             Json changed = config;
             if (!change(changed)) return std::nullopt;
             const auto other = answer_to(changed);
@@ -448,8 +452,8 @@ bool double_all_rates(Json& config) {
 /// The kernels of a graph in another order; operands are said, as they would follow the order.
 bool reverse_kernels(Json& config) {
   Json& workload = config["workload"];
-  if (workload["kind"] != "graph" || value_or<std::string>(config["execution"], "style", "") ==
-                                         "kernel_by_kernel") {
+  if (workload["kind"] != "graph" ||
+      value_or<std::string>(config["execution"], "style", "") == "kernel_by_kernel") {
     return false;
   }
   std::reverse(workload["kernels"].begin(), workload["kernels"].end());
@@ -471,7 +475,8 @@ std::optional<Violation> two_layers_as_one(const Json& config, const Answer& ans
   }
   Json changed = config;
   changed["workload"]["repeat_layers"] = 2;
-  changed["execution"]["overlap"] = value_or<std::string>(changed["execution"], "overlap", "perfect");
+  changed["execution"]["overlap"] =
+      value_or<std::string>(changed["execution"], "overlap", "perfect");
   if (changed["execution"].contains("partitions")) {
     Json& partitions = changed["execution"]["partitions"];
     partitions = 2 * partitions.get<int>();
@@ -488,8 +493,8 @@ bool join_memories(Json& config) {
       memory["second"]["bandwidth"] != memory["bandwidth"]) {
     return false;
   }
-  memory["capacity"] = quantity(amount(memory["capacity"]) + amount(memory["second"]["capacity"]),
-                                "B");
+  memory["capacity"] =
+      quantity(amount(memory["capacity"]) + amount(memory["second"]["capacity"]), "B");
   memory.erase("second");
   return true;
 }

@@ -55,7 +55,7 @@ struct Mapped {
   double tensor = 1.0, pipeline = 1.0, data = 1.0;
   std::vector<Line> tensor_lines, pipeline_lines, data_lines, all_lines;
   LayerNumbers layer;
-  double step;  // of one copy
+  double step;         // of one copy
   bool loads_weights;  // for each sample
 
   Mapped(const Json& config, const MappingAnswer& answer)
@@ -72,8 +72,7 @@ struct Mapped {
         chips(count_of(system, "chips") / copies),
         layer(layer_numbers(workload)),
         step(cost.step_time.in_base_units() * copies),
-        loads_weights(answer.config.problem.equations.weight_traffic ==
-                      WeightTraffic::PerSample) {
+        loads_weights(answer.config.problem.equations.weight_traffic == WeightTraffic::PerSample) {
     for (std::size_t d = 0; d < mapping.network.size(); ++d) {
       const Json& given = system["network"][d];
       const Mapping::Dimension& dimension = mapping.network[d];
@@ -104,7 +103,8 @@ struct Mapped {
   /// Elements stored beside matrices in a layer.
   [[nodiscard]] double beside() const {
     double sum = 0.0;
-    for (const Kernel& kernel : built.graph.kernels()) sum += static_cast<double>(kernel.parameters);
+    for (const Kernel& kernel : built.graph.kernels())
+      sum += static_cast<double>(kernel.parameters);
     return sum;
   }
 };
@@ -117,8 +117,9 @@ std::optional<Violation> at_least(const char* what, double limit, double got) {
 }
 
 NamedCheck limit(const char* name, Limit compute) {
-  return {name, [compute = std::move(compute)](const Json& config,
-                                               const Answer& answer) -> std::optional<Violation> {
+  return {name,
+          [compute = std::move(compute)](const Json& config,
+                                         const Answer& answer) -> std::optional<Violation> {
             const auto* of = std::get_if<MappingAnswer>(&answer.of);
             if (!of || !answer.found()) return std::nullopt;
             return compute(config, Mapped(config, *of));
@@ -141,8 +142,7 @@ std::vector<NamedCheck> make_limits() {
   });
   // Samples.
   add("a step is no shorter than one sample takes", [](const Json&, const Mapped& m) {
-    const double sample = m.cost.layer_time.in_base_units() *
-                          static_cast<double>(m.built.layers);
+    const double sample = m.cost.layer_time.in_base_units() * static_cast<double>(m.built.layers);
     return at_least("a step is no shorter than one sample takes", sample, m.step);
   });
   add("a step is no shorter than the latency", [](const Json&, const Mapped& m) {
@@ -155,16 +155,17 @@ std::vector<NamedCheck> make_limits() {
     const double share = m.layers * m.layer.weights * m.word / (m.tensor * m.pipeline);
     return at_least("memory holds the parameters", share, m.cost.weights.in_base_units());
   });
-  add("one chip holds each parameter once", [](const Json&, const Mapped& m) -> std::optional<Violation> {
-    if (m.chips > 1.0 || m.kind == "hpl" || m.kind == "fft") return std::nullopt;
-    const double whole = m.layers * m.word * (m.layer.weights + m.beside());
-    // Training by the published layer counts what uses a weight again: the other way round.
-    if (is_less(whole, m.cost.weights.in_base_units())) {
-      return Violation{"one chip holds each parameter once", whole,
-                       m.cost.weights.in_base_units()};
-    }
-    return std::nullopt;
-  });
+  add("one chip holds each parameter once",
+      [](const Json&, const Mapped& m) -> std::optional<Violation> {
+        if (m.chips > 1.0 || m.kind == "hpl" || m.kind == "fft") return std::nullopt;
+        const double whole = m.layers * m.word * (m.layer.weights + m.beside());
+        // Training by the published layer counts what uses a weight again: the other way round.
+        if (is_less(whole, m.cost.weights.in_base_units())) {
+          return Violation{"one chip holds each parameter once", whole,
+                           m.cost.weights.in_base_units()};
+        }
+        return std::nullopt;
+      });
   add("caches are held", [](const Json&, const Mapped& m) {
     const double caches = m.samples * m.layers * m.layer.cache * m.word / m.chips;
     return at_least("caches are held", m.decodes() && m.workload.contains("batch") ? caches : 0.0,
@@ -187,8 +188,8 @@ std::vector<NamedCheck> make_limits() {
       [](const Json&, const Mapped& m) -> std::optional<Violation> {
         if (!m.decodes() || m.layer.experts > 0.0) return std::nullopt;
         const double stage = static_cast<double>(m.cost.layers_per_stage);
-        const double held = m.cost.weights.in_base_units() -
-                            stage * m.beside() * m.word;  // matrices
+        const double held =
+            m.cost.weights.in_base_units() - stage * m.beside() * m.word;  // matrices
         const double time = stage * m.cost.layer_time.in_base_units();
         if (auto v = at_least("a chip reads the weights that it holds for each token",
                               held / m.bandwidth(), time)) {
@@ -208,8 +209,8 @@ std::vector<NamedCheck> make_limits() {
         const double held = m.cost.weights.in_base_units() -
                             static_cast<double>(m.cost.layers_per_stage) * m.beside() * m.word;
         const double sram = amount(m.system["accelerator"]["sram"]);
-        return at_least("a step loads weights that stay in memory",
-                        (held - sram) / m.bandwidth(), m.step);
+        return at_least("a step loads weights that stay in memory", (held - sram) / m.bandwidth(),
+                        m.step);
       });
   // Links.
   add("gradients between the halves of the replicas", [](const Json&, const Mapped& m) {
@@ -242,18 +243,19 @@ std::vector<NamedCheck> make_limits() {
             bytes = std::pow(std::floor(std::sqrt(count_of(m.workload, "length"))), 2.0) * m.word;
           }
           if (half > 0.0) {
-            seconds = std::max(seconds,
-                               bytes * half * (1.0 - half) / cut_bandwidth(m.all_lines, d));
+            seconds =
+                std::max(seconds, bytes * half * (1.0 - half) / cut_bandwidth(m.all_lines, d));
           }
         }
         return at_least("all-to-all between the halves of the machine", seconds, m.step);
       });
-  add("embeddings over the bandwidth", [](const Json&, const Mapped& m) -> std::optional<Violation> {
-    if (!m.kind.starts_with("dlrm")) return std::nullopt;
-    const double bytes =
-        m.samples / m.data * (m.trains() ? 2.0 : 1.0) * dlrm_bytes(m.workload, "memory");
-    return at_least("embeddings over the bandwidth", bytes / m.bandwidth(), m.step);
-  });
+  add("embeddings over the bandwidth",
+      [](const Json&, const Mapped& m) -> std::optional<Violation> {
+        if (!m.kind.starts_with("dlrm")) return std::nullopt;
+        const double bytes =
+            m.samples / m.data * (m.trains() ? 2.0 : 1.0) * dlrm_bytes(m.workload, "memory");
+        return at_least("embeddings over the bandwidth", bytes / m.bandwidth(), m.step);
+      });
   add("panels of HPL over the links of a chip",
       [](const Json&, const Mapped& m) -> std::optional<Violation> {
         if (m.kind != "hpl" || m.chips < 2.0) return std::nullopt;

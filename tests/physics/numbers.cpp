@@ -29,11 +29,12 @@ double peak_of(const Json& config) {
 namespace {
 
 bool is_by_rule(const Json& workload) {
-  constexpr std::array keys = {"vocabulary", "kv_heads",  "value_dim", "gated",   "norm",
-                               "bias",       "qk_norm",   "positions", "tied",    "window",
-                               "dropout",    "experts",   "attention", "mask",    "batch",
-                               "latent_attention"};
-  return std::any_of(keys.begin(), keys.end(), [&](const char* key) { return workload.contains(key); });
+  constexpr std::array keys = {"vocabulary", "kv_heads", "value_dim", "gated",
+                               "norm",       "bias",     "qk_norm",   "positions",
+                               "tied",       "window",   "dropout",   "experts",
+                               "attention",  "mask",     "batch",     "latent_attention"};
+  return std::any_of(keys.begin(), keys.end(),
+                     [&](const char* key) { return workload.contains(key); });
 }
 
 /// Keys that the queries of a sample see, one of them on average.
@@ -82,8 +83,7 @@ LayerNumbers transformer_numbers(const Json& workload, bool dense) {
   const std::string kind = workload["kind"];
   const bool decode = kind == "llm_decode";
   const double h = count_of(workload, "hidden");
-  const double tokens =
-      decode ? count_of(workload, "batch") : count_of(workload, "sequence");
+  const double tokens = decode ? count_of(workload, "batch") : count_of(workload, "sequence");
   const bool gated = is_by_rule(workload) && value_or(workload, "gated", true);
   const double matrices = gated ? 3.0 : 2.0;
   const AttentionNumbers attention = attention_numbers(workload, decode);

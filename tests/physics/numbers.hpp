@@ -7,11 +7,11 @@ namespace dfsearch::test {
 
 /// One layer, for one sample; matrices only.  Whatever is small beside them is left out.
 struct LayerNumbers {
-  double flops = 0.0;     ///< of products that no implementation can leave out
-  double weights = 0.0;   ///< elements that are stored
-  double experts = 0.0;   ///< of these, those of experts
-  double read = 0.0;      ///< elements that a decoded token needs: of experts those of one token
-  double cache = 0.0;     ///< elements of the cache that a token needs
+  double flops = 0.0;    ///< of products that no implementation can leave out
+  double weights = 0.0;  ///< elements that are stored
+  double experts = 0.0;  ///< of these, those of experts
+  double read = 0.0;     ///< elements that a decoded token needs: of experts those of one token
+  double cache = 0.0;    ///< elements of the cache that a token needs
 };
 
 /// The layer of a mapping; `dense` the MLP in place of experts, where plans tell them apart.

@@ -72,8 +72,9 @@ struct Planned {
 using Limit = std::function<double(const Json& config, const Planned& planned)>;
 
 NamedCheck step_limit(const char* name, Limit compute) {
-  return {name, [name, compute = std::move(compute)](
-                    const Json& config, const Answer& answer) -> std::optional<Violation> {
+  return {name,
+          [name, compute = std::move(compute)](const Json& config,
+                                               const Answer& answer) -> std::optional<Violation> {
             const auto* of = std::get_if<PlanAnswer>(&answer.of);
             if (!of || !answer.found()) return std::nullopt;
             const Planned planned(config, *of);
@@ -84,8 +85,9 @@ NamedCheck step_limit(const char* name, Limit compute) {
 }
 
 NamedCheck memory_limit(const char* name, Limit compute) {
-  return {name, [name, compute = std::move(compute)](
-                    const Json& config, const Answer& answer) -> std::optional<Violation> {
+  return {name,
+          [name, compute = std::move(compute)](const Json& config,
+                                               const Answer& answer) -> std::optional<Violation> {
             const auto* of = std::get_if<PlanAnswer>(&answer.of);
             if (!of || !answer.found()) return std::nullopt;
             const Planned planned(config, *of);
@@ -108,11 +110,11 @@ double states(const Planned& x, double elements, double sharers) {
 
 std::vector<NamedCheck> make_limits() {
   std::vector<NamedCheck> checks;
-  checks.push_back(step_limit("FLOP over the peak of all chips", [](const Json& config,
-                                                                    const Planned& x) {
-    return x.flops_of_sample() * count_of(x.workload, "global_batch") /
-           (count_of(x.system, "chips") * peak_of(config));
-  }));
+  checks.push_back(
+      step_limit("FLOP over the peak of all chips", [](const Json& config, const Planned& x) {
+        return x.flops_of_sample() * count_of(x.workload, "global_batch") /
+               (count_of(x.system, "chips") * peak_of(config));
+      }));
   // One stage after the other, forward and back; weights have their gradients beside that.
   checks.push_back(step_limit("a step is no shorter than one micro-batch takes in all stages",
                               [](const Json& config, const Planned& x) {
@@ -133,20 +135,18 @@ std::vector<NamedCheck> make_limits() {
                                   return states(x, x.replicated() + x.head.weights, all) +
                                          states(x, x.of_experts() / x.e, all / x.e);
                                 }));
-  checks.push_back(step_limit("each micro-batch reads the weights, forward and back",
-                              [](const Json&, const Planned& x) {
-                                return 2.0 * x.m * x.word * x.replicated() / (x.t * x.p) /
-                                       x.bandwidth();
-                              }));
-  checks.push_back(step_limit("the optimizer reads and writes its states",
-                              [](const Json&, const Planned& x) {
-                                if (x.plan.offload.any()) return 0.0;
-                                const double sharers = x.plan.zero >= 1 ? x.c * x.n : 1.0;
-                                return 2.0 * 12.0 * x.replicated() / sharers / (x.t * x.p) /
-                                       x.bandwidth();
-                              }));
   checks.push_back(step_limit(
-      "gradients between the halves of the replicas", [](const Json&, const Planned& x) {
+      "each micro-batch reads the weights, forward and back", [](const Json&, const Planned& x) {
+        return 2.0 * x.m * x.word * x.replicated() / (x.t * x.p) / x.bandwidth();
+      }));
+  checks.push_back(
+      step_limit("the optimizer reads and writes its states", [](const Json&, const Planned& x) {
+        if (x.plan.offload.any()) return 0.0;
+        const double sharers = x.plan.zero >= 1 ? x.c * x.n : 1.0;
+        return 2.0 * 12.0 * x.replicated() / sharers / (x.t * x.p) / x.bandwidth();
+      }));
+  checks.push_back(
+      step_limit("gradients between the halves of the replicas", [](const Json&, const Planned& x) {
         // One sum for all, or half of the sums for each half and half of the weights back.
         const double bytes = std::min(2.0, (2.0 + x.word) / 2.0);
         return slowest_cut(x.lines({Role::Context, Role::Expert, Role::Data}),
@@ -161,8 +161,8 @@ std::vector<NamedCheck> make_limits() {
           if (lines[d].members < 2.0) continue;
           // Of each token the smaller half of the weights needs, or adds, as many elements;
           // forward and back, both ways at once.
-          const double bytes = 2.0 * smaller_half(lines[d]) * x.b * x.tokens / x.c * x.hidden *
-                               x.word / 2.0;
+          const double bytes =
+              2.0 * smaller_half(lines[d]) * x.b * x.tokens / x.c * x.hidden * x.word / 2.0;
           seconds = std::max(seconds, x.m * layers * bytes / cut_bandwidth(lines, d));
         }
         return seconds;
@@ -178,10 +178,9 @@ std::vector<NamedCheck> make_limits() {
       const double half = smaller_half(lines[d]);
       if (half <= 0.0) continue;
       // Dispatch and return, forward and back; a token goes to one expert at least.
-      const double bytes = 4.0 * half * (1.0 - half) * x.e * x.b * x.tokens / x.c * x.hidden *
-                           x.word / x.t;
-      seconds =
-          std::max(seconds, x.m * x.expert_layers / x.p * bytes / cut_bandwidth(lines, d));
+      const double bytes =
+          4.0 * half * (1.0 - half) * x.e * x.b * x.tokens / x.c * x.hidden * x.word / x.t;
+      seconds = std::max(seconds, x.m * x.expert_layers / x.p * bytes / cut_bandwidth(lines, d));
     }
     return seconds;
   }));

@@ -120,9 +120,9 @@ void add_rule_keys(Draws& draws, Json& workload) {
   if (draws.chance(50)) {
     const std::int64_t count = draws.one_of<std::int64_t>({2, 4, 8, 16});
     const auto layers = workload["layers"].get<std::int64_t>();
-    Json experts = {
-        {"count", count}, {"used", draws.pick(1, std::min<std::int64_t>(count, 4))},
-        {"mlp", draws.pick(1, 96)}};
+    Json experts = {{"count", count},
+                    {"used", draws.pick(1, std::min<std::int64_t>(count, 4))},
+                    {"mlp", draws.pick(1, 96)}};
     if (draws.chance(30)) experts["shared"] = draws.pick(1, 2);
     if (layers > 1 && draws.chance(20)) experts["dense_layers"] = draws.pick(1, layers - 1);
     if (draws.chance(20)) experts["capacity_factor"] = 1.5;
@@ -134,7 +134,8 @@ void add_rule_keys(Draws& draws, Json& workload) {
   }
   const bool unfused = !workload.contains("latent_attention") && draws.chance(30);
   if (unfused) workload["attention"] = "unfused";
-  if (!unfused && draws.chance(50)) workload["mask"] = draws.one_of<const char*>({"full", "causal"});
+  if (!unfused && draws.chance(50))
+    workload["mask"] = draws.one_of<const char*>({"full", "causal"});
 }
 
 Json random_llm(Draws& draws, const char* kind) {
@@ -145,8 +146,7 @@ Json random_llm(Draws& draws, const char* kind) {
                    {"hidden", heads * head_dim},
                    {"heads", heads},
                    {"head_dim", head_dim},
-                   {decode ? "context" : "sequence",
-                    draws.one_of<std::int64_t>({1, 4, 6, 16, 64})},
+                   {decode ? "context" : "sequence", draws.one_of<std::int64_t>({1, 4, 6, 16, 64})},
                    {"layers", draws.one_of<std::int64_t>({1, 2, 3, 4, 6, 8, 12})},
                    {"global_batch", draws.one_of<std::int64_t>({1, 2, 8, 12, 24})}};
   if (draws.chance(40)) workload["mlp"] = draws.pick(1, 300);
@@ -190,7 +190,9 @@ Json random_hpl(Draws& draws) {
 }
 
 Json random_fft(Draws& draws) {
-  return {{"kind", "fft"}, {"length", static_cast<std::int64_t>(draws.size(3, 24))}, {"radix", draws.pick(2, 16)}};
+  return {{"kind", "fft"},
+          {"length", static_cast<std::int64_t>(draws.size(3, 24))},
+          {"radix", draws.pick(2, 16)}};
 }
 
 // Graphs whose shapes agree: each kernel reads what the one before it, or an older one, wrote.
@@ -233,11 +235,10 @@ Json random_graph(Draws& draws) {
   Json kernels = Json::array();
   Json tensors = Json::array();
   for (std::int64_t i = 0; i < count; ++i) {
-    const Value input = values.empty() ? Value{"", draws.one_of<std::int64_t>({8, 16, 60})}
-                        : draws.chance(70)
-                            ? values.back()
-                            : values[static_cast<std::size_t>(
-                                  draws.pick(0, static_cast<std::int64_t>(values.size()) - 1))];
+    const Value input = values.empty()     ? Value{"", draws.one_of<std::int64_t>({8, 16, 60})}
+                        : draws.chance(70) ? values.back()
+                                           : values[static_cast<std::size_t>(draws.pick(
+                                                 0, static_cast<std::int64_t>(values.size()) - 1))];
     Value output;
     Json kernel = kernel_of(draws, i, input, sequence, output);
     const auto other = std::find_if(values.begin(), values.end(), [&](const Value& v) {
@@ -272,8 +273,9 @@ Json random_mapping_config(std::uint64_t seed) {
       {"llm_training", "llm_prefill", "llm_prefill", "llm_decode", "llm_decode", "llm_decode",
        "dlrm_training", "dlrm_inference", "hpl", "fft", "graph", "graph", "graph", "graph"});
   const std::string name = kind;
-  const char* use = name.starts_with("dlrm") ? "data" : name == "hpl" || name == "fft" ? "tensor"
-                                                                                       : nullptr;
+  const char* use = name.starts_with("dlrm")         ? "data"
+                    : name == "hpl" || name == "fft" ? "tensor"
+                                                     : nullptr;
   Json workload = name.starts_with("llm")    ? random_llm(draws, kind)
                   : name.starts_with("dlrm") ? random_dlrm(draws, kind)
                   : name == "hpl"            ? random_hpl(draws)
@@ -327,7 +329,8 @@ Json random_plan_config(std::uint64_t seed) {
   }
   Json training = Json::object();
   if (draws.chance(20)) {
-    training["schedule"] = draws.one_of<const char*>({"1f1b", "1f1b", "interleaved", "zb_h1", "gpipe"});
+    training["schedule"] =
+        draws.one_of<const char*>({"1f1b", "1f1b", "interleaved", "zb_h1", "gpipe"});
   }
   if (draws.chance(20)) training["zero"] = draws.pick(0, 3);
   if (draws.chance(20)) training["recompute"] = draws.one_of<const char*>({"none", "full"});

@@ -20,8 +20,7 @@ static_assert(std::atomic<bool>::is_always_lock_free, "the handler must not take
 void set_timer(double seconds) {
   itimerval timer{};
   timer.it_value.tv_sec = static_cast<time_t>(seconds);
-  timer.it_value.tv_usec =
-      static_cast<suseconds_t>((seconds - std::floor(seconds)) * 1e6);
+  timer.it_value.tv_usec = static_cast<suseconds_t>((seconds - std::floor(seconds)) * 1e6);
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 

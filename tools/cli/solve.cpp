@@ -95,7 +95,8 @@ class Run {
     SearchHistory history(!line_.html.empty());
     listen(events, progress, history, checkpoint);
     if (state_) options_.resume = &*state_;
-    options_.limits.deadline = start_.begin_search(line_.time_limit.value_or(config_.search.time_limit));
+    options_.limits.deadline =
+        start_.begin_search(line_.time_limit.value_or(config_.search.time_limit));
     if (events.is_on()) {
       events.write(start_event(config_.problem, title_of(line_), options_.threads,
                                state_ ? state_->stats : SearchStats{}));

@@ -54,8 +54,7 @@ void write_end(EventStream& events, const DesignResult& result) {
 
 }  // namespace
 
-int run_solve_design(const CommandLine& line, const Config& config,
-                     StartLimit& start) {
+int run_solve_design(const CommandLine& line, const Config& config, StartLimit& start) {
   const Problem& problem = config.problem;
   const ChipDesign& design = *config.design;
   DesignOptions options = options_of(line, config);
@@ -80,7 +79,8 @@ int run_solve_design(const CommandLine& line, const Config& config,
       checkpoint.write(checkpoint_bytes(problem, design, state), state.stats, state.open.size());
     };
   }
-  options.search.limits.deadline = start.begin_search(line.time_limit.value_or(config.search.time_limit));
+  options.search.limits.deadline =
+      start.begin_search(line.time_limit.value_or(config.search.time_limit));
   if (events.is_on()) {
     const SearchStats before = options.resume ? options.resume->stats : SearchStats{};
     events.write(start_event(problem, title_of(line), line.threads, before));

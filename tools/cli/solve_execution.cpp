@@ -45,8 +45,7 @@ void refuse_options(const CommandLine& line, const char* config) {
 
 /// What both searches take.
 template <class Search>
-Search search_of(const CommandLine& line, const SearchSettings& settings,
-                 StartLimit& start) {
+Search search_of(const CommandLine& line, const SearchSettings& settings, StartLimit& start) {
   Search search;
   search.limits.deadline = start.begin_search(line.time_limit.value_or(settings.time_limit));
   search.limits.gap = line.gap.value_or(settings.gap);
@@ -95,8 +94,7 @@ int tell(const CommandLine& line, const Result& result, const std::string& json,
 
 }  // namespace
 
-int run_solve_execution(const CommandLine& line, const CalculonConfig& config,
-                        StartLimit& start) {
+int run_solve_execution(const CommandLine& line, const CalculonConfig& config, StartLimit& start) {
   refuse_options(line, "'equations: calculon'");
   check_output(line.json);
   check_output(line.html);
@@ -110,8 +108,7 @@ int run_solve_execution(const CommandLine& line, const CalculonConfig& config,
               search.limits.deadline);
 }
 
-int run_solve_plan(const CommandLine& line, const TrainingConfig& config,
-                   StartLimit& start) {
+int run_solve_plan(const CommandLine& line, const TrainingConfig& config, StartLimit& start) {
   refuse_options(line, "'training'");
   check_output(line.json);
   check_output(line.html);

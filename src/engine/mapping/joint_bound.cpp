@@ -48,7 +48,7 @@ using JointWeights = std::array<JointParts, kPhases>;
 struct JointChoice {
   std::size_t phase = 0;
   std::vector<std::size_t> kernels;  // ascending
-  std::vector<JointParts> parts;          // the first kernel running slowest
+  std::vector<JointParts> parts;     // the first kernel running slowest
 };
 
 class JointTime {
@@ -139,7 +139,7 @@ class JointTime {
 
   /// The sums of the sharding whose weighted sum is least.
   [[nodiscard]] std::optional<JointWeights> least_weighted(const JointWeights& weights,
-                                                      const Deadline& deadline) const {
+                                                           const Deadline& deadline) const {
     std::vector<SumTerm> terms;
     for (const JointChoice& choice : choices_) {
       SumTerm term;

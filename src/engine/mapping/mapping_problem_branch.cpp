@@ -301,8 +301,8 @@ void MappingProblem::branch_sharding(const Node& node, LoopSets&& sharding, Sink
              .context = nullptr,
              .fusion = {}};
   if (bounds().use(SearchBound::Relaxation)) {
-    const auto least = least_joint_time(problem_, decided, step.micro_batches,
-                                        shared_->allowance.deadline);
+    const auto least =
+        least_joint_time(problem_, decided, step.micro_batches, shared_->allowance.deadline);
     if (least) child.bound = std::max(child.bound, step.score(*least));
     if (child.bound > expansion.cutoff()) return;
   }

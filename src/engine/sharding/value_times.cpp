@@ -6,8 +6,7 @@ namespace dfsearch {
 
 ValueTimes::ValueTimes(const NetworkContext& context, const std::vector<Tensor>& tensors,
                        const LoopSets& sets)
-    : producer_(tensors.front().from.index()),
-      ends_{producer_} {
+    : producer_(tensors.front().from.index()), ends_{producer_} {
   for (const Tensor& tensor : tensors) {
     Reader& reader = readers_.emplace_back(Reader{.kernel = tensor.to.index()});
     ends_.push_back(reader.kernel);

@@ -38,9 +38,9 @@ struct KernelCosts {
   Ticks compute = 0;
   Ticks network = 0;
   Ticks explicit_memory = 0;
-  OnChipTimes on_chip{};                             ///< 0 unless levels take time
-  Bytes weight{};  ///< resident in SRAM, with what is held beside it
-  Rest share;                                        ///< its summands of Rest
+  OnChipTimes on_chip{};  ///< 0 unless levels take time
+  Bytes weight{};         ///< resident in SRAM, with what is held beside it
+  Rest share;             ///< its summands of Rest
   const std::vector<CoreOption>* options = nullptr;  ///< null when a utilization is given
   std::int32_t pin = -1;                             ///< index of its partition
   bool backward = false;

@@ -128,8 +128,8 @@ class SymmetryFinder {
     const auto& pins = problem_.execution.pins;
     return std::tuple(
         attention.keys, attention.window, attention.causal, kernel.element_flops, kernel.matrices,
-        kernel.parameters, kernel.tokens, kernel.coupled, kernel.weight_of.has_value(), kernel.kind, kernel.mode,
-        kernel.phase, kernel.tiled, kernel.outer, kernel.m, kernel.k, kernel.n,
+        kernel.parameters, kernel.tokens, kernel.coupled, kernel.weight_of.has_value(), kernel.kind,
+        kernel.mode, kernel.phase, kernel.tiled, kernel.outer, kernel.m, kernel.k, kernel.n,
         kernel.communication.has_value(), own.type, own.bytes.in_base_units(),
         kernel.memory.in_base_units(), kernel.repeat, kernel.skip_weight, kernel.spread,
         kernel.second_communication.has_value(), second.type, second.bytes.in_base_units(),

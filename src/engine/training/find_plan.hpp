@@ -51,7 +51,7 @@ struct Remedy {
     Schedule
   };
   Kind kind;
-  Plan plan;       ///< one that fits
+  Plan plan;                    ///< one that fits
   Bytes needed{};               ///< by its fullest stage
   bool with_data = false;       ///< with other replicas than are given, too
   bool without_layers = false;  ///< without the layers that are given, which fit other stages
@@ -65,7 +65,7 @@ struct NearestMisfit {
 };
 
 struct PlanResult : FoundPlan {
-  Scope scope;  ///< what was fixed beforehand: the proof is for that alone
+  Scope scope;                          ///< what was fixed beforehand: the proof is for that alone
   std::vector<FoundPlan> alternatives;  ///< with other degrees, best first
   bool alternatives_complete = false;   ///< no parallelism beyond those fits
   std::optional<NearestMisfit> misfit;  ///< for Infeasible, unless there is no plan at all

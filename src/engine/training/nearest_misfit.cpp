@@ -37,8 +37,8 @@ class ShapeMemory {
       : space_(space),
         shape_(shape),
         profiles_(profiles),
-        micro_batches_(space.task().global_batch /
-                       (shape.degrees.replicas() * shape.micro_batch)) {}
+        micro_batches_(space.task().global_batch / (shape.degrees.replicas() * shape.micro_batch)) {
+  }
 
   struct Fullest {
     Misfit stage;
@@ -71,11 +71,12 @@ class ShapeMemory {
     }
     const bool is_open = given.empty() && stages > 1 && shape_.chunks == 1;
     while (is_open) {
-      const StageLimits limits{
-          .cost = [](const StageContent&) { return StageCost(); },
-          .holds = [&](std::int64_t stage, const StageContent& content) {
-            return share_of(space_.task().machine, memory(stage, content)) < below;
-          }};
+      const StageLimits limits{.cost = [](const StageContent&) { return StageCost(); },
+                               .holds =
+                                   [&](std::int64_t stage, const StageContent& content) {
+                                     return share_of(space_.task().machine,
+                                                     memory(stage, content)) < below;
+                                   }};
       auto found = spread_layers(stages, space_.blocks().dense_layers,
                                  space_.blocks().expert_layers, limits);
       if (!found) break;
@@ -114,8 +115,8 @@ std::optional<Found> least_memory(const PlanSpace& space, LayoutShelf& shelf, bo
           for (Plan& plan : space.shapes(degrees, micro_batch, layout)) {
             deadline.check();
             const ShapeMemory memory(space, plan, profiles);
-            auto layers = memory.least(best ? best->fullest.share
-                                            : std::numeric_limits<double>::infinity());
+            auto layers =
+                memory.least(best ? best->fullest.share : std::numeric_limits<double>::infinity());
             if (!layers) continue;
             const auto fullest = memory.fullest(*layers);
             plan.layers = std::move(*layers);

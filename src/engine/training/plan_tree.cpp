@@ -250,8 +250,8 @@ void PlanTree::branch_shape(const Node& node, Expansion<Node, Solution>& expansi
   for (std::vector<Degrees>& network : space_.networks(plan.degrees)) {
     deadline_.check();
     ++evaluated;
-    auto result = model.step(Groups(task.machine, network),
-                             Seconds(expansion.cutoff().in_base_units()));
+    auto result =
+        model.step(Groups(task.machine, network), Seconds(expansion.cutoff().in_base_units()));
     if (!result) continue;
     plan.layers = std::move(result->layers);
     plan.network = std::move(network);

@@ -103,9 +103,8 @@ class ChoicesReader {
                         entry->value.description());
       return;
     }
-    const std::int64_t count = others_are_right_
-                                   ? static_cast<std::int64_t>(machine_.networks.size())
-                                   : kLargestCount;
+    const std::int64_t count =
+        others_are_right_ ? static_cast<std::int64_t>(machine_.networks.size()) : kLargestCount;
     std::array<std::size_t, 3> networks{};
     for (std::size_t i = 0; i < items.size(); ++i) {
       const YamlEntry item{.key = entry->key, .place = items[i].place, .value = items[i]};
@@ -272,7 +271,7 @@ class ChoicesReader {
 
   using Values = std::vector<std::int64_t>;
   void check_domain(std::string_view key, const std::optional<std::int64_t>& given,
-                    std::optional<std::int64_t> ExecutionChoices::* choice,
+                    std::optional<std::int64_t> ExecutionChoices::*choice,
                     Values (calculon::ExecutionSpace::*domain)(const calculon::Execution&) const) {
     if (!given) return;
     const calculon::Task task{transformer_, machine_, choices_};
@@ -334,9 +333,9 @@ CalculonConfig read_calculon_config(const YamlNode& root, const Place& start,
     preset.finish();  // there is nothing to switch
   }
   if (const YamlEntry* choices = reader.required("calculon")) {
-    config.task.choices = read_execution_choices(*choices, config.task.transformer,
-                                                 config.task.machine, messages.count() == before,
-                                                 messages);
+    config.task.choices =
+        read_execution_choices(*choices, config.task.transformer, config.task.machine,
+                               messages.count() == before, messages);
   }
   if (const YamlEntry* section = reader.optional("search")) {
     config.search = read_settings(*section, messages);

@@ -74,13 +74,13 @@ void set_preset(const YamlEntry& entry, Problem& problem, TechnologyEquations& t
                         ShardingChoice::Joint);
   const Preset published(Equations::published(), TechnologyEquations::published(),
                          ShardingChoice::LeastBytes);
-  const auto preset = read_choice<Preset>(
-      entry,
-      {{"physical", physical},
-       {"published", published},
-       // Named in messages; whoever reads a config has looked for it before.
-       {"calculon", physical}},
-      messages);
+  const auto preset =
+      read_choice<Preset>(entry,
+                          {{"physical", physical},
+                           {"published", published},
+                           // Named in messages; whoever reads a config has looked for it before.
+                           {"calculon", physical}},
+                          messages);
   if (preset) std::tie(problem.equations, technology, problem.sharding) = *preset;
 }
 

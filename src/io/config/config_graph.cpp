@@ -158,8 +158,8 @@ void read_keys_of_kind(MapReader& reader, Kernel& kernel) {
                                   "weight_gemm kernels store matrices")) {
     kernel.matrices = read_count(*entry, {}, messages).value_or(0);
   }
-  if (const auto* entry =
-          of_kind("coupled", is_elementwise(kernel.kind), "elementwise kernels couple their rows")) {
+  if (const auto* entry = of_kind("coupled", is_elementwise(kernel.kind),
+                                  "elementwise kernels couple their rows")) {
     kernel.coupled = read_count(*entry, kElements, messages).value_or(0);
   }
   if (const auto* entry = of_kind("tokens", is_gemm(kernel.kind), "GEMMs have empty rows")) {

@@ -37,8 +37,7 @@ std::optional<BaseFile> base_file(const std::string& name, const fs::path& direc
                                   InputMessages& messages) {
   if (kind && is_shelf_name(name)) {
     const ShelfFile* found = find_on_shelf(*kind, name);
-    if (found)
-      return BaseFile{.file = found->source(), .identity = found->source()};
+    if (found) return BaseFile{.file = found->source(), .identity = found->source()};
     messages.add(place, "from", not_on_shelf(*kind, name));
     return std::nullopt;
   }

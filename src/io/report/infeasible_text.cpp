@@ -52,8 +52,8 @@ std::string sram_text(const Problem& problem, const Infeasible& reason) {
   std::vector<std::string> helps{"SRAM"};
   if (!is_alone || problem.workload.tile) helps.emplace_back("a smaller tile");
   if (!is_alone) helps.emplace_back("more partitions");
-  const bool splits = is_alone ? may_split(*alone)
-                               : std::any_of(kernels.begin(), kernels.end(), may_split);
+  const bool splits =
+      is_alone ? may_split(*alone) : std::any_of(kernels.begin(), kernels.end(), may_split);
   if (splits && may_grow(problem, Strategy::Tensor)) helps.emplace_back("a larger tensor degree");
   return fmt::format("SRAM: {} needs at least {}, the chip has {}: {}. {}", reason.where,
                      to_text(Bytes(reason.needed)), to_text(Bytes(reason.available)),

@@ -22,7 +22,8 @@ namespace {
 
 class StudyReader {
  public:
-  explicit StudyReader(const std::filesystem::path& file) : file_(file), tree_(load_config_tree(file)) {}
+  explicit StudyReader(const std::filesystem::path& file)
+      : file_(file), tree_(load_config_tree(file)) {}
 
   Study read() {
     const Place start{

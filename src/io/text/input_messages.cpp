@@ -63,9 +63,9 @@ std::string escaped(std::string_view text) {
     const auto byte = static_cast<unsigned char>(text[i]);
     const std::size_t length = utf8_length(text.substr(i));
     // U+0080 to U+009F are control characters as well.
-    const bool control = byte < 0x20 || byte == 0x7f ||
-                         (byte == 0xC2 && length == 2 &&
-                          static_cast<unsigned char>(text[i + 1]) < 0xA0);
+    const bool control =
+        byte < 0x20 || byte == 0x7f ||
+        (byte == 0xC2 && length == 2 && static_cast<unsigned char>(text[i + 1]) < 0xA0);
     if (text[i] == '\n') {
       result += "\\n";
       ++i;

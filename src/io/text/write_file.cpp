@@ -114,8 +114,7 @@ int open_directly(const fs::path& target, const std::string& name, const Deadlin
   constexpr Seconds kMoment{1.0};
   const Deadline moment(kMoment);
   for (;;) {
-    const int descriptor =
-        ::open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    const int descriptor = ::open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (descriptor >= 0) {
       ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
       return descriptor;

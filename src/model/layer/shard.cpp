@@ -121,8 +121,8 @@ Bytes explicit_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid) 
     const double rows = product(shard.m, shard.k);
     return kernel.has_weight() ? rows : rows * static_cast<double>(shard.n);
   };
-  const double share = held(shard_of(kernel, sharding, grid, 1)) /
-                       held(shard_of(kernel, Loop::None, ChipGrid{}, 1));
+  const double share =
+      held(shard_of(kernel, sharding, grid, 1)) / held(shard_of(kernel, Loop::None, ChipGrid{}, 1));
   return kernel.memory + kernel.sharded_memory * share;
 }
 

@@ -83,9 +83,8 @@ Pipeline::Pace Pipeline::pace(const StageContent& stage, const Beside& beside) c
   if (!(beside.backward > Seconds{})) return {.forward = work};
   // Where exchanges set the pace, what hides them fills nothing.
   const Seconds longer = forward + own.backward + (beside.backward - beside.backward_hidden);
-  return {.forward =
-              std::max(work, longer * micro_batches_ +
-                                 unfilled(stage, !(beside.backward_hidden > Seconds{})))};
+  return {.forward = std::max(work, longer * micro_batches_ +
+                                        unfilled(stage, !(beside.backward_hidden > Seconds{})))};
 }
 
 // With a single micro-batch a stage is idle while the others have it, which hides what it waits for.

@@ -55,7 +55,6 @@ struct Spread {
 /// Of spreads alike in pace and tail the one that gives the later stages most.
 /// docs/search.md, section 15
 std::optional<Spread> spread_layers(std::int64_t stages, std::int64_t dense, std::int64_t expert,
-                                    const StageLimits& limits,
-                                    Seconds most = Seconds::infinity());
+                                    const StageLimits& limits, Seconds most = Seconds::infinity());
 
 }  // namespace dfsearch::training

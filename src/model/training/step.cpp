@@ -343,11 +343,10 @@ StepModel::Detail StepModel::detail(const Groups& groups,
   const double rounds = number(micro_batches_);
   const Seconds before_tail = ends(costs[last]) - costs[last].tail;
   // Rounding must not make it negative.
-  const Seconds waited =
-      beyond(before_tail, pipeline.passes(contents[slowest]).total() * rounds);
+  const Seconds waited = beyond(before_tail, pipeline.passes(contents[slowest]).total() * rounds);
   detail.parts = stage_parts(times, contents[slowest]).times(rounds);
-  detail.parts.data = std::min(
-      waited, asides[slowest].each.exposed() * rounds + beyond(before_tail, sum.pace()));
+  detail.parts.data =
+      std::min(waited, asides[slowest].each.exposed() * rounds + beyond(before_tail, sum.pace()));
   detail.parts.bubble = waited - detail.parts.data;
   detail.parts.optimizer = asides[last].optimizer;
   detail.parts.offload += asides[last].copies;

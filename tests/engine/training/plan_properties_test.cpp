@@ -90,8 +90,9 @@ std::string pin(Task& task, Draws& draws) {
       return "micro-batch";
     case 4:
       if (choices.layouts.empty()) {
-        choices.layouts = {draws.pick(0, 1) == 0 ? TensorLayout::LeastSent
-                                                 : front_layout(static_cast<int>(draws.pick(1, 3)))};
+        choices.layouts = {draws.pick(0, 1) == 0
+                               ? TensorLayout::LeastSent
+                               : front_layout(static_cast<int>(draws.pick(1, 3)))};
       }
       return "layout";
     case 5:
@@ -248,8 +249,7 @@ Task with_remedy(Task task, const Remedy& remedy) {
   const auto degree = [&](Role role) {
     choices.degrees[static_cast<std::size_t>(role)] = {.values = {plan.degrees[role]}};
     if (remedy.with_data) {
-      choices.degrees[static_cast<std::size_t>(Role::Data)] = {
-          .values = {plan.degrees.replicas()}};
+      choices.degrees[static_cast<std::size_t>(Role::Data)] = {.values = {plan.degrees.replicas()}};
     }
   };
   switch (remedy.kind) {
@@ -302,10 +302,9 @@ TEST_CASE("what is said to help helps, and the plan that is told needs least of 
       task.choices.degrees[static_cast<std::size_t>(Role::Data)] = {.values = {draws.pick(1, 2)}};
     }
     for (std::size_t d = 0; d < task.machine.network.size(); ++d) {
-      task.choices.network.push_back(draws.pick(0, 3) == 0
-                                         ? std::optional(kRoles[static_cast<std::size_t>(
-                                               draws.pick(0, 4))])
-                                         : std::nullopt);
+      task.choices.network.push_back(
+          draws.pick(0, 3) == 0 ? std::optional(kRoles[static_cast<std::size_t>(draws.pick(0, 4))])
+                                : std::nullopt);
     }
     const PlanResult found = find_plan(task, {});
     if (found.plan || !found.misfit) continue;

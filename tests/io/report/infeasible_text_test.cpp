@@ -34,7 +34,8 @@ TEST_CASE("no advice is given against what the config says") {
     CAPTURE(text);
     CHECK(text.ends_with(advice));
   };
-  ends(weights, "too much. More memory, a larger pipeline degree or a larger tensor degree would help.");
+  ends(weights,
+       "too much. More memory, a larger pipeline degree or a larger tensor degree would help.");
   ends(all,
        "too much. More memory, a larger pipeline degree, a larger tensor degree or a smaller "
        "micro-batch would help.");

@@ -62,8 +62,8 @@ World random_world(std::uint64_t seed) {
       const ValueLayout from = there[axis][pick(0, there[axis].size() - 1)];
       AxisPassage passage{.from = from, .to = to, .by = nullptr};
       if (from != R) {
-        world.conversions.push_back({.exchange = to == R && from == P ? Exchange::AllReduce
-                                                                      : Exchange::AllGather});
+        world.conversions.push_back(
+            {.exchange = to == R && from == P ? Exchange::AllReduce : Exchange::AllGather});
         passage.by = &world.conversions.back();
       }
       world.passages[axis].push_back(passage);

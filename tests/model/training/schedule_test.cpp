@@ -347,8 +347,7 @@ struct World {
       const Seconds plain = stage.layers > 0 ? part(block(0)) : Seconds{};
       const Seconds of_experts = stage.expert_layers > 0 ? part(block(1)) : Seconds{};
       return (plain * static_cast<double>(stage.layers) +
-              of_experts * static_cast<double>(stage.expert_layers) -
-              std::max(plain, of_experts)) *
+              of_experts * static_cast<double>(stage.expert_layers) - std::max(plain, of_experts)) *
              hidden;
     };
     const Seconds ahead = work([](const PassTime& p) { return p.forward; });

@@ -130,8 +130,8 @@ TEST_CASE("the spread found is the best of all spreads that fit") {
     // What is asked to be faster than the best is not there.
     CHECK(spread_layers(world.stages, world.dense, world.expert, limits, found->step));
     if (best == 0.0) continue;
-    CHECK_FALSE(spread_layers(world.stages, world.dense, world.expert, limits,
-                              found->step * (1.0 - 1e-9)));
+    CHECK_FALSE(
+        spread_layers(world.stages, world.dense, world.expert, limits, found->step * (1.0 - 1e-9)));
   }
   CHECK(feasible > 1000);
   CHECK(infeasible > 400);
