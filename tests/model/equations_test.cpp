@@ -354,7 +354,7 @@ TEST_CASE("the presets differ in the switches that the published runs have") {
   CHECK(physical.virtual_stages == VirtualStages::Layers);
   CHECK(physical.layout_conversion_bytes == ConversionBytes::Full);
   CHECK(physical.phases == SplitPhases::Separate);
-  CHECK(physical.weight_traffic == WeightTraffic::Resident);
+  CHECK(physical.weight_traffic == WeightTraffic::PerStep);
   CHECK(physical.shards == Shards::Whole);
   CHECK(physical.layer_seams == LayerSeams::Charged);
   const Equations published = Equations::published();

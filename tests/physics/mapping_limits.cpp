@@ -55,8 +55,7 @@ struct Mapped {
   double tensor = 1.0, pipeline = 1.0, data = 1.0;
   std::vector<Line> tensor_lines, pipeline_lines, data_lines, all_lines;
   LayerNumbers layer;
-  double step;         // of one copy
-  bool loads_weights;  // for each sample
+  double step;  // of one copy
 
   Mapped(const Json& config, const MappingAnswer& answer)
       : workload(config["workload"]),
@@ -71,8 +70,7 @@ struct Mapped {
         copies(count_of(workload, "copies")),
         chips(count_of(system, "chips") / copies),
         layer(layer_numbers(workload)),
-        step(cost.step_time.in_base_units() * copies),
-        loads_weights(answer.config.problem.equations.weight_traffic == WeightTraffic::PerSample) {
+        step(cost.step_time.in_base_units() * copies) {
     for (std::size_t d = 0; d < mapping.network.size(); ++d) {
       const Json& given = system["network"][d];
       const Mapping::Dimension& dimension = mapping.network[d];
@@ -204,8 +202,6 @@ std::vector<NamedCheck> make_limits() {
   add("a step loads weights that stay in memory",
       [](const Json&, const Mapped& m) -> std::optional<Violation> {
         if (m.kind == "hpl" || m.kind == "fft" || m.decodes()) return std::nullopt;
-        // Weights that are loaded once a step are not counted (docs/model.md, section 12).
-        if (!m.loads_weights) return std::nullopt;
         const double held = m.cost.weights.in_base_units() -
                             static_cast<double>(m.cost.layers_per_stage) * m.beside() * m.word;
         const double sram = amount(m.system["accelerator"]["sram"]);

@@ -183,12 +183,16 @@ class PlainModel {
   }
 
   double stored_weight(std::size_t i) const {
+    if (kernels_[i].weight_of) return 0.0;
+    return all_matrices(i) + number(kernels_[i].parameters) * word_;
+  }
+
+  double all_matrices(std::size_t i) const {
     Kernel all = kernels_[i];
-    if (all.weight_of) return 0.0;
+    if (all.kind != KernelKind::WeightGemm) return 0.0;
     if (all.matrices > 0) all.outer = all.matrices;
     const Extents e = extents(all, i, degree(Strategy::Tensor), 1.0);
-    const double matrices = all.kind == KernelKind::WeightGemm ? e.m * e.k : 0.0;
-    return (matrices + number(all.parameters)) * word_;
+    return e.m * e.k * word_;
   }
 
   /// The share of the traffic of a tensor group that is a chip's.
@@ -208,6 +212,21 @@ class PlainModel {
     return e.m * e.k * word_;
   }
 
+  // What loading the weight adds to the traffic of a sample (38).
+  double loaded_weight(std::size_t i) const {
+    const WeightTraffic traffic = problem_.equations.weight_traffic;
+    if (traffic == WeightTraffic::PerSample) return weight(i);
+    if (traffic == WeightTraffic::Resident || problem_.workload.out_of_core) return 0.0;
+    if (kernels_[i].sharded_memory > Bytes{}) return 0.0;
+    double of_stage = 0.0;
+    for (std::size_t k = 0; k < kernels_.size(); ++k) of_stage += stored_weight(k);
+    const double layers = number(problem_.workload.layers);
+    of_stage *= std::ceil(layers / degree(Strategy::Pipeline));
+    if (of_stage <= problem_.system.accelerator.sram.in_base_units()) return 0.0;
+    const double samples = number(problem_.workload.global_batch) / degree(Strategy::Data);
+    return std::min(weight(i), all_matrices(i) / samples);
+  }
+
   std::optional<PlainPartition> partition_cost(const std::vector<std::size_t>& members) const {
     const bool first = kernels_[members.front()].repeat > 1;
     for (const std::size_t i : members) {
@@ -223,7 +242,7 @@ class PlainModel {
       result.network += network_time(i);
       result.memory += kernels_[i].memory.in_base_units() / bandwidth_;
       result.memory += kernels_[i].sharded_memory.in_base_units() * held(i) / bandwidth_;
-      weights += weight(i) / bandwidth_;
+      weights += loaded_weight(i) / bandwidth_;
     }
     const std::int64_t p = place(members.front());
     for (const Tensor& t : tensors_) {
@@ -248,10 +267,8 @@ class PlainModel {
         result.time = std::max(c, m) + n;
         break;
     }
-    if (problem_.equations.weight_traffic == WeightTraffic::PerSample) {
-      result.time += weights;
-      result.memory += weights;
-    }
+    result.time += weights;
+    result.memory += weights;
     return result;
   }
 

@@ -399,7 +399,7 @@ class Problem:
         self.conversion_bytes = e.get("layout_conversion_bytes", "shard" if published else "full")
         self.by_value = self.conversion_bytes == "full"
         self.phases = e.get("phases", "halves" if published else "separate")
-        self.weight_traffic = e.get("weight_traffic", "resident")
+        self.weight_traffic = e.get("weight_traffic", "resident" if published else "per_step")
         if e.get("layer_seams", "free" if published else "charged") == "free":
             self.seams = []
         self.whole = e.get("shards", "even" if published else "whole") == "whole"
@@ -900,10 +900,25 @@ class _Evaluation:
         kernel = self.p.kernels[i]
         if kernel.weight_of is not None:
             return 0
+        return self.all_matrices(i) + kernel.parameters * self.p.word
+
+    def all_matrices(self, i):
+        kernel = self.p.kernels[i]
         every = kernel._replace(outer=kernel.matrices or kernel.outer)
         m, k, _ = shard_extents(every, self.sharding[i], self.tp, 1, self.grid,
                                 self.p.whole * every.outer)
-        return (m * k * kernel.weights + kernel.parameters) * self.p.word
+        return m * k * kernel.weights * self.p.word
+
+    def loaded_weight(self, i):
+        """What its weight adds to the memory traffic of a sample, (38)."""
+        p = self.p
+        if p.weight_traffic == "per_sample":
+            return self.weight_bytes(i)
+        held = sum(self.stored_bytes(k) for k in range(len(p.kernels)))
+        fits = held * ceil_div(p.layers, self.pp) <= p.sram
+        if p.weight_traffic == "resident" or fits or p.out_of_core or p.kernels[i].sharded_memory:
+            return 0
+        return min(self.weight_bytes(i), self.all_matrices(i) / (p.global_batch / self.dp))
 
     def weight_bytes(self, i):
         m, k, _ = self.shards[i]
@@ -1089,9 +1104,9 @@ class _Evaluation:
             time = compute + memory + network
         else:
             time = max(compute, memory) + network
-        if p.weight_traffic == "per_sample":  # part of the memory time, but never hidden
-            loads = sum(self.weight_bytes(i) for i in members) / self.memory_bandwidth
-            memory, time = memory + loads, time + loads
+        # Part of the memory time, but never hidden.
+        loads = sum(self.loaded_weight(i) for i in members) / self.memory_bandwidth
+        memory, time = memory + loads, time + loads
         return {"kernels": [p.kernels[i].name for i in members], "compute": compute,
                 "memory": memory, "network": network, "time": time, "sram": sram}
 

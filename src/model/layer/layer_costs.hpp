@@ -68,7 +68,7 @@ class LayerCosts {
   [[nodiscard]] Ticks transfer(TensorId tensor) const;
   /// The time of the kernel's explicit memory traffic, and of what layers hand each other there.
   [[nodiscard]] Ticks explicit_memory(KernelId kernel) const;
-  /// The time to load the weight for every sample, if the equations say so, else 0.
+  /// What loading the weight adds to the time of a sample.
   [[nodiscard]] Ticks weight_load(KernelId kernel) const;
 
   /// The extents of one tile on one chip; the sharding of the kernel must be decided.
@@ -104,12 +104,16 @@ class LayerCosts {
     Seconds network{};
     Bytes weight{};
     Bytes explicit_memory{};
+    Bytes weight_load{};  ///< for a sample
   };
 
   [[nodiscard]] std::vector<KernelNumbers> kernel_numbers() const;
   [[nodiscard]] Seconds compute_seconds(KernelId kernel) const;
   [[nodiscard]] Bytes weight_of(KernelId kernel) const;
   [[nodiscard]] Bytes explicit_bytes_of(KernelId kernel) const;
+  [[nodiscard]] bool weights_exceed_sram() const;
+  [[nodiscard]] Bytes load_of_step(KernelId kernel) const;
+  void fill_weight_loads();
   [[nodiscard]] Bytes tile_bytes_of(const Tensor& tensor) const;
   [[nodiscard]] Bytes buffer_of(const Tensor& tensor) const;
   void fill_tensors();

@@ -93,11 +93,16 @@ Bytes tensor_bytes(const DataflowGraph& graph, const Tensor& tensor, Loop shardi
 // docs/model.md (27)
 Bytes stored_weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word) {
   if (kernel.weight_of) return Bytes{};
-  const Bytes beside = word * static_cast<double>(kernel.parameters);
-  if (kernel.matrices == 0) return weight_bytes(kernel, sharding, grid, word) + beside;
+  return all_matrices_bytes(kernel, sharding, grid, word) +
+         word * static_cast<double>(kernel.parameters);
+}
+
+// docs/model.md (27)
+Bytes all_matrices_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word) {
+  if (kernel.matrices == 0) return weight_bytes(kernel, sharding, grid, word);
   Kernel all = kernel;
   all.outer = kernel.matrices;
-  return weight_bytes(all, sharding, grid, word) + beside;
+  return weight_bytes(all, sharding, grid, word);
 }
 
 // docs/model.md (27)

@@ -55,8 +55,11 @@ Bytes tensor_bytes(const DataflowGraph& graph, const Tensor& tensor, Loop shardi
 Bytes weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word);
 Bytes weight_bytes(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree, Bytes word);
 
-/// What it holds in memory: all matrices, of which a sample may use a few, and what is
-/// stored beside them, undivided; nothing where the weight is that of another kernel.
+/// The weight with all matrices, of which a sample may use a few.
+Bytes all_matrices_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word);
+
+/// What it holds in memory: all matrices and what is stored beside them, undivided; nothing
+/// where the weight is that of another kernel.
 Bytes stored_weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word);
 
 /// The explicit memory traffic of one chip: that of its own, and of its group's that of what it
