@@ -182,6 +182,16 @@ std::vector<NamedCheck> make_limits() {
     return at_least("latency reads weights and caches of all layers",
                     m.layers * read / (m.tensor * m.bandwidth()), latency);
   });
+  add("a chip reads whole heads of the caches",
+      [](const Json&, const Mapped& m) -> std::optional<Violation> {
+        // A single head of queries may be divided by its features.
+        if (!m.decodes() || count_of(m.workload, "heads") < 2.0) return std::nullopt;
+        const double heads = std::ceil(m.layer.heads / m.tensor);
+        const double bytes =
+            (m.layer.cache / m.layer.heads * heads + m.layer.read / m.tensor) * m.word;
+        return at_least("a chip reads whole heads of the caches", bytes / m.bandwidth(),
+                        m.cost.layer_time.in_base_units());
+      });
   add("a chip reads the weights that it holds for each token",
       [](const Json&, const Mapped& m) -> std::optional<Violation> {
         if (!m.decodes() || m.layer.experts > 0.0) return std::nullopt;

@@ -62,6 +62,7 @@ std::vector<std::int64_t> replacing_tiles(const Problem& problem) {
 bool takes_no_more(const Problem& problem, const LayerCosts& a, const LayerCosts& b) {
   const int shift = b.clock().exponent() - a.clock().exponent();
   if (shift < 0 || shift > kMostShift) return false;
+  if (a.stored_seams() > b.stored_seams()) return false;
   const DataflowGraph& graph = problem.workload.graph;
   for (std::size_t i = 0; i < graph.tensor_count(); ++i) {
     const TensorId t(i);

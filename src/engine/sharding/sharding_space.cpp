@@ -156,7 +156,7 @@ class Domination {
                    .weight = weight_bytes(kernel, loop, grid, word),
                    .stored = stored_weight_bytes(kernel, loop, grid, word),
                    .matrices = all_matrices_bytes(kernel, loop, grid, word),
-                   .explicit_memory = explicit_bytes(kernel, loop, grid),
+                   .explicit_memory = explicit_bytes(graph_, id, loop, grid),
                    .network = own_network_time(context_, kernel, loop)};
     for (const TensorId t : graph_.outputs(id)) {
       costs.outputs.push_back(

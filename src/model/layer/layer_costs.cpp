@@ -224,7 +224,7 @@ Bytes LayerCosts::weight_of(KernelId kernel) const {
 
 Bytes LayerCosts::explicit_bytes_of(KernelId kernel) const {
   return least(decisions_.sharding[kernel.index()], [&](Loop loop) {
-    return explicit_bytes(graph_.kernel(kernel), loop, network_.machine.grid());
+    return explicit_bytes(graph_, kernel, loop, network_.machine.grid());
   });
 }
 
@@ -302,6 +302,14 @@ Bytes LayerCosts::stored(TensorId tensor) const {
   if (problem_.workload.out_of_core) return Bytes{};
   return static_cast<double>(decisions_.micro_batch) * static_cast<double>(network_.tiles) *
          tile_bytes(tensor);
+}
+
+// docs/model.md (43)
+Bytes LayerCosts::stored_seams() const {
+  if (problem_.workload.out_of_core) return Bytes{};
+  Bytes tiles{};
+  for (const Bytes tile : seam_bytes_) tiles += 2.0 * tile;
+  return static_cast<double>(decisions_.micro_batch) * static_cast<double>(network_.tiles) * tiles;
 }
 
 Ticks kernel_by_kernel_time(const Problem& problem, const LayerCosts& costs) {

@@ -96,6 +96,8 @@ class LayerCosts {
   [[nodiscard]] Bytes streamed_buffer(TensorId tensor) const;
   /// What it takes of the memory while it waits there: all tiles of a micro-batch.
   [[nodiscard]] Bytes stored(TensorId tensor) const;
+  /// What layers hand each other takes of it all the time: what comes in and what goes out.
+  [[nodiscard]] Bytes stored_seams() const;
 
  private:
   /// What is asked for again and again.
