@@ -61,9 +61,9 @@ class ChipTest(CliTest):
             self.assertEqual(expected, found, path)
 
     def given_alone(self, name):
-        """With the loops and the borders of a layer that the figures of the file were made for."""
+        """With the loops, borders and weights of a layer that the figures of the file are for."""
         case = self.given(name)
-        case["config"]["equations"] = {"layer_seams": "free"}
+        case["config"]["equations"] = {"layer_seams": "free", "weight_traffic": "resident"}
         case["config"]["search"] = {"sharding": "least_bytes"}
         return case
 
@@ -309,7 +309,7 @@ class ChipTest(CliTest):
         self.assertEqual(gains["edge", "inter"]["effect"], "same")
         self.assertIn(("package", None), gains)
         text = self.run_tool(*words).stdout
-        self.assertRegex(text, r"binds +power of core: 8\.11 % faster with 25 W more")
+        self.assertRegex(text, r"binds +power of core: 8\.09 % faster with 25 W more")
 
     def test_a_space_of_ten_to_the_thirteen_is_not_enumerated(self):
         words = ["--threads", "1", "--quiet", "--json", "-"]
@@ -383,6 +383,7 @@ class ChipTest(CliTest):
 
     def test_steps_of_the_example(self):
         case = self.given_alone("v100_llm_prefill")
+        case["config"]["equations"]["layout_conversion_bytes"] = "shard"  # backward heads gather
         for kind, seconds, with_levels in (
             ("llm_prefill", 1.7298713576332878, 1.7386699412235962),
             ("llm_training", 3.997773482965217, 4.01574914118788),

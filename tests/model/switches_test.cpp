@@ -122,6 +122,7 @@ TEST_CASE("weight_traffic: what the SRAM cannot hold of a stage is loaded once a
   // B's shard of 48 B at 40 B/s for the six samples of a replica; two layers a stage: 96 B.
   Problem problem = example();
   problem.execution.style = Style::KernelByKernel;  // whatever the SRAM, it fits
+  problem.system.memory.capacity = Bytes(1e6);
   const auto layer_time = [&problem](double sram) {
     problem.system.accelerator.sram = Bytes(sram);
     return cost_of(problem, example_mapping({0, 1, 2})).layer_time.in_base_units();
@@ -357,6 +358,7 @@ TEST_CASE("weights of a transformer that trains are those of its forward pass") 
 TEST_CASE("lone_kernels: one by one they stream through the SRAM, whatever its size") {
   Problem problem = example();
   problem.execution.style = Style::KernelByKernel;
+  problem.equations.weight_traffic = WeightTraffic::Resident;
   const Cost roomy = cost_of(problem, example_mapping({0, 1, 2}));
   problem.system.accelerator.sram = Bytes(10.0);
   const Cost tight = cost_of(problem, example_mapping({0, 1, 2}));
