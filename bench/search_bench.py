@@ -64,7 +64,8 @@ def instances():
         "gpt3_1t_4096_h100_cores": Instance(
             configs / "gpt3_1t_4096_h100.yaml",
             "the same with cores allocated in every partition",
-            ("--set", "execution.compute_utilization=null")),
+            ("--set", "execution.compute_utilization=null",
+             "--set", "search.sharding=least_bytes")),
         "gpt3_175b_dataflow_8x1": Instance(
             configs / "gpt3_175b_dataflow_8x1.yaml",
             "prefill; many tiles tie, so every one of them is opened"),

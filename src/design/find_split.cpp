@@ -35,6 +35,7 @@ SearchOptions inner_options(const SearchOptions& options) {
       std::max(kLeastInnerMemory, 0.5 * options.limits.memory / std::max(options.threads, 1));
   inner.bounds = options.bounds;
   inner.hint = options.hint;
+  inner.any_of_best = true;
   return inner;
 }
 
@@ -271,6 +272,7 @@ void SplitSearch::search_best(DesignResult& result) {
   all.deterministic = options_.search.deterministic;
   all.next_best = options_.search.next_best;
   all.hint = *best.mapping;
+  all.any_of_best = false;
   // Of a search that was stopped the mapping is that of the hint, told at once.
   if (result.stopped_by != StopReason::None) all.next_best = false;
   result.search = solve(result.problem, all);

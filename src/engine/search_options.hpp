@@ -34,6 +34,9 @@ struct SearchOptions {
   /// is fixed, so that the outcome is the same every time.
   bool next_best = false;
 
+  /// Any of the best mappings will do: the first of them is not looked for.
+  bool any_of_best = false;
+
   /// Where something was fixed beforehand the search looks at what else there is as well, with a
   /// small effort that is fixed (SearchResult::beyond_scope).
   bool beyond_scope = false;

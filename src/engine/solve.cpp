@@ -252,6 +252,19 @@ class Solver {
     }
   }
 
+  /// A search that was stopped may have left the point of its mapping with a bound below that of
+  /// its root, which is found only now.  What is not open is no better than the mapping.
+  void raise_bound(const BestFound& found, BestMapping& answer) const {
+    if (found.stopped_by == StopReason::None || found.state_is_lost || !answer.root_bound) return;
+    Score least = found.solution->cost;
+    for (const auto& entry : state_.open) {
+      const bool is_of_point = entry.node.point == found.solution->point;
+      least =
+          std::min(least, is_of_point ? std::max(entry.bound, *answer.root_bound) : entry.bound);
+    }
+    answer.lower_bound = std::max(answer.lower_bound, least);
+  }
+
   void begin_tree() {
     state_.begun = false;
     state_.open.clear();
@@ -283,6 +296,7 @@ class Solver {
     if (found.solution) {
       recost(problem_, search_, *found.solution, answer);
       answer.root_bound = root_bound(*found.solution);
+      raise_bound(found, answer);
       answer.gap = relative_gap(answer.cost->objective, answer.lower_bound);
       excluded_.push_back(parallelism_of(answer.mapping->network));
     }

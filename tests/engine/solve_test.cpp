@@ -247,4 +247,22 @@ TEST_CASE("a listener that throws does not lose the result, and none is called a
   }
 }
 
+TEST_CASE("what is proved of a search that was stopped is not below the root of its only point") {
+  int raised = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    CAPTURE(seed);
+    Problem problem =
+        test::random_problem(seed, {.kernels = 6, .assignments = 1e6, .joint = seed % 2 == 0});
+    problem.workload.tile = 1;
+    for (const std::int64_t nodes : {1, 2, 3}) {
+      const SearchResult result = solve(problem, {.limits = {.nodes = nodes}});
+      if (!result.cost || !result.root_bound) continue;
+      CHECK(result.lower_bound >= std::min(*result.root_bound, result.cost->objective));
+      CHECK(result.lower_bound <= solve(problem, {}).cost->objective);
+      raised += result.status == SearchStatus::Feasible && *result.root_bound > Score{};
+    }
+  }
+  CHECK(raised > 20);
+}
+
 }  // namespace dfsearch

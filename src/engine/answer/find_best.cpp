@@ -58,7 +58,7 @@ class BestSearch {
   BestFound run(const std::function<void()>& checkpoint) {
     BestFound found = prove(checkpoint);
     if (found.first_of_ties || !found.solution) return found;
-    if (!(found.lower_bound == found.solution->cost)) return found;
+    if (!(found.lower_bound == found.solution->cost) || options_.any_of_best) return found;
     try {
       break_ties(found);
     } catch (const Stopped&) {

@@ -90,7 +90,7 @@ MappingProblem::Shared::Shared(const Problem& problem, SearchBounds its_bounds,
   order =
       std::make_shared<const KernelOrder>(problem.workload.graph, std::move(symmetry), deadline);
   order_memory = allowance.charge(order->heap_bytes());
-  if (bounds.use(SearchBound::Tiles) && !space && can_compare_tiles(problem)) {
+  if (bounds.use(SearchBound::Tiles) && can_compare_tiles(problem)) {
     replacing_tiles = dfsearch::replacing_tiles(problem);
   }
 }
@@ -315,6 +315,8 @@ void MappingProblem::add_stats(SearchStats& stats) const {
   stats.outer_points = points_.load(std::memory_order_relaxed);
   stats.outer_points_opened = points_opened_.load(std::memory_order_relaxed);
   stats.pruned_by_capacity = cut_by_capacity_.load(std::memory_order_relaxed);
+  stats.pruned_by_tiles = cut_by_tiles_.load(std::memory_order_relaxed);
+  stats.pruned_by_shardings = cut_by_shardings_.load(std::memory_order_relaxed);
   stats.ideals = ideals_.load(std::memory_order_relaxed);
 }
 

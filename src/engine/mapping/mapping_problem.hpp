@@ -198,6 +198,9 @@ class MappingProblem {
   void bound_by_alike(Node& root, Sink& expansion) const;
   void offer_first(OuterPoint point, Sink& expansion) const;
   void branch_sharding(const Node& node, LoopSets&& sharding, Sink& expansion) const;
+  [[nodiscard]] std::optional<std::size_t> bound_lone_kernels(const LayerDecisions& decided,
+                                                              const StepTime& step, Node& child,
+                                                              Sink& expansion) const;
   [[nodiscard]] std::optional<RelaxedFusion> relax(const LayerDecisions& decisions,
                                                    const StepTime& step, Node& child,
                                                    const Sink& expansion) const;
@@ -206,7 +209,7 @@ class MappingProblem {
   void branch_fusion(const Node& node, Sink& expansion) const;
   void improve(const Node& node, Sink& expansion) const;
   void rest(const Node& node, Sink& expansion) const;
-  void evaluate_kernel_by_kernel(const Node& node, std::vector<Loop>&& sharding,
+  void evaluate_kernel_by_kernel(const Node& node, std::vector<Loop>&& sharding, char found_by,
                                  Sink& expansion) const;
   [[nodiscard]] std::vector<std::int64_t> one_partition_per_kernel() const;
   [[nodiscard]] std::shared_ptr<const std::vector<Score>> known_bounds(std::size_t network) const;
@@ -214,7 +217,7 @@ class MappingProblem {
       const std::vector<OuterPoint>& points) const;
   [[nodiscard]] bool holds_weights(OuterPoint point) const;
   [[nodiscard]] bool compares_tiles() const;
-  [[nodiscard]] bool replaced_by_more_tiles(OuterPoint point) const;
+  [[nodiscard]] bool replaced_by_other_tiles(OuterPoint point) const;
   [[nodiscard]] LayerDecisions decisions(OuterPoint point, LoopSets sharding) const;
   [[nodiscard]] std::shared_ptr<const KernelOrder> order(const LoopSets& sharding) const;
   [[nodiscard]] SearchBounds bounds() const { return shared_->bounds; }
@@ -237,6 +240,8 @@ class MappingProblem {
   mutable std::atomic<std::int64_t> points_{0};
   mutable std::atomic<std::int64_t> points_opened_{0};
   mutable std::atomic<std::int64_t> cut_by_capacity_{0};
+  mutable std::atomic<std::int64_t> cut_by_tiles_{0};
+  mutable std::atomic<std::int64_t> cut_by_shardings_{0};
   mutable std::atomic<std::int64_t> ideals_{0};
 };
 

@@ -16,6 +16,7 @@
 #include "engine/mapping/mapping_problem.hpp"
 #include "engine/mapping/point_bound.hpp"
 #include "engine/mapping/tile_dominance.hpp"
+#include "engine/sharding/lone_kernels.hpp"
 #include "engine/sharding/sharding_completion.hpp"
 #include "engine/tables/partition_rules.hpp"
 #include "model/layer/layer_costs.hpp"
@@ -104,7 +105,7 @@ void MappingProblem::branch_network(std::size_t network, Sink& expansion) const 
   }
   // Of equal bounds the last is taken first: the largest tile, which ties go to, unless the
   // smallest may replace all others.
-  const bool smallest_first = compares_tiles();
+  const bool smallest_first = compares_tiles() && !fewer_tiles_replace(problem_);
   std::size_t first = 0;
   for (std::size_t i = 1; i < points.size(); ++i) {
     const Score bound = (*bounds)[i];
@@ -126,28 +127,31 @@ void MappingProblem::branch_network(std::size_t network, Sink& expansion) const 
   }
 }
 
-/// Only any of the best mappings is looked for, of a given sharding.
+/// Only any of the best mappings is looked for.
 bool MappingProblem::compares_tiles() const {
   return !first_of_best_ && !shared_->replacing_tiles.empty();
 }
 
-/// Whether some smaller tiles take no more of anything.
-bool MappingProblem::replaced_by_more_tiles(OuterPoint point) const {
+/// Whether some other tiles take no more of anything.  All that replace lie on one side, so that
+/// none is replaced by itself in the end.
+bool MappingProblem::replaced_by_other_tiles(OuterPoint point) const {
   if (!compares_tiles()) return false;
   const auto costs = [this](OuterPoint of) {
-    return LayerCosts(problem_, decisions(of, loops_left(nullptr)), 0, &shared_->core_options);
+    return TileCosts(problem_, decisions(of, loops_left(nullptr)), shared_->core_options);
   };
+  const bool by_fewer = fewer_tiles_replace(problem_);
   const std::int64_t tiles = tile_count(problem_.workload, point.tile);
-  std::optional<LayerCosts> of_point;
+  std::optional<TileCosts> of_point;
   for (const OuterPoint& other : outer_points(problem_, point.network)) {
     if (other.spilled != point.spilled || other.micro_batch != point.micro_batch) continue;
-    const std::int64_t more = tile_count(problem_.workload, other.tile);
+    const std::int64_t count = tile_count(problem_.workload, other.tile);
     const auto& replacing = shared_->replacing_tiles;
-    if (more <= tiles || std::find(replacing.begin(), replacing.end(), more) == replacing.end()) {
+    if ((by_fewer ? count >= tiles : count <= tiles) ||
+        std::find(replacing.begin(), replacing.end(), count) == replacing.end()) {
       continue;
     }
     if (!of_point) of_point.emplace(costs(point));
-    if (takes_no_more(problem_, costs(other), *of_point)) return true;
+    if (costs(other).no_more_than(*of_point)) return true;
   }
   return false;
 }
@@ -194,12 +198,20 @@ Score MappingProblem::point_bound(OuterPoint point) const {
 }
 
 void MappingProblem::open_point(const Node& node, Sink& expansion) const {
-  if (replaced_by_more_tiles(*node.point)) return;
-  if (!node.sharding) points_opened_.fetch_add(1, std::memory_order_relaxed);
+  if (!node.sharding) {
+    if (replaced_by_other_tiles(*node.point)) {
+      cut_by_tiles_.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+    points_opened_.fetch_add(1, std::memory_order_relaxed);
+  }
   LoopSets sharding = loops_left(node.sharding.get());
   if (shared_->space) {
     if (!shared_->space->break_symmetry(sharding)) return;
-    if (!first_of_best_) shared_->space->drop_dominated(decisions(*node.point, {}), sharding);
+    if (!first_of_best_) {
+      shared_->space->drop_dominated(decisions(*node.point, {}), sharding,
+                                     shared_->core_options.levels);
+    }
     if (!is_decided(sharding)) {
       if (!node.sharding) offer_first(*node.point, expansion);
       branch_sharding(node, std::move(sharding), expansion);
@@ -207,7 +219,7 @@ void MappingProblem::open_point(const Node& node, Sink& expansion) const {
     }
   }
   if (problem_.execution.style == Style::KernelByKernel) {
-    evaluate_kernel_by_kernel(node, first_sharding(sharding), expansion);
+    evaluate_kernel_by_kernel(node, first_sharding(sharding), 'T', expansion);
   } else {
     open_fusion(node, std::move(sharding), expansion);
   }
@@ -224,7 +236,7 @@ std::vector<std::int64_t> MappingProblem::one_partition_per_kernel() const {
 
 /// The fusion is given: one partition per kernel in topological order.
 void MappingProblem::evaluate_kernel_by_kernel(const Node& node, std::vector<Loop>&& sharding,
-                                               Sink& expansion) const {
+                                               char found_by, Sink& expansion) const {
   const LayerDecisions decided = decisions(*node.point, loop_sets(sharding));
   const StepTime step = step_time(problem_, decided.network, decided.micro_batch);
   const LayerCosts costs(problem_, decided, 0, &shared_->core_options);
@@ -238,7 +250,7 @@ void MappingProblem::evaluate_kernel_by_kernel(const Node& node, std::vector<Loo
   const auto result = evaluate(problem_, mapping(solution));
   if (const Cost* cost = std::get_if<Cost>(&result)) {
     offer(solution.point, std::move(solution.sharding), std::move(solution.fusion.partition), *cost,
-          'T', expansion);
+          found_by, expansion);
   } else {
     cut_by_capacity_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -289,6 +301,23 @@ std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided
   return relaxed;
 }
 
+/// Kernel by kernel: tightens the child's bound to that of the best sharding left and offers that
+/// one.  The kernel to branch on; nothing if the tensors entangle too many.
+std::optional<std::size_t> MappingProblem::bound_lone_kernels(const LayerDecisions& decided,
+                                                              const StepTime& step, Node& child,
+                                                              Sink& expansion) const {
+  if (problem_.execution.style != Style::KernelByKernel) return std::nullopt;
+  if (!bounds().use(SearchBound::LoneKernels)) return std::nullopt;
+  auto best =
+      best_lone_sharding(problem_, decided, shared_->core_options, shared_->allowance.deadline);
+  if (!best) return std::nullopt;
+  child.bound = std::max(child.bound, step.score(best->clock.seconds(best->time)));
+  if (child.bound <= expansion.cutoff() && bounds().use(SearchBound::Completion)) {
+    evaluate_kernel_by_kernel(child, std::move(best->sharding), 'R', expansion);
+  }
+  return best->branch_on;
+}
+
 /// Decides one more kernel's loop (docs/search.md, section 9).
 void MappingProblem::branch_sharding(const Node& node, LoopSets&& sharding, Sink& expansion) const {
   const LayerDecisions decided = decisions(*node.point, std::move(sharding));
@@ -300,37 +329,41 @@ void MappingProblem::branch_sharding(const Node& node, LoopSets&& sharding, Sink
              .least_used = node.least_used,
              .context = nullptr,
              .fusion = {}};
-  if (bounds().use(SearchBound::Relaxation)) {
+  std::optional<std::size_t> kernel = bound_lone_kernels(decided, step, child, expansion);
+  if (!kernel && bounds().use(SearchBound::Multipliers)) {
     const auto least =
         least_joint_time(problem_, decided, step.micro_batches, shared_->allowance.deadline);
     if (least) child.bound = std::max(child.bound, step.score(*least));
-    if (child.bound > expansion.cutoff()) return;
   }
-  const auto relaxed = relax(decided, step, child, expansion);
-  if (!relaxed) return;
-  std::size_t kernel = 0;
-  const bool complete = relaxed->fusion && bounds().use(SearchBound::Completion);
-  if (complete) {
-    ShardingCompletion completion = complete_sharding(problem_, decided, relaxed->fusion->partition,
-                                                      shared_->allowance.deadline);
-    if (completion.cost) {
-      offer(*node.point, std::move(completion.sharding), std::vector(relaxed->fusion->partition),
-            *completion.cost, 'R', expansion);
+  if (child.bound > expansion.cutoff()) {
+    cut_by_shardings_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  if (!kernel) {
+    const auto relaxed = relax(decided, step, child, expansion);
+    if (!relaxed) return;
+    if (relaxed->fusion && bounds().use(SearchBound::Completion)) {
+      ShardingCompletion completion = complete_sharding(
+          problem_, decided, relaxed->fusion->partition, shared_->allowance.deadline);
+      if (completion.cost) {
+        offer(*node.point, std::move(completion.sharding), std::vector(relaxed->fusion->partition),
+              *completion.cost, 'R', expansion);
+      }
+      kernel = completion.branch_on;
     }
-    kernel = completion.branch_on;
   }
   // The first of the best is found kernel by kernel in the order of the list.
-  if (first_of_best_ || !complete) {
+  if (first_of_best_ || !kernel) {
     kernel = 0;
-    while (decided.sharding[kernel].size() == 1) ++kernel;
+    while (decided.sharding[*kernel].size() == 1) ++*kernel;
   }
   std::vector<Loop> loops;
-  for (const Loop loop : decided.sharding[kernel]) loops.push_back(loop);
+  for (const Loop loop : decided.sharding[*kernel]) loops.push_back(loop);
   // Among equal bounds the queue takes the newest: the first in the order of ties.
   std::reverse(loops.begin(), loops.end());
   for (const Loop loop : loops) {
     auto sets = std::make_shared<LoopSets>(decided.sharding);
-    (*sets)[kernel] = loop;
+    (*sets)[*kernel] = loop;
     Node one = child;
     one.sharding = std::move(sets);
     expansion.child(std::move(one));

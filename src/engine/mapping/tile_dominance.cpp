@@ -1,23 +1,30 @@
-// One layer beside another, number by number.
+// One layer beside another, number by number and loop by loop.
 //
 // With more tiles buffers are smaller; times are the same, but for extents that the tiles do
 // not divide, or higher, where a tensor passes through memory once for each tile.  So
-// neither is better in general, and the one with more tiles mostly is.  What does not depend on
-// the tiles, such as weights, is not looked at.
+// neither is better in general.  Where the SRAM may bind the one with more tiles mostly is, and
+// where no tile has to fit that of one tile.  What does not depend on the tiles, such as weights, is
+// not looked at.
+//
+// Numbers are compared as the model computes them, not as they are on paper, so that what the
+// model makes of them by monotone operations is in the same order.
 
 #include "engine/mapping/tile_dominance.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <functional>
+
+#include "engine/mapping/point_bound.hpp"
+#include "model/layer/sharding.hpp"
+#include "model/step/step_time.hpp"
 
 namespace dfsearch {
 namespace {
 
-// Clocks that are further apart are those of layers that have little to do with each other.
-constexpr int kMostShift = 20;
-
 constexpr std::size_t kMostReplacing = 4;
+constexpr std::size_t kRoundingsOfConversion = 9;
 
 std::int64_t tiled_extent(const Kernel& kernel) {
   switch (kernel.tiled) {
@@ -35,18 +42,26 @@ std::int64_t tiled_extent(const Kernel& kernel) {
   return 1;
 }
 
-/// Ticks of a finer clock against those of a coarser one, 2^shift times as long.
-bool no_longer(Ticks fine, Ticks coarse, int shift) {
-  return ((fine >> shift) + ((fine & ((Ticks{1} << shift) - 1)) != 0 ? 1 : 0)) <= coarse;
+/// Whether one number of tiles is the other times a power of two.
+bool is_doubled(std::int64_t a, std::int64_t b) {
+  const auto [low, high] = std::minmax(a, b);
+  return high % low == 0 && std::has_single_bit(static_cast<std::uint64_t>(high / low));
 }
 
 }  // namespace
 
 bool can_compare_tiles(const Problem& problem) {
-  return problem.execution.compute_utilization.has_value();
+  return problem.execution.compute_utilization || problem.execution.style == Style::KernelByKernel;
 }
 
+bool fewer_tiles_replace(const Problem& problem) {
+  return problem.streams_kernels() || problem.workload.out_of_core;
+}
+
+/// Those that leave a loop one iteration for a tile: more tiles would only add to the work of its
+/// kernel.
 std::vector<std::int64_t> replacing_tiles(const Problem& problem) {
+  if (fewer_tiles_replace(problem)) return {1};
   std::vector<std::int64_t> tiles;
   for (const Kernel& kernel : problem.workload.graph.kernels()) {
     const std::int64_t extent = tiled_extent(kernel);
@@ -59,29 +74,64 @@ std::vector<std::int64_t> replacing_tiles(const Problem& problem) {
   return tiles;
 }
 
-bool takes_no_more(const Problem& problem, const LayerCosts& a, const LayerCosts& b) {
-  const int shift = b.clock().exponent() - a.clock().exponent();
-  if (shift < 0 || shift > kMostShift) return false;
-  if (a.stored_seams() > b.stored_seams()) return false;
+TileCosts::TileCosts(const Problem& problem, const LayerDecisions& decisions,
+                     CoreOptionsCache& cache)
+    : tiles_(tile_count(problem.workload, decisions.tile)) {
   const DataflowGraph& graph = problem.workload.graph;
-  for (std::size_t i = 0; i < graph.tensor_count(); ++i) {
-    const TensorId t(i);
-    if (!no_longer(a.transfer(t), b.transfer(t), shift) ||
-        a.streamed_buffer(t) > b.streamed_buffer(t) || a.fused_buffer(t) > b.fused_buffer(t) ||
-        a.stored(t) > b.stored(t)) {
-      return false;
-    }
-  }
+  const NetworkContext context(
+      problem, decisions.network, tiles_,
+      step_time(problem, decisions.network, decisions.micro_batch).micro_batches);
+  const ChipGrid& grid = context.machine.grid();
+  const auto tiles = static_cast<double>(tiles_);
+  const bool any_fits = fewer_tiles_replace(problem);
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
-    const KernelId k(i);
-    if (!no_longer(a.compute_at_utilization(k), b.compute_at_utilization(k), shift) ||
-        !no_longer(a.network(k), b.network(k), shift) ||
-        !no_longer(a.explicit_memory(k), b.explicit_memory(k), shift) ||
-        a.held(k).inputs > b.held(k).inputs || a.held(k).outputs > b.held(k).outputs) {
-      return false;
+    const Kernel& kernel = graph.kernels()[i];
+    for (const Loop loop : decisions.sharding[i]) {
+      const Shard shard = shard_of(kernel, loop, grid, tiles_);
+      numbers_.push_back(
+          problem.execution.compute_utilization
+              ? tiles * tile_flops(kernel, shard) / Flops(1.0)
+              : tiles *
+                    static_cast<double>(
+                        cache.options(kernel, {shard}, problem.system.accelerator)->back().cycles));
+      numbers_.push_back(own_network_time(context, kernel, loop) / Seconds(1.0));
     }
   }
-  return true;
+  const auto add_tile = [&](const Tensor& tensor, Loop producer) {
+    const double bytes =
+        tensor_bytes(graph, tensor, producer, grid, tiles_, problem.workload.word) / Bytes(1.0);
+    numbers_.push_back(tiles * bytes);
+    numbers_.push_back(static_cast<double>(decisions.micro_batch) * tiles * bytes);
+    if (any_fits) return;
+    numbers_.push_back(bytes);
+    if (reads_all_tiles(graph, tensor)) numbers_.push_back(std::max(0.0, tiles - 2.0) * bytes);
+  };
+  const auto add_tensor = [&](const Tensor& tensor) {
+    if (converts_values(problem)) add_tile(tensor, Loop::None);  // where it is gathered
+    for (const Loop producer : decisions.sharding[tensor.from.index()]) {
+      add_tile(tensor, producer);
+      for (const Loop consumer : decisions.sharding[tensor.to.index()]) {
+        conversions_.push_back(conversion_time(context, tensor, producer, consumer) / Seconds(1.0));
+      }
+    }
+  };
+  for (const Tensor& tensor : graph.tensors()) add_tensor(tensor);
+  for (const Tensor& seam : charged_seams(problem)) add_tensor(seam);
+}
+
+bool TileCosts::no_more_than(const TileCosts& other) const {
+  if (!std::equal(numbers_.begin(), numbers_.end(), other.numbers_.begin(), std::less_equal<>())) {
+    return false;
+  }
+  const auto tiles = static_cast<double>(tiles_);
+  const auto other_tiles = static_cast<double>(other.tiles_);
+  // Products with a power of two are exact, and so is the order of sums of them.
+  const double margin = is_doubled(tiles_, other.tiles_)
+                            ? 1.0
+                            : less_roundings(2 * (conversions_.size() + kRoundingsOfConversion));
+  return std::equal(
+      conversions_.begin(), conversions_.end(), other.conversions_.begin(),
+      [&](double one, double beside) { return one * (tiles / other_tiles) <= beside * margin; });
 }
 
 }  // namespace dfsearch

@@ -1,23 +1,40 @@
 #pragma once
-// Tiles that need not be searched, as more and smaller ones are at least as good.
+// Tiles that need not be searched, as others are at least as good whatever is sharded.
 
 #include <cstdint>
 #include <vector>
 
+#include "model/layer/core_allocation.hpp"
 #include "model/layer/layer_costs.hpp"
 #include "model/problem.hpp"
 
 namespace dfsearch {
 
-/// Whether compute times are such that layers can be compared: at a given utilization.
+/// Whether compute times are such that layers can be compared: at a given utilization, or
+/// kernel by kernel.
 [[nodiscard]] bool can_compare_tiles(const Problem& problem);
 
-/// Numbers of tiles that leave a loop one iteration for a tile, the greatest first: more tiles
-/// would only add to the work of its kernel.
+/// Whether fewer and larger tiles replace others, not more and smaller ones: where no tile has to
+/// fit into the SRAM.
+[[nodiscard]] bool fewer_tiles_replace(const Problem& problem);
+
+/// Numbers of tiles that may replace others, those first that may replace the most.
 [[nodiscard]] std::vector<std::int64_t> replacing_tiles(const Problem& problem);
 
-/// Whether every mapping takes no more of anything with the costs `a` than with `b`: two layers
-/// of the problem that differ in the number of tiles alone (docs/search.md, section 3).
-[[nodiscard]] bool takes_no_more(const Problem& problem, const LayerCosts& a, const LayerCosts& b);
+/// What depends on the tiles of a layer, for every sharding that is left.
+class TileCosts {
+ public:
+  /// `cache` is that of the machine.
+  TileCosts(const Problem& problem, const LayerDecisions& decisions, CoreOptionsCache& cache);
+
+  /// Whether every mapping takes no more of anything with these tiles than with others of the
+  /// same problem and decisions (docs/search.md, section 3).
+  [[nodiscard]] bool no_more_than(const TileCosts& other) const;
+
+ private:
+  std::int64_t tiles_;
+  std::vector<double> numbers_;      // as the model has them
+  std::vector<double> conversions_;  // of a tile, which the model adds up before it multiplies
+};
 
 }  // namespace dfsearch

@@ -34,7 +34,6 @@ struct OwnCosts {
   std::vector<Bytes> outputs;  // of the kernel as a whole, then of each of its tensors
   Bytes weight{};
   Bytes stored{};
-  Bytes matrices{};  // all of them, stored here or with another kernel
   Bytes explicit_memory{};
   Seconds network{};
   std::array<Bytes, kLevelNames.size()> levels{};  // 0 unless they take time
@@ -50,18 +49,23 @@ bool no_worse(const OwnCosts& a, const OwnCosts& b) {
   return a.compute[0] <= b.compute[0] && a.compute[1] <= b.compute[1] &&
          a.compute[2] <= b.compute[2] &&
          std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), std::less_equal<>()) &&
-         a.weight <= b.weight && a.stored <= b.stored && a.matrices <= b.matrices &&
-         a.explicit_memory <= b.explicit_memory && a.network <= b.network;
+         a.weight <= b.weight && a.stored <= b.stored && a.explicit_memory <= b.explicit_memory &&
+         a.network <= b.network;
 }
 
 bool better(const OwnCosts& a, const OwnCosts& b) { return no_worse(a, b) && !(a == b); }
 
+constexpr std::size_t kLoops = 5;
+std::size_t index(Loop loop) { return static_cast<std::size_t>(loop); }
+
 class Domination {
  public:
-  Domination(const Problem& problem, const LayerDecisions& decisions, LoopSets& sets)
+  Domination(const Problem& problem, const LayerDecisions& decisions, LoopSets& sets,
+             LevelTrafficCache& cache)
       : graph_(problem.workload.graph),
         context_(problem, decisions.network, tile_count(problem.workload, decisions.tile), 1),
-        sets_(sets) {}
+        sets_(sets),
+        cache_(cache) {}
 
   /// Loops are dropped until none is dominated: each drop may make others so.
   void run(const Deadline& deadline) {
@@ -77,9 +81,17 @@ class Domination {
  private:
   bool drop_one(KernelId kernel) {
     LoopSet& set = sets_[kernel.index()];
+    std::vector<OwnCosts>& costs = own_[kernel.index()];
+    if (costs.empty()) {
+      costs.resize(kLoops);
+      for (const Loop loop : set) costs[index(loop)] = own_costs(kernel, loop);
+    }
     for (const Loop b : set) {
       for (const Loop a : set) {
-        if (a == b || !dominates(kernel, a, b)) continue;
+        const OwnCosts& of_a = costs[index(a)];
+        const OwnCosts& of_b = costs[index(b)];
+        if (a == b || !(a < b ? no_worse(of_a, of_b) : better(of_a, of_b))) continue;
+        if (!dominates(kernel, a, b)) continue;
         set.erase(b);
         return true;
       }
@@ -87,10 +99,8 @@ class Domination {
     return false;
   }
 
+  /// Whether nothing is converted later for a, whose own costs are no worse.
   [[nodiscard]] bool dominates(KernelId kernel, Loop a, Loop b) const {
-    const OwnCosts of_a = own_costs(kernel, a);
-    const OwnCosts of_b = own_costs(kernel, b);
-    if (a < b ? !no_worse(of_a, of_b) : !better(of_a, of_b)) return false;
     for (const TensorId t : graph_.outputs(kernel)) {
       if (!leaves_no_later(graph_.tensor(t), a, b)) return false;
     }
@@ -155,8 +165,7 @@ class Domination {
     OwnCosts costs{.outputs = {output_bytes(shard, word)},
                    .weight = weight_bytes(kernel, loop, grid, word),
                    .stored = stored_weight_bytes(kernel, loop, grid, word),
-                   .matrices = all_matrices_bytes(kernel, loop, grid, word),
-                   .explicit_memory = explicit_bytes(graph_, id, loop, grid),
+                   .explicit_memory = explicit_bytes(kernel, loop, grid),
                    .network = own_network_time(context_, kernel, loop)};
     for (const TensorId t : graph_.outputs(id)) {
       costs.outputs.push_back(
@@ -176,7 +185,7 @@ class Domination {
     const System& system = context_.problem.system;
     const Shard whole = shard_of(kernel, loop, context_.machine.grid(), 1);
     const std::vector<Bytes> bytes =
-        level_bytes(kernel, whole, system.accelerator, system.levels, word);
+        cache_.level_bytes(kernel, whole, system.accelerator, system.levels, word);
     std::copy(bytes.begin(), bytes.end(), costs.levels.begin());
     return costs;
   }
@@ -184,6 +193,9 @@ class Domination {
   const DataflowGraph& graph_;
   const NetworkContext context_;
   LoopSets& sets_;
+  LevelTrafficCache& cache_;
+  // Of each kernel by loop, once they are asked for.
+  std::vector<std::vector<OwnCosts>> own_ = std::vector<std::vector<OwnCosts>>(sets_.size());
 };
 
 }  // namespace
@@ -236,9 +248,10 @@ bool ShardingSpace::break_symmetry(LoopSets& sets) const {
   return std::all_of(sets.begin(), sets.end(), [](LoopSet set) { return set.size() > 0; });
 }
 
-void ShardingSpace::drop_dominated(const LayerDecisions& decisions, LoopSets& sets) const {
+void ShardingSpace::drop_dominated(const LayerDecisions& decisions, LoopSets& sets,
+                                   LevelTrafficCache& cache) const {
   if (bounds_.use(SearchBound::DominatedLoops)) {
-    Domination(problem_, decisions, sets).run(deadline_);
+    Domination(problem_, decisions, sets, cache).run(deadline_);
   }
 }
 

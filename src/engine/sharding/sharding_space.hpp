@@ -9,6 +9,7 @@
 #include "engine/tables/search_bounds.hpp"
 #include "graph/loop_set.hpp"
 #include "model/layer/layer_costs.hpp"
+#include "model/layer/level_traffic.hpp"
 #include "model/problem.hpp"
 
 namespace dfsearch {
@@ -39,7 +40,9 @@ class ShardingSpace {
   /// anything worse, whatever the other kernels shard.  What is left holds one
   /// of the best mappings, not necessarily the first of them.
   /// `network` and `tile` are decided; the sharding of `decisions` is not used.
-  void drop_dominated(const LayerDecisions& decisions, LoopSets& sets) const;
+  /// `cache` is that of the machine.
+  void drop_dominated(const LayerDecisions& decisions, LoopSets& sets,
+                      LevelTrafficCache& cache) const;
 
  private:
   const Problem& problem_;

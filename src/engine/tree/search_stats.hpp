@@ -17,6 +17,8 @@ struct SearchStats {
   std::int64_t pruned_by_bound = 0;
   std::int64_t pruned_by_dominance = 0;
   std::int64_t pruned_by_capacity = 0;
+  std::int64_t pruned_by_tiles = 0;      ///< outer points that other tiles replace
+  std::int64_t pruned_by_shardings = 0;  ///< by what all shardings left take without a fusion
   std::int64_t incumbents = 0;
   Seconds time{};
   Seconds proof_time{};                           ///< of it, likewise
@@ -33,6 +35,8 @@ struct SearchStats {
     pruned_by_bound += tree.pruned_by_bound;
     pruned_by_dominance += tree.pruned_by_dominance;
     pruned_by_capacity += tree.pruned_by_capacity;
+    pruned_by_tiles += tree.pruned_by_tiles;
+    pruned_by_shardings += tree.pruned_by_shardings;
     incumbents += tree.incumbents;
   }
 };

@@ -183,7 +183,9 @@ Json search_json(const SearchResult& search) {
        {{"outer_points", stats.outer_points - stats.outer_points_opened},
         {"bound", stats.pruned_by_bound},
         {"dominance", stats.pruned_by_dominance},
-        {"capacity", stats.pruned_by_capacity}}},
+        {"capacity", stats.pruned_by_capacity},
+        {"tiles", stats.pruned_by_tiles},
+        {"shardings", stats.pruned_by_shardings}}},
       {"memory", {{"used", number(search.memory_used)}, {"limit", number(search.memory_limit)}}},
       {"no_bound", search.bounds.dropped()}};
 }

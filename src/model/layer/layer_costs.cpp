@@ -30,10 +30,15 @@ LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coa
                                     : problem.system.memory.bandwidth),
       options_(make_options(cache)),
       of_kernel_(kernel_numbers()) {
-  fill_weight_loads();
   fill_tensors();
   if (problem.execution.levels) fill_levels(cache);
   clock_ = make_clock(coarser);
+}
+
+LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, const Clock& clock,
+                       CoreOptionsCache* cache)
+    : LayerCosts(problem, std::move(decisions), 0, cache) {
+  clock_ = clock;
 }
 
 std::vector<LayerCosts::KernelNumbers> LayerCosts::kernel_numbers() const {
@@ -162,57 +167,30 @@ Ticks LayerCosts::transfer(TensorId tensor) const {
 }
 
 // docs/model.md (33)
+Ticks LayerCosts::seam_transfer(std::size_t seam) const {
+  return clock_.ticks(static_cast<double>(network_.tiles) * seam_bytes_[seam] / bandwidth_);
+}
+
+// docs/model.md (33)
+Ticks LayerCosts::own_memory(KernelId kernel) const {
+  return clock_.ticks(of_kernel_[kernel.index()].explicit_memory / bandwidth_);
+}
+
+// docs/model.md (33)
 Ticks LayerCosts::explicit_memory(KernelId kernel) const {
-  Ticks sum = clock_.ticks(of_kernel_[kernel.index()].explicit_memory / bandwidth_);
+  Ticks sum = own_memory(kernel);
   const std::vector<Tensor>& seams = charged_seams(problem_);
   for (std::size_t s = 0; s < seams.size(); ++s) {
-    const Ticks once =
-        clock_.ticks(static_cast<double>(network_.tiles) * seam_bytes_[s] / bandwidth_);
-    if (seams[s].from == kernel) sum += once;
-    if (seams[s].to == kernel) sum += once;
+    if (seams[s].from == kernel) sum += seam_transfer(s);
+    if (seams[s].to == kernel) sum += seam_transfer(s);
   }
   return sum;
 }
 
 // docs/model.md (38)
 Ticks LayerCosts::weight_load(KernelId kernel) const {
-  return clock_.ticks(of_kernel_[kernel.index()].weight_load / bandwidth_);
-}
-
-// The least weights that the loops left leave exceed it only if those of every decision do.
-// docs/model.md (38)
-bool LayerCosts::weights_exceed_sram() const {
-  const StepTime step = step_time(problem_, decisions_.network, decisions_.micro_batch);
-  Bytes sum{};
-  for (std::size_t i = 0; i < graph_.kernel_count(); ++i) sum += stored_weight(KernelId(i));
-  return sum * static_cast<double>(step.layers_per_stage) > problem_.system.accelerator.sram;
-}
-
-/// A sample's share of what a step reads: of many matrices not more than it uses, and nothing
-/// where explicit traffic of the tensor group reads the weight already.
-// docs/model.md (38)
-Bytes LayerCosts::load_of_step(KernelId id) const {
-  const Kernel& kernel = graph_.kernel(id);
-  if (kernel.sharded_memory > Bytes{}) return Bytes{};
-  const double samples = static_cast<double>(problem_.workload.global_batch /
-                                             degree_of(decisions_.network, Strategy::Data));
-  return least(decisions_.sharding[id.index()], [&](Loop loop) {
-    const ChipGrid& grid = network_.machine.grid();
-    const Bytes word = problem_.workload.word;
-    return std::min(weight_bytes(kernel, loop, grid, word),
-                    all_matrices_bytes(kernel, loop, grid, word) / samples);
-  });
-}
-
-// docs/model.md (38)
-void LayerCosts::fill_weight_loads() {
-  const WeightTraffic traffic = problem_.equations.weight_traffic;
-  if (traffic == WeightTraffic::Resident) return;
-  if (traffic == WeightTraffic::PerStep && !weights_exceed_sram()) return;
-  for (std::size_t i = 0; i < of_kernel_.size(); ++i) {
-    of_kernel_[i].weight_load =
-        traffic == WeightTraffic::PerSample ? of_kernel_[i].weight : load_of_step(KernelId(i));
-  }
+  if (problem_.equations.weight_traffic == WeightTraffic::Resident) return 0;
+  return clock_.ticks(weight(kernel) / bandwidth_);
 }
 
 Bytes LayerCosts::weight_of(KernelId kernel) const {
@@ -224,7 +202,7 @@ Bytes LayerCosts::weight_of(KernelId kernel) const {
 
 Bytes LayerCosts::explicit_bytes_of(KernelId kernel) const {
   return least(decisions_.sharding[kernel.index()], [&](Loop loop) {
-    return explicit_bytes(graph_, kernel, loop, network_.machine.grid());
+    return explicit_bytes(graph_.kernel(kernel), loop, network_.machine.grid());
   });
 }
 
@@ -261,8 +239,6 @@ Bytes LayerCosts::buffer_of(const Tensor& tensor) const {
                       problem_.workload.word);
 }
 
-/// Fused attention that is tiled on its queries reads the keys and values of all tokens for each
-/// tile of them.
 // docs/model.md (26), (31)
 void LayerCosts::fill_tensors() {
   for (const Tensor& tensor : graph_.tensors()) {
@@ -280,9 +256,7 @@ void LayerCosts::fill_tensors() {
   if (!converts_values(problem_) || network_.tiles <= 2) return;
   for (std::size_t t = 0; t < buffers_.size(); ++t) {
     const Tensor& tensor = graph_.tensors()[t];
-    const Kernel& kernel = graph_.kernel(tensor.to);
-    const bool of_keys = tensor.operand == 2 || tensor.operand == 3;
-    if (kernel.kind != KernelKind::Attention || kernel.tiled != Loop::N || !of_keys) continue;
+    if (!reads_all_tiles(graph_, tensor)) continue;
     held_[tensor.to.index()].inputs += static_cast<double>(network_.tiles - 2) * buffers_[t];
   }
 }
@@ -304,12 +278,19 @@ Bytes LayerCosts::stored(TensorId tensor) const {
          tile_bytes(tensor);
 }
 
-// docs/model.md (43)
-Bytes LayerCosts::stored_seams() const {
-  if (problem_.workload.out_of_core) return Bytes{};
-  Bytes tiles{};
-  for (const Bytes tile : seam_bytes_) tiles += 2.0 * tile;
-  return static_cast<double>(decisions_.micro_batch) * static_cast<double>(network_.tiles) * tiles;
+// docs/model.md (26)
+bool reads_all_tiles(const DataflowGraph& graph, const Tensor& tensor) {
+  const Kernel& kernel = graph.kernel(tensor.to);
+  const bool of_keys = tensor.operand == 2 || tensor.operand == 3;
+  return kernel.kind == KernelKind::Attention && kernel.tiled == Loop::N && of_keys;
+}
+
+Ticks lone_compute(const Problem& problem, const LayerCosts& costs, KernelId kernel) {
+  Ticks compute = problem.execution.compute_utilization
+                      ? costs.compute_at_utilization(kernel)
+                      : costs.cycle_time(costs.options(kernel).back().cycles);
+  for (const Ticks level : costs.level_times(kernel)) compute = std::max(compute, level);
+  return compute;
 }
 
 Ticks kernel_by_kernel_time(const Problem& problem, const LayerCosts& costs) {
@@ -317,10 +298,7 @@ Ticks kernel_by_kernel_time(const Problem& problem, const LayerCosts& costs) {
   Ticks sum = 0;
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
     const KernelId id(i);
-    Ticks compute = problem.execution.compute_utilization
-                        ? costs.compute_at_utilization(id)
-                        : costs.cycle_time(costs.options(id).back().cycles);
-    for (const Ticks level : costs.level_times(id)) compute = std::max(compute, level);
+    const Ticks compute = lone_compute(problem, costs, id);
     Ticks memory = costs.explicit_memory(id);
     for (const TensorId t : graph.inputs(id)) memory = capped_sum(memory, costs.transfer(t));
     for (const TensorId t : graph.outputs(id)) memory = capped_sum(memory, costs.transfer(t));

@@ -41,6 +41,9 @@ class LayerCosts {
   /// machine, or is null.
   LayerCosts(const Problem& problem, LayerDecisions decisions, int coarser = 0,
              CoreOptionsCache* cache = nullptr);
+  /// In the ticks of another layer.
+  LayerCosts(const Problem& problem, LayerDecisions decisions, const Clock& clock,
+             CoreOptionsCache* cache);
 
   [[nodiscard]] const LayerDecisions& decisions() const { return decisions_; }
   [[nodiscard]] const Clock& clock() const { return clock_; }
@@ -66,9 +69,13 @@ class LayerCosts {
   [[nodiscard]] Ticks network(KernelId kernel) const;
   /// The time of one store or one load of the tensor, over all tiles.
   [[nodiscard]] Ticks transfer(TensorId tensor) const;
-  /// The time of the kernel's explicit memory traffic, and of what layers hand each other there.
+  /// The time of one store or one load of a seam that is charged, over all tiles.
+  [[nodiscard]] Ticks seam_transfer(std::size_t seam) const;
+  /// The time of the kernel's explicit memory traffic alone.
+  [[nodiscard]] Ticks own_memory(KernelId kernel) const;
+  /// With that of what layers hand each other there.
   [[nodiscard]] Ticks explicit_memory(KernelId kernel) const;
-  /// What loading the weight adds to the time of a sample.
+  /// The time to load the weight for every sample, if the equations say so, else 0.
   [[nodiscard]] Ticks weight_load(KernelId kernel) const;
 
   /// The extents of one tile on one chip; the sharding of the kernel must be decided.
@@ -96,8 +103,6 @@ class LayerCosts {
   [[nodiscard]] Bytes streamed_buffer(TensorId tensor) const;
   /// What it takes of the memory while it waits there: all tiles of a micro-batch.
   [[nodiscard]] Bytes stored(TensorId tensor) const;
-  /// What layers hand each other takes of it all the time: what comes in and what goes out.
-  [[nodiscard]] Bytes stored_seams() const;
 
  private:
   /// What is asked for again and again.
@@ -106,16 +111,12 @@ class LayerCosts {
     Seconds network{};
     Bytes weight{};
     Bytes explicit_memory{};
-    Bytes weight_load{};  ///< for a sample
   };
 
   [[nodiscard]] std::vector<KernelNumbers> kernel_numbers() const;
   [[nodiscard]] Seconds compute_seconds(KernelId kernel) const;
   [[nodiscard]] Bytes weight_of(KernelId kernel) const;
   [[nodiscard]] Bytes explicit_bytes_of(KernelId kernel) const;
-  [[nodiscard]] bool weights_exceed_sram() const;
-  [[nodiscard]] Bytes load_of_step(KernelId kernel) const;
-  void fill_weight_loads();
   [[nodiscard]] Bytes tile_bytes_of(const Tensor& tensor) const;
   [[nodiscard]] Bytes buffer_of(const Tensor& tensor) const;
   void fill_tensors();
@@ -139,6 +140,13 @@ class LayerCosts {
   std::vector<std::array<Seconds, kLevelNames.size()>> level_seconds_;
   Clock clock_;
 };
+
+/// Whether the kernel at its end reads all tiles of the tensor for each tile of its own: fused
+/// attention that is tiled on its queries, of keys and values.
+bool reads_all_tiles(const DataflowGraph& graph, const Tensor& tensor);
+
+/// The compute time of a kernel on all cores, or that of the slowest level.
+Ticks lone_compute(const Problem& problem, const LayerCosts& costs, KernelId kernel);
 
 /// The least time of the layer with every kernel in a partition of its own.
 Ticks kernel_by_kernel_time(const Problem& problem, const LayerCosts& costs);

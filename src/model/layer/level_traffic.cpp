@@ -9,7 +9,8 @@
 // Of all b with one value of ceil(N / b) the least leaves the most room for a, and the cost
 // never grows with a: so a walk over the values of one ceil, with the least b of each and the
 // greatest a beside it, meets a best tile.  There are at most 2 sqrt(N) values, and the walk
-// takes the shorter of the two sides.  With more room every tile remains possible, so the
+// takes the shorter of the two sides.  It begins where the pieces of b alone cost less than some tile
+// near the best, and ends where those of a do no more.  With more room every tile remains possible, so the
 // result never grows with M.  Against all tiles: tests/model/layer/level_traffic_test.cpp.
 
 #include "model/layer/level_traffic.hpp"
@@ -36,10 +37,23 @@ double cost(const Side& side, std::int64_t tile) {
 /// The least of alpha ceil(N / b) + beta ceil(K / a) over a, b >= 1 with a + b + a b <= inner.
 double least_sides(Side walked, Side other, std::int64_t inner) {
   if (walked.extent > other.extent) std::swap(walked, other);
-  double least = std::numeric_limits<double>::infinity();
-  for (std::int64_t b = 1; b <= (inner - 1) / 2;) {
-    const std::int64_t a = std::min(other.extent, (inner - b) / (1 + b));
-    least = std::min(least, cost(walked, b) + cost(other, a));
+  const auto beside = [&](std::int64_t b) { return std::min(other.extent, (inner - b) / (1 + b)); };
+  const std::int64_t most = std::min(walked.extent, (inner - 1) / 2);
+  // Where both cost the same, if sides were no whole numbers.
+  const double even = std::sqrt(number(inner) * walked.weight * number(walked.extent) /
+                                (other.weight * number(other.extent)));
+  const auto near =
+      even < number(most) ? std::max<std::int64_t>(1, static_cast<std::int64_t>(even)) : most;
+  double least = cost(walked, near) + cost(other, beside(near));
+  const double pieces_within = least / walked.weight;  // more cost more by themselves
+  std::int64_t first = 1;
+  if (pieces_within < number(walked.extent)) {
+    first = ceil_div(walked.extent, static_cast<std::int64_t>(pieces_within) + 1);
+  }
+  for (std::int64_t b = first; b <= most;) {
+    const double of_other = cost(other, beside(b));
+    if (of_other > least) break;
+    least = std::min(least, cost(walked, b) + of_other);
     const std::int64_t pieces = ceil_div(walked.extent, b);
     if (pieces == 1) break;
     b = ceil_div(walked.extent, pieces - 1);  // the least with fewer pieces

@@ -35,7 +35,8 @@ LoopSet left_of_second(const Problem& problem) {
   const ShardingSpace space(problem);
   LoopSets sets = space.all();
   const LayerDecisions decisions{.network = test::network_of(problem.system), .sharding = sets};
-  space.drop_dominated(decisions, sets);
+  LevelTrafficCache cache;
+  space.drop_dominated(decisions, sets, cache);
   return sets[2];
 }
 

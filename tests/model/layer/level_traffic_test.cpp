@@ -53,6 +53,40 @@ TEST_CASE("the words of a GEMM through a level are the least over all tiles") {
   }
 }
 
+/// The least over every b with the greatest a beside it.
+double every_side(std::int64_t n, double of_n, std::int64_t k, double of_k, std::int64_t inner) {
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t b = 1; b <= std::min(n, (inner - 1) / 2); ++b) {
+    const std::int64_t a = std::min(k, (inner - b) / (1 + b));
+    least = std::min(
+        least, of_n * static_cast<double>(pieces(n, b)) + of_k * static_cast<double>(pieces(k, a)));
+  }
+  return least;
+}
+
+TEST_CASE("no tile of a large GEMM is missed between the first and the last that is tried") {
+  std::mt19937_64 random(13);
+  for (int i = 0; i < 3000; ++i) {
+    const auto extent = [&] {
+      return 1 + static_cast<std::int64_t>(random() % (random() % 2 == 0 ? 100 : 60'000));
+    };
+    const Shard gemm{.m = extent(), .k = extent(), .n = extent()};
+    const auto inner =
+        3 + static_cast<std::int64_t>(random() % (std::uint64_t{1} << (random() % 34)));
+    const double mk = static_cast<double>(gemm.m) * static_cast<double>(gemm.k);
+    const double kn = static_cast<double>(gemm.k) * static_cast<double>(gemm.n);
+    const double mn = static_cast<double>(gemm.m) * static_cast<double>(gemm.n);
+    CAPTURE(gemm.m);
+    CAPTURE(gemm.k);
+    CAPTURE(gemm.n);
+    CAPTURE(inner);
+    CHECK(tiled_words(gemm, inner) ==
+          std::min({mn + every_side(gemm.n, mk, gemm.m, kn, inner),
+                    kn - mn + every_side(gemm.n, mk, gemm.k, 2.0 * mn, inner),
+                    mk - mn + every_side(gemm.k, 2.0 * mn, gemm.m, kn, inner)}));
+  }
+}
+
 TEST_CASE("the words of a GEMM never grow with the memory further in") {
   std::mt19937_64 random(12);
   for (int i = 0; i < 300; ++i) {

@@ -1,0 +1,184 @@
+// One sum.
+//
+// Kernel by kernel each kernel is a partition.  What it takes depends on its own loop, on those of
+// the kernels before it, whose outputs it loads, and on those of the kernels after it, to whose
+// layouts it converts.  So the layer is a sum of terms over few kernels each, in whole ticks, and
+// its least sharding is found exactly (base/least_sum.hpp).  The ticks are those of the layer
+// with all loops left, which no sharding has longer ones than.
+//
+// Against all shardings: tests/engine/sharding/lone_kernels_test.cpp.
+
+#include "engine/sharding/lone_kernels.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/least_sum.hpp"
+#include "model/layer/sharding.hpp"
+#include "model/step/step_time.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr double kMostCombinations = 4096.0;  // of the loops of a kernel and its neighbours
+constexpr double kMostLoneSteps = 1e6;
+constexpr double kMostExact = 0x1p53;  // sums of whole numbers below have no roundings
+
+Loop loop_at(LoopSet set, std::size_t place) {
+  auto loop = set.begin();
+  for (; place > 0; --place) ++loop;
+  return *loop;
+}
+
+/// With the loop of each kernel that comes at this place of its set, or else last.
+LayerDecisions at_place(LayerDecisions decisions, std::size_t place) {
+  for (LoopSet& set : decisions.sharding) {
+    set = loop_at(set, std::min(place, static_cast<std::size_t>(set.size()) - 1));
+  }
+  return decisions;
+}
+
+class LoneSum {
+ public:
+  LoneSum(const Problem& problem, const LayerDecisions& decisions, CoreOptionsCache& cache)
+      : problem_(problem),
+        graph_(problem.workload.graph),
+        sets_(decisions.sharding),
+        relaxed_(problem, decisions, 0, &cache),
+        context_(problem, decisions.network, relaxed_.tiles(),
+                 step_time(problem, decisions.network, decisions.micro_batch).micro_batches) {
+    for (const LoopSet set : sets_) sizes_.push_back(static_cast<std::size_t>(set.size()));
+    const std::size_t most = *std::max_element(sizes_.begin(), sizes_.end());
+    for (std::size_t place = 0; place < most; ++place) {
+      of_place_.emplace_back(problem, at_place(decisions, place), relaxed_.clock(), &cache);
+    }
+  }
+
+  std::optional<BestLoneSharding> least(const Deadline& deadline) {
+    std::vector<SumTerm> terms;
+    BestLoneSharding best{.clock = relaxed_.clock(), .time = 0, .sharding = {}, .branch_on = 0};
+    double widest = -1.0;
+    for (std::size_t k = 0; k < sets_.size(); ++k) {
+      deadline.check();
+      auto term = term_of(KernelId(k));
+      if (!term) return std::nullopt;
+      const double width = sizes_[k] > 1 ? width_of(*term, k) : -1.0;
+      if (width > widest) {
+        widest = width;
+        best.branch_on = k;
+      }
+      if (term->variables.empty()) {
+        best.time += static_cast<Ticks>(term->values.front());
+      } else {
+        terms.push_back(std::move(*term));
+      }
+    }
+    const auto places = least_sum(sizes_, terms, kMostLoneSteps, deadline);
+    if (!places) return std::nullopt;
+    for (const SumTerm& term : terms) {
+      std::size_t index = 0;
+      for (const std::size_t k : term.variables) index = index * sizes_[k] + (*places)[k];
+      if (!(static_cast<double>(best.time) + term.values[index] < kMostExact)) return std::nullopt;
+      best.time += static_cast<Ticks>(term.values[index]);
+    }
+    for (std::size_t k = 0; k < sets_.size(); ++k) {
+      best.sharding.push_back(loop_at(sets_[k], (*places)[k]));
+    }
+    return best;
+  }
+
+ private:
+  /// The undecided kernels that the time of one depends on, ascending.
+  [[nodiscard]] std::vector<std::size_t> variables_of(KernelId kernel) const {
+    std::vector<std::size_t> kernels = {kernel.index()};
+    for (const TensorId t : graph_.inputs(kernel)) {
+      kernels.push_back(graph_.tensor(t).from.index());
+    }
+    for (const TensorId t : graph_.outputs(kernel)) kernels.push_back(graph_.tensor(t).to.index());
+    for (const Tensor& seam : charged_seams(problem_)) {
+      if (seam.to == kernel) kernels.push_back(seam.from.index());
+      if (seam.from == kernel) kernels.push_back(seam.to.index());
+    }
+    std::erase_if(kernels, [this](std::size_t k) { return sizes_[k] < 2; });
+    std::sort(kernels.begin(), kernels.end());
+    kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
+    return kernels;
+  }
+
+  /// Nothing if it has too many combinations.
+  [[nodiscard]] std::optional<SumTerm> term_of(KernelId kernel) {
+    SumTerm term{.variables = variables_of(kernel), .values = {}};
+    double combinations = 1.0;
+    for (const std::size_t k : term.variables) combinations *= static_cast<double>(sizes_[k]);
+    if (combinations > kMostCombinations) return std::nullopt;
+    places_.assign(sizes_.size(), 0);
+    LoopSets sharding = sets_;
+    for (const std::size_t k : term.variables) sharding[k] = sets_[k].front();
+    for (std::size_t i = term.variables.size() + 1; i > 0;) {
+      term.values.push_back(static_cast<double>(time_of(kernel, sharding)));
+      for (i = term.variables.size(); i > 0; --i) {
+        const std::size_t k = term.variables[i - 1];
+        const bool is_over = ++places_[k] == sizes_[k];
+        if (is_over) places_[k] = 0;
+        sharding[k] = loop_at(sets_[k], places_[k]);
+        if (!is_over) break;
+      }
+    }
+    return term;
+  }
+
+  /// As `kernel_by_kernel_time` counts it.
+  [[nodiscard]] Ticks time_of(KernelId kernel, const LoopSets& sharding) const {
+    const LayerCosts& own = of_place_[places_[kernel.index()]];
+    Ticks memory = own.own_memory(kernel);
+    const std::vector<Tensor>& seams = charged_seams(problem_);
+    for (std::size_t s = 0; s < seams.size(); ++s) {
+      const Ticks once = of_place_[places_[seams[s].from.index()]].seam_transfer(s);
+      if (seams[s].from == kernel) memory = capped_sum(memory, once);
+      if (seams[s].to == kernel) memory = capped_sum(memory, once);
+    }
+    for (const TensorId t : graph_.inputs(kernel)) {
+      memory = capped_sum(memory, of_place_[places_[graph_.tensor(t).from.index()]].transfer(t));
+    }
+    for (const TensorId t : graph_.outputs(kernel)) memory = capped_sum(memory, own.transfer(t));
+    const Ticks network = relaxed_.clock().ticks(network_time(context_, kernel, sharding));
+    const Ticks time = overlapped(problem_.execution.overlap, lone_compute(problem_, own, kernel),
+                                  memory, network);
+    return std::min(kNever, time + own.weight_load(kernel));
+  }
+
+  /// How much more the worst of a kernel's loops makes it take at least than the best.
+  [[nodiscard]] double width_of(const SumTerm& term, std::size_t kernel) const {
+    std::size_t stride = 1;
+    for (std::size_t i = term.variables.size(); term.variables[--i] != kernel;) {
+      stride *= sizes_[term.variables[i]];
+    }
+    std::vector<double> least(sizes_[kernel], static_cast<double>(kNever));
+    for (std::size_t i = 0; i < term.values.size(); ++i) {
+      double& of_loop = least[i / stride % sizes_[kernel]];
+      of_loop = std::min(of_loop, term.values[i]);
+    }
+    const auto [low, high] = std::minmax_element(least.begin(), least.end());
+    return *high - *low;
+  }
+
+  const Problem& problem_;
+  const DataflowGraph& graph_;
+  const LoopSets& sets_;
+  const LayerCosts relaxed_;
+  const NetworkContext context_;
+  std::vector<std::size_t> sizes_;
+  std::vector<LayerCosts> of_place_;  // each kernel with the loop at a place of its set
+  std::vector<std::size_t> places_;   // of all kernels; scratch of term_of()
+};
+
+}  // namespace
+
+std::optional<BestLoneSharding> best_lone_sharding(const Problem& problem,
+                                                   const LayerDecisions& decisions,
+                                                   CoreOptionsCache& cache,
+                                                   const Deadline& deadline) {
+  return LoneSum(problem, decisions, cache).least(deadline);
+}
+
+}  // namespace dfsearch
