@@ -1,5 +1,5 @@
-# dfsearch_unity(<target> <source>...): the sources of one folder as one translation unit.  Half of
-# a build reads headers, and this reads them once a folder.  Developers build file by file (preset
+# dfsearch_unity(<target> <source>...): the sources of one folder as one translation unit, or of one
+# UNITY_GROUP; DFSEARCH_SMALL_FOLDERS are compiled together.  Half of a build reads headers, and this reads them once a folder.  Developers build file by file (preset
 # dev), which shows what a file does not include itself.
 function(dfsearch_unity target)
   if(NOT DFSEARCH_UNITY)
@@ -7,8 +7,14 @@ function(dfsearch_unity target)
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   foreach(source IN LISTS ARGN)
-    cmake_path(GET source PARENT_PATH folder)
-    string(MAKE_C_IDENTIFIER "${target}_${folder}" group)
+    get_source_file_property(group ${source} UNITY_GROUP)
+    if(NOT group)
+      cmake_path(GET source PARENT_PATH group)
+      if(group STREQUAL "" OR group IN_LIST DFSEARCH_SMALL_FOLDERS)
+        set(group small)
+      endif()
+    endif()
+    string(MAKE_C_IDENTIFIER "${target}_${group}" group)
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
   endforeach()
 endfunction()
@@ -25,7 +31,6 @@ function(dfsearch_layer name)
                                               $<INSTALL_INTERFACE:include>)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:dfsearch_flags>)
   set(sources ${ARGN})
-  list(REMOVE_ITEM sources ${DFSEARCH_ALONE})
   list(FILTER sources EXCLUDE REGEX "^[$]|^/") # generated
   dfsearch_unity(${target} ${sources})
 endfunction()

@@ -16,7 +16,7 @@ namespace dfsearch {
 namespace {
 
 constexpr const char* kNoFront = R"({"objective": [], "exact": false, "points": []})";
-constexpr std::size_t kMostBytes = std::size_t{512} << 20;  // of a study's results
+constexpr std::size_t kMostOfResults = std::size_t{512} << 20;  // of a study's results
 
 /// Adds the picture of the graph, if the result has one.
 std::string page_of(RunPage parts, const Deadline& deadline) {
@@ -66,11 +66,11 @@ int run_report(const CommandLine& line) {
     // A run that was killed has told no front yet.
     const std::filesystem::path front = source / "front.json";
     page = study_page(
-        read_file(source / "study.json"), read_file(source / "results.ndjson", kMostBytes),
-        std::filesystem::exists(front, error) ? read_file(front, kMostBytes) : kNoFront);
+        read_file(source / "study.json"), read_file(source / "results.ndjson", kMostOfResults),
+        std::filesystem::exists(front, error) ? read_file(front, kMostOfResults) : kNoFront);
   } else {
     RunPage parts;
-    parts.result = read_file(source, kMostBytes);
+    parts.result = read_file(source, kMostOfResults);
     parts.name = line.config;
     parts.title = source.filename().string();
     page = page_of(std::move(parts), Deadline());

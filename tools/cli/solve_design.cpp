@@ -26,7 +26,7 @@ Problem without_peak(Problem problem) {
   return problem;
 }
 
-DesignOptions options_of(const CommandLine& line, const Config& config) {
+DesignOptions design_options(const CommandLine& line, const Config& config) {
   DesignOptions options;
   options.search = search_options(line, config.search);
   options.find_gains = true;
@@ -57,7 +57,7 @@ void write_end(EventStream& events, const DesignResult& result) {
 int run_solve_design(const CommandLine& line, const Config& config, StartLimit& start) {
   const Problem& problem = config.problem;
   const ChipDesign& design = *config.design;
-  DesignOptions options = options_of(line, config);
+  DesignOptions options = design_options(line, config);
   for (const std::string& file : {line.json, line.html, line.mapping, line.checkpoint})
     check_output(file);
   if (!line.checkpoint.empty()) {

@@ -19,13 +19,13 @@ namespace {
 
 constexpr std::int64_t kMostShards = 1'000'000;
 
-struct Texts {
+struct StudyTexts {
   std::vector<std::string> positionals;
   std::string threads, gap, time_limit, point_time_limit, node_limit, memory_limit, shard;
   bool points = false, dry_run = false, help = false;
 };
 
-void declare(CLI::App& app, StudyLine& line, Texts& texts) {
+void declare(CLI::App& app, StudyLine& line, StudyTexts& texts) {
   app.set_help_flag();
   app.allow_extras();
   app.add_flag("-h,--help", texts.help);
@@ -57,7 +57,7 @@ StudyShard parse_shard(const std::string& text) {
   return {.part = parse_count("--shard", text.substr(0, slash), of) - 1, .of = of};
 }
 
-void choose_task(const Texts& texts, StudyLine& line) {
+void choose_task(const StudyTexts& texts, StudyLine& line) {
   using Task = StudyLine::Task;
   const auto& words = texts.positionals;
   if (!words.empty() && words[0] == "merge") {
@@ -89,7 +89,7 @@ void choose_task(const Texts& texts, StudyLine& line) {
 
 std::optional<StudyLine> parse_study_line(std::vector<std::string> words) {
   StudyLine line;
-  Texts texts;
+  StudyTexts texts;
   CLI::App app;
   declare(app, line, texts);
   try {

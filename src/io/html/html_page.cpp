@@ -8,7 +8,7 @@ namespace {
 
 /// As it may stand in a script element: without '<' there is neither "</script" nor "<!--".
 /// In JSON '<' stands in strings only, where an escape means the same.
-std::string escaped(const Json& data) {
+std::string embedded(const Json& data) {
   std::string out;
   for (const char c : json_line(data)) {
     if (c == '<') {
@@ -33,7 +33,7 @@ std::string html_page(std::string_view scripts, const Json& data) {
     frame.remove_prefix(at + mark.size());
   };
   fill("@css@", page_assets::style());
-  fill("@data@", escaped(data));
+  fill("@data@", embedded(data));
   fill("@library@", page_assets::library());
   fill("@common@", page_assets::common());
   fill("@scripts@", scripts);

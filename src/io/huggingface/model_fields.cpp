@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kDeepest = 100;
+constexpr int kDeepestField = 100;
 
 [[noreturn]] void stop(const Place& place, std::string_view field, const std::string& what) {
   InputMessages messages;
@@ -41,8 +41,8 @@ json parse_object(const std::string& text, const Place& file) {
   std::set<std::string> fields;
   const auto where = [&field] { return field.empty() ? std::string() : in_quotes(field); };
   const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (depth > kDeepest) {
-      stop(file, where(), fmt::format("nested too deeply, expected at most {} levels", kDeepest));
+    if (depth > kDeepestField) {
+      stop(file, where(), fmt::format("nested too deeply, expected at most {} levels", kDeepestField));
     }
     if (event == json::parse_event_t::key && depth == 1) {
       field = parsed.get<std::string>();

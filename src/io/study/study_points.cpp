@@ -30,7 +30,6 @@
 namespace dfsearch {
 namespace {
 
-using study::Choices;
 using study::Growth;
 using study::PointFacts;
 using study::PointIndex;
@@ -72,7 +71,7 @@ StudyPoints::StudyPoints(const Study& study, PointSearch search)
     : study_(study), search_(std::move(search)), grid_(grid_of(study)) {}
 
 std::string StudyPoints::name(PointIndex point) const {
-  const Choices choices = grid_.choices(point);
+  const study::Choices choices = grid_.choices(point);
   std::string name;
   for (std::size_t a = 0; a < study_.axes.size(); ++a) {
     name += fmt::format("{}{}={}", name.empty() ? "" : ", ", study_.axes[a].name,
@@ -91,7 +90,7 @@ PointIndex StudyPoints::find(const std::string& text) const {
                     "got {}",
                     grid_.count() - 1, in_quotes(text)));
   }
-  Choices choices(grid_.dimensions(), -1);
+  study::Choices choices(grid_.dimensions(), -1);
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     std::string part = text.substr(at, comma - at);
@@ -120,12 +119,12 @@ PointIndex StudyPoints::find(const std::string& text) const {
   return grid_.index(choices);
 }
 
-const StudyBase& StudyPoints::base_of(const Choices& choices) const {
+const StudyBase& StudyPoints::base_of(const study::Choices& choices) const {
   // The base is the first axis where there are several.
   return study_.bases[study_.has_base_axis() ? static_cast<std::size_t>(choices[0]) : 0];
 }
 
-std::vector<Override> StudyPoints::changes_of(const Choices& choices) const {
+std::vector<Override> StudyPoints::changes_of(const study::Choices& choices) const {
   std::vector<Override> changes = base_of(choices).changes;
   for (const StudyAxis& axis : study_.axes) {
     const auto& of = axis.changes[static_cast<std::size_t>(choices[axis.dimension])];
@@ -135,7 +134,7 @@ std::vector<Override> StudyPoints::changes_of(const Choices& choices) const {
 }
 
 AnyConfig StudyPoints::config(PointIndex point) const {
-  const Choices choices = grid_.choices(point);
+  const study::Choices choices = grid_.choices(point);
   try {
     return base_of(choices).config.with(changes_of(choices));
   } catch (const InputError& wrong) {
@@ -148,7 +147,7 @@ AnyConfig StudyPoints::config(PointIndex point) const {
 }
 
 std::string StudyPoints::config_text(PointIndex point) const {
-  const Choices choices = grid_.choices(point);
+  const study::Choices choices = grid_.choices(point);
   return yaml_text(base_of(choices).config.tree_with(changes_of(choices)));
 }
 
@@ -158,11 +157,11 @@ std::vector<PointIndex> StudyPoints::samples() const {
     for (PointIndex i = 0; i < grid_.count(); ++i) samples.push_back(i);
   } else {
     std::set<PointIndex> some;
-    Choices first(grid_.dimensions(), 0), last(first);
+    study::Choices first(grid_.dimensions(), 0), last(first);
     for (std::size_t d = 0; d < last.size(); ++d) last[d] = grid_.size(d) - 1;
-    for (const Choices& others : {first, last}) {
+    for (const study::Choices& others : {first, last}) {
       for (std::size_t d = 0; d < grid_.dimensions(); ++d) {
-        Choices choices = others;
+        study::Choices choices = others;
         for (choices[d] = 0; choices[d] < grid_.size(d); ++choices[d]) {
           some.insert(grid_.index(choices));
         }
@@ -232,7 +231,7 @@ std::uint64_t StudyPoints::fingerprint() const {
 
 Growth StudyPoints::growth_along(std::size_t dimension) const {
   if (!sets_quantities(study_, dimension)) return Growth::None;
-  Choices choices(grid_.dimensions(), 0);
+  study::Choices choices(grid_.dimensions(), 0);
   bool ascends = true, descends = true;
   std::optional<Config> before;
   for (std::int32_t place = 0; place < grid_.size(dimension); ++place) {
@@ -360,7 +359,7 @@ std::string StudyPoints::answer_json(const AnyConfig& any, const study::PointEff
 
 study::PointAnswer StudyPoints::solve(PointIndex point, const study::PointEffort& effort) const {
   ResultRow row{.index = point, .axes = {}, .reason = {}};
-  const Choices choices = grid_.choices(point);
+  const study::Choices choices = grid_.choices(point);
   for (std::size_t a = 0; a < study_.axes.size(); ++a) {
     row.axes.emplace_back(study_.axes[a].name, grid_.label(a, choices));
   }

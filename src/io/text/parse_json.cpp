@@ -5,7 +5,7 @@
 namespace dfsearch {
 namespace {
 
-constexpr int kDeepest = 64;
+constexpr int kDeepestValue = 64;
 
 }  // namespace
 
@@ -17,7 +17,7 @@ std::string what_is_wrong(const Json::exception& error) {
 
 Json parse_json_object(const std::string& text, const std::string& name) {
   const auto shallow = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth > kDeepest) throw InputError(name + ": is nested too deep to be a result");
+    if (depth > kDeepestValue) throw InputError(name + ": is nested too deep to be a result");
     return true;
   };
   try {

@@ -5,7 +5,7 @@
 namespace dfsearch {
 namespace {
 
-struct Parts {
+struct NetworkParts {
   double links = 0.0;
   double switch_ports = 0.0;
 };
@@ -13,7 +13,7 @@ struct Parts {
 /// The published count of dimension d, over the `chips` of one network: an outer dimension has a
 /// link and a port for each group of chips that it joins, whatever the times take.
 /// docs/model.md (46)
-Parts published_parts(const System& system, const std::vector<Mapping::Dimension>& network,
+NetworkParts published_parts(const System& system, const std::vector<Mapping::Dimension>& network,
                       std::size_t d, double chips) {
   double groups = 1.0;  // members that dimension d connects: n_d * n_{d+1} * ...
   for (std::size_t outer = d; outer < network.size(); ++outer) {
@@ -33,7 +33,7 @@ Parts published_parts(const System& system, const std::vector<Mapping::Dimension
 
 /// Links and switch ports of dimension d, over the `chips` of one network.
 /// docs/model.md (46)
-Parts parts_of(const Problem& problem, const std::vector<Mapping::Dimension>& network,
+NetworkParts parts_of(const Problem& problem, const std::vector<Mapping::Dimension>& network,
                std::size_t d, double chips) {
   if (problem.equations.links == LinkCount::PerGroup) {
     return published_parts(problem.system, network, d, chips);
@@ -55,7 +55,7 @@ Sum total(const Problem& problem, const std::vector<Mapping::Dimension>& network
   const double copy_chips = chips / static_cast<double>(copies);
   Sum sum = units.accelerator * chips + units.memory * system.memory.bandwidth * chips;
   for (std::size_t d = 0; d < network.size(); ++d) {
-    const Parts parts = parts_of(problem, network, d, copy_chips);
+    const NetworkParts parts = parts_of(problem, network, d, copy_chips);
     const BytesPerSecond bandwidth =
         system.network[d].bandwidth * static_cast<double>(copies);  // of all copies together
     // A single chip needs no links, up to four no switch.
