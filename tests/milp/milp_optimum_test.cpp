@@ -86,14 +86,14 @@ bool decides_tiers(const LinearModel& model) {
                      [](const auto& column) { return column.name == "F[2]"; });
 }
 
-struct Count {
+struct WorldCount {
   int feasible = 0;
   // Where the program decides which tiers of memory are in use:
   int first_tier = 0;
   int both_tiers = 0;
 };
 
-void check_fusion(const Problem& problem, bool as_lp, Count& count) {
+void check_fusion(const Problem& problem, bool as_lp, WorldCount& count) {
   const SearchResult result = solve(problem, {});
   const LinearModel model = fusion_model(problem, decisions_of(problem, result));
   const Verdict verdict = solved(model, as_lp);
@@ -117,7 +117,7 @@ void check_fusion(const Problem& problem, bool as_lp, Count& count) {
 TEST_CASE("the optimum of the exported fusion is that of the search" *
           doctest::test_suite("slow")) {
   if (no_solver()) return;
-  Count count;
+  WorldCount count;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     CAPTURE(seed);
     check_fusion(test::random_problem(seed), seed % 2 == 0, count);
@@ -130,7 +130,7 @@ TEST_CASE("the optimum of the exported fusion is that of the search" *
 TEST_CASE("so it is in worlds of the whole machine, of copies and of two tiers of memory" *
           doctest::test_suite("slow")) {
   if (no_solver()) return;
-  Count count;
+  WorldCount count;
   for (std::uint64_t seed = 0; seed < 36; ++seed) {
     CAPTURE(seed);
     check_fusion(test::random_machine_problem(seed), seed % 2 == 0, count);

@@ -42,7 +42,8 @@ json parse_object(const std::string& text, const Place& file) {
   const auto where = [&field] { return field.empty() ? std::string() : in_quotes(field); };
   const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
     if (depth > kDeepestField) {
-      stop(file, where(), fmt::format("nested too deeply, expected at most {} levels", kDeepestField));
+      stop(file, where(),
+           fmt::format("nested too deeply, expected at most {} levels", kDeepestField));
     }
     if (event == json::parse_event_t::key && depth == 1) {
       field = parsed.get<std::string>();

@@ -14,7 +14,7 @@ struct NetworkParts {
 /// link and a port for each group of chips that it joins, whatever the times take.
 /// docs/model.md (46)
 NetworkParts published_parts(const System& system, const std::vector<Mapping::Dimension>& network,
-                      std::size_t d, double chips) {
+                             std::size_t d, double chips) {
   double groups = 1.0;  // members that dimension d connects: n_d * n_{d+1} * ...
   for (std::size_t outer = d; outer < network.size(); ++outer) {
     groups *= static_cast<double>(network[outer].degree);
@@ -34,7 +34,7 @@ NetworkParts published_parts(const System& system, const std::vector<Mapping::Di
 /// Links and switch ports of dimension d, over the `chips` of one network.
 /// docs/model.md (46)
 NetworkParts parts_of(const Problem& problem, const std::vector<Mapping::Dimension>& network,
-               std::size_t d, double chips) {
+                      std::size_t d, double chips) {
   if (problem.equations.links == LinkCount::PerGroup) {
     return published_parts(problem.system, network, d, chips);
   }

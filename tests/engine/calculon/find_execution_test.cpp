@@ -13,7 +13,7 @@
 namespace dfsearch::calculon {
 namespace {
 
-Task search_of_1t() {
+Task whole_search_of_1t() {
   return {.transformer = test::megatron("1T"),
           .machine = test::calculon_machine('A', 1024),
           .choices = {.maximum_batch = 1024}};
@@ -151,7 +151,7 @@ TEST_CASE("no bound is above a cost, and none falls on the way down") {
 }
 
 TEST_CASE("the best execution of the 1T model on 1024 A100 without a second memory") {
-  Task task = search_of_1t();
+  Task task = whole_search_of_1t();
   task.choices.offload = Offload{};
   const ExecutionResult result = find_execution(task, {.threads = 2});
   REQUIRE(result.status == SearchStatus::Optimal);
@@ -174,7 +174,7 @@ TEST_CASE("the best execution of the 1T model on 1024 A100 without a second memo
 }
 
 TEST_CASE("the best execution of the 1T model on 1024 A100 with offloading") {
-  const ExecutionResult result = find_execution(search_of_1t(), {.threads = 2});
+  const ExecutionResult result = find_execution(whole_search_of_1t(), {.threads = 2});
   REQUIRE(result.status == SearchStatus::Optimal);
   CHECK(result.cost->step_time == Seconds(47.216030868133664));
   // Its twin keeps the optimizer in the first memory; the one that offloads comes first.
@@ -185,7 +185,7 @@ TEST_CASE("the best execution of the 1T model on 1024 A100 with offloading") {
 }
 
 TEST_CASE("limits end the search with what is known") {
-  const Task task = search_of_1t();
+  const Task task = whole_search_of_1t();
   const ExecutionResult nodes = find_execution(task, {.limits = {.nodes = 1}, .threads = 1});
   CHECK(nodes.status == SearchStatus::NoSolution);
   CHECK(nodes.stopped_by == StopReason::Nodes);
@@ -202,7 +202,7 @@ TEST_CASE("limits end the search with what is known") {
 }
 
 TEST_CASE("why nothing fits: the memory of the nearest execution") {
-  Task task = search_of_1t();
+  Task task = whole_search_of_1t();
   task.machine.chips = 8;
   task.choices.offload = Offload{};
   const ExecutionResult result = find_execution(task, {});
@@ -218,21 +218,21 @@ TEST_CASE("why nothing fits: the memory of the nearest execution") {
 }
 
 TEST_CASE("why nothing fits: a network, few blocks, or no candidate at all") {
-  Task task = search_of_1t();
+  Task task = whole_search_of_1t();
   task.machine.networks[1].size = 2;
   task.choices.offload = Offload{};
   const ExecutionResult networks = find_execution(task, {});
   REQUIRE(networks.status == SearchStatus::Infeasible);
   CHECK(networks.misfit->misfit.limit == Limit::NetworkSize);
 
-  task = search_of_1t();
+  task = whole_search_of_1t();
   task.choices.pipeline = 64;
   task.choices.offload = Offload{.weights = true};
   const ExecutionResult blocks = find_execution(task, {});
   REQUIRE(blocks.status == SearchStatus::Infeasible);
   CHECK(blocks.misfit->misfit.limit == Limit::Blocks);
 
-  task = search_of_1t();
+  task = whole_search_of_1t();
   task.choices.tensor = 3;
   const ExecutionResult none = find_execution(task, {});
   CHECK(none.status == SearchStatus::Infeasible);

@@ -23,7 +23,7 @@ using test::bit;
 using test::Mask;
 using test::pick;
 
-constexpr std::int64_t kEnough = 1'000'000'000;
+constexpr std::int64_t kEnoughLabels = 1'000'000'000;
 
 /// What a set is worth by its definition; nothing if SRAM does not hold it.
 std::optional<FineTicks> excess_of(const FusionTables& tables, const Duals& duals,
@@ -127,7 +127,7 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
         const auto excess = excess_of(tables, duals, pricing.group(), set);
         if (excess && (!most || *excess > *most)) most = excess;
       }
-      std::int64_t steps = kEnough;
+      std::int64_t steps = kEnoughLabels;
       const auto found = pricing.find(
           duals, {.most = 3, .choice = {.done = next ? &done_set : nullptr, .next = next}}, steps);
       REQUIRE(found.complete);
@@ -147,7 +147,7 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
         REQUIRE((!next || is_next(tables, done, kernels)));
       }
       // Of a beam some, and no others.
-      steps = kEnough;
+      steps = kEnoughLabels;
       const auto some = pricing.find(
           duals,
           {.most = 3, .beam = 2, .choice = {.done = next ? &done_set : nullptr, .next = next}},
@@ -183,11 +183,11 @@ TEST_CASE("where steps do not suffice nothing is found, and where they do the sa
       const Duals duals = random_duals(tables, random);
       const auto beam = static_cast<std::size_t>(pick(random, 0, 2));
       const FrontierPricing::Query query{.most = 5, .beam = beam};
-      std::int64_t steps = kEnough;
+      std::int64_t steps = kEnoughLabels;
       const auto all = pricing.find(duals, query, steps);
       REQUIRE(!all.too_many);
       REQUIRE((beam == 0 || !all.complete || all.partitions.empty()));
-      const std::int64_t needed = kEnough - steps;
+      const std::int64_t needed = kEnoughLabels - steps;
       if (needed == 0) continue;
       for (const std::int64_t given : {std::int64_t{0}, pick(random, 0, needed - 1), needed - 1,
                                        needed, pick(random, needed, 2 * needed)}) {

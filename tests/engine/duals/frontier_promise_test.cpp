@@ -281,7 +281,7 @@ void for_each_world(std::uint64_t count, GiveBack give_back, const Check& check)
   }
 }
 
-struct Counts {
+struct PromiseCounts {
   int promises = 0;
   int binding = 0;       // with all SRAM more could be added
   int binding_just = 0;  // and just that much is promised, by 96 rooms
@@ -292,7 +292,7 @@ struct Counts {
 };
 
 void check_promises(const World& world, const AllSets& sets, double sram, std::size_t rooms,
-                    FrontierPromise& promise, Counts& counts) {
+                    FrontierPromise& promise, PromiseCounts& counts) {
   CAPTURE(sram);
   CAPTURE(rooms);
   const double about = sram * kAboutSram;
@@ -330,7 +330,7 @@ void check_promises(const World& world, const AllSets& sets, double sram, std::s
 }  // namespace
 
 TEST_CASE("no less is promised than the best completion adds that fits the SRAM that is left") {
-  Counts counts;
+  PromiseCounts counts;
   FrontierPromise promise;  // for one plan after the other
   for_each_world(3000, GiveBack::Some, [&](const World& world, const AllSets& sets, auto& random) {
     const double sram = sets.most_sram() * static_cast<double>(pick(random, 0, 110)) / 100;

@@ -20,7 +20,7 @@
 namespace dfsearch {
 namespace {
 
-Problem world(std::uint64_t seed) {
+Problem classed_world(std::uint64_t seed) {
   switch (seed % 4) {
     case 0:
       return test::alike_problem(seed);
@@ -81,7 +81,7 @@ TEST_CASE("kernels that look alike cost the same, and those that may be exchange
   int told_apart = 0;  // by their neighbours
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     CAPTURE(seed);
-    const Problem problem = world(seed);
+    const Problem problem = classed_world(seed);
     const auto context = seed % 3 == 0 ? test::open_point(problem, seed)
                                        : test::open_point_in_any_order(problem, seed);
     const FusionTables& tables = context->tables;

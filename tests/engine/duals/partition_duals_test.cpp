@@ -39,10 +39,10 @@ namespace {
 using test::Mask;
 using test::pick;
 
-constexpr std::int64_t kEnough = 100'000'000;
+constexpr std::int64_t kEnoughRounds = 100'000'000;
 
 /// Pins, halves, joint shardings, cores shared out or not, SRAM that hardly suffices.
-Problem world(std::uint64_t seed) {
+Problem dual_world(std::uint64_t seed) {
   switch (seed % 5) {
     case 0:
       return test::symmetric_problem(seed);
@@ -57,7 +57,7 @@ Problem world(std::uint64_t seed) {
 
 std::optional<PartitionDuals> find_duals(const FusionTables& tables) {
   PartitionDualSearch search(tables);
-  REQUIRE(search.advance(kEnough));
+  REQUIRE(search.advance(kEnoughRounds));
   return search.take();
 }
 
@@ -67,7 +67,7 @@ std::optional<PartitionDuals> find_duals_bit_by_bit(const FusionTables& tables, 
   std::int64_t steps = 1;
   for (; !search.advance(steps); ++calls) {
     steps *= 2;
-    REQUIRE(steps < kEnough);
+    REQUIRE(steps < kEnoughRounds);
   }
   return search.take();
 }
@@ -158,7 +158,7 @@ TEST_CASE("no partition takes less than its duals, and no way to go on less than
   int better = 0;
   for (std::uint64_t seed = 0; seed < 4000; ++seed) {
     CAPTURE(seed);
-    const Problem problem = world(seed);
+    const Problem problem = dual_world(seed);
     const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     const auto duals = find_duals(tables);
@@ -199,7 +199,7 @@ TEST_CASE("at the root the duals prove all that duals can") {
   int as_good = 0;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     CAPTURE(seed);
-    const Problem problem = world(seed);
+    const Problem problem = dual_world(seed);
     const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     const auto duals = find_duals(tables);
@@ -219,7 +219,7 @@ TEST_CASE("however the steps are dealt out the duals are valid and as good") {
   int worlds = 0;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     CAPTURE(seed);
-    const Problem problem = world(seed);
+    const Problem problem = dual_world(seed);
     const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     const auto at_once = find_duals(tables);
@@ -355,7 +355,7 @@ TEST_CASE("a search for duals ends with the deadline of its tables, and for good
     const LazyDuals duals(context->tables);
     const LazyDuals::Found before = duals.after(1);
     stop = true;
-    REQUIRE_THROWS_AS(PartitionDualSearch(context->tables).advance(kEnough), Stopped);
+    REQUIRE_THROWS_AS(PartitionDualSearch(context->tables).advance(kEnoughRounds), Stopped);
     if (before.duals != nullptr) ++found;
     // Asked for more, it throws once and then gives what it had.
     try {

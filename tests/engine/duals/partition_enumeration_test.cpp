@@ -24,7 +24,7 @@ using test::Mask;
 using test::pick;
 using test::random_duals;
 
-constexpr std::int64_t kEnough = 1'000'000;
+constexpr std::int64_t kEnoughSets = 1'000'000;
 constexpr std::size_t kAll = 1'000;  // more than there are subsets
 
 /// The greatest excess of a partition that holds `inside` and, of the rest, only what is open; the
@@ -151,7 +151,7 @@ TEST_CASE("looked at closely or not, from any first kernel on, the same partitio
     const Duals duals = random_duals(pricing, tables.size(), random);
     const FineTicks threshold = pick(random, 0, 1) == 0 ? 0 : lowest(duals);
     const auto list = [&](std::size_t first, std::int64_t trial) {
-      std::int64_t steps = kEnough;
+      std::int64_t steps = kEnoughSets;
       const auto found = pricing.find(duals,
                                       {.threshold = threshold,
                                        .most = kAll,
@@ -190,11 +190,11 @@ TEST_CASE("states that replace others leave a partition of the greatest excess")
         }
       }
       const FineTicks threshold = pick(random, 0, 1) == 0 ? 0 : lowest(duals);
-      std::int64_t left = kEnough;
+      std::int64_t left = kEnoughSets;
       const auto all =
           pricing.find(duals, {.threshold = threshold, .most = kAll, .trial = 0}, left);
-      steps_of_all += kEnough - left;
-      left = kEnough;
+      steps_of_all += kEnoughSets - left;
+      left = kEnoughSets;
       const auto last = static_cast<std::int64_t>(tables.size()) - 1;
       const auto best = pricing.find(duals,
                                      {.threshold = threshold,
@@ -204,7 +204,7 @@ TEST_CASE("states that replace others leave a partition of the greatest excess")
                                       .trial = 0,
                                       .at_once = static_cast<std::size_t>(pick(random, 1, 5))},
                                      left);
-      steps_of_best += kEnough - left;
+      steps_of_best += kEnoughSets - left;
       REQUIRE(best.complete);
       REQUIRE(best.partitions.empty() == all.partitions.empty());
       REQUIRE(best.partitions.size() <= all.partitions.size());
@@ -229,11 +229,11 @@ TEST_CASE("an enumeration that is cut short says with which first kernel to go o
   for_each_priced_world(500, [&](const FusionTables& tables, std::mt19937_64& random) {
     const PartitionPricing pricing(tables);
     const Duals duals = random_duals(pricing, tables.size(), random);
-    std::int64_t left = kEnough;
+    std::int64_t left = kEnoughSets;
     const auto all = pricing.find(duals, {.threshold = lowest(duals), .most = kAll}, left);
     const auto last = static_cast<std::int64_t>(tables.size()) - 1;
     const auto first = static_cast<std::size_t>(pick(random, 0, last));
-    std::int64_t steps = pick(random, 0, kEnough - left - 1);
+    std::int64_t steps = pick(random, 0, kEnoughSets - left - 1);
     const auto found = pricing.find(duals,
                                     {.threshold = lowest(duals),
                                      .most = kAll,

@@ -34,8 +34,8 @@ using test::Mask;
 using test::pick;
 using test::random_duals;
 
-constexpr std::int64_t kEnough = 1'000'000;
-constexpr std::size_t kAll = 1'000;  // more than there are subsets
+constexpr std::int64_t kEnoughStates = 1'000'000;
+constexpr std::size_t kAllStates = 1'000;  // more than there are subsets
 
 struct PlainPartition {
   Ticks time = 0;
@@ -118,10 +118,10 @@ TEST_CASE("all partitions above a threshold are listed, each once, with their ti
     }
     for (const FineTicks threshold : thresholds) {
       CAPTURE(threshold);
-      std::int64_t steps = kEnough;
+      std::int64_t steps = kEnoughStates;
       const auto found = pricing.find(duals,
                                       {.threshold = threshold,
-                                       .most = kAll,
+                                       .most = kAllStates,
                                        .at_once = any_at_once(random),
                                        .steps_of_branch = any_steps_of_branch(random)},
                                       steps);
@@ -163,12 +163,12 @@ TEST_CASE("of too many partitions those of the greatest excess are kept") {
     const PartitionPricing pricing(tables, PartitionPricing::Sets::Ordered, any_way(random));
     const Duals duals = random_duals(pricing, tables.size(), random);
     const FineTicks threshold = lowest(duals);
-    std::int64_t steps = kEnough;
-    const auto all = pricing.find(duals, {.threshold = threshold, .most = kAll}, steps);
+    std::int64_t steps = kEnoughStates;
+    const auto all = pricing.find(duals, {.threshold = threshold, .most = kAllStates}, steps);
     REQUIRE(all.complete);
     for (const std::size_t most : {1U, 2U, 5U}) {
       CAPTURE(most);
-      std::int64_t more_steps = kEnough;
+      std::int64_t more_steps = kEnoughStates;
       const auto some = pricing.find(duals,
                                      {.threshold = threshold,
                                       .most = most,
@@ -194,12 +194,12 @@ TEST_CASE("an enumeration whose steps do not suffice says so") {
     const Duals duals = random_duals(pricing, tables.size(), random);
     const FineTicks threshold = lowest(duals);
     const PartitionPricing::Query query{.threshold = threshold,
-                                        .most = kAll,
+                                        .most = kAllStates,
                                         .at_once = any_at_once(random),
                                         .steps_of_branch = any_steps_of_branch(random)};
-    std::int64_t left = kEnough;
+    std::int64_t left = kEnoughStates;
     const auto all = pricing.find(duals, query, left);
-    const std::int64_t needed = kEnough - left;
+    const std::int64_t needed = kEnoughStates - left;
     REQUIRE(needed > 0);
     std::int64_t enough = needed;
     REQUIRE(pricing.find(duals, query, enough).complete);
@@ -230,12 +230,12 @@ TEST_CASE("enumerations along a frontier that go on where the last one ended mis
     const Duals duals = random_duals(pricing, tables.size(), random);
     const FineTicks threshold = lowest(duals);
     const std::int64_t branch = any_steps_of_branch(random);
-    std::int64_t left = kEnough;
+    std::int64_t left = kEnoughStates;
     const auto all = pricing.find(
-        duals, {.threshold = threshold, .most = kAll, .steps_of_branch = branch}, left);
-    std::int64_t less = pick(random, 0, kEnough - left - 1);
+        duals, {.threshold = threshold, .most = kAllStates, .steps_of_branch = branch}, left);
+    std::int64_t less = pick(random, 0, kEnoughStates - left - 1);
     const auto cut = pricing.find(
-        duals, {.threshold = threshold, .most = kAll, .steps_of_branch = branch}, less);
+        duals, {.threshold = threshold, .most = kAllStates, .steps_of_branch = branch}, less);
     REQUIRE_FALSE(cut.complete);
     // What is missing begins there or later.
     for (const PartitionColumn& set : all.partitions) {
@@ -245,7 +245,8 @@ TEST_CASE("enumerations along a frontier that go on where the last one ended mis
       ++missing;
     }
     const auto again = pricing.find(
-        duals, {.threshold = threshold, .most = kAll, .first = cut.next, .steps_of_branch = branch},
+        duals,
+        {.threshold = threshold, .most = kAllStates, .first = cut.next, .steps_of_branch = branch},
         left);
     REQUIRE(again.complete);
     REQUIRE(again.partitions.size() == all.partitions.size());
@@ -262,13 +263,13 @@ TEST_CASE("an enumeration that has found enough ends, and misses nothing before 
     const PartitionPricing pricing(tables, PartitionPricing::Sets::Ordered, any_way(random));
     const Duals duals = random_duals(pricing, tables.size(), random);
     PartitionPricing::Query query{.threshold = lowest(duals),
-                                  .most = kAll,
+                                  .most = kAllStates,
                                   .at_once = any_at_once(random),
                                   .steps_of_branch = any_steps_of_branch(random)};
-    std::int64_t left = kEnough;
+    std::int64_t left = kEnoughStates;
     const auto all = pricing.find(duals, query, left);
     query.enough = static_cast<std::size_t>(pick(random, 1, 12));
-    std::int64_t left_of_some = kEnough;
+    std::int64_t left_of_some = kEnoughStates;
     const auto some = pricing.find(duals, query, left_of_some);
     REQUIRE(left_of_some >= left);
     REQUIRE(sorted(some.partitions));
@@ -306,9 +307,9 @@ TEST_CASE("the same is found whoever helps, whatever the steps") {
                                         .trial = pick(random, 0, 20),
                                         .at_once = static_cast<std::size_t>(pick(random, 2, 6)),
                                         .steps_of_branch = any_steps_of_branch(random)};
-    std::int64_t needed = kEnough;
+    std::int64_t needed = kEnoughStates;
     static_cast<void>(alone.find(duals, query, needed));
-    needed = kEnough - needed;
+    needed = kEnoughStates - needed;
     for (const std::int64_t steps : {needed, pick(random, 0, needed - 1)}) {
       CAPTURE(steps);
       std::int64_t left = steps;
@@ -345,11 +346,11 @@ TEST_CASE("along a frontier nothing is told of duals that cannot be added up") {
       CAPTURE(great);
       std::fill(duals.kernels.begin(), duals.kernels.end(), 0);
       duals.kernels[any] = great;
-      std::int64_t steps = kEnough;
-      const auto found = pricing.find(duals, {.threshold = 0, .most = kAll}, steps);
+      std::int64_t steps = kEnoughStates;
+      const auto found = pricing.find(duals, {.threshold = 0, .most = kAllStates}, steps);
       if (found.complete) {
-        std::int64_t more_steps = kEnough;
-        const auto all = slow.find(duals, {.threshold = 0, .most = kAll}, more_steps);
+        std::int64_t more_steps = kEnoughStates;
+        const auto all = slow.find(duals, {.threshold = 0, .most = kAllStates}, more_steps);
         REQUIRE(found.partitions.size() == all.partitions.size());
         ++told;
       } else {
@@ -368,15 +369,15 @@ TEST_CASE("partitions among some kernels, or with one, are those of all that are
   test::for_each_priced_world(2000, [&](const FusionTables& tables, std::mt19937_64& random) {
     const PartitionPricing pricing(tables);
     const Duals duals = random_duals(pricing, tables.size(), random);
-    std::int64_t steps = kEnough;
-    const auto all = pricing.find(duals, {.threshold = lowest(duals), .most = kAll}, steps);
+    std::int64_t steps = kEnoughStates;
+    const auto all = pricing.find(duals, {.threshold = lowest(duals), .most = kAllStates}, steps);
     const auto size = static_cast<std::int64_t>(tables.size());
     const auto among = static_cast<Mask>(pick(random, 1, (1 << size) - 1));
     const auto with = static_cast<std::size_t>(pick(random, 0, size - 1));
     const KernelSet some = test::set_of(tables.size(), among | test::bit(with));
     const auto found = pricing.find(duals,
                                     {.threshold = lowest(duals),
-                                     .most = kAll,
+                                     .most = kAllStates,
                                      .among = &some,
                                      .with = with,
                                      .at_once = any_at_once(random),
@@ -440,10 +441,10 @@ TEST_CASE("of sets that exchanges make of each other one is listed, and no set i
       duals.kernels[p] = duals.kernels[order.first_alike()[p]];
     }
     const FineTicks threshold = seed % 3 == 0 ? 0 : lowest(duals);
-    std::int64_t steps = kEnough;
+    std::int64_t steps = kEnoughStates;
     const auto found = pricing.find(duals,
                                     {.threshold = threshold,
-                                     .most = kAll,
+                                     .most = kAllStates,
                                      .at_once = any_at_once(random),
                                      .steps_of_branch = any_steps_of_branch(random)},
                                     steps);
@@ -507,8 +508,8 @@ TEST_CASE("a weight that is worth more than there are whole numbers hides no par
     const bool light = context->tables.kernel(p).weight <= problem.system.accelerator.sram;
     duals.kernels.push_back(light ? FineTicks{1} << 58 : 0);
   }
-  std::int64_t steps = kEnough;
-  const auto found = pricing.find(duals, {.threshold = 0, .most = kAll}, steps);
+  std::int64_t steps = kEnoughStates;
+  const auto found = pricing.find(duals, {.threshold = 0, .most = kAllStates}, steps);
   REQUIRE(found.complete);
   CHECK(found.partitions.size() == 6);  // each of the light ones and each pair
 }

@@ -18,12 +18,12 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::int64_t kEnough = 100'000'000;
+constexpr std::int64_t kEnoughCovers = 100'000'000;
 
 /// As good as duals can be, or too low by up to a quarter.
 std::optional<PartitionDuals> some_duals(const FusionTables& tables, std::mt19937_64& random) {
   PartitionDualSearch search(tables);
-  REQUIRE(search.advance(kEnough));
+  REQUIRE(search.advance(kEnoughCovers));
   auto duals = search.take();
   if (!duals || test::pick(random, 0, 2) == 0) return duals;
   const std::int64_t kept = test::pick(random, 3, 9);
@@ -31,7 +31,7 @@ std::optional<PartitionDuals> some_duals(const FusionTables& tables, std::mt1993
   return duals;
 }
 
-Problem world(std::uint64_t seed) {
+Problem covered_world(std::uint64_t seed) {
   return seed % 4 == 0 ? test::symmetric_problem(seed)
                        : test::random_problem(seed, {.assignments = 1e9});
 }
@@ -44,7 +44,7 @@ TEST_CASE("the search by covers ends with the best fusion") {
   int unknown = 0;
   for (std::uint64_t seed = 0; seed < 6000; ++seed) {
     CAPTURE(seed);
-    Problem problem = world(seed);
+    Problem problem = covered_world(seed);
     if (problem.execution.style == Style::KernelByKernel) continue;
     problem.execution.pins.clear();
     problem.system.memory.capacity = Bytes(1e18);
@@ -100,7 +100,7 @@ TEST_CASE(
   int short_lists = 0;  // that proved more than the duals
   for (std::uint64_t seed = 0; seed < 4000; ++seed) {
     CAPTURE(seed);
-    const Problem problem = world(seed);
+    const Problem problem = covered_world(seed);
     if (problem.execution.style == Style::KernelByKernel) continue;
     const MappingProblem search(problem);
     const OuterPoint point = outer_points(problem).front();
@@ -116,7 +116,7 @@ TEST_CASE(
     }
     CoverSearch covers(tables, *duals, nullptr, lists);
     const Ticks first = covers.least();
-    REQUIRE(covers.advance(kEnough));
+    REQUIRE(covers.advance(kEnoughCovers));
     test::PlainCompletions plain(tables);
     const Ticks best = plain.best(plain.partitions().all(), 0);
     if (best < kNever) REQUIRE(covers.least() <= tables.weight_loads() + best);

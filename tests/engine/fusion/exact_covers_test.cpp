@@ -24,7 +24,7 @@ namespace {
 using test::Mask;
 using test::pick;
 
-constexpr std::int64_t kEnough = 100'000'000;
+constexpr std::int64_t kEnoughSteps = 100'000'000;
 constexpr FineTicks kNone = std::numeric_limits<FineTicks>::max() / 4;
 
 /// Partitions of a list one after the other, each where what it needs is done.
@@ -93,7 +93,7 @@ TEST_CASE("the best cover is that of all sequences of partitions of the list") {
     PartitionDuals duals;
     duals.kernels.assign(tables.size(), 0);
     if (pick(random, 0, 1) == 0) duals.charge[0] = pick(random, 0, 1000);
-    std::int64_t steps = kEnough;
+    std::int64_t steps = kEnoughSteps;
     std::vector<PartitionColumn> list =
         pricing.find(duals, {.threshold = -kNone, .most = 10'000}, steps).partitions;
     // Some of them, with any slack: few different ones, so that many covers have the same.
@@ -192,7 +192,7 @@ TEST_CASE("what choices of others forbid is not remembered of the kernels left")
     add({0, 5}, slack);
   }
   ExactCovers covers(tables, pricing, duals, list);
-  std::int64_t steps = kEnough;
+  std::int64_t steps = kEnoughSteps;
   const auto found = covers.find(1000, steps);
   REQUIRE(found.complete);
   CHECK(found.slack == 10);

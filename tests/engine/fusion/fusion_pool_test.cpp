@@ -20,10 +20,10 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::int64_t kSteps = 1'000'000'000;
+constexpr std::int64_t kPoolSteps = 1'000'000'000;
 
 /// With a network and a sharding that are given.
-Problem world(std::uint64_t seed) {
+Problem pooled_world(std::uint64_t seed) {
   test::WorldLimits limits;
   limits.kernels = 9;
   limits.assignments = 1e9;
@@ -106,7 +106,7 @@ TEST_CASE("of the partitions of some fusions the best fusion is put together") {
   int missed = 0;
   for (std::uint64_t seed = 0; seed < 20'000; ++seed) {
     CAPTURE(seed);
-    const Problem problem = seed % 2 == 0 ? test::expert_problem(seed) : world(seed);
+    const Problem problem = seed % 2 == 0 ? test::expert_problem(seed) : pooled_world(seed);
     if (problem.execution.style == Style::KernelByKernel) continue;
     const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
@@ -133,7 +133,7 @@ TEST_CASE("of the partitions of some fusions the best fusion is put together") {
     if (sets.empty()) continue;
     // Of several, the best is often one of them.
     const Ticks below = seed % 4 < 2 ? least : kNever - 1;
-    const auto found = pool.best(below, kSteps);
+    const auto found = pool.best(below, kPoolSteps);
     CHECK_FALSE(pool.is_new());
     const Ticks expected = AllChoices(tables, sets).least();
     if (!found) {
@@ -158,7 +158,7 @@ TEST_CASE("of the partitions of some fusions the best fusion is put together") {
 }
 
 TEST_CASE("a pool says when partitions of two fusions have come, and stops with its steps") {
-  const Problem problem = world(7);
+  const Problem problem = pooled_world(7);
   const auto context = test::open_point(problem, 7);
   const FusionTables& tables = context->tables;
   std::mt19937_64 random(7);
@@ -177,7 +177,7 @@ TEST_CASE("a pool says when partitions of two fusions have come, and stops with 
   CHECK_FALSE(pool.is_new());
   for (const Fusion& fusion : added) pool.add(fusion);
   CHECK_FALSE(pool.is_new());  // nothing that it does not know
-  CHECK(pool.best(kNever - 1, kSteps));
+  CHECK(pool.best(kNever - 1, kPoolSteps));
 }
 
 }  // namespace

@@ -23,18 +23,18 @@ namespace dfsearch {
 namespace {
 
 /// A point of a small world with a first fusion; it refers to the problem beside it.
-struct Start {
+struct MovedStart {
   Problem problem;
   std::shared_ptr<const FusionContext> context;
   Fusion fusion;
 };
 
 /// With a network and a sharding that are given; nothing if moves are not possible there.
-std::unique_ptr<Start> start_of(std::uint64_t seed, std::size_t kernels) {
+std::unique_ptr<MovedStart> start_of(std::uint64_t seed, std::size_t kernels) {
   test::WorldLimits limits;
   limits.kernels = kernels;
   limits.assignments = 1e9;
-  auto start = std::make_unique<Start>();
+  auto start = std::make_unique<MovedStart>();
   start->problem = test::random_problem(seed, limits);
   if (start->problem.execution.style == Style::KernelByKernel) return nullptr;
   start->context = test::open_point(start->problem, seed);
@@ -47,7 +47,7 @@ std::unique_ptr<Start> start_of(std::uint64_t seed, std::size_t kernels) {
 }
 
 /// What `evaluate` says of a fusion of the point, nothing if it does not fit.
-std::optional<Cost> cost_of(const Start& start, const std::vector<std::int64_t>& partition) {
+std::optional<Cost> cost_of(const MovedStart& start, const std::vector<std::int64_t>& partition) {
   const LayerDecisions& decided = start.context->tables.decisions();
   Mapping mapping{.network = decided.network,
                   .micro_batch = decided.micro_batch,

@@ -18,7 +18,7 @@ namespace dfsearch {
 namespace {
 
 /// With a network and a sharding that are given.
-Problem world(std::uint64_t seed) {
+Problem window_world(std::uint64_t seed) {
   test::WorldLimits limits;
   limits.kernels = 9;
   limits.assignments = 1e9;
@@ -45,7 +45,7 @@ TEST_CASE("windows improve a fusion to the best, where one window holds all kern
   int searched = 0;
   for (std::uint64_t seed = 0; seed < 1'500; ++seed) {
     CAPTURE(seed);
-    const Problem problem = world(seed);
+    const Problem problem = window_world(seed);
     if (problem.execution.style == Style::KernelByKernel) continue;
     const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
@@ -84,7 +84,7 @@ TEST_CASE("a window costs what its kernels cost in the whole") {
   int windows = 0;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     CAPTURE(seed);
-    const Problem problem = world(seed);
+    const Problem problem = window_world(seed);
     const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     if (!WindowSearch::is_possible(tables)) continue;

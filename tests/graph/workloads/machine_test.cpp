@@ -23,7 +23,7 @@ constexpr LlmShape kLlama3_405B{
     .hidden = 16384, .heads = 128, .head_dim = 128, .sequence = 4096, .mlp = 53248};
 constexpr Bytes kWord{2.0};
 
-const Kernel& kernel_named(const DataflowGraph& graph, const std::string& name) {
+const Kernel& kernel_called(const DataflowGraph& graph, const std::string& name) {
   const auto& kernels = graph.kernels();
   const auto found =
       std::find_if(kernels.begin(), kernels.end(), [&](const Kernel& k) { return k.name == name; });
@@ -66,10 +66,10 @@ TEST_CASE("decoding reads weights and caches once for all chips of a tensor grou
   const DataflowGraph graph = llm_decode_graph(kLlama3_8B, kWord);
   // With 16 chips 2,097,152 B each for a matrix or a cache, 7,340,032 B for the MLP.
   for (const char* name : {"Q", "K", "V", "K_cache", "V_cache", "PROJ_GEMM"}) {
-    CHECK(kernel_named(graph, name).sharded_memory.in_base_units() == 16 * 2097152.0);
+    CHECK(kernel_called(graph, name).sharded_memory.in_base_units() == 16 * 2097152.0);
   }
   for (const char* name : {"FFN0", "FFN1"}) {
-    CHECK(kernel_named(graph, name).sharded_memory.in_base_units() == 16 * 7340032.0);
+    CHECK(kernel_called(graph, name).sharded_memory.in_base_units() == 16 * 7340032.0);
   }
   Bytes sum{};
   for (const Kernel& kernel : graph.kernels()) sum += kernel.sharded_memory + kernel.memory;
@@ -151,7 +151,7 @@ TEST_CASE("HPL is a chain of shrinking updates with the published FLOP") {
   CHECK(graph.kernel_count() == 64);
   CHECK(graph.tensor_count() == 63);
   CHECK(flops(graph, 1, 1) == 2.542307278418084e17);
-  const Kernel& last = kernel_named(graph, "Iteration_64");
+  const Kernel& last = kernel_called(graph, "Iteration_64");
   CHECK(last.m == 1048576 - 63 * 2048);
   CHECK(last.k == last.m);
   CHECK(last.n == 2048);
@@ -165,19 +165,19 @@ TEST_CASE("an FFT is two passes with a transposition and the published extents a
   const DataflowGraph graph = fft_graph(std::int64_t{1} << 40, 32, kWord);
   REQUIRE(graph.kernel_count() == 2);
   REQUIRE(graph.tensor_count() == 1);
-  const Kernel& second = kernel_named(graph, "Step_2");
+  const Kernel& second = kernel_called(graph, "Step_2");
   CHECK(second.m == 1048576);
   CHECK(second.k == 512);
   CHECK(second.n == 1048576);
   CHECK(second.communication->type == CommunicationType::Transpose);
   CHECK(second.communication->bytes.in_base_units() == 2199023255552.0);
-  CHECK_FALSE(kernel_named(graph, "Step_1").communication.has_value());
+  CHECK_FALSE(kernel_called(graph, "Step_1").communication.has_value());
   CHECK(flops(graph, 1, 1) == 2251799813685248.0);
 }
 
 TEST_CASE("an FFT whose length is no square takes the whole part of its root") {
   const DataflowGraph graph = fft_graph(1073740000000, 2, Bytes(4.0));
-  const Kernel& first = kernel_named(graph, "Step_1");
+  const Kernel& first = kernel_called(graph, "Step_1");
   CHECK(first.m == 1036214);
   CHECK(first.k == 159);
   CHECK(flops(graph, 1, 1) == 682898292614256.0);

@@ -14,10 +14,10 @@
 namespace dfsearch {
 namespace {
 
-using Names = std::multiset<std::pair<std::string, std::string>>;
+using NamePairs = std::multiset<std::pair<std::string, std::string>>;
 
-Names tensors_of(const DataflowGraph& graph) {
-  Names names;
+NamePairs tensors_of(const DataflowGraph& graph) {
+  NamePairs names;
   for (const Tensor& tensor : graph.tensors()) {
     names.emplace(graph.kernel(tensor.from).name, graph.kernel(tensor.to).name);
   }
@@ -28,8 +28,8 @@ std::string in_layer(int layer, const std::string& name) {
   return "L" + std::to_string(layer) + "." + name;
 }
 
-Names repeated(const Names& of_one, int layers) {
-  Names all;
+NamePairs repeated(const NamePairs& of_one, int layers) {
+  NamePairs all;
   for (int layer = 1; layer <= layers; ++layer) {
     for (const auto& [from, to] : of_one) all.emplace(in_layer(layer, from), in_layer(layer, to));
   }
@@ -44,7 +44,7 @@ TEST_CASE("published layers are joined by their outputs and gradients") {
   const DataflowGraph graph = unrolled_layers(layer, 3);
   CHECK(graph.kernel_count() == 3 * 41);
   CHECK(graph.flops() == 3.0 * layer.flops());
-  Names expected = repeated(tensors_of(layer), 3);
+  NamePairs expected = repeated(tensors_of(layer), 3);
   for (int i = 1; i < 3; ++i) {
     expected.emplace(in_layer(i, "Add_2"), in_layer(i + 1, "Add_Prev_Layer"));
     for (const char* name : {"Q_bwd", "K_bwd", "V_bwd"}) {
@@ -73,15 +73,15 @@ TEST_CASE("layers by rule are joined at their seams, the ends of which are left"
   const DataflowGraph layer = transformer_training_graph(model, {.tokens = 32});
   const DataflowGraph graph = unrolled_layers(layer, 2);
   CHECK(graph.kernel_count() == 2 * layer.kernel_count());
-  Names expected = repeated(tensors_of(layer), 2);
+  NamePairs expected = repeated(tensors_of(layer), 2);
   expected.emplace("L1.ADD_2", "L2.INPUT");
   expected.emplace("L2.INPUT_sum", "L1.GRADIENT");
   CHECK(tensors_of(graph) == expected);
-  Names seams;
+  NamePairs seams;
   for (const Tensor& seam : graph.seams()) {
     seams.emplace(graph.kernel(seam.from).name, graph.kernel(seam.to).name);
   }
-  CHECK(seams == Names{{"L2.ADD_2", "L1.INPUT"}, {"L1.INPUT_sum", "L2.GRADIENT"}});
+  CHECK(seams == NamePairs{{"L2.ADD_2", "L1.INPUT"}, {"L1.INPUT_sum", "L2.GRADIENT"}});
   // What several read is one value.
   std::map<std::string, std::set<std::int32_t>> values;
   for (const Tensor& tensor : graph.tensors()) {

@@ -31,7 +31,7 @@ std::string config_of(const std::string& workload, const std::string& memory = "
          more;
 }
 
-Problem loaded(const std::string& text, const std::vector<std::string>& overrides = {}) {
+Problem loaded_machine(const std::string& text, const std::vector<std::string>& overrides = {}) {
   const test::TemporaryDirectory directory;
   directory.write("c.yaml", text);
   return load_config(directory.path() / "c.yaml", overrides).problem;
@@ -49,7 +49,7 @@ const std::string kDecode =
 }  // namespace
 
 TEST_CASE("a DLRM exchanges its pooled rows and stores its tables") {
-  const Problem problem = loaded(config_of(kDlrm));
+  const Problem problem = loaded_machine(config_of(kDlrm));
   const Workload& workload = problem.workload;
   CHECK(workload.graph.kernel_count() == 9);
   const Kernel& bottom = workload.graph.kernels()[1];
@@ -65,26 +65,26 @@ TEST_CASE("a DLRM exchanges its pooled rows and stores its tables") {
 
 TEST_CASE("bytes of a DLRM that are given stand in place of the product") {
   std::string given = kDlrm + ", all_to_all: 7 B";
-  const Problem one = loaded(config_of(given));
+  const Problem one = loaded_machine(config_of(given));
   CHECK(one.workload.graph.kernels()[1].communication->bytes == Bytes(7.0));
   CHECK(one.workload.graph.kernels()[1].memory == Bytes(1440.0));
   const std::string pooled = ", pooled_rows: 4";
   given.replace(given.find(pooled), pooled.size(), "");
   CHECK(message_of(config_of(given)) == "c.yaml:1:1: workload: missing key 'pooled_rows'");
-  CHECK(loaded(config_of(given + ", memory: 9 B")).workload.graph.kernels()[1].memory ==
+  CHECK(loaded_machine(config_of(given + ", memory: 9 B")).workload.graph.kernels()[1].memory ==
         Bytes(9.0));
 }
 
 TEST_CASE("DLRM inference has no backward kernels") {
   std::string inference = kDlrm;
   inference.replace(inference.find("training"), 8, "inference");
-  CHECK(loaded(config_of(inference)).workload.graph.kernel_count() == 3);
+  CHECK(loaded_machine(config_of(inference)).workload.graph.kernel_count() == 3);
 }
 
 TEST_CASE("HPL and FFT work in memory on the whole machine") {
   for (const std::string& text : {kHpl, kFft}) {
     CAPTURE(text);
-    const Problem problem = loaded(config_of(text));
+    const Problem problem = loaded_machine(config_of(text));
     CHECK(problem.workload.out_of_core);
     CHECK(problem.workload.network_use == NetworkUse::Tensor);
     CHECK(problem.workload.global_batch == 1);
@@ -92,12 +92,12 @@ TEST_CASE("HPL and FFT work in memory on the whole machine") {
       CHECK(d.strategy == Strategy::Tensor);
     }
   }
-  CHECK(loaded(config_of(kHpl)).workload.stored == Bytes(100.0 * 100 * 8));
-  CHECK(loaded(config_of(kFft)).workload.stored == Bytes(1024.0 * 4));
+  CHECK(loaded_machine(config_of(kHpl)).workload.stored == Bytes(100.0 * 100 * 8));
+  CHECK(loaded_machine(config_of(kFft)).workload.stored == Bytes(1024.0 * 4));
 }
 
 TEST_CASE("decoding serves one token at a time") {
-  const Problem problem = loaded(config_of(kDecode));
+  const Problem problem = loaded_machine(config_of(kDecode));
   CHECK(problem.workload.graph.kernel_count() == 20);
   CHECK(problem.workload.sequence == 1);
   CHECK(problem.workload.boundary == Bytes(0.0));
@@ -109,7 +109,7 @@ TEST_CASE("decoding serves one token at a time") {
 }
 
 TEST_CASE("copies divide the chips") {
-  const Problem problem = loaded(config_of(kHpl + ", copies: 2"));
+  const Problem problem = loaded_machine(config_of(kHpl + ", copies: 2"));
   CHECK(problem.workload.copies == 2);
   CHECK(problem.chips_per_copy() == 4);
   CHECK(message_of(config_of(kHpl + ", copies: 3")) ==
@@ -120,8 +120,8 @@ TEST_CASE("copies divide the chips") {
 }
 
 TEST_CASE("a second tier of memory is slower and comes after a limit of the first") {
-  const Problem problem =
-      loaded(config_of(kHpl, ", capacity: 10 GB, second: {bandwidth: 100 MB/s, capacity: 30 GB}"));
+  const Problem problem = loaded_machine(
+      config_of(kHpl, ", capacity: 10 GB, second: {bandwidth: 100 MB/s, capacity: 30 GB}"));
   REQUIRE(problem.system.memory.second.has_value());
   CHECK(problem.system.memory.total_capacity() == Bytes(40e9));
   CHECK(problem.spilled_bandwidth().in_base_units() ==
@@ -135,7 +135,7 @@ TEST_CASE("a second tier of memory is slower and comes after a limit of the firs
 
 TEST_CASE("the switches of the whole machine") {
   const auto equations = [](const std::string& text) {
-    return loaded(config_of(kFft, "", "equations: " + text + "\n")).equations;
+    return loaded_machine(config_of(kFft, "", "equations: " + text + "\n")).equations;
   };
   CHECK(equations("physical").all_to_all == AllToAllTime::PerDimension);
   CHECK(equations("published").all_to_all == AllToAllTime::Bisection);

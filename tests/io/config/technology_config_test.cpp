@@ -30,7 +30,7 @@ system:
     - {topology: ring, degree: 8, link: inter}
 )";
 
-std::string replaced(std::string text, const std::string& what, const std::string& by) {
+std::string with_replaced(std::string text, const std::string& what, const std::string& by) {
   const std::size_t at = text.find(what);
   REQUIRE_MESSAGE(at != std::string::npos, what);
   return text.replace(at, what.size(), by);
@@ -67,12 +67,12 @@ TEST_CASE("a technology and a budget make a machine") {
 }
 
 TEST_CASE("what is given goes before what is derived") {
-  std::string text = replaced(kChip, "  network:",
-                              "  accelerator: {cores: 500, frequency: 1 GHz, sram: 7 MB}\n"
-                              "  memory: {bandwidth: 1 TB/s, capacity: 12 GB}\n"
-                              "  levels: {L2: {capacity: 3 MB, bandwidth: 2 TB/s}}\n"
-                              "  network:");
-  text = replaced(text, "link: inter}", "link: inter, bandwidth: 30 GB/s, latency: 1 us}");
+  std::string text = with_replaced(kChip, "  network:",
+                                   "  accelerator: {cores: 500, frequency: 1 GHz, sram: 7 MB}\n"
+                                   "  memory: {bandwidth: 1 TB/s, capacity: 12 GB}\n"
+                                   "  levels: {L2: {capacity: 3 MB, bandwidth: 2 TB/s}}\n"
+                                   "  network:");
+  text = with_replaced(text, "link: inter}", "link: inter, bandwidth: 30 GB/s, latency: 1 us}");
   text += "execution: {compute_utilization: 0.5}\npower: {accelerator: 200}\n";
   const Config config = chip_config(text);
   const System& system = config.problem.system;
@@ -133,7 +133,7 @@ TEST_CASE("parts of a technology come from files, whose names count from where t
   CHECK(loaded.design->technology.core.lanes == 16);
   CHECK(loaded.design->technology.core.stages == 8);
   CHECK(loaded.design->technology.core.area == Area(0.5));
-  write("other.yaml", replaced(map_of("core"), "stages: 8", "stages: 4"));
+  write("other.yaml", with_replaced(map_of("core"), "stages: 8", "stages: 4"));
   const Config other =
       load_config(directory.path() / "c.yaml", {"system.technology.core.from=other.yaml"});
   CHECK(other.design->technology.core.stages == 4);
@@ -143,7 +143,7 @@ TEST_CASE("parts of a technology come from files, whose names count from where t
 TEST_CASE("a chip alone needs neither a workload nor a number of chips") {
   const test::TemporaryDirectory directory;
   std::string text = kChip;
-  text = replaced(text.substr(text.find("system:")), "  chips: 8\n", "");
+  text = with_replaced(text.substr(text.find("system:")), "  chips: 8\n", "");
   directory.write("c.yaml", text);
   const Config config = load_chip_config(directory.path() / "c.yaml", {});
   CHECK(config.chip.has_value());
@@ -242,7 +242,7 @@ TEST_CASE("a technology or budget that is wrong is told in one message") {
   for (const auto& [change, message] : cases) {
     CAPTURE(change.first);
     CAPTURE(change.second);
-    CHECK(complaint(replaced(kChip, change.first, change.second)) == message);
+    CHECK(complaint(with_replaced(kChip, change.first, change.second)) == message);
   }
   CHECK(complaint(std::string(kChip) + "equations: {link_ports: ring}\n") ==
         "c.yaml:15:25: link_ports: expected topology or four_and_one, got 'ring'");
@@ -250,8 +250,8 @@ TEST_CASE("a technology or budget that is wrong is told in one message") {
 
 TEST_CASE("a budget without a technology, and links without one, are refused") {
   std::string text = test::kGood;
-  text = replaced(text, "  network:\n    - {topology: ring, degree: 4, bandwidth: 1 GB/s",
-                  "  budget: {}\n  network:\n    - {topology: ring, degree: 4, link: inter");
+  text = with_replaced(text, "  network:\n    - {topology: ring, degree: 4, bandwidth: 1 GB/s",
+                       "  budget: {}\n  network:\n    - {topology: ring, degree: 4, link: inter");
   CHECK(complaint(text).find("budget: needs a 'technology' to be spent on") != std::string::npos);
   CHECK(complaint(text).find("link: needs a 'technology' of the system, expected 'bandwidth'") !=
         std::string::npos);
@@ -277,7 +277,7 @@ TEST_CASE("a chip that cannot be built is told by budget and by how much") {
            Case{"inter: 0.01}", "inter: 0}", BudgetClass::Power, 0.0, 0.0},
        }) {
     CAPTURE(c.by);
-    const Config config = chip_config(replaced(kChip, c.what, c.by));
+    const Config config = chip_config(with_replaced(kChip, c.what, c.by));
     REQUIRE(config.chip->infeasible.size() == 1);
     const Shortage& shortage = config.chip->infeasible[0];
     CHECK(shortage.budget == c.budget);

@@ -201,7 +201,7 @@ TEST_CASE("generated layers read back to the same graph and counts") {
 
 namespace {
 
-struct Case {
+struct ShapeCase {
   std::string keys;  // behind those of kSmall
   std::string message;
 };
@@ -211,7 +211,7 @@ struct Case {
 TEST_CASE("what makes no model is refused") {
   CHECK(message_of(config_of(kSmall)) == "accepted");
   const std::string place = "c.yaml:1:" + std::to_string(config_of(kSmall).find('}') + 3) + ": ";
-  const std::vector<Case> cases = {
+  const std::vector<ShapeCase> cases = {
       {"window: 0", "window: expected a whole number from 1 to 2^40, got '0'"},
       {"gated: maybe", "gated: expected true or false, got 'maybe'"},
       {"norm: batch", "norm: expected rms or layer, got 'batch'"},
@@ -235,7 +235,7 @@ TEST_CASE("what makes no model is refused") {
        "mask: unfused attention computes all pairs, expected full"},
       {"batch: 4", "workload: unknown key 'batch'"},
   };
-  for (const Case& c : cases) {
+  for (const ShapeCase& c : cases) {
     CAPTURE(c.keys);
     const std::string message = message_of(config_of(kSmall + ", " + c.keys));
     CAPTURE(message);

@@ -8,7 +8,7 @@
 namespace dfsearch {
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
+bool has_text(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -49,10 +49,10 @@ TEST_CASE("a report names what was asked and every part of the answer") {
         "tile          at most 16 of 64: 4 tiles of 16", "2 layers per stage", "M: A, B", "K: C",
         "all-reduce    C", "SRAM          at most", "price "}) {
     CAPTURE(part);
-    CHECK(contains(text, part));
+    CHECK(has_text(text, part));
   }
-  CHECK_FALSE(contains(text, "\nsearch "));
-  CHECK_FALSE(contains(text, "\npower "));  // nothing draws any
+  CHECK_FALSE(has_text(text, "\nsearch "));
+  CHECK_FALSE(has_text(text, "\npower "));  // nothing draws any
   CHECK(longest_line(text) <= kReportWidth);
 }
 
@@ -62,10 +62,10 @@ TEST_CASE("partitions keep their numbers, and their cores stand with the kernels
   const Cost cost = std::get<Cost>(evaluate(problem, example_mapping()));
   const CoreGrid& grid = cost.cores[2];
   CHECK(
-      contains(text, "C[" + std::to_string(grid.lanes) + "x" + std::to_string(grid.stages) + "]"));
-  CHECK(contains(text, "\n  0 "));
-  CHECK_FALSE(contains(text, "\n  1 "));
-  CHECK(contains(text, "\n  2 "));
+      has_text(text, "C[" + std::to_string(grid.lanes) + "x" + std::to_string(grid.stages) + "]"));
+  CHECK(has_text(text, "\n  0 "));
+  CHECK_FALSE(has_text(text, "\n  1 "));
+  CHECK(has_text(text, "\n  2 "));
 }
 
 TEST_CASE("the report says how sure the answer is") {
@@ -73,22 +73,22 @@ TEST_CASE("the report says how sure the answer is") {
   const auto report = [&](const SearchResult& result) {
     return report_text(Outcome::of(problem, result), "example");
   };
-  CHECK(contains(report(found(problem, SearchStatus::Optimal, 1.0)), "optimal, proved: gap 0"));
+  CHECK(has_text(report(found(problem, SearchStatus::Optimal, 1.0)), "optimal, proved: gap 0"));
 
   // The optimum may be as low as 0.8 of the incumbent, which is then 25 % above.
-  CHECK(contains(report(found(problem, SearchStatus::Optimal, 0.8)), "within the gap asked for"));
+  CHECK(has_text(report(found(problem, SearchStatus::Optimal, 0.8)), "within the gap asked for"));
   SearchResult stopped = found(problem, SearchStatus::Feasible, 0.8);
   stopped.stopped_by = StopReason::Time;
-  CHECK(contains(report(stopped), "stopped by the time limit with a mapping; at most 25 % above"));
+  CHECK(has_text(report(stopped), "stopped by the time limit with a mapping; at most 25 % above"));
   stopped.stopped_by = StopReason::Nodes;
-  CHECK(contains(report(stopped), "stopped by the node limit"));
+  CHECK(has_text(report(stopped), "stopped by the node limit"));
   stopped.lower_bound = Score{};
-  CHECK(contains(report(stopped), "no lower bound is known yet"));
+  CHECK(has_text(report(stopped), "no lower bound is known yet"));
 
   SearchResult none;
   none.stopped_by = StopReason::Signal;
   none.lower_bound = Score(2.5);
-  CHECK(contains(report(none),
+  CHECK(has_text(report(none),
                  "stopped by a signal before a mapping was found; none takes less than 2.5 s"));
 }
 
@@ -99,9 +99,9 @@ TEST_CASE("an infeasible problem is told by how much and what would help") {
   result.infeasible =
       Infeasible{.resource = Resource::Sram, .needed = 3e6, .available = 2e6, .where = "A"};
   const std::string text = report_text(Outcome::of(problem, result), "example");
-  CHECK(contains(text, "infeasible, proved: no mapping fits"));
-  CHECK(contains(text, "A needs at least 3 MB, the chip has 2 MB: 1 MB (50 %) too much."));
-  CHECK(contains(text, "larger tensor degree"));
+  CHECK(has_text(text, "infeasible, proved: no mapping fits"));
+  CHECK(has_text(text, "A needs at least 3 MB, the chip has 2 MB: 1 MB (50 %) too much."));
+  CHECK(has_text(text, "larger tensor degree"));
 }
 
 TEST_CASE("what was fixed beforehand is told, and what else there is") {
@@ -114,18 +114,18 @@ TEST_CASE("what was fixed beforehand is told, and what else there is") {
   result.scope = scope_of(problem, network_choices(problem));
   REQUIRE_FALSE(result.scope.empty());
   const auto report = [&] { return report_text(Outcome::of(problem, result), "example"); };
-  CHECK(contains(report(),
+  CHECK(has_text(report(),
                  "infeasible, proved for the sharding that communicates least: no mapping fits\n"
                  "scope         sharding: least_bytes beforehand; other shardings "
                  "(search.sharding: joint) were not\n"
                  "              tried\n"));
   result.beyond_scope.emplace();
   result.beyond_scope->status = SearchStatus::Infeasible;
-  CHECK(contains(report(), "with search.sharding: joint nothing fits\n"));
+  CHECK(has_text(report(), "with search.sharding: joint nothing fits\n"));
   result.beyond_scope->status = SearchStatus::Optimal;
   result.beyond_scope->cost.emplace();
   result.beyond_scope->cost->objective = result.beyond_scope->lower_bound = Score(2.5);
-  CHECK(contains(report(), "with search.sharding: joint a mapping fits: 2.5 s\n"));
+  CHECK(has_text(report(), "with search.sharding: joint a mapping fits: 2.5 s\n"));
 }
 
 TEST_CASE("a row-split input of a GEMM that is sharded on outer gets a note") {
@@ -135,9 +135,9 @@ TEST_CASE("a row-split input of a GEMM that is sharded on outer gets a note") {
   problem.workload.graph = DataflowGraph(kernels, problem.workload.graph.tensors());
   Mapping mapping = example_mapping();
   mapping.sharding = {Loop::M, Loop::M, Loop::Outer};
-  CHECK(contains(evaluated(problem, mapping), "\nnote "));
+  CHECK(has_text(evaluated(problem, mapping), "\nnote "));
   mapping.sharding = {Loop::K, Loop::None, Loop::Outer};
-  CHECK_FALSE(contains(evaluated(problem, mapping), "\nnote "));
+  CHECK_FALSE(has_text(evaluated(problem, mapping), "\nnote "));
 }
 
 TEST_CASE("long lists are wrapped under themselves") {

@@ -60,11 +60,11 @@ double all_to_all(double rows, std::int64_t chips) {
   return all_gather(rows, chips) / number(chips);
 }
 
-struct Bytes {
+struct SentBytes {
   double forward, backward;
 };
 
-void check_sent(const AxisLayout& layout, std::int64_t chips, const Bytes& expected) {
+void check_sent(const AxisLayout& layout, std::int64_t chips, const SentBytes& expected) {
   CHECK(sent(layout, Phase::Forward, chips) == doctest::Approx(expected.forward).epsilon(1e-12));
   CHECK(sent(layout, Phase::Backward, chips) == doctest::Approx(expected.backward).epsilon(1e-12));
 }

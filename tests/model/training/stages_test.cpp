@@ -11,7 +11,7 @@
 namespace dfsearch::training {
 namespace {
 
-struct World {
+struct StageWorld {
   std::int64_t stages, dense, expert;
   std::vector<double> room;  // per stage
   double layer, expert_layer, first, last;
@@ -36,29 +36,29 @@ struct World {
   }
 };
 
-World random_world(std::uint64_t seed) {
+StageWorld random_stages(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto pick = [&](int least, int most) {
     return std::uniform_int_distribution(least, most)(random);
   };
-  World world{.stages = pick(1, 4),
-              .dense = pick(0, 5),
-              .expert = pick(0, 4),
-              .room = {},
-              .layer = pick(1, 4) * 0.5,
-              .expert_layer = pick(1, 5) * 0.5,
-              .first = pick(0, 2) * 0.25,
-              .last = pick(0, 8) * 0.25,
-              .backward = pick(0, 1) * pick(0, 4) * 0.5,
-              .tail = pick(0, 1) * pick(0, 6) * 0.25,
-              .alone = pick(0, 1) * pick(0, 8) * 0.5};
+  StageWorld world{.stages = pick(1, 4),
+                   .dense = pick(0, 5),
+                   .expert = pick(0, 4),
+                   .room = {},
+                   .layer = pick(1, 4) * 0.5,
+                   .expert_layer = pick(1, 5) * 0.5,
+                   .first = pick(0, 2) * 0.25,
+                   .last = pick(0, 8) * 0.25,
+                   .backward = pick(0, 1) * pick(0, 4) * 0.5,
+                   .tail = pick(0, 1) * pick(0, 6) * 0.25,
+                   .alone = pick(0, 1) * pick(0, 8) * 0.5};
   for (int i = 0; i < 4; ++i) world.room.push_back(pick(4, 30));
   return world;
 }
 
 /// Calls `found` with every spread.
 template <class Found>
-void enumerate(const World& world, std::vector<std::int64_t>& layers, std::int64_t left,
+void enumerate(const StageWorld& world, std::vector<std::int64_t>& layers, std::int64_t left,
                const Found& found) {
   if (static_cast<std::int64_t>(layers.size()) == world.stages - 1) {
     layers.push_back(left);
@@ -77,7 +77,7 @@ TEST_CASE("the spread found is the best of all spreads that fit") {
   int feasible = 0, infeasible = 0, pace_is_not_all = 0;
   for (std::uint64_t seed = 0; seed < 6000; ++seed) {
     CAPTURE(seed);
-    const World world = random_world(seed);
+    const StageWorld world = random_stages(seed);
     const auto holds = [&](std::int64_t stage, const StageContent& content) {
       return world.size(content) <= world.room[static_cast<std::size_t>(stage)];
     };
