@@ -9,6 +9,8 @@
 #include <memory>
 #include <span>
 
+#include "base/error.hpp"
+
 namespace dfsearch {
 
 /// A set of kernels: its members are positions 0..capacity-1.  Up to 256 kernels live
@@ -35,7 +37,10 @@ class KernelSet {
   KernelSet& operator=(KernelSet&&) noexcept = default;
   ~KernelSet() = default;
 
-  void insert(std::size_t member) { data()[member / 64] |= bit(member); }
+  void insert(std::size_t member) {
+    DFSEARCH_ASSERT(member < end());
+    data()[member / 64] |= bit(member);
+  }
   void erase(std::size_t member) { data()[member / 64] &= ~bit(member); }
   [[nodiscard]] bool contains(std::size_t member) const {
     return (data()[member / 64] & bit(member)) != 0;

@@ -148,9 +148,8 @@ RowUse use_of_heads(const Kernel& from, const Kernel& kernel, const Tensor& tens
     return of_one ? RowUse::All : RowUse::Same;
   }
   if (kernel.has_weight()) {
-    // The lists of the published runs have such inputs that are all of the heads' own.
     const bool of_one = rows == kernel.k || (from.outer == 1 && rows < kernel.k);
-    return tensor.value >= 0 && of_one ? RowUse::All : RowUse::Same;
+    return of_one ? RowUse::All : RowUse::Same;
   }
   const bool gradient = kernel.weight_of && tensor.operand == 2 && tensor.value >= 0;
   if (gradient && rows == kernel.n) return RowUse::All;
@@ -163,6 +162,18 @@ RowUse use_of_heads(const Kernel& from, const Kernel& kernel, const Tensor& tens
 }
 
 }  // namespace
+
+// docs/model.md (33), (37)
+std::int64_t shared_heads(const DataflowGraph& graph, const Tensor& tensor) {
+  const Kernel& kernel = graph.kernel(tensor.to);
+  const bool is_shared = tensor.operand == 2 || tensor.operand == 3;
+  if (kernel.kind != KernelKind::Attention || !is_shared) return kernel.outer;
+  const std::int64_t rows = graph.rows(tensor);
+  const std::int64_t of_one = tensor.operand == 2 ? kernel.k : kernel.m;
+  if (rows <= of_one) return 1;
+  const bool divides = rows % of_one == 0 && kernel.outer % (rows / of_one) == 0;
+  return divides ? rows / of_one : kernel.outer;
+}
 
 // docs/model.md (37)
 RowUse row_use(const DataflowGraph& graph, const Tensor& tensor) {
@@ -181,6 +192,13 @@ std::optional<std::string> wrong_shape(const DataflowGraph& graph, TensorId id) 
     return std::nullopt;
   }
   return is_elementwise(kernel) ? wrong_elements(graph, tensor) : wrong_product(graph, tensor, id);
+}
+
+bool has_wrong_shape(const DataflowGraph& graph) {
+  for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
+    if (wrong_shape(graph, TensorId(t))) return true;
+  }
+  return false;
 }
 
 }  // namespace dfsearch

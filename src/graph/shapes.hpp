@@ -19,8 +19,13 @@ enum class RowUse : std::uint8_t {
 /// `tensor` is one of the graph, or a seam.
 RowUse row_use(const DataflowGraph& graph, const Tensor& tensor);
 
+/// How many heads the tensor has for the heads of its consumer: of keys and values that several
+/// heads of queries share fewer than `outer`.
+std::int64_t shared_heads(const DataflowGraph& graph, const Tensor& tensor);
+
 /// What is wrong with the shapes of what a kernel reads as one operand, of which the tensor is the
 /// first; nothing if they agree, or if it is no such tensor.
 std::optional<std::string> wrong_shape(const DataflowGraph& graph, TensorId tensor);
+bool has_wrong_shape(const DataflowGraph& graph);
 
 }  // namespace dfsearch

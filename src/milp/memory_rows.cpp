@@ -21,11 +21,11 @@
 namespace dfsearch {
 namespace {
 
-/// Weights and stored data, in memory all the time.
+/// Weights, stored data and what layers hand each other, in memory all the time.
 Bytes always_stored(const Problem& problem, const LayerCosts& costs) {
   const LayerDecisions& decisions = costs.decisions();
   const StepTime step = step_time(problem, decisions.network, decisions.micro_batch);
-  Bytes sum = stored_share(problem.workload, problem.chips_per_copy());
+  Bytes sum = stored_share(problem.workload, problem.chips_per_copy()) + costs.stored_seams();
   for (std::size_t k = 0; k < problem.workload.graph.kernel_count(); ++k) {
     sum += costs.stored_weight(KernelId(k)) * static_cast<double>(step.layers_per_stage);
   }

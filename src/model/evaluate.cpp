@@ -37,7 +37,7 @@ Bytes stored_activations(const DataflowGraph& graph, const LayerCosts& costs,
                             }) -
            partitions.begin();
   };
-  std::vector<Bytes> alive(partitions.size());
+  std::vector<Bytes> alive(partitions.size(), costs.stored_seams());
   for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
     const auto from = place(graph.tensors()[t].from);
     const auto to = place(graph.tensors()[t].to);

@@ -46,7 +46,12 @@ enum class SplitPhases : std::uint8_t {
 };
 enum class VirtualStages : std::uint8_t { Layers, LayersMinusOne, Fixed };
 enum class ConversionBytes : std::uint8_t { Full, Shard };
-enum class WeightTraffic : std::uint8_t { Resident, PerSample };
+/// How often weights come from memory.
+enum class WeightTraffic : std::uint8_t {
+  Resident,   ///< never
+  PerSample,  ///< for every sample
+  PerStep,    ///< once a step, where the SRAM cannot hold those of all layers of a stage
+};
 /// What a chip has of a kernel whose `outer` is divided, and of the traffic of a tensor group.
 enum class Shards : std::uint8_t {
   Whole,  ///< whole heads, and the traffic of what it holds
@@ -110,7 +115,7 @@ struct Equations {
   std::int64_t fixed_virtual_stages = 1;  ///< counts with VirtualStages::Fixed
   ConversionBytes layout_conversion_bytes = ConversionBytes::Full;
   SplitPhases phases = SplitPhases::Separate;
-  WeightTraffic weight_traffic = WeightTraffic::Resident;
+  WeightTraffic weight_traffic = WeightTraffic::PerStep;
   Shards shards = Shards::Whole;
   LayerSeams layer_seams = LayerSeams::Charged;
   Shapes shapes = Shapes::Checked;
@@ -131,6 +136,7 @@ struct Equations {
     return {.virtual_stages = VirtualStages::LayersMinusOne,
             .layout_conversion_bytes = ConversionBytes::Shard,
             .phases = SplitPhases::Halves,
+            .weight_traffic = WeightTraffic::Resident,
             .shards = Shards::Even,
             .layer_seams = LayerSeams::Free,
             .shapes = Shapes::Unchecked,

@@ -61,9 +61,9 @@ class ChipTest(CliTest):
             self.assertEqual(expected, found, path)
 
     def given_alone(self, name):
-        """With the loops and the borders of a layer that the figures of the file were made for."""
+        """With the loops, borders and weights of a layer that the figures of the file are for."""
         case = self.given(name)
-        case["config"]["equations"] = {"layer_seams": "free"}
+        case["config"]["equations"] = {"layer_seams": "free", "weight_traffic": "resident"}
         case["config"]["search"] = {"sharding": "least_bytes"}
         return case
 
@@ -309,7 +309,7 @@ class ChipTest(CliTest):
         self.assertEqual(gains["edge", "inter"]["effect"], "same")
         self.assertIn(("package", None), gains)
         text = self.run_tool(*words).stdout
-        self.assertRegex(text, r"binds +power of core: 8\.11 % faster with 25 W more")
+        self.assertRegex(text, r"binds +power of core: 8\.09 % faster with 25 W more")
 
     def test_a_space_of_ten_to_the_thirteen_is_not_enumerated(self):
         words = ["--threads", "1", "--quiet", "--json", "-"]
@@ -320,9 +320,9 @@ class ChipTest(CliTest):
                          math.comb(26, 6) * math.comb(26, 6) * math.comb(22, 2))
         self.assertEqual(result["search"]["boxes"], 2)
         self.assertLess(0.0, result["lower_bound"])
-        # The whole search proves 0.442083 s.
-        self.assertLessEqual(result["lower_bound"], 0.4420834826)
-        self.assertGreaterEqual(result["step_time"], 0.4420834825)
+        # The whole search proves 0.479247 s.
+        self.assertLessEqual(result["lower_bound"], 0.4792470455)
+        self.assertGreaterEqual(result["step_time"], 0.4792470454)
 
     def test_a_search_over_budgets_goes_on_where_it_stopped(self):
         self.write("c.yaml", json.dumps(self.given("seven_nm_search")["config"]))
@@ -383,6 +383,7 @@ class ChipTest(CliTest):
 
     def test_steps_of_the_example(self):
         case = self.given_alone("v100_llm_prefill")
+        case["config"]["equations"]["layout_conversion_bytes"] = "shard"  # backward heads gather
         for kind, seconds, with_levels in (
             ("llm_prefill", 1.7298713576332878, 1.7386699412235962),
             ("llm_training", 3.997773482965217, 4.01574914118788),

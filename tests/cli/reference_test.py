@@ -63,7 +63,7 @@ def random_equations(rng):
         "preset": rng.choice(["physical", "published"]),
         "all_reduce_passes": rng.choice([1, 2]),
         "virtual_stages": rng.choice(["layers", "layers_minus_one", 1, 2]),
-        "weight_traffic": rng.choice(["resident", "resident", "per_sample"]),
+        "weight_traffic": rng.choice(["resident", "per_step", "per_step", "per_sample"]),
         "shards": rng.choice(["whole", "whole", "even"]),
         "layer_seams": rng.choice(["charged", "charged", "free"]),
     }

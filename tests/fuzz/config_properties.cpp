@@ -24,9 +24,6 @@ namespace {
 // slow to read.
 constexpr std::size_t kMostKernels = 300;
 
-/// Graphs of a config whose shapes were not checked read back in the same way.
-bool checks_shapes(const Problem& problem) { return problem.equations.shapes == Shapes::Checked; }
-
 /// A machine of one chip for each copy of a workload: whatever the workload is, the
 /// machine allows it.
 std::string machine_for(const Workload& workload) {
@@ -55,8 +52,7 @@ Config read_back(const std::string& text, const std::string& what) {
 
 void check_graph_text(const Problem& problem) {
   const Workload& workload = problem.workload;
-  const std::string machine =
-      machine_for(workload) + (checks_shapes(problem) ? "" : "equations: {shapes: unchecked}\n");
+  const std::string machine = machine_for(workload);
   const std::string yaml = graph_yaml(workload);
   const Workload again = read_back(yaml + machine, "graph").problem.workload;
   require(fingerprint_of(again) == fingerprint_of(workload), "a graph reads back:\n" + yaml);
@@ -68,7 +64,7 @@ void check_graph_text(const Problem& problem) {
           ", \"accelerator\": {\"cores\": 1, \"lanes\": 1, \"stages\": 1, \"frequency\": \"1 GHz\","
           " \"sram\": \"1 GB\"}, \"memory\": {\"bandwidth\": \"1 GB/s\"}, \"network\":"
           " [{\"topology\": \"ring\", \"degree\": 1, \"bandwidth\": \"1 GB/s\"}]}";
-  json += checks_shapes(problem) ? "}" : ", \"equations\": {\"shapes\": \"unchecked\"}}";
+  json += "}";
   const Workload same = read_back(json, "graph as JSON").problem.workload;
   require(fingerprint_of(same) == fingerprint_of(workload), "a graph reads back:\n" + json);
 }

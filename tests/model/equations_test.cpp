@@ -113,7 +113,7 @@ TEST_CASE("evaluate agrees with the plain model on DLRM, HPL, FFT, decode and mi
 
 TEST_CASE("evaluate agrees with the plain model on pieces of layers by rule") {
   std::array<int, 3> feasible{};
-  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 6600; ++seed) {
     CAPTURE(seed);
     const Problem problem = test::random_transformer_problem(seed / 2);
     const Mapping mapping = test::random_mapping(problem, seed);
@@ -166,7 +166,10 @@ TEST_CASE("more bandwidth never costs more") {
 TEST_CASE("a faster clock or more SRAM never costs more") {
   for_each_feasible(1000, [](Problem problem, const Mapping& mapping, const Cost& cost, auto) {
     problem.system.accelerator.sram = problem.system.accelerator.sram * 2.0;
-    CHECK(cost_of(problem, mapping).step_time == cost.step_time);
+    const Seconds roomy = cost_of(problem, mapping).step_time;
+    // What it may spare is weights that are loaded once a step.
+    if (problem.equations.weight_traffic != WeightTraffic::PerStep) CHECK(roomy == cost.step_time);
+    CHECK(roomy <= cost.step_time);
     problem.system.accelerator.frequency = 1.5 * problem.system.accelerator.frequency;
     check_no_longer(cost_of(problem, mapping).step_time, cost.step_time);
   });
@@ -252,6 +255,9 @@ TEST_CASE("twice the layers are twice the time of the layers") {
   for_each_feasible(2000, [](Problem problem, const Mapping& mapping, const Cost&, auto) {
     problem.system.memory.capacity = Bytes::infinity();
     problem.equations.virtual_stages = VirtualStages::Fixed;  // the bubble stays as it is
+    if (problem.equations.weight_traffic == WeightTraffic::PerStep) {
+      problem.equations.weight_traffic = WeightTraffic::Resident;  // of twice as many fewer fit
+    }
     // What the stages divide: two, three, ... more of each.
     problem.workload.layers = 2 * degree_of(mapping.network, Strategy::Pipeline);
     const Cost once = cost_of(problem, mapping);
@@ -354,7 +360,7 @@ TEST_CASE("the presets differ in the switches that the published runs have") {
   CHECK(physical.virtual_stages == VirtualStages::Layers);
   CHECK(physical.layout_conversion_bytes == ConversionBytes::Full);
   CHECK(physical.phases == SplitPhases::Separate);
-  CHECK(physical.weight_traffic == WeightTraffic::Resident);
+  CHECK(physical.weight_traffic == WeightTraffic::PerStep);
   CHECK(physical.shards == Shards::Whole);
   CHECK(physical.layer_seams == LayerSeams::Charged);
   const Equations published = Equations::published();

@@ -55,6 +55,7 @@ TEST_CASE("a tensor that skips a kernel is buffered for longer") {
 // B alone: 48 B of input, 64 B of output, 48 B of weight.
 TEST_CASE("a weight alone may be cut into pieces while its inputs leave room") {
   Problem problem = example();
+  problem.equations.weight_traffic = WeightTraffic::Resident;
   const Mapping alone = example_mapping({0, 1, 2});
   problem.system.accelerator.sram = Bytes(160.0);
   CHECK_FALSE(cost_of(problem, alone).partitions[1].weight_tiled);

@@ -21,6 +21,7 @@ using test::example_mapping;
 using test::idle_problem;
 using test::infeasible_of;
 using test::plain_mapping;
+using test::tensor;
 
 /// Times are rounded up to ticks, to less than 1e-12 of the layer.
 void check_time(Seconds time, double expected) {
@@ -196,6 +197,18 @@ TEST_CASE("explicit memory traffic is paid once, whatever the sharding and the t
   kernels[1].memory = Bytes(100.0);
   problem.workload.graph = DataflowGraph(kernels, problem.workload.graph.tensors());
   check_time(cost_of(problem, example_mapping()).partitions[0].memory, 1.6 + 2.5);
+}
+
+TEST_CASE("what layers hand each other waits in memory, as it comes in and as it goes out") {
+  Problem problem = example();
+  const Bytes without = cost_of(problem, example_mapping()).activations;
+  const DataflowGraph layer = problem.workload.graph;
+  problem.workload.graph = DataflowGraph(layer.kernels(), layer.tensors(), {tensor(2, 0)});
+  // Two samples of two tiles of 8 x 2 x 2 B.
+  const Bytes waiting(2.0 * 2 * 2 * 32);
+  CHECK(cost_of(problem, example_mapping()).activations == without + waiting);
+  problem.equations.layer_seams = LayerSeams::Free;
+  CHECK(cost_of(problem, example_mapping()).activations == without);
 }
 
 // 48 B at 40 B/s.

@@ -118,6 +118,51 @@ TEST_CASE("weight_traffic: a weight is loaded for every sample on top of everyth
   CHECK(cost_of(problem, example_mapping()).layer_time.in_base_units() == about(resident + 1.2));
 }
 
+TEST_CASE("weight_traffic: what the SRAM cannot hold of a stage is loaded once a step") {
+  // B's shard of 48 B at 40 B/s for the six samples of a replica; two layers a stage: 96 B.
+  Problem problem = example();
+  problem.execution.style = Style::KernelByKernel;  // whatever the SRAM, it fits
+  problem.system.memory.capacity = Bytes(1e6);
+  Mapping mapping = example_mapping({0, 1, 2});
+  const auto layer_time = [&](double sram) {
+    problem.system.accelerator.sram = Bytes(sram);
+    return cost_of(problem, mapping).layer_time.in_base_units();
+  };
+  problem.equations.weight_traffic = WeightTraffic::Resident;
+  const double resident = layer_time(1.0);
+  problem.equations.weight_traffic = WeightTraffic::PerStep;
+  CHECK(layer_time(96.0) == about(resident));
+  CHECK(layer_time(95.0) == about(resident + 1.2 / 6));
+  const auto change_b = [&problem](auto change) {
+    std::vector<Kernel> kernels = problem.workload.graph.kernels();
+    change(kernels[1]);
+    problem.workload.graph = DataflowGraph(kernels, problem.workload.graph.tensors());
+  };
+  SUBCASE("of many matrices, of which a sample uses one, no more than the samples use") {
+    // Four are 192 B, 32 B for each of the six samples; nine are more than six samples use.
+    change_b([](Kernel& b) { b.matrices = 4; });
+    CHECK(layer_time(96.0) == about(resident + 4 * 1.2 / 6));
+    change_b([](Kernel& b) { b.matrices = 9; });
+    CHECK(layer_time(96.0) == about(resident + 1.2));
+  }
+  SUBCASE("a kernel that uses the weight of another loads it once more, but holds none") {
+    // 96 B are held, as before; both kernels load 48 B.
+    Kernel again = weight_gemm("C", 6, 8, 4);
+    again.weight_of = KernelId(1);
+    std::vector<Kernel> kernels = problem.workload.graph.kernels();
+    kernels[2] = again;
+    problem.workload.graph = DataflowGraph(kernels, problem.workload.graph.tensors());
+    mapping.sharding[2] = Loop::K;
+    const double fits = layer_time(96.0);
+    CHECK(layer_time(95.0) == about(fits + 2 * 1.2 / 6));
+  }
+  SUBCASE("what explicit traffic of the tensor group reads is not read twice") {
+    change_b([](Kernel& b) { b.sharded_memory = Bytes(192.0); });
+    const double read = layer_time(96.0);
+    CHECK(layer_time(95.0) == about(read));
+  }
+}
+
 TEST_CASE("all_to_all and all_to_all_pairs: a chip's bytes to all others") {
   // Four chips send 96 B each, 24 B a pair.  By dimensions: 4/8 of 96 B at 10 B/s.
   // Over the bisection: 8 pairs (4^2 / 2) of 24 B over two links.
@@ -321,6 +366,7 @@ TEST_CASE("weights of a transformer that trains are those of its forward pass") 
 TEST_CASE("lone_kernels: one by one they stream through the SRAM, whatever its size") {
   Problem problem = example();
   problem.execution.style = Style::KernelByKernel;
+  problem.equations.weight_traffic = WeightTraffic::Resident;
   const Cost roomy = cost_of(problem, example_mapping({0, 1, 2}));
   problem.system.accelerator.sram = Bytes(10.0);
   const Cost tight = cost_of(problem, example_mapping({0, 1, 2}));

@@ -140,18 +140,6 @@ double received(const DataflowGraph& graph, const std::vector<Loop>& loops,
       continue;
     const Loop from_loop = loops[tensor.from.index()];
     const Loop to_loop = loops[tensor.to.index()];
-    // Not charged, and so not checked: what chips receive beyond an even share where they do not
-    // divide the heads, rows or columns that are split, and what a weight GEMM by matrices reads of a tensor that the graph does not call a
-    // value (docs/model.md, section 4, the known flaw of the published rules).
-    const auto uneven = [&](const Kernel& kernel, Loop loop) {
-      const double extent = loop == Loop::Outer ? d(kernel.outer)
-                            : loop == Loop::M   ? d(kernel.outer) * d(kernel.m)
-                            : loop == Loop::N   ? d(kernel.n)
-                                                : chip.n;
-      return std::fmod(extent, chip.n) != 0.0;
-    };
-    if (uneven(from, from_loop) || uneven(to, to_loop)) continue;
-    if (to.kind == KernelKind::WeightGemm && to_loop == Loop::Outer && tensor.value < 0) continue;
     if (const auto elements = routed(from, from_loop, to, to_loop, chip)) {
       most = std::max(most, *elements);
       continue;
@@ -166,8 +154,13 @@ double received(const DataflowGraph& graph, const std::vector<Loop>& loops,
       continue;
     }
     const Region has = made(from, from_loop, chip);
-    most = std::max(most, needed->size() - common(needed->rows, has.rows).size() *
-                                               common(needed->columns, has.columns).size());
+    const bool by_rows = from_loop != Loop::N && needed->columns.size() == d(from.n);
+    // Of rows or heads it may make any, as many as the chip that makes most.
+    const double own =
+        by_rows && needed->rows.size() < rows
+            ? std::min(needed->size(), made(from, from_loop, {0.0, chip.n}).size())
+            : common(needed->rows, has.rows).size() * common(needed->columns, has.columns).size();
+    most = std::max(most, needed->size() - own);
   }
   return most;
 }

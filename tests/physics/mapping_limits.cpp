@@ -55,8 +55,7 @@ struct Mapped {
   double tensor = 1.0, pipeline = 1.0, data = 1.0;
   std::vector<Line> tensor_lines, pipeline_lines, data_lines, all_lines;
   LayerNumbers layer;
-  double step;         // of one copy
-  bool loads_weights;  // for each sample
+  double step;  // of one copy
 
   Mapped(const Json& config, const MappingAnswer& answer)
       : workload(config["workload"]),
@@ -71,8 +70,7 @@ struct Mapped {
         copies(count_of(workload, "copies")),
         chips(count_of(system, "chips") / copies),
         layer(layer_numbers(workload)),
-        step(cost.step_time.in_base_units() * copies),
-        loads_weights(answer.config.problem.equations.weight_traffic == WeightTraffic::PerSample) {
+        step(cost.step_time.in_base_units() * copies) {
     for (std::size_t d = 0; d < mapping.network.size(); ++d) {
       const Json& given = system["network"][d];
       const Mapping::Dimension& dimension = mapping.network[d];
@@ -184,6 +182,16 @@ std::vector<NamedCheck> make_limits() {
     return at_least("latency reads weights and caches of all layers",
                     m.layers * read / (m.tensor * m.bandwidth()), latency);
   });
+  add("a chip reads whole heads of the caches",
+      [](const Json&, const Mapped& m) -> std::optional<Violation> {
+        // A single head of queries may be divided by its features.
+        if (!m.decodes() || count_of(m.workload, "heads") < 2.0) return std::nullopt;
+        const double heads = std::ceil(m.layer.heads / m.tensor);
+        const double bytes =
+            (m.layer.cache / m.layer.heads * heads + m.layer.read / m.tensor) * m.word;
+        return at_least("a chip reads whole heads of the caches", bytes / m.bandwidth(),
+                        m.cost.layer_time.in_base_units());
+      });
   add("a chip reads the weights that it holds for each token",
       [](const Json&, const Mapped& m) -> std::optional<Violation> {
         if (!m.decodes() || m.layer.experts > 0.0) return std::nullopt;
@@ -204,8 +212,6 @@ std::vector<NamedCheck> make_limits() {
   add("a step loads weights that stay in memory",
       [](const Json&, const Mapped& m) -> std::optional<Violation> {
         if (m.kind == "hpl" || m.kind == "fft" || m.decodes()) return std::nullopt;
-        // Weights that are loaded once a step are not counted (docs/model.md, section 12).
-        if (!m.loads_weights) return std::nullopt;
         const double held = m.cost.weights.in_base_units() -
                             static_cast<double>(m.cost.layers_per_stage) * m.beside() * m.word;
         const double sram = amount(m.system["accelerator"]["sram"]);

@@ -55,6 +55,7 @@ struct AttentionNumbers {
   double weights = 0.0;
   double products = 0.0;
   double cache = 0.0;  ///< elements of one token
+  double heads = 1.0;  ///< that these are of
 };
 
 AttentionNumbers attention_numbers(const Json& workload, bool decode) {
@@ -66,7 +67,8 @@ AttentionNumbers attention_numbers(const Json& workload, bool decode) {
     const double g = count_of(workload, "kv_heads", a);
     return {.weights = h * (a * d + g * d + g * values) + a * values * h,
             .products = a * (d + values),
-            .cache = g * (d + values)};
+            .cache = g * (d + values),
+            .heads = g};
   }
   const Json& latent = workload["latent_attention"];
   const double rank = count_of(latent, "key_value_rank");
@@ -106,6 +108,7 @@ LayerNumbers transformer_numbers(const Json& workload, bool dense) {
   if (decode) {
     layer.cache = tokens * attention.cache *
                   std::min(count_of(workload, "context"), count_of(workload, "window", 1e18));
+    layer.heads = attention.heads;
   }
   return layer;
 }

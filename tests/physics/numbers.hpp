@@ -12,6 +12,7 @@ struct LayerNumbers {
   double experts = 0.0;  ///< of these, those of experts
   double read = 0.0;     ///< elements that a decoded token needs: of experts those of one token
   double cache = 0.0;    ///< elements of the cache that a token needs
+  double heads = 1.0;    ///< that these are of, each read whole
 };
 
 /// The layer of a mapping; `dense` the MLP in place of experts, where plans tell them apart.

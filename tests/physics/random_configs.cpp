@@ -212,8 +212,10 @@ Json kernel_of(Draws& draws, std::int64_t index, const Value& input, std::int64_
     kernel["M"] = draws.one_of<std::int64_t>({1, 3, 8, 16, 64, 256});
     kernel["K"] = input.rows;
     if (draws.chance(8)) kernel["tokens"] = draws.pick(1, 3 * tokens);
-    if (draws.chance(10)) kernel["sharded_memory"] = quantity(draws.size(0, 16), "B");
     output = {kernel["name"], outer * kernel["M"].get<std::int64_t>()};
+    // What a kernel with a weight reads for each sample is its weight, in words of 2 B, or more.
+    const double weight = 2.0 * static_cast<double>(output.rows * input.rows);
+    if (draws.chance(10)) kernel["sharded_memory"] = quantity(weight + draws.size(0, 16), "B");
   } else {
     kernel["kind"] = "elementwise";
     kernel["M"] = input.rows;

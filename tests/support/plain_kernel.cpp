@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 namespace dfsearch::test::plain {
 
@@ -55,7 +56,7 @@ std::string needs(const Kernel& producer, const Kernel& consumer, const Tensor& 
     case KernelKind::Attention:
       return heads && single && rows <= std::max(k, m) ? all : "SR";
     case KernelKind::WeightGemm:
-      return heads && t.value >= 0 && (rows == k || (single && rows < k)) ? all : "SR";
+      return heads && (rows == k || (single && rows < k)) ? all : "SR";
     case KernelKind::Gemm: {
       if (!heads) return "SR";
       if (consumer.weight_of && t.operand == 2 && t.value >= 0 && rows == n) return all;
@@ -107,6 +108,28 @@ bool is_there(const Problem& problem, std::size_t tensor, const std::vector<Loop
     }
   }
   return false;
+}
+
+double heads_of(const Tensor& t, const Kernel& producer, const Kernel& consumer) {
+  const double heads = number(consumer.outer);
+  if (consumer.kind != KernelKind::Attention || t.operand < 2 || t.operand > 3) return heads;
+  const double rows = t.rows > 0 ? number(t.rows) : number(producer.outer) * number(producer.m);
+  const double shared = rows / number(t.operand == 2 ? consumer.k : consumer.m);
+  if (shared <= 1.0) return 1.0;
+  return shared == std::floor(shared) && std::fmod(heads, shared) == 0.0 ? shared : heads;
+}
+
+double most_heads(double heads, double shared, double chips) {
+  const double held = std::ceil(heads / chips);
+  double most = 0.0;
+  for (double first = 0.0; first < heads; first += held) {
+    std::set<double> read;
+    for (double head = first; head < std::min(heads, first + held); ++head) {
+      read.insert(std::floor(head * shared / heads));
+    }
+    most = std::max(most, number(static_cast<std::int64_t>(read.size())));
+  }
+  return most;
 }
 
 double whole_output(const Problem& problem, const Kernel& kernel) {

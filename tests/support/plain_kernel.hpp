@@ -36,6 +36,11 @@ std::vector<Tensor> seams(const Problem& problem);
 /// Whether chips exchange what makes the rows of a column one.
 bool couples(const Problem& problem, const Kernel& kernel, Loop loop);
 
+/// Heads that the tensor has for those of its consumer, of which several may share one; and how many
+/// of them the chip reads that reads most, of so many chips.
+double heads_of(const Tensor& t, const Kernel& producer, const Kernel& consumer);
+double most_heads(double heads, double shared, double chips);
+
 double whole_output(const Problem& problem, const Kernel& kernel);
 /// What a tensor carries of its producer: a part has rows of its own.
 Kernel carried(const Tensor& tensor, Kernel producer);

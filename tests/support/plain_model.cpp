@@ -183,12 +183,16 @@ class PlainModel {
   }
 
   double stored_weight(std::size_t i) const {
+    if (kernels_[i].weight_of) return 0.0;
+    return all_matrices(i) + number(kernels_[i].parameters) * word_;
+  }
+
+  double all_matrices(std::size_t i) const {
     Kernel all = kernels_[i];
-    if (all.weight_of) return 0.0;
+    if (all.kind != KernelKind::WeightGemm) return 0.0;
     if (all.matrices > 0) all.outer = all.matrices;
     const Extents e = extents(all, i, degree(Strategy::Tensor), 1.0);
-    const double matrices = all.kind == KernelKind::WeightGemm ? e.m * e.k : 0.0;
-    return (matrices + number(all.parameters)) * word_;
+    return e.m * e.k * word_;
   }
 
   /// The share of the traffic of a tensor group that is a chip's.
@@ -197,6 +201,13 @@ class PlainModel {
     if (problem_.equations.shards == Shards::Even) return 1.0 / degree;
     const Extents one = extents(i, degree, 1.0);
     const Kernel& kernel = kernels_[i];
+    for (const Tensor& t : tensors_) {
+      const double shared = heads_of(t, kernels_[t.from.index()], kernel);
+      if (t.to.index() != i || mapping_.sharding[i] != Loop::Outer) continue;
+      if (shared != number(kernel.outer)) {
+        return most_heads(number(kernel.outer), shared, degree) / shared;
+      }
+    }
     const double rows = number(kernel.outer) * number(kernel.m);
     const double share = one.m / rows * (one.k / depth_of(kernel));
     return kernel.kind == KernelKind::WeightGemm ? share : share * one.n / number(kernel.n);
@@ -206,6 +217,21 @@ class PlainModel {
     if (kernels_[i].kind != KernelKind::WeightGemm) return 0.0;
     const Extents e = extents(i, degree(Strategy::Tensor), 1.0);
     return e.m * e.k * word_;
+  }
+
+  // What loading the weight adds to the traffic of a sample (38).
+  double loaded_weight(std::size_t i) const {
+    const WeightTraffic traffic = problem_.equations.weight_traffic;
+    if (traffic == WeightTraffic::PerSample) return weight(i);
+    if (traffic == WeightTraffic::Resident || problem_.workload.out_of_core) return 0.0;
+    if (kernels_[i].sharded_memory > Bytes{}) return 0.0;
+    double of_stage = 0.0;
+    for (std::size_t k = 0; k < kernels_.size(); ++k) of_stage += stored_weight(k);
+    const double layers = number(problem_.workload.layers);
+    of_stage *= std::ceil(layers / degree(Strategy::Pipeline));
+    if (of_stage <= problem_.system.accelerator.sram.in_base_units()) return 0.0;
+    const double samples = number(problem_.workload.global_batch) / degree(Strategy::Data);
+    return std::min(weight(i), all_matrices(i) / samples);
   }
 
   std::optional<PlainPartition> partition_cost(const std::vector<std::size_t>& members) const {
@@ -223,7 +249,7 @@ class PlainModel {
       result.network += network_time(i);
       result.memory += kernels_[i].memory.in_base_units() / bandwidth_;
       result.memory += kernels_[i].sharded_memory.in_base_units() * held(i) / bandwidth_;
-      weights += weight(i) / bandwidth_;
+      weights += loaded_weight(i) / bandwidth_;
     }
     const std::int64_t p = place(members.front());
     for (const Tensor& t : tensors_) {
@@ -248,10 +274,8 @@ class PlainModel {
         result.time = std::max(c, m) + n;
         break;
     }
-    if (problem_.equations.weight_traffic == WeightTraffic::PerSample) {
-      result.time += weights;
-      result.memory += weights;
-    }
+    result.time += weights;
+    result.memory += weights;
     return result;
   }
 
@@ -471,23 +495,85 @@ class PlainModel {
     });
   }
 
+  /// What the fullest chip has of a tile as the consumer splits it.
+  double tile_as_wanted(const Tensor& t) const {
+    const Kernel& producer = kernels_[t.from.index()];
+    const Kernel& consumer = kernels_[t.to.index()];
+    const Loop loop = mapping_.sharding[t.to.index()];
+    const std::string to = wanted(problem_, t, loop);
+    const double chips = degree(Strategy::Tensor);
+    double rows = t.rows > 0 ? number(t.rows) : number(producer.outer) * number(producer.m);
+    double columns = number(producer.n);
+    if (to == "RS") {
+      columns = std::ceil(columns / chips);
+    } else if (to == "SS") {
+      const double sums = number(consumer.m);
+      rows = std::ceil(rows / sums) * std::ceil(sums / chips);
+    } else if (loop == Loop::Outer && problem_.equations.shards == Shards::Whole) {
+      const double heads = heads_of(t, producer, consumer);
+      const double held = most_heads(number(consumer.outer), heads, chips);
+      rows = std::min(rows, held * std::ceil(rows / heads));
+    } else {
+      rows = std::ceil(rows / chips);
+    }
+    if (producer.tiled == Loop::N) columns = std::ceil(columns / tiles_);
+    if (producer.tiled == Loop::M || producer.tiled == Loop::Outer) rows = std::ceil(rows / tiles_);
+    return rows * columns * word_;
+  }
+
+  /// Whether heads or rows are dealt out in parts that are larger where they are read.
+  bool wants_more(const Tensor& t) const {
+    const std::string from = produced(mapping_.sharding[t.from.index()]);
+    const std::string to = wanted(problem_, t, mapping_.sharding[t.to.index()]);
+    const bool by_rows = from == "SR" && to == "SR" && by_value(problem_);
+    return by_rows && degree(Strategy::Tensor) > 1.0 && tile_as_wanted(t) > tile_bytes(t);
+  }
+
   double conversion_time(const Tensor& t) const {
     const std::size_t i = t.from.index();
     const std::string from = produced(mapping_.sharding[i]);
     const std::string to = wanted(problem_, t, mapping_.sharding[t.to.index()]);
-    if (exchanges(from, to)) return exchange(tile_bytes(t));
+    const double n = degree(Strategy::Tensor);
+    if (n == 1.0) return 0.0;
+    if (exchanges(from, to) || wants_more(t)) {
+      return exchange(by_value(problem_) ? std::max(tile_bytes(t), tile_as_wanted(t))
+                                         : tile_bytes(t));
+    }
     if (!gathers(from, to)) return 0.0;
+    if (!by_value(problem_)) return all_gather(Strategy::Tensor, tile_bytes(t));
     const Extents whole = extents(carried(t, kernels_[i]), i, 1.0, tiles_);
     return all_gather(Strategy::Tensor,
-                      by_value(problem_) ? whole.m * whole.n * word_ : tile_bytes(t));
+                      std::min(n * tile_bytes(t), whole.m * whole.n * word_ * n / (n - 1.0)));
   }
 
   double conversion_latency(const Tensor& t) const {
     const std::string from = produced(mapping_.sharding[t.from.index()]);
     const std::string to = wanted(problem_, t, mapping_.sharding[t.to.index()]);
     if (gathers(from, to)) return gather_latency(Strategy::Tensor);
-    const bool pays = exchanges(from, to) && pays_hops();
+    const bool pays = (exchanges(from, to) || wants_more(t)) && pays_hops();
     return pays ? plain_exchange_latency(problem_, mapping_, {Strategy::Tensor}) : 0.0;
+  }
+
+  /// Of the tensors of a value those that are converted to the same layout as this one, the first
+  /// of them: what the one takes that wants most.
+  std::pair<double, double> conversion_of_all(std::size_t first) const {
+    const Tensor& t = tensors_[first];
+    double per_tile = 0.0, once = 0.0, most = -1.0;
+    for (std::size_t other = first; other < tensors_.size(); ++other) {
+      const Tensor& o = tensors_[other];
+      const bool together = by_value(problem_) && t.value >= 0 && o.from == t.from &&
+                            o.value == t.value && wanted_of(o) == wanted_of(t);
+      if (other != first && !together) continue;
+      const double time = tiles_ * conversion_time(o) + conversion_latency(o);
+      if (time <= most) continue;
+      most = time;
+      per_tile = conversion_time(o);
+      once = conversion_latency(o);
+    }
+    return {per_tile, once};
+  }
+  std::string wanted_of(const Tensor& t) const {
+    return wanted(problem_, t, mapping_.sharding[t.to.index()]);
   }
 
   double network_time(std::size_t i) const {
@@ -509,8 +595,9 @@ class PlainModel {
     for (std::size_t number = 0; number < tensors_.size(); ++number) {
       const Tensor& t = tensors_[number];
       if (t.from.index() != i || is_there(problem_, number, mapping_.sharding)) continue;
-      per_tile += conversion_time(t);
-      once += conversion_latency(t);
+      const auto [time, latency] = conversion_of_all(number);
+      per_tile += time;
+      once += latency;
     }
     for (const Tensor& s : seams(problem_)) {
       if (s.from.index() != i) continue;
@@ -614,6 +701,10 @@ class PlainModel {
           if (crosses) alive += number(mapping_.micro_batch) * tiles_ * tile_bytes(t);
         }
         cost.activations = std::max(cost.activations, alive);
+      }
+      for (const Tensor& s : seams(problem_)) {
+        const double one = number(mapping_.micro_batch) * tiles_ * tile_bytes(s);
+        cost.activations += one + one;  // where it comes in and where it goes out
       }
     }
     const Memory& memory = problem_.system.memory;

@@ -399,7 +399,7 @@ class Problem:
         self.conversion_bytes = e.get("layout_conversion_bytes", "shard" if published else "full")
         self.by_value = self.conversion_bytes == "full"
         self.phases = e.get("phases", "halves" if published else "separate")
-        self.weight_traffic = e.get("weight_traffic", "resident")
+        self.weight_traffic = e.get("weight_traffic", "resident" if published else "per_step")
         if e.get("layer_seams", "free" if published else "charged") == "free":
             self.seams = []
         self.whole = e.get("shards", "even" if published else "whole") == "whole"
@@ -471,8 +471,7 @@ def _needs(problem, tensor):
     if target.attention:
         everything = target.outer > 1 and single and rows <= max(target.k, target.m)
     elif target.weights:
-        everything = (target.outer > 1 and is_value
-                      and (rows == target.k or single and rows < target.k))
+        everything = target.outer > 1 and (rows == target.k or single and rows < target.k)
     elif target.systolic and target.inputs == 2:
         elements = rows * source.n
         own = elements in (target.outer * target.k * target.n, target.outer * target.m * target.k)
@@ -493,6 +492,26 @@ def _needs(problem, tensor):
         everything = not (_other_words(rows, own) or rows % own == 0
                           or target.outer > 1 and not single)
     return "RR" if everything else "SR"
+
+
+def shared_heads(problem, tensor):
+    """How many heads the tensor has for those of its target."""
+    target = problem.kernels[tensor.target]
+    source = problem.kernels[tensor.source]
+    if not target.attention or tensor.operand not in (2, 3):
+        return target.outer
+    rows, of_one = tensor.rows or source.outer * source.m, (target.k, target.m)[tensor.operand - 2]
+    if rows <= of_one:
+        return 1
+    shared = rows // of_one
+    return shared if rows % of_one == 0 and target.outer % shared == 0 else target.outer
+
+
+def fullest(heads, shared, chips):
+    """How many shared heads the chip reads that reads most of them."""
+    held = ceil_div(heads, chips)
+    return max(len({head * shared // heads for head in range(i, min(heads, i + held))})
+               for i in range(0, heads, held))
 
 
 def wanted_layout(problem, tensor, target_loop):
@@ -892,6 +911,10 @@ class _Evaluation:
         if not self.p.whole:
             return 1 / self.tp
         kernel = self.p.kernels[i]
+        for t in self.p.tensors:
+            shared = shared_heads(self.p, t)
+            if t.target == i and self.sharding[i] == "outer" and shared != kernel.outer:
+                return fullest(kernel.outer, shared, self.tp) / shared
         m, k, n = shard_extents(kernel, self.sharding[i], self.tp, 1, self.grid, kernel.outer)
         share = m * k / (kernel.outer * kernel.m * depth(kernel))
         return share if kernel.weights else share * n / kernel.n
@@ -900,10 +923,25 @@ class _Evaluation:
         kernel = self.p.kernels[i]
         if kernel.weight_of is not None:
             return 0
+        return self.all_matrices(i) + kernel.parameters * self.p.word
+
+    def all_matrices(self, i):
+        kernel = self.p.kernels[i]
         every = kernel._replace(outer=kernel.matrices or kernel.outer)
         m, k, _ = shard_extents(every, self.sharding[i], self.tp, 1, self.grid,
                                 self.p.whole * every.outer)
-        return (m * k * kernel.weights + kernel.parameters) * self.p.word
+        return m * k * kernel.weights * self.p.word
+
+    def loaded_weight(self, i):
+        """What its weight adds to the memory traffic of a sample, (38)."""
+        p = self.p
+        if p.weight_traffic == "per_sample":
+            return self.weight_bytes(i)
+        held = sum(self.stored_bytes(k) for k in range(len(p.kernels)))
+        fits = held * ceil_div(p.layers, self.pp) <= p.sram
+        if p.weight_traffic == "resident" or fits or p.out_of_core or p.kernels[i].sharded_memory:
+            return 0
+        return min(self.weight_bytes(i), self.all_matrices(i) / (p.global_batch / self.dp))
 
     def weight_bytes(self, i):
         m, k, _ = self.shards[i]
@@ -1012,15 +1050,13 @@ class _Evaluation:
                 time += self.tiles * all_gather(self.tensor, self.tp * part)
                 time += gather_latency(p, self.tensor)
         own = [t for t in p.tensors if t.source in members]
-        for t in converted(p, own, self.sharding):
-            kind = conversion(p, t, self.sharding[t.source], self.sharding[t.target])
-            time += self.tiles * self._conversion_time(t)
-            time += self._conversion_latency(kind)
-        for seam in p.seams:
-            if seam.source in members:
-                kind = conversion(p, seam, self.sharding[seam.source], self.sharding[seam.target])
-                time += self.tiles * self._conversion_time(seam) + self._conversion_latency(kind)
-        return time
+        most = {}  # of one value and layout
+        for e, t in enumerate(own):
+            alone = not p.by_value or t.value is None
+            key = e if alone else (t.value, wanted_layout(p, t, self.sharding[t.target]))
+            most[key] = max(most.get(key, 0), self._conversion_time(t))
+        time += sum(most.values())
+        return time + sum(self._conversion_time(s) for s in p.seams if s.source in members)
 
     def _own_time(self, kind, size, output):
         """What a kernel of an untiled workload communicates by itself."""
@@ -1048,21 +1084,49 @@ class _Evaluation:
         time = p.all_reduce_passes * output / (p.gradient_bandwidth or slowest)
         return (time + 2 * gather_latency(p, self.data)) / self.micro_batches
 
-    def _conversion_latency(self, kind):
-        return {None: lambda *_: 0, "all_gather": gather_latency,
-                "all_to_all": exchange_latency}[kind](self.p, self.tensor)
+    def _wanted_bytes(self, t):
+        """What the fullest chip has of a tile as the target splits it."""
+        p, loop = self.p, self.sharding[t.target]
+        source, target = p.kernels[t.source], p.kernels[t.target]
+        rows, columns = t.rows or source.outer * source.m, source.n
+        layout = wanted_layout(p, t, loop)
+        if layout == "RS":
+            columns = ceil_div(columns, self.tp)
+        elif layout == "SS":
+            rows = ceil_div(rows, target.m) * ceil_div(target.m, self.tp)
+        elif loop == "outer" and p.whole:
+            heads = shared_heads(p, t)
+            rows = min(rows, fullest(target.outer, heads, self.tp) * ceil_div(rows, heads))
+        else:
+            rows = ceil_div(rows, self.tp)
+        if source.tiled == "N":
+            columns = ceil_div(columns, self.tiles)
+        return rows * columns * p.word
 
     def _conversion_time(self, t):
+        """Over all tiles."""
         kind = conversion(self.p, t, self.sharding[t.source], self.sharding[t.target])
-        if kind is None:
+        if self.tp == 1:
             return 0.0
-        member = self.tensor_tile_bytes(t)
-        published = self.p.conversion_bytes == "shard"
-        if kind == "all_to_all":
-            return all_to_all(self.tensor, member, published)
-        source = carried(self.p.kernels[t.source], t)
-        m, _, n = shard_extents(source, "none", self.tp, self.tiles, self.grid)
-        return all_gather(self.tensor, member if published else m * n * self.p.word)
+        member, n = self.tensor_tile_bytes(t), self.tp
+        if self.p.conversion_bytes == "shard":
+            time = {None: 0.0, "all_gather": all_gather(self.tensor, member),
+                    "all_to_all": all_to_all(self.tensor, member, True)}[kind]
+        elif kind == "all_gather":
+            source = carried(self.p.kernels[t.source], t)
+            m, _, columns = shard_extents(source, "none", n, self.tiles, self.grid)
+            whole = m * columns * self.p.word
+            time = all_gather(self.tensor, min(n * member, whole * n / (n - 1)))
+        else:
+            by_rows = _produced_layout(self.sharding[t.source]) == "SR"
+            wanted = self._wanted_bytes(t)
+            if kind is None and not (by_rows and wanted > member and wanted_layout(
+                    self.p, t, self.sharding[t.target]) == "SR"):
+                return 0.0
+            kind, time = "all_to_all", all_to_all(self.tensor, max(member, wanted), False)
+        latency = {None: lambda *_: 0, "all_gather": gather_latency,
+                   "all_to_all": exchange_latency}[kind](self.p, self.tensor)
+        return self.tiles * time + latency
 
     def partition_cost(self, members):
         p = self.p
@@ -1089,9 +1153,9 @@ class _Evaluation:
             time = compute + memory + network
         else:
             time = max(compute, memory) + network
-        if p.weight_traffic == "per_sample":  # part of the memory time, but never hidden
-            loads = sum(self.weight_bytes(i) for i in members) / self.memory_bandwidth
-            memory, time = memory + loads, time + loads
+        # Part of the memory time, but never hidden.
+        loads = sum(self.loaded_weight(i) for i in members) / self.memory_bandwidth
+        memory, time = memory + loads, time + loads
         return {"kernels": [p.kernels[i].name for i in members], "compute": compute,
                 "memory": memory, "network": network, "time": time, "sram": sram}
 
@@ -1108,6 +1172,7 @@ class _Evaluation:
                     and self.partition[t.source] != self.partition[t.target]
                 )
                 alive = max(alive, crossing)
+            alive += sum(2 * self.tensor_tile_bytes(s) for s in p.seams)
         activations = self.micro_batch * self.tiles * alive
         needed, first = weights + activations + stored, p.memory_capacity
         self.memory_bandwidth = p.memory_bandwidth

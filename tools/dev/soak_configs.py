@@ -164,7 +164,7 @@ def _equations(random):
         "virtual_stages": (30, lambda: random.choice(("layers", "layers_minus_one", 3))),
         "layout_conversion_bytes": (30, lambda: random.choice(("full", "shard"))),
         "phases": (40, lambda: random.choice(("separate", "halves"))),
-        "weight_traffic": (30, lambda: random.choice(("resident", "per_sample"))),
+        "weight_traffic": (30, lambda: random.choice(("resident", "per_step", "per_sample"))),
         "shards": (30, lambda: random.choice(("whole", "even"))),
         "layer_seams": (30, lambda: random.choice(("charged", "free"))),
         "all_to_all": (30, lambda: random.choice(("per_dimension", "bisection"))),

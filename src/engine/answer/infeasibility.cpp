@@ -97,7 +97,7 @@ InfeasibilityReason why_infeasible(const Problem& problem, const MappingProblem&
                                    const Allowance& allowance) {
   const std::shared_ptr<const FusionContext> context = search.open(roomiest_point(problem, search));
   const FusionTables& tables = context->tables;
-  if (tables.capacity_for_activations() < Bytes{}) {
+  if (tables.weights() > problem.system.memory.total_capacity()) {
     return {of_bytes(Resource::Memory, tables.weights(), problem.system.memory.total_capacity(),
                      problem.workload.stored > Bytes{} ? "stored data" : "weights")};
   }

@@ -24,7 +24,7 @@ namespace dfsearch {
 namespace {
 
 constexpr std::size_t kMostReplacing = 4;
-constexpr std::size_t kRoundingsOfConversion = 9;
+constexpr std::size_t kRoundingsOfTileSum = 9;
 
 std::int64_t tiled_extent(const Kernel& kernel) {
   switch (kernel.tiled) {
@@ -111,12 +111,19 @@ TileCosts::TileCosts(const Problem& problem, const LayerDecisions& decisions,
     for (const Loop producer : decisions.sharding[tensor.from.index()]) {
       add_tile(tensor, producer);
       for (const Loop consumer : decisions.sharding[tensor.to.index()]) {
-        conversions_.push_back(conversion_time(context, tensor, producer, consumer) / Seconds(1.0));
+        tile_sums_.push_back(conversion_time(context, tensor, producer, consumer) / Seconds(1.0));
       }
     }
   };
   for (const Tensor& tensor : graph.tensors()) add_tensor(tensor);
-  for (const Tensor& seam : charged_seams(problem)) add_tensor(seam);
+  for (const Tensor& seam : charged_seams(problem)) {
+    add_tensor(seam);
+    // What is stored of all of them is added up for one tile, too.
+    for (const Loop producer : decisions.sharding[seam.from.index()]) {
+      tile_sums_.push_back(
+          tensor_bytes(graph, seam, producer, grid, tiles_, problem.workload.word) / Bytes(1.0));
+    }
+  }
 }
 
 bool TileCosts::no_more_than(const TileCosts& other) const {
@@ -128,9 +135,9 @@ bool TileCosts::no_more_than(const TileCosts& other) const {
   // Products with a power of two are exact, and so is the order of sums of them.
   const double margin = is_doubled(tiles_, other.tiles_)
                             ? 1.0
-                            : less_roundings(2 * (conversions_.size() + kRoundingsOfConversion));
+                            : less_roundings(2 * (tile_sums_.size() + kRoundingsOfTileSum));
   return std::equal(
-      conversions_.begin(), conversions_.end(), other.conversions_.begin(),
+      tile_sums_.begin(), tile_sums_.end(), other.tile_sums_.begin(),
       [&](double one, double beside) { return one * (tiles / other_tiles) <= beside * margin; });
 }
 

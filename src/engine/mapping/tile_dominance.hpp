@@ -33,8 +33,8 @@ class TileCosts {
 
  private:
   std::int64_t tiles_;
-  std::vector<double> numbers_;      // as the model has them
-  std::vector<double> conversions_;  // of a tile, which the model adds up before it multiplies
+  std::vector<double> numbers_;    // as the model has them
+  std::vector<double> tile_sums_;  // of a tile, which the model adds up before it multiplies
 };
 
 }  // namespace dfsearch

@@ -144,7 +144,8 @@ class LoneSum {
     const Ticks network = relaxed_.clock().ticks(network_time(context_, kernel, sharding));
     const Ticks time = overlapped(problem_.execution.overlap, lone_compute(problem_, own, kernel),
                                   memory, network);
-    return std::min(kNever, time + own.weight_load(kernel));
+    // Whether weights are loaded is a matter of all kernels: counted only if it is sure.
+    return std::min(kNever, time + (loads_weights_ ? own.weight_load(kernel) : 0));
   }
 
   /// How much more the worst of a kernel's loops makes it take at least than the best.
@@ -166,6 +167,7 @@ class LoneSum {
   const DataflowGraph& graph_;
   const LoopSets& sets_;
   const LayerCosts relaxed_;
+  const bool loads_weights_ = relaxed_.loads_weights();
   const NetworkContext context_;
   std::vector<std::size_t> sizes_;
   std::vector<LayerCosts> of_place_;  // each kernel with the loop at a place of its set

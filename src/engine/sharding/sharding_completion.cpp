@@ -95,7 +95,7 @@ class Completion {
     const Shard shard = shard_of(kernel, loop, context_.machine.grid(), context_.tiles);
     const double utilization = problem_.execution.compute_utilization.value_or(1.0);
     const Seconds compute = tile_flops(kernel, shard) / (chip.peak() * utilization);
-    const Bytes moved = explicit_bytes(kernel, loop, context_.machine.grid());
+    const Bytes moved = explicit_bytes(graph_, id, loop, context_.machine.grid());
     return {tiles() * (compute / Seconds(1.0)),
             moved / problem_.system.memory.bandwidth / Seconds(1.0),
             own_network_time(context_, kernel, loop) / Seconds(1.0)};

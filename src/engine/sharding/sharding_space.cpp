@@ -34,6 +34,7 @@ struct OwnCosts {
   std::vector<Bytes> outputs;  // of the kernel as a whole, then of each of its tensors
   Bytes weight{};
   Bytes stored{};
+  Bytes matrices{};  // all of them, stored here or with another kernel
   Bytes explicit_memory{};
   Seconds network{};
   std::array<Bytes, kLevelNames.size()> levels{};  // 0 unless they take time
@@ -49,8 +50,8 @@ bool no_worse(const OwnCosts& a, const OwnCosts& b) {
   return a.compute[0] <= b.compute[0] && a.compute[1] <= b.compute[1] &&
          a.compute[2] <= b.compute[2] &&
          std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), std::less_equal<>()) &&
-         a.weight <= b.weight && a.stored <= b.stored && a.explicit_memory <= b.explicit_memory &&
-         a.network <= b.network;
+         a.weight <= b.weight && a.stored <= b.stored && a.matrices <= b.matrices &&
+         a.explicit_memory <= b.explicit_memory && a.network <= b.network;
 }
 
 bool better(const OwnCosts& a, const OwnCosts& b) { return no_worse(a, b) && !(a == b); }
@@ -165,7 +166,8 @@ class Domination {
     OwnCosts costs{.outputs = {output_bytes(shard, word)},
                    .weight = weight_bytes(kernel, loop, grid, word),
                    .stored = stored_weight_bytes(kernel, loop, grid, word),
-                   .explicit_memory = explicit_bytes(kernel, loop, grid),
+                   .matrices = all_matrices_bytes(kernel, loop, grid, word),
+                   .explicit_memory = explicit_bytes(graph_, id, loop, grid),
                    .network = own_network_time(context_, kernel, loop)};
     for (const TensorId t : graph_.outputs(id)) {
       costs.outputs.push_back(

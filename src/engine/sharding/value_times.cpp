@@ -1,6 +1,7 @@
 #include "engine/sharding/value_times.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace dfsearch {
 
@@ -14,7 +15,7 @@ ValueTimes::ValueTimes(const NetworkContext& context, const std::vector<Tensor>&
       const auto layout = static_cast<std::uint8_t>(wanted_layout(context.problem, tensor, to));
       reader.wants[static_cast<std::size_t>(to)] = layout;
       for (const Loop from : sets[producer_]) {
-        seconds_[static_cast<std::size_t>(from)][layout] =
+        reader.seconds[static_cast<std::size_t>(to)][static_cast<std::size_t>(from)] =
             static_cast<double>(context.tiles) *
             (conversion_time(context, tensor, from, to) / Seconds(1.0));
       }
@@ -25,15 +26,14 @@ ValueTimes::ValueTimes(const NetworkContext& context, const std::vector<Tensor>&
 }
 
 double ValueTimes::seconds(const std::vector<Loop>& sharding) const {
-  std::array<bool, kLayouts> wanted{};
+  const auto from = static_cast<std::size_t>(sharding[producer_]);
+  std::array<double, kLayouts> most{};
   for (const Reader& reader : readers_) {
-    wanted[reader.wants[static_cast<std::size_t>(sharding[reader.kernel])]] = true;
+    const auto to = static_cast<std::size_t>(sharding[reader.kernel]);
+    double& of_layout = most[reader.wants[to]];
+    of_layout = std::max(of_layout, reader.seconds[to][from]);
   }
-  double sum = 0.0;
-  for (std::size_t layout = 0; layout < kLayouts; ++layout) {
-    if (wanted[layout]) sum += seconds_[static_cast<std::size_t>(sharding[producer_])][layout];
-  }
-  return sum;
+  return std::accumulate(most.begin(), most.end(), 0.0);
 }
 
 }  // namespace dfsearch

@@ -30,13 +30,13 @@ class ValueTimes {
 
   struct Reader {
     std::size_t kernel;
-    std::array<std::uint8_t, kLoops> wants{};  // by loop
+    std::array<std::uint8_t, kLoops> wants{};                  // by loop
+    std::array<std::array<double, kLoops>, kLoops> seconds{};  // by loop, and that of the producer
   };
 
   std::size_t producer_;
   std::vector<std::size_t> ends_;
   std::vector<Reader> readers_;
-  std::array<std::array<double, kLayouts>, kLoops> seconds_{};  // by loop of the producer
 };
 
 }  // namespace dfsearch

@@ -36,8 +36,8 @@ FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
   weights_ = weights_ * static_cast<double>(step.layers_per_stage) +
              stored_share(problem.workload, problem.chips_per_copy());
   const Memory& memory = problem.system.memory;
-  capacity_for_activations_ =
-      (decisions.spilled ? memory.total_capacity() : memory.capacity) - weights_;
+  capacity_for_activations_ = (decisions.spilled ? memory.total_capacity() : memory.capacity) -
+                              weights_ - costs_->stored_seams();
   memory_ = allowance_.charge(heap_bytes());
 }
 
@@ -288,7 +288,7 @@ bool FusionTables::spills(const std::vector<std::int64_t>& partition) const {
     changes[to + 1] -= costs_->stored(TensorId(t));
   }
   const Bytes first = problem_.system.memory.capacity;
-  Bytes alive = weights_;
+  Bytes alive = weights_ + costs_->stored_seams();
   bool more = alive > first;
   for (const auto& [index, change] : changes) {
     alive += change;

@@ -257,7 +257,8 @@ void read_equations(const YamlEntry* section, Problem& problem, TechnologyEquati
           .value_or(equations.phases);
   equations.weight_traffic = reader
                                  .optional_choice<WeightTraffic>(
-                                     "weight_traffic", {{"resident", WeightTraffic::Resident},
+                                     "weight_traffic", {{"per_step", WeightTraffic::PerStep},
+                                                        {"resident", WeightTraffic::Resident},
                                                         {"per_sample", WeightTraffic::PerSample}})
                                  .value_or(equations.weight_traffic);
   equations.shards =

@@ -11,6 +11,7 @@
 #include "base/units_text.hpp"
 #include "engine/names.hpp"
 #include "graph/names.hpp"
+#include "graph/shapes.hpp"
 #include "io/text/json_text.hpp"
 #include "model/names.hpp"
 
@@ -215,7 +216,7 @@ std::string yaml_word(const std::string& word) {
   return is_plain_word(word) ? word : json_string(word);
 }
 
-std::string graph_yaml(const Workload& workload) {
+std::string workload_yaml(const Workload& workload) {
   std::string out = "workload:\n";
   const Json json = workload_json(workload);
   for (const auto& item : json.items()) {
@@ -229,8 +230,15 @@ std::string graph_yaml(const Workload& workload) {
   return out;
 }
 
+std::string graph_yaml(const Workload& workload) {
+  const char* unchecked = "equations: {shapes: unchecked}\n";
+  return workload_yaml(workload) + (has_wrong_shape(workload.graph) ? unchecked : "");
+}
+
 std::string graph_json(const Workload& workload) {
-  return json_text(Json{{"workload", workload_json(workload)}});
+  Json json{{"workload", workload_json(workload)}};
+  if (has_wrong_shape(workload.graph)) json["equations"] = {{"shapes", "unchecked"}};
+  return json_text(json);
 }
 
 std::string graph_dot(const Workload& workload, const Mapping* mapping) {

@@ -11,8 +11,10 @@ namespace dfsearch {
 /// A complete `workload:` section of `kind: graph`, whatever generated the
 /// workload.  All numbers are exact: it reads back to the same graph, sizes and
 /// counts, and so to the same result.  Ends in a newline.
-std::string graph_yaml(const Workload& workload);
+std::string workload_yaml(const Workload& workload);
 
+/// The same, and the switch without which a graph is refused whose shapes disagree.
+std::string graph_yaml(const Workload& workload);
 /// The same as JSON.
 std::string graph_json(const Workload& workload);
 

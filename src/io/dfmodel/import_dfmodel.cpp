@@ -211,7 +211,7 @@ SetupWorkload read_graph_workload(const SetupNode& root, const SetupNode& execut
   }
   check_batch(execution, block, workload, system.data_degree);
   if (messages.count() > 0) return result;
-  result.yaml = graph_yaml(workload);
+  result.yaml = workload_yaml(workload);
   result.partition_pins = pins_yaml(graph, partitions, [](std::int64_t p) { return p; });
   result.sharding_pins = sharding_pins_yaml(graph);
   return result;

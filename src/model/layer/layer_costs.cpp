@@ -30,6 +30,7 @@ LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coa
                                     : problem.system.memory.bandwidth),
       options_(make_options(cache)),
       of_kernel_(kernel_numbers()) {
+  fill_weight_loads();
   fill_tensors();
   if (problem.execution.levels) fill_levels(cache);
   clock_ = make_clock(coarser);
@@ -189,8 +190,49 @@ Ticks LayerCosts::explicit_memory(KernelId kernel) const {
 
 // docs/model.md (38)
 Ticks LayerCosts::weight_load(KernelId kernel) const {
-  if (problem_.equations.weight_traffic == WeightTraffic::Resident) return 0;
-  return clock_.ticks(weight(kernel) / bandwidth_);
+  return clock_.ticks(of_kernel_[kernel.index()].weight_load / bandwidth_);
+}
+
+// The least weights that the loops left leave exceed it only if those of every decision do.
+// docs/model.md (38)
+bool LayerCosts::weights_exceed_sram() const {
+  const StepTime step = step_time(problem_, decisions_.network, decisions_.micro_batch);
+  Bytes sum{};
+  for (std::size_t i = 0; i < graph_.kernel_count(); ++i) sum += stored_weight(KernelId(i));
+  return sum * static_cast<double>(step.layers_per_stage) > problem_.system.accelerator.sram;
+}
+
+/// A sample's share of what a step reads: of many matrices not more than it uses, and nothing
+/// where explicit traffic of the tensor group reads the weight already.
+// docs/model.md (38)
+Bytes LayerCosts::load_of_step(KernelId id) const {
+  const Kernel& kernel = graph_.kernel(id);
+  if (kernel.sharded_memory > Bytes{}) return Bytes{};
+  const double samples = static_cast<double>(problem_.workload.global_batch /
+                                             degree_of(decisions_.network, Strategy::Data));
+  return least(decisions_.sharding[id.index()], [&](Loop loop) {
+    const ChipGrid& grid = network_.machine.grid();
+    const Bytes word = problem_.workload.word;
+    return std::min(weight_bytes(kernel, loop, grid, word),
+                    all_matrices_bytes(kernel, loop, grid, word) / samples);
+  });
+}
+
+// docs/model.md (38)
+bool LayerCosts::loads_weights() const {
+  const WeightTraffic traffic = problem_.equations.weight_traffic;
+  return traffic == WeightTraffic::PerSample ||
+         (traffic == WeightTraffic::PerStep && weights_exceed_sram());
+}
+
+// docs/model.md (38)
+void LayerCosts::fill_weight_loads() {
+  const WeightTraffic traffic = problem_.equations.weight_traffic;
+  if (!loads_weights()) return;
+  for (std::size_t i = 0; i < of_kernel_.size(); ++i) {
+    of_kernel_[i].weight_load =
+        traffic == WeightTraffic::PerSample ? of_kernel_[i].weight : load_of_step(KernelId(i));
+  }
 }
 
 Bytes LayerCosts::weight_of(KernelId kernel) const {
@@ -202,7 +244,7 @@ Bytes LayerCosts::weight_of(KernelId kernel) const {
 
 Bytes LayerCosts::explicit_bytes_of(KernelId kernel) const {
   return least(decisions_.sharding[kernel.index()], [&](Loop loop) {
-    return explicit_bytes(graph_.kernel(kernel), loop, network_.machine.grid());
+    return explicit_bytes(graph_, kernel, loop, network_.machine.grid());
   });
 }
 
@@ -276,6 +318,14 @@ Bytes LayerCosts::stored(TensorId tensor) const {
   if (problem_.workload.out_of_core) return Bytes{};
   return static_cast<double>(decisions_.micro_batch) * static_cast<double>(network_.tiles) *
          tile_bytes(tensor);
+}
+
+// docs/model.md (43)
+Bytes LayerCosts::stored_seams() const {
+  if (problem_.workload.out_of_core) return Bytes{};
+  Bytes tiles{};
+  for (const Bytes tile : seam_bytes_) tiles += 2.0 * tile;
+  return static_cast<double>(decisions_.micro_batch) * static_cast<double>(network_.tiles) * tiles;
 }
 
 // docs/model.md (26)

@@ -75,7 +75,9 @@ class LayerCosts {
   [[nodiscard]] Ticks own_memory(KernelId kernel) const;
   /// With that of what layers hand each other there.
   [[nodiscard]] Ticks explicit_memory(KernelId kernel) const;
-  /// The time to load the weight for every sample, if the equations say so, else 0.
+  /// Whether weights are loaded from memory, after every decision of what is left.
+  [[nodiscard]] bool loads_weights() const;
+  /// What loading the weight adds to the time of a sample.
   [[nodiscard]] Ticks weight_load(KernelId kernel) const;
 
   /// The extents of one tile on one chip; the sharding of the kernel must be decided.
@@ -103,6 +105,8 @@ class LayerCosts {
   [[nodiscard]] Bytes streamed_buffer(TensorId tensor) const;
   /// What it takes of the memory while it waits there: all tiles of a micro-batch.
   [[nodiscard]] Bytes stored(TensorId tensor) const;
+  /// What layers hand each other takes of it all the time: what comes in and what goes out.
+  [[nodiscard]] Bytes stored_seams() const;
 
  private:
   /// What is asked for again and again.
@@ -111,12 +115,16 @@ class LayerCosts {
     Seconds network{};
     Bytes weight{};
     Bytes explicit_memory{};
+    Bytes weight_load{};  ///< for a sample
   };
 
   [[nodiscard]] std::vector<KernelNumbers> kernel_numbers() const;
   [[nodiscard]] Seconds compute_seconds(KernelId kernel) const;
   [[nodiscard]] Bytes weight_of(KernelId kernel) const;
   [[nodiscard]] Bytes explicit_bytes_of(KernelId kernel) const;
+  [[nodiscard]] bool weights_exceed_sram() const;
+  [[nodiscard]] Bytes load_of_step(KernelId kernel) const;
+  void fill_weight_loads();
   [[nodiscard]] Bytes tile_bytes_of(const Tensor& tensor) const;
   [[nodiscard]] Bytes buffer_of(const Tensor& tensor) const;
   void fill_tensors();

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+
+#include "graph/shapes.hpp"
 
 namespace dfsearch {
 namespace {
@@ -72,6 +75,22 @@ Shard shard_of(const Kernel& kernel, Loop sharding, const ChipGrid& grid, std::i
   return shard;
 }
 
+// Chips have heads from a multiple of as many on, so what precedes the first of them in its group
+// is one of few numbers.
+// docs/model.md (33)
+std::int64_t heads_held(std::int64_t outer, std::int64_t shared, const ChipGrid& grid) {
+  const std::int64_t sharing = outer / shared;
+  const std::int64_t held = ceil_div(outer, grid.tensor);
+  const std::int64_t chips = std::min(ceil_div(outer, held), sharing / std::gcd(sharing, held));
+  std::int64_t most = 1;
+  for (std::int64_t chip = 0; chip < chips; ++chip) {
+    const std::int64_t first = chip * held;
+    const std::int64_t last = std::min(outer, first + held) - 1;
+    most = std::max(most, last / sharing - first / sharing + 1);
+  }
+  return most;
+}
+
 // docs/model.md (26)
 Bytes output_bytes(const Shard& shard, Bytes word) { return word * product(shard.m, shard.n); }
 
@@ -93,11 +112,16 @@ Bytes tensor_bytes(const DataflowGraph& graph, const Tensor& tensor, Loop shardi
 // docs/model.md (27)
 Bytes stored_weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word) {
   if (kernel.weight_of) return Bytes{};
-  const Bytes beside = word * static_cast<double>(kernel.parameters);
-  if (kernel.matrices == 0) return weight_bytes(kernel, sharding, grid, word) + beside;
+  return all_matrices_bytes(kernel, sharding, grid, word) +
+         word * static_cast<double>(kernel.parameters);
+}
+
+// docs/model.md (27)
+Bytes all_matrices_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word) {
+  if (kernel.matrices == 0) return weight_bytes(kernel, sharding, grid, word);
   Kernel all = kernel;
   all.outer = kernel.matrices;
-  return weight_bytes(all, sharding, grid, word) + beside;
+  return weight_bytes(all, sharding, grid, word);
 }
 
 // docs/model.md (27)
@@ -124,6 +148,20 @@ Bytes explicit_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid) 
   const double share =
       held(shard_of(kernel, sharding, grid, 1)) / held(shard_of(kernel, Loop::None, ChipGrid{}, 1));
   return kernel.memory + kernel.sharded_memory * share;
+}
+
+// docs/model.md (33)
+Bytes explicit_bytes(const DataflowGraph& graph, KernelId id, Loop sharding, const ChipGrid& grid) {
+  const Kernel& kernel = graph.kernel(id);
+  if (sharding == Loop::Outer && !grid.splits_heads && kernel.sharded_memory > Bytes{}) {
+    for (const TensorId t : graph.inputs(id)) {
+      const std::int64_t heads = shared_heads(graph, graph.tensor(t));
+      if (heads == kernel.outer) continue;
+      const double held = static_cast<double>(heads_held(kernel.outer, heads, grid));
+      return kernel.memory + kernel.sharded_memory * (held / static_cast<double>(heads));
+    }
+  }
+  return explicit_bytes(kernel, sharding, grid);
 }
 
 // Rounded up so that sums of sizes stay exact whatever their order.

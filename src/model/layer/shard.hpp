@@ -44,6 +44,10 @@ Shard shard_of(const Kernel& kernel, Loop sharding, const ChipGrid& grid, std::i
 /// The same for a machine of tensor dimensions only.
 Shard shard_of(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree, std::int64_t tiles);
 
+/// How many of the heads of keys and values that `outer` heads share, as many each, one chip reads
+/// that has its part of these: never less than a whole one.
+std::int64_t heads_held(std::int64_t outer, std::int64_t shared, const ChipGrid& grid);
+
 /// The bytes of the output, and of every tensor that carries all of it.
 Bytes output_bytes(const Shard& shard, Bytes word);
 /// The bytes of one tile of a tensor on one chip, where its producer is sharded so.
@@ -55,12 +59,19 @@ Bytes tensor_bytes(const DataflowGraph& graph, const Tensor& tensor, Loop shardi
 Bytes weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word);
 Bytes weight_bytes(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree, Bytes word);
 
-/// What it holds in memory: all matrices, of which a sample may use a few, and what is
-/// stored beside them, undivided; nothing where the weight is that of another kernel.
+/// The weight with all matrices, of which a sample may use a few.
+Bytes all_matrices_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word);
+
+/// What it holds in memory: all matrices and what is stored beside them, undivided; nothing
+/// where the weight is that of another kernel.
 Bytes stored_weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word);
 
 /// The explicit memory traffic of one chip: that of its own, and of its group's that of what it
-/// holds of the weight or, without one, has of the loops.
+/// holds of the weight or, without one, has of the loops; of the caches of attention the heads
+/// that it reads.
+Bytes explicit_bytes(const DataflowGraph& graph, KernelId kernel, Loop sharding,
+                     const ChipGrid& grid);
+/// The same, were every head to have keys and values of its own.
 Bytes explicit_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid);
 
 /// What a chip holds of `Workload::stored`, in whole bytes.

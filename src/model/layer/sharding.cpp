@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <span>
-#include <utility>
 
 #include "graph/shapes.hpp"
 
@@ -187,25 +187,66 @@ Bytes conversion_bytes(const Problem& problem, const Tensor& tensor, Loop from, 
   return tensor_bytes(problem.workload.graph, tensor, Loop::None, {}, 1, word);
 }
 
+namespace {
+
+/// What chips deal out of the tensor as the consumer splits it, in whole units: tokens as columns,
+/// heads, rows of a sum, or rows.
+// docs/model.md (37)
+Bytes bytes_as_wanted(const NetworkContext& context, const Tensor& tensor, Layout wanted,
+                      Loop consumer) {
+  const DataflowGraph& graph = context.problem.workload.graph;
+  const ChipGrid& grid = context.machine.grid();
+  const Kernel& to = graph.kernel(tensor.to);
+  Kernel part = graph.kernel(tensor.from);
+  const std::int64_t rows = graph.rows(tensor);
+  part.outer = 1;
+  part.m = rows;
+  Loop split = Loop::M;
+  if (wanted == Layout::ColumnSplit) {
+    split = Loop::N;
+  } else if (wanted == Layout::SumSplit) {
+    part.m = ceil_div(to.m, grid.tensor) * ceil_div(rows, to.m);
+    split = Loop::None;
+  } else if (consumer == Loop::Outer && !grid.splits_heads) {
+    const std::int64_t heads = shared_heads(graph, tensor);
+    part.m = std::min(rows, heads_held(to.outer, heads, grid) * ceil_div(rows, heads));
+    split = Loop::None;
+  }
+  return output_bytes(shard_of(part, split, grid, context.tiles), context.problem.workload.word);
+}
+
+}  // namespace
+
 // docs/model.md (37)
 Seconds conversion_time(const NetworkContext& context, const Tensor& tensor, Loop producer,
                         Loop consumer) {
   const DataflowGraph& graph = context.problem.workload.graph;
   const Layout wanted = wanted_layout(context.problem, tensor, consumer);
-  const Conversion needed = conversion(produced_layout(producer), wanted);
-  if (needed == Conversion::Free) return Seconds{};
+  const Layout made = produced_layout(producer);
+  const Conversion needed = conversion(made, wanted);
+  const bool on_shard = !converts_values(context.problem);
+  const bool is_free = needed == Conversion::Free && (on_shard || made != Layout::RowSplit);
+  const std::int64_t members = context.tensor.members();
+  if (is_free || members == 1) return Seconds{};
   const Bytes word = context.problem.workload.word;
   const Bytes shard =
       tensor_bytes(graph, tensor, producer, context.machine.grid(), context.tiles, word);
-  const bool on_shard = context.problem.equations.layout_conversion_bytes == ConversionBytes::Shard;
+  const double chips = static_cast<double>(members);
   const double tiles = static_cast<double>(context.tiles);
   if (needed == Conversion::AllGather) {
     const Bytes whole = tensor_bytes(graph, tensor, Loop::None, {}, context.tiles, word);
-    return context.tensor.all_gather(on_shard ? shard : whole) +
+    const Bytes gathered = std::min(shard * chips, whole * (chips / (chips - 1.0)));
+    return context.tensor.all_gather(on_shard ? shard : gathered) +
            context.tensor.gather_latency() / tiles;
   }
-  const Seconds exchange =
-      on_shard ? context.tensor.all_to_all_per_pair(shard) : context.tensor.all_to_all(shard);
+  Seconds exchange;
+  if (on_shard) {
+    exchange = context.tensor.all_to_all_per_pair(shard);
+  } else {
+    const Bytes other = bytes_as_wanted(context, tensor, wanted, consumer);
+    if (needed == Conversion::Free && other <= shard) return Seconds{};
+    exchange = context.tensor.all_to_all(std::max(shard, other));
+  }
   return exchange + context.tensor.exchange_latency() / tiles;
 }
 
@@ -270,13 +311,12 @@ Seconds least_conversion_time(const NetworkContext& context, const Tensor& tenso
 }
 
 /// What the tensors of one value take, of which `first` is one: once for each layout that a
-/// decided consumer wants.  An undecided one may want any of these, or what it can have for the
+/// decided consumer wants, for the one that wants most of it.  An undecided one may want any of these, or what it can have for the
 /// least by itself.
 Seconds value_time(const NetworkContext& context, TensorId first, Loop producer,
                    const LoopSets& sharding) {
   const DataflowGraph& graph = context.problem.workload.graph;
-  std::array<bool, kLayouts> is_paid{};
-  Seconds decided{};
+  std::array<Seconds, kLayouts> decided{};
   Seconds undecided{};
   for (const TensorId t : graph.outputs(graph.tensor(first).from)) {
     const Tensor& tensor = graph.tensor(t);
@@ -284,13 +324,13 @@ Seconds value_time(const NetworkContext& context, TensorId first, Loop producer,
     const LoopSet loops = sharding[tensor.to.index()];
     if (loops.front() == loops.back()) {
       const Layout wanted = wanted_layout(context.problem, tensor, loops.front());
-      if (std::exchange(is_paid[static_cast<std::size_t>(wanted)], true)) continue;
-      decided += conversion_time(context, tensor, producer, loops.front());
+      Seconds& most = decided[static_cast<std::size_t>(wanted)];
+      most = std::max(most, conversion_time(context, tensor, producer, loops.front()));
       continue;
     }
     undecided = std::max(undecided, least_conversion_time(context, tensor, producer, loops));
   }
-  return std::max(decided, undecided);
+  return std::max(std::accumulate(decided.begin(), decided.end(), Seconds{}), undecided);
 }
 
 /// Of the tensors that a kernel produces those that are the first of their value.

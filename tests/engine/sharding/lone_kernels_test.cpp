@@ -42,6 +42,9 @@ TEST_CASE("kernel by kernel the least sum is that of the best sharding left") {
     CAPTURE(seed);
     Problem problem = test::random_problem(seed, {.kernels = 5, .assignments = 400, .joint = true});
     problem.execution.style = Style::KernelByKernel;
+    // Whether weights are loaded once a step depends on all kernels, and is not in the sum.
+    if (seed % 2 == 0) problem.equations.weight_traffic = WeightTraffic::Resident;
+    const bool is_sum = problem.equations.weight_traffic != WeightTraffic::PerStep;
     const LoopSets sets = ShardingSpace(problem).all();
     if (is_decided(sets)) continue;
     CoreOptionsCache cache;
@@ -67,13 +70,14 @@ TEST_CASE("kernel by kernel the least sum is that of the best sharding left") {
       const Ticks time =
           kernel_by_kernel_time(problem, LayerCosts(problem, decisions, best->clock, &cache));
       least = std::min(least, time);
-      if (one == loop_sets(best->sharding)) CHECK(time == best->time);
+      if (is_sum && one == loop_sets(best->sharding)) CHECK(time == best->time);
       // In its own ticks, which may be longer, it takes no less.
       const LayerCosts own(problem, decisions, 0, &cache);
       REQUIRE(own.clock().seconds(kernel_by_kernel_time(problem, own)) >=
               best->clock.seconds(best->time));
     }
-    REQUIRE(best->time == least);
+    REQUIRE(best->time <= least);
+    if (is_sum) REQUIRE(best->time == least);
   }
   CHECK(searched > 300);
   CHECK(refused < 10);

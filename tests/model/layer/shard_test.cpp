@@ -9,6 +9,7 @@ namespace {
 
 using test::elementwise;
 using test::gemm;
+using test::tensor;
 using test::weight_gemm;
 
 constexpr Loop kLoops[] = {Loop::None, Loop::Outer, Loop::K, Loop::M, Loop::N};
@@ -159,6 +160,33 @@ TEST_CASE("a chip moves its share of the traffic of its group") {
   CHECK(explicit_bytes(cache, Loop::N, four) == Bytes(30.0));  // 2 of 8 tokens
   const ChipGrid even{.tensor = 4, .splits_heads = true};
   for (const Loop loop : kLoops) CHECK(explicit_bytes(kernel, loop, even) == Bytes(37.0));
+}
+
+TEST_CASE("a chip reads whole heads of keys and values") {
+  const auto held = [](std::int64_t outer, std::int64_t shared, std::int64_t chips) {
+    return heads_held(outer, shared, {.tensor = chips});
+  };
+  CHECK(held(16, 8, 4) == 2);
+  CHECK(held(16, 16, 4) == 4);
+  CHECK(held(16, 8, 16) == 1);
+  CHECK(held(16, 1, 3) == 1);
+  CHECK(held(12, 3, 4) == 2);  // heads 3, 4 and 5
+  CHECK(held(6, 3, 2) == 2);
+  CHECK(held(16, 8, 1) == 8);
+  Kernel attention = gemm("attention", 5, 7, 12);
+  attention.kind = KernelKind::Attention;
+  attention.attention = Attention{.keys = 12};
+  attention.outer = 12;
+  attention.sharded_memory = Bytes(120.0);
+  Kernel keys = weight_gemm("keys", 7, 9, 12);
+  keys.outer = 3;
+  const DataflowGraph graph({keys, attention}, {tensor(0, 1, 2)});
+  const auto bytes = [&graph](const ChipGrid& grid) {
+    return explicit_bytes(graph, KernelId(1), Loop::Outer, grid);
+  };
+  CHECK(bytes({.tensor = 4}) == Bytes(80.0));
+  CHECK(bytes({.tensor = 12}) == Bytes(40.0));  // never less than one
+  CHECK(bytes({.tensor = 12, .splits_heads = true}) == Bytes(10.0));
 }
 
 TEST_CASE("a tensor with rows of its own is a part of the output") {

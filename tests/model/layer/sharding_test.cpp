@@ -211,15 +211,15 @@ TEST_CASE("a kernel sharded on K all-reduces each tile of its output") {
   CHECK(world.time(0, {Loop::K}) == about(12.0));
 }
 
-// The producer has 9 rows, ceil(9 / 4) = 3 on a chip, and 10 columns: 180 B, a
-// shard of 60 B.
+// The producer has 9 rows, 3 on three chips and none on the fourth, which receives all of them, and
+// 10 columns: 180 B, a shard of 60 B.
 TEST_CASE("a split tensor is gathered for a consumer that needs all of it") {
   NetworkWorld world({weight_gemm("w", 9, 6, 10), elementwise("e", 9, 10)}, {tensor(0, 1)});
-  CHECK(world.time(0, {Loop::M, Loop::None}) == about(13.5));  // 3/4 x 180 / 10
+  CHECK(world.time(0, {Loop::M, Loop::None}) == about(18.0));  // 180 / 10
   CHECK(world.time(0, {Loop::M, Loop::M}) == 0.0);
   CHECK(world.time(1, {Loop::M, Loop::None}) == 0.0);  // the producer pays
-  // Three tiles of 4 columns: 3 x 3/4 x 72 / 10.
-  CHECK(world.time(0, {Loop::M, Loop::None}, 3) == about(16.2));
+  // Three tiles of 4 columns: 3 x 72 / 10.
+  CHECK(world.time(0, {Loop::M, Loop::None}, 3) == about(21.6));
 
   world.equations().layout_conversion_bytes = ConversionBytes::Shard;
   CHECK(world.time(0, {Loop::M, Loop::None}) == about(4.5));     // 3/4 x 60 / 10
@@ -235,6 +235,41 @@ TEST_CASE("a tensor split the other way is exchanged between all chips") {
   CHECK(world.time(0, {Loop::M, Loop::N}) == about(12.0));  // 4^2/8 x 60 / 10
 }
 
+TEST_CASE("chips that do not divide what is split exchange what the fullest needs") {
+  const auto time = [](const Kernel& from, const Kernel& to, Loop a, Loop b) {
+    return NetworkWorld({from, to}, {tensor(0, 1)}).time(0, {a, b});
+  };
+  // One row less than all chips have: 3/4 x 4 x 3 x 20 B / 10, not 3/4 x 11 x 20 B / 10.
+  CHECK(time(elementwise("a", 11, 10), elementwise("b", 11, 10), Loop::M, Loop::None) ==
+        about(18.0));
+  // A chip has 2 of 8 rows of 5 columns before, 2 of 5 columns after: 8 x 2 x 2 B.
+  const Kernel columns = tiled(elementwise("b", 8, 5), Loop::None);
+  CHECK(time(elementwise("a", 8, 5), columns, Loop::M, Loop::N) == about(4.0 / 8 * 32 / 10));
+  // Three heads of 4 rows want 4 where there are 3 of 12 rows; the other way round there is enough.
+  const Kernel rows = elementwise("rows", 12, 10);
+  const Kernel heads = with_heads(elementwise("heads", 4, 10), 3);
+  CHECK(time(rows, heads, Loop::M, Loop::Outer) == about(4.0 / 8 * 80 / 10));
+  CHECK(time(heads, rows, Loop::Outer, Loop::M) == 0.0);
+  const Kernel others = with_heads(elementwise("others", 4, 10), 3);
+  CHECK(time(heads, others, Loop::Outer, Loop::Outer) == 0.0);
+}
+
+TEST_CASE("heads of queries that share heads of keys with those of another chip receive these") {
+  // Twelve heads for three of keys: the second of four chips has heads 3 to 5, which read two.
+  const auto time = [](std::int64_t keys, std::int64_t outer) {
+    Kernel attention = with_heads(gemm("attention", 5, 7, 12), outer);
+    attention.kind = KernelKind::Attention;
+    attention.attention = Attention{.keys = 12};
+    return NetworkWorld({with_heads(weight_gemm("keys", 7, 9, 12), keys), attention},
+                        {tensor(0, 1, 2)})
+        .time(0, {Loop::Outer, Loop::Outer});
+  };
+  CHECK(time(3, 12) == about(4.0 / 8 * (2 * 7 * 12 * 2) / 10));
+  // Two chips can make the same head.
+  CHECK(time(2, 12) == 0.0);
+  CHECK(time(4, 12) == 0.0);
+}
+
 /// The same tensor as one of the output `value` of its producer.
 Tensor of_value(Tensor one, std::int32_t value) {
   one.value = value;
@@ -242,7 +277,7 @@ Tensor of_value(Tensor one, std::int32_t value) {
 }
 
 TEST_CASE("of a value each layout is paid once") {
-  // Of 9 rows and 10 columns, 180 B: gathered 3/4 x 180 / 10, exchanged 4/8 x 60 / 10.
+  // Of 9 rows and 10 columns, 180 B: gathered 180 / 10, exchanged 4/8 x 60 / 10.
   const auto world_of = [](std::int32_t second) {
     return NetworkWorld(
         {weight_gemm("w", 9, 6, 10), elementwise("a", 9, 10), elementwise("b", 9, 10),
@@ -251,10 +286,10 @@ TEST_CASE("of a value each layout is paid once") {
          of_value(tensor(0, 4), second)});
   };
   NetworkWorld one = world_of(0);
-  CHECK(one.time(0, {Loop::M, Loop::None, Loop::None, Loop::N, Loop::M}) == about(16.5));
-  CHECK(one.time(0, {Loop::M, Loop::None, Loop::None, Loop::None, Loop::None}) == about(13.5));
+  CHECK(one.time(0, {Loop::M, Loop::None, Loop::None, Loop::N, Loop::M}) == about(21.0));
+  CHECK(one.time(0, {Loop::M, Loop::None, Loop::None, Loop::None, Loop::None}) == about(18.0));
   // Two values, both gathered.
-  CHECK(world_of(1).time(0, {Loop::M, Loop::None, Loop::None, Loop::N, Loop::M}) == about(30.0));
+  CHECK(world_of(1).time(0, {Loop::M, Loop::None, Loop::None, Loop::N, Loop::M}) == about(39.0));
   // As published, tensor by tensor and on shards.
   one.equations().layout_conversion_bytes = ConversionBytes::Shard;
   CHECK(one.time(0, {Loop::M, Loop::None, Loop::None, Loop::N, Loop::M}) == about(21.0));
@@ -274,7 +309,8 @@ TEST_CASE("heads with a matrix each read all of the value that they share") {
   const std::vector<Tensor>& tensors = problem.workload.graph.tensors();
   CHECK(wanted_layout(problem, tensors[0], Loop::Outer) == Layout::Replicated);
   CHECK(wanted_layout(problem, tensors[1], Loop::Outer) == Layout::RowSplit);  // one head each
-  CHECK(wanted_layout(problem, tensors[2], Loop::Outer) == Layout::RowSplit);  // no value
+  CHECK(wanted_layout(problem, tensors[2], Loop::Outer) ==
+        Layout::Replicated);  // no value, all the same
   CHECK(wanted_layout(problem, tensors[3], Loop::Outer) == Layout::RowSplit);
   CHECK(wanted_layout(problem, tensors[4], Loop::Outer) == Layout::Replicated);
   problem.equations = Equations::published();
@@ -344,10 +380,10 @@ TEST_CASE("chips that split the rows of a norm tell each other their sums") {
 }
 
 TEST_CASE("what a layer hands the next one is converted as well") {
-  // 9 rows of 10 columns, 180 B: gathered 3/4 x 180 / 10.
+  // 9 rows of 10 columns, 180 B: gathered 180 / 10.
   NetworkWorld world({elementwise("first", 9, 10), elementwise("last", 9, 10)}, {tensor(0, 1)},
                      {tensor(1, 0)});
-  CHECK(world.time(1, {Loop::None, Loop::M}) == about(13.5));
+  CHECK(world.time(1, {Loop::None, Loop::M}) == about(18.0));
   CHECK(world.time(1, {Loop::M, Loop::M}) == 0.0);
   CHECK(world.time(0, {Loop::None, Loop::M}) == 0.0);
   world.equations() = Equations::published();
@@ -423,7 +459,7 @@ TEST_CASE("a kernel's own collective does not spare it the conversions") {
   Kernel kernel = gemm("g", 9, 6, 10);
   kernel.communication = Communication{.type = CommunicationType::AllReduce, .bytes = Bytes(100.0)};
   const NetworkWorld world({kernel, elementwise("e", 9, 10)}, {tensor(0, 1)});
-  CHECK(world.time(0, {Loop::M, Loop::None}) == about(15.0 + 13.5));
+  CHECK(world.time(0, {Loop::M, Loop::None}) == about(15.0 + 18.0));
 }
 
 // The gradient is 8 x 6 elements, 2 x 6 of them on a chip: 24 B.
