@@ -82,6 +82,8 @@ std::optional<Region> read(const Kernel& kernel, Loop loop, int operand, double 
       }
       return std::nullopt;
     case KernelKind::Gemm:
+      // Gradients of weights are tiled on tokens, which are not the columns of what they read.
+      if (kernel.tiled == Loop::K) return std::nullopt;
       if (operand == 1 && rows == outer * k && columns == n) {
         if (loop == Loop::Outer) return rows_of({heads.first * k, heads.last * k});
         if (loop == Loop::N) return columns_of(share(n, chip.r, chip.n));
