@@ -151,8 +151,10 @@ double received(const DataflowGraph& graph, const std::vector<Loop>& loops,
     const auto needed = read(to, to_loop, tensor.operand, rows, d(from.n), chip);
     if (!needed || (part && from_loop != Loop::None && from_loop != Loop::K)) continue;
     if (part || from_loop == Loop::None) {
-      // Everybody has it, or nobody a whole element.
-      most = std::max(most, from_loop == Loop::K ? needed->size() : 0.0);
+      // Everybody has it, or nobody a whole element: sums are exchanged in words of the workload,
+      // whatever they are handed on in.
+      const double sums = d(from.outer) * d(from.m) * d(from.n);
+      most = std::max(most, from_loop == Loop::K ? std::min(sums, needed->size()) : 0.0);
       continue;
     }
     const Region has = made(from, from_loop, chip);
