@@ -8,7 +8,7 @@ install(TARGETS dfsearch RUNTIME)
 if(TARGET dfsearch_mpi)
   install(TARGETS dfsearch_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/dfsearch)
 endif()
-install(TARGETS dfsearch_base dfsearch_graph dfsearch_model dfsearch_technology dfsearch_milp
+install(TARGETS dfsearch_base dfsearch_schema dfsearch_graph dfsearch_model dfsearch_technology dfsearch_milp
                 dfsearch_engine dfsearch_design dfsearch_study dfsearch_io
         EXPORT dfsearchTargets)
 install(EXPORT dfsearchTargets NAMESPACE dfsearch:: DESTINATION ${package_dir})

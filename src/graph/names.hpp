@@ -1,18 +1,61 @@
 #pragma once
 // The names that configs and results use for the enumerations of kernels and workloads.
 
+#include "base/words.hpp"
 #include "graph/kernel.hpp"
 #include "graph/workload.hpp"
 
 namespace dfsearch {
 
-const char* name_of(Loop loop);
-const char* name_of(KernelKind kind);
-const char* name_of(Mode mode);
-const char* name_of(Phase phase);
-const char* name_of(Spread spread);
-const char* name_of(CommunicationType type);
-const char* name_of(NetworkUse use);
-const char* name_of(WorkloadKind kind);
+constexpr auto words(Loop) {
+  return named<Loop>({{"outer", Loop::Outer},
+                      {"M", Loop::M},
+                      {"K", Loop::K},
+                      {"N", Loop::N},
+                      {"none", Loop::None}});
+}
+constexpr auto words(KernelKind) {
+  return named<KernelKind>({{"weight_gemm", KernelKind::WeightGemm},
+                            {"gemm", KernelKind::Gemm},
+                            {"elementwise", KernelKind::Elementwise},
+                            {"elementwise2", KernelKind::Elementwise2},
+                            {"attention", KernelKind::Attention}});
+}
+constexpr auto words(Mode) {
+  return named<Mode>({{"systolic", Mode::Systolic}, {"simd", Mode::Simd}});
+}
+constexpr auto words(Phase) {
+  return named<Phase>({{"forward", Phase::Forward}, {"backward", Phase::Backward}});
+}
+constexpr auto words(Spread) {
+  return named<Spread>(
+      {{"tensor", Spread::Tensor}, {"grid", Spread::Grid}, {"machine", Spread::Machine}});
+}
+constexpr auto words(CommunicationType) {
+  return named<CommunicationType>(
+      {{"all_reduce", CommunicationType::AllReduce},
+       {"all_gather", CommunicationType::AllGather},
+       {"point_to_point", CommunicationType::PointToPoint},
+       {"gradient_all_reduce", CommunicationType::GradientAllReduce},
+       {"flat_gradient_all_reduce", CommunicationType::FlatGradientAllReduce},
+       {"all_to_all", CommunicationType::AllToAll},
+       {"transpose", CommunicationType::Transpose},
+       {"grid_broadcast", CommunicationType::GridBroadcast},
+       {"grid_point_to_point", CommunicationType::GridPointToPoint}});
+}
+constexpr auto words(NetworkUse) {
+  return named<NetworkUse>(
+      {{"free", NetworkUse::Free}, {"tensor", NetworkUse::Tensor}, {"data", NetworkUse::Data}});
+}
+constexpr auto words(WorkloadKind) {
+  return named<WorkloadKind>({{"llm_training", WorkloadKind::LlmTraining},
+                              {"llm_prefill", WorkloadKind::LlmPrefill},
+                              {"llm_decode", WorkloadKind::LlmDecode},
+                              {"dlrm_training", WorkloadKind::DlrmTraining},
+                              {"dlrm_inference", WorkloadKind::DlrmInference},
+                              {"hpl", WorkloadKind::Hpl},
+                              {"fft", WorkloadKind::Fft},
+                              {"graph", WorkloadKind::Graph}});
+}
 
 }  // namespace dfsearch

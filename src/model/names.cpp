@@ -7,35 +7,6 @@ namespace dfsearch {
 // Switches without a default, so that the compiler names a forgotten value.
 // clang-format off
 
-const char* name_of(Topology topology) { return row_of(topology).name; }
-
-const char* name_of(Strategy strategy) {
-  switch (strategy) {
-    case Strategy::Tensor: return "tensor";
-    case Strategy::Pipeline: return "pipeline";
-    case Strategy::Data: return "data";
-  }
-  throw InternalError("a strategy without a name");
-}
-
-const char* name_of(LevelName level) {
-  switch (level) {
-    case LevelName::Registers: return "registers";
-    case LevelName::L1: return "L1";
-    case LevelName::L2: return "L2";
-  }
-  throw InternalError("a level without a name");
-}
-
-const char* name_of(Objective objective) {
-  switch (objective) {
-    case Objective::StepTime: return "step_time";
-    case Objective::CostEfficiency: return "cost_efficiency";
-    case Objective::PowerEfficiency: return "power_efficiency";
-  }
-  throw InternalError("an objective without a name");
-}
-
 const char* name_of(Resource resource) {
   switch (resource) {
     case Resource::Sram: return "sram";

@@ -1,6 +1,10 @@
 #pragma once
 // The names that configs and results use for the enumerations of machines and costs.
 
+#include <array>
+#include <cstddef>
+
+#include "base/words.hpp"
 #include "model/evaluate.hpp"
 #include "model/machine/system.hpp"
 #include "model/problem.hpp"
@@ -8,10 +12,27 @@
 
 namespace dfsearch {
 
-const char* name_of(Topology topology);
-const char* name_of(Strategy strategy);
-const char* name_of(LevelName level);
-const char* name_of(Objective objective);
+inline auto words(Topology) {
+  std::array<Word<Topology>, kTopologies.size()> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i] = {row_of(kTopologies[i]).name, kTopologies[i]};
+  }
+  return all;
+}
+constexpr auto words(Strategy) {
+  return named<Strategy>(
+      {{"tensor", Strategy::Tensor}, {"pipeline", Strategy::Pipeline}, {"data", Strategy::Data}});
+}
+constexpr auto words(LevelName) {
+  return named<LevelName>(
+      {{"registers", LevelName::Registers}, {"L1", LevelName::L1}, {"L2", LevelName::L2}});
+}
+constexpr auto words(Objective) {
+  return named<Objective>({{"step_time", Objective::StepTime},
+                           {"cost_efficiency", Objective::CostEfficiency},
+                           {"power_efficiency", Objective::PowerEfficiency}});
+}
+
 const char* name_of(Resource resource);
 const char* name_of(Bottleneck bottleneck);
 const char* name_of(StepBound bound);

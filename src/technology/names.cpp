@@ -7,36 +7,6 @@ namespace dfsearch {
 // Switches without a default, so that the compiler names a forgotten value.
 // clang-format off
 
-const char* name_of(Component part) {
-  switch (part) {
-    case Component::Core: return "core";
-    case Component::Registers: return "registers";
-    case Component::L1: return "L1";
-    case Component::L2: return "L2";
-    case Component::Memory: return "memory";
-    case Component::Intra: return "intra";
-    case Component::Inter: return "inter";
-  }
-  throw InternalError("a part of a chip without a name");
-}
-
-const char* name_of(LinkKind kind) {
-  switch (kind) {
-    case LinkKind::Intra: return "intra";
-    case LinkKind::Inter: return "inter";
-  }
-  throw InternalError("a link without a name");
-}
-
-const char* name_of(LevelScope scope) {
-  switch (scope) {
-    case LevelScope::Core: return "core";
-    case LevelScope::Bundle: return "bundle";
-    case LevelScope::Chip: return "chip";
-  }
-  throw InternalError("a scope without a name");
-}
-
 const char* name_of(SpeedLimit limit) {
   switch (limit) {
     case SpeedLimit::Power: return "power";

@@ -119,7 +119,7 @@ class FormatsTest(CliTest):
         parts = {}
         for key in keys(system):
             part, _, inner = key.partition(".")
-            parts.setdefault(part, []).append(inner)
+            parts.setdefault(part, []).extend([inner] if inner else [])
         self.assert_keys("system", list(parts))
         for part in ("accelerator", "memory"):
             self.assert_keys(f"system.{part}", parts[part])

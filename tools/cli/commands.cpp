@@ -13,6 +13,7 @@
 #include "cli/solve.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/study_cluster.hpp"
+#include "io/config/config_schema.hpp"
 #include "io/config/file_kind.hpp"
 #include "io/config/graph_text.hpp"
 #include "io/dfmodel/export_dfmodel.hpp"
@@ -168,6 +169,9 @@ int run_command(const CommandLine& line) {
       return run_gemm(line);
     case Command::List:
       return run_list(line);
+    case Command::Schema:
+      print(config_schema());
+      return kProved;
     case Command::Report:
       return run_report(line);
   }

@@ -18,6 +18,7 @@ usage: dfsearch [solve] CONFIG [options]         search, report, exit
        dfsearch study STUDY [-o DIR] [options]   all points of a design space, or its exact front
        dfsearch study merge DIR... -o DIR        parts of a study put together
        dfsearch list [KIND] [--json FILE|-]      the systems, workloads, studies and configs by name
+       dfsearch schema                           the keys of a CONFIG as a JSON Schema, for editors
        dfsearch report RESULT [-o PAGE.html]     a page of a result, or of the folder of a study
        dfsearch --help | --version
 
@@ -28,7 +29,7 @@ error.  With a section 'training' a CONFIG asks for the best plan of a training 
 'equations: calculon' for the best execution of Calculon's model, in place of a mapping: solve and
 check take these, without the options of mappings.
 
-all commands but import, report and list
+all commands but import, report, list and schema
   --set KEY=VALUE        override a key of the config, system.network.0.degree=16; repeatable
 
 solve

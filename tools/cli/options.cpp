@@ -31,9 +31,9 @@ namespace {
 
 constexpr std::int64_t kMostAnswers = 1'000'000;
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 31;
-constexpr std::array<std::string_view, 11> kCommands = {"solve",  "evaluate", "check", "graph",
-                                                        "import", "export",   "chip",  "gemm",
-                                                        "report", "list",     "study"};
+constexpr std::array<std::string_view, 12> kCommands = {"solve",  "evaluate", "check",  "graph",
+                                                        "import", "export",   "chip",   "gemm",
+                                                        "report", "list",     "schema", "study"};
 
 /// The help, with the bounds that the engine knows.
 std::string help_text() {
@@ -67,6 +67,10 @@ struct Texts {
 void declare_common(CLI::App& app, CommandLine& line, Texts& texts) {
   app.set_help_flag();
   app.add_flag("-h,--help", texts.help);
+  if (line.command == Command::Schema) {
+    app.allow_extras();
+    return;
+  }
   app.add_option("CONFIG", texts.positional);
   if (line.command == Command::Chip) app.add_option("CONFIGS", line.more_configs);
   app.allow_extras();
@@ -86,7 +90,8 @@ void declare_common(CLI::App& app, CommandLine& line, Texts& texts) {
 void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
   declare_common(app, line, texts);
   if (line.command == Command::Check || line.command == Command::Import ||
-      line.command == Command::Report || line.command == Command::List) {
+      line.command == Command::Report || line.command == Command::List ||
+      line.command == Command::Schema) {
     return;
   }
   if (line.command == Command::Chip) {
@@ -139,6 +144,7 @@ void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
 std::string_view input_of(Command command) {
   if (command == Command::List) return "kind";
   if (command == Command::Report) return "result";
+  if (command == Command::Schema) return "schema";
   return command == Command::Import ? "setup" : "config";
 }
 
@@ -363,6 +369,7 @@ std::variant<CommandLine, StudyLine, Answer> parse_command_line(int argc, const 
     convert_list(texts, line);
     return line;
   }
+  if (line.command == Command::Schema) return line;
   choose_config(texts, command, line);
   if (line.command == Command::Solve) convert_search_options(texts, line);
   if (line.command == Command::Graph) convert_format(texts, line);

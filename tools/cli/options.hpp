@@ -15,7 +15,7 @@
 
 namespace dfsearch {
 
-enum class Command { Solve, Evaluate, Check, Graph, Import, Export, Chip, Gemm, Report, List };
+enum class Command { Solve, Evaluate, Check, Graph, Import, Export, Chip, Gemm, Report, List, Schema };
 
 enum class GraphFormat { Yaml, Json, Dot, Dfmodel };
 enum class ModelFormat { Mps, Lp };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds the includes of src/ and tools/ to the layers.
 
-    base <- graph <- model <- milp <- io <- tools
+    base <- schema <- graph <- model <- milp <- io <- tools
                      model <- engine, technology <- design <- io
     base <- study <- io, cluster
 
@@ -24,15 +24,16 @@ import tempfile
 
 KNOWS = {
     "base": [],
-    "graph": ["base"],
-    "model": ["base", "graph"],
-    "technology": ["base", "graph", "model"],
+    "schema": ["base"],
+    "graph": ["base", "schema"],
+    "model": ["base", "schema", "graph"],
+    "technology": ["base", "schema", "graph", "model"],
     "milp": ["base", "graph", "model"],
     "engine": ["base", "graph", "model"],
     "design": ["base", "graph", "model", "technology", "engine"],
     "study": ["base"],
     "cluster": ["base", "study"],
-    "io": ["base", "graph", "model", "technology", "milp", "engine", "design", "study"],
+    "io": ["base", "schema", "graph", "model", "technology", "milp", "engine", "design", "study"],
     "tools": ["base", "graph", "model", "technology", "milp", "engine", "design", "study", "cluster",
               "io"],
 }

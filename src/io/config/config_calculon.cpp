@@ -14,6 +14,7 @@
 
 #include "io/config/config_execution.hpp"
 #include "io/config/config_offload.hpp"
+#include "io/schema/read_schema.hpp"
 
 namespace dfsearch {
 namespace {
@@ -338,7 +339,7 @@ CalculonConfig read_calculon_config(const YamlNode& root, const Place& start,
                                messages.count() == before, messages);
   }
   if (const YamlEntry* section = reader.optional("search")) {
-    config.search = read_settings(*section, messages);
+    read_object(*section, config.search, messages);
   }
   reader.finish();
   return config;

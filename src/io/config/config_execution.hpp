@@ -9,14 +9,47 @@
 #include "io/config/load_config.hpp"
 #include "io/text/map_reader.hpp"
 #include "model/problem.hpp"
+#include "schema/schema.hpp"
 #include "technology/derive.hpp"
 
 namespace dfsearch {
 
-/// Everything but the pins, which need the graph.
-Execution read_execution(const YamlEntry& section, InputMessages& messages);
-/// `launch_overhead` of the same section, which a GEMM alone on a chip has.
-Seconds read_launch_overhead(const YamlEntry& section, InputMessages& messages);
+struct ExecutionText {
+  Execution execution;        ///< everything but the pins, which need the graph
+  Seconds launch_overhead{};  ///< of a GEMM alone on a chip
+};
+struct ShardingText {};
+
+enum class Preset : std::uint8_t { Physical, Published, Calculon };
+constexpr auto words(Preset) {
+  return named<Preset>({{"physical", Preset::Physical},
+                        {"published", Preset::Published},
+                        // Named in messages; whoever reads a config has looked for it before.
+                        {"calculon", Preset::Calculon}});
+}
+struct EquationsText {
+  Equations equations;
+  TechnologyEquations technology;
+  ShardingChoice sharding = ShardingChoice::Joint;
+};
+struct SearchText {
+  ShardingChoice sharding = ShardingChoice::Joint;
+  Objective objective = Objective::StepTime;
+  SearchSettings settings = {};
+};
+
+template <>
+const Schema& schema_of<ExecutionText>();
+template <>
+const Schema& schema_of<ShardingText>();
+template <>
+const Schema& schema_of<EquationsText>();
+template <>
+const Schema& schema_of<SearchSettings>();
+template <>
+const Schema& schema_of<SearchText>();
+
+ExecutionText read_execution(const YamlEntry& section, InputMessages& messages);
 /// `execution: {pins: ...}`; reports kernels that `graph` does not have.
 std::vector<PartitionPin> read_partition_pins(const YamlEntry& section, const DataflowGraph& graph,
                                               InputMessages& messages);
@@ -29,8 +62,5 @@ void read_equations(const YamlEntry* section, Problem& problem, TechnologyEquati
                     InputMessages& messages);
 /// What the section says of the problem itself goes to `problem`.
 SearchSettings read_search(const YamlEntry& section, Problem& problem, InputMessages& messages);
-
-/// The section `search` of a model that has one objective and no sharding to choose.
-SearchSettings read_settings(const YamlEntry& section, InputMessages& messages);
 
 }  // namespace dfsearch

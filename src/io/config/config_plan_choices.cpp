@@ -15,6 +15,8 @@
 #include "io/config/config_offload.hpp"
 #include "io/config/config_rates.hpp"
 #include "io/config/config_system.hpp"
+#include "io/schema/read_schema.hpp"
+#include "model/problem_schema.hpp"
 #include "model/training/names.hpp"
 
 namespace dfsearch {
@@ -146,8 +148,9 @@ void read_plan_choices(const YamlEntry& section, bool others_are_right, Task& ta
 void read_role_degrees(const YamlEntry& section, Task& task, InputMessages& messages) {
   MapReader reader(section, messages);
   for (const training::Role role : training::kRoles) {
-    if (const YamlEntry* entry = reader.optional(training::name_of(role))) {
-      task.choices.degrees[static_cast<std::size_t>(role)] = read_degrees(*entry, messages);
+    const Field row{.key = training::name_of(role), .type = &TypeOf<DegreeChoice>::type};
+    if (const YamlEntry* entry = reader.optional(row.key)) {
+      read_value(*entry, row, &task.choices.degrees[static_cast<std::size_t>(role)], messages);
     }
   }
   reader.finish();

@@ -7,22 +7,21 @@
 #include <cmath>
 
 #include "io/config/config_technology.hpp"
+#include "io/schema/read_schema.hpp"
+#include "model/machine/system_schema.hpp"
+#include "model/problem_schema.hpp"
+#include "technology/names.hpp"
 
 namespace dfsearch {
 namespace {
 
-// What any machine may have.  The lower ends keep every time finite.
-constexpr Range<BytesPerSecond> kBandwidth{BytesPerSecond(1.0), BytesPerSecond(1e24)};
-constexpr Range<Bytes> kSize{Bytes(1.0), Bytes(1e24)};
-constexpr Range<Hertz> kFrequency{Hertz(1.0), Hertz(1e18)};
-constexpr Range<Seconds> kLatency{Seconds(0.0), Seconds(1e3)};
-constexpr Range<double> kUnitPrice{0.0, 1e24};
-
 // Of multiply-add units; more would leave 64-bit integers: 2^62.
 constexpr double kMostUnits = 4611686018427387904.0;
 constexpr std::size_t kMostDimensions = 3;
-constexpr std::size_t kMostDegrees = 10'000;  // no count has more divisors
-constexpr BytesPerSecond kGigabytePerSecond{1e9};
+
+struct KnownSystem {};
+struct DerivedSystem {};
+constexpr Type kNetwork = list_of(TypeOf<DimensionText>::type);
 
 /// More multiply-add units than 64-bit integers count.
 void check_units(const Accelerator& accelerator, const Place& place, InputMessages& messages) {
@@ -36,38 +35,14 @@ void check_units(const Accelerator& accelerator, const Place& place, InputMessag
                            accelerator.cores, accelerator.lanes, accelerator.stages));
 }
 
-/// `bundle` is how many cores share a memory of scope bundle.
 Accelerator read_accelerator(const YamlEntry& section, std::int64_t& bundle,
                              InputMessages& messages) {
+  AcceleratorText text;
   MapReader reader(section, messages);
-  Accelerator accelerator;
-  accelerator.cores = reader.required_count("cores").value_or(1);
-  accelerator.lanes = reader.required_count("lanes").value_or(1);
-  accelerator.stages = reader.required_count("stages").value_or(1);
-  accelerator.frequency = reader.required_quantity("frequency", kFrequency).value_or(Hertz());
-  accelerator.sram = reader.required_quantity("sram", kSize).value_or(Bytes());
-  bundle = reader.optional_count("bundle").value_or(1);
-  reader.finish();
-  check_units(accelerator, reader.place(), messages);
-  return accelerator;
-}
-
-/// What is known of a chip that is derived from a technology.
-void read_given_accelerator(const YamlEntry& section, GivenValues& given, InputMessages& messages) {
-  MapReader reader(section, messages);
-  given.cores = reader.optional_count("cores");
-  given.frequency = reader.optional_quantity("frequency", kFrequency);
-  given.sram = reader.optional_quantity("sram", kSize);
-  reader.finish();
-}
-
-SecondMemory read_second_memory(const YamlEntry& section, InputMessages& messages) {
-  MapReader reader(section, messages);
-  SecondMemory second;
-  second.bandwidth = reader.required_quantity("bandwidth", kBandwidth).value_or(BytesPerSecond());
-  second.capacity = reader.required_quantity("capacity", kSize).value_or(Bytes());
-  reader.finish();
-  return second;
+  read_object(reader, text);
+  bundle = text.bundle;
+  check_units(text.accelerator, reader.place(), messages);
+  return text.accelerator;
 }
 
 void check_tiers(MapReader& reader, const Memory& memory, bool is_derived,
@@ -89,49 +64,28 @@ void check_tiers(MapReader& reader, const Memory& memory, bool is_derived,
 Memory read_memory(const YamlEntry& section, bool is_derived, InputMessages& messages) {
   MapReader reader(section, messages);
   Memory memory;
-  memory.bandwidth = (is_derived ? reader.optional_quantity("bandwidth", kBandwidth)
-                                 : reader.required_quantity("bandwidth", kBandwidth))
-                         .value_or(BytesPerSecond());
-  memory.capacity = reader.optional_quantity("capacity", kSize).value_or(Bytes::infinity());
-  if (const YamlEntry* second = reader.optional("second")) {
-    memory.second = read_second_memory(*second, messages);
-    check_tiers(reader, memory, is_derived, *second);
+  if (is_derived) {
+    read_keys(reader, schema_of<GivenMemory>(), &memory);
+  } else {
+    read_keys(reader, schema_of<Memory>(), &memory);
   }
+  if (memory.second) check_tiers(reader, memory, is_derived, *reader.optional("second"));
   reader.finish();
   return memory;
 }
 
 /// Without a technology all dimensions have a bandwidth of their own.
-NetworkDimension read_dimension(const YamlNode& item, const Technology* technology,
-                                DimensionPorts& ports, InputMessages& messages) {
+DimensionText read_dimension(const YamlNode& item, const Technology* technology,
+                             InputMessages& messages) {
   MapReader reader(item, "network", item.place, messages);
-  NetworkDimension dimension;
-  dimension.topology =
-      reader
-          .required_choice("topology",
-                           named({Topology::Ring, Topology::FullyConnected, Topology::Switch}))
-          .value_or(Topology::Ring);
-  dimension.degree = reader.optional_count("degree");
-  dimension.strategy = reader.optional_choice(
-      "strategy", named({Strategy::Tensor, Strategy::Pipeline, Strategy::Data}));
+  DimensionText text;
+  read_object(reader, text);
   const YamlEntry* link = reader.optional("link");
-  std::optional<LinkKind> kind = reader.optional_choice<LinkKind>(
-      "link", {{"intra", LinkKind::Intra}, {"inter", LinkKind::Inter}});
   if (link && !technology) {
     messages.add(link->place, "link", "needs a 'technology' of the system, expected 'bandwidth'");
-    kind.reset();
   }
-  ports.ports = reader.optional_count("ports");
-  const YamlEntry* bandwidth = reader.optional("bandwidth");
-  if (bandwidth || !link) {
-    dimension.bandwidth =
-        reader.required_quantity("bandwidth", kBandwidth).value_or(BytesPerSecond());
-  } else {
-    ports.link = kind;
-  }
-  dimension.latency = reader.optional_quantity("latency", kLatency).value_or(Seconds());
-  reader.finish();
-  return dimension;
+  if (reader.has("bandwidth")) text.ports.link.reset();
+  return text;
 }
 
 /// The dimensions, and in `ports` how they are connected to the links of a chip.
@@ -152,7 +106,9 @@ std::vector<NetworkDimension> read_network(const YamlEntry& section, const Techn
     return network;
   }
   for (const YamlNode& item : section.value.items) {
-    network.push_back(read_dimension(item, technology, ports.emplace_back(), messages));
+    const DimensionText text = read_dimension(item, technology, messages);
+    network.push_back(text.dimension);
+    ports.push_back(text.ports);
   }
   return network;
 }
@@ -220,7 +176,7 @@ ChipDesign read_design(MapReader& reader, const YamlEntry& technology, Memory& m
                        InputMessages& messages) {
   ChipDesign design;
   if (const YamlEntry* part = reader.optional("accelerator")) {
-    read_given_accelerator(*part, design.given, messages);
+    read_object(*part, design.given, messages);
   }
   design.technology = read_technology(technology, design.given.frequency.has_value(), messages);
   if (const YamlEntry* part = reader.optional("memory")) {
@@ -235,49 +191,6 @@ ChipDesign read_design(MapReader& reader, const YamlEntry& technology, Memory& m
     design.budget = read_budget(*budget, design.technology, messages);
   }
   return design;
-}
-
-/// Dollars or watts for every GB/s.
-template <class Amount>
-auto per_bandwidth(std::optional<double> number) {
-  return Amount(number.value_or(0.0)) / kGigabytePerSecond;
-}
-
-/// A number for every dimension, or one for all.
-template <class Amount>
-auto read_links(const YamlEntry* entry, std::size_t dimensions, InputMessages& messages) {
-  std::vector<decltype(per_bandwidth<Amount>(0.0))> links(dimensions);
-  if (!entry) return links;
-  if (entry->value.type != YamlNode::Type::Sequence) {
-    const std::optional<double> number = read_number(*entry, kUnitPrice, messages);
-    links.assign(dimensions, per_bandwidth<Amount>(number));
-    return links;
-  }
-  const std::vector<YamlNode>& items = entry->value.items;
-  if (items.size() != dimensions) {
-    messages.add(entry->value.place, entry->key,
-                 fmt::format("expected a number, or a list of one for each of the {} dimensions of "
-                             "the network, got {}",
-                             dimensions, items.size()));
-    return links;
-  }
-  for (std::size_t i = 0; i < dimensions; ++i) {
-    const YamlEntry item{.key = entry->key, .place = items[i].place, .value = items[i]};
-    links[i] = per_bandwidth<Amount>(read_number(item, kUnitPrice, messages));
-  }
-  return links;
-}
-
-/// Price and power have the same keys.
-template <class Amount, class Units>
-void read_units(const YamlEntry& section, std::size_t dimensions, Units& units,
-                InputMessages& messages) {
-  MapReader reader(section, messages);
-  units.accelerator = Amount(reader.optional_number("accelerator", kUnitPrice).value_or(0.0));
-  units.memory = per_bandwidth<Amount>(reader.optional_number("memory", kUnitPrice));
-  units.link = read_links<Amount>(reader.optional("link"), dimensions, messages);
-  units.switch_port = per_bandwidth<Amount>(reader.optional_number("switch", kUnitPrice));
-  reader.finish();
 }
 
 /// How many chips the degrees that are given connect.
@@ -335,11 +248,11 @@ std::optional<SystemText> read_system(const YamlEntry& section, std::optional<st
 }
 
 void read_price(const YamlEntry& section, System& system, InputMessages& messages) {
-  read_units<Dollars>(section, system.network.size(), system.price, messages);
+  read_object(section, system.price, messages);
 }
 
 void read_power(const YamlEntry& section, System& system, InputMessages& messages) {
-  read_units<Watts>(section, system.network.size(), system.power, messages);
+  read_object(section, system.power, messages);
 }
 
 void settle_chip(const ChipDesign& design, const Chip& chip, const YamlEntry& section,
@@ -357,54 +270,120 @@ void settle_chip(const ChipDesign& design, const Chip& chip, const YamlEntry& se
   }
 }
 
-DegreeChoice read_degrees(const YamlEntry& entry, InputMessages& messages) {
-  DegreeChoice choice;
-  if (entry.value.items.size() > kMostDegrees) {
-    messages.add(
-        entry.value.place, entry.key,
-        fmt::format("expected at most {} degrees, got {}", kMostDegrees, entry.value.items.size()));
-    return choice;
-  }
-  if (entry.value.type == YamlNode::Type::Sequence) {
-    for (const YamlNode& item : entry.value.items) {
-      const YamlEntry degree{.key = entry.key, .place = item.place, .value = item};
-      if (const auto value = read_count(degree, {}, messages)) choice.values.push_back(*value);
-    }
-    if (entry.value.items.empty()) {
-      messages.add(entry.value.place, entry.key, "expected at least one degree, got none");
-    }
-    return choice;
-  }
-  const std::size_t dots = entry.value.scalar.find("..");
-  if (entry.value.type != YamlNode::Type::Scalar || dots == std::string::npos) {
-    if (const auto value = read_count(entry, {}, messages)) choice.values.push_back(*value);
-    return choice;
-  }
-  const auto end = [&](const std::string& text, std::int64_t open) {
-    YamlEntry bound = entry;
-    bound.value.scalar = text;
-    return text.empty() ? open : read_count(bound, {}, messages).value_or(open);
-  };
-  choice.least = end(entry.value.scalar.substr(0, dots), 1);
-  choice.most = end(entry.value.scalar.substr(dots + 2), kLargestCount);
-  if (choice.least > choice.most) {
-    messages.add(
-        entry.value.place, entry.key,
-        fmt::format("expected a range like '2..8', got {}", in_quotes(entry.value.scalar)));
-  }
-  return choice;
+std::array<DegreeChoice, 3> read_parallelism(const YamlEntry& section, InputMessages& messages) {
+  ParallelismText text;
+  read_object(section, text, messages);
+  return text.degrees;
 }
 
-std::array<DegreeChoice, 3> read_parallelism(const YamlEntry& section, InputMessages& messages) {
-  std::array<DegreeChoice, 3> choices;
-  MapReader reader(section, messages);
-  for (const Strategy strategy : {Strategy::Tensor, Strategy::Pipeline, Strategy::Data}) {
-    if (const YamlEntry* entry = reader.optional(name_of(strategy))) {
-      choices[static_cast<std::size_t>(strategy)] = read_degrees(*entry, messages);
-    }
-  }
-  reader.finish();
-  return choices;
+template <>
+const Schema& schema_of<AcceleratorText>() {
+  static constexpr Field kFields[] = {
+      keys_of<&AcceleratorText::accelerator>(),
+      field<&AcceleratorText::bundle>("bundle",
+                                      "cores that share a memory of a level of scope `bundle`")};
+  static const Schema kSchema = schema<AcceleratorText>("accelerator", kFields);
+  return kSchema;
 }
+
+template <>
+const Schema& schema_of<GivenValues>() {
+  using G = GivenValues;
+  static constexpr Field kFields[] = {
+      field<&G::cores>("cores", "of a chip", {.preset = "derived"}),
+      field<&G::frequency>("frequency", "of a chip",
+                           {.limits = kFrequencyLimits, .preset = "derived"}),
+      field<&G::sram>("sram", "of a chip", {.limits = kSizeLimits, .preset = "derived"})};
+  static const Schema kSchema = schema<G>("given accelerator", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<GivenMemory>() {
+  static constexpr Field kFields[] = {
+      field<&Memory::bandwidth>("bandwidth", "of a chip",
+                                {.limits = kBandwidthLimits, .preset = "derived"}),
+      field<&Memory::capacity>("capacity", "of a chip",
+                               {.limits = kSizeLimits, .preset = "derived"}),
+      field<&Memory::second>("second", "a slower tier behind the first")};
+  static const Schema kSchema = schema<Memory>("given memory", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<DimensionText>() {
+  using D = DimensionText;
+  static constexpr Field kFields[] = {
+      field<&D::dimension, &NetworkDimension::topology>("topology", "how its members are joined",
+                                                        {.flags = kRequired}),
+      field<&D::dimension, &NetworkDimension::degree>(
+          "degree",
+          "members; the product over dimensions is `chips`, or the chips of one of the workload's "
+          "`copies`",
+          {.preset = "searched"}),
+      field<&D::dimension, &NetworkDimension::strategy>(
+          "strategy", "what the dimension serves; several may serve one", {.preset = "searched"}),
+      field<&D::ports, &DimensionPorts::link>("link",
+                                              "links of the `technology` in place of a bandwidth"),
+      field<&D::ports, &DimensionPorts::ports>("ports", "of a chip, for this dimension",
+                                               {.preset = "as the topology has"}),
+      field<&D::dimension, &NetworkDimension::bandwidth>(
+          "bandwidth", "of one link", {.limits = kBandwidthLimits, .unless = "link"}),
+      field<&D::dimension, &NetworkDimension::latency>(
+          "latency",
+          "of one message over one link, paid by all-reduces of kernels and between pipeline "
+          "stages of a request",
+          {.limits = kLatencyLimits})};
+  static const Schema kSchema = schema<D>("dimension", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<ParallelismText>() {
+  using P = ParallelismText;
+  static constexpr Extra kAnyDegree{.preset = "any"};
+  static constexpr Field kFields[] = {
+      element<0, &P::degrees>("tensor", "degrees that the search may choose", kAnyDegree),
+      element<1, &P::degrees>("pipeline", "degrees that the search may choose", kAnyDegree),
+      element<2, &P::degrees>("data", "degrees that the search may choose", kAnyDegree)};
+  static const Schema kSchema = schema<P>("parallelism", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<KnownSystem>() {
+  static constexpr Field kFields[] = {
+      by_hand("chips", "of the machine", TypeOf<std::int64_t>::type, {.flags = kRequired}),
+      by_hand("accelerator", "a chip", TypeOf<AcceleratorText>::type, {.flags = kRequired}),
+      by_hand("memory", "of a chip", TypeOf<Memory>::type, {.flags = kRequired}),
+      by_hand("levels", "on-chip memories, for `execution.levels`", TypeOf<LevelsText>::type,
+              {.preset = "none"}),
+      by_hand("network", "dimensions, at most three, innermost first", kNetwork,
+              {.preset = "none, for one chip"})};
+  static const Schema kSchema = schema<KnownSystem>("system", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<DerivedSystem>() {
+  static constexpr Field kFields[] = {
+      by_hand("chips", "of the machine", TypeOf<std::int64_t>::type),
+      by_hand(
+          "technology",
+          "what the chips are derived from; then `accelerator`, `memory` and `levels` need not be "
+          "there, and what they say goes before ([technology.md](technology.md))",
+          TypeOf<Technology>::type, {.flags = kRequired | kFromFile}),
+      by_hand("budget", "what the parts of a chip may have", TypeOf<Budget>::type,
+              {.flags = kRequired | kFromFile}),
+      by_hand("accelerator", "what is known of a chip", TypeOf<GivenValues>::type),
+      by_hand("memory", "what is known of it", TypeOf<GivenMemory>::type),
+      by_hand("levels", "what is known of them", TypeOf<GivenLevelsText>::type),
+      by_hand("network", "dimensions, at most three, innermost first", kNetwork)};
+  static const Schema kSchema = schema<DerivedSystem>("system of a technology", kFields);
+  return kSchema;
+}
+
+const Type kSystemType =
+    either(TypeOf<KnownSystem>::type, TypeOf<DerivedSystem>::type, "technology");
 
 }  // namespace dfsearch

@@ -8,6 +8,7 @@
 
 #include "io/text/map_reader.hpp"
 #include "model/problem.hpp"
+#include "schema/schema.hpp"
 #include "technology/derive.hpp"
 
 namespace dfsearch {
@@ -17,6 +18,34 @@ struct SystemText {
   System system;
   std::optional<ChipDesign> design;
 };
+
+/// The section `system`: with a `technology` in it the chips are derived.
+extern const Type kSystemType;
+
+struct AcceleratorText {
+  Accelerator accelerator;
+  std::int64_t bundle = 1;  ///< cores that share a memory of scope bundle
+};
+/// The memory of a chip that is derived from a technology.
+struct GivenMemory;
+struct DimensionText {
+  NetworkDimension dimension;
+  DimensionPorts ports;
+};
+struct ParallelismText {
+  std::array<DegreeChoice, 3> degrees;  ///< by Strategy
+};
+
+template <>
+const Schema& schema_of<AcceleratorText>();
+template <>
+const Schema& schema_of<GivenValues>();
+template <>
+const Schema& schema_of<GivenMemory>();
+template <>
+const Schema& schema_of<DimensionText>();
+template <>
+const Schema& schema_of<ParallelismText>();
 
 /// Whether a config is read for its chip alone: then it need not say how many there are.
 enum class SystemUse : std::uint8_t { Whole, ChipAlone };
@@ -33,8 +62,6 @@ void read_power(const YamlEntry& section, System& system, InputMessages& message
 void settle_chip(const ChipDesign& design, const Chip& chip, const YamlEntry& section,
                  System& system, InputMessages& messages);
 
-/// A degree, a list of them, or a range: `..4`, `2..`, `2..8`.
-DegreeChoice read_degrees(const YamlEntry& entry, InputMessages& messages);
 /// `parallelism: {tensor: 8, pipeline: [64, 128], data: ..4}`.
 std::array<DegreeChoice, 3> read_parallelism(const YamlEntry& section, InputMessages& messages);
 

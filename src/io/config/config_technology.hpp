@@ -9,9 +9,32 @@
 
 #include "io/text/map_reader.hpp"
 #include "model/machine/system.hpp"
+#include "schema/schema.hpp"
 #include "technology/derive.hpp"
 
 namespace dfsearch {
+
+/// A level of a chip that is written out: all memories of it.
+struct LevelText {
+  LevelScope scope = LevelScope::Chip;
+  Bytes capacity{};
+  BytesPerSecond bandwidth{};
+  Seconds latency{};
+};
+struct LevelsText {
+  std::array<std::optional<LevelText>, kLevelNames.size()> levels;
+};
+struct GivenLevelsText {
+  std::array<GivenLevel, kLevelNames.size()> levels;
+};
+template <>
+const Schema& schema_of<LevelText>();
+template <>
+const Schema& schema_of<LevelsText>();
+template <>
+const Schema& schema_of<GivenLevel>();
+template <>
+const Schema& schema_of<GivenLevelsText>();
 
 /// Without `speed_is_given` a core needs all that its frequency is derived from.
 Technology read_technology(const YamlEntry& section, bool speed_is_given, InputMessages& messages);
@@ -28,9 +51,6 @@ std::array<GivenLevel, kLevelNames.size()> read_given_levels(const YamlEntry& se
 /// them.
 std::vector<OnChipLevel> read_levels(const YamlEntry& section, std::int64_t cores,
                                      std::int64_t bundle, InputMessages& messages);
-
-/// The switches of the technology, which the reader of `equations` passes by.
-void read_technology_switches(MapReader& reader, TechnologyEquations& equations);
 
 /// Checks of a design that involve several sections; `section` is the technology.
 void check_design(const ChipDesign& design, const System& system, const YamlEntry& section,

@@ -19,6 +19,7 @@
 #include "io/config/config_rates.hpp"
 #include "io/config/config_system.hpp"
 #include "io/config/config_workload.hpp"
+#include "io/schema/read_schema.hpp"
 #include "model/training/names.hpp"
 
 namespace dfsearch {
@@ -228,7 +229,7 @@ TrainingConfig read_training_config(YamlNode root, const Place& start, InputMess
     read_plan_choices(*choices, messages.count() == before, task, messages);
   }
   if (const YamlEntry* section = reader.optional("search")) {
-    config.search = read_settings(*section, messages);
+    read_object(*section, config.search, messages);
   }
   reader.finish();
   if (messages.count() == before) check_plan_choices(root, task, messages);

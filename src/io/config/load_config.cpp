@@ -189,8 +189,9 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
   const YamlEntry* execution = reader.optional("execution");
   const std::size_t before_execution = messages.count();
   if (execution) {
-    problem.execution = read_execution(*execution, messages);
-    config.launch_overhead = read_launch_overhead(*execution, messages);
+    const ExecutionText text = read_execution(*execution, messages);
+    problem.execution = text.execution;
+    config.launch_overhead = text.launch_overhead;
     if (!chip_alone && config.launch_overhead > Seconds{}) {
       messages.add(execution->place, "launch_overhead",
                    "only a GEMM alone on a chip has one ('dfsearch gemm'), expected none");

@@ -20,12 +20,9 @@
 #include "graph/names.hpp"
 #include "io/text/yaml_tree.hpp"
 #include "model/names.hpp"
+#include "schema/types.hpp"
 
 namespace dfsearch {
-
-/// The largest extent, degree or count anywhere in a config; with it no sum or
-/// product of two leaves the range of an integer unnoticed.
-inline constexpr std::int64_t kLargestCount = std::int64_t{1} << 40;
 
 struct CountRange {
   std::int64_t least = 1;
@@ -107,9 +104,12 @@ class MapReader {
       : MapReader(entry.value, entry.key, entry.place, messages) {}
 
   [[nodiscard]] bool is_map() const { return is_map_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const Place& place() const { return place_; }
   [[nodiscard]] InputMessages& messages() const { return messages_; }
 
+  /// Whether there is such a key; whether it may be is not asked.
+  [[nodiscard]] bool has(std::string_view key) const { return node_.find(key) != nullptr; }
   /// The entry of a key, or nothing; the key counts as known from now on.
   const YamlEntry* optional(std::string_view key);
   /// The same; its absence is reported, with `why` after it.

@@ -1,0 +1,34 @@
+#pragma once
+// The names of the values of an enumeration, which configs and results use: one array beside it,
+//
+//   constexpr auto words(Mode) { return named<Mode>({{"systolic", Mode::Systolic}, ...}); }
+
+#include <array>
+#include <cstddef>
+#include <type_traits>
+
+namespace dfsearch {
+
+template <class E>
+struct Word {
+  const char* name;
+  E value;
+};
+
+template <class E, std::size_t n>
+constexpr std::array<Word<E>, n> named(const Word<E> (&list)[n]) {
+  return std::to_array(list);
+}
+
+template <class E>
+concept HasWords = std::is_enum_v<E> && requires(E value) { words(value); };
+
+template <HasWords E>
+const char* name_of(E value) {
+  for (const auto& word : words(E{})) {
+    if (word.value == value) return word.name;
+  }
+  return "";  // no value of the enumeration
+}
+
+}  // namespace dfsearch

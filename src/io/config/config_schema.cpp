@@ -1,0 +1,71 @@
+#include "io/config/config_schema.hpp"
+
+#include "io/config/config_execution.hpp"
+#include "io/config/config_system.hpp"
+#include "io/schema/json_schema.hpp"
+#include "model/machine/system_schema.hpp"
+
+namespace dfsearch {
+namespace {
+
+template <class T>
+constexpr const Type& kObject = TypeOf<T>::type;
+
+/// Those of the other two models, whose sections are not rows yet.
+struct PlanConfigText {};
+struct ExecutionConfigText {};
+
+constexpr Type kPresetOrSwitches = either(TypeOf<Preset>::type, kObject<EquationsText>);
+
+}  // namespace
+
+template <>
+const Schema& schema_of<ConfigText>() {
+  static constexpr Field kFields[] = {
+      by_hand("workload", "what is computed", kAny, {.flags = kRequired | kFromFile}),
+      by_hand("system", "on which machine", kSystemType, {.flags = kRequired | kFromFile}),
+      by_hand("execution", "how partitions run, and which decisions are already taken",
+              kObject<ExecutionText>),
+      by_hand("price", "what the machine costs", kObject<Price>),
+      by_hand("power", "what the machine draws", kObject<Power>),
+      by_hand("equations", "which variant of the model holds", kPresetOrSwitches),
+      by_hand("search", "what is searched and minimised, and when to stop", kObject<SearchText>),
+      by_hand("sharding", "pins of sharded loops", kObject<ShardingText>),
+      by_hand("parallelism", "which degrees the search may choose", kObject<ParallelismText>)};
+  static const Schema kSchema = schema<ConfigText>("config", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<PlanConfigText>() {
+  static constexpr Field kFields[] = {
+      by_hand("workload", "the model that is trained", kAny, {.flags = kRequired}),
+      by_hand("system", "on which machine", kAny, {.flags = kRequired}),
+      by_hand("execution", "the rates of a chip", kAny),
+      by_hand("parallelism", "which degrees the search may choose", kAny),
+      by_hand("training", "what of the plan is given", kAny, {.flags = kRequired}),
+      by_hand("search", "when to stop", kObject<SearchSettings>)};
+  static const Schema kSchema = schema<PlanConfigText>("config of a plan", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<ExecutionConfigText>() {
+  static constexpr Field kFields[] = {
+      by_hand("workload", "the model", kAny, {.flags = kRequired}),
+      by_hand("system", "on which machine", kAny, {.flags = kRequired}),
+      by_hand("equations", "calculon", kPresetOrSwitches, {.flags = kRequired}),
+      by_hand("calculon", "what of the execution is given", kAny, {.flags = kRequired}),
+      by_hand("search", "when to stop", kObject<SearchSettings>)};
+  static const Schema kSchema = schema<ExecutionConfigText>("config of an execution", kFields);
+  return kSchema;
+}
+
+std::string config_schema() {
+  static constexpr Type kMappingOrPlan =
+      either(kObject<ConfigText>, kObject<PlanConfigText>, "training");
+  static constexpr Type kConfig = either(kMappingOrPlan, kObject<ExecutionConfigText>, "calculon");
+  return json_schema(kConfig, "dfsearch config");
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,254 @@
+// An object is a definition in up to three forms: whole; in part, where a file gives the rest, so
+// that nothing is required; and as the map that names such a file.  YAML 1.1 and 1.2 read yes and
+// no differently: both are allowed.  What a pattern cannot say, ranges of quantities and the rules
+// between keys, the program checks alone.
+
+#include "io/schema/json_schema.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "io/text/json_text.hpp"
+
+namespace dfsearch {
+namespace {
+
+enum class Extent : std::uint8_t { Whole, Part, FromFile };
+
+Json number_of(double value) {
+  constexpr double kExact = 9007199254740992.0;
+  if (value == std::floor(value) && std::abs(value) <= kExact) {
+    return static_cast<std::int64_t>(value);
+  }
+  return value;
+}
+
+class SchemaWriter {
+ public:
+  Json write(const Type& type, std::string_view title) {
+    Json top = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}};
+    top.update(value(type, Field{}, Extent::Whole));
+    top["definitions"] = std::move(definitions_);
+    return top;
+  }
+
+ private:
+  static Json words(const Type& type) {
+    Json all = Json::array();
+    for (const Choice& choice : type.choices()) {
+      all.push_back(choice.name);
+      if (choice.name == "true" || choice.name == "false") all.back() = choice.name == "true";
+    }
+    return {{"enum", std::move(all)}};
+  }
+
+  static Json count(const Interval& limits) {
+    const double most = limits.given() ? limits.most : static_cast<double>(kLargestCount);
+    return {{"type", "integer"},
+            {"minimum", number_of(limits.given() ? limits.least : 1.0)},
+            {"maximum", static_cast<std::int64_t>(most)}};
+  }
+
+  static Json quantity(const Unit& unit) {
+    return {
+        {"title", unit.name},
+        {"type", "string"},
+        {"pattern", "^ *[0-9]*[.]?[0-9]*([eE][+-]?[0-9]+)? *" + std::string(unit.pattern) + " *$"}};
+  }
+
+  Json one_of(const Json& first, const Json& second) { return {{"anyOf", {first, second}}}; }
+
+  Json value(const Type& type, const Field& field, Extent extent) {
+    const auto inner = [&] { return value(*type.inner, field, extent); };
+    const Interval& limits = type.limits.given() ? type.limits : field.limits;
+    switch (type.form) {
+      case Form::Flag:
+        return {{"type", "boolean"}};
+      case Form::Count:
+        return count(limits);
+      case Form::Number:
+        return {{"type", "number"},
+                {"minimum", number_of(limits.least)},
+                {"maximum", number_of(limits.most)}};
+      case Form::Quantity:
+        return type.inner ? one_of(quantity(*type.unit), inner()) : quantity(*type.unit);
+      case Form::Choice:
+        return type.inner ? one_of(words(type), inner()) : words(type);
+      case Form::Word:
+        return {{"type", "string"}};
+      case Form::Object:
+        return object(type.schema(), extent);
+      case Form::Optional:
+        return inner();
+      case Form::Each:
+      case Form::Values:
+        return one_of(inner(), {{"type", "array"}, {"items", inner()}});
+      case Form::Range:
+        return {{"anyOf",
+                 {count({}),
+                  {{"type", "array"}, {"items", count({})}, {"minItems", 1}},
+                  {{"type", "string"}, {"pattern", "^[0-9]*[.][.][0-9]*$"}}}}};
+      case Form::List:
+        return {{"type", "array"}, {"items", inner()}};
+      case Form::Map:
+        return {{"type", "object"}, {"additionalProperties", inner()}};
+      case Form::Either:
+        return either(type, field, extent);
+      case Form::Variant:
+        return variant(type, extent);
+      case Form::Any:
+        break;
+    }
+    return Json::object();
+  }
+
+  Json either(const Type& type, const Field& field, Extent extent) {
+    const Json first = value(*type.inner, field, extent);
+    const Json second = value(*type.other, field, extent);
+    if (type.name.empty() || extent != Extent::Whole) return one_of(first, second);
+    return {{"if", {{"required", {type.name}}}}, {"then", second}, {"else", first}};
+  }
+
+  Json variant(const Type& type, Extent extent) {
+    if (extent != Extent::Whole) {
+      Json any = Json::array();
+      for (const Choice& choice : type.choices()) {
+        any.push_back(object(type.variant(choice.value), extent));
+      }
+      return {{"anyOf", std::move(any)}};
+    }
+    Json names = Json::array();
+    Json rules = Json::array();
+    for (const Choice& choice : type.choices()) {
+      names.push_back(choice.name);
+      const Json is_it = {{"properties", {{type.name, {{"const", choice.name}}}}}};
+      rules.push_back({{"if", is_it}, {"then", object(type.variant(choice.value), extent)}});
+    }
+    return {{"type", "object"},
+            {"required", {type.name}},
+            {"properties", {{type.name, {{"enum", std::move(names)}}}}},
+            {"allOf", std::move(rules)}};
+  }
+
+  Json object(const Schema& schema, Extent extent) {
+    std::string name(schema.name);
+    if (extent == Extent::Part) name += " in part";
+    if (extent == Extent::FromFile) name += " from a file";
+    if (!definitions_.contains(name)) {
+      definitions_[name] = nullptr;  // it may hold itself
+      Json properties = Json::object();
+      Json rules = Json::object();
+      if (extent == Extent::FromFile) {
+        properties["from"] = {{"type", "string"},
+                              {"description", "the file, or the name of the shelf, of the rest"}};
+      }
+      const Extent inside = extent == Extent::Whole ? Extent::Whole : Extent::Part;
+      add_keys(schema, schema.fresh ? schema.fresh() : nullptr,
+               schema.published ? schema.published() : nullptr, inside, properties, rules);
+      Json made = {{"type", "object"}, {"additionalProperties", false}};
+      made["properties"] = std::move(properties);
+      made.update(rules);
+      definitions_[name] = std::move(made);
+    }
+    std::string path = "#/definitions/" + name;
+    for (std::size_t at = 0; (at = path.find(' ', at)) != std::string::npos;) {
+      path.replace(at, 1, "%20");
+    }
+    return {{"$ref", path}};
+  }
+
+  void add_keys(const Schema& schema, const void* fresh, const void* published, Extent extent,
+                Json& properties, Json& rules) {
+    for (const Field& field : schema.fields) {
+      const void* member = field.in ? field.in(const_cast<void*>(fresh)) : nullptr;
+      if (field.key.empty()) {
+        const bool optional = field.type->form == Form::Optional;
+        const Schema& inner = (optional ? field.type->inner : field.type)->schema();
+        add_keys(inner, optional ? inner.fresh() : member,
+                 inner.published ? inner.published() : nullptr, optional ? Extent::Part : extent,
+                 properties, rules);
+        continue;
+      }
+      const std::string key(field.key);
+      properties[key] = property(field, member, published, extent);
+      if (extent != Extent::Whole) continue;
+      if (field.required()) rules["required"].push_back(key);
+      if (!field.unless.empty()) {
+        rules["anyOf"] = {{{"required", {key}}}, {{"required", {field.unless}}}};
+      }
+      if (!field.with.empty()) rules["dependencies"][std::string(field.with)].push_back(key);
+    }
+  }
+
+  Json property(const Field& field, const void* member, const void* published, Extent extent) {
+    Json made =
+        (field.flags & kFromFile) != 0 ? section(field, extent) : value(*field.type, field, extent);
+    if (!field.none.empty()) made = one_of({{"const", field.none}}, made);
+    if (made.contains("$ref")) made = {{"allOf", {made}}};
+    if (!field.doc.empty()) made["description"] = field.doc;
+    if (!field.preset.empty()) {
+      made["leftOut"] = field.preset;
+    } else if (member && !field.required() && field.unless.empty() && field.with.empty()) {
+      const Json held = default_of(*field.type, member);
+      if (held.is_null()) {
+        made["leftOut"] = "none";
+      } else {
+        made["default"] = held;
+      }
+    }
+    if (published && field.in) {
+      const Json held = default_of(*field.type, field.in(const_cast<void*>(published)));
+      if (!held.is_null()) made["published"] = held;
+    }
+    return made;
+  }
+
+  /// A map that may name a file.
+  Json section(const Field& field, Extent extent) {
+    if (field.type->form == Form::Any) return {{"type", "object"}};
+    return {{"if", {{"required", {"from"}}}},
+            {"then", value(*field.type, field, Extent::FromFile)},
+            {"else", value(*field.type, field, extent)}};
+  }
+
+  /// What a member holds, as a config writes it; null for nothing.
+  static Json default_of(const Type& type, const void* member) {
+    switch (type.form) {
+      case Form::Flag:
+        return type.get(member) != 0;
+      case Form::Count:
+        return type.get(member);
+      case Form::Number:
+        return number_of(type.get_real(member));
+      case Form::Quantity:
+        return exact(type.get_real(member)) + " " + std::string(type.unit->base);
+      case Form::Choice:
+        for (const Choice& choice : type.choices()) {
+          if (choice.value == type.get(member)) return choice.name;
+        }
+        return {};
+      case Form::Optional:
+        if (type.size(member) == 0) return {};
+        return default_of(*type.inner, type.at(const_cast<void*>(member), 0));
+      default:
+        return {};
+    }
+  }
+
+  static std::string exact(double value) {
+    std::array<char, 32> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value);
+    return {text.data(), end.ptr};
+  }
+
+  Json definitions_ = Json::object();
+};
+
+}  // namespace
+
+std::string json_schema(const Type& type, std::string_view title) {
+  return json_text(SchemaWriter().write(type, title));
+}
+
+}  // namespace dfsearch

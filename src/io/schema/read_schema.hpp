@@ -1,0 +1,30 @@
+#pragma once
+// The reader that walks the rows of schemas (schema/schema.hpp).
+
+#include "io/text/map_reader.hpp"
+#include "schema/schema.hpp"
+
+namespace dfsearch {
+
+/// Reads the keys of a schema from a map into an object, whose members keep what they have where
+/// nothing is said.  Rows without a member are noted as known keys and left to the caller, who also
+/// calls finish().  False, and messages, if anything is wrong.
+bool read_keys(MapReader& reader, const Schema& schema, void* object);
+
+/// A single value as a row says; `member` is that of the row.
+bool read_value(const YamlEntry& entry, const Field& field, void* member, InputMessages& messages);
+
+/// A whole map.
+template <class T>
+bool read_object(MapReader reader, T& object) {
+  const bool right = read_keys(reader, schema_of<T>(), &object);
+  const std::size_t before = reader.messages().count();
+  reader.finish();
+  return right && reader.messages().count() == before;
+}
+template <class T>
+bool read_object(const YamlEntry& section, T& object, InputMessages& messages) {
+  return read_object(MapReader(section, messages), object);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,28 @@
+#pragma once
+// What configs say of machines: the rows of the parts of the section `system`, of `price` and
+// `power`.
+
+#include "model/machine/system.hpp"
+#include "model/names.hpp"
+#include "schema/schema.hpp"
+
+namespace dfsearch {
+
+// What any machine may have.  The lower ends keep every time finite.
+inline constexpr Interval kBandwidthLimits{1, 1e24};
+inline constexpr Interval kSizeLimits{1, 1e24};
+inline constexpr Interval kFrequencyLimits{1, 1e18};
+inline constexpr Interval kLatencyLimits{0, 1e3};
+
+template <>
+const Schema& schema_of<Accelerator>();
+template <>
+const Schema& schema_of<SecondMemory>();
+template <>
+const Schema& schema_of<Memory>();
+template <>
+const Schema& schema_of<Price>();
+template <>
+const Schema& schema_of<Power>();
+
+}  // namespace dfsearch

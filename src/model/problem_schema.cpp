@@ -1,0 +1,91 @@
+#include "model/problem_schema.hpp"
+
+namespace dfsearch {
+namespace {
+
+// More than any graph has kernels; a search may keep something per partition.
+constexpr double kMostPartitions = 1e6;
+
+/// A word, or a count of stages.
+constexpr Type kFixedStages{.form = Form::Count, .put = [](void* object, std::int64_t value) {
+                              auto& equations = *static_cast<Equations*>(object);
+                              equations.virtual_stages = VirtualStages::Fixed;
+                              equations.fixed_virtual_stages = value;
+                            }};
+constexpr Type kStages{
+    .form = Form::Choice,
+    .put =
+        [](void* object, std::int64_t value) {
+          static_cast<Equations*>(object)->virtual_stages = static_cast<VirtualStages>(value);
+        },
+    .get =
+        [](const void* object) {
+          return static_cast<std::int64_t>(static_cast<const Equations*>(object)->virtual_stages);
+        },
+    .choices = &choices_of<VirtualStages>,
+    .inner = &kFixedStages};
+
+}  // namespace
+
+template <>
+const Schema& schema_of<Equations>() {
+  using E = Equations;
+  static constexpr Field kFields[] = {
+      field<&E::all_reduce_passes>("all_reduce_passes", "how often an all-reduce sends the data",
+                                   {.limits = {1, 2}}),
+      whole("virtual_stages", "of a step, in its bubble", kStages),
+      field<&E::layout_conversion_bytes>("layout_conversion_bytes",
+                                         "what a chip sends to convert a tensor"),
+      field<&E::phases>("phases", "which partitions forward and backward kernels share"),
+      field<&E::weight_traffic>(
+          "weight_traffic",
+          "how often weights come from memory: once a step where the SRAM cannot hold those of all "
+          "layers of a stage, never, or for every sample"),
+      field<&E::shards>("shards", "what a chip has of a kernel whose `outer` is divided"),
+      field<&E::layer_seams>("layer_seams", "what layers hand each other"),
+      field<&E::shapes>("shapes", "whether tensors must fit the extents of their kernels"),
+      field<&E::all_to_all>("all_to_all", "what binds an all-to-all over the machine"),
+      field<&E::all_to_all_pairs>("all_to_all_pairs",
+                                  "pairs whose messages cross the bisection, of n chips"),
+      field<&E::dlrm_gradient_bandwidth>(
+          "dlrm_gradient_bandwidth", "of flat gradient all-reduces",
+          {.limits = {1, 1e24}, .preset = "network", .none = "network"}),
+      field<&E::latency>("latency", "which exchanges pay the latencies of links"),
+      field<&E::links>("links", "which links and ports are paid for"),
+      field<&E::pipeline>("pipeline", "how long the pipeline of a step takes"),
+      field<&E::lone_kernels>("lone_kernels", "what is in the SRAM when kernels run one by one"),
+      field<&E::grid>("grid", "which dimensions span the grid of the chips"),
+      field<&E::spilled>("spilled", "the time of a byte once the first memory is full")};
+  static const Schema kSchema = [] {
+    Schema all = schema<Equations>("equations", kFields);
+    all.published = [] {
+      static const Equations kPublished = Equations::published();
+      return static_cast<const void*>(&kPublished);
+    };
+    return all;
+  }();
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<Execution>() {
+  using E = Execution;
+  static constexpr Field kFields[] = {
+      field<&E::style>("style", "fuse the kernels of a partition, or run every kernel alone"),
+      field<&E::partitions>("partitions", "at most so many; without effect on kernel_by_kernel",
+                            {.limits = {1, kMostPartitions}, .preset = "one for each kernel"}),
+      field<&E::overlap>("overlap",
+                         "a partition takes the largest of compute, memory and network time; "
+                         "their sum; or the larger of compute and memory, plus network"),
+      // Less than a billionth of the peak is a mistake, and zero would take forever.
+      field<&E::compute_utilization>(
+          "compute_utilization", "share of the peak that a partition reaches",
+          {.limits = {1e-9, 1}, .preset = "cores are allocated and cycles counted"}),
+      field<&E::levels>("levels",
+                        "what moves through the on-chip levels takes time as well "
+                        "([technology.md](technology.md), section 4)")};
+  static const Schema kSchema = schema<Execution>("execution", kFields);
+  return kSchema;
+}
+
+}  // namespace dfsearch

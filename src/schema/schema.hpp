@@ -1,0 +1,160 @@
+#pragma once
+// What a config may say, declared once: a key is a row of a table beside its struct.
+//
+//   template <>
+//   const Schema& schema_of<SecondMemory>() {
+//     static constexpr Field kFields[] = {
+//         field<&SecondMemory::bandwidth>("bandwidth", "of a chip", {.flags = kRequired, ...}),
+//         field<&SecondMemory::capacity>("capacity", "of a chip", {.flags = kRequired, ...})};
+//     static const Schema kSchema = schema<SecondMemory>("second memory", kFields);
+//     return kSchema;
+//   }
+//
+// The reader, the JSON Schema and the tables of docs/formats.md walk the rows at run time.  All
+// that is typed is a captureless lambda that finds the member in the object, and the few that put a
+// value there: a wrong pair of them does not compile.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "schema/types.hpp"
+
+namespace dfsearch {
+
+class Report;
+
+/// A key must be there.
+inline constexpr unsigned kRequired = 1;
+/// A map that may come from a file, with keys on top: `from: FILE`.
+inline constexpr unsigned kFromFile = 2;
+
+struct Field {
+  std::string_view key;  ///< empty: the keys of an object stand in the same map
+  std::string_view doc;
+  const Type* type = nullptr;
+  void* (*in)(void* object) = nullptr;  ///< null: read by code, and here for its form alone
+  Interval limits = {};
+  std::string_view preset = {};  ///< what holds without it, if that is not the member's own default
+  std::string_view none = {};    ///< the word that says the same as leaving it out
+  std::string_view why = {};     ///< it is required
+  std::string_view unless = {};  ///< it is required if this key is not there
+  std::string_view with = {};    ///< it is required if this key is there
+  unsigned flags = 0;
+
+  [[nodiscard]] bool required() const { return (flags & kRequired) != 0; }
+};
+
+struct Schema {
+  std::string_view name;
+  std::span<const Field> fields;
+  const void* (*fresh)() = nullptr;      ///< an object with the defaults of its members
+  const void* (*published)() = nullptr;  ///< one with those of the preset `published`, if others
+  /// The rules between fields, once each of them is right.
+  void (*check)(const void* object, Report& report) = nullptr;
+};
+
+/// The words of a row beside its key and its member.
+struct Extra {
+  const Type* type = nullptr;  ///< if not that of the member
+  Interval limits = {};
+  std::string_view preset = {};
+  std::string_view none = {};
+  std::string_view why = {};
+  std::string_view unless = {};
+  std::string_view with = {};
+  unsigned flags = 0;
+};
+
+namespace detail {
+
+template <class T>
+struct Member;
+template <class Object, class Value>
+struct Member<Value Object::*> {
+  using object = Object;
+};
+
+template <auto member>
+using ObjectOf = typename Member<decltype(member)>::object;
+
+constexpr Field row(std::string_view key, std::string_view doc, const Type* type,
+                    void* (*in)(void*), const Extra& extra) {
+  return {.key = key,
+          .doc = doc,
+          .type = extra.type ? extra.type : type,
+          .in = in,
+          .limits = extra.limits,
+          .preset = extra.preset,
+          .none = extra.none,
+          .why = extra.why,
+          .unless = extra.unless,
+          .with = extra.with,
+          .flags = extra.flags};
+}
+
+template <class T>
+const void* fresh() {
+  static const T object{};
+  return &object;
+}
+
+}  // namespace detail
+
+/// The key of a member, or of a member of a member.
+template <auto member, auto... inner>
+constexpr Field field(std::string_view key, std::string_view doc, const Extra& extra = {}) {
+  using Object = detail::ObjectOf<member>;
+  using Value = std::remove_reference_t<decltype(((std::declval<Object&>().*member).*....*inner))>;
+  return detail::row(
+      key, doc, &TypeOf<Value>::type,
+      [](void* object) -> void* { return &((static_cast<Object*>(object)->*member).*....*inner); },
+      extra);
+}
+
+/// The key of an element of an array that is a member.
+template <std::size_t index, auto member, auto... inner>
+constexpr Field element(std::string_view key, std::string_view doc, const Extra& extra = {}) {
+  using Object = detail::ObjectOf<member>;
+  using Value =
+      std::remove_reference_t<decltype(((std::declval<Object&>().*member).*....*inner)[index])>;
+  return detail::row(
+      key, doc, &TypeOf<Value>::type,
+      [](void* object) -> void* {
+        return &((static_cast<Object*>(object)->*member).*....*inner)[index];
+      },
+      extra);
+}
+
+/// The keys of a member that is an object, in the same map.  One that is optional is there if all
+/// its required keys are.
+template <auto member>
+constexpr Field keys_of() {
+  return field<member>("", "");
+}
+
+/// A key that several members hold: its type finds them in the object.
+constexpr Field whole(std::string_view key, std::string_view doc, const Type& type,
+                      const Extra& extra = {}) {
+  return detail::row(
+      key, doc, &type, [](void* object) { return object; }, extra);
+}
+
+/// A key that code reads.
+constexpr Field by_hand(std::string_view key, std::string_view doc, const Type& type,
+                        const Extra& extra = {}) {
+  return detail::row(key, doc, &type, nullptr, extra);
+}
+
+template <class T>
+Schema schema(std::string_view name, std::span<const Field> fields,
+              void (*check)(const void*, Report&) = nullptr) {
+  return {.name = name, .fields = fields, .fresh = &detail::fresh<T>, .check = check};
+}
+
+}  // namespace dfsearch

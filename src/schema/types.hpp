@@ -1,0 +1,258 @@
+#pragma once
+// What a value of a config may be, erased: how it is written, and how it gets into a member.
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/units.hpp"
+#include "base/words.hpp"
+
+namespace dfsearch {
+
+struct Schema;
+
+/// The rows of a struct.
+template <class T>
+const Schema& schema_of();
+
+/// The largest extent, degree or count anywhere in a config; with it no sum or
+/// product of two leaves the range of an integer unnoticed.
+inline constexpr std::int64_t kLargestCount = std::int64_t{1} << 40;
+
+/// In base units.  Counts have at least 1 and at most kLargestCount if they have no others.
+struct Interval {
+  double least = 1.0;
+  double most = 0.0;
+
+  [[nodiscard]] constexpr bool given() const { return least <= most; }
+};
+
+enum class Form : std::uint8_t {
+  Flag,      ///< true or false
+  Count,     ///< a whole number
+  Number,    ///< a plain number
+  Quantity,  ///< a number with a unit; with `inner` a plain number as well
+  Choice,    ///< one of some words; with `inner` a count as well
+  Word,      ///< any text
+  Object,    ///< a map with keys of its own
+  Optional,  ///< `inner`, or nothing where it is left out
+  Each,      ///< `inner` for all elements there are, or a list of one for each
+  Values,    ///< `inner`, or a list of such
+  Range,     ///< a count, a list of counts or a range of them, `2..8`
+  List,      ///< of `inner`; read by code
+  Map,       ///< from names to `inner`; read by code
+  Either,    ///< `other` in a map with the key `name`, or wherever it fits; read by code
+  Variant,   ///< a map whose key `name` has one of some words; read by code
+  Any,       ///< read by code
+};
+
+/// A word and the value of an enumeration that it stands for.
+struct Choice {
+  std::string_view name;
+  std::int64_t value;
+};
+
+/// How quantities of a dimension are written.
+struct Unit {
+  std::string_view name;     ///< of the dimension: "bandwidth"
+  std::string_view base;     ///< the unit of the number inside
+  std::string_view pattern;  ///< a regular expression of all units
+  double (*parse)(std::string_view text);
+  std::string (*text)(double base_units);
+};
+
+/// Counts that are left to choose from: those of a list, if it is not empty, of a range else.
+struct CountSet {
+  std::vector<std::int64_t> values;
+  std::int64_t least = 1;
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+};
+
+/// Those of the functions are there that its form needs.
+struct Type {
+  Form form = Form::Any;
+  std::string_view name = {};  ///< of the elements of Each, or the key that tells maps apart
+  void (*put)(void* member, std::int64_t value) = nullptr;
+  std::int64_t (*get)(const void* member) = nullptr;
+  void (*put_real)(void* member, double value) = nullptr;
+  double (*get_real)(const void* member) = nullptr;
+  const Unit* unit = nullptr;
+  std::vector<Choice> (*choices)() = nullptr;
+  const Schema& (*schema)() = nullptr;
+  const Schema& (*variant)(std::int64_t value) = nullptr;
+  const Type* inner = nullptr;
+  const Type* other = nullptr;
+  Interval limits = {};  ///< of its values, in place of those of the row
+  void (*resize)(void* member, std::size_t size) = nullptr;
+  std::size_t (*size)(const void* member) = nullptr;
+  void* (*at)(void* member, std::size_t index) = nullptr;
+  void (*put_set)(void* member, CountSet set) = nullptr;
+};
+
+/// The type of a member.
+template <class T>
+struct TypeOf;
+
+namespace units {
+extern const Unit kTime, kFrequency, kSize, kBandwidth, kWork, kRate, kArea, kLength, kDensity,
+    kPower, kVoltage, kCellArea, kEnergy, kLeakage;
+}  // namespace units
+
+/// The unit of a quantity; those that configs do not have have none.
+template <class Q>
+inline constexpr const Unit* kUnitOf = nullptr;
+template <>
+inline constexpr const Unit* kUnitOf<Seconds> = &units::kTime;
+template <>
+inline constexpr const Unit* kUnitOf<Hertz> = &units::kFrequency;
+template <>
+inline constexpr const Unit* kUnitOf<Bytes> = &units::kSize;
+template <>
+inline constexpr const Unit* kUnitOf<BytesPerSecond> = &units::kBandwidth;
+template <>
+inline constexpr const Unit* kUnitOf<Flops> = &units::kWork;
+template <>
+inline constexpr const Unit* kUnitOf<FlopsPerSecond> = &units::kRate;
+template <>
+inline constexpr const Unit* kUnitOf<Area> = &units::kArea;
+template <>
+inline constexpr const Unit* kUnitOf<Length> = &units::kLength;
+template <>
+inline constexpr const Unit* kUnitOf<PerLength> = &units::kDensity;
+template <>
+inline constexpr const Unit* kUnitOf<Watts> = &units::kPower;
+template <>
+inline constexpr const Unit* kUnitOf<Volts> = &units::kVoltage;
+template <>
+inline constexpr const Unit* kUnitOf<AreaPerByte> = &units::kCellArea;
+template <>
+inline constexpr const Unit* kUnitOf<JoulesPerByte> = &units::kEnergy;
+template <>
+inline constexpr const Unit* kUnitOf<WattsPerByte> = &units::kLeakage;
+
+template <>
+struct TypeOf<bool> {
+  static constexpr Type type{
+      .form = Form::Flag,
+      .put = [](void* member, std::int64_t value) { *static_cast<bool*>(member) = value != 0; },
+      .get = [](const void* member) -> std::int64_t { return *static_cast<const bool*>(member); }};
+};
+
+template <std::integral T>
+struct TypeOf<T> {
+  static constexpr Type type{
+      .form = Form::Count,
+      .put = [](void* member,
+                std::int64_t value) { *static_cast<T*>(member) = static_cast<T>(value); },
+      .get = [](const void* member) -> std::int64_t { return *static_cast<const T*>(member); }};
+};
+
+template <>
+struct TypeOf<double> {
+  static constexpr Type type{
+      .form = Form::Number,
+      .put_real = [](void* member, double value) { *static_cast<double*>(member) = value; },
+      .get_real = [](const void* member) { return *static_cast<const double*>(member); }};
+};
+
+template <>
+struct TypeOf<std::string> {
+  static constexpr Type type{.form = Form::Word};
+};
+
+template <int... exponents>
+struct TypeOf<Quantity<exponents...>> {
+  using Q = Quantity<exponents...>;
+  static constexpr Type type{
+      .form = Form::Quantity,
+      .put_real = [](void* member, double value) { *static_cast<Q*>(member) = Q(value); },
+      .get_real = [](const void* member) { return static_cast<const Q*>(member)->in_base_units(); },
+      .unit = kUnitOf<Q>};
+};
+
+template <class E>
+std::vector<Choice> choices_of() {
+  std::vector<Choice> choices;
+  for (const auto& word : words(E{})) {
+    choices.push_back({word.name, static_cast<std::int64_t>(word.value)});
+  }
+  return choices;
+}
+
+template <class E>
+requires std::is_enum_v<E>
+struct TypeOf<E> {
+  static constexpr Type type{
+      .form = Form::Choice,
+      .put = [](void* member,
+                std::int64_t value) { *static_cast<E*>(member) = static_cast<E>(value); },
+      .get =
+          [](const void* member) {
+            return static_cast<std::int64_t>(*static_cast<const E*>(member));
+          },
+      .choices = &choices_of<E>};
+};
+
+template <class T>
+requires std::is_class_v<T>
+struct TypeOf<T> {
+  static constexpr Type type{.form = Form::Object, .schema = &schema_of<T>};
+};
+
+template <class T>
+struct TypeOf<std::optional<T>> {
+  using Member = std::optional<T>;
+  static constexpr Type type{
+      .form = Form::Optional,
+      .inner = &TypeOf<T>::type,
+      .resize =
+          [](void* member, std::size_t size) {
+            size > 0 ? void(static_cast<Member*>(member)->emplace())
+                     : static_cast<Member*>(member)->reset();
+          },
+      .size = [](const void* member) -> std::size_t {
+        return static_cast<const Member*>(member)->has_value() ? 1 : 0;
+      },
+      .at = [](void* member, std::size_t) -> void* { return &**static_cast<Member*>(member); }};
+};
+
+/// A vector under one of the forms of lists.
+template <class T, Form list, const Type* inner = &TypeOf<T>::type>
+constexpr Type list_type(std::string_view name = {}) {
+  using Member = std::vector<T>;
+  return {
+      .form = list,
+      .name = name,
+      .inner = inner,
+      .resize = [](void* member, std::size_t size) { static_cast<Member*>(member)->resize(size); },
+      .size = [](const void* member) { return static_cast<const Member*>(member)->size(); },
+      .at = [](void* member, std::size_t index) -> void* {
+        return &(*static_cast<Member*>(member))[index];
+      }};
+}
+
+template <class T>
+struct TypeOf<std::vector<T>> {
+  static constexpr Type type = list_type<T, Form::Values>();
+};
+
+/// `yes` and `no`, which JSON writes as true and false.
+extern const Type kYesOrNoType;
+/// What code reads, whatever it is.
+extern const Type kAny;
+
+/// For its form alone.
+constexpr Type list_of(const Type& inner) { return {.form = Form::List, .inner = &inner}; }
+constexpr Type map_to(const Type& inner) { return {.form = Form::Map, .inner = &inner}; }
+constexpr Type either(const Type& inner, const Type& other, std::string_view key = {}) {
+  return {.form = Form::Either, .name = key, .inner = &inner, .other = &other};
+}
+
+}  // namespace dfsearch

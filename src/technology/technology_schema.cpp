@@ -1,0 +1,267 @@
+#include "technology/technology_schema.hpp"
+
+#include <fmt/format.h>
+
+#include "base/units_text.hpp"
+#include "model/machine/system_schema.hpp"
+#include "schema/report.hpp"
+
+namespace dfsearch {
+namespace {
+
+// What any technology may have.  Both ends keep every number of a chip finite.
+constexpr Interval kArea{1e-18, 1e12};
+constexpr Interval kAreaOrNone{0, 1e12};
+constexpr Interval kPower{1e-15, 1e12};
+constexpr Interval kPowerOrNone{0, 1e12};
+constexpr Interval kEdge{0, 1e9};
+constexpr Interval kVoltage{1e-3, 1e3};
+constexpr Interval kMargin{0, 1e3};
+constexpr Interval kCellArea{8e-18, 8e6};
+constexpr Interval kEnergy{8e-21, 8e3};
+constexpr Interval kLeakage{0, 8};
+constexpr Interval kDensity{1e-6, 1e9};
+constexpr Interval kOverhead{0, 0.999};
+constexpr Interval kUtilization{1e-9, 1};
+// A core has no more multiply-add units than a chip may have cores.
+constexpr Interval kSide{1, 1048576};
+
+/// The least operating voltage; the threshold has been read before.
+constexpr Type kMarginType{.form = Form::Quantity,
+                           .put_real =
+                               [](void* object, double value) {
+                                 auto& transistors = *static_cast<Transistors*>(object);
+                                 transistors.minimum = transistors.threshold + Volts(value);
+                               },
+                           .unit = &units::kVoltage};
+
+void check_voltages(const void* object, Report& report) {
+  const auto& transistors = *static_cast<const Transistors*>(object);
+  if (!report.given(&transistors.voltage) || !report.given(&transistors.frequency)) return;
+  if (transistors.voltage <= transistors.threshold) {
+    report.at({&transistors.voltage},
+              fmt::format("expected more than the threshold, {}, got {}",
+                          to_text(transistors.threshold), to_text(transistors.voltage)));
+  }
+  if (transistors.maximum < transistors.minimum) {
+    report.at({&transistors.maximum},
+              fmt::format("expected at least threshold + margin, {}, got {}",
+                          to_text(transistors.minimum), to_text(transistors.maximum)));
+  }
+}
+
+void check_areas(const void* object, Report& report) {
+  const auto& budget = *static_cast<const Budget*>(object);
+  if (budget.package >= budget.die) return;
+  report.at({&budget.package}, fmt::format("expected at least the area of the die, {}, got {}",
+                                           to_text(budget.die), to_text(budget.package)));
+}
+
+using Areas = PerComponent<std::optional<Share<Area>>>;
+using Powers = PerComponent<std::optional<Share<Watts>>>;
+using Edges = PerComponent<std::optional<Share<Length>>>;
+constexpr std::string_view kFraction = "a share of the total, or an amount";
+
+const Schema& budget_area() {
+  using B = Budget;
+  static constexpr Extra kShare{.limits = kAreaOrNone, .preset = "searched"};
+  static constexpr Field kFields[] = {
+      field<&B::package>("package", "of the package", {.limits = kArea, .flags = kRequired}),
+      field<&B::die>("die", "of the die", {.limits = kArea, .flags = kRequired}),
+      element<0, &B::area, &Areas::of>("core", kFraction, kShare),
+      element<1, &B::area, &Areas::of>("registers", kFraction, kShare),
+      element<2, &B::area, &Areas::of>("L1", kFraction, kShare),
+      element<3, &B::area, &Areas::of>("L2", kFraction, kShare),
+      element<4, &B::area, &Areas::of>("memory", "of the controllers: a share, or an amount",
+                                       kShare),
+      element<5, &B::area, &Areas::of>("intra", kFraction, kShare),
+      element<6, &B::area, &Areas::of>("inter", kFraction, kShare)};
+  static const Schema kSchema = schema<B>("area of a budget", kFields, check_areas);
+  return kSchema;
+}
+
+const Schema& budget_power() {
+  using B = Budget;
+  static constexpr Extra kShare{.limits = kPowerOrNone, .preset = "searched"};
+  static constexpr Field kFields[] = {
+      field<&B::total>("total", "of a chip", {.limits = kPower, .flags = kRequired}),
+      element<0, &B::power, &Powers::of>("core", kFraction, kShare),
+      element<1, &B::power, &Powers::of>("registers", kFraction, kShare),
+      element<2, &B::power, &Powers::of>("L1", kFraction, kShare),
+      element<3, &B::power, &Powers::of>("L2", kFraction, kShare),
+      element<4, &B::power, &Powers::of>("memory", kFraction, kShare),
+      element<5, &B::power, &Powers::of>("intra", kFraction, kShare),
+      element<6, &B::power, &Powers::of>("inter", kFraction, kShare)};
+  static const Schema kSchema = schema<B>("power of a budget", kFields);
+  return kSchema;
+}
+
+const Schema& budget_edge() {
+  using B = Budget;
+  static constexpr Extra kShare{.limits = kEdge, .preset = "searched"};
+  static constexpr Field kFields[] = {element<4, &B::edge, &Edges::of>("memory", kFraction, kShare),
+                                      element<5, &B::edge, &Edges::of>("intra", kFraction, kShare),
+                                      element<6, &B::edge, &Edges::of>("inter", kFraction, kShare)};
+  static const Schema kSchema = schema<B>("edge of a budget", kFields);
+  return kSchema;
+}
+
+constexpr Type kAreaType{.form = Form::Object, .schema = &budget_area};
+constexpr Type kPowerType{.form = Form::Object, .schema = &budget_power};
+constexpr Type kEdgeType{.form = Form::Object, .schema = &budget_edge};
+
+}  // namespace
+
+template <>
+const Schema& schema_of<TechnologyEquations>() {
+  using E = TechnologyEquations;
+  static constexpr Field kFields[] = {
+      field<&E::link_ports>("link_ports", "how many ports the wires of a link are divided among"),
+      field<&E::budget_sums>("budget_sums", "whether parts together may have more than the total"),
+      field<&E::gemm_tiles>("gemm_tiles", "which tiles a GEMM alone on a chip may have"),
+      field<&E::voltage_floor>("voltage_floor", "the power at the least voltage")};
+  static const Schema kSchema = [] {
+    Schema all = schema<E>("equations of chips", kFields);
+    all.published = [] {
+      static const E kPublished = E::published();
+      return static_cast<const void*>(&kPublished);
+    };
+    return all;
+  }();
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<Transistors>() {
+  using T = Transistors;
+  static constexpr Field kFields[] = {
+      field<&T::frequency>("frequency",
+                           "at which the power is known; of a wire its bits per second",
+                           {.limits = kFrequencyLimits, .flags = kRequired}),
+      field<&T::voltage>("voltage", "at which the power is known",
+                         {.limits = kVoltage, .flags = kRequired}),
+      field<&T::threshold>("threshold", "", {.limits = kVoltage, .with = "voltage"}),
+      whole("margin", "above the threshold, of the least operating voltage", kMarginType,
+            {.limits = kMargin, .with = "voltage"}),
+      field<&T::maximum>("maximum_voltage", "", {.limits = kVoltage, .preset = "none"})};
+  static const Schema kSchema = schema<T>("transistors", kFields, check_voltages);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<CoreTechnology>() {
+  using C = CoreTechnology;
+  static constexpr Field kFields[] = {
+      field<&C::lanes>("lanes", "width of its array", {.limits = kSide, .flags = kRequired}),
+      field<&C::stages>("stages", "height of its array", {.limits = kSide, .flags = kRequired}),
+      field<&C::bundle>("bundle", "cores that share an L1 and a port to the L2"),
+      field<&C::area>("area", "of one core", {.limits = kArea, .flags = kRequired}),
+      field<&C::power>("power",
+                       "dynamic, at `frequency` and `voltage`; needed unless "
+                       "`accelerator.frequency` is given",
+                       {.limits = kPower, .preset = "none"}),
+      keys_of<&C::transistors>(),
+      field<&C::utilization>("utilization",
+                             "share of the peak that is reached; the default of "
+                             "`execution.compute_utilization`. Left out, that stays as it is, and "
+                             "the chip is shown with 1",
+                             {.limits = kUtilization}),
+      field<&C::fma>("fma", "width of the multiply-add unit, for the published GEMM only",
+                     {.limits = kSide})};
+  static const Schema kSchema = schema<C>("core of a technology", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<LevelTechnology>() {
+  using L = LevelTechnology;
+  static constexpr Field kFields[] = {
+      field<&L::scope>("scope", "who has one of its own", {.flags = kRequired}),
+      field<&L::bank>("bank", "the unit it is built of",
+                      {.limits = kSizeLimits, .flags = kRequired}),
+      field<&L::cell_area>("cell_area", "of a bit", {.limits = kCellArea, .flags = kRequired}),
+      field<&L::overhead>("overhead", "share of the level's area that is periphery",
+                          {.limits = kOverhead}),
+      field<&L::port_area>("port_area",
+                           "of the crossbar: this much for every bank times every bundle",
+                           {.limits = kAreaOrNone}),
+      field<&L::energy>("energy", "of a bit moved", {.limits = kEnergy, .flags = kRequired}),
+      field<&L::leakage>("leakage", "of a bit held", {.limits = kLeakage, .flags = kRequired}),
+      field<&L::utilization>("utilization", "share of the bandwidth that is reached",
+                             {.limits = kUtilization}),
+      field<&L::latency>("latency", "of one access", {.limits = kLatencyLimits})};
+  static const Schema kSchema = schema<L>("level of a technology", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<MemoryTechnology>() {
+  using M = MemoryTechnology;
+  static constexpr Field kFields[] = {
+      field<&M::stack>("stack", "what one holds", {.limits = kSizeLimits, .flags = kRequired}),
+      field<&M::stack_area>("stack_area", "its place in the package",
+                            {.limits = kArea, .flags = kRequired}),
+      field<&M::controller_area>("controller_area", "of its controller, on the die",
+                                 {.limits = kArea, .flags = kRequired}),
+      field<&M::links_per_stack>("links_per_stack", "wires of a stack", {.flags = kRequired}),
+      field<&M::links_per_mm>("links_per_mm", "wires that cross a mm of die edge",
+                              {.limits = kDensity, .flags = kRequired}),
+      keys_of<&M::transistors>(),
+      field<&M::energy>("energy", "of a bit moved at the nominal voltage",
+                        {.limits = kEnergy, .flags = kRequired}),
+      field<&M::leakage>("leakage", "of a bit held", {.limits = kLeakage, .flags = kRequired}),
+      field<&M::utilization>("utilization", "share of the bandwidth that is reached",
+                             {.limits = kUtilization}),
+      field<&M::latency>("latency", "of one access", {.limits = kLatencyLimits})};
+  static const Schema kSchema = schema<M>("memory of a technology", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<LinkTechnology>() {
+  using L = LinkTechnology;
+  static constexpr Field kFields[] = {
+      field<&L::area>("area", "of one wire's driver on the die",
+                      {.limits = kArea, .flags = kRequired}),
+      field<&L::links_per_mm>("links_per_mm", "wires that cross a mm of die edge",
+                              {.limits = kDensity, .flags = kRequired}),
+      keys_of<&L::transistors>(),
+      field<&L::energy>("energy", "of a bit moved at the nominal voltage",
+                        {.limits = kEnergy, .flags = kRequired}),
+      field<&L::utilization>("utilization", "share of the bandwidth that is reached",
+                             {.limits = kUtilization}),
+      field<&L::latency>("latency",
+                         "shown of the chip; messages take that of their dimension of the network",
+                         {.limits = kLatencyLimits})};
+  static const Schema kSchema = schema<L>("link of a technology", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<Technology>() {
+  using T = Technology;
+  static constexpr Extra kPart{.flags = kFromFile};
+  static constexpr Field kFields[] = {
+      field<&T::core>("core", "", {.flags = kRequired | kFromFile}),
+      element<0, &T::levels>("registers", "", kPart),
+      element<1, &T::levels>("L1", "", kPart),
+      element<2, &T::levels>("L2", "", kPart),
+      field<&T::memory>("memory", "stacks beside the die", kPart),
+      element<0, &T::links>("intra", "links inside the package", kPart),
+      element<1, &T::links>("inter", "links out of the package", kPart)};
+  static const Schema kSchema = schema<T>("technology", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<Budget>() {
+  static constexpr Field kFields[] = {
+      whole("area", "of the die", kAreaType, {.flags = kRequired}),
+      whole("power", "of a chip", kPowerType, {.flags = kRequired}),
+      whole("edge", "of the die", kEdgeType, {.preset = "searched"}),
+      field<&Budget::step>("step", "the grid for shares that are left out", {.limits = {1e-4, 1}})};
+  static const Schema kSchema = schema<Budget>("budget", kFields);
+  return kSchema;
+}
+
+}  // namespace dfsearch

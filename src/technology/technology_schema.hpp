@@ -1,0 +1,60 @@
+#pragma once
+// What configs say of technologies and budgets: the rows of `technology`, of `budget`, and of the
+// switches of the section `equations` that are about chips.
+
+#include "schema/schema.hpp"
+#include "technology/derive.hpp"
+#include "technology/names.hpp"
+
+namespace dfsearch {
+
+constexpr auto words(LinkPorts) {
+  return named<LinkPorts>(
+      {{"topology", LinkPorts::Topology}, {"four_and_one", LinkPorts::FourAndOne}});
+}
+constexpr auto words(BudgetSums) {
+  return named<BudgetSums>(
+      {{"checked", BudgetSums::Checked}, {"unchecked", BudgetSums::Unchecked}});
+}
+constexpr auto words(GemmTiles) {
+  return named<GemmTiles>({{"all", GemmTiles::All}, {"drawn", GemmTiles::Drawn}});
+}
+constexpr auto words(VoltageFloor) {
+  return named<VoltageFloor>({{"exact", VoltageFloor::Exact}, {"squared", VoltageFloor::Squared}});
+}
+
+/// The switches of the section `equations` that are about chips.
+template <>
+const Schema& schema_of<TechnologyEquations>();
+template <>
+const Schema& schema_of<Transistors>();
+template <>
+const Schema& schema_of<CoreTechnology>();
+template <>
+const Schema& schema_of<LevelTechnology>();
+template <>
+const Schema& schema_of<MemoryTechnology>();
+template <>
+const Schema& schema_of<LinkTechnology>();
+template <>
+const Schema& schema_of<Technology>();
+template <>
+const Schema& schema_of<Budget>();
+
+/// A plain number is a fraction, anything else an amount.
+template <class Q>
+struct TypeOf<Share<Q>> {
+  static constexpr Type fraction{
+      .form = Form::Number,
+      .put_real = [](void* member,
+                     double value) { *static_cast<Share<Q>*>(member) = Share<Q>(value); },
+      .limits = {0, 1}};
+  static constexpr Type type{
+      .form = Form::Quantity,
+      .put_real = [](void* member,
+                     double value) { *static_cast<Share<Q>*>(member) = Share<Q>(Q(value)); },
+      .unit = kUnitOf<Q>,
+      .inner = &fraction};
+};
+
+}  // namespace dfsearch

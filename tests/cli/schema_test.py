@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""The rows of schemas, as the program prints them, and all that is made of them: the file for
+editors, the tables of the pages.  Every shipped config is valid, and what is broken in the
+tests of messages is not, as far as form goes: ranges of quantities and rules between keys are no
+matter of a JSON Schema.
+
+With --write the file and the tables are renewed.
+
+usage: schema_test.py DFSEARCH [--write] [unittest arguments]
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+try:
+    import jsonschema
+    import yaml
+except ImportError:
+    jsonschema = None
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FILE = ROOT / "configs" / "dfsearch.schema.json"
+PAGES = [ROOT / "docs" / name for name in ("formats.md", "technology.md")]
+TABLE = re.compile(r"(<!-- keys of ([\w ,]+?)(?: as ([\w.]+))? -->\n)((?:\|.*\n)*)")
+PARTS = {"systems": "system", "workloads": "workload"}
+# What is wrong with a config, but not with the form of any of its values.
+BEYOND_FORM = re.compile(
+    r"expected a quantity from|duplicate key|unknown kernel|cannot be sharded|a partition from|"
+    r"needs prices|needs powers|too many|product of the degrees|one for each|negative|out of range|"
+    r"got '1e3'|one degree|like '2\.\.8'|at most 3 dim|accepted$")
+
+
+def printed(program):
+    return subprocess.run([program, "schema"], capture_output=True, text=True, check=True).stdout
+
+
+# The tables of the page.
+
+def words(rule):
+    return ", ".join(f"`{json.dumps(word) if isinstance(word, bool) else word}`"
+                     for word in rule["enum"])
+
+
+def value(rule, definitions, is_inner=False):
+    """How a page calls the values of a key."""
+    if "allOf" in rule:
+        return value(rule["allOf"][0], definitions, is_inner)
+    if "$ref" in rule:
+        if is_inner:
+            return "map"
+        name = rule["$ref"].rpartition("/")[2].replace("%20", " ")
+        return "`{" + ", ".join(
+            f"{key}: {value(of, definitions, True).replace('`', '').replace(', ', ' or ')}"
+            for key, of in definitions[name]["properties"].items()) + "}`"
+    if "anyOf" in rule:
+        return " or ".join(value(one, definitions) for one in rule["anyOf"])
+    if "if" in rule:
+        return "map"
+    if "const" in rule:
+        return f"`{rule['const']}`"
+    if "enum" in rule:
+        return words(rule)
+    kind = rule.get("type", "map")
+    if kind == "integer":
+        least, most = rule["minimum"], rule["maximum"]
+        if most == 2**40:
+            return "count" if least == 1 else f"count from {least}"
+        return f"count up to {most}" if least == 1 else f"count, {least} to {most}"
+    if kind == "number":
+        low, high = rule["minimum"], rule["maximum"]
+        return "number" if high >= 1e20 else f"number, {low:g} to {high:g}".replace("e-0", "e-")
+    if kind == "boolean":
+        return "`true`, `false`"
+    if kind == "array":
+        return "list" if "$ref" in rule["items"] else f"a list of {value(rule['items'], definitions)}s"
+    if kind == "object":
+        return "map"
+    return rule.get("title", "a range (`..4`, `2..`, `2..8`)" if "[.][.]" in rule.get("pattern", "") else "text")
+
+
+def default(rule):
+    if "default" not in rule:
+        return rule.get("leftOut", "")
+    held = rule["default"]
+    return json.dumps(held) if isinstance(held, bool) else str(held)
+
+
+def needed(key, definition):
+    if key in definition.get("required", []):
+        return "required"
+    for rule in definition.get("anyOf", []):
+        if rule["required"] == [key]:
+            other = next(one["required"][0] for one in definition["anyOf"] if one != rule)
+            return f"required, or `{other}`"
+    for other, keys in definition.get("dependencies", {}).items():
+        if key in keys:
+            return f"required with `{other}`"
+    return ""
+
+
+def table(schema, names, prefix):
+    definitions, rows = schema["definitions"], {}
+    switches = names == ["equations"]
+    for name in names:
+        for key, rule in definitions[name]["properties"].items():
+            said = value(rule, definitions)
+            if switches:
+                cells = [said.replace("`", "").replace(" or ", ", a "), default(rule),
+                         str(rule.get("published", ""))]
+            else:
+                why = needed(key, definitions[name])
+                if name != names[0]:  # beside another form of the map
+                    why = "none" if why else ""
+                cells = [said, why or default(rule)]
+            rows.setdefault(f"`{prefix}{key}`", [*cells, rule.get("description", "")])
+    head = (["switch", "values", "`physical`", "`published`", ""] if switches
+            else ["key", "value", "default", ""])
+    lines = [head, ["---"] * len(head), *([key, *cells] for key, cells in rows.items())]
+    text = "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+    return re.sub(r" +\|", " |", text).replace(" --- ", "---")
+
+
+def renewed(page, schema):
+    def renew(found):
+        names = found[2].split(", ")
+        return found[1] + table(schema, names, f"{found[3]}." if found[3] else "")
+    return TABLE.sub(renew, page.read_text())
+
+
+# Configs as YAML 1.2 has them, as editors do.
+
+def load(text):
+    class Loader(yaml.SafeLoader):
+        yaml_implicit_resolvers = {}
+
+    def resolve(tag, pattern, first):
+        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(pattern), first)
+
+    resolve("bool", r"^(true|false)$", "tf")
+    resolve("null", r"^(null|~|)$", ["n", "~", ""])
+    resolve("int", r"^-?(0|[1-9][0-9]*)$", "-0123456789")
+    resolve("float", r"^-?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?$", "-0123456789.")
+    return yaml.load(text, Loader)  # noqa: S506
+
+
+def text_of(literals):
+    """Of C++ string literals side by side."""
+    return "".join(json.loads(f'"{part}"') for part in re.findall(r'"((?:[^"\\]|\\.)*)"', literals))
+
+
+def broken_configs():
+    """Text and message of the cases of the tests of messages, for the sections with rows."""
+    good = re.search(r'kGood = R"\((.*?)\)"',
+                     (ROOT / "tests/io/config/config_messages.hpp").read_text(), re.DOTALL)
+    good = good[1].lstrip("\n")
+    source = (ROOT / "tests/io/config/malformed_config_test.cpp").read_text()
+    literal = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
+    for name in ("systems", "execution, sharding, equations and search"):
+        body = source.partition(f'TEST_CASE("{name}")')[2].partition("TEST_CASE")[0]
+        for what, by, message in re.findall(rf"{{{literal},\s*{literal},\s*{literal}}}", body):
+            what, by, message = text_of(what), text_of(by), text_of(message)
+            yield good.replace(what, by, 1), message
+
+
+class SchemaTest(unittest.TestCase):
+    text = schema = None
+
+    def test_the_file_is_what_the_program_prints(self):
+        self.assertEqual(FILE.read_text(), self.text, f"renew it: {sys.argv[0]} DFSEARCH --write")
+
+    def test_the_tables_of_the_pages_are_the_rows(self):
+        for page in PAGES:
+            self.assertGreater(len(TABLE.findall(page.read_text())), 3)
+            self.assertEqual(page.read_text(), renewed(page, self.schema),
+                             f"renew it: {sys.argv[0]} DFSEARCH --write")
+
+    @unittest.skipUnless(jsonschema, "python3-jsonschema and python3-yaml are not installed")
+    def test_every_shipped_config_is_valid(self):
+        jsonschema.Draft7Validator.check_schema(self.schema)
+        validator = jsonschema.Draft7Validator(self.schema)
+        count = 0
+        for file in sorted((ROOT / "configs").rglob("*.yaml")):
+            kind = file.relative_to(ROOT / "configs").parts[0]
+            if kind in ("studies", "technologies", "efficiencies"):
+                continue
+            config = load(file.read_text())
+            if kind in PARTS:  # a part, which may itself leave the rest to a file
+                config = {name: {"from": "part"} for name in PARTS.values()} | {
+                    PARTS[kind]: {"from": "part"} | config}
+                if file.name.startswith("calculon_"):
+                    config |= {"equations": "calculon", "calculon": {}}
+            elif "workload" not in config:  # of a chip alone
+                config = {"workload": {"from": "part"}} | config
+            with self.subTest(file):
+                count += 1
+                found = sorted(validator.iter_errors(config), key=lambda e: list(e.path))
+                self.assertEqual([f"{list(e.path)}: {e.message[:300]}" for e in found], [])
+        self.assertGreater(count, 150)
+
+    @unittest.skipUnless(jsonschema, "python3-jsonschema and python3-yaml are not installed")
+    def test_what_is_broken_is_refused(self):
+        validator = jsonschema.Draft7Validator(self.schema)
+        count = 0
+        for text, message in broken_configs():
+            if re.search(BEYOND_FORM, message):
+                continue
+            count += 1
+            with self.subTest(message):
+                self.assertFalse(validator.is_valid(load(text)))
+        self.assertGreater(count, 40)
+
+
+def main():
+    program = sys.argv.pop(1) if len(sys.argv) > 1 else sys.exit(__doc__)
+    SchemaTest.text = printed(program)
+    SchemaTest.schema = json.loads(SchemaTest.text)
+    if "--write" in sys.argv:
+        FILE.write_text(SchemaTest.text)
+        for page in PAGES:
+            page.write_text(renewed(page, SchemaTest.schema))
+        return
+    done = unittest.main(exit=False)
+    if not done.result.wasSuccessful():
+        sys.exit(1)
+    if not jsonschema:
+        print("skipped: python3-jsonschema and python3-yaml are not installed")
+
+
+if __name__ == "__main__":
+    main()
