@@ -24,8 +24,8 @@ except ImportError:
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILE = ROOT / "configs" / "dfsearch.schema.json"
-PAGES = [ROOT / "docs" / name for name in ("formats.md", "technology.md")]
-TABLE = re.compile(r"(<!-- keys of ([\w ,]+?)(?: as ([\w.]+))? -->\n)((?:\|.*\n)*)")
+PAGES = [ROOT / "docs" / name for name in ("calculon.md", "formats.md", "technology.md")]
+TABLE = re.compile(r"(<!-- keys of ([\w ,']+?)(?: as ([\w.]+))? -->\n)((?:\|.*\n)*)")
 PARTS = {"systems": "system", "workloads": "workload"}
 # What is wrong with a config, but not with the form of any of its values.
 BEYOND_FORM = re.compile(
@@ -76,7 +76,9 @@ def value(rule, definitions, is_inner=False):
     if kind == "boolean":
         return "`true`, `false`"
     if kind == "array":
-        return "list" if "$ref" in rule["items"] else f"a list of {value(rule['items'], definitions)}s"
+        if "$ref" in rule["items"]:
+            return "list"
+        return "a list of " + re.sub(r"^(count|number)$", r"\1s", value(rule["items"], definitions))
     if kind == "object":
         return "map"
     return rule.get("title", "a range (`..4`, `2..`, `2..8`)" if "[.][.]" in rule.get("pattern", "") else "text")
@@ -174,7 +176,7 @@ class SchemaTest(unittest.TestCase):
 
     def test_the_tables_of_the_pages_are_the_rows(self):
         for page in PAGES:
-            self.assertGreater(len(TABLE.findall(page.read_text())), 3)
+            self.assertGreater(len(TABLE.findall(page.read_text())), 0)
             self.assertEqual(page.read_text(), renewed(page, self.schema),
                              f"renew it: {sys.argv[0]} DFSEARCH --write")
 

@@ -17,6 +17,27 @@
 #include "io/schema/read_schema.hpp"
 
 namespace dfsearch {
+namespace calculon {
+
+auto words(Recompute) {
+  return named<Recompute>({{name_of(Recompute::Full), Recompute::Full},
+                           {name_of(Recompute::Attention), Recompute::Attention},
+                           {name_of(Recompute::None), Recompute::None}});
+}
+auto words(Communication) {
+  return named<Communication>(
+      {{name_of(Communication::AllReduce), Communication::AllReduce},
+       {name_of(Communication::PointToPoint), Communication::PointToPoint},
+       {name_of(Communication::ReduceScatter), Communication::ReduceScatter}});
+}
+auto words(Overlap) {
+  return named<Overlap>({{name_of(Overlap::None), Overlap::None},
+                         {name_of(Overlap::Ring), Overlap::Ring},
+                         {name_of(Overlap::Pipe), Overlap::Pipe}});
+}
+
+}  // namespace calculon
+
 namespace {
 
 using calculon::Communication;
@@ -26,21 +47,30 @@ using calculon::ModelShape;
 using calculon::Overlap;
 using calculon::Recompute;
 
-ModelShape read_transformer(const YamlEntry& section, InputMessages& messages) {
-  MapReader reader(section, messages);
-  ModelShape transformer;
-  transformer.training =
-      reader.required_choice<bool>("kind", {{"llm_training", true}, {"llm_prefill", false}})
-          .value_or(true);
-  transformer.hidden = reader.required_count("hidden").value_or(1);
-  transformer.mlp = reader.required_count("mlp").value_or(1);
-  transformer.sequence = reader.required_count("sequence").value_or(1);
-  transformer.heads = reader.required_count("heads").value_or(1);
-  transformer.head_dim = reader.required_count("head_dim").value_or(1);
-  transformer.layers = reader.required_count("layers").value_or(1);
-  reader.finish();
-  return transformer;
-}
+constexpr Type kTraining{.form = Form::Choice,
+                         .put = TypeOf<bool>::type.put,
+                         .get = TypeOf<bool>::type.get,
+                         .choices = [] {
+                           return std::vector<Choice>{{"llm_training", 1}, {"llm_prefill", 0}};
+                         }};
+constexpr Type kMaybe = [] {
+  Type type = TypeOf<std::optional<bool>>::type;
+  type.inner = &kYesOrNoType;
+  return type;
+}();
+constexpr Type kNothing{.form = Form::Choice, .choices = [] {
+                          return std::vector<Choice>{{"none", 0}};
+                        }};
+constexpr Type kOffloaded{.form = Form::Choice, .choices = [] {
+                            std::vector<Choice> choices;
+                            for (const auto& [name, member] : kOffloads<calculon::Offload>) {
+                              choices.push_back({name, 0});
+                            }
+                            return choices;
+                          }};
+constexpr Type kOffloadedList = list_of(kOffloaded);
+constexpr Type kOffloadType = either(kNothing, kOffloadedList);
+constexpr Type kNetworkIndices = list_of(TypeOf<std::int64_t>::type);
 
 /// Reads the section, then holds the values against each other.
 class ChoicesReader {
@@ -55,25 +85,8 @@ class ChoicesReader {
 
   ExecutionChoices read() {
     const std::size_t before = messages_.count();
-    choices_.tensor = reader_.optional_count("tensor");
-    choices_.pipeline = reader_.optional_count("pipeline");
-    choices_.data = reader_.optional_count("data");
+    read_keys(reader_, schema_of<ExecutionChoices>(), &choices_);
     read_networks();
-    choices_.maximum_batch = reader_.optional_count("maximum_batch");
-    choices_.global_batch = reader_.optional_count("global_batch");
-    choices_.micro_batch = reader_.optional_count("micro_batch");
-    choices_.chunks = reader_.optional_count("chunks");
-    choices_.recompute = reader_.optional_choice(
-        "recompute", named({Recompute::Full, Recompute::Attention, Recompute::None}));
-    choices_.communication = reader_.optional_choice(
-        "communication", named({Communication::AllReduce, Communication::PointToPoint,
-                                Communication::ReduceScatter}));
-    choices_.overlap =
-        reader_.optional_choice("overlap", named({Overlap::None, Overlap::Ring, Overlap::Pipe}));
-    choices_.redo = reader_.optional_choice("redo", kYesOrNo);
-    choices_.data_overlap = reader_.optional_choice("data_overlap", kYesOrNo);
-    choices_.fused = reader_.optional_choice("fused", kYesOrNo).value_or(true);
-    choices_.sharding = reader_.optional_choice("sharding", kYesOrNo);
     choices_.offload = read_offload<calculon::Offload>(reader_);
     reader_.finish();
     if (reader_.is_map() && !choices_.maximum_batch && !choices_.global_batch &&
@@ -87,13 +100,6 @@ class ChoicesReader {
   }
 
  private:
-  template <class E>
-  static Choices<E> named(std::initializer_list<E> values) {
-    Choices<E> choices;
-    for (const E value : values) choices.emplace_back(calculon::name_of(value), value);
-    return choices;
-  }
-
   void read_networks() {
     const YamlEntry* entry = reader_.optional("networks");
     if (!entry) return;
@@ -310,6 +316,68 @@ class ChoicesReader {
 
 }  // namespace
 
+template <>
+const Schema& schema_of<ModelShape>() {
+  using M = ModelShape;
+  static constexpr Extra kNeeded{.flags = kRequired};
+  static constexpr Field kFields[] = {
+      field<&M::training>("kind", "with a backward pass, or without",
+                          {.type = &kTraining, .flags = kRequired}),
+      field<&M::hidden>("hidden", "", kNeeded),
+      field<&M::mlp>("mlp", "width of the feed-forward layer", kNeeded),
+      field<&M::sequence>("sequence", "tokens of a sample", kNeeded),
+      field<&M::heads>("heads", "", kNeeded),
+      field<&M::head_dim>("head_dim", "", kNeeded),
+      field<&M::layers>("layers", "equal blocks", kNeeded)};
+  static const Schema kSchema = schema<M>("transformer", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<ExecutionChoices>() {
+  using C = ExecutionChoices;
+  static constexpr Extra kOpen{.preset = "searched"};
+  static constexpr Extra kOpenFlag{.type = &kMaybe, .preset = "searched"};
+  static constexpr Field kFields[] = {
+      field<&C::tensor>("tensor", "degree; the product of the three is the number of chips", kOpen),
+      field<&C::pipeline>("pipeline", "degree", kOpen),
+      field<&C::data>("data", "degree", kOpen),
+      by_hand("networks", "indices of those that serve tensor, pipeline and data ranks",
+              kNetworkIndices, {.limits = {0, 7}, .preset = "searched"}),
+      field<&C::maximum_batch>("maximum_batch",
+                               "where `global_batch` is left out: the batch is the greatest "
+                               "multiple of the data degree that is no more. One of the two is "
+                               "required"),
+      field<&C::global_batch>("global_batch", "samples of a step"),
+      field<&C::micro_batch>("micro_batch",
+                             "samples of a data rank that go through the stages together", kOpen),
+      field<&C::chunks>("chunks", "parts of a stage that are interleaved in the pipeline", kOpen),
+      field<&C::recompute>("recompute",
+                           "activations that the backward pass computes again: all of a block, "
+                           "those of the attention matrix, or none",
+                           kOpen),
+      field<&C::communication>("communication",
+                               "how tensor ranks sum: all-reduce; all-reduce, but split towards "
+                               "the next stage; reduce-scatter and all-gather, the sequence split "
+                               "between",
+                               kOpen),
+      field<&C::overlap>("overlap", "how their exchanges hide behind matrix products", kOpen),
+      field<&C::redo>("redo",
+                      "gather again in the backward pass instead of keeping what was gathered",
+                      kOpenFlag),
+      field<&C::data_overlap>("data_overlap", "sums of gradients hide behind the backward pass",
+                              kOpenFlag),
+      field<&C::fused>("fused", "the activation function is part of the product before it",
+                       {.type = &kYesOrNoType}),
+      field<&C::sharding>("sharding", "the optimizer's states are divided over the data ranks",
+                          kOpenFlag),
+      by_hand("offload",
+              "what is kept in the second memory; `none` is the same as `[]`: nothing is",
+              kOffloadType, {.preset = "searched"})};
+  static const Schema kSchema = schema<C>("execution of Calculon's model", kFields);
+  return kSchema;
+}
+
 ExecutionChoices read_execution_choices(const YamlEntry& section, const ModelShape& transformer,
                                         const Machine& machine, bool others_are_right,
                                         InputMessages& messages) {
@@ -322,7 +390,7 @@ CalculonConfig read_calculon_config(const YamlNode& root, const Place& start,
   MapReader reader(root, "", start, messages);
   const std::size_t before = messages.count();
   if (const YamlEntry* section = reader.required("workload")) {
-    config.task.transformer = read_transformer(*section, messages);
+    read_object(*section, config.task.transformer, messages);
   }
   if (const YamlEntry* section = reader.required("system")) {
     config.task.machine = read_calculon_machine(*section, messages);

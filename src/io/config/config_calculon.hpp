@@ -4,8 +4,14 @@
 #include "engine/calculon/execution_space.hpp"
 #include "io/config/load_config.hpp"
 #include "io/text/map_reader.hpp"
+#include "schema/schema.hpp"
 
 namespace dfsearch {
+
+template <>
+const Schema& schema_of<calculon::ModelShape>();
+template <>
+const Schema& schema_of<calculon::ExecutionChoices>();
 
 /// Reads a whole config whose `from:` files are in place; what is wrong goes into the messages.
 CalculonConfig read_calculon_config(const YamlNode& root, const Place& start,

@@ -1,5 +1,6 @@
 #include "io/config/config_schema.hpp"
 
+#include "io/config/config_calculon.hpp"
 #include "io/config/config_execution.hpp"
 #include "io/config/config_system.hpp"
 #include "io/schema/json_schema.hpp"
@@ -11,7 +12,7 @@ namespace {
 template <class T>
 constexpr const Type& kObject = TypeOf<T>::type;
 
-/// Those of the other two models, whose sections are not rows yet.
+/// Those of the other two models.
 struct PlanConfigText {};
 struct ExecutionConfigText {};
 
@@ -52,10 +53,12 @@ const Schema& schema_of<PlanConfigText>() {
 template <>
 const Schema& schema_of<ExecutionConfigText>() {
   static constexpr Field kFields[] = {
-      by_hand("workload", "the model", kAny, {.flags = kRequired}),
+      by_hand("workload", "the model", kObject<calculon::ModelShape>,
+              {.flags = kRequired | kFromFile}),
       by_hand("system", "on which machine", kAny, {.flags = kRequired}),
       by_hand("equations", "calculon", kPresetOrSwitches, {.flags = kRequired}),
-      by_hand("calculon", "what of the execution is given", kAny, {.flags = kRequired}),
+      by_hand("calculon", "what of the execution is given", kObject<calculon::ExecutionChoices>,
+              {.flags = kRequired}),
       by_hand("search", "when to stop", kObject<SearchSettings>)};
   static const Schema kSchema = schema<ExecutionConfigText>("config of an execution", kFields);
   return kSchema;
