@@ -21,7 +21,9 @@ constexpr std::array<Word<E>, n> named(const Word<E> (&list)[n]) {
 }
 
 template <class E>
-concept HasWords = std::is_enum_v<E> && requires(E value) { words(value); };
+concept HasWords = std::is_enum_v<E> && requires(E value) {
+  words(value);
+};
 
 template <HasWords E>
 const char* name_of(E value) {

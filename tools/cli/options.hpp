@@ -15,7 +15,19 @@
 
 namespace dfsearch {
 
-enum class Command { Solve, Evaluate, Check, Graph, Import, Export, Chip, Gemm, Report, List, Schema };
+enum class Command {
+  Solve,
+  Evaluate,
+  Check,
+  Graph,
+  Import,
+  Export,
+  Chip,
+  Gemm,
+  Report,
+  List,
+  Schema
+};
 
 enum class GraphFormat { Yaml, Json, Dot, Dfmodel };
 enum class ModelFormat { Mps, Lp };
