@@ -21,7 +21,7 @@ constexpr std::size_t kPiecesAtOnce = 16;
 
 std::size_t at_once(const FusionTables& tables, const PartitionPricing::Query& query) {
   if (query.at_once > 0) return query.at_once;
-  return tables.size() >= kLargeEnumeration && query.among == nullptr ? kPiecesAtOnce : 1;
+  return tables.size() >= kLargeEnumeration ? kPiecesAtOnce : 1;
 }
 
 }  // namespace
@@ -57,8 +57,6 @@ void PartitionEnumeration::add_alone() {
   for (std::size_t p = 0; p < tables_.size(); ++p) {
     const KernelCosts& kernel = tables_.kernel(p);
     if (!kernel.lonely || !kernel.escapes) continue;
-    if (query_.among != nullptr && !query_.among->contains(p)) continue;
-    if (query_.with != PartitionPricing::Query::kAny && query_.with != p) continue;
     if (!pricing_.exchanges().empty() && tables_.order().first_alike()[p] != p) continue;
     PartitionColumn alone = pricing_.alone(p, duals_);
     if (alone.excess > threshold_) all.push_back(std::move(alone));

@@ -155,8 +155,7 @@ PartitionPricing::Found PartitionPricing::find(const Duals& duals, const Query& 
                                                std::int64_t& steps) const {
   SharedWork alone;
   SharedWork& work = work_ != nullptr ? *work_ : alone;
-  const bool all = query.among == nullptr && query.with == Query::kAny;
-  if (plans_ && all) {
+  if (plans_) {
     return FrontierEnumeration(tables_, *this, *plans_, duals, query, work, steps).run();
   }
   return PartitionEnumeration(tables_, *this, duals, query, work, steps).run();

@@ -21,7 +21,7 @@ class PartitionPricing {
  public:
   /// Ordered: sets that the tables' order of kernels that are alike allows.  OneOfEach: of
   /// all sets that exchanges of such kernels make of each other, some; duals must then be the same
-  /// for kernels that are alike, and queries without `among` and `with`.
+  /// for kernels that are alike.
   enum class Sets : std::uint8_t { Ordered, OneOfEach };
   /// How all sets are enumerated: kernels in a topological order, by relaxations of what is
   /// undecided; or along a frontier, where there is a small one, which is soon done in large graphs
@@ -37,8 +37,6 @@ class PartitionPricing {
   struct Query {
     FineTicks threshold = 0;  ///< they have more excess than this
     std::size_t most = 0;     ///< so many at most: the greatest excess, then the most kernels
-    const KernelSet* among = nullptr;  ///< they have no other kernels; null: any
-    std::size_t with = kAny;           ///< they hold this kernel
     /// Of two of which one could stand for the other with no less excess, one is enough: what
     /// is found holds a partition of the greatest excess, but not all that have any.
     bool best_only = false;

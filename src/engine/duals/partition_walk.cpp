@@ -64,8 +64,7 @@ PartitionWalk::PartitionWalk(const FusionTables& tables, const PartitionPricing&
     for (std::size_t r = 0; r < own.size(); ++r) matters_[r] = matters_[r] || own[r] > 0;
   }
   for (std::size_t p = 0; p < tables.size(); ++p) {
-    const bool among = query.among == nullptr || query.among->contains(p);
-    if (!among || tables.kernel(p).lonely) leave_out(p);
+    if (tables.kernel(p).lonely) leave_out(p);
   }
   all_ = mark();
   leads_ = leads();
@@ -130,11 +129,6 @@ void PartitionWalk::with_first(std::size_t place) {
 void PartitionWalk::decide(std::size_t from) {
   deadline_.check(step_);
   if ((steps_ -= step_) < 0 || (!is_long_ && --trial_ < 0) || !may_exceed(threshold_)) return;
-  const std::size_t wanted = query_.with;
-  if (wanted != PartitionPricing::Query::kAny && !open_.contains(wanted) &&
-      !inside_.contains(wanted)) {
-    return;
-  }
   const std::vector<std::uint32_t>& order = pricing_.order();
   while (from < order.size() && !open_.contains(order[from])) ++from;
   if (from == order.size()) {

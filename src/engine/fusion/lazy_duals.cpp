@@ -297,21 +297,8 @@ void LazyDuals::go_on_with_all(std::int64_t steps) const {
     return;
   }
   if (duals) keep(std::move(*duals));
-  find_fusion(steps);
-}
-
-/// One that the last duals prove is found soon or not at all; so are covers along a frontier, which
-/// find more.
-void LazyDuals::find_fusion(std::int64_t steps) const {
   stage_ = Stage::Ended;
-  if (!tables_.bounds().use(SearchBound::Columns) || duals_.empty()) return;
-  if (PartitionPricing::way_for(tables_) == PartitionPricing::Way::Frontier) {
-    go_on_with_covers(steps);
-  } else if (auto fusion = column_fusion(tables_, duals_.back().found, steps)) {
-    keep(std::move(*fusion));
-  } else {
-    stage_ = Stage::Covers;
-  }
+  if (tables_.bounds().use(SearchBound::Columns) && !duals_.empty()) go_on_with_covers(steps);
 }
 
 void LazyDuals::go_on_with_covers(std::int64_t steps) const {

@@ -13,7 +13,6 @@
 #include "base/shared_work.hpp"
 #include "engine/duals/frontier_duals.hpp"
 #include "engine/duals/partition_duals.hpp"
-#include "engine/fusion/column_fusion.hpp"
 #include "engine/fusion/cover_search.hpp"
 #include "engine/fusion/fusion_tree.hpp"
 
@@ -105,7 +104,6 @@ class LazyDuals {
   void find_blocks() const;
   void find_sketch() const;
   void go_on_with_all(std::int64_t steps) const;
-  void find_fusion(std::int64_t steps) const;
   void go_on_with_covers(std::int64_t steps) const;
   void keep(Fusion fusion) const;
   void keep(PartitionDuals duals) const;

@@ -364,46 +364,6 @@ TEST_CASE("along a frontier nothing is told of duals that cannot be added up") {
   CHECK(told > 100);
 }
 
-TEST_CASE("partitions among some kernels, or with one, are those of all that are so") {
-  int kept = 0;
-  test::for_each_priced_world(2000, [&](const FusionTables& tables, std::mt19937_64& random) {
-    const PartitionPricing pricing(tables);
-    const Duals duals = random_duals(pricing, tables.size(), random);
-    std::int64_t steps = kEnoughStates;
-    const auto all = pricing.find(duals, {.threshold = lowest(duals), .most = kAllStates}, steps);
-    const auto size = static_cast<std::int64_t>(tables.size());
-    const auto among = static_cast<Mask>(pick(random, 1, (1 << size) - 1));
-    const auto with = static_cast<std::size_t>(pick(random, 0, size - 1));
-    const KernelSet some = test::set_of(tables.size(), among | test::bit(with));
-    const auto found = pricing.find(duals,
-                                    {.threshold = lowest(duals),
-                                     .most = kAllStates,
-                                     .among = &some,
-                                     .with = with,
-                                     .at_once = any_at_once(random),
-                                     .steps_of_branch = any_steps_of_branch(random)},
-                                    steps);
-    REQUIRE(found.complete);
-    std::map<Mask, FineTicks> listed;
-    for (const PartitionColumn& partition : found.partitions) {
-      REQUIRE(listed.emplace(test::mask_of(partition.kernels), partition.excess).second);
-      REQUIRE(some.contains_all(partition.kernels));
-      REQUIRE(partition.kernels.contains(with));
-    }
-    const test::PlainPartitions plain(tables);
-    for (const PartitionColumn& partition : all.partitions) {
-      if (!some.contains_all(partition.kernels) || !partition.kernels.contains(with)) continue;
-      const Mask kernels = test::mask_of(partition.kernels);
-      if (!plain.is_convex(kernels)) continue;
-      CAPTURE(kernels);
-      REQUIRE(listed.contains(kernels));
-      REQUIRE(listed[kernels] == partition.excess);
-      ++kept;
-    }
-  });
-  CHECK(kept > 2000);
-}
-
 /// The sets that exchanges make of this one.
 std::set<Mask> images(Mask kernels, const KernelOrder& order) {
   std::set<Mask> found{kernels};
