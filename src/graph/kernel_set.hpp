@@ -157,7 +157,8 @@ class KernelSet {
  private:
   static constexpr std::size_t kInside = 4;
 
-  /// Where the words are is found once: what is written could be a set, as far as a compiler knows.
+  /// The pointers are locals on purpose: a compiler must assume that a write to a word changes the
+  /// members of a set (aliasing), and would load them anew for each word.
   template <class Change>
   KernelSet& change_by(const KernelSet& other, Change change) {
     std::uint64_t* const own = data();

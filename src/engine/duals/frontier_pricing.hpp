@@ -42,9 +42,9 @@ class FrontierPricing {
     bool complete = false;                    ///< if there are none, there are none
     bool too_many = false;                    ///< partial sets: more steps would not help
   };
-  /// Of sets that do not differ in SRAM, duals and times one is found.  Counts `steps` down, of
-  /// some hundred operations each; where they do not suffice nothing is found.  Throws Stopped by
-  /// the deadline of the tables.
+  /// Sets with excess, as the query asks.  Of several sets of equal SRAM, duals and times only one is
+  /// found.  Counts `steps` down, of some hundred operations each; if they do not suffice, nothing is
+  /// found.  Throws Stopped by the deadline of the tables.
   [[nodiscard]] Found find(const Duals& duals, const Query& query, std::int64_t& steps);
 
   /// Sets that are overpaid by no more are not found: those that are just paid come in numbers.

@@ -23,7 +23,8 @@ namespace {
 // Numbers of all promises together; more rooms than so many are hardly any better.
 constexpr std::size_t kNumbers = std::size_t{1} << 22;
 constexpr std::size_t kMostRooms = 48;
-// With all that could be added to it still below what is possible, with all taken away still a number.
+// Minus infinity.  Whatever is added to it, it stays below every possible value; whatever is
+// subtracted from it, it does not overflow.
 constexpr std::int64_t kImpossible = -FrontierWorth::kGreatest;
 
 /// Bits of the frontier that the step meets are low ones: rows are counted by them.

@@ -39,9 +39,10 @@ bool CoverSearch::advance(std::int64_t steps) {
   return false;
 }
 
-/// The partitions of the slack, or of so much more that there are some that have not been tried:
-/// where there are hardly any more covers would take as long again.  Where they are too many those of
-/// so much less that they are not.
+/// Lists all partitions whose slack is at most slack_.  If that adds hardly any to those of the last
+/// list, another search for covers would take as long again for next to nothing, so slack_ is doubled
+/// first.  If they are more than a list may hold, those of least slack are kept, and the slack up to
+/// which none is missing becomes the limit.
 CoverSearch::Outcome CoverSearch::list() {
   std::optional<std::vector<PartitionColumn>> last;  // which are hardly more
   FineTicks listed = excluded_;                      // all of this slack

@@ -138,8 +138,9 @@ void ExactCovers::begin() {
   }
 }
 
-/// `slack`: of the chosen ones.  Goes through all covers of the kernels left, but for those that
-/// choices from the depth on that it returns do not allow.
+/// Goes through all covers of the kernels left; the partitions chosen so far have this slack
+/// together.  Returns the depth of the earliest choice because of which a cover was left out: what was
+/// found holds whatever is chosen before that depth, and for any choices if that is kOnNone.
 ExactCovers::Depth ExactCovers::extend(Depth depth, const KernelSet& left, FineTicks slack) {
   const Level& level = levels_[depth];
   const auto steps = kStepsPerBranch + static_cast<std::int64_t>(words_ / kWordsPerStep);

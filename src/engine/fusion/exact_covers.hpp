@@ -46,7 +46,8 @@ class ExactCovers {
   using Word = std::uint64_t;
   /// A bit for each column: those are the partitions of the list, of the least slack first.
   using Columns = std::vector<Word>;
-  /// The number of a choice, from the first on; of what depends on choices, that of the earliest.
+  /// How many choices were made before this one.  What was deduced from several choices has the
+  /// depth of the earliest of them.
   using Depth = std::uint32_t;
   static constexpr Depth kOnNone = ~Depth{0};
   /// What the choice of a column means, whatever else is chosen.
@@ -67,13 +68,12 @@ class ExactCovers {
     Columns columns;                   // that may still be chosen
     std::vector<std::uint32_t> count;  // per kernel: how many of these hold it
     Columns met;                       // that have some kernel of a chosen one
-    // Left out by the choice that led here: it must not be beside them; nor with those chosen before,
-    // on which that depends; or there are partitions enough.
-    Columns cyclic;
-    Columns cyclic_with_others;
-    Depth depends = kOnNone;
-    Columns full;
-    bool any_cyclic = false;  // whether there are any of these
+    // Columns that the choice leading here has ruled out, by reason.
+    Columns cyclic;              // each would close a cycle with the chosen column alone
+    Columns cyclic_with_others;  // only together with columns chosen earlier as well
+    Depth depends = kOnNone;     // the earliest choice that such a cycle goes through
+    Columns full;                // their group has all the partitions that it may have
+    bool any_cyclic = false;     // whether there are any of these
     bool any_cyclic_with_others = false;
     bool any_full = false;
     Meaning meaning;  // of what is tried, where there is no room to keep it

@@ -33,9 +33,9 @@ class LazyDuals {
   /// them.  The outcome is a function of the tables; it lives as long as this does.  Throws
   /// Stopped by the deadline of the tables; after that nothing more is found.
   ///
-  /// `of_node` are the duals that the caller's node has been bounded with, null if none: fusions of
-  /// alike kernels, which take long, are looked for where it is the turn of a node that knows
-  /// the best duals, as most points are dropped by these.
+  /// `of_node` are the duals by which the caller's node has been bounded, null if none.  The fusion of
+  /// alike kernels takes long to find, and most points are dropped once their nodes are bounded by the
+  /// best duals; so it is only looked for on behalf of a node that survived these.
   [[nodiscard]] Found after(int attempts, const PartitionDuals* of_node = nullptr) const;
 
   /// The same with the attempts that are due after the nodes counted, less those that other threads
@@ -79,10 +79,11 @@ class LazyDuals {
                                         std::size_t kernels);
 
  private:
-  // Large graphs first have duals that are soon known: of frontiers or, where these are too wide,
-  // of blocks.  Where those of frontiers are of alike kernels, a fusion of theirs comes next.  Where
-  // kernels differ along a small frontier, all duals are mostly known sooner than those, which are
-  // only looked for if they are not.  In the end the last duals lead to the best fusion.
+  // A small graph goes All -> Covers.  A large one goes one of these ways:
+  //   mostly alike kernels, small frontier:  Frontiers -> Sketch -> Improvement
+  //   different kernels, small frontier:     All -> Covers, with Frontiers in between if All takes long
+  //   frontier too wide:                     Frontiers, in vain -> Blocks -> All -> Covers
+  // Frontiers and Blocks give weaker duals than All, but give them sooner.
   enum class Stage : std::uint8_t {
     Large,
     Frontiers,

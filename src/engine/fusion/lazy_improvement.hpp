@@ -26,8 +26,8 @@ class LazyImprovement {
     std::shared_ptr<const Fusion> fusion;  ///< null: none
     char found_by = ' ';                   ///< the letter of the log
   };
-  /// Whether all attempts that are due have to be made, by this thread or others, or one at most,
-  /// and none while another thread makes one.
+  /// All: returns once all attempts asked for have been made, waiting for other threads if need be.
+  /// Next: makes one attempt at most, and none while another thread is making one; it never waits.
   enum class Make : std::uint8_t { All, Next };
 
   /// What a thread does now and then in the middle of an attempt; empty: nothing.
