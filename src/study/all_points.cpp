@@ -26,6 +26,7 @@ void add_to(StudyCount& count, const PointAnswer& answer) {
   if (answer.status == PointStatus::Failed) ++count.failed;
   if (is_stopped(answer.status)) ++count.unproved;
   if (answer.status == PointStatus::Optimal && !answer.exact) ++count.approximate;
+  if (answer.scoped) ++count.scoped;
 }
 
 AllPoints::AllPoints(const Grid& grid, PointIndex begin, PointIndex end,

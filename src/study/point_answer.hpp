@@ -33,6 +33,7 @@ struct PointAnswer {
   Figures figures;
   double step_bound = 0.0;         ///< no answer of this point has a shorter step, in seconds
   bool exact = false;              ///< the figures are those of the best answer, or there is none
+  bool scoped = false;             ///< of the decisions that its config left to be searched
   bool stopped_by_effort = false;  ///< more effort leads further
   bool stopped_by_clock = false;   ///< or more time
   std::string row;                 ///< the line of results.ndjson, without its end

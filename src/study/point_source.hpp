@@ -17,6 +17,7 @@ struct StudyCount {
   std::int64_t failed = 0;
   std::int64_t unproved = 0;     ///< stopped by a limit
   std::int64_t approximate = 0;  ///< proved within a gap that was asked for, but not exactly
+  std::int64_t scoped = 0;       ///< something was fixed before the search
 };
 
 /// Hands out points and takes their answers.  Whoever calls it sees to it that calls do not overlap.

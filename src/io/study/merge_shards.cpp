@@ -94,6 +94,7 @@ void add(study::StudyCount& to, const study::StudyCount& more) {
   to.failed += more.failed;
   to.unproved += more.unproved;
   to.approximate += more.approximate;
+  to.scoped += more.scoped;
 }
 
 }  // namespace
@@ -123,7 +124,8 @@ std::pair<Study, StudyState> load_study_json(const std::filesystem::path& file) 
                    .infeasible = json.at("infeasible").get<std::int64_t>(),
                    .failed = json.at("failed").get<std::int64_t>(),
                    .unproved = json.at("unproved").get<std::int64_t>(),
-                   .approximate = json.at("approximate").get<std::int64_t>()};
+                   .approximate = json.at("approximate").get<std::int64_t>(),
+                   .scoped = json.value("scoped", std::int64_t{0})};
     check(study, state);
     return {std::move(study), state};
   } catch (const Json::exception& wrong) {

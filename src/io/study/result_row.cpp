@@ -120,6 +120,8 @@ study::PointAnswer answer_of(const Json& line, const std::string& row) {
       stopped_by == name_of(StopReason::Time) || stopped_by == name_of(StopReason::Signal);
   answer.exact = answer.status == study::PointStatus::Infeasible ||
                  (answer.status == study::PointStatus::Optimal && number(line, "gap") == 0.0);
+  const auto scope = line.find("scope");
+  answer.scoped = scope != line.end() && !scope->empty();
   answer.row = row;
   return answer;
 }

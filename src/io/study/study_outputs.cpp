@@ -130,6 +130,7 @@ std::string study_json(const Study& study, const StudyState& state) {
                      {"failed", count.failed},
                      {"unproved", count.unproved},
                      {"approximate", count.approximate},
+                     {"scoped", count.scoped},
                      {"complete", state.complete}};
   return json_text(json);
 }

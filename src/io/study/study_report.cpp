@@ -112,9 +112,10 @@ std::string study_report(const Study& study, const study::Grid& grid, const Stud
                            "none: no point that was solved is within "
                            "the limits and has the figures");
   }
-  const std::string sure = state.is_exact()    ? "exact"
-                           : state.is_proved() ? "within the gap asked for"
-                                               : "not exact: some points are not proved";
+  std::string sure = state.is_exact()    ? "exact"
+                     : state.is_proved() ? "within the gap asked for"
+                                         : "not exact: some points are not proved";
+  if (state.is_proved() && state.count.scoped > 0) sure += ", for what its points fix (scope)";
   text += single ? labelled("best", sure)
                  : labelled("front", fmt::format("{} points, {}", front.size(), sure));
   return text + "\n" + front_table(study, grid, front);
