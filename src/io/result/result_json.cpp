@@ -19,6 +19,7 @@
 #include "io/text/json_text.hpp"
 #include "model/names.hpp"
 #include "model/not_counted.hpp"
+#include "technology/names.hpp"
 
 namespace dfsearch {
 namespace {
