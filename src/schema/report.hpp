@@ -21,12 +21,6 @@ class Report {
   /// At the first of these that the command line gives, else that there is, else at the map; under
   /// the key of the first.
   virtual void at(std::initializer_list<const void*> members, const std::string& what) = 0;
-  /// At the map itself.
-  virtual void at_map(const std::string& what) = 0;
-  /// That a key is not there.
-  virtual void missing(const void* member, std::string_view why) = 0;
-  /// That a value is outside of limits that other values set, if it is.
-  virtual void within(const void* member, Interval limits) = 0;
 };
 
 }  // namespace dfsearch

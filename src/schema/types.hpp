@@ -49,7 +49,6 @@ enum class Form : std::uint8_t {
   List,      ///< of `inner`; read by code
   Map,       ///< from names to `inner`; read by code
   Either,    ///< `other` in a map with the key `name`, or wherever it fits; read by code
-  Variant,   ///< a map whose key `name` has one of some words; read by code
   Any,       ///< read by code
 };
 
@@ -86,7 +85,6 @@ struct Type {
   const Unit* unit = nullptr;
   std::vector<Choice> (*choices)() = nullptr;
   const Schema& (*schema)() = nullptr;
-  const Schema& (*variant)(std::int64_t value) = nullptr;
   const Type* inner = nullptr;
   const Type* other = nullptr;
   Interval limits = {};  ///< of its values, in place of those of the row

@@ -51,14 +51,14 @@ class Checkpoints(CliTest):
 
     def test_killed_at_ten_random_moments_the_answer_is_the_same(self):
         begin = time.monotonic()
-        straight = self.result(self.config, "--threads", "2")
+        straight = self.result(self.config, "--threads", "2", "--quiet")
         needed = time.monotonic() - begin
         self.assertEqual(straight["status"], "optimal")
         seed = 11
         draw = random.Random(seed)
         resume = []
         for moment in range(10):
-            process = self.start("--threads", "2", "--checkpoint", "c.ck", *resume)
+            process = self.start("--threads", "2", "--quiet", "--checkpoint", "c.ck", *resume)
             time.sleep(draw.uniform(0.05, 0.4) * needed)
             process.kill()
             process.communicate()
@@ -73,7 +73,7 @@ class Checkpoints(CliTest):
                     self.assertLessEqual(part["lower_bound"], straight["objective"])
         if needed > 1:
             self.assertEqual(resume, ["--resume", "c.ck"])
-        resumed = self.result(self.config, "--threads", "1", *resume)
+        resumed = self.result(self.config, "--threads", "1", "--quiet", *resume)
         self.assertEqual(without_search(resumed), without_search(straight))
 
     def test_sigterm_leaves_a_file_to_go_on_from(self):

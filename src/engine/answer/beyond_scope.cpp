@@ -12,11 +12,12 @@
 namespace dfsearch {
 namespace {
 
-// Milliseconds for the layer of a transformer.  A node of more kernels takes longer, and the last of
-// 300 nodes of 42 kernels came after 15 s: such graphs have as few as keep it at a second or two.
+// Milliseconds for the layer of a transformer, some seconds at most.  A node takes longer the more
+// kernels there are (300 nodes of 42 kernels took 15 s), so large graphs get fewer nodes: this
+// number over the fourth power of the kernels.
 constexpr std::int64_t kNodesBeyondScope = 300;
 constexpr std::int64_t kStepsBeyondScope = 1'000;
-constexpr double kNodesOfOneKernel = 1e8;  // over the fourth power of the kernels
+constexpr double kNodesOfOneKernel = 1e8;
 
 std::int64_t nodes_beyond_scope(const Problem& problem) {
   const double kernels = static_cast<double>(problem.workload.graph.kernels().size());

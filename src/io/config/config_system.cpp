@@ -331,8 +331,8 @@ const Schema& schema_of<DimensionText>() {
           "bandwidth", "of one link", {.limits = kBandwidthLimits, .unless = "link"}),
       field<&D::dimension, &NetworkDimension::latency>(
           "latency",
-          "of one message over one link, paid by all-reduces of kernels and between pipeline "
-          "stages of a request",
+          "of one message over one link; which exchanges pay it is the switch `latency` of "
+          "`equations`",
           {.limits = kLatencyLimits})};
   static const Schema kSchema = schema<D>("dimension", kFields);
   return kSchema;

@@ -95,8 +95,6 @@ class SchemaWriter {
         return {{"type", "object"}, {"additionalProperties", inner()}};
       case Form::Either:
         return either(type, field, extent);
-      case Form::Variant:
-        return variant(type, extent);
       case Form::Any:
         break;
     }
@@ -108,27 +106,6 @@ class SchemaWriter {
     const Json second = value(*type.other, field, extent);
     if (type.name.empty() || extent != Extent::Whole) return one_of(first, second);
     return {{"if", {{"required", {type.name}}}}, {"then", second}, {"else", first}};
-  }
-
-  Json variant(const Type& type, Extent extent) {
-    if (extent != Extent::Whole) {
-      Json any = Json::array();
-      for (const Choice& choice : type.choices()) {
-        any.push_back(object(type.variant(choice.value), extent));
-      }
-      return {{"anyOf", std::move(any)}};
-    }
-    Json names = Json::array();
-    Json rules = Json::array();
-    for (const Choice& choice : type.choices()) {
-      names.push_back(choice.name);
-      const Json is_it = {{"properties", {{type.name, {{"const", choice.name}}}}}};
-      rules.push_back({{"if", is_it}, {"then", object(type.variant(choice.value), extent)}});
-    }
-    return {{"type", "object"},
-            {"required", {type.name}},
-            {"properties", {{type.name, {{"enum", std::move(names)}}}}},
-            {"allOf", std::move(rules)}};
   }
 
   Json object(const Schema& schema, Extent extent) {

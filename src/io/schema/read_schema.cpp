@@ -70,7 +70,6 @@ class ValueReader {
       case Form::List:
       case Form::Map:
       case Form::Either:
-      case Form::Variant:
       case Form::Any:
         break;
     }
@@ -251,23 +250,6 @@ class MapReport final : public Report {
     }
     reader_.messages().add(first ? first->value.place : reader_.place(), row(*members.begin()).key,
                            what);
-  }
-
-  void at_map(const std::string& what) override {
-    reader_.messages().add(reader_.place(), reader_.name(), what);
-  }
-
-  void missing(const void* member, std::string_view why) override {
-    reader_.required(row(member).key, why);
-  }
-
-  void within(const void* member, Interval limits) override {
-    const YamlEntry* found = entry(member);
-    if (!found) return;
-    Field field = row(member);
-    field.limits = limits;
-    std::int64_t unused = 0;
-    ValueReader(field, reader_.messages()).read(*found, TypeOf<std::int64_t>::type, &unused);
   }
 
  private:

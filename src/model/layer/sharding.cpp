@@ -311,8 +311,8 @@ Seconds least_conversion_time(const NetworkContext& context, const Tensor& tenso
 }
 
 /// What the tensors of one value take, of which `first` is one: once for each layout that a
-/// decided consumer wants, for the one that wants most of it.  An undecided one may want any of these, or what it can have for the
-/// least by itself.
+/// decided consumer wants, for the one that wants most of it.  An undecided one may want any of
+/// these, or what it can have for the least by itself.
 Seconds value_time(const NetworkContext& context, TensorId first, Loop producer,
                    const LoopSets& sharding) {
   const DataflowGraph& graph = context.problem.workload.graph;
