@@ -66,6 +66,12 @@ def instances():
             "the same with cores allocated in every partition",
             ("--set", "execution.compute_utilization=null",
              "--set", "search.sharding=least_bytes")),
+        "llama3_70b": Instance(
+            configs / "transformers" / "llama3_70b.yaml",
+            "degrees and shardings searched together: the bound over all shardings"),
+        "v100_prefill": Instance(
+            configs / "v100_prefill.yaml",
+            "shardings kernel by kernel, as splits of budgets search them a thousand times"),
         "gpt3_175b_dataflow_8x1": Instance(
             configs / "gpt3_175b_dataflow_8x1.yaml",
             "prefill; many tiles tie, so every one of them is opened"),
