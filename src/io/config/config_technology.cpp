@@ -175,13 +175,11 @@ void check_design(const ChipDesign& design, const System& system, const YamlEntr
           "technology",
           fmt::format("missing key '{}', which dimension {} of the network has as link", name, d));
     }
-    const bool open = system.network[d].topology == Topology::FullyConnected &&
-                      !system.network[d].degree && !dimension.ports;
-    if (open) {
+    const TopologyRow& row = row_of(system.network[d].topology);
+    const bool grows = row.chip_ports(2.0) != row.chip_ports(3.0);
+    if (grows && !system.network[d].degree && !dimension.ports) {
       wrong("network",
-            fmt::format("dimension {}: a fully connected one with a link needs its degree or its "
-                        "ports",
-                        d));
+            fmt::format("dimension {}: {} with a link needs its degree or its ports", d, row.name));
     }
   }
   const OpenShares open = open_shares(design.budget, design.technology);

@@ -27,9 +27,9 @@ std::vector<Topology> topologies(const std::string& variant) {
   for (std::size_t at = 0; at < variant.size();) {
     const std::size_t end = std::min(variant.find('_', at), variant.size());
     const std::string part = variant.substr(at, end - at);
-    result.push_back(part == "r"    ? Topology::Ring
-                     : part == "sw" ? Topology::Switch
-                                    : Topology::FullyConnected);
+    for (const auto& word : kSetupTopologies) {
+      if (part == word.name) result.push_back(word.value);
+    }
     at = end + 1;
   }
   return result;

@@ -54,10 +54,10 @@ bool counts_pairs_as_auto(const Problem& problem) {
       return false;
     case PairCount::HalfSquare:
       return std::all_of(network.begin(), network.end(),
-                         [](const auto& d) { return d.topology == Topology::Ring; });
+                         [](const auto& d) { return row_of(d.topology).spans_grid; });
     case PairCount::QuarterSquare:
       return std::any_of(network.begin(), network.end(), [](const auto& d) {
-        return d.topology != Topology::Ring && d.degree.value_or(1) > 1;
+        return !row_of(d.topology).spans_grid && d.degree.value_or(1) > 1;
       });
   }
   return false;

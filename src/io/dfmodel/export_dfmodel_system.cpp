@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"
+#include "io/dfmodel/dfmodel_system.hpp"
 
 namespace dfsearch {
 namespace {
@@ -50,16 +51,12 @@ double per_gigabyte(Q value) {
                    [&](double number) { return Whole(number) / kGigabyte; });
 }
 
+/// Its own name where DFModel has none.
 const char* part_of(Topology topology) {
-  switch (topology) {
-    case Topology::Ring:
-      return "r";
-    case Topology::FullyConnected:
-      return "fc";
-    case Topology::Switch:
-      return "sw";
+  for (const auto& word : kSetupTopologies) {
+    if (word.value == topology) return word.name;
   }
-  throw InternalError("a topology without a name");
+  return row_of(topology).name;
 }
 
 const char* word_of(Strategy strategy) {

@@ -9,10 +9,10 @@
 
 #include "graph/loop_set.hpp"
 #include "model/clock.hpp"
-#include "model/layer/collectives.hpp"
 #include "model/layer/core_allocation.hpp"
 #include "model/layer/shard.hpp"
 #include "model/layer/sharding.hpp"
+#include "model/machine/collectives.hpp"
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
 

@@ -1,14 +1,3 @@
-// All-to-all over the whole machine.
-//
-// Per dimension: chips first exchange along the innermost dimension, then along the
-// next; each step moves all that a chip sends, Nc * a, and the steps of many
-// messages overlap, so the slowest dimension counts.
-//
-// Bisection: cut the machine in halves along one dimension; the messages of all
-// pairs on different sides share the links that are cut.  In a torus every cut
-// divides the whole machine; in a hierarchy (anything else) dimension d joins groups
-// of n_0 ... n_d chips and the cut divides one such group.
-
 #include "model/layer/machine_network.hpp"
 
 #include <algorithm>
@@ -19,90 +8,21 @@ MachineNetwork::MachineNetwork(const System& system, const std::vector<Mapping::
                                const Equations& equations)
     : grid_(chip_grid(network, equations)),
       sides_(equations.grid),
+      all_(system, network, std::nullopt, equations),
       time_(equations.all_to_all),
       pair_count_(equations.all_to_all_pairs),
-      latency_(equations.latency) {
-  for (std::size_t d = 0; d < network.size(); ++d) {
-    links_.push_back(system.network[d].bandwidth);
-    if (network[d].degree == 1) continue;
-    dimensions_.push_back({.topology = system.network[d].topology,
-                           .degree = static_cast<double>(network[d].degree),
-                           .bandwidth = system.network[d].bandwidth,
-                           .latency = system.network[d].latency});
-  }
+      pays_hops_(equations.latency == LatencyRule::Hops) {
+  for (std::size_t d = 0; d < network.size(); ++d) links_.push_back(system.network[d].bandwidth);
 }
 
+// Per dimension: chips first exchange along the innermost dimension, then along the next; each step
+// moves all that a chip sends, Nc * a, and the steps of many messages overlap.
+// docs/model.md (18), (19)
 Seconds MachineNetwork::all_to_all(Bytes pair) const {
-  if (dimensions_.empty()) return Seconds{};
-  const Seconds time =
-      time_ == AllToAllTime::PerDimension ? per_dimension(pair) : over_bisection(pair);
-  return time + exchange_latency();
-}
-
-// docs/model.md (18)
-Seconds MachineNetwork::exchange_latency() const {
-  Seconds sum{};
-  if (latency_ == LatencyRule::AllReduces) return sum;
-  for (const Dimension& d : dimensions_) {
-    sum += d.latency * row_of(d.topology).exchange_hops(d.degree);
-  }
-  return sum;
-}
-
-// docs/model.md (19)
-Seconds MachineNetwork::per_dimension(Bytes pair) const {
-  const Bytes sent = pair * static_cast<double>(grid_.chips());
-  Seconds slowest{};
-  for (const Dimension& d : dimensions_) {
-    slowest = std::max(slowest, sent * row_of(d.topology).exchanged(d.degree) / d.bandwidth);
-  }
-  return slowest;
-}
-
-bool MachineNetwork::is_torus() const {
-  return std::all_of(dimensions_.begin(), dimensions_.end(),
-                     [](const Dimension& d) { return d.topology == Topology::Ring; });
-}
-
-double MachineNetwork::pairs(double chips) const {
-  switch (pair_count_) {
-    case PairCount::HalfSquare:
-      return chips * chips / 2.0;
-    case PairCount::QuarterSquare:
-      return chips * chips / 4.0;
-    case PairCount::AllPairs:
-      return chips * (chips - 1.0) / 2.0;
-    case PairCount::Auto:
-      break;
-  }
-  return is_torus() ? chips * chips / 2.0 : chips * chips / 4.0;
-}
-
-/// Links that a cut of a torus cuts: 2 | 2x ; 2y | 2xy ; 2xz ; 2yz.
-double MachineNetwork::torus_links(std::size_t cut) const {
-  const std::size_t count = dimensions_.size();
-  if (count == 1) return 2.0;
-  if (count == 2) return 2.0 * dimensions_[cut].degree;
-  double links = 2.0;
-  for (std::size_t d = 0; d < count; ++d) {
-    if (d != count - 1 - cut) links *= dimensions_[d].degree;
-  }
-  return links;
-}
-
-// docs/model.md (20)
-Seconds MachineNetwork::over_bisection(Bytes pair) const {
-  const bool torus = is_torus();
-  double group = 1.0;
-  Seconds slowest{};
-  for (std::size_t i = 0; i < dimensions_.size(); ++i) {
-    const Dimension& d = dimensions_[i];
-    group *= d.degree;
-    const double links = torus ? torus_links(i) : row_of(d.topology).bisection(d.degree);
-    const double crossing = pairs(torus ? static_cast<double>(grid_.chips()) : group);
-    slowest = std::max(slowest, pair * crossing / (d.bandwidth * links));
-  }
-  return slowest;
+  const Seconds time = time_ == AllToAllTime::PerDimension
+                           ? all_.all_to_all(pair * static_cast<double>(grid_.chips()))
+                           : all_.all_to_all_over_bisection(pair, pair_count_);
+  return time + all_.exchange_latency();
 }
 
 // docs/model.md (21)
@@ -111,10 +31,9 @@ Seconds MachineNetwork::grid_broadcast(Bytes bytes) const {
   if (sides_ == GridSides::All) {
     return grid_.x == 1 || links_.size() < 2 ? Seconds{} : panel / links_[1];
   }
-  if (dimensions_.empty()) return Seconds{};
-  const Dimension& side = dimensions_.back();
-  const bool pays = latency_ == LatencyRule::Hops;
-  const double hops = pays ? row_of(side.topology).gather_hops(side.degree) : 0.0;
+  if (all_.dimensions().empty()) return Seconds{};
+  const Collectives::Dimension& side = all_.dimensions().back();
+  const double hops = pays_hops_ ? row_of(side.topology).gather_hops(side.degree) : 0.0;
   return panel / side.bandwidth + side.latency * hops;
 }
 
@@ -126,11 +45,11 @@ Seconds MachineNetwork::grid_point_to_point(Bytes bytes) const {
   }
   Seconds slowest{};
   Seconds longest{};
-  for (std::size_t d = 0; d + 1 < dimensions_.size(); ++d) {
-    slowest = std::max(slowest, message / dimensions_[d].bandwidth);
-    longest = std::max(longest, dimensions_[d].latency);
+  for (std::size_t d = 0; d + 1 < all_.dimensions().size(); ++d) {
+    slowest = std::max(slowest, message / all_.dimensions()[d].bandwidth);
+    longest = std::max(longest, all_.dimensions()[d].latency);
   }
-  return latency_ == LatencyRule::Hops ? slowest + longest : slowest;
+  return pays_hops_ ? slowest + longest : slowest;
 }
 
 }  // namespace dfsearch

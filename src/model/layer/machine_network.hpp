@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/layer/shard.hpp"
+#include "model/machine/collectives.hpp"
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
 
@@ -31,27 +32,13 @@ class MachineNetwork {
   [[nodiscard]] Seconds grid_point_to_point(Bytes bytes) const;
 
  private:
-  struct Dimension {
-    Topology topology;
-    double degree;
-    BytesPerSecond bandwidth;
-    Seconds latency;
-  };
-
-  [[nodiscard]] bool is_torus() const;
-  [[nodiscard]] double pairs(double chips) const;
-  [[nodiscard]] Seconds per_dimension(Bytes pair) const;
-  [[nodiscard]] Seconds over_bisection(Bytes pair) const;
-  [[nodiscard]] double torus_links(std::size_t cut) const;
-  [[nodiscard]] Seconds exchange_latency() const;
-
   ChipGrid grid_;
   GridSides sides_;
   std::vector<BytesPerSecond> links_;  // of every dimension
-  std::vector<Dimension> dimensions_;  // only those with degree > 1
+  Collectives all_;
   AllToAllTime time_;
   PairCount pair_count_;
-  LatencyRule latency_;
+  bool pays_hops_;
 };
 
 }  // namespace dfsearch

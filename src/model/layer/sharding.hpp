@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "graph/loop_set.hpp"
-#include "model/layer/collectives.hpp"
 #include "model/layer/machine_network.hpp"
 #include "model/layer/shard.hpp"
+#include "model/machine/collectives.hpp"
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
 

@@ -36,9 +36,9 @@ bool alike(const System& system, std::size_t d, std::size_t e) {
   const auto same_unit = [&](const auto& units) {
     return units.size() <= std::max(d, e) || units[d] == units[e];
   };
-  return x.topology == Topology::Ring && y.topology == Topology::Ring &&
-         x.bandwidth == y.bandwidth && x.latency == y.latency && !x.degree && !y.degree &&
-         !x.strategy && !y.strategy && same_unit(system.price.link) && same_unit(system.power.link);
+  return x.topology == y.topology && row_of(x.topology).spans_grid && x.bandwidth == y.bandwidth &&
+         x.latency == y.latency && !x.degree && !y.degree && !x.strategy && !y.strategy &&
+         same_unit(system.price.link) && same_unit(system.power.link);
 }
 
 class NetworkEnumeration {

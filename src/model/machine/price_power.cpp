@@ -5,43 +5,21 @@
 namespace dfsearch {
 namespace {
 
-struct NetworkParts {
-  double links = 0.0;
-  double switch_ports = 0.0;
-};
-
-/// The published count of dimension d, over the `chips` of one network: an outer dimension has a
-/// link and a port for each group of chips that it joins, whatever the times take.
-/// docs/model.md (46)
-NetworkParts published_parts(const System& system, const std::vector<Mapping::Dimension>& network,
-                             std::size_t d, double chips) {
-  double groups = 1.0;  // members that dimension d connects: n_d * n_{d+1} * ...
-  for (std::size_t outer = d; outer < network.size(); ++outer) {
-    groups *= static_cast<double>(network[outer].degree);
-  }
-  const double degree = static_cast<double>(network[d].degree);
-  switch (system.network[d].topology) {
-    case Topology::Ring:
-      return {.links = chips, .switch_ports = 2.0 * chips / degree};
-    case Topology::Switch:
-      return {.links = groups, .switch_ports = groups};
-    case Topology::FullyConnected:
-      return {.links = groups * (degree - 1.0), .switch_ports = d == 0 ? 0.0 : groups * degree};
-  }
-  return {};
-}
-
 /// Links and switch ports of dimension d, over the `chips` of one network.
 /// docs/model.md (46)
 NetworkParts parts_of(const Problem& problem, const std::vector<Mapping::Dimension>& network,
                       std::size_t d, double chips) {
-  if (problem.equations.links == LinkCount::PerGroup) {
-    return published_parts(problem.system, network, d, chips);
+  const bool published = problem.equations.links == LinkCount::PerGroup;
+  if (!published && network[d].degree == 1) return {};
+  PricedDimension dimension{.chips = chips,
+                            .n = static_cast<double>(network[d].degree),
+                            .groups = 1.0,
+                            .innermost = d == 0};
+  for (std::size_t outer = d; outer < network.size(); ++outer) {
+    dimension.groups *= static_cast<double>(network[outer].degree);
   }
-  const double degree = static_cast<double>(network[d].degree);
-  if (network[d].degree == 1) return {};
   const TopologyRow& row = row_of(problem.system.network[d].topology);
-  return {.links = row.links(chips, degree), .switch_ports = row.switch_ports(chips, degree)};
+  return published ? row.published_parts(dimension) : row.parts(dimension);
 }
 
 /// Price and power share one rule: a sum of unit times amount.

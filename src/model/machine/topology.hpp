@@ -11,11 +11,28 @@ enum class Topology : std::uint8_t { Ring, FullyConnected, Switch };
 inline constexpr std::array kTopologies = {Topology::Ring, Topology::FullyConnected,
                                            Topology::Switch};
 
+/// What is paid for, of one dimension.
+struct NetworkParts {
+  double links = 0.0;
+  double switch_ports = 0.0;
+};
+
+/// A dimension of degree n in a network of so many chips.
+struct PricedDimension {
+  double chips;
+  double n;
+  double groups;  ///< of chips that it and the dimensions outside it join: n_d * n_{d+1} * ...
+  bool innermost;
+};
+
 /// A topology with n members.  A member of a ring sends over one link each way, fully connected
 /// members have a link to each other, members of a switch one to the switch.
 struct TopologyRow {
   const char* name;
   const char* before_degree;  ///< in reports: "ring of ", to be followed by the degree
+
+  /// Several of them span a grid: a cut divides all of it, and like neighbours may change places.
+  bool spans_grid;
 
   /// What goes over one link in an all-gather, as a share of the whole.
   double (*gathered)(double n);
@@ -28,9 +45,10 @@ struct TopologyRow {
   double (*gather_hops)(double n);
   double (*exchange_hops)(double n);
 
-  /// What is paid for so many chips in groups of n: links, and ports of switches.
-  double (*links)(double chips, double n);
-  double (*switch_ports)(double chips, double n);
+  /// What is paid for: what times take, so that every chip has its own links, and what published
+  /// prices count, where a group of chips that an outer dimension joins has those of one chip.
+  NetworkParts (*parts)(const PricedDimension& dimension);
+  NetworkParts (*published_parts)(const PricedDimension& dimension);
   /// Ports that a chip needs itself.
   double (*chip_ports)(double n);
 

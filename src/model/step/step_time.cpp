@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/saturating.hpp"
-#include "model/layer/collectives.hpp"
 #include "model/layer/shard.hpp"
+#include "model/machine/collectives.hpp"
 #include "model/machine/price_power.hpp"
 
 namespace dfsearch {

@@ -69,7 +69,7 @@ Seconds Group::time(Exchange exchange, Bytes whole) const {
       case Exchange::ReduceScatter:
         return links.all_gather(whole) + links.gather_latency();
       case Exchange::AllReduce:
-        return 2.0 * (links.all_gather(whole) + links.gather_latency());
+        return links.all_reduce(whole) + links.all_reduce_latency();
       case Exchange::AllToAll:
         break;
     }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "model/layer/collectives.hpp"
+#include "model/machine/collectives.hpp"
 #include "model/training/layouts.hpp"
 #include "model/training/plan.hpp"
 #include "model/training/task.hpp"

@@ -225,8 +225,7 @@ TEST_CASE("a technology or budget that is wrong is told in one message") {
       {{"link: inter", "link: inter, ports: 0"},
        "c.yaml:14:55: ports: expected a whole number from 1 to 2^40, got '0'"},
       {{"ring, degree: 8, link", "fully_connected, link"},
-       "c.yaml:4:3: network: dimension 0: a fully connected one with a link needs its degree or "
-       "its "
+       "c.yaml:4:3: network: dimension 0: fully_connected with a link needs its degree or its "
        "ports"},
       {{"  network:", "  accelerator: {lanes: 8}\n  network:"},
        "c.yaml:13:17: accelerator: unknown key 'lanes', expected cores, frequency or sram"},

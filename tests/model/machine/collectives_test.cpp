@@ -1,7 +1,7 @@
 // Bandwidths are a few bytes a second, so that every time below is a small
 // number that the comment beside it calculates.
 
-#include "model/layer/collectives.hpp"
+#include "model/machine/collectives.hpp"
 
 #include <doctest/doctest.h>
 

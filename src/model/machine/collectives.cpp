@@ -1,15 +1,27 @@
-#include "model/layer/collectives.hpp"
+#include "model/machine/collectives.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace dfsearch {
+namespace {
+
+/// Those of so many chips whose messages cross a bisection.
+double pairs(PairCount count, double chips, bool grid) {
+  if (count == PairCount::Auto) count = grid ? PairCount::HalfSquare : PairCount::QuarterSquare;
+  if (count == PairCount::HalfSquare) return chips * chips / 2.0;
+  if (count == PairCount::QuarterSquare) return chips * chips / 4.0;
+  return chips * (chips - 1.0) / 2.0;
+}
+
+}  // namespace
 
 Collectives::Collectives(const System& system, const std::vector<Mapping::Dimension>& network,
-                         Strategy strategy, const Equations& equations)
+                         std::optional<Strategy> strategy, const Equations& equations)
     : all_reduce_passes_(equations.all_reduce_passes), latency_(equations.latency) {
   for (std::size_t d = 0; d < network.size(); ++d) {
-    if (network[d].strategy != strategy || network[d].degree == 1) continue;
+    if (network[d].strategy != strategy.value_or(network[d].strategy)) continue;
+    if (network[d].degree == 1) continue;
     members_ *= network[d].degree;
     dimensions_.push_back({.topology = system.network[d].topology,
                            .degree = static_cast<double>(network[d].degree),
@@ -57,6 +69,35 @@ Seconds Collectives::all_to_all_per_pair(Bytes shard) const {
     slowest = std::max(slowest, shard * row_of(d.topology).paired(d.degree) / d.bandwidth);
   }
   return slowest;
+}
+
+// Cut the machine in halves along each dimension: the messages of all pairs on different sides share
+// the links that are cut.  In a grid every cut divides the whole machine; in a hierarchy (anything
+// else) dimension d joins groups of n_0 ... n_d chips and the cut divides one such group.
+// docs/model.md (20)
+Seconds Collectives::all_to_all_over_bisection(Bytes pair, PairCount count) const {
+  const bool grid = std::all_of(dimensions_.begin(), dimensions_.end(),
+                                [](const Dimension& d) { return row_of(d.topology).spans_grid; });
+  double group = 1.0;
+  Seconds slowest{};
+  for (std::size_t i = 0; i < dimensions_.size(); ++i) {
+    const Dimension& d = dimensions_[i];
+    group *= d.degree;
+    const double links = grid ? cut_of_grid(i) : row_of(d.topology).bisection(d.degree);
+    const double crossing = pairs(count, grid ? static_cast<double>(members_) : group, grid);
+    slowest = std::max(slowest, pair * crossing / (d.bandwidth * links));
+  }
+  return slowest;
+}
+
+/// The links of a cut: 2 | 2x ; 2y | 2xy ; 2xz ; 2yz of tori, in the published order.
+double Collectives::cut_of_grid(std::size_t cut) const {
+  const std::size_t across = dimensions_.size() - 1 - cut;
+  double links = row_of(dimensions_[across].topology).bisection(dimensions_[across].degree);
+  for (std::size_t d = 0; d < dimensions_.size(); ++d) {
+    if (d != across) links *= dimensions_[d].degree;
+  }
+  return links;
 }
 
 // docs/model.md (17)

@@ -1,7 +1,9 @@
 #pragma once
-// How long collectives take on the dimensions that serve one strategy
+// How long collectives take on dimensions of the network, for mappings and plans alike
 // (docs/model.md, section 5).
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -10,7 +12,7 @@
 
 namespace dfsearch {
 
-/// The dimensions of one strategy, innermost first.  Without any, or with
+/// The dimensions of one strategy, or of all, innermost first.  Without any, or with
 /// degree 1, every collective is free.  Immutable.
 class Collectives {
  public:
@@ -24,11 +26,13 @@ class Collectives {
 
   /// `network` gives degrees and strategies, `system` topologies and bandwidths.
   Collectives(const System& system, const std::vector<Mapping::Dimension>& network,
-              Strategy strategy, const Equations& equations);
+              std::optional<Strategy> strategy, const Equations& equations);
 
   /// These dimensions, of degrees above 1, innermost first.
   explicit Collectives(std::vector<Dimension> dimensions);
 
+  /// Those of degrees above 1.
+  [[nodiscard]] const std::vector<Dimension>& dimensions() const { return dimensions_; }
   /// The product of the degrees.
   [[nodiscard]] std::int64_t members() const { return members_; }
 
@@ -42,6 +46,8 @@ class Collectives {
   /// An all-to-all as the published runs charge it: `shard` as if it were the bytes of
   /// one pair.
   [[nodiscard]] Seconds all_to_all_per_pair(Bytes shard) const;
+  /// All members send each other so many bytes, over the links of the narrowest cut.
+  [[nodiscard]] Seconds all_to_all_over_bisection(Bytes pair, PairCount count) const;
   /// One message over the slowest dimension.
   [[nodiscard]] Seconds point_to_point(Bytes message) const;
   /// An all-reduce among all members as one group at one bandwidth, the given one or
@@ -56,6 +62,8 @@ class Collectives {
   [[nodiscard]] Seconds message_latency() const;
 
  private:
+  [[nodiscard]] double cut_of_grid(std::size_t cut) const;
+
   std::vector<Dimension> dimensions_;  // only those with degree > 1
   std::int64_t members_ = 1;
   double all_reduce_passes_ = 2.0;
