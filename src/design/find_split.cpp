@@ -12,9 +12,9 @@
 #include "base/memory_budget.hpp"
 #include "design/design_problem.hpp"
 #include "design/split_space.hpp"
-#include "engine/answer/search_monitor.hpp"
 #include "engine/solve.hpp"
 #include "engine/tree/branch_and_bound.hpp"
+#include "engine/tree/search_monitor.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/scope.hpp"
 #include "technology/optimistic_chip.hpp"
@@ -58,7 +58,7 @@ class SplitSearch {
         answers_(inner_, memory_),
         tree_(problem, design, space_, options.search.limits.deadline, answers_),
         state_(options.resume.value_or(SplitState{})),
-        monitor_(options.search, state_.stats),
+        monitor_(listening(options.search), state_.stats),
         before_(state_.stats) {}
 
   DesignResult run() {
@@ -163,9 +163,11 @@ FoundSplit SplitSearch::find_next(int rank) {
   Tree tree(tree_, outer);
   start(tree);
   listen(tree);
-  monitor_.watch([&tree] { return tree.progress(); }, rank, trees_.nodes);
-  const auto found = tree.run();
-  monitor_.unwatch();
+  const auto found = [&] {
+    const Watched watched(
+        monitor_, [&tree] { return tree.progress(); }, rank, trees_.nodes);
+    return tree.run();
+  }();
   keep(found);
   trees_ = state_.stats;
   state_.open.clear();

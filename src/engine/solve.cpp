@@ -17,9 +17,9 @@
 #include "engine/answer/feasible_change.hpp"
 #include "engine/answer/find_best.hpp"
 #include "engine/answer/infeasibility.hpp"
-#include "engine/answer/search_monitor.hpp"
 #include "engine/answer/search_state.hpp"
 #include "engine/mapping/mapping_problem.hpp"
+#include "engine/tree/search_monitor.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
@@ -61,7 +61,8 @@ class Solver {
         options_(options),
         memory_(options.limits.memory),
         nodes_before_(options.resume != nullptr ? options.resume->stats.nodes : 0),
-        monitor_(options, options.resume != nullptr ? options.resume->stats : SearchStats{}),
+        monitor_(listening(options),
+                 options.resume != nullptr ? options.resume->stats : SearchStats{}),
         search_(problem, options.node_effort, options.bounds, allowance()),
         parallelisms_(count_parallelisms()) {
     if (options.top < 1) {
@@ -86,7 +87,7 @@ class Solver {
     take_finished();
     while (rank() <= options_.top && search_next()) {
     }
-    if (!state_is_lost_) monitor_.tell_checkpoint(state_);
+    if (!state_is_lost_) tell_checkpoint();
     SearchResult result = answers();
     if (options_.next_best && options_.top == 1 && result.status == SearchStatus::Optimal) {
       try {
@@ -116,6 +117,11 @@ class Solver {
     return {.deadline = options_.limits.deadline, .memory = &memory_};
   }
   [[nodiscard]] std::int64_t rank() const { return static_cast<std::int64_t>(answers_.size()) + 1; }
+
+  void tell_checkpoint() {
+    if (!options_.on_checkpoint) return;
+    monitor_.tell_unlocked([this] { options_.on_checkpoint(state_); });
+  }
 
   /// What is proved of the scope is compared with what else there is.
   void look_beyond(SearchResult& result) {
@@ -179,7 +185,7 @@ class Solver {
     if (nothing_left()) return false;
     const MappingProblem problem = search_.without(excluded_, options_.node_effort);
     std::function<void()> checkpoint;
-    if (options_.on_checkpoint) checkpoint = [this] { monitor_.tell_checkpoint(state_); };
+    if (options_.on_checkpoint) checkpoint = [this] { tell_checkpoint(); };
     const BestFound found =
         find_best(problem, options_, effort(options_.deterministic), monitor_, state_, checkpoint);
     state_is_lost_ = found.state_is_lost;

@@ -111,7 +111,7 @@ void check_config(const Config& config) {
 }
 
 void check_task(const calculon::Task& task) {
-  const auto search = short_search<calculon::ExecutionSearch>();
+  const auto search = short_search<StepSearch>();
   const calculon::ExecutionResult result = calculon::find_execution(task, search);
   require(!execution_report(task, result, "input").empty(), "a result can be reported");
   require(!execution_json(task, result).empty(), "a result can be written");
@@ -119,8 +119,7 @@ void check_task(const calculon::Task& task) {
 }
 
 void check_task(const training::Task& task) {
-  const training::PlanResult result =
-      training::find_plan(task, short_search<training::PlanSearch>());
+  const training::PlanResult result = training::find_plan(task, short_search<StepSearch>());
   require(!task_text(task).empty(), "a task can be described");
   require(!plan_report(task, result, "input").empty(), "a result can be reported");
   require(!plan_json(task, result).empty(), "a result can be written");

@@ -32,7 +32,7 @@ Answer solved(Config config) {
 }
 
 Answer solved(TrainingConfig config) {
-  training::PlanSearch search;
+  StepSearch search;
   search.limits.nodes = kNodes;
   training::PlanResult result = training::find_plan(config.task, search);
   Answer answer{.of = PlanAnswer{std::move(config), std::move(result)}};

@@ -4,18 +4,13 @@
 
 #include "base/error.hpp"
 #include "cli/standard_output.hpp"
-#include "io/checkpoint/checkpoint_file.hpp"
 #include "io/result/event_text.hpp"
 #include "io/text/write_file.hpp"
 
 namespace dfsearch {
 
-CheckpointFile::CheckpointFile(std::string file, const Problem& problem, EventStream& events)
-    : file_(std::move(file)), problem_(problem), events_(events) {}
-
-void CheckpointFile::write(const SearchState& state) {
-  write(checkpoint_bytes(problem_, state), state.stats, state.open.size());
-}
+CheckpointFile::CheckpointFile(std::string file, EventStream& events)
+    : file_(std::move(file)), events_(events) {}
 
 void CheckpointFile::write(const std::string& bytes, const SearchStats& stats,
                            std::size_t open_nodes) {

@@ -5,8 +5,7 @@
 #include <string>
 
 #include "cli/events.hpp"
-#include "engine/answer/search_state.hpp"
-#include "model/problem.hpp"
+#include "engine/tree/search_stats.hpp"
 
 namespace dfsearch {
 
@@ -14,17 +13,15 @@ namespace dfsearch {
 /// leaves the one before; the search goes on and the next is tried.
 class CheckpointFile {
  public:
-  CheckpointFile(std::string file, const Problem& problem, EventStream& events);
+  CheckpointFile(std::string file, EventStream& events);
 
-  void write(const SearchState& state);
-  /// The same of another kind of state, which these bytes are.
+  /// A state with its counters as bytes.
   void write(const std::string& bytes, const SearchStats& stats, std::size_t open_nodes);
   /// Throws InputError if the last one could not be written.
   void finish() const;
 
  private:
   const std::string file_;
-  const Problem& problem_;
   EventStream& events_;
   std::string failure_;  // of the last one
 };

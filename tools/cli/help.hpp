@@ -47,7 +47,7 @@ solve
   --json FILE|-          the result as JSON (docs/results.md); with - in place of the report
   --html FILE            the result as a page for the browser, in one file (docs/pages.md)
   --mapping FILE         the mapping found, as JSON that --hint and evaluate read
-  --hint FILE            a mapping to start from; dropped if it does not fit
+  --hint FILE            a mapping or plan to start from; dropped if it does not fit
   --checkpoint FILE      keep the state of the search there; a kill loses seconds
   --resume FILE          go on from such a state, with the same config
   --events FILE|-        what happens, as JSON lines; with - in place of the report

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "cli/standard_output.hpp"
-#include "io/report/progress_text.hpp"
 
 namespace dfsearch {
 namespace {
@@ -26,8 +25,8 @@ std::string cut_to_terminal(std::string line) {
 
 }  // namespace
 
-ProgressPrinter::ProgressPrinter(const Problem& problem, Detail detail, bool deterministic)
-    : problem_(problem),
+ProgressPrinter::ProgressPrinter(const ProgressScale& scale, Detail detail, bool deterministic)
+    : scale_(scale),
       detail_(detail),
       deterministic_(deterministic),
       in_place_(isatty(STDERR_FILENO) != 0) {}
@@ -57,7 +56,7 @@ void ProgressPrinter::print(const Progress& progress) {
   last_ = progress.time;
   last_nodes_ = progress.nodes;
 
-  const std::string line = progress_line(progress, problem_);
+  const std::string line = progress_line(progress, scale_);
   if (!in_place_) {
     print_header_if_due();
     print_error(line + "\n");

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/tree/search_stats.hpp"
-#include "model/problem.hpp"
+#include "io/report/progress_text.hpp"
 
 namespace dfsearch {
 
@@ -19,7 +19,7 @@ enum class Detail { Quiet, Normal, Verbose };
 /// Called by one thread at a time, which `solve` promises.
 class ProgressPrinter {
  public:
-  ProgressPrinter(const Problem& problem, Detail detail, bool deterministic);
+  ProgressPrinter(const ProgressScale& scale, Detail detail, bool deterministic);
 
   /// How often `solve` should call: `interval` seconds, or so many nodes.
   [[nodiscard]] Seconds interval() const;
@@ -32,7 +32,7 @@ class ProgressPrinter {
   [[nodiscard]] bool is_due(const Progress& progress) const;
   void print_header_if_due();
 
-  const Problem& problem_;
+  const ProgressScale scale_;
   Detail detail_;
   bool deterministic_;
   bool in_place_;

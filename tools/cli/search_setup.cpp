@@ -14,12 +14,18 @@ constexpr Seconds kHistoryInterval{0.1};
 
 }  // namespace
 
+Limits limits_of(const CommandLine& line, const SearchSettings& settings) {
+  Limits limits;
+  limits.memory =
+      line.memory_limit.value_or(settings.memory_limit.value_or(0.5 * machine_memory()));
+  limits.gap = line.gap.value_or(settings.gap);
+  if (line.node_limit) limits.nodes = *line.node_limit;
+  return limits;
+}
+
 SearchOptions search_options(const CommandLine& line, const SearchSettings& settings) {
   SearchOptions options;
-  options.limits.memory =
-      line.memory_limit.value_or(settings.memory_limit.value_or(0.5 * machine_memory()));
-  options.limits.gap = line.gap.value_or(settings.gap);
-  if (line.node_limit) options.limits.nodes = *line.node_limit;
+  options.limits = limits_of(line, settings);
   options.threads = line.threads;
   options.top = line.top.value_or(1);
   options.next_best = !line.top;
@@ -34,25 +40,24 @@ Detail detail_of(const CommandLine& line) {
   return line.verbose ? Detail::Verbose : Detail::Normal;
 }
 
-void listen_to_progress(const CommandLine& line, EventStream& events, ProgressPrinter& progress,
-                        SearchHistory& history, SearchOptions& options) {
+ProgressCalls progress_calls(const CommandLine& line, EventStream& events,
+                             ProgressPrinter& progress, SearchHistory& history) {
   const bool on = events.is_on();
-  options.progress_interval = progress.interval();
+  ProgressCalls calls{.call = nullptr, .interval = progress.interval()};
   if (on || history.is_on()) {
-    options.progress_interval =
-        std::min(options.progress_interval, on ? kEventInterval : kHistoryInterval);
+    calls.interval = std::min(calls.interval, on ? kEventInterval : kHistoryInterval);
   }
-  options.progress_nodes = ProgressPrinter::kNodes;
-  if (!on && !history.is_on() && line.quiet) return;
-  options.on_progress = [&events, &progress, &history, on](const Progress& p) {
+  if (!on && !history.is_on() && line.quiet) return calls;
+  calls.call = [&events, &progress, &history, on](const Progress& p) {
     progress.print(p);
     history.add(p);
     if (on) events.write(progress_event(p));
   };
+  return calls;
 }
 
-std::string mapping_file(const CommandLine& line, const SearchResult& result) {
-  if (line.mapping.empty() || result.mapping) return line.mapping;
+std::string mapping_file(const CommandLine& line, bool found) {
+  if (line.mapping.empty() || found) return line.mapping;
   print_error(line.mapping + ": not written, there is no mapping\n");
   return "";
 }

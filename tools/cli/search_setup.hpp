@@ -1,6 +1,7 @@
 #pragma once
-// What searches for mappings and searches over budgets set up alike.
+// What all searches set up alike.
 
+#include <functional>
 #include <string>
 
 #include "cli/events.hpp"
@@ -8,21 +9,38 @@
 #include "cli/progress.hpp"
 #include "cli/search_history.hpp"
 #include "engine/search_options.hpp"
-#include "engine/search_result.hpp"
 #include "io/config/load_config.hpp"
 
 namespace dfsearch {
 
-/// Limits, threads and bounds; the config says what the command line leaves out.
+/// Without the deadline, which begins with the search.  The config says what the command line
+/// leaves out.
+Limits limits_of(const CommandLine& line, const SearchSettings& settings);
+
+/// Limits, threads and bounds of a search for mappings.
 SearchOptions search_options(const CommandLine& line, const SearchSettings& settings);
 
 Detail detail_of(const CommandLine& line);
 
-/// Sets what is called once an interval; events, progress and history must outlive the search.
-void listen_to_progress(const CommandLine& line, EventStream& events, ProgressPrinter& progress,
-                        SearchHistory& history, SearchOptions& options);
+/// Who is told of the progress, once an interval or so many nodes.  Events, progress and history
+/// must outlive it.
+struct ProgressCalls {
+  std::function<void(const Progress&)> call;  ///< null: nobody
+  Seconds interval{};
+  std::int64_t nodes = ProgressPrinter::kNodes;
+};
+ProgressCalls progress_calls(const CommandLine& line, EventStream& events,
+                             ProgressPrinter& progress, SearchHistory& history);
 
-/// Where the mapping goes; empty, and the user is told, if there is none.
-std::string mapping_file(const CommandLine& line, const SearchResult& result);
+/// Puts them into the options of a search.
+template <class Options>
+void listen_to_progress(ProgressCalls calls, Options& options) {
+  options.on_progress = std::move(calls.call);
+  options.progress_interval = calls.interval;
+  options.progress_nodes = calls.nodes;
+}
+
+/// Where the mapping goes; empty, and the user is told, if none was found.
+std::string mapping_file(const CommandLine& line, bool found);
 
 }  // namespace dfsearch

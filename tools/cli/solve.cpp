@@ -19,7 +19,7 @@
 #include "cli/search_setup.hpp"
 #include "cli/signals.hpp"
 #include "cli/solve_design.hpp"
-#include "cli/solve_execution.hpp"
+#include "cli/solve_step.hpp"
 #include "cli/standard_output.hpp"
 #include "engine/answer/search_state.hpp"
 #include "engine/solve.hpp"
@@ -90,8 +90,8 @@ class Run {
 
   int run() {
     EventStream events(line_.events);
-    ProgressPrinter progress(config_.problem, detail_of(line_), options_.deterministic);
-    CheckpointFile checkpoint(line_.checkpoint, config_.problem, events);
+    ProgressPrinter progress(scale_of(config_.problem), detail_of(line_), options_.deterministic);
+    CheckpointFile checkpoint(line_.checkpoint, events);
     SearchHistory history(!line_.html.empty());
     listen(events, progress, history, checkpoint);
     if (state_) options_.resume = &*state_;
@@ -107,12 +107,12 @@ class Run {
     progress.finish();
     if (events.is_on()) {
       const StopReason reason = stop_reason(result);
-      if (reason != StopReason::None) events.write(stop_event(result, reason));
-      events.write(done_event(result));
+      if (reason != StopReason::None) events.write(stop_event(result.stats.time, reason));
+      events.write(done_event(end_of(result)));
     }
     Outputs outputs(options_.limits.deadline);
     write_outcome(line_, with_chip(Outcome::of(config_.problem, result), config_),
-                  mapping_file(line_, result), history.points(), outputs);
+                  mapping_file(line_, result.mapping.has_value()), history.points(), outputs);
     if (!line_.checkpoint.empty()) outputs.attempt([&] { checkpoint.finish(); });
     outputs.attempt([&] { events.finish(); });
     if (result.callback_error) std::rethrow_exception(result.callback_error);
@@ -124,7 +124,7 @@ class Run {
   /// Sets the callbacks; what they refer to outlives the search.
   void listen(EventStream& events, ProgressPrinter& progress, SearchHistory& history,
               CheckpointFile& checkpoint) {
-    listen_to_progress(line_, events, progress, history, options_);
+    listen_to_progress(progress_calls(line_, events, progress, history), options_);
     const bool on = events.is_on();
     if (on || line_.verbose || history.is_on()) {
       options_.on_incumbent = [&events, &progress, &history, on](const Progress& p,
@@ -135,7 +135,9 @@ class Run {
       };
     }
     if (!line_.checkpoint.empty()) {
-      options_.on_checkpoint = [&checkpoint](const SearchState& state) { checkpoint.write(state); };
+      options_.on_checkpoint = [this, &checkpoint](const SearchState& state) {
+        checkpoint.write(checkpoint_bytes(config_.problem, state), state.stats, state.open.size());
+      };
     }
   }
 
@@ -153,13 +155,13 @@ int run_solve(const CommandLine& line) {
   StartLimit start(line.time_limit);
   auto any = load_any_searchable(line);
   if (const auto* calculon = std::get_if<CalculonConfig>(&any)) {
-    return run_solve_execution(line, *calculon, start);
+    return run_solve_step(line, *calculon, start);
   }
   if (line.count) {
     throw InputError("--count: only a config with 'equations: calculon' takes it");
   }
   if (const auto* training = std::get_if<TrainingConfig>(&any)) {
-    return run_solve_plan(line, *training, start);
+    return run_solve_step(line, *training, start);
   }
   auto& config = std::get<Config>(any);
   if (config.design && !config.chip) return run_solve_design(line, config, start);

@@ -20,10 +20,9 @@
 namespace dfsearch {
 namespace {
 
-/// The problem for the log: the peak of the machine is what is searched, so no utilization is told.
-Problem without_peak(Problem problem) {
-  problem.system.accelerator.cores = 0;
-  return problem;
+/// The peak of the machine is what is searched, so the log tells no utilization.
+ProgressScale without_peak(const Problem& problem) {
+  return {.objective = problem.objective, .work = {}, .peak = {}};
 }
 
 DesignOptions design_options(const CommandLine& line, const Config& config) {
@@ -48,8 +47,8 @@ int exit_status(const DesignResult& result) {
 
 void write_end(EventStream& events, const DesignResult& result) {
   const StopReason reason = result.best.back().stopped_by;
-  if (reason != StopReason::None) events.write(stop_event(result.search, reason));
-  events.write(done_event(result.search));
+  if (reason != StopReason::None) events.write(stop_event(result.search.stats.time, reason));
+  events.write(done_event(end_of(result.search)));
 }
 
 }  // namespace
@@ -64,11 +63,10 @@ int run_solve_design(const CommandLine& line, const Config& config, StartLimit& 
     check_replaceable(line.checkpoint, fingerprint_of(problem, design));
   }
   EventStream events(line.events);
-  const Problem told = without_peak(problem);
-  ProgressPrinter progress(told, detail_of(line), line.deterministic);
-  CheckpointFile checkpoint(line.checkpoint, problem, events);
+  ProgressPrinter progress(without_peak(problem), detail_of(line), line.deterministic);
+  CheckpointFile checkpoint(line.checkpoint, events);
   SearchHistory history(!line.html.empty());
-  listen_to_progress(line, events, progress, history, options.search);
+  listen_to_progress(progress_calls(line, events, progress, history), options.search);
   options.on_split = [&](const Progress& p, const Mapping& mapping, const Chip& chip) {
     if (line.verbose) progress.print(p);
     history.add(p);
@@ -93,7 +91,8 @@ int run_solve_design(const CommandLine& line, const Config& config, StartLimit& 
   outcome.chip = result.chip ? &*result.chip : nullptr;
   outcome.split = &result;
   Outputs outputs(options.search.limits.deadline);
-  write_outcome(line, outcome, mapping_file(line, result.search), history.points(), outputs);
+  write_outcome(line, outcome, mapping_file(line, result.search.mapping.has_value()),
+                history.points(), outputs);
   if (!line.checkpoint.empty()) outputs.attempt([&] { checkpoint.finish(); });
   outputs.attempt([&] { events.finish(); });
   if (result.search.callback_error) std::rethrow_exception(result.search.callback_error);

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <optional>
 
-#include "engine/answer/ticker.hpp"
+#include "engine/tree/ticker.hpp"
 #include "io/study/study_file.hpp"
 #include "study/point_answer.hpp"
 #include "study/point_source.hpp"

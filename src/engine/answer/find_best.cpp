@@ -28,22 +28,6 @@ constexpr std::int64_t kStepsPerTieNode = 100;
 // They rid the rounds of few nodes, and all points whose bounds are within the optimum want theirs.
 constexpr std::int64_t kDualsLaterForTies = 16;
 
-/// Stops telling about a tree before the tree is gone, also when it throws.
-class Watched {
- public:
-  Watched(SearchMonitor& monitor, std::function<Progress()> progress, int rank,
-          std::int64_t nodes_before)
-      : monitor_(monitor) {
-    monitor_.watch(std::move(progress), rank, nodes_before);
-  }
-  Watched(const Watched&) = delete;
-  Watched& operator=(const Watched&) = delete;
-  ~Watched() { monitor_.unwatch(); }
-
- private:
-  SearchMonitor& monitor_;
-};
-
 class BestSearch {
  public:
   BestSearch(const MappingProblem& problem, const SearchOptions& options, const BestEffort& effort,
@@ -78,7 +62,10 @@ class BestSearch {
                          .floor = state_.floor,
                          .memory = effort_.memory});
     tree.on_incumbent([this](const Progress& progress, const MappingSolution& solution) {
-      monitor_.tell_incumbent(progress, [&] { return problem_.mapping(solution); });
+      if (!options_.on_incumbent) return;
+      monitor_.tell(progress, [&](const Progress& total) {
+        options_.on_incumbent(total, problem_.mapping(solution));
+      });
     });
     tree.on_round([this] { monitor_.after_round(); });
     const Watched watched(

@@ -6,11 +6,11 @@
 #include <functional>
 #include <memory>
 
-#include "engine/answer/search_monitor.hpp"
 #include "engine/answer/search_state.hpp"
 #include "engine/mapping/mapping_problem.hpp"
 #include "engine/search_options.hpp"
 #include "engine/tree/branch_and_bound.hpp"
+#include "engine/tree/search_monitor.hpp"
 
 namespace dfsearch {
 

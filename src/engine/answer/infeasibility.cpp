@@ -13,8 +13,8 @@
 #include <variant>
 
 #include "engine/answer/find_best.hpp"
-#include "engine/answer/search_monitor.hpp"
 #include "engine/answer/search_state.hpp"
+#include "engine/tree/search_monitor.hpp"
 #include "model/layer/lone_kernel.hpp"
 #include "model/phase_rules.hpp"
 
@@ -36,7 +36,7 @@ std::optional<Mapping> map_briefly(const Problem& problem, const Allowance& allo
   const MappingProblem tree(problem, {}, {}, allowance);
   const SearchOptions options;
   SearchState state;
-  SearchMonitor monitor(options, state.stats);
+  SearchMonitor monitor(listening(options), state.stats);
   const BestEffort effort{.limits = {.deadline = allowance.deadline, .nodes = kExplainingNodes},
                           .memory = allowance.memory};
   const BestFound found = find_best(tree, options, effort, monitor, state, nullptr);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <tuple>
+#include <vector>
 
 #include "base/saturating.hpp"
 
@@ -67,7 +68,7 @@ void for_each_shape(const ExecutionSpace& space, const Execution& scheduled, Cal
 }
 
 /// Less is nearer to fitting.
-using Distance = std::tuple<bool, bool, double, Decisions>;
+using Distance = std::tuple<bool, bool, double, std::vector<std::int64_t>>;
 
 Distance distance(const Execution& execution, const Misfit& misfit) {
   const bool memory = misfit.limit == Limit::FirstMemory || misfit.limit == Limit::SecondMemory;

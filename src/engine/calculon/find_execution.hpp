@@ -2,31 +2,20 @@
 // The search for the best execution: the one public entry of this room.
 
 #include <cstdint>
-#include <functional>
+#include <exception>
 #include <optional>
 #include <vector>
 
 #include "base/units.hpp"
 #include "engine/calculon/count_executions.hpp"
 #include "engine/calculon/execution_space.hpp"
+#include "engine/plan/step_search.hpp"
 #include "engine/search_result.hpp"
-#include "engine/tree/limits.hpp"
 #include "engine/tree/search_stats.hpp"
 #include "model/calculon/evaluate.hpp"
 #include "model/scope.hpp"
 
 namespace dfsearch::calculon {
-
-/// How to search.
-struct ExecutionSearch {
-  Limits limits{};  ///< of the whole search, the counting included
-  int threads = 1;
-  bool deterministic = false;
-  std::int64_t top = 1;  ///< so many parallelisms, each with its best execution
-  bool count = false;    ///< count the executions that fit
-  /// Called at every better execution, from any thread, never twice at once; must not throw.
-  std::function<void(const Progress&)> on_incumbent = nullptr;
-};
 
 /// The best execution found and how sure it is: SearchStatus::Optimal within the gap asked for.
 struct FoundExecution {
@@ -48,9 +37,10 @@ struct ExecutionResult : FoundExecution {
   std::int64_t evaluated = 0;                ///< executions whose step time was computed
   std::int64_t measured = 0;                 ///< executions whose memory was computed
   SearchStats stats;
+  std::exception_ptr callback_error;  ///< what a listener threw first; null: none did
 };
 
 /// The winner is costed again by `evaluate`; a difference is an InternalError.
-ExecutionResult find_execution(const Task& task, const ExecutionSearch& search);
+ExecutionResult find_execution(const Task& task, const StepSearch& search);
 
 }  // namespace dfsearch::calculon

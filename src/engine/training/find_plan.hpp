@@ -2,29 +2,19 @@
 // The search for the best plan of a training step: the one public entry of this room.
 
 #include <cstdint>
-#include <functional>
+#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/units.hpp"
+#include "engine/plan/step_search.hpp"
 #include "engine/search_result.hpp"
-#include "engine/tree/limits.hpp"
 #include "engine/tree/search_stats.hpp"
 #include "model/scope.hpp"
 #include "model/training/evaluate.hpp"
 
 namespace dfsearch::training {
-
-/// How to search.
-struct PlanSearch {
-  Limits limits{};
-  int threads = 1;
-  bool deterministic = false;
-  std::int64_t top = 1;  ///< so many parallelisms, each with its best plan
-  /// Called at every better plan, from any thread, never twice at once; must not throw.
-  std::function<void(const Progress&)> on_incumbent = nullptr;
-};
 
 /// The best plan found and how sure it is: SearchStatus::Optimal within the gap asked for.
 struct FoundPlan {
@@ -72,9 +62,10 @@ struct PlanResult : FoundPlan {
   std::int64_t measured = 0;   ///< plans, but for layers and network, whose memory was computed
   std::int64_t evaluated = 0;  ///< plans whose step time was computed
   SearchStats stats;
+  std::exception_ptr callback_error;  ///< what a listener threw first; null: none did
 };
 
 /// The winner is costed again by `evaluate`; a difference is an InternalError.
-PlanResult find_plan(const Task& task, const PlanSearch& search);
+PlanResult find_plan(const Task& task, const StepSearch& search);
 
 }  // namespace dfsearch::training

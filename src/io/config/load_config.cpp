@@ -25,6 +25,7 @@
 #include "io/config/config_training.hpp"
 #include "io/config/config_tree.hpp"
 #include "io/config/config_workload.hpp"
+#include "io/config/tree_fingerprint.hpp"
 #include "model/layer/level_traffic.hpp"
 
 namespace dfsearch {
@@ -269,13 +270,18 @@ AnyConfig read_any(YamlNode root, const fs::path& file, Wanted wanted, SystemUse
                  "expected physical or published here, as calculon has no mapping and no graph: "
                  "only solve and check take it");
   } else if (calculon) {
-    config = read_calculon_config(root, start, messages);
+    CalculonConfig whole = read_calculon_config(root, start, messages);
+    whole.fingerprint = fingerprint_of(root);
+    config = std::move(whole);
   } else if (const YamlEntry* plan = root.find("training")) {
     if (wanted == Wanted::FirstModel) {
       messages.add(plan->place, "training",
                    "a plan of training steps has no mapping: only solve and check take it");
     } else {
-      config = read_training_config(std::move(root), start, messages);
+      ConfigFingerprint fingerprint = fingerprint_of(root);
+      TrainingConfig whole = read_training_config(std::move(root), start, messages);
+      whole.fingerprint = std::move(fingerprint);
+      config = std::move(whole);
     }
   } else {
     config = read_config(root, start, use, messages);

@@ -1,10 +1,12 @@
 #pragma once
 // Configuration text -> values (docs/formats.md).
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -40,16 +42,21 @@ struct Config {
   Seconds launch_overhead{};  ///< of a GEMM alone on a chip (docs/technology.md, section 4)
 };
 
+/// Whose checkpoint it is (io/config/tree_fingerprint.hpp).
+using ConfigFingerprint = std::vector<std::pair<std::string, std::uint64_t>>;
+
 /// A config of Calculon's model (docs/calculon.md).
 struct CalculonConfig {
   calculon::Task task;
   SearchSettings search;
+  ConfigFingerprint fingerprint;
 };
 
 /// A config of a plan of training steps (docs/training.md).
 struct TrainingConfig {
   training::Task task;
   SearchSettings search;
+  ConfigFingerprint fingerprint;
 };
 
 /// Any of the three.

@@ -22,17 +22,22 @@ std::string progress_header() {
                      " ");
 }
 
-std::string progress_line(const Progress& progress, const Problem& problem) {
+ProgressScale scale_of(const Problem& problem) {
+  const System& system = problem.system;
+  return {.objective = problem.objective,
+          .work = problem.workload.flops(),
+          .peak = system.accelerator.peak() * static_cast<double>(system.chips)};
+}
+
+std::string progress_line(const Progress& progress, const ProgressScale& scale) {
   std::string incumbent = "-";
   std::string utilization = "-";
   std::string gap = "-";
   if (progress.incumbent < Score::infinity()) {
-    const System& system = problem.system;
-    const FlopsPerSecond peak = system.accelerator.peak() * static_cast<double>(system.chips);
-    incumbent = objective_text(problem.objective, progress.incumbent);
-    if (problem.objective == Objective::StepTime && peak > FlopsPerSecond{}) {
+    incumbent = objective_text(scale.objective, progress.incumbent);
+    if (scale.objective == Objective::StepTime && scale.peak > FlopsPerSecond{}) {
       const Seconds step(progress.incumbent.in_base_units());
-      utilization = fmt::format("{:.2f}%", 100.0 * (problem.workload.flops() / step / peak));
+      utilization = fmt::format("{:.2f}%", 100.0 * (scale.work / step / scale.peak));
     }
     gap = fmt::format("{:.2f}%", 100.0 * relative_gap(progress.incumbent, progress.lower_bound));
   }
@@ -40,7 +45,7 @@ std::string progress_line(const Progress& progress, const Problem& problem) {
   if (progress.rank > 1) letter += fmt::format(" #{}", progress.rank);
   return fmt::format(kColumns, fmt::format("{:.1f} s", progress.time.in_base_units()),
                      count_text(progress.nodes), count_text(progress.open), incumbent, utilization,
-                     objective_text(problem.objective, progress.lower_bound), gap, letter);
+                     objective_text(scale.objective, progress.lower_bound), gap, letter);
 }
 
 }  // namespace dfsearch

@@ -3,18 +3,26 @@
 
 #include <string>
 
+#include "base/units.hpp"
 #include "engine/tree/search_stats.hpp"
 #include "model/problem.hpp"
 
 namespace dfsearch {
+
+/// What the log tells an incumbent in.
+struct ProgressScale {
+  Objective objective = Objective::StepTime;
+  Flops work{};           ///< of a step
+  FlopsPerSecond peak{};  ///< of the whole machine; 0: no utilization is told
+};
+ProgressScale scale_of(const Problem& problem);
 
 /// The names of the columns; no newline.
 std::string progress_header();
 
 /// One line under them; no newline.  The letter at its end tells how the
 /// incumbent was found (a letter of docs/results.md), "#2" that the next-best
-/// parallelism is sought by now.  The problem gives the utilization of the
-/// incumbent; there is none on a machine without cores.
-std::string progress_line(const Progress& progress, const Problem& problem);
+/// parallelism is sought by now.  There is no utilization on a machine without cores.
+std::string progress_line(const Progress& progress, const ProgressScale& scale);
 
 }  // namespace dfsearch

@@ -7,12 +7,43 @@
 #include "engine/names.hpp"
 #include "graph/names.hpp"
 #include "io/result/chip_json.hpp"
+#include "io/result/event_json.hpp"
 #include "io/result/mapping_json.hpp"
 #include "io/text/json_text.hpp"
 #include "model/names.hpp"
 
 namespace dfsearch {
 namespace {
+
+Json with_mapping(const Progress& progress, const Mapping& mapping) {
+  Json json = with_progress("incumbent", progress);
+  json["parallelism"] = parallelism_json(mapping);
+  json["network"] = network_json(mapping);
+  json["micro_batch"] = mapping.micro_batch;
+  json["tile"] = mapping.tile;
+  return json;
+}
+
+/// What the start of every search tells.
+Json start(const std::string& title, int threads, const SearchStats& before) {
+  Json json = event("start", before.time);
+  json["dfsearch"] = kVersion;
+  json["config"] = title;
+  json["threads"] = threads;
+  json["nodes"] = before.nodes;
+  return json;
+}
+
+/// Of a search for whole steps, which have no list of kernels.
+std::string step_start(const char* workload, std::int64_t chips, Json json) {
+  json["workload"] = workload;
+  json["kernels"] = nullptr;
+  json["tensors"] = nullptr;
+  json["chips"] = chips;
+  return line(json);
+}
+
+}  // namespace
 
 Json event(std::string_view kind, Seconds time) {
   return {{"event", std::string(kind)}, {"time", number(time)}};
@@ -31,31 +62,29 @@ Json with_progress(std::string_view kind, const Progress& progress) {
   return json;
 }
 
-Json with_mapping(const Progress& progress, const Mapping& mapping) {
-  Json json = with_progress("incumbent", progress);
-  json["parallelism"] = parallelism_json(mapping);
-  json["network"] = network_json(mapping);
-  json["micro_batch"] = mapping.micro_batch;
-  json["tile"] = mapping.tile;
-  return json;
-}
-
 std::string line(const Json& json) { return json_line(json) + "\n"; }
-
-}  // namespace
 
 std::string start_event(const Problem& problem, const std::string& title, int threads,
                         const SearchStats& before) {
-  Json json = event("start", before.time);
-  json["dfsearch"] = kVersion;
-  json["config"] = title;
+  Json json = start(title, threads, before);
   json["workload"] = name_of(problem.workload.kind);
   json["kernels"] = problem.workload.graph.kernel_count();
   json["tensors"] = problem.workload.graph.tensor_count();
   json["chips"] = problem.system.chips;
-  json["threads"] = threads;
-  json["nodes"] = before.nodes;
   return line(json);
+}
+
+std::string start_event(const training::Task& task, const std::string& title, int threads,
+                        const SearchStats& before) {
+  return step_start(name_of(WorkloadKind::LlmTraining), task.machine.chips,
+                    start(title, threads, before));
+}
+
+std::string start_event(const calculon::Task& task, const std::string& title, int threads,
+                        const SearchStats& before) {
+  const bool training = task.transformer.training;
+  return step_start(name_of(training ? WorkloadKind::LlmTraining : WorkloadKind::LlmPrefill),
+                    task.machine.chips, start(title, threads, before));
 }
 
 std::string progress_event(const Progress& progress) {
@@ -83,22 +112,33 @@ std::string checkpoint_event(const SearchStats& stats, const std::string& file,
   return line(json);
 }
 
-std::string stop_event(const SearchResult& result, StopReason reason) {
-  Json json = event("stop", result.stats.time);
+std::string stop_event(Seconds time, StopReason reason) {
+  Json json = event("stop", time);
   json["reason"] = name_of(reason);
   return line(json);
 }
 
-std::string done_event(const SearchResult& result) {
-  Json json = event("done", result.stats.time);
-  const bool stopped = result.stopped_by != StopReason::None;
-  json["status"] = name_of(result.status);
-  json["stopped_by"] = stopped ? Json(name_of(result.stopped_by)) : Json();
-  json["nodes"] = result.stats.nodes;
-  json["objective"] = result.cost ? number(result.cost->objective) : Json();
-  const bool bounded = result.status != SearchStatus::Infeasible;
-  json["lower_bound"] = bounded ? number(result.lower_bound) : Json();
-  json["gap"] = result.cost ? Json(result.gap) : Json();
+SearchEnd end_of(const SearchResult& result) {
+  SearchEnd end{.status = result.status,
+                .stopped_by = result.stopped_by,
+                .stats = result.stats,
+                .objective = std::nullopt,
+                .lower_bound = result.lower_bound,
+                .gap = result.gap};
+  if (result.cost) end.objective = result.cost->objective;
+  return end;
+}
+
+std::string done_event(const SearchEnd& end) {
+  Json json = event("done", end.stats.time);
+  const bool stopped = end.stopped_by != StopReason::None;
+  json["status"] = name_of(end.status);
+  json["stopped_by"] = stopped ? Json(name_of(end.stopped_by)) : Json();
+  json["nodes"] = end.stats.nodes;
+  json["objective"] = end.objective ? number(*end.objective) : Json();
+  const bool bounded = end.status != SearchStatus::Infeasible;
+  json["lower_bound"] = bounded ? number(end.lower_bound) : Json();
+  json["gap"] = end.objective ? Json(end.gap) : Json();
   return line(json);
 }
 

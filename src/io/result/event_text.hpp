@@ -1,13 +1,16 @@
 #pragma once
 // Events of a search, one JSON object a line (docs/results.md).
 
-#include <cstdint>
+#include <cstddef>
+#include <optional>
 #include <string>
 
+#include "engine/calculon/execution_space.hpp"
 #include "engine/solve.hpp"
 #include "engine/tree/search_stats.hpp"
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
+#include "model/training/task.hpp"
 #include "technology/chip.hpp"
 #include "technology/derive.hpp"
 
@@ -27,7 +30,26 @@ std::string split_event(const Progress& progress, const Mapping& mapping, const 
 std::string checkpoint_event(const SearchStats& stats, const std::string& file,
                              std::size_t open_nodes, std::size_t bytes);
 /// A limit or a signal has ended the search.
-std::string stop_event(const SearchResult& result, StopReason reason);
-std::string done_event(const SearchResult& result);
+std::string stop_event(Seconds time, StopReason reason);
+
+/// How a search ended, whatever was sought.
+struct SearchEnd {
+  SearchStatus status = SearchStatus::NoSolution;
+  StopReason stopped_by = StopReason::None;
+  SearchStats stats;
+  std::optional<Score> objective;
+  Score lower_bound{};
+  double gap = 0.0;
+};
+SearchEnd end_of(const SearchResult& result);
+std::string done_event(const SearchEnd& end);
+
+// Of a search for whole steps.
+std::string start_event(const training::Task& task, const std::string& title, int threads,
+                        const SearchStats& before);
+std::string start_event(const calculon::Task& task, const std::string& title, int threads,
+                        const SearchStats& before);
+std::string incumbent_event(const Progress& progress, const training::Plan& plan);
+std::string incumbent_event(const Progress& progress, const calculon::Execution& execution);
 
 }  // namespace dfsearch

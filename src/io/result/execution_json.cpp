@@ -3,6 +3,8 @@
 #include "base/version.hpp"
 #include "io/result/answer_json.hpp"
 #include "io/result/asked_json.hpp"
+#include "io/result/event_json.hpp"
+#include "io/result/event_text.hpp"
 
 namespace dfsearch {
 namespace {
@@ -86,6 +88,13 @@ Json infeasible_json(const ExecutionResult& result) {
 Json count_json(const std::optional<std::int64_t>& count) { return count ? Json(*count) : Json(); }
 
 }  // namespace
+
+std::string incumbent_event(const Progress& progress, const calculon::Execution& execution) {
+  Json json = with_progress("incumbent", progress);
+  json["parallelism"] = parallelism_json(execution);
+  json["execution"] = decisions_json(execution);
+  return line(json);
+}
 
 std::string execution_json(const calculon::Task& task, const ExecutionResult& result) {
   const calculon::Cost* cost = result.cost ? &*result.cost : nullptr;

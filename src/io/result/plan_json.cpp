@@ -3,6 +3,8 @@
 #include "base/version.hpp"
 #include "io/result/answer_json.hpp"
 #include "io/result/asked_json.hpp"
+#include "io/result/event_json.hpp"
+#include "io/result/event_text.hpp"
 #include "io/result/model_json.hpp"
 #include "io/result/plan_lack.hpp"
 #include "model/training/names.hpp"
@@ -132,6 +134,12 @@ Json infeasible_json(const training::Task& task, const PlanResult& result) {
 }
 
 }  // namespace
+
+std::string incumbent_event(const Progress& progress, const Plan& plan) {
+  Json json = with_progress("incumbent", progress);
+  put_plan(json, &plan);
+  return line(json);
+}
 
 std::string plan_json(const training::Task& task, const PlanResult& result) {
   const training::Cost* cost = result.cost ? &*result.cost : nullptr;

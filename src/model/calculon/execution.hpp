@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 namespace dfsearch::calculon {
 
@@ -71,8 +73,10 @@ struct Execution {
 
 /// The decisions in the order in which the search takes them, each as its place in its domain:
 /// equal costs are told apart by the first difference, the lesser first.
-using Decisions = std::array<std::int64_t, 19>;
-Decisions decisions_of(const Execution& execution);
+std::vector<std::int64_t> decisions_of(const Execution& execution);
+/// The execution whose first decisions these are, the others as by default; nothing if they are
+/// none.
+std::optional<Execution> execution_of(const std::vector<std::int64_t>& decisions);
 /// How many of them are taken at each level of the search.
 inline constexpr std::size_t kDegreeDecisions = 4;
 inline constexpr std::size_t kMicroBatchDecisions = 5;

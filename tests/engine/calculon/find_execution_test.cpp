@@ -6,8 +6,9 @@
 
 #include <random>
 
-#include "engine/calculon/execution_tree.hpp"
+#include "engine/calculon/execution_rules.hpp"
 #include "engine/calculon/plain_space.hpp"
+#include "engine/plan/plan_tree.hpp"
 #include "support/calculon_worlds.hpp"
 
 namespace dfsearch::calculon {
@@ -107,16 +108,16 @@ TEST_CASE("the search finds what the enumeration of many small worlds finds" *
 }
 
 /// Walks down to every solution and holds the bounds of the nodes on the way against it.
-class BoundCheck final : public Expansion<ExecutionNode, ExecutionSolution> {
+class BoundCheck final : public Expansion<PlanNode, PlanSolution> {
  public:
-  explicit BoundCheck(const ExecutionTree& tree) : tree_(tree) {}
+  explicit BoundCheck(const PlanTree& tree) : tree_(tree) {}
 
   /// The least cost below the node.
-  Score walk(const ExecutionNode& node) {
+  Score walk(const PlanNode& node) {
     BoundCheck below(tree_);
     tree_.branch(node, below);
     Score least = below.least_;
-    for (const ExecutionNode& child : below.children_) {
+    for (const PlanNode& child : below.children_) {
       REQUIRE(child.bound >= node.bound);
       least = std::min(least, walk(child));
     }
@@ -125,17 +126,15 @@ class BoundCheck final : public Expansion<ExecutionNode, ExecutionSolution> {
   }
 
   [[nodiscard]] Score cutoff() const override { return Score::infinity(); }
-  [[nodiscard]] std::shared_ptr<const ExecutionSolution> incumbent() const override {
-    return nullptr;
-  }
-  void child(ExecutionNode&& node) override { children_.push_back(std::move(node)); }
-  void solution(ExecutionSolution&& solution, char /*found_by*/) override {
+  [[nodiscard]] std::shared_ptr<const PlanSolution> incumbent() const override { return nullptr; }
+  void child(PlanNode&& node) override { children_.push_back(std::move(node)); }
+  void solution(PlanSolution&& solution, char /*found_by*/) override {
     least_ = std::min(least_, solution.cost);
   }
 
  private:
-  const ExecutionTree& tree_;
-  std::vector<ExecutionNode> children_;
+  const PlanTree& tree_;
+  std::vector<PlanNode> children_;
   Score least_ = Score::infinity();
 };
 
@@ -144,7 +143,8 @@ TEST_CASE("no bound is above a cost, and none falls on the way down") {
   for (std::uint32_t seed = 3001; seed <= 3100; ++seed) {
     CAPTURE(seed);
     const Task task = random_task(seed);
-    const ExecutionTree tree(task, {}, Deadline());
+    const ExecutionRules rules(task);
+    const PlanTree tree(rules, {}, Deadline());
     if (BoundCheck(tree).walk(tree.root()) < Score::infinity()) ++solved;
   }
   CHECK(solved > 40);

@@ -6,9 +6,10 @@
 #include <variant>
 #include <vector>
 
+#include "engine/plan/plan_tree.hpp"
 #include "engine/training/find_plan.hpp"
+#include "engine/training/plan_rules.hpp"
 #include "engine/training/plan_space.hpp"
-#include "engine/training/plan_tree.hpp"
 #include "model/training/evaluate.hpp"
 #include "model/training/layout_shelf.hpp"
 #include "model/training/step.hpp"
@@ -141,7 +142,8 @@ TEST_CASE("bounds of plans only tighten and are below all that they stand for") 
     const Task task = test::random_training_task(seed);
     const PlanSpace space(task);
     LayoutShelf shelf(task, space.blocks());
-    const PlanTree tree(space, shelf, {}, {});
+    const PlanRules rules(space, shelf);
+    const PlanTree tree(rules, {}, {});
     solutions += solutions_below(tree, tree.root()).size();
   }
   CHECK(solutions > 1000);

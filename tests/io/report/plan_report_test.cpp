@@ -40,7 +40,7 @@ struct Solved {
   [[nodiscard]] Json json() const { return Json::parse(plan_json(task, result)); }
 };
 
-Solved solve(const std::vector<std::string>& overrides, training::PlanSearch search = {}) {
+Solved solve(const std::vector<std::string>& overrides, StepSearch search = {}) {
   Solved solved{
       .task = std::get<TrainingConfig>(parse_any_config(kConfig, "c.yaml", overrides)).task,
       .result = {}};
@@ -236,7 +236,7 @@ TEST_CASE("a remedy is enough by itself") {
 
 TEST_CASE("a search that is stopped says by what, with and without a plan") {
   // First plans come before the proof: only time ends a search without any.
-  training::PlanSearch late;
+  StepSearch late;
   late.limits.deadline = Deadline(Seconds(1e-9));
   const Solved none = solve({}, late);
   CHECK(contains(none.report(), "result        stopped by the time limit before a plan was found"));
@@ -250,7 +250,7 @@ TEST_CASE("a search that is stopped says by what, with and without a plan") {
     CAPTURE(key);
     CHECK(json[key].is_null());
   }
-  training::PlanSearch search;
+  StepSearch search;
   bool stopped_with_a_plan = false;
   for (search.limits.nodes = 1; search.limits.nodes < 200 && !stopped_with_a_plan;
        ++search.limits.nodes) {
@@ -265,7 +265,7 @@ TEST_CASE("a search that is stopped says by what, with and without a plan") {
 }
 
 TEST_CASE("the best of other parallelisms are listed") {
-  training::PlanSearch search;
+  StepSearch search;
   search.top = 3;
   const Solved solved = solve({}, search);
   const std::string text = solved.report();

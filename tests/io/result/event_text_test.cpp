@@ -27,8 +27,8 @@ TEST_CASE("every event is one line with its kind and its time") {
   for (const std::string& line :
        {start_event(problem, "a\nb.yaml", 2, stats), progress_event({.time = Seconds(2.5)}),
         incumbent_event({.time = Seconds(2.5)}, example_mapping()),
-        checkpoint_event(stats, "x.ck", 7, 100), stop_event(result, StopReason::Signal),
-        done_event(result)}) {
+        checkpoint_event(stats, "x.ck", 7, 100), stop_event(stats.time, StopReason::Signal),
+        done_event(end_of(result))}) {
     const auto event = parsed(line);
     CHECK(event["event"].is_string());
     CHECK(event["time"] == 2.5);
@@ -37,7 +37,7 @@ TEST_CASE("every event is one line with its kind and its time") {
   CHECK(start["config"] == "a.yaml");
   CHECK(start["kernels"] == 3);
   CHECK(start["nodes"] == 5);
-  CHECK(parsed(stop_event(result, StopReason::Signal))["reason"] == "signal");
+  CHECK(parsed(stop_event(stats.time, StopReason::Signal))["reason"] == "signal");
 }
 
 TEST_CASE("the gap is a number once there is an incumbent, and null before") {

@@ -1,4 +1,4 @@
-#include "engine/answer/search_monitor.hpp"
+#include "engine/tree/search_monitor.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -7,19 +7,19 @@
 
 namespace dfsearch {
 
-SearchMonitor::SearchMonitor(const SearchOptions& options, const SearchStats& before)
-    : options_(options), time_before_(before.time), nodes_before_(before.nodes) {
+SearchMonitor::SearchMonitor(Listening listening, const SearchStats& before)
+    : listening_(std::move(listening)), time_before_(before.time), nodes_before_(before.nodes) {
   last_.nodes = before.nodes;
   next_ = first_told_after(before.nodes);
-  if (options_.on_progress && !options_.deterministic) {
-    ticker_.emplace(options_.progress_interval, [this] { tick(); });
+  if (listening_.on_progress && !listening_.deterministic) {
+    ticker_.emplace(listening_.interval, [this] { tick(); });
   }
 }
 
-/// The multiples of `progress_nodes` are told at, so that a search of several trees, or of
+/// The multiples of Listening::nodes are told at, so that a search of several trees, or of
 /// several runs, tells as often as one.
 std::int64_t SearchMonitor::first_told_after(std::int64_t nodes) const {
-  const std::int64_t interval = std::max<std::int64_t>(1, options_.progress_nodes);
+  const std::int64_t interval = std::max<std::int64_t>(1, listening_.nodes);
   return (nodes / interval + 1) * interval;
 }
 
@@ -49,12 +49,6 @@ void SearchMonitor::unwatch() {
   source_ = nullptr;
 }
 
-void SearchMonitor::tell_incumbent(const Progress& progress,
-                                   const std::function<Mapping()>& mapping) {
-  if (!options_.on_incumbent) return;
-  tell(progress, [&](const Progress& total) { options_.on_incumbent(total, mapping()); });
-}
-
 void SearchMonitor::tell(const Progress& progress,
                          const std::function<void(const Progress&)>& call) {
   const std::lock_guard lock(mutex_);
@@ -72,11 +66,10 @@ void SearchMonitor::guarded(const Call& call) {
   }
 }
 
-// Not under the mutex while it writes, so that progress is told meanwhile.
-void SearchMonitor::tell_checkpoint(const SearchState& state) {
-  if (!options_.on_checkpoint || callback_error()) return;
+void SearchMonitor::tell_unlocked(const std::function<void()>& call) {
+  if (callback_error()) return;
   try {
-    options_.on_checkpoint(state);
+    call();
   } catch (...) {
     const std::lock_guard lock(mutex_);
     if (!error_) error_ = std::current_exception();
@@ -92,17 +85,17 @@ void SearchMonitor::tick() {
   const std::lock_guard lock(mutex_);
   if (source_) last_ = in_total(source_());
   last_.time = total_time();
-  guarded([this] { options_.on_progress(last_); });
+  guarded([this] { listening_.on_progress(last_); });
 }
 
 void SearchMonitor::after_round() {
-  if (!options_.on_progress || !options_.deterministic) return;
+  if (!listening_.on_progress || !listening_.deterministic) return;
   const std::lock_guard lock(mutex_);
   if (!source_) return;
   last_ = in_total(source_());
   if (last_.nodes < next_) return;
   next_ = first_told_after(last_.nodes);
-  guarded([this] { options_.on_progress(last_); });
+  guarded([this] { listening_.on_progress(last_); });
 }
 
 void SearchMonitor::stop() {

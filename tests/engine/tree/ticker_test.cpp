@@ -1,6 +1,6 @@
 // The log must not depend on how long a node takes.
 
-#include "engine/answer/ticker.hpp"
+#include "engine/tree/ticker.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/answer/search_monitor.hpp"
+#include "engine/tree/search_monitor.hpp"
 
 namespace dfsearch {
 namespace {
@@ -56,13 +56,12 @@ TEST_CASE("what a tick throws is thrown by stop") {
 TEST_CASE("progress comes while nothing is searched, and adds up over runs and trees") {
   std::mutex mutex;
   std::vector<Progress> lines;
-  SearchOptions options;
-  options.progress_interval = Seconds(0.005);
-  options.on_progress = [&](const Progress& progress) {
+  const auto hear = [&](const Progress& progress) {
     const std::lock_guard lock(mutex);
     lines.push_back(progress);
   };
-  SearchMonitor monitor(options, {.nodes = 100, .time = Seconds(1000.0)});
+  SearchMonitor monitor({.on_progress = hear, .interval = Seconds(0.005)},
+                        {.nodes = 100, .time = Seconds(1000.0)});
   const auto wait_for = [&](std::int64_t nodes, int rank) {
     for (;; sleep(0.001)) {
       const std::lock_guard lock(mutex);

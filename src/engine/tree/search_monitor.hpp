@@ -8,18 +8,36 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <utility>
 
-#include "engine/answer/ticker.hpp"
-#include "engine/search_options.hpp"
+#include "base/units.hpp"
 #include "engine/tree/search_stats.hpp"
+#include "engine/tree/ticker.hpp"
 
 namespace dfsearch {
 
-/// Calls SearchOptions::on_progress and on_incumbent, never two at a time, and on_checkpoint.
+/// Who listens to the progress of a search, and when.
+struct Listening {
+  bool deterministic = false;
+  std::function<void(const Progress&)> on_progress;
+  Seconds interval{1.0};
+  std::int64_t nodes = 1024;
+};
+
+/// Of the options of any search.
+template <class Options>
+Listening listening(const Options& options) {
+  return {.deterministic = options.deterministic,
+          .on_progress = options.on_progress,
+          .interval = options.progress_interval,
+          .nodes = options.progress_nodes};
+}
+
+/// Calls the listeners of a search, never two at a time but for those of `tell_unlocked`.
 class SearchMonitor {
  public:
   /// `before` is the time that earlier runs of a resumed search have spent.
-  SearchMonitor(const SearchOptions& options, const SearchStats& before);
+  SearchMonitor(Listening listening, const SearchStats& before);
 
   /// The time of this run so far.
   [[nodiscard]] Seconds elapsed() const;
@@ -32,17 +50,14 @@ class SearchMonitor {
   /// The tree is gone; what it said last is repeated.
   void unwatch();
 
-  /// Tells, in deterministic mode, if there are `progress_nodes` more than the last time.
+  /// Tells, in deterministic mode, if there are Listening::nodes more than the last time.
   void after_round();
 
-  /// A better mapping of the tree watched.
-  void tell_incumbent(const Progress& progress, const std::function<Mapping()>& mapping);
-
-  /// Tells something else of the tree watched, with the progress of all trees together.
+  /// Tells something of the tree watched, with the progress of all trees together.
   void tell(const Progress& progress, const std::function<void(const Progress&)>& call);
 
-  /// Calls SearchOptions::on_checkpoint, by the thread of `solve`.
-  void tell_checkpoint(const SearchState& state);
+  /// Tells something that takes long, as checkpoints do: progress is told meanwhile.
+  void tell_unlocked(const std::function<void()>& call);
 
   /// No call comes any more.
   void stop();
@@ -57,7 +72,7 @@ class SearchMonitor {
   template <class Call>
   void guarded(const Call& call);
 
-  const SearchOptions& options_;
+  const Listening listening_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   const Seconds time_before_;
   std::mutex mutex_;  // guards what follows, and the calls
@@ -68,6 +83,22 @@ class SearchMonitor {
   std::int64_t next_ = 0;  // nodes to tell at after a round
   std::exception_ptr error_;
   std::optional<Ticker> ticker_;  // last: it uses the others
+};
+
+/// Watches a tree, and stops before the tree is gone, also when it throws.
+class Watched {
+ public:
+  Watched(SearchMonitor& monitor, std::function<Progress()> progress, int rank,
+          std::int64_t nodes_before)
+      : monitor_(monitor) {
+    monitor_.watch(std::move(progress), rank, nodes_before);
+  }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+  ~Watched() { monitor_.unwatch(); }
+
+ private:
+  SearchMonitor& monitor_;
 };
 
 }  // namespace dfsearch

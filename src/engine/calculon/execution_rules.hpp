@@ -1,0 +1,56 @@
+#pragma once
+// The executions of a task as decisions for the search of steps.
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "base/units.hpp"
+#include "engine/calculon/execution_space.hpp"
+#include "engine/plan/step_rules.hpp"
+
+namespace dfsearch::calculon {
+
+/// Memory is asked before time, networks come last (docs/search.md, section 13).  The counters
+/// are relaxed atomics: they are read when the search is over.
+class ExecutionRules final : public StepRules {
+ public:
+  /// How far the decisions of a node go.
+  enum Level : int {
+    kRoot,
+    kTensor,      ///< the tensor degree
+    kDegrees,     ///< all degrees and the batch
+    kMicroBatch,  ///< the micro-batch
+    kSchedule,    ///< the chunks
+    kShape,       ///< all but networks and the overlap of data ranks; it fits in memory
+  };
+
+  /// The task must outlive it.
+  explicit ExecutionRules(const Task& task) : space_(task) {}
+
+  /// Tensor, pipeline, data; the batch follows from them.
+  [[nodiscard]] std::size_t degrees() const override { return 3; }
+  void branch(const PlanNode& node, const PlanBranching& branching) const override;
+  [[nodiscard]] std::optional<Score> cost(const Decisions& decisions) const override;
+  [[nodiscard]] std::int64_t measured() const override {
+    return measured_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::int64_t evaluated() const override {
+    return evaluated_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  void branch_root(const PlanNode& node, const PlanBranching& branching) const;
+  void branch_tensor(const PlanNode& node, const PlanBranching& branching) const;
+  void branch_degrees(const PlanNode& node, const PlanBranching& branching) const;
+  void branch_micro_batch(const PlanNode& node, const PlanBranching& branching) const;
+  void branch_schedule(const PlanNode& node, const PlanBranching& branching) const;
+  void branch_shape(const PlanNode& node, const PlanBranching& branching) const;
+  [[nodiscard]] bool has(const Execution& execution) const;
+
+  const ExecutionSpace space_;
+  mutable std::atomic<std::int64_t> evaluated_{0};
+  mutable std::atomic<std::int64_t> measured_{0};
+};
+
+}  // namespace dfsearch::calculon

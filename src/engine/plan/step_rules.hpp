@@ -1,0 +1,76 @@
+#pragma once
+// What the search for a whole step asks of its equations.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "base/units.hpp"
+#include "engine/tree/search_problem.hpp"
+
+namespace dfsearch {
+
+/// The decisions of a step as numbers, in the order in which they are taken: the value itself or
+/// its place in its domain.  Of equal costs the lexicographically least list wins.
+using Decisions = std::vector<std::int64_t>;
+
+/// A step of which the decisions up to a level are taken.
+struct PlanNode {
+  int level = 0;  ///< 0: none is taken
+  Decisions taken;
+  Score bound{};
+  std::vector<Score> below;  ///< bounds of the children, where they are known; else empty
+};
+
+/// A whole step that fits.
+struct PlanSolution {
+  Decisions decisions;
+  Score cost{};
+};
+
+/// Whether these decisions begin with some of the degrees.
+inline bool excludes(std::span<const Decisions> excluded, const Decisions& decisions) {
+  return std::any_of(excluded.begin(), excluded.end(), [&](const Decisions& degrees) {
+    return degrees.size() <= decisions.size() &&
+           std::equal(degrees.begin(), degrees.end(), decisions.begin());
+  });
+}
+
+/// What a search tells its equations, and what takes the children of a node.
+struct PlanBranching {
+  Expansion<PlanNode, PlanSolution>& into;
+  const Deadline& deadline;
+  /// Steps of these degrees are no solutions.
+  std::span<const Decisions> excluded;
+
+  [[nodiscard]] bool excludes(const Decisions& decisions) const {
+    return dfsearch::excludes(excluded, decisions);
+  }
+};
+
+/// The equations of a step: which decisions there are, level by level, and a floor for each node.
+/// All functions are const and called by many threads at once.
+class StepRules {
+ public:
+  virtual ~StepRules() = default;
+
+  [[nodiscard]] virtual PlanNode root() const { return {}; }
+  /// So many decisions are the degrees of the parallelism; they come first.
+  [[nodiscard]] virtual std::size_t degrees() const = 0;
+  /// Emits the children of a node, each with a bound that is no less than that of the node, or
+  /// solutions.  Throws Stopped when the deadline has passed.
+  virtual void branch(const PlanNode& node, const PlanBranching& branching) const = 0;
+  /// What all decisions together cost; nothing if the step does not fit or is none.
+  [[nodiscard]] virtual std::optional<Score> cost(const Decisions& decisions) const = 0;
+
+  /// Steps, but for their last decisions, whose memory was computed so far.
+  [[nodiscard]] virtual std::int64_t measured() const = 0;
+  /// Steps whose time was computed so far.
+  [[nodiscard]] virtual std::int64_t evaluated() const = 0;
+};
+
+}  // namespace dfsearch

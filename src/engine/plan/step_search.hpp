@@ -1,0 +1,114 @@
+#pragma once
+// The search for the best steps: the best one, then the best of other degrees than those met.
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "base/units.hpp"
+#include "engine/plan/step_rules.hpp"
+#include "engine/search_result.hpp"
+#include "engine/tree/limits.hpp"
+#include "engine/tree/open_nodes.hpp"
+#include "engine/tree/search_stats.hpp"
+
+namespace dfsearch {
+
+/// All that a search needs to go on after it was interrupted: what a checkpoint holds.
+struct StepState {
+  /// The best step of degrees for which the search is over.
+  struct Finished {
+    Decisions decisions;
+    Score lower_bound{};
+  };
+  std::vector<Finished> finished;  ///< best first
+
+  // The tree for the next one.
+  using Entry = OpenNodes<PlanNode>::Entry;
+  bool begun = false;  ///< else `open` stands for the root
+  std::vector<Entry> open;
+  std::optional<Decisions> incumbent;
+  char found_by = ' ';
+
+  SearchStats stats;  ///< of all runs together
+  std::int64_t measured = 0;
+  std::int64_t evaluated = 0;
+};
+
+/// How to search.
+struct StepSearch {
+  Limits limits{};  ///< of the whole search, the counting included
+  int threads = 1;
+  /// The same nodes in the same order for any number of threads.
+  bool deterministic = false;
+  std::int64_t top = 1;  ///< so many parallelisms, each with its best step
+  bool count = false;    ///< count the steps that fit, where the equations can
+  /// First incumbent; dropped if it does not fit.
+  std::optional<Decisions> hint = std::nullopt;
+
+  // The listeners, as in SearchOptions: when one of them throws the search goes on and none is
+  // called any more.
+
+  /// Called once a `progress_interval` from a thread of its own; in deterministic mode once so
+  /// many nodes.
+  std::function<void(const Progress&)> on_progress = nullptr;
+  Seconds progress_interval{1.0};
+  std::int64_t progress_nodes = 1024;
+  /// Called at every better step, from any thread, never twice at once nor with `on_progress`.
+  std::function<void(const Progress&, const Decisions&)> on_incumbent = nullptr;
+  /// Called by the thread that searches, now and then and at the end.
+  std::function<void(const StepState&)> on_checkpoint = nullptr;
+  Seconds checkpoint_interval{0.5};
+  /// The search goes on from this state and uses it up; null: it begins.
+  StepState* resume = nullptr;
+};
+
+/// The best step found and how sure it is: SearchStatus::Optimal within the gap asked for.
+struct StepAnswer {
+  SearchStatus status = SearchStatus::NoSolution;
+  StopReason stopped_by = StopReason::None;
+  std::optional<Decisions> decisions;
+  Score cost = Score::infinity();
+  Score lower_bound{};
+  double gap = 0.0;
+};
+
+struct StepAnswers {
+  std::vector<StepAnswer> list;  ///< best first, at least one, at most `top`
+  bool complete = false;         ///< no degrees beyond those of the list have a step that fits
+  std::int64_t measured = 0;     ///< steps, but for their last decisions, whose memory was computed
+  std::int64_t evaluated = 0;    ///< steps whose time was computed
+  SearchStats stats;
+  std::exception_ptr callback_error;  ///< what a listener threw first; null: none did
+};
+
+/// Puts the answers into a result of plans or executions: a Found with alternatives.  `decide` gives
+/// a found one its decisions and their cost.
+template <class Found, class Result, class Decide>
+void put_answers(StepAnswers answers, Result& result, const Decide& decide) {
+  const auto typed = [&](const StepAnswer& answer) {
+    Found found;
+    found.status = answer.status;
+    found.stopped_by = answer.stopped_by;
+    found.lower_bound = answer.lower_bound;
+    found.gap = answer.gap;
+    if (answer.decisions) decide(answer, found);
+    return found;
+  };
+  static_cast<Found&>(result) = typed(answers.list.front());
+  for (std::size_t i = 1; i < answers.list.size(); ++i) {
+    result.alternatives.push_back(typed(answers.list[i]));
+  }
+  result.alternatives_complete = answers.complete;
+  result.measured = answers.measured;
+  result.evaluated = answers.evaluated;
+  result.stats = answers.stats;
+  result.callback_error = answers.callback_error;
+}
+
+/// Finds the best steps.  Throws InputError for a state to resume that is none of these rules'.
+StepAnswers find_steps(const StepRules& rules, const StepSearch& search);
+
+}  // namespace dfsearch

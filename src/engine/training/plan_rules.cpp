@@ -1,0 +1,326 @@
+// Level by level the decisions of a plan are taken.
+//
+// What has its degrees, its micro-batch and perhaps its layout gets a floor from the profile of its
+// layers, with every group where it is fastest; what has all but its network the floor of its own schedule,
+// once some spread of its layers fits in memory.  docs/search.md, section 15, has the proofs;
+// tests/engine/training compares with plain enumeration.
+
+#include "engine/training/plan_rules.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "model/training/evaluate.hpp"
+#include "model/training/step.hpp"
+
+namespace dfsearch::training {
+namespace {
+
+// How many decisions are taken at each level; then come the layers of each stage and, for each
+// dimension of the network, the degree of each role in it.
+constexpr std::size_t kInnerDecisions = 3;
+constexpr std::size_t kMicroBatchDecisions = kRoles.size() + 1;
+constexpr std::size_t kLayoutDecisions = kMicroBatchDecisions + 1;
+constexpr std::size_t kShapeDecisions = kLayoutDecisions + 7;
+
+/// So many degrees are tried for a first plan, the least floors first.
+constexpr std::size_t kSeeds = 64;
+
+Score score(Seconds time) { return Score(time.in_base_units()); }
+
+/// What all matrix engines need for the products of the model at their best rate.
+Seconds least_step(const Task& task) {
+  const Engine& engine = task.machine.matrix;
+  double share = engine.efficiency.steps.empty() ? 1.0 : 0.0;
+  for (const auto& step : engine.efficiency.steps) share = std::max(share, step.share);
+  const double chips = static_cast<double>(task.machine.chips);
+  return model_flops(task) / (engine.peak * (share * chips)) * kLessRoundings;
+}
+
+/// The first decisions of a plan.
+Decisions first_of(const Plan& plan, std::size_t count) {
+  Decisions decisions = decisions_of(plan);
+  decisions.resize(count);
+  return decisions;
+}
+
+}  // namespace
+
+Decisions decisions_of(const Plan& plan) {
+  Decisions decisions;
+  decisions.reserve(kShapeDecisions + plan.layers.size() + kRoles.size() * plan.network.size());
+  for (const Role role : kRoles) decisions.push_back(plan.degrees[role]);
+  const Offload& offload = plan.offload;
+  for (const std::int64_t decision :
+       {plan.micro_batch, static_cast<std::int64_t>(plan.layout),
+        static_cast<std::int64_t>(plan.recompute), std::int64_t{plan.zero},
+        static_cast<std::int64_t>(plan.schedule), plan.chunks, std::int64_t{offload.weights},
+        std::int64_t{offload.activations}, std::int64_t{offload.optimizer}}) {
+    decisions.push_back(decision);
+  }
+  decisions.insert(decisions.end(), plan.layers.begin(), plan.layers.end());
+  for (const Degrees& dimension : plan.network) {
+    for (const Role role : kRoles) decisions.push_back(dimension[role]);
+  }
+  return decisions;
+}
+
+Plan plan_of(const Decisions& decisions, const Task& task) {
+  Plan plan;
+  std::size_t next = 0;
+  const auto take = [&](auto value) {
+    using Value = decltype(value);
+    return next < decisions.size() ? static_cast<Value>(decisions[next++]) : value;
+  };
+  for (const Role role : kRoles) plan.degrees[role] = take(plan.degrees[role]);
+  plan.micro_batch = take(plan.micro_batch);
+  plan.layout = take(plan.layout);
+  plan.recompute = take(plan.recompute);
+  plan.zero = take(plan.zero);
+  plan.schedule = take(plan.schedule);
+  plan.chunks = take(plan.chunks);
+  for (bool* part : {&plan.offload.weights, &plan.offload.activations, &plan.offload.optimizer}) {
+    *part = take(std::int64_t{*part}) != 0;
+  }
+  if (next == decisions.size()) return plan;
+  const std::size_t dimensions = task.machine.network.size();
+  const std::size_t of_network = kRoles.size() * dimensions;
+  while (next + of_network < decisions.size()) plan.layers.push_back(decisions[next++]);
+  plan.network.resize(dimensions);
+  for (Degrees& dimension : plan.network) {
+    for (const Role role : kRoles) dimension[role] = take(dimension[role]);
+  }
+  return plan;
+}
+
+void PlanRules::branch(const PlanNode& node, const PlanBranching& branching) const {
+  branching.deadline.check();
+  const auto emit = [&](std::vector<PlanNode> children) {
+    for (PlanNode& child : children) branching.into.child(std::move(child));
+  };
+  switch (static_cast<Level>(node.level)) {
+    case kRoot:
+      return branch_root(node, branching);
+    case kInner:
+      return branch_inner(node, branching);
+    case kMicroBatch:
+      return emit(layouts_of(node, branching.deadline));
+    case kLayout:
+      return emit(shapes_of(node, branching));
+    case kShape:
+      return branch_shape(node, branching);
+  }
+}
+
+std::optional<Score> PlanRules::cost(const Decisions& decisions) const {
+  const Plan plan = plan_of(decisions, space_.task());
+  if (decisions_of(plan) != decisions || !has(plan)) return std::nullopt;
+  const auto verdict = evaluate(space_.task(), space_.blocks(), plan);
+  const Cost* cost = std::get_if<Cost>(&verdict);
+  if (cost == nullptr) return std::nullopt;
+  return score(cost->step_time);
+}
+
+PlanNode PlanRules::root() const {
+  PlanNode root;
+  root.bound = score(least_step(space_.task()));
+  return root;
+}
+
+/// Whether the space has a plan that comes from outside.
+bool PlanRules::has(const Plan& plan) const {
+  const auto is_in = [](const auto& list, const auto& value) {
+    return std::find(list.begin(), list.end(), value) != list.end();
+  };
+  Degrees inner;
+  for (const Role role : {Role::Tensor, Role::Context, Role::Expert}) {
+    inner[role] = plan.degrees[role];
+  }
+  Plan shape = plan;
+  shape.layers.clear();
+  shape.network.clear();
+  const std::vector<std::int64_t>& given = space_.task().choices.layers;
+  const std::int64_t all = space_.blocks().layers();
+  const std::int64_t stages = plan.degrees[Role::Pipeline];
+  const auto divides = [&](std::int64_t layers) {
+    return layers >= 0 && plan.chunks > 0 && layers % plan.chunks == 0;
+  };
+  const bool has_layers =
+      static_cast<std::int64_t>(plan.layers.size()) == stages &&
+      (given.empty() || plan.layers == given) &&
+      std::all_of(plan.layers.begin(), plan.layers.end(), divides) &&
+      std::accumulate(plan.layers.begin(), plan.layers.end(), std::int64_t{0}) == all &&
+      (plan.chunks == 1 || plan.layers.front() * stages == all);
+  return is_in(space_.inner_degrees(), inner) && is_in(space_.degrees(inner), plan.degrees) &&
+         is_in(space_.micro_batches(plan.degrees), plan.micro_batch) &&
+         is_in(space_.layouts(plan.degrees, shelf_), plan.layout) &&
+         is_in(space_.shapes(plan.degrees, plan.micro_batch, plan.layout), shape) && has_layers &&
+         is_in(space_.networks(plan.degrees), plan.network);
+}
+
+void PlanRules::branch_root(const PlanNode& node, const PlanBranching& branching) const {
+  if (!branching.into.incumbent()) seed(branching);
+  // Of equal bounds the newest comes first: the one of the smallest groups.
+  std::vector<Degrees> all = space_.inner_degrees();
+  std::reverse(all.begin(), all.end());
+  for (const Degrees& inner : all) {
+    branching.into.child({.level = kInner,
+                          .taken = first_of({.degrees = inner}, kInnerDecisions),
+                          .bound = node.bound});
+  }
+}
+
+void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branching) const {
+  const Blocks& blocks = space_.blocks();
+  const Degrees inner = plan_of(node.taken, space_.task()).degrees;
+  struct Known {
+    Profiles profiles;
+    std::optional<Seconds> passes;
+  };
+  std::map<std::pair<TensorLayout, std::int64_t>, Known> known;
+  std::vector<PlanNode> children;
+  const std::vector<TensorLayout> layouts = space_.layouts(inner, shelf_, branching.deadline);
+  Plan plan;
+  for (const Degrees& degrees : space_.degrees(inner)) {
+    plan.degrees = degrees;
+    if (branching.excludes(decisions_of(plan))) continue;
+    const Groups anywhere = Groups::anywhere(space_.task().machine, degrees);
+    for (const std::int64_t micro_batch : space_.micro_batches(degrees)) {
+      branching.deadline.check();
+      plan.micro_batch = micro_batch;
+      PlanNode child{.level = kMicroBatch, .taken = first_of(plan, kMicroBatchDecisions)};
+      Seconds least = Seconds::infinity();
+      for (const TensorLayout layout : layouts) {
+        const auto [entry, is_new] = known.try_emplace({layout, micro_batch});
+        auto& [profiles, passes] = entry->second;
+        if (is_new) profiles = shelf_.profiles(degrees, layout, micro_batch, branching.deadline);
+        plan.layout = layout;
+        const StepModel model(space_.task(), plan, profiles, blocks.dense_layers,
+                              blocks.expert_layers);
+        if (!passes) passes = model.passes(anywhere);
+        const Seconds floor = model.average_floor(anywhere, *passes);
+        child.below.push_back(std::max(node.bound, score(floor)));
+        least = std::min(least, floor);
+      }
+      child.bound = std::max(node.bound, score(least));
+      if (!(least < Seconds::infinity())) continue;
+      children.push_back(std::move(child));
+    }
+  }
+  for (PlanNode& child : children) branching.into.child(std::move(child));
+}
+
+/// First plans, before any proof: straight down from the degrees of the least floors, each with its
+/// smallest micro-batch and one layout, which is known sooner than all that plans may take.
+void PlanRules::seed(const PlanBranching& branching) const {
+  const Blocks& blocks = space_.blocks();
+  std::vector<PlanNode> seeds;
+  Plan plan;
+  for (const Degrees& inner : space_.inner_degrees()) {
+    branching.deadline.check();
+    const std::optional<TensorLayout> layout = space_.first_layout(inner);
+    if (!layout) continue;
+    plan.layout = *layout;
+    const bool is_first = seeds.empty();
+    std::map<std::int64_t, Profiles> known;
+    for (const Degrees& degrees : space_.degrees(inner)) {
+      plan.degrees = degrees;
+      if (branching.excludes(decisions_of(plan))) continue;
+      const std::vector<std::int64_t> micro_batches = space_.micro_batches(degrees);
+      if (micro_batches.empty()) continue;
+      plan.micro_batch = micro_batches.front();
+      const auto [entry, is_new] = known.try_emplace(plan.micro_batch);
+      auto& profiles = entry->second;
+      if (is_new) {
+        profiles = shelf_.profiles(degrees, *layout, plan.micro_batch, branching.deadline);
+      }
+      const Groups anywhere = Groups::anywhere(space_.task().machine, degrees);
+      const StepModel model(space_.task(), plan, profiles, blocks.dense_layers,
+                            blocks.expert_layers);
+      seeds.push_back({.level = kLayout,
+                       .taken = first_of(plan, kLayoutDecisions),
+                       .bound = score(model.average_floor(anywhere, model.passes(anywhere)))});
+    }
+    // Something at once, in case there is no time for more.
+    if (is_first) dive(seeds, branching);
+  }
+  dive(std::move(seeds), branching);
+}
+
+/// Straight down from the least bounds, as long as they promise something better.
+void PlanRules::dive(std::vector<PlanNode> nodes, const PlanBranching& branching) const {
+  const auto by_bound = [](const PlanNode& a, const PlanNode& b) { return a.bound < b.bound; };
+  std::stable_sort(nodes.begin(), nodes.end(), by_bound);
+  if (nodes.size() > kSeeds) nodes.resize(kSeeds);
+  for (const PlanNode& node : nodes) {
+    if (node.bound >= branching.into.cutoff()) return;
+    const std::vector<PlanNode> shapes = shapes_of(node, branching);
+    const auto first = std::min_element(shapes.begin(), shapes.end(), by_bound);
+    if (first != shapes.end()) branch_shape(*first, branching);
+  }
+}
+
+std::vector<PlanNode> PlanRules::layouts_of(const PlanNode& node, const Deadline& deadline) const {
+  std::vector<PlanNode> nodes;
+  Plan plan = plan_of(node.taken, space_.task());
+  const std::vector<TensorLayout> layouts = space_.layouts(plan.degrees, shelf_, deadline);
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
+    plan.layout = layouts[i];
+    nodes.push_back({.level = kLayout,
+                     .taken = first_of(plan, kLayoutDecisions),
+                     .bound = node.below.empty() ? node.bound : node.below[i]});
+  }
+  return nodes;
+}
+
+std::vector<PlanNode> PlanRules::shapes_of(const PlanNode& node,
+                                           const PlanBranching& branching) const {
+  branching.deadline.check();
+  const Plan plan = plan_of(node.taken, space_.task());
+  const Blocks& blocks = space_.blocks();
+  const Profiles profiles =
+      shelf_.profiles(plan.degrees, plan.layout, plan.micro_batch, branching.deadline);
+  const Groups anywhere = Groups::anywhere(space_.task().machine, plan.degrees);
+  const Seconds most(branching.into.cutoff().in_base_units());
+  std::vector<PlanNode> shapes;
+  std::int64_t measured = 0;
+  for (const Plan& shape : space_.shapes(plan.degrees, plan.micro_batch, plan.layout)) {
+    const StepModel model(space_.task(), shape, profiles, blocks.dense_layers,
+                          blocks.expert_layers);
+    ++measured;
+    const std::optional<Seconds> floor = model.floor(anywhere, most);
+    if (!floor) continue;
+    shapes.push_back({.level = kShape,
+                      .taken = first_of(shape, kShapeDecisions),
+                      .bound = std::max(node.bound, score(*floor))});
+  }
+  measured_.fetch_add(measured, std::memory_order_relaxed);
+  return shapes;
+}
+
+void PlanRules::branch_shape(const PlanNode& node, const PlanBranching& branching) const {
+  const Blocks& blocks = space_.blocks();
+  const Task& task = space_.task();
+  Plan plan = plan_of(node.taken, task);
+  const Profiles profiles =
+      shelf_.profiles(plan.degrees, plan.layout, plan.micro_batch, branching.deadline);
+  const StepModel model(task, plan, profiles, blocks.dense_layers, blocks.expert_layers);
+  std::int64_t evaluated = 0;
+  for (std::vector<Degrees>& network : space_.networks(plan.degrees)) {
+    branching.deadline.check();
+    ++evaluated;
+    auto result =
+        model.step(Groups(task.machine, network), Seconds(branching.into.cutoff().in_base_units()));
+    if (!result) continue;
+    plan.layers = std::move(result->layers);
+    plan.network = std::move(network);
+    branching.into.solution({.decisions = decisions_of(plan), .cost = score(result->step)}, 'T');
+  }
+  evaluated_.fetch_add(evaluated, std::memory_order_relaxed);
+}
+
+}  // namespace dfsearch::training

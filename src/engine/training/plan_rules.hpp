@@ -1,0 +1,67 @@
+#pragma once
+// The plans of a task as decisions for the search of steps.
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "base/units.hpp"
+#include "engine/plan/step_rules.hpp"
+#include "engine/training/plan_space.hpp"
+#include "model/training/layout_shelf.hpp"
+
+namespace dfsearch::training {
+
+/// The decisions of a plan in the order of ties, and back: of the first ones alone a plan that has
+/// no more than these.
+Decisions decisions_of(const Plan& plan);
+Plan plan_of(const Decisions& decisions, const Task& task);
+
+/// Memory is asked before time, networks come last (docs/search.md, section 15).  The counters
+/// are relaxed atomics: they are read when the search is over.
+class PlanRules final : public StepRules {
+ public:
+  /// How far the decisions of a node go.
+  enum Level : int {
+    kRoot,
+    kInner,       ///< degrees within a sample and of experts
+    kMicroBatch,  ///< all degrees and the micro-batch; PlanNode::below has the bound of each layout
+    kLayout,      ///< and how values lie among the tensor ranks
+    kShape,       ///< all but layers and network; some spread of the layers fits in memory
+  };
+
+  /// Refers to the space and the shelf.
+  PlanRules(const PlanSpace& space, LayoutShelf& shelf) : space_(space), shelf_(shelf) {}
+
+  [[nodiscard]] PlanNode root() const override;
+  [[nodiscard]] std::size_t degrees() const override { return kRoles.size(); }
+  void branch(const PlanNode& node, const PlanBranching& branching) const override;
+  [[nodiscard]] std::optional<Score> cost(const Decisions& decisions) const override;
+  [[nodiscard]] std::int64_t measured() const override {
+    return measured_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::int64_t evaluated() const override {
+    return evaluated_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  [[nodiscard]] bool has(const Plan& plan) const;
+  void branch_root(const PlanNode& node, const PlanBranching& branching) const;
+  void branch_inner(const PlanNode& node, const PlanBranching& branching) const;
+  void branch_shape(const PlanNode& node, const PlanBranching& branching) const;
+  [[nodiscard]] std::vector<PlanNode> layouts_of(const PlanNode& node,
+                                                 const Deadline& deadline) const;
+  [[nodiscard]] std::vector<PlanNode> shapes_of(const PlanNode& node,
+                                                const PlanBranching& branching) const;
+  void seed(const PlanBranching& branching) const;
+  void dive(std::vector<PlanNode> nodes, const PlanBranching& branching) const;
+
+  const PlanSpace& space_;
+  LayoutShelf& shelf_;
+  mutable std::atomic<std::int64_t> measured_{0};
+  mutable std::atomic<std::int64_t> evaluated_{0};
+};
+
+}  // namespace dfsearch::training

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Searches for whole steps, plans and executions, that are hinted, watched, killed and resumed.
+
+usage: step_test.py DFSEARCH [TEST ...]
+"""
+
+import json
+import pathlib
+import random
+import signal
+import subprocess
+import time
+
+import support
+from support import CliTest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CONFIGS = ROOT / "configs"
+
+PLAN = CONFIGS / "training" / "llama3_70b_2048_h100.yaml"
+EXECUTION = CONFIGS / "calculon_1t.yaml"
+
+
+def answer_of(result):
+    return {key: value for key, value in result.items() if key != "search"}
+
+
+class Steps(CliTest):
+    def test_a_mapping_is_a_hint(self):
+        for config in (PLAN, EXECUTION):
+            with self.subTest(config.name):
+                first = self.result(config, "--mapping", "m.json")
+                self.assertEqual(json.loads((self.folder / "m.json").read_text()), first)
+                again = self.result(config, "--hint", "m.json", "--node-limit", "1", status=4)
+                self.assertEqual(again["step_time"], first["step_time"])
+                proved = self.result(config, "--hint", "m.json")
+                self.assertEqual(answer_of(proved), answer_of(first))
+
+    def test_a_part_of_a_plan_is_a_hint(self):
+        self.write("part.yaml", "parallelism: {tensor: 4, pipeline: 8}\nmicro_batch: 1\n"
+                                "plan: {zero: 1, recompute: none}\n")
+        hinted = self.result(PLAN, "--hint", "part.yaml", "--node-limit", "1", status=4)
+        self.assertEqual(hinted["parallelism"]["tensor"], 4)
+        self.assertEqual(hinted["parallelism"]["pipeline"], 8)
+        self.assertEqual(hinted["plan"]["zero"], 1)
+
+    def test_hints_that_do_not_fit_or_make_no_sense(self):
+        self.write("large.yaml", "parallelism: {tensor: 1, pipeline: 1}\nplan: {zero: 0}\n")
+        done = self.run_tool(PLAN, "--hint", "large.yaml", "--quiet", "--json", "r.json")
+        self.assertEqual(done.stderr, "large.yaml: the hint does not fit and is dropped\n")
+        self.write("wrong.yaml", "plan: {zero: 7}\n")
+        self.assertRegex(self.run_tool(PLAN, "--hint", "wrong.yaml", status=2).stderr,
+                         r"^wrong.yaml: --set training.zero=.*zero: expected .*7.\n$")
+        self.write("none.yaml", "zero: 1\n")
+        self.assertIn("expected a result with a plan",
+                      self.run_tool(PLAN, "--hint", "none.yaml", status=2).stderr)
+        self.assertIn("missing.json", self.run_tool(PLAN, "--hint", "missing.json", status=2).stderr)
+
+    def test_events(self):
+        for config in (PLAN, EXECUTION):
+            with self.subTest(config.name):
+                done = self.run_tool(config, "--events", "-", "--deterministic")
+                events = [json.loads(line) for line in done.stdout.splitlines()]
+                self.assertEqual(events[0]["event"], "start")
+                self.assertEqual(events[0]["workload"], "llm_training")
+                self.assertEqual(events[-1]["event"], "done")
+                self.assertEqual(events[-1]["status"], "optimal")
+                found = [event for event in events if event["event"] == "incumbent"]
+                self.assertTrue(found)
+                self.assertEqual(found[-1]["objective"], events[-1]["objective"])
+                self.assertIn("parallelism", found[-1])
+                costs = [event["objective"] for event in found]
+                self.assertEqual(costs, sorted(costs, reverse=True))
+
+    def test_cut_at_some_nodes_the_answer_is_the_same(self):
+        for config in (PLAN, EXECUTION):
+            with self.subTest(config.name):
+                straight = self.result(config, "--top", "2")
+                self.run_tool(config, "--top", "2", "--node-limit", "40", "--checkpoint", "c",
+                              status=(0, 4, 5))
+                resumed = self.result(config, "--top", "2", "--resume", "c")
+                self.assertEqual(answer_of(resumed), answer_of(straight))
+                self.assertGreaterEqual(resumed["search"]["nodes"], 40)
+                (self.folder / "c").unlink()
+
+    def test_killed_at_random_moments_the_answer_is_the_same(self):
+        straight = self.result(PLAN, "--top", "2")
+        draw = random.Random(5)
+        resume = []
+        for _ in range(4):
+            process = subprocess.Popen(
+                self.command(PLAN, "--top", "2", "--checkpoint", "c", *resume), cwd=self.folder,
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(draw.uniform(0.1, 0.6))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            if (self.folder / "c").exists():
+                resume = ["--resume", "c"]
+        self.assertTrue(resume)
+        resumed = self.result(PLAN, "--top", "2", *resume)
+        self.assertEqual(answer_of(resumed), answer_of(straight))
+
+    def test_checkpoints_of_something_else_are_refused_and_kept(self):
+        self.run_tool(EXECUTION, "--checkpoint", "c")
+        kept = (self.folder / "c").read_bytes()
+        change = ["--set", "workload.layers=64"]
+        self.assertEqual(
+            self.run_tool(EXECUTION, *change, "--resume", "c", status=2).stderr,
+            "c: is a checkpoint of another config: another workload\n")
+        self.assertEqual(
+            self.run_tool(EXECUTION, *change, "--checkpoint", "c", status=2).stderr,
+            "c: is a checkpoint of another config: another workload; it is not overwritten\n")
+        self.assertIn("another", self.run_tool(PLAN, "--resume", "c", status=2).stderr)
+        self.assertIn("another", self.run_tool(CONFIGS / "gpt3_1t.yaml", "--resume", "c",
+                                               status=2).stderr)
+        self.assertEqual((self.folder / "c").read_bytes(), kept)
+
+    def test_a_full_disk_costs_no_answer(self):
+        done = self.run_tool(EXECUTION, "--mapping", "/dev/full", "--json", "r.json", status=2)
+        self.assertIn("/dev/full: cannot be written: No space left on device", done.stderr)
+        self.assertEqual(json.loads((self.folder / "r.json").read_text())["status"], "optimal")
+
+
+if __name__ == "__main__":
+    support.main()
