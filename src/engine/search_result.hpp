@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "engine/tables/effort.hpp"
 #include "engine/tables/search_bounds.hpp"
 #include "engine/tree/limits.hpp"
 #include "engine/tree/search_stats.hpp"
@@ -80,6 +81,7 @@ struct SearchResult : BestMapping {
   /// It is proved that no parallelism beyond those fits.
   bool alternatives_complete = false;
   SearchStats stats;
+  Efforts efforts{};  ///< of the counted parts, in this run
   Bytes memory_limit = Bytes::infinity();
   Bytes memory_used{};  ///< the most that the search kept at once (base/memory_budget.hpp)
   /// What the search kept.  Freeing gigabytes takes seconds, so that is left to whoever has the

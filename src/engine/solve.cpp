@@ -107,6 +107,7 @@ class Solver {
     if (options_.beyond_scope && !result.scope.empty()) look_beyond(result);
     result.stats.time = monitor_.total_time();
     result.memory_used = memory_.most();
+    result.efforts = efforts_.sums();
     monitor_.stop();
     result.callback_error = monitor_.callback_error();
     return result;
@@ -114,7 +115,7 @@ class Solver {
 
  private:
   [[nodiscard]] Allowance allowance() {
-    return {.deadline = options_.limits.deadline, .memory = &memory_};
+    return {.deadline = options_.limits.deadline, .memory = &memory_, .efforts = &efforts_};
   }
   [[nodiscard]] std::int64_t rank() const { return static_cast<std::int64_t>(answers_.size()) + 1; }
 
@@ -330,6 +331,7 @@ class Solver {
   const Problem& problem_;
   const SearchOptions& options_;
   MemoryBudget memory_;  // before all that is charged to it
+  EffortCounters efforts_;
   SearchState state_;
   const std::int64_t nodes_before_;  // by earlier runs
   SearchMonitor monitor_;

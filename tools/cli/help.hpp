@@ -56,7 +56,8 @@ solve
   --count                with 'equations: calculon': how many executions fit, of the whole space
   --deterministic        the same nodes and the same log for any number of threads
   --quiet                no progress
-  --verbose              a line of progress for every better mapping
+  --verbose              a line of progress for every better mapping, and at the end what the
+                         parts of the search did
 
 evaluate
   --mapping FILE         the mapping: a result of solve, or YAML with its keys

@@ -26,7 +26,9 @@ void write_outcome(const CommandLine& line, const Outcome& outcome, const std::s
   if (!mapping.empty()) outputs.file(mapping, json);
   if (!line.json.empty() && line.json != "-") outputs.file(line.json, json);
   if (line.events != "-") {
-    outputs.attempt([&] { print(line.json == "-" ? json : report_text(outcome, title_of(line))); });
+    outputs.attempt([&] {
+      print(line.json == "-" ? json : report_text(outcome, title_of(line), line.verbose));
+    });
   }
   write_page(line, json, history, outputs);
 }

@@ -44,7 +44,9 @@ ColumnProgram::ColumnProgram(const FusionTables& tables, const PartitionPricing&
 
 CoveringLp::Outcome ColumnProgram::solve(std::int64_t& steps) {
   if (!program_) return CoveringLp::Outcome::Failed;
+  CountedCall call(tables_.allowance().efforts, SearchBound::Duals);
   const CoveringLp::Outcome outcome = program_->solve(steps);
+  call.found(outcome == CoveringLp::Outcome::Solved);
   if (outcome != CoveringLp::Outcome::Solved || take_duals()) return outcome;
   return CoveringLp::Outcome::Failed;
 }
@@ -73,6 +75,8 @@ bool ColumnProgram::take_duals() {
 /// All that are grown at once count, if there are more than wanted: so it does not matter who
 /// grew them.
 bool ColumnProgram::grow(std::int64_t& steps) {
+  if (!tables_.bounds().use(SearchBound::Growth)) return false;
+  CountedCall call(tables_.allowance().efforts, SearchBound::Growth);
   const std::size_t at_once = tables_.size() >= kShared ? kAtOnce : 1;
   std::vector<PartitionColumn> found;
   std::size_t tried = 0;
@@ -90,6 +94,7 @@ bool ColumnProgram::grow(std::int64_t& steps) {
     }
   }
   for (const PartitionColumn& partition : found) add(partition);
+  call.found(std::ssize(found));
   return !found.empty();
 }
 

@@ -167,10 +167,12 @@ void FrontierDualSearch::keep(PartitionDuals duals) {
 
 FrontierDualSearch::Met FrontierDualSearch::add_overpaid(const Duals& duals, std::size_t beam) {
   bool any = false;
+  CountedCall call(tables_.allowance().efforts, SearchBound::Labels);
   for (FrontierPricing& frontier : frontiers_) {
     const auto found = frontier.find(duals, {.most = kPerRound, .beam = beam}, steps_);
     for (const PartitionColumn& partition : found.partitions) program_->add(partition);
     any = any || !found.partitions.empty();
+    call.found(std::ssize(found.partitions));
     if (found.too_many) return Met::TooMany;
     if (steps_ < 0 && !found.complete) return any ? Met::Some : Met::OutOfSteps;
   }

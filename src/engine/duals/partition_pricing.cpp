@@ -91,7 +91,10 @@ std::vector<std::uint32_t> narrow_order(const FusionTables& tables,
 }  // namespace
 
 PartitionPricing::Way PartitionPricing::way_for(const FusionTables& tables) {
-  return tables.size() >= kLarge && !are_mostly_alike(tables) ? Way::Frontier : Way::Topological;
+  return tables.bounds().use(SearchBound::Frontier) && tables.size() >= kLarge &&
+                 !are_mostly_alike(tables)
+             ? Way::Frontier
+             : Way::Topological;
 }
 
 PartitionPricing::PartitionPricing(const FusionTables& tables, Sets sets, Way way, SharedWork* work)
@@ -155,10 +158,13 @@ PartitionPricing::Found PartitionPricing::find(const Duals& duals, const Query& 
                                                std::int64_t& steps) const {
   SharedWork alone;
   SharedWork& work = work_ != nullptr ? *work_ : alone;
-  if (plans_) {
-    return FrontierEnumeration(tables_, *this, *plans_, duals, query, work, steps).run();
-  }
-  return PartitionEnumeration(tables_, *this, duals, query, work, steps).run();
+  CountedCall call(tables_.allowance().efforts,
+                   plans_ ? SearchBound::Frontier : SearchBound::Topological);
+  Found found = plans_
+                    ? FrontierEnumeration(tables_, *this, *plans_, duals, query, work, steps).run()
+                    : PartitionEnumeration(tables_, *this, duals, query, work, steps).run();
+  call.found(std::ssize(found.partitions));
+  return found;
 }
 
 }  // namespace dfsearch

@@ -45,9 +45,7 @@ std::int64_t weight_of_node(std::size_t kernels) {
 }  // namespace
 
 LazyDuals::LazyDuals(const FusionTables& tables) : tables_(tables) {
-  if (tables.size() >= kSmallestOfOthers && tables.bounds().use(SearchBound::Blocks)) {
-    stage_ = Stage::Large;
-  }
+  if (tables.size() >= kSmallestOfOthers) stage_ = Stage::Large;
 }
 
 int LazyDuals::attempts_due(std::int64_t nodes, std::int64_t before, std::size_t kernels) {
@@ -240,6 +238,10 @@ void LazyDuals::keep(Fusion fusion) const {
 }
 
 void LazyDuals::go_on_with_frontiers(std::int64_t steps) const {
+  if (!tables_.bounds().use(SearchBound::Labels)) {
+    stage_ = duals_.empty() ? Stage::Blocks : Stage::All;
+    return;
+  }
   if (!frontiers_) frontiers_ = std::make_unique<FrontierDualSearch>(tables_);
   const bool ended = frontiers_->advance(steps);
   if (auto duals = frontiers_->take()) keep(std::move(*duals));
@@ -253,10 +255,12 @@ void LazyDuals::go_on_with_frontiers(std::int64_t steps) const {
 /// would not end.
 void LazyDuals::find_sketch() const {
   stage_ = Stage::Ended;
-  if (!tables_.bounds().use(SearchBound::Columns)) return;
+  if (!tables_.bounds().use(SearchBound::Dive)) return;
+  CountedCall call(tables_.allowance().efforts, SearchBound::Dive);
   std::int64_t steps = kStepsOfSketch;
   auto fusion = frontier_fusion(tables_, duals_.back().found, steps);
   if (!fusion) return;
+  call.found();
   keep(std::move(*fusion));
   stage_ = Stage::Improvement;
 }
@@ -264,6 +268,8 @@ void LazyDuals::find_sketch() const {
 /// The best of blocks of some sizes, unless memory time is far from what matters.
 void LazyDuals::find_blocks() const {
   stage_ = Stage::All;
+  if (!tables_.bounds().use(SearchBound::Blocks)) return;
+  CountedCall call(tables_.allowance().efforts, SearchBound::Blocks);
   const KernelSet none(tables_.size());
   Rest all;
   for (std::size_t p = 0; p < tables_.size(); ++p) all += tables_.kernel(p).share;
@@ -277,6 +283,7 @@ void LazyDuals::find_blocks() const {
     most = sum;
     best = std::move(duals);
   }
+  call.found(best.has_value());
   if (best) keep(std::move(*best));
 }
 
@@ -289,6 +296,10 @@ void LazyDuals::go_on_with_all(std::int64_t steps) const {
     search_ = std::make_unique<PartitionDualSearch>(
         tables_, duals_.empty() ? nullptr : &duals_.back().found, &work_);
   }
+  if (!search_->is_along_frontier() && !tables_.bounds().use(SearchBound::Topological)) {
+    stage_ = Stage::Ended;
+    return;
+  }
   if (!search_->advance(steps)) return;
   auto duals = search_->take();
   search_.reset();
@@ -298,14 +309,19 @@ void LazyDuals::go_on_with_all(std::int64_t steps) const {
   }
   if (duals) keep(std::move(*duals));
   stage_ = Stage::Ended;
-  if (tables_.bounds().use(SearchBound::Columns) && !duals_.empty()) go_on_with_covers(steps);
+  if (tables_.bounds().use(SearchBound::Covers) && !duals_.empty()) go_on_with_covers(steps);
 }
 
 void LazyDuals::go_on_with_covers(std::int64_t steps) const {
   if (!covers_) covers_ = std::make_unique<CoverSearch>(tables_, duals_.back().found, &work_);
+  CountedCall call(tables_.allowance().efforts, SearchBound::Covers);
   const bool ended = covers_->advance(steps);
+  call.found(least_.empty() || least_.back().found < covers_->least());
   least_.push_back({.attempts = attempts_, .found = covers_->least()});
-  if (auto fusion = covers_->take()) keep(std::move(*fusion));
+  if (auto fusion = covers_->take()) {
+    call.found();
+    keep(std::move(*fusion));
+  }
   if (ended) covers_.reset();
   stage_ = ended ? Stage::Ended : Stage::Covers;
 }

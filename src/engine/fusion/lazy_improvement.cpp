@@ -115,18 +115,18 @@ void LazyImprovement::take_turn(std::int64_t steps, const Between& between) cons
   } else if (pool_ && is_idle() && walks_ < kWalks) {
     walk();
   } else if (moves_ && (turn == 0 || (!windows_ && !first_windows_))) {
-    const bool ended = moves_->advance(steps, between);
+    const bool ended = counted(SearchBound::Moves, *moves_, steps, between);
     add_to_pool(moves_->best());
     if (keep(moves_->best(), 'M') || (ended && !windows_)) begin(windows_, moves_->best());
     if (ended) moves_.reset();
   } else if (windows_ && (turn != 2 || !first_windows_)) {
-    const bool ended = windows_->advance(steps, between);
+    const bool ended = counted(SearchBound::Windows, *windows_, steps, between);
     add_to_pool(windows_->best());
     if (keep(windows_->best(), 'W') && moves_) moves_->go_on_from(windows_->best());
     if (ended) windows_.reset();
   } else if (first_windows_) {
     const Ticks before = first_windows_->time();
-    const bool ended = first_windows_->advance(steps, between);
+    const bool ended = counted(SearchBound::Windows, *first_windows_, steps, between);
     const Ticks now = first_windows_->time();
     add_to_pool(first_windows_->best());
     if (keep(first_windows_->best(), 'W') && moves_) moves_->go_on_from(first_windows_->best());
@@ -137,6 +137,17 @@ void LazyImprovement::take_turn(std::int64_t steps, const Between& between) cons
   }
 }
 
+/// Goes on with one of them; whether that has ended.
+template <class Search>
+bool LazyImprovement::counted(SearchBound part, Search& search, std::int64_t steps,
+                              const Between& between) const {
+  CountedCall call(tables_.allowance().efforts, part);
+  const Ticks before = search.best().time;
+  const bool ended = search.advance(steps, between);
+  call.found(search.best().time < before);
+  return ended;
+}
+
 /// From the first fusion again, with other draws: what is found is another one for the pool.
 void LazyImprovement::walk() const {
   moves_ = std::make_unique<MoveSearch>(tables_, *first_, ++walks_);
@@ -145,7 +156,9 @@ void LazyImprovement::walk() const {
 
 void LazyImprovement::recombine() const {
   const Found known = best();
+  CountedCall call(tables_.allowance().efforts, SearchBound::Recombination);
   const auto better = pool_->best(known.fusion->time, kStepsOfPool);
+  call.found(better.has_value());
   if (!keep(better ? *better : *known.fusion, 'C')) return;
   if (moves_) moves_->go_on_from(*better);
   begin(windows_, *better);
@@ -184,11 +197,13 @@ bool LazyImprovement::begin_with_beam() const {
   if (!tables_.bounds().use(SearchBound::Beam) || tables_.size() < kSmallestOfBeams) return false;
   if (!BeamSearch::is_possible(tables_)) return false;
   auto beam = std::make_unique<BeamSearch>(tables_, *first_);
+  CountedCall call(tables_.allowance().efforts, SearchBound::Beam);
   const int beams = tables_.size() < kLarge ? kFirstBeams : kFirstBeamsOfLarge;
   for (int i = 0; i < beams; ++i) {
     beam->advance(kStepsOfFirstBeam * static_cast<std::int64_t>(tables_.size()));
   }
   if (beam->best().time >= first_->time) return false;
+  call.found();
   first_ = beam->best();
   keep(*first_, 'A');
   beam_ = std::move(beam);
@@ -197,7 +212,7 @@ bool LazyImprovement::begin_with_beam() const {
 
 void LazyImprovement::widen(std::int64_t steps, const Between& between) const {
   beam_->go_on_from(*best().fusion);
-  const bool ended = beam_->advance(steps, between);
+  const bool ended = counted(SearchBound::Beam, *beam_, steps, between);
   add_to_pool(beam_->best());
   if (keep(beam_->best(), 'A')) {
     if (moves_) moves_->go_on_from(beam_->best());

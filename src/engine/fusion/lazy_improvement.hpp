@@ -52,6 +52,8 @@ class LazyImprovement {
   [[nodiscard]] bool begin_with_beam() const;
   void widen(std::int64_t steps, const Between& between) const;
   void begin(std::optional<WindowSearch>& windows, const Fusion& fusion) const;
+  template <class Search>
+  bool counted(SearchBound part, Search& search, std::int64_t steps, const Between& between) const;
   void walk() const;
   void recombine() const;
   [[nodiscard]] bool is_idle() const { return !moves_ && !windows_ && !first_windows_; }

@@ -269,7 +269,10 @@ std::optional<Fusion> best_segments(const FusionTables& tables) {
   for (std::size_t p = 0; p < tables.size(); ++p) {
     if (tables.kernel(p).pin >= 0) return std::nullopt;
   }
-  return SegmentPath(tables).find();
+  CountedCall call(tables.allowance().efforts, SearchBound::Segments);
+  auto found = SegmentPath(tables).find();
+  call.found(found.has_value());
+  return found;
 }
 
 }  // namespace dfsearch

@@ -277,6 +277,7 @@ std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided
                                                    const Sink& expansion) const {
   RelaxedFusion relaxed;
   if (!bounds().use(SearchBound::Relaxation)) return relaxed;
+  CountedCall call(shared_->allowance.efforts, SearchBound::Relaxation);
   Clock clock;
   if (problem_.execution.style == Style::KernelByKernel) {
     const LayerCosts costs(problem_, decided, 0, &shared_->core_options);
@@ -285,7 +286,9 @@ std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided
     relaxed.fusion =
         Fusion{.time = relaxed.bound, .partition = one_partition_per_kernel(), .used = 0};
   } else {
-    const FusionTables tables(problem_, decided, order(decided.sharding), settings());
+    TableSettings uncounted = settings();
+    uncounted.allowance = uncounted.allowance.uncounted();
+    const FusionTables tables(problem_, decided, order(decided.sharding), uncounted);
     clock = tables.clock();
     if (overfull(tables)) return std::nullopt;
     const FusionTree search(tables);
@@ -297,7 +300,9 @@ std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided
     relaxed = relaxed_fusion(tables, limit, kRelaxationSteps);
   }
   if (relaxed.bound >= kNever) return std::nullopt;
-  child.bound = std::max(child.bound, step.score(clock.seconds(relaxed.bound)));
+  const Score bound = step.score(clock.seconds(relaxed.bound));
+  call.found(child.bound < bound);
+  child.bound = std::max(child.bound, bound);
   return relaxed;
 }
 

@@ -47,7 +47,7 @@ FusionTables::FusionTables(const FusionTables& whole, const std::vector<std::siz
       costs_(whole.costs_),
       order_(std::make_shared<const KernelOrder>(whole.order(), window)),
       bounds_(whole.bounds_),
-      allowance_(whole.allowance_),
+      allowance_(whole.allowance_.uncounted()),
       partition_limit_(partitions),
       phases_mix_(whole.phases_mix_),
       weights_(whole.weights_),

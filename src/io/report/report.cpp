@@ -313,6 +313,23 @@ std::string search_lines(const SearchResult& search) {
                   memory_text(search)));
 }
 
+/// What the counted parts of a search did, after a long one or where details are asked for.
+std::string efforts_table(const SearchResult& search, bool with_details) {
+  constexpr Seconds kLong{10.0};
+  if (!with_details && search.stats.time < kLong) return "";
+  TextTable table({"part", "calls", "CPU time", "found", ""});
+  bool any = false;
+  for (const SearchBoundName& part : kSearchBounds) {
+    const Effort& effort = search.efforts[static_cast<std::size_t>(part.bound)];
+    if (effort.calls == 0) continue;
+    any = true;
+    table.add({std::string(part.name), std::to_string(effort.calls), to_text(effort.time),
+               std::to_string(effort.finds)},
+              {std::string(part.finds)});
+  }
+  return any ? "\n" + table.text() : "";
+}
+
 /// What a search over budgets looked at.
 std::string splits_text(const DesignResult& split) {
   return fmt::format("{} of the budgets; {} halved, {} searched", to_exact_text(split.splits),
@@ -373,7 +390,7 @@ std::string problem_text(const Problem& problem) {
          labelled("machine", machine_text(problem.system));
 }
 
-std::string report_text(const Outcome& outcome, const std::string& title) {
+std::string report_text(const Outcome& outcome, const std::string& title, bool with_details) {
   std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title);
   text += problem_text(*outcome.problem);
   if (outcome.split != nullptr) {
@@ -400,7 +417,9 @@ std::string report_text(const Outcome& outcome, const std::string& title) {
   if (outcome.split != nullptr) {
     text += splits_table(outcome) + gains_text(outcome.split->gains) + "\n";
   }
-  if (outcome.search != nullptr) text += search_lines(*outcome.search);
+  if (outcome.search != nullptr) {
+    text += search_lines(*outcome.search) + efforts_table(*outcome.search, with_details);
+  }
   return text;
 }
 

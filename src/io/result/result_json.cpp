@@ -167,6 +167,19 @@ Json top_json(const SearchResult& search) {
   return list;
 }
 
+/// Of the parts that did anything.
+Json efforts_json(const Efforts& efforts) {
+  Json json = Json::object();
+  for (const SearchBoundName& part : kSearchBounds) {
+    const Effort& effort = efforts[static_cast<std::size_t>(part.bound)];
+    if (effort.calls == 0) continue;
+    json[std::string(part.name)] = {{"calls", effort.calls},
+                                    {"time", number(effort.time)},
+                                    {std::string(part.finds), effort.finds}};
+  }
+  return json;
+}
+
 Json search_json(const SearchResult& search) {
   const SearchStats& stats = search.stats;
   return {
@@ -188,6 +201,7 @@ Json search_json(const SearchResult& search) {
         {"tiles", stats.pruned_by_tiles},
         {"shardings", stats.pruned_by_shardings}}},
       {"memory", {{"used", number(search.memory_used)}, {"limit", number(search.memory_limit)}}},
+      {"parts", efforts_json(search.efforts)},
       {"no_bound", search.bounds.dropped()}};
 }
 

@@ -476,7 +476,7 @@ TEST_CASE("bounds that are dropped are not looked for") {
     };
     if (found({}) != std::pair(true, true)) continue;
     ++both;
-    CHECK(found({SearchBound::Columns}) == std::pair(true, false));
+    CHECK(found({SearchBound::Covers}) == std::pair(true, false));
     CHECK(found({SearchBound::Duals}) == std::pair(false, false));
   }
   CHECK(both > 10);
