@@ -52,9 +52,8 @@ void make_alike(const std::vector<std::uint32_t>& classes, FrontierPlan& plan) {
 
 }  // namespace
 
-std::optional<std::vector<FrontierPricing>> frontier_pricings(const FusionTables& tables,
-                                                              FrontierUse use) {
-  const bool of_looks = use == FrontierUse::Bound && are_mostly_alike(tables);
+std::optional<std::vector<FrontierPricing>> frontier_pricings(const FusionTables& tables) {
+  const bool of_looks = are_mostly_alike(tables);
   auto plans = frontier_plans(tables);
   if (!plans) return std::nullopt;
   std::vector<FrontierPricing> pricings;
@@ -70,7 +69,7 @@ FrontierDualSearch::FrontierDualSearch(const FusionTables& tables) : tables_(tab
   KernelClasses classes =
       are_mostly_alike(tables) ? kernels_by(kernel_looks(tables)) : exchanged_kernels(tables);
   if (classes.size() > kClasses) return;
-  auto frontiers = frontier_pricings(tables, FrontierUse::Bound);
+  auto frontiers = frontier_pricings(tables);
   if (!frontiers) return;
   frontiers_ = std::move(*frontiers);
   pricing_.emplace(tables, PartitionPricing::Sets::OneOfEach);

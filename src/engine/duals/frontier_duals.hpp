@@ -16,14 +16,11 @@
 
 namespace dfsearch {
 
-/// What sets are looked for: for a bound they may need less SRAM than they do.
-enum class FrontierUse : std::uint8_t { Bound, Fusion };
-
 /// The pricing of all kernels, those that never share a partition apart from each other; kernels
-/// that share none with any are in none.  Nothing if a frontier is too wide.  Throws Stopped by the
-/// deadline of the tables.
+/// that share none with any are in none.  Where most kernels are alike sets may need less SRAM than
+/// they do.  Nothing if a frontier is too wide.  Throws Stopped by the deadline of the tables.
 [[nodiscard]] std::optional<std::vector<FrontierPricing>> frontier_pricings(
-    const FusionTables& tables, FrontierUse use);
+    const FusionTables& tables);
 
 /// The search for duals that no set undercuts which SRAM holds, with gaps or without
 /// (docs/duals.md, section 8).  It may be done bit by bit; what it finds is a function of the tables

@@ -78,7 +78,7 @@ PromisedPlan FrontierEnumeration::promised(const FrontierPlanOfGroup& of, Fronti
   promised.promises.resize(mixtures.size());
   work_.run(mixtures.size(), [&](std::size_t m) {
     tables_.deadline().check();
-    promised.promises[m].find(of.plan, {}, promised.gains.worth(mixtures[m], promised.timed),
+    promised.promises[m].find(of.plan, promised.gains.worth(mixtures[m], promised.timed),
                               promised.sram, rooms);
   });
   for (std::size_t m = 0; m < mixtures.size(); ++m) {

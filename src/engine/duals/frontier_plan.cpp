@@ -94,7 +94,6 @@ class Planner {
                       .present = used_,
                       .leaving = 0,
                       .links = {},
-                      .others_before = {},
                       .memory = tables_.kernel(p).explicit_memory,
                       .sram = tables_.kernel(p).weight};
     const auto free = static_cast<std::size_t>(std::countr_one(used_));
@@ -107,7 +106,6 @@ class Planner {
     for_each_arc(p, [&](const Arc& arc, bool is_input) {
       const bool is_inside = kernels_.contains(arc.other);
       if (!is_inside) step.memory += arc.transfer;
-      if (!is_inside && is_input) step.others_before.push_back(arc.other);
       if (!is_inside || !is_decided_[arc.other]) {
         step.sram += arc.streamed;
         return;
@@ -140,21 +138,6 @@ class Planner {
 };
 
 }  // namespace
-
-bool FrontierChoice::may(const FrontierStep& step, std::uint32_t frontier, bool inside) const {
-  if (is_done(step.kernel)) return !inside;
-  if (!next) return true;
-  const auto is_missing = [this](std::size_t producer) { return !is_done(producer); };
-  if (inside && std::any_of(step.others_before.begin(), step.others_before.end(), is_missing)) {
-    return false;
-  }
-  for (const FrontierStep::Link& link : step.links) {
-    const bool other = (frontier & link.bit) != 0;
-    if (inside && link.from_other && !other && !is_done(link.other)) return false;
-    if (!inside && !link.from_other && other) return false;
-  }
-  return true;
-}
 
 std::optional<FrontierPlan> frontier_plan(const FusionTables& tables, const KernelSet& kernels,
                                           std::size_t widest) {

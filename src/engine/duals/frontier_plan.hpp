@@ -30,9 +30,8 @@ struct FrontierStep {
   std::uint32_t present = 0;  ///< bits of the frontier that it meets
   std::uint32_t leaving = 0;  ///< bits that are free afterwards
   std::vector<Link> links;
-  std::vector<std::size_t> others_before;  ///< producers that are not of the set
-  Ticks memory = 0;                        ///< its traffic whatever the others do
-  Bytes sram{};  ///< its weight, and one end of each of its tensors that is not a link
+  Ticks memory = 0;  ///< its traffic whatever the others do
+  Bytes sram{};      ///< its weight, and one end of each of its tensors that is not a link
 
   /// What its tensors to the frontier, of which these bits are inside, add to the memory time.
   [[nodiscard]] Ticks crossing(std::uint32_t frontier, bool inside) const {
@@ -60,19 +59,6 @@ struct FrontierStep {
 struct FrontierPlan {
   std::vector<FrontierStep> steps;
   std::size_t width = 0;  ///< bits
-};
-
-/// Which sets are of interest.  Refers to the kernels that are done.
-struct FrontierChoice {
-  const KernelSet* done = nullptr;  ///< sets have none of these; null: of no matter
-  bool next = false;                ///< and may be the partition after them
-
-  [[nodiscard]] bool is_done(std::size_t kernel) const {
-    return done != nullptr && done->contains(kernel);
-  }
-  /// Whether the kernel of the step may be inside or outside.  Of the next partition nothing may be
-  /// inside before its producers.
-  [[nodiscard]] bool may(const FrontierStep& step, std::uint32_t frontier, bool inside) const;
 };
 
 /// An order that always takes the kernel after which the frontier is least; nothing if it needs

@@ -103,7 +103,7 @@ class LabelSearch {
   /// What is promised to a sum of the excesses by these shares.
   const FrontierPromise& promise(const FrontierShares& shares, std::size_t rooms) {
     const std::size_t place = mixtures_.size() + rises_.size();
-    promises_[place].find(plan_, query_.choice, gains_.worth(shares, timed_), sram_, rooms);
+    promises_[place].find(plan_, gains_.worth(shares, timed_), sram_, rooms);
     return promises_[place];
   }
 
@@ -148,15 +148,13 @@ class LabelSearch {
 
   void decide(std::size_t s, const Label& label, std::vector<Label>& next) {
     const FrontierStep& step = plan_.steps[s];
-    if (query_.choice.may(step, label.frontier, false)) {
-      Label without = label;
-      without.frontier = step.after(label.frontier, false);
-      const Ticks crosses = step.crossing(label.frontier, false);
-      for (std::size_t r = 0; r < kPricedParts; ++r)
-        add(-gains_.memory[r] * crosses, without.excess[r]);
-      offer(s + 1, without, next);
+    Label without = label;
+    without.frontier = step.after(label.frontier, false);
+    const Ticks crosses_without = step.crossing(label.frontier, false);
+    for (std::size_t r = 0; r < kPricedParts; ++r) {
+      add(-gains_.memory[r] * crosses_without, without.excess[r]);
     }
-    if (!query_.choice.may(step, label.frontier, true)) return;
+    offer(s + 1, without, next);
     Label with = label;
     with.sram += step.sram_inside(label.frontier);
     if (with.sram > sram_) return;

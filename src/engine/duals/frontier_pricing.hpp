@@ -35,7 +35,6 @@ class FrontierPricing {
     std::size_t most = 1;     ///< so many at most, of the greatest excess
     /// Partial sets that are kept for each state of the frontier; 0: all that matter.
     std::size_t beam = 0;
-    FrontierChoice choice;
   };
   struct Found {
     std::vector<PartitionColumn> partitions;  ///< the greatest excess first

@@ -40,9 +40,9 @@ void raise(std::int64_t* numbers, const std::int64_t* others, std::size_t count,
 
 /// From the last step on; `begins` of their rows among the numbers.
 DFSEARCH_FOR_EACH_PROCESSOR
-void find_numbers(const FrontierPlan& plan, const FrontierChoice& choice,
-                  const FrontierWorth& worth, double sram, std::size_t rooms, double rooms_of_byte,
-                  const std::vector<std::size_t>& begins, std::int64_t* numbers) {
+void find_numbers(const FrontierPlan& plan, const FrontierWorth& worth, double sram,
+                  std::size_t rooms, double rooms_of_byte, const std::vector<std::size_t>& begins,
+                  std::int64_t* numbers) {
   const std::size_t width = rooms + 1;
   for (std::size_t s = plan.steps.size(); s-- > 0;) {
     const FrontierStep& step = plan.steps[s];
@@ -51,17 +51,13 @@ void find_numbers(const FrontierPlan& plan, const FrontierChoice& choice,
     };
     for (std::uint32_t frontier = 0;; frontier = (frontier - step.present) & step.present) {
       std::int64_t* const most = numbers + begins[s] + frontier * width;
-      if (choice.may(step, frontier, false)) {
-        const std::int64_t less = worth.memory * step.crossing(frontier, false);
-        const std::int64_t* const without = later(frontier, false);
-        for (std::size_t room = 0; room < width; ++room) {
-          most[room] = std::max(without[room] - less, kImpossible);
-        }
-      } else {
-        std::fill(most, most + width, kImpossible);
+      const std::int64_t less = worth.memory * step.crossing(frontier, false);
+      const std::int64_t* const without = later(frontier, false);
+      for (std::size_t room = 0; room < width; ++room) {
+        most[room] = std::max(without[room] - less, kImpossible);
       }
       const double needed = step.sram_inside(frontier);
-      if (needed <= sram && choice.may(step, frontier, true)) {
+      if (needed <= sram) {
         const std::int64_t more = worth.kernels[s] - worth.memory * step.crossing(frontier, true);
         const std::int64_t* const with = later(frontier, true);
         if (needed >= 0.0) {
@@ -94,8 +90,8 @@ std::size_t FrontierPromise::rooms(std::size_t states, std::size_t promises) {
   return std::clamp(kNumbers / (states * promises), std::size_t{2}, kMostRooms + 1) - 1;
 }
 
-void FrontierPromise::find(const FrontierPlan& plan, const FrontierChoice& choice,
-                           const FrontierWorth& worth, double sram, std::size_t rooms) {
+void FrontierPromise::find(const FrontierPlan& plan, const FrontierWorth& worth, double sram,
+                           std::size_t rooms) {
   rooms_ = rooms;
   rooms_of_byte_ = static_cast<double>(rooms) / std::max(sram, 1.0);
   const std::size_t width = rooms + 1;
@@ -106,7 +102,7 @@ void FrontierPromise::find(const FrontierPlan& plan, const FrontierChoice& choic
   // Rows of frontiers that nobody meets keep what they had.
   most_.resize(begins_.back() + width);
   std::fill(most_.begin() + static_cast<std::ptrdiff_t>(begins_.back()), most_.end(), 0);
-  find_numbers(plan, choice, worth, sram, rooms, rooms_of_byte_, begins_, most_.data());
+  find_numbers(plan, worth, sram, rooms, rooms_of_byte_, begins_, most_.data());
 }
 
 }  // namespace dfsearch

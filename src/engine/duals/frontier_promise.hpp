@@ -25,8 +25,7 @@ class FrontierPromise {
  public:
   /// Forgets the sum of before, but not its room.  `sram` is in bytes and a little more than there
   /// is, as bytes of sets are rounded.
-  void find(const FrontierPlan& plan, const FrontierChoice& choice, const FrontierWorth& worth,
-            double sram, std::size_t rooms);
+  void find(const FrontierPlan& plan, const FrontierWorth& worth, double sram, std::size_t rooms);
 
   /// From this step on, when as much SRAM is left, not less than none.
   [[nodiscard]] std::int64_t most(std::size_t step, std::uint32_t frontier, double left) const {

@@ -4,42 +4,18 @@
 
 #include <algorithm>
 #include <numeric>
-#include <span>
 #include <tuple>
 
 #include "engine/duals/frontier_enumeration.hpp"
 #include "engine/duals/kernel_classes.hpp"
 #include "engine/duals/partition_enumeration.hpp"
-#include "model/layer/core_allocation.hpp"
-#include "model/step/step_time.hpp"
+#include "engine/tables/partition_time.hpp"
 
 namespace dfsearch {
 namespace {
 
 // Along a frontier enumerations of smaller graphs are no shorter.
 constexpr std::size_t kLarge = 32;
-
-Ticks time_of(const FusionTables& tables, std::span<const std::vector<CoreOption>* const> options,
-              Ticks compute, const OnChipTimes& on_chip, Ticks memory, Ticks network) {
-  if (tables.has_levels()) compute = *std::max_element(on_chip.begin(), on_chip.end());
-  if (!options.empty()) {
-    const auto pace = least_cycles(options, tables.cores());
-    if (!pace) return kNever;
-    const Ticks cycles = tables.costs().cycle_time(*pace);
-    compute = tables.has_levels() ? std::max(compute, cycles) : cycles;
-  }
-  return overlapped(tables.problem().execution.overlap, compute, memory, network);
-}
-
-Ticks time_alone(const FusionTables& tables, std::size_t p) {
-  const KernelCosts& kernel = tables.kernel(p);
-  Ticks memory = kernel.explicit_memory;
-  for (const Arc& arc : tables.inputs(p)) memory += arc.transfer;
-  for (const Arc& arc : tables.outputs(p)) memory += arc.transfer;
-  std::vector<const std::vector<CoreOption>*> options;
-  if (kernel.options != nullptr) options.push_back(kernel.options);
-  return time_of(tables, options, kernel.compute, kernel.on_chip, memory, kernel.network);
-}
 
 std::vector<std::uint32_t> given_order(const FusionTables& tables) {
   std::vector<std::uint32_t> order(tables.size());
@@ -129,20 +105,29 @@ PartitionPricing::PartitionPricing(const FusionTables& tables, Sets sets, Way wa
   }
 }
 
-Ticks PartitionPricing::time_alone(std::size_t kernel) const {
-  return dfsearch::time_alone(tables_, kernel);
+Ticks PartitionPricing::time_alone(std::size_t p) const {
+  const KernelCosts& kernel = tables_.kernel(p);
+  SummedTimes sums{.compute = kernel.compute,
+                   .network = kernel.network,
+                   .memory = kernel.explicit_memory,
+                   .on_chip = kernel.on_chip};
+  for (const Arc& arc : tables_.inputs(p)) sums.memory += arc.transfer;
+  for (const Arc& arc : tables_.outputs(p)) sums.memory += arc.transfer;
+  std::vector<const std::vector<CoreOption>*> options;
+  if (kernel.options != nullptr) options.push_back(kernel.options);
+  return partition_time(tables_, sums, options);
 }
 
 Ticks PartitionPricing::time(const KernelSet& kernels, Ticks compute, Ticks network,
                              Ticks memory) const {
-  OnChipTimes on_chip{};
+  SummedTimes sums{.compute = compute, .network = network, .memory = memory};
   std::vector<const std::vector<CoreOption>*> options;
   kernels.for_each([&](std::size_t p) {
     const KernelCosts& kernel = tables_.kernel(p);
     if (kernel.options != nullptr) options.push_back(kernel.options);
-    for (std::size_t x = 0; x < on_chip.size(); ++x) on_chip[x] += kernel.on_chip[x];
+    for (std::size_t x = 0; x < sums.on_chip.size(); ++x) sums.on_chip[x] += kernel.on_chip[x];
   });
-  return time_of(tables_, options, compute, on_chip, memory, network);
+  return partition_time(tables_, sums, options);
 }
 
 PartitionColumn PartitionPricing::alone(std::size_t kernel, const Duals& duals) const {

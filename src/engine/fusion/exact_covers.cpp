@@ -18,7 +18,7 @@
 #include <span>
 #include <utility>
 
-#include "engine/fusion/ordered_fusion.hpp"
+#include "engine/fusion/partition_sequence.hpp"
 #include "engine/tables/partition_rules.hpp"
 
 namespace dfsearch {
@@ -371,8 +371,8 @@ FineTicks ExactCovers::unused_charges() const {
 ExactCovers::Depth ExactCovers::offer(FineTicks slack) {
   const FineTicks unused = unused_charges();
   if (slack + unused >= wanted_) return unused == 0 ? kOnNone : 0;
-  std::vector<const PartitionColumn*> cover;
-  for (const Chosen& chosen : chosen_) cover.push_back(chosen.partition);
+  std::vector<const KernelSet*> cover;
+  for (const Chosen& chosen : chosen_) cover.push_back(&chosen.partition->kernels);
   steps_ -= static_cast<std::int64_t>(cover.size() * tables_.size() / kTestedPerStep);
   OrderedFusion ordered = put_in_order(tables_, std::move(cover));
   if (!ordered.fusion && ordered.is_cyclic) return 0;

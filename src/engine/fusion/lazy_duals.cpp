@@ -8,8 +8,6 @@
 
 #include "engine/duals/block_duals.hpp"
 #include "engine/duals/kernel_classes.hpp"
-#include "engine/fusion/frontier_fusion.hpp"
-#include "engine/fusion/improved_fusion.hpp"
 
 namespace dfsearch {
 namespace {
@@ -33,8 +31,6 @@ constexpr std::size_t kKernelsOfLargeFrontiers = 256;
 constexpr std::size_t kKernelsOfUsualNode = 32;
 constexpr std::array<std::size_t, 3> kKernelsOfBlock = {32, 48, 64};
 constexpr std::int64_t kStepsOfBlock = 250'000;
-constexpr std::int64_t kStepsOfSketch = 30'000'000;
-constexpr std::int64_t kStepsOfImprovement = 20'000'000;
 
 /// The time that a node takes grows with the square of its kernels, that of a step hardly.
 std::int64_t weight_of_node(std::size_t kernels) {
@@ -56,23 +52,24 @@ int LazyDuals::attempts_due(std::int64_t nodes, std::int64_t before, std::size_t
   return std::min(kMostAttempts, static_cast<int>(std::bit_width(times)));
 }
 
-LazyDuals::Found LazyDuals::after(int attempts, const PartitionDuals* of_node) const {
+std::int64_t LazyDuals::steps_of(int attempts) { return attempts == 0 ? 0 : kSteps << attempts; }
+
+LazyDuals::Found LazyDuals::after(int attempts) {
   if (attempts == 0 || !tables_.bounds().use(SearchBound::Duals)) return {};
   const std::lock_guard lock(mutex_);
-  make(attempts, of_node);
-  return found(attempts, of_node);
+  make(attempts);
+  return found(attempts);
 }
 
 /// Nodes that others expand beside an attempt take none of the time that it is in proportion to:
 /// if they counted, two threads would begin with the next one before they used what this one found.
-LazyDuals::Found LazyDuals::when_due(const std::atomic<std::int64_t>& nodes, std::int64_t before,
-                                     const PartitionDuals* of_node) const {
+LazyDuals::Found LazyDuals::when_due(const std::atomic<std::int64_t>& nodes, std::int64_t before) {
   if (!tables_.bounds().use(SearchBound::Duals)) return {};
   if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
     const std::int64_t begin = nodes.load(std::memory_order_relaxed);
     rest_from_.store(begin + std::max(begin - beside_, kFewNodes), std::memory_order_relaxed);
     try {
-      make(attempts_due(begin - beside_, before, tables_.size()), of_node);
+      make(attempts_due(begin - beside_, before, tables_.size()));
     } catch (...) {
       rest_from_.store(kNoRest, std::memory_order_relaxed);
       throw;
@@ -83,28 +80,28 @@ LazyDuals::Found LazyDuals::when_due(const std::atomic<std::int64_t>& nodes, std
   return known();
 }
 
-LazyDuals::Found LazyDuals::known() const {
+LazyDuals::Found LazyDuals::known() {
   const std::lock_guard known_lock(known_mutex_);
   return known_;
 }
 
 /// Pieces mostly come one after the other.
-void LazyDuals::help() const {
+void LazyDuals::help() {
   if (!work_.has_any()) return;
   while (work_.help_within(kSoon)) {
   }
 }
 
-void LazyDuals::help_soon() const { static_cast<void>(work_.help_within(kSoon)); }
+void LazyDuals::help_soon() { static_cast<void>(work_.help_within(kSoon)); }
 
-void LazyDuals::help_to_the_end() const {
+void LazyDuals::help_to_the_end() {
   while (rest_from_.load(std::memory_order_relaxed) != kNoRest) {
     tables_.deadline().check();
     static_cast<void>(work_.help_within(kSoon));
   }
 }
 
-LazyDuals::Found LazyDuals::of_alike(Ticks enough) const {
+LazyDuals::Found LazyDuals::of_alike(int attempts, Ticks enough) {
   if (tables_.size() < kSmallestOfOthers || !tables_.bounds().use(SearchBound::Duals)) return {};
   const std::lock_guard lock(mutex_);
   if (stage_ == Stage::Large) {
@@ -116,29 +113,16 @@ LazyDuals::Found LazyDuals::of_alike(Ticks enough) const {
   const auto is_enough = [&] {
     return !duals_.empty() && tree.bound(tree.root(), duals_.back().found) > enough;
   };
-  while (stage_ == Stage::Frontiers && attempts_ < kMostAttempts && !is_enough()) {
-    make_one(nullptr);
-  }
-  return found(std::min(attempts_, sketch_after_), nullptr);
-}
-
-LazyDuals::Found LazyDuals::sketch_of_alike(Sketch which) const {
-  const std::lock_guard lock(mutex_);
-  if (stage_ == Stage::Sketch) make_one(&duals_.back().found);
-  if (stage_ == Stage::Improvement && which == Sketch::Improved) make_one(&duals_.back().found);
-  if (sketch_after_ == kMostAttempts) return {};
-  return found(sketch_after_ + (which == Sketch::Improved ? 2 : 1), &duals_.back().found);
+  while (stage_ == Stage::Frontiers && attempts_ < attempts && !is_enough()) make_one();
+  return found(std::min(attempts_, attempts));
 }
 
 /// Those attempts that nobody has made yet.
-void LazyDuals::make(int attempts, const PartitionDuals* of_node) const {
-  while (attempts_ < std::min(attempts, kMostAttempts)) {
-    if (stage_ == Stage::Sketch && is_behind(of_node)) return;
-    make_one(of_node);
-  }
+void LazyDuals::make(int attempts) {
+  while (attempts_ < std::min(attempts, kMostAttempts)) make_one();
 }
 
-void LazyDuals::make_one(const PartitionDuals* of_node) const {
+void LazyDuals::make_one() {
   try {
     attempt();
   } catch (const Stopped&) {
@@ -147,16 +131,10 @@ void LazyDuals::make_one(const PartitionDuals* of_node) const {
     throw;
   }
   const std::lock_guard known_lock(known_mutex_);
-  known_ = found(attempts_, of_node);
+  known_ = found(attempts_);
 }
 
-bool LazyDuals::is_behind(const PartitionDuals* of_node) const {
-  return !duals_.empty() && of_node != &duals_.back().found;
-}
-
-LazyDuals::Found LazyDuals::found(int attempts, const PartitionDuals* of_node) const {
-  // Whether somebody else has made it already must not matter.
-  if (is_behind(of_node)) attempts = std::min(attempts, sketch_after_);
+LazyDuals::Found LazyDuals::found(int attempts) const {
   Found found;
   for (const auto& [after, duals] : duals_) {
     if (after <= attempts) found.duals = &duals;
@@ -170,7 +148,7 @@ LazyDuals::Found LazyDuals::found(int attempts, const PartitionDuals* of_node) c
   return found;
 }
 
-LazyDuals::Found LazyDuals::after_at_least(int attempts) const {
+LazyDuals::Found LazyDuals::after_at_least(int attempts) {
   static_cast<void>(after(attempts));
   int made = 0;
   {
@@ -180,7 +158,7 @@ LazyDuals::Found LazyDuals::after_at_least(int attempts) const {
   return after(std::max(attempts, made));
 }
 
-void LazyDuals::attempt() const {
+void LazyDuals::attempt() {
   const int before = attempts_++;
   const std::int64_t steps = kSteps << before;
   if (stage_ == Stage::Large) begin_with_large();
@@ -199,13 +177,6 @@ void LazyDuals::attempt() const {
     case Stage::Blocks:
       if (attempts_ >= kAttemptOfBlocks) find_blocks();
       return;
-    case Stage::Sketch:
-      find_sketch();
-      return;
-    case Stage::Improvement:
-      stage_ = Stage::Ended;
-      keep(improved_fusion(tables_, fusions_.back().found, kStepsOfImprovement));
-      return;
     case Stage::All:
       go_on_with_all(steps);
       return;
@@ -217,7 +188,7 @@ void LazyDuals::attempt() const {
   }
 }
 
-void LazyDuals::begin_with_large() const {
+void LazyDuals::begin_with_large() {
   stage_ = Stage::Frontiers;
   if (are_mostly_alike(tables_) || !PartitionDualSearch::is_possible(tables_)) return;
   search_ = std::make_unique<PartitionDualSearch>(tables_, nullptr, &work_);
@@ -229,15 +200,15 @@ void LazyDuals::begin_with_large() const {
   }
 }
 
-void LazyDuals::keep(PartitionDuals duals) const {
+void LazyDuals::keep(PartitionDuals duals) {
   duals_.push_back({.attempts = attempts_, .found = std::move(duals)});
 }
 
-void LazyDuals::keep(Fusion fusion) const {
+void LazyDuals::keep(Fusion fusion) {
   fusions_.push_back({.attempts = attempts_, .found = std::move(fusion)});
 }
 
-void LazyDuals::go_on_with_frontiers(std::int64_t steps) const {
+void LazyDuals::go_on_with_frontiers(std::int64_t steps) {
   if (!tables_.bounds().use(SearchBound::Labels)) {
     stage_ = duals_.empty() ? Stage::Blocks : Stage::All;
     return;
@@ -247,26 +218,11 @@ void LazyDuals::go_on_with_frontiers(std::int64_t steps) const {
   if (auto duals = frontiers_->take()) keep(std::move(*duals));
   if (!ended) return;
   frontiers_.reset();
-  stage_ = duals_.empty() ? Stage::Blocks : are_mostly_alike(tables_) ? Stage::Sketch : Stage::All;
-  if (stage_ == Stage::Sketch) sketch_after_ = attempts_;
-}
-
-/// Of the partitions that the duals of alike kernels pay for.  Enumerations of those of all kernels
-/// would not end.
-void LazyDuals::find_sketch() const {
-  stage_ = Stage::Ended;
-  if (!tables_.bounds().use(SearchBound::Dive)) return;
-  CountedCall call(tables_.allowance().efforts, SearchBound::Dive);
-  std::int64_t steps = kStepsOfSketch;
-  auto fusion = frontier_fusion(tables_, duals_.back().found, steps);
-  if (!fusion) return;
-  call.found();
-  keep(std::move(*fusion));
-  stage_ = Stage::Improvement;
+  stage_ = duals_.empty() ? Stage::Blocks : are_mostly_alike(tables_) ? Stage::Ended : Stage::All;
 }
 
 /// The best of blocks of some sizes, unless memory time is far from what matters.
-void LazyDuals::find_blocks() const {
+void LazyDuals::find_blocks() {
   stage_ = Stage::All;
   if (!tables_.bounds().use(SearchBound::Blocks)) return;
   CountedCall call(tables_.allowance().efforts, SearchBound::Blocks);
@@ -287,7 +243,7 @@ void LazyDuals::find_blocks() const {
   if (best) keep(std::move(*best));
 }
 
-void LazyDuals::go_on_with_all(std::int64_t steps) const {
+void LazyDuals::go_on_with_all(std::int64_t steps) {
   if (!search_) {
     if (!PartitionDualSearch::is_possible(tables_)) {
       stage_ = Stage::Ended;
@@ -312,7 +268,7 @@ void LazyDuals::go_on_with_all(std::int64_t steps) const {
   if (tables_.bounds().use(SearchBound::Covers) && !duals_.empty()) go_on_with_covers(steps);
 }
 
-void LazyDuals::go_on_with_covers(std::int64_t steps) const {
+void LazyDuals::go_on_with_covers(std::int64_t steps) {
   if (!covers_) covers_ = std::make_unique<CoverSearch>(tables_, duals_.back().found, &work_);
   CountedCall call(tables_.allowance().efforts, SearchBound::Covers);
   const bool ended = covers_->advance(steps);

@@ -32,19 +32,14 @@ class LazyDuals {
   /// What so many attempts find, each twice as long as the one before and no matter who made
   /// them.  The outcome is a function of the tables; it lives as long as this does.  Throws
   /// Stopped by the deadline of the tables; after that nothing more is found.
-  ///
-  /// `of_node` are the duals by which the caller's node has been bounded, null if none.  The fusion of
-  /// alike kernels takes long to find, and most points are dropped once their nodes are bounded by the
-  /// best duals; so it is only looked for on behalf of a node that survived these.
-  [[nodiscard]] Found after(int attempts, const PartitionDuals* of_node = nullptr) const;
+  [[nodiscard]] Found after(int attempts);
 
   /// The same with the attempts that are due after the nodes counted, less those that other threads
   /// expanded beside an attempt, if nobody else is at it; else what is known so far.
-  [[nodiscard]] Found when_due(const std::atomic<std::int64_t>& nodes, std::int64_t before,
-                               const PartitionDuals* of_node) const;
+  [[nodiscard]] Found when_due(const std::atomic<std::int64_t>& nodes, std::int64_t before);
 
   /// What is known so far.
-  [[nodiscard]] Found known() const;
+  [[nodiscard]] Found known();
 
   /// Whether another thread has been looking for duals, asked by when_due, for so long that as many
   /// nodes have been counted meanwhile as before: to expand more of them before it is done brings
@@ -53,90 +48,74 @@ class LazyDuals {
     return nodes.load(std::memory_order_relaxed) > rest_from_.load(std::memory_order_relaxed);
   }
   /// Takes part in what a thread does that looks for duals, as long as there is some.
-  void help() const;
+  void help();
   /// The same, once there is some, if that is soon.
-  void help_soon() const;
+  void help_soon();
   /// The same until that thread is done.  Throws Stopped by the deadline of the tables.
-  void help_to_the_end() const;
+  void help_to_the_end();
 
   /// What attempts at duals along frontiers find, where most kernels of a large graph are alike;
-  /// nothing elsewhere.  All of them, unless duals that prove more than `enough` come before.
-  [[nodiscard]] Found of_alike(Ticks enough) const;
-
-  /// What comes of the duals of alike kernels, as it is found or with what moves make of it.
-  enum class Sketch : std::uint8_t { Found, Improved };
-  /// With that fusion, which is looked for at once if these duals are at their best; nothing if they
-  /// are not.
-  [[nodiscard]] Found sketch_of_alike(Sketch which) const;
+  /// nothing elsewhere.  So many attempts, unless duals that prove more than `enough` come before.
+  [[nodiscard]] Found of_alike(int attempts, Ticks enough);
 
   /// What all attempts that anybody made have found, which are so many at least.
-  [[nodiscard]] Found after_at_least(int attempts) const;
+  [[nodiscard]] Found after_at_least(int attempts);
 
   static constexpr int kMostAttempts = 20;
   /// How many attempts are due after so many nodes of a search among so many kernels; the first
   /// one is due after `before` nodes, which take longer the more kernels there are.
   [[nodiscard]] static int attempts_due(std::int64_t nodes, std::int64_t before,
                                         std::size_t kernels);
+  /// About how many steps so many attempts take.
+  [[nodiscard]] static std::int64_t steps_of(int attempts);
 
  private:
   // A small graph goes All -> Covers.  A large one goes one of these ways:
-  //   mostly alike kernels, small frontier:  Frontiers -> Sketch -> Improvement
+  //   mostly alike kernels, small frontier:  Frontiers
   //   different kernels, small frontier:     All -> Covers, with Frontiers in between if All takes long
   //   frontier too wide:                     Frontiers, in vain -> Blocks -> All -> Covers
   // Frontiers and Blocks give weaker duals than All, but give them sooner.
-  enum class Stage : std::uint8_t {
-    Large,
-    Frontiers,
-    Blocks,
-    Sketch,
-    Improvement,
-    All,
-    Covers,
-    Ended
-  };
+  enum class Stage : std::uint8_t { Large, Frontiers, Blocks, All, Covers, Ended };
 
-  void make(int attempts, const PartitionDuals* of_node) const;
-  void make_one(const PartitionDuals* of_node) const;
-  [[nodiscard]] bool is_behind(const PartitionDuals* of_node) const;
-  [[nodiscard]] Found found(int attempts, const PartitionDuals* of_node) const;
-  void attempt() const;
-  void begin_with_large() const;
-  void go_on_with_frontiers(std::int64_t steps) const;
-  void find_blocks() const;
-  void find_sketch() const;
-  void go_on_with_all(std::int64_t steps) const;
-  void go_on_with_covers(std::int64_t steps) const;
-  void keep(Fusion fusion) const;
-  void keep(PartitionDuals duals) const;
+  void make(int attempts);
+  void make_one();
+  [[nodiscard]] Found found(int attempts) const;
+  void attempt();
+  void begin_with_large();
+  void go_on_with_frontiers(std::int64_t steps);
+  void find_blocks();
+  void go_on_with_all(std::int64_t steps);
+  void go_on_with_covers(std::int64_t steps);
+  void keep(Fusion fusion);
+  void keep(PartitionDuals duals);
 
   const FusionTables& tables_;
-  mutable SharedWork work_;  // of who holds mutex_
+  SharedWork work_;  // of who holds mutex_
   // What has been tried so far; guarded by mutex_.
-  mutable std::mutex mutex_;
-  mutable int attempts_ = 0;
-  mutable std::int64_t beside_ = 0;  // nodes that others expanded meanwhile
+  std::mutex mutex_;
+  int attempts_ = 0;
+  std::int64_t beside_ = 0;  // nodes that others expanded meanwhile
   // Read without the mutex: from so many nodes on others had better rest.
   static constexpr std::int64_t kNoRest = std::numeric_limits<std::int64_t>::max();
-  mutable std::atomic<std::int64_t> rest_from_{kNoRest};
-  mutable Stage stage_ = Stage::All;
-  mutable bool are_frontiers_left_ = false;  // for when all duals take long
+  std::atomic<std::int64_t> rest_from_{kNoRest};
+  Stage stage_ = Stage::All;
+  bool are_frontiers_left_ = false;  // for when all duals take long
   // Each with room of its own, as most points are dropped before they need it.
-  mutable std::unique_ptr<FrontierDualSearch> frontiers_;  // while it goes on
-  mutable std::unique_ptr<PartitionDualSearch> search_;    // while it goes on
-  mutable std::unique_ptr<CoverSearch> covers_;            // while it goes on
+  std::unique_ptr<FrontierDualSearch> frontiers_;  // while it goes on
+  std::unique_ptr<PartitionDualSearch> search_;    // while it goes on
+  std::unique_ptr<CoverSearch> covers_;            // while it goes on
   // What was found, and after how many attempts: each better than the one before.
   template <class T>
   struct After {
     int attempts = 0;
     T found;
   };
-  mutable std::list<After<PartitionDuals>> duals_;
-  mutable std::list<After<Fusion>> fusions_;
-  mutable std::list<After<Ticks>> least_;
-  mutable int sketch_after_ = kMostAttempts;  // attempts
+  std::list<After<PartitionDuals>> duals_;
+  std::list<After<Fusion>> fusions_;
+  std::list<After<Ticks>> least_;
   // What all of that has found; guarded by a mutex of its own, which nobody holds for long.
-  mutable std::mutex known_mutex_;
-  mutable Found known_;
+  std::mutex known_mutex_;
+  Found known_;
 };
 
 }  // namespace dfsearch

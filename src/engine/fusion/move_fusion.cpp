@@ -19,7 +19,7 @@
 #include <bit>
 #include <utility>
 
-#include "engine/fusion/costed_parts.hpp"
+#include "engine/fusion/partition_sequence.hpp"
 #include "graph/kernel_set.hpp"
 
 namespace dfsearch {
@@ -49,26 +49,17 @@ MoveSearch::MoveSearch(const FusionTables& tables, Fusion start, std::uint64_t d
       least_(best_.time),
       random_(draws) {}
 
-bool MoveSearch::advance(std::int64_t steps, const std::function<void()>& between) {
+bool MoveSearch::advance(std::int64_t steps) {
   std::int64_t unchecked = 0;
   for (std::int64_t left = steps * kStepsOfMoves; left > 0;) {
     if (moves_left_ == 0 && !cool()) break;
-    if (unchecked++ % kMovesBetweenChecks == 0) {
-      tables_.deadline().check();
-      if (between) between();
-    }
+    if (unchecked++ % kMovesBetweenChecks == 0) tables_.deadline().check();
     --moves_left_;
     propose();
     left -= 1 + parts_.take_steps();
   }
   keep_best();
   return ended_;
-}
-
-void MoveSearch::go_on_from(const Fusion& better) {
-  if (better.time >= best_.time) return;
-  best_ = better;
-  least_ = std::min(least_, better.time);
 }
 
 void MoveSearch::begin_round() {
@@ -155,7 +146,7 @@ void MoveSearch::keep_best() {
     if (best_places_[p] >= sets.size()) sets.resize(best_places_[p] + 1, KernelSet(tables_.size()));
     sets[best_places_[p]].insert(p);
   }
-  auto found = costed_parts(tables_, sets);
+  auto found = fusion_of(tables_, sets);
   if (found && found->time < best_.time) best_ = std::move(*found);
   best_places_.clear();
 }

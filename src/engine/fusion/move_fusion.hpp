@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <random>
 #include <vector>
 
@@ -29,11 +28,8 @@ class MoveSearch {
 
   /// Goes on for about so many steps of an enumeration.  True once it has cooled down for the
   /// last time.  Throws Stopped by the deadline of the tables; what was found until the
-  /// last call remains.  Calls `between`, if there is any, now and then.
-  bool advance(std::int64_t steps, const std::function<void()>& between = {});
-
-  /// The next round begins here, unless something better is found before.
-  void go_on_from(const Fusion& better);
+  /// last call remains.
+  bool advance(std::int64_t steps);
 
   /// The best so far, costed by the tables.
   [[nodiscard]] const Fusion& best() const { return best_; }

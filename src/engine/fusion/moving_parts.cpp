@@ -12,8 +12,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/step/step_time.hpp"
-
 namespace dfsearch {
 namespace {
 
@@ -33,7 +31,6 @@ bool MovingParts::is_possible(const FusionTables& tables) {
 MovingParts::MovingParts(const FusionTables& tables, const Fusion& start)
     : tables_(tables),
       rules_(tables),
-      overlap_(tables.problem().execution.overlap),
       allocates_(!tables.problem().execution.compute_utilization),
       part_of_(tables.size()),
       slot_of_(tables.size()),
@@ -127,7 +124,7 @@ void MovingParts::fill(Part& part) {
   if (allocates_) {
     for (const std::uint32_t p : part.kernels) options_.push_back(tables_.kernel(p).options);
   }
-  part.time = allocated_time(sums);
+  part.time = partition_time(tables_, sums, options_);
 }
 
 std::int64_t MovingParts::take_steps() { return std::exchange(steps_, 0); }
@@ -231,26 +228,6 @@ void MovingParts::add_sums(std::size_t to) {
   }
 }
 
-/// Without the division of cores, if there is one.
-Ticks MovingParts::least_time(const Sums& sums) const {
-  const Ticks compute = tables_.has_levels()
-                            ? *std::max_element(sums.on_chip.begin(), sums.on_chip.end())
-                            : sums.compute;
-  return overlapped(overlap_, compute, sums.memory, sums.network);
-}
-
-/// With the kernels of `options_`.
-Ticks MovingParts::allocated_time(const Sums& sums) const {
-  if (!allocates_) return std::min(kNever, least_time(sums));
-  const auto pace = least_cycles(options_, tables_.cores());
-  if (!pace) return kNever;
-  Ticks compute = tables_.costs().cycle_time(*pace);
-  if (tables_.has_levels()) {
-    compute = std::max(compute, *std::max_element(sums.on_chip.begin(), sums.on_chip.end()));
-  }
-  return std::min(kNever, overlapped(overlap_, compute, sums.memory, sums.network));
-}
-
 Ticks MovingParts::time_with(std::size_t part, const Sums& sums) {
   options_.clear();
   if (part != kNewPart) {
@@ -260,7 +237,7 @@ Ticks MovingParts::time_with(std::size_t part, const Sums& sums) {
   }
   for (const std::uint32_t p : chosen_) options_.push_back(tables_.kernel(p).options);
   steps_ += kStepsPerAllocated * static_cast<std::int64_t>(options_.size());
-  return allocated_time(sums);
+  return partition_time(tables_, sums, options_);
 }
 
 Ticks MovingParts::time_without(std::size_t part, const Sums& sums) {
@@ -269,7 +246,7 @@ Ticks MovingParts::time_without(std::size_t part, const Sums& sums) {
     if (!is_chosen(p)) options_.push_back(tables_.kernel(p).options);
   }
   steps_ += kStepsPerAllocated * static_cast<std::int64_t>(options_.size());
-  return options_.empty() ? 0 : allocated_time(sums);
+  return options_.empty() ? 0 : partition_time(tables_, sums, options_);
 }
 
 Ticks MovingParts::change(std::size_t to, Ticks limit) {
@@ -283,7 +260,8 @@ Ticks MovingParts::change(std::size_t to, Ticks limit) {
   const Part& from = parts_[from_];
   const Ticks now = from.time + (fresh ? 0 : parts_[to].time);
   const bool all = chosen_.size() == from.kernels.size();
-  change_ = (all ? 0 : least_time(left_)) + least_time(joined_) - now;
+  change_ = (all ? 0 : least_partition_time(tables_, left_)) +
+            least_partition_time(tables_, joined_) - now;
   if (change_ > limit) return kNever;
   if (allocates_) {
     change_ = capped_sum(time_without(from_, left_), time_with(to, joined_)) - now;

@@ -11,6 +11,7 @@
 #include "engine/fusion/fusion_tree.hpp"
 #include "engine/tables/fusion_tables.hpp"
 #include "engine/tables/partition_rules.hpp"
+#include "engine/tables/partition_time.hpp"
 #include "model/layer/core_allocation.hpp"
 
 namespace dfsearch {
@@ -74,11 +75,7 @@ class MovingParts {
   void restore(const Fusion& fusion);
 
  private:
-  struct Sums {
-    Ticks compute = 0;
-    Ticks network = 0;
-    Ticks memory = 0;
-    OnChipTimes on_chip{};
+  struct Sums : SummedTimes {
     Bytes sram{};
   };
   struct Part {
@@ -101,8 +98,6 @@ class MovingParts {
   [[nodiscard]] bool goes_to(std::size_t to) const;
   void add_sums(std::size_t to);
   void fill(Part& part);
-  [[nodiscard]] Ticks least_time(const Sums& sums) const;
-  [[nodiscard]] Ticks allocated_time(const Sums& sums) const;
   [[nodiscard]] Ticks time_with(std::size_t part, const Sums& sums);
   [[nodiscard]] Ticks time_without(std::size_t part, const Sums& sums);
   std::size_t insert_part(std::size_t place, bool backward);
@@ -115,7 +110,6 @@ class MovingParts {
 
   const FusionTables& tables_;
   const PartitionRules rules_;
-  const Overlap overlap_;
   const bool allocates_;  // cores, as no utilization is given
   bool limited_ = false;  // memory may be too small for what waits in it
   std::vector<Link> links_;
@@ -136,7 +130,6 @@ class MovingParts {
   std::uint64_t choice_ = 0;
   std::size_t from_ = 0;
   std::size_t to_ = 0;
-  Sums of_chosen_;
   Sums left_;
   Sums joined_;
   Ticks change_ = 0;

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "model/layer/core_allocation.hpp"
+#include "engine/tables/partition_time.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
@@ -254,23 +254,18 @@ FineTicks OpenPartition::dual_time() const {
 }
 
 Ticks OpenPartition::time(Ticks limit) {
-  const Overlap overlap = tables_.problem().execution.overlap;
   if (static_cast<std::int64_t>(kernels_.size()) > tables_.cores()) return kNever;
-  Ticks compute = totals_.compute;
-  if (tables_.has_levels()) {
-    compute = *std::max_element(totals_.on_chip.begin(), totals_.on_chip.end());
-  }
+  const SummedTimes sums{.compute = totals_.compute,
+                         .network = totals_.network,
+                         .memory = totals_.memory,
+                         .on_chip = totals_.on_chip};
+  options_.clear();
   if (!tables_.problem().execution.compute_utilization) {
     // The sum is a bound only; it spares most allocations.
-    if (overlapped(overlap, compute, totals_.memory, totals_.network) > limit) return kNever;
-    options_.clear();
+    if (least_partition_time(tables_, sums) > limit) return kNever;
     for (const std::uint32_t p : kernels_) options_.push_back(tables_.kernel(p).options);
-    const auto pace = least_cycles(options_, tables_.cores());
-    if (!pace) return kNever;
-    const Ticks cycles = tables_.costs().cycle_time(*pace);
-    compute = tables_.has_levels() ? std::max(compute, cycles) : cycles;
   }
-  return std::min(kNever, overlapped(overlap, compute, totals_.memory, totals_.network));
+  return partition_time(tables_, sums, options_);
 }
 
 }  // namespace dfsearch

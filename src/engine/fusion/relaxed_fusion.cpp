@@ -22,7 +22,7 @@ class Search final : public FusionSink {
         seen_(search_, tables.bounds(), tables.allowance()),
         limit_(limit) {}
 
-  RelaxedFusion run(std::int64_t steps, const std::function<void()>& between) {
+  RelaxedFusion run(std::int64_t steps) {
     child(search_.root());
     for (int nodes = 0; !heap_.empty(); steps -= kStepsPerNode) {
       std::pop_heap(heap_.begin(), heap_.end(), later);
@@ -35,7 +35,6 @@ class Search final : public FusionSink {
         return std::move(found_);
       }
       if (!node.opened && seen_.superseded(node)) continue;
-      if (between) between();
       look_for_duals(++nodes);
       search_.branch(node, kStepsPerNode, *this, duals_);
     }
@@ -60,10 +59,12 @@ class Search final : public FusionSink {
  private:
   static constexpr std::int64_t kStepsPerNode = 1000;
   static constexpr int kNodesBeforeDuals = 50;
+  // Later ones would take longer than all nodes.
+  static constexpr int kMostAttempts = 6;
 
   void look_for_duals(int nodes) {
-    const auto found = lazy_.after(
-        LazyDuals::attempts_due(nodes, kNodesBeforeDuals, search_.order().size()), duals_);
+    const int due = LazyDuals::attempts_due(nodes, kNodesBeforeDuals, search_.order().size());
+    const auto found = lazy_.after(std::min(due, kMostAttempts));
     duals_ = found.duals;
     if (found.fusion != nullptr) complete(Fusion(*found.fusion));
   }
@@ -78,7 +79,7 @@ class Search final : public FusionSink {
   }
 
   const FusionTree search_;
-  const LazyDuals lazy_;
+  LazyDuals lazy_;
   const PartitionDuals* duals_ = nullptr;  // once they are found
   Transpositions seen_;
   Ticks limit_;
@@ -88,13 +89,12 @@ class Search final : public FusionSink {
 
 }  // namespace
 
-RelaxedFusion relaxed_fusion(const FusionTables& tables, Ticks limit, std::int64_t steps,
-                             const std::function<void()>& between) {
+RelaxedFusion relaxed_fusion(const FusionTables& tables, Ticks limit, std::int64_t steps) {
   Search search(tables, limit);
   if (tables.bounds().use(SearchBound::Segments)) {
     if (auto segments = best_segments(tables)) search.complete(std::move(*segments));
   }
-  return search.run(steps, between);
+  return search.run(steps);
 }
 
 }  // namespace dfsearch

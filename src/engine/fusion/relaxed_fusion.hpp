@@ -3,7 +3,6 @@
 // decided in part (docs/search.md, section 9).
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 
 #include "engine/fusion/fusion_tree.hpp"
@@ -18,9 +17,7 @@ struct RelaxedFusion {
 
 /// Searches the fusions of the tables that take at most `limit`, one after the
 /// other by least bound, for about so many steps.  The bound is the time of the fusion
-/// unless the steps did not suffice.  Throws Stopped by the deadline of the tables.  Calls `between`,
-/// if there is any, now and then.
-RelaxedFusion relaxed_fusion(const FusionTables& tables, Ticks limit, std::int64_t steps,
-                             const std::function<void()>& between = {});
+/// unless the steps did not suffice.  Throws Stopped by the deadline of the tables.
+RelaxedFusion relaxed_fusion(const FusionTables& tables, Ticks limit, std::int64_t steps);
 
 }  // namespace dfsearch

@@ -44,7 +44,7 @@ bool moves_groups(const Symmetry& symmetry) {
 
 }  // namespace
 
-FusionContext::FusionContext(std::shared_ptr<const PointTables> its_point, const StepTime& its_step)
+FusionContext::FusionContext(std::shared_ptr<PointTables> its_point, const StepTime& its_step)
     : point(std::move(its_point)),
       tables(point->fusion),
       search(tables),
@@ -193,8 +193,8 @@ std::shared_ptr<const FusionContext> MappingProblem::open(OuterPoint point,
     }
   }
   auto kernel_order = order(decided.sharding);
-  auto tables = std::make_shared<const PointTables>(problem_, std::move(decided),
-                                                    std::move(kernel_order), settings());
+  auto tables = std::make_shared<PointTables>(problem_, std::move(decided), std::move(kernel_order),
+                                              settings());
   if (keep) {
     const std::lock_guard lock(shared_->mutex);
     if ((shared_->tables.size() + 1) * tables->fusion.size() <= kKernelsKept &&

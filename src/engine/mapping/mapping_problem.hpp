@@ -44,7 +44,7 @@ struct PointTables {
   explicit PointTables(Arguments&&... arguments)
       : fusion(std::forward<Arguments>(arguments)...), duals(fusion), improvement(fusion) {}
 
-  FusionTables fusion;
+  const FusionTables fusion;
   LazyDuals duals;
   LazyImprovement improvement;
 };
@@ -52,9 +52,9 @@ struct PointTables {
 /// An outer point and a sharding whose fusion is being searched.  Shared by its
 /// nodes.
 struct FusionContext {
-  FusionContext(std::shared_ptr<const PointTables> point, const StepTime& step);
+  FusionContext(std::shared_ptr<PointTables> point, const StepTime& step);
 
-  std::shared_ptr<const PointTables> point;
+  std::shared_ptr<PointTables> point;
   const FusionTables& tables;
   FusionTree search;
   Ticks root_bound;                  // without duals
@@ -118,7 +118,7 @@ class MappingProblem {
     std::mutex mutex;
     // Per network the bounds of its points, once they are known; guarded by mutex.
     std::vector<std::shared_ptr<const std::vector<Score>>> point_bounds;
-    std::map<OuterPoint, std::shared_ptr<const PointTables>> tables;  // guarded by mutex
+    std::map<OuterPoint, std::shared_ptr<PointTables>> tables;  // guarded by mutex
   };
 
   /// Refers to the problem.  The tree holds one of the best mappings.  `allowance` is that
@@ -207,7 +207,7 @@ class MappingProblem {
   void offer(OuterPoint point, std::vector<Loop>&& sharding, std::vector<std::int64_t>&& partition,
              const Cost& cost, char found_by, Sink& expansion) const;
   void branch_fusion(const Node& node, Sink& expansion) const;
-  void improve(const Node& node, Sink& expansion) const;
+  void improve(const Node& node, std::int64_t steps_of_duals, Sink& expansion) const;
   void rest(const Node& node, Sink& expansion) const;
   void evaluate_kernel_by_kernel(const Node& node, std::vector<Loop>&& sharding, char found_by,
                                  Sink& expansion) const;

@@ -19,8 +19,8 @@ constexpr std::size_t kLargeGraph = 512;
 constexpr std::int64_t kStepsOfLargeGraph = 100;
 // Of the best mapping: a point whose bound is below is not soon dropped.
 constexpr double kFar = 63.0 / 64;
-// Of the best mapping: a point whose bound is below may well have a better one.
-constexpr double kNear = 511.0 / 512;
+// At duals of a point whose kernels are mostly alike, before its first branch.
+constexpr int kAttemptsOfAlike = 10;
 constexpr std::int64_t kNodesOfLongSearch = 20'000;
 constexpr std::int64_t kLaterIfReached = 64;  // duals of a point without hope for a better mapping
 
@@ -164,41 +164,36 @@ void MappingProblem::offer_first(OuterPoint point, Sink& expansion) const {
   if (segments) Adapter(node, expansion, 'S').complete(std::move(*segments));
 }
 
-/// Where most kernels are alike and the point is far from being dropped, duals and moves come before
-/// the first branch: they take no longer than some nodes, and most points are dropped by them.  So
-/// does a fusion of the duals if there is still much to win: the tree might be at the points of
-/// the least bounds for long before it came to another one, which has better fusions.
+/// Where most kernels are alike and the point is far from being dropped, moves and duals come before
+/// the first branch: they take no longer than some nodes, and most points are dropped by them.
 void MappingProblem::bound_by_alike(Node& root, Sink& expansion) const {
   const Score cutoff = expansion.cutoff();
   if (first_of_best_ || cutoff == Score::infinity() || !(root.bound < cutoff * kFar)) return;
-  const PointTables& point = *root.context->point;
-  const LazyDuals::Found found = point.duals.of_alike(Adapter(root, expansion, 'T').limit());
+  PointTables& point = *root.context->point;
+  const LazyDuals::Found found =
+      point.duals.of_alike(kAttemptsOfAlike, Adapter(root, expansion, 'T').limit());
   if (found.duals == nullptr) return;
   root.fusion.duals = found.duals;
   root.fusion.bound =
       std::max(root.fusion.bound, root.context->search.bound(root.fusion, *found.duals));
   root.bound = std::max(root.bound, root.context->score(root.fusion.bound));
   if (!(root.bound < expansion.cutoff())) return;
-  const auto better = point.improvement.after(2, LazyImprovement::Make::All);
-  if (better.fusion) offer_better(root, *better.fusion, better.found_by, expansion);
-  if (!(root.bound < expansion.cutoff() * kNear)) return;
-  for (const auto which : {LazyDuals::Sketch::Found, LazyDuals::Sketch::Improved}) {
-    const LazyDuals::Found sketch = point.duals.sketch_of_alike(which);
-    if (sketch.fusion == nullptr) return;
-    offer_better(root, *sketch.fusion, 'P', expansion);
-  }
+  const auto better = point.improvement.after(2, LazyImprovement::Make::Wait);
+  if (better) offer_better(root, *better, 'M', expansion);
 }
 
 void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   if (!node.fusion.opened && node.context->transpositions.superseded(node.fusion)) return;
-  improve(node, expansion);
   node.context->branched.fetch_add(1, std::memory_order_relaxed);
   if (!node.fusion.opened) ideals_.fetch_add(1, std::memory_order_relaxed);
   // A point whose first bound is the cutoff already is hardly ever rid of nodes by duals.
   const bool is_reached = !(node.context->score(node.context->root_bound) < expansion.cutoff());
   const std::int64_t before = effort_.nodes_before_duals * (is_reached ? kLaterIfReached : 1);
   const std::atomic<std::int64_t>& nodes = node.context->admitted;
-  const LazyDuals& duals = node.context->point->duals;
+  LazyDuals& duals = node.context->point->duals;
+  const int due = LazyDuals::attempts_due(nodes.load(std::memory_order_relaxed), before,
+                                          node.context->tables.size());
+  improve(node, LazyDuals::steps_of(due), expansion);
   LazyDuals::Found known;
   if (!expansion.is_reproducible()) {
     // The bound of a node in hand is that of the whole search, as long as an attempt takes.
@@ -209,11 +204,7 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
     duals.help();
   }
   const LazyDuals::Found found =
-      expansion.is_reproducible()
-          ? duals.after(LazyDuals::attempts_due(nodes.load(std::memory_order_relaxed), before,
-                                                node.context->tables.size()),
-                        node.fusion.duals)
-          : duals.when_due(nodes, before, node.fusion.duals);
+      expansion.is_reproducible() ? duals.after(due) : duals.when_due(nodes, before);
   if (found.duals != nullptr) tell(*node.context, found);
   Adapter adapter(node, expansion, 'T', found.duals);
   // Not again and again as one of many equals.
@@ -234,29 +225,27 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   cut_by_capacity_.fetch_add(cut, std::memory_order_relaxed);
 }
 
-/// Offers what makes of the first fusion of the point a better one.
-void MappingProblem::improve(const Node& node, Sink& expansion) const {
+/// Offers what moves make of the first fusion of the point.
+void MappingProblem::improve(const Node& node, std::int64_t steps_of_duals, Sink& expansion) const {
   if (first_of_best_) return;
-  const PointTables& point = *node.context->point;
-  const int due =
-      point.improvement.attempts_due(node.context->admitted.load(std::memory_order_relaxed),
-                                     node.context->branched_before.load(std::memory_order_relaxed));
+  LazyImprovement& improvement = node.context->point->improvement;
+  const int due = improvement.attempts_due(
+      node.context->admitted.load(std::memory_order_relaxed),
+      node.context->branched_before.load(std::memory_order_relaxed), steps_of_duals);
   const auto better =
-      expansion.is_reproducible()
-          ? point.improvement.after(due, LazyImprovement::Make::All)
-          : point.improvement.after(due, LazyImprovement::Make::Next, [&] { point.duals.help(); });
-  if (better.fusion) offer_better(node, *better.fusion, better.found_by, expansion);
+      improvement.after(due, expansion.is_reproducible() ? LazyImprovement::Make::Wait
+                                                         : LazyImprovement::Make::TryNow);
+  if (better) offer_better(node, *better, 'M', expansion);
 }
 
 /// While another thread looks for the duals of the point: part of that and better mappings by turns, or
 /// only that if a third one is at these.  Nodes that the proof does not need would take room and
 /// slow the other thread.
 void MappingProblem::rest(const Node& node, Sink& expansion) const {
-  const LazyDuals& duals = node.context->point->duals;
+  LazyDuals& duals = node.context->point->duals;
   duals.help_soon();
-  const auto better = node.context->point->improvement.go_on([&] { duals.help(); });
-  if (better.fusion) {
-    offer_better(node, *better.fusion, better.found_by, expansion);
+  if (const auto better = node.context->point->improvement.go_on()) {
+    offer_better(node, *better, 'M', expansion);
   } else {
     duals.help_to_the_end();
   }

@@ -39,11 +39,7 @@ enum class SearchBound : std::uint8_t {
   DominatedLoops,
   Segments,
   Covers,
-  Dive,
-  Beam,
   Moves,
-  Windows,
-  Recombination,
 };
 
 struct SearchBoundName {
@@ -96,16 +92,8 @@ inline constexpr std::array kSearchBounds = {
                     "mappings"},
     SearchBoundName{SearchBound::Covers, "covers",
                     "bounds and mappings by exact covers, after the duals (10)", "results"},
-    SearchBoundName{SearchBound::Dive, "dive",
-                    "mappings partition by partition, by relaxed labels (10)", "mappings"},
-    SearchBoundName{SearchBound::Beam, "beam", "better mappings, appended side by side (10)",
-                    "mappings"},
     SearchBoundName{SearchBound::Moves, "moves", "better mappings, a few kernels at a time (10)",
                     "mappings"},
-    SearchBoundName{SearchBound::Windows, "windows",
-                    "better mappings, some partitions at a time (10)", "mappings"},
-    SearchBoundName{SearchBound::Recombination, "recombination",
-                    "better mappings, of the partitions of several (10)", "mappings"},
 };
 
 /// The bounds that a search uses: all, unless some are dropped.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <random>
 #include <vector>
@@ -77,34 +78,11 @@ Duals random_duals(const FusionTables& tables, std::mt19937_64& random) {
   return duals;
 }
 
-/// All kernels that are done, with what they need: a random ideal.
-Mask random_done(const FusionTables& tables, std::mt19937_64& random) {
-  Mask done = 0;
-  for (std::size_t p = 0; p < tables.size(); ++p) {
-    const auto inputs = tables.inputs(p);
-    const bool ready = std::all_of(inputs.begin(), inputs.end(),
-                                   [&](const Arc& arc) { return (done & bit(arc.other)) != 0; });
-    if (ready && pick(random, 0, 2) == 0) done |= bit(p);
-  }
-  return done;
-}
-
-bool is_next(const FusionTables& tables, Mask done, Mask kernels) {
-  for (std::size_t p = 0; p < tables.size(); ++p) {
-    if ((kernels & bit(p)) == 0) continue;
-    for (const Arc& arc : tables.inputs(p)) {
-      if (((kernels | done) & bit(arc.other)) == 0) return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
   int found_some = 0;
   int found_none = 0;
-  int next_found = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     CAPTURE(seed);
     const Problem problem = seed % 3 == 0 ? test::random_problem(seed, {.assignments = 1e9})
@@ -113,30 +91,25 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
     const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     std::mt19937_64 random(seed);
-    auto pricings = frontier_pricings(tables, FrontierUse::Fusion);
-    REQUIRE(pricings);
-    for (FrontierPricing& pricing : *pricings) {
+    auto plans = frontier_plans(tables);  // as they are: kernels that look alike need what they do
+    REQUIRE(plans);
+    for (auto& [plan, group] : *plans) {
+      FrontierPricing pricing(tables, std::move(plan), group, std::make_shared<FrontierRoom>());
       const Duals duals = random_duals(tables, random);
-      const bool next = pick(random, 0, 1) == 0;
-      const Mask done = next ? random_done(tables, random) : 0;
-      const KernelSet done_set = test::set_of(tables.size(), done);
-      const Mask all = members(pricing) & ~done;
+      const Mask all = members(pricing);
       std::optional<FineTicks> most;
       for (Mask set = all; set != 0; set = (set - 1) & all) {
-        if (next && !is_next(tables, done, set)) continue;
         const auto excess = excess_of(tables, duals, pricing.group(), set);
         if (excess && (!most || *excess > *most)) most = excess;
       }
       std::int64_t steps = kEnoughLabels;
-      const auto found = pricing.find(
-          duals, {.most = 3, .choice = {.done = next ? &done_set : nullptr, .next = next}}, steps);
+      const auto found = pricing.find(duals, {.most = 3}, steps);
       REQUIRE(found.complete);
       if (!most || *most <= 0) REQUIRE(found.partitions.empty());
       if (most && *most > pricing.noise(duals)) {
         REQUIRE(!found.partitions.empty());
         REQUIRE(found.partitions.front().excess == *most);
         ++found_some;
-        next_found += next && done != 0;
       } else {
         ++found_none;
       }
@@ -144,14 +117,10 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
         const Mask kernels = test::mask_of(column.kernels);
         REQUIRE((kernels & ~all) == 0);
         REQUIRE(excess_of(tables, duals, pricing.group(), kernels) == column.excess);
-        REQUIRE((!next || is_next(tables, done, kernels)));
       }
       // Of a beam some, and no others.
       steps = kEnoughLabels;
-      const auto some = pricing.find(
-          duals,
-          {.most = 3, .beam = 2, .choice = {.done = next ? &done_set : nullptr, .next = next}},
-          steps);
+      const auto some = pricing.find(duals, {.most = 3, .beam = 2}, steps);
       if (some.complete) REQUIRE((!most || *most <= pricing.noise(duals)));
       for (const PartitionColumn& column : some.partitions) {
         REQUIRE(column.excess <= *most);
@@ -162,7 +131,6 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
   }
   CHECK(found_some > 400);
   CHECK(found_none > 100);
-  CHECK(next_found > 50);
 }
 
 TEST_CASE("where steps do not suffice nothing is found, and where they do the same as ever") {
@@ -177,7 +145,7 @@ TEST_CASE("where steps do not suffice nothing is found, and where they do the sa
     const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     std::mt19937_64 random(seed);
-    auto pricings = frontier_pricings(tables, FrontierUse::Bound);
+    auto pricings = frontier_pricings(tables);
     REQUIRE(pricings);
     for (FrontierPricing& pricing : *pricings) {
       const Duals duals = random_duals(tables, random);

@@ -77,7 +77,6 @@ struct World {
   const FusionTables& tables;
   FrontierPlan plan;
   FrontierWorth worth;
-  FrontierChoice choice;
   /// Tensors of which the buffer inside is this part of one that is streamed; else as it is.
   std::map<std::pair<std::size_t, std::size_t>, double> given_back;
 
@@ -98,7 +97,7 @@ struct World {
   }
 };
 
-/// All completions of each step and frontier that some set of the choice has.
+/// All completions of each step and frontier that some set has.
 class AllSets {
  public:
   explicit AllSets(const World& world)
@@ -116,9 +115,7 @@ class AllSets {
                             .streamed = arc.streamed.in_base_units()});
       }
     }
-    for (Mask set = 0; set < bit(steps_); ++set) {
-      if (is_of_choice(set)) add(set);
-    }
+    for (Mask set = 0; set < bit(steps_); ++set) add(set);
     for (auto& [where, completions] : found_) completions.keep_best();
   }
 
@@ -137,21 +134,6 @@ class AllSets {
     double fused = 0.0;
     double streamed = 0.0;
   };
-
-  [[nodiscard]] bool is_of_choice(Mask set) const {
-    for (std::size_t s = 0; s < steps_; ++s) {
-      if ((set & bit(s)) == 0) continue;
-      const std::size_t kernel = world_.plan.steps[s].kernel;
-      if (world_.choice.is_done(kernel)) return false;
-      if (!world_.choice.next) continue;
-      for (const Arc& arc : world_.tables.inputs(kernel)) {
-        const std::size_t producer = step_of_[arc.other];
-        const bool inside = producer < steps_ && (set & bit(producer)) != 0;
-        if (!inside && !world_.choice.is_done(arc.other)) return false;
-      }
-    }
-    return true;
-  }
 
   /// Of the first decisions: what crosses counts once both ends are decided, a buffer at once.
   [[nodiscard]] Completion sum(Mask set, std::size_t decided) const {
@@ -232,18 +214,6 @@ FrontierWorth some_worth(const FusionTables& tables, const FrontierPlan& plan,
   return worth;
 }
 
-/// What is done with all it needs, now and then.
-KernelSet some_done(const FusionTables& tables, std::mt19937_64& random) {
-  KernelSet done(tables.size());
-  for (std::size_t p = 0; p < tables.size(); ++p) {
-    const auto inputs = tables.inputs(p);
-    const bool ready = std::all_of(inputs.begin(), inputs.end(),
-                                   [&](const Arc& arc) { return done.contains(arc.other); });
-    if (ready && pick(random, 0, 1) == 0) done.insert(p);
-  }
-  return done;
-}
-
 /// Whether some buffers inside are smaller than one that is streamed.  Those of graphs never are.
 enum class GiveBack : std::uint8_t { None, Some };
 
@@ -261,11 +231,8 @@ void for_each_world(std::uint64_t count, GiveBack give_back, const Check& check)
     std::mt19937_64 random(seed);
     auto plan = frontier_plan(tables, some_kernels(tables, random), 31);
     REQUIRE(plan);
-    World world{
-        .tables = tables, .plan = std::move(*plan), .worth = {}, .choice = {}, .given_back = {}};
+    World world{.tables = tables, .plan = std::move(*plan), .worth = {}, .given_back = {}};
     world.worth = some_worth(tables, world.plan, random);
-    const KernelSet done = some_done(tables, random);
-    if (pick(random, 0, 1) == 0) world.choice = {.done = &done, .next = pick(random, 0, 1) == 0};
     const bool gives_back = give_back == GiveBack::Some && seed % 4 == 1;
     for (std::size_t p = 0; gives_back && p < tables.size(); ++p) {
       for (const Arc& arc : tables.outputs(p)) {
@@ -286,8 +253,6 @@ struct PromiseCounts {
   int binding = 0;       // with all SRAM more could be added
   int binding_just = 0;  // and just that much is promised, by 96 rooms
   int above = 0;         // rounding promises too much
-  int done = 0;
-  int next = 0;
   int gives_back = 0;
 };
 
@@ -296,9 +261,9 @@ void check_promises(const World& world, const AllSets& sets, double sram, std::s
   CAPTURE(sram);
   CAPTURE(rooms);
   const double about = sram * kAboutSram;
-  promise.find(world.plan, world.choice, world.worth, about, rooms);
+  promise.find(world.plan, world.worth, about, rooms);
   FrontierPromise fresh;
-  fresh.find(world.plan, world.choice, world.worth, about, rooms);
+  fresh.find(world.plan, world.worth, about, rooms);
   const double room = about / static_cast<double>(std::max<std::size_t>(rooms, 1));
   for (const auto& [where, completions] : sets.found()) {
     const auto [step, frontier] = where;
@@ -337,16 +302,12 @@ TEST_CASE("no less is promised than the best completion adds that fits the SRAM 
     for (const std::size_t rooms : kRooms) {
       check_promises(world, sets, sram, rooms, promise, counts);
     }
-    counts.done += world.choice.done != nullptr && !world.choice.next;
-    counts.next += world.choice.next;
     counts.gives_back += sets.gives_back();
   });
   CHECK(counts.promises > 300'000);
   CHECK(counts.binding > 200'000);
   CHECK(counts.binding_just > 20'000);
   CHECK(counts.above > 50'000);
-  CHECK(counts.done > 500);
-  CHECK(counts.next > 500);
   CHECK(counts.gives_back > 200);
 }
 
@@ -357,7 +318,7 @@ TEST_CASE("where SRAM does not bind the best completion is promised") {
     FrontierPromise promise;
     for (const std::size_t rooms : kRooms) {
       CAPTURE(rooms);
-      promise.find(world.plan, world.choice, world.worth, enough, rooms);
+      promise.find(world.plan, world.worth, enough, rooms);
       for (const auto& [where, completions] : sets.found()) {
         REQUIRE(promise.most(where.first, where.second, enough) == completions.best());
         ++promises;
@@ -375,7 +336,7 @@ TEST_CASE("where rooms are bytes the best completion is promised that fits") {
     const auto bytes = static_cast<std::int64_t>(std::clamp(sets.most_sram(), 1.0, 2000.0));
     const std::int64_t sram = pick(random, 1, bytes);
     FrontierPromise promise;
-    promise.find(world.plan, world.choice, world.worth, static_cast<double>(sram),
+    promise.find(world.plan, world.worth, static_cast<double>(sram),
                  static_cast<std::size_t>(sram));
     for (const auto& [where, completions] : sets.found()) {
       for (int i = 0; i < 4; ++i) {

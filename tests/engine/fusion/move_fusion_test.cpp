@@ -11,9 +11,9 @@
 #include <variant>
 #include <vector>
 
-#include "engine/fusion/costed_parts.hpp"
 #include "engine/fusion/lazy_improvement.hpp"
 #include "engine/fusion/moving_parts.hpp"
+#include "engine/fusion/partition_sequence.hpp"
 #include "engine/fusion/relaxed_fusion.hpp"
 #include "engine/fusion/segment_fusion.hpp"
 #include "support/open_point.hpp"
@@ -122,7 +122,7 @@ TEST_CASE("whatever moves, the fusion is allowed and takes what it says") {
       }
       ++moved;
       CHECK(parts.time() == before + change);
-      const auto fusion = costed_parts(tables, sets_of(parts.places()));
+      const auto fusion = fusion_of(tables, sets_of(parts.places()));
       REQUIRE(fusion);
       CHECK(fusion->time == parts.time());
       CHECK(fusion->used == static_cast<std::int64_t>(parts.count()));
@@ -167,7 +167,7 @@ TEST_CASE("moves are refused only where no order of the partitions allows them")
       do {
         std::vector<KernelSet> ordered;
         for (const std::size_t s : order) ordered.push_back(sets[s]);
-        possible = costed_parts(tables, ordered).has_value();
+        possible = fusion_of(tables, ordered).has_value();
       } while (!possible && std::next_permutation(order.begin(), order.end()));
       const bool moved = parts.move(MovingParts::Side::After);
       CHECK(moved == possible);
@@ -219,10 +219,10 @@ TEST_CASE("attempts are due once a search has lasted a while, all the more as it
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const auto start = start_of(seed, 9);
     if (!start) continue;
-    const LazyImprovement improvement(start->context->tables);
-    CHECK(improvement.attempts_due(1'023, 1'000'000) == 0);
-    CHECK(improvement.attempts_due(1'024, 0) == 1);
-    CHECK(improvement.attempts_due(1'000'000, 9) > improvement.attempts_due(1'024, 1));
+    LazyImprovement improvement(start->context->tables);
+    CHECK(improvement.attempts_due(1'023, 1'000'000, 0) == 0);
+    CHECK(improvement.attempts_due(1'024, 0, 0) == 1);
+    CHECK(improvement.attempts_due(1'000'000, 9, 0) > improvement.attempts_due(1'024, 1, 0));
   }
 }
 
@@ -233,24 +233,23 @@ TEST_CASE("attempts find the same whoever makes them, and never less than before
     const auto start = start_of(seed, 9);
     if (!start) continue;
     const FusionTables& tables = start->context->tables;
-    const LazyImprovement one(tables);
-    const LazyImprovement other(tables);
-    CHECK_FALSE(one.after(0, LazyImprovement::Make::All).fusion);
-    const auto last = other.after(9, LazyImprovement::Make::All);
+    LazyImprovement one(tables);
+    LazyImprovement other(tables);
+    CHECK_FALSE(one.after(0, LazyImprovement::Make::Wait));
+    const auto last = other.after(9, LazyImprovement::Make::Wait);
     Ticks before = start->fusion.time;
     for (int attempts = 1; attempts <= 9; ++attempts) {
-      const auto found = one.after(attempts, LazyImprovement::Make::All);
-      const auto same = other.after(attempts, LazyImprovement::Make::All);
-      REQUIRE(found.fusion);
-      REQUIRE(same.fusion);
-      CHECK(found.fusion->partition == same.fusion->partition);
-      CHECK(found.found_by == same.found_by);
-      CHECK(found.fusion->time <= before);
-      better += found.fusion->time < before;
-      before = found.fusion->time;
+      const auto found = one.after(attempts, LazyImprovement::Make::Wait);
+      const auto same = other.after(attempts, LazyImprovement::Make::Wait);
+      REQUIRE(found);
+      REQUIRE(same);
+      CHECK(found->partition == same->partition);
+      CHECK(found->time <= before);
+      better += found->time < before;
+      before = found->time;
     }
-    REQUIRE(last.fusion);
-    CHECK(last.fusion->time == before);
+    REQUIRE(last);
+    CHECK(last->time == before);
   }
   CHECK(better > 20);
 }
@@ -261,17 +260,17 @@ TEST_CASE("one attempt more each time is the same as all of them, until none is 
     CAPTURE(seed);
     const auto start = start_of(seed, 9);
     if (!start) continue;
-    const LazyImprovement one(start->context->tables);
-    const LazyImprovement other(start->context->tables);
+    LazyImprovement one(start->context->tables);
+    LazyImprovement other(start->context->tables);
     for (int attempts = 1; attempts <= 200; ++attempts) {
-      const auto found = one.go_on({});
-      const auto same = other.after(attempts, LazyImprovement::Make::All);
-      REQUIRE(same.fusion);
-      if (!found.fusion) {
+      const auto found = one.go_on();
+      const auto same = other.after(attempts, LazyImprovement::Make::Wait);
+      REQUIRE(same);
+      if (!found) {
         ++ended;
         break;
       }
-      CHECK(found.fusion->partition == same.fusion->partition);
+      CHECK(found->partition == same->partition);
     }
   }
   CHECK(ended > 20);

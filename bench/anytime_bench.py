@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""What each counted part of the search is worth over time: the gap without it.
+
+    bench/anytime_bench.py [--build build/release] [--limits 1,5,20] [NAME...]
+
+Instances of bench/scale_instances.py, or configs by their path, are searched on one thread with all
+parts and without each of them in turn (`--no-bound`), until the process has used so many seconds of
+a processor: a busy machine makes that take longer, and hardly worse.  A cell has the gap that was
+left after each limit.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import scale_instances
+import support
+
+PARTS = ("duals", "growth", "frontier", "labels", "covers", "moves")
+NAMES = ("training_8", "training_96", "ragged_100_8_3", "ragged_200_16_5", "ragged_500_8_10",
+         "ragged_5000_8", "grid_16_16", "grid_70_70", "fork_join_24_8", "series_parallel_240",
+         "experts_64_fan", "experts_64_tree_training")
+LOOK = 0.01  # seconds between two looks at the processor time
+
+
+def used(process):
+    """Seconds of a processor so far."""
+    fields = pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def gap(build, config, part, limit):
+    """What is left when a signal ends the search; nothing without a mapping."""
+    words = ["--no-bound", part] if part else []
+    with tempfile.NamedTemporaryFile(suffix=".json") as result:
+        with subprocess.Popen([build / "dfsearch", config, "--threads", "1", "--quiet", "--json",
+                               result.name, *words], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL) as search:
+            while search.poll() is None:
+                time.sleep(LOOK)
+                try:
+                    if used(search.pid) >= limit:
+                        search.send_signal(signal.SIGTERM)
+                        break
+                except (FileNotFoundError, ProcessLookupError):
+                    break
+            search.wait()
+        return json.loads(pathlib.Path(result.name).read_text())["gap"]
+
+
+def cell(build, config, part, limits):
+    gaps = []
+    for limit in limits:
+        gaps.append(gap(build, config, part, limit))
+        if gaps[-1] == 0:
+            break
+    return ", ".join("none" if left is None else "0" if left == 0 else f"{100 * left:.3g} %"
+                     for left in gaps)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    support.add_options(parser)
+    parser.add_argument("names", nargs="*", metavar="NAME", default=NAMES)
+    parser.add_argument("--limits", default="1,5,20", help="seconds, ascending (1,5,20)")
+    options = parser.parse_args()
+    build = options.build.resolve()
+    limits = [float(limit) for limit in options.limits.split(",")]
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in options.names:
+            print(name, file=sys.stderr, flush=True)
+            path = pathlib.Path(name)
+            config = path if path.exists() else scale_instances.write(pathlib.Path(folder),
+                                                                      [name])[name]
+            rows.append([name] + [cell(build, config, part, limits) for part in ("", *PARTS)])
+    print(support.table(["instance", "all", *[f"no `{part}`" for part in PARTS]], rows))
+
+
+if __name__ == "__main__":
+    main()

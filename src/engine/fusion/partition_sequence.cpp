@@ -1,0 +1,97 @@
+// Costs a fusion as the tree does: partition after partition, each kernel once what it needs is
+// there.
+//
+// tests/engine/fusion/move_fusion_test.cpp and exact_covers_test.cpp: against evaluate and all orders.
+
+#include "engine/fusion/partition_sequence.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dfsearch {
+namespace {
+
+/// Whether all that comes before it is done, forward kernels before any backward one.
+bool is_ready(const FusionTables& tables, const KernelSet& done, const KernelSet& kernels) {
+  bool has_backward = false;
+  kernels.for_each(
+      [&](std::size_t p) { has_backward = has_backward || tables.kernel(p).backward; });
+  for (std::size_t p = 0; p < tables.size(); ++p) {
+    if (done.contains(p) || kernels.contains(p)) continue;
+    if (has_backward && !tables.kernel(p).backward) return false;
+    if (tables.descendants(p).intersects(kernels)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+PartitionSequence::PartitionSequence(const FusionTables& tables)
+    : tables_(tables),
+      rules_(tables),
+      next_(tables, KernelSet(tables.size())),
+      done_(tables.size()),
+      fusion_{.time = tables.weight_loads(),
+              .partition = std::vector<std::int64_t>(tables.size(), -1),
+              .used = 0} {}
+
+bool PartitionSequence::close(const KernelSet& kernels) {
+  const Unplaced unplaced = rules_.unplaced(done_);
+  if (!rules_.open(next_index_, unplaced)) return false;
+  const auto index = rules_.index_for(kernels, next_index_, unplaced);
+  if (!index) return false;
+  const Ticks time = capped_sum(fusion_.time, time_of_next(kernels));
+  if (time >= kNever) {
+    next_.take_out_all();
+    return false;
+  }
+  next_.close();
+  done_ |= kernels;
+  fusion_.time = time;
+  ++fusion_.used;
+  kernels.for_each([&](std::size_t p) { fusion_.partition[tables_.id(p).index()] = *index; });
+  next_index_ = *index + 1;
+  return true;
+}
+
+Ticks PartitionSequence::time_of_next(const KernelSet& kernels) {
+  bool fits = true;
+  kernels.for_each([&](std::size_t p) {
+    const bool escapes = next_.kernels().empty() && tables_.kernel(p).escapes;
+    const bool ready = next_.undecided(p) && next_.first_ready(p) == p;
+    fits = fits && ready && (next_.fits(p) || escapes);
+    if (fits) next_.put_in(p);
+  });
+  if (!fits) return kNever;
+  const bool alone = next_.kernels().size() == 1;
+  fits = next_.totals().sram <= tables_.sram() || alone;
+  return fits && next_.fits_in_memory() ? next_.time(kNever - 1) : kNever;
+}
+
+std::optional<Fusion> fusion_of(const FusionTables& tables, const std::vector<KernelSet>& sets) {
+  PartitionSequence sequence(tables);
+  for (const KernelSet& kernels : sets) {
+    tables.deadline().check();
+    const bool is_empty = kernels.first_from(0) >= kernels.end();
+    if (!is_empty && !sequence.close(kernels)) return std::nullopt;
+  }
+  return sequence.fusion();
+}
+
+OrderedFusion put_in_order(const FusionTables& tables, std::vector<const KernelSet*> sets) {
+  PartitionSequence sequence(tables);
+  while (!sets.empty()) {
+    tables.deadline().check();
+    bool any_ready = false;
+    const auto closed = std::find_if(sets.begin(), sets.end(), [&](const KernelSet* next) {
+      if (!is_ready(tables, sequence.done(), *next)) return false;
+      any_ready = true;
+      return sequence.close(*next);
+    });
+    if (closed == sets.end()) return {.fusion = std::nullopt, .is_cyclic = !any_ready};
+    sets.erase(closed);
+  }
+  return {.fusion = sequence.fusion(), .is_cyclic = false};
+}
+
+}  // namespace dfsearch

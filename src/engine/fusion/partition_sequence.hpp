@@ -1,0 +1,60 @@
+#pragma once
+// Sets of kernels that become partitions one after the other: the only place where these are closed,
+// ordered and checked outside the tree.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/fusion/fusion_tree.hpp"
+#include "engine/fusion/open_partition.hpp"
+#include "engine/tables/fusion_tables.hpp"
+#include "engine/tables/partition_rules.hpp"
+#include "graph/kernel_set.hpp"
+
+namespace dfsearch {
+
+/// A fusion in the making.  Refers to the tables.  Used by one thread.
+class PartitionSequence {
+ public:
+  explicit PartitionSequence(const FusionTables& tables);
+
+  [[nodiscard]] const KernelSet& done() const { return done_; }
+  /// The partitions so far, each with the least index that it may have.
+  [[nodiscard]] const Fusion& fusion() const { return fusion_; }
+
+  /// Closes these kernels, at least one, as the next partition.  False, and nothing is changed, if a
+  /// producer is not done, or if rules, SRAM, cores or memory do not let it.
+  bool close(const KernelSet& kernels);
+
+ private:
+  /// kNever if they do not fit.
+  [[nodiscard]] Ticks time_of_next(const KernelSet& kernels);
+
+  const FusionTables& tables_;
+  const PartitionRules rules_;
+  OpenPartition next_;  // empty, after those that are closed
+  KernelSet done_;
+  std::int32_t next_index_ = 0;
+  Fusion fusion_;
+};
+
+/// The fusion whose partitions are these sets, in this order; nothing if it is none of the tables.
+/// Sets that are empty do not count.  All kernels are in one set each.  Throws Stopped by the
+/// deadline of the tables.
+[[nodiscard]] std::optional<Fusion> fusion_of(const FusionTables& tables,
+                                              const std::vector<KernelSet>& sets);
+
+struct OrderedFusion {
+  std::optional<Fusion> fusion;
+  /// Without a fusion: whether there is none, as partitions each need another one done first;
+  /// otherwise rules for indices or memory forbid the order that was tried, and another may do.
+  bool is_cyclic = false;
+};
+
+/// The same of sets in any order: the next partition is the first that may be closed.  Forward kernels
+/// come before any backward one, and kernels that are alike in the order of the tables.
+[[nodiscard]] OrderedFusion put_in_order(const FusionTables& tables,
+                                         std::vector<const KernelSet*> sets);
+
+}  // namespace dfsearch

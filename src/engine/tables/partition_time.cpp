@@ -1,0 +1,37 @@
+#include "engine/tables/partition_time.hpp"
+
+#include <algorithm>
+
+#include "model/layer/core_allocation.hpp"
+#include "model/step/step_time.hpp"
+
+namespace dfsearch {
+namespace {
+
+Ticks with_compute(const FusionTables& tables, const SummedTimes& sums, Ticks compute) {
+  return overlapped(tables.problem().execution.overlap, compute, sums.memory, sums.network);
+}
+
+Ticks summed_compute(const FusionTables& tables, const SummedTimes& sums) {
+  return tables.has_levels() ? *std::max_element(sums.on_chip.begin(), sums.on_chip.end())
+                             : sums.compute;
+}
+
+}  // namespace
+
+Ticks least_partition_time(const FusionTables& tables, const SummedTimes& sums) {
+  return with_compute(tables, sums, summed_compute(tables, sums));
+}
+
+Ticks partition_time(const FusionTables& tables, const SummedTimes& sums,
+                     std::span<const std::vector<CoreOption>* const> options) {
+  if (options.empty()) return std::min(kNever, least_partition_time(tables, sums));
+  const auto pace = least_cycles(options, tables.cores());
+  if (!pace) return kNever;
+  const Ticks cycles = tables.costs().cycle_time(*pace);
+  const Ticks compute =
+      tables.has_levels() ? std::max(summed_compute(tables, sums), cycles) : cycles;
+  return std::min(kNever, with_compute(tables, sums, compute));
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,27 @@
+#pragma once
+// What a partition takes, by the sums over its kernels.
+
+#include <span>
+#include <vector>
+
+#include "engine/tables/fusion_tables.hpp"
+
+namespace dfsearch {
+
+/// Sums over the kernels of a partition; the memory time has all tensors that cross its border.
+struct SummedTimes {
+  Ticks compute = 0;
+  Ticks network = 0;
+  Ticks memory = 0;
+  OnChipTimes on_chip{};  ///< 0 unless levels take time
+};
+
+/// Without the division of the cores: a lower bound where these are shared out, else the time.
+[[nodiscard]] Ticks least_partition_time(const FusionTables& tables, const SummedTimes& sums);
+
+/// With the best division of the cores among kernels of these options, which are empty where a
+/// utilization is given; kNever if the cores do not suffice.  At most kNever.
+[[nodiscard]] Ticks partition_time(const FusionTables& tables, const SummedTimes& sums,
+                                   std::span<const std::vector<CoreOption>* const> options);
+
+}  // namespace dfsearch
