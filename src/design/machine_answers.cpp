@@ -13,11 +13,11 @@ namespace dfsearch {
 namespace {
 
 /// All that a mapping's time depends on of the derived part of a machine.
-std::vector<double> key_of(const System& system, bool levels_count) {
+std::vector<double> key_of(const Machine& system, bool levels_count) {
   std::vector<double> key = {
       static_cast<double>(system.accelerator.cores), system.accelerator.frequency.in_base_units(),
-      system.accelerator.sram.in_base_units(), system.memory.bandwidth.in_base_units(),
-      system.memory.capacity.in_base_units()};
+      system.accelerator.sram.in_base_units(), system.memory[0].bandwidth.in_base_units(),
+      system.memory[0].capacity.in_base_units()};
   for (const NetworkDimension& dimension : system.network) {
     key.push_back(dimension.bandwidth.in_base_units());
   }

@@ -45,13 +45,13 @@ class MemoryRows {
         model_(model) {}
 
   SpillMatrices build() && {
-    const Memory& memory = problem_.system.memory;
-    if (memory.capacity == Bytes::infinity()) return {};
+    const Bytes first = problem_.system.memory[0].capacity;
+    if (first == Bytes::infinity()) return {};
     const Bytes held = always_stored(problem_, costs_);
     const MemoryTiers tiers = memory_tiers(problem_, costs_);
-    const Bytes most = tiers == MemoryTiers::First ? memory.capacity : memory.total_capacity();
+    const Bytes most = tiers == MemoryTiers::First ? first : problem_.system.memory_capacity();
     if (tiers == MemoryTiers::Either) spilled_ = model_.add_binary("F[2]");
-    add_capacity(tiers == MemoryTiers::Either ? memory.capacity - held : most - held, most - held);
+    add_capacity(tiers == MemoryTiers::Either ? first - held : most - held, most - held);
     if (tiers == MemoryTiers::Either) add_products();
     return std::move(spill_);
   }
@@ -150,14 +150,14 @@ class MemoryRows {
 }  // namespace
 
 MemoryTiers memory_tiers(const Problem& problem, const LayerCosts& costs) {
-  const Memory& memory = problem.system.memory;
-  if (!memory.second) return MemoryTiers::First;
+  const Bytes first = problem.system.memory[0].capacity;
+  if (!problem.system.second_memory()) return MemoryTiers::First;
   Bytes stored = always_stored(problem, costs);
-  if (stored > memory.capacity) return MemoryTiers::Both;
+  if (stored > first) return MemoryTiers::Both;
   for (std::size_t t = 0; t < problem.workload.graph.tensor_count(); ++t) {
     stored += costs.stored(TensorId(t));
   }
-  return stored > memory.capacity ? MemoryTiers::Either : MemoryTiers::First;
+  return stored > first ? MemoryTiers::Either : MemoryTiers::First;
 }
 
 SpillMatrices add_memory_rows(const Problem& problem, const LayerCosts& costs,

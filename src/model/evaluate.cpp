@@ -132,7 +132,7 @@ void add_memory(const Problem& problem, const Mapping& mapping, const Partitions
 // docs/model.md (43)
 std::optional<Infeasible> check_memory(const Problem& problem, const Cost& cost) {
   const Bytes needed = cost.weights + cost.activations + cost.stored;
-  const Bytes capacity = problem.system.memory.total_capacity();
+  const Bytes capacity = problem.system.memory_capacity();
   if (needed <= capacity) return std::nullopt;
   const bool fixed = cost.weights + cost.stored > capacity;
   std::string where = cost.stored > Bytes{} ? "stored data" : "weights";
@@ -152,8 +152,8 @@ std::variant<Cost, Infeasible> cost_of(const Problem& problem, const Mapping& ma
   Cost cost;
   add_memory(problem, mapping, partitions, LayerCosts(problem, decisions, coarser), cost);
   // How fast memory is depends on how much of it is used.
-  cost.spilled = problem.system.memory.second &&
-                 cost.weights + cost.activations + cost.stored > problem.system.memory.capacity;
+  cost.spilled = problem.system.second_memory() &&
+                 cost.weights + cost.activations + cost.stored > problem.system.memory[0].capacity;
   decisions.spilled = cost.spilled;
   const LayerCosts costs(problem, decisions, coarser);
   cost.clock = costs.clock();

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graph/kernel.hpp"
-#include "model/machine/system.hpp"
+#include "model/machine/machine.hpp"
 
 namespace dfsearch {
 

@@ -6,7 +6,7 @@
 
 #include "base/words.hpp"
 #include "model/evaluate.hpp"
-#include "model/machine/system.hpp"
+#include "model/machine/machine.hpp"
 #include "model/problem.hpp"
 #include "model/step/time_shares.hpp"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "graph/workload.hpp"
-#include "model/machine/system.hpp"
+#include "model/machine/machine.hpp"
 
 namespace dfsearch {
 
@@ -178,7 +178,7 @@ struct DegreeChoice {
 
 struct Problem {
   Workload workload;
-  System system;
+  Machine system;
   Execution execution;
   Equations equations;
   Objective objective = Objective::StepTime;
@@ -192,18 +192,20 @@ struct Problem {
   }
 
   /// The bandwidth of the memory once its first tier is full: all traffic is then spread over
-  /// both in proportion to their capacities.
+  /// all in proportion to their capacities.
   /// docs/model.md (7)
   [[nodiscard]] BytesPerSecond spilled_bandwidth() const {
-    const Memory& memory = system.memory;
-    if (!memory.second) return memory.bandwidth;
-    const double first = memory.capacity / memory.total_capacity();
-    const double second = memory.second->capacity / memory.total_capacity();
-    const BytesPerSecond spilled =
-        equations.spilled == SpilledTime::Sum
-            ? 1.0 / (first / memory.bandwidth + second / memory.second->bandwidth)
-            : memory.bandwidth * first + memory.second->bandwidth * second;
-    return std::min(memory.bandwidth, spilled);  // equal tiers: it may be off by a rounding
+    const BytesPerSecond first = system.memory[0].bandwidth;
+    if (!system.second_memory()) return first;
+    BytesPerSecond mean{};
+    decltype(1.0 / first) sum{};
+    for (const MemoryTier& tier : system.memory) {
+      const double share = tier.capacity / system.memory_capacity();
+      mean += tier.bandwidth * share;
+      sum += share / tier.bandwidth;
+    }
+    // Of equal tiers it may be off by a rounding.
+    return std::min(first, equations.spilled == SpilledTime::Sum ? 1.0 / sum : mean);
   }
 
   /// Whether kernels run one by one and stream through the SRAM, which then limits none.

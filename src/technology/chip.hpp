@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "model/machine/system.hpp"
+#include "model/machine/machine.hpp"
 #include "technology/budget.hpp"
 #include "technology/operating_point.hpp"
 #include "technology/technology.hpp"

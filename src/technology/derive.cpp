@@ -255,7 +255,7 @@ Chip derive(const ChipDesign& design, const Split& split,
 }
 
 // docs/technology.md (16)
-void put_into(const ChipDesign& design, const Chip& chip, System& system) {
+void put_into(const ChipDesign& design, const Chip& chip, Machine& system) {
   const CoreTechnology& core = design.technology.core;
   system.accelerator.cores = chip.core.cores;
   system.accelerator.lanes = core.lanes;
@@ -269,8 +269,8 @@ void put_into(const ChipDesign& design, const Chip& chip, System& system) {
   }
   system.accelerator.sram = design.given.sram.value_or(sram);
   if (chip.memory) {
-    system.memory.bandwidth = chip.memory->bandwidth;
-    system.memory.capacity = chip.memory->capacity;
+    system.memory[0].bandwidth = chip.memory->bandwidth;
+    system.memory[0].capacity = chip.memory->capacity;
   }
   for (std::size_t d = 0; d < system.network.size(); ++d) {
     const std::optional<LinkKind> kind = design.dimensions[d].link;

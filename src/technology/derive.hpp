@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "model/machine/system.hpp"
+#include "model/machine/machine.hpp"
 #include "technology/budget.hpp"
 #include "technology/chip.hpp"
 #include "technology/operating_point.hpp"
@@ -65,7 +65,7 @@ struct ChipDesign {
   Technology technology;
   Budget budget;
   GivenValues given;
-  std::vector<DimensionPorts> dimensions;  ///< as in System::network
+  std::vector<DimensionPorts> dimensions;  ///< as in Machine::network
   TechnologyEquations equations;
 };
 
@@ -83,6 +83,6 @@ Chip derive(const ChipDesign& design, const Split& split,
 std::vector<Shortage> overspent(const ChipDesign& design, const Split& split);
 
 /// Puts what is derived into the machine; what is given is there already.
-void put_into(const ChipDesign& design, const Chip& chip, System& system);
+void put_into(const ChipDesign& design, const Chip& chip, Machine& system);
 
 }  // namespace dfsearch

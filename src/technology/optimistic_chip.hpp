@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "model/machine/system.hpp"
+#include "model/machine/machine.hpp"
 #include "technology/chip.hpp"
 #include "technology/derive.hpp"
 

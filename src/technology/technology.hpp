@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/units.hpp"
-#include "model/machine/system.hpp"
+#include "model/machine/machine.hpp"
 
 namespace dfsearch {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/units_text.hpp"
-#include "model/machine/system_schema.hpp"
+#include "model/machine/machine_schema.hpp"
 #include "schema/report.hpp"
 
 namespace dfsearch {

@@ -27,7 +27,7 @@ inline World random_world(std::uint64_t seed) {
   DesignMaker maker(seed);
   RandomDesign made = maker.make();
   World world{random_problem(seed, {.kernels = 4, .assignments = 200}), made.design};
-  System& system = world.problem.system;
+  Machine& system = world.problem.system;
   const Topology topologies[] = {Topology::Ring, Topology::Switch, Topology::FullyConnected};
   world.design.dimensions.clear();
   for (std::size_t d = 0; d < system.network.size(); ++d) {

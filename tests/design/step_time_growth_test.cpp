@@ -60,7 +60,7 @@ auto& any_of(List& list, std::mt19937_64& random) {
   return list[random() % list.size()];
 }
 
-void grow(System& system, Grown what, double factor, std::mt19937_64& random) {
+void grow(Machine& system, Grown what, double factor, std::mt19937_64& random) {
   switch (what) {
     case Grown::Cores:
       system.accelerator.cores +=
@@ -74,10 +74,10 @@ void grow(System& system, Grown what, double factor, std::mt19937_64& random) {
       system.accelerator.sram = factor * system.accelerator.sram;
       return;
     case Grown::MemoryBandwidth:
-      system.memory.bandwidth = factor * system.memory.bandwidth;
+      system.memory[0].bandwidth = factor * system.memory[0].bandwidth;
       return;
     case Grown::MemoryCapacity:
-      system.memory.capacity = factor * system.memory.capacity;
+      system.memory[0].capacity = factor * system.memory[0].capacity;
       return;
     case Grown::NetworkBandwidth: {
       BytesPerSecond& bandwidth = any_of(system.network, random).bandwidth;

@@ -27,7 +27,7 @@ Problem random_growing_problem(std::uint64_t seed) {
   Problem problem = seed % 4 == 0 ? test::random_machine_problem(seed, limits)
                                   : test::random_problem(seed, limits);
   problem.objective = Objective::StepTime;
-  problem.system.memory.second.reset();
+  problem.system.memory.resize(1);
   problem.execution.levels = false;
   return problem;
 }
@@ -56,15 +56,15 @@ Q grown(Q value, std::mt19937_64& random) {
 }
 
 /// One quantity grows, or all of them.
-void grow(System& system, std::mt19937_64& random) {
+void grow(Machine& system, std::mt19937_64& random) {
   const std::int64_t one = pick(random, 0, 7);
   const auto grows = [&](std::int64_t quantity) { return one == quantity || one >= 6; };
   Accelerator& chip = system.accelerator;
   if (grows(0)) chip.cores += pick(random, 0, 1) == 0 ? 1 : chip.cores * pick(random, 1, 3);
   if (grows(1)) chip.frequency = grown(chip.frequency, random);
   if (grows(2)) chip.sram = grown(chip.sram, random);
-  if (grows(3)) system.memory.bandwidth = grown(system.memory.bandwidth, random);
-  if (grows(4)) system.memory.capacity = grown(system.memory.capacity, random);
+  if (grows(3)) system.memory[0].bandwidth = grown(system.memory[0].bandwidth, random);
+  if (grows(4)) system.memory[0].capacity = grown(system.memory[0].capacity, random);
   if (!grows(5)) return;
   for (NetworkDimension& dimension : system.network) {
     dimension.bandwidth = grown(dimension.bandwidth, random);

@@ -55,8 +55,8 @@ Problem tied_problem(std::uint64_t seed) {
                                 .stages = 1,
                                 .frequency = Hertz(1.0),
                                 .sram = Bytes(static_cast<double>(pick(random, 30, 90)))};
-  problem.system.memory.bandwidth = BytesPerSecond(pick(random, 0, 3) == 0 ? 10.0 : 1e6);
-  if (pick(random, 0, 3) == 0) problem.system.memory.capacity = Bytes(200.0);
+  problem.system.memory[0].bandwidth = BytesPerSecond(pick(random, 0, 3) == 0 ? 10.0 : 1e6);
+  if (pick(random, 0, 3) == 0) problem.system.memory[0].capacity = Bytes(200.0);
   problem.execution.compute_utilization = 0.5;
   problem.execution.partitions = std::min<std::int64_t>(4, static_cast<std::int64_t>(count));
   if (pick(random, 0, 1) == 0) problem.equations.phases = SplitPhases::Halves;
@@ -129,7 +129,7 @@ Problem large_problem(Shape shape, std::uint64_t seed) {
                                 .stages = 2,
                                 .frequency = Hertz(2.0),
                                 .sram = Bytes(static_cast<double>(pick(random, 350, 600)))};
-  problem.system.memory.bandwidth = BytesPerSecond(static_cast<double>(pick(random, 40, 200)));
+  problem.system.memory[0].bandwidth = BytesPerSecond(static_cast<double>(pick(random, 40, 200)));
   if (pick(random, 0, 1) == 0) problem.execution.compute_utilization = 1.0;
   problem.execution.partitions = pick(random, 10, 14);
   if (pick(random, 0, 1) == 0) problem.equations.phases = SplitPhases::Halves;

@@ -34,7 +34,7 @@ inline Problem example_problem() {
   problem.system.chips = 4;
   problem.system.accelerator = {
       .cores = 16, .lanes = 8, .stages = 4, .frequency = Hertz(1e9), .sram = Bytes(1048576.0)};
-  problem.system.memory = {.bandwidth = BytesPerSecond(1e9), .capacity = Bytes(1e9)};
+  problem.system.memory[0] = {.capacity = Bytes(1e9), .bandwidth = BytesPerSecond(1e9)};
   problem.system.network = {{.topology = Topology::Ring,
                              .degree = 2,
                              .bandwidth = BytesPerSecond(1e9),

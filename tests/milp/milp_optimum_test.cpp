@@ -139,7 +139,7 @@ TEST_CASE("so it is in worlds of the whole machine, of copies and of two tiers o
   for (std::uint64_t seed = 36; seed < 900; ++seed) {
     CAPTURE(seed);
     const Problem problem = test::random_machine_problem(seed);
-    if (!problem.system.memory.second) continue;
+    if (!problem.system.second_memory()) continue;
     if (!decides_tiers(fusion_model(problem, first_decisions(problem)))) continue;
     check_fusion(problem, seed % 2 == 0, count);
   }

@@ -154,7 +154,7 @@ TEST_CASE("more bandwidth never costs more") {
     std::mt19937_64 random(seed);
     const double more = 1.0 + static_cast<double>(pick(random, 1, 300)) / 100.0;
     Problem memory = problem;
-    memory.system.memory.bandwidth = memory.system.memory.bandwidth * more;
+    memory.system.memory[0].bandwidth = memory.system.memory[0].bandwidth * more;
     check_no_longer(cost_of(memory, mapping).step_time, cost.step_time);
     for (NetworkDimension& d : problem.system.network) {
       d.bandwidth = d.bandwidth * more;
@@ -207,7 +207,7 @@ TEST_CASE("layers in one graph cost as much as one by one, if they are mapped al
     problem.execution.style = Style::Dataflow;
     problem.execution.pins.clear();
     problem.sharding_pins.clear();
-    problem.system.accelerator.sram = problem.system.memory.capacity = Bytes::infinity();
+    problem.system.accelerator.sram = problem.system.memory[0].capacity = Bytes::infinity();
     const std::int64_t partitions =
         *std::max_element(mapping.partition.begin(), mapping.partition.end()) + 1;
     problem.execution.partitions = partitions;
@@ -233,7 +233,7 @@ TEST_CASE("with a tensor degree of 1 every sharding costs the same") {
       problem.system.network[d].degree = 1;
     }
     problem.system.accelerator.sram = Bytes::infinity();  // shards were smaller
-    problem.system.memory.capacity = Bytes::infinity();
+    problem.system.memory[0].capacity = Bytes::infinity();
     const Cost before = cost_of(problem, mapping);
     const auto& kernels = problem.workload.graph.kernels();
     for (std::size_t i = 0; i < kernels.size(); ++i) {
@@ -253,7 +253,7 @@ TEST_CASE("with a tensor degree of 1 every sharding costs the same") {
 
 TEST_CASE("twice the layers are twice the time of the layers") {
   for_each_feasible(2000, [](Problem problem, const Mapping& mapping, const Cost&, auto) {
-    problem.system.memory.capacity = Bytes::infinity();
+    problem.system.memory[0].capacity = Bytes::infinity();
     problem.equations.virtual_stages = VirtualStages::Fixed;  // the bubble stays as it is
     if (problem.equations.weight_traffic == WeightTraffic::PerStep) {
       problem.equations.weight_traffic = WeightTraffic::Resident;  // of twice as many fewer fit

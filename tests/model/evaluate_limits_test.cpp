@@ -111,15 +111,15 @@ TEST_CASE(
 
 TEST_CASE("weights and activations fit the memory to the byte") {
   Problem problem = example();
-  problem.system.memory.capacity = Bytes(224.0);
+  problem.system.memory[0].capacity = Bytes(224.0);
   CHECK(cost_of(problem, example_mapping()).activations == Bytes(128.0));
-  problem.system.memory.capacity = Bytes(223.0);
+  problem.system.memory[0].capacity = Bytes(223.0);
   Infeasible wrong = infeasible_of(problem, example_mapping());
   CHECK(wrong.resource == Resource::Memory);
   CHECK(wrong.needed == 224.0);
   CHECK(wrong.available == 223.0);
   CHECK(wrong.where == "weights and activations");
-  problem.system.memory.capacity = Bytes(95.0);
+  problem.system.memory[0].capacity = Bytes(95.0);
   wrong = infeasible_of(problem, example_mapping());
   CHECK(wrong.where == "weights");
 }

@@ -36,7 +36,7 @@ Problem ring_world(std::vector<Kernel> kernels, std::vector<Tensor> tensors, std
   problem.system.chips = ring;
   problem.system.network = {dimension(Topology::Ring, ring, 10.0, strategy)};
   problem.system.accelerator.frequency = Hertz(1e9);
-  problem.system.memory.bandwidth = BytesPerSecond(1e12);
+  problem.system.memory[0].bandwidth = BytesPerSecond(1e12);
   return problem;
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("weight_traffic: what the SRAM cannot hold of a stage is loaded once a
   // B's shard of 48 B at 40 B/s for the six samples of a replica; two layers a stage: 96 B.
   Problem problem = example();
   problem.execution.style = Style::KernelByKernel;  // whatever the SRAM, it fits
-  problem.system.memory.capacity = Bytes(1e6);
+  problem.system.memory[0].capacity = Bytes(1e6);
   Mapping mapping = example_mapping({0, 1, 2});
   const auto layer_time = [&](double sram) {
     problem.system.accelerator.sram = Bytes(sram);
@@ -357,7 +357,7 @@ TEST_CASE("weights of a transformer that trains are those of its forward pass") 
   Problem problem;
   problem.workload.sequence = 4;
   problem.system.accelerator = {.cores = 100, .frequency = Hertz(1.0), .sram = Bytes(1e9)};
-  problem.system.memory.bandwidth = BytesPerSecond(1.0);
+  problem.system.memory[0].bandwidth = BytesPerSecond(1.0);
   problem.workload.graph = llm_training_graph(shape);
   // Q, K, V, PROJ of h x h and two of 4 h x h, words of 2 B.
   CHECK(cost_of(problem, plain_mapping_of_phases(problem)).weights == Bytes(2.0 * 12 * 64));
@@ -401,7 +401,7 @@ TEST_CASE("copies share the time of a step and have a network each") {
 
 TEST_CASE("copies of one chip have no links, copies of four no switch") {
   Problem problem;
-  System& system = problem.system;
+  Machine& system = problem.system;
   system.chips = 12;
   system.network = {dimension(Topology::Switch, 1, 1.0)};
   system.price.link = {Dollars(1.0) / BytesPerSecond(1.0)};
@@ -446,9 +446,9 @@ TEST_CASE("stored data takes its share of the memory beside weights and activati
   const Cost with = cost_of(problem, example_mapping());
   CHECK(with.stored == Bytes(101.0));
   CHECK(with.weights == without.weights);
-  problem.system.memory.capacity = with.weights + with.activations + with.stored;
+  problem.system.memory[0].capacity = with.weights + with.activations + with.stored;
   CHECK(cost_of(problem, example_mapping()).step_time == without.step_time);
-  problem.system.memory.capacity = problem.system.memory.capacity - Bytes(1.0);
+  problem.system.memory[0].capacity = problem.system.memory[0].capacity - Bytes(1.0);
   const Infeasible reason = infeasible_of(problem, example_mapping());
   CHECK(reason.resource == Resource::Memory);
   CHECK(reason.needed - reason.available == 1.0);
@@ -460,7 +460,7 @@ TEST_CASE("out of core SRAM is no limit and memory holds nothing but stored data
   CHECK(infeasible_of(problem, example_mapping()).resource == Resource::Sram);
   problem.workload.out_of_core = true;
   problem.workload.stored = Bytes(80.0);
-  problem.system.memory.capacity = Bytes(10.0);
+  problem.system.memory[0].capacity = Bytes(10.0);
   const Cost cost = cost_of(problem, example_mapping());
   CHECK(cost.partitions[0].sram == Bytes(0.0));
   CHECK(cost.weights + cost.activations == Bytes(0.0));
@@ -476,16 +476,15 @@ TEST_CASE("what the first tier of memory cannot hold slows all of it down") {
   Problem problem = example();
   const Cost fast = cost_of(problem, example_mapping());
   CHECK(fast.weights + fast.activations == Bytes(224.0));
-  problem.system.memory.second =
-      SecondMemory{.bandwidth = BytesPerSecond(8.0), .capacity = Bytes(672.0)};
-  problem.system.memory.capacity = Bytes(224.0);
+  problem.system.memory.push_back({.capacity = Bytes(672.0), .bandwidth = BytesPerSecond(8.0)});
+  problem.system.memory[0].capacity = Bytes(224.0);
   const Cost held = cost_of(problem, example_mapping());
   CHECK_FALSE(held.spilled);
   CHECK(held.partitions[1].memory.in_base_units() == about(1.6));
 
   // Of 64 B a quarter at 40 B/s and the rest at 8 B/s.
-  problem.system.memory.capacity = Bytes(168.0);
-  problem.system.memory.second->capacity = Bytes(504.0);
+  problem.system.memory[0].capacity = Bytes(168.0);
+  problem.system.memory[1].capacity = Bytes(504.0);
   const Cost spilled = cost_of(problem, example_mapping());
   CHECK(spilled.spilled);
   CHECK(spilled.partitions[1].memory.in_base_units() == about(16.0 / 40 + 48.0 / 8));
@@ -495,7 +494,7 @@ TEST_CASE("what the first tier of memory cannot hold slows all of it down") {
   const Cost mean = cost_of(problem, example_mapping());
   CHECK(mean.partitions[1].memory.in_base_units() == about(64.0 / 16));
 
-  problem.system.memory.second->capacity = Bytes(55.0);
+  problem.system.memory[1].capacity = Bytes(55.0);
   CHECK(infeasible_of(problem, example_mapping()).available == 223.0);
 }
 

@@ -69,7 +69,7 @@ bool same_units(const std::vector<Unit>& units, std::size_t d) {
 /// Every network of the system's shape, without the second order of two
 /// neighbouring free rings that are alike.
 std::vector<NetworkChoice> all_networks(const Problem& problem) {
-  const System& system = problem.system;
+  const Machine& system = problem.system;
   const bool every_order = place_matters(problem.workload.graph);
   std::vector<NetworkChoice> networks{{}};
   for (std::size_t d = 0; d < system.network.size(); ++d) {

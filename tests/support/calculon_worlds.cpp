@@ -9,9 +9,7 @@
 namespace dfsearch::test {
 namespace {
 
-using calculon::Machine;
 using calculon::ModelShape;
-using calculon::Network;
 
 constexpr double kGibi = 1073741824.0;
 
@@ -58,15 +56,15 @@ EfficiencyCurve<Work> random_curve(Draws& draws) {
   return curve;
 }
 
-Network random_network(Draws& draws, std::int64_t chips) {
-  Network network;
-  network.size = draws.below(3) > 0 ? chips : 1 + draws.below(2 * chips);
-  network.filled = draws.below(3) == 0;
+NetworkDimension random_network(Draws& draws, std::int64_t chips) {
+  NetworkDimension network{.measured = MeasuredNetwork{}};
+  network.degree = draws.below(3) > 0 ? chips : 1 + draws.below(2 * chips);
+  network.measured->filled = draws.below(3) == 0;
   network.bandwidth = BytesPerSecond(draws.size(1e9, 1e12));
-  network.efficiency = draws.one_of({1.0, 0.8, 0.5});
+  network.measured->efficiency = draws.one_of({1.0, 0.8, 0.5});
   network.latency = Seconds(draws.one_of({0.0, 1e-6, 1e-4}));
-  network.processor_usage = draws.one_of({0.0, 0.0, 0.05, 0.3});
-  for (Network::Scale& scale : network.operations) {
+  network.measured->processor_usage = draws.one_of({0.0, 0.0, 0.05, 0.3});
+  for (MeasuredNetwork::Scale& scale : network.measured->operations) {
     scale = {.factor = draws.one_of({1.0, 1.5, 2.0}), .offset = draws.one_of({0.0, -1.0, 1.0})};
   }
   return network;
@@ -83,25 +81,26 @@ Machine calculon_machine(char name, std::int64_t chips) {
              {{Flops(128e9), 0.95}, {Flops(16e9), 0.9}, {Flops(1e9), 0.6}, {Flops(0.0), 0.1}});
   machine.vector =
       engine(h100 ? 120e12 : 78e12, {{Flops(16e9), 0.95}, {Flops(1e9), 0.5}, {Flops(0.0), 0.1}});
-  machine.memory = memory(80.0 * kGibi, h100 ? 3072e9 : 2048e9, {0.9, 0.75, 0.6, 0.3});
-  machine.second = memory(512.0 * kGibi, h100 ? 450e9 : 32e9, {0.95, 0.9, 0.7, 0.3});
-  Network near{.size = 8,
-               .filled = true,
-               .bandwidth = BytesPerSecond(h100 ? 450e9 : 300e9),
-               .efficiency = 0.65,
-               .latency = Seconds(10e-6),
-               .processor_usage = 0.15};
+  machine.memory = {memory(80.0 * kGibi, h100 ? 3072e9 : 2048e9, {0.9, 0.75, 0.6, 0.3}),
+                    memory(512.0 * kGibi, h100 ? 450e9 : 32e9, {0.95, 0.9, 0.7, 0.3})};
+  NetworkDimension near{
+      .degree = 8,
+      .bandwidth = BytesPerSecond(h100 ? 450e9 : 300e9),
+      .strategy = {},
+      .latency = Seconds(10e-6),
+      .measured = MeasuredNetwork{.filled = true, .efficiency = 0.65, .processor_usage = 0.15}};
   if (h100) {
-    near.operations = {{{1.0, 0.0}, {1.0, 0.0}, {1.0, 0.0}, {1.0, 1.0}}};
+    near.measured->operations = {{{1.0, 0.0}, {1.0, 0.0}, {1.0, 0.0}, {1.0, 1.0}}};
   } else {
-    near.operations = {{{1.0, 0.0}, {1.5, -1.0}, {1.5, -1.0}, {2.0, -1.0}}};
+    near.measured->operations = {{{1.0, 0.0}, {1.5, -1.0}, {1.5, -1.0}, {2.0, -1.0}}};
   }
-  const Network far{.size = 65536,
-                    .bandwidth = BytesPerSecond(h100 ? 50e9 : 25e9),
-                    .efficiency = 0.9,
-                    .latency = Seconds(20e-6),
-                    .processor_usage = 0.02};
-  machine.networks = {near, far};
+  const NetworkDimension far{
+      .degree = 65536,
+      .bandwidth = BytesPerSecond(h100 ? 50e9 : 25e9),
+      .strategy = {},
+      .latency = Seconds(20e-6),
+      .measured = MeasuredNetwork{.efficiency = 0.9, .processor_usage = 0.02}};
+  machine.network = {near, far};
   return machine;
 }
 
@@ -140,17 +139,17 @@ CalculonWorld random_calculon_world(std::uint32_t seed) {
                     .efficiency = random_curve<Flops>(draws)};
   machine.vector = {.peak = FlopsPerSecond(draws.size(1e11, 1e14)),
                     .efficiency = random_curve<Flops>(draws)};
-  machine.memory = {.capacity = Bytes(draws.size(3e7, 1e11)),
-                    .bandwidth = BytesPerSecond(draws.size(1e10, 1e13)),
-                    .efficiency = random_curve<Bytes>(draws)};
+  machine.memory[0] = {.capacity = Bytes(draws.size(3e7, 1e11)),
+                       .bandwidth = BytesPerSecond(draws.size(1e10, 1e13)),
+                       .efficiency = random_curve<Bytes>(draws)};
   if (draws.below(2) == 0) {
-    machine.second = MemoryTier{.capacity = Bytes(draws.size(1e7, 1e11)),
-                                .bandwidth = BytesPerSecond(draws.size(1e9, 1e12)),
-                                .efficiency = random_curve<Bytes>(draws)};
+    machine.memory.push_back({.capacity = Bytes(draws.size(1e7, 1e11)),
+                              .bandwidth = BytesPerSecond(draws.size(1e9, 1e12)),
+                              .efficiency = random_curve<Bytes>(draws)});
   }
   const std::int64_t networks = 1 + draws.below(3);
   for (std::int64_t i = 0; i < networks; ++i) {
-    machine.networks.push_back(random_network(draws, machine.chips));
+    machine.network.push_back(random_network(draws, machine.chips));
   }
   return world;
 }

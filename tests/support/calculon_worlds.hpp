@@ -5,12 +5,12 @@
 #include <string>
 
 #include "model/calculon/execution.hpp"
-#include "model/calculon/machine.hpp"
+#include "model/calculon/network.hpp"
 
 namespace dfsearch::test {
 
 /// "A": A100 with 80 GiB, "H": H100; both with a second memory and groups of 8 chips.
-calculon::Machine calculon_machine(char name, std::int64_t chips);
+Machine calculon_machine(char name, std::int64_t chips);
 
 /// "22B", "175B", "530B" or "1T".
 calculon::ModelShape megatron(const std::string& name);
@@ -18,7 +18,7 @@ calculon::ModelShape megatron(const std::string& name);
 /// A transformer and a machine.
 struct CalculonWorld {
   calculon::ModelShape transformer;
-  calculon::Machine machine;
+  Machine machine;
 };
 
 /// At most 64 chips, at most 12 layers; memories of about the size that executions need.

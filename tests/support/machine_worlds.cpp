@@ -147,11 +147,10 @@ void two_tiers(Random& random, Problem& problem) {
     const double share = static_cast<double>(pick(random, low, high)) / 100.0;
     return Bytes(std::floor(need.in_base_units() * share) + 1.0);
   };
-  Memory& memory = problem.system.memory;
-  memory.capacity = part(20, 110);
-  memory.second = SecondMemory{
-      .bandwidth = memory.bandwidth * (static_cast<double>(pick(random, 5, 100)) / 100.0),
-      .capacity = part(10, 120)};
+  std::vector<MemoryTier>& memory = problem.system.memory;
+  memory[0].capacity = part(20, 110);
+  const double slower = static_cast<double>(pick(random, 5, 100)) / 100.0;
+  memory.push_back({.capacity = part(10, 120), .bandwidth = memory[0].bandwidth * slower});
 }
 
 void random_switches(Random& random, Equations& equations) {

@@ -91,7 +91,7 @@ NetworkDimension dimension(Topology topology, std::int64_t degree, double bandwi
           .strategy = strategy};
 }
 
-std::vector<Mapping::Dimension> network_of(const System& system) {
+std::vector<Mapping::Dimension> network_of(const Machine& system) {
   std::vector<Mapping::Dimension> network;
   for (const NetworkDimension& d : system.network) {
     network.push_back({.degree = *d.degree, .strategy = *d.strategy});
@@ -107,7 +107,7 @@ Problem idle_problem(std::size_t count) {
   Problem problem;
   problem.workload.graph = DataflowGraph(std::move(kernels), {});
   problem.system.accelerator = {.cores = 1000, .frequency = Hertz(1.0), .sram = Bytes(1e9)};
-  problem.system.memory.bandwidth = BytesPerSecond(1.0);
+  problem.system.memory[0].bandwidth = BytesPerSecond(1.0);
   problem.execution.compute_utilization = 1.0;
   return problem;
 }
@@ -134,11 +134,11 @@ Problem example() {
   workload.global_batch = 12;
   workload.sequence = 4;
   workload.boundary = Bytes(10.0);
-  System& system = problem.system;
+  Machine& system = problem.system;
   system.chips = 8;
   system.accelerator = {
       .cores = 4, .lanes = 2, .stages = 2, .frequency = Hertz(10.0), .sram = Bytes(1000.0)};
-  system.memory = {.bandwidth = BytesPerSecond(40.0), .capacity = Bytes(1000.0)};
+  system.memory[0] = {.capacity = Bytes(1000.0), .bandwidth = BytesPerSecond(40.0)};
   system.network = {dimension(Topology::Ring, 2, 80.0),
                     dimension(Topology::Ring, 2, 5.0, Strategy::Pipeline),
                     dimension(Topology::Switch, 2, 1.0, Strategy::Data)};

@@ -24,7 +24,7 @@ NetworkDimension dimension(Topology topology, std::int64_t degree, double bandwi
                            Strategy strategy = Strategy::Tensor);
 
 /// Degrees and strategies as the system gives them.
-std::vector<Mapping::Dimension> network_of(const System& system);
+std::vector<Mapping::Dimension> network_of(const Machine& system);
 
 /// `count` kernels of 1 x 1 element without tensors, one chip that holds and
 /// reaches everything, utilization 1: a world in which nothing is in the way.

@@ -22,7 +22,7 @@ class PlainModel {
         kernels_(problem.workload.graph.kernels()),
         tensors_(problem.workload.graph.tensors()),
         word_(problem.workload.word.in_base_units()),
-        bandwidth_(problem.system.memory.bandwidth.in_base_units()) {
+        bandwidth_(problem.system.memory[0].bandwidth.in_base_units()) {
     for (std::size_t d = 0; d < mapping.network.size(); ++d) {
       degree_[static_cast<std::size_t>(mapping.network[d].strategy)] *=
           number(mapping.network[d].degree);
@@ -707,12 +707,12 @@ class PlainModel {
         cost.activations += one + one;  // where it comes in and where it goes out
       }
     }
-    const Memory& memory = problem_.system.memory;
+    const std::vector<MemoryTier>& memory = problem_.system.memory;
     const double needed = cost.weights + cost.activations + cost.stored;
-    const double first = memory.capacity.in_base_units();
-    if (!memory.second || needed <= first) return needed <= first;
-    const double second = memory.second->capacity.in_base_units();
-    const double slow = memory.second->bandwidth.in_base_units();
+    const double first = memory[0].capacity.in_base_units();
+    if (memory.size() == 1 || needed <= first) return needed <= first;
+    const double second = memory[1].capacity.in_base_units();
+    const double slow = memory[1].bandwidth.in_base_units();
     if (problem_.equations.spilled == SpilledTime::Mean) {
       bandwidth_ = (bandwidth_ * first + slow * second) / (first + second);
     } else {

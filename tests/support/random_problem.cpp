@@ -117,7 +117,7 @@ DataflowGraph random_graph(Random& random, std::size_t count, std::int64_t seque
   return {std::move(kernels), std::move(tensors), std::move(seams)};
 }
 
-void random_network(Random& random, const Workload& workload, System& system) {
+void random_network(Random& random, const Workload& workload, Machine& system) {
   const std::int64_t dimensions = pick(random, 0, 3);
   for (std::int64_t d = 0; d < dimensions; ++d) {
     NetworkDimension dimension;
@@ -162,7 +162,7 @@ void random_capacities(Random& random, Problem& problem) {
   problem.system.accelerator.sram =
       Bytes(std::floor(((on_chip + weights) * share(15, 120)).in_base_units()) + 1);
   if (chance(random, 40)) {
-    problem.system.memory.capacity = Bytes(
+    problem.system.memory[0].capacity = Bytes(
         std::floor((weights * static_cast<double>(problem.workload.layers) + stored * share(0, 130))
                        .in_base_units()) +
         1);
@@ -288,7 +288,7 @@ void random_surroundings(std::mt19937_64& random, Problem& problem, const WorldL
   workload.boundary = Bytes(static_cast<double>(pick(random, 0, 50)));
   if (chance(random, 30)) workload.tile = pick(random, 1, workload.sequence);
 
-  System& system = problem.system;
+  Machine& system = problem.system;
   random_network(random, workload, system);
   system.chips *= workload.copies;
   workload.global_batch = pick(random, 1, 6);
@@ -301,7 +301,7 @@ void random_surroundings(std::mt19937_64& random, Problem& problem, const WorldL
                         .stages = pick(random, 1, 3),
                         .frequency = Hertz(static_cast<double>(pick(random, 1, 30))),
                         .sram = Bytes(1e9)};
-  system.memory.bandwidth = BytesPerSecond(static_cast<double>(pick(random, 5, 400)));
+  system.memory[0].bandwidth = BytesPerSecond(static_cast<double>(pick(random, 5, 400)));
   if (limits.joint) joint_sharding(random, problem);
   random_execution(random, problem, limits);
   random_capacities(random, problem);

@@ -14,7 +14,7 @@ Task training_task(const Transformer& model, std::int64_t sequence, std::int64_t
   task.machine.chips = chips;
   task.machine.matrix.peak = FlopsPerSecond(1e14);
   task.machine.vector.peak = FlopsPerSecond(2e13);
-  task.machine.memory = {
+  task.machine.memory[0] = {
       .capacity = Bytes(1e13), .bandwidth = BytesPerSecond(2e12), .efficiency = {}};
   const std::int64_t inner = chips % 8 == 0 ? 8 : 1;
   task.machine.network = {{.topology = Topology::Switch,
@@ -72,8 +72,8 @@ Transformer random_model(Draws& draws) {
   return model;
 }
 
-training::Machine random_machine(Draws& draws) {
-  training::Machine machine;
+Machine random_machine(Draws& draws) {
+  Machine machine;
   machine.matrix.peak = FlopsPerSecond(1e12);
   machine.vector.peak = FlopsPerSecond(1e11);
   if (draws.chance(50)) {
@@ -82,13 +82,13 @@ training::Machine random_machine(Draws& draws) {
                                        {.from = Flops(0.0), .share = 0.1}};
   }
   // From too little for any plan to enough for all.
-  machine.memory = {.capacity = Bytes(1e5 * static_cast<double>(draws.pick(1, 400))),
-                    .bandwidth = BytesPerSecond(1e11),
-                    .efficiency = {}};
+  machine.memory[0] = {.capacity = Bytes(1e5 * static_cast<double>(draws.pick(1, 400))),
+                       .bandwidth = BytesPerSecond(1e11),
+                       .efficiency = {}};
   if (draws.chance(25)) {
-    machine.second = MemoryTier{.capacity = Bytes(1e6 * static_cast<double>(draws.pick(1, 20))),
-                                .bandwidth = BytesPerSecond(1e10),
-                                .efficiency = {}};
+    machine.memory.push_back({.capacity = Bytes(1e6 * static_cast<double>(draws.pick(1, 20))),
+                              .bandwidth = BytesPerSecond(1e10),
+                              .efficiency = {}});
   }
   const std::int64_t dimensions = draws.pick(0, 2);
   for (std::int64_t d = 0; d < dimensions; ++d) {
@@ -117,7 +117,7 @@ void pin_some(Draws& draws, Task& task) {
   if (draws.chance(20)) choices.micro_batches = {draws.pick(1, 2)};
   if (draws.chance(20)) choices.layouts = {training::TensorLayout::LeastKept};
   if (draws.chance(15))
-    choices.offload = training::Offload{.optimizer = task.machine.second.has_value()};
+    choices.offload = training::Offload{.optimizer = task.machine.second_memory() != nullptr};
   if (draws.chance(15)) choices.degrees[0] = {.values = {draws.pick(1, 2)}};
 }
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "model/machine/system.hpp"
+#include "model/machine/machine.hpp"
 #include "technology/derive.hpp"
 
 namespace dfsearch::test {

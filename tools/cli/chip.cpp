@@ -85,7 +85,7 @@ std::vector<std::string> short_names(const std::vector<std::string>& files) {
 /// A chip as a table of its parts, and the machine to go on with.
 std::string whole_text(const std::string& title, const Config& config) {
   const ChipDesign& design = *config.design;
-  const System& system = config.problem.system;
+  const Machine& system = config.problem.system;
   std::string text = title + "\n" + chip_table(design, *config.chip, system);
   if (!config.chip->infeasible.empty()) return text;
   return text + "\n# The machine, to paste into a config:\n" +

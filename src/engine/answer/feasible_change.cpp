@@ -160,7 +160,7 @@ std::vector<std::int64_t> one_by_one(std::int64_t first, std::int64_t last) {
 }
 
 std::optional<FeasibleChange> more_memory(const Problem& problem, const Allowance& allowance) {
-  const Bytes capacity = problem.system.memory.capacity;
+  const Bytes capacity = problem.system.memory[0].capacity;
   if (capacity == Bytes::infinity()) return std::nullopt;
   return least_enough(Raised::Memory,
                       {.from = capacity.in_base_units(),
@@ -168,14 +168,14 @@ std::optional<FeasibleChange> more_memory(const Problem& problem, const Allowanc
                        .with =
                            [&](double value) {
                              Problem changed = problem;
-                             changed.system.memory.capacity = Bytes(value);
+                             changed.system.memory[0].capacity = Bytes(value);
                              return changed;
                            },
                        .need =
                            [&](const Trial& trial) {
                              const Cost& cost = trial.cost;
                              Bytes need = cost.weights + cost.activations + cost.stored;
-                             if (const auto& second = problem.system.memory.second)
+                             if (const MemoryTier* second = problem.system.second_memory())
                                need -= second->capacity;
                              return std::max(1.0, std::ceil(need.in_base_units()));
                            }},

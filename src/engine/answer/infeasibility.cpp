@@ -97,8 +97,8 @@ InfeasibilityReason why_infeasible(const Problem& problem, const MappingProblem&
                                    const Allowance& allowance) {
   const std::shared_ptr<const FusionContext> context = search.open(roomiest_point(problem, search));
   const FusionTables& tables = context->tables;
-  if (tables.weights() > problem.system.memory.total_capacity()) {
-    return {of_bytes(Resource::Memory, tables.weights(), problem.system.memory.total_capacity(),
+  if (tables.weights() > problem.system.memory_capacity()) {
+    return {of_bytes(Resource::Memory, tables.weights(), problem.system.memory_capacity(),
                      problem.workload.stored > Bytes{} ? "stored data" : "weights")};
   }
   if (auto overflow = lonely_overflow(tables)) return {*overflow};
@@ -118,14 +118,14 @@ InfeasibilityReason why_infeasible(const Problem& problem, const MappingProblem&
              .where = "SRAM, cores and phases"}};
   }
   Problem roomy = problem;
-  roomy.system.memory.capacity = Bytes::infinity();
-  roomy.system.memory.second.reset();
-  if (problem.system.memory.capacity < Bytes::infinity()) {
+  roomy.system.memory[0].capacity = Bytes::infinity();
+  roomy.system.memory.resize(1);
+  if (problem.system.memory[0].capacity < Bytes::infinity()) {
     if (const auto mapping = map_briefly(roomy, allowance)) {
       const auto evaluated = evaluate(roomy, *mapping);
       const Cost* cost = &std::get<Cost>(evaluated);
       return {.reason = of_bytes(Resource::Memory, cost->weights + cost->activations + cost->stored,
-                                 problem.system.memory.total_capacity(),
+                                 problem.system.memory_capacity(),
                                  problem.workload.stored > Bytes{} ? "stored data and activations"
                                                                    : "weights and activations"),
               .needed_is_of_one_mapping = true};

@@ -43,7 +43,8 @@ void forget_engines(BlockTimes& block) {
 Seconds least_hop(const ExecutionSpace& space, const Execution& execution, Bytes bytes) {
   Seconds least = Seconds::infinity();
   for (const std::size_t i : space.networks(Axis::Pipeline, execution.pipeline)) {
-    lower(least, space.task().machine.networks[i].time(Operation::PointToPoint, bytes, 2.0));
+    lower(least,
+          operation_time(space.task().machine.network[i], Operation::PointToPoint, bytes, 2.0));
   }
   return least;
 }
@@ -122,7 +123,7 @@ Seconds shape_floor(const ExecutionSpace& space, const Execution& execution,
   bool first = true;
   for (const std::size_t i : space.networks(Axis::Tensor, execution.tensor)) {
     const BlockTimes times =
-        block_times(kernels, task.transformer, task.machine, execution, &task.machine.networks[i]);
+        block_times(kernels, task.transformer, task.machine, execution, &task.machine.network[i]);
     if (first) basis.block = times;
     lower(basis.block, times);
     first = false;
@@ -130,7 +131,7 @@ Seconds shape_floor(const ExecutionSpace& space, const Execution& execution,
   Seconds gradients = Seconds::infinity();
   for (const std::size_t i : space.networks(Axis::Data, execution.data)) {
     lower(gradients,
-          gradient_time(task.machine.networks[i], task.transformer, execution, memory.weights));
+          gradient_time(task.machine.network[i], task.transformer, execution, memory.weights));
   }
   if (first || !(gradients < Seconds::infinity())) return Seconds::infinity();
   forget_engines(basis.block);

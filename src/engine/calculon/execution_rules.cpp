@@ -61,7 +61,7 @@ class ShapeCosts {
       : task_(task),
         kernels_(block_kernels(task.transformer, shape)),
         memory_(block_memory(kernels_, task.transformer, shape)),
-        blocks_(task.machine.networks.size()) {
+        blocks_(task.machine.network.size()) {
     basis_.training = task.transformer.training;
     basis_.schedule = schedule_of(task.transformer, shape);
     if (basis_.training) {
@@ -74,7 +74,7 @@ class ShapeCosts {
     const std::size_t tensor = execution.network(Axis::Tensor);
     if (!blocks_[tensor]) {
       blocks_[tensor] = block_times(kernels_, task_.transformer, task_.machine, execution,
-                                    &task_.machine.networks[tensor]);
+                                    &task_.machine.network[tensor]);
     }
     basis_.block = *blocks_[tensor];
     set_hops(basis_, task_.transformer, task_.machine, execution);

@@ -150,7 +150,7 @@ std::vector<Execution> ExecutionSpace::shapes(const Execution& execution) const 
 
 std::vector<Offload> ExecutionSpace::offloads(const Execution& execution) const {
   if (task_.choices.offload) return {*task_.choices.offload};
-  if (!task_.machine.second) return {Offload{}};
+  if (!task_.machine.second_memory()) return {Offload{}};
   const bool training = task_.transformer.training;
   std::vector<Offload> offloads;
   for (const bool weights : {true, false}) {
@@ -177,7 +177,7 @@ std::vector<bool> ExecutionSpace::data_overlaps(const Execution& execution) cons
 std::vector<std::array<std::size_t, 3>> ExecutionSpace::placements(
     const Execution& execution) const {
   if (task_.choices.networks) return {*task_.choices.networks};
-  const std::size_t count = task_.machine.networks.size();
+  const std::size_t count = task_.machine.network.size();
   const auto choices_of = [&](std::int64_t degree) { return degree > 1 ? count : 1; };
   std::vector<std::array<std::size_t, 3>> placements;
   for (std::size_t t = 0; t < choices_of(execution.tensor); ++t) {
@@ -192,9 +192,10 @@ std::vector<std::size_t> ExecutionSpace::networks(Axis axis, std::int64_t degree
   if (task_.choices.networks) return {(*task_.choices.networks)[static_cast<std::size_t>(axis)]};
   if (degree == 1) return {0};
   std::vector<std::size_t> found;
-  for (std::size_t i = 0; i < task_.machine.networks.size(); ++i) {
-    const Network& network = task_.machine.networks[i];
-    if (degree > network.size || (network.filled && network.size % degree != 0)) continue;
+  for (std::size_t i = 0; i < task_.machine.network.size(); ++i) {
+    const NetworkDimension& network = task_.machine.network[i];
+    const std::int64_t size = *network.degree;
+    if (degree > size || (network.measured->filled && size % degree != 0)) continue;
     found.push_back(i);
   }
   return found;

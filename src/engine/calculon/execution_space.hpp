@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/calculon/execution.hpp"
-#include "model/calculon/machine.hpp"
+#include "model/calculon/network.hpp"
 
 namespace dfsearch::calculon {
 

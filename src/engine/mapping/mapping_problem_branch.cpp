@@ -163,7 +163,7 @@ bool MappingProblem::holds_weights(OuterPoint point) const {
   // `evaluate` adds them up in another order: n - 1 additions and at most four other roundings
   // on either side, and the product here.
   const std::size_t roundings = 2 * problem_.workload.graph.kernel_count() + 7;
-  return weights * less_roundings(roundings) <= problem_.system.memory.total_capacity();
+  return weights * less_roundings(roundings) <= problem_.system.memory_capacity();
 }
 
 /// The bounds of all points of a network, for all trees.

@@ -36,7 +36,7 @@ std::vector<OuterPoint> outer_points(const Problem& problem, std::size_t network
     for (const std::int64_t micro_batch : micro_batches_of(problem.workload)) {
       points.push_back({.network = network, .tile = tile, .micro_batch = micro_batch});
       // Kernel by kernel there is one mapping, whose memory evaluate knows.
-      if (!problem.system.memory.second || problem.execution.style == Style::KernelByKernel) {
+      if (!problem.system.second_memory() || problem.execution.style == Style::KernelByKernel) {
         continue;
       }
       points.push_back(points.back());

@@ -43,7 +43,7 @@ Seconds least_layer_time(const Problem& problem, const NetworkChoice& network, s
   const NetworkContext context(problem, network, tiles, micro_batches);
   Seconds compute{};
   Seconds communication{};
-  const System& system = problem.system;
+  const Machine& system = problem.system;
   const std::size_t levels = problem.execution.levels ? system.levels.size() : 0;
   std::vector<Seconds> level_times(levels);
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {

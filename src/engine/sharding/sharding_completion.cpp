@@ -97,13 +97,13 @@ class Completion {
     const Seconds compute = tile_flops(kernel, shard) / (chip.peak() * utilization);
     const Bytes moved = explicit_bytes(graph_, id, loop, context_.machine.grid());
     return {tiles() * (compute / Seconds(1.0)),
-            moved / problem_.system.memory.bandwidth / Seconds(1.0),
+            moved / problem_.system.memory[0].bandwidth / Seconds(1.0),
             own_network_time(context_, kernel, loop) / Seconds(1.0)};
   }
   [[nodiscard]] double transfer(const Tensor& tensor, Loop producer) const {
     const Bytes bytes = tensor_bytes(graph_, tensor, producer, context_.machine.grid(),
                                      context_.tiles, problem_.workload.word);
-    return tiles() * (bytes / problem_.system.memory.bandwidth / Seconds(1.0));
+    return tiles() * (bytes / problem_.system.memory[0].bandwidth / Seconds(1.0));
   }
   [[nodiscard]] bool crosses(const Tensor& tensor) const {
     return place(tensor.from) != place(tensor.to);

@@ -184,7 +184,7 @@ class Domination {
                        static_cast<double>(shard.n)};
     }
     if (!context_.problem.execution.levels) return costs;
-    const System& system = context_.problem.system;
+    const Machine& system = context_.problem.system;
     const Shard whole = shard_of(kernel, loop, context_.machine.grid(), 1);
     const std::vector<Bytes> bytes =
         cache_.level_bytes(kernel, whole, system.accelerator, system.levels, word);

@@ -35,9 +35,10 @@ FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
   const StepTime step = step_time(problem, decisions.network, decisions.micro_batch);
   weights_ = weights_ * static_cast<double>(step.layers_per_stage) +
              stored_share(problem.workload, problem.chips_per_copy());
-  const Memory& memory = problem.system.memory;
-  capacity_for_activations_ = (decisions.spilled ? memory.total_capacity() : memory.capacity) -
-                              weights_ - costs_->stored_seams();
+  const Machine& machine = problem.system;
+  capacity_for_activations_ =
+      (decisions.spilled ? machine.memory_capacity() : machine.memory[0].capacity) - weights_ -
+      costs_->stored_seams();
   memory_ = allowance_.charge(heap_bytes());
 }
 
@@ -287,7 +288,7 @@ bool FusionTables::spills(const std::vector<std::int64_t>& partition) const {
     changes[from] += costs_->stored(TensorId(t));
     changes[to + 1] -= costs_->stored(TensorId(t));
   }
-  const Bytes first = problem_.system.memory.capacity;
+  const Bytes first = problem_.system.memory[0].capacity;
   Bytes alive = weights_ + costs_->stored_seams();
   bool more = alive > first;
   for (const auto& [index, change] : changes) {

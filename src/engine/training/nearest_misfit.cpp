@@ -24,10 +24,10 @@ std::vector<std::int64_t> even_layers(std::int64_t layers, std::int64_t stages) 
 
 /// Of what a chip has, what it needs of the memory that is fuller: more than 1 does not fit.
 double share_of(const Machine& machine, const MemoryUse& use) {
-  const double first = use.total() / machine.memory.capacity;
+  const double first = use.total() / machine.memory[0].capacity;
   if (!(use.second > Bytes{})) return first;
-  return std::max(first, machine.second ? use.second / machine.second->capacity
-                                        : std::numeric_limits<double>::infinity());
+  return std::max(first, machine.second_memory() ? use.second / machine.memory[1].capacity
+                                                 : std::numeric_limits<double>::infinity());
 }
 
 /// The plans of a shape, which differ by the layers of their stages.

@@ -151,7 +151,7 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
   std::vector<int> zeros{0};
   if (degrees.replicas() * degrees[Role::Context] > 1) zeros = {0, 1, 2, 3};
   std::vector<Offload> offloads{{}};
-  if (task_.machine.second) {
+  if (task_.machine.second_memory()) {
     offloads.clear();
     for (const bool weights : {false, true}) {
       for (const bool activations : {false, true}) {

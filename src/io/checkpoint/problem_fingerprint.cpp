@@ -101,16 +101,14 @@ class Canonical {
     const auto& [cores, lanes, stages, frequency, sram] = value;
     all(cores, lanes, stages, frequency, sram);
   }
-  void put(const SecondMemory& value) {
-    const auto& [bandwidth, capacity] = value;
+  void put(const MemoryTier& value) {
+    const auto& [capacity, bandwidth, efficiency] = value;
+    static_cast<void>(efficiency);  // of plans
     all(bandwidth, capacity);
   }
-  void put(const Memory& value) {
-    const auto& [bandwidth, capacity, second] = value;
-    all(bandwidth, capacity, second);
-  }
   void put(const NetworkDimension& value) {
-    const auto& [topology, degree, bandwidth, strategy, latency] = value;
+    const auto& [topology, degree, bandwidth, strategy, latency, measured] = value;
+    static_cast<void>(measured);  // of executions
     all(topology, degree, bandwidth, strategy, latency);
   }
   void put(const Price& value) {
@@ -125,9 +123,13 @@ class Canonical {
     const auto& [name, share, bandwidth, latency] = value;
     all(name, share, bandwidth, latency);
   }
-  void put(const System& value) {
-    const auto& [chips, accelerator, memory, network, price, power, levels] = value;
-    all(chips, accelerator, memory, network, price, power);
+  void put(const Machine& value) {
+    const auto& [chips, accelerator, matrix, vector, memory, network, price, power, levels] = value;
+    static_cast<void>(matrix);  // of plans
+    static_cast<void>(vector);
+    std::optional<MemoryTier> second;
+    if (memory.size() > 1) second = memory[1];
+    all(chips, accelerator, memory[0], second, network, price, power);
     if (!levels.empty()) put(levels);
   }
   void put(const Execution& value) {

@@ -42,7 +42,6 @@ namespace {
 
 using calculon::Communication;
 using calculon::ExecutionChoices;
-using calculon::Machine;
 using calculon::ModelShape;
 using calculon::Overlap;
 using calculon::Recompute;
@@ -111,7 +110,7 @@ class ChoicesReader {
       return;
     }
     const std::int64_t count =
-        others_are_right_ ? static_cast<std::int64_t>(machine_.networks.size()) : kLargestCount;
+        others_are_right_ ? static_cast<std::int64_t>(machine_.network.size()) : kLargestCount;
     std::array<std::size_t, 3> networks{};
     for (std::size_t i = 0; i < items.size(); ++i) {
       const YamlEntry item{.key = entry->key, .place = items[i].place, .value = items[i]};
@@ -262,7 +261,7 @@ class ChoicesReader {
   }
 
   void check_offload() {
-    if (choices_.offload && choices_.offload->any() && !machine_.second) {
+    if (choices_.offload && choices_.offload->any() && !machine_.second_memory()) {
       wrong({"offload"}, "expected none, as the system has no second memory (memory.second)");
     }
   }

@@ -18,12 +18,12 @@ CalculonConfig read_calculon_config(const YamlNode& root, const Place& start,
                                     InputMessages& messages);
 
 /// The section `system`.
-calculon::Machine read_calculon_machine(const YamlEntry& section, InputMessages& messages);
+Machine read_calculon_machine(const YamlEntry& section, InputMessages& messages);
 
 /// The section `calculon`, checked by itself and, if they are right, against the other two.
 calculon::ExecutionChoices read_execution_choices(const YamlEntry& section,
                                                   const calculon::ModelShape& transformer,
-                                                  const calculon::Machine& machine,
-                                                  bool others_are_right, InputMessages& messages);
+                                                  const Machine& machine, bool others_are_right,
+                                                  InputMessages& messages);
 
 }  // namespace dfsearch

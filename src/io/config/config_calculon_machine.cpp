@@ -33,18 +33,18 @@ void read_tier(MapReader& reader, MemoryTier& tier) {
   tier.efficiency = read_efficiency<Bytes>(reader);
 }
 
-void read_memory(const YamlEntry& section, calculon::Machine& machine, InputMessages& messages) {
+void read_memory(const YamlEntry& section, Machine& machine, InputMessages& messages) {
   MapReader reader(section, messages);
-  read_tier(reader, machine.memory);
+  read_tier(reader, machine.memory[0]);
   if (const YamlEntry* second = reader.optional("second")) {
     MapReader tier(*second, messages);
-    read_tier(tier, machine.second.emplace());
+    read_tier(tier, machine.memory.emplace_back());
     tier.finish();
   }
   reader.finish();
 }
 
-calculon::Network::Scale read_scale(MapReader& reader, std::string_view key) {
+MeasuredNetwork::Scale read_scale(MapReader& reader, std::string_view key) {
   const YamlEntry* entry = reader.optional(key);
   if (!entry) return {};
   if (!is_pair(entry->value)) {
@@ -60,28 +60,31 @@ calculon::Network::Scale read_scale(MapReader& reader, std::string_view key) {
   return {.factor = factor.value_or(1.0), .offset = offset.value_or(0.0)};
 }
 
-calculon::Network read_network(const YamlNode& node, InputMessages& messages) {
+NetworkDimension read_network(const YamlNode& node, InputMessages& messages) {
   MapReader reader(node, "networks", node.place, messages);
-  calculon::Network network;
-  network.size = reader.required_count("size").value_or(1);
-  network.filled = reader.optional_choice("filled", kYesOrNo).value_or(false);
+  NetworkDimension network;
+  network.measured.emplace();
+  network.degree = reader.required_count("size").value_or(1);
+  network.measured->filled = reader.optional_choice("filled", kYesOrNo).value_or(false);
   network.bandwidth =
       reader.required_quantity("bandwidth", kBandwidth).value_or(BytesPerSecond(1.0));
-  network.efficiency = reader.optional_number("efficiency", kShare).value_or(1.0);
+  network.measured->efficiency = reader.optional_number("efficiency", kShare).value_or(1.0);
   network.latency = reader.optional_quantity("latency", kLatency).value_or(Seconds());
-  network.processor_usage = reader.optional_number("processor_usage", {0.0, 0.99}).value_or(0.0);
+  network.measured->processor_usage =
+      reader.optional_number("processor_usage", {0.0, 0.99}).value_or(0.0);
   // In the order of calculon::Operation.
-  network.operations = {read_scale(reader, "p2p"), read_scale(reader, "reduce_scatter"),
-                        read_scale(reader, "all_gather"), read_scale(reader, "all_reduce")};
+  network.measured->operations = {read_scale(reader, "p2p"), read_scale(reader, "reduce_scatter"),
+                                  read_scale(reader, "all_gather"),
+                                  read_scale(reader, "all_reduce")};
   reader.finish();
   return network;
 }
 
 }  // namespace
 
-calculon::Machine read_calculon_machine(const YamlEntry& section, InputMessages& messages) {
+Machine read_calculon_machine(const YamlEntry& section, InputMessages& messages) {
   MapReader reader(section, messages);
-  calculon::Machine machine;
+  Machine machine;
   machine.chips = reader.required_count("chips").value_or(1);
   if (const YamlEntry* part = reader.required("matrix")) {
     machine.matrix = read_engine(*part, messages);
@@ -100,7 +103,7 @@ calculon::Machine read_calculon_machine(const YamlEntry& section, InputMessages&
                       list->value.type == YamlNode::Type::Sequence ? std::to_string(items.size())
                                                                    : list->value.description()));
     } else {
-      for (const YamlNode& node : items) machine.networks.push_back(read_network(node, messages));
+      for (const YamlNode& node : items) machine.network.push_back(read_network(node, messages));
     }
   }
   reader.finish();

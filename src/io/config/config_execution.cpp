@@ -11,7 +11,7 @@
 #include "graph/names.hpp"
 #include "io/schema/read_schema.hpp"
 #include "model/layer/sharding.hpp"
-#include "model/machine/system_schema.hpp"
+#include "model/machine/machine_schema.hpp"
 #include "model/problem_schema.hpp"
 #include "technology/technology_schema.hpp"
 

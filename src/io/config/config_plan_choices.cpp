@@ -134,7 +134,8 @@ void read_plan_choices(const YamlEntry& section, bool others_are_right, Task& ta
   choices.layers =
       read_layers(reader, others_are_right ? std::optional(task.model.layers) : std::nullopt);
   choices.offload = read_offload<training::Offload>(reader);
-  if (others_are_right && choices.offload && choices.offload->any() && !task.machine.second) {
+  if (others_are_right && choices.offload && choices.offload->any() &&
+      !task.machine.second_memory()) {
     messages.add(section.value.find("offload")->value.place, "offload",
                  "expected none, as the system has no second memory (memory.second)");
   }

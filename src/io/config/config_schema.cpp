@@ -4,7 +4,7 @@
 #include "io/config/config_execution.hpp"
 #include "io/config/config_system.hpp"
 #include "io/schema/json_schema.hpp"
-#include "model/machine/system_schema.hpp"
+#include "model/machine/machine_schema.hpp"
 
 namespace dfsearch {
 namespace {
@@ -43,6 +43,8 @@ const Schema& schema_of<PlanConfigText>() {
       by_hand("workload", "the model that is trained", kAny, {.flags = kRequired}),
       by_hand("system", "on which machine", kAny, {.flags = kRequired}),
       by_hand("execution", "the rates of a chip", kAny),
+      by_hand("price", "what the machine costs", kObject<Price>),
+      by_hand("power", "what the machine draws", kObject<Power>),
       by_hand("parallelism", "which degrees the search may choose", kAny),
       by_hand("training", "what of the plan is given", kAny, {.flags = kRequired}),
       by_hand("search", "when to stop", kObject<SearchSettings>)};

@@ -8,8 +8,9 @@
 
 #include "io/config/config_technology.hpp"
 #include "io/schema/read_schema.hpp"
-#include "model/machine/system_schema.hpp"
+#include "model/machine/machine_schema.hpp"
 #include "model/problem_schema.hpp"
+#include "model/training/plan.hpp"
 #include "technology/names.hpp"
 
 namespace dfsearch {
@@ -17,7 +18,10 @@ namespace {
 
 // Of multiply-add units; more would leave 64-bit integers: 2^62.
 constexpr double kMostUnits = 4611686018427387904.0;
-constexpr std::size_t kMostDimensions = 3;
+// Ways to use the network, all of which are made one by one, and to divide it among the roles of
+// a plan, of which only those of one parallelism at a time are.
+constexpr double kMostNetworks = 1e7;
+constexpr double kMostDivisions = 1e10;
 
 struct KnownSystem {};
 struct DerivedSystem {};
@@ -45,30 +49,26 @@ Accelerator read_accelerator(const YamlEntry& section, std::int64_t& bundle,
   return text.accelerator;
 }
 
-void check_tiers(MapReader& reader, const Memory& memory, bool is_derived,
+void check_tiers(MapReader& reader, const MemoryText& memory, bool is_derived,
                  const YamlEntry& second) {
   const YamlEntry* capacity = reader.optional("capacity");
   if (!capacity && !is_derived) {
     reader.messages().add(second.place, "second",
                           "a second tier needs the capacity of the first, which is unlimited");
   }
-  if (memory.bandwidth > BytesPerSecond{} && memory.second->bandwidth > memory.bandwidth) {
+  const BytesPerSecond first = memory.first.bandwidth;
+  if (first > BytesPerSecond{} && memory.second->bandwidth > first) {
     const YamlEntry* bandwidth = second.value.find("bandwidth");
-    reader.messages().add(
-        place_of_conflict({bandwidth, reader.optional("bandwidth")}), "bandwidth",
-        fmt::format("expected at most that of the first tier, {}, got {}",
-                    to_text(memory.bandwidth), to_text(memory.second->bandwidth)));
+    reader.messages().add(place_of_conflict({bandwidth, reader.optional("bandwidth")}), "bandwidth",
+                          fmt::format("expected at most that of the first tier, {}, got {}",
+                                      to_text(first), to_text(memory.second->bandwidth)));
   }
 }
 
-Memory read_memory(const YamlEntry& section, bool is_derived, InputMessages& messages) {
+MemoryText read_memory(const YamlEntry& section, bool is_derived, InputMessages& messages) {
   MapReader reader(section, messages);
-  Memory memory;
-  if (is_derived) {
-    read_keys(reader, schema_of<GivenMemory>(), &memory);
-  } else {
-    read_keys(reader, schema_of<Memory>(), &memory);
-  }
+  MemoryText memory;
+  read_keys(reader, is_derived ? schema_of<GivenMemory>() : schema_of<MemoryText>(), &memory);
   if (memory.second) check_tiers(reader, memory, is_derived, *reader.optional("second"));
   reader.finish();
   return memory;
@@ -99,12 +99,6 @@ std::vector<NetworkDimension> read_network(const YamlEntry& section, const Techn
         "expected a list of dimensions, innermost first, got " + section.value.description());
     return network;
   }
-  if (section.value.items.size() > kMostDimensions) {
-    messages.add(section.value.place, section.key,
-                 fmt::format("expected at most {} dimensions, got {}", kMostDimensions,
-                             section.value.items.size()));
-    return network;
-  }
   for (const YamlNode& item : section.value.items) {
     const DimensionText text = read_dimension(item, technology, messages);
     network.push_back(text.dimension);
@@ -125,12 +119,12 @@ Place place_of_degrees(const YamlEntry& chips, const YamlEntry* network, const P
 }
 
 /// `copies` of the workload have a network each.
-void check_degrees(const System& system, std::int64_t copies, const Place& place,
+void check_degrees(const Machine& system, std::int64_t copies, const Place& place,
                    InputMessages& messages) {
   const std::int64_t chips = system.chips / copies;
   const std::string all = copies == 1 ? "the number of chips" : "the chips of a copy";
   std::string product_text;
-  double product = 1.0;  // three degrees of up to 2^40 leave 64 bits
+  double product = 1.0;  // degrees of up to 2^40 leave 64 bits
   std::size_t given = 0;
   for (const NetworkDimension& dimension : system.network) {
     if (!dimension.degree) continue;
@@ -155,13 +149,13 @@ void check_degrees(const System& system, std::int64_t copies, const Place& place
 }
 
 /// A chip whose inside is written out.
-void read_known_chip(MapReader& reader, System& system, InputMessages& messages) {
+void read_known_chip(MapReader& reader, Machine& system, InputMessages& messages) {
   std::int64_t bundle = 1;
   if (const YamlEntry* part = reader.required("accelerator")) {
     system.accelerator = read_accelerator(*part, bundle, messages);
   }
   if (const YamlEntry* part = reader.required("memory")) {
-    system.memory = read_memory(*part, false, messages);
+    system.memory = read_memory(*part, false, messages).tiers();
   }
   if (const YamlEntry* levels = reader.optional("levels")) {
     system.levels = read_levels(*levels, system.accelerator.cores, bundle, messages);
@@ -172,17 +166,17 @@ void read_known_chip(MapReader& reader, System& system, InputMessages& messages)
 }
 
 /// A chip that is derived; what is known of it goes before, and into `memory`.
-ChipDesign read_design(MapReader& reader, const YamlEntry& technology, Memory& memory,
-                       InputMessages& messages) {
+ChipDesign read_design(MapReader& reader, const YamlEntry& technology,
+                       std::vector<MemoryTier>& memory, InputMessages& messages) {
   ChipDesign design;
   if (const YamlEntry* part = reader.optional("accelerator")) {
     read_object(*part, design.given, messages);
   }
   design.technology = read_technology(technology, design.given.frequency.has_value(), messages);
   if (const YamlEntry* part = reader.optional("memory")) {
-    memory = read_memory(*part, true, messages);
-    if (part->value.find("bandwidth")) design.given.memory_bandwidth = memory.bandwidth;
-    if (part->value.find("capacity")) design.given.memory_capacity = memory.capacity;
+    memory = read_memory(*part, true, messages).tiers();
+    if (part->value.find("bandwidth")) design.given.memory_bandwidth = memory[0].bandwidth;
+    if (part->value.find("capacity")) design.given.memory_capacity = memory[0].capacity;
   }
   if (const YamlEntry* levels = reader.optional("levels")) {
     design.given.levels = read_given_levels(*levels, design.technology, messages);
@@ -191,6 +185,30 @@ ChipDesign read_design(MapReader& reader, const YamlEntry& technology, Memory& m
     design.budget = read_budget(*budget, design.technology, messages);
   }
   return design;
+}
+
+/// Ways to write a number as a product of so many factors, in their order.
+double products(std::int64_t number, std::size_t factors) {
+  double ways = 1.0;
+  const auto spread = [&](int exponent) {
+    for (int i = 1; i <= exponent; ++i) ways *= (static_cast<double>(factors) - 1.0 + i) / i;
+  };
+  for (std::int64_t p = 2; p <= number / p; ++p) {
+    int exponent = 0;
+    for (; number % p == 0; number /= p) ++exponent;
+    spread(exponent);
+  }
+  if (number > 1) spread(1);
+  return ways;
+}
+
+void check_ways(double ways, double most, const YamlEntry& section, const char* given,
+                InputMessages& messages) {
+  if (ways <= most) return;
+  messages.add(section.value.find("network")->value.place, "network",
+               fmt::format("{:.2g} ways to use it are too many, expected at most {:g}: give {} of "
+                           "more dimensions",
+                           ways, most, given));
 }
 
 /// How many chips the degrees that are given connect.
@@ -209,7 +227,7 @@ std::optional<SystemText> read_system(const YamlEntry& section, std::optional<st
   const std::size_t before = messages.count();
   MapReader reader(section, messages);
   SystemText text;
-  System& system = text.system;
+  Machine& system = text.system;
   const bool whole = use == SystemUse::Whole;
   system.chips =
       (whole ? reader.required_count("chips") : reader.optional_count("chips")).value_or(1);
@@ -247,26 +265,50 @@ std::optional<SystemText> read_system(const YamlEntry& section, std::optional<st
   return text;
 }
 
-void read_price(const YamlEntry& section, System& system, InputMessages& messages) {
+void check_networks(const Machine& machine, std::int64_t chips, const YamlEntry& section,
+                    InputMessages& messages) {
+  double ways = 1.0;
+  std::size_t open = 0;
+  for (const NetworkDimension& dimension : machine.network) {
+    if (!dimension.strategy) ways *= 3.0;
+    if (dimension.degree) {
+      chips /= *dimension.degree;
+    } else {
+      ++open;
+    }
+  }
+  check_ways(ways * products(chips, open), kMostNetworks, section, "the degree or strategy",
+             messages);
+}
+
+void check_divisions(const Machine& machine, const std::vector<bool>& divided,
+                     const YamlEntry& section, InputMessages& messages) {
+  double ways = 1.0;
+  for (std::size_t d = 0; d < machine.network.size(); ++d) {
+    if (divided[d]) ways *= products(*machine.network[d].degree, training::kRoles.size());
+  }
+  check_ways(ways, kMostDivisions, section, "the strategy", messages);
+}
+
+void read_price(const YamlEntry& section, Machine& system, InputMessages& messages) {
   read_object(section, system.price, messages);
 }
 
-void read_power(const YamlEntry& section, System& system, InputMessages& messages) {
+void read_power(const YamlEntry& section, Machine& system, InputMessages& messages) {
   read_object(section, system.power, messages);
 }
 
 void settle_chip(const ChipDesign& design, const Chip& chip, const YamlEntry& section,
-                 System& system, InputMessages& messages) {
+                 Machine& system, InputMessages& messages) {
   put_into(design, chip, system);
   const YamlEntry* technology = section.value.find("technology");
   check_units(system.accelerator, technology->place, messages);
-  if (!system.memory.second) return;
-  if (system.memory.second->bandwidth > system.memory.bandwidth) {
-    messages.add(
-        technology->place, "memory",
-        fmt::format("the second tier has {}, expected at most that of the first, which is "
-                    "derived: {}",
-                    to_text(system.memory.second->bandwidth), to_text(system.memory.bandwidth)));
+  const MemoryTier* second = system.second_memory();
+  if (second && second->bandwidth > system.memory[0].bandwidth) {
+    messages.add(technology->place, "memory",
+                 fmt::format("the second tier has {}, expected at most that of the first, which is "
+                             "derived: {}",
+                             to_text(second->bandwidth), to_text(system.memory[0].bandwidth)));
   }
 }
 
@@ -299,14 +341,41 @@ const Schema& schema_of<GivenValues>() {
 }
 
 template <>
-const Schema& schema_of<GivenMemory>() {
+const Schema& schema_of<MemoryTier>() {
   static constexpr Field kFields[] = {
-      field<&Memory::bandwidth>("bandwidth", "of a chip",
-                                {.limits = kBandwidthLimits, .preset = "derived"}),
-      field<&Memory::capacity>("capacity", "of a chip",
-                               {.limits = kSizeLimits, .preset = "derived"}),
-      field<&Memory::second>("second", "a slower tier behind the first")};
-  static const Schema kSchema = schema<Memory>("given memory", kFields);
+      field<&MemoryTier::bandwidth>("bandwidth", "at most that of the first tier",
+                                    {.limits = kBandwidthLimits, .flags = kRequired}),
+      field<&MemoryTier::capacity>("capacity", "of a chip",
+                                   {.limits = kSizeLimits, .flags = kRequired})};
+  static const Schema kSchema = schema<MemoryTier>("second memory", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<MemoryText>() {
+  using M = MemoryText;
+  static constexpr Field kFields[] = {
+      field<&M::first, &MemoryTier::bandwidth>("bandwidth", "of a chip",
+                                               {.limits = kBandwidthLimits, .flags = kRequired}),
+      field<&M::first, &MemoryTier::capacity>("capacity", "of a chip",
+                                              {.limits = kSizeLimits, .preset = "unlimited"}),
+      field<&M::second>("second",
+                        "a slower tier behind a limited first one; once more is held than that "
+                        "has, traffic goes to both in proportion to their capacities")};
+  static const Schema kSchema = schema<M>("memory", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<GivenMemory>() {
+  using M = MemoryText;
+  static constexpr Field kFields[] = {
+      field<&M::first, &MemoryTier::bandwidth>("bandwidth", "of a chip",
+                                               {.limits = kBandwidthLimits, .preset = "derived"}),
+      field<&M::first, &MemoryTier::capacity>("capacity", "of a chip",
+                                              {.limits = kSizeLimits, .preset = "derived"}),
+      field<&M::second>("second", "a slower tier behind the first")};
+  static const Schema kSchema = schema<M>("given memory", kFields);
   return kSchema;
 }
 
@@ -355,10 +424,10 @@ const Schema& schema_of<KnownSystem>() {
   static constexpr Field kFields[] = {
       by_hand("chips", "of the machine", TypeOf<std::int64_t>::type, {.flags = kRequired}),
       by_hand("accelerator", "a chip", TypeOf<AcceleratorText>::type, {.flags = kRequired}),
-      by_hand("memory", "of a chip", TypeOf<Memory>::type, {.flags = kRequired}),
+      by_hand("memory", "of a chip", TypeOf<MemoryText>::type, {.flags = kRequired}),
       by_hand("levels", "on-chip memories, for `execution.levels`", TypeOf<LevelsText>::type,
               {.preset = "none"}),
-      by_hand("network", "dimensions, at most three, innermost first", kNetwork,
+      by_hand("network", "dimensions, innermost first", kNetwork,
               {.preset = "none, for one chip"})};
   static const Schema kSchema = schema<KnownSystem>("system", kFields);
   return kSchema;
@@ -378,7 +447,7 @@ const Schema& schema_of<DerivedSystem>() {
       by_hand("accelerator", "what is known of a chip", TypeOf<GivenValues>::type),
       by_hand("memory", "what is known of it", TypeOf<GivenMemory>::type),
       by_hand("levels", "what is known of them", TypeOf<GivenLevelsText>::type),
-      by_hand("network", "dimensions, at most three, innermost first", kNetwork)};
+      by_hand("network", "dimensions, innermost first", kNetwork)};
   static const Schema kSchema = schema<DerivedSystem>("system of a technology", kFields);
   return kSchema;
 }

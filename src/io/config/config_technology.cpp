@@ -8,7 +8,7 @@
 #include <string>
 
 #include "io/schema/read_schema.hpp"
-#include "model/machine/system_schema.hpp"
+#include "model/machine/machine_schema.hpp"
 #include "technology/technology_schema.hpp"
 
 namespace dfsearch {
@@ -145,7 +145,7 @@ const Schema& schema_of<GivenLevelsText>() {
   return kSchema;
 }
 
-void check_design(const ChipDesign& design, const System& system, const YamlEntry& section,
+void check_design(const ChipDesign& design, const Machine& system, const YamlEntry& section,
                   InputMessages& messages) {
   const CoreTechnology& core = design.technology.core;
   const auto wrong = [&](std::string_view key, const std::string& what) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "io/text/map_reader.hpp"
-#include "model/machine/system.hpp"
+#include "model/machine/machine.hpp"
 #include "schema/schema.hpp"
 #include "technology/derive.hpp"
 
@@ -53,7 +53,7 @@ std::vector<OnChipLevel> read_levels(const YamlEntry& section, std::int64_t core
                                      std::int64_t bundle, InputMessages& messages);
 
 /// Checks of a design that involve several sections; `section` is the technology.
-void check_design(const ChipDesign& design, const System& system, const YamlEntry& section,
+void check_design(const ChipDesign& design, const Machine& system, const YamlEntry& section,
                   InputMessages& messages);
 
 }  // namespace dfsearch

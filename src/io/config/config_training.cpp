@@ -103,23 +103,13 @@ void read_machine(YamlEntry section, Task& task, InputMessages& messages) {
                  "'dfsearch chip' prints");
     return;
   }
-  const System& system = text->system;
-  check_most(section, "chips", system.chips, kMostChips, messages);
-  training::Machine& machine = task.machine;
-  machine.chips = system.chips;
-  machine.sram = system.accelerator.sram;
-  machine.network = system.network;
-  machine.matrix.peak = system.accelerator.peak();
-  machine.vector.peak = system.accelerator.peak() * 0.5;
-  machine.memory = {
-      .capacity = system.memory.capacity, .bandwidth = system.memory.bandwidth, .efficiency = {}};
-  if (system.memory.second) {
-    machine.second = MemoryTier{.capacity = system.memory.second->capacity,
-                                .bandwidth = system.memory.second->bandwidth,
-                                .efficiency = {}};
-  }
+  check_most(section, "chips", text->system.chips, kMostChips, messages);
+  Machine& machine = task.machine;
+  machine = text->system;
+  machine.matrix.peak = machine.accelerator.peak();
+  machine.vector.peak = machine.accelerator.peak() * 0.5;
   // One degree may be left out: it is what the others leave.
-  std::int64_t left = system.chips;
+  std::int64_t left = machine.chips;
   int open = 0;
   for (const NetworkDimension& dimension : machine.network) {
     if (dimension.degree) {
@@ -134,9 +124,12 @@ void read_machine(YamlEntry section, Task& task, InputMessages& messages) {
         fmt::format("expected the degrees of all dimensions but one, got {} without", open));
     return;
   }
-  for (NetworkDimension& dimension : machine.network) {
-    if (!dimension.degree) dimension.degree = left;
+  std::vector<bool> divided;
+  for (std::size_t d = 0; d < machine.network.size(); ++d) {
+    if (!machine.network[d].degree) machine.network[d].degree = left;
+    divided.push_back(!task.choices.network[d]);
   }
+  check_divisions(machine, divided, section, messages);
 }
 
 /// `matrix` is the peak of the other engine, for one whose peak is a share of it.
@@ -166,13 +159,13 @@ void read_tier(MapReader& reader, std::string_view key, MemoryTier& tier) {
   part.finish();
 }
 
-void read_rates(const YamlEntry& section, training::Machine& machine, InputMessages& messages) {
+void read_rates(const YamlEntry& section, Machine& machine, InputMessages& messages) {
   MapReader reader(section, messages);
   read_engine(reader, "matrix", machine.matrix.peak, machine.matrix);
   read_engine(reader, "vector", machine.matrix.peak, machine.vector);
-  read_tier(reader, "memory", machine.memory);
+  read_tier(reader, "memory", machine.memory[0]);
   MemoryTier unused;
-  read_tier(reader, "second", machine.second ? *machine.second : unused);
+  read_tier(reader, "second", machine.second_memory() ? machine.memory[1] : unused);
   reader.finish();
 }
 
@@ -201,7 +194,7 @@ void read_execution_of(const YamlEntry& section, Task& task, InputMessages& mess
 /// Sections of other configs that a plan has no use for.
 void refuse_sections(YamlNode& root, InputMessages& messages) {
   std::erase_if(root.entries, [&](const YamlEntry& section) {
-    constexpr std::array<std::string_view, 4> kOthers = {"equations", "sharding", "price", "power"};
+    constexpr std::array<std::string_view, 2> kOthers = {"equations", "sharding"};
     if (std::find(kOthers.begin(), kOthers.end(), section.key) == kOthers.end()) return false;
     messages.add(section.place, section.key, "expected no such section beside 'training'");
     return true;
@@ -218,6 +211,12 @@ TrainingConfig read_training_config(YamlNode root, const Place& start, InputMess
   MapReader reader(root, "", start, messages);
   if (const YamlEntry* section = reader.required("workload")) read_model(*section, task, messages);
   if (const YamlEntry* section = reader.required("system")) read_machine(*section, task, messages);
+  if (const YamlEntry* section = reader.optional("price")) {
+    read_price(*section, task.machine, messages);
+  }
+  if (const YamlEntry* section = reader.optional("power")) {
+    read_power(*section, task.machine, messages);
+  }
   if (const YamlEntry* section = reader.optional("execution")) {
     read_execution_of(*section, task, messages);
   }

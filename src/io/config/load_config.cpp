@@ -34,7 +34,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Some workloads know what all dimensions serve; a config may say the same.
-void settle_strategies(const Workload& workload, System& system, const YamlEntry& section,
+void settle_strategies(const Workload& workload, Machine& system, const YamlEntry& section,
                        InputMessages& messages) {
   if (workload.network_use == NetworkUse::Free) return;
   const bool data = workload.network_use == NetworkUse::Data;
@@ -52,7 +52,7 @@ void settle_strategies(const Workload& workload, System& system, const YamlEntry
 }
 
 /// The data degree, if the config fixes it.
-std::optional<std::int64_t> data_degree(const Workload& workload, const System& system) {
+std::optional<std::int64_t> data_degree(const Workload& workload, const Machine& system) {
   if (workload.network_use == NetworkUse::Data) return system.chips / workload.copies;
   std::int64_t degree = 1;
   for (const NetworkDimension& dimension : system.network) {
@@ -64,7 +64,7 @@ std::optional<std::int64_t> data_degree(const Workload& workload, const System& 
   return degree;
 }
 
-void check_batch(const Workload& workload, const System& system, const YamlEntry& section,
+void check_batch(const Workload& workload, const Machine& system, const YamlEntry& section,
                  InputMessages& messages) {
   const YamlEntry* global_batch = section.value.find("global_batch");
   const YamlEntry* micro_batch = section.value.find("micro_batch");
@@ -172,7 +172,7 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
   MapReader reader(root, "", start, messages);
   std::vector<PartitionPin> graph_pins;
   std::optional<Workload> workload;
-  std::optional<System> system;
+  std::optional<Machine> system;
   TechnologyEquations technology_equations;
   const bool chip_alone = use == SystemUse::ChipAlone;
   if (const YamlEntry* section =
@@ -227,6 +227,9 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
   if (workload && system) {
     settle_strategies(*workload, *system, *root.find("system"), messages);
     check_batch(*workload, *system, *root.find("workload"), messages);
+    if (system->chips % workload->copies == 0) {
+      check_networks(*system, system->chips / workload->copies, *root.find("system"), messages);
+    }
   }
   const bool system_is_right = system.has_value();
   if (system) problem.system = std::move(*system);

@@ -26,35 +26,6 @@ YamlEntry one_chip(const Place& place) {
   return {.key = "chips", .place = place, .value = std::move(value)};
 }
 
-SystemFigures figures_of(const System& system) {
-  SystemFigures figures{
-      .peak = system.accelerator.peak(), .sram = system.accelerator.sram, .memory = system.memory};
-  for (const NetworkDimension& dimension : system.network) {
-    figures.network.push_back({.topology = dimension.topology,
-                               .degree = dimension.degree,
-                               .bandwidth = dimension.bandwidth,
-                               .latency = dimension.latency});
-  }
-  return figures;
-}
-
-SystemFigures figures_of(const calculon::Machine& machine) {
-  SystemFigures figures{
-      .peak = machine.matrix.peak,
-      .memory = {.bandwidth = machine.memory.bandwidth, .capacity = machine.memory.capacity}};
-  if (machine.second) {
-    figures.memory.second = {.bandwidth = machine.second->bandwidth,
-                             .capacity = machine.second->capacity};
-  }
-  for (const calculon::Network& network : machine.networks) {
-    figures.network.push_back({.topology = std::nullopt,
-                               .degree = network.size,
-                               .bandwidth = network.bandwidth,
-                               .latency = network.latency});
-  }
-  return figures;
-}
-
 /// Values, choices, or the steps of a range.
 std::size_t choices_of(const YamlNode& axis, InputMessages& messages) {
   if (const YamlEntry* choices = axis.find("choices")) return choices->value.entries.size();
@@ -83,19 +54,17 @@ SystemFigures system_figures(const ShelfFile& file) {
   YamlEntry section = section_of(file, "system");
   const bool has_chips = section.value.find("chips") != nullptr;
   InputMessages messages;
+  SystemFigures figures;
   if (section.value.find("networks")) {
     if (!has_chips) section.value.entries.push_back(one_chip(section.place));
-    const calculon::Machine machine = read_calculon_machine(section, messages);
+    figures.machine = read_calculon_machine(section, messages);
     messages.throw_if_any();
-    SystemFigures figures = figures_of(machine);
-    if (has_chips) figures.chips = machine.chips;
-    return figures;
+  } else {
+    auto text = read_system(section, std::nullopt, SystemUse::ChipAlone, messages);
+    messages.throw_if_any();
+    figures.machine = std::move(text->system);
   }
-  const std::optional<SystemText> text =
-      read_system(section, std::nullopt, SystemUse::ChipAlone, messages);
-  messages.throw_if_any();
-  SystemFigures figures = figures_of(text->system);
-  if (has_chips) figures.chips = text->system.chips;
+  if (has_chips) figures.chips = figures.machine.chips;
   return figures;
 }
 

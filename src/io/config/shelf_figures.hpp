@@ -7,28 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "base/units.hpp"
 #include "graph/workload.hpp"
 #include "io/config/shelf.hpp"
-#include "model/machine/system.hpp"
+#include "model/machine/machine.hpp"
 
 namespace dfsearch {
 
-/// A dimension of the network.
-struct DimensionFigures {
-  std::optional<Topology> topology;    ///< nothing: Calculon's model, which has none
-  std::optional<std::int64_t> degree;  ///< nothing: left to the config
-  BytesPerSecond bandwidth{};          ///< of a link, in one direction
-  Seconds latency{};
-};
-
-/// A machine, of the first model or of Calculon's.
+/// A machine; one of Calculon's model has neither SRAM nor topologies.
 struct SystemFigures {
   std::optional<std::int64_t> chips;  ///< nothing: left to the config
-  FlopsPerSecond peak{};              ///< of a chip, dense products
-  std::optional<Bytes> sram;          ///< nothing: Calculon's model, which has none
-  Memory memory;
-  std::vector<DimensionFigures> network;
+  Machine machine;
 };
 
 struct WorkloadFigures {

@@ -11,7 +11,7 @@
 #include "base/units_text.hpp"
 #include "engine/names.hpp"
 #include "graph/names.hpp"
-#include "model/machine/system.hpp"
+#include "model/machine/machine.hpp"
 #include "model/names.hpp"
 
 namespace dfsearch {

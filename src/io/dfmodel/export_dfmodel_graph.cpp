@@ -102,7 +102,7 @@ void set_second_communication(const Kernel& kernel, dfmodel::KernelBody& body) {
 }
 
 /// The tensor degree, if the config gives it.
-std::optional<std::int64_t> given_tensor_degree(const System& system) {
+std::optional<std::int64_t> given_tensor_degree(const Machine& system) {
   std::int64_t degree = 1;
   for (const NetworkDimension& dimension : system.network) {
     if (!dimension.strategy) return std::nullopt;

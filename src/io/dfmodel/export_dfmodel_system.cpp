@@ -90,7 +90,7 @@ void set_dimension(const NetworkDimension& dimension, std::size_t index, dfmodel
   }
 }
 
-void export_network(const System& system, dfmodel::System& setup, Complaints& complaints) {
+void export_network(const Machine& system, dfmodel::System& setup, Complaints& complaints) {
   if (system.network.empty()) {
     setup.mutable_single_chip();
     return;
@@ -112,7 +112,7 @@ void export_network(const System& system, dfmodel::System& setup, Complaints& co
 
 }  // namespace
 
-void export_system(const System& system, dfmodel::System& setup, Complaints& complaints) {
+void export_system(const Machine& system, dfmodel::System& setup, Complaints& complaints) {
   setup.set_num_chip(system.chips);
   dfmodel::Accelerator& chip = *setup.mutable_accelerator();
   chip.set_core(system.accelerator.cores);
@@ -120,11 +120,11 @@ void export_system(const System& system, dfmodel::System& setup, Complaints& com
   chip.set_systolic_height(system.accelerator.stages);
   chip.set_freq(in_gigahertz(system.accelerator.frequency));
   chip.set_sram_cap(system.accelerator.sram.in_base_units());
-  setup.mutable_memory()->set_dram_bw(in_gigabytes(system.memory.bandwidth));
-  if (system.memory.capacity < Bytes::infinity()) {
-    setup.mutable_memory()->set_dram_cap(system.memory.capacity.in_base_units());
+  setup.mutable_memory()->set_dram_bw(in_gigabytes(system.memory[0].bandwidth));
+  if (system.memory[0].capacity < Bytes::infinity()) {
+    setup.mutable_memory()->set_dram_cap(system.memory[0].capacity.in_base_units());
   }
-  if (const auto& second = system.memory.second) {
+  if (const MemoryTier* second = system.second_memory()) {
     setup.mutable_memory()->set_second_dram_bw(in_gigabytes(second->bandwidth));
     setup.mutable_memory()->set_second_dram_cap(second->capacity.in_base_units());
   }
@@ -140,7 +140,7 @@ void export_system(const System& system, dfmodel::System& setup, Complaints& com
   export_network(system, setup, complaints);
 }
 
-void export_cost(const System& system, dfmodel::Cost& setup, Complaints& complaints) {
+void export_cost(const Machine& system, dfmodel::Cost& setup, Complaints& complaints) {
   const Price& price = system.price;
   const Power& power = system.power;
   for (const auto& link : price.link) {

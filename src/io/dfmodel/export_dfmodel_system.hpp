@@ -2,7 +2,7 @@
 // The machine of a setup of DFModel and what it costs.
 
 #include "io/dfmodel/complaints.hpp"
-#include "model/machine/system.hpp"
+#include "model/machine/machine.hpp"
 
 namespace dfsearch {
 
@@ -12,7 +12,7 @@ class Cost;
 class System;
 }  // namespace dfmodel
 
-void export_system(const System& system, dfmodel::System& setup, Complaints& complaints);
-void export_cost(const System& system, dfmodel::Cost& setup, Complaints& complaints);
+void export_system(const Machine& system, dfmodel::System& setup, Complaints& complaints);
+void export_cost(const Machine& system, dfmodel::Cost& setup, Complaints& complaints);
 
 }  // namespace dfsearch

@@ -43,6 +43,21 @@ std::string result_line(const Certainty& certainty, std::string_view one, std::s
 std::string step_lines(const Certainty& certainty, Seconds step_time, double utilization,
                        FlopsPerSecond peak);
 
+/// The lines `price` and `power` of a machine that has them.
+template <class Cost>
+std::string price_lines(const Cost& cost) {
+  std::string text;
+  if (cost.price > Dollars{}) {
+    text += labelled("price",
+                     fmt::format("{}; {}", to_text(cost.price), to_text(cost.cost_efficiency)));
+  }
+  if (cost.power > Watts{}) {
+    text += labelled("power",
+                     fmt::format("{}; {}", to_text(cost.power), to_text(cost.power_efficiency)));
+  }
+  return text;
+}
+
 /// The line `search`.
 std::string effort_line(const SearchStats& stats, std::int64_t measured, std::int64_t evaluated);
 

@@ -76,14 +76,14 @@ std::string ports_text(const Chip& chip) {
 std::vector<std::string> cells_of(const ListedChip& listed) {
   const Chip& chip = *listed.chip;
   if (!chip.infeasible.empty()) return {listed.name, "-", "-", "-", "-", "-", "-", "-"};
-  const System& system = *listed.system;
+  const Machine& system = *listed.system;
   return {listed.name,
           std::to_string(chip.core.cores),
           to_text(chip.core.point.frequency),
           to_text(chip.core.peak),
           to_text(system.accelerator.sram),
-          to_text(system.memory.capacity),
-          to_text(system.memory.bandwidth),
+          to_text(system.memory[0].capacity),
+          to_text(system.memory[0].bandwidth),
           ports_text(chip)};
 }
 

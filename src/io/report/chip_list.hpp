@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "model/machine/system.hpp"
+#include "model/machine/machine.hpp"
 #include "technology/chip.hpp"
 
 namespace dfsearch {
@@ -13,7 +13,7 @@ namespace dfsearch {
 struct ListedChip {
   std::string name;
   const Chip* chip = nullptr;
-  const System* system = nullptr;  ///< with the chip
+  const Machine* system = nullptr;  ///< with the chip
 };
 
 /// A table with a row for each chip: what it has and what holds it, by letters that the last line

@@ -89,12 +89,13 @@ std::string dimension_yaml(const NetworkDimension& dimension) {
   return text + "}\n";
 }
 
-std::string memory_yaml(const Memory& memory) {
+std::string memory_yaml(const Machine& machine) {
+  const MemoryTier& memory = machine.memory[0];
   std::string text = fmt::format("  memory: {{bandwidth: {}", to_exact_text(memory.bandwidth));
   if (memory.capacity < Bytes::infinity()) {
     text += fmt::format(", capacity: {}", to_exact_text(memory.capacity));
   }
-  if (const auto& second = memory.second) {
+  if (const MemoryTier* second = machine.second_memory()) {
     text += fmt::format(", second: {{bandwidth: {}, capacity: {}}}",
                         to_exact_text(second->bandwidth), to_exact_text(second->capacity));
   }
@@ -103,7 +104,7 @@ std::string memory_yaml(const Memory& memory) {
 
 }  // namespace
 
-std::string chip_table(const ChipDesign& design, const Chip& chip, const System& system) {
+std::string chip_table(const ChipDesign& design, const Chip& chip, const Machine& system) {
   const Budget& budget = design.budget;
   std::string text = labelled(
       "budget",
@@ -115,8 +116,8 @@ std::string chip_table(const ChipDesign& design, const Chip& chip, const System&
                   percent(sum_of(chip.split.edge) / budget.perimeter())));
   text += labelled("chip",
                    fmt::format("{}, {} SRAM, {} of memory at {}, draws {}", to_text(chip.core.peak),
-                               to_text(system.accelerator.sram), to_text(system.memory.capacity),
-                               to_text(system.memory.bandwidth), to_text(chip.drawn())));
+                               to_text(system.accelerator.sram), to_text(system.memory[0].capacity),
+                               to_text(system.memory[0].bandwidth), to_text(chip.drawn())));
   ChipTable table(chip);
   table.add(Component::Core, core_text(chip.core));
   for (const ChipLevel& level : chip.levels) table.add(component_of(level.name), level_text(level));
@@ -162,7 +163,7 @@ std::string shortage_lines(const Chip& chip) {
   return text;
 }
 
-std::string system_yaml(const ChipDesign& design, const Chip& chip, const System& system) {
+std::string system_yaml(const ChipDesign& design, const Chip& chip, const Machine& system) {
   const Accelerator& accelerator = system.accelerator;
   std::string text = "system:\n";
   text += fmt::format("  chips: {}\n", system.chips);
@@ -178,7 +179,7 @@ std::string system_yaml(const ChipDesign& design, const Chip& chip, const System
                           to_exact_text(level.bandwidth), to_exact_text(level.latency));
   }
   if (!levels.empty()) text += "  levels:\n" + levels;
-  text += memory_yaml(system.memory);
+  text += memory_yaml(system);
   if (!system.network.empty()) text += "  network:\n";
   for (const NetworkDimension& dimension : system.network) text += dimension_yaml(dimension);
   if (const auto utilization = design.technology.core.utilization) {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "model/machine/system.hpp"
+#include "model/machine/machine.hpp"
 #include "technology/chip.hpp"
 #include "technology/derive.hpp"
 
@@ -12,7 +12,7 @@ namespace dfsearch {
 
 /// What the chip is made of: a table of its parts, what each has of the budgets, what that
 /// gives and which limit holds it; then the budgets as bars.  Ends in a newline.
-std::string chip_table(const ChipDesign& design, const Chip& chip, const System& system);
+std::string chip_table(const ChipDesign& design, const Chip& chip, const Machine& system);
 
 /// Why there is no such chip: which part, which budget, and by how much.
 std::string shortage_text(const Shortage& shortage);
@@ -22,6 +22,6 @@ std::string shortage_lines(const Chip& chip);
 
 /// The machine as the section `system` of a config, with its numbers written so that they
 /// read back to the same, and the utilization of its cores as `execution`.
-std::string system_yaml(const ChipDesign& design, const Chip& chip, const System& system);
+std::string system_yaml(const ChipDesign& design, const Chip& chip, const Machine& system);
 
 }  // namespace dfsearch

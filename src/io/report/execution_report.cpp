@@ -23,7 +23,6 @@ using calculon::Cost;
 using calculon::Execution;
 using calculon::ExecutionResult;
 using calculon::FoundExecution;
-using calculon::Machine;
 using calculon::MemoryParts;
 using calculon::Misfit;
 using calculon::Task;
@@ -33,15 +32,16 @@ constexpr std::string_view kNone = "no execution";
 
 std::string machine_text(const Machine& machine) {
   std::string text = fmt::format("{} of {}, {} memory at {}", plural(machine.chips, "chip"),
-                                 to_text(machine.matrix.peak), to_text(machine.memory.capacity),
-                                 to_text(machine.memory.bandwidth));
-  if (machine.second) {
-    text += fmt::format(", second memory {} at {}", to_text(machine.second->capacity),
-                        to_text(machine.second->bandwidth));
+                                 to_text(machine.matrix.peak), to_text(machine.memory[0].capacity),
+                                 to_text(machine.memory[0].bandwidth));
+  if (machine.second_memory()) {
+    text += fmt::format(", second memory {} at {}", to_text(machine.memory[1].capacity),
+                        to_text(machine.memory[1].bandwidth));
   }
-  for (std::size_t i = 0; i < machine.networks.size(); ++i) {
-    text += fmt::format("; network {}: up to {} at {}", i, plural(machine.networks[i].size, "chip"),
-                        to_text(machine.networks[i].bandwidth));
+  for (std::size_t i = 0; i < machine.network.size(); ++i) {
+    text +=
+        fmt::format("; network {}: up to {} at {}", i, plural(*machine.network[i].degree, "chip"),
+                    to_text(machine.network[i].bandwidth));
   }
   return text;
 }
@@ -176,9 +176,9 @@ std::string execution_report(const Task& task, const ExecutionResult& result,
     text += "\n";
     text += execution_lines(*result.execution) + time_lines(*result.cost);
     const calculon::MemoryUse& memory = result.cost->memory;
-    text += memory_lines("memory", memory.first, task.machine.memory.capacity);
-    if (task.machine.second) {
-      text += memory_lines("second memory", memory.second, task.machine.second->capacity);
+    text += memory_lines("memory", memory.first, task.machine.memory[0].capacity);
+    if (task.machine.second_memory()) {
+      text += memory_lines("second memory", memory.second, task.machine.memory[1].capacity);
     }
   }
   return text + "\n" + count_lines(result) +

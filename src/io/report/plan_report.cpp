@@ -126,7 +126,7 @@ std::string plan_lines(const Task& task, const Plan& plan) {
   if (!plan.layers.empty()) text += labelled("layers", layers_text(plan.layers));
   text += labelled("recompute", training::name_of(plan.recompute)) +
           labelled("ZeRO", std::to_string(plan.zero));
-  if (task.machine.second) text += labelled("offloaded", offload_text(plan.offload));
+  if (task.machine.second_memory()) text += labelled("offloaded", offload_text(plan.offload));
   return text;
 }
 
@@ -159,7 +159,7 @@ std::string time_lines(const Plan& plan, const Cost& cost) {
 std::string memory_lines(const Task& task, const Plan& plan, const MemoryUse& use,
                          std::int64_t stage) {
   const Bytes total = use.total();
-  const Bytes capacity = task.machine.memory.capacity;
+  const Bytes capacity = task.machine.memory[0].capacity;
   std::string text = fmt::format("\nmemory of a chip{}: {}",
                                  among_stages(plan, " of ", stage, "fullest"), to_text(total));
   if (capacity < Bytes::infinity()) {
@@ -172,7 +172,7 @@ std::string memory_lines(const Task& task, const Plan& plan, const MemoryUse& us
       part_line("ends of the model", use.ends, total);
   if (use.second > Bytes{}) {
     text += fmt::format("  second memory: {} of {}\n", to_text(use.second),
-                        to_text(task.machine.second->capacity));
+                        to_text(task.machine.memory[1].capacity));
   }
   return text;
 }
@@ -262,12 +262,12 @@ std::string task_text(const Task& task) {
     shape += fmt::format(", {} experts of which a token uses {}", model.experts->count,
                          model.experts->used);
   }
-  const Bytes capacity = task.machine.memory.capacity;
+  const Bytes capacity = task.machine.memory[0].capacity;
   std::string machine = fmt::format("{} of {}, {} memory at {}", plural(task.machine.chips, "chip"),
                                     to_text(task.machine.matrix.peak),
                                     capacity < Bytes::infinity() ? to_text(capacity) : "unlimited",
-                                    to_text(task.machine.memory.bandwidth));
-  if (const auto& second = task.machine.second) {
+                                    to_text(task.machine.memory[0].bandwidth));
+  if (const MemoryTier* second = task.machine.second_memory()) {
     machine += fmt::format(", second memory {} at {}", to_text(second->capacity),
                            to_text(second->bandwidth));
   }
@@ -277,10 +277,10 @@ std::string task_text(const Task& task) {
   }
   return labelled("workload", shape) + model_line(count(model, task.pass.tokens, task.pass.word)) +
          labelled("machine", machine) +
-         (task.machine.sram > Bytes{}
+         (task.machine.accelerator.sram > Bytes{}
               ? labelled("not modelled", fmt::format("on-chip memory ({} given): kernels of a plan "
                                                      "read from memory and write to it",
-                                                     to_text(task.machine.sram)))
+                                                     to_text(task.machine.accelerator.sram)))
               : "");
 }
 
@@ -293,7 +293,8 @@ std::string plan_report(const Task& task, const PlanResult& result, const std::s
     const training::Cost& cost = *result.cost;
     const FlopsPerSecond peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips);
     text += step_lines(certainty, cost.step_time, cost.utilization, peak) +
-            labelled("rate", fmt::format("{:.6g} tokens/s", cost.tokens_per_second));
+            labelled("rate", fmt::format("{:.6g} tokens/s", cost.tokens_per_second)) +
+            price_lines(cost);
     text += top_lines(result, kOne, kNone,
                       [](const FoundPlan& found) { return degrees_text(found.plan->degrees); });
     text += "\n" + plan_lines(task, *result.plan) + time_lines(*result.plan, cost) +

@@ -23,7 +23,7 @@ std::string progress_header() {
 }
 
 ProgressScale scale_of(const Problem& problem) {
-  const System& system = problem.system;
+  const Machine& system = problem.system;
   return {.objective = problem.objective,
           .work = problem.workload.flops(),
           .peak = system.accelerator.peak() * static_cast<double>(system.chips)};

@@ -15,6 +15,7 @@
 #include "base/version.hpp"
 #include "engine/names.hpp"
 #include "graph/names.hpp"
+#include "io/report/answer_lines.hpp"
 #include "io/report/budget_reason.hpp"
 #include "io/report/budget_text.hpp"
 #include "io/report/chip_text.hpp"
@@ -52,15 +53,15 @@ std::string workload_text(const Workload& workload) {
   return workload.copies == 1 ? text : text + fmt::format(", {} copies", workload.copies);
 }
 
-std::string machine_text(const System& system) {
+std::string machine_text(const Machine& system) {
   const bool known = system.accelerator.peak() > FlopsPerSecond{};
   std::string text = plural(system.chips, "chip") + " that the search has to find";
   if (known) {
     text = fmt::format("{} of {}, {} SRAM, {} memory", plural(system.chips, "chip"),
                        to_text(system.accelerator.peak()), to_text(system.accelerator.sram),
-                       to_text(system.memory.bandwidth));
+                       to_text(system.memory[0].bandwidth));
   }
-  if (const auto& second = system.memory.second) {
+  if (const MemoryTier* second = system.second_memory()) {
     text += fmt::format(" and {} behind it", to_text(second->bandwidth));
   }
   for (std::size_t d = 0; d < system.network.size(); ++d) {
@@ -113,7 +114,7 @@ std::string status_text(const Outcome& outcome) {
 
 std::string step_lines(const Outcome& outcome) {
   const Cost& cost = *outcome.cost;
-  const System& system = outcome.problem->system;
+  const Machine& system = outcome.problem->system;
   const FlopsPerSecond peak = system.accelerator.peak() * static_cast<double>(system.chips);
   std::string text =
       labelled("step time", fmt::format("{} ({} s); {} of the peak of {}", to_text(cost.step_time),
@@ -254,7 +255,7 @@ std::string intensity_line(const Cost& cost) {
 
 std::string capacity_lines(const Outcome& outcome) {
   const Cost& cost = *outcome.cost;
-  const System& system = outcome.problem->system;
+  const Machine& system = outcome.problem->system;
   Bytes sram{};
   for (const PartitionCost& partition : cost.partitions) {
     if (!partition.weight_tiled) sram = std::max(sram, partition.sram);
@@ -263,7 +264,7 @@ std::string capacity_lines(const Outcome& outcome) {
   std::string text = labelled("SRAM", fmt::format("at most {} of {} ({})", to_text(sram),
                                                   to_text(chip), percent(sram / chip)));
   const Bytes used = cost.weights + cost.activations + cost.stored;
-  const Bytes capacity = system.memory.total_capacity();
+  const Bytes capacity = system.memory_capacity();
   const std::string limit =
       capacity < Bytes::infinity()
           ? fmt::format("of {} ({})", to_text(capacity), percent(used / capacity))
@@ -278,19 +279,6 @@ std::string capacity_lines(const Outcome& outcome) {
     text += labelled("", fmt::format("not counted: {}", fmt::join(missing, ", ")));
   }
   return text + intensity_line(cost);
-}
-
-std::string price_lines(const Cost& cost) {
-  std::string text;
-  if (cost.price > Dollars{}) {
-    text += labelled("price",
-                     fmt::format("{}; {}", to_text(cost.price), to_text(cost.cost_efficiency)));
-  }
-  if (cost.power > Watts{}) {
-    text += labelled("power",
-                     fmt::format("{}; {}", to_text(cost.power), to_text(cost.power_efficiency)));
-  }
-  return text;
 }
 
 std::string memory_text(const SearchResult& search) {

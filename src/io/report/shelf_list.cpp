@@ -32,25 +32,25 @@ std::string aligned(const std::vector<Row>& rows) {
   return text;
 }
 
-std::string memory_text(const Memory& memory) {
-  std::string text = fmt::format("{} at {}", to_text(memory.capacity), to_text(memory.bandwidth));
-  if (memory.second) {
-    text += fmt::format(" + {} at {}", to_text(memory.second->capacity),
-                        to_text(memory.second->bandwidth));
+std::string memory_text(const std::vector<MemoryTier>& memory) {
+  std::string text;
+  for (const MemoryTier& tier : memory) {
+    text += fmt::format("{}{} at {}", text.empty() ? "" : " + ", to_text(tier.capacity),
+                        to_text(tier.bandwidth));
   }
   return text;
 }
 
 /// "switch of 8 at 450 GB/s", without the degree where the config has it.
-std::string dimension_text(const DimensionFigures& dimension) {
-  std::string text = dimension.topology ? name_of(*dimension.topology) : "group";
+std::string dimension_text(const NetworkDimension& dimension) {
+  std::string text = dimension.measured ? "group" : name_of(dimension.topology);
   if (dimension.degree) text += fmt::format(" of {}", *dimension.degree);
   return text + " at " + to_text(dimension.bandwidth);
 }
 
-std::string network_text(const std::vector<DimensionFigures>& network) {
+std::string network_text(const std::vector<NetworkDimension>& network) {
   std::string text;
-  for (const DimensionFigures& dimension : network) {
+  for (const NetworkDimension& dimension : network) {
     text += (text.empty() ? "" : ", ") + dimension_text(dimension);
   }
   return text.empty() ? "-" : text;
@@ -58,9 +58,11 @@ std::string network_text(const std::vector<DimensionFigures>& network) {
 
 Row row_of_system(const ShelfFile& file) {
   const SystemFigures figures = system_figures(file);
+  const Machine& machine = figures.machine;
+  const Bytes sram = machine.accelerator.sram;
   return {std::string(file.name),         figures.chips ? std::to_string(*figures.chips) : "-",
-          to_text(figures.peak),          figures.sram ? to_text(*figures.sram) : "-",
-          memory_text(figures.memory),    network_text(figures.network),
+          to_text(machine.peak()),        sram > Bytes{} ? to_text(sram) : "-",
+          memory_text(machine.memory),    network_text(machine.network),
           std::string(file.description())};
 }
 

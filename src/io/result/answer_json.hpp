@@ -33,6 +33,15 @@ Json offload_json(const Offload& offload) {
   return list;
 }
 
+/// Puts what the machine costs and draws; `cost` is null where nothing was found.
+template <class Cost>
+void put_price(Json& json, const Cost* cost) {
+  json["price"] = cost != nullptr ? number(cost->price) : Json();
+  json["power"] = cost != nullptr ? number(cost->power) : Json();
+  json["cost_efficiency"] = cost != nullptr ? number(cost->cost_efficiency) : Json();
+  json["power_efficiency"] = cost != nullptr ? number(cost->power_efficiency) : Json();
+}
+
 /// Puts the keys `status` to `utilization` of a whole result.
 template <class Result>
 void put_answer(Json& json, const Result& result) {

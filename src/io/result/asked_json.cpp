@@ -18,37 +18,6 @@ Json workload_json(WorkloadKind kind, std::int64_t layers, std::int64_t sequence
           {"global_batch", std::move(batch)}};
 }
 
-Json tier_json(BytesPerSecond bandwidth, Bytes capacity) {
-  return {{"bandwidth", number(bandwidth)}, {"capacity", number(capacity)}};
-}
-
-template <class Tier>
-Json second_json(const std::optional<Tier>& tier) {
-  return tier ? tier_json(tier->bandwidth, tier->capacity) : Json();
-}
-
-Json dimensions_json(const std::vector<NetworkDimension>& network) {
-  Json list = Json::array();
-  for (const NetworkDimension& dimension : network) {
-    list.push_back({{"topology", name_of(dimension.topology)},
-                    {"degree", dimension.degree ? Json(*dimension.degree) : Json()},
-                    {"bandwidth", number(dimension.bandwidth)},
-                    {"latency", number(dimension.latency)}});
-  }
-  return list;
-}
-
-/// Of a machine that says what its engines reach; it has no SRAM of its own.
-template <class Machine>
-Json machine_json(const Machine& machine, Json network) {
-  return {{"chips", machine.chips},
-          {"peak", number(machine.matrix.peak)},
-          {"sram", nullptr},
-          {"memory", tier_json(machine.memory.bandwidth, machine.memory.capacity)},
-          {"second_memory", second_json(machine.second)},
-          {"network", std::move(network)}};
-}
-
 }  // namespace
 
 Json asked_workload_json(const Workload& workload) {
@@ -68,29 +37,35 @@ Json asked_workload_json(const training::Task& task) {
                        task.global_batch);
 }
 
-Json asked_machine_json(const System& system) {
-  if (!(system.accelerator.peak() > FlopsPerSecond{})) return {};
-  return {{"chips", system.chips},
-          {"peak", number(system.accelerator.peak())},
-          {"sram", number(system.accelerator.sram)},
-          {"memory", tier_json(system.memory.bandwidth, system.memory.capacity)},
-          {"second_memory", second_json(system.memory.second)},
-          {"network", dimensions_json(system.network)}};
+Json tier_json(const MemoryTier& tier) {
+  return {{"bandwidth", number(tier.bandwidth)}, {"capacity", number(tier.capacity)}};
 }
 
-Json asked_machine_json(const calculon::Machine& machine) {
-  Json network = Json::array();
-  for (const calculon::Network& each : machine.networks) {
-    network.push_back({{"topology", nullptr},
-                       {"degree", each.size},
-                       {"bandwidth", number(each.bandwidth)},
-                       {"latency", number(each.latency)}});
+Json network_json(const Machine& machine) {
+  Json list = Json::array();
+  for (const NetworkDimension& dimension : machine.network) {
+    list.push_back({{"topology", dimension.measured ? Json() : name_of(dimension.topology)},
+                    {"degree", dimension.degree ? Json(*dimension.degree) : Json()},
+                    {"bandwidth", number(dimension.bandwidth)},
+                    {"latency", number(dimension.latency)}});
   }
-  return machine_json(machine, std::move(network));
+  return list;
 }
 
-Json asked_machine_json(const training::Machine& machine) {
-  return machine_json(machine, dimensions_json(machine.network));
+Json sram_json(const Machine& machine) {
+  const Bytes sram = machine.accelerator.sram;
+  return sram > Bytes{} ? number(sram) : Json();
+}
+
+Json asked_machine_json(const Machine& machine) {
+  if (!(machine.peak() > FlopsPerSecond{})) return {};
+  const MemoryTier* second = machine.second_memory();
+  return {{"chips", machine.chips},
+          {"peak", number(machine.peak())},
+          {"sram", sram_json(machine)},
+          {"memory", tier_json(machine.memory[0])},
+          {"second_memory", second ? tier_json(*second) : Json()},
+          {"network", network_json(machine)}};
 }
 
 Json asked_graph_json(const Workload& workload) {

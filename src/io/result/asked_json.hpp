@@ -5,7 +5,7 @@
 #include "engine/calculon/execution_space.hpp"
 #include "graph/workload.hpp"
 #include "io/text/json_text.hpp"
-#include "model/machine/system.hpp"
+#include "model/machine/machine.hpp"
 #include "model/training/task.hpp"
 
 namespace dfsearch {
@@ -14,10 +14,14 @@ Json asked_workload_json(const Workload& workload);
 Json asked_workload_json(const calculon::Task& task);
 Json asked_workload_json(const training::Task& task);
 
-/// Null where a search over budgets found no chip; unlimited capacities are null.
-Json asked_machine_json(const System& system);
-Json asked_machine_json(const calculon::Machine& machine);
-Json asked_machine_json(const training::Machine& machine);
+/// Null where a search over budgets found no chip; unlimited capacities are null, as is the SRAM
+/// of a machine that has none.
+Json asked_machine_json(const Machine& machine);
+
+// Parts of it.
+Json tier_json(const MemoryTier& tier);
+Json network_json(const Machine& machine);
+Json sram_json(const Machine& machine);
 
 /// Kernels and tensors of a layer, for one sample.
 Json asked_graph_json(const Workload& workload);

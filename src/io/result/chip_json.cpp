@@ -88,7 +88,7 @@ Json power_json(const Technology& technology, const Chip& chip) {
   return powers;
 }
 
-Json system_json(const Chip& chip, const System& system) {
+Json system_json(const Chip& chip, const Machine& system) {
   Json network = Json::array();
   for (const NetworkDimension& dimension : system.network) {
     network.push_back(number(dimension.bandwidth));
@@ -102,8 +102,8 @@ Json system_json(const Chip& chip, const System& system) {
             {"sram", number(accelerator.sram)}}},
           {"compute_utilization", chip.core.utilization},
           {"memory",
-           {{"bandwidth", number(system.memory.bandwidth)},
-            {"capacity", number(system.memory.capacity)}}},
+           {{"bandwidth", number(system.memory[0].bandwidth)},
+            {"capacity", number(system.memory[0].capacity)}}},
           {"network", std::move(network)}};
 }
 
@@ -133,7 +133,7 @@ Json split_json(const ChipDesign& design, const Chip& chip) {
   return split;
 }
 
-Json chip_json(const ChipDesign& design, const Chip& chip, const System& system) {
+Json chip_json(const ChipDesign& design, const Chip& chip, const Machine& system) {
   Json links = Json::object();
   for (const auto& link : chip.links) {
     if (link) append(links, name_of(link->kind), link_json(*link));

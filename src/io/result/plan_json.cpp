@@ -146,6 +146,7 @@ std::string plan_json(const training::Task& task, const PlanResult& result) {
   Json json = Json::object();
   json["dfsearch"] = kVersion;
   put_answer(json, result);
+  put_price(json, cost);
   json["tokens_per_second"] = cost != nullptr ? json_number(cost->tokens_per_second) : Json();
   json["model"] = model_json(count(task.model, task.pass.tokens, task.pass.word));
   put_plan(json, cost != nullptr ? &*result.plan : nullptr);
@@ -159,7 +160,8 @@ std::string plan_json(const training::Task& task, const PlanResult& result) {
   json["workload"] = asked_workload_json(task);
   json["machine"] = asked_machine_json(task.machine);
   json["not_modelled"] = Json::array();
-  if (task.machine.sram > Bytes{}) json["not_modelled"].push_back("system.accelerator.sram");
+  if (task.machine.accelerator.sram > Bytes{})
+    json["not_modelled"].push_back("system.accelerator.sram");
   json["search"] = search_json(result.stats, result.measured, result.evaluated);
   return json_text(json);
 }

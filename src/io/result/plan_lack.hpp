@@ -13,13 +13,13 @@ struct PlanLack {
 };
 
 inline PlanLack lack_of(const training::Task& task, const training::Misfit& misfit) {
-  const training::Machine& machine = task.machine;
-  if (misfit.memory.total() > machine.memory.capacity || !machine.second) {
-    return {.needed = misfit.memory.total(), .available = machine.memory.capacity};
+  const Machine& machine = task.machine;
+  if (misfit.memory.total() > machine.memory[0].capacity || !machine.second_memory()) {
+    return {.needed = misfit.memory.total(), .available = machine.memory[0].capacity};
   }
   return {.limit = "second memory",
           .needed = misfit.memory.second,
-          .available = machine.second->capacity};
+          .available = machine.memory[1].capacity};
 }
 
 }  // namespace dfsearch

@@ -224,10 +224,7 @@ void add_cost(Json& result, const Cost* cost) {
   result["step_time"] = cost != nullptr ? number(cost->step_time) : Json();
   result["utilization"] = cost != nullptr ? json_number(cost->utilization) : Json();
   result["flop"] = cost != nullptr ? number(cost->flops) : Json();
-  result["price"] = cost != nullptr ? number(cost->price) : Json();
-  result["power"] = cost != nullptr ? number(cost->power) : Json();
-  result["cost_efficiency"] = cost != nullptr ? number(cost->cost_efficiency) : Json();
-  result["power_efficiency"] = cost != nullptr ? number(cost->power_efficiency) : Json();
+  put_price(result, cost);
   result["operational_intensity"] = intensity_json(cost);
 }
 
@@ -277,7 +274,7 @@ std::string result_json(const Outcome& outcome) {
                       {"activations", cost != nullptr ? number(cost->activations) : Json()},
                       {"stored", cost != nullptr ? number(cost->stored) : Json()},
                       {"second_tier", cost != nullptr ? Json(cost->spilled) : Json()},
-                      {"capacity", number(outcome.problem->system.memory.total_capacity())},
+                      {"capacity", number(outcome.problem->system.memory_capacity())},
                       {"not_counted", not_counted_in_memory(*outcome.problem)}};
   result["top"] = search != nullptr ? top_json(*search) : Json();
   result["top_complete"] = search != nullptr ? Json(search->alternatives_complete) : Json();

@@ -2,6 +2,7 @@
 
 #include "graph/names.hpp"
 #include "io/config/shelf_figures.hpp"
+#include "io/result/asked_json.hpp"
 #include "io/result/model_json.hpp"
 #include "io/text/json_text.hpp"
 #include "model/names.hpp"
@@ -14,39 +15,15 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-template <class Q>
-Json number(Q quantity) {
-  return json_number(quantity.in_base_units());
-}
-
-Json memory_json(const Memory& memory) {
-  Json second;
-  if (memory.second) {
-    second = {{"bandwidth", number(memory.second->bandwidth)},
-              {"capacity", number(memory.second->capacity)}};
-  }
-  return {{"bandwidth", number(memory.bandwidth)},
-          {"capacity", number(memory.capacity)},
-          {"second", second}};
-}
-
-Json network_json(const std::vector<DimensionFigures>& network) {
-  Json list = Json::array();
-  for (const DimensionFigures& dimension : network) {
-    list.push_back({{"topology", dimension.topology ? Json(name_of(*dimension.topology)) : Json()},
-                    {"degree", or_null(dimension.degree)},
-                    {"bandwidth", number(dimension.bandwidth)},
-                    {"latency", number(dimension.latency)}});
-  }
-  return list;
-}
-
 void append_figures(Json& object, const SystemFigures& figures) {
+  const Machine& machine = figures.machine;
+  Json memory = tier_json(machine.memory[0]);
+  memory["second"] = machine.second_memory() ? tier_json(*machine.second_memory()) : Json();
   append(object, "chips", or_null(figures.chips));
-  append(object, "peak", number(figures.peak));
-  append(object, "sram", figures.sram ? number(*figures.sram) : Json());
-  append(object, "memory", memory_json(figures.memory));
-  append(object, "network", network_json(figures.network));
+  append(object, "peak", number(machine.peak()));
+  append(object, "sram", sram_json(machine));
+  append(object, "memory", std::move(memory));
+  append(object, "network", network_json(machine));
 }
 
 void append_figures(Json& object, const WorkloadFigures& figures) {

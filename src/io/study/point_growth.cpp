@@ -57,23 +57,23 @@ bool has_other_sources(const Study& study) {
 /// The problem with nothing left of the quantities that only make a step slower when they shrink,
 /// and of prices and powers.
 Problem without_quantities(Problem problem) {
-  System& system = problem.system;
+  Machine& system = problem.system;
   system.accelerator.cores = 1;
   system.accelerator.frequency = Hertz(1.0);
   system.accelerator.sram = Bytes(1.0);
-  system.memory.bandwidth = BytesPerSecond(1.0);
-  system.memory.capacity = Bytes(1.0);
+  system.memory[0].bandwidth = BytesPerSecond(1.0);
+  system.memory[0].capacity = Bytes(1.0);
   for (NetworkDimension& dimension : system.network) dimension.bandwidth = BytesPerSecond(1.0);
   system.price = {};
   system.power = {};
   return problem;
 }
 
-std::vector<double> quantities_of(const System& system) {
+std::vector<double> quantities_of(const Machine& system) {
   std::vector<double> all = {
       static_cast<double>(system.accelerator.cores), system.accelerator.frequency.in_base_units(),
-      system.accelerator.sram.in_base_units(),       system.memory.bandwidth.in_base_units(),
-      system.memory.capacity.in_base_units(),        system.price.accelerator.in_base_units(),
+      system.accelerator.sram.in_base_units(),       system.memory[0].bandwidth.in_base_units(),
+      system.memory[0].capacity.in_base_units(),     system.price.accelerator.in_base_units(),
       system.price.memory.in_base_units(),           system.price.switch_port.in_base_units(),
       system.power.accelerator.in_base_units(),      system.power.memory.in_base_units(),
       system.power.switch_port.in_base_units()};
@@ -92,7 +92,7 @@ bool grows(const Config& config) {
   // A core's share of a level shrinks when there are more cores.
   const bool has_levels = problem.execution.levels && !problem.system.levels.empty();
   return !config.design && problem.objective == Objective::StepTime &&
-         !problem.system.memory.second && !has_levels;
+         !problem.system.second_memory() && !has_levels;
 }
 
 bool is_no_less(const Config& a, const Config& b) {

@@ -41,7 +41,7 @@ constexpr std::int64_t kFewPoints = 2'000;
 /// The least that any network choice costs and draws.
 PointFacts facts_of(const Problem& problem) {
   PointFacts facts;
-  const System& system = problem.system;
+  const Machine& system = problem.system;
   facts.peak = system.accelerator.peak().in_base_units() * static_cast<double>(system.chips);
   facts.flop = problem.workload.flops().in_base_units();
   const bool given = std::all_of(system.network.begin(), system.network.end(),

@@ -27,7 +27,7 @@ std::optional<Operation> operation_of(Exchange exchange, Pass pass, bool split) 
 class BlockSum {
  public:
   BlockSum(const ModelShape& transformer, const Machine& machine, const Execution& execution,
-           const Network* network)
+           const NetworkDimension* network)
       : machine_(machine),
         network_(execution.tensor > 1 ? network : nullptr),
         members_(static_cast<double>(execution.tensor)),
@@ -43,7 +43,7 @@ class BlockSum {
     PerPass time{};
     for (std::size_t p = 0; p < passes(); ++p) {
       compute[p] = engine.time(kernel.work[p]);
-      memory[p] = machine_.memory.time(kernel.traffic[p]);
+      memory[p] = machine_.memory[0].time(kernel.traffic[p]);
       time[p] = compute[p] + memory[p];
     }
     if (kernel.overlapped) {
@@ -77,7 +77,7 @@ class BlockSum {
     if (network_ == nullptr) return {};
     const auto operation = operation_of(kernel.exchange, pass, split);
     if (!operation) return {};
-    return network_->time(*operation, Bytes(kernel.exchanged * kWord), members_);
+    return operation_time(*network_, *operation, Bytes(kernel.exchanged * kWord), members_);
   }
 
   /// All of it is waited for, the sums that it needs included.
@@ -121,12 +121,13 @@ class BlockSum {
     for (std::size_t p = 0; p < passes(); ++p) {
       if (!(base[p] > Seconds{})) continue;
       const Seconds alone = time[p];
-      const Seconds slowed = compute[p] / (1.0 - network_->processor_usage);
+      const Seconds slowed = compute[p] / (1.0 - network_->measured->processor_usage);
       if (base[p] > slowed) {
         time[p] = alone / members_ + (members_ - 1.0) * (slowed + memory[p]) / members_;
         waited[p] = (members_ - 1.0) * (base[p] - slowed) / members_;
       } else {
-        time[p] = alone + (members_ - 1.0) * network_->processor_usage * base[p] / members_;
+        time[p] =
+            alone + (members_ - 1.0) * network_->measured->processor_usage * base[p] / members_;
       }
       // Rounding must not make it faster than it is alone.
       time[p] = std::max(time[p], alone);
@@ -151,7 +152,7 @@ class BlockSum {
   }
 
   const Machine& machine_;
-  const Network* const network_;
+  const NetworkDimension* const network_;
   const double members_;
   const bool training_;
   const bool pipe_;
@@ -163,7 +164,8 @@ class BlockSum {
 }  // namespace
 
 BlockTimes block_times(const BlockKernels& kernels, const ModelShape& transformer,
-                       const Machine& machine, const Execution& execution, const Network* network) {
+                       const Machine& machine, const Execution& execution,
+                       const NetworkDimension* network) {
   BlockSum sum(transformer, machine, execution, network);
   for (const BlockKernel& kernel : kernels) sum.add(kernel);
   return sum.sum();
@@ -175,7 +177,7 @@ PassTimes optimizer_times(const BlockKernels& kernels, const Machine& machine, d
   for (const BlockKernel& kernel : kernels) {
     if (!(kernel.weights > 0.0)) continue;
     const Seconds compute = machine.vector.time(Flops(11.0 * kernel.weights / parts));
-    const Seconds memory = machine.memory.time(Bytes(12.0 * kernel.weights / parts));
+    const Seconds memory = machine.memory[0].time(Bytes(12.0 * kernel.weights / parts));
     sum.time += compute + memory;
     sum.compute += compute;
     sum.memory += memory;

@@ -4,7 +4,7 @@
 #include "base/units.hpp"
 #include "model/calculon/block_kernels.hpp"
 #include "model/calculon/execution.hpp"
-#include "model/calculon/machine.hpp"
+#include "model/calculon/network.hpp"
 
 namespace dfsearch::calculon {
 
@@ -37,7 +37,8 @@ struct BlockTimes {
 
 /// Without a network the exchanges take no time: nothing in the sum is then more than with any.
 BlockTimes block_times(const BlockKernels& kernels, const ModelShape& transformer,
-                       const Machine& machine, const Execution& execution, const Network* network);
+                       const Machine& machine, const Execution& execution,
+                       const NetworkDimension* network);
 
 /// The optimizer's step of one block, its states divided by `parts`.
 PassTimes optimizer_times(const BlockKernels& kernels, const Machine& machine, double parts);

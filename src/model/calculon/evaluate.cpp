@@ -35,13 +35,13 @@ std::optional<Misfit> memory_misfit(const Machine& machine, const Execution& exe
     return Misfit{.limit = Limit::Blocks, .needed = kFewestOffloaded, .available = schedule.blocks};
   }
   const Bytes first = use.first.total();
-  if (first > machine.memory.capacity) {
+  if (first > machine.memory[0].capacity) {
     return Misfit{.limit = Limit::FirstMemory,
                   .needed = first.in_base_units(),
-                  .available = machine.memory.capacity.in_base_units()};
+                  .available = machine.memory[0].capacity.in_base_units()};
   }
   const Bytes second = use.second.total();
-  const Bytes capacity = machine.second ? machine.second->capacity : Bytes{};
+  const Bytes capacity = machine.second_memory() ? machine.memory[1].capacity : Bytes{};
   if (second > capacity) {
     return Misfit{.limit = Limit::SecondMemory,
                   .needed = second.in_base_units(),
@@ -54,16 +54,16 @@ std::optional<Misfit> memory_misfit(const Machine& machine, const Execution& exe
 std::optional<Misfit> network_misfit(const Machine& machine, const Execution& execution) {
   const std::array<std::int64_t, 3> degrees = {execution.tensor, execution.pipeline,
                                                execution.data};
-  for (std::size_t i = 0; i < machine.networks.size(); ++i) {
+  for (std::size_t i = 0; i < machine.network.size(); ++i) {
     double chips = 1.0;
     for (std::size_t axis = 0; axis < degrees.size(); ++axis) {
       if (execution.networks[axis] == i) chips *= static_cast<double>(degrees[axis]);
     }
-    const auto size = static_cast<double>(machine.networks[i].size);
+    const auto size = static_cast<double>(*machine.network[i].degree);
     if (chips > size) {
       return Misfit{.limit = Limit::NetworkSize, .needed = chips, .available = size, .network = i};
     }
-    if (chips > 1.0 && machine.networks[i].filled && std::fmod(size, chips) != 0.0) {
+    if (chips > 1.0 && machine.network[i].measured->filled && std::fmod(size, chips) != 0.0) {
       return Misfit{.limit = Limit::NetworkFill, .needed = chips, .available = size, .network = i};
     }
   }
@@ -88,46 +88,46 @@ Bytes hop_bytes(const ModelShape& transformer, const Execution& execution) {
 void set_offload(StepBasis& basis, const Machine& machine, const Execution& execution,
                  const BlockMemory& memory) {
   const Offload& offload = execution.offload;
-  if (!offload.any() || !machine.second) return;
+  if (!offload.any() || !machine.second_memory()) return;
   const Bytes weights = offload.weights ? memory.weights : Bytes{};
   const Bytes activations = offload.activations ? memory.stored() : Bytes{};
   const Bytes states =
       offload.optimizer ? Bytes(12.0 * memory.elements / optimizer_parts(execution)) : Bytes{};
-  basis.forward_offload = machine.second->time(std::max(weights, activations));
+  basis.forward_offload = machine.memory[1].time(std::max(weights, activations));
   if (basis.training) {
-    basis.backward_offload = machine.second->time(weights + activations + states);
+    basis.backward_offload = machine.memory[1].time(weights + activations + states);
   }
 }
 
 void set_hops(StepBasis& basis, const ModelShape& transformer, const Machine& machine,
               const Execution& execution) {
-  const Network& network = machine.networks[execution.network(Axis::Pipeline)];
+  const NetworkDimension& network = machine.network[execution.network(Axis::Pipeline)];
   const Bytes bytes = hop_bytes(transformer, execution);
-  basis.hop = network.time(Operation::PointToPoint, bytes, 2.0);
+  basis.hop = operation_time(network, Operation::PointToPoint, bytes, 2.0);
   basis.backward_hop =
-      network.time(Operation::PointToPoint, transformer.training ? bytes : Bytes{}, 2.0);
+      operation_time(network, Operation::PointToPoint, transformer.training ? bytes : Bytes{}, 2.0);
 }
 
 // docs/calculon.md (C16)
-Seconds gradient_time(const Network& network, const ModelShape& transformer,
+Seconds gradient_time(const NetworkDimension& network, const ModelShape& transformer,
                       const Execution& execution, Bytes weights) {
   if (!transformer.training || execution.data == 1) return {};
   const auto members = static_cast<double>(execution.data);
-  if (!execution.sharding) return network.time(Operation::AllReduce, weights, members);
-  return network.time(Operation::ReduceScatter, weights, members) +
-         network.time(Operation::AllGather, weights, members);
+  if (!execution.sharding) return operation_time(network, Operation::AllReduce, weights, members);
+  return operation_time(network, Operation::ReduceScatter, weights, members) +
+         operation_time(network, Operation::AllGather, weights, members);
 }
 
 GradientSums gradient_sums(const ModelShape& transformer, const Machine& machine,
                            const Execution& execution, Bytes weights) {
   const std::size_t data = execution.network(Axis::Data);
-  const Network& network = machine.networks[data];
+  const NetworkDimension& network = machine.network[data];
   return {.block = gradient_time(network, transformer, execution, weights),
           .overlapped = execution.data_overlap,
           .sharded = execution.sharding,
           .with_tensor = data == execution.network(Axis::Tensor),
           .with_pipeline = data == execution.network(Axis::Pipeline),
-          .usage = network.processor_usage};
+          .usage = network.measured->processor_usage};
 }
 
 std::variant<Cost, Misfit> evaluate(const ModelShape& transformer, const Machine& machine,
@@ -146,7 +146,7 @@ std::variant<Cost, Misfit> evaluate(const ModelShape& transformer, const Machine
     return *misfit;
   }
   cost.block = block_times(kernels, transformer, machine, execution,
-                           &machine.networks[execution.network(Axis::Tensor)]);
+                           &machine.network[execution.network(Axis::Tensor)]);
   basis.block = cost.block;
   if (transformer.training) basis.optimizer = optimizer_times(kernels, machine, parts);
   set_hops(basis, transformer, machine, execution);

@@ -9,8 +9,8 @@
 #include "base/units.hpp"
 #include "model/calculon/block_times.hpp"
 #include "model/calculon/execution.hpp"
-#include "model/calculon/machine.hpp"
 #include "model/calculon/memory_use.hpp"
+#include "model/calculon/network.hpp"
 #include "model/calculon/step_time.hpp"
 
 namespace dfsearch::calculon {
@@ -67,7 +67,7 @@ void set_offload(StepBasis& basis, const Machine& machine, const Execution& exec
 void set_hops(StepBasis& basis, const ModelShape& transformer, const Machine& machine,
               const Execution& execution);
 /// The time that a network takes to sum the gradients of one block; none without data ranks.
-Seconds gradient_time(const Network& network, const ModelShape& transformer,
+Seconds gradient_time(const NetworkDimension& network, const ModelShape& transformer,
                       const Execution& execution, Bytes weights);
 /// The sums of gradients on the network of the data ranks.
 GradientSums gradient_sums(const ModelShape& transformer, const Machine& machine,

@@ -4,7 +4,7 @@
 #include "base/units.hpp"
 #include "model/calculon/block_times.hpp"
 #include "model/calculon/execution.hpp"
-#include "model/calculon/machine.hpp"
+#include "model/calculon/network.hpp"
 #include "model/calculon/schedule.hpp"
 
 namespace dfsearch::calculon {

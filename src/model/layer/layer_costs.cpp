@@ -27,7 +27,7 @@ LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coa
       network_(problem, decisions_.network, tile_count(problem.workload, decisions_.tile),
                step_time(problem, decisions_.network, decisions_.micro_batch).micro_batches),
       bandwidth_(decisions_.spilled ? problem.spilled_bandwidth()
-                                    : problem.system.memory.bandwidth),
+                                    : problem.system.memory[0].bandwidth),
       options_(make_options(cache)),
       of_kernel_(kernel_numbers()) {
   fill_weight_loads();

@@ -10,7 +10,7 @@
 #include "base/units.hpp"
 #include "graph/kernel.hpp"
 #include "model/layer/shard.hpp"
-#include "model/machine/system.hpp"
+#include "model/machine/machine.hpp"
 
 namespace dfsearch {
 

@@ -4,7 +4,8 @@
 
 namespace dfsearch {
 
-MachineNetwork::MachineNetwork(const System& system, const std::vector<Mapping::Dimension>& network,
+MachineNetwork::MachineNetwork(const Machine& system,
+                               const std::vector<Mapping::Dimension>& network,
                                const Equations& equations)
     : grid_(chip_grid(network, equations)),
       sides_(equations.grid),

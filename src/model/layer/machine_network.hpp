@@ -17,7 +17,7 @@ namespace dfsearch {
 class MachineNetwork {
  public:
   /// `network` gives degrees, `system` topologies and bandwidths.
-  MachineNetwork(const System& system, const std::vector<Mapping::Dimension>& network,
+  MachineNetwork(const Machine& system, const std::vector<Mapping::Dimension>& network,
                  const Equations& equations);
 
   [[nodiscard]] const ChipGrid& grid() const { return grid_; }

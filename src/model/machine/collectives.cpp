@@ -16,7 +16,7 @@ double pairs(PairCount count, double chips, bool grid) {
 
 }  // namespace
 
-Collectives::Collectives(const System& system, const std::vector<Mapping::Dimension>& network,
+Collectives::Collectives(const Machine& system, const std::vector<Mapping::Dimension>& network,
                          std::optional<Strategy> strategy, const Equations& equations)
     : all_reduce_passes_(equations.all_reduce_passes), latency_(equations.latency) {
   for (std::size_t d = 0; d < network.size(); ++d) {

@@ -25,7 +25,7 @@ class Collectives {
   };
 
   /// `network` gives degrees and strategies, `system` topologies and bandwidths.
-  Collectives(const System& system, const std::vector<Mapping::Dimension>& network,
+  Collectives(const Machine& system, const std::vector<Mapping::Dimension>& network,
               std::optional<Strategy> strategy, const Equations& equations);
 
   /// These dimensions, of degrees above 1, innermost first.

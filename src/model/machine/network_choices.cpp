@@ -30,7 +30,7 @@ bool uses_whole_machine(const DataflowGraph& graph) {
   });
 }
 
-bool alike(const System& system, std::size_t d, std::size_t e) {
+bool alike(const Machine& system, std::size_t d, std::size_t e) {
   const NetworkDimension& x = system.network[d];
   const NetworkDimension& y = system.network[e];
   const auto same_unit = [&](const auto& units) {
@@ -111,7 +111,7 @@ std::optional<Strategy> given_strategy(const Problem& problem, std::size_t dimen
 }
 
 bool allows(const Problem& problem, const NetworkChoice& network) {
-  const System& system = problem.system;
+  const Machine& system = problem.system;
   if (network.size() != system.network.size()) return false;
   std::int64_t chips = 1;
   for (std::size_t d = 0; d < network.size(); ++d) {

@@ -1,41 +1,55 @@
 #include "model/machine/price_power.hpp"
 
-#include <cstdint>
+#include <cstddef>
 
 namespace dfsearch {
 namespace {
 
+/// The degrees of a network, and how its links are counted.
+struct Paid {
+  std::vector<double> degrees;
+  double copies = 1.0;
+  LinkCount links = LinkCount::PerChip;
+};
+
+Paid paid_of(const Problem& problem, const std::vector<Mapping::Dimension>& network) {
+  Paid paid{.degrees = {},
+            .copies = static_cast<double>(problem.workload.copies),
+            .links = problem.equations.links};
+  for (const auto& d : network) paid.degrees.push_back(static_cast<double>(d.degree));
+  return paid;
+}
+
+Paid paid_of(const Machine& machine) {
+  Paid paid;
+  for (const auto& d : machine.network) paid.degrees.push_back(static_cast<double>(*d.degree));
+  return paid;
+}
+
 /// Links and switch ports of dimension d, over the `chips` of one network.
 /// docs/model.md (46)
-NetworkParts parts_of(const Problem& problem, const std::vector<Mapping::Dimension>& network,
-                      std::size_t d, double chips) {
-  const bool published = problem.equations.links == LinkCount::PerGroup;
-  if (!published && network[d].degree == 1) return {};
-  PricedDimension dimension{.chips = chips,
-                            .n = static_cast<double>(network[d].degree),
-                            .groups = 1.0,
-                            .innermost = d == 0};
-  for (std::size_t outer = d; outer < network.size(); ++outer) {
-    dimension.groups *= static_cast<double>(network[outer].degree);
-  }
-  const TopologyRow& row = row_of(problem.system.network[d].topology);
+NetworkParts parts_of(Topology topology, const Paid& paid, std::size_t d, double chips) {
+  const bool published = paid.links == LinkCount::PerGroup;
+  const double n = paid.degrees[d];
+  if (!published && n == 1.0) return {};
+  double groups = 1.0;
+  for (std::size_t outer = d; outer < paid.degrees.size(); ++outer) groups *= paid.degrees[outer];
+  const PricedDimension dimension{.chips = chips, .n = n, .groups = groups, .innermost = d == 0};
+  const TopologyRow& row = row_of(topology);
   return published ? row.published_parts(dimension) : row.parts(dimension);
 }
 
 /// Price and power share one rule: a sum of unit times amount.
 /// docs/model.md (46)
 template <class Sum, class Units>
-Sum total(const Problem& problem, const std::vector<Mapping::Dimension>& network,
-          const Units& units) {
-  const System& system = problem.system;
-  const std::int64_t copies = problem.workload.copies;
+Sum total(const Machine& system, const Paid& paid, const Units& units) {
   const double chips = static_cast<double>(system.chips);
-  const double copy_chips = chips / static_cast<double>(copies);
-  Sum sum = units.accelerator * chips + units.memory * system.memory.bandwidth * chips;
-  for (std::size_t d = 0; d < network.size(); ++d) {
-    const NetworkParts parts = parts_of(problem, network, d, copy_chips);
-    const BytesPerSecond bandwidth =
-        system.network[d].bandwidth * static_cast<double>(copies);  // of all copies together
+  const double copy_chips = chips / paid.copies;
+  Sum sum = units.accelerator * chips + units.memory * system.memory[0].bandwidth * chips;
+  for (std::size_t d = 0; d < paid.degrees.size(); ++d) {
+    const NetworkParts parts = parts_of(system.network[d].topology, paid, d, copy_chips);
+    // Of all copies together.
+    const BytesPerSecond bandwidth = system.network[d].bandwidth * paid.copies;
     // A single chip needs no links, up to four no switch.
     if (copy_chips > 1.0 && d < units.link.size()) sum += units.link[d] * bandwidth * parts.links;
     if (copy_chips > 4.0) sum += units.switch_port * bandwidth * parts.switch_ports;
@@ -46,11 +60,19 @@ Sum total(const Problem& problem, const std::vector<Mapping::Dimension>& network
 }  // namespace
 
 Dollars system_price(const Problem& problem, const std::vector<Mapping::Dimension>& network) {
-  return total<Dollars>(problem, network, problem.system.price);
+  return total<Dollars>(problem.system, paid_of(problem, network), problem.system.price);
 }
 
 Watts system_power(const Problem& problem, const std::vector<Mapping::Dimension>& network) {
-  return total<Watts>(problem, network, problem.system.power);
+  return total<Watts>(problem.system, paid_of(problem, network), problem.system.power);
+}
+
+Dollars system_price(const Machine& machine) {
+  return total<Dollars>(machine, paid_of(machine), machine.price);
+}
+
+Watts system_power(const Machine& machine) {
+  return total<Watts>(machine, paid_of(machine), machine.power);
 }
 
 }  // namespace dfsearch

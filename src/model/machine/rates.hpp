@@ -40,7 +40,7 @@ struct Engine {
 
 /// A memory of one chip: bytes of one kernel -> seconds.
 struct MemoryTier {
-  Bytes capacity{};
+  Bytes capacity = Bytes::infinity();
   BytesPerSecond bandwidth{};
   EfficiencyCurve<Bytes> efficiency;
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "model/machine/price_power.hpp"
 #include "model/training/layout_shelf.hpp"
 #include "model/training/stages.hpp"
 
@@ -59,14 +60,20 @@ std::variant<Cost, Misfit> evaluate(const Task& task, const Blocks& blocks, cons
   const FlopsPerSecond peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips);
   const double tokens =
       static_cast<double>(task.pass.tokens) * static_cast<double>(task.global_batch);
-  return Cost{.step_time = detail.step,
-              .parts = detail.parts,
-              .memory = detail.memory,
-              .fullest = detail.fullest,
-              .slowest = detail.slowest,
-              .micro_batches = model.micro_batches(),
-              .utilization = model_flops(task) / detail.step / peak,
-              .tokens_per_second = tokens / detail.step.in_base_units()};
+  const FlopsPerSecond achieved = model_flops(task) / detail.step;
+  Cost cost{.step_time = detail.step,
+            .parts = detail.parts,
+            .memory = detail.memory,
+            .fullest = detail.fullest,
+            .slowest = detail.slowest,
+            .micro_batches = model.micro_batches(),
+            .utilization = achieved / peak,
+            .tokens_per_second = tokens / detail.step.in_base_units(),
+            .price = system_price(task.machine),
+            .power = system_power(task.machine)};
+  if (cost.price > Dollars{}) cost.cost_efficiency = achieved / cost.price;
+  if (cost.power > Watts{}) cost.power_efficiency = achieved / cost.power;
+  return cost;
 }
 
 }  // namespace dfsearch::training

@@ -22,6 +22,10 @@ struct Cost {
   std::int64_t micro_batches = 1;
   double utilization = 0.0;        ///< FLOP of the model over the peak of all matrix engines
   double tokens_per_second = 0.0;  ///< of the whole machine
+  Dollars price{};                 ///< of it
+  Watts power{};
+  FlopsPerSecondPerDollar cost_efficiency{};  ///< 0 when nothing has a price
+  FlopsPerSecondPerWatt power_efficiency{};
 };
 
 /// A stage that holds more than its chips have.

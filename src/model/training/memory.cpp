@@ -136,8 +136,8 @@ MemoryUse stage_memory(const Task& task, const Plan& plan, const Profiles& profi
 }
 
 bool fits(const Machine& machine, const MemoryUse& use) {
-  const Bytes second = machine.second ? machine.second->capacity : Bytes{};
-  return use.total() <= machine.memory.capacity && use.second <= second;
+  const Bytes second = machine.second_memory() ? machine.memory[1].capacity : Bytes{};
+  return use.total() <= machine.memory[0].capacity && use.second <= second;
 }
 
 }  // namespace dfsearch::training

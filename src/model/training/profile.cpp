@@ -150,7 +150,7 @@ class Profiler {
     if (kernel.has_weight()) {
       bytes += word_ * (number(extents.outer) * number(extents.m) * number(extents.k));
     }
-    const Seconds memory = task_.machine.memory.time(bytes);
+    const Seconds memory = task_.machine.memory[0].time(bytes);
     const Seconds both =
         task_.overlap == Overlap::None ? compute + memory : std::max(compute, memory);
     return {.time = both, .memory = both - compute};

@@ -98,7 +98,7 @@ BlockTime StepModel::block_time(const BlockProfile& block, const Groups& groups,
   backward += block.weight_gradient;
 
   Seconds copied[2];
-  if (task_.machine.second && offload.any()) {
+  if (task_.machine.second_memory() && offload.any()) {
     const Bytes weights(offload.weights ? task_.pass.word.in_base_units() *
                                               (block.parameters + block.expert_parameters)
                                         : 0.0);
@@ -107,7 +107,7 @@ BlockTime StepModel::block_time(const BlockProfile& block, const Groups& groups,
             ? block.input
             : block.kept + (recompute == Recompute::None ? block.kept_scores : Bytes{});
     const Bytes activations = offload.activations ? kept : Bytes{};
-    const Seconds copy = task_.machine.second->time(weights + activations);
+    const Seconds copy = task_.machine.memory[1].time(weights + activations);
     copied[0] = beyond(copy, forward.time - forward.memory);
     copied[1] = beyond(copy, backward.time + again.time - backward.memory - again.memory);
   }
@@ -135,10 +135,10 @@ void StepModel::add_optimizer(const BlockProfile& block, BlockTime& time) const 
   const double moved =
       2.0 * task_.bytes.optimizer + task_.bytes.gradient + task_.pass.word.in_base_units();
   time.optimizer = task_.machine.vector.time(Flops(kOptimizerFlops * updated)) +
-                   task_.machine.memory.time(Bytes(moved * updated));
-  if (shape_.offload.optimizer && task_.machine.second) {
+                   task_.machine.memory[0].time(Bytes(moved * updated));
+  if (shape_.offload.optimizer && task_.machine.second_memory()) {
     const Bytes copied(2.0 * task_.bytes.optimizer * updated);
-    time.optimizer_copies = beyond(task_.machine.second->time(copied), time.optimizer);
+    time.optimizer_copies = beyond(task_.machine.memory[1].time(copied), time.optimizer);
   }
 }
 

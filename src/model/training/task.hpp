@@ -9,24 +9,11 @@
 #include "base/units.hpp"
 #include "graph/workloads/llm/transformer.hpp"
 #include "graph/workloads/llm/transformer_graph.hpp"
-#include "model/machine/rates.hpp"
-#include "model/machine/system.hpp"
+#include "model/machine/machine.hpp"
 #include "model/problem.hpp"
 #include "model/training/plan.hpp"
 
 namespace dfsearch::training {
-
-/// The machine.  A dimension of the network may serve several roles: its degree is the product
-/// of theirs, and a group of k of its chips talks like a dimension of degree k.
-struct Machine {
-  std::int64_t chips = 1;
-  Engine matrix;
-  Engine vector;
-  MemoryTier memory;
-  std::optional<MemoryTier> second;
-  Bytes sram{};  ///< of a chip, if given; no plan depends on it, since kernels work from `memory`
-  std::vector<NetworkDimension> network;  ///< all degrees are given; a strategy is not read
-};
 
 /// What a plan may be; an empty list leaves all.
 struct Choices {
@@ -53,6 +40,8 @@ struct Task {
   Transformer model;
   TransformerPass pass;  ///< of a sample; `dense` is not read
   std::int64_t global_batch = 1;
+  /// All degrees are given, and no strategy is read.  A dimension may serve several roles: its degree
+  /// is the product of theirs, and a group of k of its chips talks like a dimension of degree k.
   Machine machine;
   /// Compute and memory of a kernel one after the other, or side by side.
   Overlap overlap = Overlap::None;

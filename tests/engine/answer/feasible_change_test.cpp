@@ -27,7 +27,7 @@ Problem with(const Problem& problem, const FeasibleChange& change, double value)
   Problem changed = problem;
   switch (change.what) {
     case Raised::Memory:
-      changed.system.memory.capacity = Bytes(value);
+      changed.system.memory[0].capacity = Bytes(value);
       break;
     case Raised::Sram:
       changed.system.accelerator.sram = Bytes(value);
@@ -89,7 +89,7 @@ TEST_CASE("each quantity by hand") {
   SUBCASE("memory for the weights: 16 B") {
     Problem problem = lone_weights();
     problem.execution.partitions = 4;
-    problem.system.memory.capacity = Bytes(9.0);
+    problem.system.memory[0].capacity = Bytes(9.0);
     const auto changes = feasible_changes(problem, {}).list;
     check_exact(changes, Raised::Memory, 9.0, 16.0);
     CHECK(changes.size() == 1);
@@ -167,7 +167,7 @@ TEST_CASE("with the change a mapping fits, with any less none does") {
 TEST_CASE("the reason names what the change proves") {
   Problem problem = lone_weights();
   problem.execution.partitions = 4;
-  problem.system.memory.capacity = Bytes(9.0);
+  problem.system.memory[0].capacity = Bytes(9.0);
   const SearchResult result = solve(problem, {.find_changes = true});
   REQUIRE(result.infeasible.has_value());
   CHECK(result.infeasible->resource == Resource::Memory);

@@ -75,7 +75,7 @@ Problem lone_weights(std::size_t forward, std::size_t backward) {
 
 TEST_CASE("weights alone exceed the memory") {
   Problem problem = chain();
-  problem.system.memory.capacity = Bytes(143.0);  // three layers of 48 B are 144 B
+  problem.system.memory[0].capacity = Bytes(143.0);  // three layers of 48 B are 144 B
   check_reason(problem, Resource::Memory, 144.0, 143.0, "weights");
 }
 
@@ -156,9 +156,9 @@ TEST_CASE("weights fit the memory but not what waits between partitions") {
   problem.system.accelerator.sram = Bytes(70.0);  // b is alone with its weight, cut
   // While b runs, four tiles of 6 B are read and four of 8 B written: 56 B beside
   // 144 B of weights.
-  problem.system.memory.capacity = Bytes(199.0);
+  problem.system.memory[0].capacity = Bytes(199.0);
   check_reason(problem, Resource::Memory, 200.0, 199.0, "weights and activations");
-  problem.system.memory.capacity = Bytes(200.0);
+  problem.system.memory[0].capacity = Bytes(200.0);
   CHECK(solve(problem, {}).status == SearchStatus::Optimal);
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("partitions are the reason where more memory would not help") {
   Problem problem = lone_weights(4, 0);
   problem.system.accelerator.sram = Bytes(7.0);
   problem.execution.partitions = 3;
-  problem.system.memory.capacity = Bytes(16.0);
+  problem.system.memory[0].capacity = Bytes(16.0);
   check_reason(problem, Resource::Partitions, 4.0, 3.0, "SRAM, phases and order of the kernels");
 }
 

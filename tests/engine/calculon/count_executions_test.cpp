@@ -19,7 +19,7 @@ TEST_CASE("the space of the 1T model on 1024 A100 without a second memory") {
   CHECK(count_candidates(task, Deadline()) == 952'512);
   CHECK(count_feasible(task, Deadline()) == 15'073);
   task.choices.offload.reset();
-  task.machine.second.reset();
+  task.machine.memory.resize(1);
   CHECK(count_candidates(task, Deadline()) == 952'512);
   CHECK(count_feasible(task, Deadline()) == 15'073);
 }

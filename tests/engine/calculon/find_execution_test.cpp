@@ -48,10 +48,10 @@ Task random_task(std::uint32_t seed) {
   constexpr std::int64_t kMostTried = 30'000;
   if (count_candidates(task, Deadline()) > kMostTried) {
     choices.offload = Offload{.weights = below(4) == 0, .activations = below(4) == 0};
-    if (!task.machine.second) choices.offload = Offload{};
+    if (!task.machine.second_memory()) choices.offload = Offload{};
   }
   if (count_candidates(task, Deadline()) > kMostTried) {
-    const auto count = static_cast<unsigned>(task.machine.networks.size());
+    const auto count = static_cast<unsigned>(task.machine.network.size());
     choices.networks = {below(count), below(count), below(count)};
   }
   while (count_candidates(task, Deadline()) > kMostTried) {
@@ -209,17 +209,17 @@ TEST_CASE("why nothing fits: the memory of the nearest execution") {
   REQUIRE(result.status == SearchStatus::Infeasible);
   REQUIRE(result.misfit.has_value());
   CHECK(result.misfit->misfit.limit == Limit::FirstMemory);
-  CHECK(result.misfit->misfit.available == task.machine.memory.capacity.in_base_units());
+  CHECK(result.misfit->misfit.available == task.machine.memory[0].capacity.in_base_units());
   // With that much it fits, and with a byte less it does not.
-  task.machine.memory.capacity = Bytes(result.misfit->misfit.needed);
+  task.machine.memory[0].capacity = Bytes(result.misfit->misfit.needed);
   CHECK(find_execution(task, {}).status == SearchStatus::Optimal);
-  task.machine.memory.capacity = Bytes(result.misfit->misfit.needed - 1.0);
+  task.machine.memory[0].capacity = Bytes(result.misfit->misfit.needed - 1.0);
   CHECK(find_execution(task, {}).status == SearchStatus::Infeasible);
 }
 
 TEST_CASE("why nothing fits: a network, few blocks, or no candidate at all") {
   Task task = whole_search_of_1t();
-  task.machine.networks[1].size = 2;
+  task.machine.network[1].degree = 2;
   task.choices.offload = Offload{};
   const ExecutionResult networks = find_execution(task, {});
   REQUIRE(networks.status == SearchStatus::Infeasible);

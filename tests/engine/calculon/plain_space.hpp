@@ -98,7 +98,7 @@ inline bool shape_is_legal(const Task& task, const Execution& e) {
 
 inline bool offload_is_legal(const Task& task, const Execution& e) {
   if (task.choices.offload) return *task.choices.offload == e.offload;
-  if (!task.machine.second) return !e.offload.any();
+  if (!task.machine.second_memory()) return !e.offload.any();
   if (e.offload.optimizer && !task.transformer.training) return false;
   return !(e.offload.activations && e.recompute == Recompute::Full);
 }
@@ -158,7 +158,7 @@ class PlainEnumeration {
   }
 
   void try_placements(Execution e) {
-    const std::size_t count = task_.machine.networks.size();
+    const std::size_t count = task_.machine.network.size();
     for (std::size_t code = 0; code < count * count * count; ++code) {
       e.networks = {code % count, code / count % count, code / count / count};
       if (!placement_is_legal(task_, e)) continue;

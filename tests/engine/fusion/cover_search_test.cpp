@@ -47,7 +47,7 @@ TEST_CASE("the search by covers ends with the best fusion") {
     Problem problem = covered_world(seed);
     if (problem.execution.style == Style::KernelByKernel) continue;
     problem.execution.pins.clear();
-    problem.system.memory.capacity = Bytes(1e18);
+    problem.system.memory[0].capacity = Bytes(1e18);
     const MappingProblem search(problem);
     const OuterPoint point = outer_points(problem).front();
     const auto context = search.open(point);

@@ -84,7 +84,7 @@ TEST_CASE("the best cover is that of all sequences of partitions of the list") {
                                : test::random_problem(seed, {.assignments = 1e9});
     if (problem.execution.style == Style::KernelByKernel) continue;
     problem.execution.pins.clear();
-    problem.system.memory.capacity = Bytes(1e18);
+    problem.system.memory[0].capacity = Bytes(1e18);
     const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     const PartitionPricing pricing(tables);

@@ -118,7 +118,7 @@ TEST_CASE("the points of a network are listed when it comes up again, if its wei
   CHECK(bounds_at_root(none_left_out) == std::vector{Score{}, Score{}});
   for (const double capacity : {191.0, 192.0, 287.0, 288.0}) {
     CAPTURE(capacity);
-    problem.system.memory.capacity = Bytes(capacity);
+    problem.system.memory[0].capacity = Bytes(capacity);
     const MappingProblem search(problem);
     const MappingProblem second = search.for_ties({.steps = 100});
     test::Children networks;

@@ -172,7 +172,7 @@ Problem tight_problem(std::uint64_t seed) {
                                 .stages = 1,
                                 .frequency = Hertz(static_cast<double>(pick(random, 2, 40))),
                                 .sram = Bytes(static_cast<double>(pick(random, 40, 250)))};
-  problem.system.memory.bandwidth = BytesPerSecond(static_cast<double>(pick(random, 10, 200)));
+  problem.system.memory[0].bandwidth = BytesPerSecond(static_cast<double>(pick(random, 10, 200)));
   if (pick(random, 0, 3) > 0) problem.execution.compute_utilization = 1.0;
   return problem;
 }

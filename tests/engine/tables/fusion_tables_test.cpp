@@ -37,7 +37,7 @@ Problem lone_weights(std::size_t count) {
   problem.system.chips = 2;
   problem.system.network = {test::dimension(Topology::Ring, 2, 10.0)};
   problem.system.accelerator = {.cores = 10, .frequency = Hertz(1.0), .sram = Bytes(15.0)};
-  problem.system.memory.bandwidth = BytesPerSecond(1.0);
+  problem.system.memory[0].bandwidth = BytesPerSecond(1.0);
   problem.execution.compute_utilization = 1.0;
   return problem;
 }

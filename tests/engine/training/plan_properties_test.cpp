@@ -44,10 +44,10 @@ std::string improve(Task& task, Draws& draws) {
   const double more = 1.0 + 0.25 * static_cast<double>(draws.pick(1, 12));
   switch (draws.pick(0, 7)) {
     case 0:
-      machine.memory.capacity = machine.memory.capacity * more;
+      machine.memory[0].capacity = machine.memory[0].capacity * more;
       return "capacity";
     case 1:
-      machine.memory.bandwidth = machine.memory.bandwidth * more;
+      machine.memory[0].bandwidth = machine.memory[0].bandwidth * more;
       return "bandwidth";
     case 2:
       machine.matrix.peak = machine.matrix.peak * more;
@@ -62,10 +62,10 @@ std::string improve(Task& task, Draws& draws) {
       for (NetworkDimension& d : machine.network) d.latency = d.latency / more;
       return "latencies";
     case 6:
-      if (machine.second) machine.second->bandwidth = machine.second->bandwidth * more;
+      if (machine.second_memory()) machine.memory[1].bandwidth = machine.memory[1].bandwidth * more;
       return "bandwidth of the second memory";
     default:
-      if (machine.second) machine.second->capacity = machine.second->capacity * more;
+      if (machine.second_memory()) machine.memory[1].capacity = machine.memory[1].capacity * more;
       return "capacity of the second memory";
   }
 }
@@ -296,7 +296,7 @@ TEST_CASE("what is said to help helps, and the plan that is told needs least of 
     CAPTURE(seed);
     Task task = test::random_training_task(seed);
     Draws draws(seed);
-    task.machine.memory.capacity = task.machine.memory.capacity * 0.5;
+    task.machine.memory[0].capacity = task.machine.memory[0].capacity * 0.5;
     for (int i = 0; i < 3; ++i) pin(task, draws);
     if (draws.pick(0, 2) == 0) {
       task.choices.degrees[static_cast<std::size_t>(Role::Data)] = {.values = {draws.pick(1, 2)}};
@@ -316,7 +316,7 @@ TEST_CASE("what is said to help helps, and the plan that is told needs least of 
       pinned_networks += std::any_of(task.choices.network.begin(), task.choices.network.end(),
                                      [](const auto& role) { return role.has_value(); });
     }
-    if (task.machine.second || seed % 16 != 0) continue;
+    if (task.machine.second_memory() || seed % 16 != 0) continue;
     double needed = std::numeric_limits<double>::infinity();
     all_shapes(task, [&](const PlanSpace& space, const Plan& shape, const StepModel& model) {
       const auto networks = space.networks(shape.degrees);

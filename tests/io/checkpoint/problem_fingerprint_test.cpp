@@ -45,7 +45,7 @@ TEST_CASE("every value of the problem counts, in its section") {
   CHECK(changed([](Problem& p) { p.workload.micro_batch = std::nullopt; }) == Names{"workload"});
   CHECK(changed([](Problem& p) { p.workload.boundary += Bytes(1.0); }) == Names{"workload"});
   CHECK(changed([](Problem& p) { p.system.accelerator.sram += Bytes(1.0); }) == Names{"system"});
-  CHECK(changed([](Problem& p) { p.system.memory.capacity = Bytes::infinity(); }) ==
+  CHECK(changed([](Problem& p) { p.system.memory[0].capacity = Bytes::infinity(); }) ==
         Names{"system"});
   CHECK(changed([](Problem& p) { p.system.network[0].strategy = std::nullopt; }) ==
         Names{"system"});

@@ -72,15 +72,15 @@ TEST_CASE("a config becomes the values it says") {
   CHECK(workload.word == Bytes(2.0));
   CHECK(workload.boundary == Bytes(104857600.0));  // 25600 * 2048 * 2
 
-  const System& system = config.problem.system;
+  const Machine& system = config.problem.system;
   CHECK(system.chips == 1024);
   CHECK(system.accelerator.cores == 1280);
   CHECK(system.accelerator.lanes == 32);
   CHECK(system.accelerator.stages == 6);
   CHECK(system.accelerator.frequency == Hertz(1.25e9));
   CHECK(system.accelerator.sram == Bytes(671088640.0));
-  CHECK(system.memory.bandwidth == BytesPerSecond(300e9));
-  CHECK(system.memory.capacity == Bytes(1099511600000.0));
+  CHECK(system.memory[0].bandwidth == BytesPerSecond(300e9));
+  CHECK(system.memory[0].capacity == Bytes(1099511600000.0));
   REQUIRE(system.network.size() == 2);
   CHECK(system.network[0].topology == Topology::Ring);
   CHECK(system.network[0].degree == 8);
@@ -103,7 +103,7 @@ TEST_CASE("a config becomes the values it says") {
 }
 
 TEST_CASE("price and power are per GB/s, links for every dimension") {
-  const System system = load(kExample).problem.system;
+  const Machine system = load(kExample).problem.system;
   CHECK(system.price.accelerator == Dollars(16522.25023));
   CHECK(system.price.memory == DollarsPerBandwidth(1e-9));
   REQUIRE(system.price.link.size() == 2);
@@ -127,7 +127,7 @@ TEST_CASE("what is left out has its default") {
   CHECK(problem.workload.boundary == Bytes(0.0));
   CHECK(problem.workload.graph.kernel_count() == 18);
   CHECK(problem.system.network.empty());
-  CHECK(problem.system.memory.capacity == Bytes::infinity());
+  CHECK(problem.system.memory[0].capacity == Bytes::infinity());
   CHECK(problem.system.price.accelerator == Dollars(0.0));
   CHECK(problem.system.price.link.empty());
   CHECK(problem.execution.style == Style::Dataflow);
@@ -141,13 +141,13 @@ TEST_CASE("what is left out has its default") {
 }
 
 TEST_CASE("links without a price are free in every dimension") {
-  const System system = load(kExample, {"price=null", "power.link=null"}).problem.system;
+  const Machine system = load(kExample, {"price=null", "power.link=null"}).problem.system;
   CHECK(system.price.link == std::vector<DollarsPerBandwidth>(2));
   CHECK(system.power.link == std::vector<WattsPerBandwidth>(2));
 }
 
 TEST_CASE("a star sets all items of a list") {
-  const System system =
+  const Machine system =
       load(kExample, {"system.network.*.bandwidth=7 GB/s", "power.link.*=0.5"}).problem.system;
   REQUIRE(system.network.size() == 2);
   for (const NetworkDimension& dimension : system.network) {
@@ -162,7 +162,7 @@ TEST_CASE("degrees and strategies may be left to the search, within limits") {
   const Config config =
       load(kExample, {"system.network.0.degree=null", "system.network.1.strategy=null",
                       "parallelism={tensor: 4, pipeline: [1, 2], data: ..4}"});
-  const System& system = config.problem.system;
+  const Machine& system = config.problem.system;
   CHECK_FALSE(system.network[0].degree);
   CHECK(system.network[0].strategy == Strategy::Tensor);
   CHECK(system.network[1].degree == 128);
@@ -357,8 +357,8 @@ system:
   const Problem problem = load_config(file, {}).problem;
   CHECK(problem.workload.layers == 7);
   CHECK(problem.workload.sequence == 16);
-  CHECK(problem.system.memory.bandwidth == BytesPerSecond(9e9));
-  CHECK(problem.system.memory.capacity == Bytes(2e9));
+  CHECK(problem.system.memory[0].bandwidth == BytesPerSecond(9e9));
+  CHECK(problem.system.memory[0].capacity == Bytes(2e9));
   CHECK(problem.system.accelerator.cores == 4);
   REQUIRE(problem.system.network.size() == 1);  // lists are replaced
   CHECK(problem.system.network[0].topology == Topology::Switch);
@@ -370,8 +370,8 @@ system:
                          "system.network.1.degree=1"})
           .problem;
   CHECK(changed.system.chips == 4);
-  CHECK(changed.system.memory.capacity == Bytes(3e9));
-  CHECK(changed.system.memory.bandwidth == BytesPerSecond(1e9));
+  CHECK(changed.system.memory[0].capacity == Bytes(3e9));
+  CHECK(changed.system.memory[0].bandwidth == BytesPerSecond(1e9));
   REQUIRE(changed.system.network.size() == 2);
   CHECK(changed.system.network[0].bandwidth == BytesPerSecond(7e9));
 }
@@ -389,7 +389,7 @@ TEST_CASE("overrides reach every key") {
   CHECK(config.problem.equations.all_reduce_passes == 1);
   CHECK(config.problem.equations.phases == SplitPhases::Halves);  // still published
   CHECK(config.problem.execution.pins[2] == 1);
-  CHECK(config.problem.system.memory.capacity == Bytes::infinity());
+  CHECK(config.problem.system.memory[0].capacity == Bytes::infinity());
   CHECK(config.search.gap == 0.25);
 }
 
@@ -436,7 +436,7 @@ TEST_CASE("the shipped systems and workloads are those of the shipped configs") 
   CHECK(alone.workload.graph == joined.workload.graph);
   CHECK(alone.workload.global_batch == joined.workload.global_batch);
   CHECK(alone.workload.layers == joined.workload.layers);
-  CHECK(alone.system.memory.capacity == joined.system.memory.capacity);
+  CHECK(alone.system.memory[0].capacity == joined.system.memory[0].capacity);
   CHECK(alone.system.accelerator.cores == joined.system.accelerator.cores);
   CHECK(alone.system.chips == joined.system.chips);
 }

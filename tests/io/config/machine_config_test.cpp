@@ -119,11 +119,23 @@ TEST_CASE("copies divide the chips") {
         "chips of a copy, 1");
 }
 
+TEST_CASE("a network has any number of dimensions, as long as a search can go through its uses") {
+  const std::string link = "    - {topology: ring, bandwidth: 1 GB/s}\n";
+  CHECK(loaded_machine(config_of(kHpl, "", link + link + link)).system.network.size() == 5);
+  // 2^40 chips: 39 factors of 2 in eight dimensions are C(46, 7) = 53,524,680 degrees.
+  std::string many;
+  for (int i = 0; i < 7; ++i) many += link;
+  CHECK(
+      message_of(config_of(kHpl, "", many), {"system.chips=1099511627776"}) ==
+      "c.yaml:7:5: network: 5.4e+07 ways to use it are too many, expected at most 1e+07: give the "
+      "degree or strategy of more dimensions");
+}
+
 TEST_CASE("a second tier of memory is slower and comes after a limit of the first") {
   const Problem problem = loaded_machine(
       config_of(kHpl, ", capacity: 10 GB, second: {bandwidth: 100 MB/s, capacity: 30 GB}"));
-  REQUIRE(problem.system.memory.second.has_value());
-  CHECK(problem.system.memory.total_capacity() == Bytes(40e9));
+  REQUIRE(problem.system.second_memory() != nullptr);
+  CHECK(problem.system.memory_capacity() == Bytes(40e9));
   CHECK(problem.spilled_bandwidth().in_base_units() ==
         doctest::Approx(1.0 / (0.25 / 1e9 + 0.75 / 1e8)));
   CHECK(message_of(config_of(kHpl, ", second: {bandwidth: 100 MB/s, capacity: 30 GB}")) ==

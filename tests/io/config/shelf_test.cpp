@@ -105,10 +105,11 @@ TEST_CASE("a name stands for the file of the shelf, from any folder") {
 TEST_CASE("keys on top of a name go before it, and an override may choose the name") {
   const std::string text =
       kWorkload + "system: {from: h100_dgx, chips: 16, memory: {capacity: 1 TB}}";
-  const System system = problem(text).system;
-  CHECK(system.memory.capacity == Bytes(1e12));
-  CHECK(system.memory.bandwidth == BytesPerSecond(3.35e12));
-  CHECK(problem(text, {"system.from=h200_dgx"}).system.memory.bandwidth == BytesPerSecond(4.8e12));
+  const Machine system = problem(text).system;
+  CHECK(system.memory[0].capacity == Bytes(1e12));
+  CHECK(system.memory[0].bandwidth == BytesPerSecond(3.35e12));
+  CHECK(problem(text, {"system.from=h200_dgx"}).system.memory[0].bandwidth ==
+        BytesPerSecond(4.8e12));
   CHECK(problem(text, {"system.from=a100_dgx"}).system.accelerator.cores == 432);
 }
 

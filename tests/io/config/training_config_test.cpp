@@ -43,11 +43,11 @@ TEST_CASE("what a config of plans says is read") {
   CHECK(task.machine.matrix.efficiency.share(Flops(2e9)) == 0.9);
   CHECK(task.machine.matrix.efficiency.share(Flops(5e8)) == 0.1);
   CHECK(task.machine.vector.efficiency.share(Flops(5e8)) == 1.0);
-  CHECK(task.machine.memory.capacity == Bytes(80e9));
-  CHECK(task.machine.memory.bandwidth == BytesPerSecond(1e12));
-  REQUIRE(task.machine.second.has_value());
-  CHECK(task.machine.second->capacity == Bytes(1e12));
-  CHECK(task.machine.second->bandwidth == BytesPerSecond(32e9));
+  CHECK(task.machine.memory[0].capacity == Bytes(80e9));
+  CHECK(task.machine.memory[0].bandwidth == BytesPerSecond(1e12));
+  REQUIRE(task.machine.second_memory() != nullptr);
+  CHECK(task.machine.memory[1].capacity == Bytes(1e12));
+  CHECK(task.machine.memory[1].bandwidth == BytesPerSecond(32e9));
   REQUIRE(task.machine.network.size() == 2);
   CHECK(task.machine.network[0].degree == 8);
   CHECK(task.machine.network[0].latency == Seconds(5e-6));
@@ -115,7 +115,7 @@ TEST_CASE("what is left out is open, or as it mostly is") {
   CHECK(task.bytes.sent == 2.0);
   CHECK(task.bytes.optimizer == 12.0);
   CHECK(task.machine.matrix.efficiency.share(Flops(1.0)) == 1.0);
-  CHECK_FALSE(task.machine.second.has_value());
+  CHECK_FALSE(task.machine.second_memory() != nullptr);
 }
 
 TEST_CASE("degrees of roles are single, listed or ranges") {
@@ -164,24 +164,24 @@ TEST_CASE("rates may come from files, relative to the file that says them") {
                load_any_config(directory.path() / "configs" / "c.yaml", overrides))
         .task.machine;
   };
-  const auto check_file_a = [](const training::Machine& read) {
+  const auto check_file_a = [](const Machine& read) {
     CHECK(read.matrix.peak == FlopsPerSecond(5e12));
     CHECK(read.matrix.efficiency.share(Flops(1.0)) == 0.5);
-    CHECK(read.memory.efficiency.share(Bytes(2e6)) == 0.75);
-    CHECK(read.memory.efficiency.share(Bytes(1e3)) == 0.5);
+    CHECK(read.memory[0].efficiency.share(Bytes(2e6)) == 0.75);
+    CHECK(read.memory[0].efficiency.share(Bytes(1e3)) == 0.5);
     REQUIRE(read.second.has_value());
     CHECK(read.second->efficiency.share(Bytes(1.0)) == 0.125);
   };
   for (const char* lines : {"execution: {efficiency: ../rates/a.yaml}\n",
                             "execution: {efficiency: {from: ../rates/a.yaml}}\n"}) {
     CAPTURE(lines);
-    const training::Machine read = load(lines);
+    const Machine read = load(lines);
     check_file_a(read);
     CHECK(read.vector.peak == FlopsPerSecond(1e12));
     CHECK(read.vector.efficiency.share(Flops(1.0)) == 0.25);
   }
   // With keys on top, of a file that stands on another one, or both.
-  const training::Machine on_top =
+  const Machine on_top =
       load("execution: {efficiency: {from: ../rates/b.yaml, vector: {peak: 2 TFLOP/s}}}\n");
   check_file_a(on_top);
   CHECK(on_top.vector.peak == FlopsPerSecond(2e12));
@@ -193,14 +193,12 @@ TEST_CASE("rates may come from files, relative to the file that says them") {
          {"execution: {efficiency: ../rates/a.yaml}\n", "execution: {efficiency: {}}\n"}) {
       CAPTURE(word);
       CAPTURE(lines);
-      const training::Machine read =
-          load(lines, {"execution.efficiency.matrix.peak=3 TFLOP/s", word});
+      const Machine read = load(lines, {"execution.efficiency.matrix.peak=3 TFLOP/s", word});
       CHECK(read.matrix.peak == FlopsPerSecond(3e12));
       CHECK(read.vector.efficiency.share(Flops(1.0)) == 0.0625);
     }
   }
-  const training::Machine flat =
-      load("", {"execution.compute_utilization=0.5", "system.memory.second=null"});
+  const Machine flat = load("", {"execution.compute_utilization=0.5", "system.memory.second=null"});
   CHECK(flat.matrix.efficiency.share(Flops(1.0)) == 0.5);
   CHECK(flat.vector.efficiency.share(Flops(1e15)) == 0.5);
   CHECK_FALSE(flat.second.has_value());

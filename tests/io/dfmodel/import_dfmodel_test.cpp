@@ -54,8 +54,8 @@ TEST_CASE("every field of a setup has its place in the config") {
   CHECK(problem.system.accelerator.stages == 8);
   CHECK(problem.system.accelerator.frequency == Hertz(1.5e9));
   CHECK(problem.system.accelerator.sram == Bytes(1048576.0));
-  CHECK(problem.system.memory.bandwidth == BytesPerSecond(1e11));
-  CHECK(problem.system.memory.capacity == Bytes(1e9));
+  CHECK(problem.system.memory[0].bandwidth == BytesPerSecond(1e11));
+  CHECK(problem.system.memory[0].capacity == Bytes(1e9));
   CHECK(problem.system.price.accelerator == Dollars(1000.0));
   CHECK(problem.system.power.link.at(0) == WattsPerBandwidth(0.0104 / 1e9));
 
@@ -136,7 +136,8 @@ TEST_CASE("the message execution under its three names, with old and new fields"
   CHECK(old.global_batch == 16);
   CHECK(old.micro_batch == 2);
   CHECK(old.tile == 8);
-  CHECK(imported("sw_sw_sw_training").problem.system.memory.bandwidth == BytesPerSecond(2.039e12));
+  CHECK(imported("sw_sw_sw_training").problem.system.memory[0].bandwidth ==
+        BytesPerSecond(2.039e12));
   CHECK(imported("sw_compute_memory").problem.workload.tile == 16);
   CHECK(imported("r_fc_word_4").problem.workload.word == Bytes(4.0));
 }
@@ -211,14 +212,14 @@ TEST_CASE("latency of links and a second memory come along") {
   std::string text = replaced(setup("r_execution"), "freq: 1.5", "freq: 1.5 link_latency: 150");
   text = replaced(text, "dram_cap", "second_dram_bw: 0.5 second_dram_cap: 9 dram_cap");
   const Config config = imported_text(text);
-  const System& system = config.problem.system;
+  const Machine& system = config.problem.system;
   CHECK(system.network.front().latency.in_base_units() == doctest::Approx(150e-9));
-  REQUIRE(system.memory.second.has_value());
-  CHECK(system.memory.second->bandwidth == BytesPerSecond(0.5e9));
-  CHECK(system.memory.second->capacity == Bytes(9.0));
+  REQUIRE(system.second_memory() != nullptr);
+  CHECK(system.memory[1].bandwidth == BytesPerSecond(0.5e9));
+  CHECK(system.memory[1].capacity == Bytes(9.0));
   const Config again = round_trip(config);
   CHECK(again.problem.system.network.front().latency == system.network.front().latency);
-  CHECK(again.problem.system.memory.second->capacity == Bytes(9.0));
+  CHECK(again.problem.system.memory[1].capacity == Bytes(9.0));
 }
 
 }  // namespace dfsearch

@@ -96,6 +96,23 @@ TEST_CASE("unlimited memory is called so, and no share of it is in use") {
   CHECK_FALSE(contains(text, " of unlimited"));
 }
 
+TEST_CASE("a machine with prices and powers costs and draws what that of a mapping does") {
+  const Solved solved = solve({"price={accelerator: 10}", "power={accelerator: 2}"});
+  const std::string text = solved.report();
+  CAPTURE(text);
+  CHECK(contains(text, "\nprice         160 $; "));
+  CHECK(contains(text, "\npower         32 W; "));
+  CHECK(solved.json()["price"] == 160.0);
+  CHECK(solved.json()["power"] == 32.0);
+  const double achieved = solved.json()["utilization"].get<double>() * 16 * 32e9;
+  CHECK(solved.json()["cost_efficiency"].get<double>() == doctest::Approx(achieved / 160.0));
+  const Solved linked = solve({"price={link: [2, 3], switch: 5}"});
+  // 16 links and ports of 300 GB/s, 16 links and 2 * 16 / 2 ports of 25 GB/s.
+  CHECK(linked.json()["price"].get<double>() ==
+        doctest::Approx(16 * 300 * (2 + 5) + 16 * 25 * (3 + 5)));
+  CHECK_FALSE(contains(solve({}).report(), "price"));
+}
+
 TEST_CASE("of a layout of the front it is told what is kept whole and what is gathered again") {
   const auto layout_of = [](const std::string& layout) {
     const Solved solved = solve({"parallelism={tensor: 4, pipeline: 1}",

@@ -155,7 +155,7 @@ TEST_CASE("a mapping that does not fit is written with the reason and without ti
 
 TEST_CASE("unlimited memory is null") {
   Problem problem = example_problem();
-  problem.system.memory.capacity = Bytes::infinity();
+  problem.system.memory[0].capacity = Bytes::infinity();
   const SearchResult result = optimal_result(problem);
   CHECK(parsed(Outcome::of(problem, result))["memory"]["capacity"].is_null());
 }

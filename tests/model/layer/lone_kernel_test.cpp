@@ -35,8 +35,8 @@ TEST_CASE("a kernel alone takes what the model says, and fits or not for the sam
     problem.execution.style = Style::KernelByKernel;
     problem.equations.lone_kernels = LoneKernels::Whole;
     problem.execution.pins.clear();
-    problem.system.memory.capacity = Bytes::infinity();
-    problem.system.memory.second.reset();
+    problem.system.memory[0].capacity = Bytes::infinity();
+    problem.system.memory.resize(1);
     const Mapping mapping = all_alone(problem);
     const LayerCosts costs(problem, {.network = mapping.network,
                                      .sharding = loop_sets(mapping.sharding),

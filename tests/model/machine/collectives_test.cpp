@@ -17,7 +17,7 @@ using test::dimension;
 
 Collectives collectives(std::vector<NetworkDimension> network, Equations equations = {},
                         Strategy strategy = Strategy::Tensor) {
-  System system;
+  Machine system;
   system.network = std::move(network);
   return Collectives(system, test::network_of(system), strategy, equations);
 }
@@ -166,7 +166,7 @@ TEST_CASE("each strategy has its own dimensions") {
 }
 
 TEST_CASE("degrees and strategies are those of the mapping, links those of the system") {
-  System system;
+  Machine system;
   system.network = {dimension(Topology::Ring, 2, 10.0, Strategy::Data)};
   const Collectives c(system, {{.degree = 4, .strategy = Strategy::Tensor}}, Strategy::Tensor, {});
   CHECK(c.members() == 4);

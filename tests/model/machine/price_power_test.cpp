@@ -24,8 +24,8 @@ struct Cable {
 };
 
 /// A machine without chips' and memory's price: 2 $ a link, 24 $ a switch port.
-System network_of(const std::vector<Cable>& cables) {
-  System system;
+Machine network_of(const std::vector<Cable>& cables) {
+  Machine system;
   for (const Cable& c : cables) {
     system.chips *= c.degree;
     system.network.push_back(test::dimension(c.topology, c.degree, c.bandwidth * kGigabyte));
@@ -38,19 +38,19 @@ System network_of(const std::vector<Cable>& cables) {
 }
 
 /// As published, unless the equations are given.
-Problem problem_of(const System& system, const Equations& equations = Equations::published()) {
+Problem problem_of(const Machine& system, const Equations& equations = Equations::published()) {
   Problem problem;
   problem.system = system;
   problem.equations = equations;
   return problem;
 }
-double price(const System& system) {
+double price(const Machine& system) {
   return system_price(problem_of(system), test::network_of(system)).in_base_units();
 }
-double power(const System& system) {
+double power(const Machine& system) {
   return system_power(problem_of(system), test::network_of(system)).in_base_units();
 }
-double physical_price(const System& system) {
+double physical_price(const Machine& system) {
   return system_price(problem_of(system, {}), test::network_of(system)).in_base_units();
 }
 
@@ -147,10 +147,10 @@ TEST_CASE("links and switches cost what the published networks cost") {
 TEST_CASE("links alone and switches alone do, too") {
   for (const Published& one : published()) {
     CAPTURE(one.name);
-    System links = network_of(one.cables);
+    Machine links = network_of(one.cables);
     links.price.switch_port = {};
     CHECK(price(links) == doctest::Approx(sum(one.links)).epsilon(1e-12));
-    System switches = network_of(one.cables);
+    Machine switches = network_of(one.cables);
     switches.price.link.clear();
     CHECK(price(switches) == doctest::Approx(sum(one.switches)).epsilon(1e-12));
   }
@@ -162,7 +162,7 @@ TEST_CASE("so does each dimension by itself") {
     if (one.links.size() != one.cables.size()) continue;  // totals only
     for (std::size_t d = 0; d < one.cables.size(); ++d) {
       CAPTURE(d);
-      System system = network_of(one.cables);
+      Machine system = network_of(one.cables);
       for (std::size_t other = 0; other < one.cables.size(); ++other) {
         if (other != d) system.network[other].bandwidth = {};
       }
@@ -183,7 +183,7 @@ TEST_CASE("links and switches draw what the published networks draw") {
 // ZionEX: 8 x 16 chips.  Ring: 128 x 600 GB/s x 0.0104 W; fully connected: 16
 // groups x 15 x 25 GB/s x 0.052 W.  The run has no power for switches.
 TEST_CASE("the links of ZionEX draw what is published") {
-  System system = network_of({{kRing, 8, 600, 0.0104}, {kFull, 16, 25}});
+  Machine system = network_of({{kRing, 8, 600, 0.0104}, {kFull, 16, 25}});
   system.power.switch_port = {};
   CHECK(power(system) == doctest::Approx(798.7200021743774 + 312.00000643730164).epsilon(1e-7));
 }
@@ -191,8 +191,8 @@ TEST_CASE("the links of ZionEX draw what is published") {
 // "h100 2d_torus hbm nvlink": 1024 chips of 33000 $ and 750 W, memory of
 // 3072 GB/s at 1 $ and 0.05624 W per GB/s.
 TEST_CASE("a whole machine costs and draws what is published") {
-  System system = network_of({{kRing, 8, 450, 0.0104}, {kRing, 128, 50}});
-  system.memory.bandwidth = BytesPerSecond(3072e9);
+  Machine system = network_of({{kRing, 8, 450, 0.0104}, {kRing, 128, 50}});
+  system.memory[0].bandwidth = BytesPerSecond(3072e9);
   system.price.accelerator = Dollars(33000.0);
   system.price.memory = DollarsPerBandwidth(1.0 / kGigabyte);
   system.power.accelerator = Watts(750.0);
@@ -203,7 +203,7 @@ TEST_CASE("a whole machine costs and draws what is published") {
 
 // Chips alone: 1 x 10 $; no link, no switch.
 TEST_CASE("one chip needs no network") {
-  System system = network_of({{kRing, 1, 50}});
+  Machine system = network_of({{kRing, 1, 50}});
   system.price.accelerator = Dollars(10.0);
   CHECK(price(system) == 10.0);
   CHECK(power(system) == 0.0);
@@ -223,7 +223,7 @@ TEST_CASE("up to four chips need links and no switch") {
 }
 
 TEST_CASE("what has no price costs nothing") {
-  System system = network_of({{kRing, 8, 450}, {kFull, 16, 50}});
+  Machine system = network_of({{kRing, 8, 450}, {kFull, 16, 50}});
   system.price = {};
   system.power = {};
   CHECK(price(system) == 0.0);
@@ -231,7 +231,7 @@ TEST_CASE("what has no price costs nothing") {
 }
 
 TEST_CASE("the degrees are those of the mapping") {
-  System system = network_of({{kRing, 8, 50}, {kSwitch, 2, 50}});
+  Machine system = network_of({{kRing, 8, 50}, {kSwitch, 2, 50}});
   // 16 chips as 4 x 4: ring 16 links and 2 x 16/4 ports; switch 4 links, 4 ports.
   const Dollars other = system_price(
       problem_of(system),
@@ -242,13 +242,13 @@ TEST_CASE("the degrees are those of the mapping") {
 
 // 1,024 chips, each with a link of both dimensions; $ 2 a link and 24 a port, GB/s.
 TEST_CASE("physically every chip has a link of each dimension, as the times count them") {
-  const System switches = network_of({{kSwitch, 16, 450}, {kSwitch, 64, 50}});
+  const Machine switches = network_of({{kSwitch, 16, 450}, {kSwitch, 64, 50}});
   CHECK(physical_price(switches) == doctest::Approx(1024.0 * (450 + 50) * (2 + 24)).epsilon(1e-12));
   // 7 and 127 links, no switch; published 127 * 128 for all and 128 * 128 ports.
-  const System dragonfly = network_of({{kFull, 8, 50}, {kFull, 128, 50}});
+  const Machine dragonfly = network_of({{kFull, 8, 50}, {kFull, 128, 50}});
   CHECK(physical_price(dragonfly) == doctest::Approx(1024.0 * (7 + 127) * 50 * 2).epsilon(1e-12));
   // A dimension of one member is not there, wherever it is.
-  const System ring = network_of({{kRing, 8, 450}});
+  const Machine ring = network_of({{kRing, 8, 450}});
   const double alone = 8 * 450.0 * 2 + 2.0 * 450 * 24;
   CHECK(physical_price(ring) == doctest::Approx(alone).epsilon(1e-12));
   for (const Topology t : {kRing, kFull, kSwitch}) {

@@ -1,14 +1,16 @@
 #pragma once
 // The machine: chips, their cores and memory, the network between them, what
-// they cost and draw (docs/model.md, sections 2 and 8).  A System is a plain
+// they cost and draw (docs/model.md, sections 2 and 8).  A Machine is a plain
 // value; defaults are "costs nothing, holds everything".
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "base/units.hpp"
+#include "model/machine/rates.hpp"
 #include "model/machine/topology.hpp"
 
 namespace dfsearch {
@@ -45,29 +47,33 @@ struct OnChipLevel {
   Seconds latency{};           ///< of one access
 };
 
-/// A slower memory behind the first, for what that cannot hold.
-struct SecondMemory {
-  BytesPerSecond bandwidth{};  ///< at most that of the first
-  Bytes capacity{};
+/// What a network does for the chips of one kind of parallelism.
+enum class Operation : std::uint8_t { PointToPoint, ReduceScatter, AllGather, AllReduce };
+inline constexpr std::size_t kOperations = 4;
+
+/// How a network was measured, in place of its topology.
+struct MeasuredNetwork {
+  /// An operation on Z bytes takes as long as factor·Z·(1 + offset/members) bytes on the link.
+  struct Scale {
+    double factor = 1.0;
+    double offset = 0.0;
+  };
+
+  bool filled = false;  ///< the degrees that use it must fill its groups evenly
+  double efficiency = 1.0;
+  double processor_usage = 0.0;  ///< share of the processor that communication takes; below 1
+  std::array<Scale, kOperations> operations{};
 };
 
-struct Memory {
-  BytesPerSecond bandwidth{};
-  Bytes capacity = Bytes::infinity();
-  std::optional<SecondMemory> second = std::nullopt;  ///< needs a finite capacity of the first
-
-  [[nodiscard]] Bytes total_capacity() const {
-    return second ? capacity + second->capacity : capacity;
-  }
-};
-
-/// One dimension of the network, innermost first in System::network.
+/// One dimension of the network, innermost first in Machine::network.
 struct NetworkDimension {
   Topology topology = Topology::Ring;
   std::optional<std::int64_t> degree;  ///< left out: searched
   BytesPerSecond bandwidth{};          ///< of one link
   std::optional<Strategy> strategy;    ///< left out: searched
   Seconds latency{};                   ///< of one message over one link
+  /// In place of the topology, in Calculon's equations.
+  std::optional<MeasuredNetwork> measured = std::nullopt;
 };
 
 struct Price {
@@ -84,16 +90,35 @@ struct Power {
   WattsPerBandwidth switch_port{};
 };
 
-struct System {
+struct Machine {
   std::int64_t chips = 1;
   Accelerator accelerator;
-  Memory memory;
+  /// What kernels reach one by one, in plans and executions; mappings count the cores.
+  Engine matrix;
+  Engine vector;
+  /// At least one.  What the first cannot hold is in the others, which are slower.
+  std::vector<MemoryTier> memory = std::vector<MemoryTier>(1);
   /// The product of the degrees is `chips`, or the chips of one copy of the workload.
   std::vector<NetworkDimension> network;
   Price price;
   Power power;
   /// From the inside out; they count with Execution::levels only.
   std::vector<OnChipLevel> levels;
+
+  /// The FLOP/s of a chip in dense products.
+  [[nodiscard]] FlopsPerSecond peak() const {
+    return matrix.peak > FlopsPerSecond{} ? matrix.peak : accelerator.peak();
+  }
+  /// Null if there is one memory only.
+  [[nodiscard]] const MemoryTier* second_memory() const {
+    return memory.size() > 1 ? &memory[1] : nullptr;
+  }
+  /// Of a chip.
+  [[nodiscard]] Bytes memory_capacity() const {
+    Bytes all{};
+    for (const MemoryTier& tier : memory) all += tier.capacity;
+    return all;
+  }
 };
 
 }  // namespace dfsearch

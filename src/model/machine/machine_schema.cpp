@@ -1,4 +1,4 @@
-#include "model/machine/system_schema.hpp"
+#include "model/machine/machine_schema.hpp"
 
 namespace dfsearch {
 namespace {
@@ -60,31 +60,6 @@ const Schema& schema_of<Accelerator>() {
                            {.limits = kFrequencyLimits, .flags = kRequired}),
       field<&A::sram>("sram", "of a chip", {.limits = kSizeLimits, .flags = kRequired})};
   static const Schema kSchema = schema<Accelerator>("accelerator", kFields);
-  return kSchema;
-}
-
-template <>
-const Schema& schema_of<SecondMemory>() {
-  static constexpr Field kFields[] = {
-      field<&SecondMemory::bandwidth>("bandwidth", "at most that of the first tier",
-                                      {.limits = kBandwidthLimits, .flags = kRequired}),
-      field<&SecondMemory::capacity>("capacity", "of a chip",
-                                     {.limits = kSizeLimits, .flags = kRequired})};
-  static const Schema kSchema = schema<SecondMemory>("second memory", kFields);
-  return kSchema;
-}
-
-template <>
-const Schema& schema_of<Memory>() {
-  static constexpr Field kFields[] = {
-      field<&Memory::bandwidth>("bandwidth", "of a chip",
-                                {.limits = kBandwidthLimits, .flags = kRequired}),
-      field<&Memory::capacity>("capacity", "of a chip",
-                               {.limits = kSizeLimits, .preset = "unlimited"}),
-      field<&Memory::second>("second",
-                             "a slower tier behind a limited first one; once more is held than "
-                             "that has, traffic goes to both in proportion to their capacities")};
-  static const Schema kSchema = schema<Memory>("memory", kFields);
   return kSchema;
 }
 

@@ -2,7 +2,7 @@
 // What configs say of machines: the rows of the parts of the section `system`, of `price` and
 // `power`.
 
-#include "model/machine/system.hpp"
+#include "model/machine/machine.hpp"
 #include "model/names.hpp"
 #include "schema/schema.hpp"
 
@@ -16,10 +16,6 @@ inline constexpr Interval kLatencyLimits{0, 1e3};
 
 template <>
 const Schema& schema_of<Accelerator>();
-template <>
-const Schema& schema_of<SecondMemory>();
-template <>
-const Schema& schema_of<Memory>();
 template <>
 const Schema& schema_of<Price>();
 template <>
