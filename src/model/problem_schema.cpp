@@ -7,11 +7,18 @@ namespace {
 constexpr double kMostPartitions = 1e6;
 
 /// A word, or a count of stages.
-constexpr Type kFixedStages{.form = Form::Count, .put = [](void* object, std::int64_t value) {
-                              auto& equations = *static_cast<Equations*>(object);
-                              equations.virtual_stages = VirtualStages::Fixed;
-                              equations.fixed_virtual_stages = value;
-                            }};
+constexpr Type kFixedStages{
+    .form = Form::Count,
+    .put =
+        [](void* object, std::int64_t value) {
+          auto& equations = *static_cast<Equations*>(object);
+          equations.virtual_stages = VirtualStages::Fixed;
+          equations.fixed_virtual_stages = value;
+        },
+    .get =
+        [](const void* object) {
+          return static_cast<const Equations*>(object)->fixed_virtual_stages;
+        }};
 constexpr Type kStages{
     .form = Form::Choice,
     .put =
@@ -43,7 +50,8 @@ const Schema& schema_of<Equations>() {
           "layers of a stage, never, or for every sample"),
       field<&E::shards>("shards", "what a chip has of a kernel whose `outer` is divided"),
       field<&E::layer_seams>("layer_seams", "what layers hand each other"),
-      field<&E::shapes>("shapes", "whether tensors must fit the extents of their kernels"),
+      field<&E::shapes>("shapes", "whether tensors must fit the extents of their kernels",
+                        {.flags = kNoCost}),
       field<&E::all_to_all>("all_to_all", "what binds an all-to-all over the machine"),
       field<&E::all_to_all_pairs>("all_to_all_pairs",
                                   "pairs whose messages cross the bisection, of n chips"),

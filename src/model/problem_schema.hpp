@@ -85,10 +85,17 @@ const Schema& schema_of<Execution>();
 template <>
 struct TypeOf<DegreeChoice> {
   static constexpr Type type{
-      .form = Form::Range, .put_set = [](void* member, CountSet set) {
-        *static_cast<DegreeChoice*>(member) = {
-            .values = std::move(set.values), .least = set.least, .most = set.most};
-      }};
+      .form = Form::Range,
+      .put_set =
+          [](void* member, CountSet set) {
+            *static_cast<DegreeChoice*>(member) = {
+                .values = std::move(set.values), .least = set.least, .most = set.most};
+          },
+      .get_set =
+          [](const void* member) {
+            const auto& [values, least, most] = *static_cast<const DegreeChoice*>(member);
+            return CountSet{.values = values, .least = least, .most = most};
+          }};
 };
 
 }  // namespace dfsearch

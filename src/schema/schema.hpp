@@ -33,6 +33,14 @@ class Report;
 inline constexpr unsigned kRequired = 1;
 /// A map that may come from a file, with keys on top: `from: FILE`.
 inline constexpr unsigned kFromFile = 2;
+/// A map that may come from a model of the shelf: `model: NAME`.
+inline constexpr unsigned kFromModel = 4;
+/// With kFromFile: the name of the file may stand for the map.
+inline constexpr unsigned kFileName = 16;
+/// Costs do not depend on it.
+inline constexpr unsigned kNoCost = 8;
+/// Flags from here on mean what the rules of a struct make of them.
+inline constexpr unsigned kOwnFlag = 256;
 
 struct Field {
   std::string_view key;  ///< empty: the keys of an object stand in the same map
@@ -55,8 +63,8 @@ struct Schema {
   std::span<const Field> fields;
   const void* (*fresh)() = nullptr;      ///< an object with the defaults of its members
   const void* (*published)() = nullptr;  ///< one with those of the preset `published`, if others
-  /// The rules between fields, once each of them is right.
-  void (*check)(const void* object, Report& report) = nullptr;
+  /// The rules between fields, once each of them is right; it may settle what follows from them.
+  void (*check)(void* object, Report& report) = nullptr;
 };
 
 /// The words of a row beside its key and its member.
@@ -153,7 +161,7 @@ constexpr Field by_hand(std::string_view key, std::string_view doc, const Type& 
 
 template <class T>
 Schema schema(std::string_view name, std::span<const Field> fields,
-              void (*check)(const void*, Report&) = nullptr) {
+              void (*check)(void*, Report&) = nullptr) {
   return {.name = name, .fields = fields, .fresh = &detail::fresh<T>, .check = check};
 }
 

@@ -46,9 +46,12 @@ enum class Form : std::uint8_t {
   Each,      ///< `inner` for all elements there are, or a list of one for each
   Values,    ///< `inner`, or a list of such
   Range,     ///< a count, a list of counts or a range of them, `2..8`
-  List,      ///< of `inner`; read by code
+  List,      ///< of `inner`
   Map,       ///< from names to `inner`; read by code
   Either,    ///< `other` in a map with the key `name`, or wherever it fits; read by code
+  Variant,   ///< a map whose keys depend on the word of its key `name`
+  Pair,      ///< a list of `inner` and `other`
+  Words,     ///< a list of words, each once, or `none`
   Any,       ///< read by code
 };
 
@@ -74,10 +77,12 @@ struct CountSet {
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
-/// Those of the functions are there that its form needs.
+/// Those of the functions are there that its form needs.  `get` of a quantity with `inner` says which
+/// of the two it holds: 0 for `inner`.  `get` of Words has a bit for each word.
 struct Type {
   Form form = Form::Any;
-  std::string_view name = {};  ///< of the elements of Each, or the key that tells maps apart
+  /// Of elements, or the key that tells maps apart.
+  std::string_view name = {};
   void (*put)(void* member, std::int64_t value) = nullptr;
   std::int64_t (*get)(const void* member) = nullptr;
   void (*put_real)(void* member, double value) = nullptr;
@@ -85,13 +90,16 @@ struct Type {
   const Unit* unit = nullptr;
   std::vector<Choice> (*choices)() = nullptr;
   const Schema& (*schema)() = nullptr;
+  const Schema& (*schema_for)(std::int64_t choice) = nullptr;  ///< of a Variant
   const Type* inner = nullptr;
   const Type* other = nullptr;
-  Interval limits = {};  ///< of its values, in place of those of the row
+  Interval limits = {};     ///< of its values, in place of those of the row
+  std::size_t most = 1000;  ///< elements of Values and of List
   void (*resize)(void* member, std::size_t size) = nullptr;
   std::size_t (*size)(const void* member) = nullptr;
   void* (*at)(void* member, std::size_t index) = nullptr;
   void (*put_set)(void* member, CountSet set) = nullptr;
+  CountSet (*get_set)(const void* member) = nullptr;
 };
 
 /// The type of a member.
@@ -149,7 +157,10 @@ struct TypeOf<T> {
       .form = Form::Count,
       .put = [](void* member,
                 std::int64_t value) { *static_cast<T*>(member) = static_cast<T>(value); },
-      .get = [](const void* member) -> std::int64_t { return *static_cast<const T*>(member); }};
+      .get =
+          [](const void* member) {
+            return static_cast<std::int64_t>(*static_cast<const T*>(member));
+          }};
 };
 
 template <>
@@ -221,14 +232,29 @@ struct TypeOf<std::optional<T>> {
       .at = [](void* member, std::size_t) -> void* { return &**static_cast<Member*>(member); }};
 };
 
+/// A flag under two words.
+constexpr Type flag_type(std::vector<Choice> (*choices)()) {
+  return {.form = Form::Choice,
+          .put = TypeOf<bool>::type.put,
+          .get = TypeOf<bool>::type.get,
+          .choices = choices};
+}
+
+/// A quantity as a plain number in base units.
+template <class Q>
+inline constexpr Type kPlainNumber{.form = Form::Number,
+                                   .put_real = TypeOf<Q>::type.put_real,
+                                   .get_real = TypeOf<Q>::type.get_real};
+
 /// A vector under one of the forms of lists.
 template <class T, Form list, const Type* inner = &TypeOf<T>::type>
-constexpr Type list_type(std::string_view name = {}) {
+constexpr Type list_type(std::string_view name = {}, std::size_t most = 1000) {
   using Member = std::vector<T>;
   return {
       .form = list,
       .name = name,
       .inner = inner,
+      .most = most,
       .resize = [](void* member, std::size_t size) { static_cast<Member*>(member)->resize(size); },
       .size = [](const void* member) { return static_cast<const Member*>(member)->size(); },
       .at = [](void* member, std::size_t index) -> void* {

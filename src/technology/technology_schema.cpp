@@ -33,9 +33,14 @@ constexpr Type kMarginType{.form = Form::Quantity,
                                  auto& transistors = *static_cast<Transistors*>(object);
                                  transistors.minimum = transistors.threshold + Volts(value);
                                },
+                           .get_real =
+                               [](const void* object) {
+                                 const auto& held = *static_cast<const Transistors*>(object);
+                                 return (held.minimum - held.threshold).in_base_units();
+                               },
                            .unit = &units::kVoltage};
 
-void check_voltages(const void* object, Report& report) {
+void check_voltages(void* object, Report& report) {
   const auto& transistors = *static_cast<const Transistors*>(object);
   if (!report.given(&transistors.voltage) || !report.given(&transistors.frequency)) return;
   if (transistors.voltage <= transistors.threshold) {
@@ -50,7 +55,7 @@ void check_voltages(const void* object, Report& report) {
   }
 }
 
-void check_areas(const void* object, Report& report) {
+void check_areas(void* object, Report& report) {
   const auto& budget = *static_cast<const Budget*>(object);
   if (budget.package >= budget.die) return;
   report.at({&budget.package}, fmt::format("expected at least the area of the die, {}, got {}",
@@ -118,7 +123,8 @@ const Schema& schema_of<TechnologyEquations>() {
   static constexpr Field kFields[] = {
       field<&E::link_ports>("link_ports", "how many ports the wires of a link are divided among"),
       field<&E::budget_sums>("budget_sums", "whether parts together may have more than the total"),
-      field<&E::gemm_tiles>("gemm_tiles", "which tiles a GEMM alone on a chip may have"),
+      field<&E::gemm_tiles>("gemm_tiles", "which tiles a GEMM alone on a chip may have",
+                            {.flags = kNoCost}),
       field<&E::voltage_floor>("voltage_floor", "the power at the least voltage")};
   static const Schema kSchema = [] {
     Schema all = schema<E>("equations of chips", kFields);
@@ -167,7 +173,7 @@ const Schema& schema_of<CoreTechnology>() {
                              "the chip is shown with 1",
                              {.limits = kUtilization}),
       field<&C::fma>("fma", "width of the multiply-add unit, for the published GEMM only",
-                     {.limits = kSide})};
+                     {.limits = kSide, .flags = kNoCost})};
   static const Schema kSchema = schema<C>("core of a technology", kFields);
   return kSchema;
 }

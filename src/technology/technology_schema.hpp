@@ -48,11 +48,24 @@ struct TypeOf<Share<Q>> {
       .form = Form::Number,
       .put_real = [](void* member,
                      double value) { *static_cast<Share<Q>*>(member) = Share<Q>(value); },
+      .get_real =
+          [](const void* member) {
+            return std::get<double>(*static_cast<const Share<Q>*>(member));
+          },
       .limits = {0, 1}};
   static constexpr Type type{
       .form = Form::Quantity,
+      .get =
+          [](const void* member) {
+            return static_cast<std::int64_t>(
+                std::holds_alternative<Q>(*static_cast<const Share<Q>*>(member)));
+          },
       .put_real = [](void* member,
                      double value) { *static_cast<Share<Q>*>(member) = Share<Q>(Q(value)); },
+      .get_real =
+          [](const void* member) {
+            return std::get<Q>(*static_cast<const Share<Q>*>(member)).in_base_units();
+          },
       .unit = kUnitOf<Q>,
       .inner = &fraction};
 };

@@ -57,6 +57,9 @@ def value(rule, definitions, is_inner=False):
             f"{key}: {value(of, definitions, True).replace('`', '').replace(', ', ' or ')}"
             for key, of in definitions[name]["properties"].items()) + "}`"
     if "anyOf" in rule:
+        first, last = rule["anyOf"][0], rule["anyOf"][-1]
+        if "enum" in first and last.get("items") == first:
+            return f"{value(first, definitions)}, or a list of them"
         return " or ".join(value(one, definitions) for one in rule["anyOf"])
     if "if" in rule:
         return "map"
@@ -65,8 +68,12 @@ def value(rule, definitions, is_inner=False):
     if "enum" in rule:
         return words(rule)
     kind = rule.get("type", "map")
+    if kind in ("integer", "number") and is_inner:
+        return {"integer": "count"}.get(kind, kind)
     if kind == "integer":
         least, most = rule["minimum"], rule["maximum"]
+        if most in (2**53, 2**60):
+            return f"count up to 2^{most.bit_length() - 1}"
         if most == 2**40:
             return "count" if least == 1 else f"count from {least}"
         return f"count up to {most}" if least == 1 else f"count, {least} to {most}"
@@ -76,9 +83,11 @@ def value(rule, definitions, is_inner=False):
     if kind == "boolean":
         return "`true`, `false`"
     if kind == "array":
+        if isinstance(rule["items"], list):
+            return "pair"
         if "$ref" in rule["items"]:
             return "list"
-        return "a list of " + re.sub(r"^(count|number)$", r"\1s", value(rule["items"], definitions))
+        return "a list of " + re.sub(r"^(count|number|pair)\b", r"\1s", value(rule["items"], definitions))
     if kind == "object":
         return "map"
     return rule.get("title", "a range (`..4`, `2..`, `2..8`)" if "[.][.]" in rule.get("pattern", "") else "text")

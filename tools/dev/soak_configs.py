@@ -6,10 +6,12 @@ mapping is; `tighten` sets capacities near what a mapping found with plenty of t
 
 import dataclasses
 import json
+import pathlib
 
 from soak_workloads import LOOPS, chance, random_workload, rate, some
 
 PLENTY = "1 PB"
+SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "configs/dfsearch.schema.json"
 
 
 @dataclasses.dataclass
@@ -156,27 +158,23 @@ def _sharding_pins(random, workload):
 
 
 def _equations(random):
+    presets = ("physical", "published")
     if chance(random, 50):
-        return random.choice(("physical", "published"))
-    return some(random, {
-        "preset": (50, lambda: random.choice(("physical", "published"))),
-        "all_reduce_passes": (40, lambda: random.choice((1, 2))),
-        "virtual_stages": (30, lambda: random.choice(("layers", "layers_minus_one", 3))),
-        "layout_conversion_bytes": (30, lambda: random.choice(("full", "shard"))),
-        "phases": (40, lambda: random.choice(("separate", "halves"))),
-        "weight_traffic": (30, lambda: random.choice(("resident", "per_step", "per_sample"))),
-        "shards": (30, lambda: random.choice(("whole", "even"))),
-        "layer_seams": (30, lambda: random.choice(("charged", "free"))),
-        "all_to_all": (30, lambda: random.choice(("per_dimension", "bisection"))),
-        "all_to_all_pairs": (30, lambda: random.choice(("n2_2", "n2_4", "n_n1_2", "auto"))),
-        "latency": (30, lambda: random.choice(("hops", "all_reduces"))),
-        "links": (30, lambda: random.choice(("per_chip", "per_group"))),
-        "pipeline": (30, lambda: random.choice(("schedule", "bubble"))),
-        "lone_kernels": (30, lambda: random.choice(("streamed", "whole"))),
-        "grid": (30, lambda: random.choice(("members", "all"))),
-        "spilled": (30, lambda: random.choice(("sum", "mean"))),
-        "dlrm_gradient_bandwidth": (30, lambda: random.choice(("network", "1 GB/s"))),
-    })
+        return random.choice(presets)
+    rows = json.loads(SCHEMA.read_text())["definitions"]["equations"]["properties"]
+    keys = {key: (30, lambda rule=rule: _value(random, rule)) for key, rule in rows.items()}
+    return some(random, keys | {"preset": (50, lambda: random.choice(presets))})
+
+
+def _value(random, rule):
+    """Any value of a switch, as the schema has it."""
+    if "anyOf" in rule:
+        return _value(random, random.choice(rule["anyOf"]))
+    if "const" in rule:
+        return rule["const"]
+    if rule.get("type") == "integer":
+        return random.randint(rule["minimum"], min(rule["maximum"], 3))
+    return random.choice(rule["enum"]) if "enum" in rule else "1 GB/s"
 
 
 def _price(random, system):

@@ -13,8 +13,8 @@
 #include <set>
 
 #include "io/config/config_execution.hpp"
-#include "io/config/config_offload.hpp"
 #include "io/schema/read_schema.hpp"
+#include "io/text/offload_names.hpp"
 
 namespace dfsearch {
 namespace calculon {
@@ -38,6 +38,11 @@ auto words(Overlap) {
 
 }  // namespace calculon
 
+template <>
+struct TypeOf<calculon::Offload> {
+  static constexpr Type type = kOffloadType<calculon::Offload>;
+};
+
 namespace {
 
 using calculon::Communication;
@@ -57,18 +62,6 @@ constexpr Type kMaybe = [] {
   type.inner = &kYesOrNoType;
   return type;
 }();
-constexpr Type kNothing{.form = Form::Choice, .choices = [] {
-                          return std::vector<Choice>{{"none", 0}};
-                        }};
-constexpr Type kOffloaded{.form = Form::Choice, .choices = [] {
-                            std::vector<Choice> choices;
-                            for (const auto& [name, member] : kOffloads<calculon::Offload>) {
-                              choices.push_back({name, 0});
-                            }
-                            return choices;
-                          }};
-constexpr Type kOffloadedList = list_of(kOffloaded);
-constexpr Type kOffloadType = either(kNothing, kOffloadedList);
 constexpr Type kNetworkIndices = list_of(TypeOf<std::int64_t>::type);
 
 /// Reads the section, then holds the values against each other.
@@ -86,7 +79,6 @@ class ChoicesReader {
     const std::size_t before = messages_.count();
     read_keys(reader_, schema_of<ExecutionChoices>(), &choices_);
     read_networks();
-    choices_.offload = read_offload<calculon::Offload>(reader_);
     reader_.finish();
     if (reader_.is_map() && !choices_.maximum_batch && !choices_.global_batch &&
         messages_.count() == before) {
@@ -370,9 +362,9 @@ const Schema& schema_of<ExecutionChoices>() {
                        {.type = &kYesOrNoType}),
       field<&C::sharding>("sharding", "the optimizer's states are divided over the data ranks",
                           kOpenFlag),
-      by_hand("offload",
-              "what is kept in the second memory; `none` is the same as `[]`: nothing is",
-              kOffloadType, {.preset = "searched"})};
+      field<&C::offload>(
+          "offload", "what is kept in the second memory; `none` is the same as `[]`: nothing is",
+          kOpen)};
   static const Schema kSchema = schema<C>("execution of Calculon's model", kFields);
   return kSchema;
 }

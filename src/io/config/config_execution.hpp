@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "io/config/config_graph.hpp"
+#include "io/config/config_workload.hpp"
 #include "io/config/load_config.hpp"
 #include "io/text/map_reader.hpp"
 #include "model/problem.hpp"

@@ -17,7 +17,8 @@
 #include <string_view>
 
 #include "base/divisors.hpp"
-#include "io/config/config_plan_choices.hpp"
+#include "io/config/plan_text.hpp"
+#include "io/text/map_reader.hpp"
 #include "model/training/names.hpp"
 
 namespace dfsearch {

@@ -3,14 +3,99 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
-#include <string>
+#include <optional>
 
-#include "io/text/map_reader.hpp"
+#include "base/units_text.hpp"
+#include "io/schema/read_schema.hpp"
 #include "model/machine/rates.hpp"
+#include "schema/report.hpp"
 
 namespace dfsearch {
+
+template <class Work>
+inline constexpr Type kAmount = [] {
+  Type type = TypeOf<Work>::type;
+  type.limits = {0, 1e30};
+  return type;
+}();
+inline constexpr Type kReachedShare = [] {
+  Type type = TypeOf<double>::type;
+  type.limits = {1e-9, 1};
+  return type;
+}();
+
+/// Pairs of an amount and a share.
+template <class Work>
+struct TypeOf<EfficiencyCurve<Work>> {
+  using Curve = EfficiencyCurve<Work>;
+  static constexpr Type step{.form = Form::Pair,
+                             .name = "an amount and a share",
+                             .inner = &kAmount<Work>,
+                             .other = &kReachedShare,
+                             .at = [](void* member, std::size_t index) -> void* {
+                               auto& own = *static_cast<typename Curve::Step*>(member);
+                               return index == 0 ? static_cast<void*>(&own.from) : &own.share;
+                             }};
+  static constexpr Type type{
+      .form = Form::List,
+      .name = "pairs of an amount and a share",
+      .inner = &step,
+      .most = 100,  // more than any curve needs
+      .resize = [](void* member,
+                   std::size_t size) { static_cast<Curve*>(member)->steps.resize(size); },
+      .size = [](const void* member) { return static_cast<const Curve*>(member)->steps.size(); },
+      .at = [](void* member, std::size_t index) -> void* {
+        return &static_cast<Curve*>(member)->steps[index];
+      }};
+};
+
+/// The key of a part of a chip that reaches a share of its peak.
+template <class Work>
+struct CurveText {
+  EfficiencyCurve<Work> efficiency;
+};
+
+/// The amounts fall to zero.
+template <class Work>
+void check_curve(void* object, Report& report) {
+  const auto& efficiency = static_cast<const CurveText<Work>*>(object)->efficiency;
+  const auto& steps = efficiency.steps;
+  if (steps.empty()) return report.at({&efficiency}, "expected at least one step, got none");
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    if (steps[i].from < steps[i - 1].from) continue;
+    return report.inside(&efficiency, i, nullptr,
+                         fmt::format("expected amounts that fall, got {} after {}",
+                                     to_text(steps[i].from), to_text(steps[i - 1].from)));
+  }
+  if (steps.back().from > Work{}) {
+    report.inside(&efficiency, steps.size() - 1, nullptr,
+                  "expected 0 as the last amount, got " + to_text(steps.back().from));
+  }
+}
+
+template <class Work>
+const Schema& curve_schema(std::string_view name) {
+  static constexpr Field kFields[] = {field<&CurveText<Work>::efficiency>(
+      "efficiency", "share of the peak by the work of one kernel", {.flags = kRequired})};
+  static const Schema kSchema = schema<CurveText<Work>>(name, kFields, &check_curve<Work>);
+  return kSchema;
+}
+template <>
+inline const Schema& schema_of<CurveText<Flops>>() {
+  return curve_schema<Flops>("efficiency of an engine");
+}
+template <>
+inline const Schema& schema_of<CurveText<Bytes>>() {
+  return curve_schema<Bytes>("efficiency of a memory");
+}
+
+template <class Work>
+EfficiencyCurve<Work> read_efficiency(MapReader& reader) {
+  CurveText<Work> text;
+  read_keys(reader, schema_of<CurveText<Work>>(), &text);
+  return std::move(text.efficiency);
+}
 
 /// Two values in a list, if that is what it is.
 inline bool is_pair(const YamlNode& node) {
@@ -19,44 +104,6 @@ inline bool is_pair(const YamlNode& node) {
 
 inline YamlEntry item(const YamlEntry& list, const YamlNode& value) {
   return {.key = list.key, .place = value.place, .value = value};
-}
-
-/// More steps than any curve needs.
-inline constexpr std::size_t kMostSteps = 100;
-
-/// Pairs of an amount and a share, the amounts falling to zero.
-template <class Work>
-EfficiencyCurve<Work> read_efficiency(MapReader& reader) {
-  EfficiencyCurve<Work> curve;
-  const YamlEntry* entry = reader.required("efficiency");
-  if (!entry) return curve;
-  InputMessages& messages = reader.messages();
-  const auto& items = entry->value.items;
-  if (entry->value.type != YamlNode::Type::Sequence || items.empty() || items.size() > kMostSteps ||
-      !std::all_of(items.begin(), items.end(), is_pair)) {
-    messages.add(entry->value.place, entry->key,
-                 fmt::format("expected a list of 1 to {} pairs of an amount and a share, got {}",
-                             kMostSteps, entry->value.description()));
-    return curve;
-  }
-  for (const YamlNode& pair : items) {
-    const auto from =
-        read_quantity<Work>(item(*entry, pair.items[0]), {Work(0.0), Work(1e30)}, messages);
-    const auto share = read_number(item(*entry, pair.items[1]), {1e-9, 1.0}, messages);
-    if (!from || !share) return curve;
-    if (!curve.steps.empty() && *from >= curve.steps.back().from) {
-      messages.add(pair.place, entry->key,
-                   fmt::format("expected amounts that fall, got {} after {}", to_text(*from),
-                               to_text(curve.steps.back().from)));
-      return curve;
-    }
-    curve.steps.push_back({.from = *from, .share = *share});
-  }
-  if (curve.steps.back().from > Work{}) {
-    messages.add(items.back().place, entry->key,
-                 "expected 0 as the last amount, got " + to_text(curve.steps.back().from));
-  }
-  return curve;
 }
 
 }  // namespace dfsearch

@@ -3,6 +3,8 @@
 #include "io/config/config_calculon.hpp"
 #include "io/config/config_execution.hpp"
 #include "io/config/config_system.hpp"
+#include "io/config/plan_text.hpp"
+#include "io/config/workload_text.hpp"
 #include "io/schema/json_schema.hpp"
 #include "model/machine/machine_schema.hpp"
 
@@ -23,7 +25,8 @@ constexpr Type kPresetOrSwitches = either(TypeOf<Preset>::type, kObject<Equation
 template <>
 const Schema& schema_of<ConfigText>() {
   static constexpr Field kFields[] = {
-      by_hand("workload", "what is computed", kAny, {.flags = kRequired | kFromFile}),
+      by_hand("workload", "what is computed", kWorkloadType,
+              {.flags = kRequired | kFromFile | kFromModel}),
       by_hand("system", "on which machine", kSystemType, {.flags = kRequired | kFromFile}),
       by_hand("execution", "how partitions run, and which decisions are already taken",
               kObject<ExecutionText>),
@@ -40,13 +43,15 @@ const Schema& schema_of<ConfigText>() {
 template <>
 const Schema& schema_of<PlanConfigText>() {
   static constexpr Field kFields[] = {
-      by_hand("workload", "the model that is trained", kAny, {.flags = kRequired}),
+      by_hand("workload", "the model that is trained", kWorkloadType,
+              {.flags = kRequired | kFromFile | kFromModel}),
       by_hand("system", "on which machine", kAny, {.flags = kRequired}),
-      by_hand("execution", "the rates of a chip", kAny),
+      by_hand("execution", "the rates of a chip", kObject<PlanExecutionText>),
       by_hand("price", "what the machine costs", kObject<Price>),
       by_hand("power", "what the machine draws", kObject<Power>),
-      by_hand("parallelism", "which degrees the search may choose", kAny),
-      by_hand("training", "what of the plan is given", kAny, {.flags = kRequired}),
+      by_hand("parallelism", "which degrees the search may choose", kObject<training::Choices>),
+      by_hand("training", "what of the plan is given", kObject<training::Task>,
+              {.flags = kRequired}),
       by_hand("search", "when to stop", kObject<SearchSettings>)};
   static const Schema kSchema = schema<PlanConfigText>("config of a plan", kFields);
   return kSchema;

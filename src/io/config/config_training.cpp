@@ -15,17 +15,15 @@
 
 #include "graph/names.hpp"
 #include "io/config/config_execution.hpp"
-#include "io/config/config_plan_choices.hpp"
-#include "io/config/config_rates.hpp"
 #include "io/config/config_system.hpp"
 #include "io/config/config_workload.hpp"
+#include "io/config/plan_text.hpp"
 #include "io/schema/read_schema.hpp"
 #include "model/training/names.hpp"
 
 namespace dfsearch {
 namespace {
 
-using training::kRoles;
 using training::Role;
 using training::Task;
 
@@ -80,15 +78,15 @@ void read_model(const YamlEntry& section, Task& task, InputMessages& messages) {
 
 /// Takes the roles out of the dimensions, which for other configs are strategies.
 std::vector<std::optional<Role>> take_roles(YamlEntry& section, InputMessages& messages) {
-  Choices<Role> names;
-  for (const Role role : kRoles) names.emplace_back(training::name_of(role), role);
   std::vector<std::optional<Role>> roles;
   YamlEntry* network = section.value.find("network");
   if (!network) return roles;
   for (YamlNode& dimension : network->value.items) {
-    const YamlEntry* entry = dimension.find("strategy");
-    roles.push_back(entry ? read_choice(*entry, names, messages) : std::nullopt);
-    std::erase_if(dimension.entries, [](const YamlEntry& e) { return e.key == "strategy"; });
+    std::optional<Role>& role = roles.emplace_back();
+    const YamlEntry* entry = dimension.find(kRoleOfDimension.key);
+    if (entry) read_value(*entry, kRoleOfDimension, &role, messages);
+    std::erase_if(dimension.entries,
+                  [](const YamlEntry& e) { return e.key == kRoleOfDimension.key; });
   }
   return roles;
 }
@@ -132,62 +130,43 @@ void read_machine(YamlEntry section, Task& task, InputMessages& messages) {
   check_divisions(machine, divided, section, messages);
 }
 
-/// `matrix` is the peak of the other engine, for one whose peak is a share of it.
-void read_engine(MapReader& reader, std::string_view key, FlopsPerSecond matrix, Engine& engine) {
-  const YamlEntry* section = reader.optional(key);
-  if (!section) return;
-  MapReader part(*section, reader.messages());
-  constexpr Range<FlopsPerSecond> kPeak{FlopsPerSecond(1.0), FlopsPerSecond(1e24)};
-  if (key == "vector") {
-    const auto share = part.optional_number("of_matrix", {1e-9, 1e3});
-    if (share) engine.peak = matrix * *share;
-    if (share && section->value.find("peak")) {
-      reader.messages().add(part.optional("of_matrix")->value.place, "of_matrix",
-                            "expected none, as 'peak' says what the engine reaches");
+void set_engine(const EngineText& text, Engine& engine) {
+  engine.peak = text.peak.value_or(engine.peak);
+  engine.efficiency = text.curve.efficiency;
+}
+
+void set_rates(const RatesText& rates, Machine& machine) {
+  if (rates.matrix) set_engine(*rates.matrix, machine.matrix);
+  if (rates.vector) {
+    if (rates.vector->of_matrix) {
+      machine.vector.peak = machine.matrix.peak * *rates.vector->of_matrix;
     }
+    set_engine(rates.vector->engine, machine.vector);
   }
-  engine.peak = part.optional_quantity("peak", kPeak).value_or(engine.peak);
-  engine.efficiency = read_efficiency<Flops>(part);
-  part.finish();
-}
-
-void read_tier(MapReader& reader, std::string_view key, MemoryTier& tier) {
-  const YamlEntry* section = reader.optional(key);
-  if (!section) return;
-  MapReader part(*section, reader.messages());
-  tier.efficiency = read_efficiency<Bytes>(part);
-  part.finish();
-}
-
-void read_rates(const YamlEntry& section, Machine& machine, InputMessages& messages) {
-  MapReader reader(section, messages);
-  read_engine(reader, "matrix", machine.matrix.peak, machine.matrix);
-  read_engine(reader, "vector", machine.matrix.peak, machine.vector);
-  read_tier(reader, "memory", machine.memory[0]);
-  MemoryTier unused;
-  read_tier(reader, "second", machine.second_memory() ? machine.memory[1] : unused);
-  reader.finish();
+  if (rates.memory) machine.memory[0].efficiency = rates.memory->efficiency;
+  if (rates.second && machine.second_memory()) {
+    machine.memory[1].efficiency = rates.second->efficiency;
+  }
 }
 
 void read_execution_of(const YamlEntry& section, Task& task, InputMessages& messages) {
+  PlanExecutionText text;
+  read_object(section, text, messages);
+  task.overlap = text.overlap;
+  if (text.compute_utilization) {
+    task.machine.matrix.efficiency.steps = {{.from = Flops{}, .share = *text.compute_utilization}};
+    task.machine.vector.efficiency = task.machine.matrix.efficiency;
+  }
+  if (text.efficiency) set_rates(*text.efficiency, task.machine);
+}
+
+/// Against a model or a machine that is wrong nothing is checked.
+void read_plan_choices(const YamlEntry& section, bool others_are_right, Task& task,
+                       InputMessages& messages) {
   MapReader reader(section, messages);
-  reader.optional_choice<bool>("style", {{"kernel_by_kernel", true}});
-  task.overlap = reader
-                     .optional_choice<Overlap>(
-                         "overlap", {{"none", Overlap::None}, {"perfect", Overlap::Perfect}})
-                     .value_or(Overlap::None);
-  const auto share = reader.optional_number("compute_utilization", {1e-9, 1.0});
-  if (share) {
-    task.machine.matrix.efficiency.steps = {{.from = Flops{}, .share = *share}};
-    task.machine.vector.efficiency.steps = {{.from = Flops{}, .share = *share}};
-  }
-  if (const YamlEntry* rates = reader.optional("efficiency")) {
-    read_rates(*rates, task.machine, messages);
-    if (share && (rates->value.find("matrix") || rates->value.find("vector"))) {
-      messages.add(reader.optional("compute_utilization")->value.place, "compute_utilization",
-                   "expected none, as 'efficiency' says what the engines reach");
-    }
-  }
+  Schema rows = schema_of<Task>();
+  if (!others_are_right) rows.check = nullptr;
+  read_keys(reader, rows, &task);
   reader.finish();
 }
 
@@ -221,9 +200,8 @@ TrainingConfig read_training_config(YamlNode root, const Place& start, InputMess
     read_execution_of(*section, task, messages);
   }
   if (const YamlEntry* section = reader.optional("parallelism")) {
-    read_role_degrees(*section, task, messages);
+    read_object(*section, task.choices, messages);
   }
-  // Against a model or a machine that is wrong nothing can be checked.
   if (const YamlEntry* choices = reader.required("training")) {
     read_plan_choices(*choices, messages.count() == before, task, messages);
   }

@@ -6,17 +6,24 @@
 #include <vector>
 
 #include "graph/workload.hpp"
-#include "io/config/config_graph.hpp"
-#include "io/text/map_reader.hpp"
+#include "io/text/yaml_tree.hpp"
 
 namespace dfsearch {
+
+/// A kernel that a config puts into a partition, whichever key said so.
+struct PartitionPin {
+  KernelId kernel;
+  std::int64_t partition = 0;
+  Place place;
+};
 
 /// Nothing if anything in the section is wrong.  `pins` receives the
 /// `partition` keys of `kind: graph`.
 std::optional<Workload> read_workload(const YamlEntry& section, std::vector<PartitionPin>& pins,
                                       InputMessages& messages);
 
-/// Points of an FFT: the root is an extent.
-inline constexpr std::int64_t kLongestFft = std::int64_t{1} << 60;
+/// Reports tensors whose shapes cannot agree with what their kernels read; `section` is the workload
+/// that the graph was read from.
+void check_shapes(const YamlNode& section, const DataflowGraph& graph, InputMessages& messages);
 
 }  // namespace dfsearch

@@ -9,125 +9,14 @@
 #include <vector>
 
 #include "base/units_text.hpp"
-#include "engine/names.hpp"
 #include "graph/names.hpp"
 #include "graph/shapes.hpp"
+#include "io/config/workload_text.hpp"
+#include "io/schema/write_schema.hpp"
 #include "io/text/json_text.hpp"
-#include "model/names.hpp"
 
 namespace dfsearch {
 namespace {
-
-bool is_elementwise_kind(KernelKind kind) {
-  return kind == KernelKind::Elementwise || kind == KernelKind::Elementwise2;
-}
-
-Json communication_json(const Communication& own) {
-  Json json = {{"type", name_of(own.type)}};
-  if (!is_gradient(own.type)) json["bytes"] = to_exact_text(own.bytes);
-  return json;
-}
-
-Json attention_json(const Attention& attention) {
-  Json json = {{"keys", attention.keys}};
-  if (attention.window != 0) json["window"] = attention.window;
-  if (attention.causal) json["causal"] = true;
-  return json;
-}
-
-/// What only some kinds of kernels have.
-void add_keys_of_kind(const Kernel& kernel, Json& json) {
-  if (kernel.attention) json["attention"] = attention_json(*kernel.attention);
-  if (kernel.element_flops != 0) json["element_flops"] = kernel.element_flops;
-  if (kernel.matrices != 0) json["matrices"] = kernel.matrices;
-  if (kernel.parameters != 0) json["parameters"] = kernel.parameters;
-  if (kernel.tokens != 0) json["tokens"] = kernel.tokens;
-  if (kernel.coupled != 0) json["coupled"] = kernel.coupled;
-}
-
-/// What a config leaves out is left out here, except `tiled`: its default
-/// depends on the sequence, and a reader should not have to know.
-Json kernel_json(const DataflowGraph& graph, const Kernel& kernel) {
-  Json json = {{"name", kernel.name}, {"kind", name_of(kernel.kind)}};
-  const Mode usual = is_elementwise_kind(kernel.kind) ? Mode::Simd : Mode::Systolic;
-  if (kernel.mode != usual) json["mode"] = name_of(kernel.mode);
-  if (kernel.outer != 1) json["outer"] = kernel.outer;
-  json["M"] = kernel.m;
-  if (!is_elementwise_kind(kernel.kind) || kernel.k != 1) json["K"] = kernel.k;
-  json["N"] = kernel.n;
-  json["tiled"] = name_of(kernel.tiled);
-  if (kernel.phase != Phase::Forward) json["phase"] = name_of(kernel.phase);
-  if (kernel.communication) {
-    json["communication"] = communication_json(*kernel.communication);
-    if (kernel.second_communication) {
-      json["communication"] = Json::array({communication_json(*kernel.communication),
-                                           communication_json(*kernel.second_communication)});
-    }
-  }
-  if (kernel.memory > Bytes{}) json["memory"] = to_exact_text(kernel.memory);
-  if (kernel.sharded_memory > Bytes{}) {
-    json["sharded_memory"] = to_exact_text(kernel.sharded_memory);
-  }
-  if (kernel.repeat != 1) json["repeat"] = kernel.repeat;
-  if (kernel.skip_weight) json["skip_weight"] = true;
-  if (kernel.spread != Spread::Tensor) json["spread"] = name_of(kernel.spread);
-  add_keys_of_kind(kernel, json);
-  if (kernel.weight_of) json["weight_of"] = graph.kernel(*kernel.weight_of).name;
-  return json;
-}
-
-Json tensor_json(const DataflowGraph& graph, const Tensor& tensor) {
-  Json json = {{"from", graph.kernel(tensor.from).name},
-               {"to", graph.kernel(tensor.to).name},
-               {"operand", tensor.operand}};
-  if (tensor.value >= 0) json["value"] = tensor.value;
-  if (tensor.rows != 0) json["rows"] = tensor.rows;
-  return json;
-}
-
-Json counts_json(const ModelCounts& counts) {
-  return {{"parameters", counts.parameters},
-          {"active_parameters", counts.active_parameters},
-          {"matmul_parameters", counts.matmul_parameters},
-          {"training_flop_per_token", counts.training_flop_per_token.in_base_units()},
-          {"causal_training_flop_per_token", counts.causal_training_flop_per_token.in_base_units()},
-          {"cache_bytes_per_token", to_exact_text(counts.cache_bytes_per_token)}};
-}
-
-Json workload_json(const Workload& workload) {
-  const DataflowGraph& graph = workload.graph;
-  Json json = {{"kind", "graph"},
-               {"word", to_exact_text(workload.word)},
-               {"layers", workload.layers},
-               {"global_batch", workload.global_batch}};
-  if (workload.micro_batch) json["micro_batch"] = *workload.micro_batch;
-  json["sequence"] = workload.sequence;
-  if (workload.tile) json["tile"] = *workload.tile;
-  if (workload.boundary > Bytes{}) json["boundary"] = to_exact_text(workload.boundary);
-  if (workload.copies != 1) json["copies"] = workload.copies;
-  if (workload.network_use != NetworkUse::Free) json["network"] = name_of(workload.network_use);
-  if (workload.stored > Bytes{}) json["stored"] = to_exact_text(workload.stored);
-  if (workload.out_of_core) json["out_of_core"] = true;
-  if (const auto& serving = workload.serving) {
-    json["serving"] = {{"pass", serving->decode ? "decode" : "prefill"},
-                       {"tokens", serving->tokens},
-                       {"boundary", to_exact_text(serving->boundary)}};
-  }
-  if (workload.counts) json["counts"] = counts_json(*workload.counts);
-  Json kernels = Json::array();
-  for (const Kernel& kernel : graph.kernels()) kernels.push_back(kernel_json(graph, kernel));
-  Json tensors = Json::array();
-  for (const Tensor& tensor : graph.tensors()) {
-    tensors.push_back(tensor_json(graph, tensor));
-  }
-  for (const Tensor& seam : graph.seams()) {
-    tensors.push_back(tensor_json(graph, seam));
-    tensors.back()["next_layer"] = true;
-  }
-  json["kernels"] = std::move(kernels);
-  json["tensors"] = std::move(tensors);
-  return json;
-}
 
 /// True for words that every YAML reader takes for themselves.
 bool is_plain_word(const std::string& word) {
@@ -153,7 +42,7 @@ bool is_plain_word(const std::string& word) {
 bool is_quantity(const std::string& text) {
   const std::size_t space = text.find(' ');
   return space != std::string::npos && std::isdigit(static_cast<unsigned char>(text[0])) &&
-         text.find_first_not_of("0123456789.e+-") == space && text.substr(space) == " B";
+         text.find_first_not_of("0123456789.e+-") == space && is_plain_word(text.substr(space + 1));
 }
 
 /// A value on one line, in YAML's flow style.
@@ -177,7 +66,7 @@ std::string flow(const Json& value) {
 
 std::string dot_node(const Kernel& kernel, std::size_t index) {
   std::string extents = fmt::format("{} x {}", kernel.m, kernel.n);
-  if (!is_elementwise_kind(kernel.kind))
+  if (!is_elementwise(kernel.kind))
     extents = fmt::format("{} x {} x {}", kernel.m, kernel.k, kernel.n);
   if (kernel.outer != 1) extents = fmt::format("{} of {}", kernel.outer, extents);
   std::string name = json_string(kernel.name);
@@ -212,14 +101,49 @@ std::string dot_nodes(const DataflowGraph& graph, const Mapping* mapping) {
 
 }  // namespace
 
+/// `tiled` is always there: its default depends on the sequence, and a reader should not have to
+/// know.
+Json written_graph(const Workload& workload, unsigned left_out) {
+  WorkloadText text;
+  text.workload = workload;
+  text.workload.kind = WorkloadKind::Graph;
+  if (workload.sequence != 1) text.sequence = workload.sequence;
+  const DataflowGraph& graph = workload.graph;
+  for (const Kernel& kernel : graph.kernels()) {
+    KernelText& own = text.kernels.emplace_back();
+    own.kernel = kernel;
+    const Mode usual = is_elementwise(kernel.kind) ? Mode::Simd : Mode::Systolic;
+    if (kernel.mode != usual) own.mode = kernel.mode;
+    own.tiled = kernel.tiled;
+    for (const auto& each : {kernel.communication, kernel.second_communication}) {
+      if (each) own.communication.push_back(*each);
+    }
+    if (kernel.weight_of) own.weight_of = graph.kernel(*kernel.weight_of).name;
+  }
+  const auto add = [&](const std::vector<Tensor>& tensors, bool next_layer) {
+    for (const Tensor& tensor : tensors) {
+      TensorText& own = text.tensors.emplace_back();
+      own = {.from = graph.kernel(tensor.from).name,
+             .to = graph.kernel(tensor.to).name,
+             .operand = tensor.operand,
+             .value = std::nullopt,
+             .rows = tensor.rows,
+             .next_layer = next_layer};
+      if (tensor.value >= 0) own.value = tensor.value;
+    }
+  };
+  add(graph.tensors(), false);
+  add(graph.seams(), true);
+  return written(kWorkloadType, &text, left_out);
+}
+
 std::string yaml_word(const std::string& word) {
   return is_plain_word(word) ? word : json_string(word);
 }
 
-std::string workload_yaml(const Workload& workload) {
-  std::string out = "workload:\n";
-  const Json json = workload_json(workload);
-  for (const auto& item : json.items()) {
+std::string section_yaml(const char* name, const Json& section) {
+  std::string out = fmt::format("{}:\n", name);
+  for (const auto& item : section.items()) {
     if (!item.value().is_array()) {
       out += fmt::format("  {}: {}\n", item.key(), flow(item.value()));
       continue;
@@ -230,13 +154,17 @@ std::string workload_yaml(const Workload& workload) {
   return out;
 }
 
+std::string workload_yaml(const Workload& workload) {
+  return section_yaml("workload", written_graph(workload));
+}
+
 std::string graph_yaml(const Workload& workload) {
   const char* unchecked = "equations: {shapes: unchecked}\n";
   return workload_yaml(workload) + (has_wrong_shape(workload.graph) ? unchecked : "");
 }
 
 std::string graph_json(const Workload& workload) {
-  Json json{{"workload", workload_json(workload)}};
+  Json json{{"workload", written_graph(workload)}};
   if (has_wrong_shape(workload.graph)) json["equations"] = {{"shapes", "unchecked"}};
   return json_text(json);
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "graph/workload.hpp"
+#include "io/text/json_text.hpp"
 #include "model/mapping.hpp"
 
 namespace dfsearch {
@@ -17,6 +18,9 @@ std::string workload_yaml(const Workload& workload);
 std::string graph_yaml(const Workload& workload);
 /// The same as JSON.
 std::string graph_json(const Workload& workload);
+
+/// A section of a config with these keys.
+std::string section_yaml(const char* name, const Json& section);
 
 /// A name as it may stand in YAML: in quotes if it needs them.
 std::string yaml_word(const std::string& word);

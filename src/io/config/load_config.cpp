@@ -20,7 +20,6 @@
 #include "base/error.hpp"
 #include "io/config/config_calculon.hpp"
 #include "io/config/config_execution.hpp"
-#include "io/config/config_graph.hpp"
 #include "io/config/config_system.hpp"
 #include "io/config/config_training.hpp"
 #include "io/config/config_tree.hpp"

@@ -15,7 +15,7 @@
 
 #include "base/units_text.hpp"
 #include "graph/workloads/llm.hpp"
-#include "io/config/config_graph.hpp"
+#include "io/config/config_workload.hpp"
 #include "io/text/json_text.hpp"
 
 namespace dfsearch {

@@ -14,7 +14,7 @@
 #include "base/units_text.hpp"
 #include "graph/workloads/dlrm.hpp"
 #include "graph/workloads/fft.hpp"
-#include "io/config/config_workload.hpp"
+#include "io/config/workload_text.hpp"
 
 namespace dfsearch {
 namespace {

@@ -15,7 +15,10 @@
 
 #include "graph/workloads/llm/transformer.hpp"
 #include "io/config/config_workload.hpp"
+#include "io/config/graph_text.hpp"
+#include "io/config/workload_text.hpp"
 #include "io/huggingface/model_fields.hpp"
+#include "io/schema/write_schema.hpp"
 #include "io/text/yaml_tree.hpp"
 
 namespace dfsearch {
@@ -25,27 +28,26 @@ namespace {
 struct Imported {
   Transformer model;
   std::int64_t sequence = 1;
-  std::string word = "2 B";
+  Bytes word{2.0};
 };
 
-std::string word_of(ModelFields& fields) {
+Bytes word_of(ModelFields& fields) {
   struct Type {
     const char* name;
-    const char* bytes;
+    double bytes;
   };
-  constexpr std::array kTypes = {Type{"bfloat16", "2 B"}, Type{"float16", "2 B"},
-                                 Type{"float32", "4 B"}, Type{"float8_e4m3fn", "1 B"},
-                                 Type{"float8_e5m2", "1 B"}};
+  constexpr std::array kTypes = {Type{"bfloat16", 2.0}, Type{"float16", 2.0}, Type{"float32", 4.0},
+                                 Type{"float8_e4m3fn", 1.0}, Type{"float8_e5m2", 1.0}};
   const std::optional<std::string> older = fields.word("torch_dtype");
   const std::optional<std::string> newer = fields.word("dtype");
   const std::optional<std::string>& given = newer ? newer : older;
-  if (!given) return "2 B";
+  if (!given) return Bytes(2.0);
   for (const Type& type : kTypes) {
-    if (*given == type.name) return type.bytes;
+    if (*given == type.name) return Bytes(type.bytes);
   }
   fields.refuse(newer ? "dtype" : "torch_dtype",
                 "expected bfloat16, float16, float32 or a float8, got " + in_quotes(*given));
-  return "2 B";
+  return Bytes(2.0);
 }
 
 /// What all families have and what changes nothing.
@@ -298,45 +300,17 @@ const Family& family_of(ModelFields& fields) {
   throw InternalError("an input message was lost");
 }
 
-// Values -> YAML; what a config leaves out is left out here.
-
-std::string experts_text(const Experts& experts) {
-  std::string text =
-      fmt::format("{{count: {}, used: {}, mlp: {}", experts.count, experts.used, experts.mlp);
-  if (experts.shared > 0) text += fmt::format(", shared: {}", experts.shared);
-  if (experts.dense_layers > 0) text += fmt::format(", dense_layers: {}", experts.dense_layers);
-  if (experts.router_bias) text += ", router_bias: true";
-  return text + "}";
-}
-
-std::string model_yaml(const Transformer& model) {
-  std::string out;
-  const auto line = [&out](const char* key, const auto& value) {
-    out += fmt::format("  {}: {}\n", key, value);
-  };
-  line("hidden", model.hidden);
-  line("heads", model.heads);
-  if (model.kv_heads != model.heads) line("kv_heads", model.kv_heads);
-  line("head_dim", model.head_dim);
-  if (model.value_dim != model.head_dim) line("value_dim", model.value_dim);
-  if (!model.experts || model.experts->dense_layers > 0) line("mlp", model.mlp);
-  line("layers", model.layers);
-  line("vocabulary", model.vocabulary);
-  if (model.tied) line("tied", "true");
-  if (model.positions > 0) line("positions", model.positions);
-  if (model.norm == Norm::Layer) line("norm", "layer");
-  if (!model.gated) line("gated", "false");
-  if (model.bias != Bias::None) line("bias", model.bias == Bias::Qkv ? "qkv" : "all");
-  if (model.qk_norm) line("qk_norm", "true");
-  if (model.window > 0) line("window", model.window);
-  if (model.dropout) line("dropout", "true");
-  if (const auto& latent = model.latent) {
-    line("latent_attention",
-         fmt::format("{{query_rank: {}, key_value_rank: {}, rope_dim: {}}}", latent->query_rank,
-                     latent->key_value_rank, latent->rope_dim));
-  }
-  if (model.experts) line("experts", experts_text(*model.experts));
-  return out;
+/// What a config leaves out is left out here.
+std::string section_of(const Imported& imported) {
+  const Transformer& model = imported.model;
+  WorkloadText text;
+  text.workload = {.kind = WorkloadKind::LlmTraining, .word = imported.word};
+  text.sequence = imported.sequence;
+  text.llm.model = model;
+  if (model.kv_heads != model.heads) text.llm.kv_heads = model.kv_heads;
+  if (model.value_dim != model.head_dim) text.llm.value_dim = model.value_dim;
+  if (!model.experts || model.experts->dense_layers > 0) text.llm.mlp = model.mlp;
+  return section_yaml("workload", written(kWorkloadType, &text));
 }
 
 /// Reads the section as a config would; throws what is wrong with it.
@@ -363,10 +337,7 @@ std::string import_huggingface(const std::string& text, const std::string& name)
   const Imported imported = family.read(fields);
   fields.finish(family.name);
   fields.messages().throw_if_any();
-  const std::string section = fmt::format(
-      "workload:\n  kind: llm_training\n{}  word: {}\n  sequence: {}\n"
-      "  global_batch: 1\n",
-      model_yaml(imported.model), imported.word, imported.sequence);
+  const std::string section = section_of(imported);
   const Workload workload = read_back(section, name);
   return fmt::format(
       "# A model of the type {} with {} parameters, made by dfsearch import.  The "

@@ -6,6 +6,7 @@
 
 #include "engine/names.hpp"
 #include "engine/search_result.hpp"
+#include "io/schema/write_schema.hpp"
 #include "io/text/json_text.hpp"
 #include "io/text/offload_names.hpp"
 #include "model/scope.hpp"
@@ -26,11 +27,7 @@ inline Json stop_json(StopReason reason) {
 /// A list of words.
 template <class Offload>
 Json offload_json(const Offload& offload) {
-  Json list = Json::array();
-  for (const auto& [name, is_on] : kOffloads<Offload>) {
-    if (offload.*is_on) list.push_back(name);
-  }
-  return list;
+  return written(kOffloadType<Offload>, &offload);
 }
 
 /// Puts what the machine costs and draws; `cost` is null where nothing was found.

@@ -5,23 +5,23 @@
 
 #include "io/schema/json_schema.hpp"
 
-#include <charconv>
-#include <cmath>
+#include <algorithm>
 #include <optional>
 
+#include "io/schema/write_schema.hpp"
 #include "io/text/json_text.hpp"
 
 namespace dfsearch {
 namespace {
 
-enum class Extent : std::uint8_t { Whole, Part, FromFile };
+enum class Extent : std::uint8_t { Whole, Part, FromFile, FromModel };
 
-Json number_of(double value) {
-  constexpr double kExact = 9007199254740992.0;
-  if (value == std::floor(value) && std::abs(value) <= kExact) {
-    return static_cast<std::int64_t>(value);
-  }
-  return value;
+Json plain_number(double value) { return written(value); }
+
+/// Null for what is no value, or many.
+Json default_of(const Type& type, const void* member) {
+  const Json value = written(type, member);
+  return value.is_primitive() ? value : Json();
 }
 
 class SchemaWriter {
@@ -46,7 +46,7 @@ class SchemaWriter {
   static Json count(const Interval& limits) {
     const double most = limits.given() ? limits.most : static_cast<double>(kLargestCount);
     return {{"type", "integer"},
-            {"minimum", number_of(limits.given() ? limits.least : 1.0)},
+            {"minimum", plain_number(limits.given() ? limits.least : 1.0)},
             {"maximum", static_cast<std::int64_t>(most)}};
   }
 
@@ -69,8 +69,8 @@ class SchemaWriter {
         return count(limits);
       case Form::Number:
         return {{"type", "number"},
-                {"minimum", number_of(limits.least)},
-                {"maximum", number_of(limits.most)}};
+                {"minimum", plain_number(limits.least)},
+                {"maximum", plain_number(limits.most)}};
       case Form::Quantity:
         return type.inner ? one_of(quantity(*type.unit), inner()) : quantity(*type.unit);
       case Form::Choice:
@@ -95,6 +95,16 @@ class SchemaWriter {
         return {{"type", "object"}, {"additionalProperties", inner()}};
       case Form::Either:
         return either(type, field, extent);
+      case Form::Variant:
+        return variant(type, extent);
+      case Form::Pair:
+        return {{"type", "array"},
+                {"items", {inner(), value(*type.other, field, extent)}},
+                {"minItems", 2},
+                {"maxItems", 2}};
+      case Form::Words:
+        return one_of({{"const", "none"}},
+                      {{"type", "array"}, {"items", words(type)}, {"uniqueItems", true}});
       case Form::Any:
         break;
     }
@@ -108,15 +118,35 @@ class SchemaWriter {
     return {{"if", {{"required", {type.name}}}}, {"then", second}, {"else", first}};
   }
 
+  /// In part it may leave its word to the rest.
+  Json variant(const Type& type, Extent extent) {
+    Json ways = Json::array();
+    for (const Choice& choice : type.choices()) {
+      Json way = object(type.schema_for(choice.value), extent);
+      if (extent == Extent::Whole) {
+        way = {{"if", {{"properties", {{type.name, {{"const", choice.name}}}}}}}, {"then", way}};
+      }
+      if (std::find(ways.begin(), ways.end(), way) == ways.end()) ways.push_back(way);
+    }
+    if (extent != Extent::Whole) return {{"anyOf", ways}};
+    ways.push_back({{"required", {type.name}}, {"properties", {{type.name, words(type)}}}});
+    return {{"allOf", ways}};
+  }
+
   Json object(const Schema& schema, Extent extent) {
     std::string name(schema.name);
     if (extent == Extent::Part) name += " in part";
     if (extent == Extent::FromFile) name += " from a file";
+    if (extent == Extent::FromModel) name += " from a model";
     if (!definitions_.contains(name)) {
       definitions_[name] = nullptr;  // it may hold itself
       Json properties = Json::object();
       Json rules = Json::object();
-      if (extent == Extent::FromFile) {
+      if (extent == Extent::FromModel) {
+        properties["model"] = {{"type", "string"},
+                               {"description", "the model of the shelf that says the rest"}};
+      }
+      if (extent == Extent::FromFile || extent == Extent::FromModel) {
         properties["from"] = {{"type", "string"},
                               {"description", "the file, or the name of the shelf, of the rest"}};
       }
@@ -184,39 +214,17 @@ class SchemaWriter {
   /// A map that may name a file.
   Json section(const Field& field, Extent extent) {
     if (field.type->form == Form::Any) return {{"type", "object"}};
-    return {{"if", {{"required", {"from"}}}},
-            {"then", value(*field.type, field, Extent::FromFile)},
-            {"else", value(*field.type, field, extent)}};
-  }
-
-  /// What a member holds, as a config writes it; null for nothing.
-  static Json default_of(const Type& type, const void* member) {
-    switch (type.form) {
-      case Form::Flag:
-        return type.get(member) != 0;
-      case Form::Count:
-        return type.get(member);
-      case Form::Number:
-        return number_of(type.get_real(member));
-      case Form::Quantity:
-        return exact(type.get_real(member)) + " " + std::string(type.unit->base);
-      case Form::Choice:
-        for (const Choice& choice : type.choices()) {
-          if (choice.value == type.get(member)) return choice.name;
-        }
-        return {};
-      case Form::Optional:
-        if (type.size(member) == 0) return {};
-        return default_of(*type.inner, type.at(const_cast<void*>(member), 0));
-      default:
-        return {};
+    if ((field.flags & kFileName) != 0) {
+      Field map = field;
+      map.flags &= ~kFileName;
+      return one_of({{"type", "string"}}, section(map, extent));
     }
-  }
-
-  static std::string exact(double value) {
-    std::array<char, 32> text{};
-    const auto end = std::to_chars(text.data(), text.data() + text.size(), value);
-    return {text.data(), end.ptr};
+    const bool model = (field.flags & kFromModel) != 0;
+    Json given = {{"required", {"from"}}};
+    if (model) given = one_of(given, {{"required", {"model"}}});
+    return {{"if", given},
+            {"then", value(*field.type, field, model ? Extent::FromModel : Extent::FromFile)},
+            {"else", value(*field.type, field, extent)}};
   }
 
   Json definitions_ = Json::object();

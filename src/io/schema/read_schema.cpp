@@ -11,8 +11,7 @@
 namespace dfsearch {
 namespace {
 
-// More than there are values worth trying, and no count has more divisors.
-constexpr std::size_t kMostValues = 1000;
+// No count has more divisors.
 constexpr std::size_t kMostCounts = 10'000;
 
 YamlEntry item_of(const YamlEntry& list, const YamlNode& value) {
@@ -41,7 +40,7 @@ class ValueReader {
                         read_number(entry, {limits(type).least, limits(type).most}, messages_));
       case Form::Quantity:
         if (type.inner && is_number(entry.value)) return read(entry, *type.inner, member);
-        return put_real(type, member, quantity(entry, *type.unit));
+        return put_real(type, member, quantity(entry, *type.unit, limits(type)));
       case Form::Choice:
         return choice(entry, type, member);
       case Form::Word: {
@@ -68,6 +67,13 @@ class ValueReader {
       case Form::Range:
         return counts(entry, type, member);
       case Form::List:
+        return list(entry, type, member);
+      case Form::Variant:
+        return variant(entry, type, member);
+      case Form::Words:
+        return words(entry, type, member);
+      case Form::Pair:
+        return pair(entry, type, member);
       case Form::Map:
       case Form::Either:
       case Form::Any:
@@ -101,12 +107,12 @@ class ValueReader {
     }
   }
 
-  std::optional<double> quantity(const YamlEntry& entry, const Unit& unit) const {
+  std::optional<double> quantity(const YamlEntry& entry, const Unit& unit,
+                                 const Interval& limits) const {
     const std::string text =
         entry.value.type == YamlNode::Type::Scalar ? entry.value.scalar : entry.value.description();
     try {
       const double value = unit.parse(text);
-      const Interval& limits = field_.limits;
       if (value >= limits.least && value <= limits.most) return value;
       messages_.add(entry.value.place, entry.key,
                     fmt::format("expected a quantity from {} to {}, got {}",
@@ -168,20 +174,92 @@ class ValueReader {
   bool values(const YamlEntry& entry, const Type& type, void* member) const {
     const bool is_list = entry.value.type == YamlNode::Type::Sequence;
     const std::size_t size = is_list ? entry.value.items.size() : 1;
-    if (size == 0 || size > kMostValues) {
+    if (size == 0 || size > type.most) {
       messages_.add(entry.value.place, entry.key,
-                    fmt::format("expected 1 to {} values, got {}", kMostValues, size));
+                    fmt::format("expected 1 to {} values, got {}", type.most, size));
       return false;
     }
-    type.resize(member, size);
+    return is_list ? list(entry, type, member) : each_of(entry, &entry, type, member);
+  }
+
+  bool list(const YamlEntry& entry, const Type& type, void* member) const {
+    const bool is_list = entry.value.type == YamlNode::Type::Sequence;
+    if (is_list && entry.value.items.size() <= type.most) {
+      return each_of(entry, nullptr, type, member);
+    }
+    messages_.add(
+        entry.value.place, entry.key,
+        is_list
+            ? fmt::format("expected at most {} values, got {}", type.most, entry.value.items.size())
+            : fmt::format("expected a list{}{}, got {}", type.name.empty() ? "" : " of ", type.name,
+                          entry.value.description()));
+    return false;
+  }
+
+  /// The elements of a list, or one for it.
+  bool each_of(const YamlEntry& entry, const YamlEntry* one, const Type& type, void* member) const {
+    type.resize(member, one ? 1 : entry.value.items.size());
     bool right = true;
-    for (std::size_t i = 0; i < size; ++i) {
-      right = read(is_list ? item_of(entry, entry.value.items[i]) : entry, *type.inner,
+    for (std::size_t i = 0; i < type.size(member); ++i) {
+      right = read(one ? *one : item_of(entry, entry.value.items[i]), *type.inner,
                    type.at(member, i)) &&
               right;
     }
     if (!right) type.resize(member, 0);
     return right;
+  }
+
+  bool pair(const YamlEntry& entry, const Type& type, void* member) const {
+    const std::vector<YamlNode>& items = entry.value.items;
+    if (items.size() != 2) {
+      messages_.add(
+          entry.value.place, entry.key,
+          fmt::format("expected a pair of {}, got {}", type.name, entry.value.description()));
+      return false;
+    }
+    return read(item_of(entry, items[0]), *type.inner, type.at(member, 0)) &&
+           read(item_of(entry, items[1]), *type.other, type.at(member, 1));
+  }
+
+  bool words(const YamlEntry& entry, const Type& type, void* member) const {
+    const std::vector<Choice> choices = type.choices();
+    std::vector<std::string_view> names;
+    for (const Choice& choice : choices) names.push_back(choice.name);
+    const bool is_list = entry.value.type == YamlNode::Type::Sequence;
+    if (!is_list && entry.value.scalar != "none") {
+      std::string list = joined_choices(names);
+      if (const std::size_t last = list.rfind(" or "); last != std::string::npos) {
+        list.replace(last, 4, " and ");
+      }
+      messages_.add(
+          entry.value.place, entry.key,
+          fmt::format("expected none or a list of {}, got {}", list, entry.value.description()));
+      return false;
+    }
+    bool right = true;
+    for (const YamlNode& item : entry.value.items) {
+      const auto index = read_choice(item_of(entry, item), names, messages_);
+      const bool twice = index && (type.get(member) >> choices[*index].value & 1) != 0;
+      if (twice) messages_.add(item.place, entry.key, "stands twice in the list");
+      if (index) type.put(member, choices[*index].value);
+      right = right && index && !twice;
+    }
+    return right;
+  }
+
+  bool variant(const YamlEntry& entry, const Type& type, void* member) const {
+    MapReader reader(entry, messages_);
+    const std::size_t before = messages_.count();
+    const YamlEntry* word = reader.required(type.name);
+    std::int64_t value = 0;
+    const Type key{.form = Form::Choice,
+                   .put = [](void* to, std::int64_t of) { *static_cast<std::int64_t*>(to) = of; },
+                   .choices = type.choices};
+    // Which keys there are depends on it.
+    if (!word || !read(*word, key, &value)) return false;
+    read_keys(reader, type.schema_for(value), member);
+    reader.finish();
+    return messages_.count() == before;
   }
 
   bool counts(const YamlEntry& entry, const Type& type, void* member) const {
@@ -236,9 +314,16 @@ class ValueReader {
 class MapReport final : public Report {
  public:
   MapReport(MapReader& reader, const Schema& schema, void* object)
-      : reader_(reader), schema_(schema), object_(object) {}
+      : reader_(reader), schema_(schema), object_(object), before_(reader.messages().count()) {}
 
   [[nodiscard]] bool given(const void* member) const override { return entry(member) != nullptr; }
+  [[nodiscard]] bool given_any(unsigned flag) const override {
+    return find(schema_, object_, [&](const Field& field, const void*) {
+      return (field.flags & flag) != 0 && reader_.has(field.key);
+    });
+  }
+  [[nodiscard]] std::size_t count() const override { return reader_.messages().count() - before_; }
+  [[nodiscard]] bool wants_more() const override { return reader_.messages().wants_more(); }
 
   void at(std::initializer_list<const void*> members, const std::string& what) override {
     const YamlEntry* first = nullptr;
@@ -251,14 +336,48 @@ class MapReport final : public Report {
     reader_.messages().add(first ? first->value.place : reader_.place(), row(*members.begin()).key,
                            what);
   }
+  void at_key(const void* member, const std::string& what) override {
+    const YamlEntry* found = entry(member);
+    reader_.messages().add(found ? found->place : reader_.place(), row(member).key, what);
+  }
+  void inside(const void* member, std::size_t index, const void* inner,
+              const std::string& what) override {
+    const Field& outer = row(member);
+    const YamlNode& value = entry(member)->value;
+    const YamlNode& map = value.type == YamlNode::Type::Sequence ? value.items[index] : value;
+    if (!inner) return reader_.messages().add(map.place, outer.key, what);
+    const std::string_view key =
+        row(outer.type->inner->schema(), outer.type->at(const_cast<void*>(member), index), inner)
+            .key;
+    const YamlEntry* found = map.find(key);
+    reader_.messages().add(found ? found->value.place : map.place, key, what);
+  }
+  void at_map(const std::string& what) override {
+    reader_.messages().add(reader_.place(), reader_.name(), what);
+  }
 
  private:
-  [[nodiscard]] const Field& row(const void* member) const {
-    for (const Field& field : schema_.fields) {
-      if (field.in && field.in(object_) == member && !field.key.empty()) return field;
+  /// The row that `is` tells, here or among those whose keys stand in the same map.
+  template <class Is>
+  static const Field* find(const Schema& schema, void* object, const Is& is) {
+    for (const Field& field : schema.fields) {
+      void* member = field.in ? field.in(object) : nullptr;
+      if (!field.key.empty()) {
+        if (is(field, member)) return &field;
+      } else if (field.type->form == Form::Object) {
+        if (const Field* inner = find(field.type->schema(), member, is)) return inner;
+      }
     }
+    return nullptr;
+  }
+  static const Field& row(const Schema& schema, void* object, const void* member) {
+    const Field* found = find(schema, object, [&](const Field& field, const void* of) {
+      return field.in != nullptr && of == member;
+    });
+    if (found) return *found;
     throw InternalError("a rule of a member without a key");
   }
+  [[nodiscard]] const Field& row(const void* member) const { return row(schema_, object_, member); }
   [[nodiscard]] const YamlEntry* entry(const void* member) const {
     return reader_.optional(row(member).key);
   }
@@ -266,6 +385,7 @@ class MapReport final : public Report {
   MapReader& reader_;
   const Schema& schema_;
   void* object_;
+  std::size_t before_;
 };
 
 enum class Required : bool { No, Yes };

@@ -1,9 +1,13 @@
 #pragma once
-// The words for what may have its place in a second memory, in configs and in results.
+// What may have its place in a second memory, in configs and in results.
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 #include <utility>
+#include <vector>
+
+#include "schema/types.hpp"
 
 namespace dfsearch {
 
@@ -13,5 +17,33 @@ inline constexpr std::array<std::pair<std::string_view, bool Offload::*>, 3> kOf
     {{"weights", &Offload::weights},
      {"activations", &Offload::activations},
      {"optimizer", &Offload::optimizer}}};
+
+/// `[weights, optimizer]`, or `none`.
+template <class Offload>
+inline constexpr Type kOffloadType{
+    .form = Form::Words,
+    .put =
+        [](void* member, std::int64_t index) {
+          static_cast<Offload*>(member)
+                  ->*kOffloads<Offload>[static_cast<std::size_t>(index)]
+                  .second = true;
+        },
+    .get =
+        [](const void* member) {
+          std::int64_t bits = 0;
+          for (std::size_t i = 0; i < kOffloads<Offload>.size(); ++i) {
+            const bool on = static_cast<const Offload*>(member)->*kOffloads<Offload>[i].second;
+            if (on) bits |= std::int64_t{1} << i;
+          }
+          return bits;
+        },
+    .choices =
+        [] {
+          std::vector<Choice> choices;
+          for (const auto& [name, member] : kOffloads<Offload>) {
+            choices.push_back({name, static_cast<std::int64_t>(choices.size())});
+          }
+          return choices;
+        }};
 
 }  // namespace dfsearch

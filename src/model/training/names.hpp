@@ -3,14 +3,35 @@
 
 #include <string>
 
+#include "base/words.hpp"
 #include "model/training/plan.hpp"
 
 namespace dfsearch::training {
 
-const char* name_of(Role role);
-const char* name_of(Schedule schedule);
-const char* name_of(Recompute recompute);
+constexpr auto words(Role) {
+  return named<Role>({{"tensor", Role::Tensor},
+                      {"context", Role::Context},
+                      {"expert", Role::Expert},
+                      {"data", Role::Data},
+                      {"pipeline", Role::Pipeline}});
+}
+constexpr auto words(Schedule) {
+  return named<Schedule>({{"1f1b", Schedule::OneForwardOneBackward},
+                          {"interleaved", Schedule::Interleaved},
+                          {"zb_h1", Schedule::ZeroBubble},
+                          {"gpipe", Schedule::GPipe}});
+}
+constexpr auto words(Recompute) {
+  return named<Recompute>(
+      {{"none", Recompute::None}, {"selective", Recompute::Selective}, {"full", Recompute::Full}});
+}
+
+using dfsearch::name_of;
 /// least_sent, least_kept, and front_1, front_2, ... for the places in the front.
-std::string name_of(TensorLayout layout);
+inline std::string name_of(TensorLayout layout) {
+  if (layout == TensorLayout::LeastSent) return "least_sent";
+  if (layout == TensorLayout::LeastKept) return "least_kept";
+  return "front_" + std::to_string(place_in_front(layout));
+}
 
 }  // namespace dfsearch::training

@@ -171,14 +171,11 @@ TEST_CASE("wrong values") {
        "c.yaml:9:3: workload: unknown key 'word', expected kind, hidden, mlp, sequence, heads, "
        "head_dim or layers"},
       {"[[1 GFLOP, 0.9], [0 FLOP, 0.1]]", "0.9",
-       "c.yaml:11:43: efficiency: expected a list of 1 to 100 pairs of an amount and a share, got "
-       "'0.9'"},
+       "c.yaml:11:43: efficiency: expected a list of pairs of an amount and a share, got '0.9'"},
       {"[[1 GFLOP, 0.9], [0 FLOP, 0.1]]", "[]",
-       "c.yaml:11:43: efficiency: expected a list of 1 to 100 pairs of an amount and a share, got "
-       "a list"},
+       "c.yaml:11:43: efficiency: expected at least one step, got none"},
       {"[0 FLOP, 0.1]", "[0 FLOP, 0.1, 2]",
-       "c.yaml:11:43: efficiency: expected a list of 1 to 100 pairs of an amount and a share, got "
-       "a list"},
+       "c.yaml:11:60: efficiency: expected a pair of an amount and a share, got a list"},
       {"[0 FLOP, 0.1]", "[2 GFLOP, 0.1]",
        "c.yaml:11:60: efficiency: expected amounts that fall, got 2 GFLOP after 1 GFLOP"},
       {"[0 FLOP, 0.1]", "[2 MFLOP, 0.1]",

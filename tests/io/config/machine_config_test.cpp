@@ -185,8 +185,8 @@ TEST_CASE("what is wrong with a config of these kinds is said") {
   CHECK(with(kDlrm, "global_batch: 16", "global_batch: 12") ==
         "c.yaml:1:143: global_batch: expected a multiple of the data degree, 8, got 12");
   CHECK(with(kDlrm, "mlp: 10, ", "mlp: 10, tile: 4, ") ==
-        "c.yaml:1:42: workload: unknown key 'tile', expected kind, word, all_to_all, memory, mlp, "
-        "bottom, top, local_batch, tables, rows, embedding, pooled_rows, global_batch or copies");
+        "c.yaml:1:42: workload: unknown key 'tile', expected kind, word, mlp, bottom, top, tables, "
+        "rows, embedding, pooled_rows, all_to_all, memory, local_batch, global_batch or copies");
 }
 
 TEST_CASE("a strategy that the kind of workload does not have is an error") {

@@ -47,10 +47,11 @@ TEST_CASE("LLM workloads") {
       kGood,
       {
           {"kind: llm_training", "kind: llm_trainning",
-           "c.yaml:2:9: kind: unknown kind 'llm_trainning', expected llm_training, llm_prefill, "
-           "llm_decode, dlrm_training, dlrm_inference, hpl, fft or graph, did you mean "
-           "'llm_training'?"},
-          {"kind: llm_training", "kind: [a]", "c.yaml:2:9: kind: expected a word, got a list"},
+           "c.yaml:2:9: kind: expected llm_training, llm_prefill, llm_decode, dlrm_training, "
+           "dlrm_inference, hpl, fft or graph, got 'llm_trainning', did you mean 'llm_training'?"},
+          {"kind: llm_training", "kind: [a]",
+           "c.yaml:2:9: kind: expected llm_training, llm_prefill, llm_decode, dlrm_training, "
+           "dlrm_inference, hpl, fft or graph, got a list"},
           {"kind: llm_training\n", "layer: 3\n", "c.yaml:1:1: workload: missing key 'kind'"},
           {"hidden: 64", "hidden: 65",
            "c.yaml:3:11: hidden: expected heads * head_dim = 4 * 16 = 64, got 65"},
@@ -83,8 +84,8 @@ TEST_CASE("LLM workloads") {
           {"hidden: 64", "hidden: 64\n  hidden: 64",
            "c.yaml:4:3: duplicate key 'hidden', first in line 3"},
           {"hidden: 64", "hidden: 64\n  context: 64",
-           "c.yaml:4:3: workload: unknown key 'context', expected kind, word, hidden, heads, "
-           "head_dim, mlp, sequence, layers, repeat_layers, global_batch, micro_batch, tile, "
+           "c.yaml:4:3: workload: unknown key 'context', expected kind, word, sequence, tile, "
+           "global_batch, micro_batch, hidden, heads, head_dim, mlp, layers, repeat_layers, "
            "vocabulary, kv_heads, value_dim, gated, norm, bias, qk_norm, positions, tied, window, "
            "dropout, experts, latent_attention, attention or mask"},
           {"layers: 2", "layers: 2\n  repeat_layers: 3",
@@ -94,11 +95,8 @@ TEST_CASE("LLM workloads") {
           {"hidden: 64", "hidden: 64\n  mlp: 0",
            "c.yaml:4:8: mlp: expected a whole number from 1 to 2^40, got '0'"},
           {"kind: llm_training", "kind: llm_decode",
-           "c.yaml:1:1: workload: missing key 'context'\nc.yaml:6:3: workload: unknown key "
-           "'sequence', expected kind, word, hidden, heads, head_dim, mlp, context, layers, "
-           "repeat_layers, global_batch, micro_batch, vocabulary, kv_heads, value_dim, gated, "
-           "norm, bias, "
-           "qk_norm, positions, tied, window, dropout, experts, latent_attention or batch"},
+           "c.yaml:1:1: workload: missing key 'context'\nc.yaml:6:3: sequence: only a layer by "
+           "rule has one, expected no such key"},
           {"heads: 4\n  head_dim: 16", "heads: 1099511627776\n  head_dim: 1099511627776",
            "c.yaml:3:11: hidden: expected heads * head_dim = 1099511627776 * 1099511627776 = "
            "1.2089258196146292e+24, got 64"},
@@ -313,10 +311,10 @@ TEST_CASE("graphs") {
           {"kind: elementwise", "kind: elementwise, K: 4",
            "c.yaml:6:39: K: an elementwise kernel has none, expected 1, got 4"},
           {"M: 4, K: 4", "m: 4, K: 4",
-           "c.yaml:5:36: kernels: unknown key 'm', expected name, kind, mode, phase, tiled, "
-           "attention, element_flops, matrices, coupled, tokens, parameters, outer, M, K, N, "
-           "repeat, "
-           "communication, memory, sharded_memory, spread, skip_weight, weight_of or partition"},
+           "c.yaml:5:36: kernels: unknown key 'm', expected name, kind, mode, outer, M, K, N, "
+           "tiled, phase, communication, memory, sharded_memory, repeat, skip_weight, spread, "
+           "attention, element_flops, matrices, parameters, tokens, coupled, weight_of or "
+           "partition"},
           {"M: 4, K: 4", "M: 0, K: 4",
            "c.yaml:5:39: M: expected a whole number from 1 to 2^40, got '0'"},
           {"M: 4, K: 4, N: 16", "M: 1048576, K: 1099511627776, N: 16",
@@ -354,7 +352,7 @@ TEST_CASE("graphs") {
            "gradient_all_reduce, flat_gradient_all_reduce, all_to_all, transpose, grid_broadcast "
            "or grid_point_to_point, got 'broadcast', did you mean 'grid_broadcast'?"},
           {"M: 4, K: 4", "M: 4, K: 4, communication: []",
-           "c.yaml:5:63: communication: expected one or two communications, got 0"},
+           "c.yaml:5:63: communication: expected 1 to 2 values, got 0"},
           {"M: 4, K: 4", "M: 4, K: 4, communication: [{type: transpose}, all_reduce]",
            "c.yaml:5:64: communication: missing key 'bytes'\nc.yaml:5:83: communication: expected "
            "a map, got 'all_reduce'"},
@@ -395,7 +393,7 @@ TEST_CASE("graphs") {
            "c.yaml:4:13: boundary: expected a quantity like '640 MiB', got '5'"},
           {"sequence: 16", "hidden: 16",
            "c.yaml:3:3: workload: unknown key 'hidden', expected kind, word, layers, "
-           "global_batch, micro_batch, tile, sequence, boundary, copies, network, stored, "
+           "global_batch, micro_batch, sequence, tile, boundary, copies, network, stored, "
            "out_of_core, serving, counts, kernels or tensors"},
           {"  sequence: 16\n", "  tile: 2\n",
            "c.yaml:3:9: tile: expected at most the sequence, 1, got 2"},
@@ -469,11 +467,11 @@ execution: {ovrlap: none}
 c.yaml:3:23: bandwidth: expected a quantity like '900 GB/s', got '900'
 c.yaml:3:28: memory: unknown key 'capcity', did you mean 'capacity'?
 c.yaml:4:34: lanes: expected a whole number from 1 to 2^40, got 'two'
+c.yaml:5:1: workload: missing key 'sequence'
+c.yaml:5:1: workload: missing key 'global_batch'
 c.yaml:5:1: workload: missing key 'heads'
 c.yaml:5:1: workload: missing key 'head_dim'
-c.yaml:5:1: workload: missing key 'sequence'
 c.yaml:5:1: workload: missing key 'layers'
-c.yaml:5:1: workload: missing key 'global_batch'
 c.yaml:7:11: hidden: expected a whole number from 1 to 2^40, got '-1'
 c.yaml:8:13: execution: unknown key 'ovrlap', did you mean 'overlap'?)");
 }

@@ -1,0 +1,250 @@
+// Rows of the sections of configs with `training`.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <numeric>
+#include <string>
+
+#include "io/config/plan_text.hpp"
+#include "io/text/offload_names.hpp"
+#include "model/problem_schema.hpp"
+#include "model/training/names.hpp"
+
+namespace dfsearch {
+namespace {
+
+using training::Role;
+using training::StateBytes;
+using training::Task;
+using training::TensorLayout;
+
+/// Those that have a name, and the places of the front.
+std::vector<Choice> layout_names() {
+  static const auto kNames = [] {
+    std::array<std::string, training::kMostFrontLayouts + 2> names;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      names[i] = training::name_of(static_cast<TensorLayout>(i));
+    }
+    return names;
+  }();
+  std::vector<Choice> choices;
+  for (const std::string& name : kNames) {
+    choices.push_back({name, static_cast<std::int64_t>(choices.size())});
+  }
+  return choices;
+}
+
+}  // namespace
+
+template <>
+struct TypeOf<TensorLayout> {
+  static constexpr Type type{
+      .form = Form::Choice,
+      .put =
+          [](void* member, std::int64_t value) {
+            *static_cast<TensorLayout*>(member) = static_cast<TensorLayout>(value);
+          },
+      .get =
+          [](const void* member) {
+            return static_cast<std::int64_t>(*static_cast<const TensorLayout*>(member));
+          },
+      .choices = &layout_names};
+};
+template <>
+struct TypeOf<training::Offload> {
+  static constexpr Type type = kOffloadType<training::Offload>;
+};
+
+namespace {
+
+constexpr Type kLayersOfStages = list_type<std::int64_t, Form::List>({}, kLargestCount);
+
+/// Bytes of an element.
+constexpr Type kElement = [] {
+  Type type = TypeOf<double>::type;
+  type.form = Form::Quantity;
+  type.unit = &units::kSize;
+  return type;
+}();
+
+constexpr Type kOneByOne{.form = Form::Choice,
+                         .put = TypeOf<bool>::type.put,
+                         .get = TypeOf<bool>::type.get,
+                         .choices = [] {
+                           return std::vector<Choice>{{"kernel_by_kernel", 1}};
+                         }};
+constexpr Type kOverlapOfKernels = [] {
+  Type type = TypeOf<Overlap>::type;
+  type.choices = [] {
+    return std::vector<Choice>{{"none", static_cast<std::int64_t>(Overlap::None)},
+                               {"perfect", static_cast<std::int64_t>(Overlap::Perfect)}};
+  };
+  return type;
+}();
+
+void check_plan(void* object, Report& report) {
+  const auto& task = *static_cast<const Task*>(object);
+  const training::Choices& choices = task.choices;
+  const std::int64_t sum =
+      std::accumulate(choices.layers.begin(), choices.layers.end(), std::int64_t{0});
+  if (report.given(&choices.layers) && sum != task.model.layers) {
+    report.at({&choices.layers},
+              fmt::format("expected {} layers in all, got {}", task.model.layers, sum));
+  }
+  if (choices.offload && choices.offload->any() && !task.machine.second_memory()) {
+    report.at({&choices.offload},
+              "expected none, as the system has no second memory (memory.second)");
+  }
+}
+
+void check_vector(void* object, Report& report) {
+  const auto& text = *static_cast<const VectorText*>(object);
+  if (text.of_matrix && text.engine.peak) {
+    report.at({&text.of_matrix}, "expected none, as 'peak' says what the engine reaches");
+  }
+}
+
+void check_rates(void* object, Report& report) {
+  const auto& text = *static_cast<const PlanExecutionText*>(object);
+  const auto& rates = text.efficiency;
+  if (text.compute_utilization && rates && (rates->matrix || rates->vector)) {
+    report.at({&text.compute_utilization},
+              "expected none, as 'efficiency' says what the engines reach");
+  }
+}
+
+}  // namespace
+
+template <>
+const Schema& schema_of<Task>() {
+  using C = training::Choices;
+  using S = StateBytes;
+  static constexpr Extra kOpen{.preset = "searched"};
+  static constexpr Extra kBytes{.type = &kElement, .limits = {0.125, 1024}};
+  static constexpr Field kFields[] = {
+      field<&Task::choices, &C::layouts>(
+          "layout",
+          "how values lie among tensor ranks: so that least is sent, so that least is kept, or as "
+          "a place of the front of both ([training.md](training.md), section 2); degrees whose "
+          "front is shorter have no plan",
+          kOpen),
+      field<&Task::choices, &C::recomputes>(
+          "recompute",
+          "what is computed again in the backward pass: nothing, the scores of `attention: "
+          "unfused`, or all of a layer",
+          kOpen),
+      field<&Task::choices, &C::zeros>(
+          "zero",
+          "what the replicas divide among themselves: nothing, the states of the optimizer, "
+          "gradients as well, weights as well",
+          {.limits = {0, 3}, .preset = "searched"}),
+      field<&Task::choices, &C::schedules>("schedule",
+                                           "in which order a stage works on its micro-batches",
+                                           {.preset = "searched, but for `gpipe`"}),
+      field<&Task::choices, &C::chunks>(
+          "chunks", "of the layers of an interleaved stage, at least 2; 1 for other schedules",
+          kOpen),
+      field<&Task::choices, &C::layers>(
+          "layers", "the layers of each stage, from the first on; one list, which is one value",
+          {.type = &kLayersOfStages,
+           .limits = {0, static_cast<double>(kLargestCount)},
+           .preset = "searched"}),
+      field<&Task::choices, &C::offload>(
+          "offload",
+          "what has its place in the second memory: all of the list. Needs `memory.second`", kOpen),
+      field<&Task::data_overlap>(
+          "data_overlap",
+          "gradients are added up, and weights gathered, while other layers are at work",
+          {.type = &kYesOrNoType}),
+      field<&Task::bytes, &S::gradient>(
+          "gradient", "an element of the gradients as they are added up over micro-batches",
+          kBytes),
+      field<&Task::bytes, &S::sent>(
+          "sent_gradient", "an element of the gradients that replicas send each other", kBytes),
+      field<&Task::bytes, &S::optimizer>(
+          "optimizer", "the states of an element: master weight and both moments", kBytes)};
+  static const Schema kSchema = schema<Task>("training", kFields, &check_plan);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<training::Choices>() {
+  static constexpr Extra kAnyDegree{.preset = "any"};
+  static constexpr Field kFields[] = {
+      element<0, &training::Choices::degrees>("tensor", "features", kAnyDegree),
+      element<1, &training::Choices::degrees>("context", "tokens of a sample", kAnyDegree),
+      element<2, &training::Choices::degrees>("expert", "experts, and samples", kAnyDegree),
+      element<3, &training::Choices::degrees>(
+          "data", "samples: all replicas, those that divide the experts included", kAnyDegree),
+      element<4, &training::Choices::degrees>("pipeline", "stages of layers", kAnyDegree)};
+  static const Schema kSchema = schema<training::Choices>("parallelism of a plan", kFields);
+  return kSchema;
+}
+
+const Field kRoleOfDimension{.key = "strategy", .type = &TypeOf<std::optional<Role>>::type};
+
+template <>
+const Schema& schema_of<EngineText>() {
+  static constexpr Field kFields[] = {
+      field<&EngineText::peak>("peak", "only where the machine's is not meant",
+                               {.limits = {1, 1e24}, .preset = "that of the machine"}),
+      keys_of<&EngineText::curve>()};
+  static const Schema kSchema = schema<EngineText>("rates of an engine", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<VectorText>() {
+  static constexpr Field kFields[] = {
+      field<&VectorText::of_matrix>("of_matrix", "its peak over that of `matrix`",
+                                    {.limits = {1e-9, 1e3}, .preset = "0.5"}),
+      keys_of<&VectorText::engine>()};
+  static const Schema kSchema =
+      schema<VectorText>("rates of the vector engine", kFields, &check_vector);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<RatesText>() {
+  static constexpr Field kFields[] = {
+      field<&RatesText::matrix>(
+          "matrix",
+          "products: share of the peak by the FLOP of a kernel; a peak only where the machine's is "
+          "not meant",
+          {.preset = "the peak of the accelerator"}),
+      field<&RatesText::vector>(
+          "vector",
+          "all other kernels, with a peak of their own, or one that is so many times that of "
+          "`matrix`",
+          {.preset = "half the peak of `matrix`"}),
+      field<&RatesText::memory>("memory", "share of the bandwidth by the bytes of a kernel",
+                                {.preset = "the bandwidth"}),
+      field<&RatesText::second>("second", "the same of the second memory",
+                                {.preset = "the bandwidth"})};
+  static const Schema kSchema = schema<RatesText>("rates of a chip", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<PlanExecutionText>() {
+  using E = PlanExecutionText;
+  static constexpr Field kFields[] = {
+      field<&E::kernel_by_kernel>("style", "kernels run one after the other", {.type = &kOneByOne}),
+      field<&E::overlap>(
+          "overlap",
+          "a kernel takes the sum of its compute and memory time, or the larger of the two",
+          {.type = &kOverlapOfKernels}),
+      field<&E::compute_utilization>("compute_utilization",
+                                     "share of the peak that all kernels reach",
+                                     {.limits = {1e-9, 1}, .preset = "1"}),
+      field<&E::efficiency>(
+          "efficiency",
+          "rates by the work of a kernel, in place of it; or the name of a file with them, which "
+          "with keys on top of it is `{from: FILE, ...}`",
+          {.preset = "the peaks", .flags = kFromFile | kFileName})};
+  static const Schema kSchema = schema<E>("execution of a plan", kFields, &check_rates);
+  return kSchema;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,56 @@
+#pragma once
+// What configs with `training` say of plans and of the rates of a chip: rows of their sections.
+
+#include <optional>
+
+#include "io/config/config_rates.hpp"
+#include "io/text/input_messages.hpp"
+#include "io/text/yaml_tree.hpp"
+#include "model/training/task.hpp"
+#include "schema/schema.hpp"
+
+namespace dfsearch {
+
+struct EngineText {
+  std::optional<FlopsPerSecond> peak;
+  CurveText<Flops> curve;
+};
+struct VectorText {
+  EngineText engine;
+  std::optional<double> of_matrix;
+};
+struct RatesText {
+  std::optional<EngineText> matrix;
+  std::optional<VectorText> vector;
+  std::optional<CurveText<Bytes>> memory, second;
+};
+struct PlanExecutionText {
+  bool kernel_by_kernel = true;
+  Overlap overlap = Overlap::None;
+  std::optional<double> compute_utilization;
+  std::optional<RatesText> efficiency;
+};
+
+template <>
+const Schema& schema_of<EngineText>();
+template <>
+const Schema& schema_of<VectorText>();
+template <>
+const Schema& schema_of<RatesText>();
+template <>
+const Schema& schema_of<PlanExecutionText>();
+/// The section `training`, with what other sections said in the task.
+template <>
+const Schema& schema_of<training::Task>();
+/// The section `parallelism`, a degree for every role.
+template <>
+const Schema& schema_of<training::Choices>();
+/// A dimension of the network may say which role it serves.
+extern const Field kRoleOfDimension;
+
+/// Holds what is given of plans against the model, the machine and each other; `root` is the
+/// config that the task was read from without a message.  Accepts it if and only if there is a
+/// plan of such degrees, batches and stages; that memory is too small is a result.
+void check_plan_choices(const YamlNode& root, const training::Task& task, InputMessages& messages);
+
+}  // namespace dfsearch

@@ -1,0 +1,448 @@
+// Rows of the keys of workloads.
+
+#include <array>
+
+#include "graph/names.hpp"
+#include "io/config/workload_text.hpp"
+
+namespace dfsearch {
+
+constexpr auto words(Norm) { return named<Norm>({{"rms", Norm::Rms}, {"layer", Norm::Layer}}); }
+constexpr auto words(Bias) {
+  return named<Bias>({{"none", Bias::None}, {"qkv", Bias::Qkv}, {"all", Bias::All}});
+}
+
+namespace {
+
+using W = WorkloadText;
+using K = KernelText;
+
+constexpr Interval kTraffic{0.0, 1e24};
+constexpr Interval kParameters{0.0, kMostParameters};
+constexpr Interval kElements{1.0, kMostParameters};
+constexpr Interval kWork{0.0, 1e36};
+constexpr Interval kFromZero{0.0, static_cast<double>(kLargestCount)};
+// Chains of generated kernels: more than any machine factors or any model has.
+constexpr double kMostSteps = 10'000;
+// A graph of a hundred thousand kernels is no layer any more.
+constexpr double kMostRepeated = 1'024;
+constexpr std::size_t kMostKernels = 1'000'000;  // and tensors; a file has no room for more
+constexpr double kMostOperands = 6;
+constexpr double kMostNumbers = 1e9;  // of values of a kernel
+
+constexpr Type kPass = flag_type([] { return std::vector<Choice>{{"prefill", 0}, {"decode", 1}}; });
+constexpr Type kAttention = flag_type([] {
+  return std::vector<Choice>{{"unfused", 0}, {"fused", 1}};
+});
+constexpr Type kMask = flag_type([] { return std::vector<Choice>{{"full", 0}, {"causal", 1}}; });
+constexpr Extra kNeeded{.flags = kRequired};
+constexpr Extra kRule{.flags = kByRule};
+
+template <auto member>
+constexpr Field common(std::string_view key, std::string_view doc, const Extra& extra = {}) {
+  return field<&W::workload, member>(key, doc, extra);
+}
+template <auto member>
+constexpr Field model(std::string_view key, std::string_view doc, const Extra& extra = {}) {
+  return field<&LlmText::model, member>(key, doc, extra);
+}
+template <auto member>
+constexpr Field own(std::string_view key, std::string_view doc, const Extra& extra = {}) {
+  return field<&K::kernel, member>(key, doc, extra);
+}
+
+// Rows that several kinds have.
+
+constexpr Field kKind =
+    common<&Workload::kind>("kind", "what is computed; the other keys go by it", kNeeded);
+constexpr Field kWord = common<&Workload::word>("word", "one element, a whole number of bits",
+                                                {.limits = {0.125, 1048576}});
+constexpr Field kBatch = common<&Workload::global_batch>(
+    "global_batch", "samples of a step; a multiple of data degree · `micro_batch`", kNeeded);
+constexpr Field kMicroBatch = common<&Workload::micro_batch>(
+    "micro_batch", "samples that go through the pipeline together", {.preset = "searched"});
+constexpr Field kTile = common<&Workload::tile>(
+    "tile", "elements of the sequence in a tile, at most `sequence`", {.preset = "searched"});
+constexpr Field kCopies = common<&Workload::copies>(
+    "copies", "independent copies side by side, each on its share of the chips; divides `chips`");
+
+}  // namespace
+
+template <>
+const Schema& schema_of<Experts>() {
+  using E = Experts;
+  static constexpr Field kFields[] = {
+      field<&E::count>("count", "", kNeeded),
+      field<&E::used>("used", "", kNeeded),
+      field<&E::mlp>("mlp", "", kNeeded),
+      field<&E::shared>("shared", "", {.limits = kFromZero}),
+      field<&E::capacity_factor>("capacity_factor", "", {.limits = {1, 1e6}}),
+      field<&E::dense_layers>("dense_layers", "", {.limits = kFromZero}),
+      field<&E::router_bias>("router_bias", "")};
+  static const Schema kSchema = schema<E>("experts", kFields, &check_experts);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<LatentAttention>() {
+  using L = LatentAttention;
+  static constexpr Field kFields[] = {
+      field<&L::query_rank>("query_rank", "", {.limits = kFromZero}),
+      field<&L::key_value_rank>("key_value_rank", "", kNeeded),
+      field<&L::rope_dim>("rope_dim", "", kNeeded)};
+  static const Schema kSchema = schema<L>("latent attention", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<LlmText>() {
+  using L = LlmText;
+  using T = Transformer;
+  static constexpr Field kFields[] = {
+      model<&T::hidden>("hidden", "`heads` · `head_dim`, unless the layer is made by rule",
+                        kNeeded),
+      model<&T::heads>("heads", "of queries", kNeeded),
+      model<&T::head_dim>("head_dim", "size of a head", kNeeded),
+      field<&L::mlp>("mlp", "width of the feed-forward layers", {.preset = "4 · `hidden`"}),
+      model<&T::layers>("layers", "of the model", kNeeded),
+      field<&L::repeat_layers>(
+          "repeat_layers",
+          "a divisor of `layers`: layers that are one graph. Their kernels may share partitions, "
+          "and `layers` / `repeat_layers` such graphs make the model. Kernels are named `L1.Q`, "
+          "`L2.Q` and so on; a layer reads what the one before computes and hands back its "
+          "gradient. Not with `training`",
+          {.limits = {1, kMostRepeated}}),
+      model<&T::vocabulary>(
+          "vocabulary",
+          "by rule, as all keys from here on: a config with any of them has the layer of "
+          "[transformers.md](transformers.md)",
+          {.preset = "no embedding and no head", .flags = kByRule}),
+      field<&L::kv_heads>("kv_heads", "heads of keys and values, a divisor of `heads`",
+                          {.preset = "`heads`", .flags = kByRule}),
+      field<&L::value_dim>("value_dim", "size of a head of values",
+                           {.preset = "`head_dim`", .flags = kByRule}),
+      model<&T::gated>("gated", "an MLP of three matrices, or of two", kRule),
+      model<&T::norm>("norm", "", kRule),
+      model<&T::bias>("bias", "of queries, keys and values; of all matrices but those of experts",
+                      kRule),
+      model<&T::qk_norm>("qk_norm", "heads of queries and keys are normed", kRule),
+      model<&T::positions>("positions", "learned ones",
+                           {.preset = "rotary ones", .flags = kByRule}),
+      model<&T::tied>("tied", "the head has the weight of the embedding", kRule),
+      model<&T::window>("window", "tokens that a query sees",
+                        {.preset = "all tokens", .flags = kByRule}),
+      model<&T::dropout>("dropout", "in training", kRule),
+      model<&T::experts>(
+          "experts",
+          "in place of the MLP: experts, those that a token uses, the width of one; further ones "
+          "that every token uses (0), rows of an expert over those of an even load (1), layers "
+          "before that have an MLP (0), a bias for each expert (false)",
+          kRule),
+      model<&T::latent>(
+          "latent_attention",
+          "keys and values made of a vector of `key_value_rank` elements, queries of one of "
+          "`query_rank` (0: of the input); `rope_dim` of `head_dim` elements carry the position",
+          kRule)};
+  static const Schema kSchema = schema<L>("transformer by rule", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<Serving>() {
+  using S = Serving;
+  static constexpr Field kFields[] = {
+      field<&S::decode>("pass", "", {.type = &kPass, .flags = kRequired}),
+      field<&S::tokens>("tokens", ""),
+      field<&S::boundary>("boundary", "what a stage hands the next for it", {.limits = kTraffic})};
+  static const Schema kSchema = schema<S>("serving", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<ModelCounts>() {
+  using C = ModelCounts;
+  static constexpr Extra kCount{.limits = kParameters, .flags = kRequired};
+  static constexpr Extra kFlop{.type = &kPlainNumber<Flops>, .limits = kWork, .flags = kRequired};
+  static constexpr Field kFields[] = {
+      field<&C::parameters>("parameters", "", kCount),
+      field<&C::active_parameters>("active_parameters", "", kCount),
+      field<&C::matmul_parameters>("matmul_parameters", "", kCount),
+      field<&C::training_flop_per_token>("training_flop_per_token", "", kFlop),
+      field<&C::causal_training_flop_per_token>("causal_training_flop_per_token", "", kFlop),
+      field<&C::cache_bytes_per_token>("cache_bytes_per_token", "",
+                                       {.limits = kTraffic, .flags = kRequired})};
+  static const Schema kSchema = schema<C>("counts", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<Communication>() {
+  using C = Communication;
+  static constexpr Field kFields[] = {
+      field<&C::type>("type", "", kNeeded),
+      field<&C::bytes>("bytes", "none for gradients",
+                       {.limits = kTraffic, .preset = "required, but none for gradients"})};
+  static const Schema kSchema = schema<C>("communication", kFields, &check_communication);
+  return kSchema;
+}
+
+constexpr Type kCommunications = list_type<Communication, Form::Values>({}, 2);
+
+template <>
+const Schema& schema_of<Attention>() {
+  using A = Attention;
+  static constexpr Field kFields[] = {field<&A::keys>("keys", "", kNeeded),
+                                      field<&A::window>("window", "", {.preset = "all"}),
+                                      field<&A::causal>("causal", "")};
+  static const Schema kSchema = schema<A>("attention of a kernel", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<KernelText>() {
+  static constexpr Field kFields[] = {
+      own<&Kernel::name>("name", "different for each kernel", kNeeded),
+      own<&Kernel::kind>(
+          "kind",
+          "a product with a resident weight of `M` x `K`, or of two streamed inputs; elementwise "
+          "with one or two inputs; fused attention of `outer` heads, `K` elements of a query and a "
+          "key, `M` of a value",
+          kNeeded),
+      field<&K::mode>("mode", "which part of a core runs it",
+                      {.preset = "simd for elementwise kernels, systolic for others"}),
+      own<&Kernel::outer>("outer", "products or heads side by side"),
+      own<&Kernel::m>("M", "rows of an output"),
+      own<&Kernel::k>("K", "what is summed over; 1 for elementwise kernels"),
+      own<&Kernel::n>("N", "columns; the product of all four, times `repeat`, is below 2^62"),
+      field<&K::tiled>("tiled", "the loop that is cut into tiles",
+                       {.preset = "N if the workload has a `sequence`, else none"}),
+      own<&Kernel::phase>("phase", ""),
+      field<&K::communication>("communication",
+                               "its own, in place of what sharding K would bring. See below; a "
+                               "list of two runs both at the same time",
+                               {.type = &kCommunications, .preset = "none"}),
+      own<&Kernel::memory>("memory",
+                           "explicit traffic to memory for each chip, neither "
+                           "sharded nor tiled, beside that of its weight",
+                           {.limits = kTraffic}),
+      own<&Kernel::sharded_memory>(
+          "sharded_memory",
+          "explicit traffic to memory of a tensor group, each chip its share; that of its weight, "
+          "if it has one",
+          {.limits = kTraffic}),
+      own<&Kernel::repeat>("repeat", "how often its inputs stream through"),
+      own<&Kernel::skip_weight>("skip_weight", "its weight takes no room on the chip"),
+      own<&Kernel::spread>(
+          "spread",
+          "over which chips: a sharded loop over the tensor dimensions; `M` and `K` over the two "
+          "sides of the grid of all chips; `N` over all chips"),
+      own<&Kernel::attention>(
+          "attention",
+          "tokens that the last query may see, at most `window` of them (all), and whether earlier "
+          "queries see fewer (false)",
+          {.preset = "required for attention, else none"}),
+      own<&Kernel::element_flops>(
+          "element_flops", "FLOP of an output element of an elementwise kernel, which do not",
+          {.preset = "1, which counts as the model's"}),
+      own<&Kernel::matrices>("matrices", "weights that are stored, of which a sample uses `outer`",
+                             {.preset = "`outer`"}),
+      own<&Kernel::parameters>("parameters", "elements stored beside the weight",
+                               {.limits = kElements}),
+      own<&Kernel::tokens>(
+          "tokens",
+          "of a GEMM whose rows are partly empty: those that count, at most `outer` · `N` (`K` if "
+          "that is tiled)",
+          {.limits = kElements, .preset = "all"}),
+      own<&Kernel::coupled>(
+          "coupled",
+          "of an elementwise kernel whose rows depend on each other: rows of sums, or of "
+          "candidates, that chips exchange where `M` is split",
+          {.limits = kElements}),
+      field<&K::weight_of>(
+          "weight_of", "a kernel whose weight it uses, or computes the gradient of: it stores none",
+          {.preset = "none"}),
+      field<&K::partition>("partition", "a pin, from 0; one in `execution` goes before it",
+                           {.limits = kFromZero, .preset = "searched"})};
+  static const Schema kSchema = schema<K>("kernel", kFields, &settle_kernel);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<TensorText>() {
+  using T = TensorText;
+  static constexpr Field kFields[] = {
+      field<&T::from>("from", "a kernel, by its name", kNeeded),
+      field<&T::to>("to",
+                    "the tensors form no cycle, and none leads from a backward to a forward kernel",
+                    kNeeded),
+      field<&T::operand>(
+          "operand",
+          "which input of `to` it is, the first or the second; of attention queries, keys, "
+          "values, and backward the gradient, the output and the log-sum-exp",
+          {.limits = {1, kMostOperands},
+           .preset = "1 for the first tensor of the list that leads into the kernel, 2 for later "
+                     "ones"}),
+      field<&T::value>("value", "tensors of one kernel with the same number are one value",
+                       {.limits = {0, kMostNumbers}, .preset = "a value of its own"}),
+      field<&T::rows>("rows", "of a value that is another part of the output",
+                      {.limits = kElements, .preset = "`outer` · `M` of `from`"}),
+      field<&T::next_layer>("next_layer",
+                            "it leads to a kernel of the next layer; between backward kernels to "
+                            "one of the layer before")};
+  static const Schema kSchema = schema<T>("tensor", kFields);
+  return kSchema;
+}
+
+namespace {
+
+constexpr Type kKernels = list_type<KernelText, Form::List>({}, kMostKernels);
+constexpr Type kTensors = list_type<TensorText, Form::List>({}, kMostKernels);
+
+const Schema& llm_schema() {
+  static constexpr Field kFields[] = {
+      kKind,
+      kWord,
+      field<&W::sequence>("sequence",
+                          "tokens of a sample; extent of the loop that is cut into tiles", kNeeded),
+      kTile,
+      kBatch,
+      kMicroBatch,
+      keys_of<&W::llm>(),
+      field<&W::llm, &LlmText::pass, &TransformerPass::fused>(
+          "attention", "one kernel, or three", {.type = &kAttention, .flags = kByRule}),
+      field<&W::llm, &LlmText::pass, &TransformerPass::causal>(
+          "mask", "whether fused attention computes masked pairs",
+          {.type = &kMask, .flags = kByRule})};
+  static const Schema kSchema = schema<W>("llm", kFields, &settle_llm);
+  return kSchema;
+}
+
+const Schema& decode_schema() {
+  static constexpr Field kFields[] = {
+      kKind,
+      kWord,
+      field<&W::llm, &LlmText::context>(
+          "context", "tokens before the one that is computed, whose keys and values are cached",
+          {.preset = "required; by rule `sequence`, if that is given"}),
+      field<&W::sequence>("sequence", "of the model, for a layer by rule", {.preset = "`context`"}),
+      kBatch,
+      kMicroBatch,
+      keys_of<&W::llm>(),
+      field<&W::llm, &LlmText::pass, &TransformerPass::tokens>(
+          "batch", "samples whose tokens are computed together, as one of `global_batch`", kRule)};
+  static const Schema kSchema = schema<W>("llm decode", kFields, &settle_llm);
+  return kSchema;
+}
+
+const Schema& dlrm_schema() {
+  using D = DlrmText;
+  using E = EmbeddingTables;
+  constexpr const char* kEmbeddings =
+      "bytes that a chip exchanges, and moves to or from memory, for its embeddings";
+  constexpr const char* kProduct =
+      "`tables` · `pooled_rows` · `embedding` · `local_batch` · `word`";
+  static constexpr Field kFields[] = {
+      kKind,
+      kWord,
+      field<&W::dlrm, &D::shape, &DlrmShape::mlp>("mlp", "width of the layers", kNeeded),
+      field<&W::dlrm, &D::shape, &DlrmShape::bottom>(
+          "bottom", "MLPs before the embeddings join",
+          {.limits = {1, kMostSteps / 2}, .flags = kRequired}),
+      field<&W::dlrm, &D::shape, &DlrmShape::top>(
+          "top", "MLPs after", {.limits = {0, kMostSteps / 2}, .flags = kRequired}),
+      field<&W::dlrm, &D::tables, &E::tables>("tables", "of embeddings", kNeeded),
+      field<&W::dlrm, &D::tables, &E::rows>("rows", "of a table", kNeeded),
+      field<&W::dlrm, &D::tables, &E::embedding>("embedding", "elements of a row", kNeeded),
+      field<&W::dlrm, &D::pooled_rows>("pooled_rows",
+                                       "rows that are looked up in each table for a sample",
+                                       {.preset = "required, unless both of the next are given"}),
+      field<&W::dlrm, &D::all_to_all>("all_to_all", kEmbeddings,
+                                      {.limits = kTraffic, .preset = kProduct}),
+      field<&W::dlrm, &D::memory>("memory", kEmbeddings, {.limits = kTraffic, .preset = kProduct}),
+      field<&W::dlrm, &D::shape, &DlrmShape::local_batch>(
+          "local_batch", "samples that a chip takes at a time", kNeeded),
+      common<&Workload::global_batch>("global_batch", "local batches of a step", kNeeded),
+      kCopies};
+  static const Schema kSchema = schema<W>("dlrm", kFields, &settle_dlrm);
+  return kSchema;
+}
+
+const Schema& hpl_schema() {
+  static constexpr Field kFields[] = {
+      kKind,
+      kWord,
+      field<&W::hpl, &HplText::n>("n", "rows of the matrix", kNeeded),
+      field<&W::hpl, &HplText::block>("block", "columns that are factored at a time", kNeeded),
+      field<&W::hpl, &HplText::iterations>("iterations",
+                                           "steps that are computed, at most `n` / `block`",
+                                           {.limits = {1, kMostSteps}, .flags = kRequired}),
+      kCopies};
+  static const Schema kSchema = schema<W>("hpl", kFields, &settle_hpl);
+  return kSchema;
+}
+
+const Schema& fft_schema() {
+  static constexpr Field kFields[] = {
+      kKind, kWord,
+      field<&W::fft, &FftText::length>(
+          "length", "points, up to 2^60",
+          {.limits = {1, static_cast<double>(kLongestFft)}, .flags = kRequired}),
+      field<&W::fft, &FftText::radix>(
+          "radix", "size of the butterflies",
+          {.limits = {2, static_cast<double>(kLargestCount)}, .flags = kRequired}),
+      kCopies};
+  static const Schema kSchema = schema<W>("fft", kFields, &settle_fft);
+  return kSchema;
+}
+
+const Schema& graph_schema() {
+  static constexpr Field kFields[] = {
+      kKind,
+      kWord,
+      common<&Workload::layers>("layers", "such graphs, one after the other"),
+      common<&Workload::global_batch>(kBatch.key, kBatch.doc),
+      kMicroBatch,
+      field<&W::sequence>("sequence", "extent of the loop that is cut into tiles", {.preset = "1"}),
+      kTile,
+      common<&Workload::boundary>("boundary",
+                                  "what one pipeline stage hands the next for one sample",
+                                  {.limits = kTraffic}),
+      kCopies,
+      common<&Workload::network_use>("network", "what all dimensions of the network serve"),
+      common<&Workload::stored>("stored", "data that the chips of a copy hold together in memory",
+                                {.limits = kTraffic}),
+      common<&Workload::out_of_core>("out_of_core",
+                                     "SRAM is no limit, and memory holds `stored` only"),
+      common<&Workload::serving>(
+          "serving",
+          "what users wait for: tokens of a sample, 1 if left out, and what a stage hands the next "
+          "for it, 0 B if left out"),
+      common<&Workload::counts>("counts", "of the model, for the report and `model` of the JSON",
+                                {.flags = kNoCost}),
+      field<&W::kernels>("kernels", "of one layer; see below",
+                         {.type = &kKernels, .flags = kRequired}),
+      field<&W::tensors>("tensors", "what they hand each other",
+                         {.type = &kTensors, .flags = kRequired})};
+  static const Schema kSchema = schema<W>("graph", kFields, &settle_graph);
+  return kSchema;
+}
+
+/// In the order of the kinds.
+constexpr std::array kSchemas = {&llm_schema,  &llm_schema, &decode_schema, &dlrm_schema,
+                                 &dlrm_schema, &hpl_schema, &fft_schema,    &graph_schema};
+
+std::int64_t kind_of(const void* text) {
+  return static_cast<std::int64_t>(static_cast<const WorkloadText*>(text)->workload.kind);
+}
+
+}  // namespace
+
+const Type kWorkloadType{.form = Form::Variant,
+                         .name = "kind",
+                         .get = &kind_of,
+                         .choices = &choices_of<WorkloadKind>,
+                         .schema_for = [](std::int64_t kind) -> const Schema& {
+                           return kSchemas[static_cast<std::size_t>(kind)]();
+                         }};
+
+}  // namespace dfsearch

@@ -1,0 +1,101 @@
+#pragma once
+// The section `workload` as a config has it: rows of keys, and what they become.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/workload.hpp"
+#include "graph/workloads/dlrm.hpp"
+#include "graph/workloads/llm/transformer_graph.hpp"
+#include "io/text/json_text.hpp"
+#include "schema/schema.hpp"
+
+namespace dfsearch {
+
+/// A key that asks for a layer by rule (docs/transformers.md).
+inline constexpr unsigned kByRule = kOwnFlag;
+
+/// What is left out follows from the rest.
+struct LlmText {
+  Transformer model;
+  TransformerPass pass;
+  std::optional<std::int64_t> mlp, kv_heads, value_dim, context;
+  std::int64_t repeat_layers = 1;
+};
+
+struct DlrmText {
+  DlrmShape shape;
+  EmbeddingTables tables;
+  std::optional<std::int64_t> pooled_rows;
+  std::optional<Bytes> all_to_all, memory;
+};
+
+struct HplText {
+  std::int64_t n = 1, block = 1, iterations = 1;
+};
+
+struct FftText {
+  std::int64_t length = 1, radix = 2;
+};
+
+constexpr bool is_elementwise(KernelKind kind) {
+  return kind == KernelKind::Elementwise || kind == KernelKind::Elementwise2;
+}
+
+struct KernelText {
+  Kernel kernel;
+  std::optional<Mode> mode;
+  std::optional<Loop> tiled;
+  std::vector<Communication> communication;  ///< at most two
+  std::string weight_of;
+  std::optional<std::int64_t> partition;
+};
+
+struct TensorText {
+  std::string from, to;
+  std::optional<std::int64_t> operand, value;
+  std::int64_t rows = 0;
+  bool next_layer = false;
+};
+
+/// Points of an FFT: the root is an extent.
+inline constexpr std::int64_t kLongestFft = std::int64_t{1} << 60;
+
+/// All kinds; each has rows for what it reads, and makes the graph.
+struct WorkloadText {
+  Workload workload;
+  std::optional<std::int64_t> sequence;
+  LlmText llm;
+  DlrmText dlrm;
+  HplText hpl;
+  FftText fft;
+  std::vector<KernelText> kernels;
+  std::vector<TensorText> tensors;
+};
+
+/// The keys of a workload as kernels and tensors by name, whatever generated it; none with a flag of
+/// `left_out`.
+Json written_graph(const Workload& workload, unsigned left_out = 0);
+
+/// By the key `kind`.
+extern const Type kWorkloadType;
+
+// What the rules of the kinds check, and make of a text whose keys are right by themselves.
+
+/// With any key that is by rule the layer is made so, without it is the one of the published runs
+/// (docs/model.md, section 9).
+void settle_llm(void* text, Report& report);
+void settle_dlrm(void* text, Report& report);
+void settle_hpl(void* text, Report& report);
+void settle_fft(void* text, Report& report);
+/// Kernels and tensors by name.
+void settle_graph(void* text, Report& report);
+void settle_kernel(void* text, Report& report);
+void check_communication(void* communication, Report& report);
+void check_experts(void* experts, Report& report);
+/// What all kinds have in common, once the graph is there.
+void check_workload(const WorkloadText& text, Report& report);
+
+}  // namespace dfsearch

@@ -1,0 +1,111 @@
+// What the writer makes of the objects of all shipped configs is read back to the same.
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <variant>
+
+#include "base/error.hpp"
+#include "io/checkpoint/problem_fingerprint.hpp"
+#include "io/config/config_calculon.hpp"
+#include "io/config/config_execution.hpp"
+#include "io/config/config_system.hpp"
+#include "io/config/graph_text.hpp"
+#include "io/config/load_config.hpp"
+#include "io/config/plan_text.hpp"
+#include "io/config/shelf.hpp"
+#include "io/schema/read_schema.hpp"
+#include "io/schema/write_schema.hpp"
+#include "model/machine/system_schema.hpp"
+#include "model/problem_schema.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// `again` has what other sections say.
+template <class T>
+void check_written(const T& object, T again = {}) {
+  const std::string text = json_line(written(object));
+  CAPTURE(text);
+  const YamlNode tree = parse_yaml(text, "written", true);
+  InputMessages messages;
+  CHECK(read_object(MapReader(tree, "written", tree.place, messages), again));
+  CHECK_NOTHROW(messages.throw_if_any());
+  CHECK(json_line(written(again)) == text);
+}
+
+void check_config(const Config& config) {
+  const Problem& problem = config.problem;
+  check_written(problem.execution);
+  check_written(problem.equations);
+  check_written(ParallelismText{problem.parallelism});
+  check_written(config.search);
+  if (config.design) return;  // a chip that is derived has no keys
+  check_written(problem.system.accelerator);
+  check_written(problem.system.memory);
+  for (const NetworkDimension& dimension : problem.system.network) {
+    check_written(DimensionText{.dimension = dimension, .ports = {}});
+  }
+  Price price;
+  price.link.resize(problem.system.network.size());
+  check_written(problem.system.price, price);
+  Power power;
+  power.link.resize(problem.system.network.size());
+  check_written(problem.system.power, power);
+}
+
+void check_config(const TrainingConfig& config) {
+  training::Task task = config.task;
+  task.choices = {};
+  task.bytes = {};
+  task.data_overlap = true;
+  check_written(config.task, task);
+  check_written(config.task.choices);
+  check_written(config.search);
+}
+
+void check_config(const CalculonConfig& config) {
+  check_written(config.task.transformer);
+  check_written(config.task.choices);
+}
+
+/// With the machine of the config itself; the switch of shapes may stand there, too.
+void check_graph(const Config& config) {
+  const Workload& workload = config.problem.workload;
+  const std::string chips = std::to_string(workload.copies);
+  const std::string text =
+      workload_yaml(workload) + "equations: {shapes: unchecked}\nsystem:\n  chips: " + chips +
+      "\n  accelerator: {cores: 1, lanes: 1, stages: 1, frequency: 1 GHz, sram: 1 MB}\n"
+      "  memory: {bandwidth: 1 GB/s}\n"
+      "  network: [{topology: ring, degree: 1, bandwidth: 1 GB/s}]\n";
+  Problem again;
+  Problem same;
+  again.workload = parse_config(text, "written.yaml").problem.workload;
+  same.workload = workload;
+  CHECK(fingerprint_of(again) == fingerprint_of(same));
+  CHECK(again.workload.counts == workload.counts);
+}
+
+}  // namespace
+
+TEST_CASE("what is written of all shipped configs is read back") {
+  int graphs = 0;
+  int others = 0;
+  for (const ShelfFile& file : shelf(ShelfKind::Configs)) {
+    CAPTURE(file.name);
+    AnyConfig config;
+    try {
+      config = parse_any_config(std::string(file.text), file.source());
+    } catch (const InputError&) {
+      continue;  // of a chip alone
+    }
+    std::visit([](const auto& each) { check_config(each); }, config);
+    const auto* mapping = std::get_if<Config>(&config);
+    ++(mapping ? graphs : others);
+    if (mapping) check_graph(*mapping);
+  }
+  CHECK(graphs > 60);
+  CHECK(others > 15);
+}
+
+}  // namespace dfsearch
