@@ -73,7 +73,8 @@ def main():
     parts = sorted((CONFIGS / "technologies").rglob("*.yaml"))
     rates = sorted((CONFIGS / "efficiencies").glob("*.yaml"))
     studies = sorted((CONFIGS / "studies").glob("*.yaml"))
-    other = set(workloads + systems + chips + parts + rates + studies)
+    measured = [file for kind in ("curves", "stacks") for file in (CONFIGS / kind).glob("*.yaml")]
+    other = set(measured + workloads + systems + chips + parts + rates + studies)
     whole = [file for file in files if file not in other]
     systems = [file for file in systems if file not in calculon]
     without_chips = [file for file in systems if "\nchips:" not in file.read_text()]

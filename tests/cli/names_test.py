@@ -94,7 +94,8 @@ class Names(CliTest):
         names = [file.relative_to(CONFIGS).with_suffix("").as_posix()
                  for file in CONFIGS.glob("**/*.yaml")]
         whole = [name for name in names if name.split("/")[0] not in
-                 ("systems", "workloads", "efficiencies", "studies", "technologies")]
+                 ("systems", "workloads", "efficiencies", "curves", "stacks", "studies",
+                  "technologies")]
         last = [name.rsplit("/")[-1] for name in whole]
         several = [name for name in sorted(set(last))
                    if last.count(name) > 1 and name not in whole]

@@ -137,4 +137,48 @@ Task random_training_task(std::uint64_t seed) {
   return task;
 }
 
+stack::Setup round_setup() {
+  stack::Setup setup;
+  stack::MeasuredChip& chip = setup.chip;
+  chip.peak = {FlopsPerSecond(100e12), FlopsPerSecond(200e12), FlopsPerSecond(400e12)};
+  chip.clock.fill({1.0});
+  chip.products.fill({.work = {Flops(1e9), Flops(1e12)}, .share = {0.2, 0.8}});
+  chip.flash2 = {.tokens = {1024, 4096}, .forward = {0.25, 0.5}, .backward = {0.2, 0.4}};
+  chip.elementwise = {.work = {Bytes(1e6), Bytes(1e8)}, .share = {0.25, 0.5}};
+  chip.memory = BytesPerSecond(1e12);
+  chip.usable = Bytes(80e9);
+  chip.base = Seconds(10e-6);
+  chip.hop = Seconds(1e-6);
+  chip.members = {2, 8};
+  chip.bus = {BytesPerSecond(100e9), BytesPerSecond(200e9)};
+  chip.nic = BytesPerSecond(25e9);
+  setup.stack.host_forward = {Seconds(1e-3)};
+  setup.stack.host_backward = {Seconds(2e-3)};
+  setup.stack.host_exchange = {Seconds(10e-6)};
+  setup.stack.host_micro_batch = {Seconds(3e-3)};
+  setup.stack.host_step = {Seconds(5e-3)};
+  return setup;
+}
+
+training::Task random_task_with_stack(std::uint64_t seed) {
+  training::Task task = random_training_task(seed);
+  Draws draws(seed + 1000000);
+  task.stack = round_setup();
+  stack::Setup& setup = *task.stack;
+  setup.chip.peak.fill(FlopsPerSecond(1e9 * static_cast<double>(draws.pick(1, 100))));
+  setup.chip.memory = BytesPerSecond(1e8 * static_cast<double>(draws.pick(1, 100)));
+  setup.chip.nic = BytesPerSecond(1e7 * static_cast<double>(draws.pick(1, 100)));
+  setup.precision = draws.one_of({stack::Precision::Bf16, stack::Precision::Fp8});
+  setup.stack.attention = draws.one_of({stack::Attention::Unfused, stack::Attention::Flash2});
+  setup.stack.data_overlap =
+      draws.one_of({stack::DataOverlap::None, stack::DataOverlap::DistributedOptimizer});
+  setup.stack.overlaps_dispatch = draws.chance(50);
+  setup.stack.tensor_overlap = {0.1 * static_cast<double>(draws.pick(0, 9))};
+  setup.stack.host_forward = {Seconds(1e-4 * static_cast<double>(draws.pick(0, 50)))};
+  setup.stack.reserved = {Bytes(1e5)};
+  setup.stack.context = {Bytes(1e5)};
+  task.choices.offload.reset();
+  return task;
+}
+
 }  // namespace dfsearch::test

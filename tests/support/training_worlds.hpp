@@ -14,4 +14,9 @@ training::Task training_task(const Transformer& model, std::int64_t sequence, st
 /// none.  The same for the same seed on every machine.
 training::Task random_training_task(std::uint64_t seed);
 
+/// A chip and software with every kind of constant, of round numbers.
+stack::Setup round_setup();
+/// The same task with a stack that is small enough for its memory and links to matter.
+training::Task random_task_with_stack(std::uint64_t seed);
+
 }  // namespace dfsearch::test

@@ -10,6 +10,7 @@
 #include "cli/list.hpp"
 #include "cli/outputs.hpp"
 #include "cli/page_output.hpp"
+#include "cli/predict.hpp"
 #include "cli/solve.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/study_cluster.hpp"
@@ -167,6 +168,8 @@ int run_command(const CommandLine& line) {
       return run_chip(line);
     case Command::Gemm:
       return run_gemm(line);
+    case Command::Predict:
+      return run_predict(line);
     case Command::List:
       return run_list(line);
     case Command::Schema:

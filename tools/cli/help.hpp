@@ -15,6 +15,7 @@ usage: dfsearch [solve] CONFIG [options]         search, report, exit
        dfsearch export CONFIG [options]          a mixed-integer program for other solvers
        dfsearch chip CONFIG... [options]         the chips that technologies and budgets give
        dfsearch gemm CONFIG --shape MxKxN        the time of a GEMM alone on such a chip
+       dfsearch predict RUNS.csv [-o OUT.csv]    times of measured training runs, and their errors
        dfsearch study STUDY [-o DIR] [options]   all points of a design space, or its exact front
        dfsearch study merge DIR... -o DIR        parts of a study put together
        dfsearch list [KIND] [--json FILE|-]      the systems, workloads, studies and configs by name
@@ -29,7 +30,7 @@ error.  With a section 'training' a CONFIG asks for the best plan of a training 
 'equations: calculon' for the best execution of Calculon's model, in place of a mapping: solve and
 check take these, without the options of mappings.
 
-all commands but import, report, list and schema
+all commands but import, predict, report, list and schema
   --set KEY=VALUE        override a key of the config, system.network.0.degree=16; repeatable
 
 solve
@@ -92,6 +93,10 @@ gemm
   --word B               size of an element ('2 B')
   --published            beside it the time that the public code of DeepFlow gives
   --json FILE|-          the times as JSON; with - in place of the table
+
+predict
+  --by GROUP             the table of errors by source, model, gpu or gpus (source)
+  -o OUT.csv             time, interval, parts, memory and error of each run (docs/truth.md)
 
 list
   --json FILE|-          the list as JSON; with - in place of the table.  A KIND is systems,

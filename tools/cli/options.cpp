@@ -31,9 +31,9 @@ namespace {
 
 constexpr std::int64_t kMostAnswers = 1'000'000;
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 31;
-constexpr std::array<std::string_view, 12> kCommands = {"solve",  "evaluate", "check",  "graph",
-                                                        "import", "export",   "chip",   "gemm",
-                                                        "report", "list",     "schema", "study"};
+constexpr std::array<std::string_view, 13> kCommands = {
+    "solve", "evaluate", "check",  "graph", "import", "export", "chip",
+    "gemm",  "predict",  "report", "list",  "schema", "study"};
 
 /// The help, with the bounds that the engine knows.
 std::string help_text() {
@@ -61,8 +61,14 @@ struct Texts {
   std::vector<std::string> no_bound;
   std::vector<std::string> shapes;
   std::string word;
+  std::string by;
   bool help = false;
 };
+
+/// Whether it reads something that is no config.
+bool takes_other_file(Command command) {
+  return command == Command::Import || command == Command::Report || command == Command::Predict;
+}
 
 void declare_common(CLI::App& app, CommandLine& line, Texts& texts) {
   app.set_help_flag();
@@ -78,7 +84,8 @@ void declare_common(CLI::App& app, CommandLine& line, Texts& texts) {
     app.add_option("--json", line.json);
     return;
   }
-  if (line.command == Command::Import || line.command == Command::Report) {
+  if (line.command == Command::Predict) app.add_option("--by", texts.by);
+  if (takes_other_file(line.command)) {
     app.add_option("-o,--output", line.output);
     return;
   }
@@ -89,9 +96,8 @@ void declare_common(CLI::App& app, CommandLine& line, Texts& texts) {
 
 void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
   declare_common(app, line, texts);
-  if (line.command == Command::Check || line.command == Command::Import ||
-      line.command == Command::Report || line.command == Command::List ||
-      line.command == Command::Schema) {
+  if (line.command == Command::Check || takes_other_file(line.command) ||
+      line.command == Command::List || line.command == Command::Schema) {
     return;
   }
   if (line.command == Command::Chip) {
@@ -144,6 +150,7 @@ void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
 std::string_view input_of(Command command) {
   if (command == Command::List) return "kind";
   if (command == Command::Report) return "result";
+  if (command == Command::Predict) return "table of runs";
   if (command == Command::Schema) return "schema";
   return command == Command::Import ? "setup" : "config";
 }
@@ -295,6 +302,20 @@ void convert_list(const Texts& texts, CommandLine& line) {
   line.kinds = {line.kinds[static_cast<std::size_t>(found - names.begin())]};
 }
 
+/// By what a table of predictions groups runs.
+void convert_predict(const Texts& texts, CommandLine& line) {
+  if (texts.by.empty()) return;
+  std::vector<std::string_view> names;
+  for (const auto& word : dfsearch::words(RunGroup{})) {
+    names.emplace_back(word.name);
+    if (texts.by != word.name) continue;
+    line.run_group = word.value;
+    return;
+  }
+  usage_error(fmt::format("--by: expected {}, got {}{}", joined_choices(names), in_quotes(texts.by),
+                          suggestion(texts.by, names)));
+}
+
 /// A word where a config is expected that looks like a misspelt command.
 void refuse_misspelt_command(const std::string& word) {
   if (word.find_first_of("./-") != std::string::npos) return;
@@ -308,9 +329,10 @@ void refuse_misspelt_command(const std::string& word) {
 void choose_config(const Texts& texts, std::string_view command, CommandLine& line) {
   if (texts.positional.empty() && texts.config.empty()) {
     usage_error(fmt::format("{}: missing {}", command,
-                            line.command == Command::Import   ? "SETUP"
-                            : line.command == Command::Report ? "RESULT"
-                                                              : "CONFIG"));
+                            line.command == Command::Import    ? "SETUP"
+                            : line.command == Command::Report  ? "RESULT"
+                            : line.command == Command::Predict ? "RUNS.csv"
+                                                               : "CONFIG"));
   }
   if (!texts.positional.empty() && !texts.config.empty()) {
     usage_error(fmt::format("{}: one config is enough, got {} and {}", command,
@@ -321,7 +343,7 @@ void choose_config(const Texts& texts, std::string_view command, CommandLine& li
 
 /// Files that are there, or those of the shelf.
 void find_configs(CommandLine& line) {
-  if (line.command == Command::Import || line.command == Command::Report) return;
+  if (takes_other_file(line.command)) return;
   line.config = find_input(line.config, ShelfKind::Configs).string();
   for (std::string& more : line.more_configs) more = find_input(more, ShelfKind::Configs).string();
 }
@@ -375,6 +397,7 @@ std::variant<CommandLine, StudyLine, Answer> parse_command_line(int argc, const 
   if (line.command == Command::Graph) convert_format(texts, line);
   if (line.command == Command::Export) convert_export(texts, line);
   if (line.command == Command::Gemm) convert_gemm(texts, line);
+  if (line.command == Command::Predict) convert_predict(texts, line);
   if (line.command == Command::Evaluate && line.mapping.empty() && line.solution.empty()) {
     usage_error("evaluate: missing --mapping FILE or --solution FILE");
   }

@@ -11,6 +11,7 @@
 #include "cli/study_options.hpp"
 #include "engine/tables/search_bounds.hpp"
 #include "io/config/shelf.hpp"
+#include "io/predict/prediction_table.hpp"
 #include "model/layer/shard.hpp"
 
 namespace dfsearch {
@@ -24,6 +25,7 @@ enum class Command {
   Export,
   Chip,
   Gemm,
+  Predict,
   Report,
   List,
   Schema
@@ -50,7 +52,8 @@ struct CommandLine {
   std::string events;
   std::string solution;  ///< of a solver, read by evaluate
   std::string output = "-";
-  std::vector<Shard> shapes;  ///< of GEMMs
+  RunGroup run_group = RunGroup::Source;  ///< of a table of predictions
+  std::vector<Shard> shapes;              ///< of GEMMs
   std::vector<ShelfKind> kinds = {ShelfKind::Systems, ShelfKind::Workloads,
                                   ShelfKind::Studies};  ///< to be listed
   Bytes word{2.0};                                      ///< of their elements

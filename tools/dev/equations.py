@@ -18,7 +18,7 @@ import re
 import sys
 import tempfile
 
-PAGES = ["docs/model.md", "docs/technology.md", "docs/training.md"]
+PAGES = ["docs/model.md", "docs/technology.md", "docs/training.md", "docs/truth.md"]
 DEFINITION = re.compile(r"^ {4,}\((\d+)\) ", re.MULTILINE)
 CITATION = r"^ *///? {} ((?:\(\d+\)(?:, )?)+)$"
 MENTION = r"{},? \((\d+)\)"

@@ -46,7 +46,7 @@ class ShapeMemory {
   };
   [[nodiscard]] Fullest fullest(const std::vector<std::int64_t>& layers) const {
     const std::vector<StageContent> contents =
-        contents_of(layers, shape_.chunks, space_.blocks().dense_layers);
+        contents_of(layers, space_.task().stack ? 1 : shape_.chunks, space_.blocks().dense_layers);
     Fullest fullest;
     for (std::size_t i = 0; i < contents.size(); ++i) {
       const auto stage = static_cast<std::int64_t>(i);
@@ -69,7 +69,7 @@ class ShapeMemory {
       below = share;
       best = std::move(layers);
     }
-    const bool is_open = given.empty() && stages > 1 && shape_.chunks == 1;
+    const bool is_open = given.empty() && stages > 1 && (shape_.chunks == 1 || space_.task().stack);
     while (is_open) {
       const StageLimits limits{.cost = [](const StageContent&) { return StageCost(); },
                                .holds =

@@ -127,7 +127,8 @@ std::optional<Score> PlanRules::cost(const Decisions& decisions) const {
 
 PlanNode PlanRules::root() const {
   PlanNode root;
-  root.bound = score(least_step(space_.task()));
+  // A stack may multiply in fewer bits than the peak of the machine is of.
+  if (!space_.task().stack) root.bound = score(least_step(space_.task()));
   return root;
 }
 
@@ -146,15 +147,16 @@ bool PlanRules::has(const Plan& plan) const {
   const std::vector<std::int64_t>& given = space_.task().choices.layers;
   const std::int64_t all = space_.blocks().layers();
   const std::int64_t stages = plan.degrees[Role::Pipeline];
+  const bool uneven = space_.task().stack.has_value();
   const auto divides = [&](std::int64_t layers) {
-    return layers >= 0 && plan.chunks > 0 && layers % plan.chunks == 0;
+    return layers >= 0 && plan.chunks > 0 && (uneven || layers % plan.chunks == 0);
   };
   const bool has_layers =
       static_cast<std::int64_t>(plan.layers.size()) == stages &&
       (given.empty() || plan.layers == given) &&
       std::all_of(plan.layers.begin(), plan.layers.end(), divides) &&
       std::accumulate(plan.layers.begin(), plan.layers.end(), std::int64_t{0}) == all &&
-      (plan.chunks == 1 || plan.layers.front() * stages == all);
+      (uneven || plan.chunks == 1 || plan.layers.front() * stages == all);
   return is_in(space_.inner_degrees(), inner) && is_in(space_.degrees(inner), plan.degrees) &&
          is_in(space_.micro_batches(plan.degrees), plan.micro_batch) &&
          is_in(space_.layouts(plan.degrees, shelf_), plan.layout) &&

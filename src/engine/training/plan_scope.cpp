@@ -14,6 +14,12 @@ constexpr FixedBeforehand kTensorLayouts{
     .untried = "other layouts among tensor ranks",
     .searched_by = "",
 };
+constexpr FixedBeforehand kLibraryLayouts{
+    .name = "layout: those of training libraries",
+    .proved_for = "tensor layouts as training libraries have them",
+    .untried = "other layouts among tensor ranks",
+    .searched_by = "",
+};
 constexpr FixedBeforehand kTokenLayouts{
     .name = "layouts of context and expert ranks: least_sent",
     .proved_for = "context and expert layouts that send least",
@@ -30,6 +36,10 @@ Scope scope_of(const PlanSpace& space) {
                        [&](const Degrees& degrees) { return degrees[role] > 1; });
   };
   Scope scope;
+  if (space.task().stack) {
+    if (splits(Role::Tensor)) scope.push_back(kLibraryLayouts);
+    return scope;
+  }
   if (space.task().choices.layouts.empty() && splits(Role::Tensor)) scope.push_back(kTensorLayouts);
   if (splits(Role::Context) || splits(Role::Expert)) scope.push_back(kTokenLayouts);
   return scope;

@@ -127,10 +127,20 @@ std::vector<TensorLayout> PlanSpace::layouts(const Degrees& degrees, LayoutShelf
                                              const Deadline& deadline) const {
   if (degrees[Role::Tensor] == 1) return {TensorLayout::LeastSent};
   const std::vector<TensorLayout>& chosen = task_.choices.layouts;
+  if (task_.stack) return allowed(stack_layouts(degrees), chosen);
   const bool is_named =
       !chosen.empty() && std::none_of(chosen.begin(), chosen.end(), place_in_front);
   if (is_named) return allowed({TensorLayout::LeastSent, TensorLayout::LeastKept}, chosen);
   return allowed(shelf.tensor_layouts(degrees, deadline), chosen);
+}
+
+std::vector<TensorLayout> PlanSpace::stack_layouts(const Degrees& degrees) const {
+  std::vector<TensorLayout> layouts{TensorLayout::LeastSent, TensorLayout::LeastKept};
+  const std::int64_t ranks = degrees[Role::Expert] * degrees[Role::Tensor];
+  if (task_.model.experts && task_.model.experts->count % ranks == 0) {
+    layouts.push_back(TensorLayout::WholeExperts);
+  }
+  return layouts;
 }
 
 std::optional<TensorLayout> PlanSpace::first_layout(const Degrees& degrees) const {
@@ -147,11 +157,12 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
   const std::int64_t stages = degrees[Role::Pipeline];
   const std::int64_t micro_batches = task_.global_batch / (degrees.replicas() * micro_batch);
   std::vector<Recompute> recomputes{Recompute::None, Recompute::Full};
-  if (!task_.pass.fused) recomputes.insert(recomputes.begin() + 1, Recompute::Selective);
+  if (!task_.pass.fused || task_.stack)
+    recomputes.insert(recomputes.begin() + 1, Recompute::Selective);
   std::vector<int> zeros{0};
   if (degrees.replicas() * degrees[Role::Context] > 1) zeros = {0, 1, 2, 3};
   std::vector<Offload> offloads{{}};
-  if (task_.machine.second_memory()) {
+  if (task_.machine.second_memory() && !task_.stack) {
     offloads.clear();
     for (const bool weights : {false, true}) {
       for (const bool activations : {false, true}) {
@@ -166,7 +177,7 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
   std::vector<Schedule> schedules{Schedule::OneForwardOneBackward};
   if (stages > 1) {
     schedules.push_back(Schedule::Interleaved);
-    schedules.push_back(Schedule::ZeroBubble);
+    if (!task_.stack) schedules.push_back(Schedule::ZeroBubble);
   }
   if (!choices.schedules.empty()) {
     schedules = allowed(std::vector(kSchedules.begin(), kSchedules.end()), choices.schedules);
@@ -184,8 +195,11 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
         plan.schedule = schedule;
         for (const std::int64_t chunks : allowed(
                  divisors(std::max<std::int64_t>(blocks_.layers() / stages, 1)), choices.chunks)) {
-          if (!is_possible(schedule, chunks, micro_batches, stages, blocks_.layers())) continue;
-          if (schedule == Schedule::Interleaved && !are_alike(choices.layers)) continue;
+          if (!is_possible(schedule, chunks, micro_batches, stages, blocks_.layers(),
+                           task_.stack.has_value()))
+            continue;
+          if (schedule == Schedule::Interleaved && !are_alike(choices.layers) && !task_.stack)
+            continue;
           plan.chunks = chunks;
           for (const Offload& offload : offloads) {
             plan.offload = offload;

@@ -40,6 +40,10 @@ class PlanSpace {
   [[nodiscard]] std::vector<std::vector<Degrees>> networks(const Degrees& degrees) const;
 
  private:
+  /// The divisions that training libraries have: plain, with sequence parallelism, and that with
+  /// whole experts.
+  [[nodiscard]] std::vector<TensorLayout> stack_layouts(const Degrees& degrees) const;
+
   const Task& task_;
   const Blocks blocks_;
 };

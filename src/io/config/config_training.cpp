@@ -158,6 +158,12 @@ void read_execution_of(const YamlEntry& section, Task& task, InputMessages& mess
     task.machine.vector.efficiency = task.machine.matrix.efficiency;
   }
   if (text.efficiency) set_rates(*text.efficiency, task.machine);
+  if (text.stack && text.chip) {
+    task.stack.emplace(stack::Setup{.stack = *text.stack,
+                                    .chip = *text.chip,
+                                    .precision = text.precision.value_or(stack::Precision::Bf16),
+                                    .scenario = {}});
+  }
 }
 
 /// Against a model or a machine that is wrong nothing is checked.

@@ -155,10 +155,16 @@ void resolve_technology(YamlNode& system, const fs::path& directory, std::vector
   }
 }
 
-/// The section of rates.  A word alone is short for a map that comes from the file of this name.
-YamlEntry* rates_of(YamlNode& root) {
+/// The keys of `execution` that files of the shelf may stand for.
+constexpr std::array<std::pair<std::string_view, ShelfKind>, 3> kRates = {
+    {{"efficiency", ShelfKind::Efficiencies},
+     {"stack", ShelfKind::Stacks},
+     {"chip", ShelfKind::Curves}}};
+
+/// A section of rates.  A word alone is short for a map that comes from the file of this name.
+YamlEntry* rates_of(YamlNode& root, std::string_view key) {
   YamlEntry* execution = root.find("execution");
-  YamlEntry* rates = execution ? execution->value.find("efficiency") : nullptr;
+  YamlEntry* rates = execution ? execution->value.find(key) : nullptr;
   if (!rates || rates->value.type != YamlNode::Type::Scalar) return rates;
   YamlNode& node = rates->value;
   YamlNode map;
@@ -206,9 +212,13 @@ YamlNode load_config_tree(const fs::path& file) {
 bool chooses_file(const Override& change) {
   const auto& path = change.path;
   if (path.size() > 2 && path.front() == "system" && path.back() == "from") return true;
-  if (path.size() > 1 && path[0] == "execution" && path[1] == "efficiency") {
+  const auto is_named = [&](const auto& rates) { return rates.first == path[1]; };
+  if (path.size() > 1 && path[0] == "execution" &&
+      std::any_of(kRates.begin(), kRates.end(), is_named)) {
     return path.size() == 2 || (path.size() == 3 && path[2] == "from");
   }
+  const bool whole = path.size() == 1 && path[0] == "execution";
+  if (whole) return true;
   const bool section = std::find(kSectionsWithFrom.begin(), kSectionsWithFrom.end(),
                                  path.front()) != kSectionsWithFrom.end();
   const bool model = path.size() == 2 && path[0] == "workload" && path[1] == "model";
@@ -218,7 +228,7 @@ bool chooses_file(const Override& change) {
 YamlNode tree_with_files(YamlNode root, const fs::path& file, const std::vector<Override>& changes,
                          InputMessages& messages) {
   check_is_map(root, file, messages);
-  rates_of(root);  // so that an override may say `from`
+  for (const auto& [key, kind] : kRates) rates_of(root, key);  // so that an override may say `from`
   for (const Override& change : changes) {
     if (chooses_file(change)) apply_override(change, root, messages);
   }
@@ -233,9 +243,10 @@ YamlNode tree_with_files(YamlNode root, const fs::path& file, const std::vector<
       resolve_technology(section->value, file.parent_path(), open, messages);
     }
   }
-  if (YamlEntry* rates = rates_of(root)) {
-    resolve_from(rates->value, folder_of(*rates, file.parent_path()), ShelfKind::Efficiencies, open,
-                 messages);
+  for (const auto& [key, kind] : kRates) {
+    YamlEntry* rates = rates_of(root, key);
+    if (!rates) continue;
+    resolve_from(rates->value, folder_of(*rates, file.parent_path()), kind, open, messages);
   }
   // Without its file, all that can be said of a section is what it lacks.
   messages.throw_if_any();
@@ -248,6 +259,21 @@ void apply_changes(const std::vector<Override>& changes, YamlNode& root, InputMe
     if (change.path.front() == "equations" && change.path.size() > 1) spell_out_preset(root);
     apply_override(change, root, messages);
   }
+}
+
+YamlNode named_tree(const std::string& name, const fs::path& directory, ShelfKind kind,
+                    const Place& place, InputMessages& messages) {
+  YamlNode word;
+  word.type = YamlNode::Type::Scalar;
+  word.place = place;
+  word.scalar = name;
+  YamlNode map;
+  map.type = YamlNode::Type::Map;
+  map.place = place;
+  map.entries.push_back({.key = "from", .place = place, .value = std::move(word)});
+  std::vector<fs::path> open;
+  resolve_from(map, directory, kind, open, messages);
+  return map;
 }
 
 YamlNode complete_tree(YamlNode root, const fs::path& file,

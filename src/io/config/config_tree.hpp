@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/config/overrides.hpp"
+#include "io/config/shelf.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/yaml_tree.hpp"
 
@@ -28,6 +29,11 @@ YamlNode tree_with_files(YamlNode root, const std::filesystem::path& file,
 
 /// Changes all else.
 void apply_changes(const std::vector<Override>& changes, YamlNode& root, InputMessages& messages);
+
+/// A map of the shelf by its name, or of a file by its path from `directory`, laid upon the file
+/// that its own `from:` names.  What is wrong goes to the messages, at `place`.
+YamlNode named_tree(const std::string& name, const std::filesystem::path& directory, ShelfKind kind,
+                    const Place& place, InputMessages& messages);
 
 /// Both.
 YamlNode complete_tree(YamlNode root, const std::filesystem::path& file,

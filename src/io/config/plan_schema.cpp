@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <numeric>
 #include <string>
 
 #include "io/config/plan_text.hpp"
+#include "io/config/stack_files.hpp"
 #include "io/text/offload_names.hpp"
 #include "model/problem_schema.hpp"
 #include "model/training/names.hpp"
@@ -22,7 +25,7 @@ using training::TensorLayout;
 /// Those that have a name, and the places of the front.
 std::vector<Choice> layout_names() {
   static const auto kNames = [] {
-    std::array<std::string, training::kMostFrontLayouts + 2> names;
+    std::array<std::string, training::kMostFrontLayouts + 3> names;
     for (std::size_t i = 0; i < names.size(); ++i) {
       names[i] = training::name_of(static_cast<TensorLayout>(i));
     }
@@ -86,6 +89,11 @@ constexpr Type kOverlapOfKernels = [] {
 void check_plan(void* object, Report& report) {
   const auto& task = *static_cast<const Task*>(object);
   const training::Choices& choices = task.choices;
+  const auto whole =
+      std::find(choices.layouts.begin(), choices.layouts.end(), TensorLayout::WholeExperts);
+  if (whole != choices.layouts.end() && !task.stack) {
+    report.at({&choices.layouts}, "whole_experts needs an 'execution.stack'");
+  }
   const std::int64_t sum =
       std::accumulate(choices.layers.begin(), choices.layers.end(), std::int64_t{0});
   if (report.given(&choices.layers) && sum != task.model.layers) {
@@ -112,6 +120,20 @@ void check_rates(void* object, Report& report) {
     report.at({&text.compute_utilization},
               "expected none, as 'efficiency' says what the engines reach");
   }
+  const std::string wrong = text.stack ? "expected none beside 'stack', which has rates"
+                                       : "expected 'stack' beside it";
+  const std::initializer_list<const void*> others =
+      text.stack ? std::initializer_list<const void*>{&text.efficiency, &text.compute_utilization,
+                                                      &text.overlap}
+                 : std::initializer_list<const void*>{&text.chip, &text.precision};
+  for (const void* other : others) {
+    if (report.given(other)) report.at({other}, wrong);
+  }
+  if (!text.stack || !text.chip) return;
+  const auto precision = text.precision.value_or(stack::Precision::Bf16);
+  const std::string missing = missing_precision(*text.chip, precision);
+  if (missing.empty()) return;
+  report.at({text.precision ? static_cast<const void*>(&text.precision) : &text.chip}, missing);
 }
 
 }  // namespace
@@ -242,7 +264,17 @@ const Schema& schema_of<PlanExecutionText>() {
           "efficiency",
           "rates by the work of a kernel, in place of it; or the name of a file with them, which "
           "with keys on top of it is `{from: FILE, ...}`",
-          {.preset = "the peaks", .flags = kFromFile | kFileName})};
+          {.preset = "the peaks", .flags = kFromFile | kFileName}),
+      field<&E::stack>("stack",
+                       "the software that runs the plan, a file of `configs/stacks/`: its constants "
+                       "and those of `chip` time it, in place of all other rates "
+                       "([truth.md](truth.md))",
+                       {.preset = "none", .flags = kFromFile | kFileName}),
+      field<&E::chip>("chip", "the measured chip, a file of `configs/curves/`; beside `stack`",
+                      {.preset = "none",
+                       .with = "stack",
+                       .flags = kFromFile | kFileName}),
+      field<&E::precision>("precision", "of linear layers; beside `stack`", {.preset = "bf16"})};
   static const Schema kSchema = schema<E>("execution of a plan", kFields, &check_rates);
   return kSchema;
 }

@@ -6,6 +6,7 @@
 #include "io/config/config_rates.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/yaml_tree.hpp"
+#include "model/stack/stack.hpp"
 #include "model/training/task.hpp"
 #include "schema/schema.hpp"
 
@@ -29,6 +30,9 @@ struct PlanExecutionText {
   Overlap overlap = Overlap::None;
   std::optional<double> compute_utilization;
   std::optional<RatesText> efficiency;
+  std::optional<stack::Stack> stack;
+  std::optional<stack::MeasuredChip> chip;
+  std::optional<stack::Precision> precision;
 };
 
 template <>

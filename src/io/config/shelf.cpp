@@ -20,6 +20,10 @@ const char* single_of(ShelfKind kind) {
       return "workload";
     case ShelfKind::Efficiencies:
       return "set of rates";
+    case ShelfKind::Curves:
+      return "measured chip";
+    case ShelfKind::Stacks:
+      return "stack";
     case ShelfKind::Studies:
       return "study";
     case ShelfKind::Parts:
@@ -99,6 +103,10 @@ const char* name_of(ShelfKind kind) {
       return "workloads";
     case ShelfKind::Efficiencies:
       return "efficiencies";
+    case ShelfKind::Curves:
+      return "curves";
+    case ShelfKind::Stacks:
+      return "stacks";
     case ShelfKind::Studies:
       return "studies";
     case ShelfKind::Parts:
@@ -131,8 +139,9 @@ const ShelfFile* find_on_shelf(const std::filesystem::path& source) {
   if (!is_on_shelf(source)) return nullptr;
   const std::string name = source.lexically_normal().string();
   if (!name.starts_with(kShelfFolder)) return nullptr;
-  for (const ShelfKind kind : {ShelfKind::Systems, ShelfKind::Workloads, ShelfKind::Efficiencies,
-                               ShelfKind::Studies, ShelfKind::Parts, ShelfKind::Configs}) {
+  for (const ShelfKind kind :
+       {ShelfKind::Systems, ShelfKind::Workloads, ShelfKind::Efficiencies, ShelfKind::Curves,
+        ShelfKind::Stacks, ShelfKind::Studies, ShelfKind::Parts, ShelfKind::Configs}) {
     for (const ShelfFile& file : shelf(kind)) {
       if (path_of(file) == std::string_view(name).substr(kShelfFolder.size())) return &file;
     }

@@ -12,7 +12,16 @@
 namespace dfsearch {
 
 /// Parts are those of technologies, which only chips of the shelf name.
-enum class ShelfKind : std::uint8_t { Systems, Workloads, Efficiencies, Studies, Parts, Configs };
+enum class ShelfKind : std::uint8_t {
+  Systems,
+  Workloads,
+  Efficiencies,
+  Curves,
+  Stacks,
+  Studies,
+  Parts,
+  Configs
+};
 
 /// A file of the shelf.
 struct ShelfFile {

@@ -101,6 +101,10 @@ std::string layout_text(const Task& task, const Plan& plan) {
   if (plan.layout == TensorLayout::LeastKept) {
     return "least_kept: norms and sums split among the tensor ranks, as in sequence parallelism";
   }
+  if (plan.layout == TensorLayout::WholeExperts) {
+    return "whole_experts: as in sequence parallelism, experts whole and divided among tensor "
+           "ranks";
+  }
   const training::Blocks blocks = training::blocks_of(task);
   training::LayoutShelf shelf(task, blocks);
   const training::Part part = shelf.most_layers();
@@ -139,11 +143,17 @@ std::string among_stages(const Plan& plan, std::string_view of, std::int64_t sta
 
 std::string time_lines(const Plan& plan, const Cost& cost) {
   const training::StepParts& parts = cost.parts;
-  const std::pair<std::string_view, Seconds> named[] = {
-      {"compute", parts.compute}, {"recompute", parts.recompute}, {"tensor", parts.tensor},
-      {"context", parts.context}, {"expert", parts.expert},       {"pipeline", parts.pipeline},
-      {"bubble", parts.bubble},   {"data", parts.data},           {"optimizer", parts.optimizer},
-      {"offload", parts.offload}};
+  const std::pair<std::string_view, Seconds> named[] = {{"compute", parts.compute},
+                                                        {"recompute", parts.recompute},
+                                                        {"tensor", parts.tensor},
+                                                        {"context", parts.context},
+                                                        {"expert", parts.expert},
+                                                        {"pipeline", parts.pipeline},
+                                                        {"bubble", parts.bubble},
+                                                        {"data", parts.data},
+                                                        {"optimizer", parts.optimizer},
+                                                        {"offload", parts.offload},
+                                                        {"host", parts.host}};
   std::string text =
       "\ntime of the step" + among_stages(plan, ", on ", cost.slowest, "slowest") + "\n";
   for (const auto& [name, part] : named) text += part_line(name, part, cost.step_time);
@@ -169,7 +179,7 @@ std::string memory_lines(const Task& task, const Plan& plan, const MemoryUse& us
       "\n" + part_line("weights", use.weights, total) +
       part_line("gradients", use.gradients, total) + part_line("optimizer", use.optimizer, total) +
       part_line("activations", use.activations, total) + part_line("working", use.working, total) +
-      part_line("ends of the model", use.ends, total);
+      part_line("ends of the model", use.ends, total) + part_line("runtime", use.runtime, total);
   if (use.second > Bytes{}) {
     text += fmt::format("  second memory: {} of {}\n", to_text(use.second),
                         to_text(task.machine.memory[1].capacity));

@@ -62,23 +62,27 @@ void put_plan(Json& json, const Plan* plan) {
 }
 
 Json time_json(const training::StepParts& parts) {
-  return {{"compute", number(parts.compute)},     {"recompute", number(parts.recompute)},
-          {"tensor", number(parts.tensor)},       {"context", number(parts.context)},
-          {"expert", number(parts.expert)},       {"pipeline", number(parts.pipeline)},
-          {"bubble", number(parts.bubble)},       {"data", number(parts.data)},
-          {"optimizer", number(parts.optimizer)}, {"offload", number(parts.offload)}};
+  Json json = {{"compute", number(parts.compute)},     {"recompute", number(parts.recompute)},
+               {"tensor", number(parts.tensor)},       {"context", number(parts.context)},
+               {"expert", number(parts.expert)},       {"pipeline", number(parts.pipeline)},
+               {"bubble", number(parts.bubble)},       {"data", number(parts.data)},
+               {"optimizer", number(parts.optimizer)}, {"offload", number(parts.offload)}};
+  if (parts.host > Seconds{}) json["host"] = number(parts.host);
+  return json;
 }
 
 Json memory_json(const MemoryUse& use, std::int64_t stage) {
-  return {{"weights", number(use.weights)},
-          {"gradients", number(use.gradients)},
-          {"optimizer", number(use.optimizer)},
-          {"activations", number(use.activations)},
-          {"working", number(use.working)},
-          {"ends", number(use.ends)},
-          {"total", number(use.total())},
-          {"second", number(use.second)},
-          {"stage", stage}};
+  Json json = {{"weights", number(use.weights)},
+               {"gradients", number(use.gradients)},
+               {"optimizer", number(use.optimizer)},
+               {"activations", number(use.activations)},
+               {"working", number(use.working)},
+               {"ends", number(use.ends)},
+               {"total", number(use.total())},
+               {"second", number(use.second)},
+               {"stage", stage}};
+  if (use.runtime > Bytes{}) json["runtime"] = number(use.runtime);
+  return json;
 }
 
 void put_found(Json& json, const FoundPlan& found) {

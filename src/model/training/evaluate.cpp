@@ -32,6 +32,7 @@ void check_form(const Task& task, const Blocks& blocks, const Plan& plan) {
             std::accumulate(plan.layers.begin(), plan.layers.end(), std::int64_t{0}) ==
                 blocks.layers(),
         "the layers of the stages are not those of the model");
+  if (task.stack) return;
   check(std::all_of(plan.layers.begin(), plan.layers.end(),
                     [&](std::int64_t layers) { return layers % plan.chunks == 0; }),
         "a stage has layers that its chunks do not divide");

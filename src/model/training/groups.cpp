@@ -90,10 +90,23 @@ Groups::Groups(const Machine& machine, const std::vector<Degrees>& network)
       expert(machine, network, {Role::Expert}),
       pipeline(machine, network, {Role::Pipeline}),
       replicas(machine, network, {Role::Context, Role::Expert, Role::Data}),
-      expert_replicas(machine, network, {Role::Context, Role::Data}) {}
+      expert_replicas(machine, network, {Role::Context, Role::Data}) {
+  for (const Role role : kRoles) {
+    GroupReach& of_role = reach[static_cast<std::size_t>(role)];
+    for (std::size_t d = 0; d < network.size(); ++d) {
+      of_role.members *= network[d][role];
+      if (d == 0) of_role.inside = network[d][role];
+    }
+  }
+}
 
 Groups Groups::anywhere(const Machine& machine, const Degrees& degrees) {
   Groups groups;
+  const std::int64_t domain = machine.network.empty() ? 1 : *machine.network.front().degree;
+  for (const Role role : kRoles) {
+    groups.reach[static_cast<std::size_t>(role)] = {
+        .members = degrees[role], .inside = 0, .domain = domain};
+  }
   groups.tensor = Group::anywhere(machine, degrees[Role::Tensor]);
   groups.context = Group::anywhere(machine, degrees[Role::Context]);
   groups.expert = Group::anywhere(machine, degrees[Role::Expert]);

@@ -2,6 +2,8 @@
 // The groups of chips of each role, where they are in the network, and how long their exchanges
 // take (docs/training.md, section 5).
 
+#include <array>
+#include <cstdint>
 #include <initializer_list>
 #include <vector>
 
@@ -38,6 +40,13 @@ class Group {
   std::vector<Collectives> places_;  // at least one, all of the same number of chips
 };
 
+/// How many members a group has, and in one domain, a part of the innermost dimension.
+struct GroupReach {
+  std::int64_t members = 1;
+  std::int64_t inside = 1;  ///< 0: not decided, any divisor of `members` and `domain`
+  std::int64_t domain = 1;
+};
+
 /// The groups of all roles.
 struct Groups {
   Groups(const Machine& machine, const std::vector<Degrees>& network);
@@ -47,6 +56,8 @@ struct Groups {
   Group tensor, context, expert, pipeline;
   Group replicas;         ///< chips with the same weights
   Group expert_replicas;  ///< chips with the same experts
+  /// By role, where the members are; those of several roles multiply.
+  std::array<GroupReach, kRoles.size()> reach;
 
  private:
   Groups() = default;

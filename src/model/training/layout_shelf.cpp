@@ -159,6 +159,7 @@ BlockLayouts LayoutShelf::layouts(Part part, const Degrees& degrees, TensorLayou
 
 Profiles LayoutShelf::profiles(const Degrees& degrees, TensorLayout order, std::int64_t micro_batch,
                                const Deadline& deadline) {
+  if (task_.stack) return stack_profiles(task_, degrees, order, micro_batch);
   Profiles profiles;
   for (const Part part : kParts) {
     if (!blocks_[part]) continue;

@@ -54,6 +54,8 @@ Bytes kept_of(Recompute recompute, const BlockProfile& block) {
       return block.kept + block.kept_scores;
     case Recompute::Selective:
       return block.kept;
+    case Recompute::EverySecondProduct:
+      return block.input + (block.kept + block.kept_scores) * 0.5;
     case Recompute::Full:
       break;
   }
@@ -67,6 +69,7 @@ Bytes made_again(Recompute recompute, const BlockProfile& block) {
       return {};
     case Recompute::Selective:
       return block.kept_scores;
+    case Recompute::EverySecondProduct:
     case Recompute::Full:
       break;
   }
@@ -88,6 +91,15 @@ double sharing_chips(const Degrees& degrees, bool of_experts) {
          number(of_experts ? degrees[Role::Data] : degrees.replicas());
 }
 
+/// As the software keeps them, of 16 and of 32 bits, and buffers of a divided optimizer.
+// docs/truth.md (12)
+double gradient_bytes(const Task& task, int zero) {
+  if (!task.stack) return task.bytes.gradient;
+  constexpr double kBuffers = 2.0;
+  return stack::typical(task.stack->stack.state_bytes) - task.pass.word.in_base_units() -
+         task.bytes.optimizer + (zero >= 1 ? kBuffers : 0.0);
+}
+
 // docs/training.md (2), (4), (5)
 MemoryUse stage_memory(const Task& task, const Plan& plan, const Profiles& profiles,
                        const StageContent& content, std::int64_t stage,
@@ -96,9 +108,16 @@ MemoryUse stage_memory(const Task& task, const Plan& plan, const Profiles& profi
   const double word = task.pass.word.in_base_units();
   const Parameters parameters = parameters_of(task, degrees, profiles, content);
   MemoryUse use;
-  use.weights = parameters.bytes(word, plan.zero >= 3, degrees);
-  use.gradients = parameters.bytes(task.bytes.gradient, plan.zero >= 2, degrees);
+  // Where a pipeline gathers weights once a step, all of them and of their gradients stay.
+  const bool is_whole = task.stack && degrees[Role::Pipeline] > 1;
+  use.weights = parameters.bytes(word, plan.zero >= 3 && !is_whole, degrees);
+  use.gradients =
+      parameters.bytes(gradient_bytes(task, plan.zero), plan.zero >= 2 && !is_whole, degrees);
   use.optimizer = parameters.bytes(task.bytes.optimizer, plan.zero >= 1, degrees);
+  if (task.stack) {
+    use.runtime =
+        stack::typical(task.stack->stack.reserved) + stack::typical(task.stack->stack.context);
+  }
 
   const double alive =
       in_flight(plan.schedule, plan.chunks, micro_batches, degrees[Role::Pipeline], stage);
@@ -109,7 +128,7 @@ MemoryUse stage_memory(const Task& task, const Plan& plan, const Profiles& profi
   use.working = largest(profiles, content, [&](const BlockProfile& block) {
     return block.working + made_again(plan.recompute, block);
   });
-  if (plan.zero >= 3) {
+  if (plan.zero >= 3 && !is_whole) {
     use.working += kBuffers * largest(profiles, content, [&](const BlockProfile& block) {
                      return Bytes(word * (block.parameters + block.expert_parameters));
                    });

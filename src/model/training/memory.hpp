@@ -28,10 +28,11 @@ struct MemoryUse {
   Bytes activations{};  ///< of all micro-batches in flight
   Bytes working{};      ///< of the block at work, computed again or on the way
   Bytes ends{};         ///< what the embedding and the head keep
+  Bytes runtime{};      ///< with a stack: the allocator, the driver, NCCL
   Bytes second{};       ///< all that is offloaded
 
   [[nodiscard]] Bytes total() const {
-    return weights + gradients + optimizer + activations + working + ends;
+    return weights + gradients + optimizer + activations + working + ends + runtime;
   }
 };
 

@@ -27,10 +27,18 @@ constexpr auto words(Recompute) {
 }
 
 using dfsearch::name_of;
-/// least_sent, least_kept, and front_1, front_2, ... for the places in the front.
+/// With those that no config asks for, of plans that were run.
+inline const char* name_of(Schedule schedule) {
+  return schedule == Schedule::DualPipe ? "dualpipe" : dfsearch::name_of(schedule);
+}
+inline const char* name_of(Recompute recompute) {
+  return recompute == Recompute::EverySecondProduct ? "op_sac" : dfsearch::name_of(recompute);
+}
+/// least_sent, least_kept, whole_experts, and front_1, front_2, ... for the places in the front.
 inline std::string name_of(TensorLayout layout) {
   if (layout == TensorLayout::LeastSent) return "least_sent";
   if (layout == TensorLayout::LeastKept) return "least_kept";
+  if (layout == TensorLayout::WholeExperts) return "whole_experts";
   return "front_" + std::to_string(place_in_front(layout));
 }
 

@@ -43,6 +43,7 @@ enum class Schedule : std::uint8_t {
   Interleaved,  ///< a stage has several chunks of layers
   ZeroBubble,   ///< ZB-H1: gradients of weights fill what would be idle
   GPipe,        ///< all forward passes, then all backward ones
+  DualPipe,     ///< from both ends at once; for plans that were run, not searched
 };
 inline constexpr std::array kSchedules = {Schedule::OneForwardOneBackward, Schedule::Interleaved,
                                           Schedule::ZeroBubble, Schedule::GPipe};
@@ -50,8 +51,9 @@ inline constexpr std::array kSchedules = {Schedule::OneForwardOneBackward, Sched
 /// What is computed again in the backward pass instead of kept.
 enum class Recompute : std::uint8_t {
   None,
-  Selective,  ///< the scores of attention that is not fused
-  Full,       ///< all of a layer, from its input
+  Selective,           ///< the scores of attention that is not fused
+  Full,                ///< all of a layer, from its input
+  EverySecondProduct,  ///< half of a layer but attention; for plans that were run, not searched
 };
 inline constexpr std::array kRecomputes = {Recompute::None, Recompute::Selective, Recompute::Full};
 
@@ -66,16 +68,17 @@ struct Offload {
 };
 
 /// How values lie among the tensor ranks: by the layout that sends least, by the one that keeps
-/// least, or by one of the front between the two (docs/training.md, section 2).  What comes after
-/// the names is the front in its order.
-enum class TensorLayout : std::uint8_t { LeastSent, LeastKept };
+/// least, or by one of the front between the two (docs/training.md, section 2).  With a stack the
+/// last name is as LeastKept, with experts whole: expert ranks include the tensor ranks
+/// (docs/truth.md, section 6).  What comes after the names is the front in its order.
+enum class TensorLayout : std::uint8_t { LeastSent, LeastKept, WholeExperts };
 inline constexpr int kMostFrontLayouts = 16;
 
-/// The place in the front, from 1 to kMostFrontLayouts; 0 for the two that have a name.
+/// The place in the front, from 1 to kMostFrontLayouts; 0 for those that have a name.
 constexpr int place_in_front(TensorLayout layout) {
-  return layout <= TensorLayout::LeastKept ? 0 : static_cast<int>(layout) - 1;
+  return layout <= TensorLayout::WholeExperts ? 0 : static_cast<int>(layout) - 2;
 }
-constexpr TensorLayout front_layout(int place) { return static_cast<TensorLayout>(place + 1); }
+constexpr TensorLayout front_layout(int place) { return static_cast<TensorLayout>(place + 2); }
 
 struct Plan {
   Degrees degrees;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "model/stack/block_work.hpp"
 #include "model/training/block.hpp"
 #include "model/training/layouts.hpp"
 #include "model/training/plan.hpp"
@@ -57,6 +58,7 @@ struct BlockProfile {
   double parameters = 0.0;         ///< elements that every replica has
   double expert_parameters = 0.0;  ///< elements that the replicas of an expert have
   std::vector<BlockExchange> exchanges;
+  stack::BlockWork work;  ///< with a stack in place of times and exchanges
 };
 
 /// The profiles of the parts that a task has, by Part.
@@ -70,5 +72,9 @@ inline const BlockProfile& of(const Profiles& profiles, Part part) {
 /// docs/training.md, sections 3 and 5.
 BlockProfile profile(const Task& task, const Block& block, const BlockLayouts& layouts,
                      const Degrees& degrees, std::int64_t micro_batch);
+
+/// All parts of a task with a stack, by counting alone.  docs/truth.md, sections 1 to 3 and 8.
+Profiles stack_profiles(const Task& task, const Degrees& degrees, TensorLayout layout,
+                        std::int64_t micro_batch);
 
 }  // namespace dfsearch::training

@@ -12,6 +12,13 @@
 #include <algorithm>
 
 namespace dfsearch::training {
+namespace {
+
+/// Of the waiting of 1F1B, chosen (docs/truth.md, section 7).
+constexpr double kDualPipeBubble = 0.4;
+
+}  // namespace
+
 Pipeline::Pipeline(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
                    std::int64_t stages, const PipelineTimes& times, std::int64_t dense_layers,
                    std::int64_t expert_layers)
@@ -76,6 +83,8 @@ Pipeline::Pace Pipeline::pace(const StageContent& stage, const Beside& beside) c
     case Schedule::GPipe:
       return {.forward = sum_ + forward * (micro_batches_ - 1.0),
               .backward = (each - forward) * (micro_batches_ - 1.0)};
+    case Schedule::DualPipe:
+      return {.forward = each * micro_batches_ + sum_ * (others_ * kDualPipeBubble)};
     case Schedule::ZeroBubble:
       break;
   }
@@ -101,6 +110,8 @@ double in_flight(Schedule schedule, std::int64_t chunks, std::int64_t micro_batc
       return number(micro_batches);
     case Schedule::ZeroBubble:
       return number(std::min(micro_batches, stages));
+    case Schedule::DualPipe:
+      return number(std::min(micro_batches, stages + 1));
     case Schedule::OneForwardOneBackward:
       return number(std::min(micro_batches, stages - stage));
     case Schedule::Interleaved:
@@ -111,10 +122,11 @@ double in_flight(Schedule schedule, std::int64_t chunks, std::int64_t micro_batc
 }
 
 bool is_possible(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
-                 std::int64_t stages, std::int64_t layers) {
+                 std::int64_t stages, std::int64_t layers, bool uneven) {
   if (schedule != Schedule::Interleaved) return chunks == 1;
-  return chunks > 1 && stages > 1 && micro_batches % stages == 0 && layers % stages == 0 &&
-         layers / stages % chunks == 0;
+  const bool spread =
+      uneven ? layers >= stages * chunks : layers % stages == 0 && layers / stages % chunks == 0;
+  return chunks > 1 && stages > 1 && micro_batches % stages == 0 && spread;
 }
 
 }  // namespace dfsearch::training

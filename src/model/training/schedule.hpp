@@ -87,8 +87,8 @@ double in_flight(Schedule schedule, std::int64_t chunks, std::int64_t micro_batc
                  std::int64_t stages, std::int64_t stage);
 
 /// Whether the schedule works so: chunks divide what one stage has and micro-batches come in
-/// rounds of the stages if there are several.
+/// rounds of the stages if there are several.  `uneven`: chunks may differ by their layers.
 bool is_possible(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
-                 std::int64_t stages, std::int64_t layers);
+                 std::int64_t stages, std::int64_t layers, bool uneven = false);
 
 }  // namespace dfsearch::training

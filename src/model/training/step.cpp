@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/number.hpp"
+#include "model/stack/pass_time.hpp"
 #include "model/training/stages.hpp"
 
 namespace dfsearch::training {
@@ -37,6 +38,7 @@ StepParts& StepParts::operator+=(const StepParts& other) {
   bubble += other.bubble;
   data += other.data;
   optimizer += other.optimizer;
+  host += other.host;
   return *this;
 }
 
@@ -50,7 +52,8 @@ StepParts StepParts::times(double factor) const {
           .offload = offload * factor,
           .bubble = bubble * factor,
           .data = data * factor,
-          .optimizer = optimizer * factor};
+          .optimizer = optimizer * factor,
+          .host = host * factor};
 }
 
 StepModel::StepModel(const Task& task, const Plan& shape, const Profiles& profiles,
@@ -65,6 +68,7 @@ StepModel::StepModel(const Task& task, const Plan& shape, const Profiles& profil
 // docs/training.md (10)
 BlockTime StepModel::block_time(const BlockProfile& block, const Groups& groups,
                                 Recompute recompute, const Offload& offload) const {
+  if (task_.stack) return stack_block_time(block, groups, recompute);
   struct Waits {
     Seconds tensor{}, context{}, expert{};
   };
@@ -132,6 +136,12 @@ void StepModel::add_optimizer(const BlockProfile& block, BlockTime& time) const 
   const double updated = shape_.zero == 0 ? all + experts
                                           : all / sharing_chips(shape_.degrees, false) +
                                                 experts / sharing_chips(shape_.degrees, true);
+  if (task_.stack) {
+    const stack::Setup& setup = *task_.stack;
+    time.optimizer = Bytes(stack::kOptimizerBytes * updated) /
+                     (setup.chip.memory * stack::kOptimizerShare) * setup.scenario.elementwise;
+    return;
+  }
   const double moved =
       2.0 * task_.bytes.optimizer + task_.bytes.gradient + task_.pass.word.in_base_units();
   time.optimizer = task_.machine.vector.time(Flops(kOptimizerFlops * updated)) +
@@ -144,7 +154,7 @@ void StepModel::add_optimizer(const BlockProfile& block, BlockTime& time) const 
 
 /// Each tensor rank has a part of the vocabulary: they agree on the maximum and the sum.
 Seconds StepModel::loss_exchanges(const Groups& groups) const {
-  if (task_.model.vocabulary == 0) return {};
+  if (task_.model.vocabulary == 0 || task_.stack) return {};
   const double tokens = number(task_.pass.tokens) / number(shape_.degrees[Role::Context]) *
                         number(shape_.micro_batch);
   return kLossExchanges * groups.tensor.time(Exchange::AllReduce, Bytes(kLossBytes * tokens));
@@ -171,6 +181,9 @@ StepModel::Times StepModel::times(const Groups& groups) const {
 }
 
 Seconds StepModel::hops(const Groups& groups) const {
+  if (task_.stack) {
+    return stack_hop(groups) * (stack::kExposedHops * 2.0 * number(shape_.chunks)) + stack_host();
+  }
   const Part handing = dense_layers_ > 0 ? Part::Layer : Part::ExpertLayer;
   return 2.0 * number(shape_.chunks) * groups.pipeline.hop(of(profiles_, handing).input);
 }
@@ -190,8 +203,15 @@ StepParts StepModel::stage_parts(const Times& times, const StageContent& content
   parts += times.expert_layer.parts.times(number(content.expert_layers));
   if (content.first) parts += times.first.parts;
   if (content.last) parts += times.last.parts;
-  parts.pipeline += times.hops;
+  const Seconds host = stack_host();
+  parts.pipeline += times.hops - host;
+  parts.host += host;
   return parts;
+}
+
+/// With a stack chunks may differ by a layer: what they hold is counted for the whole stage.
+std::vector<StageContent> StepModel::contents(const std::vector<std::int64_t>& layers) const {
+  return contents_of(layers, task_.stack ? 1 : shape_.chunks, dense_layers_);
 }
 
 bool StepModel::holds(std::int64_t stage, const StageContent& content) const {
@@ -202,6 +222,7 @@ bool StepModel::holds(std::int64_t stage, const StageContent& content) const {
 // docs/training.md (11)
 StepModel::Aside StepModel::aside(const Times& times, const Groups& groups,
                                   const StageContent& content) const {
+  if (task_.stack) return stack_aside(times, groups, content);
   double all = 0.0, experts = 0.0;
   Aside aside;
   const auto add = [&](Part part, const BlockTime& time, double count) {
@@ -265,7 +286,8 @@ std::optional<StepModel::Result> StepModel::step(const Groups& groups, Seconds m
     return cost(pipeline, aside(times, groups, content), content);
   };
   std::vector<std::int64_t> layers = task_.choices.layers;
-  if (layers.empty() && stages > 1 && shape_.schedule != Schedule::Interleaved) {
+  const bool uneven = shape_.schedule != Schedule::Interleaved || task_.stack;
+  if (layers.empty() && stages > 1 && uneven) {
     const StageLimits limits{.cost = cost_of,
                              .holds = [this](std::int64_t stage, const StageContent& content) {
                                return holds(stage, content);
@@ -277,7 +299,7 @@ std::optional<StepModel::Result> StepModel::step(const Groups& groups, Seconds m
   }
   SpreadCost sum;
   std::int64_t stage = 0;
-  for (const StageContent& content : contents_of(layers, shape_.chunks, dense_layers_)) {
+  for (const StageContent& content : contents(layers)) {
     if (!holds(stage++, content)) return std::nullopt;
     sum.add(cost_of(content));
   }
@@ -308,7 +330,7 @@ StepModel::Detail StepModel::detail(const Groups& groups,
                                     const std::vector<std::int64_t>& layers) const {
   const Times times = this->times(groups);
   const Pipeline pipeline = this->pipeline(times);
-  const std::vector<StageContent> contents = contents_of(layers, shape_.chunks, dense_layers_);
+  const std::vector<StageContent> contents = this->contents(layers);
   Detail detail;
   SpreadCost sum;
   std::vector<Aside> asides;
@@ -345,9 +367,12 @@ StepModel::Detail StepModel::detail(const Groups& groups,
   // Rounding must not make it negative.
   const Seconds waited = beyond(before_tail, pipeline.passes(contents[slowest]).total() * rounds);
   detail.parts = stage_parts(times, contents[slowest]).times(rounds);
-  detail.parts.data =
+  const Seconds exposed =
       std::min(waited, asides[slowest].each.exposed() * rounds + beyond(before_tail, sum.pace()));
-  detail.parts.bubble = waited - detail.parts.data;
+  detail.parts.data += exposed;
+  detail.parts.bubble = waited - exposed;
+  detail.parts.pipeline += asides[last].filling;
+  detail.parts.host += asides[last].host;
   detail.parts.optimizer = asides[last].optimizer;
   detail.parts.offload += asides[last].copies;
   return detail;

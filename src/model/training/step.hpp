@@ -31,6 +31,7 @@ struct StepParts {
   Seconds bubble{};
   Seconds data{};  ///< gradients added up, weights gathered
   Seconds optimizer{};
+  Seconds host{};  ///< with a stack: what chips wait for the host that issues kernels
 
   StepParts& operator+=(const StepParts& other);
   [[nodiscard]] StepParts times(double factor) const;
@@ -102,14 +103,24 @@ class StepModel {
     Beside each;     ///< exchanges of each micro-batch
     Seconds once{};  ///< what it waits for of those of the step
     Seconds optimizer{};
-    Seconds copies{};  ///< of the optimizer's states
+    Seconds copies{};   ///< of the optimizer's states
+    Seconds filling{};  ///< with a stack: hops as the pipeline fills
+    Seconds host{};     ///< with a stack: once a step
 
-    [[nodiscard]] Seconds tail() const { return optimizer + copies; }
+    [[nodiscard]] Seconds tail() const { return optimizer + copies + filling + host; }
   };
   [[nodiscard]] Aside aside(const Times& times, const Groups& groups,
                             const StageContent& content) const;
+  // With a stack, docs/truth.md.
+  [[nodiscard]] BlockTime stack_block_time(const BlockProfile& block, const Groups& groups,
+                                           Recompute recompute) const;
+  [[nodiscard]] Seconds stack_hop(const Groups& groups) const;
+  [[nodiscard]] Seconds stack_host() const;
+  [[nodiscard]] Aside stack_aside(const Times& times, const Groups& groups,
+                                  const StageContent& content) const;
   [[nodiscard]] static StageCost cost(const Pipeline& pipeline, const Aside& aside,
                                       const StageContent& content);
+  [[nodiscard]] std::vector<StageContent> contents(const std::vector<std::int64_t>& layers) const;
   [[nodiscard]] bool holds(std::int64_t stage, const StageContent& content) const;
 
   const Task& task_;

@@ -11,6 +11,7 @@
 #include "graph/workloads/llm/transformer_graph.hpp"
 #include "model/machine/machine.hpp"
 #include "model/problem.hpp"
+#include "model/stack/stack.hpp"
 #include "model/training/plan.hpp"
 
 namespace dfsearch::training {
@@ -48,6 +49,9 @@ struct Task {
   /// The replicas add up gradients while the last micro-batch goes back.
   bool data_overlap = true;
   StateBytes bytes;
+  /// Kernels, exchanges and memory as measured, with the software that runs them; without it the
+  /// rates of the machine hold (docs/truth.md).
+  std::optional<stack::Setup> stack;
   Choices choices;
 };
 

@@ -170,5 +170,39 @@ TEST_CASE("the alternatives are the best plans of other degrees, best first") {
   CHECK(compared > 20);
 }
 
+TEST_CASE("with a stack the search finds the best of all plans, and evaluate agrees") {
+  int feasible = 0, infeasible = 0, whole = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    CAPTURE(seed);
+    const Task task = test::random_task_with_stack(seed);
+    const Best best = enumerate(task);
+    if (best.plan) CHECK(evaluated(task, blocks_of(task), *best.plan) == best.cost);
+    const PlanResult found = find_plan(task, {.threads = 2});
+    REQUIRE(found.plan.has_value() == best.plan.has_value());
+    best.plan ? ++feasible : ++infeasible;
+    if (!best.plan) continue;
+    CHECK(found.status == SearchStatus::Optimal);
+    CHECK(found.cost->step_time.in_base_units() == best.cost);
+    CHECK(*found.plan == *best.plan);
+    whole += best.plan->layout == TensorLayout::WholeExperts;
+  }
+  CHECK(feasible > 40);
+  CHECK(infeasible > 5);
+  CHECK(whole > 0);
+}
+
+TEST_CASE("with a stack bounds of plans only tighten and are below all that they stand for") {
+  std::size_t solutions = 0;
+  for (std::uint64_t seed = 1000; seed < 1060; ++seed) {
+    CAPTURE(seed);
+    const Task task = test::random_task_with_stack(seed);
+    const PlanSpace space(task);
+    LayoutShelf shelf(task, space.blocks());
+    const PlanTree tree(space, shelf, {}, {});
+    solutions += solutions_below(tree, tree.root()).size();
+  }
+  CHECK(solutions > 1000);
+}
+
 }  // namespace
 }  // namespace dfsearch::training

@@ -185,6 +185,8 @@ Outcome simulate(Schedule schedule, const std::vector<Stage>& stages, int chunks
       case Schedule::GPipe:
         orders.push_back(gpipe(micro_batches));
         break;
+      case Schedule::DualPipe:  // of tables of runs alone
+        REQUIRE(false);
     }
   }
   Simulation simulation(stages, chunks, schedule == Schedule::ZeroBubble);

@@ -1,0 +1,19 @@
+#pragma once
+// The time and the memory of many runs at once.
+
+#include <vector>
+
+#include "io/predict/run_table.hpp"
+#include "model/training/stack_run.hpp"
+
+namespace dfsearch {
+
+struct Prediction {
+  training::RunTime typical;
+  Seconds low{}, high{};  ///< all classes of constants at their low, or high, values
+};
+
+/// One for each run, nothing where it has no task.  On all hardware threads.
+std::vector<std::optional<Prediction>> predict_runs(const std::vector<MeasuredRun>& runs);
+
+}  // namespace dfsearch

@@ -1,0 +1,34 @@
+#pragma once
+// A table of training runs, one a row, as comma-separated values (docs/truth.md, section 8).
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/text/input_messages.hpp"
+#include "model/training/plan.hpp"
+#include "model/training/task.hpp"
+
+namespace dfsearch {
+
+/// A run: what was trained on what and how, and what of it was measured.
+struct MeasuredRun {
+  std::string id, source, model, gpu, stack;
+  std::int64_t gpus = 1;
+  /// Nothing where the shape of the model is not given: such a row is passed on as it is.
+  std::optional<training::Task> task;
+  training::Plan plan;
+  std::optional<double> step;      ///< seconds
+  std::optional<double> reserved;  ///< GiB, peak of the allocator
+  std::optional<bool> ran;         ///< false: out of memory; nothing: not told, or another failure
+  bool comparable = true;          ///< whether `step` is a property of the plan
+};
+
+/// Throws InputError with all mistakes, each with its row and column.
+std::vector<MeasuredRun> load_runs(const std::filesystem::path& file);
+/// The same of a text; `source` is for messages.
+std::vector<MeasuredRun> parse_runs(const std::string& text, const std::string& source);
+
+}  // namespace dfsearch

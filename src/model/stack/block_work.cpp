@@ -1,0 +1,298 @@
+// Linear layers as training libraries run them: queries, keys and values in one product, gate and
+// up projection in another, and backward two products of the same size for each.  Elementwise work
+// is counted in passes over memory, in words of 16 bits for each token.
+
+#include "model/stack/block_work.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/number.hpp"
+
+namespace dfsearch::stack {
+namespace {
+
+constexpr double kWord = 2.0;
+/// Experts route, permute and return what backward does with more and smaller kernels.
+constexpr double kExpertBackward = 3.2;
+
+/// A linear layer of one chip.
+struct Linear {
+  double rows, in, out;
+  double matrices = 1.0;  ///< that it reads
+  bool grouped = false;
+
+  [[nodiscard]] double flop() const { return 2.0 * rows * in * out; }
+  [[nodiscard]] double bytes() const { return kWord * (rows * (in + out) + matrices * in * out); }
+};
+
+class Counter {
+ public:
+  Counter(const Setup& setup, const Transformer& model, const Division& division)
+      : setup_(setup),
+        model_(model),
+        division_(division),
+        kernels_(setup),
+        tokens_(division.tokens()),
+        tensor_(number(division.tensor)),
+        hidden_(number(model.hidden)) {}
+
+  BlockWork layer(bool of_experts) {
+    add_linear_layers(of_experts);
+    add_elementwise(of_experts);
+    add_attention();
+    add_exchanges(of_experts);
+    add_host(of_experts);
+    add_memory(of_experts);
+    return work_;
+  }
+
+  BlockWork first() {
+    const double words = 2.0 * hidden_;
+    elementwise(words, 1.0, 1.0);
+    work_.parameters = number(model_.vocabulary) * hidden_ / tensor_;
+    return work_;
+  }
+
+  BlockWork last() {
+    const double vocabulary = number(model_.vocabulary) / tensor_;
+    const Linear head{.rows = tokens_, .in = hidden_, .out = vocabulary};
+    const Seconds product = kernels_.product(head.flop(), head.bytes(), Bits::Sixteen);
+    work_.forward.products += product;
+    work_.backward.products += product * 2.0;
+    elementwise(2.0 * hidden_, 1.0, 1.0);
+    const double logits = tokens_ * vocabulary;
+    work_.backward.elementwise += kernels_.pass(kWord * tokens_ * 2.0 * hidden_) +
+                                  kernels_.pass(typical(setup_.stack.loss_bytes) * logits);
+    work_.parameters = vocabulary * hidden_;
+    // 16-bit logits, their copy of 32 bits and its gradient, the softmax, and what fragments take.
+    constexpr double kLogitBytes = 13.0;
+    work_.logits = Bytes(kLogitBytes * logits);
+    return work_;
+  }
+
+ private:
+  [[nodiscard]] double key_heads() const {
+    return std::max(number(model_.kv_heads) / tensor_, 1.0);
+  }
+  [[nodiscard]] double query_heads() const { return number(model_.heads) / tensor_; }
+  [[nodiscard]] double up() const { return model_.gated ? 2.0 : 1.0; }
+  /// Ranks that divide the weights of an expert.
+  [[nodiscard]] double expert_tensor() const { return division_.experts_whole ? 1.0 : tensor_; }
+  /// Rows of experts of one chip: whole experts divide tokens among tensor ranks.
+  [[nodiscard]] double expert_rows() const {
+    return number(model_.experts->used) * tokens_ / (division_.experts_whole ? tensor_ : 1.0);
+  }
+
+  // docs/truth.md (4)
+  void add_linear(const Linear& linear) {
+    const Bits bits = setup_.bits();
+    const double rate = linear.grouped ? typical(setup_.stack.expert_products) : 1.0;
+    const Seconds product = kernels_.product(linear.flop(), linear.bytes(), bits, rate);
+    work_.forward.products += product;
+    work_.backward.products += product * 2.0;
+    (linear.grouped ? work_.expert_parameters : work_.parameters) +=
+        linear.matrices * linear.in * linear.out;
+    if (bits == Bits::Sixteen) return;
+    double words = typical(setup_.stack.cast_words);
+    if (bits == Bits::Four) words += 1.0;
+    if (setup_.precision == Precision::Fp8CurrentScaling) words += 0.5;
+    work_.forward.elementwise += kernels_.pass(kWord * words * linear.rows * linear.in);
+    work_.backward.elementwise += kernels_.pass(kWord * words * linear.rows * linear.out);
+  }
+
+  void add_mlp(double width) {
+    add_linear({.rows = tokens_, .in = hidden_, .out = up() * width});
+    add_linear({.rows = tokens_, .in = width, .out = hidden_});
+  }
+
+  void add_linear_layers(bool of_experts) {
+    const double values = query_heads() * number(model_.value_dim);
+    if (model_.latent) {
+      const LatentAttention& latent = *model_.latent;
+      const double made = number(model_.head_dim - latent.rope_dim + model_.value_dim);
+      const double queries = query_heads() * number(model_.head_dim);
+      const bool short_queries = latent.query_rank > 0;
+      const double rank = number(latent.query_rank);
+      const double keys = number(latent.key_value_rank + latent.rope_dim);
+      add_linear({.rows = tokens_, .in = hidden_, .out = keys + (short_queries ? rank : queries)});
+      if (short_queries) add_linear({.rows = tokens_, .in = rank, .out = queries});
+      add_linear(
+          {.rows = tokens_, .in = number(latent.key_value_rank), .out = query_heads() * made});
+    } else {
+      const double heads = query_heads() + key_heads();
+      add_linear({.rows = tokens_,
+                  .in = hidden_,
+                  .out = heads * number(model_.head_dim) + key_heads() * number(model_.value_dim)});
+    }
+    add_linear({.rows = tokens_, .in = values, .out = hidden_});
+    work_.parameters += 2.0 * hidden_;  // of two norms
+    if (!of_experts) {
+      add_mlp(number(model_.mlp) / tensor_);
+      return;
+    }
+    const Experts& experts = *model_.experts;
+    if (experts.shared > 0) add_mlp(number(experts.shared * experts.mlp) / tensor_);
+    const double width = number(experts.mlp) / expert_tensor();
+    const double matrices = number(experts.count) / number(division_.expert);
+    work_.parameters += hidden_ * number(experts.count);
+    for (const bool is_up : {true, false}) {
+      add_linear({.rows = expert_rows(),
+                  .in = is_up ? hidden_ : width,
+                  .out = is_up ? up() * width : hidden_,
+                  .matrices = matrices,
+                  .grouped = true});
+    }
+  }
+
+  /// So many words of each token; backward so many times as many, in so many kernels.
+  void elementwise(double words, double kernels, double backward) {
+    const double all = kWord * tokens_ * words * typical(setup_.stack.elementwise);
+    work_.forward.elementwise += kernels_.pass(all) * kernels;
+    work_.backward.elementwise += kernels_.pass(all * backward) * kernels;
+  }
+
+  void add_elementwise(bool of_experts) {
+    const double shared = division_.sequence_parallel ? tensor_ : 1.0;
+    const double heads = query_heads() + number(model_.kv_heads) / tensor_;
+    elementwise(2.0 * hidden_ / shared, 2.0, 2.0);  // norms
+    elementwise(3.0 * hidden_ / shared, 2.0, 2.0);  // residuals
+    const bool is_rotary = model_.positions == 0;
+    elementwise((is_rotary ? 2.0 : 0.5) * heads * number(model_.head_dim), 1.0, 2.0);
+    const double of_width = model_.gated ? 3.0 : 2.0;
+    if (!of_experts) {
+      elementwise(of_width * number(model_.mlp) / tensor_, 1.0, 2.0);
+      return;
+    }
+    const Experts& experts = *model_.experts;
+    const double rows = number(experts.used) / (division_.experts_whole ? tensor_ : 1.0);
+    elementwise(2.0 * rows * hidden_, 2.0, kExpertBackward);  // there and back
+    elementwise(of_width * rows * number(experts.mlp) / expert_tensor(), 1.0, kExpertBackward);
+    elementwise(4.0 * number(experts.count) / tensor_, 1.0, kExpertBackward);  // router
+    if (experts.shared > 0) {
+      elementwise(of_width * number(experts.shared * experts.mlp) / tensor_, 1.0, 2.0);
+    }
+  }
+
+  void add_attention() {
+    const double tokens = number(division_.sequence);
+    const double samples = number(division_.samples), ranks = number(division_.context);
+    const double rows = samples * query_heads();
+    const double unfused =
+        setup_.stack.attention == Attention::Unfused ? 1.0 : typical(setup_.stack.unfused_share);
+    for (const bool backward : {false, true}) {
+      Seconds& sum = (backward ? work_.backward : work_.forward).attention;
+      if (unfused < 1.0) {
+        const double width = backward
+                                 ? 3.0 * number(model_.head_dim) + 2.0 * number(model_.value_dim)
+                                 : number(model_.head_dim + model_.value_dim);
+        const double pairs = tokens * (tokens + 1.0) / 2.0 / ranks;
+        sum += kernels_.attention(2.0 * rows * pairs * width, division_.sequence, model_.head_dim,
+                                  backward, division_.context > 1) *
+               (1.0 - unfused);
+      }
+      if (!(unfused > 0.0)) continue;
+      const double scores = tokens * tokens / ranks;
+      const UnfusedAttention products = kernels_.unfused(rows, scores, model_.head_dim, backward);
+      sum += (products.products + products.passes) * unfused;
+      if (products.is_slow) softmax_ = typical(setup_.stack.host_softmax) * unfused;
+      // Scores before and behind the softmax and behind dropout, and a mask.
+      work_.kept_scores = Bytes(5.0 * rows * scores * unfused);
+    }
+  }
+
+  void add_exchanges(bool of_experts) {
+    const bool is_dense = !of_experts || !division_.experts_whole || model_.experts->shared > 0;
+    if (division_.tensor > 1) {
+      // One half of the layer is attention; of experts that lie whole on ranks the other has none.
+      const double halves = is_dense ? 2.0 : 1.0;
+      work_.tensor_whole = Bytes(kWord * tokens_ * hidden_);
+      if (division_.sequence_parallel) {
+        work_.tensor_passes = Passes::One;
+        work_.tensor_forward = 2.0 * halves;
+        work_.tensor_backward = 3.0 * halves;  // the input is gathered again
+      } else {
+        work_.tensor_passes = Passes::Two;
+        work_.tensor_forward = work_.tensor_backward = halves;
+      }
+    }
+    if (division_.context > 1) {
+      const double width = key_heads() * number(model_.head_dim + model_.value_dim);
+      work_.ring = Bytes(kWord * tokens_ * width * number(division_.context));
+    }
+    if (of_experts && division_.expert > 1) {
+      const double shared = division_.experts_whole ? tensor_ : 1.0;
+      work_.dispatched = Bytes(kWord * hidden_ * tokens_ / shared);
+    }
+  }
+
+  // docs/truth.md (6)
+  void add_host(bool of_experts) {
+    const Stack& stack = setup_.stack;
+    double factor = 1.0;
+    if (of_experts) {
+      factor = typical(setup_.chip.grace ? stack.expert_host_grace : stack.expert_host);
+      work_.wait = typical(stack.expert_wait) * setup_.scenario.host;
+    }
+    const double exchanges = (division_.tensor > 1 ? work_.tensor_forward : 0.0) +
+                             (work_.dispatched > Bytes{} ? 2.0 : 0.0);
+    const Seconds beside = typical(stack.host_exchange) * exchanges + softmax_;
+    work_.host_forward = (typical(stack.host_forward) * factor + beside) * setup_.scenario.host;
+    work_.host_backward = (typical(stack.host_backward) * factor + beside) * setup_.scenario.host;
+  }
+
+  // docs/truth.md (13)
+  void add_memory(bool of_experts) {
+    const double heads = query_heads() + key_heads();
+    const double shared = division_.sequence_parallel ? tensor_ : 1.0;
+    const double of_width = model_.gated ? 3.0 : 2.0;
+    // Norms, residuals and inputs of the linear layers; what attention keeps; the MLP.
+    double words = 6.6 * hidden_ / shared + hidden_ / tensor_ +
+                   (heads + key_heads()) * number(model_.head_dim);
+    if (of_experts) {
+      const Experts& experts = *model_.experts;
+      const double rows = number(experts.used) / (division_.experts_whole ? tensor_ : 1.0);
+      words += rows * (2.0 * hidden_ + of_width * number(experts.mlp) / expert_tensor()) +
+               of_width * number(experts.shared * experts.mlp) / tensor_;
+    } else {
+      words += of_width * number(model_.mlp) / tensor_;
+    }
+    if (division_.tensor > 1 && division_.sequence_parallel) words += 0.47 * hidden_;  // gathered
+    work_.kept = Bytes(kWord * tokens_ * words);
+    work_.input = Bytes(kWord * tokens_ * hidden_ / shared);
+  }
+
+  const Setup& setup_;
+  const Transformer& model_;
+  const Division& division_;
+  const KernelTimes kernels_;
+  const double tokens_, tensor_, hidden_;
+  Seconds softmax_{};
+  BlockWork work_;
+};
+
+}  // namespace
+
+double Division::tokens() const { return number(samples) * number(sequence) / number(context); }
+
+PassWork& PassWork::operator+=(const PassWork& other) {
+  products += other.products;
+  attention += other.attention;
+  elementwise += other.elementwise;
+  return *this;
+}
+
+BlockWork layer_work(const Setup& setup, const Transformer& model, const Division& division,
+                     bool of_experts) {
+  return Counter(setup, model, division).layer(of_experts);
+}
+
+BlockWork first_work(const Setup& setup, const Transformer& model, const Division& division) {
+  return Counter(setup, model, division).first();
+}
+
+BlockWork last_work(const Setup& setup, const Transformer& model, const Division& division) {
+  return Counter(setup, model, division).last();
+}
+
+}  // namespace dfsearch::stack

@@ -1,0 +1,63 @@
+#pragma once
+// What one chip does for a micro-batch in a layer, or at an end of the model, on a measured chip
+// with the software of a stack (docs/truth.md, sections 1 to 3).
+
+#include <cstdint>
+
+#include "base/units.hpp"
+#include "graph/workloads/llm/transformer.hpp"
+#include "model/stack/kernel_times.hpp"
+#include "model/stack/link_times.hpp"
+#include "model/stack/stack.hpp"
+
+namespace dfsearch::stack {
+
+/// A micro-batch and how chips share it.
+struct Division {
+  std::int64_t sequence = 1;  ///< tokens of a sample
+  std::int64_t samples = 1;
+  std::int64_t tensor = 1;
+  std::int64_t context = 1;
+  std::int64_t expert = 1;         ///< ranks that divide the experts, tensor ranks included
+  bool experts_whole = true;       ///< tensor ranks do not divide the weights of an expert
+  bool sequence_parallel = false;  ///< tensor ranks divide norms and sums
+
+  [[nodiscard]] double tokens() const;
+};
+
+/// Times of kernels in one direction.
+struct PassWork {
+  Seconds products{};
+  Seconds attention{};
+  Seconds elementwise{};  ///< casts, and what memory alone takes, included
+
+  [[nodiscard]] Seconds total() const { return products + attention + elementwise; }
+  PassWork& operator+=(const PassWork& other);
+};
+
+struct BlockWork {
+  PassWork forward, backward;
+  // Exchanges among tensor ranks, each of so many bytes.
+  Bytes tensor_whole{};
+  double tensor_forward = 0.0, tensor_backward = 0.0;
+  Passes tensor_passes = Passes::One;
+  Bytes ring{};        ///< keys and values of all context ranks: once forward, twice backward
+  Bytes dispatched{};  ///< tokens of a chip, to the experts and back in each pass
+  // Of the host.
+  Seconds host_forward{}, host_backward{};
+  Seconds wait{};  ///< behind all else, in each pass
+  // Elements of weights of a chip.
+  double parameters = 0.0, expert_parameters = 0.0;
+  // Bytes that are kept of each micro-batch in flight.
+  Bytes kept{}, kept_scores{}, input{};
+  Bytes logits{};  ///< with their copies and gradients, of one micro-batch
+};
+
+/// A layer with an MLP or with experts.  Refers to nothing.
+BlockWork layer_work(const Setup& setup, const Transformer& model, const Division& division,
+                     bool of_experts);
+/// The look-up of the embedding; norm, head and loss.
+BlockWork first_work(const Setup& setup, const Transformer& model, const Division& division);
+BlockWork last_work(const Setup& setup, const Transformer& model, const Division& division);
+
+}  // namespace dfsearch::stack

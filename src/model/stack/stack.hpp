@@ -1,0 +1,162 @@
+#pragma once
+// What plans are timed with beside the counts: the software that runs them and the measured chip
+// it runs on (docs/truth.md).  Each constant has its source in the file of the shelf.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "base/words.hpp"
+#include "model/stack/curve.hpp"
+#include "schema/schema.hpp"
+
+namespace dfsearch::stack {
+
+/// A constant: one value, or low, typical and high.
+template <class Value>
+using Constant = std::vector<Value>;
+
+template <class Value>
+Value typical(const Constant<Value>& constant) {
+  return constant.empty() ? Value{} : constant[constant.size() / 2];
+}
+
+/// Bits of an element of a product.
+enum class Bits : std::uint8_t { Sixteen, Eight, Four };
+
+/// In which numbers the linear layers are multiplied.  All else stays in 16 bits.
+enum class Precision : std::uint8_t { Bf16, Fp16, Fp8, Fp8CurrentScaling, Fp8Blocks, Mxfp8, Nvfp4 };
+constexpr auto words(Precision) {
+  return named<Precision>({{"bf16", Precision::Bf16},
+                           {"fp16", Precision::Fp16},
+                           {"fp8", Precision::Fp8},
+                           {"fp8-cs", Precision::Fp8CurrentScaling},
+                           {"fp8-mx", Precision::Fp8Blocks},
+                           {"mxfp8", Precision::Mxfp8},
+                           {"nvfp4", Precision::Nvfp4}});
+}
+constexpr Bits bits_of(Precision precision) {
+  if (precision == Precision::Nvfp4) return Bits::Four;
+  return precision <= Precision::Fp16 ? Bits::Sixteen : Bits::Eight;
+}
+
+/// Which kernel attention is.  `Unfused`: products with scores in memory between them.
+enum class Attention : std::uint8_t { Unfused, Flash1, Flash2, Cudnn };
+constexpr auto words(Attention) {
+  return named<Attention>({{"unfused", Attention::Unfused},
+                           {"fa1", Attention::Flash1},
+                           {"fa2", Attention::Flash2},
+                           {"cudnn", Attention::Cudnn}});
+}
+
+/// What hides the exchanges of the replicas.
+enum class DataOverlap : std::uint8_t {
+  None,
+  DistributedOptimizer,  ///< the last backward and the first forward pass, in part
+};
+constexpr auto words(DataOverlap) {
+  return named<DataOverlap>(
+      {{"none", DataOverlap::None}, {"distributed_optimizer", DataOverlap::DistributedOptimizer}});
+}
+
+/// How the layers of a run are spread over stages.
+enum class Placement : std::uint8_t {
+  Best,    ///< so that the step is least
+  ByCost,  ///< a stage is full once it has more than its part of all products, the head included
+};
+constexpr auto words(Placement) {
+  return named<Placement>({{"best", Placement::Best}, {"by_cost", Placement::ByCost}});
+}
+
+/// Shares of the peak by tokens of a sample, of a kernel without what a causal mask leaves out.
+struct AttentionCurve {
+  std::vector<std::int64_t> tokens;
+  std::vector<double> forward, backward;
+
+  [[nodiscard]] bool given() const { return !tokens.empty(); }
+};
+
+/// A chip as it was measured, and the links of its machine.
+struct MeasuredChip {
+  std::array<FlopsPerSecond, 3> peak{};     ///< by Bits, dense; 0: not of this chip
+  std::array<Constant<double>, 3> clock;    ///< by Bits: what long runs sustain of the curve
+  std::array<Curve<Flops>, 3> products;     ///< by Bits
+  AttentionCurve flash1, flash2, cudnn;     ///< of the peak of 16 bits
+  Constant<double> batched_products{0.38};  ///< of the peak, where attention is not fused
+  Constant<double> small_heads{0.8};        ///< of attention with heads of 64, less than 128
+  Curve<Bytes> elementwise;                 ///< of the bandwidth of the memory
+  BytesPerSecond memory{};
+  Bytes usable{};      ///< what a process may hold of the memory
+  bool grace = false;  ///< its host is one
+  // A domain is what one switch joins.
+  std::int64_t domain = 8;
+  Seconds base{}, hop{};              ///< of a collective; of each further member
+  std::vector<std::int64_t> members;  ///< in a domain, of `bus`
+  std::vector<BytesPerSecond> bus;
+  BytesPerSecond nic{};  ///< of a chip, one way, nominal
+};
+
+/// The software.
+struct Stack {
+  Attention attention = Attention::Flash2;
+  Constant<double> unfused_share{0.0};     ///< of fused attention that runs unfused
+  Constant<double> ring{1.0};              ///< rate of attention in a ring of context ranks
+  Constant<double> elementwise{1.0};       ///< passes over memory, of those that fused kernels make
+  Constant<double> expert_products{0.95};  ///< rate of grouped products, of one as large
+  Constant<double> loss_bytes{14.0};       ///< a logit
+  // Of the host, for a layer and pass.
+  Constant<Seconds> host_forward, host_backward;
+  Constant<Seconds> host_exchange;
+  Constant<Seconds> host_softmax;  ///< more, where the fused softmax is not used
+  Constant<Seconds> host_micro_batch, host_step;
+  Constant<double> expert_host{1.0};  ///< times host_forward and host_backward, layers of experts
+  Constant<double> expert_host_grace{1.0};
+  Constant<Seconds> expert_wait;         ///< for counts of tokens, a pass
+  Constant<double> cast_words{3.2};      ///< for each element of an input of 8 bits
+  Constant<double> tensor_overlap{0.0};  ///< share of tensor exchanges that is hidden
+  DataOverlap data_overlap = DataOverlap::None;
+  Constant<double> gather_interference{0.45};  ///< of exchanges of weights beside kernels
+  bool overlaps_dispatch = false;              ///< behind another micro-batch, across domains
+  Placement placement = Placement::Best;
+  Constant<double> nic_share{0.8};
+  Constant<double> links_in_training{1.4};  ///< times base and hops, as ranks wait for the slowest
+  // Memory beside states and activations.
+  Constant<Bytes> reserved{Bytes(0.7e9)}, context{Bytes(1.5e9)};
+  Constant<double> state_bytes{20.0};  ///< of a weight with its states, nothing divided
+};
+
+/// Times of the classes of work beside the typical ones: the ranges of docs/truth.md.
+struct Scenario {
+  double compute = 1.0, attention = 1.0, elementwise = 1.0, host = 1.0, links = 1.0;
+
+  static constexpr Scenario low() { return {0.92, 0.80, 0.75, 0.80, 0.80}; }
+  static constexpr Scenario high() { return {1.09, 1.25, 1.33, 1.25, 1.30}; }
+};
+
+/// All that times of a plan depend on beside its counts.
+struct Setup {
+  Stack stack;
+  MeasuredChip chip;
+  Precision precision = Precision::Bf16;
+  Scenario scenario;
+
+  [[nodiscard]] Bits bits() const { return bits_of(precision); }
+};
+
+}  // namespace dfsearch::stack
+
+namespace dfsearch {
+template <>
+const Schema& schema_of<stack::Curve<Flops>>();
+template <>
+const Schema& schema_of<stack::Curve<Bytes>>();
+template <>
+const Schema& schema_of<stack::AttentionCurve>();
+template <>
+const Schema& schema_of<stack::MeasuredChip>();
+template <>
+const Schema& schema_of<stack::Stack>();
+}  // namespace dfsearch

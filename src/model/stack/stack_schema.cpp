@@ -1,0 +1,233 @@
+// The keys of the files of the shelf that describe measured chips and stacks.
+
+#include <algorithm>
+#include <string>
+
+#include "model/machine/machine_schema.hpp"
+#include "model/stack/stack.hpp"
+#include "schema/report.hpp"
+
+namespace dfsearch {
+namespace {
+
+using stack::AttentionCurve;
+using stack::Curve;
+using stack::MeasuredChip;
+using stack::Stack;
+
+constexpr Interval kShare{1e-6, 1.0};
+constexpr Interval kFactor{1e-3, 1e3};
+constexpr Interval kPart{0.0, 1.0};
+constexpr Interval kHost{0.0, 10.0};
+constexpr Interval kRates{1.0, 1e24};
+constexpr Interval kWork{1.0, 1e24};
+constexpr Interval kTokens{1, 1e9};
+
+/// What is wrong with a constant, or nothing.
+template <class Value>
+void check_constant(const stack::Constant<Value>& constant, Report& report) {
+  const bool rises = std::is_sorted(constant.begin(), constant.end());
+  if (constant.size() <= 1 || (constant.size() == 3 && rises)) return;
+  report.at({&constant}, "expected one value, or a low, a typical and a high one that rise");
+}
+
+template <class Points, class Values>
+void check_points(const Points& points, const Values& values, Report& report) {
+  if (values.size() == points.size()) return;
+  report.at({&values}, "expected as many values as there are points, " +
+                           std::to_string(points.size()) + ", got " +
+                           std::to_string(values.size()));
+}
+
+template <class Points>
+void check_rising(const Points& points, Report& report) {
+  const auto falls = [](const auto& a, const auto& b) { return !(a < b); };
+  if (std::adjacent_find(points.begin(), points.end(), falls) == points.end()) return;
+  report.at({&points}, "expected values that rise");
+}
+
+template <class Work>
+void check_curve(const void* object, Report& report) {
+  const auto& curve = *static_cast<const Curve<Work>*>(object);
+  check_rising(curve.work, report);
+  check_points(curve.work, curve.share, report);
+  if (!curve.low.empty()) check_points(curve.work, curve.low, report);
+  if (!curve.high.empty()) check_points(curve.work, curve.high, report);
+}
+
+void check_attention(const void* object, Report& report) {
+  const auto& curve = *static_cast<const AttentionCurve*>(object);
+  check_rising(curve.tokens, report);
+  check_points(curve.tokens, curve.forward, report);
+  check_points(curve.tokens, curve.backward, report);
+}
+
+void check_chip(const void* object, Report& report) {
+  const auto& chip = *static_cast<const MeasuredChip*>(object);
+  check_rising(chip.members, report);
+  check_points(chip.members, chip.bus, report);
+  for (const auto& clock : chip.clock) check_constant(clock, report);
+  check_constant(chip.batched_products, report);
+  check_constant(chip.small_heads, report);
+  for (std::size_t bits = 0; bits < chip.peak.size(); ++bits) {
+    if (!(chip.peak[bits] > FlopsPerSecond{})) continue;
+    if (!chip.products[bits].given()) report.at({&chip.peak[bits]}, "expected a curve beside it");
+    if (chip.clock[bits].empty()) report.at({&chip.peak[bits]}, "expected a clock beside it");
+  }
+  if (!chip.flash1.given() && !chip.flash2.given() && !chip.cudnn.given()) {
+    report.at({&chip.cudnn}, "expected the curve of at least one kernel of attention");
+  }
+}
+
+void check_stack(const void* object, Report& report) {
+  const auto& s = *static_cast<const Stack*>(object);
+  for (const auto* constant :
+       {&s.unfused_share, &s.ring, &s.elementwise, &s.expert_products, &s.loss_bytes,
+        &s.expert_host, &s.expert_host_grace, &s.cast_words, &s.tensor_overlap,
+        &s.gather_interference, &s.nic_share, &s.links_in_training, &s.state_bytes}) {
+    check_constant(*constant, report);
+  }
+  for (const auto* constant : {&s.host_forward, &s.host_backward, &s.host_exchange, &s.host_softmax,
+                               &s.host_micro_batch, &s.host_step, &s.expert_wait}) {
+    check_constant(*constant, report);
+  }
+  check_constant(s.reserved, report);
+  check_constant(s.context, report);
+}
+
+template <class Work>
+const Schema& curve_schema() {
+  using C = Curve<Work>;
+  static constexpr Field kFields[] = {
+      field<&C::work>("work", "of one kernel on one chip", {.limits = kWork, .flags = kRequired}),
+      field<&C::share>("share", "of the peak that it reaches",
+                       {.limits = kShare, .flags = kRequired}),
+      field<&C::low>("low", "the lowest shares to be expected",
+                     {.limits = kShare, .preset = "those of `share`"}),
+      field<&C::high>("high", "the highest ones",
+                      {.limits = kShare, .preset = "those of `share`"})};
+  static const Schema kSchema = schema<C>("curve", kFields, &check_curve<Work>);
+  return kSchema;
+}
+
+}  // namespace
+
+template <>
+const Schema& schema_of<Curve<Flops>>() {
+  return curve_schema<Flops>();
+}
+template <>
+const Schema& schema_of<Curve<Bytes>>() {
+  return curve_schema<Bytes>();
+}
+
+template <>
+const Schema& schema_of<AttentionCurve>() {
+  using A = AttentionCurve;
+  static constexpr Field kFields[] = {
+      field<&A::tokens>("tokens", "of a sample", {.limits = kTokens, .flags = kRequired}),
+      field<&A::forward>("forward", "shares of the peak of 16 bits, masked pairs left out",
+                         {.limits = kShare, .flags = kRequired}),
+      field<&A::backward>("backward", "the same of five products",
+                          {.limits = kShare, .flags = kRequired})};
+  static const Schema kSchema = schema<A>("curve of attention", kFields, &check_attention);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<MeasuredChip>() {
+  using M = MeasuredChip;
+  static constexpr Field kFields[] = {
+      element<0, &M::peak>("peak_16bit", "dense products", {.limits = kRates, .flags = kRequired}),
+      element<1, &M::peak>("peak_8bit", "dense products", {.limits = kRates, .preset = "none"}),
+      element<2, &M::peak>("peak_4bit", "dense products", {.limits = kRates, .preset = "none"}),
+      element<0, &M::clock>("clock_16bit", "of the rates of the curve, what long runs sustain",
+                            {.limits = kFactor, .flags = kRequired}),
+      element<1, &M::clock>("clock_8bit", "the same", {.limits = kFactor, .preset = "none"}),
+      element<2, &M::clock>("clock_4bit", "the same", {.limits = kFactor, .preset = "none"}),
+      element<0, &M::products>("products_16bit", "matrix products", {.flags = kRequired}),
+      element<1, &M::products>("products_8bit", "matrix products", {.preset = "none"}),
+      element<2, &M::products>("products_4bit", "matrix products", {.preset = "none"}),
+      field<&M::flash1>("fa1", "FlashAttention 1, and kernels of its kind", {.preset = "none"}),
+      field<&M::flash2>("fa2", "FlashAttention 2", {.preset = "none"}),
+      field<&M::cudnn>("cudnn", "the attention of cuDNN, and FlashAttention 3", {.preset = "none"}),
+      field<&M::batched_products>("batched_products",
+                                  "share of the peak of products of attention that is not fused",
+                                  {.limits = kShare, .preset = "0.38"}),
+      field<&M::small_heads>("small_heads", "rate of attention with heads of 64, of that with 128",
+                             {.limits = kShare, .preset = "0.8"}),
+      field<&M::elementwise>("elementwise", "passes over memory", {.flags = kRequired}),
+      field<&M::memory>("memory", "bandwidth", {.limits = kBandwidthLimits, .flags = kRequired}),
+      field<&M::usable>("usable", "of the memory, by a process",
+                        {.limits = kSizeLimits, .flags = kRequired}),
+      field<&M::grace>("grace", "whether its host is a Grace"),
+      field<&M::domain>("domain", "chips that one switch joins", {.limits = {1, 1e6}}),
+      field<&M::base>("base", "of a collective", {.limits = kLatencyLimits, .flags = kRequired}),
+      field<&M::hop>("hop", "of each member of a collective but one",
+                     {.limits = kLatencyLimits, .flags = kRequired}),
+      field<&M::members>("members", "of groups in a domain, whose bus rates were measured",
+                         {.limits = {2, 1e6}, .flags = kRequired}),
+      field<&M::bus>("bus", "the rate of a bus of NCCL among so many",
+                     {.limits = kBandwidthLimits, .flags = kRequired}),
+      field<&M::nic>("nic", "a chip's link out of its domain, one way, nominal",
+                     {.limits = kBandwidthLimits, .flags = kRequired})};
+  static const Schema kSchema = schema<M>("measured chip", kFields, &check_chip);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<Stack>() {
+  using S = Stack;
+  static constexpr Field kFields[] = {
+      field<&S::attention>("attention", "the kernel", {.flags = kRequired}),
+      field<&S::unfused_share>("unfused_share", "of fused attention that runs unfused",
+                               {.limits = kPart, .preset = "0"}),
+      field<&S::ring>("ring", "rate of attention in a ring of context ranks",
+                      {.limits = kShare, .preset = "1"}),
+      field<&S::elementwise>("elementwise", "passes over memory, of those of fused kernels",
+                             {.limits = kFactor, .preset = "1"}),
+      field<&S::expert_products>("expert_products", "rate of grouped products, of one as large",
+                                 {.limits = kShare, .preset = "0.95"}),
+      field<&S::loss_bytes>("loss_bytes", "a logit", {.limits = {1, 100}, .preset = "14"}),
+      field<&S::host_forward>("host_forward", "of a layer", {.limits = kHost, .flags = kRequired}),
+      field<&S::host_backward>("host_backward", "of a layer",
+                               {.limits = kHost, .flags = kRequired}),
+      field<&S::host_exchange>("host_exchange", "of a collective of a layer",
+                               {.limits = kHost, .preset = "0 s"}),
+      field<&S::host_softmax>("host_softmax",
+                              "of a layer where Megatron's fused softmax cannot be used",
+                              {.limits = kHost, .preset = "0 s"}),
+      field<&S::host_micro_batch>("host_micro_batch", "of a micro-batch on a stage",
+                                  {.limits = kHost, .preset = "0 s"}),
+      field<&S::host_step>("host_step", "of a step", {.limits = kHost, .preset = "0 s"}),
+      field<&S::expert_host>("expert_host", "times that of a layer, of one with experts",
+                             {.limits = kFactor, .preset = "1"}),
+      field<&S::expert_host_grace>("expert_host_grace", "the same on a Grace",
+                                   {.limits = kFactor, .preset = "1"}),
+      field<&S::expert_wait>("expert_wait", "of a pass, for counts of tokens",
+                             {.limits = kHost, .preset = "0 s"}),
+      field<&S::cast_words>("cast_words", "of 16 bits moved for each element that is cast",
+                            {.limits = {0, 100}, .preset = "3.2"}),
+      field<&S::tensor_overlap>("tensor_overlap", "share of exchanges among tensor ranks hidden",
+                                {.limits = kPart, .preset = "0"}),
+      field<&S::data_overlap>("data_overlap", "what hides the exchanges of replicas"),
+      field<&S::gather_interference>("gather_interference",
+                                     "of gathers of weights beside kernels, what kernels lose",
+                                     {.limits = kPart, .preset = "0.45"}),
+      field<&S::overlaps_dispatch>("overlaps_dispatch",
+                                   "whether dispatch across domains hides behind layers"),
+      field<&S::placement>("placement", "of the layers of a run that is predicted"),
+      field<&S::nic_share>("nic_share", "of the nominal rate", {.limits = kShare, .preset = "0.8"}),
+      field<&S::links_in_training>("links_in_training", "latencies of collectives, of those alone",
+                                   {.limits = kFactor, .preset = "1.4"}),
+      field<&S::reserved>("reserved", "by the allocator, beside what is held",
+                          {.limits = {0, 1e12}, .preset = "0.7 GB"}),
+      field<&S::context>("context", "of the driver and NCCL",
+                         {.limits = {0, 1e12}, .preset = "1.5 GB"}),
+      field<&S::state_bytes>("state_bytes", "of a weight with its states and buffers",
+                             {.limits = {1, 100}, .preset = "20"})};
+  static const Schema kSchema = schema<S>("stack", kFields, &check_stack);
+  return kSchema;
+}
+
+}  // namespace dfsearch

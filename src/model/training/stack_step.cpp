@@ -1,0 +1,227 @@
+// The parts of a step with a stack.  Each grows, or stays, if a kernel, an exchange or the host
+// takes longer: what hides an exchange is part of a maximum with it, so least times of groups give
+// a floor of the step (docs/truth.md, sections 3 to 7).
+
+#include <initializer_list>
+#include <numeric>
+
+#include "base/divisors.hpp"
+#include "base/number.hpp"
+#include "model/stack/link_times.hpp"
+#include "model/stack/pass_time.hpp"
+#include "model/training/step.hpp"
+
+namespace dfsearch::training {
+namespace {
+
+using stack::LinkTimes;
+using stack::Passes;
+using stack::Reach;
+
+/// The group of several roles at once.
+GroupReach together(const Groups& groups, std::initializer_list<Role> roles) {
+  GroupReach sum;
+  for (const Role role : roles) {
+    const GroupReach& one = groups.reach[static_cast<std::size_t>(role)];
+    sum.members *= one.members;
+    sum.inside *= one.inside;
+    sum.domain = one.domain;
+  }
+  return sum;
+}
+
+/// The time where the members are, the least of all places if that is not decided.
+template <class Time>
+Seconds in_place(const GroupReach& group, const Time& time) {
+  const auto at = [&](std::int64_t inside) {
+    return time(Reach{.inside = number(inside), .domains = number(group.members / inside)});
+  };
+  if (group.members == 1) return time(Reach{});
+  if (group.inside > 0) return at(group.inside);
+  Seconds least = Seconds::infinity();
+  for (const std::int64_t inside : divisors(std::gcd(group.members, group.domain))) {
+    least = std::min(least, at(inside));
+  }
+  return least;
+}
+
+Seconds collective(const LinkTimes& links, const GroupReach& group, double bytes, Passes passes) {
+  return in_place(
+      group, [&](const Reach& reach) { return links.collective(Bytes(bytes), reach, passes); });
+}
+
+}  // namespace
+
+// docs/truth.md (5), (7)
+BlockTime StepModel::stack_block_time(const BlockProfile& block, const Groups& groups,
+                                      Recompute recompute) const {
+  const stack::Setup& setup = *task_.stack;
+  const LinkTimes links(setup);
+  const stack::BlockWork& work = block.work;
+  const GroupReach tensor_group = together(groups, {Role::Tensor});
+  const Seconds tensor_one =
+      collective(links, tensor_group, work.tensor_whole.in_base_units(), work.tensor_passes) *
+      (1.0 - stack::typical(setup.stack.tensor_overlap));
+  const Seconds ring =
+      collective(links, together(groups, {Role::Context}), work.ring.in_base_units(), Passes::One);
+  Seconds dispatched{};
+  bool across_domains = false;
+  if (work.dispatched > Bytes{}) {
+    const Experts& experts = *task_.model.experts;
+    const bool whole = shape_.layout == TensorLayout::WholeExperts;
+    const GroupReach group =
+        whole ? together(groups, {Role::Tensor, Role::Expert}) : together(groups, {Role::Expert});
+    // DeepSeek's models send a token to four domains at most.
+    const double node_limit = task_.model.latent ? 4.0 : 0.0;
+    dispatched = 2.0 * in_place(group, [&](const Reach& reach) {
+                   return links.dispatch(work.dispatched, number(experts.used), node_limit, reach);
+                 });
+    across_domains = group.inside > 0 ? group.members > group.inside
+                                      : group.members > 1;  // what hides more is the less
+  }
+  const bool hides = across_domains && setup.stack.overlaps_dispatch;
+  // All but the first piece of attention hides the next piece's way.
+  const double pieces = 1.0 - 1.0 / number(shape_.degrees[Role::Context]);
+
+  struct Direction {
+    Seconds kernels{}, again{}, tensor{}, context{}, expert{}, host{};
+    [[nodiscard]] Seconds device() const { return kernels + again + tensor + context + expert; }
+  };
+  Direction forward{.kernels = work.forward.total(),
+                    .tensor = tensor_one * work.tensor_forward,
+                    .context = beyond(ring, work.forward.attention * pieces),
+                    .host = work.host_forward};
+  Direction backward{.kernels = work.backward.total(),
+                     .tensor = tensor_one * work.tensor_backward,
+                     .context = beyond(2.0 * ring, work.backward.attention * pieces),
+                     .host = work.host_backward};
+  const auto exposed = [&](Seconds kernels) {
+    if (!hides) return dispatched;
+    return std::max(dispatched - kernels * stack::kHidingDispatch,
+                    dispatched * (1.0 - stack::kHidingDispatch));
+  };
+  forward.expert = exposed(forward.kernels);
+  backward.expert = exposed(backward.kernels);
+  switch (recompute) {
+    case Recompute::None:
+      break;
+    case Recompute::Selective:
+      backward.again = work.forward.attention;
+      break;
+    case Recompute::EverySecondProduct:
+      backward.again = (work.forward.products + work.forward.elementwise) * 0.5;
+      backward.host += work.host_forward * 0.5;
+      break;
+    case Recompute::Full:
+      backward.again = forward.kernels;
+      backward.tensor += forward.tensor;
+      backward.context += forward.context;
+      backward.expert += dispatched;
+      backward.host += work.host_forward;
+      break;
+  }
+  const Seconds pass_forward = stack::side_by_side(forward.device(), forward.host) + work.wait;
+  const Seconds pass_backward = stack::side_by_side(backward.device(), backward.host) + work.wait;
+
+  // Weights that replicas divide are gathered for each micro-batch beside the kernels.
+  Seconds gathered{}, reduced{};
+  if (shape_.zero == 3 && shape_.degrees[Role::Pipeline] == 1) {
+    const auto exchange = [&](double bytes) {
+      return collective(links, together(groups, {Role::Context, Role::Expert, Role::Data}),
+                        block.parameters * bytes, Passes::One) +
+             collective(links, together(groups, {Role::Context, Role::Data}),
+                        block.expert_parameters * bytes, Passes::One);
+    };
+    gathered = exchange(task_.pass.word.in_base_units());
+    reduced = exchange(task_.bytes.sent);
+  }
+  const double slowed = stack::typical(setup.stack.gather_interference);
+  const auto beside = [&](Seconds pass, Seconds exchanges) {
+    return std::max(pass, exchanges) + exchanges * slowed;
+  };
+  const Seconds all_forward = beside(pass_forward, gathered);
+  const Seconds all_backward = beside(pass_backward, gathered + reduced);
+  return {.pass = {.forward = all_forward, .backward = all_backward},
+          .forward_kernels = stack::side_by_side(forward.kernels, forward.host),
+          .backward_kernels = stack::side_by_side(backward.kernels + backward.again, backward.host),
+          .parts = {.compute = forward.kernels + backward.kernels,
+                    .recompute = backward.again,
+                    .tensor = forward.tensor + backward.tensor,
+                    .context = forward.context + backward.context,
+                    .expert = forward.expert + backward.expert,
+                    .data = all_forward - pass_forward + (all_backward - pass_backward),
+                    .host = pass_forward - forward.device() + (pass_backward - backward.device())}};
+}
+
+Seconds StepModel::stack_hop(const Groups& groups) const {
+  if (shape_.degrees[Role::Pipeline] == 1) return {};
+  const double rows = number(task_.pass.tokens) * number(shape_.micro_batch) /
+                      number(shape_.degrees[Role::Context]);
+  const Bytes message = task_.pass.word * (rows * number(task_.model.hidden));
+  return in_place(together(groups, {Role::Pipeline}), [&](const Reach& reach) {
+    return LinkTimes(*task_.stack)
+        .hop(message, reach.domains > 1.0, number(shape_.degrees[Role::Tensor]));
+  });
+}
+
+// docs/truth.md (8)
+Seconds StepModel::stack_host() const {
+  if (!task_.stack) return {};
+  return stack::typical(task_.stack->stack.host_micro_batch) * task_.stack->scenario.host;
+}
+
+StepModel::Aside StepModel::stack_aside(const Times& times, const Groups& groups,
+                                        const StageContent& content) const {
+  const stack::Setup& setup = *task_.stack;
+  const LinkTimes links(setup);
+  double all = 0.0, experts = 0.0;
+  Aside aside;
+  Seconds forward{}, backward{};
+  const auto add = [&](Part part, const BlockTime& time, double count) {
+    all += of(profiles_, part).parameters * count;
+    experts += of(profiles_, part).expert_parameters * count;
+    aside.optimizer += time.optimizer * count;
+    forward += time.forward_kernels * count;
+    backward += time.backward_kernels * count;
+  };
+  add(Part::Layer, times.layer, number(content.layers));
+  add(Part::ExpertLayer, times.expert_layer, number(content.expert_layers));
+  if (content.first) add(Part::First, times.first, 1.0);
+  if (content.last) add(Part::Last, times.last, 1.0);
+  const bool is_one_stage = content.first && content.last;
+  if (is_one_stage && task_.model.tied) {
+    all -= of(profiles_, Part::First).parameters;
+    aside.optimizer -= times.first.optimizer;
+  }
+  aside.host = stack::typical(setup.stack.host_step) * setup.scenario.host;
+  const double stages = number(shape_.degrees[Role::Pipeline]);
+  aside.filling = stack_hop(groups) *
+                  (2.0 * number(shape_.chunks) * (stages - 1.0) * (1.0 - stack::kExposedHops));
+  if (shape_.zero == 3 && is_one_stage) return aside;
+
+  const auto exchange = [&](double bytes, Passes passes) {
+    return collective(links, together(groups, {Role::Context, Role::Expert, Role::Data}),
+                      all * bytes, passes) +
+           collective(links, together(groups, {Role::Context, Role::Data}), experts * bytes,
+                      passes);
+  };
+  if (shape_.zero == 0) {
+    aside.once = exchange(task_.bytes.sent, Passes::Two);
+    return aside;
+  }
+  const Seconds reduced = exchange(task_.bytes.sent, Passes::One);
+  const Seconds gathered = exchange(task_.pass.word.in_base_units(), Passes::One);
+  double hiding = setup.stack.data_overlap == stack::DataOverlap::None ? 0.0 : stack::kHidingPass;
+  if (shape_.zero == 3) {
+    // Once a step where there is a pipeline, beside the passes.
+    hiding = 1.0;
+    aside.once = (reduced + gathered) * stack::typical(setup.stack.gather_interference);
+  }
+  const auto exposed = [&](Seconds exchanges, Seconds pass) {
+    return std::max(exchanges - pass * hiding, exchanges * stack::kLeastExposed);
+  };
+  aside.once += exposed(reduced, backward) + exposed(gathered, forward);
+  return aside;
+}
+
+}  // namespace dfsearch::training
