@@ -82,7 +82,7 @@ TEST_CASE("chips have the peaks of their data sheets") {
     CAPTURE(published.name);
     const ShelfFile* file = find_on_shelf(ShelfKind::Systems, published.name);
     REQUIRE(file != nullptr);
-    CHECK(system_figures(*file).peak.in_base_units() / 1e12 ==
+    CHECK(system_figures(*file).machine.peak().in_base_units() / 1e12 ==
           doctest::Approx(published.peak).epsilon(0.003));
   }
 }

@@ -169,8 +169,8 @@ TEST_CASE("rates may come from files, relative to the file that says them") {
     CHECK(read.matrix.efficiency.share(Flops(1.0)) == 0.5);
     CHECK(read.memory[0].efficiency.share(Bytes(2e6)) == 0.75);
     CHECK(read.memory[0].efficiency.share(Bytes(1e3)) == 0.5);
-    REQUIRE(read.second.has_value());
-    CHECK(read.second->efficiency.share(Bytes(1.0)) == 0.125);
+    REQUIRE(read.second_memory() != nullptr);
+    CHECK(read.memory[1].efficiency.share(Bytes(1.0)) == 0.125);
   };
   for (const char* lines : {"execution: {efficiency: ../rates/a.yaml}\n",
                             "execution: {efficiency: {from: ../rates/a.yaml}}\n"}) {
@@ -201,7 +201,7 @@ TEST_CASE("rates may come from files, relative to the file that says them") {
   const Machine flat = load("", {"execution.compute_utilization=0.5", "system.memory.second=null"});
   CHECK(flat.matrix.efficiency.share(Flops(1.0)) == 0.5);
   CHECK(flat.vector.efficiency.share(Flops(1e15)) == 0.5);
-  CHECK_FALSE(flat.second.has_value());
+  CHECK(flat.second_memory() == nullptr);
   CHECK_THROWS_WITH_AS(load("execution: {efficiency: none.yaml}\n"),
                        doctest::Contains("c.yaml:11:25: from: "), InputError);
 }
