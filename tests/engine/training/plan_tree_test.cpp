@@ -198,7 +198,8 @@ TEST_CASE("with a stack bounds of plans only tighten and are below all that they
     const Task task = test::random_task_with_stack(seed);
     const PlanSpace space(task);
     LayoutShelf shelf(task, space.blocks());
-    const PlanTree tree(space, shelf, {}, {});
+    const PlanRules rules(space, shelf);
+    const PlanTree tree(rules, {}, {});
     solutions += solutions_below(tree, tree.root()).size();
   }
   CHECK(solutions > 1000);
