@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <numeric>
 #include <string>
+#include <vector>
 
 #include "io/config/plan_text.hpp"
 #include "io/config/stack_files.hpp"
@@ -120,14 +120,12 @@ void check_rates(void* object, Report& report) {
     report.at({&text.compute_utilization},
               "expected none, as 'efficiency' says what the engines reach");
   }
-  const std::string wrong = text.stack ? "expected none beside 'stack', which has rates"
-                                       : "expected 'stack' beside it";
-  const std::initializer_list<const void*> others =
-      text.stack ? std::initializer_list<const void*>{&text.efficiency, &text.compute_utilization,
-                                                      &text.overlap}
-                 : std::initializer_list<const void*>{&text.chip, &text.precision};
+  const std::string wrong =
+      text.stack ? "expected none beside 'stack', which has rates" : "expected 'stack' beside it";
+  std::vector<const void*> others{&text.chip, &text.precision};
+  if (text.stack) others = {&text.efficiency, &text.compute_utilization, &text.overlap};
   for (const void* other : others) {
-    if (report.given(other)) report.at({other}, wrong);
+    if (report.given(other)) report.at_key(other, wrong);
   }
   if (!text.stack || !text.chip) return;
   const auto precision = text.precision.value_or(stack::Precision::Bf16);
@@ -265,15 +263,14 @@ const Schema& schema_of<PlanExecutionText>() {
           "rates by the work of a kernel, in place of it; or the name of a file with them, which "
           "with keys on top of it is `{from: FILE, ...}`",
           {.preset = "the peaks", .flags = kFromFile | kFileName}),
-      field<&E::stack>("stack",
-                       "the software that runs the plan, a file of `configs/stacks/`: its constants "
-                       "and those of `chip` time it, in place of all other rates "
-                       "([truth.md](truth.md))",
-                       {.preset = "none", .flags = kFromFile | kFileName}),
+      field<&E::stack>(
+          "stack",
+          "the software that runs the plan, a file of `configs/stacks/`: its constants "
+          "and those of `chip` time it, in place of all other rates "
+          "([truth.md](truth.md))",
+          {.preset = "none", .flags = kFromFile | kFileName}),
       field<&E::chip>("chip", "the measured chip, a file of `configs/curves/`; beside `stack`",
-                      {.preset = "none",
-                       .with = "stack",
-                       .flags = kFromFile | kFileName}),
+                      {.preset = "none", .with = "stack", .flags = kFromFile | kFileName}),
       field<&E::precision>("precision", "of linear layers; beside `stack`", {.preset = "bf16"})};
   static const Schema kSchema = schema<E>("execution of a plan", kFields, &check_rates);
   return kSchema;

@@ -35,8 +35,7 @@ std::optional<stack::MeasuredChip> load_measured_chip(const std::string& name,
 
 std::string missing_precision(const stack::MeasuredChip& chip, stack::Precision precision) {
   if (chip.peak[static_cast<std::size_t>(bits_of(precision))] > FlopsPerSecond{}) return {};
-  return fmt::format("the chip has no measured products of this precision, {}",
-                     name_of(precision));
+  return fmt::format("the chip has no measured products of this precision, {}", name_of(precision));
 }
 
 }  // namespace dfsearch

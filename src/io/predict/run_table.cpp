@@ -326,7 +326,8 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, InputMessages& messag
     return run;
   }
   task.stack->precision = precision->value;
-  if (const std::string wrong = missing_precision(task.stack->chip, task.stack->precision); !wrong.empty()) {
+  if (const std::string wrong = missing_precision(task.stack->chip, task.stack->precision);
+      !wrong.empty()) {
     row.complain("precision", wrong);
   }
   if (const auto overlap = row.number("tensor_overlap")) {

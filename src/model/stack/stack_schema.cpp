@@ -47,7 +47,7 @@ void check_rising(const Points& points, Report& report) {
 }
 
 template <class Work>
-void check_curve(const void* object, Report& report) {
+void check_curve(void* object, Report& report) {
   const auto& curve = *static_cast<const Curve<Work>*>(object);
   check_rising(curve.work, report);
   check_points(curve.work, curve.share, report);
@@ -55,14 +55,14 @@ void check_curve(const void* object, Report& report) {
   if (!curve.high.empty()) check_points(curve.work, curve.high, report);
 }
 
-void check_attention(const void* object, Report& report) {
+void check_attention(void* object, Report& report) {
   const auto& curve = *static_cast<const AttentionCurve*>(object);
   check_rising(curve.tokens, report);
   check_points(curve.tokens, curve.forward, report);
   check_points(curve.tokens, curve.backward, report);
 }
 
-void check_chip(const void* object, Report& report) {
+void check_chip(void* object, Report& report) {
   const auto& chip = *static_cast<const MeasuredChip*>(object);
   check_rising(chip.members, report);
   check_points(chip.members, chip.bus, report);
@@ -79,7 +79,7 @@ void check_chip(const void* object, Report& report) {
   }
 }
 
-void check_stack(const void* object, Report& report) {
+void check_stack(void* object, Report& report) {
   const auto& s = *static_cast<const Stack*>(object);
   for (const auto* constant :
        {&s.unfused_share, &s.ring, &s.elementwise, &s.expert_products, &s.loss_bytes,

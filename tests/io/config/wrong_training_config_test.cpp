@@ -163,7 +163,8 @@ TEST_CASE("wrong decisions, and such that no plan has together") {
        "c.yaml:22:14: recompute: fused attention leaves nothing to select, expected none or "
        "full, or 'attention: unfused' in the workload"},
       {"", "layout: by_tokens",
-       "c.yaml:22:11: layout: expected least_sent, least_kept, whole_experts, front_1, front_2, front_3, front_4, "
+       "c.yaml:22:11: layout: expected least_sent, least_kept, whole_experts, front_1, front_2, "
+       "front_3, front_4, "
        "front_5, front_6, front_7, front_8, front_9, front_10, front_11, front_12, front_13, "
        "front_14, front_15 or front_16, got 'by_tokens'"},
       {"", "data_overlap: 1",
