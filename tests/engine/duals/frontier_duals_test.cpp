@@ -69,14 +69,14 @@ class PlainSets {
 
 /// What each call leaves to be taken, to the end.
 std::vector<std::optional<PartitionDuals>> proofs(const FusionTables& tables, std::int64_t steps) {
-  constexpr std::int64_t kEnough = 1'000'000'000;
+  constexpr std::int64_t kEnoughDuals = 1'000'000'000;
   std::vector<std::optional<PartitionDuals>> taken;
   FrontierDualSearch search(tables);
   for (bool is_over = false; !is_over; steps += steps / 2 + 1) {
     is_over = search.advance(steps);
     taken.push_back(search.take());
     REQUIRE(!search.take());
-    REQUIRE(steps < kEnough);
+    REQUIRE(steps < kEnoughDuals);
   }
   REQUIRE(search.advance(steps));
   REQUIRE(!search.take());

@@ -16,7 +16,7 @@
 #include "io/config/shelf.hpp"
 #include "io/schema/read_schema.hpp"
 #include "io/schema/write_schema.hpp"
-#include "model/machine/system_schema.hpp"
+#include "model/machine/machine_schema.hpp"
 #include "model/problem_schema.hpp"
 
 namespace dfsearch {
@@ -42,7 +42,11 @@ void check_config(const Config& config) {
   check_written(config.search);
   if (config.design) return;  // a chip that is derived has no keys
   check_written(problem.system.accelerator);
-  check_written(problem.system.memory);
+  const Machine& machine = problem.system;
+  const MemoryTier* second = machine.second_memory();
+  MemoryText memory{.first = machine.memory.front(), .second = std::nullopt};
+  if (second != nullptr) memory.second = *second;
+  check_written(memory);
   for (const NetworkDimension& dimension : problem.system.network) {
     check_written(DimensionText{.dimension = dimension, .ports = {}});
   }
