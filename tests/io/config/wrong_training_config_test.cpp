@@ -122,7 +122,7 @@ TEST_CASE("wrong workloads, machines and rates") {
        "c.yaml:18:12: overlap: expected none or perfect, got 'compute_memory'"},
       {"execution:\n", "execution:\n  partitions: 4\n",
        "c.yaml:18:3: execution: unknown key 'partitions', expected style, overlap, "
-       "compute_utilization or efficiency"},
+       "compute_utilization, efficiency, stack, chip or precision"},
       {"execution:\n", "execution:\n  style: dataflow\n",
        "c.yaml:18:10: style: expected kernel_by_kernel, got 'dataflow'"},
       {"training:\n  data_overlap: yes\n", "training:\n  data_overlap: yes\nequations: physical\n",
