@@ -315,9 +315,10 @@ class Solve(CliTest):
         self.assertEqual(json.loads((self.folder / "r.json").read_text())["status"], "optimal")
         self.assertEqual(self.run_tool(self.config).stderr, "")
         verbose = self.run_tool(self.config, "--verbose").stderr.splitlines()
-        self.assertTrue(verbose)
-        for line in verbose:
-            self.assertRegex(line, r"^ *[\d.]+ [mun]?s  \d+ nodes, best \S+ \w+, lower bound ")
+        self.assertRegex(verbose[0], r"^ *time +nodes +open +incumbent +util +lower bound +gap")
+        self.assertGreater(len(verbose), 1)
+        for line in verbose[1:]:
+            self.assertRegex(line, r"^ *[\d.]+ s +\d+ +\d+ +\S+ \w+ +[\d.]+% +\S+ \w+ +[\d.]+% [TH]$")
         self.assertRegex(self.run_tool(self.config, "--json", "missing/r.json", status=2).stderr,
                          "^missing/r.json: cannot be written: ")
         self.assertEqual(self.files(), ["c.yaml", "r.json"])
