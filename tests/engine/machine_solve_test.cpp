@@ -44,7 +44,8 @@ TEST_CASE("solve finds the first of the best mappings of DLRM, HPL, FFT and deco
   CHECK(spilled > 60);
 }
 
-TEST_CASE("with degrees left out solve finds the best machine for them, too") {
+TEST_CASE("with degrees left out solve finds the best machine for them, too" *
+          doctest::test_suite("slow")) {
   int searched = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);
@@ -64,7 +65,7 @@ TEST_CASE("with degrees left out solve finds the best machine for them, too") {
   CHECK(searched > 60);
 }
 
-TEST_CASE("a joint search finds their best sharding as well") {
+TEST_CASE("a joint search finds their best sharding as well" * doctest::test_suite("slow")) {
   int feasible = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);
@@ -78,7 +79,8 @@ TEST_CASE("a joint search finds their best sharding as well") {
   CHECK(feasible > 100);
 }
 
-TEST_CASE("no node that holds a best mapping of theirs has a bound above its cost") {
+TEST_CASE("no node that holds a best mapping of theirs has a bound above its cost" *
+          doctest::test_suite("slow")) {
   int checked = 0;
   for (std::uint64_t seed = 0; seed < 480; ++seed) {
     CAPTURE(seed);

@@ -45,7 +45,8 @@ TEST_CASE("solve finds the first of the best mappings on thousands of small worl
   CHECK(feasible < 2400);
 }
 
-TEST_CASE("with degrees and strategies left out solve finds the best machine, too") {
+TEST_CASE("with degrees and strategies left out solve finds the best machine, too" *
+          doctest::test_suite("slow")) {
   int searched = 0;
   for (std::uint64_t seed = 0; seed < 800; ++seed) {
     CAPTURE(seed);
@@ -65,7 +66,8 @@ TEST_CASE("with degrees and strategies left out solve finds the best machine, to
   CHECK(searched > 200);
 }
 
-TEST_CASE("a joint search finds the best sharding together with the best fusion") {
+TEST_CASE("a joint search finds the best sharding together with the best fusion" *
+          doctest::test_suite("slow")) {
   const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
   int feasible = 0;
   int better = 0;
@@ -94,7 +96,8 @@ TEST_CASE("a joint search finds the best sharding together with the best fusion"
   CHECK(better > 40);
 }
 
-TEST_CASE("every objective is minimised over machine, sharding and fusion together") {
+TEST_CASE("every objective is minimised over machine, sharding and fusion together" *
+          doctest::test_suite("slow")) {
   const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
   int priced_out = 0;
   for (std::uint64_t seed = 0; seed < 600; ++seed) {

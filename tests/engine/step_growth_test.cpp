@@ -71,7 +71,8 @@ void grow(Machine& system, std::mt19937_64& random) {
   }
 }
 
-TEST_CASE("no quantity that grows makes the best step slower, to the last bit") {
+TEST_CASE("no quantity that grows makes the best step slower, to the last bit" *
+          doctest::test_suite("slow")) {
   int compared = 0, same = 0;
   for (std::uint64_t seed = 0; seed < 6'000; ++seed) {
     CAPTURE(seed);

@@ -241,7 +241,7 @@ TEST_CASE("however the steps are dealt out the duals are valid and as good") {
   CHECK(calls_in_all > 10 * worlds);
 }
 
-TEST_CASE("whoever helps, the duals are the same, bit by bit") {
+TEST_CASE("whoever helps, the duals are the same, bit by bit" * doctest::test_suite("slow")) {
   SharedWork work;
   const test::Helpers helpers(work, 1);
   int compared = 0;

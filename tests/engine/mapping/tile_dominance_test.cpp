@@ -59,8 +59,8 @@ int replaced(std::uint64_t seed, bool joint, Style style) {
 
 }  // namespace
 
-TEST_CASE(
-    "tiles that replace others have a mapping that is at least as good, whatever is sharded") {
+TEST_CASE("tiles that replace others have a mapping that is at least as good, whatever is sharded" *
+          doctest::test_suite("slow")) {
   int dataflow = 0;
   int joint = 0;
   int lone = 0;

@@ -147,7 +147,7 @@ class Folder {
   fs::path path_;
 };
 
-TEST_CASE("the front of a study is that of all its points") {
+TEST_CASE("the front of a study is that of all its points" * doctest::test_suite("slow")) {
   const Folder folder;
   std::int64_t solved = 0, of_all = 0;
   for (std::uint64_t seed = 0; seed < 320; ++seed) {
@@ -243,7 +243,8 @@ bool lacks_figures(const StudyPoints& points) {
   }
 }
 
-TEST_CASE("what a base leaves out of a choice, or says of it, is no growth of all points") {
+TEST_CASE("what a base leaves out of a choice, or says of it, is no growth of all points" *
+          doctest::test_suite("slow")) {
   const Folder folder;
   for (const auto& [name, cores] : {std::pair("fast.yaml", 32), std::pair("slow.yaml", 4)}) {
     folder.write(name, fmt::format("accelerator: {{cores: {}, lanes: 16, stages: 8, frequency: 1 "
