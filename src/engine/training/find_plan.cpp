@@ -11,6 +11,18 @@
 #include "model/training/layout_shelf.hpp"
 
 namespace dfsearch::training {
+namespace {
+
+/// The step with other times for the classes of work; memory stays as it is.
+Seconds step_with(Task task, const Blocks& blocks, const Plan& plan, stack::Scenario scenario) {
+  task.stack->scenario = scenario;
+  const auto verdict = evaluate(task, blocks, plan);
+  const Cost* cost = std::get_if<Cost>(&verdict);
+  if (cost == nullptr) throw InternalError("a plan fits into memory or not by its times");
+  return cost->step_time;
+}
+
+}  // namespace
 
 PlanResult find_plan(const Task& task, const StepSearch& search) {
   const PlanSpace space(task);
@@ -29,6 +41,11 @@ PlanResult find_plan(const Task& task, const StepSearch& search) {
         }
         found.cost = *cost;
       });
+  if (result.plan && task.stack) {
+    result.interval = StepInterval{
+        .low = step_with(task, space.blocks(), *result.plan, stack::Scenario::low()),
+        .high = step_with(task, space.blocks(), *result.plan, stack::Scenario::high())};
+  }
   if (result.status == SearchStatus::Infeasible) {
     try {
       result.misfit = nearest_misfit(space, shelf, search.limits.deadline);

@@ -54,11 +54,19 @@ struct NearestMisfit {
   std::vector<Remedy> remedies;  ///< each alone makes some plan fit
 };
 
+/// The step of a plan with all constants of its stack at their low and at their high ends
+/// (docs/truth.md, section 6).
+struct StepInterval {
+  Seconds low{};
+  Seconds high{};
+};
+
 struct PlanResult : FoundPlan {
-  Scope scope;                          ///< what was fixed beforehand: the proof is for that alone
-  std::vector<FoundPlan> alternatives;  ///< with other degrees, best first
-  bool alternatives_complete = false;   ///< no parallelism beyond those fits
-  std::optional<NearestMisfit> misfit;  ///< for Infeasible, unless there is no plan at all
+  std::optional<StepInterval> interval;  ///< of the best plan; nothing without a stack
+  Scope scope;                           ///< what was fixed beforehand: the proof is for that alone
+  std::vector<FoundPlan> alternatives;   ///< with other degrees, best first
+  bool alternatives_complete = false;    ///< no parallelism beyond those fits
+  std::optional<NearestMisfit> misfit;   ///< for Infeasible, unless there is no plan at all
   std::int64_t measured = 0;   ///< plans, but for layers and network, whose memory was computed
   std::int64_t evaluated = 0;  ///< plans whose step time was computed
   SearchStats stats;

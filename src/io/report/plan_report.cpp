@@ -261,6 +261,21 @@ std::string reason_lines(const Task& task, const PlanResult& result) {
          memory_lines(task, plan, misfit.memory, misfit.stage);
 }
 
+std::string interval_line(const PlanResult& result) {
+  if (!result.interval) return "";
+  return labelled("interval",
+                  fmt::format("{} to {}: all constants of the stack at their low and "
+                              "high ends",
+                              to_text(result.interval->low), to_text(result.interval->high)));
+}
+
+std::string rates_line(const Task& task) {
+  if (!task.stack) return labelled("rates", "of kernels alone: no stack given (docs/truth.md)");
+  return labelled("rates",
+                  fmt::format("measured, with the software of a stack; linear layers in {}",
+                              name_of(task.stack->precision)));
+}
+
 }  // namespace
 
 std::string task_text(const Task& task) {
@@ -286,7 +301,7 @@ std::string task_text(const Task& task) {
                            to_text(dimension.bandwidth));
   }
   return labelled("workload", shape) + model_line(count(model, task.pass.tokens, task.pass.word)) +
-         labelled("machine", machine) +
+         labelled("machine", machine) + rates_line(task) +
          (task.machine.accelerator.sram > Bytes{}
               ? labelled("not modelled", fmt::format("on-chip memory ({} given): kernels of a plan "
                                                      "read from memory and write to it",
@@ -302,7 +317,7 @@ std::string plan_report(const Task& task, const PlanResult& result, const std::s
   if (result.cost) {
     const training::Cost& cost = *result.cost;
     const FlopsPerSecond peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips);
-    text += step_lines(certainty, cost.step_time, cost.utilization, peak) +
+    text += step_lines(certainty, cost.step_time, cost.utilization, peak) + interval_line(result) +
             labelled("rate", fmt::format("{:.6g} tokens/s", cost.tokens_per_second)) +
             price_lines(cost);
     text += top_lines(result, kOne, kNone,

@@ -150,6 +150,8 @@ std::string plan_json(const training::Task& task, const PlanResult& result) {
   Json json = Json::object();
   json["dfsearch"] = kVersion;
   put_answer(json, result);
+  json["interval"] =
+      result.interval ? Json{number(result.interval->low), number(result.interval->high)} : Json();
   put_price(json, cost);
   json["tokens_per_second"] = cost != nullptr ? json_number(cost->tokens_per_second) : Json();
   json["model"] = model_json(count(task.model, task.pass.tokens, task.pass.word));
