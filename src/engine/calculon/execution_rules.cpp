@@ -113,30 +113,48 @@ void ExecutionRules::branch(const PlanNode& node, const PlanBranching& branching
   }
 }
 
-/// Whether the space has an execution that comes from outside.
-bool ExecutionRules::has(const Execution& execution) const {
+/// Whether the space has the decisions of an execution that are taken at a level.
+bool ExecutionRules::has(Level level, const Execution& execution) const {
   const auto is_in = [](const auto& list, const auto& value) {
     return std::find(list.begin(), list.end(), value) != list.end();
   };
-  if (!is_in(space_.tensor_degrees(), execution.tensor) ||
-      !is_in(space_.pipeline_degrees(execution.tensor), execution.pipeline)) {
-    return false;
-  }
+  if (level < kTensor) return true;
+  if (!is_in(space_.tensor_degrees(), execution.tensor)) return false;
+  if (level < kDegrees) return true;
+  if (!is_in(space_.pipeline_degrees(execution.tensor), execution.pipeline)) return false;
   Execution part = *space_.with_degrees(execution.tensor, execution.pipeline);
-  if (part.data != execution.data || part.global_batch != execution.global_batch ||
-      !is_in(space_.micro_batches(part), execution.micro_batch) ||
-      !is_in(space_.chunk_counts(part), execution.chunks)) {
+  if (part.data != execution.data || part.global_batch != execution.global_batch) return false;
+  if (level >= kMicroBatch && !is_in(space_.micro_batches(part), execution.micro_batch)) {
     return false;
   }
+  if (level >= kSchedule && !is_in(space_.chunk_counts(part), execution.chunks)) return false;
+  if (level < kShape) return true;
   part.micro_batch = execution.micro_batch;
   part.chunks = execution.chunks;
   Execution shape = execution;
   shape.offload = part.offload;
   shape.data_overlap = part.data_overlap;
   shape.networks = part.networks;
-  return is_in(space_.shapes(part), shape) && is_in(space_.offloads(shape), execution.offload) &&
-         is_in(space_.placements(shape), execution.networks) &&
-         is_in(space_.data_overlaps(shape), execution.data_overlap);
+  return is_in(space_.shapes(part), shape) && is_in(space_.offloads(shape), execution.offload);
+}
+
+bool ExecutionRules::has(const PlanNode& node) const {
+  if (node.level < kRoot || node.level > kShape || node.taken.size() != kDecided[node.level] ||
+      !node.below.empty()) {
+    return false;
+  }
+  const std::optional<Execution> execution = execution_of(node.taken);
+  return execution && node_of(node.level, *execution, {}).taken == node.taken &&
+         has(static_cast<Level>(node.level), *execution);
+}
+
+/// Whether the space has an execution that comes from outside.
+bool ExecutionRules::has(const Execution& execution) const {
+  if (!has(kShape, execution)) return false;
+  const auto placements = space_.placements(execution);
+  const auto overlaps = space_.data_overlaps(execution);
+  return std::find(placements.begin(), placements.end(), execution.networks) != placements.end() &&
+         std::find(overlaps.begin(), overlaps.end(), execution.data_overlap) != overlaps.end();
 }
 
 std::optional<Score> ExecutionRules::cost(const Decisions& decisions) const {

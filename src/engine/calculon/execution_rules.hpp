@@ -31,6 +31,7 @@ class ExecutionRules final : public StepRules {
   /// Tensor, pipeline, data; the batch follows from them.
   [[nodiscard]] std::size_t degrees() const override { return 3; }
   void branch(const PlanNode& node, const PlanBranching& branching) const override;
+  [[nodiscard]] bool has(const PlanNode& node) const override;
   [[nodiscard]] std::optional<Score> cost(const Decisions& decisions) const override;
   [[nodiscard]] std::int64_t measured() const override {
     return measured_.load(std::memory_order_relaxed);
@@ -46,6 +47,7 @@ class ExecutionRules final : public StepRules {
   void branch_micro_batch(const PlanNode& node, const PlanBranching& branching) const;
   void branch_schedule(const PlanNode& node, const PlanBranching& branching) const;
   void branch_shape(const PlanNode& node, const PlanBranching& branching) const;
+  [[nodiscard]] bool has(Level level, const Execution& execution) const;
   [[nodiscard]] bool has(const Execution& execution) const;
 
   const ExecutionSpace space_;

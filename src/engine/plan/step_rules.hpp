@@ -64,6 +64,8 @@ class StepRules {
   /// Emits the children of a node, each with a bound that is no less than that of the node, or
   /// solutions.  Throws Stopped when the deadline has passed.
   virtual void branch(const PlanNode& node, const PlanBranching& branching) const = 0;
+  /// Whether a node that comes from outside is one of this tree, whatever its bounds.
+  [[nodiscard]] virtual bool has(const PlanNode& node) const = 0;
   /// What all decisions together cost; nothing if the step does not fit or is none.
   [[nodiscard]] virtual std::optional<Score> cost(const Decisions& decisions) const = 0;
 

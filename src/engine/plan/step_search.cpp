@@ -175,7 +175,13 @@ class StepFinder {
       if (!problem.excludes(incumbent.decisions))
         tree.resume_from(std::move(incumbent), state_.found_by);
     }
-    if (state_.begun) tree.resume_from(std::exchange(state_.open, {}));
+    if (!state_.begun) return;
+    for (const StepState::Entry& entry : state_.open) {
+      if (!rules_.has(entry.node)) {
+        throw InputError("the checkpoint is damaged: an open node is none of the problem's");
+      }
+    }
+    tree.resume_from(std::exchange(state_.open, {}));
   }
 
   /// Brings the state up to date, the open nodes aside.

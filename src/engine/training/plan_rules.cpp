@@ -132,8 +132,8 @@ PlanNode PlanRules::root() const {
   return root;
 }
 
-/// Whether the space has a plan that comes from outside.
-bool PlanRules::has(const Plan& plan) const {
+/// Whether the space has the decisions of a plan that are taken at a level.
+bool PlanRules::has(Level level, const Plan& plan) const {
   const auto is_in = [](const auto& list, const auto& value) {
     return std::find(list.begin(), list.end(), value) != list.end();
   };
@@ -144,24 +144,43 @@ bool PlanRules::has(const Plan& plan) const {
   Plan shape = plan;
   shape.layers.clear();
   shape.network.clear();
+  return (level < kInner || is_in(space_.inner_degrees(), inner)) &&
+         (level < kMicroBatch || (is_in(space_.degrees(inner), plan.degrees) &&
+                                  is_in(space_.micro_batches(plan.degrees), plan.micro_batch))) &&
+         (level < kLayout || is_in(space_.layouts(plan.degrees, shelf_), plan.layout)) &&
+         (level < kShape ||
+          is_in(space_.shapes(plan.degrees, plan.micro_batch, plan.layout), shape));
+}
+
+bool PlanRules::has(const PlanNode& node) const {
+  constexpr std::size_t kDecided[] = {0, kInnerDecisions, kMicroBatchDecisions, kLayoutDecisions,
+                                      kShapeDecisions};
+  if (node.level < kRoot || node.level > kShape || node.taken.size() != kDecided[node.level]) {
+    return false;
+  }
+  const Plan plan = plan_of(node.taken, space_.task());
+  if (first_of(plan, node.taken.size()) != node.taken) return false;
+  if (!has(static_cast<Level>(node.level), plan)) return false;
+  return node.below.empty() || (node.level == kMicroBatch &&
+                                node.below.size() == space_.layouts(plan.degrees, shelf_).size());
+}
+
+/// Whether the space has a plan that comes from outside.
+bool PlanRules::has(const Plan& plan) const {
   const std::vector<std::int64_t>& given = space_.task().choices.layers;
   const std::int64_t all = space_.blocks().layers();
   const std::int64_t stages = plan.degrees[Role::Pipeline];
-  const bool uneven = space_.task().stack.has_value();
   const auto divides = [&](std::int64_t layers) {
-    return layers >= 0 && plan.chunks > 0 && (uneven || layers % plan.chunks == 0);
+    return layers >= 0 && (space_.task().stack || layers % plan.chunks == 0);
   };
-  const bool has_layers =
-      static_cast<std::int64_t>(plan.layers.size()) == stages &&
-      (given.empty() || plan.layers == given) &&
-      std::all_of(plan.layers.begin(), plan.layers.end(), divides) &&
-      std::accumulate(plan.layers.begin(), plan.layers.end(), std::int64_t{0}) == all &&
-      (uneven || plan.chunks == 1 || plan.layers.front() * stages == all);
-  return is_in(space_.inner_degrees(), inner) && is_in(space_.degrees(inner), plan.degrees) &&
-         is_in(space_.micro_batches(plan.degrees), plan.micro_batch) &&
-         is_in(space_.layouts(plan.degrees, shelf_), plan.layout) &&
-         is_in(space_.shapes(plan.degrees, plan.micro_batch, plan.layout), shape) && has_layers &&
-         is_in(space_.networks(plan.degrees), plan.network);
+  const std::vector<std::vector<Degrees>> networks =
+      has(kShape, plan) ? space_.networks(plan.degrees) : std::vector<std::vector<Degrees>>();
+  return std::find(networks.begin(), networks.end(), plan.network) != networks.end() &&
+         static_cast<std::int64_t>(plan.layers.size()) == stages &&
+         (given.empty() || plan.layers == given) &&
+         std::all_of(plan.layers.begin(), plan.layers.end(), divides) &&
+         std::accumulate(plan.layers.begin(), plan.layers.end(), std::int64_t{0}) == all &&
+         (plan.chunks == 1 || space_.task().stack || plan.layers.front() * stages == all);
 }
 
 void PlanRules::branch_root(const PlanNode& node, const PlanBranching& branching) const {

@@ -38,6 +38,7 @@ class PlanRules final : public StepRules {
   [[nodiscard]] PlanNode root() const override;
   [[nodiscard]] std::size_t degrees() const override { return kRoles.size(); }
   void branch(const PlanNode& node, const PlanBranching& branching) const override;
+  [[nodiscard]] bool has(const PlanNode& node) const override;
   [[nodiscard]] std::optional<Score> cost(const Decisions& decisions) const override;
   [[nodiscard]] std::int64_t measured() const override {
     return measured_.load(std::memory_order_relaxed);
@@ -47,6 +48,7 @@ class PlanRules final : public StepRules {
   }
 
  private:
+  [[nodiscard]] bool has(Level level, const Plan& plan) const;
   [[nodiscard]] bool has(const Plan& plan) const;
   void branch_root(const PlanNode& node, const PlanBranching& branching) const;
   void branch_inner(const PlanNode& node, const PlanBranching& branching) const;

@@ -150,6 +150,53 @@ TEST_CASE("decisions from outside are costed only if the space has them") {
   CHECK(refused > 1000);
 }
 
+/// Nodes of a checkpoint with a number changed: each is refused or leads to an answer.
+void check_foreign_nodes(const StepRules& rules, int& refused) {
+  StepState state;
+  StepSearch search;
+  search.limits.nodes = 12;
+  search.on_checkpoint = [&](const StepState& now) {
+    state = parse_step_checkpoint(checkpoint_bytes(now, kConfig), "c", kConfig);
+  };
+  find_steps(rules, search);
+  std::mt19937 generator(3);
+  for (int i = 0; i < 200 && !state.open.empty(); ++i) {
+    StepState changed = parse_step_checkpoint(checkpoint_bytes(state, kConfig), "c", kConfig);
+    PlanNode& node = changed.open[generator() % changed.open.size()].node;
+    constexpr std::int64_t kValues[] = {-1, 0, 1, 3, 7, 1'000'000'000'000};
+    if (i % 4 == 0) node.level = static_cast<int>(generator() % 8);
+    if (i % 4 == 1 && !node.taken.empty()) node.taken.pop_back();
+    if (i % 4 == 2) node.below.assign(generator() % 3, Score(1.0));
+    if (i % 4 == 3 && !node.taken.empty()) {
+      node.taken[generator() % node.taken.size()] = kValues[generator() % 6];
+    }
+    StepSearch rest;
+    rest.limits.nodes = 50;
+    rest.resume = &changed;
+    try {
+      find_steps(rules, rest);
+    } catch (const InputError& error) {
+      CHECK(error.messages().front() ==
+            "the checkpoint is damaged: an open node is none of the problem's");
+      ++refused;
+    }
+  }
+}
+
+TEST_CASE("nodes from outside are searched only if the tree has them") {
+  int refused = 0;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    CAPTURE(seed);
+    const training::Task task = test::random_training_task(seed);
+    const training::PlanSpace space(task);
+    training::LayoutShelf shelf(task, space.blocks());
+    check_foreign_nodes(training::PlanRules(space, shelf), refused);
+    const calculon::Task execution = execution_task(static_cast<std::uint32_t>(seed));
+    check_foreign_nodes(calculon::ExecutionRules(execution), refused);
+  }
+  CHECK(refused > 300);
+}
+
 TEST_CASE("a damaged checkpoint, and one of another config, are refused") {
   const calculon::Task task = execution_task(2);
   const calculon::ExecutionRules rules(task);
