@@ -89,16 +89,11 @@ struct Executions {
   }
 };
 
+/// The step time of the best answer.
 template <class Result>
-SearchEnd end_of(const Result& result) {
-  SearchEnd end{.status = result.status,
-                .stopped_by = result.stopped_by,
-                .stats = result.stats,
-                .objective = std::nullopt,
-                .lower_bound = result.lower_bound,
-                .gap = result.gap};
-  if (result.cost) end.objective = Score(result.cost->step_time.in_base_units());
-  return end;
+std::optional<Score> objective_of(const Result& result) {
+  if (!result.cost) return std::nullopt;
+  return Score(result.cost->step_time.in_base_units());
 }
 
 /// One search with everything that listens to it.
@@ -145,7 +140,7 @@ class StepRun {
       const StopReason reason =
           result.alternatives.empty() ? result.stopped_by : result.alternatives.back().stopped_by;
       if (reason != StopReason::None) events.write(stop_event(result.stats.time, reason));
-      events.write(done_event(end_of(result)));
+      events.write(done_event(end_of(result, objective_of(result))));
     }
     Outputs outputs(search.limits.deadline);
     write(result, history, outputs);

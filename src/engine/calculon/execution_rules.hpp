@@ -1,7 +1,6 @@
 #pragma once
 // The executions of a task as decisions for the search of steps.
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 
@@ -11,8 +10,7 @@
 
 namespace dfsearch::calculon {
 
-/// Memory is asked before time, networks come last (docs/search.md, section 13).  The counters
-/// are relaxed atomics: they are read when the search is over.
+/// Memory is asked before time, networks come last (docs/search.md, section 13).
 class ExecutionRules final : public StepRules {
  public:
   /// How far the decisions of a node go.
@@ -33,12 +31,6 @@ class ExecutionRules final : public StepRules {
   void branch(const PlanNode& node, const PlanBranching& branching) const override;
   [[nodiscard]] bool has(const PlanNode& node) const override;
   [[nodiscard]] std::optional<Score> cost(const Decisions& decisions) const override;
-  [[nodiscard]] std::int64_t measured() const override {
-    return measured_.load(std::memory_order_relaxed);
-  }
-  [[nodiscard]] std::int64_t evaluated() const override {
-    return evaluated_.load(std::memory_order_relaxed);
-  }
 
  private:
   void branch_root(const PlanNode& node, const PlanBranching& branching) const;
@@ -51,8 +43,6 @@ class ExecutionRules final : public StepRules {
   [[nodiscard]] bool has(const Execution& execution) const;
 
   const ExecutionSpace space_;
-  mutable std::atomic<std::int64_t> evaluated_{0};
-  mutable std::atomic<std::int64_t> measured_{0};
 };
 
 }  // namespace dfsearch::calculon

@@ -2,6 +2,7 @@
 // What the search for a whole step asks of its equations.
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -70,9 +71,16 @@ class StepRules {
   [[nodiscard]] virtual std::optional<Score> cost(const Decisions& decisions) const = 0;
 
   /// Steps, but for their last decisions, whose memory was computed so far.
-  [[nodiscard]] virtual std::int64_t measured() const = 0;
+  [[nodiscard]] std::int64_t measured() const { return measured_.load(std::memory_order_relaxed); }
   /// Steps whose time was computed so far.
-  [[nodiscard]] virtual std::int64_t evaluated() const = 0;
+  [[nodiscard]] std::int64_t evaluated() const {
+    return evaluated_.load(std::memory_order_relaxed);
+  }
+
+ protected:
+  // Relaxed: they are read when the search is over.
+  mutable std::atomic<std::int64_t> measured_{0};
+  mutable std::atomic<std::int64_t> evaluated_{0};
 };
 
 }  // namespace dfsearch

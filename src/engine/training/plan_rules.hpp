@@ -1,7 +1,6 @@
 #pragma once
 // The plans of a task as decisions for the search of steps.
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -19,8 +18,7 @@ namespace dfsearch::training {
 Decisions decisions_of(const Plan& plan);
 Plan plan_of(const Decisions& decisions, const Task& task);
 
-/// Memory is asked before time, networks come last (docs/search.md, section 15).  The counters
-/// are relaxed atomics: they are read when the search is over.
+/// Memory is asked before time, networks come last (docs/search.md, section 15).
 class PlanRules final : public StepRules {
  public:
   /// How far the decisions of a node go.
@@ -40,12 +38,6 @@ class PlanRules final : public StepRules {
   void branch(const PlanNode& node, const PlanBranching& branching) const override;
   [[nodiscard]] bool has(const PlanNode& node) const override;
   [[nodiscard]] std::optional<Score> cost(const Decisions& decisions) const override;
-  [[nodiscard]] std::int64_t measured() const override {
-    return measured_.load(std::memory_order_relaxed);
-  }
-  [[nodiscard]] std::int64_t evaluated() const override {
-    return evaluated_.load(std::memory_order_relaxed);
-  }
 
  private:
   [[nodiscard]] bool has(Level level, const Plan& plan) const;
@@ -62,8 +54,6 @@ class PlanRules final : public StepRules {
 
   const PlanSpace& space_;
   LayoutShelf& shelf_;
-  mutable std::atomic<std::int64_t> measured_{0};
-  mutable std::atomic<std::int64_t> evaluated_{0};
 };
 
 }  // namespace dfsearch::training

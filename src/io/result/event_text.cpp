@@ -119,14 +119,7 @@ std::string stop_event(Seconds time, StopReason reason) {
 }
 
 SearchEnd end_of(const SearchResult& result) {
-  SearchEnd end{.status = result.status,
-                .stopped_by = result.stopped_by,
-                .stats = result.stats,
-                .objective = std::nullopt,
-                .lower_bound = result.lower_bound,
-                .gap = result.gap};
-  if (result.cost) end.objective = result.cost->objective;
-  return end;
+  return end_of(result, result.cost ? std::optional(result.cost->objective) : std::nullopt);
 }
 
 std::string done_event(const SearchEnd& end) {

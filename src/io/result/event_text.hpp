@@ -41,6 +41,16 @@ struct SearchEnd {
   Score lower_bound{};
   double gap = 0.0;
 };
+/// Of any result; `objective` is that of its best answer, if it has one.
+template <class Result>
+SearchEnd end_of(const Result& result, std::optional<Score> objective) {
+  return {.status = result.status,
+          .stopped_by = result.stopped_by,
+          .stats = result.stats,
+          .objective = objective,
+          .lower_bound = result.lower_bound,
+          .gap = result.gap};
+}
 SearchEnd end_of(const SearchResult& result);
 std::string done_event(const SearchEnd& end);
 
