@@ -7,6 +7,7 @@ beside them of the tables, and both are held against the JSON of the same run.
 usage: page_test.py DFSEARCH [TEST ...]
 """
 
+import csv
 import json
 import os
 import pathlib
@@ -401,6 +402,48 @@ class Report(CliTest):
         by_index = {r["index"]: r for r in results}
         for i, time in zip(kept, data["columns"]["figures"]["step_time"]):
             self.assertEqual(time, by_index[i]["step_time"])
+
+
+class Runs(PageTest):
+    def test_the_page_of_a_table_of_runs_says_what_its_rows_say(self):
+        for name in ("training", "nanotron"):
+            with self.subTest(name):
+                table = ROOT / "configs" / "measured" / f"{name}.csv"
+                report = self.run_tool("predict", table, "-o", "o.csv", "--html", "page.html",
+                                       "--by", "model", "--by", "gpus", "--worst", "20").stdout
+                with open(self.folder / "o.csv", newline="") as file:
+                    rows = {row["id"]: row for row in csv.DictReader(file)
+                            if row["error"] and not row["note"]}
+                self.page("page.html")
+                shown = self.ask(TABLES)
+                self.assertEqual({row[0] for row in shown["runs"]}, set(rows))
+                for run, _, model, chip, chips, *times in shown["runs"]:
+                    row = rows[run]
+                    self.assertEqual([model, chip, str(chips)],
+                                     [row["model"] or "–", row["gpu"], row["gpus"]])
+                    for time, key in zip(times, ("step_s", "predicted_s", "low_s", "high_s")):
+                        self.assertAlmostEqual(time / float(row[key]), 1, places=4)
+                series = self.ask(CHARTS)["runs"]["series"]
+                points = [point for each in series if each["type"] == "scatter"
+                          for point in each["data"]]
+                self.assertEqual(sorted(p[:2] for p in points),
+                                 sorted(row[5:7] for row in shown["runs"]))
+                self.assertEqual(shown["errors"][0][1], len(rows))
+                mean = sum(abs(float(row["error"])) for row in rows.values()) / len(rows)
+                self.assertAlmostEqual(shown["errors"][0][2], mean, places=4)
+                self.assertEqual(len(shown["farthest off"]), 20)
+                for row in shown["farthest off"]:
+                    self.assertIn(row[0] + ": " + row[8].split()[0], report)
+                self.assertEqual("memory" in shown, name == "nanotron")
+                self.page("page.html", width=400, dark=True)
+
+    def test_names_of_runs_stay_text(self):
+        header, row = (ROOT / "configs" / "measured" / "nanotron.csv").read_text().split("\n")[:2]
+        self.write("r.csv", header + "\n" + row.replace("1.34G", f'"{HOSTILE}"') + "\n")
+        self.run_tool("predict", "r.csv", "--html", "page.html")
+        self.assertNotIn(HOSTILE, (self.folder / "page.html").read_text())
+        self.page("page.html")
+        self.assertIn(HOSTILE, self.ask(TEXT))
 
 
 if __name__ == "__main__":

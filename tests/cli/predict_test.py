@@ -129,6 +129,19 @@ class Predict(CliTest):
         self.assertIn("expected 17 cells, got 16", message(HEADER + ROW.replace("a,", "", 1)))
         self.assertIn("expected a line with the names of columns", message(""))
 
+    def test_pages_are_written_whole_or_not_at_all(self):
+        table = self.write("runs.csv", HEADER + ROW)
+        for words in (("--html", "-"), ("--html", "a", "-o", "a"), ("--html", "none/page.html"),
+                      ("--by", "chip"), ("--worst", "0"), ("--threads", "0")):
+            self.assertIn(words[0], self.run_tool("predict", table, *words, status=2).stderr +
+                          " --html" * ("none" in words[1]))
+        self.write("page.html", "before")
+        self.write("wrong.csv", HEADER + ROW.replace("bf16", "int3"))
+        self.run_tool("predict", "wrong.csv", "--html", "page.html", status=2)
+        self.assertEqual((self.folder / "page.html").read_text(), "before")
+        self.run_tool("predict", table, "--html", "page.html")
+        self.assertTrue((self.folder / "page.html").read_text().endswith("</html>\n"))
+
 
 if __name__ == "__main__":
     main()

@@ -95,8 +95,11 @@ gemm
   --json FILE|-          the times as JSON; with - in place of the table
 
 predict
-  --by GROUP             the table of errors by source, model, gpu or gpus (source)
+  --by GROUP             the table of errors by source, model, gpu or gpus (source); repeatable
+  --worst N              tell the N runs that are farthest off, and the largest part of each (5)
+  --html PAGE            predicted against measured times, and the tables, as a page
   -o OUT.csv             time, interval, parts, memory and error of each run (docs/truth.md)
+  --threads N            worker threads (all hardware threads)
 
 list
   --json FILE|-          the list as JSON; with - in place of the table.  A KIND is systems,

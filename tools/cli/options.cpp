@@ -61,7 +61,8 @@ struct Texts {
   std::vector<std::string> no_bound;
   std::vector<std::string> shapes;
   std::string word;
-  std::string by;
+  std::vector<std::string> by;
+  std::string worst;
   bool help = false;
 };
 
@@ -84,7 +85,12 @@ void declare_common(CLI::App& app, CommandLine& line, Texts& texts) {
     app.add_option("--json", line.json);
     return;
   }
-  if (line.command == Command::Predict) app.add_option("--by", texts.by);
+  if (line.command == Command::Predict) {
+    app.add_option("--by", texts.by)->expected(1)->take_all()->allow_extra_args(false);
+    app.add_option("--worst", texts.worst);
+    app.add_option("--html", line.html);
+    app.add_option("--threads", texts.threads);
+  }
   if (takes_other_file(line.command)) {
     app.add_option("-o,--output", line.output);
     return;
@@ -176,12 +182,18 @@ std::string shell_text(const std::vector<std::string>& words) {
   return text;
 }
 
-/// Two outputs in one file would destroy each other.
+/// Two outputs in one file would destroy each other; some are files in any case.
 void refuse_shared_outputs(const CommandLine& line) {
-  const std::array outputs = {std::pair("--json", &line.json), std::pair("--html", &line.html),
-                              std::pair("--mapping", &line.mapping),
-                              std::pair("--checkpoint", &line.checkpoint),
-                              std::pair("--events", &line.events)};
+  for (const auto& [option, file] :
+       {std::pair("--html", &line.html), std::pair("--mapping", &line.mapping),
+        std::pair("--checkpoint", &line.checkpoint), std::pair("--resume", &line.resume)}) {
+    if (*file == "-") usage_error(fmt::format("{}: expected a file, got '-'", option));
+  }
+  const std::string output = line.command == Command::Predict ? line.output : "";
+  const std::array outputs = {
+      std::pair("--json", &line.json),       std::pair("--html", &line.html),
+      std::pair("--mapping", &line.mapping), std::pair("--checkpoint", &line.checkpoint),
+      std::pair("--events", &line.events),   std::pair("-o", &output)};
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     for (std::size_t j = i + 1; j < outputs.size(); ++j) {
       const std::string& file = *outputs[i].second;
@@ -222,11 +234,6 @@ void convert_search_options(const Texts& texts, CommandLine& line) {
   if (!texts.top.empty()) line.top = parse_count("--top", texts.top, kMostAnswers);
   if (!texts.objective.empty()) line.overrides.push_back("search.objective=" + texts.objective);
   if (line.quiet && line.verbose) usage_error("--quiet and --verbose exclude each other");
-  for (const auto& [option, file] :
-       {std::pair("--html", &line.html), std::pair("--mapping", &line.mapping),
-        std::pair("--checkpoint", &line.checkpoint), std::pair("--resume", &line.resume)}) {
-    if (*file == "-") usage_error(fmt::format("{}: expected a file, got '-'", option));
-  }
   refuse_shared_outputs(line);
 }
 
@@ -302,18 +309,21 @@ void convert_list(const Texts& texts, CommandLine& line) {
   line.kinds = {line.kinds[static_cast<std::size_t>(found - names.begin())]};
 }
 
-/// By what a table of predictions groups runs.
 void convert_predict(const Texts& texts, CommandLine& line) {
-  if (texts.by.empty()) return;
   std::vector<std::string_view> names;
-  for (const auto& word : dfsearch::words(RunGroup{})) {
-    names.emplace_back(word.name);
-    if (texts.by != word.name) continue;
-    line.run_group = word.value;
-    return;
+  for (const auto& word : dfsearch::words(RunGroup{})) names.emplace_back(word.name);
+  for (const std::string& by : texts.by) {
+    const auto found = std::find(names.begin(), names.end(), by);
+    if (found == names.end()) {
+      usage_error(fmt::format("--by: expected {}, got {}{}", joined_choices(names), in_quotes(by),
+                              suggestion(by, names)));
+    }
+    line.run_groups.push_back(static_cast<RunGroup>(found - names.begin()));
   }
-  usage_error(fmt::format("--by: expected {}, got {}{}", joined_choices(names), in_quotes(texts.by),
-                          suggestion(texts.by, names)));
+  if (texts.by.empty()) line.run_groups = {RunGroup::Source};
+  if (!texts.worst.empty()) line.worst = parse_count("--worst", texts.worst, kMostAnswers);
+  line.threads = parse_threads(texts.threads);
+  refuse_shared_outputs(line);
 }
 
 /// A word where a config is expected that looks like a misspelt command.

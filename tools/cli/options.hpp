@@ -11,7 +11,7 @@
 #include "cli/study_options.hpp"
 #include "engine/tables/search_bounds.hpp"
 #include "io/config/shelf.hpp"
-#include "io/predict/prediction_table.hpp"
+#include "io/predict/prediction_errors.hpp"
 #include "model/layer/shard.hpp"
 
 namespace dfsearch {
@@ -52,8 +52,9 @@ struct CommandLine {
   std::string events;
   std::string solution;  ///< of a solver, read by evaluate
   std::string output = "-";
-  RunGroup run_group = RunGroup::Source;  ///< of a table of predictions
-  std::vector<Shard> shapes;              ///< of GEMMs
+  std::vector<RunGroup> run_groups;  ///< by which errors of predictions are told
+  std::int64_t worst = 5;            ///< predictions that are told, the farthest off
+  std::vector<Shard> shapes;         ///< of GEMMs
   std::vector<ShelfKind> kinds = {ShelfKind::Systems, ShelfKind::Workloads,
                                   ShelfKind::Studies};  ///< to be listed
   Bytes word{2.0};                                      ///< of their elements

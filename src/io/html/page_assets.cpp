@@ -40,3 +40,5 @@ DFSEARCH_ASSET(run, DFSEARCH_PAGE_FILE("run_words.js") DFSEARCH_PAGE_FILE("run_c
 DFSEARCH_ASSET(study, DFSEARCH_PAGE_FILE("study_words.js") DFSEARCH_PAGE_FILE("heat_map.js")
                           DFSEARCH_PAGE_FILE("study_charts.js") DFSEARCH_PAGE_FILE("study_table.js")
                               DFSEARCH_PAGE_FILE("study.js"))
+DFSEARCH_ASSET(predictions,
+               DFSEARCH_PAGE_FILE("study_words.js") DFSEARCH_PAGE_FILE("predictions.js"))

@@ -13,7 +13,8 @@ struct Prediction {
   Seconds low{}, high{};  ///< all classes of constants at their low, or high, values
 };
 
-/// One for each run, nothing where it has no task.  On all hardware threads.
+/// One for each run, nothing where it has no task.  Uses the threads of
+/// the arena that calls.
 std::vector<std::optional<Prediction>> predict_runs(const std::vector<MeasuredRun>& runs);
 
 }  // namespace dfsearch

@@ -3,19 +3,7 @@
 
 const studyCharts = (() => {
   const {axis, chart, element, legend, note, section} = page;
-  const {choice, figureChoices, isWide, pointTip} = studyWords;
-  const PALETTE = [
-    "compute",
-    "memory",
-    "network",
-    "transfer",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "bubble"
-  ];
+  const {choice, figureChoices, isWide, PALETTE, pointTip} = studyWords;
   const LINES = 2000; // of parallel coordinates; more would be one dark band
 
   // The scatter plot.

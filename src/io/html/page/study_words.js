@@ -1,9 +1,21 @@
-// What the charts of a study have in common: lists to choose from, tooltips, whether an axis should
+// What charts of points have in common: lists to choose from, tooltips, whether an axis should
 // be logarithmic.
 "use strict";
 
 const studyWords = (() => {
   const {element, tip} = page;
+  const PALETTE = [
+    "compute",
+    "memory",
+    "network",
+    "transfer",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "bubble"
+  ];
 
   /// A labelled list to choose from; `choices` are [value, text].
   function choice(label, choices, chosen, changed) {
@@ -35,5 +47,5 @@ const studyWords = (() => {
     return positive && Math.max(...values) > 40 * Math.min(...values);
   }
 
-  return {choice, figureChoices, isWide, pointTip};
+  return {choice, figureChoices, isWide, PALETTE, pointTip};
 })();

@@ -1,0 +1,208 @@
+// A run counts for times if it was timed, is described whole, and its time is that of its plan; of
+// a plan of one model on as many chips with the same batch the order is compared pair by pair.
+
+#include "io/predict/prediction_errors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+namespace dfsearch {
+namespace {
+
+/// Of times, in shares.
+struct Errors {
+  std::vector<double> sizes;
+  double sum = 0.0, bias = 0.0;
+  std::size_t held = 0;
+
+  void add(const MeasuredRun& run, const Prediction& prediction) {
+    const double error = error_of(run, prediction);
+    sizes.push_back(std::fabs(error));
+    sum += std::fabs(error);
+    bias += error;
+    if (prediction.low.in_base_units() <= *run.step &&
+        *run.step <= prediction.high.in_base_units()) {
+      ++held;
+    }
+  }
+
+  [[nodiscard]] GroupErrors of(const std::string& name) {
+    std::sort(sizes.begin(), sizes.end());
+    const double count = static_cast<double>(sizes.size());
+    return {.name = name,
+            .runs = sizes.size(),
+            .error = sum / count,
+            .median = sizes[sizes.size() / 2],
+            .bias = bias / count,
+            .worst = sizes.back(),
+            .held = static_cast<double>(held) / count};
+  }
+};
+
+bool is_one_domain(const MeasuredRun& run) { return run.gpus <= run.task->stack->chip.domain; }
+
+std::vector<std::string> groups_of(const MeasuredRun& run, RunGroup group) {
+  switch (group) {
+    case RunGroup::Model:
+      return {run.model.empty() ? "none" : run.model};
+    case RunGroup::Chip:
+      return {run.gpu};
+    case RunGroup::Size:
+      return {fmt::format("{:>6}", run.gpus)};
+    case RunGroup::Source:
+      break;
+  }
+  const std::string source = short_source(run);
+  return {source, source + (run.task->model.experts ? ", experts" : ", dense"),
+          source + (is_one_domain(run) ? ", one node" : ", many nodes")};
+}
+
+}  // namespace
+
+double reserved_gib(const MeasuredRun& run, const Prediction& prediction) {
+  constexpr double kGib = 1073741824.0;
+  const Bytes context = stack::typical(run.task->stack->stack.context);
+  return (prediction.typical.memory.total() - context).in_base_units() / kGib;
+}
+
+bool is_timed(const MeasuredRun& run, const std::optional<Prediction>& prediction) {
+  return prediction && run.step && *run.step > 0.0 && run.comparable;
+}
+
+double error_of(const MeasuredRun& run, const Prediction& prediction) {
+  return prediction.typical.step.in_base_units() / *run.step - 1.0;
+}
+
+std::string short_source(const MeasuredRun& run) {
+  if (run.source.empty()) return run.stack;
+  std::string_view source = run.source;
+  for (const std::string_view mark : {" @", " (", ", ", ": "}) {
+    source = source.substr(0, source.find(mark));
+  }
+  const std::size_t space = source.find(' '), slash = source.find('/');
+  const bool is_repository = slash < space && space != std::string_view::npos;
+  return std::string(is_repository ? source.substr(0, space) : source);
+}
+
+std::pair<std::string_view, double> largest_part(const training::RunTime& time) {
+  const auto most = std::max_element(
+      kRunParts.begin(), kRunParts.end(),
+      [&](const auto& a, const auto& b) { return time.parts.*a.second < time.parts.*b.second; });
+  return {most->first, (time.parts.*most->second) / time.step};
+}
+
+std::vector<GroupErrors> errors_by(const std::vector<MeasuredRun>& runs,
+                                   const Predictions& predictions, RunGroup group) {
+  std::map<std::string, Errors> groups;
+  Errors all;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (!is_timed(runs[i], predictions[i])) continue;
+    all.add(runs[i], *predictions[i]);
+    for (const std::string& name : groups_of(runs[i], group)) {
+      groups[name].add(runs[i], *predictions[i]);
+    }
+  }
+  if (all.sizes.empty()) return {};
+  std::vector<GroupErrors> list = {all.of("all")};
+  for (auto& [name, errors] : groups) {
+    // A part that is the whole is not told twice.
+    const std::size_t comma = name.rfind(", ");
+    const auto whole = groups.find(comma == std::string::npos ? name : name.substr(0, comma));
+    const bool is_part = group == RunGroup::Source && whole != groups.end() && whole->first != name;
+    if (is_part && whole->second.sizes.size() == errors.sizes.size()) continue;
+    list.push_back(errors.of(name));
+  }
+  return list;
+}
+
+std::vector<PlanOrder> orders_of_plans(const std::vector<MeasuredRun>& runs,
+                                       const Predictions& predictions) {
+  using Key = std::tuple<std::string, std::string, std::string, std::int64_t, std::int64_t,
+                         std::int64_t, std::int64_t, std::int64_t, int>;
+  struct Plan {
+    double measured, predicted;
+  };
+  std::map<Key, std::vector<Plan>> alike;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const MeasuredRun& run = runs[i];
+    if (!is_timed(run, predictions[i])) continue;
+    const training::Task& task = *run.task;
+    alike[{groups_of(run, RunGroup::Source).back(), run.stack, run.gpu, run.gpus, task.model.hidden,
+           task.model.layers, task.pass.tokens, task.global_batch,
+           static_cast<int>(task.stack->precision)}]
+        .push_back({*run.step, predictions[i]->typical.step.in_base_units()});
+  }
+  struct Sum {
+    std::size_t pairs = 0, right = 0, sets = 0;
+    double regret = 0.0;
+  };
+  std::map<std::string, Sum> sums;
+  for (const auto& [key, plans] : alike) {
+    if (plans.size() < 2) continue;
+    Sum& sum = sums[std::get<0>(key)];
+    for (std::size_t a = 0; a < plans.size(); ++a) {
+      for (std::size_t b = 0; b < a; ++b) {
+        if (plans[a].measured == plans[b].measured) continue;
+        ++sum.pairs;
+        const bool faster = plans[a].measured < plans[b].measured;
+        if (faster == (plans[a].predicted < plans[b].predicted)) ++sum.right;
+      }
+    }
+    const auto by = [&](double Plan::*member) {
+      return *std::min_element(plans.begin(), plans.end(),
+                               [&](const Plan& a, const Plan& b) { return a.*member < b.*member; });
+    };
+    ++sum.sets;
+    sum.regret += by(&Plan::predicted).measured / by(&Plan::measured).measured - 1.0;
+  }
+  std::vector<PlanOrder> orders;
+  for (const auto& [name, sum] : sums) {
+    if (sum.pairs == 0) continue;
+    orders.push_back({.name = name,
+                      .pairs = sum.pairs,
+                      .right = static_cast<double>(sum.right) / static_cast<double>(sum.pairs),
+                      .regret = sum.regret / static_cast<double>(sum.sets)});
+  }
+  return orders;
+}
+
+MemoryErrors memory_errors(const std::vector<MeasuredRun>& runs, const Predictions& predictions) {
+  MemoryErrors sum;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (!predictions[i] || !runs[i].ran) continue;
+    const bool ran = *runs[i].ran, fits = predictions[i]->typical.fits;
+    ++sum.known;
+    if (fits == ran) ++sum.right;
+    if (ran && !fits) ++sum.refused;
+    if (!ran && fits) ++sum.accepted;
+    if (!ran || !runs[i].reserved || !(*runs[i].reserved > 0.0)) continue;
+    const double off = reserved_gib(runs[i], *predictions[i]) / *runs[i].reserved - 1.0;
+    ++sum.measured;
+    sum.error += std::fabs(off);
+    sum.bias += off;
+  }
+  if (sum.measured > 0) {
+    sum.error /= static_cast<double>(sum.measured);
+    sum.bias /= static_cast<double>(sum.measured);
+  }
+  return sum;
+}
+
+std::vector<std::size_t> farthest_off(const std::vector<MeasuredRun>& runs,
+                                      const Predictions& predictions, std::size_t most) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (is_timed(runs[i], predictions[i])) order.push_back(i);
+  }
+  const auto size = [&](std::size_t i) { return std::fabs(error_of(runs[i], *predictions[i])); };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
+  if (order.size() > most) order.resize(most);
+  return order;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,84 @@
+#pragma once
+// How far predictions are from what was measured.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/words.hpp"
+#include "io/predict/predict_runs.hpp"
+
+namespace dfsearch {
+
+using Predictions = std::vector<std::optional<Prediction>>;
+
+/// By what errors of times are grouped.
+enum class RunGroup : std::uint8_t { Source, Model, Chip, Size };
+constexpr auto words(RunGroup) {
+  return named<RunGroup>({{"source", RunGroup::Source},
+                          {"model", RunGroup::Model},
+                          {"gpu", RunGroup::Chip},
+                          {"gpus", RunGroup::Size}});
+}
+
+/// Whether a run counts for the errors of times.
+bool is_timed(const MeasuredRun& run, const std::optional<Prediction>& prediction);
+/// Of the time, as a share of what was measured.
+double error_of(const MeasuredRun& run, const Prediction& prediction);
+/// GiB of the allocator: all but what the driver has.
+double reserved_gib(const MeasuredRun& run, const Prediction& prediction);
+/// The file or paper of a run without version and place in it.
+std::string short_source(const MeasuredRun& run);
+
+/// Where the time of a run may go.
+inline constexpr std::array<std::pair<std::string_view, Seconds training::StepParts::*>, 10>
+    kRunParts = {{{"compute", &training::StepParts::compute},
+                  {"recompute", &training::StepParts::recompute},
+                  {"tensor", &training::StepParts::tensor},
+                  {"context", &training::StepParts::context},
+                  {"expert", &training::StepParts::expert},
+                  {"pipeline", &training::StepParts::pipeline},
+                  {"bubble", &training::StepParts::bubble},
+                  {"data", &training::StepParts::data},
+                  {"optimizer", &training::StepParts::optimizer},
+                  {"host", &training::StepParts::host}}};
+/// The greatest of them and its share.
+std::pair<std::string_view, double> largest_part(const training::RunTime& time);
+
+/// Shares; `held` of intervals.
+struct GroupErrors {
+  std::string name;
+  std::size_t runs = 0;
+  double error = 0.0, median = 0.0, bias = 0.0, worst = 0.0, held = 0.0;
+};
+/// First of all runs; empty if none was timed.
+std::vector<GroupErrors> errors_by(const std::vector<MeasuredRun>& runs,
+                                   const Predictions& predictions, RunGroup group);
+
+/// Plans of one model with one batch on one machine, pair by pair; `regret` is what the plan
+/// predicted best takes more than the best one.
+struct PlanOrder {
+  std::string name;
+  std::size_t pairs = 0;
+  double right = 0.0, regret = 0.0;
+};
+std::vector<PlanOrder> orders_of_plans(const std::vector<MeasuredRun>& runs,
+                                       const Predictions& predictions);
+
+/// `known` runs fitted or not; of `measured` ones the peak is known, whose error and bias are
+/// shares.
+struct MemoryErrors {
+  std::size_t known = 0, right = 0, refused = 0, accepted = 0, measured = 0;
+  double error = 0.0, bias = 0.0;
+};
+MemoryErrors memory_errors(const std::vector<MeasuredRun>& runs, const Predictions& predictions);
+
+/// Indices of timed runs, those that are farthest off first.
+std::vector<std::size_t> farthest_off(const std::vector<MeasuredRun>& runs,
+                                      const Predictions& predictions, std::size_t most);
+
+}  // namespace dfsearch
