@@ -8,7 +8,11 @@ usage: predict_test.py DFSEARCH [TEST ...]
 import collections
 import csv
 import pathlib
+import re
+import signal
+import subprocess
 import sys
+import time
 import unittest
 
 from support import CliTest, main
@@ -18,6 +22,7 @@ MEASURED = ROOT / "configs" / "measured"
 sys.path.append(str(ROOT / "tests" / "support"))
 try:
     import reference_stack
+    import yaml
 except ImportError:  # without python3-yaml
     reference_stack = None
 
@@ -141,6 +146,133 @@ class Predict(CliTest):
         self.assertEqual((self.folder / "page.html").read_text(), "before")
         self.run_tool("predict", table, "--html", "page.html")
         self.assertTrue((self.folder / "page.html").read_text().endswith("</html>\n"))
+
+    def planted(self, stack, most, changes, *, every=1, **cells):
+        """A table of runs of one stage, timed by the second writing with other constants."""
+        with open(MEASURED / "training.csv", newline="") as file:
+            rows = [row for row in csv.DictReader(file)
+                    if row["stack"] == stack and row["pipeline"] == "1"][::every][:most]
+        for row in rows:
+            run = reference_stack.Run(row)
+            run.stack = run.stack | changes
+            row["step_s"] = repr(run.step())
+            row |= cells
+        return rows
+
+    def write_rows(self, name, rows):
+        with open(self.folder / name, "w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+        return self.folder / name
+
+    def fitted(self, table, *words):
+        """The constants after the fit, and its report."""
+        report = self.run_tool("predict", table, "--fit", "fit.yaml", *words).stdout
+        tree = yaml.safe_load((self.folder / "fit.yaml").read_text())
+        return {key: reference_stack.typical(tree[key]) for key in tree["fitted"]}, report
+
+    PLANTED = {"elementwise": 1.1, "host_forward": "0.7 ms", "host_backward": "1.5 ms",
+               "host_exchange": "60 us", "host_micro_batch": "4 ms"}
+
+    @unittest.skipUnless(reference_stack, "python3-yaml is not installed")
+    def test_a_fit_finds_the_constants_that_made_the_times(self):
+        rows = self.planted("megatron_ds", 200, self.PLANTED, every=2)
+        table = self.write_rows("planted.csv", rows)
+        found, report = self.fitted(table, "--holdout", "0.25", "--threads", "1")
+        # All of these runs compute a layer again, so their times have both passes as one sum.
+        planted = {key: reference_stack.value(value) for key, value in self.PLANTED.items()}
+        for constants in (found, planted):
+            constants["passes"] = 2 * constants.pop("host_forward") + constants.pop("host_backward")
+        for key, value in planted.items():
+            self.assertAlmostEqual(found[key] / value, 1, delta=0.01, msg=key)
+        after = [float(share) for share in re.findall(r"before, ([0-9.]+) % after", report)]
+        crossed = re.search(r"5 folds of whole models: ([0-9.]+) % off", report)
+        self.assertLess(max(after + [float(crossed[1])]), 0.3)
+        self.assertIn(f"{len(rows) - len(rows) // 4} runs that it was fitted to", report)
+        self.assertIn(f"{len(rows) // 4} runs held out", report)
+        # The same file for any number of threads, and it times the runs as the fit did.
+        first = (self.folder / "fit.yaml").read_text()
+        self.fitted(table, "--holdout", "0.25", "--threads", "2")
+        self.assertEqual((self.folder / "fit.yaml").read_text(), first)
+        self.run_tool("predict", table, "-o", "a.csv", "--fit", "again.yaml", "--holdout", "0.25")
+        for row in rows:
+            row["stack"] = "fit.yaml"
+        self.run_tool("predict", self.write_rows("b.csv", rows), "-o", "b_out.csv")
+        times = [[row["predicted_s"] for row in csv.DictReader((self.folder / name).open())]
+                 for name in ("a.csv", "b_out.csv")]
+        self.assertEqual(*times)
+        # A folder of stacks goes before the shelf.
+        (self.folder / "mine").mkdir()
+        (self.folder / "mine" / "megatron_ds.yaml").write_text(first)
+        self.run_tool("predict", table, "-o", "c.csv", "--stacks", "mine")
+        self.assertEqual((self.folder / "a.csv").read_text(), (self.folder / "c.csv").read_text())
+
+    @unittest.skipUnless(reference_stack, "python3-yaml is not installed")
+    def test_runs_held_out_never_change_a_fit(self):
+        rows = self.planted("foundry", 60, {"elementwise": 1.5, "gather_interference": 0.6})
+        share = self.fitted(self.write_rows("a.csv", rows), "--holdout", "0.3")[0]
+        held = self.fitted(self.write_rows("a.csv", rows), "--holdout", "model=mpt_7b")[0]
+        source = rows[0]["source"]
+        for other in ("1000", "0.001"):
+            wrong = [row | ({"step_s": other} if row["model"] == "mpt_7b" else {}) for row in rows]
+            found, report = self.fitted(self.write_rows("b.csv", wrong), "--holdout", "model=mpt_7b")
+            self.assertEqual(found, held)
+            self.assertRegex(report, r"runs held out: [0-9.]{3,} % off before")
+        # Which ones a share holds out depends on the ids of the runs alone.
+        self.assertEqual(self.fitted(self.write_rows("c.csv", rows[::-1]), "--holdout", "0.3")[0],
+                         share)
+        others = [row | {"source": "another", "id": "x" + row["id"], "step_s": "7"} for row in rows]
+        table = self.write_rows("d.csv", rows + others)
+        self.assertEqual(self.fitted(table, "--holdout", "source=another")[0],
+                         self.fitted(self.write_rows("e.csv", rows))[0])
+        self.assertIn(source.split()[0], "mosaicml/llm-foundry")
+        self.assertEqual(self.fitted(table, "--holdout", "source=mosaicml/llm-foundry")[0],
+                         self.fitted(self.write_rows("f.csv", others))[0])
+
+    def test_what_is_wrong_with_a_fit_is_told_and_nothing_written(self):
+        table = self.write("runs.csv", HEADER + ROW)
+        timed = self.write("timed.csv", HEADER[:-1] + ",step_s,model\n" + ROW[:-1] + ",1,m\n" +
+                           ROW[:-1].replace("a,", "b,", 1).replace("megatron23", "te") + ",1,m\n")
+        for words, what in (
+                ((table, "--fit", "f"), "no run was timed"),
+                ((timed, "--fit", "f"), "runs have several stacks, expected --stack megatron23 or te"),
+                ((timed, "--fit", "f", "--stack", "tea"), "did you mean 'te'?"),
+                ((timed, "--fit", "f", "--stack", "megatron23"), "marks no constant"),
+                ((timed, "--fit", "f", "--stack", "te", "--holdout", "1"), "expected a share between"),
+                ((timed, "--fit", "f", "--stack", "te", "--holdout", "id=b"), "leaves no run"),
+                ((timed, "--fit", "f", "--stack", "te", "--holdout", "id=c"), "none of the runs"),
+                ((timed, "--fit", "f", "--stack", "te", "--holdout", "colour=c"),
+                 "colour: this column is missing"),
+                ((timed, "--fit", "-"), "--fit: expected a file"),
+                ((timed, "--fit", "f", "--html", "f"), "both go to 'f'"),
+                ((timed, "--fit", "none/f"), "none"),
+                ((timed, "--stack", "te"), "--stack: only with --fit"),
+                ((timed, "--holdout", "0.5"), "--holdout: only with --fit"),
+                ((timed, "--stacks", "none"), "there is no folder 'none'")):
+            with self.subTest(words):
+                self.assertIn(what, self.run_tool("predict", *words, status=2).stderr)
+                self.assertFalse((self.folder / "f").exists())
+        for key, what in (("colour", "there is no constant 'colour'"),
+                          ("host_step", "host_step has no range")):
+            self.write("s.yaml", f"from: te\nhost_step: 0 s\nfitted: [{key}]\n")
+            row = ROW[:-1].replace("megatron23", "s.yaml") + ",1\n"
+            one = self.write("one.csv", HEADER[:-1] + ",step_s\n" + row)
+            self.assertIn(what, self.run_tool("predict", one, "--fit", "f", status=2).stderr)
+
+    @unittest.skipUnless(reference_stack, "python3-yaml is not installed")
+    def test_a_fit_that_is_stopped_writes_nothing(self):
+        rows = self.planted("megatron_ds", 800, self.PLANTED)
+        table = self.write_rows("planted.csv", [row | {"id": f"{k}{row['id']}"} for row in rows
+                                                for k in range(10)])
+        run = subprocess.Popen([self.program, "predict", str(table), "--fit", "f.yaml"],
+                               cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(2)
+        run.send_signal(signal.SIGINT)
+        _, error = run.communicate(timeout=30)
+        self.assertEqual((run.returncode, error.decode()),
+                         (5, "dfsearch: the fit was stopped by a signal, nothing is written\n"))
+        self.assertFalse((self.folder / "f.yaml").exists())
 
 
 if __name__ == "__main__":

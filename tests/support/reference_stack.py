@@ -67,7 +67,7 @@ class Run:
         self.m = max(1, round(count("global_batch") / (self.n * self.b)))
         self.zero, self.recompute = count("zero"), row["recompute"]
         self.sp, self.wire = count("sequence_parallel"), count("gradient_wire_bytes", 4)
-        self.hidden_share = float(row.get("tensor_overlap") or 0)
+        self.hidden_share = float(row.get("tensor_overlap") or self.constant("tensor_overlap"))
         self.precision = row["precision"]
         self.bits = {"bf16": 16, "fp16": 16, "nvfp4": 4}.get(self.precision, 8)
         self.tokens = self.b * self.s / self.c

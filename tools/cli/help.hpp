@@ -99,7 +99,13 @@ predict
   --worst N              tell the N runs that are farthest off, and the largest part of each (5)
   --html PAGE            predicted against measured times, and the tables, as a page
   -o OUT.csv             time, interval, parts, memory and error of each run (docs/truth.md)
+  --fit STACK.yaml       fit the constants that a stack marks to its timed runs, cross-validated;
+                         write the stack there, and use it
+  --stack NAME           the stack to fit, if runs have several
+  --holdout SHARE|COLUMN=VALUE  runs that the fit does not see; their error stands beside
+  --stacks DIR           DIR/NAME.yaml goes before the stack or chip NAME of the shelf
   --threads N            worker threads (all hardware threads)
+  --quiet                no progress
 
 list
   --json FILE|-          the list as JSON; with - in place of the table.  A KIND is systems,

@@ -63,6 +63,7 @@ struct Texts {
   std::string word;
   std::vector<std::string> by;
   std::string worst;
+  std::string holdout;
   bool help = false;
 };
 
@@ -88,6 +89,11 @@ void declare_common(CLI::App& app, CommandLine& line, Texts& texts) {
   if (line.command == Command::Predict) {
     app.add_option("--by", texts.by)->expected(1)->take_all()->allow_extra_args(false);
     app.add_option("--worst", texts.worst);
+    app.add_option("--stacks", line.stacks);
+    app.add_option("--fit", line.fit);
+    app.add_option("--stack", line.fit_stack);
+    app.add_option("--holdout", texts.holdout);
+    app.add_flag("--quiet", line.quiet);
     app.add_option("--html", line.html);
     app.add_option("--threads", texts.threads);
   }
@@ -186,14 +192,16 @@ std::string shell_text(const std::vector<std::string>& words) {
 void refuse_shared_outputs(const CommandLine& line) {
   for (const auto& [option, file] :
        {std::pair("--html", &line.html), std::pair("--mapping", &line.mapping),
-        std::pair("--checkpoint", &line.checkpoint), std::pair("--resume", &line.resume)}) {
+        std::pair("--checkpoint", &line.checkpoint), std::pair("--resume", &line.resume),
+        std::pair("--fit", &line.fit)}) {
     if (*file == "-") usage_error(fmt::format("{}: expected a file, got '-'", option));
   }
   const std::string output = line.command == Command::Predict ? line.output : "";
   const std::array outputs = {
       std::pair("--json", &line.json),       std::pair("--html", &line.html),
       std::pair("--mapping", &line.mapping), std::pair("--checkpoint", &line.checkpoint),
-      std::pair("--events", &line.events),   std::pair("-o", &output)};
+      std::pair("--events", &line.events),   std::pair("-o", &output),
+      std::pair("--fit", &line.fit)};
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     for (std::size_t j = i + 1; j < outputs.size(); ++j) {
       const std::string& file = *outputs[i].second;
@@ -324,6 +332,20 @@ void convert_predict(const Texts& texts, CommandLine& line) {
   if (!texts.worst.empty()) line.worst = parse_count("--worst", texts.worst, kMostAnswers);
   line.threads = parse_threads(texts.threads);
   refuse_shared_outputs(line);
+  if (line.fit.empty() && !line.fit_stack.empty()) usage_error("--stack: only with --fit");
+  if (texts.holdout.empty()) return;
+  if (line.fit.empty()) usage_error("--holdout: only with --fit");
+  const std::size_t equals = texts.holdout.find('=');
+  if (equals != std::string::npos && equals > 0) {
+    line.held_out.column = texts.holdout.substr(0, equals);
+    line.held_out.value = texts.holdout.substr(equals + 1);
+    return;
+  }
+  line.held_out.share = converted("--holdout", [&] { return parse_number(texts.holdout); });
+  if (!(line.held_out.share > 0.0 && line.held_out.share < 1.0)) {
+    usage_error("--holdout: expected a share between 0 and 1, or COLUMN=VALUE, got " +
+                in_quotes(texts.holdout));
+  }
 }
 
 /// A word where a config is expected that looks like a misspelt command.

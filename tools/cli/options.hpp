@@ -11,7 +11,7 @@
 #include "cli/study_options.hpp"
 #include "engine/tables/search_bounds.hpp"
 #include "io/config/shelf.hpp"
-#include "io/predict/prediction_errors.hpp"
+#include "io/predict/fit_stack.hpp"
 #include "model/layer/shard.hpp"
 
 namespace dfsearch {
@@ -53,6 +53,10 @@ struct CommandLine {
   std::string solution;  ///< of a solver, read by evaluate
   std::string output = "-";
   std::vector<RunGroup> run_groups;  ///< by which errors of predictions are told
+  std::string stacks;                ///< a folder whose files go before those of the shelf
+  std::string fit;                   ///< where the fitted stack goes
+  std::string fit_stack;             ///< the stack to fit; empty: the only one
+  HeldOut held_out;                  ///< from the fit
   std::int64_t worst = 5;            ///< predictions that are told, the farthest off
   std::vector<Shard> shapes;         ///< of GEMMs
   std::vector<ShelfKind> kinds = {ShelfKind::Systems, ShelfKind::Workloads,

@@ -1,22 +1,65 @@
 #include "cli/predict.hpp"
 
+#include <fmt/format.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <filesystem>
+#include <mutex>
+#include <optional>
+
+#include "base/error.hpp"
+#include "base/units_text.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/outputs.hpp"
+#include "cli/progress_line.hpp"
+#include "cli/signals.hpp"
 #include "cli/standard_output.hpp"
 #include "io/html/prediction_page.hpp"
+#include "io/predict/fit_stack.hpp"
 #include "io/predict/prediction_table.hpp"
+#include "io/text/input_messages.hpp"
 
 namespace dfsearch {
+namespace {
 
-int run_predict(const CommandLine& line) {
-  const std::vector<MeasuredRun> runs = load_runs(line.config);
-  check_output(line.output);
-  check_output(line.html);
-  const Predictions predictions =
-      oneapi::tbb::task_arena(line.threads).execute([&] { return predict_runs(runs); });
+/// Nothing if a signal stopped it.
+std::optional<StackFit> fitted(const CommandLine& line, std::vector<MeasuredRun>& runs) {
+  std::mutex mutex;  // guards the state
+  FitState state;
+  ProgressLine progress(line.quiet, [&](double seconds) {
+    const std::lock_guard lock(mutex);
+    return fmt::format("{:>9}  {}, {} tries, {:.2f} % off", to_text(Seconds(seconds)),
+                       state.fold == 0 ? std::string("fit")
+                                       : fmt::format("fold {} of {}", state.fold, state.folds),
+                       state.tries, 100.0 * state.error);
+  });
+  auto fit =
+      fit_stack(runs, line.fit_stack, line.held_out, stop_on_signals(), [&](const FitState& now) {
+        const std::lock_guard lock(mutex);
+        state = now;
+      });
+  progress.finish();
+  return fit;
+}
+
+int predict(const CommandLine& line) {
+  if (!line.stacks.empty() && !std::filesystem::is_directory(line.stacks)) {
+    throw InputError("--stacks: there is no folder " + in_quotes(line.stacks));
+  }
+  std::vector<MeasuredRun> runs =
+      load_runs(line.config, {.folder = line.stacks, .mark = line.held_out.column});
+  for (const std::string& file : {line.output, line.html, line.fit}) check_output(file);
   Outputs outputs;
+  if (!line.fit.empty()) {
+    const std::optional<StackFit> fit = fitted(line, runs);
+    if (!fit) {
+      print_error("dfsearch: the fit was stopped by a signal, nothing is written\n");
+      return kStoppedWithout;
+    }
+    outputs.file(line.fit, fitted_stack_file(*fit, line.config));
+    print(fit_report(*fit) + "\n");
+  }
+  const Predictions predictions = predict_runs(runs);
   if (line.output != "-") outputs.file(line.output, prediction_csv(runs, predictions));
   if (!line.html.empty()) {
     outputs.file(line.html, prediction_page(runs, predictions, line.run_groups.front(),
@@ -26,6 +69,12 @@ int run_predict(const CommandLine& line) {
       prediction_report(runs, predictions, line.run_groups, static_cast<std::size_t>(line.worst)));
   outputs.throw_if_any_failed();
   return kProved;
+}
+
+}  // namespace
+
+int run_predict(const CommandLine& line) {
+  return oneapi::tbb::task_arena(line.threads).execute([&] { return predict(line); });
 }
 
 }  // namespace dfsearch

@@ -1,23 +1,22 @@
 #include "cli/study_progress.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <string>
 
 #include "base/units_text.hpp"
-#include "cli/standard_output.hpp"
 #include "io/study/study_report.hpp"
 
 namespace dfsearch {
 
 StudyProgress::StudyProgress(const Study& study, const study::StudyCount& count, bool quiet)
-    : study_(study), in_place_(isatty(STDERR_FILENO) != 0), count_(count) {
-  if (!quiet) ticker_.emplace(Seconds(in_place_ ? 1.0 : 10.0), [this] { show(); });
-}
+    : study_(study),
+      count_(count),
+      line_(quiet, [this](double seconds) { return line(seconds); }) {}
 
-std::string StudyProgress::line(double seconds) const {
+std::string StudyProgress::line(double seconds) {
+  const std::lock_guard lock(mutex_);
   const study::StudyCount& count = count_;
   const double rate = static_cast<double>(solved_) / std::max(seconds, 1e-9);
   std::string text = fmt::format("{:>9}  {}", to_text(Seconds(seconds)), count.solved);
@@ -48,20 +47,6 @@ void StudyProgress::tell(const study::PointAnswer& answer, const study::StudyCou
   const bool better = study::more_is_better(figure) ? value > best_ : value < best_;
   if (!has_best_ || better) best_ = value;
   has_best_ = true;
-}
-
-void StudyProgress::show() {
-  const std::lock_guard lock(mutex_);
-  const double seconds = std::chrono::duration<double>(WallClock::now() - start_).count();
-  const std::string text = line(seconds);
-  print_error(in_place_ ? "\r" + text + "\033[K" : text + "\n");
-  line_is_open_ = in_place_;
-}
-
-void StudyProgress::finish() {
-  if (ticker_) ticker_->stop();
-  if (line_is_open_) print_error("\n");
-  line_is_open_ = false;
 }
 
 }  // namespace dfsearch

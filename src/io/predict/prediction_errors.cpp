@@ -69,8 +69,8 @@ double reserved_gib(const MeasuredRun& run, const Prediction& prediction) {
   return (prediction.typical.memory.total() - context).in_base_units() / kGib;
 }
 
-bool is_timed(const MeasuredRun& run, const std::optional<Prediction>& prediction) {
-  return prediction && run.step && *run.step > 0.0 && run.comparable;
+bool is_timed(const MeasuredRun& run) {
+  return run.task && run.step && *run.step > 0.0 && run.comparable;
 }
 
 double error_of(const MeasuredRun& run, const Prediction& prediction) {
@@ -100,7 +100,7 @@ std::vector<GroupErrors> errors_by(const std::vector<MeasuredRun>& runs,
   std::map<std::string, Errors> groups;
   Errors all;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (!is_timed(runs[i], predictions[i])) continue;
+    if (!is_timed(runs[i])) continue;
     all.add(runs[i], *predictions[i]);
     for (const std::string& name : groups_of(runs[i], group)) {
       groups[name].add(runs[i], *predictions[i]);
@@ -129,7 +129,7 @@ std::vector<PlanOrder> orders_of_plans(const std::vector<MeasuredRun>& runs,
   std::map<Key, std::vector<Plan>> alike;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const MeasuredRun& run = runs[i];
-    if (!is_timed(run, predictions[i])) continue;
+    if (!is_timed(run)) continue;
     const training::Task& task = *run.task;
     alike[{groups_of(run, RunGroup::Source).back(), run.stack, run.gpu, run.gpus, task.model.hidden,
            task.model.layers, task.pass.tokens, task.global_batch,
@@ -196,7 +196,7 @@ std::vector<std::size_t> farthest_off(const std::vector<MeasuredRun>& runs,
                                       const Predictions& predictions, std::size_t most) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (is_timed(runs[i], predictions[i])) order.push_back(i);
+    if (is_timed(runs[i])) order.push_back(i);
   }
   const auto size = [&](std::size_t i) { return std::fabs(error_of(runs[i], *predictions[i])); };
   std::stable_sort(order.begin(), order.end(),

@@ -26,7 +26,7 @@ constexpr auto words(RunGroup) {
 }
 
 /// Whether a run counts for the errors of times.
-bool is_timed(const MeasuredRun& run, const std::optional<Prediction>& prediction);
+bool is_timed(const MeasuredRun& run);
 /// Of the time, as a share of what was measured.
 double error_of(const MeasuredRun& run, const Prediction& prediction);
 /// GiB of the allocator: all but what the driver has.

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/number.hpp"
+#include "io/config/shelf.hpp"
 #include "io/config/stack_files.hpp"
 #include "io/text/read_file.hpp"
 #include "model/training/stack_run.hpp"
@@ -21,6 +22,7 @@
 namespace dfsearch {
 namespace {
 
+namespace fs = std::filesystem;
 using training::Degrees;
 using training::Role;
 
@@ -151,31 +153,40 @@ class RowReader {
 /// Files of stacks and chips, each read once.
 class Setups {
  public:
-  const stack::Stack* stack(const RowReader& row, InputMessages& messages) {
+  explicit Setups(fs::path folder) : folder_(std::move(folder)) {}
+
+  std::shared_ptr<const stack::Stack> stack(const RowReader& row, InputMessages& messages) {
     return find(stacks_, row, "stack", [&](const std::string& name, const Place& place) {
       return load_stack(name, {}, place, messages);
     });
   }
-  const stack::MeasuredChip* chip(const RowReader& row, InputMessages& messages) {
+  std::shared_ptr<const stack::MeasuredChip> chip(const RowReader& row, InputMessages& messages) {
     return find(chips_, row, "gpu", [&](const std::string& name, const Place& place) {
       return load_measured_chip(name, {}, place, messages);
     });
   }
 
  private:
-  template <class Files, class Load>
-  const typename Files::mapped_type::value_type* find(Files& files, const RowReader& row,
-                                                      std::string_view column, const Load& load) {
+  template <class T>
+  using Files = std::map<std::string, std::shared_ptr<const T>>;
+
+  template <class T, class Load>
+  std::shared_ptr<const T> find(Files<T>& files, const RowReader& row, std::string_view column,
+                                const Load& load) {
     const std::string name(row.text(column));
     auto found = files.find(name);
     if (found == files.end()) {
-      found = files.emplace(name, load(name, row.place(column))).first;
+      const fs::path own = folder_ / (name + ".yaml");
+      const bool has_own = !folder_.empty() && is_shelf_name(name) && fs::exists(own);
+      const std::optional<T> read = load(has_own ? own.string() : name, row.place(column));
+      found = files.emplace(name, read ? std::make_shared<const T>(*read) : nullptr).first;
     }
-    return found->second ? &*found->second : nullptr;
+    return found->second;
   }
 
-  std::map<std::string, std::optional<stack::Stack>> stacks_;
-  std::map<std::string, std::optional<stack::MeasuredChip>> chips_;
+  const fs::path folder_;
+  Files<stack::Stack> stacks_;
+  Files<stack::MeasuredChip> chips_;
 };
 
 Transformer model_of(const RowReader& row) {
@@ -310,10 +321,10 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, InputMessages& messag
   task.pass = {.tokens = row.count("sequence", 1), .causal = true};
   task.machine.chips = run.gpus;
   task.bytes.sent = row.number("gradient_wire_bytes").value_or(4.0);
-  const stack::Stack* const software = setups.stack(row, messages);
-  const stack::MeasuredChip* const chip = setups.chip(row, messages);
-  if (!software || !chip) return run;
-  task.stack = stack::Setup{.stack = *software, .chip = *chip};
+  run.software = setups.stack(row, messages);
+  const auto chip = setups.chip(row, messages);
+  if (!run.software || !chip) return run;
+  task.stack = stack::Setup{.stack = *run.software, .chip = *chip};
   const auto precisions = words(stack::Precision{});
   const auto precision = std::find_if(precisions.begin(), precisions.end(), [&](const auto& word) {
     return row.text("precision") == word.name;
@@ -333,6 +344,7 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, InputMessages& messag
   if (const auto overlap = row.number("tensor_overlap")) {
     if (*overlap > 1.0) row.complain("tensor_overlap", "expected a share from 0 to 1");
     task.stack->stack.tensor_overlap = {*overlap};
+    run.says_overlap = true;
   }
   task.machine.memory[0].capacity = chip->usable;
   task.machine.network = training::network_of(*chip, run.gpus);
@@ -350,7 +362,8 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, InputMessages& messag
 
 }  // namespace
 
-std::vector<MeasuredRun> parse_runs(const std::string& text, const std::string& source) {
+std::vector<MeasuredRun> parse_runs(const std::string& text, const std::string& source,
+                                    const RunTableOptions& options) {
   InputMessages messages;
   const auto name = std::make_shared<const std::string>(source);
   const std::vector<std::vector<Cell>> rows = cells_of(text);
@@ -364,12 +377,14 @@ std::vector<MeasuredRun> parse_runs(const std::string& text, const std::string& 
     messages.add({.source = name, .line = cell.line, .column = cell.column}, cell.text,
                  "this column stands twice");
   }
-  for (const std::string_view column : kNeededColumns) {
+  std::vector<std::string_view> needed(std::begin(kNeededColumns), std::end(kNeededColumns));
+  if (!options.mark.empty()) needed.emplace_back(options.mark);
+  for (const std::string_view column : needed) {
     if (header.find(column) == header.end()) messages.add(start, column, "this column is missing");
   }
   messages.throw_if_any();
   std::vector<MeasuredRun> runs;
-  Setups setups;
+  Setups setups(options.folder);
   for (std::size_t i = 1; i < rows.size(); ++i) {
     const std::vector<Cell>& row = rows[i];
     if (row.size() != rows.front().size()) {
@@ -377,14 +392,16 @@ std::vector<MeasuredRun> parse_runs(const std::string& text, const std::string& 
                    fmt::format("expected {} cells, got {}", rows.front().size(), row.size()));
       continue;
     }
-    runs.push_back(read_run(RowReader(header, row, name, messages), setups, messages));
+    const RowReader reader(header, row, name, messages);
+    runs.push_back(read_run(reader, setups, messages));
+    if (!options.mark.empty()) runs.back().mark = reader.text(options.mark);
   }
   messages.throw_if_any();
   return runs;
 }
 
-std::vector<MeasuredRun> load_runs(const std::filesystem::path& file) {
-  return parse_runs(read_file(file, std::size_t{64} << 20), file.string());
+std::vector<MeasuredRun> load_runs(const fs::path& file, const RunTableOptions& options) {
+  return parse_runs(read_file(file, std::size_t{64} << 20), file.string(), options);
 }
 
 }  // namespace dfsearch

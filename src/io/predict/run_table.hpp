@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,16 +20,27 @@ struct MeasuredRun {
   std::int64_t gpus = 1;
   /// Nothing where the shape of the model is not given: such a row is passed on as it is.
   std::optional<training::Task> task;
+  std::shared_ptr<const stack::Stack> software;  ///< as its file says
   training::Plan plan;
   std::optional<double> step;      ///< seconds
   std::optional<double> reserved;  ///< GiB, peak of the allocator
   std::optional<bool> ran;         ///< false: out of memory; nothing: not told, or another failure
   bool comparable = true;          ///< whether `step` is a property of the plan
+  bool says_overlap = false;       ///< the row has its own `tensor_overlap`
+  std::string mark;                ///< the cell of the column that was asked for
+};
+
+/// How tables are read.
+struct RunTableOptions {
+  std::filesystem::path folder;  ///< its files go before stacks and chips of the shelf
+  std::string mark;              ///< a column, empty for none
 };
 
 /// Throws InputError with all mistakes, each with its row and column.
-std::vector<MeasuredRun> load_runs(const std::filesystem::path& file);
+std::vector<MeasuredRun> load_runs(const std::filesystem::path& file,
+                                   const RunTableOptions& options = {});
 /// The same of a text; `source` is for messages.
-std::vector<MeasuredRun> parse_runs(const std::string& text, const std::string& source);
+std::vector<MeasuredRun> parse_runs(const std::string& text, const std::string& source,
+                                    const RunTableOptions& options = {});
 
 }  // namespace dfsearch

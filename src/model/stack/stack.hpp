@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/units.hpp"
@@ -89,8 +90,9 @@ struct MeasuredChip {
   Constant<double> small_heads{0.8};        ///< of attention with heads of 64, less than 128
   Curve<Bytes> elementwise;                 ///< of the bandwidth of the memory
   BytesPerSecond memory{};
-  Bytes usable{};      ///< what a process may hold of the memory
-  bool grace = false;  ///< its host is one
+  Bytes usable{};                   ///< what a process may hold of the memory
+  bool grace = false;               ///< its host is one
+  std::vector<std::string> fitted;  ///< keys whose values runs decided
   // A domain is what one switch joins.
   std::int64_t domain = 8;
   Seconds base{}, hop{};              ///< of a collective; of each further member
@@ -126,7 +128,10 @@ struct Stack {
   // Memory beside states and activations.
   Constant<Bytes> reserved{Bytes(0.7e9)}, context{Bytes(1.5e9)};
   Constant<double> state_bytes{20.0};  ///< of a weight with its states, nothing divided
+  std::vector<std::string> fitted;     ///< keys of constants that measured runs decide
 };
+/// The row of a constant of a stack, null if no constant has this key.
+const Field* constant_of_stack(std::string_view key);
 
 /// Times of the classes of work beside the typical ones: the ranges of docs/truth.md.
 struct Scenario {

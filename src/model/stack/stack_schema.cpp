@@ -23,12 +23,14 @@ constexpr Interval kRates{1.0, 1e24};
 constexpr Interval kWork{1.0, 1e24};
 constexpr Interval kTokens{1, 1e9};
 
-/// What is wrong with a constant, or nothing.
+constexpr const char* kConstant =
+    "expected one value, or a low, a typical and a high one that rise";
+
 template <class Value>
 void check_constant(const stack::Constant<Value>& constant, Report& report) {
   const bool rises = std::is_sorted(constant.begin(), constant.end());
   if (constant.size() <= 1 || (constant.size() == 3 && rises)) return;
-  report.at({&constant}, "expected one value, or a low, a typical and a high one that rise");
+  report.at({&constant}, kConstant);
 }
 
 template <class Points, class Values>
@@ -77,22 +79,34 @@ void check_chip(void* object, Report& report) {
   if (!chip.flash1.given() && !chip.flash2.given() && !chip.cudnn.given()) {
     report.at({&chip.cudnn}, "expected the curve of at least one kernel of attention");
   }
+  const auto fields = schema_of<MeasuredChip>().fields;
+  for (const std::string& key : chip.fitted) {
+    const auto is_it = [&](const Field& row) { return row.key == key; };
+    if (std::any_of(fields.begin(), fields.end(), is_it)) continue;
+    report.at({&chip.fitted}, "there is no constant '" + key + "'");
+  }
+}
+
+bool is_constant(const Field& row) {
+  return row.type->form == Form::Values && row.type->inner->get_real != nullptr;
 }
 
 void check_stack(void* object, Report& report) {
-  const auto& s = *static_cast<const Stack*>(object);
-  for (const auto* constant :
-       {&s.unfused_share, &s.ring, &s.elementwise, &s.expert_products, &s.loss_bytes,
-        &s.expert_host, &s.expert_host_grace, &s.cast_words, &s.tensor_overlap,
-        &s.gather_interference, &s.nic_share, &s.links_in_training, &s.state_bytes}) {
-    check_constant(*constant, report);
+  for (const Field& row : schema_of<Stack>().fields) {
+    if (!is_constant(row)) continue;
+    void* const constant = row.in(object);
+    const std::size_t size = row.type->size(constant);
+    const auto at = [&](std::size_t i) {
+      return row.type->inner->get_real(row.type->at(constant, i));
+    };
+    const bool rises = size == 3 && at(0) <= at(1) && at(1) <= at(2);
+    if (size > 1 && !rises) report.at({constant}, kConstant);
   }
-  for (const auto* constant : {&s.host_forward, &s.host_backward, &s.host_exchange, &s.host_softmax,
-                               &s.host_micro_batch, &s.host_step, &s.expert_wait}) {
-    check_constant(*constant, report);
+  const std::vector<std::string>& fitted = static_cast<const Stack*>(object)->fitted;
+  for (const std::string& key : fitted) {
+    if (stack::constant_of_stack(key)) continue;
+    report.at({&fitted}, "there is no constant '" + key + "'");
   }
-  check_constant(s.reserved, report);
-  check_constant(s.context, report);
 }
 
 template <class Work>
@@ -170,7 +184,8 @@ const Schema& schema_of<MeasuredChip>() {
       field<&M::bus>("bus", "the rate of a bus of NCCL among so many",
                      {.limits = kBandwidthLimits, .flags = kRequired}),
       field<&M::nic>("nic", "a chip's link out of its domain, one way, nominal",
-                     {.limits = kBandwidthLimits, .flags = kRequired})};
+                     {.limits = kBandwidthLimits, .flags = kRequired}),
+      field<&M::fitted>("fitted", "keys whose values measured runs decided", {.preset = "none"})};
   static const Schema kSchema = schema<M>("measured chip", kFields, &check_chip);
   return kSchema;
 }
@@ -225,9 +240,19 @@ const Schema& schema_of<Stack>() {
       field<&S::context>("context", "of the driver and NCCL",
                          {.limits = {0, 1e12}, .preset = "1.5 GB"}),
       field<&S::state_bytes>("state_bytes", "of a weight with its states and buffers",
-                             {.limits = {1, 100}, .preset = "20"})};
+                             {.limits = {1, 100}, .preset = "20"}),
+      field<&S::fitted>("fitted", "keys of constants that measured runs decide",
+                        {.preset = "none"})};
   static const Schema kSchema = schema<S>("stack", kFields, &check_stack);
   return kSchema;
+}
+
+const Field* stack::constant_of_stack(std::string_view key) {
+  const auto fields = schema_of<Stack>().fields;
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const Field& row) {
+    return row.key == key && is_constant(row);
+  });
+  return found == fields.end() ? nullptr : &*found;
 }
 
 }  // namespace dfsearch

@@ -1,0 +1,291 @@
+// A run is prepared once: a try puts constants into its task and times it again.  A constant that is
+// wrong makes times wrong by a factor, so logarithms count; and their absolute values, so that a few
+// runs that something else made slow do not decide.
+
+#include "io/predict/fit_stack.hpp"
+
+#include <fmt/format.h>
+#include <oneapi/tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "base/error.hpp"
+#include "io/schema/write_schema.hpp"
+#include "io/text/input_messages.hpp"
+#include "io/text/text_table.hpp"
+#include "model/training/stack_run.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr std::size_t kFolds = 5;
+
+using Values = std::vector<double>;
+using Indices = std::vector<std::size_t>;
+
+void* typical_of(const Field& row, stack::Stack& stack) {
+  void* const constant = row.in(&stack);
+  return row.type->at(constant, row.type->size(constant) / 2);
+}
+
+FittedConstant constant_of(const std::string& key, stack::Stack stack) {
+  FittedConstant constant{.row = stack::constant_of_stack(key)};
+  const Field& row = *constant.row;
+  void* const member = row.in(&stack);
+  const auto value = [&](std::size_t i) {
+    return row.type->inner->get_real(row.type->at(member, i));
+  };
+  const bool has_range = row.type->size(member) == 3;
+  constant.before = constant.after = value(has_range ? 1 : 0);
+  constant.range = {.low = has_range ? value(0) : constant.before / 2.0,
+                    .high = has_range ? value(2) : constant.before * 2.0};
+  if (row.limits.given()) constant.range.high = std::min(constant.range.high, row.limits.most);
+  if (constant.range.low < constant.range.high) return constant;
+  throw InputError("--fit: " + key + " has no range: expected a low, a typical and a high value");
+}
+
+/// Four digits, which is more than measurements have, so that a file has the same.
+double rounded(double value, const FitRange& range) {
+  return std::clamp(std::stod(fmt::format("{:.4g}", value)), range.low, range.high);
+}
+
+void put(const std::vector<FittedConstant>& constants, const Values& values, MeasuredRun& run) {
+  for (std::size_t i = 0; i < constants.size(); ++i) {
+    const Field& row = *constants[i].row;
+    if (run.says_overlap && row.key == "tensor_overlap") continue;
+    row.type->inner->put_real(typical_of(row, run.task->stack->stack), values[i]);
+  }
+}
+
+std::uint64_t hash_of(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return hash;
+}
+
+/// The stack that is to be fitted, checked to be that of a run.
+std::string chosen_stack(const std::vector<MeasuredRun>& runs, const std::string& asked) {
+  std::set<std::string> names;
+  for (const MeasuredRun& run : runs) {
+    if (is_timed(run)) names.insert(run.stack);
+  }
+  if (names.empty()) throw InputError("--fit: no run was timed");
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  if (asked.empty() && known.size() == 1) return *names.begin();
+  if (asked.empty()) {
+    throw InputError("--fit: runs have several stacks, expected --stack " + joined_choices(known));
+  }
+  if (names.count(asked) == 0) {
+    throw InputError(fmt::format("--stack: no timed run has {}, expected {}{}", in_quotes(asked),
+                                 joined_choices(known), suggestion(asked, known)));
+  }
+  return asked;
+}
+
+/// Whether each of the runs is held out.
+std::vector<bool> held_of(const std::vector<MeasuredRun>& runs, const HeldOut& held_out) {
+  std::vector<bool> held(runs.size());
+  if (!held_out.column.empty()) {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      held[i] = runs[i].mark == held_out.value ||
+                (held_out.column == "source" && short_source(runs[i]) == held_out.value);
+    }
+  } else if (held_out.share > 0.0) {
+    Indices order(runs.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return hash_of(runs[a].id) < hash_of(runs[b].id);
+    });
+    order.resize(
+        static_cast<std::size_t>(std::llround(held_out.share * static_cast<double>(runs.size()))));
+    for (const std::size_t i : order) held[i] = true;
+  } else {
+    return held;
+  }
+  const auto count = static_cast<std::size_t>(std::count(held.begin(), held.end(), true));
+  if (count == 0) throw InputError("--holdout: none of the runs to fit to is one of these");
+  if (count == runs.size()) throw InputError("--holdout: leaves no run to fit to");
+  return held;
+}
+
+class Fit {
+ public:
+  Fit(std::vector<MeasuredRun> runs, std::vector<FittedConstant> constants,
+      const std::atomic<bool>* stop, const std::function<void(const FitState&)>& tell)
+      : runs_(std::move(runs)), constants_(std::move(constants)), stop_(stop), tell_(tell) {}
+
+  [[nodiscard]] bool stopped() const { return stop_ && *stop_; }
+
+  Values fitted(const Indices& rows, FitState state) {
+    std::vector<FitRange> ranges;
+    for (const FittedConstant& constant : constants_) ranges.push_back(constant.range);
+    state.error = INFINITY;
+    const auto objective = [&](const Values& values) {
+      double sum = 0.0;
+      for (const double ratio : ratios(rows, values)) sum += std::fabs(std::log(ratio));
+      const double error = sum / static_cast<double>(rows.size());
+      state.error = std::min(state.error, error);
+      ++state.tries;
+      tell_(state);
+      return error;
+    };
+    Values values = least_by_coordinates(ranges, before(), objective, [&] { return !stopped(); });
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = rounded(values[i], ranges[i]);
+    return values;
+  }
+
+  /// The mean of |predicted / measured - 1|; 0 of none.
+  double error(const Indices& rows, const Values& values) {
+    double sum = 0.0;
+    for (const double ratio : ratios(rows, values)) sum += std::fabs(ratio - 1.0);
+    return rows.empty() ? 0.0 : sum / static_cast<double>(rows.size());
+  }
+
+  [[nodiscard]] Values before() const {
+    Values values;
+    for (const FittedConstant& constant : constants_) values.push_back(constant.before);
+    return values;
+  }
+
+  /// Of whole models, as even as they are; of single runs if all are of one model.
+  std::vector<Indices> folds(const Indices& rows, bool& whole_models) const {
+    std::map<std::pair<std::string, std::string>, Indices> models;
+    for (const std::size_t i : rows) models[{short_source(runs_[i]), runs_[i].model}].push_back(i);
+    std::vector<Indices> groups;
+    whole_models = models.size() > 1;
+    for (const auto& [name, group] : models) groups.push_back(group);
+    if (!whole_models) {
+      groups.clear();
+      for (const std::size_t i : rows) groups.push_back({i});
+    }
+    std::stable_sort(groups.begin(), groups.end(),
+                     [](const Indices& a, const Indices& b) { return a.size() > b.size(); });
+    std::vector<Indices> folds(std::min(kFolds, groups.size()));
+    for (const Indices& group : groups) {
+      Indices& least =
+          *std::min_element(folds.begin(), folds.end(),
+                            [](const Indices& a, const Indices& b) { return a.size() < b.size(); });
+      least.insert(least.end(), group.begin(), group.end());
+    }
+    return folds.size() > 1 ? folds : std::vector<Indices>();
+  }
+
+ private:
+  /// Predicted / measured.
+  Values ratios(const Indices& rows, const Values& values) {
+    Values ratios(rows.size());
+    oneapi::tbb::parallel_for(std::size_t{0}, rows.size(), [&](std::size_t k) {
+      MeasuredRun& run = runs_[rows[k]];
+      put(constants_, values, run);
+      ratios[k] = training::run_time(*run.task, run.plan).step.in_base_units() / *run.step;
+    });
+    return ratios;
+  }
+
+  std::vector<MeasuredRun> runs_;
+  const std::vector<FittedConstant> constants_;
+  const std::atomic<bool>* stop_;
+  const std::function<void(const FitState&)>& tell_;
+};
+
+}  // namespace
+
+std::optional<StackFit> fit_stack(std::vector<MeasuredRun>& runs, const std::string& asked,
+                                  const HeldOut& held_out, const std::atomic<bool>* stop,
+                                  const std::function<void(const FitState&)>& tell) {
+  StackFit result{.name = chosen_stack(runs, asked)};
+  std::vector<MeasuredRun> own;
+  for (const MeasuredRun& run : runs) {
+    if (is_timed(run) && run.stack == result.name) own.push_back(run);
+  }
+  result.stack = *own.front().software;
+  for (const std::string& key : result.stack.fitted) {
+    result.constants.push_back(constant_of(key, result.stack));
+  }
+  if (result.constants.empty()) {
+    throw InputError(
+        fmt::format("--fit: the stack {} marks no constant: its key 'fitted' lists them",
+                    in_quotes(result.name)));
+  }
+  const std::vector<bool> held = held_of(own, held_out);
+  Indices rows, others;
+  for (std::size_t i = 0; i < own.size(); ++i) (held[i] ? others : rows).push_back(i);
+  Fit fit(std::move(own), result.constants, stop, tell);
+  const std::vector<Indices> folds = fit.folds(rows, result.whole_models);
+  const Values values = fit.fitted(rows, {.folds = folds.size()});
+  result.runs = rows.size();
+  result.held_out = others.size();
+  result.before = fit.error(rows, fit.before());
+  result.after = fit.error(rows, values);
+  result.held_before = fit.error(others, fit.before());
+  result.held_after = fit.error(others, values);
+  result.folds = folds.size();
+  for (std::size_t k = 0; k < folds.size() && !fit.stopped(); ++k) {
+    Indices rest;
+    for (std::size_t j = 0; j < folds.size(); ++j) {
+      if (j != k) rest.insert(rest.end(), folds[j].begin(), folds[j].end());
+    }
+    const Values without = fit.fitted(rest, {.fold = k + 1, .folds = folds.size()});
+    result.cross_validated += fit.error(folds[k], without) * static_cast<double>(folds[k].size()) /
+                              static_cast<double>(rows.size());
+  }
+  if (fit.stopped()) return std::nullopt;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    FittedConstant& constant = result.constants[i];
+    constant.after = values[i];
+    constant.row->type->inner->put_real(typical_of(*constant.row, result.stack), values[i]);
+  }
+  for (MeasuredRun& run : runs) {
+    if (run.task && run.stack == result.name) put(result.constants, values, run);
+  }
+  return result;
+}
+
+std::string fit_report(const StackFit& fit) {
+  TextTable table({"before", "after", "low", "high", "constant of " + fit.name});
+  for (const auto& [row, before, after, range] : fit.constants) {
+    const Unit* const unit = row->type->inner->unit;
+    const auto text = [unit](double value) {
+      return unit ? unit->text(value) : fmt::format("{:.4g}", value);
+    };
+    const bool at_end = after <= range.low || after >= range.high;
+    table.add({text(before), text(after), text(range.low), text(range.high)},
+              {std::string(row->key) + (at_end ? ", at the end of its range" : "")});
+  }
+  const auto errors = [](double before, double after) {
+    return fmt::format("{:.1f} % off before, {:.1f} % after\n", 100.0 * before, 100.0 * after);
+  };
+  std::string text = table.text();
+  text +=
+      fmt::format("\n{} runs that it was fitted to: {}", fit.runs, errors(fit.before, fit.after));
+  if (fit.folds > 0) {
+    text += fmt::format("cross-validated, {} folds of {}: {:.1f} % off\n", fit.folds,
+                        fit.whole_models ? "whole models" : "runs", 100.0 * fit.cross_validated);
+  }
+  if (fit.held_out > 0) {
+    text +=
+        fmt::format("{} runs held out: {}", fit.held_out, errors(fit.held_before, fit.held_after));
+  }
+  return text;
+}
+
+std::string fitted_stack_file(const StackFit& fit, const std::string& table) {
+  std::string text =
+      fmt::format("# {}, fitted to {} runs of {}\n# source: ", fit.name, fit.runs, table);
+  text +=
+      fmt::format("{:.1f} % off these, {:.1f} % before\n", 100.0 * fit.after, 100.0 * fit.before);
+  const Json stack = written(fit.stack);
+  for (const auto& entry : stack.items()) {
+    std::string value = json_line(entry.value());
+    std::erase(value, '"');  // words and quantities alone
+    text += entry.key() + ": " + value + "\n";
+  }
+  return text;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,63 @@
+#pragma once
+// Constants of a stack from measured runs (docs/truth.md, section 9).
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/predict/coordinate_descent.hpp"
+#include "io/predict/prediction_errors.hpp"
+
+namespace dfsearch {
+
+/// Runs that no fit sees.
+struct HeldOut {
+  double share = 0.0;  ///< of the runs, by their ids: whatever else is in the table
+  std::string column;  ///< or those whose cell of this column, which was read as their mark,
+  std::string value;   ///< is this, of `source` also without version and place
+};
+
+struct FitState {
+  std::size_t fold = 0, folds = 0;  ///< 0: the fit itself
+  std::size_t tries = 0;
+  double error = 0.0;  ///< the least so far
+};
+
+struct FittedConstant {
+  const Field* row = nullptr;
+  double before = 0.0, after = 0.0;  ///< in base units
+  FitRange range;
+};
+
+/// Errors are means of |predicted / measured - 1|.
+struct StackFit {
+  std::string name;  ///< of the stack
+  stack::Stack stack;
+  std::vector<FittedConstant> constants;
+  std::size_t runs = 0, held_out = 0;
+  double before = 0.0, after = 0.0;
+  std::size_t folds = 0;      ///< of cross-validation, none with few runs
+  bool whole_models = false;  ///< no model is in two folds
+  double cross_validated = 0.0;
+  double held_before = 0.0, held_after = 0.0;
+};
+
+/// Fits the constants of a stack that are marked so to the runs that were timed with it: the least
+/// mean of |log(predicted / measured)|, in the range from the low to the high value of each, or
+/// from half to twice a value that has none.  `name` may be empty if all runs have one stack.
+/// Puts the result into the tasks of all runs with the stack.  Uses the threads of the arena that
+/// calls, and the result is the same for any number.  Nothing, and no change, if `stop` was raised.
+/// Throws InputError if there is nothing to fit, or to fit to.
+std::optional<StackFit> fit_stack(std::vector<MeasuredRun>& runs, const std::string& name,
+                                  const HeldOut& held_out, const std::atomic<bool>* stop,
+                                  const std::function<void(const FitState&)>& tell);
+
+/// The constants and errors, for people.
+std::string fit_report(const StackFit& fit);
+/// The stack as a file of the shelf; `table` is that of the runs.
+std::string fitted_stack_file(const StackFit& fit, const std::string& table);
+
+}  // namespace dfsearch
