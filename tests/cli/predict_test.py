@@ -177,7 +177,7 @@ class Predict(CliTest):
 
     @unittest.skipUnless(reference_stack, "python3-yaml is not installed")
     def test_a_fit_finds_the_constants_that_made_the_times(self):
-        rows = self.planted("megatron_ds", 200, self.PLANTED, every=2)
+        rows = self.planted("megatron_ds", 150, self.PLANTED, every=2)
         table = self.write_rows("planted.csv", rows)
         found, report = self.fitted(table, "--holdout", "0.25", "--threads", "1")
         # All of these runs compute a layer again, so their times have both passes as one sum.
@@ -193,9 +193,8 @@ class Predict(CliTest):
         self.assertIn(f"{len(rows) // 4} runs held out", report)
         # The same file for any number of threads, and it times the runs as the fit did.
         first = (self.folder / "fit.yaml").read_text()
-        self.fitted(table, "--holdout", "0.25", "--threads", "2")
+        self.fitted(table, "--holdout", "0.25", "--threads", "2", "-o", "a.csv")
         self.assertEqual((self.folder / "fit.yaml").read_text(), first)
-        self.run_tool("predict", table, "-o", "a.csv", "--fit", "again.yaml", "--holdout", "0.25")
         for row in rows:
             row["stack"] = "fit.yaml"
         self.run_tool("predict", self.write_rows("b.csv", rows), "-o", "b_out.csv")
