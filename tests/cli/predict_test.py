@@ -177,7 +177,7 @@ class Predict(CliTest):
 
     @unittest.skipUnless(reference_stack, "python3-yaml is not installed")
     def test_a_fit_finds_the_constants_that_made_the_times(self):
-        rows = self.planted("megatron_ds", 150, self.PLANTED, every=2)
+        rows = self.planted("megatron_ds", 160, self.PLANTED, every=2)
         table = self.write_rows("planted.csv", rows)
         found, report = self.fitted(table, "--holdout", "0.25", "--threads", "1")
         # All of these runs compute a layer again, so their times have both passes as one sum.
