@@ -1,16 +1,16 @@
 #pragma once
-// The header of the library: a config is loaded, solved, and its mapping costed again.
+// The header of the library: a config of any kind is loaded, solved, and the answer written.
 //
-//     const dfsearch::Config config = dfsearch::load_config("config.yaml", {});
-//     const dfsearch::SearchResult result = dfsearch::solve(config.problem, {});
+//     const dfsearch::AnyConfig config = dfsearch::load_any_config("config.yaml", {});
+//     const dfsearch::Result result = dfsearch::solve(config, {.threads = 8});
+//     std::cout << dfsearch::result_json(config, result);
 //
-// A config of Calculon's model comes from load_any_config and goes to calculon::find_execution, one
-// of training steps to training::find_plan.
+// The parts of a mapping are at hand, too: load_config gives a Problem, `solve` its best mapping,
+// and `evaluate` costs a mapping again.
 //
 // Installed it is <dfsearch/dfsearch.hpp>; link dfsearch::io (tests/install).
 
-#include "engine/calculon/find_execution.hpp"
 #include "engine/solve.hpp"
-#include "engine/training/find_plan.hpp"
 #include "io/config/load_config.hpp"
+#include "io/solve/question.hpp"
 #include "model/evaluate.hpp"

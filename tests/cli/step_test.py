@@ -47,7 +47,8 @@ class Steps(CliTest):
     def test_hints_that_do_not_fit_or_make_no_sense(self):
         self.write("large.yaml", "parallelism: {tensor: 1, pipeline: 1}\nplan: {zero: 0}\n")
         done = self.run_tool(PLAN, "--hint", "large.yaml", "--quiet", "--json", "r.json")
-        self.assertEqual(done.stderr, "large.yaml: the hint does not fit and is dropped\n")
+        self.assertEqual(done.stderr, "large.yaml: the hint does not fit and is dropped: "
+                         "no step is as it says\n")
         self.write("wrong.yaml", "plan: {zero: 7}\n")
         self.assertRegex(self.run_tool(PLAN, "--hint", "wrong.yaml", status=2).stderr,
                          r"^wrong.yaml: --set training.zero=.*zero: expected .*7.\n$")

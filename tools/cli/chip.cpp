@@ -134,7 +134,7 @@ Outcome with_chip(Outcome outcome, const Config& config) {
 int report_no_chip(const CommandLine& line, const Config& config) {
   Outputs outputs;
   const Outcome none{.problem = &config.problem, .status = SearchStatus::Infeasible};
-  write_outcome(line, with_chip(none, config), "", {}, outputs);
+  write_outcome(line, with_chip(none, config), outputs);
   outputs.throw_if_any_failed();
   return kInfeasible;
 }

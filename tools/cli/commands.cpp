@@ -23,10 +23,8 @@
 #include "io/lp/given_decisions.hpp"
 #include "io/lp/lp_text.hpp"
 #include "io/lp/solution.hpp"
-#include "io/report/execution_report.hpp"
-#include "io/report/plan_report.hpp"
-#include "io/report/report.hpp"
 #include "io/result/mapping_file.hpp"
+#include "io/solve/question.hpp"
 #include "io/text/read_file.hpp"
 #include "io/text/write_file.hpp"
 #include "milp/fusion_model.hpp"
@@ -53,19 +51,14 @@ int run_evaluate(const CommandLine& line) {
   check_output(line.html);
   const std::variant<Cost, Infeasible> verdict = evaluate(config.problem, mapping);
   Outputs outputs;
-  write_outcome(line, with_chip(Outcome::of(config.problem, mapping, verdict), config), "", {},
-                outputs);
+  write_outcome(line, with_chip(Outcome::of(config.problem, mapping, verdict), config), outputs);
   outputs.throw_if_any_failed();
   return std::holds_alternative<Cost>(verdict) ? kProved : kInfeasible;
 }
 
 int run_check(const CommandLine& line) {
-  const auto any = load_any_searchable(line);
-  std::string text;
-  if (const auto* config = std::get_if<Config>(&any)) text = problem_text(config->problem);
-  if (const auto* calculon = std::get_if<CalculonConfig>(&any)) text = task_text(calculon->task);
-  if (const auto* training = std::get_if<TrainingConfig>(&any)) text = task_text(training->task);
-  print(title_of(line) + ": valid\n" + text);
+  const AnyConfig config = load_any_searchable(line);
+  print(title_of(line) + ": valid\n" + question_of(config)->text());
   return kProved;
 }
 

@@ -18,19 +18,23 @@ void check_output(const std::string& file) {
   if (!file.empty() && file != "-") check_writable(file);
 }
 
-void write_outcome(const CommandLine& line, const Outcome& outcome, const std::string& mapping,
-                   const std::vector<SearchPoint>& history, Outputs& outputs) {
-  const std::string json = line.json.empty() && line.html.empty() && mapping.empty()
-                               ? std::string()
-                               : result_json(outcome);
+void write_answer(const CommandLine& line, const std::string& mapping,
+                  const std::vector<SearchPoint>& history, const MakeText& make_json,
+                  const MakeText& make_report, Outputs& outputs) {
+  const bool needs_json = !line.json.empty() || !line.html.empty() || !mapping.empty();
+  const std::string json = needs_json ? make_json() : "";
   if (!mapping.empty()) outputs.file(mapping, json);
   if (!line.json.empty() && line.json != "-") outputs.file(line.json, json);
   if (line.events != "-") {
-    outputs.attempt([&] {
-      print(line.json == "-" ? json : report_text(outcome, title_of(line), line.verbose));
-    });
+    outputs.attempt([&] { print(line.json == "-" ? json : make_report()); });
   }
   write_page(line, json, history, outputs);
+}
+
+void write_outcome(const CommandLine& line, const Outcome& outcome, Outputs& outputs) {
+  write_answer(
+      line, "", {}, [&] { return result_json(outcome); },
+      [&] { return report_text(outcome, title_of(line), line.verbose); }, outputs);
 }
 
 }  // namespace dfsearch

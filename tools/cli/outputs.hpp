@@ -1,6 +1,7 @@
 #pragma once
 // Where results go.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -48,9 +49,16 @@ class Outputs {
   std::vector<std::string> wrong_;
 };
 
+/// Makes a text, once it is needed.
+using MakeText = std::function<std::string()>;
+
 /// The report, or JSON or events in its place, and the files; `mapping` is the
 /// name of the mapping file, empty for none.  `history` is for the page.
-void write_outcome(const CommandLine& line, const Outcome& outcome, const std::string& mapping,
-                   const std::vector<SearchPoint>& history, Outputs& outputs);
+void write_answer(const CommandLine& line, const std::string& mapping,
+                  const std::vector<SearchPoint>& history, const MakeText& make_json,
+                  const MakeText& make_report, Outputs& outputs);
+
+/// The same of one mapping that was evaluated.
+void write_outcome(const CommandLine& line, const Outcome& outcome, Outputs& outputs);
 
 }  // namespace dfsearch

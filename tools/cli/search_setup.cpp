@@ -23,37 +23,26 @@ Limits limits_of(const CommandLine& line, const SearchSettings& settings) {
   return limits;
 }
 
-SearchOptions search_options(const CommandLine& line, const SearchSettings& settings) {
-  SearchOptions options;
-  options.limits = limits_of(line, settings);
-  options.threads = line.threads;
-  options.top = line.top.value_or(1);
-  options.next_best = !line.top;
-  options.beyond_scope = !line.quiet;
-  options.bounds = line.bounds;
-  options.deterministic = line.deterministic;
-  return options;
-}
-
 Detail detail_of(const CommandLine& line) {
   if (line.quiet) return Detail::Quiet;
   return line.verbose ? Detail::Verbose : Detail::Normal;
 }
 
-ProgressCalls progress_calls(const CommandLine& line, EventStream& events,
-                             ProgressPrinter& progress, SearchHistory& history) {
+void listen_to_progress(const CommandLine& line, EventStream& events, ProgressPrinter& progress,
+                        SearchHistory& history, SolveOptions& options) {
   const bool on = events.is_on();
-  ProgressCalls calls{.call = nullptr, .interval = progress.interval()};
+  options.progress_nodes = ProgressPrinter::kNodes;
+  options.progress_interval = progress.interval();
   if (on || history.is_on()) {
-    calls.interval = std::min(calls.interval, on ? kEventInterval : kHistoryInterval);
+    options.progress_interval =
+        std::min(options.progress_interval, on ? kEventInterval : kHistoryInterval);
   }
-  if (!on && !history.is_on() && line.quiet) return calls;
-  calls.call = [&events, &progress, &history, on](const Progress& p) {
+  if (!on && !history.is_on() && line.quiet) return;
+  options.on_progress = [&events, &progress, &history, on](const Progress& p) {
     progress.print(p);
     history.add(p);
     if (on) events.write(progress_event(p));
   };
-  return calls;
 }
 
 std::string mapping_file(const CommandLine& line, bool found) {

@@ -24,7 +24,6 @@
 #include "io/config/config_training.hpp"
 #include "io/config/config_tree.hpp"
 #include "io/config/config_workload.hpp"
-#include "io/config/tree_fingerprint.hpp"
 #include "model/layer/level_traffic.hpp"
 
 namespace dfsearch {
@@ -273,16 +272,17 @@ AnyConfig read_any(YamlNode root, const fs::path& file, Wanted wanted, SystemUse
                  "only solve and check take it");
   } else if (calculon) {
     CalculonConfig whole = read_calculon_config(root, start, messages);
-    whole.fingerprint = fingerprint_of(root);
+    whole.source =
+        std::make_shared<const ConfigSource>(ConfigSource{.file = file, .tree = std::move(root)});
     config = std::move(whole);
   } else if (const YamlEntry* plan = root.find("training")) {
     if (wanted == Wanted::FirstModel) {
       messages.add(plan->place, "training",
                    "a plan of training steps has no mapping: only solve and check take it");
     } else {
-      ConfigFingerprint fingerprint = fingerprint_of(root);
-      TrainingConfig whole = read_training_config(std::move(root), start, messages);
-      whole.fingerprint = std::move(fingerprint);
+      TrainingConfig whole = read_training_config(root, start, messages);
+      whole.source =
+          std::make_shared<const ConfigSource>(ConfigSource{.file = file, .tree = std::move(root)});
       config = std::move(whole);
     }
   } else {
@@ -303,6 +303,14 @@ AnyConfig config_of(YamlNode tree, const fs::path& file, const std::vector<std::
 
 AnyConfig load_any_config(const fs::path& file, const std::vector<std::string>& overrides) {
   return config_of(load_config_tree(file), file, overrides, Wanted::Any);
+}
+
+AnyConfig changed_config(const ConfigSource& source, const std::vector<std::string>& changes) {
+  InputMessages messages;
+  YamlNode root = source.tree;
+  apply_changes(parse_overrides(changes, messages), root, messages);
+  messages.throw_if_any();
+  return read_any(std::move(root), source.file, Wanted::Any, SystemUse::Whole, messages);
 }
 
 AnyConfig parse_any_config(const std::string& text, const fs::path& name,

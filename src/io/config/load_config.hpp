@@ -42,21 +42,24 @@ struct Config {
   Seconds launch_overhead{};  ///< of a GEMM alone on a chip (docs/technology.md, section 4)
 };
 
-/// Whose checkpoint it is (io/config/tree_fingerprint.hpp).
-using ConfigFingerprint = std::vector<std::pair<std::string, std::uint64_t>>;
+/// The text of a config with its files and changes in it, to be changed once more.
+struct ConfigSource {
+  std::filesystem::path file;
+  YamlNode tree;
+};
 
 /// A config of Calculon's model (docs/calculon.md).
 struct CalculonConfig {
   calculon::Task task;
   SearchSettings search;
-  ConfigFingerprint fingerprint;
+  std::shared_ptr<const ConfigSource> source;  ///< never null where it was loaded
 };
 
 /// A config of a plan of training steps (docs/training.md).
 struct TrainingConfig {
   training::Task task;
   SearchSettings search;
-  ConfigFingerprint fingerprint;
+  std::shared_ptr<const ConfigSource> source;  ///< never null where it was loaded
 };
 
 /// Any of the three.
@@ -72,6 +75,9 @@ Config load_config(const std::filesystem::path& file, const std::vector<std::str
 /// plans; load_config refuses both.
 AnyConfig load_any_config(const std::filesystem::path& file,
                           const std::vector<std::string>& overrides);
+
+/// The config with these values, KEY=VALUE, in place of its own.  Throws InputError.
+AnyConfig changed_config(const ConfigSource& source, const std::vector<std::string>& changes);
 
 /// The same for the chip alone: the config need not have a workload, nor its system a number
 /// of chips.

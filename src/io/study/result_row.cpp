@@ -56,8 +56,7 @@ std::string reason_of(const Json& result) {
   const auto number = [&](const char* key) {
     return lack.contains(key) && lack[key].is_number() ? lack[key].get<double>() : 0.0;
   };
-  // In words where no quantity of the machine is too small.
-  if (lack.value("resource", "") == "budget") return lack.value("text", "");
+  if (lack.contains("text")) return lack["text"].get<std::string>();
   const std::string what = lack.value("limit", lack.value("resource", std::string("capacity")));
   return fmt::format("{}: needs {}, has {}", what, to_text(Bytes(number("needed"))),
                      to_text(Bytes(number("available"))));

@@ -10,15 +10,7 @@
 #include <variant>
 
 #include "base/error.hpp"
-#include "design/find_split.hpp"
-#include "engine/calculon/find_execution.hpp"
 #include "engine/names.hpp"
-#include "engine/solve.hpp"
-#include "engine/training/find_plan.hpp"
-#include "io/report/infeasible_text.hpp"
-#include "io/result/execution_json.hpp"
-#include "io/result/plan_json.hpp"
-#include "io/result/result_json.hpp"
 #include "io/study/point_figures.hpp"
 #include "io/study/point_growth.hpp"
 #include "io/study/result_row.hpp"
@@ -278,83 +270,49 @@ PointFacts StudyPoints::facts(PointIndex point) const {
   }
 }
 
-std::optional<Mapping> StudyPoints::hint_for(const Problem& problem,
-                                             const study::PointEffort& effort) const {
+Hint StudyPoints::hint_for(const AnyConfig& any, const study::PointEffort& effort) const {
+  const auto* config = std::get_if<Config>(&any);
+  // Which point was the last of a lane depends on the clock.
+  if (config == nullptr || search_.deterministic) return {};
   const std::lock_guard lock(mutex_);
   const auto found = last_.find(effort.lane);
-  if (found == last_.end()) return std::nullopt;
+  if (found == last_.end()) return {};
   const Mapping& mapping = found->second;
+  const Problem& problem = config->problem;
   const bool fits = mapping.partition.size() == problem.workload.graph.kernel_count() &&
                     mapping.network.size() == problem.system.network.size();
-  if (!fits) return std::nullopt;
-  return mapping;
+  return fits ? Hint(mapping) : Hint();
+}
+
+Limits StudyPoints::limits_of(const AnyConfig& any, const study::PointEffort& effort) const {
+  const SearchSettings& settings = settings_of(any);
+  Limits limits;
+  limits.deadline = search_.deadline.within(std::min(search_.time_limit, settings.time_limit));
+  limits.memory = std::min(search_.memory_limit / std::max(search_.threads, 1),
+                           settings.memory_limit.value_or(Bytes::infinity()));
+  limits.gap = search_.gap.value_or(settings.gap);
+  limits.nodes = search_.node_limit.value_or(limits.nodes);
+  // A box of splits holds a search for mappings.
+  if (!effort.whole && !searches_splits(any)) limits.nodes = std::min(limits.nodes, kShortNodes);
+  return limits;
 }
 
 std::string StudyPoints::answer_json(const AnyConfig& any, const study::PointEffort& effort,
-                                     std::string& reason, bool& stopped_by_effort) const {
-  const auto limits_of = [&](const SearchSettings& settings) {
-    Limits limits;
-    limits.deadline = search_.deadline.within(std::min(search_.time_limit, settings.time_limit));
-    limits.memory = std::min(search_.memory_limit / std::max(search_.threads, 1),
-                             settings.memory_limit.value_or(Bytes::infinity()));
-    limits.gap = search_.gap.value_or(settings.gap);
-    limits.nodes = search_.node_limit.value_or(limits.nodes);
-    if (!effort.whole) limits.nodes = std::min(limits.nodes, kShortNodes);
-    return limits;
-  };
-  const auto note_stop = [&](StopReason why) {
-    const bool own = search_.node_limit && *search_.node_limit <= kShortNodes;
-    stopped_by_effort = !effort.whole && !own && why == StopReason::Nodes;
-  };
-  if (const auto* calculon = std::get_if<CalculonConfig>(&any)) {
-    const auto found =
-        calculon::find_execution(calculon->task, {.limits = limits_of(calculon->search),
-                                                  .threads = effort.threads,
-                                                  .deterministic = search_.deterministic});
-    note_stop(found.stopped_by);
-    return execution_json(calculon->task, found);
-  }
-  if (const auto* training = std::get_if<TrainingConfig>(&any)) {
-    const auto found =
-        training::find_plan(training->task, {.limits = limits_of(training->search),
-                                             .threads = effort.threads,
-                                             .deterministic = search_.deterministic});
-    note_stop(found.stopped_by);
-    return plan_json(training->task, found);
-  }
-  const auto& config = std::get<Config>(any);
-  SearchOptions options;
-  options.limits = limits_of(config.search);
+                                     bool& stopped_by_effort) const {
+  const auto question = question_of(any);
+  SolveOptions options;
+  options.limits = limits_of(any, effort);
   options.threads = effort.threads;
   options.deterministic = search_.deterministic;
-  if (config.design && !config.chip) {
-    options.limits.nodes = search_.node_limit.value_or(Limits{}.nodes);
-    const DesignResult found = find_split(config.problem, *config.design, {.search = options});
-    Outcome outcome = Outcome::of(found.problem, found.search);
-    outcome.design = &*config.design;
-    outcome.chip = found.chip ? &*found.chip : nullptr;
-    outcome.split = &found;
-    return result_json(outcome);
-  }
-  if (config.chip && !config.chip->infeasible.empty()) {
-    reason = "its budgets make no chip";
-    return "{\"status\": \"infeasible\"}";
-  }
-  // Which point was the last of a lane depends on the clock.
-  if (!search_.deterministic) options.hint = hint_for(config.problem, effort);
-  const SearchResult found = dfsearch::solve(config.problem, options);
-  note_stop(found.stopped_by);
-  if (found.infeasible) reason = infeasible_text(config.problem, *found.infeasible);
-  if (found.mapping) {
+  options.hint = hint_for(any, effort);
+  const Result result = question->solve(options);
+  stopped_by_effort = result.stopped_by == StopReason::Nodes &&
+                      options.limits->nodes < search_.node_limit.value_or(Limits{}.nodes);
+  if (const auto* found = std::get_if<SearchResult>(&result.found); found && found->mapping) {
     const std::lock_guard lock(mutex_);
-    last_.insert_or_assign(effort.lane, *found.mapping);
+    last_.insert_or_assign(effort.lane, *found->mapping);
   }
-  Outcome outcome = Outcome::of(config.problem, found);
-  if (config.chip) {
-    outcome.design = &*config.design;
-    outcome.chip = &*config.chip;
-  }
-  return result_json(outcome);
+  return question->json(result);
 }
 
 study::PointAnswer StudyPoints::solve(PointIndex point, const study::PointEffort& effort) const {
@@ -371,7 +329,7 @@ study::PointAnswer StudyPoints::solve(PointIndex point, const study::PointEffort
     std::map<study::Figure, std::string> lacking;
     check_figures(point, any, lacking);
     if (!lacking.empty()) throw InputError(lacking.begin()->second);
-    json = answer_json(any, effort, row.reason, stopped_by_effort);
+    json = answer_json(any, effort, stopped_by_effort);
   } catch (const Stopped&) {
     json = fmt::format(R"({{"status": "no_solution", "stopped_by": "{}"}})",
                        name_of(StopReason::Time));

@@ -13,6 +13,7 @@
 #include "base/deadline.hpp"
 #include "base/units.hpp"
 #include "io/config/load_config.hpp"
+#include "io/solve/question.hpp"
 #include "io/study/study_file.hpp"
 #include "model/mapping.hpp"
 #include "study/front_search.hpp"
@@ -66,10 +67,10 @@ class StudyPoints {
   [[nodiscard]] std::vector<Override> changes_of(const study::Choices& choices) const;
   [[nodiscard]] std::vector<study::PointIndex> samples() const;
   [[nodiscard]] study::Growth growth_along(std::size_t dimension) const;
-  [[nodiscard]] std::optional<Mapping> hint_for(const Problem& problem,
-                                                const study::PointEffort& effort) const;
+  [[nodiscard]] Hint hint_for(const AnyConfig& config, const study::PointEffort& effort) const;
+  [[nodiscard]] Limits limits_of(const AnyConfig& config, const study::PointEffort& effort) const;
   [[nodiscard]] std::string answer_json(const AnyConfig& config, const study::PointEffort& effort,
-                                        std::string& reason, bool& stopped_by_effort) const;
+                                        bool& stopped_by_effort) const;
 
   const Study& study_;
   const PointSearch search_;

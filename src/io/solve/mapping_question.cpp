@@ -1,0 +1,114 @@
+// The question for a mapping onto a machine, whose chips may be derived from a technology.
+
+#include <utility>
+
+#include "base/error.hpp"
+#include "engine/solve.hpp"
+#include "io/checkpoint/checkpoint_file.hpp"
+#include "io/report/infeasible_text.hpp"
+#include "io/report/report.hpp"
+#include "io/result/event_text.hpp"
+#include "io/result/mapping_file.hpp"
+#include "io/result/result_json.hpp"
+#include "io/solve/question_parts.hpp"
+
+namespace dfsearch {
+namespace {
+
+class MappingQuestion final : public Question {
+ public:
+  explicit MappingQuestion(const Config& config) : config_(config) {}
+
+  [[nodiscard]] std::string text() const override { return problem_text(config_.problem); }
+  [[nodiscard]] ProgressScale scale() const override { return scale_of(config_.problem); }
+  [[nodiscard]] std::string start_event(const std::string& title, int threads,
+                                        const SearchStats& before) const override {
+    return dfsearch::start_event(config_.problem, title, threads, before);
+  }
+  [[nodiscard]] Fingerprint fingerprint() const override { return fingerprint_of(config_.problem); }
+
+  /// One that does not fit is dropped.
+  [[nodiscard]] LoadedHint load_hint(const std::filesystem::path& file) const override {
+    Mapping mapping = load_mapping(file, config_.problem);
+    const auto verdict = evaluate(config_.problem, mapping);
+    if (const auto* reason = std::get_if<Infeasible>(&verdict)) {
+      return {.hint = {}, .dropped = infeasible_text(config_.problem, *reason)};
+    }
+    return {.hint = std::move(mapping), .dropped = ""};
+  }
+
+  [[nodiscard]] SavedState load_state(const std::filesystem::path& file) const override {
+    return load_checkpoint(file, config_.problem);
+  }
+
+  [[nodiscard]] Result solve(const SolveOptions& asked) const override {
+    if (!has_chip()) {
+      Result none;
+      none.status = SearchStatus::Infeasible;
+      none.found = SearchResult{};
+      return none;
+    }
+    SearchOptions options = mapping_options(asked, config_.search);
+    if (asked.resume != nullptr) options.resume = &std::get<SearchState>(*asked.resume);
+    if (asked.on_incumbent) {
+      options.on_incumbent = [&](const Progress& progress, const Mapping& mapping) {
+        asked.on_incumbent(progress, incumbent_event(progress, mapping));
+      };
+    }
+    if (asked.on_checkpoint) {
+      options.on_checkpoint = [&](const SearchState& state) {
+        asked.on_checkpoint(checkpoint_bytes(config_.problem, state), state.stats,
+                            state.open.size());
+      };
+    }
+    SearchResult found = dfsearch::solve(config_.problem, options);
+    Result result =
+        result_of(found, found.cost ? std::optional(found.cost->objective) : std::nullopt);
+    // Nobody asked for a proof of the second.
+    if (asked.next_best) result.all_proved = true;
+    result.found = std::move(found);
+    return result;
+  }
+
+  [[nodiscard]] std::string json(const Result& result) const override {
+    return result_json(outcome(result));
+  }
+  [[nodiscard]] std::string report(const Result& result, const std::string& title,
+                                   bool with_details) const override {
+    return report_text(outcome(result), title, with_details);
+  }
+
+ private:
+  /// False for a design whose budgets make none.
+  [[nodiscard]] bool has_chip() const { return !config_.chip || config_.chip->infeasible.empty(); }
+
+  [[nodiscard]] Outcome outcome(const Result& result) const {
+    Outcome outcome{.problem = &config_.problem, .status = SearchStatus::Infeasible};
+    if (has_chip()) outcome = Outcome::of(config_.problem, std::get<SearchResult>(result.found));
+    if (config_.chip) {
+      outcome.design = &*config_.design;
+      outcome.chip = &*config_.chip;
+    }
+    return outcome;
+  }
+
+  const Config& config_;
+};
+
+}  // namespace
+
+SearchOptions mapping_options(const SolveOptions& asked, const SearchSettings& settings) {
+  auto options = search_options<SearchOptions>(asked, settings);
+  options.next_best = asked.next_best;
+  options.beyond_scope = asked.beyond_scope;
+  options.find_changes = asked.explain;
+  options.bounds = asked.bounds;
+  if (const auto* hint = std::get_if<Mapping>(&asked.hint)) options.hint = *hint;
+  return options;
+}
+
+std::unique_ptr<const Question> mapping_question(const Config& config) {
+  return std::make_unique<MappingQuestion>(config);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,44 @@
+#include "io/solve/question.hpp"
+
+#include "base/error.hpp"
+#include "io/solve/question_parts.hpp"
+
+namespace dfsearch {
+
+void Question::check(const SolveOptions& asked) const {
+  if (asked.count) {
+    throw InputError("--count: only a config with 'equations: calculon' takes it");
+  }
+}
+
+bool searches_splits(const AnyConfig& any) {
+  const auto* config = std::get_if<Config>(&any);
+  return config != nullptr && config->design && !config->chip;
+}
+
+const SearchSettings& settings_of(const AnyConfig& any) {
+  return std::visit([](const auto& config) -> const SearchSettings& { return config.search; }, any);
+}
+
+SearchStats stats_of(const SavedState& state) {
+  return std::visit([](const auto& saved) { return saved.stats; }, state);
+}
+
+std::unique_ptr<const Question> question_of(const AnyConfig& any) {
+  if (const auto* plan = std::get_if<TrainingConfig>(&any)) return step_question(*plan);
+  if (const auto* execution = std::get_if<CalculonConfig>(&any)) return step_question(*execution);
+  const auto& config = std::get<Config>(any);
+  return searches_splits(any) ? split_question(config) : mapping_question(config);
+}
+
+Result solve(const AnyConfig& config, const SolveOptions& options) {
+  const auto question = question_of(config);
+  question->check(options);
+  return question->solve(options);
+}
+
+std::string result_json(const AnyConfig& config, const Result& result) {
+  return question_of(config)->json(result);
+}
+
+}  // namespace dfsearch

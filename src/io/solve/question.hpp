@@ -1,0 +1,125 @@
+#pragma once
+// A config of any kind as a question: one interface to search it, to go on with an interrupted
+// search, and to write what was found.  Nothing above asks of which kind a config is.
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "design/find_split.hpp"
+#include "engine/answer/search_state.hpp"
+#include "engine/calculon/find_execution.hpp"
+#include "engine/plan/step_search.hpp"
+#include "engine/search_result.hpp"
+#include "engine/training/find_plan.hpp"
+#include "io/checkpoint/problem_fingerprint.hpp"
+#include "io/config/load_config.hpp"
+#include "io/report/progress_text.hpp"
+
+namespace dfsearch {
+
+/// A first incumbent: nothing, a mapping, or the decisions of a plan or an execution.
+using Hint = std::variant<std::monostate, Mapping, Decisions>;
+
+/// What a file with a hint came to.
+struct LoadedHint {
+  Hint hint;
+  std::string dropped;  ///< why there is none; empty if there is one
+};
+
+/// What an interrupted search left: of mappings, of splits of a budget, of plans and executions.
+using SavedState = std::variant<SearchState, SplitState, StepState>;
+SearchStats stats_of(const SavedState& state);
+
+/// How a question is searched, and who listens.  Listeners keep the rules of SearchOptions: one at
+/// a time, and what the first of them throws is in the result.
+struct SolveOptions {
+  std::optional<Limits> limits;  ///< nothing: those that the config gives
+  int threads = 1;
+  /// The same nodes and the same result for any number of threads.
+  bool deterministic = false;
+  std::int64_t top = 1;  ///< so many parallelisms or splits, each with its best answer
+  /// The second one is looked for with a small fixed effort, if `top` is 1.
+  bool next_best = false;
+  /// A look at what was fixed beforehand, with a small fixed effort.
+  bool beyond_scope = false;
+  /// What would make an infeasible problem feasible, and what more of each budget brings.
+  bool explain = false;
+  bool count = false;  ///< the answers that fit, where the equations can
+  SearchBounds bounds{};
+  Hint hint;
+  SavedState* resume = nullptr;  ///< used up; null: the search begins
+
+  std::function<void(const Progress&)> on_progress = nullptr;
+  Seconds progress_interval{1.0};
+  std::int64_t progress_nodes = 1024;
+  /// At every better answer, with its event: a line of JSON (docs/results.md).
+  std::function<void(const Progress&, const std::string&)> on_incumbent = nullptr;
+  /// Now and then and at the end: a checkpoint as bytes, its counters, its open nodes.
+  std::function<void(const std::string&, const SearchStats&, std::size_t)> on_checkpoint = nullptr;
+};
+
+/// What was found, and how sure it is.
+struct Result {
+  SearchStatus status = SearchStatus::NoSolution;
+  StopReason stopped_by = StopReason::None;
+  std::optional<Score> objective;  ///< of the best answer, if there is one
+  Score lower_bound{};
+  double gap = 0.0;  ///< (objective - lower_bound) / objective
+  Scope scope;       ///< what was fixed beforehand: the proof is for that alone
+  SearchStats stats;
+  bool all_proved = true;                   ///< of several answers that were asked for
+  StopReason last_stop = StopReason::None;  ///< of the search for the last of them
+  std::exception_ptr callback_error;        ///< what a listener threw first; null: none did
+  std::variant<SearchResult, DesignResult, training::PlanResult, calculon::ExecutionResult> found;
+};
+
+/// Refers to the config.  Any thread.
+class Question {
+ public:
+  Question() = default;
+  Question(const Question&) = delete;
+  Question& operator=(const Question&) = delete;
+  virtual ~Question() = default;
+
+  /// The workload and the machine, some lines for people.
+  [[nodiscard]] virtual std::string text() const = 0;
+  [[nodiscard]] virtual ProgressScale scale() const = 0;
+  [[nodiscard]] virtual std::string start_event(const std::string& title, int threads,
+                                                const SearchStats& before) const = 0;
+  /// Whose checkpoint it is.
+  [[nodiscard]] virtual Fingerprint fingerprint() const = 0;
+  /// What an earlier result, or YAML with its keys, says.  Throws InputError.
+  [[nodiscard]] virtual LoadedHint load_hint(const std::filesystem::path& file) const = 0;
+  /// Throws InputError for a file that is no checkpoint of this question.
+  [[nodiscard]] virtual SavedState load_state(const std::filesystem::path& file) const = 0;
+
+  /// Throws InputError for options that questions of this kind do not take.
+  virtual void check(const SolveOptions& asked) const;
+  /// Throws InputError for a question without sense.
+  [[nodiscard]] virtual Result solve(const SolveOptions& options) const = 0;
+  /// A result of `solve`: one object of JSON (docs/results.md), and the report for people.
+  [[nodiscard]] virtual std::string json(const Result& result) const = 0;
+  [[nodiscard]] virtual std::string report(const Result& result, const std::string& title,
+                                           bool with_details) const = 0;
+};
+
+std::unique_ptr<const Question> question_of(const AnyConfig& config);
+
+/// Whether the search is one over splits of a budget, with a machine in each node.
+bool searches_splits(const AnyConfig& config);
+/// What a config says of its search.
+const SearchSettings& settings_of(const AnyConfig& config);
+
+/// Finds the best answer.  Throws InputError for a config or options that make no sense; an answer
+/// on which search and model disagree is an InternalError.  Several solves may run at once.
+Result solve(const AnyConfig& config, const SolveOptions& options = {});
+std::string result_json(const AnyConfig& config, const Result& result);
+
+}  // namespace dfsearch

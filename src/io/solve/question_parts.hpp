@@ -1,0 +1,55 @@
+#pragma once
+// What the questions of all kinds do alike.
+
+#include <memory>
+
+#include "io/solve/question.hpp"
+
+namespace dfsearch {
+
+std::unique_ptr<const Question> mapping_question(const Config& config);
+std::unique_ptr<const Question> split_question(const Config& config);
+std::unique_ptr<const Question> step_question(const TrainingConfig& config);
+std::unique_ptr<const Question> step_question(const CalculonConfig& config);
+
+/// The options that all searches have, but for the listeners of what they find.
+template <class Options>
+Options search_options(const SolveOptions& asked, const SearchSettings& settings) {
+  Options options;
+  options.limits =
+      asked.limits.value_or(Limits{.deadline = Deadline(settings.time_limit),
+                                   .memory = settings.memory_limit.value_or(Bytes::infinity()),
+                                   .gap = settings.gap});
+  options.threads = asked.threads;
+  options.deterministic = asked.deterministic;
+  options.top = asked.top;
+  options.on_progress = asked.on_progress;
+  options.progress_interval = asked.progress_interval;
+  options.progress_nodes = asked.progress_nodes;
+  return options;
+}
+
+/// Those of a search for mappings.
+SearchOptions mapping_options(const SolveOptions& asked, const SearchSettings& settings);
+
+/// How sure an answer is; `objective` is that of the best, if there is one.
+template <class Found>
+Result result_of(const Found& found, std::optional<Score> objective) {
+  Result result;
+  result.status = found.status;
+  result.stopped_by = found.stopped_by;
+  result.objective = objective;
+  result.lower_bound = found.lower_bound;
+  result.gap = found.gap;
+  result.scope = found.scope;
+  result.stats = found.stats;
+  result.last_stop =
+      found.alternatives.empty() ? found.stopped_by : found.alternatives.back().stopped_by;
+  for (const auto& other : found.alternatives) {
+    result.all_proved = result.all_proved && other.status == SearchStatus::Optimal;
+  }
+  result.callback_error = found.callback_error;
+  return result;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,102 @@
+// The question for the split of a chip's budgets and the mapping onto its chip.
+
+#include <algorithm>
+#include <utility>
+
+#include "io/checkpoint/split_checkpoint.hpp"
+#include "io/report/report.hpp"
+#include "io/result/event_text.hpp"
+#include "io/result/mapping_file.hpp"
+#include "io/result/result_json.hpp"
+#include "io/solve/question_parts.hpp"
+
+namespace dfsearch {
+namespace {
+
+class SplitQuestion final : public Question {
+ public:
+  explicit SplitQuestion(const Config& config)
+      : search_(config.search), problem_(config.problem), design_(*config.design) {}
+
+  [[nodiscard]] std::string text() const override { return problem_text(problem_); }
+  /// The peak of the machine is what is searched, so the log tells no utilization.
+  [[nodiscard]] ProgressScale scale() const override {
+    return {.objective = problem_.objective, .work = {}, .peak = {}};
+  }
+  [[nodiscard]] std::string start_event(const std::string& title, int threads,
+                                        const SearchStats& before) const override {
+    return dfsearch::start_event(problem_, title, threads, before);
+  }
+  [[nodiscard]] Fingerprint fingerprint() const override {
+    return fingerprint_of(problem_, design_);
+  }
+
+  /// It is tried on every chip.
+  [[nodiscard]] LoadedHint load_hint(const std::filesystem::path& file) const override {
+    return {.hint = load_mapping(file, problem_), .dropped = ""};
+  }
+  [[nodiscard]] SavedState load_state(const std::filesystem::path& file) const override {
+    return load_checkpoint(file, problem_, design_);
+  }
+
+  [[nodiscard]] Result solve(const SolveOptions& asked) const override {
+    DesignOptions options;
+    options.search = mapping_options(asked, search_);
+    options.find_gains = asked.explain;
+    if (asked.resume != nullptr) {
+      options.resume = std::move(std::get<SplitState>(*asked.resume));
+    }
+    if (asked.on_incumbent) {
+      options.on_split = [&](const Progress& progress, const Mapping& mapping, const Chip& chip) {
+        asked.on_incumbent(progress, split_event(progress, mapping, design_, chip));
+      };
+    }
+    if (asked.on_checkpoint) {
+      options.on_checkpoint = [&](const SplitState& state) {
+        asked.on_checkpoint(checkpoint_bytes(problem_, design_, state), state.stats,
+                            state.open.size());
+      };
+    }
+    DesignResult found = find_split(problem_, design_, options);
+    const SearchResult& search = found.search;
+    Result result =
+        result_of(search, search.cost ? std::optional(search.cost->objective) : std::nullopt);
+    // That there are no more is a proof, too.
+    result.all_proved =
+        std::all_of(found.best.begin(), found.best.end(),
+                    [](const FoundSplit& split) { return split.stopped_by == StopReason::None; });
+    result.last_stop = found.best.back().stopped_by;
+    result.found = std::move(found);
+    return result;
+  }
+
+  [[nodiscard]] std::string json(const Result& result) const override {
+    return result_json(outcome(result));
+  }
+  [[nodiscard]] std::string report(const Result& result, const std::string& title,
+                                   bool with_details) const override {
+    return report_text(outcome(result), title, with_details);
+  }
+
+ private:
+  [[nodiscard]] Outcome outcome(const Result& result) const {
+    const auto& split = std::get<DesignResult>(result.found);
+    Outcome outcome = Outcome::of(split.problem, split.search);
+    outcome.design = &design_;
+    outcome.chip = split.chip ? &*split.chip : nullptr;
+    outcome.split = &split;
+    return outcome;
+  }
+
+  const SearchSettings& search_;
+  const Problem& problem_;
+  const ChipDesign& design_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Question> split_question(const Config& config) {
+  return std::make_unique<SplitQuestion>(config);
+}
+
+}  // namespace dfsearch

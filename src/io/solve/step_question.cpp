@@ -1,0 +1,171 @@
+// The questions for whole steps: a plan of training, an execution of Calculon's model.
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "engine/training/plan_rules.hpp"
+#include "io/checkpoint/step_checkpoint.hpp"
+#include "io/config/hint_changes.hpp"
+#include "io/config/tree_fingerprint.hpp"
+#include "io/report/execution_report.hpp"
+#include "io/report/plan_report.hpp"
+#include "io/result/event_text.hpp"
+#include "io/result/execution_json.hpp"
+#include "io/result/plan_json.hpp"
+#include "io/solve/question_parts.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// What the search for plans of training has of its own.
+struct Plans {
+  using Config = TrainingConfig;
+  using Found = training::PlanResult;
+  static constexpr const char* kConfig = "'training'";
+  static constexpr bool kCounts = false;
+
+  static Found find(const training::Task& task, const StepSearch& search) {
+    return training::find_plan(task, search);
+  }
+  static training::Plan decided(const training::Task& task, const Decisions& decisions) {
+    return training::plan_of(decisions, task);
+  }
+  static std::optional<Decisions> decisions(const Found& found) {
+    if (!found.plan) return std::nullopt;
+    return training::decisions_of(*found.plan);
+  }
+  static ProgressScale scale(const training::Task& task) {
+    return {.work = training::model_flops(task),
+            .peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips)};
+  }
+  static std::string json(const training::Task& task, const Found& found) {
+    return plan_json(task, found);
+  }
+  static std::string report(const training::Task& task, const Found& found,
+                            const std::string& title) {
+    return plan_report(task, found, title);
+  }
+};
+
+/// The same of executions.
+struct Executions {
+  using Config = CalculonConfig;
+  using Found = calculon::ExecutionResult;
+  static constexpr const char* kConfig = "'equations: calculon'";
+  static constexpr bool kCounts = true;
+
+  static Found find(const calculon::Task& task, const StepSearch& search) {
+    return calculon::find_execution(task, search);
+  }
+  static calculon::Execution decided(const calculon::Task&, const Decisions& decisions) {
+    return *calculon::execution_of(decisions);
+  }
+  static std::optional<Decisions> decisions(const Found& found) {
+    if (!found.execution) return std::nullopt;
+    return calculon::decisions_of(*found.execution);
+  }
+  static ProgressScale scale(const calculon::Task&) { return {}; }
+  static std::string json(const calculon::Task& task, const Found& found) {
+    return execution_json(task, found);
+  }
+  static std::string report(const calculon::Task& task, const Found& found,
+                            const std::string& title) {
+    return execution_report(task, found, title);
+  }
+};
+
+template <class Kind>
+class StepQuestion final : public Question {
+ public:
+  explicit StepQuestion(const typename Kind::Config& config) : config_(config) {}
+
+  [[nodiscard]] std::string text() const override { return task_text(config_.task); }
+  [[nodiscard]] ProgressScale scale() const override { return Kind::scale(config_.task); }
+  [[nodiscard]] std::string start_event(const std::string& title, int threads,
+                                        const SearchStats& before) const override {
+    return dfsearch::start_event(config_.task, title, threads, before);
+  }
+  [[nodiscard]] Fingerprint fingerprint() const override {
+    return fingerprint_of(config_.source->tree);
+  }
+
+  /// Where the hint leaves something open, the best step with what it says.
+  [[nodiscard]] LoadedHint load_hint(const std::filesystem::path& file) const override {
+    try {
+      const AnyConfig asked = changed_config(*config_.source, hint_changes(file));
+      if (const auto* config = std::get_if<typename Kind::Config>(&asked)) {
+        if (auto decisions = Kind::decisions(Kind::find(config->task, {}))) {
+          return {.hint = std::move(*decisions), .dropped = ""};
+        }
+      }
+    } catch (const InputError& error) {
+      std::vector<std::string> messages;
+      for (const std::string& message : error.messages()) {
+        messages.push_back(file.string() + ": " + message);
+      }
+      throw InputError(messages);
+    }
+    return {.hint = {}, .dropped = "no step is as it says"};
+  }
+
+  [[nodiscard]] SavedState load_state(const std::filesystem::path& file) const override {
+    return load_step_checkpoint(file, fingerprint());
+  }
+
+  void check(const SolveOptions& asked) const override {
+    if (!Kind::kCounts) Question::check(asked);
+    if (!asked.bounds.use_all()) {
+      throw InputError(fmt::format("--no-bound: a config with {} does not take it", Kind::kConfig));
+    }
+  }
+
+  [[nodiscard]] Result solve(const SolveOptions& asked) const override {
+    auto search = search_options<StepSearch>(asked, config_.search);
+    search.count = asked.count;
+    if (const auto* hint = std::get_if<Decisions>(&asked.hint)) search.hint = *hint;
+    if (asked.resume != nullptr) search.resume = &std::get<StepState>(*asked.resume);
+    if (asked.on_incumbent) {
+      search.on_incumbent = [&](const Progress& progress, const Decisions& decisions) {
+        asked.on_incumbent(progress,
+                           incumbent_event(progress, Kind::decided(config_.task, decisions)));
+      };
+    }
+    if (asked.on_checkpoint) {
+      search.on_checkpoint = [&, problem = fingerprint()](const StepState& state) {
+        asked.on_checkpoint(checkpoint_bytes(state, problem), state.stats, state.open.size());
+      };
+    }
+    typename Kind::Found found = Kind::find(config_.task, search);
+    std::optional<Score> objective;
+    if (found.cost) objective = Score(found.cost->step_time.in_base_units());
+    Result result = result_of(found, objective);
+    result.found = std::move(found);
+    return result;
+  }
+
+  [[nodiscard]] std::string json(const Result& result) const override {
+    return Kind::json(config_.task, std::get<typename Kind::Found>(result.found));
+  }
+  [[nodiscard]] std::string report(const Result& result, const std::string& title,
+                                   bool) const override {
+    return Kind::report(config_.task, std::get<typename Kind::Found>(result.found), title);
+  }
+
+ private:
+  const typename Kind::Config& config_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Question> step_question(const TrainingConfig& config) {
+  return std::make_unique<StepQuestion<Plans>>(config);
+}
+
+std::unique_ptr<const Question> step_question(const CalculonConfig& config) {
+  return std::make_unique<StepQuestion<Executions>>(config);
+}
+
+}  // namespace dfsearch
