@@ -7,6 +7,7 @@ usage: predict_test.py DFSEARCH [TEST ...]
 
 import collections
 import csv
+import json
 import pathlib
 import re
 import signal
@@ -19,9 +20,10 @@ from support import CliTest, main
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MEASURED = ROOT / "configs" / "measured"
-sys.path.append(str(ROOT / "tests" / "support"))
+sys.path += [str(ROOT / "tests" / "support"), str(ROOT / "tools" / "dev")]
 try:
     import reference_stack
+    import truth_tables
     import yaml
 except ImportError:  # without python3-yaml
     reference_stack = None
@@ -88,6 +90,15 @@ class Predict(CliTest):
         regrets = [min(plans, key=lambda p: p[1])[0] / min(plans)[0] - 1 for plans in alike.values()]
         self.assertLess(sum(regrets) / len(regrets), 0.04)
         self.assertRegex(table, r"1071 +[0-9.]+ .* all\n")
+
+    @unittest.skipUnless(reference_stack, "python3-yaml is not installed")
+    def test_the_tables_of_the_page_are_those_of_the_program(self):
+        self.assertEqual(truth_tables.renewed(self.program), truth_tables.PAGE.read_text(),
+                         "./dev validate --write")
+        schema = json.loads(self.run_tool("schema").stdout)
+        constants = truth_tables.fitted_constants(schema)
+        self.assertLessEqual(len(constants), 40)
+        self.assertEqual(sum(all(strict) for _, _, _, strict, _ in constants), 13)
 
     def test_what_fits_and_the_peak_of_memory_are_those_of_the_page(self):
         table, rows = self.predicted("nanotron")
@@ -198,7 +209,8 @@ class Predict(CliTest):
         for row in rows:
             row["stack"] = "fit.yaml"
         self.run_tool("predict", self.write_rows("b.csv", rows), "-o", "b_out.csv")
-        times = [[row["predicted_s"] for row in csv.DictReader((self.folder / name).open())]
+        times = [[row["predicted_s"] for row in
+                  csv.DictReader((self.folder / name).read_text().splitlines())]
                  for name in ("a.csv", "b_out.csv")]
         self.assertEqual(*times)
         # A folder of stacks goes before the shelf.

@@ -195,9 +195,15 @@ class Run:
         words += [(per * self.used * self.width / self.t, 3.2), (4 * self.experts / self.t, 3.2)]
         return words + ([(per * self.shared * self.width / self.t, 2)] if self.shared else [])
 
+    def side_by_side(self, device, host):
+        power = self.constant("host_exponent", 5.0)
+        return (device**power + host**power)**(1 / power)
+
     def layer(self, experts):
         """Forward, backward, weights of a chip: shared and of experts; what hides exchanges."""
-        words = self.constant("cast_words", 3.2) + (self.bits == 4) + 0.5 * (self.precision == "fp8-cs")
+        words = (self.constant("cast_words", 3.2) +
+                 (self.bits == 4) * self.constant("four_bit_words", 1.0) +
+                 (self.precision == "fp8-cs") * self.constant("scan_words", 0.5))
         forward = backward = weights = of_experts = 0.0
         for rows, columns, out, matrices, share in self.linear(experts):
             one = self.product(rows, columns, out, None, matrices, share)
@@ -256,9 +262,9 @@ class Run:
         for device, issued in ((kernels + tensor + ring + sent, host),
                                (kernels_backward + tensor_backward + ring_backward +
                                 sent_backward + again, host_backward)):
-            both.append((device**5 + issued**5)**0.2 + wait)
+            both.append(self.side_by_side(device, issued) + wait)
         alone = kernels_backward + (again if self.recompute != "full" else kernels)
-        hiding = [(kernels**5 + host**5)**0.2, (alone**5 + host_backward**5)**0.2]
+        hiding = [self.side_by_side(kernels, host), self.side_by_side(alone, host_backward)]
         return both[0], both[1], weights, of_experts, hiding
 
     def exchange(self, weights, of_experts, size, passes=1):

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Holds dfsearch against every published run, and writes docs/validation.md.
+"""Holds dfsearch against every published run, and writes docs/validation.md and the tables of
+docs/truth.md.
 
     tools/dev/validate.py DFSEARCH [--write]
 
 Every case of tests/golden/published.json is taken from configs/published/: `dfsearch evaluate`
 costs the published mapping, `dfsearch solve` finds the optimum under the same pins and switches.
 Prints the table; exit status 1 if a difference has no reason, an optimum is above the published
-step or not proved, or docs/validation.md says something else (times aside).
+step or not proved, or a page says something else (times aside).
 """
 
 import argparse
@@ -24,6 +25,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import measured_steps  # noqa: E402
 import published_configs  # noqa: E402
 import study_runs  # noqa: E402
+import truth_tables  # noqa: E402
 import validation_page  # noqa: E402
 
 PAGE = published_configs.ROOT / "docs" / "validation.md"
@@ -145,9 +147,9 @@ def is_current(page):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("program", metavar="DFSEARCH")
-    parser.add_argument("--write", action="store_true", help="write docs/validation.md")
+    parser.add_argument("--write", action="store_true", help="write both pages")
     options = parser.parse_args()
     program = str(pathlib.Path(options.program).resolve())
     cases, studies = run_all(program)
@@ -155,10 +157,13 @@ def main():
     page = validation_page.page(cases, studies, measured)
     print(validation_page.table(cases))
     wrong = problems(cases) + measured_steps.problems(measured)
+    truth = truth_tables.renewed(program)
     if options.write:
         PAGE.write_text(page, encoding="utf-8")
-    elif not is_current(page):
-        wrong.append("docs/validation.md says something else: ./dev validate --write")
+        truth_tables.PAGE.write_text(truth, encoding="utf-8")
+    elif not is_current(page) or truth != truth_tables.PAGE.read_text(encoding="utf-8"):
+        wrong.append("docs/validation.md or docs/truth.md says something else: "
+                     "./dev validate --write")
     if wrong:
         sys.exit("\n".join(wrong))
 

@@ -15,6 +15,13 @@ namespace {
 constexpr double kWord = 2.0;
 /// Experts route, permute and return what backward does with more and smaller kernels.
 constexpr double kExpertBackward = 3.2;
+// What the docs list as fitted, of the memory of a micro-batch.
+/// Words of a token's width that norms, residuals and inputs of linear layers keep.
+constexpr double kKeptWidths = 6.6;  // [f]
+/// The same of what sequence parallelism gathers.
+constexpr double kGatheredWidths = 0.47;  // [f]
+/// Of a logit: 16 bits, a copy of 32 and its gradient, the softmax, and what fragments take.
+constexpr double kLogitBytes = 13.0;  // [f]
 
 /// A linear layer of one chip.
 struct Linear {
@@ -65,8 +72,6 @@ class Counter {
     work_.backward.elementwise += kernels_.pass(kWord * tokens_ * 2.0 * hidden_) +
                                   kernels_.pass(typical(setup_.stack.loss_bytes) * logits);
     work_.parameters = vocabulary * hidden_;
-    // 16-bit logits, their copy of 32 bits and its gradient, the softmax, and what fragments take.
-    constexpr double kLogitBytes = 13.0;
     work_.logits = Bytes(kLogitBytes * logits);
     return work_;
   }
@@ -95,8 +100,10 @@ class Counter {
         linear.matrices * linear.in * linear.out;
     if (bits == Bits::Sixteen) return;
     double words = typical(setup_.stack.cast_words);
-    if (bits == Bits::Four) words += 1.0;
-    if (setup_.precision == Precision::Fp8CurrentScaling) words += 0.5;
+    if (bits == Bits::Four) words += typical(setup_.stack.four_bit_words);
+    if (setup_.precision == Precision::Fp8CurrentScaling) {
+      words += typical(setup_.stack.scan_words);
+    }
     work_.forward.elementwise += kernels_.pass(kWord * words * linear.rows * linear.in);
     work_.backward.elementwise += kernels_.pass(kWord * words * linear.rows * linear.out);
   }
@@ -246,8 +253,8 @@ class Counter {
     const double heads = query_heads() + key_heads();
     const double shared = division_.sequence_parallel ? tensor_ : 1.0;
     const double of_width = model_.gated ? 3.0 : 2.0;
-    // Norms, residuals and inputs of the linear layers; what attention keeps; the MLP.
-    double words = 6.6 * hidden_ / shared + hidden_ / tensor_ +
+    // What is kept of each width; what attention keeps; the MLP.
+    double words = kKeptWidths * hidden_ / shared + hidden_ / tensor_ +
                    (heads + key_heads()) * number(model_.head_dim);
     if (of_experts) {
       const Experts& experts = *model_.experts;
@@ -257,7 +264,7 @@ class Counter {
     } else {
       words += of_width * number(model_.mlp) / tensor_;
     }
-    if (division_.tensor > 1 && division_.sequence_parallel) words += 0.47 * hidden_;  // gathered
+    if (division_.tensor > 1 && division_.sequence_parallel) words += kGatheredWidths * hidden_;
     work_.kept = Bytes(kWord * tokens_ * words);
     work_.input = Bytes(kWord * tokens_ * hidden_ / shared);
   }

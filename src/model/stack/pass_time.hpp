@@ -19,13 +19,13 @@ inline constexpr double kHidingPass = 0.8, kLeastExposed = 0.1;
 /// Of dispatch across domains: the share of the pass of a layer that hides it.
 inline constexpr double kHidingDispatch = 0.7;
 
-/// At least the greater of both, at most their sum, and never less if one of them is more.
+/// At least the greater of both, at most their sum, and never less if one of them is more.  The
+/// greater the exponent, the better each hides the other.
 /// docs/truth.md (7)
-inline Seconds side_by_side(Seconds device, Seconds host) {
+inline Seconds side_by_side(Seconds device, Seconds host, double exponent) {
   const Seconds more = std::max(device, host), less = std::min(device, host);
   if (!(less > Seconds{})) return more;
-  // The fifth root of the sum of fifth powers, fitted: near the crossing neither hides the other.
-  return more * std::pow(1.0 + std::pow(less / more, 5.0), 0.2);
+  return more * std::pow(1.0 + std::pow(less / more, exponent), 1.0 / exponent);
 }
 
 }  // namespace dfsearch::stack

@@ -114,10 +114,13 @@ struct Stack {
   Constant<Seconds> host_exchange;
   Constant<Seconds> host_softmax;  ///< more, where the fused softmax is not used
   Constant<Seconds> host_micro_batch, host_step;
-  Constant<double> expert_host{1.0};  ///< times host_forward and host_backward, layers of experts
+  Constant<double> host_exponent{5.0};  ///< how the host and the chip go side by side
+  Constant<double> expert_host{1.0};    ///< times host_forward and host_backward, layers of experts
   Constant<double> expert_host_grace{1.0};
   Constant<Seconds> expert_wait;         ///< for counts of tokens, a pass
   Constant<double> cast_words{3.2};      ///< for each element of an input of 8 bits
+  Constant<double> scan_words{0.5};      ///< more, where its maximum is looked for first
+  Constant<double> four_bit_words{1.0};  ///< more, of an input of 4 bits
   Constant<double> tensor_overlap{0.0};  ///< share of tensor exchanges that is hidden
   DataOverlap data_overlap = DataOverlap::None;
   Constant<double> gather_interference{0.45};  ///< of exchanges of weights beside kernels

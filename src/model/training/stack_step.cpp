@@ -120,8 +120,12 @@ BlockTime StepModel::stack_block_time(const BlockProfile& block, const Groups& g
       backward.host += work.host_forward;
       break;
   }
-  const Seconds pass_forward = stack::side_by_side(forward.device(), forward.host) + work.wait;
-  const Seconds pass_backward = stack::side_by_side(backward.device(), backward.host) + work.wait;
+  const auto side_by_side = [exponent = stack::typical(setup.stack.host_exponent)](Seconds device,
+                                                                                   Seconds host) {
+    return stack::side_by_side(device, host, exponent);
+  };
+  const Seconds pass_forward = side_by_side(forward.device(), forward.host) + work.wait;
+  const Seconds pass_backward = side_by_side(backward.device(), backward.host) + work.wait;
 
   // Weights that replicas divide are gathered for each micro-batch beside the kernels.
   Seconds gathered{}, reduced{};
@@ -142,8 +146,8 @@ BlockTime StepModel::stack_block_time(const BlockProfile& block, const Groups& g
   const Seconds all_forward = beside(pass_forward, gathered);
   const Seconds all_backward = beside(pass_backward, gathered + reduced);
   return {.pass = {.forward = all_forward, .backward = all_backward},
-          .forward_kernels = stack::side_by_side(forward.kernels, forward.host),
-          .backward_kernels = stack::side_by_side(backward.kernels + backward.again, backward.host),
+          .forward_kernels = side_by_side(forward.kernels, forward.host),
+          .backward_kernels = side_by_side(backward.kernels + backward.again, backward.host),
           .parts = {.compute = forward.kernels + backward.kernels,
                     .recompute = backward.again,
                     .tensor = forward.tensor + backward.tensor,

@@ -111,9 +111,9 @@ TEST_CASE("a token goes once to each chip and each domain that it needs") {
 }
 
 TEST_CASE("whichever of host and chip is behind sets the pace") {
-  CHECK(seconds(side_by_side(Seconds(3.0), Seconds(0.0))) == 3.0);
-  CHECK(seconds(side_by_side(Seconds(1.0), Seconds(1.0))) == near(std::pow(2.0, 0.2)));
-  CHECK(seconds(side_by_side(Seconds(1.0), Seconds(2.0))) == near(std::pow(33.0, 0.2)));
+  CHECK(seconds(side_by_side(Seconds(3.0), Seconds(0.0), 5.0)) == 3.0);
+  CHECK(seconds(side_by_side(Seconds(1.0), Seconds(1.0), 5.0)) == near(std::pow(2.0, 0.2)));
+  CHECK(seconds(side_by_side(Seconds(1.0), Seconds(2.0), 5.0)) == near(std::pow(33.0, 0.2)));
 }
 
 TEST_CASE("a layer's weights, exchanges and host are those of the page") {

@@ -1,0 +1,186 @@
+"""The tables of docs/truth.md: errors, what is fitted, and errors without one mechanism each."""
+
+import csv
+import json
+import pathlib
+import re
+import subprocess
+import tempfile
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "truth.md"
+STACKS, CURVES = ROOT / "configs" / "stacks", ROOT / "configs" / "curves"
+STRICT = STACKS / "strict"
+RUNS = ROOT / "configs" / "measured" / "training.csv"
+BLOCK = re.compile(r"(?<=<!-- tables: begin -->\n).*(?=<!-- tables: end -->)", re.S)
+
+# By the rates of docs/training.md alone, as a prototype counted them.
+BEFORE = {"all": 32.6, "MosaicML": 38.7, "vTrain, one node": 33.2, "vTrain, many nodes": 11.2,
+          "Megatron-Bridge, dense": 27.3, "Megatron-Bridge, experts": 38.4, "torchtitan": 61.6,
+          "Selene, 2021 and 2022": 6.6, "Megatron-LM in MegaScale": 28.3}
+
+HOST = ("host_forward", "host_backward", "host_exchange", "host_softmax", "host_micro_batch",
+        "host_step")
+EXPERTS = {"expert_host": 1, "expert_host_grace": 1, "expert_wait": "0 s"}
+CASTS = {"cast_words": 0, "scan_words": 0, "four_bit_words": 0}
+ATTENTION, PRODUCTS = ("fa1", "fa2", "cudnn"), [f"products_{b}bit" for b in (16, 8, 4)]
+
+
+def flat_products(chip):
+    """Each product at the best rate of its curve."""
+    return {key: {"share": [max(chip[key]["share"])] * len(chip[key]["share"])}
+            for key in PRODUCTS if key in chip}
+
+
+def fast_attention(chip):
+    """Fused attention at the best rate of products."""
+    most = max(chip["products_16bit"]["share"])
+    return {key: {way: [most] * len(chip[key]["tokens"]) for way in ("forward", "backward")}
+            for key in ATTENTION if key in chip} | {"small_heads": 1}
+
+
+def middle_of_deciles(chip):
+    return {key: {"share": [(a + b) / 2 for a, b in zip(chip[key]["share"], chip[key]["low"])]}
+            for key in PRODUCTS[1:] if key in chip}
+
+
+# What it is, the constants of stacks without it, and of a chip.
+MECHANISMS = (
+    ("the host issues kernels", dict.fromkeys(HOST, "0 s") | EXPERTS, None),
+    ("layers of experts take the host longer", EXPERTS, None),
+    ("host and chip hide each other in part", {"host_exponent": 100}, None),
+    ("elementwise passes", {"elementwise": 0.001}, None),
+    ("attention has curves of its own", {}, fast_attention),
+    ("small products are slower", {}, flat_products),
+    ("clocks that long runs sustain", {},
+     lambda chip: {key: 1 for key in chip if key.startswith("clock")}),
+    ("ninth decile in 8 and 4 bits", {}, middle_of_deciles),
+    ("casts", CASTS, None),
+    ("attention with sinks is not fused", {"unfused_share": 0}, None),
+    ("gathers slow kernels down", {"gather_interference": 0}, None),
+    ("hidden exchanges of tensor ranks", {"tensor_overlap": 0}, None),
+    ("latencies, and links below the nominal rate", {"nic_share": 1},
+     lambda _: {"base": "0 s", "hop": "0 s"}),
+)
+
+
+def loaded(file):
+    """A file of the shelf with those that it comes from."""
+    tree = yaml.safe_load(file.read_text())
+    base = tree.pop("from", None)
+    return (loaded(file.parent / f"{base}.yaml") if base else {}) | tree
+
+
+def groups(row):
+    yield "all"
+    source = row["source"]
+    for mark, name in (("mosaicml/", "MosaicML"), ("pytorch/torchtitan", "torchtitan"),
+                       ("Narayanan", "Selene, 2021 and 2022"), ("MegaScale", "Megatron-LM in MegaScale"),
+                       ("Korthikanti", "Selene, 2021 and 2022")):
+        if source.startswith(mark):
+            yield name
+    if "vTrain" in source:
+        yield "vTrain, one node" if "single" in source else "vTrain, many nodes"
+    if "Megatron-Bridge" in source:
+        yield "Megatron-Bridge, " + ("experts" if row["experts"] else "dense")
+
+
+def errors(program, folder=None):
+    """Of each group, in percent."""
+    with tempfile.TemporaryDirectory() as name:
+        out = pathlib.Path(name, "out.csv")
+        words = ["--stacks", str(folder)] if folder else []
+        subprocess.run([program, "predict", str(RUNS), "-o", str(out), *words], check=True,
+                       stdout=subprocess.DEVNULL)
+        with open(out, newline="") as made, open(RUNS, newline="") as measured:
+            rows = zip(csv.DictReader(measured), csv.DictReader(made))
+            sizes = {}
+            for run, row in rows:
+                if row["error"]:
+                    for group in groups(run):
+                        sizes.setdefault(group, []).append(abs(float(row["error"])))
+    return {group: 100 * sum(list_) / len(list_) for group, list_ in sizes.items()}
+
+
+def without(program, of_stacks, of_chip):
+    with tempfile.TemporaryDirectory() as name:
+        for kind, changes in ((STACKS, lambda _: of_stacks), (CURVES, of_chip or (lambda _: {}))):
+            for file in kind.glob("*.yaml"):
+                changed = {"from": file.stem} | changes(loaded(file))
+                pathlib.Path(name, file.name).write_text(json.dumps(changed))
+        return errors(program, name)
+
+
+def error_table(full, strict):
+    lines = ["| | before, % | now, % | strict, % |", "|---|---|---|---|"]
+    lines += [f"| {group} | {before} | {full[group]:.1f} | {strict[group]:.1f} |"
+              for group, before in BEFORE.items()]
+    return lines
+
+
+def shown(value):
+    if isinstance(value, dict):  # a curve of attention
+        return f"{value['forward'][0]}"
+    if isinstance(value, list):
+        return f"{value[1]}, {value[0]} to {value[2]}"
+    return str(value)
+
+
+def fitted_constants(schema):
+    """(constant, value, files, whether it is in the strict variant, what it is), once each."""
+    found = {}
+    for kind, name in ((STACKS, "stack"), (CURVES, "measured chip")):
+        for file in sorted(kind.glob("*.yaml")):
+            own = yaml.safe_load(file.read_text())
+            rows = schema["definitions"][name]["properties"]
+            strict = STRICT / file.name
+            without_it = yaml.safe_load(strict.read_text()) if strict.is_file() else {}
+            for key in own.get("fitted", ()):
+                value = own.get(key, rows[key].get("leftOut"))
+                entry = found.setdefault((re.sub(r"_(16|8|4)bit$", "", key) if name != "stack" and
+                                          file.stem.startswith(("b", "g")) else key, shown(value)),
+                                         ([], [], rows[key]["description"]))
+                if file.stem not in entry[0]:
+                    entry[0].append(file.stem)
+                entry[1].append(key not in without_it and file.stem != "nanotron")
+    for file in sorted((ROOT / "src" / "model" / "stack").glob("*.[ch]pp")):
+        for doc, key, value in re.findall(r"/// (.*)\nconstexpr double (k\w+) = ([\d.]+);  // \[f\]",
+                                          file.read_text()):
+            found[key, value] = ([file.name], [False], doc[0].lower() + doc[1:].rstrip("."))
+    return [(key, value, *entry) for (key, value), entry in found.items()]
+
+
+def constant_table(constants):
+    lines = ["| constant | value, and its range | of | strict | |", "|---|---|---|---|---|"]
+    for key, value, files, strict, doc in constants:
+        lines.append(f"| `{key}` | {value} | {', '.join(files)} | {'yes' if all(strict) else ''} | {doc} |")
+    return lines
+
+
+def mechanism_table(program, full):
+    lines = ["| without | all, % | most of all |", "|---|---|---|"]
+    for name, of_stacks, of_chip in MECHANISMS:
+        now = without(program, of_stacks, of_chip)
+        most = max(BEFORE, key=lambda group: now[group] - full[group])
+        lines.append(f"| {name} | {now['all']:.1f} | {most}: {full[most]:.1f} to {now[most]:.1f} |")
+    return lines
+
+
+def block(program):
+    full, strict = errors(program), errors(program, STRICT)
+    schema = json.loads(subprocess.run([program, "schema"], check=True, capture_output=True).stdout)
+    constants = fitted_constants(schema)
+    few = sum(all(entry[3]) for entry in constants)
+    return "\n".join([
+        "", *error_table(full, strict), "",
+        f"**What is fitted**: {len(constants)} constants, of which the strict variant has {few}.", "",
+        *constant_table(constants), "",
+        "**Take one away**: errors of the same runs without one mechanism each.", "",
+        *mechanism_table(program, full), "", ""])
+
+
+def renewed(program):
+    """The page with its tables computed anew."""
+    return BLOCK.sub(lambda _: block(program), PAGE.read_text())
