@@ -21,6 +21,8 @@ from support import CliTest, main
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MEASURED = ROOT / "configs" / "measured"
 sys.path += [str(ROOT / "tests" / "support"), str(ROOT / "tools" / "dev")]
+import runs_picture  # noqa: E402
+
 try:
     import reference_stack
     import truth_tables
@@ -99,6 +101,11 @@ class Predict(CliTest):
         constants = truth_tables.fitted_constants(schema)
         self.assertLessEqual(len(constants), 40)
         self.assertEqual(sum(all(strict) for _, _, _, strict, _ in constants), 13)
+
+    def test_the_picture_of_the_readme_shows_the_runs(self):
+        picture = runs_picture.picture(self.program)
+        self.assertEqual(picture, runs_picture.PICTURE.read_text(), "./dev validate --write")
+        self.assertLess(len(picture), 60_000)
 
     def test_what_fits_and_the_peak_of_memory_are_those_of_the_page(self):
         table, rows = self.predicted("nanotron")

@@ -24,6 +24,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import measured_steps  # noqa: E402
 import published_configs  # noqa: E402
+import runs_picture  # noqa: E402
 import study_runs  # noqa: E402
 import truth_tables  # noqa: E402
 import validation_page  # noqa: E402
@@ -149,7 +150,7 @@ def is_current(page):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("program", metavar="DFSEARCH")
-    parser.add_argument("--write", action="store_true", help="write both pages")
+    parser.add_argument("--write", action="store_true", help="write the pages and the picture")
     options = parser.parse_args()
     program = str(pathlib.Path(options.program).resolve())
     cases, studies = run_all(program)
@@ -157,13 +158,14 @@ def main():
     page = validation_page.page(cases, studies, measured)
     print(validation_page.table(cases))
     wrong = problems(cases) + measured_steps.problems(measured)
-    truth = truth_tables.renewed(program)
+    truth, picture = truth_tables.renewed(program), runs_picture.picture(program)
     if options.write:
         PAGE.write_text(page, encoding="utf-8")
         truth_tables.PAGE.write_text(truth, encoding="utf-8")
-    elif not is_current(page) or truth != truth_tables.PAGE.read_text(encoding="utf-8"):
-        wrong.append("docs/validation.md or docs/truth.md says something else: "
-                     "./dev validate --write")
+        runs_picture.PICTURE.write_text(picture, encoding="utf-8")
+    elif not (is_current(page) and truth == truth_tables.PAGE.read_text(encoding="utf-8") and
+              picture == runs_picture.PICTURE.read_text(encoding="utf-8")):
+        wrong.append("a page or picture says something else: ./dev validate --write")
     if wrong:
         sys.exit("\n".join(wrong))
 
