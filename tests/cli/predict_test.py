@@ -147,6 +147,13 @@ class Predict(CliTest):
                 error = message(HEADER + ROW.replace(old, new, 1))
                 self.assertIn(f"runs.csv:{place}", error)
                 self.assertIn(what, error)
+        # Expert ranks over context ranks are counted on fewer, and the row says so.
+        header = HEADER[:-1] + ",context,experts,experts_used,expert_mlp,expert\n"
+        row = ROW[:-1].replace("a,h100_80gb,8", "a,h100_80gb,16") + ",4,8,2,1024,"
+        self.run_tool("predict", self.write("r.csv", header + row + "8\n"), "-o", "o.csv")
+        self.assertIn("experts counted on 4 ranks in place of 8", (self.folder / "o.csv").read_text())
+        self.assertIn("of the 8 experts and of the 16 chips of a stage, got 16",
+                      message(header + row + "16\n"))
         self.assertIn("micro_batch: this column is missing",
                       message(HEADER.replace("micro_batch,", "") + ROW))
         self.assertIn("expected 17 cells, got 16", message(HEADER + ROW.replace("a,", "", 1)))

@@ -96,7 +96,7 @@ std::string prediction_csv(const std::vector<MeasuredRun>& runs, const Predictio
     text +=
         fmt::format(",{:.4g},{},{},{}\n", reserved_gib(run, prediction), time.fits ? "yes" : "no",
                     run.reserved ? fmt::format("{}", *run.reserved) : "",
-                    run.comparable ? "" : "left out of the errors of times");
+                    run.comparable ? run.note : "left out of the errors of times");
   }
   return text;
 }

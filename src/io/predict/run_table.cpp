@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/divisors.hpp"
 #include "base/number.hpp"
 #include "io/config/shelf.hpp"
 #include "io/config/stack_files.hpp"
@@ -224,35 +225,42 @@ Transformer model_of(const RowReader& row) {
   return model;
 }
 
-/// Experts are whole on tensor ranks wherever their degree allows it.
-void set_expert(const RowReader& row, const Transformer& model, training::Plan& plan,
-                std::int64_t replicas) {
+/// Experts are whole on tensor ranks wherever their degree allows it.  Of a degree that plans do not
+/// have, as one over context ranks, the greatest divisor counts that they have, and a note says so.
+std::string set_expert(const RowReader& row, const Transformer& model, training::Plan& plan,
+                       std::int64_t replicas) {
   Degrees& degrees = plan.degrees;
   const std::int64_t tensor = degrees[Role::Tensor];
   const std::int64_t count = model.experts ? model.experts->count : 1;
-  std::int64_t expert = row.count("expert", 1, 0);
-  // A degree that is not published: as many as there are in reach.
-  if (expert == 0) expert = std::gcd(count, tensor * replicas);
+  const std::int64_t asked = row.count("expert", 1, 0);
   degrees[Role::Data] = replicas;
-  if (expert == 1) return;
-  if (!model.experts) {
-    row.complain("expert", "expected 1 without experts");
-    return;
-  }
-  const bool whole = expert % tensor == 0 && replicas % (expert / tensor) == 0;
-  const std::int64_t among = whole ? expert / tensor : expert;
-  if (count % expert != 0 || replicas % among != 0) {
+  if (asked > 1 && !model.experts) row.complain("expert", "expected 1 without experts");
+  if (asked == 1 || !model.experts) return {};
+  const std::int64_t chips = tensor * degrees[Role::Context] * replicas;
+  if (asked > 0 && (count % asked != 0 || chips % asked != 0)) {
     row.complain("expert", fmt::format("expected a divisor of the {} experts and of the {} chips "
                                        "of a stage, got {}",
-                                       count, tensor * replicas, expert));
-    return;
+                                       count, chips, asked));
+    return {};
   }
-  degrees[Role::Expert] = among;
-  degrees[Role::Data] = replicas / among;
-  if (whole && tensor > 1) plan.layout = training::TensorLayout::WholeExperts;
+  // A degree that is not published: as many as there are in reach.
+  const std::vector<std::int64_t> parts =
+      divisors(asked > 0 ? asked : std::gcd(count, tensor * replicas));
+  for (auto expert = parts.rbegin(); expert != parts.rend(); ++expert) {
+    const bool whole = *expert % tensor == 0 && replicas % (*expert / tensor) == 0;
+    const std::int64_t among = whole ? *expert / tensor : *expert;
+    if (replicas % among != 0) continue;
+    degrees[Role::Expert] = among;
+    degrees[Role::Data] = replicas / among;
+    if (whole && tensor > 1) plan.layout = training::TensorLayout::WholeExperts;
+    if (asked == 0 || *expert == asked) return {};
+    return fmt::format("experts counted on {} ranks in place of {}", *expert, asked);
+  }
+  return {};
 }
 
-void set_plan(const RowReader& row, training::Task& task, training::Plan& plan) {
+/// A note on what of the row is not counted as it says.
+std::string set_plan(const RowReader& row, training::Task& task, training::Plan& plan) {
   Degrees& degrees = plan.degrees;
   degrees[Role::Tensor] = row.count("tensor", 1);
   degrees[Role::Pipeline] = row.count("pipeline", 1);
@@ -270,7 +278,7 @@ void set_plan(const RowReader& row, training::Task& task, training::Plan& plan) 
   }
   plan.layout = row.count("sequence_parallel", 0, 0) != 0 ? training::TensorLayout::LeastKept
                                                           : training::TensorLayout::LeastSent;
-  set_expert(row, task.model, plan, replicas);
+  std::string note = set_expert(row, task.model, plan, replicas);
   plan.micro_batch = row.count("micro_batch", 1);
   plan.zero = static_cast<int>(std::min<std::int64_t>(row.count("zero", 0, 0), 3));
   constexpr training::Recompute kRecomputes[] = {
@@ -296,6 +304,7 @@ void set_plan(const RowReader& row, training::Task& task, training::Plan& plan) 
   // What is left of a batch that micro-batches do not divide is not counted.
   const double rounds = number(row.count("global_batch", 1)) / number(replicas * plan.micro_batch);
   task.global_batch = std::max<std::int64_t>(std::llround(rounds), 1) * replicas * plan.micro_batch;
+  return note;
 }
 
 MeasuredRun read_run(const RowReader& row, Setups& setups, InputMessages& messages) {
@@ -348,7 +357,7 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, InputMessages& messag
   }
   task.machine.memory[0].capacity = chip->usable;
   task.machine.network = training::network_of(*chip, run.gpus);
-  set_plan(row, task, run.plan);
+  run.note = set_plan(row, task, run.plan);
   if (messages.count() != before) return run;
   const auto network = training::usual_network(task.machine, run.plan.degrees);
   if (!network) {

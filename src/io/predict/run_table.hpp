@@ -27,12 +27,14 @@ struct MeasuredRun {
   std::optional<bool> ran;         ///< false: out of memory; nothing: not told, or another failure
   bool comparable = true;          ///< whether `step` is a property of the plan
   bool says_overlap = false;       ///< the row has its own `tensor_overlap`
+  std::string note;                ///< what is not counted as the row says
   std::string mark;                ///< the cell of the column that was asked for
 };
 
 /// How tables are read.
 struct RunTableOptions {
   std::filesystem::path folder;  ///< its files go before stacks and chips of the shelf
+  std::string note;              ///< what is not counted as the row says
   std::string mark;              ///< a column, empty for none
 };
 
