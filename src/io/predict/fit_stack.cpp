@@ -8,6 +8,7 @@
 #include <oneapi/tbb/parallel_for.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -51,7 +52,9 @@ FittedConstant constant_of(const std::string& key, stack::Stack stack) {
 
 /// Four digits, which is more than measurements have, so that a file has the same.
 double rounded(double value, const FitRange& range) {
-  return std::clamp(std::stod(fmt::format("{:.4g}", value)), range.low, range.high);
+  const std::string text = fmt::format("{:.4g}", value);
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return std::clamp(value, range.low, range.high);
 }
 
 void put(const std::vector<FittedConstant>& constants, const Values& values, MeasuredRun& run) {
