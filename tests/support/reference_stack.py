@@ -313,14 +313,18 @@ class Run:
         replicas = self.n * self.c if self.zero else 1
         others = max(self.t * self.n * self.c // self.e, 1) if self.zero else 1
         optimizer = (weights / replicas + of_experts / others) * 34 / (0.7 * value(self.chip["memory"]))
-        once = 0.0
+        once, overlap = 0.0, self.stack.get("data_overlap")
+
+        def exposed(exchanges, time, hidden):
+            return max(exchanges - hidden * time, 0.1 * exchanges)
         if self.zero == 0:
             once = self.exchange(weights, of_experts, self.wire, 2)
+            if overlap == "ddp":
+                once = exposed(once, hiding[1], 0.8)
         elif self.zero < 3:
-            reduced = self.exchange(weights, of_experts, self.wire)
+            reduced = self.exchange(weights, of_experts, self.wire, 2 if overlap == "ddp" else 1)
             gathered = self.exchange(weights, of_experts, 2)
-            hidden = 0.8 if self.stack.get("data_overlap") == "distributed_optimizer" else 0.0
-            once = (max(reduced - hidden * hiding[1], 0.1 * reduced) +
-                    max(gathered - hidden * hiding[0], 0.1 * gathered))
+            hidden = 0.8 if overlap == "distributed_optimizer" else 0.0
+            once = exposed(reduced, hiding[1], hidden) + exposed(gathered, hiding[0], hidden)
         return (self.m * (forward + backward + self.constant("host_micro_batch")) + once +
                 optimizer + self.constant("host_step"))

@@ -171,7 +171,8 @@ training::Task random_task_with_stack(std::uint64_t seed) {
   setup.precision = draws.one_of({stack::Precision::Bf16, stack::Precision::Fp8});
   setup.stack.attention = draws.one_of({stack::Attention::Unfused, stack::Attention::Flash2});
   setup.stack.data_overlap =
-      draws.one_of({stack::DataOverlap::None, stack::DataOverlap::DistributedOptimizer});
+      draws.one_of({stack::DataOverlap::None, stack::DataOverlap::DistributedOptimizer,
+                    stack::DataOverlap::Ddp});
   setup.stack.overlaps_dispatch = draws.chance(50);
   setup.stack.tensor_overlap = {0.1 * static_cast<double>(draws.pick(0, 9))};
   setup.stack.host_forward = {Seconds(1e-4 * static_cast<double>(draws.pick(0, 50)))};

@@ -57,10 +57,12 @@ constexpr auto words(Attention) {
 enum class DataOverlap : std::uint8_t {
   None,
   DistributedOptimizer,  ///< the last backward and the first forward pass, in part
+  Ddp,  ///< the last backward pass where nothing is divided; else gradients are reduced whole
 };
 constexpr auto words(DataOverlap) {
-  return named<DataOverlap>(
-      {{"none", DataOverlap::None}, {"distributed_optimizer", DataOverlap::DistributedOptimizer}});
+  return named<DataOverlap>({{"none", DataOverlap::None},
+                             {"distributed_optimizer", DataOverlap::DistributedOptimizer},
+                             {"ddp", DataOverlap::Ddp}});
 }
 
 /// How the layers of a run are spread over stages.

@@ -209,21 +209,27 @@ StepModel::Aside StepModel::stack_aside(const Times& times, const Groups& groups
            collective(links, together(groups, {Role::Context, Role::Data}), experts * bytes,
                       passes);
   };
+  using stack::DataOverlap;
+  const DataOverlap overlap = setup.stack.data_overlap;
+  double hiding = overlap == DataOverlap::DistributedOptimizer ? stack::kHidingPass : 0.0;
+  const auto exposed = [&](Seconds exchanges, Seconds pass) {
+    return std::max(exchanges - pass * hiding, exchanges * stack::kLeastExposed);
+  };
   if (shape_.zero == 0) {
-    aside.once = exchange(task_.bytes.sent, Passes::Two);
+    const Seconds reduced = exchange(task_.bytes.sent, Passes::Two);
+    hiding = stack::kHidingPass;
+    aside.once = overlap == DataOverlap::Ddp ? exposed(reduced, backward) : reduced;
     return aside;
   }
-  const Seconds reduced = exchange(task_.bytes.sent, Passes::One);
+  // What DDP does not reduce by hooks is reduced whole on every replica.
+  const bool is_whole = overlap == DataOverlap::Ddp && shape_.zero < 3;
+  const Seconds reduced = exchange(task_.bytes.sent, is_whole ? Passes::Two : Passes::One);
   const Seconds gathered = exchange(task_.pass.word.in_base_units(), Passes::One);
-  double hiding = setup.stack.data_overlap == stack::DataOverlap::None ? 0.0 : stack::kHidingPass;
   if (shape_.zero == 3) {
     // Once a step where there is a pipeline, beside the passes.
     hiding = 1.0;
     aside.once = (reduced + gathered) * stack::typical(setup.stack.gather_interference);
   }
-  const auto exposed = [&](Seconds exchanges, Seconds pass) {
-    return std::max(exchanges - pass * hiding, exchanges * stack::kLeastExposed);
-  };
   aside.once += exposed(reduced, backward) + exposed(gathered, forward);
   return aside;
 }
