@@ -24,7 +24,7 @@ except ImportError:
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILE = ROOT / "configs" / "dfsearch.schema.json"
-PAGES = [ROOT / "docs" / name for name in ("calculon.md", "formats.md", "technology.md")]
+PAGES = [ROOT / "docs" / name for name in ("calculon.md", "formats.md", "technology.md", "truth.md")]
 TABLE = re.compile(r"(<!-- keys of ([\w ,']+?)(?: as ([\w.]+))? -->\n)((?:\|.*\n)*)")
 PARTS = {"systems": "system", "workloads": "workload"}
 # What is wrong with a config, but not with the form of any of its values.
