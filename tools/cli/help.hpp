@@ -54,6 +54,8 @@ solve
   --events FILE|-        what happens, as JSON lines; with - in place of the report
   --no-bound NAME        search without one of the bounds below: the same answer, only later;
                          repeatable
+  --robust               with 'training' and a stack: the plan of least regret as well, whatever
+                         the stack's constants turn out to be (docs/truth.md)
   --count                with 'equations: calculon': how many executions fit, of the whole space
   --deterministic        the same nodes and the same log for any number of threads
   --quiet                no progress

@@ -155,6 +155,7 @@ void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
   app.add_option("--events", line.events);
   app.add_option("--no-bound", texts.no_bound)->expected(1)->take_all()->allow_extra_args(false);
   app.add_flag("--count", line.count);
+  app.add_flag("--robust", line.robust);
   app.add_flag("--deterministic", line.deterministic);
   app.add_flag("--verbose", line.verbose);
 }

@@ -74,6 +74,7 @@ struct CommandLine {
   std::optional<std::int64_t> top;  ///< left out: the best, and how far the next one is
   SearchBounds bounds;              ///< that the search uses
   bool count = false;               ///< count the executions that fit
+  bool robust = false;              ///< the plan of least regret, too
   bool deterministic = false;
   bool quiet = false;
   bool verbose = false;

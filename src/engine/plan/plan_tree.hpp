@@ -25,13 +25,16 @@ class PlanTree {
   [[nodiscard]] Score bound(const Node& node) const { return node.bound; }
   [[nodiscard]] Score cost(const Solution& solution) const { return solution.cost; }
   [[nodiscard]] bool precedes(const Solution& a, const Solution& b) const {
-    return a.decisions < b.decisions;
+    const Score mine = rules_.tie(a.decisions), other = rules_.tie(b.decisions);
+    return mine != other ? mine < other : a.decisions < b.decisions;
   }
-  /// Whether the decisions of the node come before those of the solution, or agree with them.
+  /// Whether the decisions of the node come before those of the solution, or agree with them; with
+  /// ties, of which no bound is known, any may.
   [[nodiscard]] bool before(const Node& node, const Solution& solution) const {
     const auto [mine, other] = std::mismatch(node.taken.begin(), node.taken.end(),
                                              solution.decisions.begin(), solution.decisions.end());
-    return mine == node.taken.end() || (other != solution.decisions.end() && *mine < *other);
+    return mine == node.taken.end() || (other != solution.decisions.end() && *mine < *other) ||
+           rules_.tie(solution.decisions) > Score{};
   }
   [[nodiscard]] bool contains(const Node& node, const Solution& solution) const {
     return node.taken.size() <= solution.decisions.size() &&

@@ -69,6 +69,8 @@ class StepRules {
   [[nodiscard]] virtual bool has(const PlanNode& node) const = 0;
   /// What all decisions together cost; nothing if the step does not fit or is none.
   [[nodiscard]] virtual std::optional<Score> cost(const Decisions& decisions) const = 0;
+  /// Of steps that cost the same the one of the least tie wins, then the order of decisions.
+  [[nodiscard]] virtual Score tie(const Decisions&) const { return {}; }
 
   /// Steps, but for their last decisions, whose memory was computed so far.
   [[nodiscard]] std::int64_t measured() const { return measured_.load(std::memory_order_relaxed); }

@@ -8,6 +8,7 @@
 #include "engine/training/plan_rules.hpp"
 #include "engine/training/plan_scope.hpp"
 #include "engine/training/plan_space.hpp"
+#include "engine/training/robust_plan.hpp"
 #include "model/training/layout_shelf.hpp"
 
 namespace dfsearch::training {
@@ -46,6 +47,7 @@ PlanResult find_plan(const Task& task, const StepSearch& search) {
         .low = step_with(task, space.blocks(), *result.plan, stack::Scenario::low()),
         .high = step_with(task, space.blocks(), *result.plan, stack::Scenario::high())};
   }
+  if (result.plan && search.robust) result.robust = find_robust_plan(task, search, result);
   if (result.status == SearchStatus::Infeasible) {
     try {
       result.misfit = nearest_misfit(space, shelf, search.limits.deadline);

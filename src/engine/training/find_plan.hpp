@@ -61,8 +61,27 @@ struct StepInterval {
   Seconds high{};
 };
 
+/// The plan that loses least to the best of each scenario in the one where it loses most
+/// (docs/truth.md, section 6).  `cost` is the typical one; `lower_bound` and `gap` are of 1 + regret.
+struct RobustPlan : FoundPlan {
+  struct Outcome {
+    std::string scenario;
+    Seconds least{};         ///< proved: no plan is faster
+    Seconds best{};          ///< of the plans known
+    Seconds typical_best{};  ///< of the plan that is best with typical times
+    Seconds robust{};        ///< of this one
+  };
+  std::vector<Outcome> outcomes;  ///< the typical scenario first
+  double regret = 0.0;            ///< at most, proved; infinite if nothing is known
+  std::int64_t nodes = 0;         ///< of all its searches
+
+  /// Where the best of the typical times loses most to the best known.
+  [[nodiscard]] const Outcome& worst_of_typical() const;
+};
+
 struct PlanResult : FoundPlan {
   std::optional<StepInterval> interval;  ///< of the best plan; nothing without a stack
+  std::optional<RobustPlan> robust;      ///< if asked for and there is a plan
   Scope scope;                           ///< what was fixed beforehand: the proof is for that alone
   std::vector<FoundPlan> alternatives;   ///< with other degrees, best first
   bool alternatives_complete = false;    ///< no parallelism beyond those fits
@@ -73,7 +92,7 @@ struct PlanResult : FoundPlan {
   std::exception_ptr callback_error;  ///< what a listener threw first; null: none did
 };
 
-/// The winner is costed again by `evaluate`; a difference is an InternalError.
+/// Only a task with a stack has a robust plan.  The winner is costed again by `evaluate`; a difference is an InternalError.
 PlanResult find_plan(const Task& task, const StepSearch& search);
 
 }  // namespace dfsearch::training

@@ -277,21 +277,24 @@ StageCost StepModel::cost(const Pipeline& pipeline, const Aside& aside,
           .alone = pipeline.alone(content, aside.each, aside.once) + aside.tail()};
 }
 
+StageLimits StepModel::limits(const Groups& groups) const {
+  const Times times = this->times(groups);
+  return {
+      .cost =
+          [this, times, &groups, pipeline = this->pipeline(times)](const StageContent& content) {
+            return cost(pipeline, aside(times, groups, content), content);
+          },
+      .holds = [this](std::int64_t stage,
+                      const StageContent& content) { return holds(stage, content); }};
+}
+
 // docs/training.md (12)
 std::optional<StepModel::Result> StepModel::step(const Groups& groups, Seconds most) const {
-  const std::int64_t stages = shape_.degrees[Role::Pipeline];
-  const Times times = this->times(groups);
-  const Pipeline pipeline = this->pipeline(times);
-  const auto cost_of = [&](const StageContent& content) {
-    return cost(pipeline, aside(times, groups, content), content);
-  };
+  const std::int64_t stages = this->stages();
+  const StageLimits limits = this->limits(groups);
   std::vector<std::int64_t> layers = task_.choices.layers;
   const bool uneven = shape_.schedule != Schedule::Interleaved || task_.stack;
   if (layers.empty() && stages > 1 && uneven) {
-    const StageLimits limits{.cost = cost_of,
-                             .holds = [this](std::int64_t stage, const StageContent& content) {
-                               return holds(stage, content);
-                             }};
     return spread_layers(stages, dense_layers_, expert_layers_, limits, most);
   }
   if (layers.empty()) {
@@ -301,7 +304,7 @@ std::optional<StepModel::Result> StepModel::step(const Groups& groups, Seconds m
   std::int64_t stage = 0;
   for (const StageContent& content : contents(layers)) {
     if (!holds(stage++, content)) return std::nullopt;
-    sum.add(cost_of(content));
+    sum.add(limits.cost(content));
   }
   if (sum.step() > most) return std::nullopt;
   return Result{.layers = std::move(layers), .step = sum.step()};

@@ -64,6 +64,8 @@ class StepModel {
   /// docs/search.md, section 15
   [[nodiscard]] std::optional<Seconds> floor(const Groups& anywhere,
                                              Seconds most = Seconds::infinity()) const;
+  /// What a stage may have in a network, and what it takes.  Refers to the model and the groups.
+  [[nodiscard]] StageLimits limits(const Groups& groups) const;
   /// The same of all schedules, numbers of chunks, and uses of memory: what the stages take on
   /// average, given `passes` among the same groups.
   [[nodiscard]] Seconds average_floor(const Groups& anywhere, Seconds passes) const;
@@ -82,6 +84,7 @@ class StepModel {
   };
   [[nodiscard]] Detail detail(const Groups& groups, const std::vector<std::int64_t>& layers) const;
   [[nodiscard]] std::int64_t micro_batches() const { return micro_batches_; }
+  [[nodiscard]] std::int64_t stages() const { return shape_.degrees[Role::Pipeline]; }
 
  private:
   struct Times {

@@ -1,0 +1,61 @@
+#pragma once
+// The plans of a task in several scenarios at once, for the search of the least regret.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/plan/step_rules.hpp"
+#include "engine/training/plan_rules.hpp"
+#include "engine/training/plan_space.hpp"
+#include "model/stack/stack.hpp"
+#include "model/training/layout_shelf.hpp"
+
+namespace dfsearch::training {
+
+struct NamedScenario {
+  std::string name;
+  stack::Scenario times;
+};
+/// The typical times first; all classes of constants low, all high; each class alone low and high.
+std::vector<NamedScenario> scenarios();
+
+/// A task in a scenario with all that its search needs.  Stays where it is.
+struct ScenarioPlans {
+  /// The task has a stack.
+  ScenarioPlans(const Task& plain, const stack::Scenario& scenario);
+
+  const Task task;
+  const PlanSpace space;
+  LayoutShelf shelf;
+  const PlanRules rules;
+  Score best = Score::infinity();  ///< of the plans known: seconds
+};
+
+/// The cost of a plan is its greatest step / best of all scenarios, which is 1 + its regret; of
+/// equal ones the less typical step wins (docs/search.md, section 15).  The search starts from a
+/// plan.
+class RobustRules final : public StepRules {
+ public:
+  /// Refers to the scenarios, of which the first has the typical times.
+  explicit RobustRules(const std::vector<std::unique_ptr<ScenarioPlans>>& scenarios)
+      : scenarios_(scenarios) {}
+
+  [[nodiscard]] std::size_t degrees() const override { return typical().rules.degrees(); }
+  void branch(const PlanNode& node, const PlanBranching& branching) const override;
+  [[nodiscard]] bool has(const PlanNode& node) const override { return typical().rules.has(node); }
+  [[nodiscard]] std::optional<Score> cost(const Decisions& decisions) const override;
+  [[nodiscard]] Score tie(const Decisions& decisions) const override {
+    return *typical().rules.cost(decisions);
+  }
+
+ private:
+  [[nodiscard]] const ScenarioPlans& typical() const { return *scenarios_.front(); }
+  void branch_shape(const PlanNode& node, const PlanBranching& branching) const;
+
+  const std::vector<std::unique_ptr<ScenarioPlans>>& scenarios_;
+};
+
+}  // namespace dfsearch::training

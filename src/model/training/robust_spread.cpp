@@ -1,0 +1,180 @@
+// The spread of the least ratio: of each scenario a sum of three maxima over the stages.
+//
+// A class of spreads has in each scenario for each term a floor of its maximum over the stages and
+// a ceiling of every stage.  What a stage adds to a sum with the floors of the other terms must be
+// below the ratio looked for; within such limits each stage takes as many layers as it may, which
+// finds a spread if there is one.  If its sums are too much all the same, some maximum is above
+// its floor: the class is divided at it, into spreads below that maximum and spreads that have at
+// least as much, and the spread found is in neither again.  docs/search.md, section 15.
+
+#include "model/training/robust_spread.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace dfsearch::training {
+namespace {
+
+class RobustSearch {
+ public:
+  RobustSearch(std::int64_t stages, std::int64_t dense, std::int64_t expert,
+               const std::vector<SpreadScenario>& scenarios)
+      : stages_(stages),
+        dense_(dense),
+        layers_(dense + expert),
+        scenarios_(scenarios),
+        known_(static_cast<std::size_t>(4 * (dense + 1) * (expert + 1))) {}
+
+  std::optional<RobustSpread> run(double most) {
+    std::optional<RobustSpread> best;
+    below_ = above(most);
+    while (std::optional<RobustSpread> found = in(Class(scenarios_.size()))) {
+      best = std::move(found);
+      below_ = best->ratio;
+    }
+    if (!best) return best;
+    // That one depends on `most`; the first one found at the least ratio does not.
+    below_ = above(best->ratio);
+    return in(Class(scenarios_.size()));
+  }
+
+  double ratio(const std::vector<std::int64_t>& layers) {
+    double ratio = 0.0;
+    const auto contents = contents_of(layers, 1, dense_);
+    for (std::size_t s = 0; s < scenarios_.size(); ++s) {
+      SpreadCost cost;
+      for (const StageContent& content : contents) cost.add(known(content)[s]);
+      ratio = std::max(ratio, cost.step() / scenarios_[s].best);
+    }
+    return ratio;
+  }
+
+  [[nodiscard]] bool holds(const std::vector<std::int64_t>& layers) const {
+    std::int64_t stage = 0;
+    for (const StageContent& content : contents_of(layers, 1, dense_)) {
+      if (!scenarios_.front().limits.holds(stage++, content)) return false;
+    }
+    return true;
+  }
+
+ private:
+  using Term = Seconds StageCost::*;
+  static constexpr std::array<Term, 3> kTerms = {&StageCost::forward, &StageCost::backward,
+                                                 &StageCost::tail};
+  struct Range {
+    StageCost floor;
+    StageCost below{Seconds::infinity(), Seconds::infinity(), Seconds::infinity(),
+                    Seconds::infinity()};
+  };
+  using Class = std::vector<Range>;  // by scenario
+
+  static double above(double value) {
+    return std::nextafter(value, std::numeric_limits<double>::infinity());
+  }
+
+  const std::vector<StageCost>& known(const StageContent& stage) {
+    const std::int64_t ends = (stage.first ? 2 : 0) + (stage.last ? 1 : 0);
+    const std::int64_t place = (ends * (dense_ + 1) + stage.layers) * (layers_ - dense_ + 1);
+    auto& costs = known_[static_cast<std::size_t>(place + stage.expert_layers)];
+    if (costs.empty()) {
+      for (const SpreadScenario& one : scenarios_) costs.push_back(one.limits.cost(stage));
+    }
+    return costs;
+  }
+
+  bool may_have(std::int64_t stage, const StageContent& content, const Class& among) {
+    const std::vector<StageCost>& costs = known(content);
+    for (std::size_t s = 0; s < costs.size(); ++s) {
+      const auto is_within = [&](Seconds step) { return step / scenarios_[s].best < below_; };
+      if (!is_within(costs[s].alone)) return false;
+      for (const Term term : kTerms) {
+        if (!(costs[s].*term < among[s].below.*term)) return false;
+        StageCost with = among[s].floor;
+        with.*term = costs[s].*term;
+        if (!is_within(with.pace() + with.tail)) return false;
+      }
+    }
+    return scenarios_.front().limits.holds(stage, content);
+  }
+
+  /// Each stage takes as many layers as it may; nothing if some are left over.
+  std::optional<std::vector<std::int64_t>> fill(const Class& among) {
+    std::vector<std::int64_t> layers(static_cast<std::size_t>(stages_), 0);
+    std::int64_t begin = 0, count = 0;
+    for (std::int64_t stage = 0; stage < stages_; ++stage) {
+      const auto may = [&](std::int64_t n) {
+        const std::int64_t plain = std::clamp<std::int64_t>(dense_ - begin, 0, n);
+        return may_have(stage,
+                        {.layers = plain,
+                         .expert_layers = n - plain,
+                         .first = stage == 0,
+                         .last = stage == stages_ - 1},
+                        among);
+      };
+      count = std::min(count, layers_ - begin);
+      while (count > 0 && !may(count)) --count;
+      if (count == 0 && !may(0)) return std::nullopt;
+      while (begin + count < layers_ && may(count + 1)) ++count;
+      layers[static_cast<std::size_t>(stage)] = count;
+      begin += count;
+    }
+    if (begin < layers_) return std::nullopt;
+    return layers;
+  }
+
+  std::optional<RobustSpread> in(Class among) {
+    for (;;) {
+      std::optional<std::vector<std::int64_t>> layers = fill(among);
+      if (!layers) return std::nullopt;
+      const double found = ratio(*layers);
+      if (found < below_) return RobustSpread{.layers = std::move(*layers), .ratio = found};
+      Class less = among;
+      divide(*layers, less, among);
+      if (auto spread = in(std::move(less))) return spread;
+    }
+  }
+
+  /// At a maximum of a scenario whose step is too much.
+  void divide(const std::vector<std::int64_t>& layers, Class& less, Class& more) {
+    const auto contents = contents_of(layers, 1, dense_);
+    for (std::size_t s = 0; s < scenarios_.size(); ++s) {
+      SpreadCost cost;
+      for (const StageContent& content : contents) cost.add(known(content)[s]);
+      if (cost.step() / scenarios_[s].best < below_) continue;
+      for (const Term term : kTerms) {
+        Seconds most{};
+        for (const StageContent& content : contents) {
+          most = std::max(most, known(content)[s].*term);
+        }
+        if (!(most > more[s].floor.*term)) continue;
+        less[s].below.*term = most;
+        more[s].floor.*term = most;
+        return;
+      }
+    }
+  }
+
+  const std::int64_t stages_, dense_, layers_;
+  const std::vector<SpreadScenario>& scenarios_;
+  std::vector<std::vector<StageCost>> known_;  // by ends, layers, layers of experts; by scenario
+  double below_ = 0.0;
+};
+
+}  // namespace
+
+std::optional<RobustSpread> spread_robustly(std::int64_t stages, std::int64_t dense,
+                                            std::int64_t expert,
+                                            const std::vector<SpreadScenario>& scenarios,
+                                            double most, const std::vector<std::int64_t>& given) {
+  RobustSearch search(stages, dense, expert, scenarios);
+  std::vector<std::int64_t> only = given;
+  if (stages == 1) only = {dense + expert};
+  if (only.empty()) return search.run(most);
+  const double ratio = search.ratio(only);
+  if (ratio > most || !search.holds(only)) return std::nullopt;
+  return RobustSpread{.layers = std::move(only), .ratio = ratio};
+}
+
+}  // namespace dfsearch::training

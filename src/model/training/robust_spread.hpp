@@ -1,0 +1,33 @@
+#pragma once
+// The layers of the stages that lose least in any of several scenarios (docs/search.md,
+// section 15).
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/units.hpp"
+#include "model/training/stages.hpp"
+
+namespace dfsearch::training {
+
+/// Stages with the times of one scenario, and the step that its own best plan takes.
+struct SpreadScenario {
+  StageLimits limits;  ///< memory is the same in all scenarios
+  Seconds best{};
+};
+
+struct RobustSpread {
+  std::vector<std::int64_t> layers;
+  double ratio = 0.0;  ///< step / best, the greatest of all scenarios
+};
+
+/// The spread of the least ratio, exactly, if that is at most `most`: nothing if none that fits is.
+/// The same of several whatever `most` is.  `given` layers, if there are any, are the only ones.
+std::optional<RobustSpread> spread_robustly(std::int64_t stages, std::int64_t dense,
+                                            std::int64_t expert,
+                                            const std::vector<SpreadScenario>& scenarios,
+                                            double most,
+                                            const std::vector<std::int64_t>& given = {});
+
+}  // namespace dfsearch::training
