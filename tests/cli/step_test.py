@@ -57,6 +57,29 @@ class Steps(CliTest):
                       self.run_tool(PLAN, "--hint", "none.yaml", status=2).stderr)
         self.assertIn("missing.json", self.run_tool(PLAN, "--hint", "missing.json", status=2).stderr)
 
+    def test_robust(self):
+        stack = ("--set", "execution={stack: te, chip: h100_80gb}")
+        found = self.result(PLAN, *stack, "--robust")
+        plain = self.result(PLAN, *stack)
+        robust = found.pop("robust")
+        self.assertIsNone(plain.pop("robust"))
+        self.assertEqual(answer_of(found), answer_of(plain))
+        self.assertEqual(robust["status"], "optimal")
+        self.assertEqual(len(robust["scenarios"]), 13)
+        self.assertEqual(robust["regret"], max(s["robust"] / s["best"] for s in robust["scenarios"]) - 1)
+        self.assertLessEqual(robust["regret"],
+                             max(s["typical_best"] / s["best"] for s in robust["scenarios"]) - 1)
+        self.assertEqual(robust["scenarios"][0]["best"], plain["step_time"])
+        for end, name in enumerate(("all low", "all high")):
+            bound = next(s for s in robust["scenarios"] if s["name"] == name)
+            self.assertEqual(bound["typical_best"], plain["interval"][end])
+        few = self.result(PLAN, *stack, "--robust", "--node-limit", "1", status=4)["robust"]
+        self.assertEqual(few["status"], "feasible")
+        self.assertIsNone(few["regret"])
+        self.assertIn("set 'execution'", self.run_tool(PLAN, "--robust", status=2).stderr)
+        self.assertIn("only a config with 'training'",
+                      self.run_tool(EXECUTION, "--robust", status=2).stderr)
+
     def test_events(self):
         for config in (PLAN, EXECUTION):
             with self.subTest(config.name):

@@ -26,7 +26,7 @@ class Help(CliTest):
         text = self.run_tool("--help").stdout
         for option in (
             "--config --threads --gap --time-limit --node-limit --objective --json --mapping "
-            "--hint --top --count --checkpoint --resume --events --no-bound --deterministic --quiet --verbose "
+            "--hint --top --count --robust --checkpoint --resume --events --no-bound --deterministic --quiet --verbose "
             "--set "
             "--format --output --part --solution --help --version"
         ).split():

@@ -89,6 +89,7 @@ class Run {
     options.beyond_scope = !line.quiet;
     options.explain = true;
     options.count = line.count;
+    options.robust = line.robust;
     options.bounds = line.bounds;
     return options;
   }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -269,6 +270,40 @@ std::string interval_line(const PlanResult& result) {
                               to_text(result.interval->low), to_text(result.interval->high)));
 }
 
+/// The plan of least regret beside the best one.
+std::string robust_lines(const Task& task, const PlanResult& result) {
+  if (!result.robust) return "";
+  const training::RobustPlan& robust = *result.robust;
+  const auto more = [](Seconds step, Seconds best) { return percent(step / best - 1.0); };
+  const auto& worst = robust.worst_of_typical();
+  const bool is_proved = robust.status == SearchStatus::Optimal;
+  const std::string regret =
+      robust.regret < std::numeric_limits<double>::infinity()
+          ? fmt::format("at most {} slower than the best plan of each scenario",
+                        percent(robust.regret))
+          : "no scenario is bounded";
+  std::string text =
+      "\n" +
+      labelled("robust",
+               fmt::format("{}: {}", regret,
+                           is_proved ? "proved, no plan loses less"
+                                     : "not proved; some plan may lose as little "
+                                       "as " +
+                                           percent(robust.lower_bound.in_base_units() - 1.0)));
+  if (worst.typical_best > worst.best) {
+    text += labelled("", fmt::format("of {} scenarios the plan above loses most in '{}': {}",
+                                     robust.outcomes.size(), worst.scenario,
+                                     more(worst.typical_best, worst.best)));
+  }
+  if (*robust.plan == *result.plan) return text + labelled("", "it is the plan above");
+  const auto& typical = robust.outcomes.front();
+  return text +
+         labelled("step time", fmt::format("{} with typical times, {} more than the plan above",
+                                           to_text(robust.cost->step_time),
+                                           more(robust.cost->step_time, typical.typical_best))) +
+         plan_lines(task, *robust.plan);
+}
+
 std::string rates_line(const Task& task) {
   if (!task.stack) return labelled("rates", "of kernels alone: no stack given (docs/truth.md)");
   return labelled("rates",
@@ -323,7 +358,8 @@ std::string plan_report(const Task& task, const PlanResult& result, const std::s
     text += top_lines(result, kOne, kNone,
                       [](const FoundPlan& found) { return degrees_text(found.plan->degrees); });
     text += "\n" + plan_lines(task, *result.plan) + time_lines(*result.plan, cost) +
-            memory_lines(task, *result.plan, cost.memory, cost.fullest);
+            memory_lines(task, *result.plan, cost.memory, cost.fullest) +
+            robust_lines(task, result);
   }
   return text + "\n" + effort_line(result.stats, result.measured, result.evaluated);
 }

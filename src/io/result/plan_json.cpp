@@ -90,6 +90,25 @@ void put_found(Json& json, const FoundPlan& found) {
   json["memory"] = found.cost ? memory_json(found.cost->memory, found.cost->fullest) : Json();
 }
 
+Json robust_json(const training::RobustPlan& robust) {
+  Json json = {{"status", name_of(robust.status)},
+               {"regret", json_number(robust.regret)},
+               {"lower_bound", json_number(robust.lower_bound.in_base_units() - 1.0)},
+               {"step_time", number(robust.cost->step_time)}};
+  put_plan(json, &*robust.plan);
+  Json scenarios = Json::array();
+  for (const training::RobustPlan::Outcome& outcome : robust.outcomes) {
+    scenarios.push_back({{"name", outcome.scenario},
+                         {"best", number(outcome.best)},
+                         {"lower_bound", number(outcome.least)},
+                         {"typical_best", number(outcome.typical_best)},
+                         {"robust", number(outcome.robust)}});
+  }
+  json["scenarios"] = std::move(scenarios);
+  json["nodes"] = robust.nodes;
+  return json;
+}
+
 const char* key_of(training::Remedy::Kind kind) {
   using Kind = training::Remedy::Kind;
   switch (kind) {
@@ -152,6 +171,7 @@ std::string plan_json(const training::Task& task, const PlanResult& result) {
   put_answer(json, result);
   json["interval"] =
       result.interval ? Json{number(result.interval->low), number(result.interval->high)} : Json();
+  json["robust"] = result.robust ? robust_json(*result.robust) : Json();
   put_price(json, cost);
   json["tokens_per_second"] = cost != nullptr ? json_number(cost->tokens_per_second) : Json();
   json["model"] = model_json(count(task.model, task.pass.tokens, task.pass.word));

@@ -9,6 +9,7 @@ void Question::check(const SolveOptions& asked) const {
   if (asked.count) {
     throw InputError("--count: only a config with 'equations: calculon' takes it");
   }
+  if (asked.robust) throw InputError("--robust: only a config with 'training' takes it");
 }
 
 bool searches_splits(const AnyConfig& any) {

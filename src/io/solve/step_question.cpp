@@ -116,7 +116,16 @@ class StepQuestion final : public Question {
   }
 
   void check(const SolveOptions& asked) const override {
-    if (!Kind::kCounts) Question::check(asked);
+    SolveOptions others = asked;
+    (Kind::kCounts ? others.count : others.robust) = false;
+    Question::check(others);
+    if constexpr (!Kind::kCounts) {
+      if (asked.robust && !config_.task.stack) {
+        throw InputError(
+            "--robust: constants are uncertain only with a stack: set 'execution' to "
+            "{stack: te, chip: h100_80gb}, say (docs/truth.md)");
+      }
+    }
     if (!asked.bounds.use_all()) {
       throw InputError(fmt::format("--no-bound: a config with {} does not take it", Kind::kConfig));
     }
@@ -125,6 +134,7 @@ class StepQuestion final : public Question {
   [[nodiscard]] Result solve(const SolveOptions& asked) const override {
     auto search = search_options<StepSearch>(asked, config_.search);
     search.count = asked.count;
+    search.robust = asked.robust;
     if (const auto* hint = std::get_if<Decisions>(&asked.hint)) search.hint = *hint;
     if (asked.resume != nullptr) search.resume = &std::get<StepState>(*asked.resume);
     if (asked.on_incumbent) {
@@ -142,6 +152,12 @@ class StepQuestion final : public Question {
     std::optional<Score> objective;
     if (found.cost) objective = Score(found.cost->step_time.in_base_units());
     Result result = result_of(found, objective);
+    if constexpr (!Kind::kCounts) {
+      if (found.robust) {
+        result.all_proved = result.all_proved && found.robust->status == SearchStatus::Optimal;
+        result.last_stop = found.robust->stopped_by;
+      }
+    }
     result.found = std::move(found);
     return result;
   }
