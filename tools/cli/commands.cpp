@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "cli/chip.hpp"
+#include "cli/exit_status.hpp"
 #include "cli/gemm.hpp"
 #include "cli/list.hpp"
 #include "cli/outputs.hpp"
@@ -40,6 +41,22 @@ std::optional<Mapping> load_given_mapping(const CommandLine& line, const Problem
 }
 
 int run_evaluate(const CommandLine& line) {
+  if (line.solution.empty()) {
+    const AnyConfig any = load_any_searchable(line);
+    if (!std::holds_alternative<Config>(any)) {
+      check_output(line.json);
+      check_output(line.html);
+      const auto question = question_of(any);
+      const Result result = question->evaluate(line.mapping);
+      Outputs outputs;
+      write_answer(
+          line, "", {}, [&] { return question->json(result); },
+          [&] { return question->report(result, title_of(line), line.verbose); }, outputs);
+      outputs.throw_if_any_failed();
+      return exit_status(result.status == SearchStatus::Feasible ? SearchStatus::Optimal
+                                                                 : result.status);
+    }
+  }
   const Config config = load_runnable(line);
   const std::optional<Mapping> given = load_given_mapping(line, config.problem);
   const Mapping mapping =

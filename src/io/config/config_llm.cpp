@@ -35,6 +35,11 @@ bool agrees(const LlmText& text, Report& report) {
                               model.experts->dense_layers));
     right = false;
   }
+  if (model.experts && model.experts->imbalance != 1.0) {
+    report.inside(&model.experts, 0, &model.experts->imbalance,
+                  "only llm_serving has one, expected no such key");
+    right = false;
+  }
   if (!model.latent) return right;
   if (model.latent->rope_dim >= model.head_dim) {
     report.inside(&model.latent, 0, &model.latent->rope_dim,

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "io/config/config_serving.hpp"
 #include "io/config/shelf.hpp"
 #include "io/text/map_reader.hpp"
 #include "io/text/read_file.hpp"
@@ -161,18 +162,70 @@ constexpr std::array<std::pair<std::string_view, ShelfKind>, 3> kRates = {
      {"stack", ShelfKind::Stacks},
      {"chip", ShelfKind::Curves}}};
 
-/// A section of rates.  A word alone is short for a map that comes from the file of this name.
-YamlEntry* rates_of(YamlNode& root, std::string_view key) {
-  YamlEntry* execution = root.find("execution");
-  YamlEntry* rates = execution ? execution->value.find(key) : nullptr;
-  if (!rates || rates->value.type != YamlNode::Type::Scalar) return rates;
-  YamlNode& node = rates->value;
+/// A word alone is short for a map that comes from the file of this name.
+YamlEntry* spelled_out(YamlEntry* entry) {
+  if (!entry || entry->value.type != YamlNode::Type::Scalar) return entry;
+  YamlNode& node = entry->value;
   YamlNode map;
   map.type = YamlNode::Type::Map;
   map.place = node.place;
   map.entries.push_back({.key = "from", .place = node.place, .value = std::move(node)});
   node = std::move(map);
-  return rates;
+  return entry;
+}
+
+/// A section of rates.
+YamlEntry* rates_of(YamlNode& root, std::string_view key) {
+  YamlEntry* execution = root.find("execution");
+  return spelled_out(execution ? execution->value.find(key) : nullptr);
+}
+
+/// The maps of a served workload and of its pools that may come from files.
+struct ServedFile {
+  YamlEntry* entry;
+  ShelfKind kind;
+};
+std::vector<ServedFile> served_files(YamlNode& root) {
+  std::vector<ServedFile> files;
+  const auto add = [&](YamlNode& map, const char* key, ShelfKind kind) {
+    if (YamlEntry* entry = spelled_out(map.find(key))) files.push_back({entry, kind});
+  };
+  if (YamlEntry* workload = root.find("workload")) {
+    add(workload->value, "model", ShelfKind::Workloads);
+    YamlEntry* speculation = workload->value.find("speculation");
+    if (speculation) add(speculation->value, "draft", ShelfKind::Workloads);
+  }
+  YamlEntry* serving = root.find("serving");
+  YamlEntry* pools = serving ? serving->value.find("pools") : nullptr;
+  if (!pools) return files;
+  for (YamlNode& pool : pools->value.items) {
+    add(pool, "system", ShelfKind::Systems);
+    YamlEntry* system = pool.find("system");
+    if (system) add(system->value, "engine", ShelfKind::Engines);
+  }
+  return files;
+}
+
+/// Takes the keys of a training run from a model of the shelf.
+void keep_model(YamlNode& model) {
+  constexpr std::array<std::string_view, 9> kOthers = {"kind",        "sequence", "global_batch",
+                                                       "micro_batch", "word",     "attention",
+                                                       "mask",        "context",  "dropout"};
+  std::erase_if(model.entries, [&](const YamlEntry& entry) {
+    return std::find(kOthers.begin(), kOthers.end(), entry.key) != kOthers.end();
+  });
+}
+
+void resolve_served(YamlNode& root, const fs::path& folder, std::vector<fs::path>& open,
+                    InputMessages& messages) {
+  // Pools first: their engines may be those of their systems' files.
+  for (int round = 0; round < 2; ++round) {
+    for (const auto& [entry, kind] : served_files(root)) {
+      const bool from_file = entry->value.find("from") != nullptr;
+      resolve_from(entry->value, folder_of(*entry, folder), kind, open, messages);
+      if (from_file && kind == ShelfKind::Workloads) keep_model(entry->value);
+    }
+  }
 }
 
 /// `equations: published` is short for a map with a preset, which an override
@@ -217,6 +270,7 @@ bool chooses_file(const Override& change) {
       std::any_of(kRates.begin(), kRates.end(), is_named)) {
     return path.size() == 2 || (path.size() == 3 && path[2] == "from");
   }
+  if (path[0] == "serving" && path.back() == "from") return true;
   const bool whole = path.size() == 1 && path[0] == "execution";
   if (whole) return true;
   const bool section = std::find(kSectionsWithFrom.begin(), kSectionsWithFrom.end(),
@@ -234,11 +288,13 @@ YamlNode tree_with_files(YamlNode root, const fs::path& file, const std::vector<
   }
   std::error_code error;
   std::vector<fs::path> open = {is_on_shelf(file) ? file : fs::weakly_canonical(file, error)};
+  const bool served = is_serving_config(root);
+  if (served) resolve_served(root, file.parent_path(), open, messages);
   for (const std::string_view name : kSectionsWithFrom) {
     YamlEntry* section = root.find(name);
     const ShelfKind kind = name == "system" ? ShelfKind::Systems : ShelfKind::Workloads;
     if (section) resolve_from(section->value, file.parent_path(), kind, open, messages);
-    if (section && name == "workload") resolve_model(section->value, messages);
+    if (section && name == "workload" && !served) resolve_model(section->value, messages);
     if (section && name == "system") {
       resolve_technology(section->value, file.parent_path(), open, messages);
     }

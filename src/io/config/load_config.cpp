@@ -20,6 +20,7 @@
 #include "base/error.hpp"
 #include "io/config/config_calculon.hpp"
 #include "io/config/config_execution.hpp"
+#include "io/config/config_serving.hpp"
 #include "io/config/config_system.hpp"
 #include "io/config/config_training.hpp"
 #include "io/config/config_tree.hpp"
@@ -275,6 +276,16 @@ AnyConfig read_any(YamlNode root, const fs::path& file, Wanted wanted, SystemUse
     whole.source =
         std::make_shared<const ConfigSource>(ConfigSource{.file = file, .tree = std::move(root)});
     config = std::move(whole);
+  } else if (is_serving_config(root)) {
+    if (wanted == Wanted::FirstModel) {
+      messages.add(root.find("workload") ? root.find("workload")->place : start, "workload",
+                   "a deployment has no mapping: only solve and check take it");
+    } else {
+      ServingConfig whole = read_serving_config(root, start, messages);
+      whole.source =
+          std::make_shared<const ConfigSource>(ConfigSource{.file = file, .tree = std::move(root)});
+      config = std::move(whole);
+    }
   } else if (const YamlEntry* plan = root.find("training")) {
     if (wanted == Wanted::FirstModel) {
       messages.add(plan->place, "training",

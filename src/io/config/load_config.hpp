@@ -15,6 +15,7 @@
 #include "io/config/overrides.hpp"
 #include "io/text/yaml_tree.hpp"
 #include "model/problem.hpp"
+#include "model/serving/task.hpp"
 #include "model/training/task.hpp"
 #include "technology/chip.hpp"
 #include "technology/derive.hpp"
@@ -62,8 +63,15 @@ struct TrainingConfig {
   std::shared_ptr<const ConfigSource> source;  ///< never null where it was loaded
 };
 
-/// Any of the three.
-using AnyConfig = std::variant<Config, CalculonConfig, TrainingConfig>;
+/// A config of a deployment that serves (docs/serving.md).
+struct ServingConfig {
+  serving::Task task;
+  SearchSettings search;
+  std::shared_ptr<const ConfigSource> source;  ///< never null where it was loaded
+};
+
+/// Any of them.
+using AnyConfig = std::variant<Config, CalculonConfig, TrainingConfig, ServingConfig>;
 
 /// Reads a YAML or JSON config, follows its `from:` files, applies the
 /// overrides ("system.network.0.degree=16") and checks everything that can be
@@ -71,8 +79,8 @@ using AnyConfig = std::variant<Config, CalculonConfig, TrainingConfig>;
 /// `file:line:column: key: what is wrong, what was expected` each.
 Config load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides);
 
-/// The same of any model: `equations: calculon` chooses Calculon's, a section `training` that of
-/// plans; load_config refuses both.
+/// The same of any kind: `equations: calculon` chooses Calculon's model, a section `training` plans,
+/// the workload llm_serving deployments; load_config refuses them.
 AnyConfig load_any_config(const std::filesystem::path& file,
                           const std::vector<std::string>& overrides);
 

@@ -23,6 +23,7 @@ const char* single_of(ShelfKind kind) {
     case ShelfKind::Curves:
       return "measured chip";
     case ShelfKind::Stacks:
+    case ShelfKind::Engines:
       return "stack";
     case ShelfKind::Studies:
       return "study";
@@ -107,6 +108,8 @@ const char* name_of(ShelfKind kind) {
       return "curves";
     case ShelfKind::Stacks:
       return "stacks";
+    case ShelfKind::Engines:
+      return "engines";
     case ShelfKind::Studies:
       return "studies";
     case ShelfKind::Parts:
@@ -139,9 +142,9 @@ const ShelfFile* find_on_shelf(const std::filesystem::path& source) {
   if (!is_on_shelf(source)) return nullptr;
   const std::string name = source.lexically_normal().string();
   if (!name.starts_with(kShelfFolder)) return nullptr;
-  for (const ShelfKind kind :
-       {ShelfKind::Systems, ShelfKind::Workloads, ShelfKind::Efficiencies, ShelfKind::Curves,
-        ShelfKind::Stacks, ShelfKind::Studies, ShelfKind::Parts, ShelfKind::Configs}) {
+  for (const ShelfKind kind : {ShelfKind::Systems, ShelfKind::Workloads, ShelfKind::Efficiencies,
+                               ShelfKind::Curves, ShelfKind::Stacks, ShelfKind::Engines,
+                               ShelfKind::Studies, ShelfKind::Parts, ShelfKind::Configs}) {
     for (const ShelfFile& file : shelf(kind)) {
       if (path_of(file) == std::string_view(name).substr(kShelfFolder.size())) return &file;
     }

@@ -18,6 +18,7 @@ enum class ShelfKind : std::uint8_t {
   Efficiencies,
   Curves,
   Stacks,
+  Engines,
   Studies,
   Parts,
   Configs

@@ -78,7 +78,8 @@ const Schema& schema_of<Experts>() {
       field<&E::shared>("shared", "", {.limits = kFromZero}),
       field<&E::capacity_factor>("capacity_factor", "", {.limits = {1, 1e6}}),
       field<&E::dense_layers>("dense_layers", "", {.limits = kFromZero}),
-      field<&E::router_bias>("router_bias", "")};
+      field<&E::router_bias>("router_bias", ""),
+      field<&E::imbalance>("imbalance", "", {.limits = {1, 1e6}})};
   static const Schema kSchema = schema<E>("experts", kFields, &check_experts);
   return kSchema;
 }

@@ -79,6 +79,9 @@ struct WorkloadText {
 /// `left_out`.
 Json written_graph(const Workload& workload, unsigned left_out = 0);
 
+template <>
+const Schema& schema_of<LlmText>();
+
 /// By the key `kind`.
 extern const Type kWorkloadType;
 

@@ -87,6 +87,13 @@ std::string start_event(const calculon::Task& task, const std::string& title, in
                     task.machine.chips, start(title, threads, before));
 }
 
+std::string start_event(const serving::Task& task, const std::string& title, int threads,
+                        const SearchStats& before) {
+  std::int64_t chips = 0;
+  for (const serving::Pool& pool : task.pools) chips += pool.chips;
+  return step_start("llm_serving", chips, start(title, threads, before));
+}
+
 std::string progress_event(const Progress& progress) {
   return line(with_progress("progress", progress));
 }

@@ -10,6 +10,7 @@
 #include "engine/tree/search_stats.hpp"
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
+#include "model/serving/deployment.hpp"
 #include "model/training/task.hpp"
 #include "technology/chip.hpp"
 #include "technology/derive.hpp"
@@ -59,7 +60,11 @@ std::string start_event(const training::Task& task, const std::string& title, in
                         const SearchStats& before);
 std::string start_event(const calculon::Task& task, const std::string& title, int threads,
                         const SearchStats& before);
+std::string start_event(const serving::Task& task, const std::string& title, int threads,
+                        const SearchStats& before);
 std::string incumbent_event(const Progress& progress, const training::Plan& plan);
 std::string incumbent_event(const Progress& progress, const calculon::Execution& execution);
+std::string incumbent_event(const Progress& progress, const serving::Task& task,
+                            const serving::Deployment& deployment);
 
 }  // namespace dfsearch

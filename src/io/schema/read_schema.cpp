@@ -277,7 +277,15 @@ class ValueReader {
     const std::vector<YamlNode>& items = entry.value.items;
     const std::string& text = entry.value.scalar;
     const std::size_t dots = text.find("..");
-    if (entry.value.type == YamlNode::Type::Sequence) {
+    const YamlEntry* first = entry.value.find("from");
+    const YamlEntry* last = entry.value.find("to");
+    if (first && last && entry.value.entries.size() == 2) {
+      set.least = read_count(*first, {}, messages_).value_or(1);
+      set.most = read_count(*last, {}, messages_).value_or(kLargestCount);
+      if (set.least > set.most) {
+        messages_.add(last->value.place, "to", "expected no less than 'from'");
+      }
+    } else if (entry.value.type == YamlNode::Type::Sequence) {
       if (items.empty()) {
         messages_.add(entry.value.place, entry.key, "expected at least one degree, got none");
       }

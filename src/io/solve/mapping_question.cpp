@@ -30,7 +30,7 @@ class MappingQuestion final : public Question {
   /// One that does not fit is dropped.
   [[nodiscard]] LoadedHint load_hint(const std::filesystem::path& file) const override {
     Mapping mapping = load_mapping(file, config_.problem);
-    const auto verdict = evaluate(config_.problem, mapping);
+    const auto verdict = dfsearch::evaluate(config_.problem, mapping);
     if (const auto* reason = std::get_if<Infeasible>(&verdict)) {
       return {.hint = {}, .dropped = infeasible_text(config_.problem, *reason)};
     }

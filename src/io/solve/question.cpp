@@ -12,6 +12,12 @@ void Question::check(const SolveOptions& asked) const {
   if (asked.robust) throw InputError("--robust: only a config with 'training' takes it");
 }
 
+Result Question::evaluate(const std::filesystem::path&) const {
+  throw InputError(
+      "evaluate: only mappings and deployments are judged alone; give a plan as '--hint', or its "
+      "keys in the config");
+}
+
 bool searches_splits(const AnyConfig& any) {
   const auto* config = std::get_if<Config>(&any);
   return config != nullptr && config->design && !config->chip;
@@ -28,6 +34,7 @@ SearchStats stats_of(const SavedState& state) {
 std::unique_ptr<const Question> question_of(const AnyConfig& any) {
   if (const auto* plan = std::get_if<TrainingConfig>(&any)) return step_question(*plan);
   if (const auto* execution = std::get_if<CalculonConfig>(&any)) return step_question(*execution);
+  if (const auto* served = std::get_if<ServingConfig>(&any)) return serving_question(*served);
   const auto& config = std::get<Config>(any);
   return searches_splits(any) ? split_question(config) : mapping_question(config);
 }

@@ -17,6 +17,7 @@
 #include "engine/calculon/find_execution.hpp"
 #include "engine/plan/step_search.hpp"
 #include "engine/search_result.hpp"
+#include "engine/serving/find_deployment.hpp"
 #include "engine/training/find_plan.hpp"
 #include "io/checkpoint/problem_fingerprint.hpp"
 #include "io/config/load_config.hpp"
@@ -25,7 +26,7 @@
 namespace dfsearch {
 
 /// A first incumbent: nothing, a mapping, or the decisions of a plan or an execution.
-using Hint = std::variant<std::monostate, Mapping, Decisions>;
+using Hint = std::variant<std::monostate, Mapping, Decisions, serving::Deployment>;
 
 /// What a file with a hint came to.
 struct LoadedHint {
@@ -78,7 +79,9 @@ struct Result {
   bool all_proved = true;                   ///< of several answers that were asked for
   StopReason last_stop = StopReason::None;  ///< of the search for the last of them
   std::exception_ptr callback_error;        ///< what a listener threw first; null: none did
-  std::variant<SearchResult, DesignResult, training::PlanResult, calculon::ExecutionResult> found;
+  std::variant<SearchResult, DesignResult, training::PlanResult, calculon::ExecutionResult,
+               serving::ServingResult>
+      found;
 };
 
 /// Refers to the config.  Any thread.
@@ -105,7 +108,9 @@ class Question {
   virtual void check(const SolveOptions& asked) const;
   /// Throws InputError for a question without sense.
   [[nodiscard]] virtual Result solve(const SolveOptions& options) const = 0;
-  /// A result of `solve`: one object of JSON (docs/results.md), and the report for people.
+  /// What the model says of the answer that a file holds: Feasible or Infeasible, without a search.
+  [[nodiscard]] virtual Result evaluate(const std::filesystem::path& file) const;
+  /// A result of either: one object of JSON (docs/results.md), and the report for people.
   [[nodiscard]] virtual std::string json(const Result& result) const = 0;
   [[nodiscard]] virtual std::string report(const Result& result, const std::string& title,
                                            bool with_details) const = 0;

@@ -9,6 +9,7 @@ namespace dfsearch {
 
 std::unique_ptr<const Question> mapping_question(const Config& config);
 std::unique_ptr<const Question> split_question(const Config& config);
+std::unique_ptr<const Question> serving_question(const ServingConfig& config);
 std::unique_ptr<const Question> step_question(const TrainingConfig& config);
 std::unique_ptr<const Question> step_question(const CalculonConfig& config);
 

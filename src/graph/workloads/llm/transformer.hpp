@@ -30,6 +30,7 @@ struct Experts {
   double capacity_factor = 1.0;   ///< rows that an expert has room for, over those of an even load
   std::int64_t dense_layers = 0;  ///< layers that have an MLP instead, the first ones
   bool router_bias = false;       ///< an element for each expert
+  double imbalance = 1.0;         ///< rows of the busiest rank over the mean, when serving
 
   friend bool operator==(const Experts&, const Experts&) = default;
 };

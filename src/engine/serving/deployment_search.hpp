@@ -1,0 +1,91 @@
+#pragma once
+// Branch and bound over intervals of batches (docs/serving.md, section 6).
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "engine/serving/deployment_space.hpp"
+#include "engine/serving/find_deployment.hpp"
+#include "engine/serving/incumbents.hpp"
+
+namespace dfsearch::serving {
+
+/// One search over a space.  `run` is called once; `progress` by any thread.
+class DeploymentSearch {
+ public:
+  /// What a task with another objective or without a limit asks of the same space is another
+  /// search; structures of `excluded` are left out.
+  struct Question {
+    Objective objective;
+    std::optional<Mode> mode;  ///< nothing: all
+    std::vector<Deployment> excluded;
+  };
+
+  DeploymentSearch(const DeploymentSpace& space, Question question, const dfsearch::Limits& limits,
+                   int threads);
+
+  /// Something that is known beforehand; it need not keep the limits.
+  void start_from(const Deployment& deployment);
+  void on_incumbent(std::function<void(const Progress&, const Deployment&)> call) {
+    on_incumbent_ = std::move(call);
+  }
+  void run();
+
+  [[nodiscard]] const Incumbents& incumbents() const { return incumbents_; }
+  [[nodiscard]] StopReason stopped_by() const { return stopped_by_.load(); }
+  /// Nothing that was not looked at is better than this.
+  [[nodiscard]] double lower_bound() const;
+  /// How far the answer, or the front at any speed, may be from the best, in parts of itself.
+  [[nodiscard]] double gap() const;
+  [[nodiscard]] std::int64_t nodes() const { return nodes_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::int64_t leaves() const { return leaves_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::int64_t improvements() const { return improvements_.load(); }
+  [[nodiscard]] std::array<std::int64_t, kClosed> closed() const;
+  [[nodiscard]] Progress progress() const;
+
+ private:
+  struct Node {
+    const Prefiller* prefiller = nullptr;  ///< null: of Aggregated
+    const Chain* chain = nullptr;
+    std::size_t low = 0, high = 0;  ///< batches
+    Decoding at_low, at_high;
+    LeastFigures least;
+    double quick = 0.0;  ///< a bound of the value without counts of replicas
+  };
+
+  void add_roots(const std::vector<Chain>& chains, const Prefiller* prefiller);
+  [[nodiscard]] bool is_excluded(const Prefiller* prefiller, const Chain& chain) const;
+  [[nodiscard]] double quick_value(const Node& node) const;
+  [[nodiscard]] bool bound(Node& node);
+  [[nodiscard]] bool bound_aggregated(Node& node);
+  [[nodiscard]] bool bound_pair(Node& node);
+  void leaf(const Node& node);
+  void offer(const Deployment& deployment, Figures figures);
+  void search(const Node& root, std::size_t worker);
+  void seed();
+  [[nodiscard]] bool is_over();
+  void leave_open(const Node& node);
+  void close(Closed reason) { closed_[static_cast<std::size_t>(reason)].fetch_add(1); }
+
+  const DeploymentSpace& space_;
+  const Task& task_;
+  const Question question_;
+  const dfsearch::Limits limits_;
+  const int threads_;
+  Incumbents incumbents_;
+  std::function<void(const Progress&, const Deployment&)> on_incumbent_;
+  std::vector<Node> roots_;
+  std::vector<std::atomic<double>> at_work_;  // by worker: the bound of its root, or infinity
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<std::int64_t> nodes_ = 0, leaves_ = 0, improvements_ = 0;
+  std::array<std::atomic<std::int64_t>, kClosed> closed_{};
+  std::atomic<StopReason> stopped_by_ = StopReason::None;
+  mutable std::mutex mutex_;        // guards what follows
+  std::vector<LeastFigures> open_;  // that were left when the search was stopped
+};
+
+}  // namespace dfsearch::serving

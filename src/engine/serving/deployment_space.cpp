@@ -1,0 +1,210 @@
+// Memory, the share of mixed iterations, times per token and to the first token never fall with the
+// batch (docs/serving.md, section 6): each limit cuts a chain at one place, found by bisection.
+
+#include "engine/serving/deployment_space.hpp"
+
+#include <tbb/parallel_for_each.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+
+namespace dfsearch::serving {
+namespace {
+
+// Of an open range; more than any list of a config has.
+constexpr std::int64_t kMostBatch = 1 << 16;
+
+/// The values that a choice leaves between 1 and `most`.
+template <class Fits>
+std::vector<std::int64_t> values(const std::optional<DegreeChoice>& own,
+                                 const std::optional<DegreeChoice>& all, const DegreeChoice& preset,
+                                 std::int64_t most, const Fits& fits) {
+  const DegreeChoice& choice = own ? *own : all ? *all : preset;
+  std::vector<std::int64_t> list;
+  if (!choice.values.empty()) {
+    list = choice.values;
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+    std::erase_if(list, [&](std::int64_t value) { return value > most || !fits(value); });
+    return list;
+  }
+  for (std::int64_t value = choice.least; value <= std::min(choice.most, most); ++value) {
+    if (fits(value)) list.push_back(value);
+  }
+  return list;
+}
+
+const DegreeChoice kOne{.values = {1}};
+constexpr auto kAnyValue = [](std::int64_t) { return true; };
+
+}  // namespace
+
+struct DeploymentSpace::Structures {
+  Structure structure;
+  std::vector<std::int64_t> replicas;
+};
+
+std::vector<DeploymentSpace::Structures> DeploymentSpace::structures_of(
+    const RoleChoices& role) const {
+  std::vector<Structures> list;
+  const RoleChoices& all = task_.all;
+  Structure s;
+  for (s.pool = 0; s.pool < task_.pools.size(); ++s.pool) {
+    const std::int64_t chips = task_.pools[s.pool].chips;
+    const auto divides_heads = [&](std::int64_t t) { return task_.model.heads % t == 0; };
+    for (const std::int64_t t : values(role.tensor, all.tensor, kOne, chips, divides_heads)) {
+      s.tensor = t;
+      const std::int64_t stages = std::min(chips / t, task_.model.layers);
+      for (const std::int64_t p : values(role.pipeline, all.pipeline, kOne, stages, kAnyValue)) {
+        s.pipeline = p;
+        for (const std::int64_t d :
+             values(role.attention_data, all.attention_data, kOne, chips / (t * p), kAnyValue)) {
+          s.attention_data = d;
+          const auto divides = [&](std::int64_t e) { return (t * d) % e == 0; };
+          for (const std::int64_t e : values(role.expert, all.expert, kOne, t * d, divides)) {
+            s.expert = e;
+            if (!legal(task_, s)) continue;
+            auto replicas =
+                values(role.replicas, all.replicas, DegreeChoice{}, chips / s.chips(), kAnyValue);
+            if (!replicas.empty()) list.push_back({s, std::move(replicas)});
+          }
+        }
+      }
+    }
+  }
+  return list;
+}
+
+void DeploymentSpace::add_chains(const std::vector<Structures>& structures, const RoleChoices& role,
+                                 const std::vector<std::int64_t>& chunks,
+                                 std::vector<Chain>& chains) {
+  for (const Structures& s : structures) {
+    for (const std::int64_t chunk : chunks) {
+      for (const std::int64_t depth : task_.speculation.depths) {
+        Chain& chain = chains.emplace_back();
+        chain.replicas = s.replicas;
+        chain.decoder = std::make_unique<const Decoder>(task_, means_, s.structure, depth, chunk);
+      }
+    }
+  }
+  const auto batches =
+      values(role.batch, task_.all.batch, DegreeChoice{.values = {}, .least = 1, .most = 1024},
+             kMostBatch, kAnyValue);
+  for (Chain& chain : chains) cut(chain, batches);
+}
+
+/// Keeps the batches up to the first that breaks a limit.
+void DeploymentSpace::cut(Chain& chain, const std::vector<std::int64_t>& batches) {
+  const Limits& limits = task_.limits;
+  const auto above = [](double value, const std::optional<Seconds>& limit) {
+    return limit && value > limit->in_base_units();
+  };
+  std::int64_t* end = nullptr;
+  const auto breaks = [&](std::int64_t batch) {
+    end = nullptr;
+    const Decoding found = chain.decoder->at(batch);
+    if (found.memory > chain.decoder->room()) {
+      end = &ends_.memory;
+    } else if (found.mixed_share > task_.utilization.mixed) {
+      end = &ends_.prefill;
+    } else if (above(found.tpot, limits.tpot)) {
+      end = &ends_.tpot;
+    } else if (above(found.ttft, limits.ttft)) {
+      end = &ends_.ttft;
+    } else if (above(found.ttft + means_.steps * found.tpot, limits.e2e)) {
+      end = &ends_.e2e;
+    }
+    return end != nullptr;
+  };
+  const auto first = std::partition_point(batches.begin(), batches.end(),
+                                          [&](std::int64_t batch) { return !breaks(batch); });
+  chain.batches.assign(batches.begin(), first);
+  if (first != batches.end() && breaks(*first)) *end += batches.end() - first;
+}
+
+void DeploymentSpace::add_prefillers(const std::vector<Structures>& structures) {
+  for (const Structures& s : structures) {
+    for (const std::int64_t batch :
+         values(task_.prefill.batch, std::nullopt, kOne, kMostBatch, kAnyValue)) {
+      Prefiller prefiller{.role = {.structure = s.structure, .batch = batch},
+                          .replicas = s.replicas,
+                          .times = prefilling(task_, means_, s.structure, batch)};
+      const Pool& pool = task_.pools[s.structure.pool];
+      const double room = pool.engine.usable * pool.machine.memory[0].capacity.in_base_units();
+      if (prefiller.times.memory > room) {
+        ++ends_.memory;
+        break;  // larger batches need more
+      }
+      prefillers_.push_back(std::move(prefiller));
+    }
+  }
+}
+
+bool DeploymentSpace::holds(const Role& prefill, const Role& decode) const {
+  const std::int64_t first = task_.pools[prefill.structure.pool].chips;
+  const std::int64_t second = task_.pools[decode.structure.pool].chips;
+  if (prefill.structure.pool == decode.structure.pool) {
+    return prefill.chips() + decode.chips() <= first;
+  }
+  return prefill.chips() <= first && decode.chips() <= second;
+}
+
+DeploymentSpace::DeploymentSpace(const Task& task, int threads, const Deadline& deadline)
+    : task_(task), means_(task.requests) {
+  const auto has = [&](Mode mode) {
+    return std::find(task.modes.begin(), task.modes.end(), mode) != task.modes.end();
+  };
+  const auto batches_of = [&](const RoleChoices& role) {
+    return static_cast<double>(values(role.batch, task.all.batch,
+                                      DegreeChoice{.values = {}, .least = 1, .most = 1024},
+                                      kMostBatch, kAnyValue)
+                                   .size());
+  };
+  const auto depths = static_cast<double>(task.speculation.depths.size());
+  if (has(Mode::Aggregated)) {
+    const auto structures = structures_of(task.aggregated);
+    const auto chunks = values(task.aggregated.chunk, task.all.chunk,
+                               DegreeChoice{.values = {2048}}, kMostBatch, kAnyValue);
+    structures_ += structures.size();
+    for (const Structures& s : structures) {
+      deployments_ += static_cast<double>(s.replicas.size()) * batches_of(task.aggregated) *
+                      static_cast<double>(chunks.size()) * depths;
+    }
+    add_chains(structures, task.aggregated, chunks, aggregated_);
+  }
+  deadline.check();
+  if (!has(Mode::Disaggregated)) return;
+  const auto prefill = structures_of(task.prefill);
+  const auto decode = structures_of(task.decode);
+  structures_ += prefill.size() + decode.size();
+  const auto prefill_batches = static_cast<double>(
+      values(task.prefill.batch, std::nullopt, kOne, kMostBatch, kAnyValue).size());
+  double pairs = 0.0;
+  for (const Structures& a : prefill) {
+    for (const Structures& b : decode) {
+      for (const std::int64_t x : a.replicas) {
+        const auto fits = [&](std::int64_t y) {
+          return holds({.structure = a.structure, .replicas = x},
+                       {.structure = b.structure, .replicas = y});
+        };
+        pairs += static_cast<double>(
+            std::partition_point(b.replicas.begin(), b.replicas.end(), fits) - b.replicas.begin());
+      }
+    }
+    deadline.check();
+  }
+  deployments_ += pairs * prefill_batches * batches_of(task.decode) * depths;
+  add_prefillers(prefill);
+  add_chains(decode, task.decode, {0}, decoders_);
+  tbb::task_arena(threads).execute([&] {
+    tbb::parallel_for_each(decoders_, [&](Chain& chain) {
+      chain.at.reserve(chain.batches.size());
+      for (const std::int64_t batch : chain.batches) {
+        chain.at.push_back(chain.decoder->at(batch));
+      }
+      deadline.check();
+    });
+  });
+}
+
+}  // namespace dfsearch::serving

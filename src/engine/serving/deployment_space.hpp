@@ -1,0 +1,78 @@
+#pragma once
+// What a deployment may be: chains of batches of replicas that decode, and replicas that prefill.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "model/serving/steady_state.hpp"
+
+namespace dfsearch::serving {
+
+/// Replicas of one structure, chunk and depth, at all batches that keep those limits that only get
+/// worse as the batch rises: the memory, the share of mixed iterations, the times.
+struct Chain {
+  std::unique_ptr<const Decoder> decoder;
+  std::vector<std::int64_t> replicas;  ///< ascending
+  std::vector<std::int64_t> batches;   ///< ascending
+  std::vector<Decoding> at;            ///< of each batch; of Disaggregated alone
+
+  [[nodiscard]] Role role(std::size_t batch, std::int64_t count) const {
+    return {.structure = decoder->structure(),
+            .replicas = count,
+            .chunk = decoder->chunk(),
+            .batch = batches[batch],
+            .depth = decoder->depth()};
+  }
+};
+
+/// Replicas of one structure and batch that prefill.
+struct Prefiller {
+  Role role;  ///< but for its replicas
+  std::vector<std::int64_t> replicas;
+  Prefilling times;
+};
+
+/// Why chains end before their last batch, or have none.
+struct ChainEnds {
+  std::int64_t memory = 0, prefill = 0, tpot = 0, ttft = 0, e2e = 0;
+};
+
+/// All that the choices of a task leave.  Refers to the task.
+class DeploymentSpace {
+ public:
+  /// Throws Stopped.
+  DeploymentSpace(const Task& task, int threads, const Deadline& deadline);
+
+  [[nodiscard]] const Task& task() const { return task_; }
+  [[nodiscard]] const Means& means() const { return means_; }
+  [[nodiscard]] const std::vector<Chain>& aggregated() const { return aggregated_; }
+  [[nodiscard]] const std::vector<Prefiller>& prefillers() const { return prefillers_; }
+  [[nodiscard]] const std::vector<Chain>& decoders() const { return decoders_; }
+  /// Whether so many chips of these pools are there.
+  [[nodiscard]] bool holds(const Role& prefill, const Role& decode) const;
+  /// That the choices leave, before any limit.
+  [[nodiscard]] double deployments() const { return deployments_; }
+  [[nodiscard]] const ChainEnds& ends() const { return ends_; }
+  /// Structures that the model and the network allow, of all roles.
+  [[nodiscard]] std::size_t structures() const { return structures_; }
+
+ private:
+  struct Structures;
+  void add_chains(const std::vector<Structures>& structures, const RoleChoices& role,
+                  const std::vector<std::int64_t>& chunks, std::vector<Chain>& chains);
+  void add_prefillers(const std::vector<Structures>& structures);
+  void cut(Chain& chain, const std::vector<std::int64_t>& batches);
+  [[nodiscard]] std::vector<Structures> structures_of(const RoleChoices& role) const;
+
+  const Task& task_;
+  const Means means_;
+  std::vector<Chain> aggregated_, decoders_;
+  std::vector<Prefiller> prefillers_;
+  double deployments_ = 0.0;
+  std::size_t structures_ = 0;
+  ChainEnds ends_;
+};
+
+}  // namespace dfsearch::serving

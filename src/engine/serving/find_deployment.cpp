@@ -1,0 +1,296 @@
+#include "engine/serving/find_deployment.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "base/error.hpp"
+#include "engine/serving/deployment_search.hpp"
+#include "engine/tree/search_monitor.hpp"
+
+namespace dfsearch::serving {
+namespace {
+
+FrontPoint point_of(const Candidate& candidate) {
+  return {candidate.deployment, candidate.figures};
+}
+
+/// The judge: the model alone decides what an answer does.
+void judge(const Task& task, const Candidate& candidate) {
+  const Figures again = evaluate(task, candidate.deployment);
+  const auto differs = [](double a, double b) { return std::abs(a - b) > 1e-12 * std::abs(b); };
+  if (again.broken != candidate.figures.broken || differs(again.tpot, candidate.figures.tpot) ||
+      differs(again.ttft, candidate.figures.ttft) ||
+      differs(again.capacity, candidate.figures.capacity)) {
+    throw InternalError("the search and the model disagree on the deployment found");
+  }
+}
+
+class Finder {
+ public:
+  Finder(const Task& task, const ServingSearch& search)
+      : task_(task), search_(search), monitor_(listening(search), SearchStats{}) {}
+
+  ServingResult run() {
+    try {
+      space_.emplace(task_, threads(), search_.limits.deadline);
+      if (space_->structures() == 0) {
+        throw InputError(
+            "serving: no choice of tensor, pipeline, attention_data, expert and replicas fits the "
+            "model and the chips of a pool");
+      }
+      result_.deployments = space_->deployments();
+      find_all();
+      if (result_.status == SearchStatus::Infeasible) explain();
+      if (search_.count) result_.feasible = count();
+    } catch (const Stopped&) {
+      if (result_.stopped_by == StopReason::None) {
+        result_.stopped_by = stop_reason(search_.limits.deadline);
+      }
+    }
+    result_.stats.time = result_.stats.proof_time = monitor_.total_time();
+    result_.stats.proof_nodes = result_.stats.nodes;
+    result_.stats.threads = threads();
+    monitor_.stop();
+    result_.callback_error = monitor_.callback_error();
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] int threads() const { return search_.deterministic ? 1 : search_.threads; }
+
+  void find_all() {
+    std::vector<Deployment> excluded;
+    const auto top = static_cast<std::size_t>(std::max<std::int64_t>(1, search_.top));
+    for (std::size_t rank = 0; rank < top; ++rank) {
+      FoundDeployment found = find(excluded, rank == 0);
+      const bool none = found.status == SearchStatus::Infeasible;
+      if (rank == 0) {
+        static_cast<FoundDeployment&>(result_) = found;
+      } else if (!none) {
+        result_.alternatives.push_back(found);
+      }
+      if (none && rank > 0) result_.alternatives_complete = true;
+      if (found.status != SearchStatus::Optimal || !found.deployment) return;
+      if (rank == 0) find_best_of_modes();
+      excluded.push_back(*found.deployment);
+    }
+  }
+
+  FoundDeployment find(const std::vector<Deployment>& excluded, bool is_first) {
+    DeploymentSearch tree(*space_, {.objective = task_.objective, .mode = {}, .excluded = excluded},
+                          left(), threads());
+    if (is_first && search_.hint) tree.start_from(*search_.hint);
+    if (search_.on_incumbent) {
+      tree.on_incumbent([this](const Progress& progress, const Deployment& deployment) {
+        monitor_.tell(progress,
+                      [&](const Progress& total) { search_.on_incumbent(total, deployment); });
+      });
+    }
+    {
+      const Watched watched(
+          monitor_, [&tree] { return tree.progress(); }, static_cast<int>(excluded.size()) + 1,
+          result_.stats.nodes);
+      tree.run();
+    }
+    take_counts(tree);
+    FoundDeployment found{.stopped_by = tree.stopped_by()};
+    const bool stopped = found.stopped_by != StopReason::None;
+    found.lower_bound = Score(tree.lower_bound());
+    found.gap = tree.gap();
+    const bool near = found.gap <= search_.limits.gap;
+    found.status = !tree.incumbents().best()
+                       ? (stopped ? SearchStatus::NoSolution : SearchStatus::Infeasible)
+                       : (near ? SearchStatus::Optimal : SearchStatus::Feasible);
+    if (const Candidate* best = tree.incumbents().best()) {
+      judge(task_, *best);
+      found.deployment = best->deployment;
+      found.figures = best->figures;
+      found.cost = Score(best->value);
+    }
+    if (is_first && task_.objective == Objective::Front) {
+      for (const Candidate& step : tree.incumbents().steps()) {
+        judge(task_, step);
+        result_.front.push_back(point_of(step));
+      }
+    }
+    return found;
+  }
+
+  /// The winner of each mode, where both are asked for.
+  void find_best_of_modes() {
+    if (task_.modes.size() < 2 || task_.objective == Objective::Front) return;
+    for (const Mode mode : {Mode::Aggregated, Mode::Disaggregated}) {
+      auto& best = result_.best_of_mode[static_cast<std::size_t>(mode)];
+      if (mode == result_.deployment->mode) {
+        best = FrontPoint{*result_.deployment, *result_.figures};
+        continue;
+      }
+      const auto answer = best_with(task_.objective, mode, *space_);
+      if (answer) best = point_of(*answer);
+    }
+  }
+
+  /// A proved best, or nothing.
+  std::optional<Candidate> best_with(Objective objective, std::optional<Mode> mode,
+                                     const DeploymentSpace& space) {
+    DeploymentSearch tree(space, {.objective = objective, .mode = mode, .excluded = {}}, left(),
+                          threads());
+    tree.run();
+    take_counts(tree);
+    const Candidate* best = tree.incumbents().best();
+    if (tree.stopped_by() != StopReason::None || !best) return std::nullopt;
+    return *best;
+  }
+
+  [[nodiscard]] dfsearch::Limits left() const {
+    dfsearch::Limits limits = search_.limits;
+    limits.nodes -= std::min(limits.nodes, result_.stats.nodes);
+    return limits;
+  }
+
+  void take_counts(const DeploymentSearch& tree) {
+    result_.stats.nodes += tree.nodes();
+    result_.stats.incumbents += tree.improvements();
+    result_.leaves += tree.leaves();
+    const auto closed = tree.closed();
+    for (std::size_t i = 0; i < kClosed; ++i) result_.closed[i] += closed[i];
+    result_.stats.pruned_by_bound += closed[static_cast<std::size_t>(Closed::Bound)];
+    const ChainEnds& ends = space_->ends();
+    const auto cut = [&](Broken what) -> std::int64_t& {
+      return result_.cut[static_cast<std::size_t>(what)];
+    };
+    cut(Broken::Memory) = ends.memory;
+    cut(Broken::Prefill) = ends.prefill;
+    cut(Broken::Tpot) = ends.tpot;
+    cut(Broken::Ttft) = ends.ttft;
+    cut(Broken::E2e) = ends.e2e;
+  }
+
+  /// Each limit that is given is taken away, and the least of its quantity looked for.
+  void explain() {
+    struct Row {
+      Broken limit;
+      Objective objective;
+      double (*given)(const Task&);
+      void (*lift)(Task&);
+      double (*least)(const Figures&);
+    };
+    static constexpr double kNone = 0.0;
+    static const Row kRows[] = {
+        {Broken::Tpot, Objective::Interactivity,
+         [](const Task& t) { return t.limits.tpot ? t.limits.tpot->in_base_units() : kNone; },
+         [](Task& t) { t.limits.tpot.reset(); }, [](const Figures& f) { return f.tpot; }},
+        {Broken::Ttft, Objective::Ttft,
+         [](const Task& t) { return t.limits.ttft ? t.limits.ttft->in_base_units() : kNone; },
+         [](Task& t) { t.limits.ttft.reset(); }, [](const Figures& f) { return f.ttft; }},
+        {Broken::E2e, Objective::E2e,
+         [](const Task& t) { return t.limits.e2e ? t.limits.e2e->in_base_units() : kNone; },
+         [](Task& t) { t.limits.e2e.reset(); }, [](const Figures& f) { return f.e2e; }},
+        {Broken::Cost, Objective::Cost, [](const Task& t) { return t.limits.cost.value_or(kNone); },
+         [](Task& t) { t.limits.cost.reset(); },
+         [](const Figures& f) { return f.dollars_per_mtoken; }},
+        {Broken::Rate, Objective::Throughput, [](const Task& t) { return t.rate.value_or(kNone); },
+         [](Task& t) { t.rate.reset(); }, [](const Figures& f) { return f.capacity; }}};
+    for (const Row& row : kRows) {
+      const double given = row.given(task_);
+      if (given == kNone) continue;
+      Task without = task_;
+      row.lift(without);
+      const DeploymentSpace space(without, threads(), search_.limits.deadline);
+      if (const auto best = best_with(row.objective, {}, space)) {
+        result_.remedies.push_back({row.limit, given, row.least(best->figures), best->deployment});
+      }
+    }
+    add_memory_remedy();
+  }
+
+  /// The least capacity of all chips with which something fits, by bisection: more room never makes
+  /// anything infeasible.
+  void add_memory_remedy() {
+    if (result_.cut[static_cast<std::size_t>(Broken::Memory)] == 0) return;
+    double given = 0.0;
+    for (const Pool& pool : task_.pools) {
+      given = std::max(given, pool.machine.memory[0].capacity.in_base_units());
+    }
+    if (!std::isfinite(given)) return;
+    std::optional<Candidate> fits;
+    const auto fits_with = [&](double factor) {
+      Task larger = task_;
+      for (Pool& pool : larger.pools) {
+        pool.machine.memory[0].capacity = factor * pool.machine.memory[0].capacity;
+      }
+      const DeploymentSpace space(larger, threads(), search_.limits.deadline);
+      auto best = best_with(Objective::Chips, {}, space);
+      if (best) fits = std::move(best);
+      return fits.has_value();
+    };
+    constexpr double kMost = 1024.0;
+    constexpr double kPrecision = 1e-3;
+    if (!fits_with(kMost)) return;
+    double low = 1.0, high = kMost;
+    while (high / low > 1.0 + kPrecision) {
+      const double middle = std::sqrt(low * high);
+      fits.reset();
+      (fits_with(middle) ? high : low) = middle;
+    }
+    fits.reset();
+    if (fits_with(high)) {
+      result_.remedies.push_back({Broken::Memory, given, given * high, fits->deployment});
+    }
+  }
+
+  /// All deployments one by one.
+  [[nodiscard]] std::int64_t count() const;
+
+  const Task& task_;
+  const ServingSearch& search_;
+  SearchMonitor monitor_;
+  std::optional<DeploymentSpace> space_;
+  ServingResult result_;
+};
+
+std::int64_t Finder::count() const {
+  std::int64_t feasible = 0;
+  const Means& means = space_->means();
+  for (const Chain& chain : space_->aggregated()) {
+    for (std::size_t i = 0; i < chain.batches.size(); ++i) {
+      search_.limits.deadline.check();
+      const Decoding decoding = chain.decoder->at(chain.batches[i]);
+      for (const std::int64_t count : chain.replicas) {
+        feasible += aggregated(task_, means, chain.decoder->structure(), *chain.decoder, decoding,
+                               chain.batches[i], count)
+                        .feasible();
+      }
+    }
+  }
+  for (const Prefiller& prefiller : space_->prefillers()) {
+    for (const Chain& chain : space_->decoders()) {
+      search_.limits.deadline.check();
+      Role prefill = prefiller.role;
+      const Handover move = handover(task_, means, prefill.structure, chain.decoder->structure());
+      for (std::size_t i = 0; i < chain.batches.size(); ++i) {
+        for (const std::int64_t x : prefiller.replicas) {
+          prefill.replicas = x;
+          for (const std::int64_t y : chain.replicas) {
+            const Role decode = chain.role(i, y);
+            if (!space_->holds(prefill, decode)) break;
+            feasible += disaggregated(task_, means, prefill, prefiller.times, decode, chain.at[i],
+                                      move, chain.decoder->tokens_per_step())
+                            .feasible();
+          }
+        }
+      }
+    }
+  }
+  return feasible;
+}
+
+}  // namespace
+
+ServingResult find_deployment(const Task& task, const ServingSearch& search) {
+  return Finder(task, search).run();
+}
+
+}  // namespace dfsearch::serving

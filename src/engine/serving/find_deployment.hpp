@@ -1,0 +1,96 @@
+#pragma once
+// The search for the best deployment, or for the front: the one public entry of this room.
+
+#include <array>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/units.hpp"
+#include "engine/search_result.hpp"
+#include "engine/tree/limits.hpp"
+#include "engine/tree/search_stats.hpp"
+#include "model/scope.hpp"
+#include "model/serving/deployment.hpp"
+
+namespace dfsearch::serving {
+
+struct ServingSearch {
+  dfsearch::Limits limits{};  ///< nodes are intervals of batches
+  int threads = 1;
+  bool deterministic = false;  ///< one thread
+  std::int64_t top = 1;        ///< so many structures, each with its best deployment
+  bool count = false;          ///< count the deployments that keep all limits
+  std::optional<Deployment> hint = std::nullopt;
+
+  // The listeners, as in SearchOptions.
+  std::function<void(const Progress&)> on_progress = nullptr;
+  Seconds progress_interval{1.0};
+  std::int64_t progress_nodes = 1024;
+  std::function<void(const Progress&, const Deployment&)> on_incumbent = nullptr;
+};
+
+/// The best deployment found and how sure it is.
+struct FoundDeployment {
+  SearchStatus status = SearchStatus::NoSolution;
+  StopReason stopped_by = StopReason::None;
+  std::optional<Deployment> deployment;
+  std::optional<Figures> figures;
+  Score cost = Score::infinity();  ///< value_of
+  Score lower_bound{};
+  double gap = 0.0;
+};
+
+struct FrontPoint {
+  Deployment deployment;
+  Figures figures;
+};
+
+/// Why intervals were closed.
+enum class Closed : std::uint8_t { Bound, Rate, Concurrency, Chips, Cost, Time };
+inline constexpr std::size_t kClosed = 6;
+constexpr auto words(Closed) {
+  return named<Closed>({{"bound", Closed::Bound},
+                        {"rate", Closed::Rate},
+                        {"concurrency", Closed::Concurrency},
+                        {"chips", Closed::Chips},
+                        {"cost", Closed::Cost},
+                        {"time", Closed::Time}});
+}
+
+/// A limit that is given, and what would keep it with all else as it is.
+struct Remedy {
+  Broken limit = Broken::Memory;
+  double given = 0.0;
+  double enough = 0.0;    ///< the least value of the limit with which something fits; 0: none does
+  Deployment deployment;  ///< that fits then
+};
+
+struct ServingResult : FoundDeployment {
+  bool is_given = false;  ///< the deployment was given, and nothing searched
+  Scope scope;            ///< always empty: nothing is fixed beforehand
+  /// With other structures than those before, best first.
+  std::vector<FoundDeployment> alternatives;
+  bool alternatives_complete = false;
+  std::vector<FrontPoint> front;  ///< of the objective `front`, the fastest for a user first
+  /// The best of each mode, where both are searched and one objective is asked for.
+  std::array<std::optional<FrontPoint>, 2> best_of_mode;
+  std::vector<Remedy> remedies;  ///< for Infeasible
+  double deployments = 0.0;      ///< that the choices leave
+  std::optional<std::int64_t> feasible;
+  std::int64_t leaves = 0;
+  std::array<std::int64_t, kClosed> closed{};
+  std::array<std::int64_t, kBroken> cut{};  ///< batches that break a limit, and all above them
+  SearchStats stats;
+  std::exception_ptr callback_error;  ///< what a listener threw first; null: none did
+};
+
+/// Throws InputError for choices without any legal structure.  Every answer is costed again by
+/// `evaluate`; a difference is an InternalError.
+ServingResult find_deployment(const Task& task, const ServingSearch& search);
+
+}  // namespace dfsearch::serving

@@ -1,0 +1,118 @@
+// A Pareto front with ties: a deployment is kept unless another is no worse in all that counts and
+// comes before it.
+
+#include "engine/serving/incumbents.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace dfsearch::serving {
+namespace {
+
+auto order_of(const Candidate& candidate) {
+  return std::tie(candidate.figures.chips, candidate.deployment);
+}
+
+}  // namespace
+
+double Incumbents::value_at(double tpot) const {
+  const std::lock_guard lock(mutex_);
+  const auto after = staircase_.upper_bound(tpot);
+  return after == staircase_.begin() ? kNever : std::prev(after)->second;
+}
+
+bool Incumbents::beats(const LeastFigures& least) const {
+  const double worse = least.value * (1.0 - kTie);
+  if (!front_ && best_value() < worse) return true;
+  const std::lock_guard lock(mutex_);
+  if (front_) {
+    const auto at = [&](double tpot) {
+      const auto after = staircase_.upper_bound(tpot);
+      return after == staircase_.begin() ? kNever : std::prev(after)->second;
+    };
+    if (at(least.tpot) < worse) return true;
+    if (at(least.tpot * (1.0 - kTie)) <= least.value) return true;
+    return false;
+  }
+  return std::any_of(kept_.begin(), kept_.end(), [&](const Candidate& known) {
+    return known.value <= least.value && order_of(known) <= std::tie(least.chips, least.first);
+  });
+}
+
+bool Incumbents::add(const Candidate& candidate) {
+  const std::lock_guard lock(mutex_);
+  const double tpot = candidate.figures.tpot;
+  const auto beaten_by = [&](const Candidate& one, const Candidate& by) {
+    if (front_) {
+      const bool slower = by.figures.tpot <= one.figures.tpot;
+      if (slower && by.value < one.value * (1.0 - kTie)) return true;
+      if (by.figures.tpot < one.figures.tpot * (1.0 - kTie) && by.value <= one.value) return true;
+      return slower && by.value <= one.value && order_of(by) <= order_of(one);
+    }
+    return by.value < one.value * (1.0 - kTie) ||
+           (by.value <= one.value && order_of(by) <= order_of(one));
+  };
+  if (front_) {
+    const auto after = staircase_.upper_bound(tpot);
+    const double here = after == staircase_.begin() ? kNever : std::prev(after)->second;
+    if (here < candidate.value * (1.0 - kTie)) return false;
+  }
+  for (const Candidate& known : kept_) {
+    if (beaten_by(candidate, known)) return false;
+  }
+  std::erase_if(kept_, [&](const Candidate& known) { return beaten_by(known, candidate); });
+  kept_.push_back(candidate);
+  const bool better = candidate.value < best_value();
+  if (better) best_.store(candidate.value, std::memory_order_relaxed);
+  if (!front_) return better;
+  // Steps that are slower and no better go.
+  auto next = staircase_.lower_bound(tpot);
+  while (next != staircase_.end() && next->second >= candidate.value) next = staircase_.erase(next);
+  const auto after = staircase_.upper_bound(tpot);
+  if (after == staircase_.begin() || std::prev(after)->second > candidate.value) {
+    staircase_[tpot] = candidate.value;
+    return true;
+  }
+  return false;
+}
+
+const Candidate* Incumbents::best() const {
+  const std::lock_guard lock(mutex_);
+  const Candidate* best = nullptr;
+  for (const Candidate& known : kept_) {
+    if (known.value * (1.0 - kTie) > best_value()) continue;
+    if (!best || order_of(known) < order_of(*best)) best = &known;
+  }
+  return best;
+}
+
+std::vector<Candidate> Incumbents::steps() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<const Candidate*> sorted;
+  for (const Candidate& known : kept_) sorted.push_back(&known);
+  std::sort(sorted.begin(), sorted.end(), [](const Candidate* a, const Candidate* b) {
+    if (a->figures.tpot != b->figures.tpot) return a->figures.tpot < b->figures.tpot;
+    return order_of(*a) < order_of(*b);
+  });
+  std::vector<Candidate> steps;
+  for (std::size_t i = 0; i < sorted.size();) {
+    // Of those that are equally fast the best, of equal ones the first.
+    const double slowest = sorted[i]->figures.tpot * (1.0 + kTie);
+    double least = kNever;
+    std::size_t end = i;
+    for (; end < sorted.size() && sorted[end]->figures.tpot <= slowest; ++end) {
+      least = std::min(least, sorted[end]->value);
+    }
+    const Candidate* chosen = nullptr;
+    for (; i < end; ++i) {
+      if (sorted[i]->value * (1.0 - kTie) > least) continue;
+      if (!chosen || order_of(*sorted[i]) < order_of(*chosen)) chosen = sorted[i];
+    }
+    if (steps.empty() || chosen->value < steps.back().value * (1.0 - kTie)) {
+      steps.push_back(*chosen);
+    }
+  }
+  return steps;
+}
+
+}  // namespace dfsearch::serving

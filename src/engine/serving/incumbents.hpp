@@ -1,0 +1,61 @@
+#pragma once
+// The best deployments found: one number is compared, or two for a front.
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "model/serving/deployment.hpp"
+
+namespace dfsearch::serving {
+
+/// Values that differ by less are equally good: of these the fewest chips, then the first count.
+inline constexpr double kTie = 1e-9;
+
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
+
+struct Candidate {
+  Deployment deployment;
+  Figures figures;
+  double value = 0.0;
+};
+
+/// What all deployments of an interval have at least.
+struct LeastFigures {
+  double value = 0.0;
+  double tpot = 0.0;
+  std::int64_t chips = 0;
+  Deployment first;  ///< none of them comes before it
+};
+
+/// Any thread.
+class Incumbents {
+ public:
+  explicit Incumbents(bool front) : front_(front) {}
+
+  /// Whether an interval has no answer that is not here, ties included.
+  [[nodiscard]] bool beats(const LeastFigures& least) const;
+  /// True if it is better than all before, or a new step of the front.
+  bool add(const Candidate& candidate);
+
+  /// The best of all; null: there is none.
+  [[nodiscard]] const Candidate* best() const;
+  /// Its value, or infinity.  Costs nothing to ask.
+  [[nodiscard]] double best_value() const { return best_.load(std::memory_order_relaxed); }
+  /// The least value of those with at most so much time per token, or infinity.
+  [[nodiscard]] double value_at(double tpot) const;
+  /// The steps of the front, the fastest for a user first.
+  [[nodiscard]] std::vector<Candidate> steps() const;
+
+ private:
+  const bool front_;
+  mutable std::mutex mutex_;            // guards what follows
+  std::map<double, double> staircase_;  // time per token -> value, which falls
+  std::vector<Candidate> kept_;         // none is beaten by another, ties included
+  std::atomic<double> best_{std::numeric_limits<double>::infinity()};
+};
+
+}  // namespace dfsearch::serving

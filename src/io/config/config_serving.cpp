@@ -1,0 +1,108 @@
+#include "io/config/config_serving.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "io/config/serving_text.hpp"
+#include "io/schema/read_schema.hpp"
+
+namespace dfsearch {
+namespace {
+
+using serving::Number;
+
+/// `peak: 989 TFLOP/s` is that of bf16, and of all numbers without one of their own.
+void read_peak(const YamlEntry& entry, PeaksText& peaks, InputMessages& messages) {
+  if (entry.value.type == YamlNode::Type::Map) {
+    read_object(entry, peaks, messages);
+    return;
+  }
+  const auto rate =
+      read_quantity<FlopsPerSecond>(entry, {FlopsPerSecond(1.0), FlopsPerSecond(1e24)}, messages);
+  if (rate) peaks.of[static_cast<std::size_t>(Number::Bf16)] = *rate;
+}
+
+/// The keys that code reads, before the rules of the rows ask for them.
+void read_peaks(const YamlNode& root, std::vector<PoolText>& pools, InputMessages& messages) {
+  const YamlEntry* serving = root.find("serving");
+  const YamlEntry* list = serving ? serving->value.find("pools") : nullptr;
+  if (!list) return;
+  pools.resize(list->value.items.size());
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    const YamlEntry* system = list->value.items[i].find("system");
+    const YamlEntry* peak = system ? system->value.find("peak") : nullptr;
+    if (peak) read_peak(*peak, pools[i].system.peak, messages);
+  }
+}
+
+serving::Pool pool_of(const PoolText& text) {
+  const PoolSystemText& system = text.system;
+  serving::Pool pool{.name = text.name,
+                     .chips = text.chips,
+                     .machine = {},
+                     .peak = system.peak.of,
+                     .price = system.price,
+                     .power = system.power,
+                     .transfer = system.transfer,
+                     .engine = system.engine};
+  pool.machine.chips = text.chips;
+  if (system.accelerator) pool.machine.accelerator = system.accelerator->accelerator;
+  pool.machine.memory = system.memory.tiers();
+  for (const PoolDimensionText& dimension : system.network) {
+    pool.machine.network.push_back(dimension.dimension);
+  }
+  return pool;
+}
+
+void take_workload(const ServedText& text, serving::Task& task) {
+  task.model = text.model.model();
+  task.requests = text.requests;
+  task.rate = text.rate;
+  task.concurrency = text.concurrency;
+  task.rounds = text.rounds;
+  task.precision = text.precision;
+  const SpeculationText& speculation = text.speculation;
+  task.speculation = {.kind = speculation.kind,
+                      .depths = speculation.depths,
+                      .acceptance = speculation.acceptance,
+                      .draft = {}};
+  if (task.speculation.depths.empty()) task.speculation.depths = {0};
+  if (speculation.draft) task.speculation.draft = speculation.draft->model();
+}
+
+}  // namespace
+
+bool is_serving_config(const YamlNode& root) {
+  if (root.find("serving")) return true;
+  const YamlEntry* workload = root.find("workload");
+  const YamlEntry* kind = workload ? workload->value.find("kind") : nullptr;
+  return kind && kind->value.scalar == "llm_serving";
+}
+
+ServingConfig read_serving_config(const YamlNode& root, const Place& start,
+                                  InputMessages& messages) {
+  ServingConfig config;
+  ServedText served;
+  ServingText text;
+  MapReader reader(root, "", start, messages);
+  const std::size_t before = messages.count();
+  if (const YamlEntry* section = reader.required("workload")) {
+    read_object(*section, served, messages);
+  }
+  if (const YamlEntry* section = reader.required("serving")) {
+    read_peaks(root, text.pools, messages);
+    read_object(*section, text, messages);
+  }
+  if (const YamlEntry* section = reader.optional("search")) {
+    read_object(*section, config.search, messages);
+  }
+  reader.finish();
+  if (messages.count() != before) return config;
+  config.task = std::move(text.task);
+  take_workload(served, config.task);
+  for (const PoolText& pool : text.pools) config.task.pools.push_back(pool_of(pool));
+  return config;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,484 @@
+// Rows of the sections of configs of kind llm_serving (docs/serving.md, section 1).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/units_text.hpp"
+#include "io/config/serving_text.hpp"
+#include "model/machine/machine_schema.hpp"
+#include "model/problem_schema.hpp"
+
+namespace dfsearch {
+namespace {
+
+using serving::Number;
+
+constexpr Extra kMust{.flags = kRequired};
+constexpr Interval kShare{1e-6, 1.0};
+constexpr Interval kHostTime{0.0, 1e3};
+constexpr Interval kTokens{1.0, 1e9};
+constexpr Interval kNoneOrMore{0.0, 1e9};
+constexpr double kMostLevels = 16;
+
+/// A number with a word after it: "2 $/h".
+template <char... word>
+double number_before(std::string_view text) {
+  constexpr char kWord[] = {word..., '\0'};
+  const std::string_view unit = kWord;
+  if (text.ends_with(unit)) {
+    text.remove_suffix(unit.size());
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    return parse_number(std::string(text));
+  }
+  throw InputError(fmt::format("expected a number with the unit {}, got '{}'", unit, text));
+}
+
+const Unit kHourly{.name = "price",
+                   .base = "$/h",
+                   .pattern = "\\$/h",
+                   .parse = &number_before<'$', '/', 'h'>,
+                   .text = [](double value) { return fmt::format("{} $/h", value); }};
+const Unit kRate{.name = "rate",
+                 .base = "/s",
+                 .pattern = "/s",
+                 .parse = &number_before<'/', 's'>,
+                 .text = [](double value) { return fmt::format("{} /s", value); }};
+
+Type with_unit(const Unit& unit) {
+  Type type = TypeOf<double>::type;
+  type.form = Form::Quantity;
+  type.unit = &unit;
+  return type;
+}
+const Type kPrice = with_unit(kHourly);
+const Type kServed = with_unit(kRate);
+const Type kServedOrNone{.form = Form::Optional,
+                         .inner = &kServed,
+                         .resize = TypeOf<std::optional<double>>::type.resize,
+                         .size = TypeOf<std::optional<double>>::type.size,
+                         .at = TypeOf<std::optional<double>>::type.at};
+
+constexpr Type kRequestList = list_type<serving::RequestClass, Form::List>("classes of requests");
+constexpr Type kPoolList = list_type<PoolText, Form::List>("pools", 16);
+constexpr Type kDimensionList = list_type<PoolDimensionText, Form::List>("dimensions", 8);
+
+void check_request(void* object, Report& report) {
+  const auto& request = *static_cast<const serving::RequestClass*>(object);
+  if (request.prefix >= request.input) {
+    report.at({&request.prefix}, fmt::format("expected less than the input, {}, got {}",
+                                             request.input, request.prefix));
+  }
+}
+
+void check_served(void* object, Report& report) {
+  auto& text = *static_cast<ServedText*>(object);
+  const bool listed = report.given(&text.requests);
+  if (listed) {
+    for (const void* member :
+         {static_cast<const void*>(&text.input), static_cast<const void*>(&text.output),
+          static_cast<const void*>(&text.prefix)}) {
+      if (report.given(member)) report.at_key(member, "expected none beside 'requests'");
+    }
+    if (text.requests.empty()) report.at({&text.requests}, "expected at least one class");
+  } else {
+    if (!text.input) return report.at_map("missing key 'input', or 'requests'");
+    if (!text.output) return report.at_map("missing key 'output', or 'requests'");
+    text.requests = {
+        {.input = *text.input, .output = *text.output, .prefix = text.prefix.value_or(0)}};
+    if (text.requests[0].prefix >= text.requests[0].input) {
+      report.at({&text.prefix}, fmt::format("expected less than the input, {}, got {}", *text.input,
+                                            text.requests[0].prefix));
+    }
+  }
+  const bool decodes = std::any_of(text.requests.begin(), text.requests.end(),
+                                   [](const auto& request) { return request.output > 1; });
+  if (!decodes) report.at_map("no request has more than one token of output: nothing is decoded");
+  if (text.rate && text.concurrency) {
+    report.at({&text.concurrency}, "expected none beside 'rate': a loop is open or closed");
+  }
+  if (text.rounds && !text.concurrency) report.at_key(&text.rounds, "goes with 'concurrency'");
+}
+
+void check_speculation(void* object, Report& report) {
+  auto& text = *static_cast<SpeculationText*>(object);
+  using serving::Drafting;
+  if (report.given(&text.depth) && report.given(&text.depths)) {
+    report.at_key(&text.depth, "expected none beside 'depths'");
+  }
+  if (text.depths.empty()) text.depths = text.depth;
+  const bool drafts = text.kind != Drafting::None;
+  if (text.depths.empty()) text.depths = {drafts ? 1 : 0};
+  const std::int64_t most = *std::max_element(text.depths.begin(), text.depths.end());
+  if (!drafts && most > 0) report.at({&text.depths, &text.depth}, "needs a kind of speculation");
+  if (drafts && text.acceptance.empty()) report.at_map("missing key 'acceptance'");
+  const bool own = text.kind == Drafting::Sequence || text.kind == Drafting::Tree;
+  if (own && !text.draft) report.at_map("missing key 'draft', the model that drafts");
+  if (!own && text.draft) report.at_key(&text.draft, "only sequence and tree have a model");
+}
+
+void check_model(void* object, Report& report) {
+  auto& text = *static_cast<ServingModelText*>(object);
+  const Transformer model = text.model();
+  const auto refuse = [&](const void* member, const std::string& what) {
+    report.at({member}, what);
+  };
+  if (model.vocabulary < 1) report.at_map("missing key 'vocabulary'");
+  if (model.mlp < 1 && model.dense_layers() > 0) {
+    refuse(&text.llm.mlp, "expected a width, as there are layers without experts");
+  }
+  if (model.heads % model.kv_heads != 0) {
+    refuse(&text.llm.kv_heads,
+           fmt::format("expected a divisor of the heads, {}, got {}", model.heads, model.kv_heads));
+  }
+  if (model.experts && model.experts->dense_layers >= model.layers) {
+    refuse(&text.llm.model.experts,
+           fmt::format("expected fewer dense layers than layers, {}, got {}", model.layers,
+                       model.experts->dense_layers));
+  }
+  if (model.latent && model.latent->rope_dim >= model.head_dim) {
+    refuse(&text.llm.model.latent,
+           fmt::format("expected a rope_dim of less than head_dim, {}, got {}", model.head_dim,
+                       model.latent->rope_dim));
+  }
+  if (parameter_count(model) >= kMostParameters)
+    report.at_map("expected fewer than 2^53 parameters");
+}
+
+void check_pool_system(void* object, Report& report) {
+  const auto& text = *static_cast<PoolSystemText*>(object);
+  if (!text.accelerator && !text.peak.of[static_cast<std::size_t>(Number::Bf16)]) {
+    report.at_map("missing key 'peak', with a rate for bf16, or 'accelerator'");
+  }
+  for (std::size_t d = 0; d + 1 < text.network.size(); ++d) {
+    if (!text.network[d].dimension.degree) {
+      report.inside(&text.network, d, nullptr, "needs a degree: only the last may have none");
+    }
+  }
+}
+
+void check_serving(void* object, Report& report) {
+  const auto& text = *static_cast<ServingText*>(object);
+  if (text.pools.empty()) report.at({&text.pools}, "expected at least one pool");
+  for (std::size_t i = 0; i < text.pools.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (text.pools[i].name != text.pools[j].name) continue;
+      report.inside(&text.pools, i, &text.pools[i].name, "is the name of another pool");
+    }
+  }
+  const auto& task = text.task;
+  for (std::size_t i = 0; i < task.modes.size(); ++i) {
+    if (std::count(task.modes.begin(), task.modes.end(), task.modes[i]) > 1) {
+      report.at({&task.modes}, "a mode stands twice in the list");
+      break;
+    }
+  }
+  if (task.front != serving::FrontAxis::ThroughputPerChip &&
+      task.objective != serving::Objective::Front) {
+    report.at_key(&task.front, "goes with the objective 'front'");
+  }
+}
+
+template <auto member>
+constexpr Field number_row(std::string_view key, std::string_view doc,
+                           std::string_view preset = {}) {
+  return field<member>(key, doc, {.preset = preset});
+}
+
+template <class C>
+constexpr std::array kChoices = {
+    field<&C::tensor>("tensor", "chips that divide a layer, divisors of the heads",
+                      {.preset = "1"}),
+    field<&C::pipeline>("pipeline", "stages", {.preset = "1"}),
+    field<&C::attention_data>("attention_data",
+                              "groups of `tensor` chips with requests of their own, which share "
+                              "the experts",
+                              {.preset = "1"}),
+    field<&C::expert>("expert", "ways that experts are spread over the chips of a stage",
+                      {.preset = "1"}),
+    field<&C::replicas>("replicas", "of the model", {.preset = "1 to what fits"}),
+    field<&C::batch>("batch", "requests of a rank and micro-batch", {.preset = "1 to 1024"}),
+    field<&C::chunk>("chunk", "tokens of prefill in an iteration that decodes",
+                     {.preset = "2048"})};
+
+/// The rows of a transformer by rule; a model of experts alone has no MLP, and heads divide the
+/// hidden size unless said.
+const Schema& served_model_rows() {
+  static const std::vector<Field> kFields = [] {
+    const Schema& rows = schema_of<LlmText>();
+    std::vector<Field> fields(rows.fields.begin(), rows.fields.end());
+    std::erase_if(fields, [](const Field& row) { return row.key == "repeat_layers"; });
+    for (Field& row : fields) {
+      if (row.key == "mlp") row.limits = kNoneOrMore;
+      if (row.key != "head_dim") continue;
+      row.flags &= ~kRequired;
+      row.preset = "`hidden` / `heads`";
+    }
+    return fields;
+  }();
+  static const Schema kSchema = [] {
+    Schema rows = schema_of<LlmText>();
+    rows.fields = kFields;
+    return rows;
+  }();
+  return kSchema;
+}
+
+}  // namespace
+
+Transformer ServingModelText::model() const {
+  Transformer model = llm.model;
+  if (model.head_dim == 0) model.head_dim = std::max<std::int64_t>(model.hidden / model.heads, 1);
+  model.mlp = llm.mlp.value_or(4 * model.hidden);
+  model.kv_heads = llm.kv_heads.value_or(model.heads);
+  model.value_dim = llm.value_dim.value_or(model.head_dim);
+  return model;
+}
+
+template <>
+const Schema& schema_of<ServingModelText>() {
+  static constexpr Type kModel{.form = Form::Object, .schema = &served_model_rows};
+  static constexpr Field kFields[] = {field<&ServingModelText::llm>("", "", {.type = &kModel})};
+  static const Schema kSchema = schema<ServingModelText>("served model", kFields, &check_model);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<serving::RequestClass>() {
+  using R = serving::RequestClass;
+  static constexpr Field kFields[] = {
+      field<&R::input>("input", "tokens", {.limits = kTokens, .flags = kRequired}),
+      field<&R::output>("output", "tokens", {.limits = kTokens, .flags = kRequired}),
+      field<&R::prefix>("prefix", "tokens of the input that are in the cache",
+                        {.limits = kNoneOrMore}),
+      field<&R::share>("share", "of all requests, in proportion", {.limits = {1e-9, 1e9}})};
+  static const Schema kSchema = schema<R>("class of requests", kFields, &check_request);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<serving::Precision>() {
+  using P = serving::Precision;
+  static constexpr Field kFields[] = {
+      field<&P::weights>("weights", "as they are stored"),
+      field<&P::cache>("cache", "keys and values"),
+      field<&P::products>("products", "of linear layers", {.preset = "as `weights`"}),
+      field<&P::head>("head", "the weight of the head and its product", {.preset = "as `weights`"}),
+      field<&P::activations>("activations", "between kernels"),
+      field<&P::attention>("attention", "products of attention"),
+      field<&P::communication>("communication", "what chips send each other")};
+  static const Schema kSchema = schema<P>("precision", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<SpeculationText>() {
+  using S = SpeculationText;
+  static constexpr Type kDepths = list_type<std::int64_t, Form::Values>({}, 32);
+  static constexpr Field kFields[] = {
+      field<&S::kind>("kind",
+                      "who drafts: a small model one token after the other, or a tree of them; or "
+                      "a layer of the model itself"),
+      field<&S::depths>(
+          "depths", "drafted levels to choose from",
+          {.type = &kDepths, .limits = {0, kMostLevels}, .preset = "1, or 0 without"}),
+      field<&S::depth>("depth", "a single one",
+                       {.type = &kDepths, .limits = {0, kMostLevels}, .preset = "as `depths`"}),
+      field<&S::acceptance>("acceptance",
+                            "share of drafted tokens that are right; of a list one for each level, "
+                            "if the one before was",
+                            {.limits = {0, 1}}),
+      field<&S::draft>("draft", "the small model", {.preset = "none"})};
+  static const Schema kSchema = schema<S>("speculation", kFields, &check_speculation);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<ServedText>() {
+  using S = ServedText;
+  static constexpr Type kServingKind{.form = Form::Choice,
+                                     .put = TypeOf<serving::Drafting>::type.put,
+                                     .get = TypeOf<serving::Drafting>::type.get,
+                                     .choices = [] {
+                                       return std::vector<Choice>{{"llm_serving", 0}};
+                                     }};
+  static const Field kFields[] = {
+      field<&S::unused>("kind", "llm_serving", {.type = &kServingKind, .flags = kRequired}),
+      field<&S::model>("model",
+                       "the keys of a transformer by rule, or a file of the shelf with such",
+                       {.flags = kRequired | kFromFile | kFileName}),
+      field<&S::input>("input", "tokens of a request", {.limits = kTokens, .preset = "`requests`"}),
+      field<&S::output>("output", "tokens of a request",
+                        {.limits = kTokens, .preset = "`requests`"}),
+      field<&S::prefix>("prefix", "tokens of the input that are in the cache",
+                        {.limits = kNoneOrMore, .preset = "0"}),
+      field<&S::requests>("requests", "classes of requests, in place of the three keys before",
+                          {.type = &kRequestList, .preset = "none"}),
+      field<&S::rate>("rate", "requests a second that are to be served",
+                      {.type = &kServedOrNone, .limits = {1e-9, 1e12}, .preset = "none"}),
+      field<&S::concurrency>("concurrency", "of all requests in the deployment, at most",
+                             {.limits = kTokens, .preset = "none"}),
+      field<&S::rounds>("rounds", "requests of each of those, one after the other",
+                        {.limits = {1e-3, 1e9}, .preset = "without end"}),
+      field<&S::precision>("precision", "of each kind of value"),
+      field<&S::speculation>("speculation", "drafted tokens that a pass checks")};
+  static const Schema kSchema = schema<S>("served workload", kFields, &check_served);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<PoolDimensionText>() {
+  using D = PoolDimensionText;
+  static constexpr Field kFields[] = {
+      field<&D::dimension, &NetworkDimension::topology>("topology", "how its members are joined"),
+      field<&D::dimension, &NetworkDimension::degree>("degree", "members",
+                                                      {.preset = "as many as there are"}),
+      field<&D::dimension, &NetworkDimension::bandwidth>(
+          "bandwidth", "of one link, one way", {.limits = kBandwidthLimits, .flags = kRequired}),
+      field<&D::dimension, &NetworkDimension::latency>("latency", "of one message over one link",
+                                                       {.limits = kLatencyLimits})};
+  static const Schema kSchema = schema<D>("dimension of a pool", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<PeaksText>() {
+  using P = PeaksText;
+  static constexpr Extra kPeak{.limits = {1.0, 1e24}, .preset = "that of bf16"};
+  static constexpr Field kFields[] = {
+      element<0, &P::of>("fp32", "", kPeak),  element<1, &P::of>("bf16", "", kPeak),
+      element<2, &P::of>("fp8", "", kPeak),   element<3, &P::of>("int8", "", kPeak),
+      element<4, &P::of>("nvfp4", "", kPeak), element<5, &P::of>("mxfp4", "", kPeak),
+      element<6, &P::of>("fp4", "", kPeak),   element<7, &P::of>("int4", "", kPeak)};
+  static const Schema kSchema = schema<P>("peaks", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<serving::Shares>() {
+  using S = serving::Shares;
+  static constexpr Field kFields[] = {
+      field<&S::matrix>("matrix", "of the peak, by products", {.limits = kShare}),
+      field<&S::experts>("experts", "by those of experts",
+                         {.limits = kShare, .preset = "as `matrix`"}),
+      field<&S::experts_memory>("experts_memory", "of the memory bandwidth, by those",
+                                {.limits = kShare, .preset = "as `memory`"}),
+      field<&S::attention>("attention", "of the peak, by attention", {.limits = kShare}),
+      field<&S::memory>("memory", "of the memory bandwidth, by weights and values",
+                        {.limits = kShare}),
+      field<&S::cache>("cache", "by keys and values", {.limits = kShare}),
+      field<&S::network>("network", "of the bandwidth of links", {.limits = kShare})};
+  static const Schema kSchema = schema<S>("shares", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<serving::Engine>() {
+  using E = serving::Engine;
+  static constexpr Extra kTime{.limits = kHostTime};
+  static constexpr Field kFields[] = {
+      field<&E::pass>("pass", "what each pass of a stage takes longer", kTime),
+      field<&E::layer>("layer", "and each layer", kTime),
+      field<&E::expert_layer>("expert_layer", "and each with experts, beside that", kTime),
+      field<&E::request>("request", "and each request that decodes, in each stage", kTime),
+      field<&E::prefill>("prefill", "and each request once", kTime),
+      field<&E::answer>("answer", "and its first token", kTime),
+      field<&E::usable>("usable", "share of the memory", {.limits = kShare}),
+      field<&E::reserved>("reserved", "of the memory, for other things", {.limits = {0, 1e24}}),
+      field<&E::shares>("shares", "what is reached of each resource")};
+  static const Schema kSchema = schema<E>("engine", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<PoolSystemText>() {
+  using P = PoolSystemText;
+  static const Type kPeaks = either(TypeOf<FlopsPerSecond>::type, TypeOf<PeaksText>::type);
+  static const Field kFields[] = {
+      by_hand("peak", "of a chip in dense products: one rate, or one for each kind of number",
+              kPeaks, {.preset = "that of the accelerator"}),
+      field<&P::accelerator>("accelerator", "a chip", {.preset = "`peak`"}),
+      field<&P::memory>("memory", "of a chip", kMust),
+      field<&P::network>("network", "dimensions, innermost first",
+                         {.type = &kDimensionList, .preset = "none, for one chip"}),
+      field<&P::price>("price", "of a chip", {.type = &kPrice, .limits = {0, 1e9}}),
+      field<&P::power>("power", "of a chip", {.limits = {0, 1e9}}),
+      field<&P::transfer>("transfer", "of caches from pool to pool, of a chip",
+                          {.limits = kBandwidthLimits, .preset = "the last dimension's bandwidth"}),
+      field<&P::engine>("engine", "the software that serves, or a file of the shelf",
+                        {.preset = "none", .flags = kFromFile | kFileName})};
+  static const Schema kSchema = schema<P>("system of a pool", kFields, &check_pool_system);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<PoolText>() {
+  using P = PoolText;
+  static constexpr Field kFields[] = {
+      field<&P::name>("name", "different for each pool", kMust),
+      field<&P::chips>("chips", "of the pool", kMust),
+      field<&P::system>("system", "a chip and its network", {.flags = kRequired | kFromFile})};
+  static const Schema kSchema = schema<P>("pool", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<serving::RoleChoices>() {
+  using C = serving::RoleChoices;
+  static const Schema kSchema = schema<C>("choices of a role", kChoices<C>);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<serving::Limits>() {
+  using L = serving::Limits;
+  static constexpr Extra kTime{.limits = {1e-9, 1e9}, .preset = "none"};
+  static constexpr Field kFields[] = {
+      field<&L::ttft>("ttft", "time to the first token", kTime),
+      field<&L::tpot>("tpot", "time for each token after it", kTime),
+      field<&L::e2e>("e2e", "time of a request", kTime),
+      field<&L::cost>("cost", "dollars for a million tokens of output",
+                      {.limits = {1e-12, 1e12}, .preset = "none"})};
+  static const Schema kSchema = schema<L>("limits", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<serving::Utilization>() {
+  using U = serving::Utilization;
+  static constexpr Field kFields[] = {
+      field<&U::prefill>("prefill", "of replicas that prefill", {.limits = kShare}),
+      field<&U::decode>("decode", "of those that decode", {.limits = kShare}),
+      field<&U::mixed>("mixed", "iterations that may have a chunk of prefill", {.limits = kShare})};
+  static const Schema kSchema = schema<U>("utilization", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<ServingText>() {
+  using S = ServingText;
+  using T = serving::Task;
+  static constexpr Type kModes = list_type<serving::Mode, Form::Values>({}, 2);
+  static constexpr Field kFields[] = {
+      field<&S::pools>("pools", "the chips there are", {.type = &kPoolList, .flags = kRequired}),
+      field<&S::task, &T::modes>("modes", "of serving", {.type = &kModes, .preset = "both"}),
+      field<&S::task, &T::all>("", ""),
+      field<&S::task, &T::aggregated>("aggregated", "choices of replicas that do both"),
+      field<&S::task, &T::prefill>("prefill",
+                                   "choices of those that prefill alone; `batch`: whole "
+                                   "requests of a pass (1)"),
+      field<&S::task, &T::decode>("decode", "choices of those that decode alone"),
+      field<&S::task, &T::limits>("limits", "that every request keeps, on average"),
+      field<&S::task, &T::objective>("objective", "what is best"),
+      field<&S::task, &T::front>("front", "the axis of a front beside tokens/s of a user"),
+      field<&S::task, &T::cache_reserve>(
+          "cache_reserve",
+          "cache of a running request: what requests grow to, their mean, or the longest"),
+      field<&S::task, &T::wait>("wait", "of a request for its prefill"),
+      field<&S::task, &T::utilization>("utilization", "shares of capacity that may be used")};
+  static const Schema kSchema = schema<S>("serving", kFields, &check_serving);
+  return kSchema;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,103 @@
+#pragma once
+// What configs of kind llm_serving say: rows of their sections.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/config/config_system.hpp"
+#include "io/config/workload_text.hpp"
+#include "model/serving/task.hpp"
+#include "schema/schema.hpp"
+
+namespace dfsearch {
+
+/// A model alone: the keys of a transformer by rule.
+struct ServingModelText {
+  LlmText llm{.model = {.head_dim = 0}};
+
+  [[nodiscard]] Transformer model() const;
+};
+
+struct SpeculationText {
+  serving::Drafting kind = serving::Drafting::None;
+  std::vector<std::int64_t> depths, depth;
+  std::vector<double> acceptance;
+  std::optional<ServingModelText> draft;
+};
+
+/// The section `workload`.
+struct ServedText {
+  serving::Drafting unused = serving::Drafting::None;
+  ServingModelText model;
+  std::optional<std::int64_t> input, output, prefix;
+  std::vector<serving::RequestClass> requests;
+  std::optional<double> rate, concurrency, rounds;
+  serving::Precision precision;
+  SpeculationText speculation;
+};
+
+struct PoolDimensionText {
+  NetworkDimension dimension{.topology = Topology::Switch, .degree = {}, .strategy = {}};
+};
+
+struct PeaksText {
+  std::array<std::optional<FlopsPerSecond>, serving::kNumbers> of;
+};
+
+/// The system of a pool.
+struct PoolSystemText {
+  std::optional<AcceleratorText> accelerator;
+  MemoryText memory;
+  std::vector<PoolDimensionText> network;
+  PeaksText peak;
+  double price = 0.0;
+  Watts power{};
+  std::optional<BytesPerSecond> transfer;
+  serving::Engine engine;
+};
+
+struct PoolText {
+  std::string name;
+  std::int64_t chips = 1;
+  PoolSystemText system;
+};
+
+/// The section `serving`.
+struct ServingText {
+  std::vector<PoolText> pools;
+  serving::Task task;
+};
+
+template <>
+const Schema& schema_of<serving::RequestClass>();
+template <>
+const Schema& schema_of<serving::Precision>();
+template <>
+const Schema& schema_of<serving::Shares>();
+template <>
+const Schema& schema_of<serving::Engine>();
+template <>
+const Schema& schema_of<serving::RoleChoices>();
+template <>
+const Schema& schema_of<serving::Limits>();
+template <>
+const Schema& schema_of<serving::Utilization>();
+template <>
+const Schema& schema_of<SpeculationText>();
+template <>
+const Schema& schema_of<PoolDimensionText>();
+template <>
+const Schema& schema_of<PeaksText>();
+template <>
+const Schema& schema_of<PoolSystemText>();
+template <>
+const Schema& schema_of<ServingModelText>();
+template <>
+const Schema& schema_of<ServedText>();
+template <>
+const Schema& schema_of<PoolText>();
+template <>
+const Schema& schema_of<ServingText>();
+
+}  // namespace dfsearch

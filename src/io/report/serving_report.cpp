@@ -1,0 +1,315 @@
+// What was asked, how sure the answer is, the deployment or the front, its latencies and rates,
+// where an iteration goes, and what it took to find.
+
+#include "io/report/serving_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/units_text.hpp"
+#include "base/version.hpp"
+#include "engine/names.hpp"
+#include "io/report/answer_lines.hpp"
+#include "io/report/report_words.hpp"
+#include "io/text/text_table.hpp"
+#include "model/serving/steady_state.hpp"
+
+namespace dfsearch {
+namespace {
+
+using serving::Broken;
+using serving::Deployment;
+using serving::Figures;
+using serving::Role;
+using serving::Task;
+
+std::string time_text(double seconds) { return to_text(Seconds(seconds)); }
+
+std::string degrees_text(const Role& role) {
+  const serving::Structure& s = role.structure;
+  std::string text = fmt::format("tensor {}", s.tensor);
+  if (s.pipeline > 1) text += fmt::format(", pipeline {}", s.pipeline);
+  if (s.attention_data > 1) text += fmt::format(", attention_data {}", s.attention_data);
+  if (s.expert > 1) text += fmt::format(", expert {}", s.expert);
+  text += fmt::format(", batch {}", role.batch);
+  if (role.chunk > 0) text += fmt::format(", chunk {}", role.chunk);
+  if (role.depth > 0) text += fmt::format(", depth {}", role.depth);
+  return text;
+}
+
+std::string deployment_text(const Task& task, const Deployment& deployment) {
+  const Role& decode = deployment.decode;
+  const auto pool = [&](const Role& role) { return task.pools[role.structure.pool].name; };
+  if (deployment.mode == serving::Mode::Aggregated) {
+    return fmt::format("aggregated: {} ({}) on {} {}", plural(decode.replicas, "replica"),
+                       degrees_text(decode), plural(decode.chips(), "chip"), pool(decode));
+  }
+  const Role& prefill = deployment.prefill;
+  return fmt::format("disaggregated: {} prefill ({}) on {} {} + {} decode ({}) on {} {}",
+                     prefill.replicas, degrees_text(prefill), plural(prefill.chips(), "chip"),
+                     pool(prefill), decode.replicas, degrees_text(decode),
+                     plural(decode.chips(), "chip"), pool(decode));
+}
+
+std::string value_text(const Task& task, const Figures& figures) {
+  switch (task.objective) {
+    case serving::Objective::Throughput:
+      return fmt::format("{:.6g} tokens/s", figures.tokens_per_s);
+    case serving::Objective::ThroughputPerChip:
+    case serving::Objective::Front:
+      return fmt::format("{:.6g} tokens/s of a chip", figures.tokens_per_s_per_chip());
+    case serving::Objective::Interactivity:
+      return fmt::format("{:.6g} tokens/s of a user", figures.tokens_per_s_per_user());
+    case serving::Objective::Cost:
+      return fmt::format("{:.4g} $ for a million tokens", figures.dollars_per_mtoken);
+    case serving::Objective::Energy:
+      return fmt::format("{:.4g} J for a token", figures.joule_per_token);
+    case serving::Objective::Chips:
+      return plural(figures.chips, "chip");
+    case serving::Objective::Ttft:
+      return fmt::format("first token after {}", time_text(figures.ttft));
+    case serving::Objective::E2e:
+      return fmt::format("{} for a request", time_text(figures.e2e));
+  }
+  return "";
+}
+
+std::string status_line(const Task& task, const serving::ServingResult& result) {
+  std::string text;
+  if (result.is_given) {
+    for (const Broken broken : result.figures->broken) {
+      text += (text.empty() ? "the deployment breaks " : ", ") + std::string(name_of(broken));
+    }
+    return labelled("result", text.empty() ? "the deployment keeps all limits" : text);
+  }
+  switch (result.status) {
+    case SearchStatus::Optimal:
+      text = result.gap > 0.0 ? fmt::format("within the gap asked for: gap {}", percent(result.gap))
+                              : "optimal, proved";
+      break;
+    case SearchStatus::Feasible:
+      text = fmt::format("{} with a deployment; gap {}", stop_text(result.stopped_by),
+                         percent(result.gap));
+      break;
+    case SearchStatus::Infeasible:
+      text = "infeasible, proved: no deployment keeps all limits";
+      break;
+    case SearchStatus::NoSolution:
+      text = fmt::format("{} before a deployment was found", stop_text(result.stopped_by));
+      break;
+  }
+  if (result.figures && task.objective != serving::Objective::Front) {
+    text += "; " + value_text(task, *result.figures);
+  }
+  return labelled("result", text);
+}
+
+std::string limit_text(double value, const std::optional<Seconds>& limit) {
+  return limit ? fmt::format("{} of {}", time_text(value), to_text(*limit)) : time_text(value);
+}
+
+std::string latency_line(const Task& task, const Figures& figures) {
+  return labelled("latency", fmt::format("first token {}; each after it {} ({:.4g} tokens/s); {} "
+                                         "for a request",
+                                         limit_text(figures.ttft, task.limits.ttft),
+                                         limit_text(figures.tpot, task.limits.tpot),
+                                         figures.tokens_per_s_per_user(),
+                                         limit_text(figures.e2e, task.limits.e2e)));
+}
+
+std::string rates_line(const Deployment& deployment, const Figures& figures) {
+  std::string text = fmt::format(
+      "{:.5g} requests/s, {:.6g} tokens/s, {:.5g} of a chip; {:.4g} in "
+      "flight",
+      figures.requests_per_s, figures.tokens_per_s, figures.tokens_per_s_per_chip(),
+      figures.in_flight);
+  std::string lines = labelled("rates", text);
+  if (deployment.mode == serving::Mode::Disaggregated) {
+    lines += labelled("", fmt::format("prefill could serve {:.5g}/s, decode {:.5g}/s, the transfer "
+                                      "of caches {:.5g}/s",
+                                      figures.prefill_capacity, figures.decode_capacity,
+                                      figures.transfer_capacity));
+  } else {
+    lines += labelled("", fmt::format("{} of the iterations take a chunk of prefill along",
+                                      percent(figures.mixed_share)));
+  }
+  return lines;
+}
+
+std::string parts_text(const serving::PartTimes& parts) {
+  const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);
+  std::vector<std::size_t> order(serving::kParts);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return parts[a] > parts[b]; });
+  std::string text = time_text(sum) + ":";
+  for (const std::size_t i : order) {
+    if (!(parts[i] > 0.0)) continue;
+    text += fmt::format("{} {} {}", text.ends_with(':') ? "" : ",",
+                        name_of(static_cast<serving::Part>(i)), percent(parts[i] / sum));
+  }
+  return text;
+}
+
+std::string iteration_lines(const Task& task, const Deployment& deployment) {
+  const serving::Means means(task.requests);
+  const Role& role = deployment.decode;
+  const serving::Decoder decoder(task, means, role.structure, role.depth, role.chunk);
+  std::string text = labelled("iteration", parts_text(decoder.parts(role.batch, false)));
+  if (role.chunk > 0) text += labelled("with prefill", parts_text(decoder.parts(role.batch, true)));
+  return text;
+}
+
+std::string memory_line(const Task& task, const Deployment& deployment, const Figures& figures) {
+  const auto of = [&](double used, const Role& role) {
+    const serving::Pool& pool = task.pools[role.structure.pool];
+    const Bytes room = pool.engine.usable * pool.machine.memory[0].capacity;
+    return fmt::format("{} of {} usable ({})", to_text(Bytes(used)), to_text(room),
+                       percent(used / room.in_base_units()));
+  };
+  std::string text = of(figures.memory, deployment.decode);
+  if (deployment.mode == serving::Mode::Disaggregated) {
+    text += "; to prefill " + of(figures.memory_prefill, deployment.prefill);
+  }
+  return labelled("memory", text);
+}
+
+std::string cost_line(const Figures& figures) {
+  std::string text;
+  if (figures.dollars_per_mtoken > 0.0) {
+    text = fmt::format("{:.4g} $ for a million tokens of output, {:.4g} $ of all tokens",
+                       figures.dollars_per_mtoken, figures.dollars_per_mtoken_total);
+  }
+  if (figures.joule_per_token > 0.0) {
+    text +=
+        fmt::format("{}{:.4g} J for a token", text.empty() ? "" : "; ", figures.joule_per_token);
+  }
+  return text.empty() ? "" : labelled("cost", text);
+}
+
+/// What the other mode could do.
+std::string modes_lines(const Task& task, const serving::ServingResult& result) {
+  std::string text;
+  for (const auto& best : result.best_of_mode) {
+    if (!best || best->deployment == *result.deployment) continue;
+    text += labelled(name_of(best->deployment.mode),
+                     fmt::format("at best {}: {}", value_text(task, best->figures),
+                                 deployment_text(task, best->deployment)));
+  }
+  return text;
+}
+
+std::string remedy_lines(const Task& task, const serving::ServingResult& result) {
+  std::string text;
+  for (const serving::Remedy& remedy : result.remedies) {
+    std::string what;
+    switch (remedy.limit) {
+      case Broken::Memory:
+        what = fmt::format("memory of {} in place of {}", to_text(Bytes(remedy.enough)),
+                           to_text(Bytes(remedy.given)));
+        break;
+      case Broken::Rate:
+        what = fmt::format("a rate of {:.5g}/s in place of {:.5g}/s", remedy.enough, remedy.given);
+        break;
+      case Broken::Cost:
+        what = fmt::format("a cost of {:.5g} $ in place of {:.5g} $", remedy.enough, remedy.given);
+        break;
+      default:
+        what = fmt::format("a {} of {} in place of {}", name_of(remedy.limit),
+                           time_text(remedy.enough), time_text(remedy.given));
+        break;
+    }
+    text += labelled("would help", what + ": " + deployment_text(task, remedy.deployment));
+  }
+  if (text.empty()) {
+    text = labelled("would help", "no change of a single limit that was tried");
+  }
+  return text;
+}
+
+std::string front_table(const Task& task, const serving::ServingResult& result) {
+  const bool cost = task.front == serving::FrontAxis::Cost;
+  TextTable table(
+      {"tokens/s of a user", cost ? "$ a million" : "tokens/s of a chip", "first token", "chips"});
+  for (const serving::FrontPoint& point : result.front) {
+    const Figures& f = point.figures;
+    table.add({fmt::format("{:.5g}", f.tokens_per_s_per_user()),
+               fmt::format("{:.5g}", cost ? f.dollars_per_mtoken : f.tokens_per_s_per_chip()),
+               time_text(f.ttft), std::to_string(f.chips)},
+              {deployment_text(task, point.deployment)});
+  }
+  return fmt::format("\nfront of {}\n",
+                     plural(static_cast<std::int64_t>(result.front.size()), "deployment")) +
+         table.text();
+}
+
+std::string search_lines(const serving::ServingResult& result) {
+  std::string text = fmt::format("{} of batches in {} on {}; {} single ones costed",
+                                 plural(result.stats.nodes, "interval"), to_text(result.stats.time),
+                                 plural(result.stats.threads, "thread"), result.leaves);
+  std::string lines = labelled(
+      "space", fmt::format("{:.6g} deployments", result.deployments) +
+                   (result.feasible ? fmt::format(", {} keep all limits", *result.feasible) : ""));
+  return lines + labelled("search", text);
+}
+
+}  // namespace
+
+std::string task_text(const Task& task) {
+  const serving::Means means(task.requests);
+  std::string asked = fmt::format("{:.6g} tokens in, {:.6g} out", means.input, means.output);
+  if (means.fresh < means.input) asked += fmt::format(", {:.6g} cached", means.input - means.fresh);
+  if (task.rate) asked += fmt::format("; {:.6g} requests/s", *task.rate);
+  if (task.concurrency) asked += fmt::format("; at most {:.6g} at once", *task.concurrency);
+  std::string text = labelled(
+      "workload", fmt::format("llm_serving: {}, hidden {}, {} parameters; weights {}, cache {}",
+                              plural(task.model.layers, "layer"), task.model.hidden,
+                              to_exact_text(parameter_count(task.model)),
+                              name_of(task.precision.weights), name_of(task.precision.cache)));
+  text += labelled("requests", asked);
+  for (const serving::Pool& pool : task.pools) {
+    text += labelled(
+        "pool", fmt::format("{}: {} of {}, {} memory at {}", pool.name, plural(pool.chips, "chip"),
+                            to_text(pool.peak_of(task.precision.of_products())),
+                            to_text(pool.machine.memory[0].capacity),
+                            to_text(pool.machine.memory[0].bandwidth)));
+  }
+  return text;
+}
+
+std::string serving_report(const Task& task, const serving::ServingResult& result,
+                           const std::string& title) {
+  std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title) + task_text(task);
+  text += labelled("objective", name_of(task.objective));
+  text += "\n" + status_line(task, result);
+  if (result.status == SearchStatus::Infeasible && !result.is_given) {
+    text += remedy_lines(task, result);
+  }
+  if (task.objective == serving::Objective::Front && !result.is_given) {
+    if (!result.front.empty()) text += front_table(task, result);
+  } else if (result.deployment) {
+    const Deployment& best = *result.deployment;
+    const Figures& figures = *result.figures;
+    text += labelled("deployment", deployment_text(task, best));
+    text += latency_line(task, figures) + rates_line(best, figures) + iteration_lines(task, best) +
+            memory_line(task, best, figures) + cost_line(figures) + modes_lines(task, result);
+    int rank = 1;
+    for (const auto& found : result.alternatives) {
+      ++rank;
+      text += labelled(
+          fmt::format("#{}", rank),
+          found.deployment
+              ? value_text(task, *found.figures) + ": " + deployment_text(task, *found.deployment)
+              : stop_text(found.stopped_by) + " before a deployment was found");
+    }
+    if (result.alternatives_complete) {
+      text += labelled("", "no deployment with other structures keeps all limits");
+    }
+  }
+  return result.is_given ? text : text + "\n" + search_lines(result);
+}
+
+}  // namespace dfsearch

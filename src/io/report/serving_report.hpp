@@ -1,0 +1,16 @@
+#pragma once
+// A deployment, for people.
+
+#include <string>
+
+#include "engine/serving/find_deployment.hpp"
+
+namespace dfsearch {
+
+/// What is asked: the model, the requests and the pools, a line each.
+std::string task_text(const serving::Task& task);
+/// The whole report; `title` names the config.
+std::string serving_report(const serving::Task& task, const serving::ServingResult& result,
+                           const std::string& title);
+
+}  // namespace dfsearch

@@ -1,0 +1,96 @@
+#include "io/result/deployment_file.hpp"
+
+#include <fmt/format.h>
+
+#include "io/text/map_reader.hpp"
+#include "model/serving/pass.hpp"
+
+namespace dfsearch {
+namespace {
+
+using serving::Deployment;
+using serving::Role;
+using serving::Task;
+
+Role read_role(MapReader& reader, const Task& task, serving::Mode mode, bool decodes) {
+  Role role;
+  std::vector<std::string_view> pools;
+  for (const serving::Pool& pool : task.pools) pools.emplace_back(pool.name);
+  if (const YamlEntry* pool = reader.required("pool")) {
+    role.structure.pool = read_choice(*pool, pools, reader.messages()).value_or(0);
+  }
+  const auto count = [&](const char* key) { return reader.optional_count(key).value_or(1); };
+  role.structure.tensor = count("tensor");
+  role.structure.pipeline = count("pipeline");
+  role.structure.attention_data = count("attention_data");
+  role.structure.expert = count("expert");
+  role.replicas = count("replicas");
+  role.batch = reader.required_count("batch").value_or(1);
+  if (decodes && mode == serving::Mode::Aggregated) {
+    role.chunk = reader.required_count("chunk").value_or(1);
+  }
+  if (decodes) {
+    const std::int64_t preset = task.speculation.depths.front();
+    role.depth = reader.optional_count("depth", {.least = 0, .most = 16}).value_or(preset);
+  }
+  return role;
+}
+
+void check(const Role& role, const Task& task, MapReader& reader) {
+  const std::int64_t most = task.pools[role.structure.pool].chips;
+  if (!legal(task, role.structure)) {
+    reader.messages().add(reader.place(), reader.name(),
+                          "the model or the network has no room for such degrees: tensor divides "
+                          "the heads, expert the chips of a stage and the experts");
+  } else if (role.chips() > most) {
+    reader.messages().add(reader.place(), reader.name(),
+                          fmt::format("needs {} chips, the pool has {}", role.chips(), most));
+  }
+}
+
+}  // namespace
+
+Deployment load_deployment(const std::filesystem::path& file, const Task& task) {
+  YamlNode root = load_yaml(file);
+  InputMessages messages;
+  if (const YamlEntry* result = root.find("serving")) {
+    const YamlEntry* best = result->value.find("best");
+    if (!best || best->value.type != YamlNode::Type::Map) {
+      messages.add(result->value.place, "best", "the result has none");
+      messages.throw_if_any();
+    }
+    const YamlNode taken = best->value;
+    root = taken;
+  }
+  MapReader reader(root, "deployment", root.place, messages);
+  Deployment deployment;
+  deployment.mode =
+      reader
+          .required_choice("mode",
+                           Choices<serving::Mode>{{"aggregated", serving::Mode::Aggregated},
+                                                  {"disaggregated", serving::Mode::Disaggregated}})
+          .value_or(serving::Mode::Aggregated);
+  const auto side = [&](const char* key, bool decodes) {
+    const YamlEntry* entry = reader.required(key);
+    if (!entry) return Role{};
+    MapReader own(*entry, messages);
+    const Role role = read_role(own, task, deployment.mode, decodes);
+    own.finish();
+    if (messages.count() == 0) check(role, task, own);
+    return role;
+  };
+  if (deployment.mode == serving::Mode::Aggregated) {
+    deployment.decode = read_role(reader, task, deployment.mode, true);
+  } else {
+    deployment.prefill = side("prefill", false);
+    deployment.decode = side("decode", true);
+  }
+  reader.finish();
+  if (messages.count() == 0 && deployment.mode == serving::Mode::Aggregated) {
+    check(deployment.decode, task, reader);
+  }
+  messages.throw_if_any();
+  return deployment;
+}
+
+}  // namespace dfsearch

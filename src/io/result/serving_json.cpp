@@ -1,0 +1,214 @@
+#include "io/result/serving_json.hpp"
+
+#include <cmath>
+
+#include "base/version.hpp"
+#include "engine/names.hpp"
+#include "io/result/answer_json.hpp"
+#include "io/result/event_json.hpp"
+#include "io/result/event_text.hpp"
+#include "model/serving/steady_state.hpp"
+
+namespace dfsearch {
+namespace {
+
+using serving::Deployment;
+using serving::Figures;
+using serving::Role;
+using serving::Task;
+
+/// With the keys of the section `serving`.
+Json role_json(const Task& task, const Role& role, const char* batch_of = "batch") {
+  Json json = {{"pool", task.pools[role.structure.pool].name},
+               {"tensor", role.structure.tensor},
+               {"pipeline", role.structure.pipeline},
+               {"attention_data", role.structure.attention_data},
+               {"expert", role.structure.expert},
+               {"replicas", role.replicas},
+               {batch_of, role.batch}};
+  return json;
+}
+
+void put_decoder(Json& json, const Task& task, const Role& role) {
+  if (role.chunk > 0) json["chunk"] = role.chunk;
+  if (task.speculation.kind != serving::Drafting::None) json["depth"] = role.depth;
+}
+
+Json deployment_json(const Task& task, const Deployment& deployment) {
+  Json json = Json::object();
+  json["mode"] = name_of(deployment.mode);
+  Json decode = role_json(task, deployment.decode);
+  put_decoder(decode, task, deployment.decode);
+  if (deployment.mode == serving::Mode::Aggregated) {
+    for (const auto& [key, value] : decode.items()) json[key] = value;
+    return json;
+  }
+  json["prefill"] = role_json(task, deployment.prefill);
+  json["decode"] = std::move(decode);
+  return json;
+}
+
+Json figures_json(const Deployment& deployment, const Figures& figures) {
+  const bool pair = deployment.mode == serving::Mode::Disaggregated;
+  Json json = Json::object();
+  const auto put = [&](const char* key, double value) { json[key] = json_number(value); };
+  put("ttft", figures.ttft);
+  put("tpot", figures.tpot);
+  put("e2e", figures.e2e);
+  put("iteration", figures.iteration);
+  if (pair) {
+    put("prefill_pass", figures.prefill_pass);
+    put("prefill_capacity", figures.prefill_capacity);
+    put("decode_capacity", figures.decode_capacity);
+    put("transfer_capacity", figures.transfer_capacity);
+    put("transfer", figures.transfer);
+  } else {
+    put("mixed_iteration", figures.mixed_iteration);
+    put("mixed_share", figures.mixed_share);
+  }
+  put("tokens_per_step", figures.tokens_per_step);
+  put("capacity", figures.capacity);
+  put("requests_per_s", figures.requests_per_s);
+  put("in_flight", figures.in_flight);
+  put("memory", figures.memory);
+  if (pair) put("memory_prefill", figures.memory_prefill);
+  json["chips"] = figures.chips;
+  put("tokens_per_s", figures.tokens_per_s);
+  put("tokens_per_s_per_chip", figures.tokens_per_s_per_chip());
+  put("tokens_per_s_per_user", figures.tokens_per_s_per_user());
+  put("dollars_per_mtoken", figures.dollars_per_mtoken);
+  put("dollars_per_mtoken_total", figures.dollars_per_mtoken_total);
+  put("joule_per_token", figures.joule_per_token);
+  json["infeasible"] = Json::array();
+  for (const serving::Broken broken : figures.broken) json["infeasible"].push_back(name_of(broken));
+  return json;
+}
+
+Json parts_json(const serving::PartTimes& parts) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < serving::kParts; ++i) {
+    json[name_of(static_cast<serving::Part>(i))] = json_number(parts[i]);
+  }
+  return json;
+}
+
+/// Of an iteration of the slowest stage, without and with a chunk of prefill.
+Json breakdown_json(const Task& task, const Deployment& deployment) {
+  const serving::Means means(task.requests);
+  const Role& role = deployment.decode;
+  const serving::Decoder decoder(task, means, role.structure, role.depth, role.chunk);
+  Json json = {{"iteration", parts_json(decoder.parts(role.batch, false))}};
+  if (role.chunk > 0) json["mixed_iteration"] = parts_json(decoder.parts(role.batch, true));
+  return json;
+}
+
+Json point_json(const Task& task, const serving::FrontPoint& point) {
+  const Figures& figures = point.figures;
+  return {{"deployment", deployment_json(task, point.deployment)},
+          {"tokens_per_s_per_user", json_number(figures.tokens_per_s_per_user())},
+          {"tokens_per_s_per_chip", json_number(figures.tokens_per_s_per_chip())},
+          {"dollars_per_mtoken", json_number(figures.dollars_per_mtoken)},
+          {"ttft", json_number(figures.ttft)},
+          {"chips", figures.chips}};
+}
+
+/// As users read the objective: more of some is better.
+double shown(serving::Objective objective, double value) {
+  const bool more = objective == serving::Objective::Throughput ||
+                    objective == serving::Objective::ThroughputPerChip ||
+                    objective == serving::Objective::Interactivity;
+  return more ? 1.0 / value : value;
+}
+
+Json found_json(const Task& task, const serving::FoundDeployment& found, bool is_given) {
+  const bool has = found.deployment.has_value();
+  const bool front = task.objective == serving::Objective::Front && !is_given;
+  const auto value = [&](double cost) { return json_number(shown(task.objective, cost)); };
+  const bool bounded = !is_given && !front && found.status != SearchStatus::Infeasible &&
+                       found.lower_bound > Score{} && found.lower_bound < Score::infinity();
+  return {{"status", name_of(found.status)},
+          {"stopped_by", stop_json(found.stopped_by)},
+          {"value", has && !front ? value(found.cost.in_base_units()) : Json()},
+          {"bound", bounded ? value(found.lower_bound.in_base_units()) : Json()},
+          {"gap", has && !is_given ? json_number(found.gap) : Json()},
+          {"best", has && !front ? deployment_json(task, *found.deployment) : Json()},
+          {"figures", has && !front ? figures_json(*found.deployment, *found.figures) : Json()}};
+}
+
+Json remedies_json(const Task& task, const serving::ServingResult& result) {
+  Json list = Json::array();
+  for (const serving::Remedy& remedy : result.remedies) {
+    list.push_back({{"limit", name_of(remedy.limit)},
+                    {"given", json_number(remedy.given)},
+                    {"enough", json_number(remedy.enough)},
+                    {"deployment", deployment_json(task, remedy.deployment)}});
+  }
+  return list;
+}
+
+template <std::size_t n, class E>
+Json counts_json(const std::array<std::int64_t, n>& counts) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < n; ++i) {
+    if (counts[i] > 0) json[name_of(static_cast<E>(i))] = counts[i];
+  }
+  return json;
+}
+
+Json search_json(const serving::ServingResult& result) {
+  Json json = search_json(result.stats, 0, result.leaves);
+  json["deployments"] = json_number(result.deployments);
+  json["feasible"] = result.feasible ? Json(*result.feasible) : Json();
+  json["intervals"] = result.stats.nodes;
+  json["leaves"] = result.leaves;
+  json["closed_by"] = counts_json<serving::kClosed, serving::Closed>(result.closed);
+  json["batches_cut_by"] = counts_json<serving::kBroken, serving::Broken>(result.cut);
+  return json;
+}
+
+}  // namespace
+
+std::string incumbent_event(const Progress& progress, const serving::Task& task,
+                            const Deployment& deployment) {
+  Json json = with_progress("incumbent", progress);
+  json["deployment"] = deployment_json(task, deployment);
+  return line(json);
+}
+
+std::string serving_json(const Task& task, const serving::ServingResult& result) {
+  Json json = Json::object();
+  json["dfsearch"] = kVersion;
+  json["status"] = name_of(result.status);
+  json["stopped_by"] = stop_json(result.stopped_by);
+  json["scope"] = scope_json(result.scope);
+  json["objective_name"] = name_of(task.objective);
+  const bool one =
+      result.deployment && (result.is_given || task.objective != serving::Objective::Front);
+  json["objective"] = one ? number(result.cost) : Json();
+  Json serving = found_json(task, result, result.is_given);
+  serving["objective"] = name_of(task.objective);
+  serving["breakdown"] = one ? breakdown_json(task, *result.deployment) : Json();
+  serving["front"] = Json::array();
+  for (const auto& point : result.front) serving["front"].push_back(point_json(task, point));
+  serving["best_of_mode"] = Json::object();
+  for (const auto& best : result.best_of_mode) {
+    if (!best) continue;
+    serving["best_of_mode"][name_of(best->deployment.mode)] = point_json(task, *best);
+  }
+  json["serving"] = std::move(serving);
+  json["top"] = Json::array();
+  if (result.status != SearchStatus::Infeasible && !result.is_given) {
+    json["top"].push_back(found_json(task, result, false));
+    for (const auto& found : result.alternatives) {
+      json["top"].push_back(found_json(task, found, false));
+    }
+  }
+  json["top_complete"] = result.alternatives_complete;
+  json["infeasible"] = result.status == SearchStatus::Infeasible && !result.is_given
+                           ? Json{{"remedies", remedies_json(task, result)}}
+                           : Json();
+  json["search"] = result.is_given ? Json() : search_json(result);
+  return json_text(json);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,103 @@
+#pragma once
+// A deployment, and what it does.
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "model/serving/task.hpp"
+
+namespace dfsearch::serving {
+
+/// A count in an equation.
+constexpr double real(std::int64_t count) { return static_cast<double>(count); }
+
+/// How a replica holds the model on `chips()` chips of a pool.
+struct Structure {
+  std::size_t pool = 0;
+  std::int64_t tensor = 1;
+  std::int64_t pipeline = 1;
+  std::int64_t attention_data = 1;  ///< ranks of `tensor` chips with requests of their own
+  std::int64_t expert = 1;          ///< ways that experts are spread over the chips of a stage
+
+  [[nodiscard]] std::int64_t stage_chips() const { return tensor * attention_data; }
+  [[nodiscard]] std::int64_t chips() const { return stage_chips() * pipeline; }
+  friend auto operator<=>(const Structure&, const Structure&) = default;
+};
+
+/// Replicas that do the same.
+struct Role {
+  Structure structure;
+  std::int64_t replicas = 1;
+  std::int64_t chunk = 0;  ///< tokens of prefill in a mixed iteration; of Aggregated
+  std::int64_t batch = 1;  ///< requests of a rank and micro-batch
+  std::int64_t depth = 0;  ///< drafted levels; of roles that decode
+
+  [[nodiscard]] std::int64_t chips() const { return replicas * structure.chips(); }
+  friend auto operator<=>(const Role&, const Role&) = default;
+};
+
+/// Compared in the order in which deployments are told apart when they are equally good.
+struct Deployment {
+  Mode mode = Mode::Aggregated;
+  Role prefill;  ///< of Disaggregated
+  Role decode;   ///< of Aggregated: all replicas
+
+  friend auto operator<=>(const Deployment&, const Deployment&) = default;
+};
+
+/// What a deployment may break.
+enum class Broken : std::uint8_t { Prefill, Rate, Concurrency, Memory, Tpot, Ttft, E2e, Cost };
+inline constexpr std::size_t kBroken = 8;
+constexpr auto words(Broken) {
+  return named<Broken>({{"prefill", Broken::Prefill},
+                        {"rate", Broken::Rate},
+                        {"concurrency", Broken::Concurrency},
+                        {"memory", Broken::Memory},
+                        {"tpot", Broken::Tpot},
+                        {"ttft", Broken::Ttft},
+                        {"e2e", Broken::E2e},
+                        {"cost", Broken::Cost}});
+}
+
+/// Times in seconds, sizes in bytes, rates a second; those of the other mode are 0.
+struct Figures {
+  double ttft = 0.0;
+  double tpot = 0.0;
+  double e2e = 0.0;
+  double iteration = 0.0;        ///< of a request that decodes: all stages
+  double mixed_iteration = 0.0;  ///< the same with a chunk of prefill
+  double mixed_share = 0.0;
+  double tokens_per_step = 1.0;  ///< that a pass with speculation gains
+  double prefill_pass = 0.0;
+  double prefill_capacity = 0.0;
+  double decode_capacity = 0.0;
+  double transfer_capacity = 0.0;
+  double transfer = 0.0;  ///< of a cache from pool to pool
+  double capacity = 0.0;
+  double requests_per_s = 0.0;  ///< the capacity, or the rate that is asked for
+  double in_flight = 0.0;
+  double memory = 0.0;  ///< of the fullest chip that decodes
+  double memory_prefill = 0.0;
+  std::int64_t chips = 0;
+  double tokens_per_s = 0.0;
+  double dollars_per_mtoken = 0.0;
+  double dollars_per_mtoken_total = 0.0;  ///< of input and output
+  double joule_per_token = 0.0;
+  std::vector<Broken> broken;  ///< limits; none: it is feasible
+
+  [[nodiscard]] double tokens_per_s_per_chip() const {
+    return tokens_per_s / static_cast<double>(chips);
+  }
+  [[nodiscard]] double tokens_per_s_per_user() const { return 1.0 / tpot; }
+  [[nodiscard]] bool feasible() const { return broken.empty(); }
+};
+
+/// What the objective makes of them, above 0; less is better: seconds of a token where there should
+/// be many a second.
+double value_of(Objective objective, FrontAxis axis, const Figures& figures);
+
+}  // namespace dfsearch::serving

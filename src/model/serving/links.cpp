@@ -1,0 +1,67 @@
+// (10) and (11) of docs/serving.md.  What goes over a link is a matter of the topology's row.
+
+#include "model/serving/links.hpp"
+
+#include <algorithm>
+
+namespace dfsearch::serving {
+
+std::vector<Links::Part> Links::parts(std::int64_t members) const {
+  std::vector<Part> parts;
+  for (const NetworkDimension& dimension : pool_.machine.network) {
+    const std::int64_t here = std::min(members, dimension.degree.value_or(members));
+    if (here > 1) parts.push_back({&dimension, static_cast<double>(here)});
+    members /= here;
+  }
+  return parts;
+}
+
+double Links::rate(const NetworkDimension& dimension) const {
+  return dimension.bandwidth.in_base_units() * pool_.engine.shares.network;
+}
+
+bool Links::holds(std::int64_t members) const {
+  for (const NetworkDimension& dimension : pool_.machine.network) {
+    const std::int64_t degree = dimension.degree.value_or(members);
+    if (members <= degree) return true;
+    if (members % degree != 0) return false;
+    members /= degree;
+  }
+  return members == 1;
+}
+
+LinkTime Links::all_reduce(std::int64_t members) const {
+  LinkTime time;
+  double inner = 1.0;
+  for (const auto& [dimension, n] : parts(members)) {
+    const TopologyRow& row = row_of(dimension->topology);
+    time.fixed += 2.0 * row.gather_hops(n) * dimension->latency.in_base_units();
+    time.per_byte += 2.0 * row.gathered(n) / inner / rate(*dimension);
+    inner *= n;
+  }
+  return time;
+}
+
+LinkTime Links::all_to_all(std::int64_t members) const {
+  LinkTime time;
+  double inner = 1.0;
+  for (const auto& [dimension, n] : parts(members)) {
+    const TopologyRow& row = row_of(dimension->topology);
+    // A ring: as one direction sends it, or as its bisection lets it pass.
+    const double share = std::max(row.gathered(n), row.exchanged(n));
+    time.fixed += row.gather_hops(n) * dimension->latency.in_base_units();
+    time.per_byte += share * inner * n / static_cast<double>(members) / rate(*dimension);
+    inner *= n;
+  }
+  return time;
+}
+
+LinkTime Links::hop(std::int64_t stage_chips) const {
+  const std::vector<NetworkDimension>& network = pool_.machine.network;
+  if (network.empty()) return {};
+  const bool beyond = network.size() > 1 && network[0].degree && stage_chips >= *network[0].degree;
+  const NetworkDimension& dimension = network[beyond ? 1 : 0];
+  return {.fixed = dimension.latency.in_base_units(), .per_byte = 1.0 / rate(dimension)};
+}
+
+}  // namespace dfsearch::serving

@@ -1,0 +1,43 @@
+#pragma once
+// Exchanges among the chips of a replica, whose groups fill the network from the inside.
+
+#include <cstdint>
+
+#include "model/serving/task.hpp"
+
+namespace dfsearch::serving {
+
+/// Seconds, and seconds for each byte.
+struct LinkTime {
+  double fixed = 0.0;
+  double per_byte = 0.0;
+
+  [[nodiscard]] double of(double bytes) const { return fixed + per_byte * bytes; }
+};
+
+class Links {
+ public:
+  /// Refers to the pool.
+  explicit Links(const Pool& pool) : pool_(pool) {}
+
+  /// Whether a group of so many chips fills each dimension that it reaches beyond.
+  [[nodiscard]] bool holds(std::int64_t members) const;
+  /// Of the bytes that are reduced.
+  [[nodiscard]] LinkTime all_reduce(std::int64_t members) const;
+  /// Of the bytes that a member sends.
+  [[nodiscard]] LinkTime all_to_all(std::int64_t members) const;
+  /// From a stage of so many chips to the next.
+  [[nodiscard]] LinkTime hop(std::int64_t stage_chips) const;
+
+ private:
+  struct Part {
+    const NetworkDimension* dimension;
+    double members;
+  };
+  [[nodiscard]] std::vector<Part> parts(std::int64_t members) const;
+  [[nodiscard]] double rate(const NetworkDimension& dimension) const;
+
+  const Pool& pool_;
+};
+
+}  // namespace dfsearch::serving

@@ -1,0 +1,322 @@
+// A pass is a list of kernels, each the longer of its FLOP and its bytes: an affine function of the
+// batch, or the larger of two.  Sums of those never fall and are never steeper than proportional,
+// which is what the search builds on (docs/serving.md, section 6).
+
+#include "model/serving/pass.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dfsearch::serving {
+namespace {
+
+using List = std::vector<std::array<double, 2>>;  // parameters, values in and out of a token
+
+/// Products of attention on one of t chips.
+List attention_products(const Transformer& model, double t) {
+  const double h = real(model.hidden), a = real(model.heads), d = real(model.head_dim);
+  if (model.latent) {
+    const auto& [query_rank, rank, rope] = *model.latent;
+    const double q = real(query_rank), r = real(rank), v = real(model.value_dim);
+    const double own = d - real(rope);
+    List list;
+    if (query_rank > 0) list.push_back({h * q, h + q});
+    const double in = query_rank > 0 ? q : h;
+    list.push_back({in * a * d / t, in + a * d / t});
+    list.push_back({h * (r + real(rope)), h + r + real(rope)});
+    list.push_back({r * a * (own + v) / t, a * (own + v + 2.0 * r) / t});
+    list.push_back({a * v / t * h, a * v / t + h});
+    return list;
+  }
+  const double out = (a / t + 2.0 * std::max(real(model.kv_heads) / t, 1.0)) * d;
+  return {{h * out, h + out}, {a * d / t * h, a * d / t + h}};
+}
+
+List mlp_products(const Transformer& model, double width) {
+  const double h = real(model.hidden);
+  const double in = (model.gated ? 2.0 : 1.0) * width;
+  return {{h * in, h + in}, {width * h, width + h}};
+}
+
+/// Values of the cache of a token and layer on one of t chips.
+double cached_values(const Transformer& model, double t) {
+  if (model.latent) return real(model.latent->key_value_rank + model.latent->rope_dim);
+  return 2.0 * std::max(real(model.kv_heads) / t, 1.0) * real(model.head_dim);
+}
+
+double& of(PartTimes& parts, Part part) { return parts[static_cast<std::size_t>(part)]; }
+
+}  // namespace
+
+Pass::Pass(const Task& task, const Transformer& model, const Means& means,
+           const Structure& structure)
+    : task_(task),
+      model_(model),
+      structure_(structure),
+      pool_(task.pools[structure.pool]),
+      layers_(model.layers) {
+  const double t = real(structure.tensor);
+  const Shares& shares = pool_.engine.shares;
+  const Links links(pool_);
+  const double attention =
+      pool_.peak_of(task.precision.attention).in_base_units() * shares.attention;
+  const double reading = pool_.machine.memory[0].bandwidth.in_base_units() * shares.cache;
+  cached_ = cached_values(model, t) * bytes_of(task.precision.cache);
+  const double a = real(model.heads), d = real(model.head_dim);
+  double decode_flop = 4.0 * a / t * d, prefill_flop = decode_flop;
+  if (model.latent) {
+    const double r = real(model.latent->key_value_rank), rope = real(model.latent->rope_dim);
+    decode_flop = 2.0 * a / t * (2.0 * r + rope);
+    prefill_flop = 2.0 * a / t * (d + real(model.value_dim));
+  }
+  decode_compute_ = means.context * decode_flop / attention;
+  decode_cache_ = means.context * cached_ / reading;
+  prefill_compute_ = prefill_flop / attention;
+  prefill_cache_ = cached_ / reading;
+
+  if (model.dense_layers() > 0) dense_ = layer_of(false, links);
+  if (model.experts) expert_ = layer_of(true, links);
+  const double h = real(model.hidden), vocabulary = real(model.vocabulary) / t;
+  const double embedding = h * vocabulary * bytes_of(task.precision.weights);
+  const Number head = task.precision.of_head();
+  head_ = product(h * vocabulary, h + vocabulary, head, head);
+  joining_ = product(2.0 * h * h, 3.0 * h);
+  hop_ = links.hop(structure.stage_chips());
+  hop_.per_byte *= h * bytes_of(task.precision.communication) / t;
+
+  const std::int64_t p = structure.pipeline;
+  for (std::int64_t s = 0; s < p; ++s) {
+    const std::int64_t first = s * layers_ / p, end = (s + 1) * layers_ / p;
+    const std::int64_t dense =
+        std::clamp<std::int64_t>(model.dense_layers() - first, 0, end - first);
+    Stage stage{.dense = real(dense),
+                .expert = real(end - first - dense),
+                .is_last = s == p - 1,
+                .weights = 0.0};
+    stage.weights = stage.dense * dense_.weights + stage.expert * expert_.weights;
+    if (s == 0) stage.weights += embedding;
+    if (stage.is_last) {
+      stage.weights += h * vocabulary * bytes_of(head);
+    }
+    stages_.push_back(stage);
+  }
+  const double width = model.dense_layers() > 0
+                           ? real(model.mlp)
+                           : real(model.experts->used) * real(model.experts->mlp);
+  working_ = (4.0 * h + 6.0 * width / t) * bytes_of(task.precision.activations);
+  const Layer& last = model.experts ? expert_ : dense_;
+  const double router = model.experts ? h * real(model.experts->count) : 0.0;
+  prediction_weights_ = last.weights + (2.0 * h * h - router) * bytes_of(task.precision.weights);
+}
+
+Pass::Product Pass::product(double parameters, double values) const {
+  return product(parameters, values, task_.precision.of_products(), task_.precision.weights);
+}
+
+Pass::Product Pass::product(double parameters, double values, Number number, Number stored) const {
+  const Shares& shares = pool_.engine.shares;
+  const double memory = pool_.machine.memory[0].bandwidth.in_base_units() * shares.memory;
+  return {.compute = 2.0 * parameters / (pool_.peak_of(number).in_base_units() * shares.matrix),
+          .weights = parameters * bytes_of(stored) / memory,
+          .values = values * bytes_of(task_.precision.activations) / memory};
+}
+
+void Pass::add_products(const List& list, Layer& layer) const {
+  for (const auto& [parameters, values] : list) {
+    layer.products.push_back(product(parameters, values));
+    layer.weights += parameters * bytes_of(task_.precision.weights);
+  }
+}
+
+/// (9): one product of all experts of a rank.
+void Pass::add_experts(const Links& links, Layer& layer) const {
+  const dfsearch::Experts& experts = *model_.experts;
+  const Shares& shares = pool_.engine.shares;
+  const double h = real(model_.hidden), count = real(experts.count), used = real(experts.used);
+  const double t = real(structure_.tensor), e = real(structure_.expert);
+  const double sharing = real(structure_.stage_chips()) / e;  // chips of one expert
+  const double matrices = real(model_.mlp_matrices());
+  const double sent = bytes_of(task_.precision.communication);
+  const double weight = bytes_of(task_.precision.weights);
+  const double memory = pool_.machine.memory[0].bandwidth.in_base_units() *
+                        shares.experts_memory.value_or(shares.memory);
+  const double peak = pool_.peak_of(task_.precision.of_products()).in_base_units() *
+                      shares.experts.value_or(shares.matrix);
+
+  add_products({{h * count, h + count}}, layer);
+  if (experts.shared > 0) {
+    add_products(mlp_products(model_, real(experts.shared) * real(experts.mlp) / t), layer);
+  }
+  const double own = matrices * h * real(experts.mlp) / sharing;  // parameters of an expert
+  layer.has_experts = true;
+  layer.experts.ranks = real(structure_.attention_data);
+  layer.experts.tokens_of_rank =
+      layer.experts.ranks * used / e * (structure_.expert > 1 ? experts.imbalance : 1.0);
+  layer.experts.compute = 2.0 * own / peak;
+  layer.experts.weights = count / e * own * weight / memory;
+  layer.experts.values = (2.0 * h + matrices * real(experts.mlp) / sharing) *
+                         bytes_of(task_.precision.activations) / memory;
+  layer.experts.log_miss = std::log1p(-used / count);
+  layer.weights += count / e * own * weight;
+
+  const auto add = [&](const LinkTime& time, double bytes) {
+    layer.network.fixed += time.fixed;
+    layer.network.per_byte += time.per_byte * bytes;
+  };
+  if (structure_.expert == 1) {
+    if (structure_.stage_chips() > 1) {
+      add(links.all_reduce(structure_.stage_chips()), real(structure_.attention_data) * h * sent);
+    }
+    return;
+  }
+  const LinkTime exchange = links.all_to_all(structure_.expert);
+  for (int way = 0; way < 2; ++way) add(exchange, h * sent / t * std::min(used, e));
+  const std::int64_t chips = structure_.stage_chips() / structure_.expert;
+  if (chips > 1) add(links.all_reduce(chips), layer.experts.tokens_of_rank * h * sent);
+}
+
+Pass::Layer Pass::layer_of(bool with_experts, const Links& links) const {
+  Layer layer;
+  const double t = real(structure_.tensor);
+  const double sent = real(model_.hidden) * bytes_of(task_.precision.communication);
+  layer.host = pool_.engine.layer.in_base_units();
+  add_products(attention_products(model_, t), layer);
+  const LinkTime reduce = structure_.tensor > 1 ? links.all_reduce(structure_.tensor) : LinkTime{};
+  layer.network = {.fixed = reduce.fixed, .per_byte = reduce.per_byte * sent};
+  if (with_experts) {
+    layer.host += pool_.engine.expert_layer.in_base_units();
+    add_experts(links, layer);
+    return layer;
+  }
+  add_products(mlp_products(model_, real(model_.mlp) / t), layer);
+  layer.network.fixed *= 2.0;
+  layer.network.per_byte *= 2.0;
+  return layer;
+}
+
+void Pass::put(const Product& product, double tokens, PartTimes& parts) const {
+  const double compute = product.compute * tokens;
+  const double values = product.values * tokens;
+  if (compute >= product.weights + values) {
+    of(parts, Part::Products) += compute;
+  } else {
+    of(parts, Part::Weights) += product.weights;
+    of(parts, Part::Products) += values;
+  }
+}
+
+void Pass::put(const Layer& layer, const PassWork& work, PartTimes& parts) const {
+  const double tokens = work.tokens();
+  for (const Product& product : layer.products) put(product, tokens, parts);
+  if (layer.has_experts) {
+    const Experts& experts = layer.experts;
+    const double hit = -std::expm1(experts.log_miss * tokens * experts.ranks);
+    put({.compute = experts.compute * experts.tokens_of_rank,
+         .weights = experts.weights * hit,
+         .values = experts.values * experts.tokens_of_rank},
+        tokens, parts);
+  }
+  const double decode = work.requests * decode_compute_ * work.tokens_of_request;
+  const double decode_cache = work.requests * decode_cache_;
+  of(parts, decode >= decode_cache ? Part::Products : Part::Cache) +=
+      std::max(decode, decode_cache);
+  const double prefill = work.prefill.pairs * prefill_compute_;
+  const double prefill_cache = work.prefill.entries * prefill_cache_;
+  of(parts, prefill >= prefill_cache ? Part::Products : Part::Cache) +=
+      std::max(prefill, prefill_cache);
+  of(parts, Part::Network) += layer.network.of(tokens);
+  of(parts, Part::Host) += layer.host;
+}
+
+void Pass::put(const Stage& stage, const PassWork& work, PartTimes& parts) const {
+  const auto add = [&](const Layer& layer, double count) {
+    if (count == 0.0) return;
+    PartTimes one{};
+    put(layer, work, one);
+    for (std::size_t i = 0; i < kParts; ++i) parts[i] += count * one[i];
+  };
+  add(dense_, stage.dense);
+  add(expert_, stage.expert);
+  const Engine& engine = pool_.engine;
+  of(parts, Part::Host) +=
+      engine.pass.in_base_units() + engine.request.in_base_units() * work.requests;
+  if (stages_.size() > 1) of(parts, Part::Network) += hop_.of(work.tokens());
+  if (stage.is_last && model_.vocabulary > 0) {
+    put(head_, work.requests * work.tokens_of_request + work.prefill.requests, parts);
+  }
+}
+
+namespace {
+
+double sum(const PartTimes& parts) {
+  double sum = 0.0;
+  for (const double part : parts) sum += part;
+  return sum;
+}
+
+}  // namespace
+
+PassTime Pass::time(const PassWork& work) const {
+  PassTime time;
+  double before = -1.0;
+  for (std::size_t s = 0; s < stages_.size(); ++s) {
+    const Stage& stage = stages_[s];
+    // Stages of the same layers take the same time.
+    const bool like_last = s > 0 && !stage.is_last && stage.dense == stages_[s - 1].dense &&
+                           stage.expert == stages_[s - 1].expert;
+    if (!like_last) {
+      PartTimes parts{};
+      put(stage, work, parts);
+      before = sum(parts);
+    }
+    time.period = std::max(time.period, before);
+    time.latency += before;
+  }
+  return time;
+}
+
+PartTimes Pass::parts(const PassWork& work) const {
+  PartTimes slowest{};
+  for (const Stage& stage : stages_) {
+    PartTimes parts{};
+    put(stage, work, parts);
+    if (sum(parts) > sum(slowest)) slowest = parts;
+  }
+  return slowest;
+}
+
+double Pass::prediction_layer(double requests) const {
+  PartTimes parts{};
+  put(model_.experts ? expert_ : dense_, {.requests = requests, .prefill = {}}, parts);
+  put(joining_, requests, parts);
+  put(head_, requests, parts);
+  return sum(parts);
+}
+
+double Pass::memory(double requests, double cached, double tokens) const {
+  double fullest = 0.0;
+  for (const Stage& stage : stages_) {
+    fullest = std::max(fullest, stage.weights + requests * real(structure_.pipeline) * cached *
+                                                    (stage.dense + stage.expert) * cached_);
+  }
+  return fullest + tokens * working_ + pool_.engine.reserved.in_base_units();
+}
+
+double cached_bytes(const Task& task) {
+  return cached_values(task.model, 1.0) * bytes_of(task.precision.cache);
+}
+
+bool legal(const Task& task, const Structure& structure) {
+  const Transformer& model = task.model;
+  const std::int64_t stage = structure.stage_chips();
+  if (model.heads % structure.tensor != 0 || structure.pipeline > model.layers) return false;
+  if (stage % structure.expert != 0) return false;
+  if (structure.expert > 1 && (!model.experts || model.experts->count % structure.expert != 0)) {
+    return false;
+  }
+  const Links links(task.pools[structure.pool]);
+  return links.holds(structure.tensor) && links.holds(stage) && links.holds(structure.expert) &&
+         links.holds(stage / structure.expert);
+}
+
+}  // namespace dfsearch::serving

@@ -1,0 +1,131 @@
+#pragma once
+// One pass of the model through the stages of a replica: its time and its memory, as functions of
+// the batch whose coefficients are found once for a structure.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "model/serving/deployment.hpp"
+#include "model/serving/links.hpp"
+#include "model/serving/requests.hpp"
+
+namespace dfsearch::serving {
+
+/// What the time of a pass goes to.
+enum class Part : std::uint8_t { Weights, Cache, Products, Network, Host };
+inline constexpr std::size_t kParts = 5;
+constexpr auto words(Part) {
+  return named<Part>({{"weights", Part::Weights},
+                      {"cache", Part::Cache},
+                      {"products", Part::Products},
+                      {"network", Part::Network},
+                      {"host", Part::Host}});
+}
+using PartTimes = std::array<double, kParts>;
+
+/// Tokens of a rank that pass, in one go.
+struct PassWork {
+  double requests = 0.0;           ///< that decode
+  double tokens_of_request = 1.0;  ///< of each of them: more than one are checked drafts
+  PrefillWork prefill;
+
+  [[nodiscard]] double tokens() const { return requests * tokens_of_request + prefill.tokens; }
+};
+
+/// Seconds until the next pass may follow, and until this one is through.
+struct PassTime {
+  double period = 0.0;
+  double latency = 0.0;
+};
+
+/// Immutable; any thread.
+class Pass {
+ public:
+  /// The structure has heads, layers, experts and links for its degrees (see legal()).
+  Pass(const Task& task, const Transformer& model, const Means& means, const Structure& structure);
+
+  /// (5) to (8) of docs/serving.md.  Never falls if any number of the work rises.
+  [[nodiscard]] PassTime time(const PassWork& work) const;
+  /// Of the slowest stage; the sum is its time.
+  [[nodiscard]] PartTimes parts(const PassWork& work) const;
+  /// What one more layer of this model and the head take for one token of each request, with a
+  /// product that joins the token and what the model made of the last: multi-token prediction.
+  [[nodiscard]] double prediction_layer(double requests) const;
+
+  /// Bytes of the fullest chip, (14): `cached` tokens of each of `requests`, `tokens` in work.
+  [[nodiscard]] double memory(double requests, double cached, double tokens) const;
+  /// Of the weights of a stage, and of such a layer with the product before it.
+  [[nodiscard]] double weights(std::size_t stage) const { return stages_[stage].weights; }
+  [[nodiscard]] double prediction_weights() const { return prediction_weights_; }
+  /// Bytes of the cache of a token and layer on a chip.
+  [[nodiscard]] double cached_bytes() const { return cached_; }
+  [[nodiscard]] std::int64_t layers() const { return layers_; }
+
+ private:
+  /// A product: the longer of its FLOP and its bytes.
+  struct Product {
+    double compute;  ///< seconds for a token
+    double weights;  ///< seconds for the weight
+    double values;   ///< seconds for a token's inputs and outputs
+  };
+  struct Experts {
+    double tokens_of_rank = 0.0;  ///< of a rank of experts, for each token of a rank of requests
+    double compute = 0.0;         ///< seconds for one of those
+    double values = 0.0;
+    double weights = 0.0;   ///< seconds for all experts of a rank
+    double log_miss = 0.0;  ///< ln(1 - k/E)
+    double ranks = 1.0;     ///< of requests
+  };
+  /// A layer of one kind.
+  struct Layer {
+    std::vector<Product> products;
+    bool has_experts = false;
+    Experts experts;
+    double host = 0.0;
+    LinkTime network;      ///< for each token of a rank
+    double weights = 0.0;  ///< bytes
+  };
+  struct Stage {
+    double dense = 0.0;  ///< layers
+    double expert = 0.0;
+    bool is_last = false;
+    double weights = 0.0;  ///< bytes
+  };
+
+  [[nodiscard]] Product product(double parameters, double values) const;
+  [[nodiscard]] Product product(double parameters, double values, Number number,
+                                Number stored) const;
+  void add_products(const std::vector<std::array<double, 2>>& list, Layer& layer) const;
+  void add_experts(const Links& links, Layer& layer) const;
+  [[nodiscard]] Layer layer_of(bool with_experts, const Links& links) const;
+  void put(const Product& product, double tokens, PartTimes& parts) const;
+  void put(const Layer& layer, const PassWork& work, PartTimes& parts) const;
+  void put(const Stage& stage, const PassWork& work, PartTimes& parts) const;
+
+  const Task& task_;
+  const Transformer& model_;
+  const Structure structure_;
+  const Pool& pool_;
+  std::int64_t layers_;
+  double decode_compute_ = 0.0;   ///< of attention: seconds for a token of a request
+  double decode_cache_ = 0.0;     ///< seconds for a request
+  double prefill_compute_ = 0.0;  ///< seconds for a pair
+  double prefill_cache_ = 0.0;    ///< seconds for an entry
+  double cached_ = 0.0;
+  double working_ = 0.0;  ///< bytes of a token in work
+  Layer dense_, expert_;
+  Product head_;
+  Product joining_;
+  double prediction_weights_ = 0.0;
+  LinkTime hop_;
+  std::vector<Stage> stages_;
+};
+
+/// Bytes of the cache of a token and layer, all heads.
+double cached_bytes(const Task& task);
+
+/// Whether the model and the network have room for such degrees.
+bool legal(const Task& task, const Structure& structure);
+
+}  // namespace dfsearch::serving

@@ -1,0 +1,74 @@
+// Sequences and trees of drafted tokens: Leviathan et al., arXiv 2211.17192, and SpecInfer (Miao et
+// al., ASPLOS 2024).
+
+#include "model/serving/speculation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dfsearch::serving {
+namespace {
+
+double acceptance_of(const Speculation& speculation, std::int64_t level) {
+  if (speculation.acceptance.empty()) return 0.0;
+  const auto last = static_cast<std::int64_t>(speculation.acceptance.size()) - 1;
+  return speculation.acceptance[static_cast<std::size_t>(std::min(level, last))];
+}
+
+}  // namespace
+
+Gain gain_of(const Speculation& speculation, std::int64_t depth) {
+  Gain gain;
+  if (depth == 0 || speculation.kind == Drafting::None) return gain;
+  if (speculation.kind == Drafting::Tree) {
+    // Two children of each token but the first: either may be the right one.
+    const double one = acceptance_of(speculation, 0);
+    const double either = 1.0 - (1.0 - one) * (1.0 - one);
+    gain.checked = std::ldexp(1.0, static_cast<int>(depth));
+    double reached = one;
+    for (std::int64_t i = 0; i < depth; ++i, reached *= either) gain.gained += reached;
+    return gain;
+  }
+  gain.checked = static_cast<double>(depth + 1);
+  double reached = 1.0;
+  for (std::int64_t i = 0; i < depth; ++i) {
+    reached *= acceptance_of(speculation, i);
+    gain.gained += reached;
+  }
+  return gain;
+}
+
+Drafts::Drafts(const Task& task, const Means& means, const Structure& structure, const Pass& target,
+               std::int64_t depth)
+    : kind_(task.speculation.kind), depth_(depth), target_(target) {
+  if (depth == 0 || !task.speculation.draft) return;
+  Structure whole = structure;
+  whole.pipeline = 1;
+  whole.expert = 1;
+  draft_.emplace(task, *task.speculation.draft, means, whole);
+}
+
+double Drafts::time(double requests) const {
+  if (depth_ == 0 || kind_ == Drafting::None) return 0.0;
+  if (kind_ == Drafting::Mtp) {
+    return static_cast<double>(depth_) * target_.prediction_layer(requests);
+  }
+  double time = 0.0;
+  for (std::int64_t i = 0; i < depth_; ++i) {
+    const double fed =
+        kind_ == Drafting::Tree && i > 0 ? std::ldexp(1.0, static_cast<int>(i) - 1) : 1.0;
+    time += draft_->time({.requests = requests, .tokens_of_request = fed, .prefill = {}}).period;
+  }
+  return time;
+}
+
+double Drafts::memory(double requests, double cached) const {
+  if (depth_ == 0 || kind_ == Drafting::None) return 0.0;
+  if (kind_ == Drafting::Mtp) {
+    return target_.prediction_weights() + requests * cached * target_.cached_bytes();
+  }
+  return draft_->weights(0) +
+         requests * cached * static_cast<double>(draft_->layers()) * draft_->cached_bytes();
+}
+
+}  // namespace dfsearch::serving

@@ -1,0 +1,38 @@
+#pragma once
+// Speculative decoding: tokens that a pass checks and gains, and who drafts them.
+
+#include <cstdint>
+#include <optional>
+
+#include "model/serving/pass.hpp"
+
+namespace dfsearch::serving {
+
+/// Of one pass that checks drafts of so many levels.
+struct Gain {
+  double checked = 1.0;  ///< tokens of a request
+  double gained = 1.0;   ///< of them, on average, with the one that follows
+};
+/// (22) and (23) of docs/serving.md.
+Gain gain_of(const Speculation& speculation, std::int64_t depth);
+
+/// The passes that draft.
+class Drafts {
+ public:
+  /// `target` is the pass that they precede, of the same structure.
+  Drafts(const Task& task, const Means& means, const Structure& structure, const Pass& target,
+         std::int64_t depth);
+
+  /// Seconds before a pass over so many requests.
+  [[nodiscard]] double time(double requests) const;
+  /// Bytes of a chip: weights and cache of the draft.
+  [[nodiscard]] double memory(double requests, double cached) const;
+
+ private:
+  const Drafting kind_;
+  const std::int64_t depth_;
+  const Pass& target_;
+  std::optional<Pass> draft_;
+};
+
+}  // namespace dfsearch::serving

@@ -1,0 +1,210 @@
+#pragma once
+// A deployment that is to be found: a model, the requests it serves, the chips there are, and what
+// is left to choose (docs/serving.md).
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "base/words.hpp"
+#include "graph/workloads/llm/transformer.hpp"
+#include "model/machine/machine.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch::serving {
+
+/// How a number is stored or multiplied.
+enum class Number : std::uint8_t { Fp32, Bf16, Fp8, Int8, Nvfp4, Mxfp4, Fp4, Int4 };
+inline constexpr std::size_t kNumbers = 8;
+constexpr auto words(Number) {
+  return named<Number>({{"fp32", Number::Fp32},
+                        {"bf16", Number::Bf16},
+                        {"fp8", Number::Fp8},
+                        {"int8", Number::Int8},
+                        {"nvfp4", Number::Nvfp4},
+                        {"mxfp4", Number::Mxfp4},
+                        {"fp4", Number::Fp4},
+                        {"int4", Number::Int4}});
+}
+/// Of a value, the scales of its block included.
+constexpr double bytes_of(Number number) {
+  constexpr std::array<double, kNumbers> kBytes = {4, 2, 1, 1, 0.5625, 0.53125, 0.5, 0.5};
+  return kBytes[static_cast<std::size_t>(number)];
+}
+
+/// Requests that are alike.
+struct RequestClass {
+  std::int64_t input = 1;
+  std::int64_t output = 1;
+  std::int64_t prefix = 0;  ///< of the input, in the cache already; less than `input`
+  double share = 1.0;       ///< of all requests, in proportion
+};
+
+struct Precision {
+  Number weights = Number::Bf16;
+  Number cache = Number::Bf16;
+  std::optional<Number> products;  ///< those of `weights` else
+  std::optional<Number> head;      ///< those of `weights` else
+  Number activations = Number::Bf16;
+  Number attention = Number::Bf16;
+  Number communication = Number::Bf16;
+
+  [[nodiscard]] Number of_products() const { return products.value_or(weights); }
+  [[nodiscard]] Number of_head() const { return head.value_or(weights); }
+};
+
+/// Who proposes tokens that a pass of the model checks.
+enum class Drafting : std::uint8_t { None, Sequence, Tree, Mtp };
+constexpr auto words(Drafting) {
+  return named<Drafting>({{"none", Drafting::None},
+                          {"sequence", Drafting::Sequence},
+                          {"tree", Drafting::Tree},
+                          {"mtp", Drafting::Mtp}});
+}
+
+struct Speculation {
+  Drafting kind = Drafting::None;
+  std::vector<std::int64_t> depths = {0};  ///< drafted levels to choose from
+  std::vector<double> acceptance;    ///< of each level, given the one before; the last holds on
+  std::optional<Transformer> draft;  ///< of Sequence and Tree
+};
+
+/// What is reached of each resource of a chip.
+struct Shares {
+  double matrix = 1.0;
+  std::optional<double> experts;         ///< `matrix` else
+  std::optional<double> experts_memory;  ///< `memory` else
+  double attention = 1.0;
+  double memory = 1.0;
+  double cache = 1.0;
+  double network = 1.0;
+};
+
+/// The software that serves: what it adds to the times of the chip.
+struct Engine {
+  Seconds pass{};          ///< of a stage
+  Seconds layer{};         ///< of a layer
+  Seconds expert_layer{};  ///< of one with experts, beside that
+  Seconds request{};       ///< of a request that decodes, in each stage
+  Seconds prefill{};       ///< of a request once
+  Seconds answer{};        ///< of its first token
+  double usable = 1.0;     ///< share of the memory
+  Bytes reserved{};        ///< of it
+  Shares shares;
+};
+
+/// Chips of one kind, and how many.
+struct Pool {
+  std::string name;
+  std::int64_t chips = 1;
+  /// The first memory, the network innermost first, the peak where `peak` says nothing.
+  Machine machine;
+  std::array<std::optional<FlopsPerSecond>, kNumbers> peak;
+  double price = 0.0;                      ///< of a chip, dollars an hour
+  Watts power{};                           ///< of a chip
+  std::optional<BytesPerSecond> transfer;  ///< of caches, of a chip; the last dimension's else
+  Engine engine;
+
+  /// Without one of its own a number has the peak of bf16.
+  [[nodiscard]] FlopsPerSecond peak_of(Number number) const {
+    const auto& own = peak[static_cast<std::size_t>(number)];
+    const auto& bf16 = peak[static_cast<std::size_t>(Number::Bf16)];
+    return own ? *own : bf16 ? *bf16 : machine.peak();
+  }
+  [[nodiscard]] BytesPerSecond transfer_rate() const {
+    if (transfer) return *transfer;
+    return machine.network.empty() ? BytesPerSecond::infinity() : machine.network.back().bandwidth;
+  }
+};
+
+enum class Mode : std::uint8_t {
+  Aggregated,     ///< replicas decode and take chunks of prefill along
+  Disaggregated,  ///< some replicas prefill, the others decode
+};
+constexpr auto words(Mode) {
+  return named<Mode>({{"aggregated", Mode::Aggregated}, {"disaggregated", Mode::Disaggregated}});
+}
+
+enum class Objective : std::uint8_t {
+  Throughput,
+  ThroughputPerChip,
+  Interactivity,
+  Cost,
+  Energy,
+  Chips,
+  Ttft,
+  E2e,
+  Front
+};
+constexpr auto words(Objective) {
+  return named<Objective>({{"throughput", Objective::Throughput},
+                           {"throughput_per_chip", Objective::ThroughputPerChip},
+                           {"interactivity", Objective::Interactivity},
+                           {"cost", Objective::Cost},
+                           {"energy", Objective::Energy},
+                           {"chips", Objective::Chips},
+                           {"ttft", Objective::Ttft},
+                           {"e2e", Objective::E2e},
+                           {"front", Objective::Front}});
+}
+
+/// The axis of a front beside tokens/s of a user.
+enum class FrontAxis : std::uint8_t { ThroughputPerChip, Cost };
+constexpr auto words(FrontAxis) {
+  return named<FrontAxis>(
+      {{"throughput_per_chip", FrontAxis::ThroughputPerChip}, {"cost", FrontAxis::Cost}});
+}
+
+/// The cache that a running request is given: what requests grow to, their mean, or the longest.
+enum class CacheReserve : std::uint8_t { Full, Mean, Max };
+constexpr auto words(CacheReserve) {
+  return named<CacheReserve>(
+      {{"full", CacheReserve::Full}, {"mean", CacheReserve::Mean}, {"max", CacheReserve::Max}});
+}
+
+/// The wait of a request for its prefill: that of a queue M/D/1, or none.
+enum class Wait : std::uint8_t { Md1, None };
+constexpr auto words(Wait) { return named<Wait>({{"md1", Wait::Md1}, {"none", Wait::None}}); }
+
+/// What a replica may be; nothing leaves what the choices of all roles say.
+struct RoleChoices {
+  std::optional<DegreeChoice> tensor, pipeline, attention_data, expert, replicas, batch, chunk;
+};
+
+/// Which share of its capacity a role may use.
+struct Utilization {
+  double prefill = 1.0;
+  double decode = 1.0;
+  double mixed = 1.0;  ///< iterations with a chunk of prefill
+};
+
+struct Limits {
+  std::optional<Seconds> ttft, tpot, e2e;
+  std::optional<double> cost;  ///< dollars for a million tokens of output
+};
+
+struct Task {
+  Transformer model;
+  std::vector<RequestClass> requests;
+  std::optional<double> rate;         ///< requests a second that are to be served
+  std::optional<double> concurrency;  ///< of all requests in the deployment, at most
+  std::optional<double> rounds;       ///< requests of each of them; spreads the burst of the start
+  Precision precision;
+  Speculation speculation;
+
+  std::vector<Pool> pools;
+  std::vector<Mode> modes = {Mode::Aggregated, Mode::Disaggregated};
+  RoleChoices all, aggregated, prefill, decode;
+  Limits limits;
+  Objective objective = Objective::Throughput;
+  FrontAxis front = FrontAxis::ThroughputPerChip;
+  CacheReserve cache_reserve = CacheReserve::Full;
+  Wait wait = Wait::Md1;
+  Utilization utilization;
+};
+
+}  // namespace dfsearch::serving
