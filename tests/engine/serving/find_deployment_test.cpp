@@ -1,0 +1,200 @@
+// The search finds what a look at every deployment finds: the best of one objective, the front, and
+// how many keep all limits.
+
+#include "engine/serving/find_deployment.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.hpp"
+#include "engine/serving/incumbents.hpp"
+#include "support/serving_worlds.hpp"
+
+namespace dfsearch {
+namespace {
+
+using namespace serving;
+
+struct Enumerated {
+  std::vector<FrontPoint> feasible;
+  double best = std::numeric_limits<double>::infinity();
+};
+
+Enumerated enumerated(const Task& task) {
+  Enumerated all;
+  for (const Deployment& deployment : test::all_deployments(task)) {
+    Figures figures = evaluate(task, deployment);
+    if (!figures.feasible()) continue;
+    all.best = std::min(all.best, value_of(task.objective, task.front, figures));
+    all.feasible.push_back({deployment, std::move(figures)});
+  }
+  return all;
+}
+
+/// Of equally good ones the fewest chips, then the first.
+const FrontPoint& best_of(const Task& task, const Enumerated& all) {
+  const FrontPoint* best = nullptr;
+  for (const FrontPoint& point : all.feasible) {
+    if (value_of(task.objective, task.front, point.figures) * (1.0 - kTie) > all.best) continue;
+    if (!best || point.figures.chips < best->figures.chips) best = &point;
+  }
+  return *best;
+}
+
+/// Values of the steps, the fastest for a user first.
+std::vector<std::pair<double, double>> front_of(const Task& task, Enumerated all) {
+  std::sort(all.feasible.begin(), all.feasible.end(), [](const auto& a, const auto& b) {
+    return a.figures.tpot < b.figures.tpot;
+  });
+  std::vector<std::pair<double, double>> steps;
+  for (std::size_t i = 0; i < all.feasible.size();) {
+    const double tpot = all.feasible[i].figures.tpot;
+    double value = std::numeric_limits<double>::infinity();
+    for (; i < all.feasible.size() && all.feasible[i].figures.tpot <= tpot * (1.0 + kTie); ++i) {
+      value = std::min(value, value_of(task.objective, task.front, all.feasible[i].figures));
+    }
+    if (steps.empty() || value < steps.back().second * (1.0 - kTie)) steps.push_back({tpot, value});
+  }
+  return steps;
+}
+
+void check_against_enumeration(const Task& task, const ServingSearch& search) {
+  const Enumerated all = enumerated(task);
+  const ServingResult found = find_deployment(task, search);
+  CHECK(found.deployments == static_cast<double>(test::all_deployments(task).size()));
+  if (search.count) CHECK(*found.feasible == static_cast<std::int64_t>(all.feasible.size()));
+  if (all.feasible.empty()) {
+    CHECK(found.status == SearchStatus::Infeasible);
+    return;
+  }
+  REQUIRE(found.status == SearchStatus::Optimal);
+  if (task.objective != Objective::Front) {
+    CHECK(*found.deployment == best_of(task, all).deployment);
+    CHECK(found.cost.in_base_units() == doctest::Approx(all.best).epsilon(1e-9));
+    CHECK(found.gap <= 1e-9);
+    return;
+  }
+  const auto steps = front_of(task, all);
+  REQUIRE(found.front.size() == steps.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Figures& figures = found.front[i].figures;
+    CHECK(figures.tpot == doctest::Approx(steps[i].first).epsilon(1e-8));
+    CHECK(value_of(task.objective, task.front, figures) ==
+          doctest::Approx(steps[i].second).epsilon(1e-8));
+  }
+}
+
+TEST_CASE("the best deployment and the front are those of all deployments") {
+  std::mt19937_64 random(1);
+  int with_answer = 0;
+  for (int world = 0; world < 500; ++world) {
+    CAPTURE(world);
+    const Task task = test::random_task(random);
+    if (test::all_deployments(task).empty()) {
+      CHECK_THROWS_AS(find_deployment(task, {}), InputError);
+      continue;
+    }
+    constexpr int kThreads[] = {1, 2, 8};
+    check_against_enumeration(task, {.threads = kThreads[world % 3], .count = true});
+    with_answer += find_deployment(task, {}).deployment.has_value();
+  }
+  CHECK(with_answer > 150);
+}
+
+TEST_CASE("a hint changes no answer, and a stopped search tells a true bound") {
+  std::mt19937_64 random(2);
+  for (int world = 0; world < 100; ++world) {
+    CAPTURE(world);
+    Task task = test::random_task(random);
+    if (task.objective == Objective::Front) task.objective = Objective::Cost;
+    const auto list = test::all_deployments(task);
+    if (list.empty()) continue;
+    const Enumerated all = enumerated(task);
+    if (!all.feasible.empty()) {
+      const auto hint = all.feasible[all.feasible.size() / 2].deployment;
+      const ServingResult found = find_deployment(task, {.hint = hint});
+      CHECK(*found.deployment == best_of(task, all).deployment);
+    }
+    for (const std::int64_t nodes : {0, 1, 5, 20}) {
+      ServingSearch search;
+      search.limits.nodes = nodes;
+      const ServingResult cut = find_deployment(task, search);
+      if (cut.status == SearchStatus::Infeasible) CHECK(all.feasible.empty());
+      CHECK(cut.lower_bound.in_base_units() <= all.best * (1.0 + 1e-9));
+      if (cut.deployment) CHECK(cut.cost.in_base_units() >= all.best * (1.0 - 1e-9));
+    }
+  }
+}
+
+TEST_CASE("further structures come in the order of their best deployments") {
+  std::mt19937_64 random(3);
+  for (int world = 0; world < 60; ++world) {
+    CAPTURE(world);
+    Task task = test::random_task(random);
+    if (task.objective == Objective::Front) task.objective = Objective::Throughput;
+    if (test::all_deployments(task).empty()) continue;
+    const ServingResult found = find_deployment(task, {.top = 3});
+    if (!found.deployment) continue;
+    Score before = found.cost;
+    for (const FoundDeployment& next : found.alternatives) {
+      CHECK(next.cost >= before * (1.0 - 1e-9));
+      CHECK(!(next.deployment->decode.structure == found.deployment->decode.structure &&
+              next.deployment->prefill.structure == found.deployment->prefill.structure));
+      before = next.cost;
+    }
+  }
+}
+
+TEST_CASE("of an infeasible question each remedy helps, and less of it does not") {
+  std::mt19937_64 random(4);
+  int remedies = 0;
+  for (int world = 0; world < 400; ++world) {
+    CAPTURE(world);
+    const Task task = test::random_task(random);
+    if (test::all_deployments(task).empty()) continue;
+    const ServingResult found = find_deployment(task, {});
+    if (found.status != SearchStatus::Infeasible) continue;
+    for (const Remedy& remedy : found.remedies) {
+      ++remedies;
+      const auto status_with = [&](double factor) {
+        Task changed = task;
+        const double value = remedy.enough * factor;
+        switch (remedy.limit) {
+          case Broken::Tpot:
+            changed.limits.tpot = Seconds(value);
+            break;
+          case Broken::Ttft:
+            changed.limits.ttft = Seconds(value);
+            break;
+          case Broken::E2e:
+            changed.limits.e2e = Seconds(value);
+            break;
+          case Broken::Cost:
+            changed.limits.cost = value;
+            break;
+          case Broken::Rate:
+            changed.rate = remedy.enough / factor;
+            break;
+          case Broken::Memory:
+            for (Pool& pool : changed.pools) {
+              pool.machine.memory[0].capacity =
+                  value / remedy.given * pool.machine.memory[0].capacity;
+            }
+            break;
+          default:
+            FAIL("no such remedy");
+        }
+        return find_deployment(changed, {}).status;
+      };
+      CHECK(status_with(1.0 + 1e-6) == SearchStatus::Optimal);
+      const double less = remedy.limit == Broken::Memory ? 0.99 : 1.0 - 1e-6;
+      CHECK(status_with(less) == SearchStatus::Infeasible);
+    }
+  }
+  CHECK(remedies > 50);
+}
+
+}  // namespace
+}  // namespace dfsearch

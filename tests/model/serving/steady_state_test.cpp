@@ -1,0 +1,91 @@
+// What the search for deployments builds on (docs/serving.md, section 6): times and memory never
+// fall with the batch, and capacity neither while prefill keeps up.
+
+#include "model/serving/steady_state.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "support/serving_worlds.hpp"
+
+namespace dfsearch {
+namespace {
+
+using namespace serving;
+
+constexpr double kRounding = 1e-12;
+
+TEST_CASE("a larger batch takes no less of anything, and serves no less while prefill keeps up") {
+  std::mt19937_64 random(5);
+  int neighbours = 0;
+  while (neighbours < 100'000) {
+    const Task task = test::random_task(random);
+    const Means means(task.requests);
+    for (const Deployment& deployment : test::all_deployments(task)) {
+      if (deployment.mode != Mode::Aggregated) continue;
+      const Role& role = deployment.decode;
+      const Decoder decoder(task, means, role.structure, role.depth, role.chunk);
+      const std::int64_t more = role.batch + 1 + static_cast<std::int64_t>(random() % 40);
+      const Decoding a = decoder.at(role.batch), b = decoder.at(more);
+      ++neighbours;
+      const auto no_less = [](double x, double y) { return y >= x * (1.0 - kRounding); };
+      bool right = no_less(a.iteration, b.iteration) && no_less(a.mixed, b.mixed) &&
+                   no_less(a.memory, b.memory) && no_less(a.iteration, a.mixed) &&
+                   no_less(a.mixed_share, b.mixed_share);
+      // Decoding alone: time for each request falls.
+      right = right && no_less(static_cast<double>(role.batch) / a.iteration,
+                               static_cast<double>(more) / b.iteration);
+      if (b.mixed_share < 1.0) {
+        right = right && no_less(a.tpot, b.tpot) && no_less(a.capacity, b.capacity) &&
+                no_less(a.ttft, b.ttft);
+      }
+      if (!right) {
+        CAPTURE(role.batch);
+        CAPTURE(more);
+        CHECK(right);
+        return;
+      }
+    }
+  }
+}
+
+TEST_CASE("the parts of an iteration add up to it") {
+  std::mt19937_64 random(6);
+  for (int world = 0; world < 50; ++world) {
+    const Task task = test::random_task(random);
+    const Means means(task.requests);
+    for (const Deployment& deployment : test::all_deployments(task)) {
+      const Role& role = deployment.decode;
+      const Decoder decoder(task, means, role.structure, role.depth, role.chunk);
+      double sum = 0.0;
+      for (const double part : decoder.parts(role.batch, false)) sum += part;
+      CHECK(sum == doctest::Approx(decoder.iteration(role.batch)).epsilon(1e-12));
+      break;
+    }
+  }
+}
+
+TEST_CASE("no two pools serve more of a chip than their two rates allow") {
+  std::mt19937_64 random(7);
+  int pairs = 0;
+  for (int world = 0; world < 300; ++world) {
+    const Task task = test::random_task(random);
+    for (const Deployment& deployment : test::all_deployments(task)) {
+      if (deployment.mode != Mode::Disaggregated) continue;
+      const Figures figures = evaluate(task, deployment);
+      const double x = real(deployment.prefill.replicas), y = real(deployment.decode.replicas);
+      const double needed =
+          real(deployment.prefill.structure.chips()) /
+              (task.utilization.prefill * figures.prefill_capacity / x) +
+          real(deployment.decode.structure.chips()) /
+              (task.utilization.decode * figures.decode_capacity / y);
+      CHECK(figures.capacity / real(figures.chips) <= (1.0 + kRounding) / needed);
+      if (++pairs % 50 == 0) break;
+    }
+  }
+  CHECK(pairs > 1000);
+}
+
+}  // namespace
+}  // namespace dfsearch

@@ -1,0 +1,248 @@
+#include "support/serving_worlds.hpp"
+
+#include <algorithm>
+
+namespace dfsearch::test {
+namespace {
+
+using namespace serving;
+
+class Dice {
+ public:
+  explicit Dice(std::mt19937_64& random) : random_(random) {}
+  bool one_in(int n) { return count(1, n) == 1; }
+  std::int64_t count(std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(random_);
+  }
+  double real(double least, double most) {
+    return std::uniform_real_distribution<double>(least, most)(random_);
+  }
+  template <class T>
+  T of(std::initializer_list<T> values) {
+    return *(values.begin() + count(0, static_cast<std::int64_t>(values.size()) - 1));
+  }
+  DegreeChoice some(std::initializer_list<std::int64_t> values) {
+    DegreeChoice choice;
+    for (const std::int64_t value : values) {
+      if (!one_in(3)) choice.values.push_back(value);
+    }
+    if (choice.values.empty()) choice.values.push_back(*values.begin());
+    return choice;
+  }
+
+ private:
+  std::mt19937_64& random_;
+};
+
+Transformer random_model(Dice& dice) {
+  Transformer model;
+  model.heads = dice.of<std::int64_t>({8, 16});
+  model.head_dim = 64;
+  model.value_dim = 64;
+  model.hidden = dice.of<std::int64_t>({512, 1024});
+  model.kv_heads = dice.of<std::int64_t>({2, 8});
+  model.mlp = dice.of<std::int64_t>({2048, 4096});
+  model.layers = dice.count(3, 9);
+  model.vocabulary = 32000;
+  model.gated = !dice.one_in(4);
+  if (dice.one_in(2)) {
+    model.experts = Experts{.count = 16,
+                            .used = dice.count(1, 4),
+                            .mlp = 1024,
+                            .shared = dice.count(0, 1),
+                            .dense_layers = dice.count(0, 2),
+                            .imbalance = dice.of({1.0, 1.3})};
+  }
+  if (dice.one_in(4)) {
+    model.latent = LatentAttention{
+        .query_rank = dice.of<std::int64_t>({0, 256}), .key_value_rank = 128, .rope_dim = 16};
+    model.kv_heads = model.heads;
+  }
+  return model;
+}
+
+Pool random_pool(Dice& dice, const char* name) {
+  Pool pool;
+  pool.name = name;
+  pool.chips = dice.of<std::int64_t>({4, 6, 8});
+  pool.peak[1] = FlopsPerSecond(dice.real(1e14, 1e15));
+  if (dice.one_in(2)) pool.peak[2] = FlopsPerSecond(dice.real(3e14, 2e15));
+  pool.machine.memory[0].bandwidth = BytesPerSecond(dice.real(1e12, 8e12));
+  pool.machine.memory[0].capacity = Bytes(dice.real(3e8, 8e9));
+  pool.machine.network = {{.topology = dice.of({Topology::Switch, Topology::Ring}),
+                           .degree = 4,
+                           .bandwidth = BytesPerSecond(dice.real(5e10, 5e11)),
+                           .strategy = {},
+                           .latency = Seconds(dice.real(0, 5e-6))},
+                          {.topology = Topology::Switch,
+                           .degree = {},
+                           .bandwidth = BytesPerSecond(dice.real(1e10, 1e11)),
+                           .strategy = {},
+                           .latency = Seconds(dice.real(0, 1e-5))}};
+  pool.price = dice.real(1, 5);
+  pool.power = Watts(dice.real(300, 1000));
+  if (dice.one_in(2)) {
+    pool.engine = {.pass = Seconds(dice.real(0, 1e-3)),
+                   .layer = Seconds(dice.real(0, 4e-5)),
+                   .expert_layer = Seconds(dice.real(0, 4e-5)),
+                   .request = Seconds(dice.real(0, 5e-5)),
+                   .prefill = Seconds(dice.real(0, 5e-3)),
+                   .answer = Seconds(dice.real(0, 3e-2)),
+                   .usable = 0.9,
+                   .reserved = Bytes(1e8),
+                   .shares = {.matrix = dice.real(0.4, 0.9),
+                              .experts = 0.4,
+                              .experts_memory = {},
+                              .attention = 0.5,
+                              .memory = 0.85,
+                              .cache = 0.7,
+                              .network = 0.75}};
+  }
+  return pool;
+}
+
+}  // namespace
+
+Task random_task(std::mt19937_64& random) {
+  Dice dice(random);
+  Task task;
+  task.model = random_model(dice);
+  for (std::int64_t i = dice.count(1, 2); i > 0; --i) {
+    const std::int64_t input = dice.of<std::int64_t>({100, 700, 4000});
+    task.requests.push_back({.input = input,
+                             .output = dice.of<std::int64_t>({20, 200, 900}),
+                             .prefix = dice.one_in(3) ? input / 2 : 0,
+                             .share = static_cast<double>(i)});
+  }
+  task.precision.weights = dice.of({Number::Bf16, Number::Fp8});
+  task.precision.cache = dice.of({Number::Bf16, Number::Fp8});
+  if (dice.one_in(3)) {
+    task.speculation.kind = dice.of({Drafting::Mtp, Drafting::Sequence, Drafting::Tree});
+    task.speculation.depths = {0, dice.count(1, 4)};
+    task.speculation.acceptance = {0.85, 0.6};
+    if (task.speculation.kind != Drafting::Mtp) {
+      Transformer draft;
+      draft.hidden = 256;
+      draft.heads = draft.kv_heads = 16;
+      draft.head_dim = draft.value_dim = 16;
+      draft.mlp = 1024;
+      draft.layers = 2;
+      draft.vocabulary = 32000;
+      task.speculation.draft = draft;
+    }
+  }
+  task.pools.push_back(random_pool(dice, "a"));
+  if (dice.one_in(3)) task.pools.push_back(random_pool(dice, "b"));
+  task.modes = dice.of<std::vector<Mode>>({{Mode::Aggregated},
+                                           {Mode::Disaggregated},
+                                           {Mode::Aggregated, Mode::Disaggregated}});
+  task.all.tensor = dice.some({1, 2, 4});
+  task.all.pipeline = dice.some({1, 2, 3});
+  task.all.attention_data = dice.some({1, 2});
+  task.all.expert = dice.some({1, 2, 4});
+  task.all.batch = dice.some({1, 2, 3, 5, 8, 13, 32, 33, 100, 256});
+  task.all.chunk = dice.some({64, 512, 4096});
+  if (dice.one_in(2)) task.all.replicas = dice.some({1, 2, 3});
+  task.prefill.batch = dice.some({1, 2, 4});
+  const double step = 2e-3;
+  if (dice.one_in(2)) task.limits.tpot = Seconds(step * dice.real(0.2, 4));
+  if (dice.one_in(3)) task.limits.ttft = Seconds(dice.real(2e-3, 0.5));
+  if (dice.one_in(5)) task.limits.e2e = Seconds(dice.real(0.1, 3));
+  if (dice.one_in(6)) task.limits.cost = dice.real(0.02, 2);
+  if (dice.one_in(4)) {
+    task.rate = dice.real(1, 200);
+  } else if (dice.one_in(4)) {
+    task.concurrency = dice.real(4, 300);
+    if (dice.one_in(2)) task.rounds = 10;
+  }
+  task.objective = static_cast<Objective>(dice.count(0, 8));
+  if (dice.one_in(2)) task.front = FrontAxis::Cost;
+  task.cache_reserve = dice.of({CacheReserve::Full, CacheReserve::Mean, CacheReserve::Max});
+  task.wait = dice.one_in(4) ? Wait::None : Wait::Md1;
+  task.utilization = {.prefill = dice.of({1.0, 0.9}),
+                      .decode = dice.of({1.0, 0.92}),
+                      .mixed = dice.of({1.0, 0.5})};
+  return task;
+}
+
+namespace {
+
+const std::vector<std::int64_t>& list(const std::optional<DegreeChoice>& own,
+                                      const std::optional<DegreeChoice>& all) {
+  static const std::vector<std::int64_t> kOne = {1};
+  return own ? own->values : all ? all->values : kOne;
+}
+
+std::vector<Role> roles(const Task& task, const RoleChoices& role) {
+  std::vector<Role> found;
+  const RoleChoices& all = task.all;
+  for (std::size_t pool = 0; pool < task.pools.size(); ++pool) {
+    for (const std::int64_t t : list(role.tensor, all.tensor)) {
+      for (const std::int64_t p : list(role.pipeline, all.pipeline)) {
+        for (const std::int64_t d : list(role.attention_data, all.attention_data)) {
+          for (const std::int64_t e : list(role.expert, all.expert)) {
+            const Structure s{pool, t, p, d, e};
+            const std::int64_t chips = task.pools[pool].chips;
+            if (s.chips() > chips || (t * d) % e != 0 || !legal(task, s)) continue;
+            std::vector<std::int64_t> replicas;
+            if (all.replicas) {
+              replicas = all.replicas->values;
+            } else {
+              for (std::int64_t r = 1; r <= chips; ++r) replicas.push_back(r);
+            }
+            for (const std::int64_t r : replicas) {
+              if (r * s.chips() <= chips) found.push_back({.structure = s, .replicas = r});
+            }
+          }
+        }
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<Deployment> all_deployments(const Task& task) {
+  std::vector<Deployment> found;
+  for (const Mode mode : task.modes) {
+    if (mode == Mode::Aggregated) {
+      for (Role role : roles(task, task.aggregated)) {
+        for (const std::int64_t chunk : task.all.chunk->values) {
+          for (const std::int64_t batch : task.all.batch->values) {
+            for (const std::int64_t depth : task.speculation.depths) {
+              role.chunk = chunk;
+              role.batch = batch;
+              role.depth = depth;
+              found.push_back({.mode = mode, .prefill = {}, .decode = role});
+            }
+          }
+        }
+      }
+      continue;
+    }
+    const std::vector<Role> decoders = roles(task, task.decode);
+    for (Role prefill : roles(task, task.prefill)) {
+      for (const std::int64_t many : task.prefill.batch->values) {
+        prefill.batch = many;
+        for (Role decode : decoders) {
+          const bool same = prefill.structure.pool == decode.structure.pool;
+          if (same && prefill.chips() + decode.chips() > task.pools[decode.structure.pool].chips) {
+            continue;
+          }
+          for (const std::int64_t batch : task.all.batch->values) {
+            for (const std::int64_t depth : task.speculation.depths) {
+              decode.batch = batch;
+              decode.depth = depth;
+              found.push_back({.mode = mode, .prefill = prefill, .decode = decode});
+            }
+          }
+        }
+      }
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace dfsearch::test
