@@ -24,8 +24,10 @@ except ImportError:
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILE = ROOT / "configs" / "dfsearch.schema.json"
-PAGES = [ROOT / "docs" / name for name in ("calculon.md", "formats.md", "technology.md", "truth.md")]
+PAGES = [ROOT / "docs" / name for name in ("calculon.md", "formats.md", "serving.md", "technology.md",
+                                       "truth.md")]
 TABLE = re.compile(r"(<!-- keys of ([\w ,']+?)(?: as ([\w.]+))? -->\n)((?:\|.*\n)*)")
+LONGEST = 250  # a map with more to say has a table of its own
 PARTS = {"systems": "system", "workloads": "workload"}
 # What is wrong with a config, but not with the form of any of its values.
 BEYOND_FORM = re.compile(
@@ -53,9 +55,10 @@ def value(rule, definitions, is_inner=False):
         if is_inner:
             return "map"
         name = rule["$ref"].rpartition("/")[2].replace("%20", " ")
-        return "`{" + ", ".join(
+        keys = "`{" + ", ".join(
             f"{key}: {value(of, definitions, True).replace('`', '').replace(', ', ' or ')}"
             for key, of in definitions[name]["properties"].items()) + "}`"
+        return keys if len(keys) < LONGEST else "map"
     if "anyOf" in rule:
         first, last = rule["anyOf"][0], rule["anyOf"][-1]
         if "enum" in first and last.get("items") == first:

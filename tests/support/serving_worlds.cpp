@@ -133,9 +133,10 @@ Task random_task(std::mt19937_64& random) {
   }
   task.pools.push_back(random_pool(dice, "a"));
   if (dice.one_in(3)) task.pools.push_back(random_pool(dice, "b"));
-  task.modes = dice.of<std::vector<Mode>>({{Mode::Aggregated},
-                                           {Mode::Disaggregated},
-                                           {Mode::Aggregated, Mode::Disaggregated}});
+  task.modes = dice.of<std::vector<serving::Mode>>(
+      {{serving::Mode::Aggregated},
+       {serving::Mode::Disaggregated},
+       {serving::Mode::Aggregated, serving::Mode::Disaggregated}});
   task.all.tensor = dice.some({1, 2, 4});
   task.all.pipeline = dice.some({1, 2, 3});
   task.all.attention_data = dice.some({1, 2});
@@ -155,13 +156,12 @@ Task random_task(std::mt19937_64& random) {
     task.concurrency = dice.real(4, 300);
     if (dice.one_in(2)) task.rounds = 10;
   }
-  task.objective = static_cast<Objective>(dice.count(0, 8));
+  task.objective = static_cast<serving::Objective>(dice.count(0, 8));
   if (dice.one_in(2)) task.front = FrontAxis::Cost;
   task.cache_reserve = dice.of({CacheReserve::Full, CacheReserve::Mean, CacheReserve::Max});
   task.wait = dice.one_in(4) ? Wait::None : Wait::Md1;
-  task.utilization = {.prefill = dice.of({1.0, 0.9}),
-                      .decode = dice.of({1.0, 0.92}),
-                      .mixed = dice.of({1.0, 0.5})};
+  task.utilization = {
+      .prefill = dice.of({1.0, 0.9}), .decode = dice.of({1.0, 0.92}), .mixed = dice.of({1.0, 0.5})};
   return task;
 }
 
@@ -205,8 +205,8 @@ std::vector<Role> roles(const Task& task, const RoleChoices& role) {
 
 std::vector<Deployment> all_deployments(const Task& task) {
   std::vector<Deployment> found;
-  for (const Mode mode : task.modes) {
-    if (mode == Mode::Aggregated) {
+  for (const serving::Mode mode : task.modes) {
+    if (mode == serving::Mode::Aggregated) {
       for (Role role : roles(task, task.aggregated)) {
         for (const std::int64_t chunk : task.all.chunk->values) {
           for (const std::int64_t batch : task.all.batch->values) {

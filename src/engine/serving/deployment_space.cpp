@@ -165,7 +165,6 @@ DeploymentSpace::DeploymentSpace(const Task& task, int threads, const Deadline& 
     const auto structures = structures_of(task.aggregated);
     const auto chunks = values(task.aggregated.chunk, task.all.chunk,
                                DegreeChoice{.values = {2048}}, kMostBatch, kAnyValue);
-    structures_ += structures.size();
     for (const Structures& s : structures) {
       deployments_ += static_cast<double>(s.replicas.size()) * batches_of(task.aggregated) *
                       static_cast<double>(chunks.size()) * depths;
@@ -176,7 +175,6 @@ DeploymentSpace::DeploymentSpace(const Task& task, int threads, const Deadline& 
   if (!has(Mode::Disaggregated)) return;
   const auto prefill = structures_of(task.prefill);
   const auto decode = structures_of(task.decode);
-  structures_ += prefill.size() + decode.size();
   const auto prefill_batches = static_cast<double>(
       values(task.prefill.batch, std::nullopt, kOne, kMostBatch, kAnyValue).size());
   double pairs = 0.0;

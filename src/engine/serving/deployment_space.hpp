@@ -55,8 +55,6 @@ class DeploymentSpace {
   /// That the choices leave, before any limit.
   [[nodiscard]] double deployments() const { return deployments_; }
   [[nodiscard]] const ChainEnds& ends() const { return ends_; }
-  /// Structures that the model and the network allow, of all roles.
-  [[nodiscard]] std::size_t structures() const { return structures_; }
 
  private:
   struct Structures;
@@ -71,7 +69,6 @@ class DeploymentSpace {
   std::vector<Chain> aggregated_, decoders_;
   std::vector<Prefiller> prefillers_;
   double deployments_ = 0.0;
-  std::size_t structures_ = 0;
   ChainEnds ends_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "base/error.hpp"
@@ -30,12 +31,14 @@ void judge(const Task& task, const Candidate& candidate) {
 class Finder {
  public:
   Finder(const Task& task, const ServingSearch& search)
-      : task_(task), search_(search), monitor_(listening(search), SearchStats{}) {}
+      : task_(task), search_(search), monitor_(listening(search), search.before) {
+    result_.stats = search.before;
+  }
 
   ServingResult run() {
     try {
       space_.emplace(task_, threads(), search_.limits.deadline);
-      if (space_->structures() == 0) {
+      if (!(space_->deployments() > 0.0)) {
         throw InputError(
             "serving: no choice of tensor, pipeline, attention_data, expert and replicas fits the "
             "model and the chips of a pool");
@@ -43,6 +46,7 @@ class Finder {
       result_.deployments = space_->deployments();
       find_all();
       if (result_.status == SearchStatus::Infeasible) explain();
+      if (search_.explain && result_.status == SearchStatus::Optimal) find_gains();
       if (search_.count) result_.feasible = count();
     } catch (const Stopped&) {
       if (result_.stopped_by == StopReason::None) {
@@ -81,11 +85,17 @@ class Finder {
   FoundDeployment find(const std::vector<Deployment>& excluded, bool is_first) {
     DeploymentSearch tree(*space_, {.objective = task_.objective, .mode = {}, .excluded = excluded},
                           left(), threads());
-    if (is_first && search_.hint) tree.start_from(*search_.hint);
-    if (search_.on_incumbent) {
-      tree.on_incumbent([this](const Progress& progress, const Deployment& deployment) {
-        monitor_.tell(progress,
-                      [&](const Progress& total) { search_.on_incumbent(total, deployment); });
+    if (is_first) {
+      for (const Deployment& known : search_.known) tree.start_from(known);
+    }
+    if (search_.on_incumbent || search_.on_checkpoint) {
+      tree.on_incumbent([this, &tree, is_first](const Progress& progress,
+                                                const Deployment& deployment) {
+        if (search_.on_incumbent) {
+          monitor_.tell(progress,
+                        [&](const Progress& total) { search_.on_incumbent(total, deployment); });
+        }
+        if (is_first) tell_checkpoint(tree, search_.checkpoint_interval);
       });
     }
     {
@@ -95,6 +105,7 @@ class Finder {
       tree.run();
     }
     take_counts(tree);
+    if (is_first) tell_checkpoint(tree, Seconds{});
     FoundDeployment found{.stopped_by = tree.stopped_by()};
     const bool stopped = found.stopped_by != StopReason::None;
     found.lower_bound = Score(tree.lower_bound());
@@ -116,6 +127,57 @@ class Finder {
       }
     }
     return found;
+  }
+
+  /// Unless the last one is not so long ago.
+  void tell_checkpoint(const DeploymentSearch& tree, Seconds interval) {
+    if (!search_.on_checkpoint) return;
+    const std::lock_guard lock(checkpoint_mutex_);
+    if (monitor_.elapsed() - last_checkpoint_ < interval) return;
+    SearchStats stats = search_.before;
+    stats.nodes += tree.nodes();
+    stats.time = monitor_.total_time();
+    monitor_.tell_unlocked([&] { search_.on_checkpoint(tree.incumbents().deployments(), stats); });
+    last_checkpoint_ = monitor_.elapsed();
+  }
+
+  /// One search for each quantity and pool.
+  void find_gains() {
+    if (task_.objective == Objective::Front) return;
+    struct Row {
+      std::string_view more;
+      void (*raise)(Pool&);
+    };
+    static constexpr double kMore = 1.1;
+    static const Row kRows[] = {
+        {"peak",
+         [](Pool& pool) {
+           for (auto& peak : pool.peak) {
+             if (peak) *peak = kMore * *peak;
+           }
+           pool.machine.accelerator.frequency = kMore * pool.machine.accelerator.frequency;
+         }},
+        {"memory bandwidth",
+         [](Pool& pool) {
+           pool.machine.memory[0].bandwidth = kMore * pool.machine.memory[0].bandwidth;
+         }},
+        {"memory capacity",
+         [](Pool& pool) {
+           pool.machine.memory[0].capacity = kMore * pool.machine.memory[0].capacity;
+         }},
+        {"network bandwidth", [](Pool& pool) {
+           for (NetworkDimension& d : pool.machine.network) d.bandwidth = kMore * d.bandwidth;
+         }}};
+    for (std::size_t pool = 0; pool < task_.pools.size(); ++pool) {
+      for (const Row& row : kRows) {
+        Task raised = task_;
+        row.raise(raised.pools[pool]);
+        const DeploymentSpace space(raised, threads(), search_.limits.deadline);
+        const auto best = best_with(task_.objective, {}, space);
+        result_.gains.push_back(
+            {row.more, pool, best ? std::optional(point_of(*best)) : std::nullopt});
+      }
+    }
   }
 
   /// The winner of each mode, where both are asked for.
@@ -249,6 +311,8 @@ class Finder {
   SearchMonitor monitor_;
   std::optional<DeploymentSpace> space_;
   ServingResult result_;
+  std::mutex checkpoint_mutex_;  // guards what follows
+  Seconds last_checkpoint_{};
 };
 
 std::int64_t Finder::count() const {

@@ -22,16 +22,22 @@ namespace dfsearch::serving {
 struct ServingSearch {
   dfsearch::Limits limits{};  ///< nodes are intervals of batches
   int threads = 1;
-  bool deterministic = false;  ///< one thread
-  std::int64_t top = 1;        ///< so many structures, each with its best deployment
-  bool count = false;          ///< count the deployments that keep all limits
-  std::optional<Deployment> hint = std::nullopt;
+  bool deterministic = false;          ///< one thread
+  std::int64_t top = 1;                ///< so many structures, each with its best deployment
+  bool count = false;                  ///< count the deployments that keep all limits
+  bool explain = false;                ///< what a tenth more of each quantity of the chips brings
+  std::vector<Deployment> known = {};  ///< beforehand: a hint, or what an earlier run found
+  SearchStats before = {};             ///< spent by earlier runs
 
   // The listeners, as in SearchOptions.
   std::function<void(const Progress&)> on_progress = nullptr;
   Seconds progress_interval{1.0};
   std::int64_t progress_nodes = 1024;
   std::function<void(const Progress&, const Deployment&)> on_incumbent = nullptr;
+  /// Called now and then, when something better was found, and at the end: all that a later run
+  /// need know.
+  std::function<void(const std::vector<Deployment>&, const SearchStats&)> on_checkpoint = nullptr;
+  Seconds checkpoint_interval{0.5};
 };
 
 /// The best deployment found and how sure it is.
@@ -66,8 +72,16 @@ constexpr auto words(Closed) {
 struct Remedy {
   Broken limit = Broken::Memory;
   double given = 0.0;
-  double enough = 0.0;    ///< the least value of the limit with which something fits; 0: none does
+  /// The least value of the limit with which something fits; of a rate one that can be served.
+  double enough = 0.0;
   Deployment deployment;  ///< that fits then
+};
+
+/// The best with a tenth more of one quantity, all else as it is.
+struct TenthMore {
+  std::string_view more;           ///< of which quantity
+  std::size_t pool = 0;            ///< of which chips
+  std::optional<FrontPoint> best;  ///< nothing: it was not proved in time
 };
 
 struct ServingResult : FoundDeployment {
@@ -80,6 +94,7 @@ struct ServingResult : FoundDeployment {
   /// The best of each mode, where both are searched and one objective is asked for.
   std::array<std::optional<FrontPoint>, 2> best_of_mode;
   std::vector<Remedy> remedies;  ///< for Infeasible
+  std::vector<TenthMore> gains;  ///< if asked for, for one objective
   double deployments = 0.0;      ///< that the choices leave
   std::optional<std::int64_t> feasible;
   std::int64_t leaves = 0;

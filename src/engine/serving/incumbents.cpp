@@ -86,6 +86,13 @@ const Candidate* Incumbents::best() const {
   return best;
 }
 
+std::vector<Deployment> Incumbents::deployments() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Deployment> list;
+  for (const Candidate& known : kept_) list.push_back(known.deployment);
+  return list;
+}
+
 std::vector<Candidate> Incumbents::steps() const {
   const std::lock_guard lock(mutex_);
   std::vector<const Candidate*> sorted;

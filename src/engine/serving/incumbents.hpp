@@ -47,6 +47,8 @@ class Incumbents {
   [[nodiscard]] double best_value() const { return best_.load(std::memory_order_relaxed); }
   /// The least value of those with at most so much time per token, or infinity.
   [[nodiscard]] double value_at(double tpot) const;
+  /// All that are kept.
+  [[nodiscard]] std::vector<Deployment> deployments() const;
   /// The steps of the front, the fastest for a user first.
   [[nodiscard]] std::vector<Candidate> steps() const;
 

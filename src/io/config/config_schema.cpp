@@ -4,6 +4,7 @@
 #include "io/config/config_execution.hpp"
 #include "io/config/config_system.hpp"
 #include "io/config/plan_text.hpp"
+#include "io/config/serving_text.hpp"
 #include "io/config/workload_text.hpp"
 #include "io/schema/json_schema.hpp"
 #include "model/machine/machine_schema.hpp"
@@ -14,8 +15,9 @@ namespace {
 template <class T>
 constexpr const Type& kObject = TypeOf<T>::type;
 
-/// Those of the other two models.
+/// Those of other kinds.
 struct PlanConfigText {};
+struct ServingConfigText {};
 struct ExecutionConfigText {};
 
 constexpr Type kPresetOrSwitches = either(TypeOf<Preset>::type, kObject<EquationsText>);
@@ -71,10 +73,23 @@ const Schema& schema_of<ExecutionConfigText>() {
   return kSchema;
 }
 
+template <>
+const Schema& schema_of<ServingConfigText>() {
+  static constexpr Field kFields[] = {
+      by_hand("workload", "the model and what is asked of it", kObject<ServedText>,
+              {.flags = kRequired}),
+      by_hand("serving", "the chips, and what of the deployment is given", kObject<ServingText>,
+              {.flags = kRequired}),
+      by_hand("search", "when to stop", kObject<SearchSettings>)};
+  static const Schema kSchema = schema<ServingConfigText>("config of a deployment", kFields);
+  return kSchema;
+}
+
 std::string config_schema() {
   static constexpr Type kMappingOrPlan =
       either(kObject<ConfigText>, kObject<PlanConfigText>, "training");
-  static constexpr Type kConfig = either(kMappingOrPlan, kObject<ExecutionConfigText>, "calculon");
+  static constexpr Type kOthers = either(kMappingOrPlan, kObject<ExecutionConfigText>, "calculon");
+  static constexpr Type kConfig = either(kOthers, kObject<ServingConfigText>, "serving");
   return json_schema(kConfig, "dfsearch config");
 }
 

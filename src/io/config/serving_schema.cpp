@@ -387,7 +387,7 @@ const Schema& schema_of<serving::Engine>() {
       field<&E::usable>("usable", "share of the memory", {.limits = kShare}),
       field<&E::reserved>("reserved", "of the memory, for other things", {.limits = {0, 1e24}}),
       field<&E::shares>("shares", "what is reached of each resource")};
-  static const Schema kSchema = schema<E>("engine", kFields);
+  static const Schema kSchema = schema<E>("serving engine", kFields);
   return kSchema;
 }
 
@@ -440,7 +440,7 @@ const Schema& schema_of<serving::Limits>() {
       field<&L::e2e>("e2e", "time of a request", kTime),
       field<&L::cost>("cost", "dollars for a million tokens of output",
                       {.limits = {1e-12, 1e12}, .preset = "none"})};
-  static const Schema kSchema = schema<L>("limits", kFields);
+  static const Schema kSchema = schema<L>("limits of serving", kFields);
   return kSchema;
 }
 
@@ -477,7 +477,7 @@ const Schema& schema_of<ServingText>() {
           "cache of a running request: what requests grow to, their mean, or the longest"),
       field<&S::task, &T::wait>("wait", "of a request for its prefill"),
       field<&S::task, &T::utilization>("utilization", "shares of capacity that may be used")};
-  static const Schema kSchema = schema<S>("serving", kFields, &check_serving);
+  static const Schema kSchema = schema<S>("deployment", kFields, &check_serving);
   return kSchema;
 }
 

@@ -23,8 +23,9 @@ const char* single_of(ShelfKind kind) {
     case ShelfKind::Curves:
       return "measured chip";
     case ShelfKind::Stacks:
-    case ShelfKind::Engines:
       return "stack";
+    case ShelfKind::Engines:
+      return "engine";
     case ShelfKind::Studies:
       return "study";
     case ShelfKind::Parts:

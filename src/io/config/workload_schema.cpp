@@ -137,7 +137,9 @@ const Schema& schema_of<LlmText>() {
           "experts",
           "in place of the MLP: experts, those that a token uses, the width of one; further ones "
           "that every token uses (0), rows of an expert over those of an even load (1), layers "
-          "before that have an MLP (0), a bias for each expert (false)",
+          "before that have an MLP (0), a bias for each expert (false), and when serving the "
+          "tokens of "
+          "the busiest rank over the mean (1)",
           kRule),
       model<&T::latent>(
           "latent_attention",

@@ -26,6 +26,13 @@ using serving::Figures;
 using serving::Role;
 using serving::Task;
 
+/// Whether more of what is asked for is better.
+bool is_more(serving::Objective objective) {
+  return objective == serving::Objective::Throughput ||
+         objective == serving::Objective::ThroughputPerChip ||
+         objective == serving::Objective::Interactivity;
+}
+
 std::string time_text(double seconds) { return to_text(Seconds(seconds)); }
 
 std::string degrees_text(const Role& role) {
@@ -202,6 +209,23 @@ std::string modes_lines(const Task& task, const serving::ServingResult& result) 
   return text;
 }
 
+/// What a tenth more of each quantity brings, where it brings anything.
+std::string gain_lines(const Task& task, const serving::ServingResult& result) {
+  std::string text;
+  for (const serving::TenthMore& gain : result.gains) {
+    if (!gain.best) continue;
+    const double now = result.cost.in_base_units();
+    const double then = value_of(task.objective, task.front, gain.best->figures);
+    if (then > now * (1.0 - 1e-6)) continue;
+    const std::string of = task.pools.size() > 1 ? " of " + task.pools[gain.pool].name : "";
+    const double change = is_more(task.objective) ? now / then : then / now;
+    text += labelled(text.empty() ? "10 % more" : "",
+                     fmt::format("{}{}: {} ({:+.3g} %)", gain.more, of,
+                                 value_text(task, gain.best->figures), 100.0 * (change - 1.0)));
+  }
+  return text;
+}
+
 std::string remedy_lines(const Task& task, const serving::ServingResult& result) {
   std::string text;
   for (const serving::Remedy& remedy : result.remedies) {
@@ -295,7 +319,8 @@ std::string serving_report(const Task& task, const serving::ServingResult& resul
     const Figures& figures = *result.figures;
     text += labelled("deployment", deployment_text(task, best));
     text += latency_line(task, figures) + rates_line(best, figures) + iteration_lines(task, best) +
-            memory_line(task, best, figures) + cost_line(figures) + modes_lines(task, result);
+            memory_line(task, best, figures) + cost_line(figures) + modes_lines(task, result) +
+            gain_lines(task, result);
     int rank = 1;
     for (const auto& found : result.alternatives) {
       ++rank;

@@ -146,6 +146,21 @@ Json remedies_json(const Task& task, const serving::ServingResult& result) {
   return list;
 }
 
+Json gains_json(const Task& task, const serving::ServingResult& result) {
+  Json list = Json::array();
+  for (const serving::TenthMore& gain : result.gains) {
+    const auto value = [&] {
+      return shown(task.objective, value_of(task.objective, task.front, gain.best->figures));
+    };
+    list.push_back(
+        {{"more", gain.more},
+         {"pool", task.pools[gain.pool].name},
+         {"value", gain.best ? json_number(value()) : Json()},
+         {"deployment", gain.best ? deployment_json(task, gain.best->deployment) : Json()}});
+  }
+  return list;
+}
+
 template <std::size_t n, class E>
 Json counts_json(const std::array<std::int64_t, n>& counts) {
   Json json = Json::object();
@@ -187,6 +202,8 @@ std::string serving_json(const Task& task, const serving::ServingResult& result)
   json["objective"] = one ? number(result.cost) : Json();
   Json serving = found_json(task, result, result.is_given);
   serving["objective"] = name_of(task.objective);
+  serving["time_to_first_token"] = one ? json_number(result.figures->ttft) : Json();
+  serving["time_per_output_token"] = one ? json_number(result.figures->tpot) : Json();
   serving["breakdown"] = one ? breakdown_json(task, *result.deployment) : Json();
   serving["front"] = Json::array();
   for (const auto& point : result.front) serving["front"].push_back(point_json(task, point));
@@ -195,7 +212,9 @@ std::string serving_json(const Task& task, const serving::ServingResult& result)
     if (!best) continue;
     serving["best_of_mode"][name_of(best->deployment.mode)] = point_json(task, *best);
   }
+  serving["gains"] = gains_json(task, result);
   json["serving"] = std::move(serving);
+  json["tokens_per_second"] = one ? json_number(result.figures->tokens_per_s) : Json();
   json["top"] = Json::array();
   if (result.status != SearchStatus::Infeasible && !result.is_given) {
     json["top"].push_back(found_json(task, result, false));

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "io/checkpoint/step_checkpoint.hpp"
 #include "io/config/tree_fingerprint.hpp"
 #include "io/report/serving_report.hpp"
 #include "io/result/deployment_file.hpp"
@@ -40,24 +41,44 @@ class ServingQuestion final : public Question {
     return {.hint = {}, .dropped = broken};
   }
 
-  [[nodiscard]] SavedState load_state(const std::filesystem::path&) const override {
-    throw InputError("--resume: a search for deployments takes seconds and has no checkpoints");
+  /// What was found is all that is kept: with it a search of seconds closes most of its intervals
+  /// at once.
+  [[nodiscard]] SavedState load_state(const std::filesystem::path& file) const override {
+    return load_step_checkpoint(file, fingerprint());
   }
 
   void check(const SolveOptions& asked) const override {
     if (!asked.bounds.use_all()) {
       throw InputError("--no-bound: a config of kind llm_serving does not take it");
     }
-    if (asked.on_checkpoint) {
-      throw InputError(
-          "--checkpoint: a search for deployments takes seconds and has no checkpoints");
-    }
   }
 
   [[nodiscard]] Result solve(const SolveOptions& asked) const override {
     auto search = search_options<serving::ServingSearch>(asked, config_.search);
     search.count = asked.count;
-    if (const auto* hint = std::get_if<serving::Deployment>(&asked.hint)) search.hint = *hint;
+    search.explain = asked.explain;
+    if (const auto* hint = std::get_if<serving::Deployment>(&asked.hint)) {
+      search.known.push_back(*hint);
+    }
+    if (asked.resume != nullptr) {
+      const auto& state = std::get<StepState>(*asked.resume);
+      search.before = state.stats;
+      for (const StepState::Finished& known : state.finished) {
+        search.known.push_back(deployment_of(known.decisions));
+      }
+    }
+    if (asked.on_checkpoint) {
+      search.on_checkpoint = [&, problem = fingerprint()](
+                                 const std::vector<serving::Deployment>& known,
+                                 const SearchStats& stats) {
+        StepState state;
+        for (const serving::Deployment& deployment : known) {
+          state.finished.push_back({.decisions = decisions_of(deployment), .lower_bound = {}});
+        }
+        state.stats = stats;
+        asked.on_checkpoint(checkpoint_bytes(state, problem), stats, 0);
+      };
+    }
     if (asked.on_incumbent) {
       search.on_incumbent = [&](const Progress& progress, const serving::Deployment& deployment) {
         asked.on_incumbent(progress, incumbent_event(progress, config_.task, deployment));
@@ -92,6 +113,47 @@ class ServingQuestion final : public Question {
   }
 
  private:
+  static Decisions decisions_of(const serving::Deployment& deployment) {
+    Decisions decisions = {static_cast<std::int64_t>(deployment.mode)};
+    for (const serving::Role& role : {deployment.prefill, deployment.decode}) {
+      const serving::Structure& s = role.structure;
+      decisions.insert(decisions.end(),
+                       {static_cast<std::int64_t>(s.pool), s.tensor, s.pipeline, s.attention_data,
+                        s.expert, role.replicas, role.chunk, role.batch, role.depth});
+    }
+    return decisions;
+  }
+
+  /// Throws InputError for decisions of no deployment of this question.
+  [[nodiscard]] serving::Deployment deployment_of(const Decisions& decisions) const {
+    constexpr std::size_t kOfRole = 9;
+    const auto refuse = [] {
+      throw InputError("the checkpoint is damaged: a deployment is none of the problem's");
+    };
+    if (decisions.size() != 1 + 2 * kOfRole || decisions[0] < 0 || decisions[0] > 1) refuse();
+    serving::Deployment deployment;
+    deployment.mode = static_cast<serving::Mode>(decisions[0]);
+    const bool pair = deployment.mode == serving::Mode::Disaggregated;
+    const std::int64_t* at = &decisions[1];
+    for (serving::Role* role : {&deployment.prefill, &deployment.decode}) {
+      const auto pools = static_cast<std::int64_t>(config_.task.pools.size());
+      if (at[0] < 0 || at[0] >= pools) refuse();
+      role->structure = {static_cast<std::size_t>(at[0]), at[1], at[2], at[3], at[4]};
+      role->replicas = at[5];
+      role->chunk = at[6];
+      role->batch = at[7];
+      role->depth = at[8];
+      at += kOfRole;
+      if (role == &deployment.prefill && !pair) continue;
+      const bool decodes = role == &deployment.decode;
+      if (!has_room(config_.task, *role) || (decodes && !pair && role->chunk < 1) ||
+          role->depth < 0 || role->depth > 16) {
+        refuse();
+      }
+    }
+    return deployment;
+  }
+
   const ServingConfig& config_;
 };
 

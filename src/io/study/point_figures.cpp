@@ -39,7 +39,9 @@ std::vector<Figure> figures_of(const Config& config) {
 
 std::vector<Figure> figures_of(const AnyConfig& any) {
   if (const auto* config = std::get_if<Config>(&any)) return figures_of(*config);
-  if (std::holds_alternative<ServingConfig>(any)) return {};
+  if (std::holds_alternative<ServingConfig>(any)) {
+    return {Figure::TokensPerSecond, Figure::TimeToFirstToken, Figure::TimePerOutputToken};
+  }
   if (std::holds_alternative<CalculonConfig>(any)) return {Figure::StepTime, Figure::Utilization};
   return {Figure::StepTime, Figure::Utilization, Figure::TokensPerSecond};
 }

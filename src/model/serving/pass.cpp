@@ -319,4 +319,17 @@ bool legal(const Task& task, const Structure& structure) {
          links.holds(stage / structure.expert);
 }
 
+bool has_room(const Task& task, const Role& role) {
+  const Structure& s = role.structure;
+  const std::int64_t chips = task.pools[s.pool].chips;
+  for (const std::int64_t count :
+       {s.tensor, s.pipeline, s.attention_data, s.expert, role.replicas}) {
+    if (count < 1 || count > chips) return false;
+  }
+  // As reals, since the product may leave 64 bits.
+  const double all =
+      real(s.tensor) * real(s.pipeline) * real(s.attention_data) * real(role.replicas);
+  return role.batch >= 1 && all <= real(chips) && legal(task, s);
+}
+
 }  // namespace dfsearch::serving

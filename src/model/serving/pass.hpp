@@ -127,5 +127,7 @@ double cached_bytes(const Task& task);
 
 /// Whether the model and the network have room for such degrees.
 bool legal(const Task& task, const Structure& structure);
+/// The same of replicas with a batch, on the chips of their pool.
+bool has_room(const Task& task, const Role& role);
 
 }  // namespace dfsearch::serving

@@ -45,9 +45,8 @@ const FrontPoint& best_of(const Task& task, const Enumerated& all) {
 
 /// Values of the steps, the fastest for a user first.
 std::vector<std::pair<double, double>> front_of(const Task& task, Enumerated all) {
-  std::sort(all.feasible.begin(), all.feasible.end(), [](const auto& a, const auto& b) {
-    return a.figures.tpot < b.figures.tpot;
-  });
+  std::sort(all.feasible.begin(), all.feasible.end(),
+            [](const auto& a, const auto& b) { return a.figures.tpot < b.figures.tpot; });
   std::vector<std::pair<double, double>> steps;
   for (std::size_t i = 0; i < all.feasible.size();) {
     const double tpot = all.feasible[i].figures.tpot;
@@ -70,7 +69,7 @@ void check_against_enumeration(const Task& task, const ServingSearch& search) {
     return;
   }
   REQUIRE(found.status == SearchStatus::Optimal);
-  if (task.objective != Objective::Front) {
+  if (task.objective != serving::Objective::Front) {
     CHECK(*found.deployment == best_of(task, all).deployment);
     CHECK(found.cost.in_base_units() == doctest::Approx(all.best).epsilon(1e-9));
     CHECK(found.gap <= 1e-9);
@@ -108,13 +107,13 @@ TEST_CASE("a hint changes no answer, and a stopped search tells a true bound") {
   for (int world = 0; world < 100; ++world) {
     CAPTURE(world);
     Task task = test::random_task(random);
-    if (task.objective == Objective::Front) task.objective = Objective::Cost;
+    if (task.objective == serving::Objective::Front) task.objective = serving::Objective::Cost;
     const auto list = test::all_deployments(task);
     if (list.empty()) continue;
     const Enumerated all = enumerated(task);
     if (!all.feasible.empty()) {
       const auto hint = all.feasible[all.feasible.size() / 2].deployment;
-      const ServingResult found = find_deployment(task, {.hint = hint});
+      const ServingResult found = find_deployment(task, {.known = {hint}});
       CHECK(*found.deployment == best_of(task, all).deployment);
     }
     for (const std::int64_t nodes : {0, 1, 5, 20}) {
@@ -133,7 +132,8 @@ TEST_CASE("further structures come in the order of their best deployments") {
   for (int world = 0; world < 60; ++world) {
     CAPTURE(world);
     Task task = test::random_task(random);
-    if (task.objective == Objective::Front) task.objective = Objective::Throughput;
+    if (task.objective == serving::Objective::Front)
+      task.objective = serving::Objective::Throughput;
     if (test::all_deployments(task).empty()) continue;
     const ServingResult found = find_deployment(task, {.top = 3});
     if (!found.deployment) continue;
@@ -150,7 +150,7 @@ TEST_CASE("further structures come in the order of their best deployments") {
 TEST_CASE("of an infeasible question each remedy helps, and less of it does not") {
   std::mt19937_64 random(4);
   int remedies = 0;
-  for (int world = 0; world < 400; ++world) {
+  for (int world = 0; world < 1500; ++world) {
     CAPTURE(world);
     const Task task = test::random_task(random);
     if (test::all_deployments(task).empty()) continue;
@@ -189,6 +189,7 @@ TEST_CASE("of an infeasible question each remedy helps, and less of it does not"
         return find_deployment(changed, {}).status;
       };
       CHECK(status_with(1.0 + 1e-6) == SearchStatus::Optimal);
+      if (remedy.limit == Broken::Rate) continue;  // enough, and not the most there is
       const double less = remedy.limit == Broken::Memory ? 0.99 : 1.0 - 1e-6;
       CHECK(status_with(less) == SearchStatus::Infeasible);
     }

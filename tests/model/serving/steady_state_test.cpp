@@ -23,7 +23,7 @@ TEST_CASE("a larger batch takes no less of anything, and serves no less while pr
     const Task task = test::random_task(random);
     const Means means(task.requests);
     for (const Deployment& deployment : test::all_deployments(task)) {
-      if (deployment.mode != Mode::Aggregated) continue;
+      if (deployment.mode != serving::Mode::Aggregated) continue;
       const Role& role = deployment.decode;
       const Decoder decoder(task, means, role.structure, role.depth, role.chunk);
       const std::int64_t more = role.batch + 1 + static_cast<std::int64_t>(random() % 40);
@@ -72,14 +72,13 @@ TEST_CASE("no two pools serve more of a chip than their two rates allow") {
   for (int world = 0; world < 300; ++world) {
     const Task task = test::random_task(random);
     for (const Deployment& deployment : test::all_deployments(task)) {
-      if (deployment.mode != Mode::Disaggregated) continue;
+      if (deployment.mode != serving::Mode::Disaggregated) continue;
       const Figures figures = evaluate(task, deployment);
       const double x = real(deployment.prefill.replicas), y = real(deployment.decode.replicas);
-      const double needed =
-          real(deployment.prefill.structure.chips()) /
-              (task.utilization.prefill * figures.prefill_capacity / x) +
-          real(deployment.decode.structure.chips()) /
-              (task.utilization.decode * figures.decode_capacity / y);
+      const double needed = real(deployment.prefill.structure.chips()) /
+                                (task.utilization.prefill * figures.prefill_capacity / x) +
+                            real(deployment.decode.structure.chips()) /
+                                (task.utilization.decode * figures.decode_capacity / y);
       CHECK(figures.capacity / real(figures.chips) <= (1.0 + kRounding) / needed);
       if (++pairs % 50 == 0) break;
     }

@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+"""Configs of kind llm_serving: worked cases of an independent evaluator, deployments at random
+against tests/support/reference_serving.py, options, exit statuses and wrong inputs.
+
+usage: serving_test.py DFSEARCH [TEST ...]
+"""
+
+import copy
+import itertools
+import json
+import math
+import pathlib
+import random
+import sys
+import unittest
+
+import support
+from support import CliTest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+import reference_serving as twin  # noqa: E402
+
+CONFIG = str(ROOT / "configs" / "serving" / "llama3_70b_16_h100.yaml")
+CASES = json.loads((ROOT / "tests" / "golden" / "serving_cases.json").read_text())["cases"]
+SMALL = {
+    "workload": {
+        "kind": "llm_serving",
+        "model": {"hidden": 1024, "layers": 8, "heads": 16, "kv_heads": 4, "head_dim": 64,
+                  "mlp": 4096, "vocabulary": 32000},
+        "input": 500, "output": 100},
+    "serving": {
+        "pools": [{"name": "x", "chips": 8, "system": {
+            "peak": {"bf16": "1 PFLOP/s", "fp8": "2 PFLOP/s"},
+            "memory": {"bandwidth": "2 TB/s", "capacity": "64 GB"},
+            "network": [{"degree": 4, "bandwidth": "100 GB/s", "latency": "1 us"},
+                        {"bandwidth": "10 GB/s", "latency": "5 us"}],
+            "price": "1 $/h", "power": "500 W"}}],
+        "tensor": [1, 2, 4], "batch": [1, 4, 16, 64], "chunk": [512]}}
+# What is changed in SMALL, and what is said of it.
+WRONG = [
+    ("workload.kind", "serving", "kind: expected llm_serving, got 'serving'"),
+    ("workload.model.hidden", 0, "hidden: expected a whole number from 1 to 2^40, got '0'"),
+    ("workload.model.heads", None, "model: missing key 'heads'"),
+    ("workload.model.kv_heads", 3, "kv_heads: expected a divisor of the heads, 16, got 3"),
+    ("workload.model.vocabulary", None, "model: missing key 'vocabulary'"),
+    ("workload.model.mlp", 0, "mlp: expected a width"),
+    ("workload.model.wings", 2, "model: unknown key 'wings'"),
+    ("workload.model.repeat_layers", 2, "model: unknown key 'repeat_layers'"),
+    ("workload.model.experts", {"count": 4, "used": 8, "mlp": 64}, "used: expected at most"),
+    ("workload.model.experts", {"count": 4, "used": 2, "mlp": 64, "imbalance": 0.5},
+     "imbalance: expected a number from 1"),
+    ("workload.model.experts", {"count": 4, "used": 2, "mlp": 64, "dense_layers": 8},
+     "experts: expected fewer dense layers"),
+    ("workload.model.latent_attention", {"key_value_rank": 64, "rope_dim": 64},
+     "latent_attention: expected a rope_dim of less than head_dim"),
+    ("workload.model", "no_such_model", "there is no workload 'no_such_model' on the shelf"),
+    ("workload.input", None, "missing key 'input'"),
+    ("workload.output", None, "missing key 'output'"),
+    ("workload.output", 1, "nothing is decoded"),
+    ("workload.prefix", 500, "prefix: expected less than the input, 500, got 500"),
+    ("workload.requests", [{"input": 5, "output": 5}], "input: expected none beside 'requests'"),
+    ("workload.rate", "50", "rate: expected a number with the unit /s"),
+    ("workload.rate", "-1 /s", "rate: expected a quantity from"),
+    ("workload.rounds", 10, "rounds: goes with 'concurrency'"),
+    ("workload.precision", {"weights": "fp7"}, "weights: expected fp32, bf16"),
+    ("workload.precision", {"wheels": "fp8"}, "precision: unknown key 'wheels'"),
+    ("workload.speculation", {"kind": "mtp"}, "missing key 'acceptance'"),
+    ("workload.speculation", {"kind": "tree", "acceptance": 0.5}, "missing key 'draft'"),
+    ("workload.speculation", {"kind": "mtp", "acceptance": 1.5}, "acceptance: expected a number"),
+    ("workload.speculation", {"depths": [1]}, "depths: needs a kind of speculation"),
+    ("workload.speculation", {"kind": "mtp", "acceptance": 0.5, "depth": 1, "depths": [1]},
+     "depth: expected none beside 'depths'"),
+    ("serving", None, "missing key 'serving'"),
+    ("serving.pools", None, "missing key 'pools'"),
+    ("serving.pools", [], "pools: expected at least one pool"),
+    ("serving.pools.0.name", None, "missing key 'name'"),
+    ("serving.pools.0.chips", 0, "chips: expected a whole number"),
+    ("serving.pools.0.system.peak", None, "missing key 'peak'"),
+    ("serving.pools.0.system.peak", {"fp8": "1 PFLOP/s"}, "missing key 'peak'"),
+    ("serving.pools.0.system.peak", "1 PB/s", "peak: "),
+    ("serving.pools.0.system.memory", None, "missing key 'memory'"),
+    ("serving.pools.0.system.network.0.degree", None, "needs a degree: only the last"),
+    ("serving.pools.0.system.network.0.topology", "star", "topology: expected"),
+    ("serving.pools.0.system.price", "1 $", "price: expected a number with the unit $/h"),
+    ("serving.pools.0.system.engine", {"usable": 2}, "usable: expected a number from"),
+    ("serving.pools.0.system.engine", "no_such_engine", "there is no engine 'no_such_engine'"),
+    ("serving.modes", ["mixed"], "modes: expected aggregated or disaggregated, got 'mixed'"),
+    ("serving.modes", ["aggregated", "aggregated"], "a mode stands twice"),
+    ("serving.tensor", [0], "tensor: expected a whole number from 1"),
+    ("serving.tensor", "3..2", "tensor: expected a range like '2..8'"),
+    ("serving.batch", {"from": 5, "to": 2}, "to: expected no less than 'from'"),
+    ("serving.tensor", [3], "no choice of tensor, pipeline"),
+    ("serving.replicas", [9], "no choice of tensor, pipeline"),
+    ("serving.limits", {"ttft": "fast"}, "ttft: "),
+    ("serving.limits", {"p99": "1 s"}, "limits: unknown key 'p99'"),
+    ("serving.objective", "speed", "objective: expected throughput"),
+    ("serving.front", "cost", "front: goes with the objective 'front'"),
+    ("serving.cache_reserve", "half", "cache_reserve: expected full, mean or max"),
+    ("serving.utilization", {"prefill": 0}, "prefill: expected a number from"),
+    ("training", {}, "unknown key 'training'"),
+    ("execution", {}, "unknown key 'execution'"),
+]
+
+
+def changed(config, path, value):
+    config = copy.deepcopy(config)
+    *way, last = path.split(".")
+    at = config
+    for key in way:
+        at = at[int(key)] if isinstance(at, list) else at[key]
+    if value is None:
+        del at[last]
+    else:
+        at[last] = value
+    return config
+
+
+class ServingTest(CliTest):
+    def solve(self, config, *arguments, status=0):
+        self.write("c.json", json.dumps(config))
+        done = self.run_tool("c.json", "--quiet", "--json", "-", *arguments, status=status)
+        return json.loads(done.stdout)
+
+    def evaluate(self, config, deployment):
+        self.write("c.json", json.dumps(config))
+        self.write("d.json", json.dumps(deployment))
+        done = self.run_tool("evaluate", "c.json", "--mapping", "d.json", "--json", "-",
+                             status=(0, 3))
+        return json.loads(done.stdout)["serving"]
+
+    def agree(self, got, want, most=1e-11):
+        for key, value in want.items():
+            if value is None or (isinstance(value, float) and math.isinf(value)):
+                self.assertIsNone(got[key], key)
+            elif isinstance(value, (int, float)):
+                self.assertLessEqual(abs(got[key] - value), most * abs(value), key)
+            else:
+                self.assertEqual(got[key], value, key)
+
+    def test_worked_deployments(self):
+        for case in CASES:
+            if "deployment" not in case or case["deployment"] is None:
+                continue
+            with self.subTest(case["name"]):
+                want = dict(case["expect"])
+                want.pop("mode")
+                self.agree(self.evaluate(case["input"], case["deployment"])["figures"], want)
+
+    def test_worked_searches(self):
+        for case in CASES:
+            if case.get("deployment"):
+                continue
+            with self.subTest(case["name"]):
+                want = case["expect"]
+                status = 3 if want.get("best", 1) is None else 0
+                got = self.solve(case["input"], "--count", "--threads", "2", status=status)
+                self.assertEqual(got["search"]["deployments"], want["deployments"])
+                self.assertEqual(got["search"]["feasible"], want["feasible"])
+                if "front" in want:
+                    # Of equal points either may stand.
+                    self.assertEqual(len(got["serving"]["front"]), len(want["front"]))
+                    for point, step in zip(got["serving"]["front"], want["front"]):
+                        keys = ("tokens_per_s_per_user", "tokens_per_s_per_chip",
+                                "dollars_per_mtoken")
+                        self.agree(point, {key: step[key] for key in keys}, 1e-9)
+                elif want["best"]:
+                    self.assertEqual(got["serving"]["best"], want["best"])
+                    figures = dict(want["figures"])
+                    figures.pop("mode")
+                    self.agree(got["serving"]["figures"], figures)
+
+    def test_deployments_at_random_are_those_of_the_twin(self):
+        dice = random.Random(7)
+        for world in range(100):
+            config = copy.deepcopy(dice.choice(CASES)["input"])
+            config["serving"].pop("limits", None)
+            config["serving"]["cache_reserve"] = dice.choice(["full", "mean", "max"])
+            for pool in config["serving"]["pools"]:
+                pool["chips"] = 64
+            reference = twin.World(config)
+            one = {name: [dice.choice(values)] for name, values in {
+                "tensor": [1, 2, 4, 8], "pipeline": [1, 2, 3], "attention_data": [1, 2],
+                "expert": [1, 2], "batch": [1, 3, 17, 150], "chunk": [100, 1500, 9000],
+                "replicas": [1, 2]}.items()}
+            config["serving"].update(one, modes=[dice.choice(["aggregated", "disaggregated"])],
+                                     prefill={"batch": [dice.choice([1, 3])]})
+            reference = twin.World(config)
+            for deployment in itertools.islice(twin.deployments(reference), 1):
+                with self.subTest(world=world, deployment=deployment):
+                    want = reference.evaluate(deployment)
+                    want.pop("mode")
+                    self.agree(self.evaluate(config, deployment)["figures"], want, 1e-10)
+
+    def test_wrong_inputs(self):
+        for path, value, message in WRONG:
+            with self.subTest(path=path, value=value):
+                self.write("c.json", json.dumps(changed(SMALL, path, value)))
+                done = self.run_tool("c.json", status=2)
+                self.assertEqual(done.stdout, "")
+                self.assertIn(message, done.stderr)
+
+    def test_deployment_files(self):
+        good = {"mode": "aggregated", "pool": "x", "tensor": 2, "batch": 4, "chunk": 512}
+        self.assertEqual(self.evaluate(SMALL, good)["status"], "feasible")
+        self.write("c.json", json.dumps(SMALL))
+        for change, message in (({"mode": "both"}, "mode: expected aggregated or disaggregated"),
+                                ({"pool": "y"}, "pool: expected x, got 'y'"),
+                                ({"batch": None}, "missing key 'batch'"),
+                                ({"chunk": None}, "missing key 'chunk'"),
+                                ({"replicas": 5}, "needs 10 chips, the pool has 8"),
+                                ({"tensor": 3}, "no room for such degrees"),
+                                ({"mode": "disaggregated"}, "missing key 'prefill'"),
+                                ({"size": 3}, "unknown key 'size'")):
+            with self.subTest(change):
+                file = {k: v for k, v in (good | change).items() if v is not None}
+                self.write("d.json", json.dumps(file))
+                done = self.run_tool("evaluate", "c.json", "--mapping", "d.json", status=2)
+                self.assertIn(message, done.stderr)
+
+    def test_a_result_is_a_deployment_file_and_a_hint(self):
+        self.run_tool(CONFIG, "--quiet", "--json", "r.json", "--mapping", "m.json")
+        best = json.loads((self.folder / "r.json").read_text())["serving"]
+        done = self.run_tool("evaluate", CONFIG, "--mapping", "m.json", "--json", "-")
+        again = json.loads(done.stdout)["serving"]
+        self.assertEqual(again["best"], best["best"])
+        self.assertEqual(again["figures"], best["figures"])
+        hinted = self.run_tool(CONFIG, "--quiet", "--hint", "m.json", "--json", "-")
+        self.assertEqual(json.loads(hinted.stdout)["serving"]["best"], best["best"])
+        dropped = self.run_tool(CONFIG, "--quiet", "--hint", "m.json",
+                                "--set", "serving.limits.tpot=19 ms")
+        self.assertIn("the hint does not fit and is dropped: it breaks tpot", dropped.stderr)
+
+    def test_threads_change_nothing(self):
+        results = []
+        for arguments in (["--threads", "1"], ["--threads", "8"], ["--deterministic"]):
+            result = self.solve(SMALL | {"serving": SMALL["serving"] | {"objective": "front"}},
+                                *arguments)
+            results.append(result["serving"])
+        self.assertEqual(results[0], results[1])
+        self.assertEqual(results[0], results[2])
+
+    def test_limits_stop_the_search(self):
+        result = self.solve(SMALL, "--node-limit", "1", status=(4, 5))
+        self.assertIn(result["status"], ("feasible", "no_solution"))
+        self.assertEqual(result["stopped_by"], "nodes")
+
+    def test_an_infeasible_question_says_what_would_help(self):
+        config = SMALL | {"serving": SMALL["serving"] | {"limits": {"tpot": "1 us"}}}
+        result = self.solve(config, status=3)
+        remedy, = result["infeasible"]["remedies"]
+        self.assertEqual(remedy["limit"], "tpot")
+        config["serving"]["limits"]["tpot"] = f"{remedy['enough'] * 1.000001} s"
+        self.assertEqual(self.solve(config)["serving"]["best"], remedy["deployment"])
+
+    def test_options_that_deployments_do_not_take(self):
+        done = self.run_tool(CONFIG, "--no-bound", "labels", status=2)
+        self.assertIn("--no-bound", done.stderr)
+
+    def test_a_search_goes_on_from_its_checkpoint(self):
+        front = ["--set", "serving.objective=front", "--quiet", "--json", "-"]
+        whole = json.loads(self.run_tool(CONFIG, *front).stdout)
+        self.run_tool(CONFIG, *front, "--node-limit", "40", "--checkpoint", "c", status=(4, 5))
+        resumed = json.loads(self.run_tool(CONFIG, *front, "--resume", "c").stdout)
+        self.assertEqual(resumed["serving"], whole["serving"])
+        done = self.run_tool(CONFIG, *front, "--resume", "c", "--set", "workload.input=2001",
+                             status=2)
+        self.assertIn("is a checkpoint of another config", done.stderr)
+
+    def test_events(self):
+        done = self.run_tool(CONFIG, "--quiet", "--events", "-")
+        events = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual(events[0]["workload"], "llm_serving")
+        self.assertEqual(events[-1]["status"], "optimal")
+        self.assertTrue(any(event["event"] == "incumbent" for event in events))
+
+
+if __name__ == "__main__":
+    support.main()

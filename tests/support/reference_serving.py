@@ -1,0 +1,509 @@
+"""The equations of docs/serving.md once more, written from that page: what a deployment does, and
+all deployments that a config leaves, one by one."""
+import itertools, math, re
+
+UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "m": 1e-3, "u": 1e-6, "n": 1e-9}
+BYTES = {"fp32": 4, "bf16": 2, "fp8": 1, "int8": 1, "nvfp4": 0.5625, "mxfp4": 0.53125, "fp4": 0.5, "int4": 0.5}
+
+
+def si(text):
+    if isinstance(text, (int, float)):
+        return float(text)
+    number, unit = re.fullmatch(r"\s*([-+.0-9eE]+)\s*(.*)", text).groups()
+    if unit in ("/s", ""):
+        return float(number)
+    if unit == "$/h":
+        return float(number) / 3600
+    base = re.sub(r"(FLOP/s|B/s|B|s|W)$", "", unit)
+    return float(number) * UNITS[base]
+
+
+class Model:
+    """Shapes of a transformer on t chips."""
+
+    def __init__(self, m):
+        self.h, self.L, self.a = m["hidden"], m["layers"], m["heads"]
+        self.g, self.d = m.get("kv_heads", m["heads"]), m.get("head_dim", m["hidden"] // m["heads"])
+        self.f = m.get("mlp", 4 * self.h)
+        self.V = m.get("vocabulary", 0)
+        self.gated = m.get("gated", True)
+        self.dv = m.get("value_dim", self.d)
+        self.mla = m.get("latent_attention")
+        e = m.get("experts")
+        self.e = e
+        self.dense = self.L if not e else e.get("dense_layers", 0)
+        self.imb = e.get("imbalance", 1.0) if e else 1.0
+
+    def phi(self, t):
+        if self.mla:
+            r, dr = self.mla["key_value_rank"], self.mla["rope_dim"]
+            return 2 * (self.a / t) * (2 * r + dr), 2 * (self.a / t) * (self.d + self.dv)
+        return 4 * (self.a / t) * self.d, 4 * (self.a / t) * self.d
+
+    def u(self, t):  # cached values of a token on a chip
+        if self.mla:
+            return self.mla["key_value_rank"] + self.mla["rope_dim"]
+        return 2 * max(self.g / t, 1) * self.d
+
+    def attention_products(self, t):
+        h, a, d = self.h, self.a, self.d
+        if self.mla:
+            rq, r, dr = self.mla["query_rank"], self.mla["key_value_rank"], self.mla["rope_dim"]
+            dn, dv = d - dr, self.dv
+            out = []
+            if rq:
+                out += [(h * rq, h + rq), (rq * a * d / t, rq + a * d / t)]
+            else:
+                out += [(h * a * d / t, h + a * d / t)]
+            out += [(h * (r + dr), h + r + dr), (r * a * (dn + dv) / t, a * (dn + dv + 2 * r) / t),
+                    (a * dv / t * h, a * dv / t + h)]
+            return out
+        o = (a / t + 2 * max(self.g / t, 1)) * d
+        return [(h * o, h + o), (a * d / t * h, a * d / t + h)]
+
+    def mlp_products(self, f, t):
+        n = 2 if self.gated else 1
+        return [(self.h * n * f / t, self.h + n * f / t), (f / t * self.h, f / t + self.h)]
+
+
+class System:
+    """A chip, its network and its engine, in SI units."""
+
+    def __init__(self, s):
+        p = s["peak"]
+        self.peak = {k: si(v) for k, v in p.items()} if isinstance(p, dict) else {"bf16": si(p)}
+        self.W, self.cap = si(s["memory"]["bandwidth"]), si(s["memory"].get("capacity", math.inf))
+        self.net = [(n.get("degree", math.inf), si(n["bandwidth"]), si(n.get("latency", 0)), n.get("topology", "switch")) for n in s["network"]]
+        self.price, self.power = si(s.get("price", 0)), si(s.get("power", 0))
+        self.transfer = si(s["transfer"]) if "transfer" in s else self.net[-1][1]
+        e = s.get("engine", {})
+        t = lambda k: si(e.get(k, 0))
+        self.pass_, self.layer, self.expert_layer, self.request = t("pass"), t("layer"), t("expert_layer"), t("request")
+        self.prefill, self.answer, self.reserved = t("prefill"), t("answer"), t("reserved")
+        self.usable = e.get("usable", 1)
+        sh = e.get("shares", {})
+        g = lambda k, d=1: sh.get(k, d)
+        self.matrix, self.attention, self.memory, self.cache, self.network = g("matrix"), g("attention"), g("memory"), g("cache"), g("network")
+        self.experts = g("experts", self.matrix)
+        self.experts_memory = g("experts_memory", self.memory)
+
+    def P(self, kind):
+        return self.peak.get(kind, self.peak["bf16"])
+
+    def split(self, n):
+        out = []
+        for deg, bw, lat, top in self.net:
+            k = min(n, deg)
+            if k > 1:
+                out.append((k, bw, lat, top))
+            n /= k
+            if n <= 1:
+                break
+        return out
+
+    def all_reduce(self, n, D):
+        t = 0
+        for k, bw, lat, top in self.split(n):
+            t += 2 * (k - 1) / k * D / (bw * self.network) + (2 * lat if top == "switch" else 2 * (k - 1) * lat)
+            D /= k
+        return t
+
+    def all_to_all(self, n, D):
+        t, s = 0, 1
+        for k, bw, lat, top in self.split(n):
+            # In a ring the bisection limits it.
+            share = max((k - 1) / k, k / 8) if top == "ring" else (k - 1) / k
+            t += share * D * s * k / n / (bw * self.network) + (lat if top == "switch" else (k - 1) * lat)
+            s *= k
+        return t
+
+    def hop(self, w, D):
+        i = 0
+        if len(self.net) > 1 and w >= self.net[0][0]:
+            i = 1
+        return D / (self.net[i][1] * self.network) + self.net[i][2]
+
+
+class Precision:
+    def __init__(self, p):
+        self.w = p.get("weights", "bf16")
+        self.c = p.get("cache", "bf16")
+        self.products = p.get("products", self.w)
+        self.head = p.get("head", self.w)
+        self.act = p.get("activations", "bf16")
+        self.att = p.get("attention", "bf16")
+        self.comm = p.get("communication", "bf16")
+
+
+class Requests:
+    """(1) to (4)."""
+
+    def __init__(self, w):
+        rs = w.get("requests") or [{"input": w["input"], "output": w["output"], "prefix": w.get("prefix", 0)}]
+        total = sum(r.get("share", 1) for r in rs)
+        self.cl = [(r.get("share", 1) / total, r["input"], r["output"], r.get("prefix", 0)) for r in rs]
+        self.n = sum(q * (i - p) for q, i, o, p in self.cl)
+        self.i = sum(q * i for q, i, o, p in self.cl)
+        self.o = sum(q * o for q, i, o, p in self.cl)
+        self.pairs = sum(q * ((i - p) * p + (i - p) * (i - p + 1) / 2) for q, i, o, p in self.cl)
+        self.J0 = sum(q * (o - 1) for q, i, o, p in self.cl)
+        self.c = sum(q * (o - 1) * (i + o / 2) for q, i, o, p in self.cl) / self.J0 if self.J0 else 0
+        self.F = sum(q * (o - 1) * (i + o) for q, i, o, p in self.cl) / self.J0 if self.J0 else 0
+        self.max = max(i + o for q, i, o, p in self.cl)
+
+    def kappa(self, C):
+        return sum(q * (math.ceil((i - p) / C) if C < i - p else 1 / (C // (i - p))) for q, i, o, p in self.cl)
+
+    def ceils(self, C):
+        return sum(q * math.ceil((i - p) / C) for q, i, o, p in self.cl)
+
+    def entries(self, C):
+        s = 0
+        for q, i, o, p in self.cl:
+            n = i - p
+            s += q * sum(p + min(n, j * C) for j in range(1, math.ceil(n / C) + 1))
+        return s
+
+
+def product(S, P, share, x, m, r, bw, a, mem):
+    return max(2 * x * m / (P * share), (m * bw + x * r * a) / (S.W * mem))
+
+
+class Pass:
+    """(5) to (11), and (14)."""
+
+    def __init__(self, S, M, pr, R, t, d, p, e):
+        self.S, self.M, self.pr, self.R, self.t, self.d, self.p, self.e = S, M, pr, R, t, d, p, e
+        self.w = t * d
+
+    def layer(self, dense, beta, v, chunk, pairs, entries):
+        S, M, pr, R, t, d, e = self.S, self.M, self.pr, self.R, self.t, self.d, self.e
+        x = beta * v + chunk
+        bw, a, bc, bx = BYTES[pr.w], BYTES[pr.act], BYTES[pr.c], BYTES[pr.comm]
+        P = S.P(pr.products)
+        T = S.layer
+        for m, r in M.attention_products(t):
+            T += product(S, P, S.matrix, x, m, r, bw, a, S.memory)
+        fd, fp = M.phi(t)
+        u = M.u(t) * bc
+        PA = S.P(pr.att)
+        if beta:
+            T += max(beta * v * R.c * fd / (PA * S.attention), beta * R.c * u / (S.W * S.cache))
+        if chunk:
+            T += max(pairs * fp / (PA * S.attention), entries * u / (S.W * S.cache))
+        Sx = x * M.h * bx
+        if t > 1:
+            T += S.all_reduce(t, Sx)
+        if dense:
+            for m, r in M.mlp_products(M.f, t):
+                T += product(S, P, S.matrix, x, m, r, bw, a, S.memory)
+            if t > 1:
+                T += S.all_reduce(t, Sx)
+            return T
+        E, k, fe = M.e["count"], M.e["used"], M.e["mlp"]
+        T += S.expert_layer
+        T += product(S, P, S.matrix, x, M.h * E, M.h + E, bw, a, S.memory)
+        if M.e.get("shared", 0):
+            for m, r in M.mlp_products(M.e["shared"] * fe, t):
+                T += product(S, P, S.matrix, x, m, r, bw, a, S.memory)
+        w = self.w
+        g = w // e
+        X = x * d
+        A = X * k / e * (M.imb if e > 1 else 1)
+        hit = E / e * (1 - (1 - k / E) ** X)
+        n = 3 if M.gated else 2
+        m = n * M.h * fe / g
+        T += max(2 * A * m / (P * S.experts), (hit * m * bw + A * (2 * M.h + n * fe / g) * a) / (S.W * S.experts_memory))
+        if e == 1:
+            if w > 1:
+                T += S.all_reduce(w, d * Sx)
+        else:
+            T += 2 * S.all_to_all(e, Sx / t * min(k, e))
+            if g > 1:
+                T += S.all_reduce(g, A * M.h * bx)
+        return T
+
+    def head(self, tokens):
+        S, M, pr = self.S, self.M, self.pr
+        return product(S, S.P(pr.head), S.matrix, tokens, M.h * M.V / self.t, M.h + M.V / self.t, BYTES[pr.head], BYTES[pr.act], S.memory)
+
+    def stages(self):
+        L, p = self.M.L, self.p
+        out = []
+        for s in range(p):
+            lo, hi = s * L // p, (s + 1) * L // p
+            nd = max(0, min(hi, self.M.dense) - lo)
+            out.append((nd, hi - lo - nd))
+        return out
+
+    def times(self, beta, v, chunk=0, pairs=0, entries=0, done=0, requests=None):
+        S = self.S
+        dense = self.layer(True, beta, v, chunk, pairs, entries) if self.M.dense else 0
+        exp = self.layer(False, beta, v, chunk, pairs, entries) if self.M.e else 0
+        T = []
+        x = beta * v + chunk
+        st = self.stages()
+        for s, (nd, ne) in enumerate(st):
+            ts = S.pass_ + nd * dense + ne * exp + S.request * (beta if requests is None else requests)
+            if self.p > 1:
+                ts += S.hop(self.w, x * self.M.h * BYTES[self.pr.comm] / self.t)
+            if s == self.p - 1:
+                ts += self.head(beta * v + done)
+            T.append(ts)
+        return max(T), sum(T)
+
+    def weights(self):
+        M, t, w, b = self.M, self.t, self.w, BYTES[self.pr.w]
+        att = sum(m for m, r in M.attention_products(t))
+        dense = sum(m for m, r in M.mlp_products(M.f, t)) if M.dense else 0
+        exp = 0
+        if M.e:
+            n = 3 if M.gated else 2
+            exp = M.h * M.e["count"] + M.e["count"] * n * M.h * M.e["mlp"] / w
+            if M.e.get("shared", 0):
+                exp += sum(m for m, r in M.mlp_products(M.e["shared"] * M.e["mlp"], t))
+        out = []
+        st = self.stages()
+        for s, (nd, ne) in enumerate(st):
+            W = (nd + ne) * att * b + nd * dense * b + ne * exp * b
+            if s == 0:
+                W += M.h * M.V / t * b
+            if s == len(st) - 1:
+                W += M.h * M.V / t * BYTES[self.pr.head]
+            out.append(W)
+        return out
+
+    def memory(self, beta, x, H, draft=0):
+        M, t = self.M, self.t
+        f = M.f if M.dense else M.e["used"] * M.e["mlp"]
+        u = M.u(t) * BYTES[self.pr.c]
+        best = 0
+        for W, (nd, ne) in zip(self.weights(), self.stages()):
+            best = max(best, W + beta * self.p * H * (nd + ne) * u + x * (4 * M.h + 6 * f / t) * BYTES[self.pr.act])
+        return best + self.S.reserved + draft
+
+
+def acceptance(sp, K):
+    a = sp["acceptance"]
+    return [a[min(i, len(a) - 1)] if isinstance(a, list) else a for i in range(K)]
+
+
+def gained(sp, K):
+    if not K:
+        return 1, 1.0
+    if sp["kind"] == "tree":
+        a = acceptance(sp, 1)[0]
+        a2 = 1 - (1 - a) ** 2
+        return 2 ** K, 1 + a * sum(a2 ** i for i in range(K))
+    E, prod = 1.0, 1.0
+    for a in acceptance(sp, K):
+        prod *= a
+        E += prod
+    return K + 1, E
+
+
+class World:
+    """A config, and what its deployments do: (12) to (23)."""
+
+    def __init__(self, inp):
+        w, s = inp["workload"], inp["serving"]
+        self.M, self.R, self.pr = Model(w["model"]), Requests(w), Precision(w.get("precision", {}))
+        self.pools = {p["name"]: (System(p["system"]), p["chips"]) for p in s["pools"]}
+        self.sp = w.get("speculation")
+        self.s = s
+        self.rate = si(w["rate"]) if "rate" in w else None
+        self.conc, self.rounds = w.get("concurrency"), w.get("rounds")
+        self.draft = Model(self.sp["draft"]) if self.sp and "draft" in self.sp else None
+        self.limits = {k: si(v) for k, v in s.get("limits", {}).items()}
+
+    def H(self):
+        return {"full": self.R.F, "mean": self.R.c, "max": self.R.max}[self.s.get("cache_reserve", "full")]
+
+    def draft_time(self, S, t, d, e, beta, K):
+        if not K:
+            return 0, 0
+        kind = self.sp["kind"]
+        R = self.R
+        if kind == "mtp":
+            P = Pass(S, self.M, self.pr, R, t, d, 1, e)
+            total = 0
+            dense = self.M.e is None
+            one = P.layer(dense, beta, 1, 0, 0, 0) + P.head(beta)
+            h = self.M.h
+            one += product(S, S.P(self.pr.products), S.matrix, beta, 2 * h * h, 3 * h, BYTES[self.pr.w], BYTES[self.pr.act], S.memory)
+            
+            w, e = t * d, self.M.e
+            weights = sum(m for m, r in P.M.attention_products(t)) + 2 * h * h
+            n = 3 if self.M.gated else 2
+            if e:
+                weights += e["count"] * n * h * e["mlp"] / w + (sum(m for m, r in self.M.mlp_products(e["shared"] * e["mlp"], t)) if e.get("shared") else 0)
+            else:
+                weights += sum(m for m, r in self.M.mlp_products(self.M.f, t))
+            return K * one, weights * BYTES[self.pr.w] + beta * self.H() * self.M.u(t) * BYTES[self.pr.c]
+        P = Pass(S, self.draft, self.pr, R, t, d, 1, 1)
+        feeds = [1] * K if kind == "sequence" else [1] + [2 ** i for i in range(K - 1)]
+        T = sum(P.times(beta, v)[0] for v in feeds)
+        return T, P.weights()[0] + beta * self.H() * self.draft.L * self.draft.u(t) * BYTES[self.pr.c]
+
+    def evaluate(self, D):
+        if D["mode"] == "aggregated":
+            return self.aggregated(D)
+        return self.disaggregated(D)
+
+    def chk(self, r, mem_bad):
+        bad = []
+        if mem_bad: bad.append("memory")
+        if r["tpot"] > self.limits.get("tpot", math.inf): bad.append("tpot")
+        if r["ttft"] > self.limits.get("ttft", math.inf): bad.append("ttft")
+        if r["e2e"] > self.limits.get("e2e", math.inf): bad.append("e2e")
+        return bad
+
+    def aggregated(self, D):
+        S, chips = self.pools[D["pool"]]
+        t, p, d, e, rep, beta, C = (D[k] for k in ("tensor", "pipeline", "attention_data", "expert", "replicas", "batch", "chunk"))
+        K = D.get("depth", self.sp.get("depth", 0) if self.sp else 0)
+        R = self.R
+        v, E = gained(self.sp, K) if K else (1, 1.0)
+        P = Pass(S, self.M, self.pr, R, t, d, p, e)
+        dt, dm = self.draft_time(S, t, d, e, beta, K)
+        k = R.kappa(C)
+        Td = P.times(beta, v)[0] + dt
+        Tm = P.times(beta, v, R.n / k, R.pairs / k, R.entries(C) / k, 1 / k)[0] + S.prefill / k + dt
+        J = R.J0 / E
+        f = beta * k / J
+        g = min(f, 1)
+        T = (1 - g) * Td + g * Tm
+        tpot = p * T / E
+        X = rep * d * beta / (J * T) if f <= 1 else rep * d / (k * Tm)
+        wait = f / (2 * (1 - f)) * k * p * Tm if f < 1 else math.inf
+        if self.conc is not None:
+            top = (beta - 1) / 2 * k * p * Tm
+            wait = min(wait, top) + (top / self.rounds if self.rounds else 0)
+        if self.s.get("wait") == "none":
+            wait = 0
+        ttft = p * T / 2 + wait + max(k, R.ceils(C)) * p * Tm + S.answer
+        mem = P.memory(beta, beta * v + R.n / k, self.H(), dm)
+        n = rep * t * p * d
+        return self.report(D, dict(ttft=ttft, tpot=tpot, iteration=p * Td, mixed_iteration=p * Tm, mixed_share=f, tokens_per_step=E, capacity=X, memory=mem), rep * beta * p * d, n, n * S.price, n * S.power,
+                           (["prefill"] if f > self.s.get("utilization", {}).get("mixed", 1) else []), mem > S.usable * S.cap)
+
+    def report(self, D, r, running, chips, price, power, bad, mem_bad):
+        R = self.R
+        X = r["capacity"]
+        served = X
+        if self.rate is not None:
+            served = self.rate
+            if X < self.rate: bad = bad + ["rate"]
+        r["in_flight"] = running + (0 if r.pop("moved", 0) else X * r["ttft"])
+        r["e2e"] = r["ttft"] + R.J0 * r["tpot"]
+        r["requests_per_s"] = served
+        r["chips"] = chips
+        r["tokens_per_s"] = served * R.o
+        r["tokens_per_s_per_chip"] = r["tokens_per_s"] / chips
+        r["tokens_per_s_per_user"] = 1 / r["tpot"]
+        r["dollars_per_mtoken"] = price / r["tokens_per_s"] * 1e6
+        r["joule_per_token"] = power / r["tokens_per_s"]
+        r["dollars_per_mtoken_total"] = price / (served * (R.i + R.o)) * 1e6
+        if self.conc is not None and r["in_flight"] > self.conc: bad = bad + ["concurrency"]
+        r["infeasible"] = bad + self.chk(r, mem_bad)
+        r["mode"] = D["mode"]
+        return r
+
+    def disaggregated(self, D):
+        R = self.R
+        a, b = D["prefill"], D["decode"]
+        Sp, Sd = self.pools[a["pool"]][0], self.pools[b["pool"]][0]
+        g = lambda x, k: x.get(k, 1)
+        Pp = Pass(Sp, self.M, self.pr, R, a["tensor"], g(a, "attention_data"), g(a, "pipeline"), g(a, "expert"))
+        Pd = Pass(Sd, self.M, self.pr, R, b["tensor"], g(b, "attention_data"), g(b, "pipeline"), g(b, "expert"))
+        al, be = a["batch"], b["batch"]
+        K = b.get("depth", self.sp.get("depth", 0) if self.sp else 0)
+        v, E = gained(self.sp, K) if K else (1, 1.0)
+        Ta, La = Pp.times(0, 1, al * R.n, al * R.pairs, al * R.i, al)
+        Ta, La = Ta + Sp.prefill * al, La + Sp.prefill * al
+        dt, dm = self.draft_time(Sd, Pd.t, Pd.d, Pd.e, be, K)
+        Td = Pd.times(be, v)[0] + dt
+        J = R.J0 / E
+        Xp = a["replicas"] * Pp.d * al / Ta
+        Xd = b["replicas"] * Pd.d * be / (J * Td)
+        cache = R.i * self.M.L * self.M.u(1) * BYTES[self.pr.c]
+        np_, nd = a["replicas"] * Pp.w * Pp.p, b["replicas"] * Pd.w * Pd.p
+        Xt = min(np_ * Sp.transfer, nd * Sd.transfer) / cache
+        ut = self.s.get("utilization", {})
+        X = min(ut.get("prefill", 1) * Xp, ut.get("decode", 1) * Xd, Xt)
+        rho_served = X if self.rate is None else self.rate
+        rho = rho_served / Xp
+        move = cache / min(Pp.t * Pp.p * Sp.transfer, Pd.t * Pd.p * Sd.transfer) + Sp.net[-1][2]
+        wait = rho / (2 * (1 - rho)) * Ta if rho < 1 else math.inf
+        if self.s.get("wait") == "none": wait = 0
+        ttft = La + wait + (al - 1) / 2 * a["replicas"] * Pp.d / rho_served + move + Sp.answer
+        mp = Pp.memory(al, al * R.n, R.i)
+        md = Pd.memory(be, be * v, self.H(), dm)
+        chips = np_ + nd
+        r = dict(ttft=ttft, tpot=Pd.p * Td / E, iteration=Pd.p * Td, prefill_pass=Ta, prefill_capacity=Xp, decode_capacity=Xd, transfer_capacity=Xt, transfer=move, tokens_per_step=E, capacity=X, memory_prefill=mp, memory=md)
+        r["moved"] = 1
+        return self.report(D, r, b["replicas"] * be * Pd.p * Pd.d, chips, np_ * Sp.price + nd * Sd.price, np_ * Sp.power + nd * Sd.power, [], mp > Sp.usable * Sp.cap or md > Sd.usable * Sd.cap)
+
+
+
+
+def listed(value, default):
+    if value is None:
+        return default
+    if isinstance(value, dict):
+        return list(range(value["from"], value["to"] + 1))
+    return value if isinstance(value, list) else [value]
+
+
+def structures(W, role):
+    own = W.s.get(role, {})
+    get = lambda k: listed(own.get(k, W.s.get(k)), [1])
+    for pool, (S, chips) in W.pools.items():
+        for t, p, d, e in itertools.product(get("tensor"), get("pipeline"), get("attention_data"), get("expert")):
+            if W.M.a % t or p > W.M.L or (t * d) % e or (e > 1 and (not W.M.e or W.M.e["count"] % e)):
+                continue
+            n = t * p * d
+            most = chips // n
+            for r in listed(own.get("replicas", W.s.get("replicas")), range(1, most + 1)):
+                if r <= most:
+                    yield {"pool": pool, "tensor": t, "pipeline": p, "attention_data": d, "expert": e, "replicas": r}, n * r
+
+
+def deployments(W):
+    depths = listed(W.sp.get("depths", W.sp.get("depth", 0)) if W.sp else None, [0])
+    for mode in W.s.get("modes", ["aggregated", "disaggregated"]):
+        if mode == "aggregated":
+            for S, n in structures(W, "aggregated"):
+                for C in listed(W.s.get("chunk"), [1]):
+                    for b in listed(W.s.get("aggregated", {}).get("batch", W.s.get("batch")), [1]):
+                        for K in depths:
+                            yield dict(S, mode=mode, chunk=C, batch=b, **({"depth": K} if W.sp else {}))
+            continue
+        decode = list(structures(W, "decode"))
+        for P, n in structures(W, "prefill"):
+            for a in listed(W.s.get("prefill", {}).get("batch"), [1]):
+                for D, m in decode:
+                    if n > W.pools[P["pool"]][1] or (P["pool"] == D["pool"] and n + m > W.pools[P["pool"]][1]):
+                        continue
+                    for b in listed(W.s.get("decode", {}).get("batch", W.s.get("batch")), [1]):
+                        for K in depths:
+                            yield {"mode": mode, "prefill": dict(P, batch=a), "decode": dict(D, batch=b, **({"depth": K} if W.sp else {}))}
+
+
+def front_of(W, found):
+    key = "dollars_per_mtoken" if W.s.get("front") == "cost" else "tokens_per_s_per_chip"
+    sign = 1 if key[0] == "d" else -1
+    # Fastest for a user first.
+    found = sorted(enumerate(found), key=lambda x: (-x[1][1]["tokens_per_s_per_user"], sign * x[1][1][key], x[1][1]["chips"], x[0]))
+    best, front = math.inf, []
+    for _, (D, r) in found:
+        v = sign * r[key]
+        if not front or v < best - 1e-9 * abs(best):
+            front.append((D, r))
+            best = v
+    return front
+
+
+VALUE = {"throughput": lambda r: -r["tokens_per_s"], "throughput_per_chip": lambda r: -r["tokens_per_s_per_chip"],
+         "interactivity": lambda r: r["tpot"], "cost": lambda r: r["dollars_per_mtoken"], "energy": lambda r: r["joule_per_token"],
+         "chips": lambda r: r["chips"], "ttft": lambda r: r["ttft"], "e2e": lambda r: r["e2e"]}
