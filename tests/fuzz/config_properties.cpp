@@ -4,7 +4,9 @@
 #include <cmath>
 #include <string>
 
+#include "base/error.hpp"
 #include "engine/calculon/find_execution.hpp"
+#include "engine/serving/find_deployment.hpp"
 #include "engine/training/find_plan.hpp"
 #include "fuzz/fuzz_target.hpp"
 #include "io/checkpoint/problem_fingerprint.hpp"
@@ -14,8 +16,10 @@
 #include "io/report/execution_report.hpp"
 #include "io/report/plan_report.hpp"
 #include "io/report/report.hpp"
+#include "io/report/serving_report.hpp"
 #include "io/result/execution_json.hpp"
 #include "io/result/plan_json.hpp"
+#include "io/result/serving_json.hpp"
 
 namespace dfsearch::fuzz {
 namespace {
@@ -124,6 +128,19 @@ void check_task(const training::Task& task) {
   require(!plan_report(task, result, "input").empty(), "a result can be reported");
   require(!plan_json(task, result).empty(), "a result can be written");
   require_finite(result);
+}
+
+void check_task(const serving::Task& task) {
+  const auto search = short_search<serving::ServingSearch>();
+  serving::ServingResult result;
+  try {
+    result = find_deployment(task, search);
+  } catch (const InputError&) {
+    return;  // nothing to choose from
+  }
+  require(!task_text(task).empty(), "a task can be described");
+  require(!serving_report(task, result, "input").empty(), "a result can be reported");
+  require(!serving_json(task, result).empty(), "a result can be written");
 }
 
 }  // namespace dfsearch::fuzz

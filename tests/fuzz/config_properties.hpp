@@ -16,4 +16,7 @@ void check_task(const calculon::Task& task);
 /// The same of plans, of which a config that loads has some.
 void check_task(const training::Task& task);
 
+/// The same of deployments.
+void check_task(const serving::Task& task);
+
 }  // namespace dfsearch::fuzz

@@ -37,8 +37,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     fuzz::check_config(*first);
   } else if (const auto* calculon = std::get_if<CalculonConfig>(&*config)) {
     fuzz::check_task(calculon->task);
+  } else if (const auto* training = std::get_if<TrainingConfig>(&*config)) {
+    fuzz::check_task(training->task);
   } else {
-    fuzz::check_task(std::get<TrainingConfig>(*config).task);
+    fuzz::check_task(std::get<ServingConfig>(*config).task);
   }
   return 0;
 }

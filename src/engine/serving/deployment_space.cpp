@@ -8,11 +8,14 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
+
 namespace dfsearch::serving {
 namespace {
 
 // Of an open range; more than any list of a config has.
 constexpr std::int64_t kMostBatch = 1 << 16;
+constexpr std::int64_t kMostValues = 1 << 16;
 
 /// The values that a choice leaves between 1 and `most`.
 template <class Fits>
@@ -28,7 +31,12 @@ std::vector<std::int64_t> values(const std::optional<DegreeChoice>& own,
     std::erase_if(list, [&](std::int64_t value) { return value > most || !fits(value); });
     return list;
   }
-  for (std::int64_t value = choice.least; value <= std::min(choice.most, most); ++value) {
+  const std::int64_t last = std::min(choice.most, most);
+  if (last - choice.least >= kMostValues) {
+    throw InputError(
+        "serving: a choice leaves more than 65536 values, expected a list or a shorter range");
+  }
+  for (std::int64_t value = choice.least; value <= last; ++value) {
     if (fits(value)) list.push_back(value);
   }
   return list;
@@ -45,7 +53,7 @@ struct DeploymentSpace::Structures {
 };
 
 std::vector<DeploymentSpace::Structures> DeploymentSpace::structures_of(
-    const RoleChoices& role) const {
+    const RoleChoices& role, const Deadline& deadline) const {
   std::vector<Structures> list;
   const RoleChoices& all = task_.all;
   Structure s;
@@ -63,6 +71,7 @@ std::vector<DeploymentSpace::Structures> DeploymentSpace::structures_of(
           const auto divides = [&](std::int64_t e) { return (t * d) % e == 0; };
           for (const std::int64_t e : values(role.expert, all.expert, kOne, t * d, divides)) {
             s.expert = e;
+            deadline.check();
             if (!legal(task_, s)) continue;
             auto replicas =
                 values(role.replicas, all.replicas, DegreeChoice{}, chips / s.chips(), kAnyValue);
@@ -162,7 +171,7 @@ DeploymentSpace::DeploymentSpace(const Task& task, int threads, const Deadline& 
   };
   const auto depths = static_cast<double>(task.speculation.depths.size());
   if (has(Mode::Aggregated)) {
-    const auto structures = structures_of(task.aggregated);
+    const auto structures = structures_of(task.aggregated, deadline);
     const auto chunks = values(task.aggregated.chunk, task.all.chunk,
                                DegreeChoice{.values = {2048}}, kMostBatch, kAnyValue);
     for (const Structures& s : structures) {
@@ -173,8 +182,8 @@ DeploymentSpace::DeploymentSpace(const Task& task, int threads, const Deadline& 
   }
   deadline.check();
   if (!has(Mode::Disaggregated)) return;
-  const auto prefill = structures_of(task.prefill);
-  const auto decode = structures_of(task.decode);
+  const auto prefill = structures_of(task.prefill, deadline);
+  const auto decode = structures_of(task.decode, deadline);
   const auto prefill_batches = static_cast<double>(
       values(task.prefill.batch, std::nullopt, kOne, kMostBatch, kAnyValue).size());
   double pairs = 0.0;

@@ -62,7 +62,8 @@ class DeploymentSpace {
                   const std::vector<std::int64_t>& chunks, std::vector<Chain>& chains);
   void add_prefillers(const std::vector<Structures>& structures);
   void cut(Chain& chain, const std::vector<std::int64_t>& batches);
-  [[nodiscard]] std::vector<Structures> structures_of(const RoleChoices& role) const;
+  [[nodiscard]] std::vector<Structures> structures_of(const RoleChoices& role,
+                                                      const Deadline& deadline) const;
 
   const Task& task_;
   const Means means_;

@@ -261,9 +261,10 @@ class Finder {
       Task without = task_;
       row.lift(without);
       const DeploymentSpace space(without, threads(), search_.limits.deadline);
-      if (const auto best = best_with(row.objective, {}, space)) {
-        result_.remedies.push_back({row.limit, given, row.least(best->figures), best->deployment});
-      }
+      const auto best = best_with(row.objective, {}, space);
+      // A queue without end is no remedy.
+      if (!best || !std::isfinite(row.least(best->figures))) continue;
+      result_.remedies.push_back({row.limit, given, row.least(best->figures), best->deployment});
     }
     add_memory_remedy();
   }

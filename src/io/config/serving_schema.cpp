@@ -417,7 +417,7 @@ const Schema& schema_of<PoolText>() {
   using P = PoolText;
   static constexpr Field kFields[] = {
       field<&P::name>("name", "different for each pool", kMust),
-      field<&P::chips>("chips", "of the pool", kMust),
+      field<&P::chips>("chips", "of the pool", {.limits = {1, 16777216}, .flags = kRequired}),
       field<&P::system>("system", "a chip and its network", {.flags = kRequired | kFromFile})};
   static const Schema kSchema = schema<P>("pool", kFields);
   return kSchema;

@@ -158,6 +158,8 @@ TEST_CASE("of an infeasible question each remedy helps, and less of it does not"
     if (found.status != SearchStatus::Infeasible) continue;
     for (const Remedy& remedy : found.remedies) {
       ++remedies;
+      CAPTURE(std::string(name_of(remedy.limit)));
+      CAPTURE(std::string(name_of(remedy.deployment.mode)));
       const auto status_with = [&](double factor) {
         Task changed = task;
         const double value = remedy.enough * factor;

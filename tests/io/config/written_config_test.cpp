@@ -13,6 +13,7 @@
 #include "io/config/graph_text.hpp"
 #include "io/config/load_config.hpp"
 #include "io/config/plan_text.hpp"
+#include "io/config/serving_text.hpp"
 #include "io/config/shelf.hpp"
 #include "io/schema/read_schema.hpp"
 #include "io/schema/write_schema.hpp"
@@ -66,6 +67,15 @@ void check_config(const TrainingConfig& config) {
   check_written(config.task, task);
   check_written(config.task.choices);
   check_written(config.search);
+}
+
+void check_config(const ServingConfig& config) {
+  check_written(config.task.precision);
+  check_written(config.task.requests.front());
+  check_written(config.task.all);
+  check_written(config.task.limits);
+  check_written(config.task.utilization);
+  for (const serving::Pool& pool : config.task.pools) check_written(pool.engine);
 }
 
 void check_config(const CalculonConfig& config) {
