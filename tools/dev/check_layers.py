@@ -37,8 +37,8 @@ KNOWS = {
     "tools": ["base", "graph", "model", "technology", "milp", "engine", "design", "study", "cluster",
               "io"],
 }
-ROOMS = ["tree", "plan", "calculon", "training", "tables", "duals", "fusion", "sharding", "mapping",
-         "answer"]
+ROOMS = ["tree", "plan", "calculon", "training", "serving", "tables", "duals", "fusion", "sharding",
+         "mapping", "answer"]
 # Of the engine, but in no room: what the rooms share with those who call solve.
 OPEN = ["search_options.hpp", "search_result.hpp", "names.hpp", "names.cpp"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
