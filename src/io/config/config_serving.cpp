@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "io/config/serving_text.hpp"
+#include "io/config/stack_files.hpp"
 #include "io/schema/read_schema.hpp"
 
 namespace dfsearch {
@@ -23,6 +24,21 @@ void read_peak(const YamlEntry& entry, PeaksText& peaks, InputMessages& messages
   if (rate) peaks.of[static_cast<std::size_t>(Number::Bf16)] = *rate;
 }
 
+/// Those of a measured chip, where there is no other.
+void add_peaks(const YamlEntry& entry, PeaksText& peaks, InputMessages& messages) {
+  const auto chip = load_measured_chip(entry.value.scalar, {}, entry.value.place, messages);
+  if (!chip) return;
+  const auto add = [&](Number number, FlopsPerSecond rate) {
+    auto& peak = peaks.of[static_cast<std::size_t>(number)];
+    if (!peak && rate > FlopsPerSecond{}) peak = rate;
+  };
+  add(Number::Bf16, chip->peak[0]);
+  for (const Number number : {Number::Fp8, Number::Int8}) add(number, chip->peak[1]);
+  for (const Number number : {Number::Nvfp4, Number::Mxfp4, Number::Fp4}) {
+    add(number, chip->peak[2]);
+  }
+}
+
 /// The keys that code reads, before the rules of the rows ask for them.
 void read_peaks(const YamlNode& root, std::vector<PoolText>& pools, InputMessages& messages) {
   const YamlEntry* serving = root.find("serving");
@@ -33,6 +49,8 @@ void read_peaks(const YamlNode& root, std::vector<PoolText>& pools, InputMessage
     const YamlEntry* system = list->value.items[i].find("system");
     const YamlEntry* peak = system ? system->value.find("peak") : nullptr;
     if (peak) read_peak(*peak, pools[i].system.peak, messages);
+    const YamlEntry* chip = system ? system->value.find("chip") : nullptr;
+    if (chip) add_peaks(*chip, pools[i].system.peak, messages);
   }
 }
 

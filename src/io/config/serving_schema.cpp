@@ -360,8 +360,12 @@ const Schema& schema_of<serving::Shares>() {
   using S = serving::Shares;
   static constexpr Field kFields[] = {
       field<&S::matrix>("matrix", "of the peak, by products", {.limits = kShare}),
+      field<&S::matrix_8bit>("matrix_8bit", "by those of 8 bits",
+                             {.limits = kShare, .preset = "as `matrix`"}),
+      field<&S::matrix_4bit>("matrix_4bit", "by those of 4 bits",
+                             {.limits = kShare, .preset = "as `matrix`"}),
       field<&S::experts>("experts", "by those of experts",
-                         {.limits = kShare, .preset = "as `matrix`"}),
+                         {.limits = kShare, .preset = "as other products"}),
       field<&S::experts_memory>("experts_memory", "of the memory bandwidth, by those",
                                 {.limits = kShare, .preset = "as `memory`"}),
       field<&S::attention>("attention", "of the peak, by attention", {.limits = kShare}),
@@ -399,6 +403,9 @@ const Schema& schema_of<PoolSystemText>() {
       by_hand("peak", "of a chip in dense products: one rate, or one for each kind of number",
               kPeaks, {.preset = "that of the accelerator"}),
       field<&P::accelerator>("accelerator", "a chip", {.preset = "`peak`"}),
+      field<&P::chip>("chip",
+                      "a measured chip of the shelf, whose peaks count where `peak` has none",
+                      {.preset = "none"}),
       field<&P::memory>("memory", "of a chip", kMust),
       field<&P::network>("network", "dimensions, innermost first",
                          {.type = &kDimensionList, .preset = "none, for one chip"}),

@@ -51,6 +51,7 @@ struct PoolSystemText {
   MemoryText memory;
   std::vector<PoolDimensionText> network;
   PeaksText peak;
+  std::string chip;
   double price = 0.0;
   Watts power{};
   std::optional<BytesPerSecond> transfer;

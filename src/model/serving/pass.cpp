@@ -116,7 +116,8 @@ Pass::Product Pass::product(double parameters, double values) const {
 Pass::Product Pass::product(double parameters, double values, Number number, Number stored) const {
   const Shares& shares = pool_.engine.shares;
   const double memory = pool_.machine.memory[0].bandwidth.in_base_units() * shares.memory;
-  return {.compute = 2.0 * parameters / (pool_.peak_of(number).in_base_units() * shares.matrix),
+  return {.compute =
+              2.0 * parameters / (pool_.peak_of(number).in_base_units() * shares.matrix_of(number)),
           .weights = parameters * bytes_of(stored) / memory,
           .values = values * bytes_of(task_.precision.activations) / memory};
 }
@@ -141,7 +142,7 @@ void Pass::add_experts(const Links& links, Layer& layer) const {
   const double memory = pool_.machine.memory[0].bandwidth.in_base_units() *
                         shares.experts_memory.value_or(shares.memory);
   const double peak = pool_.peak_of(task_.precision.of_products()).in_base_units() *
-                      shares.experts.value_or(shares.matrix);
+                      shares.experts.value_or(shares.matrix_of(task_.precision.of_products()));
 
   add_products({{h * count, h + count}}, layer);
   if (experts.shared > 0) {

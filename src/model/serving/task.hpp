@@ -76,12 +76,19 @@ struct Speculation {
 /// What is reached of each resource of a chip.
 struct Shares {
   double matrix = 1.0;
-  std::optional<double> experts;         ///< `matrix` else
+  std::optional<double> matrix_8bit;     ///< with products of 8 bits; `matrix` else
+  std::optional<double> matrix_4bit;     ///< of 4 bits
+  std::optional<double> experts;         ///< that of other products else
   std::optional<double> experts_memory;  ///< `memory` else
   double attention = 1.0;
   double memory = 1.0;
   double cache = 1.0;
   double network = 1.0;
+
+  [[nodiscard]] double matrix_of(Number number) const {
+    if (bytes_of(number) < 1.0) return matrix_4bit.value_or(matrix);
+    return bytes_of(number) == 1.0 ? matrix_8bit.value_or(matrix) : matrix;
+  }
 };
 
 /// The software that serves: what it adds to the times of the chip.

@@ -76,7 +76,7 @@ TEST_CASE("chips have the peaks of their data sheets") {
       Peak{"h200_dgx", 989},     Peak{"h200_rail_only", 989}, Peak{"mi300x", 1307.4},
       Peak{"sn40l", 638},        Peak{"tpu_v4", 275},         Peak{"tpu_v5e", 197},
       Peak{"tpu_v5p", 459},      Peak{"trainium2", 667},      Peak{"v100_dgx2", 125},
-      Peak{"wse2", 7500},
+      Peak{"wse2", 7500},        Peak{"b300_dgx", 2250},      Peak{"gb300_nvl72", 2500},
   };
   for (const Peak& published : peaks) {
     CAPTURE(published.name);
