@@ -17,7 +17,9 @@
 #include "io/html/prediction_page.hpp"
 #include "io/predict/fit_stack.hpp"
 #include "io/predict/prediction_table.hpp"
+#include "io/predict/serving_predictions.hpp"
 #include "io/text/input_messages.hpp"
+#include "io/text/read_file.hpp"
 
 namespace dfsearch {
 namespace {
@@ -42,12 +44,31 @@ std::optional<StackFit> fitted(const CommandLine& line, std::vector<MeasuredRun>
   return fit;
 }
 
+/// A table of deployments that serve.
+int predict_services(const CommandLine& line, const CsvTable& table, InputMessages& messages) {
+  if (!line.html.empty() || !line.fit.empty() || !line.stacks.empty()) {
+    throw InputError("--html, --fit and --stacks: only with a table of training runs");
+  }
+  const std::vector<MeasuredService> services = read_services(table, messages);
+  check_output(line.output);
+  Outputs outputs;
+  const auto predictions = predict_services(services);
+  if (line.output != "-") outputs.file(line.output, service_csv(services, predictions));
+  print(service_report(services, predictions, static_cast<std::size_t>(line.worst)));
+  outputs.throw_if_any_failed();
+  return kProved;
+}
+
 int predict(const CommandLine& line) {
+  InputMessages messages;
+  const std::string text = read_file(line.config, std::size_t{64} << 20);
+  const CsvTable table(text, line.config, messages);
+  if (is_service_table(table)) return predict_services(line, table, messages);
   if (!line.stacks.empty() && !std::filesystem::is_directory(line.stacks)) {
     throw InputError("--stacks: there is no folder " + in_quotes(line.stacks));
   }
   std::vector<MeasuredRun> runs =
-      load_runs(line.config, {.folder = line.stacks, .mark = line.held_out.column});
+      parse_runs(text, line.config, {.folder = line.stacks, .mark = line.held_out.column});
   for (const std::string& file : {line.output, line.html, line.fit}) check_output(file);
   Outputs outputs;
   if (!line.fit.empty()) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "io/predict/csv_table.hpp"
 #include "io/text/text_table.hpp"
 
 namespace dfsearch {
@@ -60,13 +61,6 @@ std::string worst_runs(const std::vector<MeasuredRun>& runs, const Predictions& 
         {runs[i].id + ":", fmt::format("{} {} %", part, percent_of(share))});
   }
   return "\nfarthest off\n" + table.text();
-}
-
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -17,7 +16,7 @@
 #include "base/number.hpp"
 #include "io/config/shelf.hpp"
 #include "io/config/stack_files.hpp"
-#include "io/text/read_file.hpp"
+#include "io/predict/csv_table.hpp"
 #include "model/training/stack_run.hpp"
 
 namespace dfsearch {
@@ -27,129 +26,10 @@ namespace fs = std::filesystem;
 using training::Degrees;
 using training::Role;
 
-struct Cell {
-  std::string text;
-  int line = 0, column = 0;
-};
-
-/// Rows of cells; cells in double quotes may hold commas, lines and doubled quotes.
-std::vector<std::vector<Cell>> cells_of(const std::string& text) {
-  std::vector<std::vector<Cell>> rows;
-  std::vector<Cell> row;
-  int line = 1, column = 1;
-  Cell cell{.line = 1, .column = 1};
-  bool quoted = false;
-  const auto end_cell = [&] {
-    row.push_back(std::move(cell));
-    cell = {.line = line, .column = column + 1};
-  };
-  const auto end_row = [&] {
-    end_cell();
-    if (row.size() > 1 || !row.front().text.empty()) rows.push_back(std::move(row));
-    row.clear();
-  };
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') {
-      if (quoted && i + 1 < text.size() && text[i + 1] == '"') {
-        cell.text += '"';
-        ++i;
-        ++column;
-      } else {
-        quoted = !quoted;
-      }
-    } else if (c == ',' && !quoted) {
-      end_cell();
-    } else if (c == '\n' && !quoted) {
-      end_row();
-      cell = {.line = line + 1, .column = 1};
-    } else if (c != '\r') {
-      cell.text += c;
-    }
-    ++column;
-    if (c == '\n') {
-      ++line;
-      column = 1;
-    }
-  }
-  if (!cell.text.empty() || !row.empty()) end_row();
-  return rows;
-}
-
 constexpr std::string_view kNeededColumns[] = {
     "id",           "gpu",         "gpus",   "hidden",     "heads",     "kv_heads",
     "head_dim",     "mlp",         "layers", "vocabulary", "precision", "sequence",
     "global_batch", "micro_batch", "tensor", "pipeline",   "stack"};
-
-using Header = std::map<std::string, std::size_t, std::less<>>;
-
-/// The cells of one row by their names.
-class RowReader {
- public:
-  RowReader(const Header& header, const std::vector<Cell>& row,
-            const std::shared_ptr<const std::string>& source, InputMessages& messages)
-      : header_(header), row_(row), source_(source), messages_(messages) {}
-
-  /// Empty if there is no such column, or nothing in it.
-  [[nodiscard]] std::string_view text(std::string_view column) const {
-    const Cell* cell = find(column);
-    return cell ? std::string_view(cell->text) : std::string_view();
-  }
-
-  void complain(std::string_view column, const std::string& what) const {
-    messages_.add(place(column), column, what);
-  }
-  [[nodiscard]] Place place(std::string_view column) const {
-    const Cell* cell = find(column);
-    if (!cell) cell = &row_.front();
-    return {.source = source_, .line = cell->line, .column = cell->column};
-  }
-
-  [[nodiscard]] std::optional<double> number(std::string_view column) const {
-    const std::string_view cell = text(column);
-    if (cell.empty()) return std::nullopt;
-    double value = 0.0;
-    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    if (error == std::errc() && end == cell.data() + cell.size() && value >= 0.0 && value < 1e15) {
-      return value;
-    }
-    complain(column, "expected a number from 0, got " + in_quotes(cell));
-    return std::nullopt;
-  }
-  [[nodiscard]] std::int64_t count(std::string_view column, std::int64_t preset,
-                                   std::int64_t least = 1) const {
-    const std::optional<double> value = number(column);
-    if (!value) return preset;
-    if (*value >= number_of(least) && *value < 1e12 && *value == std::floor(*value)) {
-      return static_cast<std::int64_t>(*value);
-    }
-    complain(column, fmt::format("expected a whole number from {}, got {}", least,
-                                 in_quotes(text(column))));
-    return preset;
-  }
-  /// The index of the word.
-  [[nodiscard]] std::size_t choice(std::string_view column,
-                                   const std::vector<std::string_view>& words) const {
-    const std::string_view cell = text(column);
-    if (cell.empty()) return 0;
-    const auto found = std::find(words.begin(), words.end(), cell);
-    if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-    complain(column, fmt::format("expected {}, got {}", joined_choices(words), in_quotes(cell)));
-    return 0;
-  }
-
- private:
-  static double number_of(std::int64_t count) { return dfsearch::number(count); }
-  [[nodiscard]] const Cell* find(std::string_view column) const {
-    const auto found = header_.find(column);
-    return found == header_.end() || found->second >= row_.size() ? nullptr : &row_[found->second];
-  }
-
-  const Header& header_;
-  const std::vector<Cell>& row_;
-  const std::shared_ptr<const std::string>& source_;
-  InputMessages& messages_;
-};
 
 /// Files of stacks and chips, each read once.
 class Setups {
@@ -374,43 +254,19 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, InputMessages& messag
 std::vector<MeasuredRun> parse_runs(const std::string& text, const std::string& source,
                                     const RunTableOptions& options) {
   InputMessages messages;
-  const auto name = std::make_shared<const std::string>(source);
-  const std::vector<std::vector<Cell>> rows = cells_of(text);
-  Header header;
-  const Place start{.source = name, .line = 1, .column = 1};
-  if (rows.empty()) messages.add(start, "", "expected a line with the names of columns, got none");
-  messages.throw_if_any();
-  for (std::size_t i = 0; i < rows.front().size(); ++i) {
-    const Cell& cell = rows.front()[i];
-    if (header.emplace(cell.text, i).second) continue;
-    messages.add({.source = name, .line = cell.line, .column = cell.column}, cell.text,
-                 "this column stands twice");
-  }
+  const CsvTable table(text, source, messages);
   std::vector<std::string_view> needed(std::begin(kNeededColumns), std::end(kNeededColumns));
   if (!options.mark.empty()) needed.emplace_back(options.mark);
-  for (const std::string_view column : needed) {
-    if (header.find(column) == header.end()) messages.add(start, column, "this column is missing");
-  }
+  table.need(needed, messages);
   messages.throw_if_any();
   std::vector<MeasuredRun> runs;
   Setups setups(options.folder);
-  for (std::size_t i = 1; i < rows.size(); ++i) {
-    const std::vector<Cell>& row = rows[i];
-    if (row.size() != rows.front().size()) {
-      messages.add({.source = name, .line = row.front().line, .column = 1}, "",
-                   fmt::format("expected {} cells, got {}", rows.front().size(), row.size()));
-      continue;
-    }
-    const RowReader reader(header, row, name, messages);
-    runs.push_back(read_run(reader, setups, messages));
-    if (!options.mark.empty()) runs.back().mark = reader.text(options.mark);
-  }
+  table.each_row(messages, [&](const RowReader& row) {
+    runs.push_back(read_run(row, setups, messages));
+    if (!options.mark.empty()) runs.back().mark = row.text(options.mark);
+  });
   messages.throw_if_any();
   return runs;
-}
-
-std::vector<MeasuredRun> load_runs(const fs::path& file, const RunTableOptions& options) {
-  return parse_runs(read_file(file, std::size_t{64} << 20), file.string(), options);
 }
 
 }  // namespace dfsearch

@@ -38,10 +38,7 @@ struct RunTableOptions {
   std::string mark;              ///< a column, empty for none
 };
 
-/// Throws InputError with all mistakes, each with its row and column.
-std::vector<MeasuredRun> load_runs(const std::filesystem::path& file,
-                                   const RunTableOptions& options = {});
-/// The same of a text; `source` is for messages.
+/// Throws InputError with all mistakes, each with its row and column; `source` is for messages.
 std::vector<MeasuredRun> parse_runs(const std::string& text, const std::string& source,
                                     const RunTableOptions& options = {});
 

@@ -1,0 +1,77 @@
+#pragma once
+// Comma-separated values with a header, checked cell by cell.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/text/input_messages.hpp"
+
+namespace dfsearch {
+
+struct CsvCell {
+  std::string text;
+  int line = 0, column = 0;
+};
+
+using CsvHeader = std::map<std::string, std::size_t, std::less<>>;
+
+/// The cells of one row by their names; what is wrong with one is told with its place.
+class RowReader {
+ public:
+  RowReader(const CsvHeader& header, const std::vector<CsvCell>& row,
+            const std::shared_ptr<const std::string>& source, InputMessages& messages)
+      : header_(header), row_(row), source_(source), messages_(messages) {}
+
+  /// Empty if there is no such column, or nothing in it.
+  [[nodiscard]] std::string_view text(std::string_view column) const;
+  void complain(std::string_view column, const std::string& what) const;
+  [[nodiscard]] Place place(std::string_view column) const;
+
+  /// From 0, below 1e15; nothing for an empty cell.
+  [[nodiscard]] std::optional<double> number(std::string_view column) const;
+  /// Below 1e12; `preset` for an empty cell.
+  [[nodiscard]] std::int64_t count(std::string_view column, std::int64_t preset,
+                                   std::int64_t least = 1) const;
+  /// The index of the word, 0 for an empty cell.
+  [[nodiscard]] std::size_t choice(std::string_view column,
+                                   const std::vector<std::string_view>& words) const;
+
+ private:
+  [[nodiscard]] const CsvCell* find(std::string_view column) const;
+
+  const CsvHeader& header_;
+  const std::vector<CsvCell>& row_;
+  const std::shared_ptr<const std::string>& source_;
+  InputMessages& messages_;
+};
+
+/// A table in memory.  Cells in double quotes may hold commas, lines and doubled quotes.
+class CsvTable {
+ public:
+  /// `source` is for messages; throws InputError without a header.
+  CsvTable(const std::string& text, const std::string& source, InputMessages& messages);
+
+  [[nodiscard]] bool has(std::string_view column) const { return header_.contains(column); }
+  /// Complains about each of those that are missing.
+  void need(std::span<const std::string_view> columns, InputMessages& messages) const;
+  /// All rows with as many cells as the header.
+  void each_row(InputMessages& messages, const std::function<void(const RowReader&)>& read) const;
+
+ private:
+  const std::shared_ptr<const std::string> source_;
+  std::vector<std::vector<CsvCell>> rows_;
+  CsvHeader header_;
+};
+
+/// A text as one cell.
+std::string csv_cell(const std::string& text);
+
+}  // namespace dfsearch
