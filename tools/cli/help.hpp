@@ -15,7 +15,7 @@ usage: dfsearch [solve] CONFIG [options]         search, report, exit
        dfsearch export CONFIG [options]          a mixed-integer program for other solvers
        dfsearch chip CONFIG... [options]         the chips that technologies and budgets give
        dfsearch gemm CONFIG --shape MxKxN        the time of a GEMM alone on such a chip
-       dfsearch predict RUNS.csv [-o OUT.csv]    times of measured training runs, and their errors
+       dfsearch predict TABLE.csv [-o OUT.csv]   times of measured runs or deployments, and errors
        dfsearch study STUDY [-o DIR] [options]   all points of a design space, or its exact front
        dfsearch study merge DIR... -o DIR        parts of a study put together
        dfsearch list [KIND] [--json FILE|-]      the systems, workloads, studies and configs by name
@@ -96,11 +96,12 @@ gemm
   --published            beside it the time that the public code of DeepFlow gives
   --json FILE|-          the times as JSON; with - in place of the table
 
-predict
+predict, a table of training runs (docs/truth.md); of deployments that serve (docs/serving.md) with
+-o and --worst alone
   --by GROUP             the table of errors by source, model, gpu or gpus (source); repeatable
   --worst N              tell the N runs that are farthest off, and the largest part of each (5)
   --html PAGE            predicted against measured times, and the tables, as a page
-  -o OUT.csv             time, interval, parts, memory and error of each run (docs/truth.md)
+  -o OUT.csv             time, interval, parts, memory and error of each run
   --fit STACK.yaml       fit the constants that a stack marks to its timed runs, cross-validated;
                          write the stack there, and use it
   --stack NAME           the stack to fit, if runs have several

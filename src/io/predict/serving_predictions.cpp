@@ -86,7 +86,10 @@ std::string table_of(const std::vector<MeasuredService>& services, const Predict
     for (const auto& list : {errors.tpot, errors.ttft}) {
       for (std::string& cell : cells_of_errors(list)) cells.push_back(std::move(cell));
     }
-    table.add(std::move(cells), {group});
+    const std::size_t comma = std::min(group.find(", "), group.size());
+    std::vector<std::string> words = {group.substr(0, comma)};
+    if (comma < group.size()) words = {words[0] + ",", group.substr(comma + 2)};
+    table.add(std::move(cells), std::move(words));
   }
   return table.text();
 }
