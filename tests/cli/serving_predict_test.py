@@ -1,20 +1,87 @@
 #!/usr/bin/env python3
-"""Predictions of measured deployments: how far off they are, and tables that are wrong.
+"""Predictions of measured deployments: how far off they are, the same by a second writing of the
+equations, and tables that are wrong.
 
 usage: serving_predict_test.py DFSEARCH [TEST ...]
 """
 
 import collections
 import csv
+import functools
+import math
 import pathlib
+import sys
 import unittest
 
 from support import CliTest, main
 
-TABLE = pathlib.Path(__file__).resolve().parents[2] / "configs" / "measured" / "serving.csv"
+CONFIGS = pathlib.Path(__file__).resolve().parents[2] / "configs"
+sys.path.insert(0, str(CONFIGS.parent / "tests" / "support"))
+import reference_serving as twin  # noqa: E402
+
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
+TABLE = CONFIGS / "measured" / "serving.csv"
 # The most that the time per output token may be off on average, in percent.
 LIMITS = {"dense": 10, "experts": 18}
 DENSE = ("Llama-3.1-70B", "Llama-3.1-8B", "Qwen3-32B")
+MODELS = {"Llama-3.1-8B": "llama3_8b", "Llama-3.1-70B": "llama3_70b", "Qwen3-32B": "qwen3_32b",
+          "Qwen3-235B": "qwen3_235b_a22b", "DeepSeek": "deepseek_v3", "MiniMax": "minimax_m2",
+          "gpt-oss": "gpt_oss_120b", "Kimi": "kimi_k2"}
+# The system, the curves and the chip of the engine.
+SYSTEMS = {"h100_sxm": ("h100_dgx", "h100", "h100"), "h200_sxm": ("h200_dgx", "h200", "h200"),
+           "b200_sxm": ("b200_dgx", "b200", "b200"), "b300_sxm": ("b300_dgx", "b300", "b200"),
+           "gb200": ("gb200_nvl72", "gb200", "b200"), "gb300": ("gb300_nvl72", "gb300", "b200")}
+NUMBERS = {"": "bf16", "fp8": "fp8", "fp8_block": "fp8", "nvfp4": "nvfp4", "int4_wo": "int4"}
+
+
+@functools.lru_cache
+def shelf(kind, name):
+    tree = yaml.safe_load((CONFIGS / kind / f"{name}.yaml").read_text())
+    return shelf(kind, tree.pop("from")) | tree if "from" in tree else tree
+
+
+def replica(row, prefix, model):
+    """The degrees that the columns of a role give, and the batch."""
+    def count(column):
+        return max(int(row[prefix + column] or 1), 1)
+    found = {"pool": "x", "tensor": count("tp_size"), "pipeline": count("pp_size"),
+             "attention_data": 1, "expert": 1,
+             "replicas": count("num_workers") if prefix else 1}
+    if "experts" in model:
+        found["attention_data"] = count("attention_dp_size")
+        found["expert"] = math.gcd(found["tensor"] * found["attention_data"],
+                                   model["experts"]["count"], count("moe_ep_size"))
+    return found | {"batch": max(math.floor(count("batch_size") / found["pipeline"] + 0.5), 1)}
+
+
+def reference(row, model, names):
+    """What the second writing makes of a row."""
+    system, chip, engine = names
+    machine, curves = shelf("systems", system), shelf("curves", chip)
+    peaks = {number: curves[f"peak_{bits}bit"] for number, bits in
+             (("bf16", 16), ("fp8", 8), ("nvfp4", 4)) if f"peak_{bits}bit" in curves}
+    number = NUMBERS[row["moe_quant_mode" if "experts" in model else "gemm_quant_mode"]]
+    small = row["backend"] == "trtllm" or (row["backend"] == "vllm" and number != "bf16")
+    mean = 0.9 if row["source"].startswith("InferenceX") else 1
+    tokens = [math.floor(mean * int(row[column]) + 0.5) for column in ("isl", "osl")]
+    world = twin.World({
+        "workload": {"model": model, "input": tokens[0], "output": max(tokens[1], 2),
+                     "concurrency": 1, "rounds": 10, "precision": {
+                         "weights": number, "head": "bf16", "cache": "fp8" if small else "bf16",
+                         "products": number if number in peaks else "bf16"}},
+        "serving": {"cache_reserve": "mean", "utilization": {"prefill": 0.9}, "pools": [{
+            "name": "x", "chips": 1, "system": machine | {
+                "peak": peaks, "engine": shelf("engines", f"{row['backend']}_{engine}")}}]}})
+    if row["mode"] == "disagg":
+        return world.evaluate({"mode": "disaggregated", "prefill": replica(row, "prefill_", model),
+                               "decode": replica(row, "decode_", model)})
+    found = replica(row, "", model)
+    together = math.ceil(found["batch"] / world.R.J0)
+    return world.evaluate(found | {"mode": "aggregated", "chunk": min(8192, tokens[0] * together)})
 
 
 class ServingPredict(CliTest):
@@ -63,6 +130,27 @@ class ServingPredict(CliTest):
             self.assertEqual(line.split()[:2], [str(len(errors[kind])), f"{mean:.1f}"])
         self.assertGreater(len(errors["dense"]), 480)
         self.assertGreater(len(errors["experts"]), 800)
+
+    @unittest.skipUnless(yaml, "python3-yaml is not installed")
+    def test_a_second_writing_of_the_equations_predicts_the_same(self):
+        self.run_tool("predict", TABLE, "-o", "out.csv")
+        with open(self.folder / "out.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        with open(TABLE, newline="") as file:
+            points = list(csv.DictReader(file))
+        count = 0
+        for point, row in list(zip(points, rows)):
+            if not row["predicted_tpot_ms"]:
+                continue
+            name = next(name for name in MODELS if name in point["model_path"])
+            figures = reference(point, shelf("workloads", MODELS[name]), SYSTEMS[point["system"]])
+            memory = max(figures["memory"], figures.get("memory_prefill", 0))
+            for key, value, delta in (("predicted_tpot_ms", 1e3 * figures["tpot"], 1e-5),
+                                      ("predicted_ttft_ms", 1e3 * figures["ttft"], 1e-5),
+                                      ("memory_gb", memory / 1e9, 1e-3)):
+                self.assertAlmostEqual(float(row[key]) / value, 1, delta=delta, msg=f"{point}")
+            count += 1
+        self.assertGreater(count, 2000)
 
     def test_points_that_contradict_themselves_are_told_apart(self):
         for changes, doubt in (

@@ -83,8 +83,9 @@ class System:
         self.usable = e.get("usable", 1)
         sh = e.get("shares", {})
         g = lambda k, d=1: sh.get(k, d)
-        self.matrix, self.attention, self.memory, self.cache, self.network = g("matrix"), g("attention"), g("memory"), g("cache"), g("network")
-        self.experts = g("experts", self.matrix)
+        self.attention, self.memory, self.cache, self.network = g("attention"), g("memory"), g("cache"), g("network")
+        self.M = lambda kind: g("matrix_8bit" if BYTES[kind] == 1 else "matrix_4bit" if BYTES[kind] < 1 else "matrix", g("matrix"))
+        self.E = lambda kind: g("experts", self.M(kind))
         self.experts_memory = g("experts_memory", self.memory)
 
     def P(self, kind):
@@ -183,7 +184,7 @@ class Pass:
         P = S.P(pr.products)
         T = S.layer
         for m, r in M.attention_products(t):
-            T += product(S, P, S.matrix, x, m, r, bw, a, S.memory)
+            T += product(S, P, S.M(pr.products), x, m, r, bw, a, S.memory)
         fd, fp = M.phi(t)
         u = M.u(t) * bc
         PA = S.P(pr.att)
@@ -196,16 +197,16 @@ class Pass:
             T += S.all_reduce(t, Sx)
         if dense:
             for m, r in M.mlp_products(M.f, t):
-                T += product(S, P, S.matrix, x, m, r, bw, a, S.memory)
+                T += product(S, P, S.M(pr.products), x, m, r, bw, a, S.memory)
             if t > 1:
                 T += S.all_reduce(t, Sx)
             return T
         E, k, fe = M.e["count"], M.e["used"], M.e["mlp"]
         T += S.expert_layer
-        T += product(S, P, S.matrix, x, M.h * E, M.h + E, bw, a, S.memory)
+        T += product(S, P, S.M(pr.products), x, M.h * E, M.h + E, bw, a, S.memory)
         if M.e.get("shared", 0):
             for m, r in M.mlp_products(M.e["shared"] * fe, t):
-                T += product(S, P, S.matrix, x, m, r, bw, a, S.memory)
+                T += product(S, P, S.M(pr.products), x, m, r, bw, a, S.memory)
         w = self.w
         g = w // e
         X = x * d
@@ -213,7 +214,7 @@ class Pass:
         hit = E / e * (1 - (1 - k / E) ** X)
         n = 3 if M.gated else 2
         m = n * M.h * fe / g
-        T += max(2 * A * m / (P * S.experts), (hit * m * bw + A * (2 * M.h + n * fe / g) * a) / (S.W * S.experts_memory))
+        T += max(2 * A * m / (P * S.E(pr.products)), (hit * m * bw + A * (2 * M.h + n * fe / g) * a) / (S.W * S.experts_memory))
         if e == 1:
             if w > 1:
                 T += S.all_reduce(w, d * Sx)
@@ -225,7 +226,7 @@ class Pass:
 
     def head(self, tokens):
         S, M, pr = self.S, self.M, self.pr
-        return product(S, S.P(pr.head), S.matrix, tokens, M.h * M.V / self.t, M.h + M.V / self.t, BYTES[pr.head], BYTES[pr.act], S.memory)
+        return product(S, S.P(pr.head), S.M(pr.head), tokens, M.h * M.V / self.t, M.h + M.V / self.t, BYTES[pr.head], BYTES[pr.act], S.memory)
 
     def stages(self):
         L, p = self.M.L, self.p
@@ -330,7 +331,7 @@ class World:
             dense = self.M.e is None
             one = P.layer(dense, beta, 1, 0, 0, 0) + P.head(beta)
             h = self.M.h
-            one += product(S, S.P(self.pr.products), S.matrix, beta, 2 * h * h, 3 * h, BYTES[self.pr.w], BYTES[self.pr.act], S.memory)
+            one += product(S, S.P(self.pr.products), S.M(self.pr.products), beta, 2 * h * h, 3 * h, BYTES[self.pr.w], BYTES[self.pr.act], S.memory)
             
             w, e = t * d, self.M.e
             weights = sum(m for m, r in P.M.attention_products(t)) + 2 * h * h

@@ -76,8 +76,9 @@ std::string table_of(const std::vector<MeasuredService>& services, const Predict
     ServiceErrors& errors = groups[group];
     ++errors.count;
     errors.tpot.push_back(off(predictions[i]->figures.tpot, *service.tpot));
-    const double ttft = predictions[i]->figures.ttft;
-    if (service.ttft && std::isfinite(ttft)) errors.ttft.push_back(off(ttft, *service.ttft));
+    if (service.ttft) {
+      errors.ttft.push_back(off(predictions[i]->figures.ttft, *service.ttft));
+    }
   }
   if (groups.empty()) return "";
   TextTable table({"points", "TPOT %", "median", "bias", "TTFT %", "median", "bias", "of"});

@@ -73,7 +73,7 @@ class ServiceSetups {
     const std::string config = fmt::format(
         "workload: {{kind: llm_serving, model: {}, input: 2, output: 2, concurrency: 1, rounds: "
         "{}}}\nserving:\n  pools: [{{name: chips, chips: 1000000, system: {{from: {}, chip: {}, "
-        "engine: {}}}}}]\n  cache_reserve: mean\n",
+        "engine: {}}}}}]\n  cache_reserve: mean\n  utilization: {{prefill: 0.9}}\n",
         model, kClientRounds, system.system, system.chip, engine);
     const auto found = tasks_.find(config);
     if (found != tasks_.end()) return found->second;
