@@ -189,7 +189,7 @@ class ServingPredict(CliTest):
                 ({"isl": "0"}, "2:{}: isl: expected a whole number from 1, got '0'"),
                 ({"osl": "1"}, "2:{}: osl: expected a whole number from 2, got '1'"),
                 ({"mode": "both"}, "2:{}: mode: expected agg or disagg, got 'both'"),
-                ({"gemm_quant_mode": "int3"}, "2:{}: gemm_quant_mode: expected bf16, fp8"),
+                ({"gemm_quant_mode": "int3"}, "2:{}: gemm_quant_mode: expected bf16, bfloat16, fp8"),
                 ({"silicon_tpot_ms": "-1"}, "2:{}: silicon_tpot_ms: expected a number from 0")):
             path = self.table("wrong.csv", changes)
             (name,) = changes

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -144,11 +143,16 @@ std::string doubt_of_both(const RowReader& row, const MeasuredService& service,
 }
 
 serving::Precision precision_of(const RowReader& row, const MeasuredService& service) {
-  constexpr std::array kStored = {Number::Bf16, Number::Fp8, Number::Fp8, Number::Nvfp4,
-                                  Number::Int4};
-  const std::vector<std::string_view> words = {"bf16", "fp8", "fp8_block", "nvfp4", "int4_wo"};
-  const Number weights = kStored[row.choice("gemm_quant_mode", words)];
-  const Number experts = kStored[row.choice("moe_quant_mode", words)];
+  constexpr std::pair<std::string_view, Number> kStored[] = {
+      {"bf16", Number::Bf16},         {"bfloat16", Number::Bf16},
+      {"fp8", Number::Fp8},           {"fp8_block", Number::Fp8},
+      {"fp8_static", Number::Fp8},    {"nvfp4", Number::Nvfp4},
+      {"w4a16_mxfp4", Number::Mxfp4}, {"w4a8_mxfp4_mxfp8", Number::Mxfp4},
+      {"int4_wo", Number::Int4}};
+  std::vector<std::string_view> words;
+  for (const auto& [word, number] : kStored) words.push_back(word);
+  const Number weights = kStored[row.choice("gemm_quant_mode", words)].second;
+  const Number experts = kStored[row.choice("moe_quant_mode", words)].second;
   serving::Precision precision{.weights = service.task->model.experts ? experts : weights,
                                .head = Number::Bf16};
   const bool small = precision.weights != Number::Bf16;
