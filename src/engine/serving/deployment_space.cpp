@@ -139,7 +139,7 @@ void DeploymentSpace::add_prefillers(const std::vector<Structures>& structures) 
                           .replicas = s.replicas,
                           .times = prefilling(task_, means_, s.structure, batch)};
       const Pool& pool = task_.pools[s.structure.pool];
-      const double room = pool.engine.usable * pool.machine.memory[0].capacity.in_base_units();
+      const double room = pool.usable().in_base_units();
       if (prefiller.times.memory > room) {
         ++ends_.memory;
         break;  // larger batches need more

@@ -173,7 +173,7 @@ std::string iteration_lines(const Task& task, const Deployment& deployment) {
 std::string memory_line(const Task& task, const Deployment& deployment, const Figures& figures) {
   const auto of = [&](double used, const Role& role) {
     const serving::Pool& pool = task.pools[role.structure.pool];
-    const Bytes room = pool.engine.usable * pool.machine.memory[0].capacity;
+    const Bytes room = pool.usable();
     return fmt::format("{} of {} usable ({})", to_text(Bytes(used)), to_text(room),
                        percent(used / room.in_base_units()));
   };

@@ -18,6 +18,11 @@ Json workload_json(WorkloadKind kind, std::int64_t layers, std::int64_t sequence
           {"global_batch", std::move(batch)}};
 }
 
+Json optional_json(const std::optional<double>& value) {
+  return value ? json_number(*value) : Json();
+}
+Json optional_json(const std::optional<Seconds>& time) { return time ? number(*time) : Json(); }
+
 }  // namespace
 
 Json asked_workload_json(const Workload& workload) {
@@ -35,6 +40,41 @@ Json asked_workload_json(const calculon::Task& task) {
 Json asked_workload_json(const training::Task& task) {
   return workload_json(WorkloadKind::LlmTraining, task.model.layers, task.pass.tokens,
                        task.global_batch);
+}
+
+Json asked_workload_json(const serving::Task& task) {
+  Json requests = Json::array();
+  for (const serving::RequestClass& of : task.requests) {
+    requests.push_back(
+        {{"input", of.input}, {"output", of.output}, {"prefix", of.prefix}, {"share", of.share}});
+  }
+  return {{"kind", "llm_serving"},
+          {"layers", task.model.layers},
+          {"requests", std::move(requests)},
+          {"rate", optional_json(task.rate)},
+          {"concurrency", optional_json(task.concurrency)}};
+}
+
+Json asked_pools_json(const serving::Task& task) {
+  Json pools = Json::array();
+  for (const serving::Pool& pool : task.pools) {
+    pools.push_back({{"name", pool.name},
+                     {"chips", pool.chips},
+                     {"peak", number(pool.peak_of(task.precision.of_products()))},
+                     {"memory", tier_json(pool.machine.memory[0])},
+                     {"usable", number(pool.usable())},
+                     {"network", network_json(pool.machine)},
+                     {"price", json_number(pool.price)},
+                     {"power", number(pool.power)}});
+  }
+  return pools;
+}
+
+Json asked_limits_json(const serving::Limits& limits) {
+  return {{"ttft", optional_json(limits.ttft)},
+          {"tpot", optional_json(limits.tpot)},
+          {"e2e", optional_json(limits.e2e)},
+          {"cost", optional_json(limits.cost)}};
 }
 
 Json tier_json(const MemoryTier& tier) {

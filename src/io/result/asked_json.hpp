@@ -6,6 +6,7 @@
 #include "graph/workload.hpp"
 #include "io/text/json_text.hpp"
 #include "model/machine/machine.hpp"
+#include "model/serving/task.hpp"
 #include "model/training/task.hpp"
 
 namespace dfsearch {
@@ -13,6 +14,9 @@ namespace dfsearch {
 Json asked_workload_json(const Workload& workload);
 Json asked_workload_json(const calculon::Task& task);
 Json asked_workload_json(const training::Task& task);
+Json asked_workload_json(const serving::Task& task);
+Json asked_pools_json(const serving::Task& task);  ///< `peak` of linear layers, for each chip
+Json asked_limits_json(const serving::Limits& limits);
 
 /// Null where a search over budgets found no chip; unlimited capacities are null, as is the SRAM
 /// of a machine that has none.

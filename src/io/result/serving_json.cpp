@@ -5,6 +5,7 @@
 #include "base/version.hpp"
 #include "engine/names.hpp"
 #include "io/result/answer_json.hpp"
+#include "io/result/asked_json.hpp"
 #include "io/result/event_json.hpp"
 #include "io/result/event_text.hpp"
 #include "model/serving/steady_state.hpp"
@@ -200,11 +201,14 @@ std::string serving_json(const Task& task, const serving::ServingResult& result)
   const bool one =
       result.deployment && (result.is_given || task.objective != serving::Objective::Front);
   json["objective"] = one ? number(result.cost) : Json();
+  json["lower_bound"] = one && !result.is_given ? number(result.lower_bound) : Json();
+  json["gap"] = result.deployment && !result.is_given ? json_number(result.gap) : Json();
   Json serving = found_json(task, result, result.is_given);
   serving["objective"] = name_of(task.objective);
   serving["time_to_first_token"] = one ? json_number(result.figures->ttft) : Json();
   serving["time_per_output_token"] = one ? json_number(result.figures->tpot) : Json();
   serving["breakdown"] = one ? breakdown_json(task, *result.deployment) : Json();
+  serving["front_axis"] = name_of(task.front);
   serving["front"] = Json::array();
   for (const auto& point : result.front) serving["front"].push_back(point_json(task, point));
   serving["best_of_mode"] = Json::object();
@@ -226,6 +230,9 @@ std::string serving_json(const Task& task, const serving::ServingResult& result)
   json["infeasible"] = result.status == SearchStatus::Infeasible && !result.is_given
                            ? Json{{"remedies", remedies_json(task, result)}}
                            : Json();
+  json["workload"] = asked_workload_json(task);
+  json["pools"] = asked_pools_json(task);
+  json["limits"] = asked_limits_json(task.limits);
   json["search"] = result.is_given ? Json() : search_json(result);
   return json_text(json);
 }

@@ -21,10 +21,6 @@ double reserved_tokens(const Task& task, const Means& means) {
   return 0.0;
 }
 
-double room_of(const Pool& pool) {
-  return pool.engine.usable * pool.machine.memory[0].capacity.in_base_units();
-}
-
 /// The mean wait of M/D/1 in units of its service.
 double wait_at(double load) { return load < 1.0 ? load / (2.0 * (1.0 - load)) : kNever; }
 
@@ -99,7 +95,7 @@ Decoder::Decoder(const Task& task, const Means& means, const Structure& structur
       drafts_(task, means, structure, pass_, depth),
       gain_(gain_of(task.speculation, depth)),
       cached_(reserved_tokens(task, means)),
-      room_(room_of(pool_)) {
+      room_(pool_.usable().in_base_units()) {
   if (chunk == 0) return;
   chunks_ = means.iterations(chunk);
   waited_ = std::max(chunks_, means.whole_iterations(chunk));
@@ -255,7 +251,10 @@ Figures disaggregated(const Task& task, const Means& means, const Role& prefill,
   finish(task, means, sending * from.price + receiving * to.price,
          sending * from.power.in_base_units() + receiving * to.power.in_base_units(), running,
          false, figures);
-  add_broken(task, prefilling.memory <= room_of(from) && decoding.memory <= room_of(to), figures);
+  add_broken(task,
+             prefilling.memory <= from.usable().in_base_units() &&
+                 decoding.memory <= to.usable().in_base_units(),
+             figures);
   return figures;
 }
 

@@ -122,6 +122,8 @@ struct Pool {
     const auto& bf16 = peak[static_cast<std::size_t>(Number::Bf16)];
     return own ? *own : bf16 ? *bf16 : machine.peak();
   }
+  /// The memory that the engine may use.
+  [[nodiscard]] Bytes usable() const { return engine.usable * machine.memory[0].capacity; }
   [[nodiscard]] BytesPerSecond transfer_rate() const {
     if (transfer) return *transfer;
     return machine.network.empty() ? BytesPerSecond::infinity() : machine.network.back().bandwidth;
