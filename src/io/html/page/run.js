@@ -1,7 +1,7 @@
-// The page of a run: of a mapping, of a plan of training steps, or of an execution of Calculon's
-// model.  Which it is, its keys tell (docs/results.md).  Sections are in the order of questions:
-// what is the answer and is it proved, on what machine, where does the time go, what is full, how
-// was it found, how is it repeated.
+// The page of a run: of a mapping, of a plan of training steps, of an execution of Calculon's
+// model, or of a deployment that serves.  Which it is, its keys tell (docs/results.md).  Sections
+// are in the order of questions: what is the answer and is it proved, on what machine, where does
+// the time go, what is full, how was it found, how is it repeated.
 "use strict";
 
 (() => {
@@ -176,21 +176,24 @@
     );
   }
 
+  function countsText(list) {
+    return Object.entries(list || {})
+      .map(([name, number]) => `${plain(name)} ${text(number)}`)
+      .join(", ");
+  }
+
   function counts() {
     const search = result.search;
     if (!search) return;
     const part = section("How it was found");
-    if (data.history && data.history.some((point) => point[2] !== null)) {
-      const end =
-        result.status === "infeasible" || result.objective === null
-          ? []
-          : [[search.time, search.nodes, result.objective, result.lower_bound]];
-      runCharts.history(part, [...data.history, ...end], objective);
+    if (result.objective !== null && (data.history || []).some((point) => point[2] !== null)) {
+      const end = [search.time, search.nodes, result.objective, result.lower_bound];
+      runCharts.history(part, [...data.history, end], objective);
     } else {
       part.append(
         note(
-          result.status === "infeasible" || result.step_time === null
-            ? "There was no incumbent to follow."
+          result.objective === null
+            ? "There was no single incumbent to follow."
             : "How incumbent and bound met is not part of the results; --html of the run itself draws it."
         )
       );
@@ -208,6 +211,10 @@
         "pruned by bound": text(pruned.bound),
         "pruned by dominance": pruned.dominance !== undefined ? text(pruned.dominance) : null,
         "pruned by capacity": pruned.capacity !== undefined ? text(pruned.capacity) : null,
+        "deployments to choose from": search.deployments ? text(search.deployments) : null,
+        "single batches costed": search.deployments ? text(search.leaves) : null,
+        "intervals closed by": countsText(search.closed_by),
+        "batches cut off by": countsText(search.batches_cut_by),
         "network, tile and micro-batch": search.outer_points
           ? count(search.outer_points, "choice")
           : null,
@@ -280,17 +287,21 @@
     `${plain(kind)} · ${result.workload ? plain(result.workload.kind) : ""}`,
     data.title || "Result"
   );
-  answer();
-  infeasible();
-  runMachine.asked();
-  if (partitions) runCharts.partitions(section("Partitions"), partitions);
-  runParts.timeParts();
-  runParts.capacities(partitions);
-  if (partitions) runCharts.rooflines(partitions, machine);
-  decisions();
-  runBudget(result);
-  top();
-  picture();
+  if (kind === "deployment") {
+    runServing.show();
+  } else {
+    answer();
+    infeasible();
+    runMachine.asked();
+    if (partitions) runCharts.partitions(section("Partitions"), partitions);
+    runParts.timeParts();
+    runParts.capacities(partitions);
+    if (partitions) runCharts.rooflines(partitions, machine);
+    decisions();
+    runBudget(result);
+    top();
+    picture();
+  }
   counts();
   repeat();
   page.footer();

@@ -363,7 +363,7 @@ const runCharts = (() => {
         },
         series: [
           ["incumbent", 2, "memory"],
-          ["lower bound", 3, "compute"]
+          [run.boundName, 3, "compute"]
         ].map(([name, column, colour]) => ({
           name,
           type: "line",
@@ -374,7 +374,7 @@ const runCharts = (() => {
           data: list.filter((each) => each[column] !== null).map((each) => [each[0], each[column]])
         }))
       }),
-      head: ["time", "nodes", "incumbent", "lower bound"],
+      head: ["time", "nodes", "incumbent", run.boundName],
       rows: list.map((each) => [
         cell(each[0], "s"),
         cell(each[1]),

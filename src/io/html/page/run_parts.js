@@ -165,5 +165,5 @@ const runParts = (() => {
     }
   }
 
-  return {capacities, memory, timeParts};
+  return {capacities, memory, stacked, timeParts};
 })();

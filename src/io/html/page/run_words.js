@@ -5,7 +5,15 @@ const run = (() => {
   const {count, data, element, text} = page;
   const result = data.result;
   const kind =
-    result.plan !== undefined ? "plan" : result.execution !== undefined ? "execution" : "mapping";
+    result.plan !== undefined
+      ? "plan"
+      : result.execution !== undefined
+        ? "execution"
+        : result.pools !== undefined
+          ? "deployment"
+          : "mapping";
+  // Where more is better no deployment is above it.
+  const boundName = kind === "deployment" ? "bound" : "lower bound";
 
   function plain(name) {
     return name.replaceAll("_", " ");
@@ -16,8 +24,27 @@ const run = (() => {
   }
 
   const OBJECTIVE_UNITS = {step_time: "s", cost_efficiency: "$ s", power_efficiency: "J"};
+  // Of deployments; searches minimise, so of what should be much the result has the reciprocal.
+  const MUCH = {
+    throughput: "tokens/s",
+    throughput_per_chip: "tokens/s of a chip",
+    interactivity: "tokens/s of a user"
+  };
+  const LITTLE = {
+    cost: (value) => `${text(value)} $ for a million tokens`,
+    energy: (value) => text(value, "J") + " for a token",
+    chips: (value) => count(value, "chip"),
+    ttft: (value) => text(value, "s"),
+    e2e: (value) => text(value, "s")
+  };
 
   function objective(value) {
+    if (kind === "deployment" && value !== null) {
+      const asked = result.objective_name;
+      const name = asked === "front" ? result.serving.front_axis : asked;
+      if (MUCH[name]) return `${text(1 / value)} ${MUCH[name]}`;
+      if (LITTLE[name]) return LITTLE[name](value);
+    }
     const unit = OBJECTIVE_UNITS[result.objective_name];
     return unit === "$ s" ? text(value) + " $ s" : text(value, unit);
   }
@@ -60,8 +87,9 @@ const run = (() => {
     const bound = result.lower_bound !== null ? objective(result.lower_bound) : null;
     if (result.status === "optimal" && !result.gap) {
       return (
-        `No other ${kind} that the config allows${scope()} is better under the model: the lower bound on all of ` +
-        `them meets the answer at ${bound}. The search took ${effort}.`
+        `No other ${kind} that the config allows${scope()} is better under the model` +
+        (bound ? `: the ${boundName} on all of them meets the answer at ${bound}` : "") +
+        `. The search took ${effort}.`
       );
     }
     return (
@@ -80,5 +108,5 @@ const run = (() => {
     );
   }
 
-  return {kind, objective, parallelismText, plain, proof, result, tag, verdict};
+  return {boundName, kind, objective, parallelismText, plain, proof, result, tag, verdict};
 })();

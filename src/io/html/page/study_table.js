@@ -19,17 +19,22 @@ function studyTable(points, show) {
       sort: (i) => points.place(a, i),
       shown: (i) => points.label(a, i)
     })),
-    {
-      name: "status",
-      sort: points.status,
-      shown: (i) => points.status(i) + (points.isFront(i) ? ", front" : "")
-    },
+    ...(points.status
+      ? [
+          {
+            name: "status",
+            sort: points.status,
+            shown: (i) => points.status(i) + (points.isFront(i) ? ", front" : "")
+          }
+        ]
+      : []),
     ...figures.map((figure) => ({
       name: points.name(figure),
       sort: (i) => points.value(figure, i),
       shown: (i) => points.text(figure, points.value(figure, i)),
       number: true
-    }))
+    })),
+    ...(points.words || [])
   ];
   const state = {column: 0, ascending: true, words: [], first: 0};
   let chosen = -1;
@@ -62,7 +67,7 @@ function studyTable(points, show) {
   const filter = element("input", {
     type: "search",
     id: "filter",
-    placeholder: "front, or words of a row",
+    placeholder: points.status ? "front, or words of a row" : "words of a row",
     "aria-label": "filter",
     input: () => {
       state.words = filter.value
