@@ -124,7 +124,12 @@ double shown(serving::Objective objective, double value) {
 Json found_json(const Task& task, const serving::FoundDeployment& found, bool is_given) {
   const bool has = found.deployment.has_value();
   const bool front = task.objective == serving::Objective::Front && !is_given;
-  const auto value = [&](double cost) { return json_number(shown(task.objective, cost)); };
+  // A deployment that is given has the value of the front's axis.
+  const serving::Objective of =
+      !is_given || task.objective != serving::Objective::Front ? task.objective
+      : task.front == serving::FrontAxis::Cost                 ? serving::Objective::Cost
+                                               : serving::Objective::ThroughputPerChip;
+  const auto value = [&](double cost) { return json_number(shown(of, cost)); };
   const bool bounded = !is_given && !front && found.status != SearchStatus::Infeasible &&
                        found.lower_bound > Score{} && found.lower_bound < Score::infinity();
   return {{"status", name_of(found.status)},
