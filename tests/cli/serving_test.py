@@ -11,11 +11,13 @@ import json
 import math
 import pathlib
 import random
+import re
 import sys
 import unittest
 
 import support
 from support import CliTest
+from training_test import RESULTS, keys, tables
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
@@ -273,6 +275,103 @@ class ServingTest(CliTest):
         self.assertEqual(events[0]["workload"], "llm_serving")
         self.assertEqual(events[-1]["status"], "optimal")
         self.assertTrue(any(event["event"] == "incumbent" for event in events))
+
+    def test_the_tables_of_the_result_have_its_keys(self):
+        objects = {mode: self.solve(SMALL | {"serving": SMALL["serving"] | {"modes": [mode]}},
+                                    "--count") for mode in ("aggregated", "disaggregated")}
+        result = self.solve(SMALL | {"serving": SMALL["serving"] | {"objective": "front"}})
+
+        def listed(head):
+            return tables(RESULTS, "## Deployments that serve", head)
+
+        def inner(rows, key):
+            return next(re.findall(r"`(\w+)`", row[1]) for row in rows if f"`{key}`" in row[0])
+
+        rows = listed("key of the JSON")
+        self.assertEqual(keys(rows), list(result))
+        one = objects["aggregated"]
+        for key in ("pools", "limits", "workload"):
+            of = one[key][0] if key == "pools" else one[key]
+            for name in list(of) + list(one["workload"]["requests"][0] if key == "workload" else []):
+                self.assertIn(name, inner(rows, key))
+        self.assertEqual(inner(rows, "top")[:7], list(one["top"][0]))
+        self.assertCountEqual(inner(rows, "search")[1:], one["search"])
+        answer = listed("key of the answer")
+        self.assertCountEqual(keys(answer), result["serving"])
+        roles = [objects["aggregated"]["serving"]["best"],
+                 objects["disaggregated"]["serving"]["best"]]
+        self.assertCountEqual(inner(answer, "best"), {*roles[0], *roles[1], "depth"})
+        self.assertCountEqual(inner(answer, "front"), result["serving"]["front"][0])
+        breakdown = one["serving"]["breakdown"]
+        self.assertEqual(inner(answer, "breakdown"), [*breakdown, *breakdown["iteration"]])
+        figures = [each["serving"]["figures"] for each in objects.values()]
+        self.assertCountEqual(keys(listed("key of the figures")), {**figures[0], **figures[1]})
+        none = self.solve(SMALL | {"serving": SMALL["serving"] | {"limits": {"tpot": "1 us"}}},
+                          status=3)
+        self.assertEqual(list(none), list(result))
+        self.assertEqual(inner(rows, "infeasible")[1:], list(none["infeasible"]["remedies"][0]))
+
+
+class Speculation(CliTest):
+    """Figure 21 of DFModel: its observations, and its times from the equations of its set-ups."""
+
+    MODELS = {"68M": (768, 2, 3072), "8B": (4096, 32, 14336), "70B": (8192, 80, 28672),
+              "405B": (16384, 126, 53248)}
+    WINDOWS = range(1, 9)
+
+    def published(self, model, tokens):
+        """Seconds of a pass: FLOP, bytes and exchanges one after the other."""
+        hidden, layers, mlp = self.MODELS[model]
+        parameters = 4 * hidden**2 + 2 * hidden * mlp
+        compute = tokens * (2 * parameters + 4 * 4096 * hidden) / (16 * 0.9 * 638.976e12)
+        memory = (2 * parameters + 4 * 4096 * hidden) / (16 * 1638.4e9)
+        network = 2 * (2 * 15 / 16 * 2 * hidden * tokens / 50e9 + 30 * 150e-9)
+        return layers * (compute + memory + network)
+
+    def test_the_observations_of_the_figure(self):
+        self.run_tool("study", ROOT / "configs" / "studies" / "speculation.yaml", "-o", "s")
+        rows = [json.loads(line) for line in
+                (self.folder / "s" / "results.ndjson").read_text().splitlines()]
+        self.assertEqual(len(rows), 144)
+        speed = {}
+        for row in rows:
+            at = row["point"]
+            where = at["kind"], at["draft"], float(at["acceptance"]), int(at["window"])
+            speed[where] = 1 / row["serving"]["time_per_output_token"]
+
+        def best(kind, draft, acceptance):
+            return max(self.WINDOWS, key=lambda window: speed[kind, draft, acceptance, window])
+
+        for draft, acceptance, window in ((d, a, w) for d in ("68M", "8B", "70B")
+                                          for a in (0.5, 0.7, 0.9) for w in self.WINDOWS):
+            gained = (1 - acceptance**(window + 1)) / (1 - acceptance)
+            expected = gained / (window * self.published(draft, 1)
+                                 + self.published("405B", window + 1))
+            self.assertAlmostEqual(speed["sequence", draft, acceptance, window] / expected, 1,
+                                   delta=0.02)
+            # Trees need the smallest draft.
+            self.assertLessEqual(speed["tree", draft, acceptance, window],
+                                 speed["tree", "68M", acceptance, window])
+        for acceptance in (0.5, 0.7, 0.9):
+            # Trees need a short window, where they may be better than sequences.
+            self.assertIn(best("tree", "68M", acceptance), (3, 4, 5))
+            self.assertGreater(speed["tree", "68M", acceptance, 3],
+                               speed["sequence", "68M", acceptance, 3])
+            self.assertLess(speed["tree", "68M", acceptance, 8],
+                            speed["sequence", "68M", acceptance, 8] / 1.5)
+            # In sequences 68M and 8B are good, 70B is too heavy.
+            top = [speed["sequence", draft, acceptance, best("sequence", draft, acceptance)]
+                   for draft in ("68M", "8B", "70B")]
+            self.assertGreater(top[1], 0.8 * top[0])
+            self.assertLess(top[2], 0.7 * top[0])
+        # Window and acceptance raise sequences together.
+        for draft in ("68M", "8B"):
+            self.assertEqual(best("sequence", draft, 0.9), 8)
+            self.assertLess(best("sequence", draft, 0.5), best("sequence", draft, 0.7) + 1)
+            for window in self.WINDOWS:
+                values = [speed["sequence", draft, acceptance, window]
+                          for acceptance in (0.5, 0.7, 0.9)]
+                self.assertEqual(values, sorted(values))
 
 
 if __name__ == "__main__":
