@@ -59,6 +59,10 @@ class Serving(PageTest):
         pools = self.ask(TABLES)["pools"]
         self.assertEqual([row[:3] for row in pools],
                          [[pool["name"], pool["chips"], pool["peak"]] for pool in result["pools"]])
+        gains = [gain for gain in serving["gains"] if gain["value"] is not None]
+        self.assertEqual([row[:3] for row in self.ask(TABLES)["gains"]],
+                         [[gain["more"], gain["pool"], gain["value"]] for gain in gains])
+        self.assertTrue(gains)
         found = self.series("incumbent and bound", "incumbent")
         self.assertEqual(found[-1][1], result["objective"])
         self.page("page.html", width=400, phone=True, dark=True)
@@ -108,6 +112,18 @@ class Serving(PageTest):
         i = self.series("front", self.groups()[0])[0][2]
         self.assertIn(f"tokens/s of a user {front[i]['tokens_per_s_per_user']:.4g}", place)
         self.assertIn("batch", place)
+        # A click on the last point leads to its row, wherever the table was.
+        x, y = self.ask("""(() => {
+          const place = document.querySelector('[data-chart=front]');
+          place.scrollIntoView({block: 'center'});
+          const chart = echarts.getInstanceByDom(place);
+          const point = chart.getOption().series[0].data.at(-1);
+          const at = chart.convertToPixel({seriesIndex: 0}, [point[0], point[1]]);
+          const box = place.getBoundingClientRect();
+          return [box.left + at[0], box.top + at[1]];
+        })()""")
+        self.browser.click(x, y)
+        self.assertEqual(self.ask("document.querySelector('#table .chosen').dataset.index"), "0")
         self.assertTrue(place.endswith("0"))
 
     def test_a_front_of_dollars_and_one_made_later(self):

@@ -229,11 +229,12 @@ const runServing = (() => {
     section(
       "What a tenth more brings",
       table(
-        ["more", "of", plain(serving.objective), "deployment"],
+        ["more", "of", plain(serving.objective), "change", "deployment"],
         gains.map((gain) => [
           gain.more,
           gain.pool,
           cell(gain.value),
+          cell(gain.value / serving.value - 1, "%"),
           deploymentText(gain.deployment)
         ]),
         {"data-of": "gains"}
@@ -330,7 +331,7 @@ const runServing = (() => {
       "Front",
       note(
         (result.status === "optimal" && !result.gap
-          ? "Proved: no deployment that the config allows is above the stair."
+          ? "Proved: no deployment that the config allows lies beyond the stair."
           : `Found so far: at no speed is anything more than ${text(result.gap, "%")} better.`) +
           " Each point is a deployment; a click finds its row below."
       )

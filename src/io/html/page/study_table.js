@@ -167,6 +167,8 @@ function studyTable(points, show) {
   return {
     mark(i) {
       chosen = i;
+      const at = ordered().indexOf(i);
+      if (at >= 0) state.first = at - (at % ROWS);
       fill();
     }
   };
