@@ -1,7 +1,6 @@
 #pragma once
 // A measured share of a peak rate by the work of one kernel (docs/truth.md, section 1).
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +26,7 @@ struct Curve {
 
   [[nodiscard]] bool given() const { return !work.empty(); }
 
+  /// docs/truth.md (1)
   [[nodiscard]] double at(double work_of_one) const {
     if (!(work_of_one > amount(work.front()))) return share.front();
     std::size_t i = 1;
@@ -35,27 +35,6 @@ struct Curve {
     const double from = amount(work[i - 1]), to = amount(work[i]);
     return share[i - 1] +
            (share[i] - share[i - 1]) * (std::log(work_of_one / from) / std::log(to / from));
-  }
-
-  [[nodiscard]] double most() const { return *std::max_element(share.begin(), share.end()); }
-
-  /// The least work / share of all that has at least so much work, so a bound of every shard of at
-  /// least that size, at a peak of 1.  Never falls as the work rises.
-  /// docs/truth.md (1)
-  [[nodiscard]] double least_time(double least_work) const {
-    // Between two points work / share falls while the share is below its slope, and rises after.
-    double least = least_work / at(least_work);
-    for (std::size_t i = 0; i < work.size(); ++i) {
-      const double to = amount(work[i]);
-      if (to > least_work) least = std::min(least, to / share[i]);
-      if (i == 0) continue;
-      const double from = amount(work[i - 1]);
-      const double slope = (share[i] - share[i - 1]) / std::log(to / from);
-      if (!(slope > 0.0)) continue;
-      const double turn = from * std::exp(1.0 - share[i - 1] / slope);
-      if (turn > std::max(from, least_work) && turn < to) least = std::min(least, turn / slope);
-    }
-    return least;
   }
 };
 

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <random>
 
 #include "model/stack/block_work.hpp"
 #include "model/stack/kernel_times.hpp"
@@ -24,27 +23,6 @@ TEST_CASE("a curve is linear in the logarithm of the work, and level beyond") {
   CHECK(curve.at(1e10) == near(0.4));
   CHECK(curve.at(1e12) == 0.8);
   CHECK(curve.at(1e15) == 0.8);
-}
-
-TEST_CASE("the least time is one of no shard of at least so much work, and rises") {
-  // The share falls after a step, and rises so fast at first that less work takes longer.
-  const Curve<Flops> curve{.work = {Flops(1e6), Flops(1e7), Flops(1e9), Flops(1e10)},
-                           .share = {0.01, 0.5, 0.8, 0.7}};
-  std::mt19937_64 random(7);
-  std::uniform_real_distribution<double> exponent(5.0, 11.0);
-  double last = 0.0;
-  int below = 0;
-  for (double e = 5.0; e < 11.0; e += 0.01) {
-    const double least = std::pow(10.0, e), bound = curve.least_time(least);
-    CHECK(bound >= last * (1.0 - 1e-12));
-    last = bound;
-    below += bound < least / curve.at(least) * (1.0 - 1e-9);
-    for (int i = 0; i < 100; ++i) {
-      const double work = std::pow(10.0, exponent(random));
-      if (work >= least) REQUIRE(bound <= work / curve.at(work) * (1.0 + 1e-12));
-    }
-  }
-  CHECK(below > 20);
 }
 
 TEST_CASE("kernels take compute or memory, whichever is longer") {
