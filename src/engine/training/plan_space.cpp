@@ -193,8 +193,11 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
       plan.zero = zero;
       for (const Schedule schedule : schedules) {
         plan.schedule = schedule;
-        for (const std::int64_t chunks : allowed(
-                 divisors(std::max<std::int64_t>(blocks_.layers() / stages, 1)), choices.chunks)) {
+        const std::int64_t most = std::max<std::int64_t>(blocks_.layers() / stages, 1);
+        // With a stack chunks that are given need not divide the layers of a stage.
+        for (const std::int64_t chunks : task_.stack && !choices.chunks.empty()
+                                             ? choices.chunks
+                                             : allowed(divisors(most), choices.chunks)) {
           if (!is_possible(schedule, chunks, micro_batches, stages, blocks_.layers(),
                            task_.stack.has_value()))
             continue;

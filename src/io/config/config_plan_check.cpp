@@ -193,9 +193,15 @@ class PlanCheck {
              return schedule == Schedule::Interleaved;
            }));
   }
-  /// Whether some chunks divide the layers of every one of so many stages.
+  /// Whether some chunks divide the layers of every one of so many stages; with a stack they only
+  /// have to have one each.
   [[nodiscard]] bool can_interleave(std::int64_t stages) const {
-    if (stages == 1 || task_.model.layers % stages != 0) return false;
+    if (stages == 1) return false;
+    if (task_.stack) {
+      const std::int64_t least = choices_.chunks.empty() ? 2 : choices_.chunks.front();
+      return task_.model.layers >= stages * std::max<std::int64_t>(least, 2);
+    }
+    if (task_.model.layers % stages != 0) return false;
     std::int64_t common = task_.model.layers / stages;
     for (const std::int64_t layers : choices_.layers) common = std::gcd(common, layers);
     const auto& given = choices_.chunks;
