@@ -72,8 +72,7 @@ class Solve(CliTest):
         self.assertEqual(len(result["plan"]["layers"]), degrees["pipeline"])
         self.assertAlmostEqual(sum(result["time"].values()) / result["step_time"], 1, delta=1e-12)
         self.assertLessEqual(result["lower_bound"], result["step_time"])
-        memory = result["memory"]
-        memory.setdefault("runtime", 0)  # counted with a stack
+        memory = {"runtime": 0} | result["memory"]  # that of the runtime is counted with a stack
         parts = ("weights", "gradients", "optimizer", "activations", "working", "ends", "runtime")
         self.assertAlmostEqual(sum(memory[part] for part in parts) / memory["total"], 1,
                                delta=1e-12)

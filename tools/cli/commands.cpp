@@ -43,7 +43,7 @@ std::optional<Mapping> load_given_mapping(const CommandLine& line, const Problem
 int run_evaluate(const CommandLine& line) {
   if (line.solution.empty()) {
     const AnyConfig any = load_any_searchable(line);
-    if (!std::holds_alternative<Config>(any)) {
+    if (std::holds_alternative<ServingConfig>(any)) {
       check_output(line.json);
       check_output(line.html);
       const auto question = question_of(any);
