@@ -91,6 +91,14 @@ class Solve(CliTest):
                 self.check_whole(result, chips, layers)
                 self.assertIn(f"model         {result['model']['parameters']} parameters", head)
 
+    def test_what_is_not_timed_with_a_stack_is_refused(self):
+        config = CONFIGS / "training" / "llama3_70b_64_h100.yaml"
+        second = "system.memory.second={bandwidth: 100 GB/s, capacity: 500 GB}"
+        for key, value in (("schedule", "[1f1b, zb_h1]"), ("offload", "[weights]")):
+            done = self.run_tool("check", config, "--set", second, "--set",
+                                 f"training.{key}={value}", status=2)
+            self.assertRegex(done.stderr, rf"{key}: expected .* not timed with a stack")
+
     def test_the_table_of_measured_steps_is_planned_with_its_degrees(self):
         # Korthikanti et al., arXiv 2205.05198, table 3: tensor, pipeline and micro-batch.
         for size, tensor, pipeline, micro_batch in (("22b", 8, 1, 4), ("175b", 8, 8, 1),

@@ -94,6 +94,14 @@ void check_plan(void* object, Report& report) {
   if (whole != choices.layouts.end() && !task.stack) {
     report.at({&choices.layouts}, "whole_experts needs an 'execution.stack'");
   }
+  const auto& schedules = choices.schedules;
+  if (task.stack && std::find(schedules.begin(), schedules.end(), training::Schedule::ZeroBubble) !=
+                        schedules.end()) {
+    report.at({&choices.schedules}, "expected no zb_h1, which is not timed with a stack");
+  }
+  if (task.stack && choices.offload && choices.offload->any()) {
+    report.at({&choices.offload}, "expected none, as copies are not timed with a stack");
+  }
   const std::int64_t sum =
       std::accumulate(choices.layers.begin(), choices.layers.end(), std::int64_t{0});
   if (report.given(&choices.layers) && sum != task.model.layers) {
