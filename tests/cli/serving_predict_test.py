@@ -185,9 +185,9 @@ class ServingPredict(CliTest):
     def test_wrong_tables_exit_2_with_row_and_column(self):
         for changes, what in (
                 ({"tp_size": "x"}, "2:{}: tp_size: expected a number from 0, got 'x'"),
-                ({"batch_size": "1.5"}, "2:{}: batch_size: expected a whole number from 0, got '1.5'"),
-                ({"isl": "0"}, "2:{}: isl: expected a whole number from 1, got '0'"),
-                ({"osl": "1"}, "2:{}: osl: expected a whole number from 2, got '1'"),
+                ({"batch_size": "1.5"}, "2:{}: batch_size: expected a whole number from 0 to 100000, got '1.5'"),
+                ({"isl": "0"}, "2:{}: isl: expected a whole number from 1 to 1000000000000, got '0'"),
+                ({"osl": "1"}, "2:{}: osl: expected a whole number from 2 to 1000000000000, got '1'"),
                 ({"mode": "both"}, "2:{}: mode: expected agg or disagg, got 'both'"),
                 ({"gemm_quant_mode": "int3"}, "2:{}: gemm_quant_mode: expected bf16, bfloat16, fp8"),
                 ({"silicon_tpot_ms": "-1"}, "2:{}: silicon_tpot_ms: expected a number from 0")):

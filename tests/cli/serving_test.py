@@ -44,6 +44,7 @@ WRONG = [
     ("workload.kind", "serving", "kind: expected llm_serving, got 'serving'"),
     ("workload.model.hidden", 0, "hidden: expected a whole number from 1 to 2^40, got '0'"),
     ("workload.model.heads", None, "model: missing key 'heads'"),
+    ("workload.model.layers", 1 << 40, "layers: expected a whole number from 1 to 10000, got"),
     ("workload.model.kv_heads", 3, "kv_heads: expected a divisor of the heads, 16, got 3"),
     ("workload.model.vocabulary", None, "model: missing key 'vocabulary'"),
     ("workload.model.mlp", 0, "mlp: expected a width"),
@@ -212,6 +213,10 @@ class ServingTest(CliTest):
                                 ({"chunk": None}, "missing key 'chunk'"),
                                 ({"replicas": 5}, "needs 10 chips, the pool has 8"),
                                 ({"tensor": 3}, "no room for such degrees"),
+                                ({"expert": 1 << 39}, "no room for such degrees"),
+                                ({"tensor": 1 << 39, "pipeline": 1 << 39, "replicas": 1 << 39},
+                                 "chips, the pool has 8"),
+                                ({"batch": 1 << 39}, "batch: expected a whole number from 1 to"),
                                 ({"mode": "disaggregated"}, "missing key 'prefill'"),
                                 ({"size": 3}, "unknown key 'size'")):
             with self.subTest(change):

@@ -329,7 +329,6 @@ void convert_predict(const Texts& texts, CommandLine& line) {
     }
     line.run_groups.push_back(static_cast<RunGroup>(found - names.begin()));
   }
-  if (texts.by.empty()) line.run_groups = {RunGroup::Source};
   if (!texts.worst.empty()) line.worst = parse_count("--worst", texts.worst, kMostAnswers);
   line.threads = parse_threads(texts.threads);
   refuse_shared_outputs(line);

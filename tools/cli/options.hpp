@@ -52,7 +52,7 @@ struct CommandLine {
   std::string events;
   std::string solution;  ///< of a solver, read by evaluate
   std::string output = "-";
-  std::vector<RunGroup> run_groups;  ///< by which errors of predictions are told
+  std::vector<RunGroup> run_groups;  ///< by which errors of predictions are told; none: by source
   std::string stacks;                ///< a folder whose files go before those of the shelf
   std::string fit;                   ///< where the fitted stack goes
   std::string fit_stack;             ///< the stack to fit; empty: the only one

@@ -46,8 +46,8 @@ std::optional<StackFit> fitted(const CommandLine& line, std::vector<MeasuredRun>
 
 /// A table of deployments that serve.
 int predict_services(const CommandLine& line, const CsvTable& table, InputMessages& messages) {
-  if (!line.html.empty() || !line.fit.empty() || !line.stacks.empty()) {
-    throw InputError("--html, --fit and --stacks: only with a table of training runs");
+  if (!line.html.empty() || !line.fit.empty() || !line.stacks.empty() || !line.run_groups.empty()) {
+    throw InputError("--html, --fit, --stacks and --by: only with a table of training runs");
   }
   const std::vector<MeasuredService> services = read_services(table, messages);
   check_output(line.output);
@@ -61,15 +61,16 @@ int predict_services(const CommandLine& line, const CsvTable& table, InputMessag
 
 int predict(const CommandLine& line) {
   InputMessages messages;
-  const std::string text = read_file(line.config, std::size_t{64} << 20);
-  const CsvTable table(text, line.config, messages);
+  const CsvTable table(read_file(line.config, std::size_t{64} << 20), line.config, messages);
   if (is_service_table(table)) return predict_services(line, table, messages);
   if (!line.stacks.empty() && !std::filesystem::is_directory(line.stacks)) {
     throw InputError("--stacks: there is no folder " + in_quotes(line.stacks));
   }
   std::vector<MeasuredRun> runs =
-      parse_runs(text, line.config, {.folder = line.stacks, .mark = line.held_out.column});
+      read_runs(table, messages, {.folder = line.stacks, .mark = line.held_out.column});
   for (const std::string& file : {line.output, line.html, line.fit}) check_output(file);
+  std::vector<RunGroup> groups = line.run_groups;
+  if (groups.empty()) groups = {RunGroup::Source};
   Outputs outputs;
   if (!line.fit.empty()) {
     const std::optional<StackFit> fit = fitted(line, runs);
@@ -83,11 +84,10 @@ int predict(const CommandLine& line) {
   const Predictions predictions = predict_runs(runs);
   if (line.output != "-") outputs.file(line.output, prediction_csv(runs, predictions));
   if (!line.html.empty()) {
-    outputs.file(line.html, prediction_page(runs, predictions, line.run_groups.front(),
-                                            title_of(line), line.words));
+    outputs.file(line.html,
+                 prediction_page(runs, predictions, groups.front(), title_of(line), line.words));
   }
-  print(
-      prediction_report(runs, predictions, line.run_groups, static_cast<std::size_t>(line.worst)));
+  print(prediction_report(runs, predictions, groups, static_cast<std::size_t>(line.worst)));
   outputs.throw_if_any_failed();
   return kProved;
 }

@@ -142,7 +142,7 @@ bool DeploymentSearch::bound_aggregated(Node& node) {
   const Structure& structure = chain.decoder->structure();
   const Pool& pool = task_.pools[structure.pool];
   const double running =
-      real(chain.batches[node.low] * structure.attention_data) * real(structure.pipeline);
+      real(chain.batches[node.low]) * real(structure.attention_data) * real(structure.pipeline);
   LeastFigures& least = node.least;
   least.value = kNever;
   Closed reason = Closed::Rate;
@@ -185,11 +185,8 @@ bool DeploymentSearch::bound_pair(Node& node) {
   const Handover move = handover(task_, space_.means(), prefill.structure, decode.structure);
   const double base = prefiller.times.latency + move.transfer + from.engine.answer.in_base_units();
   const double running =
-      real(decode.batch * decode.structure.attention_data) * real(decode.structure.pipeline);
+      real(decode.batch) * real(decode.structure.attention_data) * real(decode.structure.pipeline);
   const double filling = (real(prefill.batch) - 1.0) / 2.0 * real(prefill.structure.attention_data);
-  const auto above = [](double value, const std::optional<Seconds>& limit) {
-    return limit && value * (1.0 - kRounding) > limit->in_base_units();
-  };
   LeastFigures& least = node.least;
   least.value = kNever;
   least.chips = std::numeric_limits<std::int64_t>::max();
@@ -223,7 +220,9 @@ bool DeploymentSearch::bound_pair(Node& node) {
         figures.ttft += load < 1.0 ? load / (2.0 * (1.0 - load)) * prefiller.times.period : kNever;
       }
       figures.e2e = figures.ttft + space_.means().steps * figures.tpot;
-      if (above(figures.ttft, task_.limits.ttft) || above(figures.e2e, task_.limits.e2e)) {
+      constexpr double kLess = 1.0 - kRounding;
+      if (above(figures.ttft * kLess, task_.limits.ttft) ||
+          above(figures.e2e * kLess, task_.limits.e2e)) {
         reason = Closed::Time;
         continue;
       }

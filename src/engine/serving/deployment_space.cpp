@@ -105,30 +105,22 @@ void DeploymentSpace::add_chains(const std::vector<Structures>& structures, cons
 /// Keeps the batches up to the first that breaks a limit.
 void DeploymentSpace::cut(Chain& chain, const std::vector<std::int64_t>& batches) {
   const Limits& limits = task_.limits;
-  const auto above = [](double value, const std::optional<Seconds>& limit) {
-    return limit && value > limit->in_base_units();
-  };
-  std::int64_t* end = nullptr;
-  const auto breaks = [&](std::int64_t batch) {
-    end = nullptr;
+  const auto broken = [&](std::int64_t batch) -> std::optional<Broken> {
     const Decoding found = chain.decoder->at(batch);
-    if (found.memory > chain.decoder->room()) {
-      end = &ends_.memory;
-    } else if (found.mixed_share > task_.utilization.mixed) {
-      end = &ends_.prefill;
-    } else if (above(found.tpot, limits.tpot)) {
-      end = &ends_.tpot;
-    } else if (above(found.ttft, limits.ttft)) {
-      end = &ends_.ttft;
-    } else if (above(found.ttft + means_.steps * found.tpot, limits.e2e)) {
-      end = &ends_.e2e;
-    }
-    return end != nullptr;
+    if (found.memory > chain.decoder->room()) return Broken::Memory;
+    if (found.mixed_share > task_.utilization.mixed) return Broken::Prefill;
+    if (above(found.tpot, limits.tpot)) return Broken::Tpot;
+    if (above(found.ttft, limits.ttft)) return Broken::Ttft;
+    if (above(found.ttft + means_.steps * found.tpot, limits.e2e)) return Broken::E2e;
+    return std::nullopt;
   };
   const auto first = std::partition_point(batches.begin(), batches.end(),
-                                          [&](std::int64_t batch) { return !breaks(batch); });
+                                          [&](std::int64_t batch) { return !broken(batch); });
   chain.batches.assign(batches.begin(), first);
-  if (first != batches.end() && breaks(*first)) *end += batches.end() - first;
+  if (first == batches.end()) return;
+  if (const auto limit = broken(*first)) {
+    cut_[static_cast<std::size_t>(*limit)] += batches.end() - first;
+  }
 }
 
 void DeploymentSpace::add_prefillers(const std::vector<Structures>& structures) {
@@ -141,7 +133,7 @@ void DeploymentSpace::add_prefillers(const std::vector<Structures>& structures) 
       const Pool& pool = task_.pools[s.structure.pool];
       const double room = pool.usable().in_base_units();
       if (prefiller.times.memory > room) {
-        ++ends_.memory;
+        ++cut_[static_cast<std::size_t>(Broken::Memory)];
         break;  // larger batches need more
       }
       prefillers_.push_back(std::move(prefiller));

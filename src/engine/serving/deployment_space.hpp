@@ -1,6 +1,7 @@
 #pragma once
 // What a deployment may be: chains of batches of replicas that decode, and replicas that prefill.
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -34,11 +35,6 @@ struct Prefiller {
   Prefilling times;
 };
 
-/// Why chains end before their last batch, or have none.
-struct ChainEnds {
-  std::int64_t memory = 0, prefill = 0, tpot = 0, ttft = 0, e2e = 0;
-};
-
 /// All that the choices of a task leave.  Refers to the task.
 class DeploymentSpace {
  public:
@@ -54,7 +50,8 @@ class DeploymentSpace {
   [[nodiscard]] bool holds(const Role& prefill, const Role& decode) const;
   /// That the choices leave, before any limit.
   [[nodiscard]] double deployments() const { return deployments_; }
-  [[nodiscard]] const ChainEnds& ends() const { return ends_; }
+  /// How many batches each limit cuts off.
+  [[nodiscard]] const std::array<std::int64_t, kBroken>& cut() const { return cut_; }
 
  private:
   struct Structures;
@@ -70,7 +67,7 @@ class DeploymentSpace {
   std::vector<Chain> aggregated_, decoders_;
   std::vector<Prefiller> prefillers_;
   double deployments_ = 0.0;
-  ChainEnds ends_;
+  std::array<std::int64_t, kBroken> cut_{};
 };
 
 }  // namespace dfsearch::serving

@@ -219,15 +219,7 @@ class Finder {
     const auto closed = tree.closed();
     for (std::size_t i = 0; i < kClosed; ++i) result_.closed[i] += closed[i];
     result_.stats.pruned_by_bound += closed[static_cast<std::size_t>(Closed::Bound)];
-    const ChainEnds& ends = space_->ends();
-    const auto cut = [&](Broken what) -> std::int64_t& {
-      return result_.cut[static_cast<std::size_t>(what)];
-    };
-    cut(Broken::Memory) = ends.memory;
-    cut(Broken::Prefill) = ends.prefill;
-    cut(Broken::Tpot) = ends.tpot;
-    cut(Broken::Ttft) = ends.ttft;
-    cut(Broken::E2e) = ends.e2e;
+    result_.cut = space_->cut();
   }
 
   /// Each limit that is given is taken away, and the least of its quantity looked for.

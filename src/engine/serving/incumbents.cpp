@@ -17,6 +17,10 @@ auto order_of(const Candidate& candidate) {
 
 double Incumbents::value_at(double tpot) const {
   const std::lock_guard lock(mutex_);
+  return step_at(tpot);
+}
+
+double Incumbents::step_at(double tpot) const {
   const auto after = staircase_.upper_bound(tpot);
   return after == staircase_.begin() ? kNever : std::prev(after)->second;
 }
@@ -26,13 +30,7 @@ bool Incumbents::beats(const LeastFigures& least) const {
   if (!front_ && best_value() < worse) return true;
   const std::lock_guard lock(mutex_);
   if (front_) {
-    const auto at = [&](double tpot) {
-      const auto after = staircase_.upper_bound(tpot);
-      return after == staircase_.begin() ? kNever : std::prev(after)->second;
-    };
-    if (at(least.tpot) < worse) return true;
-    if (at(least.tpot * (1.0 - kTie)) <= least.value) return true;
-    return false;
+    return step_at(least.tpot) < worse || step_at(least.tpot * (1.0 - kTie)) <= least.value;
   }
   return std::any_of(kept_.begin(), kept_.end(), [&](const Candidate& known) {
     return known.value <= least.value && order_of(known) <= std::tie(least.chips, least.first);
@@ -52,11 +50,7 @@ bool Incumbents::add(const Candidate& candidate) {
     return by.value < one.value * (1.0 - kTie) ||
            (by.value <= one.value && order_of(by) <= order_of(one));
   };
-  if (front_) {
-    const auto after = staircase_.upper_bound(tpot);
-    const double here = after == staircase_.begin() ? kNever : std::prev(after)->second;
-    if (here < candidate.value * (1.0 - kTie)) return false;
-  }
+  if (front_ && step_at(tpot) < candidate.value * (1.0 - kTie)) return false;
   for (const Candidate& known : kept_) {
     if (beaten_by(candidate, known)) return false;
   }
@@ -68,12 +62,9 @@ bool Incumbents::add(const Candidate& candidate) {
   // Steps that are slower and no better go.
   auto next = staircase_.lower_bound(tpot);
   while (next != staircase_.end() && next->second >= candidate.value) next = staircase_.erase(next);
-  const auto after = staircase_.upper_bound(tpot);
-  if (after == staircase_.begin() || std::prev(after)->second > candidate.value) {
-    staircase_[tpot] = candidate.value;
-    return true;
-  }
-  return false;
+  if (step_at(tpot) <= candidate.value) return false;
+  staircase_[tpot] = candidate.value;
+  return true;
 }
 
 const Candidate* Incumbents::best() const {

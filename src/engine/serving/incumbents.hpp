@@ -53,6 +53,8 @@ class Incumbents {
   [[nodiscard]] std::vector<Candidate> steps() const;
 
  private:
+  [[nodiscard]] double step_at(double tpot) const;  // value_at(), with the mutex held
+
   const bool front_;
   mutable std::mutex mutex_;            // guards what follows
   std::map<double, double> staircase_;  // time per token -> value, which falls

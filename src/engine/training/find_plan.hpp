@@ -92,7 +92,8 @@ struct PlanResult : FoundPlan {
   std::exception_ptr callback_error;  ///< what a listener threw first; null: none did
 };
 
-/// Only a task with a stack has a robust plan.  The winner is costed again by `evaluate`; a difference is an InternalError.
+/// The winner is costed again by `evaluate`; a difference is an InternalError.  Only a task with a
+/// stack has a robust plan.
 PlanResult find_plan(const Task& task, const StepSearch& search);
 
 }  // namespace dfsearch::training

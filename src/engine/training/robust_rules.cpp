@@ -109,10 +109,13 @@ void RobustRules::branch(const PlanNode& node, const PlanBranching& branching) c
     // All scenarios have the children in the same order, each without those it drops.
     auto next = expansion.children.begin();
     std::erase_if(kept, [&](PlanNode& child) {
-      if (next == expansion.children.end() || next->taken != child.taken) return true;
-      raise(child.bound, next->bound);
-      for (std::size_t i = 0; i < child.below.size(); ++i) raise(child.below[i], next->below[i]);
-      ++next;
+      const auto same = std::find_if(next, expansion.children.end(), [&](const PlanNode& other) {
+        return other.taken == child.taken;
+      });
+      if (same == expansion.children.end()) return true;
+      raise(child.bound, same->bound);
+      for (std::size_t i = 0; i < child.below.size(); ++i) raise(child.below[i], same->below[i]);
+      next = std::next(same);
       return false;
     });
     if (kept.empty()) return;

@@ -3,6 +3,7 @@
 
 #include "io/checkpoint/problem_fingerprint.hpp"
 
+#include "base/hash.hpp"
 #include "graph/names.hpp"
 #include "io/config/config_system.hpp"
 #include "io/config/config_technology.hpp"
@@ -17,19 +18,14 @@ namespace dfsearch {
 namespace {
 
 /// Of all that is put in.
-class Hash {
+class ValueHash {
  public:
   template <class... T>
-  explicit Hash(const T&... values) {
+  explicit ValueHash(const T&... values) {
     (put(values), ...);
   }
 
-  void put(const Json& value) {
-    // FNV-1a.
-    for (const char byte : value.dump() + '\n') {
-      hash_ = (hash_ ^ static_cast<std::uint8_t>(byte)) * 0x100000001b3ULL;
-    }
-  }
+  void put(const Json& value) { hash_.put(value.dump() + '\n'); }
   template <class T>
   void put(const T& value) {
     put(written(value, kNoCost));
@@ -39,14 +35,14 @@ class Hash {
     for (const T& value : values) put(value);
   }
 
-  operator std::uint64_t() const { return hash_; }  // NOLINT(google-explicit-constructor)
+  operator std::uint64_t() const { return hash_.value(); }  // NOLINT(google-explicit-constructor)
 
  private:
-  std::uint64_t hash_ = 0xcbf29ce484222325ULL;
+  Hash hash_;
 };
 
-Hash hash_of(const Machine& system) {
-  Hash all(system.chips, system.accelerator, system.price, system.power);
+ValueHash hash_of(const Machine& system) {
+  ValueHash all(system.chips, system.accelerator, system.price, system.power);
   for (const MemoryTier& tier : system.memory) all.put(tier);
   for (const NetworkDimension& dimension : system.network) {
     all.put(DimensionText{.dimension = dimension, .ports = {}});
@@ -62,22 +58,22 @@ Hash hash_of(const Machine& system) {
 Fingerprint fingerprint_of(const Problem& problem) {
   const auto& [workload, system, execution, equations, objective, sharding, sharding_pins,
                parallelism] = problem;
-  return {{"workload", Hash(written_graph(workload, kNoCost))},
+  return {{"workload", ValueHash(written_graph(workload, kNoCost))},
           {"system", hash_of(system)},
-          {"execution", Hash(execution, execution.pins)},
-          {"equations", Hash(equations)},
-          {"objective", Hash(objective)},
-          {"sharding", Hash(sharding, sharding_pins)},
-          {"parallelism", Hash(parallelism)}};
+          {"execution", ValueHash(execution, execution.pins)},
+          {"equations", ValueHash(equations)},
+          {"objective", ValueHash(objective)},
+          {"sharding", ValueHash(sharding, sharding_pins)},
+          {"parallelism", ValueHash(parallelism)}};
 }
 
 Fingerprint fingerprint_of(const ChipDesign& design) {
   const auto& [technology, budget, given, dimensions, equations] = design;
-  Hash chip(given, given.levels, given.memory_bandwidth, given.memory_capacity, equations);
+  ValueHash chip(given, given.levels, given.memory_bandwidth, given.memory_capacity, equations);
   for (const DimensionPorts& ports : dimensions) {
     chip.put(DimensionText{.dimension = {}, .ports = ports});
   }
-  return {{"technology", Hash(technology)}, {"budget", Hash(budget)}, {"chip", chip}};
+  return {{"technology", ValueHash(technology)}, {"budget", ValueHash(budget)}, {"chip", chip}};
 }
 
 }  // namespace dfsearch

@@ -27,9 +27,8 @@ namespace {
 using training::Role;
 using training::Task;
 
-// More than any machine, and any model, has; up to there a search is stopped in time.
+// More than any machine has; up to there a search is stopped in time.
 constexpr std::int64_t kMostChips = std::int64_t{1} << 24;
-constexpr std::int64_t kMostLayers = 10'000;
 
 /// A count that other configs may have.
 void check_most(const YamlEntry& section, std::string_view key, std::int64_t count,

@@ -211,6 +211,7 @@ const Schema& served_model_rows() {
     std::erase_if(fields, [](const Field& row) { return row.key == "repeat_layers"; });
     for (Field& row : fields) {
       if (row.key == "mlp") row.limits = kNoneOrMore;
+      if (row.key == "layers") row.limits = {1, kMostLayers};
       if (row.key != "head_dim") continue;
       row.flags &= ~kRequired;
       row.preset = "`hidden` / `heads`";
@@ -297,14 +298,8 @@ const Schema& schema_of<SpeculationText>() {
 template <>
 const Schema& schema_of<ServedText>() {
   using S = ServedText;
-  static constexpr Type kServingKind{.form = Form::Choice,
-                                     .put = TypeOf<serving::Drafting>::type.put,
-                                     .get = TypeOf<serving::Drafting>::type.get,
-                                     .choices = [] {
-                                       return std::vector<Choice>{{"llm_serving", 0}};
-                                     }};
   static const Field kFields[] = {
-      field<&S::unused>("kind", "llm_serving", {.type = &kServingKind, .flags = kRequired}),
+      field<&S::kind>("kind", "llm_serving", {.flags = kRequired}),
       field<&S::model>("model",
                        "the keys of a transformer by rule, or a file of the shelf with such",
                        {.flags = kRequired | kFromFile | kFileName}),

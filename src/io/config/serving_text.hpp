@@ -26,9 +26,15 @@ struct SpeculationText {
   std::optional<ServingModelText> draft;
 };
 
+/// What `workload.kind` says.
+enum class ServedKind : std::uint8_t { LlmServing };
+constexpr auto words(ServedKind) {
+  return named<ServedKind>({{"llm_serving", ServedKind::LlmServing}});
+}
+
 /// The section `workload`.
 struct ServedText {
-  serving::Drafting unused = serving::Drafting::None;
+  ServedKind kind = ServedKind::LlmServing;
   ServingModelText model;
   std::optional<std::int64_t> input, output, prefix;
   std::vector<serving::RequestClass> requests;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/hash.hpp"
+
 namespace dfsearch {
 namespace {
 
@@ -28,13 +30,6 @@ std::string canonical(const YamlNode& node) {
   std::string text = "{" + std::to_string(entries.size());
   for (const std::string& entry : entries) text += ' ' + entry;
   return text;
-}
-
-/// FNV-1a.
-std::uint64_t hash_of(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char byte : text) hash = (hash ^ static_cast<std::uint8_t>(byte)) * 0x100000001b3ULL;
-  return hash;
 }
 
 }  // namespace

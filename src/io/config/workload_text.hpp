@@ -17,6 +17,9 @@ namespace dfsearch {
 /// A key that asks for a layer by rule (docs/transformers.md).
 inline constexpr unsigned kByRule = kOwnFlag;
 
+/// More than any model has; up to there a search is stopped in time.
+inline constexpr std::int64_t kMostLayers = 10'000;
+
 /// What is left out follows from the rest.
 struct LlmText {
   Transformer model;

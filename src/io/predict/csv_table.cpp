@@ -84,15 +84,16 @@ std::optional<double> RowReader::number(std::string_view column) const {
   return std::nullopt;
 }
 
-std::int64_t RowReader::count(std::string_view column, std::int64_t preset,
-                              std::int64_t least) const {
+std::int64_t RowReader::count(std::string_view column, std::int64_t preset, std::int64_t least,
+                              std::int64_t most) const {
   const std::optional<double> value = number(column);
   if (!value) return preset;
-  if (*value >= dfsearch::number(least) && *value < 1e12 && *value == std::floor(*value)) {
+  if (*value >= dfsearch::number(least) && *value <= dfsearch::number(most) &&
+      *value == std::floor(*value)) {
     return static_cast<std::int64_t>(*value);
   }
-  complain(column,
-           fmt::format("expected a whole number from {}, got {}", least, in_quotes(text(column))));
+  complain(column, fmt::format("expected a whole number from {} to {}, got {}", least, most,
+                               in_quotes(text(column))));
   return preset;
 }
 

@@ -37,9 +37,10 @@ class RowReader {
 
   /// From 0, below 1e15; nothing for an empty cell.
   [[nodiscard]] std::optional<double> number(std::string_view column) const;
-  /// Below 1e12; `preset` for an empty cell.
+  /// `preset` for an empty cell.
   [[nodiscard]] std::int64_t count(std::string_view column, std::int64_t preset,
-                                   std::int64_t least = 1) const;
+                                   std::int64_t least = 1,
+                                   std::int64_t most = 1'000'000'000'000) const;
   /// The index of the word, 0 for an empty cell.
   [[nodiscard]] std::size_t choice(std::string_view column,
                                    const std::vector<std::string_view>& words) const;

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/hash.hpp"
 #include "io/schema/write_schema.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/text_table.hpp"
@@ -63,12 +64,6 @@ void put(const std::vector<FittedConstant>& constants, const Values& values, Mea
     if (run.says_overlap && row.key == "tensor_overlap") continue;
     row.type->inner->put_real(typical_of(row, run.task->stack->stack), values[i]);
   }
-}
-
-std::uint64_t hash_of(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return hash;
 }
 
 /// The stack that is to be fitted, checked to be that of a run.

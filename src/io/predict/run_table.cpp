@@ -251,10 +251,8 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, InputMessages& messag
 
 }  // namespace
 
-std::vector<MeasuredRun> parse_runs(const std::string& text, const std::string& source,
-                                    const RunTableOptions& options) {
-  InputMessages messages;
-  const CsvTable table(text, source, messages);
+std::vector<MeasuredRun> read_runs(const CsvTable& table, InputMessages& messages,
+                                   const RunTableOptions& options) {
   std::vector<std::string_view> needed(std::begin(kNeededColumns), std::end(kNeededColumns));
   if (!options.mark.empty()) needed.emplace_back(options.mark);
   table.need(needed, messages);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "io/predict/csv_table.hpp"
 #include "io/text/input_messages.hpp"
 #include "model/training/plan.hpp"
 #include "model/training/task.hpp"
@@ -34,12 +35,11 @@ struct MeasuredRun {
 /// How tables are read.
 struct RunTableOptions {
   std::filesystem::path folder;  ///< its files go before stacks and chips of the shelf
-  std::string note;              ///< what is not counted as the row says
   std::string mark;              ///< a column, empty for none
 };
 
-/// Throws InputError with all mistakes, each with its row and column; `source` is for messages.
-std::vector<MeasuredRun> parse_runs(const std::string& text, const std::string& source,
-                                    const RunTableOptions& options = {});
+/// Throws InputError with all mistakes, each with its row and column.
+std::vector<MeasuredRun> read_runs(const CsvTable& table, InputMessages& messages,
+                                   const RunTableOptions& options = {});
 
 }  // namespace dfsearch

@@ -40,7 +40,8 @@ constexpr KnownSystem kSystems[] = {
     {"gb200", "gb200_nvl72", "gb200", "b200", 16}, {"gb300", "gb300_nvl72", "gb300", "b200", 16}};
 constexpr std::string_view kBackends[] = {"vllm", "trtllm", "sglang"};
 constexpr std::int64_t kMostTokens = 8192;  ///< of a chunk
-constexpr double kClientRounds = 10.0;      ///< requests that a client sends one after the other
+constexpr std::int64_t kMostDegree = 100000;
+constexpr double kClientRounds = 10.0;  ///< requests that a client sends one after the other
 
 constexpr std::string_view kColumns[] = {"id",
                                          "source",
@@ -91,7 +92,7 @@ class RoleReader {
 
   /// Some rows have 0 for a degree that does not count.
   [[nodiscard]] std::int64_t count(std::string_view column) const {
-    return std::max<std::int64_t>(row_.count(prefix_ + std::string(column), 1, 0), 1);
+    return std::max<std::int64_t>(row_.count(prefix_ + std::string(column), 1, 0, kMostDegree), 1);
   }
   [[nodiscard]] serving::Role role(const Transformer& model) const {
     serving::Role role{.structure = {.tensor = count("tp_size"), .pipeline = count("pp_size")}};

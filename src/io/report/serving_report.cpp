@@ -26,13 +26,6 @@ using serving::Figures;
 using serving::Role;
 using serving::Task;
 
-/// Whether more of what is asked for is better.
-bool is_more(serving::Objective objective) {
-  return objective == serving::Objective::Throughput ||
-         objective == serving::Objective::ThroughputPerChip ||
-         objective == serving::Objective::Interactivity;
-}
-
 std::string time_text(double seconds) { return to_text(Seconds(seconds)); }
 
 std::string degrees_text(const Role& role) {
@@ -218,7 +211,7 @@ std::string gain_lines(const Task& task, const serving::ServingResult& result) {
     const double then = value_of(task.objective, task.front, gain.best->figures);
     if (then > now * (1.0 - 1e-6)) continue;
     const std::string of = task.pools.size() > 1 ? " of " + task.pools[gain.pool].name : "";
-    const double change = is_more(task.objective) ? now / then : then / now;
+    const double change = more_is_better(task.objective) ? now / then : then / now;
     text += labelled(text.empty() ? "10 % more" : "",
                      fmt::format("{}{}: {} ({:+.3g} %)", gain.more, of,
                                  value_text(task, gain.best->figures), 100.0 * (change - 1.0)));

@@ -25,9 +25,10 @@ Role read_role(MapReader& reader, const Task& task, serving::Mode mode, bool dec
   role.structure.attention_data = count("attention_data");
   role.structure.expert = count("expert");
   role.replicas = count("replicas");
-  role.batch = reader.required_count("batch").value_or(1);
+  const CountRange most{.least = 1, .most = 1000000000};
+  role.batch = reader.required_count("batch", most).value_or(1);
   if (decodes && mode == serving::Mode::Aggregated) {
-    role.chunk = reader.required_count("chunk").value_or(1);
+    role.chunk = reader.required_count("chunk", most).value_or(1);
   }
   if (decodes) {
     const std::int64_t preset = task.speculation.depths.front();
@@ -38,13 +39,17 @@ Role read_role(MapReader& reader, const Task& task, serving::Mode mode, bool dec
 
 void check(const Role& role, const Task& task, MapReader& reader) {
   const std::int64_t most = task.pools[role.structure.pool].chips;
-  if (!legal(task, role.structure)) {
+  const serving::Structure& s = role.structure;
+  // As reals, since the product may leave 64 bits.
+  const double chips = serving::real(s.tensor) * serving::real(s.pipeline) *
+                       serving::real(s.attention_data) * serving::real(role.replicas);
+  if (chips > serving::real(most)) {
+    reader.messages().add(reader.place(), reader.name(),
+                          fmt::format("needs {:.0f} chips, the pool has {}", chips, most));
+  } else if (!has_room(task, role)) {
     reader.messages().add(reader.place(), reader.name(),
                           "the model or the network has no room for such degrees: tensor divides "
                           "the heads, expert the chips of a stage and the experts");
-  } else if (role.chips() > most) {
-    reader.messages().add(reader.place(), reader.name(),
-                          fmt::format("needs {} chips, the pool has {}", role.chips(), most));
   }
 }
 

@@ -113,12 +113,9 @@ Json point_json(const Task& task, const serving::FrontPoint& point) {
           {"chips", figures.chips}};
 }
 
-/// As users read the objective: more of some is better.
+/// As users read the objective.
 double shown(serving::Objective objective, double value) {
-  const bool more = objective == serving::Objective::Throughput ||
-                    objective == serving::Objective::ThroughputPerChip ||
-                    objective == serving::Objective::Interactivity;
-  return more ? 1.0 / value : value;
+  return more_is_better(objective) ? 1.0 / value : value;
 }
 
 Json found_json(const Task& task, const serving::FoundDeployment& found, bool is_given) {

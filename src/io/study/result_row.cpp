@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/hash.hpp"
 #include "base/units_text.hpp"
 #include "engine/names.hpp"
 #include "io/text/input_messages.hpp"
@@ -73,14 +74,8 @@ Json search_of(const Json& result, bool tells_time) {
   return search;
 }
 
-/// FNV-1a of what the line says but for its search, in hexadecimal digits.
-std::string digest(const Json& line) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char byte : json_line(line)) {
-    hash = (hash ^ static_cast<std::uint8_t>(byte)) * 0x100000001b3ULL;
-  }
-  return fmt::format("{:016x}", hash);
-}
+/// Of what the line says but for its search, in hexadecimal digits.
+std::string digest(const Json& line) { return fmt::format("{:016x}", hash_of(json_line(line))); }
 
 study::PointStatus status_of(const std::string& text) {
   using study::PointStatus;

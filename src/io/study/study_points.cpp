@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "base/error.hpp"
+#include "base/hash.hpp"
 #include "engine/names.hpp"
 #include "io/study/point_figures.hpp"
 #include "io/study/point_growth.hpp"
@@ -198,12 +199,8 @@ void StudyPoints::check() const {
 }
 
 std::uint64_t StudyPoints::fingerprint() const {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  const auto add = [&hash](std::string_view text) {
-    for (const char byte : text) {
-      hash = (hash ^ static_cast<std::uint8_t>(byte)) * 0x100000001b3ULL;
-    }
-  };
+  Hash hash;
+  const auto add = [&hash](std::string_view text) { hash.put(text); };
   for (const StudyAxis& axis : study_.axes) {
     add(axis.name + "\n");
     for (const std::string& label : axis.labels) add(label + "\n");
@@ -218,7 +215,7 @@ std::uint64_t StudyPoints::fingerprint() const {
     search_.deadline.check();
     add(config_text(point));
   }
-  return hash;
+  return hash.value();
 }
 
 Growth StudyPoints::growth_along(std::size_t dimension) const {

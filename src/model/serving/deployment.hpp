@@ -96,6 +96,11 @@ struct Figures {
   [[nodiscard]] bool feasible() const { return broken.empty(); }
 };
 
+/// Whether a time breaks a limit.
+inline bool above(double seconds, const std::optional<Seconds>& limit) {
+  return limit && seconds > limit->in_base_units();
+}
+
 /// What the objective makes of them, above 0; less is better: seconds of a token where there should
 /// be many a second.
 double value_of(Objective objective, FrontAxis axis, const Figures& figures);

@@ -44,9 +44,6 @@ void add_broken(const Task& task, bool memory_fits, Figures& figures) {
     if (broken) figures.broken.push_back(what);
   };
   const Limits& limits = task.limits;
-  const auto above = [](double value, const std::optional<Seconds>& limit) {
-    return limit && value > limit->in_base_units();
-  };
   check(task.rate && figures.capacity < *task.rate, Broken::Rate);
   check(task.concurrency && figures.in_flight > *task.concurrency, Broken::Concurrency);
   check(!memory_fits, Broken::Memory);
@@ -207,7 +204,7 @@ Figures aggregated(const Task& task, const Means& means, const Structure& struct
   figures.memory = decoding.memory;
   figures.chips = replicas * structure.chips();
   const double chips = real(figures.chips);
-  const double running = real(replicas * batch * structure.attention_data) * p;
+  const double running = real(replicas) * real(batch) * real(structure.attention_data) * p;
   finish(task, means, chips * pool.price, chips * pool.power.in_base_units(), running, true,
          figures);
   if (decoding.mixed_share > task.utilization.mixed) figures.broken.push_back(Broken::Prefill);
@@ -247,7 +244,7 @@ Figures disaggregated(const Task& task, const Means& means, const Role& prefill,
   figures.ttft =
       prefilling.latency + wait + filling + handover.transfer + from.engine.answer.in_base_units();
   const double running =
-      y * real(decode.batch * decode.structure.pipeline * decode.structure.attention_data);
+      y * real(decode.batch) * real(decode.structure.pipeline * decode.structure.attention_data);
   finish(task, means, sending * from.price + receiving * to.price,
          sending * from.power.in_base_units() + receiving * to.power.in_base_units(), running,
          false, figures);

@@ -161,6 +161,12 @@ constexpr auto words(Objective) {
                            {"front", Objective::Front}});
 }
 
+/// Whether users read the objective as a rate, of which more is better.
+constexpr bool more_is_better(Objective objective) {
+  return objective == Objective::Throughput || objective == Objective::ThroughputPerChip ||
+         objective == Objective::Interactivity;
+}
+
 /// The axis of a front beside tokens/s of a user.
 enum class FrontAxis : std::uint8_t { ThroughputPerChip, Cost };
 constexpr auto words(FrontAxis) {

@@ -135,7 +135,9 @@ TEST_CASE("the plan of least regret is that of enumeration, on any number of thr
 
 class RobustCollector : public Expansion<PlanNode, PlanSolution> {
  public:
-  [[nodiscard]] Score cutoff() const override { return Score::infinity(); }
+  explicit RobustCollector(Score cutoff = Score::infinity()) : cutoff_(cutoff) {}
+
+  [[nodiscard]] Score cutoff() const override { return cutoff_; }
   [[nodiscard]] std::shared_ptr<const PlanSolution> incumbent() const override { return nullptr; }
   void child(PlanNode&& node) override { children.push_back(std::move(node)); }
   void solution(PlanSolution&& solution, char) override {
@@ -143,13 +145,32 @@ class RobustCollector : public Expansion<PlanNode, PlanSolution> {
   }
   std::vector<PlanNode> children;
   std::vector<PlanSolution> solutions;
+
+ private:
+  const Score cutoff_;
 };
+
+/// Children are dropped by the cutoff alone, also where scenarios drop different ones.
+void check_kept(const PlanTree& tree, const PlanNode& node, const RobustCollector& all,
+                std::size_t& dropped) {
+  for (const PlanNode& last : all.children) {
+    RobustCollector some(last.bound);
+    tree.branch(node, some);
+    dropped += all.children.size() - some.children.size();
+    for (const PlanNode& child : all.children) {
+      if (child.bound >= last.bound) continue;
+      REQUIRE(std::any_of(some.children.begin(), some.children.end(),
+                          [&](const PlanNode& kept) { return kept.taken == child.taken; }));
+    }
+  }
+}
 
 /// The least cost below a node, which its bound does not exceed.
 double least_below(const PlanTree& tree, const RobustRules& rules, const PlanNode& node,
-                   std::size_t& solutions) {
+                   std::size_t& solutions, std::size_t& dropped) {
   RobustCollector collector;
   tree.branch(node, collector);
+  check_kept(tree, node, collector, dropped);
   double least = std::numeric_limits<double>::infinity();
   for (const PlanSolution& solution : collector.solutions) {
     ++solutions;
@@ -159,14 +180,14 @@ double least_below(const PlanTree& tree, const RobustRules& rules, const PlanNod
   for (const PlanNode& child : collector.children) {
     REQUIRE(tree.bound(child) >= tree.bound(node));
     REQUIRE(rules.has(child));
-    least = std::min(least, least_below(tree, rules, child, solutions));
+    least = std::min(least, least_below(tree, rules, child, solutions, dropped));
   }
   REQUIRE(tree.bound(node).in_base_units() <= least);
   return least;
 }
 
 TEST_CASE("bounds of regret only tighten and are below all plans that they stand for") {
-  std::size_t solutions = 0;
+  std::size_t solutions = 0, dropped = 0;
   for (std::uint64_t seed = 3000; seed < 3030; ++seed) {
     CAPTURE(seed);
     const Task task = test::random_task_with_stack(seed);
@@ -178,9 +199,10 @@ TEST_CASE("bounds of regret only tighten and are below all plans that they stand
     if (worlds.front()->best == Score::infinity()) continue;
     const RobustRules rules(worlds);
     const PlanTree tree(rules, {}, {});
-    least_below(tree, rules, tree.root(), solutions);
+    least_below(tree, rules, tree.root(), solutions, dropped);
   }
   CHECK(solutions > 300);
+  CHECK(dropped > 300);
 }
 
 TEST_CASE("a limit leaves a regret that is bounded from both sides") {

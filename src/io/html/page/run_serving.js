@@ -133,7 +133,7 @@ const runServing = (() => {
       "What would help",
       note(
         list.length
-          ? "Each of these alone would be enough; with any less nothing is."
+          ? "Each of these alone would be enough, and no smaller change of it is."
           : "No change of a single limit that was tried."
       ),
       list.length
