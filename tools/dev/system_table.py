@@ -2,8 +2,9 @@
 """The tables of machines in docs/systems.md, from the configs of the shelf.
 
 Figures are those that `dfsearch list systems` reads, sources those that the files name in their
-comments: `# peak: ...`, `# SRAM: ...`, `# memory: ...`, `# network: ...`.  --check fails if the
-page has other tables, or if a file names no source of a figure.
+comments: `# peak: ...`, `# SRAM: ...`, `# memory: ...`, `# network: ...`.  `# rates: ...` says
+whether a stack has measured kernels of the chip, scaled ones or none.  --check fails if the page
+has other tables, or if a file names no source of a figure.
 
 usage: system_table.py DFSEARCH [--check]
 """
@@ -17,7 +18,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "systems.md"
 FOLDER = ROOT / "configs" / "systems"
-FIGURES = ("peak", "SRAM", "memory", "network")
+FIGURES = ("peak", "SRAM", "memory", "network", "rates")
+CURVES = re.compile(r"(measured|scaled), (configs/curves/\w+\.yaml): ")
 
 
 def systems(dfsearch):
@@ -36,6 +38,15 @@ def source_of(name, figure):
         sys.exit(f"configs/systems/{name}.yaml: names no source of the {figure}, expected a "
                  f"comment '# {figure}: ...'")
     return re.sub(r"\n#\s+", " ", found[1])
+
+
+def check_rates(name):
+    """Measured and scaled rates name a file of curves."""
+    rates = source_of(name, "rates")
+    curves = CURVES.match(rates)
+    if not rates.startswith("ideal") and not (curves and (ROOT / curves[2]).exists()):
+        sys.exit(f"configs/systems/{name}.yaml: rates: expected 'ideal...', or measured or scaled "
+                 f"and a file of configs/curves, got '{rates}'")
 
 
 def quantity(number, unit):
@@ -79,6 +90,7 @@ def overview(entries):
 def sources(entries):
     text = row(["system", "figure", "source"]) + "|---|---|---|\n"
     for entry in entries:
+        check_rates(entry["name"])
         for figure in FIGURES:
             name = f"`{entry['name']}`" if figure == FIGURES[0] else ""
             text += row([name, figure, source_of(entry["name"], figure)])
