@@ -17,7 +17,9 @@ target_compile_options(
             # Designated initialisers leave out what keeps its default.
             -Wno-missing-field-initializers
             # No fused multiply-add: all machines agree to the last bit.
-            -ffp-contract=off)
+            -ffp-contract=off
+            # Functions of a library may be inlined there, as in a program.
+            -fno-semantic-interposition)
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # What GCC 12 sees when it optimises but is not there: overlaps in "text" +

@@ -5,6 +5,8 @@ Of README.md, CONTRIBUTING.md and docs/*.md each fenced block is one of these:
 
   sh    commands.  Each line begins with `dfsearch` or `./dev run`, runs and succeeds, in a folder
         with a copy of configs/ that all examples of a page share.  A line may end in a backslash.
+  python  runs, where the package of Python is built; expressions have the values that their
+        comments say (python_example.py)
   yaml  a config.  It loads; a small workload or system is added to one that has none.
   text  output and pictures, nothing that a reader would type.
 
@@ -63,17 +65,19 @@ class Page:
         programs = self.folder / "bin"
         programs.mkdir()
         (programs / "dfsearch").symlink_to(program)
-        self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+        self.package = pathlib.Path(program).parent / "python"
+        self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}",
+                            "PYTHONPATH": str(self.package)}
 
     def complain(self, example, what):
         self.wrong.append(f"{self.name}: {example.strip().splitlines()[0]}: {what}")
 
-    def run(self, command):
+    def run(self, command, text=""):
         """Standard output of a command, or None and a complaint if it fails."""
         command = re.sub(r"^\./dev run", "dfsearch", command)
         done = subprocess.run(
             ["bash", "-o", "pipefail", "-c", command], cwd=self.folder, env=self.environment,
-            stdin=subprocess.DEVNULL, text=True, capture_output=True, timeout=120, check=False,
+            input=text, text=True, capture_output=True, timeout=120, check=False,
         )
         self.tried += 1
         print(f"{self.name}: {command}: exit status {done.returncode}")
@@ -89,6 +93,10 @@ class Page:
                 self.run(line)
             elif line and not line.startswith("#"):
                 self.complain(line, "no command of dfsearch; expected `<!-- not run: REASON -->`")
+
+    def try_python(self, block):
+        if self.package.exists():
+            self.run(f"python3 {ROOT / 'tests/cli/python_example.py'}", block)
 
     def try_config(self, block):
         if re.search(r"^study:", block, re.MULTILINE):
@@ -135,11 +143,13 @@ class Page:
             self.try_commands(block)
         elif language == "yaml":
             self.try_config(block)
+        elif language == "python":
+            self.try_python(block)
         elif language == "text":
             for line in filter(COMMAND.match, block.splitlines()):
                 self.complain(line, "looks like a command, expected it in a block `sh`")
         else:
-            self.complain(block, "a block without a language, expected sh, yaml or text")
+            self.complain(block, "a block without a language, expected sh, yaml, python or text")
 
     def try_all(self, text):
         notes, end = {}, 0

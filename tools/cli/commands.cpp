@@ -43,27 +43,21 @@ std::optional<Mapping> load_given_mapping(const CommandLine& line, const Problem
 int run_evaluate(const CommandLine& line) {
   if (line.solution.empty()) {
     const AnyConfig any = load_any_searchable(line);
-    if (std::holds_alternative<ServingConfig>(any)) {
-      check_output(line.json);
-      check_output(line.html);
-      const auto question = question_of(any);
-      const Result result = question->evaluate(line.mapping);
-      Outputs outputs;
-      write_answer(
-          line, "", {}, [&] { return question->json(result); },
-          [&] { return question->report(result, title_of(line), line.verbose); }, outputs);
-      outputs.throw_if_any_failed();
-      return exit_status(result.status == SearchStatus::Feasible ? SearchStatus::Optimal
-                                                                 : result.status);
-    }
+    check_output(line.json);
+    check_output(line.html);
+    const auto question = question_of(any);
+    const Result result = question->evaluate(line.mapping);
+    Outputs outputs;
+    write_answer(
+        line, "", {}, [&] { return question->json(result); },
+        [&] { return question->report(result, title_of(line), line.verbose); }, outputs);
+    outputs.throw_if_any_failed();
+    return result.status == SearchStatus::Feasible ? kProved : exit_status(result.status);
   }
   const Config config = load_runnable(line);
   const std::optional<Mapping> given = load_given_mapping(line, config.problem);
-  const Mapping mapping =
-      line.solution.empty()
-          ? *given
-          : mapping_of(load_solution(line.solution, config.problem.workload.graph), config.problem,
-                       given ? &*given : nullptr);
+  const Mapping mapping = mapping_of(load_solution(line.solution, config.problem.workload.graph),
+                                     config.problem, given ? &*given : nullptr);
   check_output(line.json);
   check_output(line.html);
   const std::variant<Cost, Infeasible> verdict = evaluate(config.problem, mapping);

@@ -70,6 +70,17 @@ class MappingQuestion final : public Question {
     return result;
   }
 
+  [[nodiscard]] Result evaluate(const std::filesystem::path& file) const override {
+    Mapping mapping = load_mapping(file, config_.problem);
+    auto verdict = dfsearch::evaluate(config_.problem, mapping);
+    Result result;
+    const Cost* cost = std::get_if<Cost>(&verdict);
+    result.status = cost != nullptr ? SearchStatus::Feasible : SearchStatus::Infeasible;
+    if (cost != nullptr) result.objective = cost->objective;
+    result.found = JudgedMapping{std::move(mapping), std::move(verdict)};
+    return result;
+  }
+
   [[nodiscard]] std::string json(const Result& result) const override {
     return result_json(outcome(result));
   }
@@ -84,7 +95,11 @@ class MappingQuestion final : public Question {
 
   [[nodiscard]] Outcome outcome(const Result& result) const {
     Outcome outcome{.problem = &config_.problem, .status = SearchStatus::Infeasible};
-    if (has_chip()) outcome = Outcome::of(config_.problem, std::get<SearchResult>(result.found));
+    if (const auto* judged = std::get_if<JudgedMapping>(&result.found)) {
+      outcome = Outcome::of(config_.problem, judged->mapping, judged->verdict);
+    } else if (has_chip()) {
+      outcome = Outcome::of(config_.problem, std::get<SearchResult>(result.found));
+    }
     if (config_.chip) {
       outcome.design = &*config_.design;
       outcome.chip = &*config_.chip;

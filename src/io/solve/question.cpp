@@ -14,8 +14,7 @@ void Question::check(const SolveOptions& asked) const {
 
 Result Question::evaluate(const std::filesystem::path&) const {
   throw InputError(
-      "evaluate: only mappings and deployments are judged alone; give a plan as '--hint', or its "
-      "keys in the config");
+      "evaluate: the budget leaves out shares that are searched; expected all of them");
 }
 
 bool searches_splits(const AnyConfig& any) {

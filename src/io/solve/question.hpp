@@ -22,6 +22,7 @@
 #include "io/checkpoint/problem_fingerprint.hpp"
 #include "io/config/load_config.hpp"
 #include "io/report/progress_text.hpp"
+#include "model/evaluate.hpp"
 
 namespace dfsearch {
 
@@ -67,6 +68,12 @@ struct SolveOptions {
   std::function<void(const std::string&, const SearchStats&, std::size_t)> on_checkpoint = nullptr;
 };
 
+/// A mapping that was given, and what the model says of it.
+struct JudgedMapping {
+  Mapping mapping;
+  std::variant<Cost, Infeasible> verdict;
+};
+
 /// What was found, and how sure it is.
 struct Result {
   SearchStatus status = SearchStatus::NoSolution;
@@ -79,8 +86,8 @@ struct Result {
   bool all_proved = true;                   ///< of several answers that were asked for
   StopReason last_stop = StopReason::None;  ///< of the search for the last of them
   std::exception_ptr callback_error;        ///< what a listener threw first; null: none did
-  std::variant<SearchResult, DesignResult, training::PlanResult, calculon::ExecutionResult,
-               serving::ServingResult>
+  std::variant<SearchResult, JudgedMapping, DesignResult, training::PlanResult,
+               calculon::ExecutionResult, serving::ServingResult>
       found;
 };
 
@@ -108,7 +115,8 @@ class Question {
   virtual void check(const SolveOptions& asked) const;
   /// Throws InputError for a question without sense.
   [[nodiscard]] virtual Result solve(const SolveOptions& options) const = 0;
-  /// What the model says of the answer that a file holds: Feasible or Infeasible, without a search.
+  /// What the model says of the answer that a file holds: Feasible or Infeasible.  Of a plan or an
+  /// execution that leaves something open, the best that is as the file says.
   [[nodiscard]] virtual Result evaluate(const std::filesystem::path& file) const;
   /// A result of either: one object of JSON (docs/results.md), and the report for people.
   [[nodiscard]] virtual std::string json(const Result& result) const = 0;

@@ -94,21 +94,16 @@ class StepQuestion final : public Question {
 
   /// Where the hint leaves something open, the best step with what it says.
   [[nodiscard]] LoadedHint load_hint(const std::filesystem::path& file) const override {
-    try {
-      const AnyConfig asked = changed_config(*config_.source, hint_changes(file));
-      if (const auto* config = std::get_if<typename Kind::Config>(&asked)) {
-        if (auto decisions = Kind::decisions(Kind::find(config->task, {}))) {
-          return {.hint = std::move(*decisions), .dropped = ""};
-        }
-      }
-    } catch (const InputError& error) {
-      std::vector<std::string> messages;
-      for (const std::string& message : error.messages()) {
-        messages.push_back(file.string() + ": " + message);
-      }
-      throw InputError(messages);
+    if (auto decisions = Kind::decisions(as_said(file))) {
+      return {.hint = std::move(*decisions), .dropped = ""};
     }
     return {.hint = {}, .dropped = "no step is as it says"};
+  }
+
+  [[nodiscard]] Result evaluate(const std::filesystem::path& file) const override {
+    typename Kind::Found found = as_said(file);
+    if (found.status == SearchStatus::Optimal) found.status = SearchStatus::Feasible;
+    return answer(std::move(found));
   }
 
   [[nodiscard]] SavedState load_state(const std::filesystem::path& file) const override {
@@ -149,6 +144,36 @@ class StepQuestion final : public Question {
       };
     }
     typename Kind::Found found = Kind::find(config_.task, search);
+    return answer(std::move(found));
+  }
+
+  [[nodiscard]] std::string json(const Result& result) const override {
+    return Kind::json(config_.task, std::get<typename Kind::Found>(result.found));
+  }
+  [[nodiscard]] std::string report(const Result& result, const std::string& title,
+                                   bool) const override {
+    return Kind::report(config_.task, std::get<typename Kind::Found>(result.found), title);
+  }
+
+ private:
+  /// The best of the steps that are as a file says.
+  [[nodiscard]] typename Kind::Found as_said(const std::filesystem::path& file) const {
+    try {
+      const AnyConfig asked = changed_config(*config_.source, hint_changes(file));
+      if (const auto* config = std::get_if<typename Kind::Config>(&asked)) {
+        return Kind::find(config->task, {});
+      }
+    } catch (const InputError& error) {
+      std::vector<std::string> messages;
+      for (const std::string& message : error.messages()) {
+        messages.push_back(file.string() + ": " + message);
+      }
+      throw InputError(messages);
+    }
+    return {};
+  }
+
+  static Result answer(typename Kind::Found found) {
     std::optional<Score> objective;
     if (found.cost) objective = Score(found.cost->step_time.in_base_units());
     Result result = result_of(found, objective);
@@ -162,15 +187,6 @@ class StepQuestion final : public Question {
     return result;
   }
 
-  [[nodiscard]] std::string json(const Result& result) const override {
-    return Kind::json(config_.task, std::get<typename Kind::Found>(result.found));
-  }
-  [[nodiscard]] std::string report(const Result& result, const std::string& title,
-                                   bool) const override {
-    return Kind::report(config_.task, std::get<typename Kind::Found>(result.found), title);
-  }
-
- private:
   const typename Kind::Config& config_;
 };
 

@@ -1,0 +1,326 @@
+#!/usr/bin/env python3
+"""`dfsearch.solve` and `evaluate` of Python against the program: forms of configs, options, events,
+interrupts, errors.
+
+usage: solve_test.py DFSEARCH, with the package in PYTHONPATH
+"""
+
+import copy
+import json
+import math
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import dfsearch
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/cli"))
+from support import SMALL as SMALL_TEXT, random_graph  # noqa: E402
+
+PROGRAM = sys.argv.pop(1)
+CONFIGS = ROOT / "configs"
+GRAPH = CONFIGS / "gpt3_1t.yaml"
+PLAN = CONFIGS / "training/llama3_70b_2048_h100.yaml"
+EXECUTION = CONFIGS / "calculon_22b_h100.yaml"
+DEPLOYMENT = CONFIGS / "serving/llama3_70b_16_h100.yaml"
+SPLIT = CONFIGS / "seven_nm_split.yaml"
+FREE = CONFIGS / "gpt3_1t_free.yaml"
+HARD = random_graph()  # has an answer at once, and no proof for minutes
+SMALL = {
+    "workload": {
+        "kind": "graph", "global_batch": 8, "sequence": 64,
+        "kernels": [{"name": "Up", "kind": "weight_gemm", "M": 1024, "K": 256, "N": 64},
+                    {"name": "Down", "kind": "weight_gemm", "M": 256, "K": 1024, "N": 64}],
+        "tensors": [{"from": "Up", "to": "Down"}]},
+    "system": {"chips": 2,
+               "accelerator": {"cores": 16, "lanes": 16, "stages": 8, "frequency": "1 GHz",
+                               "sram": "1 MiB"},
+               "memory": {"bandwidth": "100 GB/s", "capacity": "1 GB"},
+               "network": [{"topology": "ring", "degree": 2, "bandwidth": "25 GB/s",
+                            "strategy": "tensor"}]}}
+
+
+def program(*arguments):
+    done = subprocess.run([PROGRAM, *map(str, arguments), "--quiet", "--json", "-"], text=True,
+                          capture_output=True, check=False, timeout=120)
+    return json.loads(done.stdout)
+
+
+class Forms(unittest.TestCase):
+    """A file, a path, a text, a dictionary."""
+
+    def test_a_path(self):
+        self.assertAlmostEqual(dfsearch.solve(GRAPH).step_time, 78.9947695691)
+
+    def test_the_name_of_a_file(self):
+        self.assertTrue(dfsearch.solve(str(GRAPH)).proved)
+
+    def test_a_text(self):
+        text = json.dumps(SMALL, indent=1)
+        self.assertEqual(dfsearch.solve(text).step_time, dfsearch.solve(SMALL).step_time)
+
+    def test_a_text_in_yaml(self):
+        self.assertTrue(dfsearch.solve(SMALL_TEXT).proved)
+
+    def test_a_text_of_one_line(self):
+        self.assertTrue(dfsearch.solve(json.dumps(SMALL)).proved)
+
+    def test_a_dictionary_is_left_as_it_was(self):
+        before = copy.deepcopy(SMALL)
+        dfsearch.solve(SMALL, changes={"system.chips": 1, "system.network.0.degree": 1})
+        self.assertEqual(SMALL, before)
+
+    def test_parts_of_the_shelf(self):
+        result = dfsearch.solve({"workload": {"from": "gpt3_175b_prefill"}, "system": {"from": "h100_dgx",
+                                                                      "chips": 64}})
+        self.assertIn(result.status, ("optimal", "infeasible"))
+
+    def test_changes_as_a_dictionary(self):
+        slower = dfsearch.solve(GRAPH, changes={"system.memory.bandwidth": "10 GB/s"})
+        self.assertGreater(slower.step_time, dfsearch.solve(GRAPH).step_time)
+
+    def test_changes_as_a_list(self):
+        one = dfsearch.solve(GRAPH, changes=["system.memory.bandwidth=10 GB/s"])
+        other = dfsearch.solve(GRAPH, changes={"system.memory.bandwidth": "10 GB/s"})
+        self.assertEqual(one.step_time, other.step_time)
+
+    def test_changes_with_structure(self):
+        result = dfsearch.solve(DEPLOYMENT, changes={"serving.tensor": [4],
+                                                     "serving.modes": ["aggregated"]})
+        self.assertEqual(result["serving"]["best"]["tensor"], 4)
+
+    def test_changes_as_one_text_are_refused(self):
+        with self.assertRaises(TypeError):
+            dfsearch.solve(GRAPH, changes="system.chips=4")
+
+
+class Same(unittest.TestCase):
+    """All kinds of questions have the answers of the program."""
+
+    def same(self, config, *arguments, **options):
+        ours = dfsearch.solve(config, threads=1, deterministic=True, **options).to_dict()
+        theirs = program(config, "--threads", "1", "--deterministic", *arguments)
+        for answer in (ours, theirs):
+            del answer["search"]  # has times
+            answer.pop("beyond_scope", None)  # --quiet does without
+        self.assertEqual(ours, theirs)
+
+    def test_a_mapping(self):
+        self.same(GRAPH)
+
+    def test_a_plan(self):
+        self.same(PLAN)
+
+    def test_an_execution(self):
+        self.same(EXECUTION)
+
+    def test_a_deployment(self):
+        self.same(DEPLOYMENT)
+
+    def test_a_split_of_budgets(self):
+        self.same(SPLIT)
+
+    def test_several_answers(self):
+        self.same(PLAN, "--top", "3", top=3)
+
+
+class Options(unittest.TestCase):
+    def test_threads_do_not_change_the_answer(self):
+        self.assertEqual(dfsearch.solve(FREE, threads=1).step_time,
+                         dfsearch.solve(FREE, threads=8).step_time)
+
+    def test_a_time_limit_leaves_an_answer_and_a_bound(self):
+        result = dfsearch.solve(HARD, time_limit=0.3)
+        self.assertEqual(result.stopped_by, "time")
+        self.assertFalse(result.proved)
+        if result.objective is not None:
+            self.assertLessEqual(result.bound, result.objective)
+
+    def test_nodes(self):
+        result = dfsearch.solve(HARD, nodes=1)
+        self.assertEqual(result.stopped_by, "nodes")
+
+    def test_a_gap(self):
+        result = dfsearch.solve(HARD, gap=0.9, time_limit=20)
+        self.assertLessEqual(result.gap, 0.9)
+
+    def test_top(self):
+        answers = dfsearch.solve(PLAN, top=3)["top"]
+        self.assertEqual(len(answers), 3)
+        self.assertEqual(answers, sorted(answers, key=lambda one: one["step_time"]))
+
+    def test_a_hint(self):
+        first = dfsearch.solve(PLAN)
+        self.assertEqual(dfsearch.solve(PLAN, hint=first).step_time, first.step_time)
+        self.assertEqual(dfsearch.solve(PLAN, hint=first.to_dict()).step_time, first.step_time)
+
+    def test_count(self):
+        self.assertGreater(dfsearch.solve(EXECUTION, count=True)["feasible"], 1000)
+
+    def test_robust(self):
+        stack = {"execution": {"stack": "te", "chip": "h100_80gb"}}
+        result = dfsearch.solve(CONFIGS / "training/qwen3_30b_16_h100.yaml", changes=stack,
+                                robust=True)
+        self.assertGreaterEqual(result["robust"]["regret"], 0.0)
+
+    def test_several_at_once(self):
+        found = []
+        workers = [threading.Thread(target=lambda: found.append(dfsearch.solve(GRAPH).step_time))
+                   for _ in range(4)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        self.assertEqual(found, [found[0]] * 4)
+
+
+class Events(unittest.TestCase):
+    def test_better_answers_are_told(self):
+        events = []
+        result = dfsearch.solve(HARD, on_progress=events.append, time_limit=1)
+        told = [event for event in events if event["event"] == "incumbent"]
+        self.assertTrue(told)
+        if result.objective is not None:
+            self.assertAlmostEqual(told[-1]["objective"], result.objective)
+
+    def test_what_a_listener_raises_is_raised(self):
+        def listener(event):
+            raise KeyError(event["event"])
+
+        with self.assertRaises(KeyError):
+            dfsearch.solve(HARD, on_progress=listener, time_limit=20)
+
+    def test_other_threads_run_meanwhile(self):
+        ticks = []
+        stop = threading.Event()
+
+        def tick():
+            while not stop.wait(0.01):
+                ticks.append(time.monotonic())
+
+        worker = threading.Thread(target=tick)
+        worker.start()
+        dfsearch.solve(HARD, time_limit=0.5)
+        stop.set()
+        worker.join()
+        self.assertGreater(len(ticks), 5)
+
+
+class Interrupts(unittest.TestCase):
+    def interrupted(self, text, after=0.7):
+        with subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as process:
+            time.sleep(after)
+            process.send_signal(signal.SIGINT)
+            out, error = process.communicate(timeout=30)
+        return process.returncode, out, error
+
+    def test_ctrl_c_leaves_the_best_so_far(self):
+        status, out, error = self.interrupted(
+            "import dfsearch\n"
+            f"r = dfsearch.solve({HARD!r}, threads=1)\n"
+            "print(r.stopped_by, r.objective is not None)\n", after=2)
+        self.assertEqual((status, out), (0, "signal True\n"), error)
+
+    def test_a_handler_of_the_user_is_called(self):
+        status, out, _ = self.interrupted(
+            "import dfsearch, signal\n"
+            "def handler(*_): raise RuntimeError('mine')\n"
+            "signal.signal(signal.SIGINT, handler)\n"
+            f"r = dfsearch.solve({HARD!r}, threads=1)\n"
+            "print(r.stopped_by)\n", after=2)
+        self.assertEqual((status, out), (0, "signal\n"))
+
+
+class Errors(unittest.TestCase):
+    def refused(self, *arguments, **options):
+        with self.assertRaises(dfsearch.InputError) as caught:
+            dfsearch.solve(*arguments, **options)
+        return caught.exception
+
+    def test_a_file_that_is_not_there(self):
+        self.assertIn("no.yaml", str(self.refused("no.yaml")))
+
+    def test_all_that_is_wrong_at_once(self):
+        wrong = copy.deepcopy(SMALL)
+        wrong["system"]["chips"] = 0
+        wrong["system"]["memory"]["bandwidth"] = "fast"
+        error = self.refused(wrong)
+        self.assertEqual(len(error.messages), 2)
+        self.assertTrue(all(": expected" in message for message in error.messages))
+
+    def test_it_is_a_value_error(self):
+        self.assertIsInstance(self.refused({}), ValueError)
+
+    def test_wrong_arguments(self):
+        for options in ({"threads": 0}, {"threads": 5000}, {"time_limit": -1},
+                        {"time_limit": math.nan}, {"gap": 2}, {"nodes": 0}, {"top": 0}):
+            with self.subTest(options):
+                self.refused(GRAPH, **options)
+
+    def test_an_option_that_a_kind_does_not_take(self):
+        self.assertIn("--robust", str(self.refused(GRAPH, robust=True)))
+        self.assertIn("stack", str(self.refused(PLAN, robust=True)))
+
+    def test_a_wrong_type(self):
+        with self.assertRaises(TypeError):
+            dfsearch.solve(GRAPH, threads="many")
+        with self.assertRaises(TypeError):
+            dfsearch.solve(7)
+
+    def test_a_key_that_is_unknown(self):
+        self.assertIn("wings", str(self.refused(GRAPH, changes={"system.wings": 2})))
+
+    def test_a_hint_that_is_none(self):
+        self.assertIn("none.json", str(self.refused(GRAPH, hint="none.json")))
+
+    def test_nothing_fits(self):
+        result = dfsearch.solve(GRAPH, changes={"system.memory.capacity": "1 GB"})
+        self.assertEqual(result.status, "infeasible")
+        self.assertIsNone(result.step_time)
+        self.assertTrue(result.proved)
+
+
+class Evaluate(unittest.TestCase):
+    def test_results_of_each_kind(self):
+        for config in (GRAPH, PLAN, EXECUTION, DEPLOYMENT):
+            with self.subTest(config.name):
+                best = dfsearch.solve(config)
+                again = dfsearch.evaluate(config, best)
+                self.assertEqual(again.status, "feasible")
+                if best.step_time is not None:
+                    self.assertEqual(again.step_time, best.step_time)
+
+    def test_a_dictionary_and_a_file(self):
+        best = dfsearch.solve(GRAPH)
+        self.assertEqual(dfsearch.evaluate(GRAPH, best.to_dict()).step_time, best.step_time)
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "result.json")
+            best.save(file)
+            self.assertEqual(dfsearch.evaluate(GRAPH, file).step_time, best.step_time)
+
+    def test_no_temporary_file_stays(self):
+        before = set(os.listdir(tempfile.gettempdir()))
+        dfsearch.evaluate(GRAPH, dfsearch.solve(GRAPH).to_dict())
+        left = set(os.listdir(tempfile.gettempdir())) - before
+        self.assertFalse([name for name in left if name.startswith("dfsearch-")])
+
+    def test_on_another_machine(self):
+        best = dfsearch.solve(GRAPH)
+        slower = dfsearch.evaluate(GRAPH, best, changes={"system.memory.bandwidth": "10 GB/s"})
+        self.assertGreater(slower.step_time, best.step_time)
+
+    def test_what_is_no_mapping(self):
+        with self.assertRaises(dfsearch.InputError):
+            dfsearch.evaluate(GRAPH, {"color": "blue"})
+
+
+if __name__ == "__main__":
+    unittest.main()

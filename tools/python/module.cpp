@@ -1,0 +1,283 @@
+// The module _dfsearch of Python: configs in, answers as JSON out.  The package `dfsearch` beside it
+// makes objects of them.  Searches run without the interpreter's lock, on a thread of their own, so
+// that the calling thread sees Ctrl-C.
+
+#include <pybind11/functional.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/version.hpp"
+#include "io/config/load_config.hpp"
+#include "io/html/run_page.hpp"
+#include "io/predict/predict_runs.hpp"
+#include "io/predict/prediction_table.hpp"
+#include "io/predict/serving_predictions.hpp"
+#include "io/result/chip_json.hpp"
+#include "io/result/event_text.hpp"
+#include "io/solve/question.hpp"
+#include "io/study/study_file.hpp"
+#include "io/study/study_outputs.hpp"
+#include "io/study/study_points.hpp"
+#include "io/text/read_file.hpp"
+#include "study/all_points.hpp"
+#include "study/front_search.hpp"
+#include "study/run_points.hpp"
+
+namespace py = pybind11;
+
+namespace dfsearch {
+namespace {
+
+constexpr std::size_t kMostOfTable = std::size_t{64} << 20;
+
+using Listener = std::function<void(const std::string&)>;
+
+/// Runs `work` on another thread.  What a signal handler of Python throws raises the flag that the
+/// work is given, and is thrown once the work is over, unless it still has an answer.
+template <class Work>
+auto interruptible(const Work& work) {
+  using Answer = std::invoke_result_t<Work, const std::atomic<bool>&>;
+  constexpr std::chrono::milliseconds kPause{20};
+  std::atomic<bool> stop{false};
+  std::optional<py::error_already_set> interrupt;
+  std::optional<Answer> answer;
+  std::exception_ptr thrown;
+  {
+    const py::gil_scoped_release unlocked;
+    std::future<Answer> done =
+        std::async(std::launch::async, [&] { return work(std::as_const(stop)); });
+    while (done.wait_for(kPause) != std::future_status::ready) {
+      const py::gil_scoped_acquire locked;
+      if (PyErr_CheckSignals() == 0) continue;
+      interrupt.emplace();
+      stop = true;
+    }
+    try {
+      answer = done.get();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  }
+  if (interrupt && (thrown || !answer->has_answer)) throw std::move(*interrupt);
+  if (thrown) std::rethrow_exception(thrown);
+  return *std::move(answer);
+}
+
+struct Loaded {
+  AnyConfig config;
+  std::string title, text;
+};
+
+Loaded load_file(const std::filesystem::path& file, const std::vector<std::string>& changes) {
+  return {load_any_config(file, changes), file.stem().string(), read_file(file)};
+}
+
+Loaded load_text(const std::string& text, const std::filesystem::path& name,
+                 const std::vector<std::string>& changes) {
+  return {parse_any_config(text, name, changes), name.stem().string(), text};
+}
+
+struct Answer {
+  std::string json, report, page;
+  bool has_answer = false;
+};
+
+Answer written(const Loaded& loaded, const Question& question, const Result& result) {
+  Answer answer{.json = question.json(result),
+                .report = question.report(result, loaded.title, false)};
+  answer.page = run_page({.result = answer.json,
+                          .name = "the result",
+                          .title = loaded.title,
+                          .command = "",
+                          .config = loaded.text,
+                          .graph = "",
+                          .graph_missing = "not drawn from Python",
+                          .history = {}});
+  answer.has_answer = result.objective.has_value();
+  return answer;
+}
+
+/// What the arguments of a search say.
+struct Asked {
+  int threads = 1;
+  std::optional<double> time_limit, gap;
+  std::optional<std::int64_t> nodes;
+  std::int64_t top = 1;
+  bool deterministic = false, count = false, robust = false;
+  std::string hint;  ///< a file; empty: none
+};
+
+Answer solve(const Loaded& loaded, const Asked& asked, const Listener& on_event) {
+  return interruptible([&](const std::atomic<bool>& stop) {
+    const std::unique_ptr<const Question> question = question_of(loaded.config);
+    const SearchSettings& settings = settings_of(loaded.config);
+    SolveOptions options;
+    options.threads = asked.threads;
+    options.top = asked.top;
+    options.next_best = asked.top == 1;
+    options.beyond_scope = options.explain = true;
+    options.deterministic = asked.deterministic;
+    options.count = asked.count;
+    options.robust = asked.robust;
+    Limits limits;
+    limits.deadline =
+        Deadline(asked.time_limit ? Seconds(*asked.time_limit) : settings.time_limit, &stop);
+    limits.memory = settings.memory_limit.value_or(Bytes::infinity());
+    limits.gap = asked.gap.value_or(settings.gap);
+    if (asked.nodes) limits.nodes = *asked.nodes;
+    options.limits = limits;
+    if (!asked.hint.empty()) options.hint = question->load_hint(asked.hint).hint;
+    if (on_event) {
+      options.on_progress = [&](const Progress& progress) { on_event(progress_event(progress)); };
+      options.on_incumbent = [&](const Progress&, const std::string& event) { on_event(event); };
+    }
+    question->check(options);
+    const Result result = question->solve(options);
+    if (result.callback_error) std::rethrow_exception(result.callback_error);
+    return written(loaded, *question, result);
+  });
+}
+
+Answer evaluate(const Loaded& loaded, const std::filesystem::path& file) {
+  const py::gil_scoped_release unlocked;
+  const std::unique_ptr<const Question> question = question_of(loaded.config);
+  return written(loaded, *question, question->evaluate(file));
+}
+
+std::string chip(const std::filesystem::path& file, const std::vector<std::string>& changes) {
+  const Config config = load_chip_config(file, changes);
+  if (!config.chip) {
+    throw InputError(file.string() + ": expected a system with a technology and all its budgets");
+  }
+  return json_text(chip_json(*config.design, *config.chip, config.problem.system));
+}
+
+struct StudyAnswer {
+  std::string study, front;
+  std::vector<std::string> rows;
+  bool has_answer = false;
+};
+
+StudyAnswer run_study(const std::filesystem::path& file, int threads,
+                      std::optional<double> time_limit, bool all,
+                      const std::vector<std::string>& only, const Listener& on_row) {
+  return interruptible([&](const std::atomic<bool>& stop) {
+    Study study = load_study(file);
+    for (const std::string& labels : only) restrict_to(study, labels);
+    if (all) study.solves_all = true;
+    const Deadline deadline(time_limit ? Seconds(*time_limit) : Seconds::infinity(), &stop);
+    const StudyPoints points(study, {.deadline = deadline, .threads = threads});
+    points.check();
+    StudyState state{.growth = points.growth()};
+    state.fingerprint = points.fingerprint();
+    FrontOf front(study, state);
+    StudyAnswer answer;
+    const study::PointKnowledge knowledge{
+        .growth = state.growth,
+        .facts = [&](study::PointIndex point) { return points.facts(point); },
+        .known = [](study::PointIndex) -> const study::PointAnswer* { return nullptr; }};
+    const study::PointIndex end = points.grid().count();
+    std::unique_ptr<study::PointSource> source;
+    if (study.solves_all) {
+      source = std::make_unique<study::AllPoints>(points.grid(), 0, end, knowledge.known);
+    } else {
+      source = std::make_unique<study::FrontSearch>(points.grid(), study.goal, knowledge, 0, end);
+    }
+    state.complete = study::run_points(
+        *source,
+        [&](study::PointIndex point, const study::PointEffort& effort) {
+          return points.solve(point, effort);
+        },
+        {.threads = threads, .deadline = deadline, .on_answer = [&](const study::PointAnswer& one) {
+           answer.rows.push_back(one.row);
+           front.add(one.index, one.figures);
+           if (on_row) on_row(one.row);
+         }});
+    state.count = source->count();
+    answer.study = study_json(study, state);
+    answer.front = front_json(study, points.grid(), state, front.members());
+    answer.has_answer = !answer.rows.empty();
+    return answer;
+  });
+}
+
+/// The table of a run of `dfsearch predict`.
+std::string predict(const std::filesystem::path& file, const std::filesystem::path& stacks) {
+  const py::gil_scoped_release unlocked;
+  InputMessages messages;
+  const CsvTable table(read_file(file, kMostOfTable), file.string(), messages);
+  if (is_service_table(table)) {
+    const std::vector<MeasuredService> services = read_services(table, messages);
+    return service_csv(services, predict_services(services));
+  }
+  const std::vector<MeasuredRun> runs = read_runs(table, messages, {.folder = stacks, .mark = ""});
+  return prediction_csv(runs, predict_runs(runs));
+}
+
+/// InputError as dfsearch.InputError, which the package defines, with its messages.
+void translate(std::exception_ptr thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const InputError& error) {
+    const py::object type = py::module_::import("dfsearch._errors").attr("InputError");
+    PyErr_SetObject(type.ptr(), py::cast(error.messages()).ptr());
+  } catch (const Stopped&) {
+    PyErr_SetString(PyExc_TimeoutError, "stopped before there was anything to answer");
+  }
+}
+
+void define(py::module_& module) {
+  module.attr("__version__") = kVersion;
+  py::register_exception_translator(&translate);
+  py::class_<Loaded>(module, "Loaded").def_readonly("title", &Loaded::title);
+  py::class_<Answer>(module, "Answer")
+      .def_readonly("json", &Answer::json)
+      .def_readonly("report", &Answer::report)
+      .def_readonly("page", &Answer::page);
+  py::class_<StudyAnswer>(module, "StudyAnswer")
+      .def_readonly("study", &StudyAnswer::study)
+      .def_readonly("front", &StudyAnswer::front)
+      .def_readonly("rows", &StudyAnswer::rows);
+  module.def("load_file", &load_file);
+  module.def("load_text", &load_text);
+  module.def("solve", [](const Loaded& loaded, int threads, std::optional<double> time_limit,
+                         std::optional<double> gap, std::optional<std::int64_t> nodes,
+                         std::int64_t top, bool deterministic, bool count, bool robust,
+                         const std::string& hint, const Listener& on_event) {
+    return solve(loaded,
+                 {.threads = threads,
+                  .time_limit = time_limit,
+                  .gap = gap,
+                  .nodes = nodes,
+                  .top = top,
+                  .deterministic = deterministic,
+                  .count = count,
+                  .robust = robust,
+                  .hint = hint},
+                 on_event);
+  });
+  module.def("evaluate", &evaluate);
+  module.def("study", &run_study);
+  module.def("predict", &predict);
+  module.def("chip", &chip);
+}
+
+}  // namespace
+}  // namespace dfsearch
+
+PYBIND11_MODULE(_dfsearch, module) { dfsearch::define(module); }
