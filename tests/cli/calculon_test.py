@@ -347,11 +347,12 @@ class Search(CliTest):
         done = self.run_tool(config, "--no-bound", "memory", status=2)
         self.assertEqual(done.stderr, "--no-bound: a config with 'equations: calculon' does not "
                                       "take it\n")
-        for words in (["evaluate", config, "--mapping", "m.json"], ["graph", config],
-                      ["export", config]):
+        for words in (["graph", config], ["export", config]):
             with self.subTest(words):
                 self.assertRegex(self.run_tool(*words, status=2).stderr,
                                  r"calculon_1t\.yaml:\d+:12: equations: expected physical or pub")
+        self.assertIn("m.json", self.run_tool("evaluate", config, "--mapping", "m.json",
+                                              status=2).stderr)
         self.assertEqual(self.run_tool("small.yaml", "--count", status=2).stderr,
                          "--count: only a config with 'equations: calculon' takes it\n")
         self.assertIn("unknown key 'objective'",

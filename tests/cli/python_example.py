@@ -23,4 +23,4 @@ for node in ast.parse(source).body:
     shown = repr(value).strip("()") if isinstance(value, tuple) else repr(value)
     if said != shown:
         wrong.append(f"{text}: is {shown}, not {said}")
-sys.exit("\n".join(wrong))
+sys.exit("\n".join(wrong) or None)

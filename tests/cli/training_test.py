@@ -286,14 +286,29 @@ class Solve(CliTest):
                          "--count: only a config with 'equations: calculon' takes it\n")
         self.assertIn("unknown key 'objective'",
                       self.run_tool(self.config, "--objective", "step_time", status=2).stderr)
-        for words in (["evaluate", "c.yaml", "--mapping", "m.json"], ["graph", "c.yaml"],
-                      ["export", "c.yaml"], ["chip", "c.yaml"],
+        for words in (["graph", "c.yaml"], ["export", "c.yaml"], ["chip", "c.yaml"],
                       ["gemm", "c.yaml", "--shape", "8x8x8"]):
             with self.subTest(words):
                 self.assertEqual(self.run_tool(*words, status=2).stderr,
                                  "c.yaml:12:1: training: a plan of training steps has no mapping: "
-                                 "only solve and check take it\n")
+                                 "only solve, evaluate and check take it\n")
         self.assertEqual(self.files(), ["c.yaml"])
+
+    def test_a_given_plan_is_evaluated(self):
+        self.run_tool(self.config, "--quiet", "--json", "r.json", "--top", "3")
+        best = json.loads((self.folder / "r.json").read_text())
+        again = self.result("evaluate", self.config, "--mapping", "r.json")
+        self.assertEqual((again["status"], again["step_time"]), ("feasible", best["step_time"]))
+        self.assertEqual(again["plan"], best["plan"])
+        second = best["top"][1]
+        self.write("second.json", json.dumps(second))
+        again = self.result("evaluate", self.config, "--mapping", "second.json")
+        self.assertEqual(again["step_time"], second["step_time"])
+        tight = ["--set", "system.memory.capacity=1 MB"]
+        done = self.run_tool("evaluate", self.config, "--mapping", "r.json", *tight, status=3)
+        self.assertIn("infeasible", done.stdout)
+        self.assertIn("none.json", self.run_tool("evaluate", self.config, "--mapping",
+                                                 "none.json", status=2).stderr)
 
     def test_all_errors_are_told_at_once(self):
         self.write("wrong.yaml", SMALL.replace("chips: 16", "chips: many").replace(

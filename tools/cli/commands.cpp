@@ -20,6 +20,7 @@
 #include "io/config/graph_text.hpp"
 #include "io/dfmodel/export_dfmodel.hpp"
 #include "io/dfmodel/import_dfmodel.hpp"
+#include "io/emit/launch_arguments.hpp"
 #include "io/huggingface/import_huggingface.hpp"
 #include "io/lp/given_decisions.hpp"
 #include "io/lp/lp_text.hpp"
@@ -127,6 +128,12 @@ int run_import(const CommandLine& line) {
   return kProved;
 }
 
+int run_emit(const CommandLine& line) {
+  check_output(line.output);
+  write_output(line.output, launch_arguments(read_file(line.config), line.config, line.framework));
+  return kProved;
+}
+
 int run_export(const CommandLine& line) {
   const Config config = load_runnable(line);
   if (config.problem.execution.levels) {
@@ -174,6 +181,8 @@ int run_command(const CommandLine& line) {
       return run_gemm(line);
     case Command::Predict:
       return run_predict(line);
+    case Command::Emit:
+      return run_emit(line);
     case Command::List:
       return run_list(line);
     case Command::Schema:

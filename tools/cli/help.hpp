@@ -16,6 +16,7 @@ usage: dfsearch [solve] CONFIG [options]         search, report, exit
        dfsearch chip CONFIG... [options]         the chips that technologies and budgets give
        dfsearch gemm CONFIG --shape MxKxN        the time of a GEMM alone on such a chip
        dfsearch predict TABLE.csv [-o OUT.csv]   times of measured runs or deployments, and errors
+       dfsearch emit RESULT --for FRAMEWORK      launch arguments of a plan or deployment
        dfsearch study STUDY [-o DIR] [options]   all points of a design space, or its exact front
        dfsearch study merge DIR... -o DIR        parts of a study put together
        dfsearch list [KIND] [--json FILE|-]      the systems, workloads, studies and configs by name
@@ -30,7 +31,7 @@ error.  With a section 'training' a CONFIG asks for the best plan of a training 
 'equations: calculon' for the best execution of Calculon's model, in place of a mapping: solve and
 check take these, without the options of mappings.
 
-all commands but import, predict, report, list and schema
+all commands but import, predict, emit, report, list and schema
   --set KEY=VALUE        override a key of the config, system.network.0.degree=16; repeatable
 
 solve
@@ -109,6 +110,10 @@ predict, a table of training runs (docs/truth.md); of deployments that serve (do
   --stacks DIR           DIR/NAME.yaml goes before the stack or chip NAME of the shelf
   --threads N            worker threads (all hardware threads)
   --quiet                no progress
+
+emit, of what --json wrote of a plan of training or a deployment
+  --for FRAMEWORK        megatron, torchtitan or deepspeed; vllm, sglang or trtllm
+  -o, --output FILE|-    where to write the arguments (-); comments say what the framework cannot do
 
 list
   --json FILE|-          the list as JSON; with - in place of the table.  A KIND is systems,

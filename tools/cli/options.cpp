@@ -31,9 +31,9 @@ namespace {
 
 constexpr std::int64_t kMostAnswers = 1'000'000;
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 31;
-constexpr std::array<std::string_view, 13> kCommands = {
-    "solve", "evaluate", "check",  "graph", "import", "export", "chip",
-    "gemm",  "predict",  "report", "list",  "schema", "study"};
+constexpr std::array<std::string_view, 14> kCommands = {
+    "solve", "evaluate", "check", "graph",  "import", "export", "chip",
+    "gemm",  "predict",  "emit",  "report", "list",   "schema", "study"};
 
 /// The help, with the bounds that the engine knows.
 std::string help_text() {
@@ -64,12 +64,14 @@ struct Texts {
   std::vector<std::string> by;
   std::string worst;
   std::string holdout;
+  std::string framework;
   bool help = false;
 };
 
 /// Whether it reads something that is no config.
 bool takes_other_file(Command command) {
-  return command == Command::Import || command == Command::Report || command == Command::Predict;
+  return command == Command::Import || command == Command::Report || command == Command::Predict ||
+         command == Command::Emit;
 }
 
 void declare_common(CLI::App& app, CommandLine& line, Texts& texts) {
@@ -97,6 +99,7 @@ void declare_common(CLI::App& app, CommandLine& line, Texts& texts) {
     app.add_option("--html", line.html);
     app.add_option("--threads", texts.threads);
   }
+  if (line.command == Command::Emit) app.add_option("--for", texts.framework);
   if (takes_other_file(line.command)) {
     app.add_option("-o,--output", line.output);
     return;
@@ -162,7 +165,7 @@ void declare_options(CLI::App& app, CommandLine& line, Texts& texts) {
 
 std::string_view input_of(Command command) {
   if (command == Command::List) return "kind";
-  if (command == Command::Report) return "result";
+  if (command == Command::Report || command == Command::Emit) return "result";
   if (command == Command::Predict) return "table of runs";
   if (command == Command::Schema) return "schema";
   return command == Command::Import ? "setup" : "config";
@@ -348,6 +351,20 @@ void convert_predict(const Texts& texts, CommandLine& line) {
   }
 }
 
+void convert_emit(const Texts& texts, CommandLine& line) {
+  std::vector<std::string_view> names;
+  for (const auto& word : dfsearch::words(Framework{})) names.emplace_back(word.name);
+  const auto found = std::find(names.begin(), names.end(), texts.framework);
+  if (found == names.end()) {
+    usage_error(fmt::format("emit: {}, expected --for {}{}",
+                            texts.framework.empty()
+                                ? "missing framework"
+                                : "unknown framework " + in_quotes(texts.framework),
+                            joined_choices(names), suggestion(texts.framework, names)));
+  }
+  line.framework = static_cast<Framework>(found - names.begin());
+}
+
 /// A word where a config is expected that looks like a misspelt command.
 void refuse_misspelt_command(const std::string& word) {
   if (word.find_first_of("./-") != std::string::npos) return;
@@ -363,6 +380,7 @@ void choose_config(const Texts& texts, std::string_view command, CommandLine& li
     usage_error(fmt::format("{}: missing {}", command,
                             line.command == Command::Import    ? "SETUP"
                             : line.command == Command::Report  ? "RESULT"
+                            : line.command == Command::Emit    ? "RESULT"
                             : line.command == Command::Predict ? "RUNS.csv"
                                                                : "CONFIG"));
   }
@@ -430,6 +448,7 @@ std::variant<CommandLine, StudyLine, Answer> parse_command_line(int argc, const 
   if (line.command == Command::Export) convert_export(texts, line);
   if (line.command == Command::Gemm) convert_gemm(texts, line);
   if (line.command == Command::Predict) convert_predict(texts, line);
+  if (line.command == Command::Emit) convert_emit(texts, line);
   if (line.command == Command::Evaluate && line.mapping.empty() && line.solution.empty()) {
     usage_error("evaluate: missing --mapping FILE or --solution FILE");
   }

@@ -11,6 +11,7 @@
 #include "cli/study_options.hpp"
 #include "engine/tables/search_bounds.hpp"
 #include "io/config/shelf.hpp"
+#include "io/emit/launch_arguments.hpp"
 #include "io/predict/fit_stack.hpp"
 #include "model/layer/shard.hpp"
 
@@ -26,6 +27,7 @@ enum class Command {
   Chip,
   Gemm,
   Predict,
+  Emit,
   Report,
   List,
   Schema
@@ -63,6 +65,7 @@ struct CommandLine {
                                   ShelfKind::Studies};  ///< to be listed
   Bytes word{2.0};                                      ///< of their elements
   bool published = false;                               ///< their times as DeepFlow has them, too
+  Framework framework = Framework::Megatron;            ///< whose arguments are written
   GraphFormat format = GraphFormat::Yaml;
   ModelFormat model_format = ModelFormat::Mps;
   ModelPart part = ModelPart::Fusion;

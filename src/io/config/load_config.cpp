@@ -270,7 +270,7 @@ AnyConfig read_any(YamlNode root, const fs::path& file, Wanted wanted, SystemUse
   if (calculon && wanted == Wanted::FirstModel) {
     messages.add(calculon->place, "equations",
                  "expected physical or published here, as calculon has no mapping and no graph: "
-                 "only solve and check take it");
+                 "only solve, evaluate and check take it");
   } else if (calculon) {
     CalculonConfig whole = read_calculon_config(root, start, messages);
     whole.source =
@@ -279,7 +279,7 @@ AnyConfig read_any(YamlNode root, const fs::path& file, Wanted wanted, SystemUse
   } else if (is_serving_config(root)) {
     if (wanted == Wanted::FirstModel) {
       messages.add(root.find("workload") ? root.find("workload")->place : start, "workload",
-                   "a deployment has no mapping: only solve and check take it");
+                   "a deployment has no mapping: only solve, evaluate and check take it");
     } else {
       ServingConfig whole = read_serving_config(root, start, messages);
       whole.source =
@@ -288,8 +288,9 @@ AnyConfig read_any(YamlNode root, const fs::path& file, Wanted wanted, SystemUse
     }
   } else if (const YamlEntry* plan = root.find("training")) {
     if (wanted == Wanted::FirstModel) {
-      messages.add(plan->place, "training",
-                   "a plan of training steps has no mapping: only solve and check take it");
+      messages.add(
+          plan->place, "training",
+          "a plan of training steps has no mapping: only solve, evaluate and check take it");
     } else {
       TrainingConfig whole = read_training_config(root, start, messages);
       whole.source =

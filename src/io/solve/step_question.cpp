@@ -158,8 +158,9 @@ class StepQuestion final : public Question {
  private:
   /// The best of the steps that are as a file says.
   [[nodiscard]] typename Kind::Found as_said(const std::filesystem::path& file) const {
+    const std::vector<std::string> changes = hint_changes(file);
     try {
-      const AnyConfig asked = changed_config(*config_.source, hint_changes(file));
+      const AnyConfig asked = changed_config(*config_.source, changes);
       if (const auto* config = std::get_if<typename Kind::Config>(&asked)) {
         return Kind::find(config->task, {});
       }

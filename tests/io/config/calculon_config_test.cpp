@@ -319,7 +319,7 @@ TEST_CASE("a prefill has no backward pass") {
 TEST_CASE("who wants a mapping or a graph does not get an execution") {
   CHECK(test::message_of(kGood) ==
         "c.yaml:21:12: equations: expected physical or published here, as calculon has no mapping "
-        "and no graph: only solve and check take it");
+        "and no graph: only solve, evaluate and check take it");
 }
 
 }  // namespace

@@ -277,7 +277,8 @@ TEST_CASE("wrong together, from the command line") {
 
 TEST_CASE("who wants a mapping or a graph does not get a plan") {
   CHECK(test::message_of(kGoodPlan) ==
-        "c.yaml:20:1: training: a plan of training steps has no mapping: only solve and check "
+        "c.yaml:20:1: training: a plan of training steps has no mapping: only solve, evaluate and "
+        "check "
         "take it");
 }
 

@@ -1,0 +1,182 @@
+// Plans of training as arguments of Megatron-LM (core 0.13: megatron/training/arguments.py),
+// torchtitan (torchtitan/config/job_config.py) and DeepSpeed (its JSON configuration).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "io/emit/emitted.hpp"
+
+namespace dfsearch {
+namespace {
+
+struct LaunchedPlan {
+  std::int64_t tensor, context, expert, pipeline, data, micro_batch, micro_batches, global_batch,
+      sequence, zero, chunks;
+  std::string layout, recompute, schedule;
+  std::vector<std::int64_t> layers;  ///< of each stage
+  std::vector<std::string> offload;
+
+  [[nodiscard]] bool is_even() const {
+    return std::adjacent_find(layers.begin(), layers.end(), std::not_equal_to<>()) == layers.end();
+  }
+  [[nodiscard]] bool offloads(const std::string& what) const {
+    return std::find(offload.begin(), offload.end(), what) != offload.end();
+  }
+};
+
+LaunchedPlan plan_of(const Json& result) {
+  const Json &degrees = result.at("parallelism"), &plan = result.at("plan");
+  return {.tensor = degrees.at("tensor"),
+          .context = degrees.at("context"),
+          .expert = degrees.at("expert"),
+          .pipeline = degrees.at("pipeline"),
+          .data = degrees.at("data"),
+          .micro_batch = result.at("micro_batch"),
+          .micro_batches = result.at("micro_batches"),
+          .global_batch = result.at("workload").at("global_batch"),
+          .sequence = result.at("workload").at("sequence"),
+          .zero = plan.at("zero"),
+          .chunks = plan.at("chunks"),
+          .layout = plan.at("layout"),
+          .recompute = plan.at("recompute"),
+          .schedule = plan.at("schedule"),
+          .layers = plan.at("layers"),
+          .offload = plan.at("offload")};
+}
+
+/// "Et*2|t*3|t*2L": layers of each stage, the embedding before and the loss behind them.
+std::string stages_text(const LaunchedPlan& plan) {
+  std::string text = "E";
+  for (std::size_t i = 0; i < plan.layers.size(); ++i) {
+    if (i > 0) text += "|";
+    if (plan.layers[i] > 0) text += fmt::format("t*{}", plan.layers[i]);
+  }
+  return text + "L";
+}
+
+void check_layout(const LaunchedPlan& plan, Emitted& emitted) {
+  if (plan.layout.starts_with("front")) {
+    emitted.lack("the layout of tensors, " + plan.layout +
+                 ", is none that libraries have; search with a stack for one that is");
+  }
+}
+
+std::string megatron(const LaunchedPlan& plan) {
+  Emitted emitted;
+  check_layout(plan, emitted);
+  const bool whole = plan.layout == "whole_experts";
+  emitted.add("--tensor-model-parallel-size", plan.tensor);
+  if (plan.tensor > 1 && plan.layout != "least_sent") emitted.add("--sequence-parallel");
+  emitted.add("--context-parallel-size", plan.context);
+  emitted.add("--pipeline-model-parallel-size", plan.pipeline);
+  if (plan.expert > 1 || whole) {
+    emitted.add("--expert-model-parallel-size", whole ? plan.expert * plan.tensor : plan.expert);
+    emitted.add("--expert-tensor-parallel-size", whole ? 1 : plan.tensor);
+    emitted.add("--moe-token-dispatcher-type", std::string("alltoall"));
+  }
+  if (plan.chunks > 1) {
+    emitted.add("--num-virtual-stages-per-pipeline-rank", plan.chunks);
+    if (!plan.is_even()) emitted.lack("stages of different sizes are not interleaved");
+  } else if (!plan.is_even()) {
+    emitted.add("--pipeline-model-parallel-layout", "'" + stages_text(plan) + "'");
+  }
+  if (plan.schedule != "1f1b" && plan.schedule != "interleaved") {
+    emitted.lack("the schedule " + plan.schedule + " is not there; 1f1b runs instead");
+  }
+  emitted.add("--micro-batch-size", plan.micro_batch);
+  emitted.add("--global-batch-size", plan.global_batch);
+  emitted.add("--seq-length", plan.sequence);
+  if (plan.recompute == "full") {
+    emitted.add("--recompute-granularity full --recompute-method uniform --recompute-num-layers 1");
+  } else if (plan.recompute != "none") {
+    emitted.add("--recompute-granularity selective");
+  }
+  if (plan.zero == 1) {
+    emitted.add("--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather");
+  } else if (plan.zero > 1) {
+    emitted.add("--use-megatron-fsdp --use-distributed-optimizer --data-parallel-sharding-strategy",
+                std::string(plan.zero == 2 ? "optim_grads" : "optim_grads_params"));
+  }
+  if (plan.offloads("optimizer")) {
+    emitted.add("--optimizer-cpu-offload --optimizer-offload-fraction 1.0");
+  }
+  if (plan.offloads("activations")) {
+    emitted.add("--cpu-offloading-num-layers", plan.layers.front());
+  }
+  if (plan.offloads("weights")) emitted.lack("weights stay on the chip");
+  return command_text("torchrun pretrain_gpt.py", emitted);
+}
+
+std::string torchtitan(const LaunchedPlan& plan) {
+  std::vector<std::string> lacks;
+  Emitted emitted;
+  check_layout(plan, emitted);
+  const std::int64_t replicas = plan.data * plan.expert;
+  if (plan.zero == 1) emitted.lack("ZeRO 1 is not there; FSDP that keeps the weights gathered is");
+  std::string schedule = "1F1B";
+  if (plan.schedule == "interleaved") schedule = "Interleaved1F1B";
+  if (plan.schedule == "gpipe") schedule = "GPipe";
+  if (plan.schedule == "zb_h1") emitted.lack("ZB-H1 is not there; 1F1B runs instead");
+  if (!plan.is_even()) {
+    emitted.lack("stages hold " + fmt::format("{}", fmt::join(plan.layers, ", ")) +
+                 " layers: name the modules of each in module_fqns_per_model_part");
+  }
+  if (!plan.offload.empty()) emitted.lack("nothing is offloaded but all by enable_cpu_offload");
+  const bool divided = plan.zero > 0;
+  return comments(emitted.lacks) +
+         fmt::format(
+             "[training]\nlocal_batch_size = {}\nglobal_batch_size = {}\nseq_len = {}\n\n"
+             "[parallelism]\ndata_parallel_replicate_degree = {}\ndata_parallel_shard_degree = {}\n"
+             "fsdp_reshard_after_forward = \"{}\"\ntensor_parallel_degree = {}\n"
+             "context_parallel_degree = {}\nexpert_parallel_degree = {}\n"
+             "pipeline_parallel_degree = {}\npipeline_parallel_schedule = \"{}\"\n"
+             "pipeline_parallel_microbatch_size = {}\n\n[activation_checkpoint]\nmode = \"{}\"\n",
+             plan.pipeline > 1 ? plan.micro_batch * plan.micro_batches : plan.micro_batch,
+             plan.global_batch, plan.sequence, divided ? 1 : replicas, divided ? replicas : 1,
+             plan.zero == 3 ? "always" : "never", plan.tensor, plan.context, plan.expert,
+             plan.pipeline, schedule, plan.micro_batch, plan.recompute);
+}
+
+/// JSON has no comments: what is lacking is a key that DeepSpeed does not read.
+std::string deepspeed(const LaunchedPlan& plan) {
+  Emitted emitted;
+  check_layout(plan, emitted);
+  if (plan.schedule != "1f1b") emitted.lack("pipelines run 1f1b, not " + plan.schedule);
+  if (plan.expert > 1) {
+    emitted.lack(
+        fmt::format("expert parallelism is an argument of the layer: ep_size={}", plan.expert));
+  }
+  if (plan.pipeline > 1) {
+    emitted.lack(fmt::format("stages are an argument of PipelineModule: num_stages={}, layers {}",
+                             plan.pipeline, fmt::join(plan.layers, ", ")));
+    if (plan.zero > 1) emitted.lack("a pipeline goes with ZeRO 0 and 1 alone");
+  }
+  if (plan.recompute == "full") emitted.lack("checkpoint each layer in the model");
+  Json zero = {{"stage", plan.zero}, {"overlap_comm", true}};
+  if (plan.offloads("optimizer")) zero["offload_optimizer"] = {{"device", "cpu"}};
+  if (plan.offloads("weights")) zero["offload_param"] = {{"device", "cpu"}};
+  Json json = {{"train_batch_size", plan.global_batch},
+               {"train_micro_batch_size_per_gpu", plan.micro_batch},
+               {"gradient_accumulation_steps", plan.micro_batches},
+               {"bf16", {{"enabled", true}}},
+               {"zero_optimization", zero}};
+  if (plan.tensor > 1) json["tensor_parallel"] = {{"autotp_size", plan.tensor}};
+  if (plan.context > 1) json["sequence_parallel_size"] = plan.context;
+  if (plan.offloads("activations")) {
+    json["activation_checkpointing"] = {{"cpu_checkpointing", true}};
+  }
+  if (!emitted.lacks.empty()) json["_not_said_here"] = emitted.lacks;
+  return json_text(json);
+}
+
+}  // namespace
+
+std::string training_arguments(const Json& result, Framework framework) {
+  const LaunchedPlan plan = plan_of(result);
+  if (framework == Framework::Megatron) return megatron(plan);
+  return framework == Framework::Torchtitan ? torchtitan(plan) : deepspeed(plan);
+}
+
+}  // namespace dfsearch

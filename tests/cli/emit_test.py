@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Launch arguments say what the plan or deployment of the result says.
+
+usage: emit_test.py DFSEARCH [TEST ...]
+"""
+
+import copy
+import json
+import math
+import pathlib
+import re
+import shlex
+import tomllib
+import unittest
+
+import support
+from support import CliTest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PLAN = ROOT / "configs/training/qwen3_30b_16_h100.yaml"
+STACK = "execution={stack: te, chip: h100_80gb}"
+SERVING = ROOT / "configs/serving/llama3_70b_16_h100.yaml"
+
+
+def arguments(text):
+    """A command as a dictionary of its options."""
+    words = shlex.split(re.sub(r"(?m)^#.*$", "", text).replace("\\\n", " "))
+    found, key = {}, None
+    for word in words:
+        if word.startswith("--"):
+            key = word
+            found[key] = None
+        elif key is not None:
+            found[key] = word
+    return found
+
+
+class Emit(CliTest):
+    def emit(self, result, framework, status=0):
+        self.write("r.json", json.dumps(result))
+        return self.run_tool("emit", "r.json", "--for", framework, status=status)
+
+    def plan(self, **changes):
+        done = self.run_tool(PLAN, "--set", STACK, "--quiet", "--json", "-")
+        result = json.loads(done.stdout)
+        for key, value in changes.items():
+            place = result if key in result else (
+                result["parallelism"] if key in result["parallelism"] else result["plan"])
+            place[key] = value
+        return result
+
+    def deployment(self, *changes):
+        words = [word for change in changes for word in ("--set", change)]
+        return json.loads(self.run_tool(SERVING, "--quiet", "--json", "-", *words).stdout)
+
+    def test_megatron_has_the_degrees_of_the_plan(self):
+        result = self.plan()
+        found = arguments(self.emit(result, "megatron").stdout)
+        degrees = result["parallelism"]
+        for role, key in (("tensor", "--tensor-model-parallel-size"),
+                          ("context", "--context-parallel-size"),
+                          ("pipeline", "--pipeline-model-parallel-size")):
+            self.assertEqual(int(found[key]), degrees[role])
+        self.assertEqual(int(found["--global-batch-size"]), result["workload"]["global_batch"])
+        self.assertEqual(int(found["--micro-batch-size"]), result["micro_batch"])
+        self.assertEqual(int(found["--seq-length"]), result["workload"]["sequence"])
+        # Whole experts: expert ranks include the tensor ranks.
+        ranks = degrees["expert"] * degrees["tensor"]
+        if "--expert-model-parallel-size" in found:
+            self.assertEqual(int(found["--expert-model-parallel-size"])
+                             * int(found["--expert-tensor-parallel-size"]), ranks)
+
+    def test_megatron_says_what_a_plan_keeps_and_divides(self):
+        found = arguments(self.emit(self.plan(zero=1, recompute="full"), "megatron").stdout)
+        self.assertIn("--use-distributed-optimizer", found)
+        self.assertEqual(found["--recompute-granularity"], "full")
+        found = arguments(self.emit(self.plan(zero=0, recompute="none"), "megatron").stdout)
+        self.assertNotIn("--use-distributed-optimizer", found)
+        self.assertNotIn("--recompute-granularity", found)
+        found = arguments(self.emit(self.plan(zero=3, recompute="selective"), "megatron").stdout)
+        self.assertEqual(found["--data-parallel-sharding-strategy"], "optim_grads_params")
+        self.assertEqual(found["--recompute-granularity"], "selective")
+
+    def test_megatron_places_uneven_stages(self):
+        plan = self.plan(layers=[0, 2, 2, 1], pipeline=4, schedule="1f1b", chunks=1)
+        layout = arguments(self.emit(plan, "megatron").stdout)["--pipeline-model-parallel-layout"]
+        self.assertEqual(layout, "E|t*2|t*2|t*1L")
+        stages = [sum(map(int, re.findall(r"t\*(\d+)", stage))) for stage in layout.split("|")]
+        self.assertEqual(stages, plan["plan"]["layers"])
+
+    def test_what_megatron_cannot_do_is_said(self):
+        text = self.emit(self.plan(schedule="zb_h1", layout="front_2"), "megatron").stdout
+        self.assertIn("# the schedule zb_h1 is not there", text)
+        self.assertIn("# the layout of tensors, front_2", text)
+
+    def test_torchtitan(self):
+        result = self.plan()
+        found = tomllib.loads(self.emit(result, "torchtitan").stdout)
+        parallelism, degrees = found["parallelism"], result["parallelism"]
+        ranks = math.prod(parallelism[key] for key in (
+            "data_parallel_replicate_degree", "data_parallel_shard_degree",
+            "tensor_parallel_degree", "context_parallel_degree", "pipeline_parallel_degree"))
+        self.assertEqual(ranks, result["machine"]["chips"])
+        self.assertEqual(parallelism["expert_parallel_degree"], degrees["expert"])
+        self.assertEqual(found["training"]["global_batch_size"],
+                         result["workload"]["global_batch"])
+        self.assertEqual(found["activation_checkpoint"]["mode"], result["plan"]["recompute"])
+
+    def test_deepspeed(self):
+        result = self.plan()
+        found = json.loads(self.emit(result, "deepspeed").stdout)
+        replicas = result["parallelism"]["data"] * result["parallelism"]["expert"]
+        self.assertEqual(found["train_batch_size"], found["train_micro_batch_size_per_gpu"]
+                         * found["gradient_accumulation_steps"] * replicas)
+        self.assertEqual(found["zero_optimization"]["stage"], result["plan"]["zero"])
+
+    def test_servers_of_each_role(self):
+        result = self.deployment()
+        best = result["serving"]["best"]
+        self.assertEqual(best["mode"], "disaggregated")
+        for framework, tensor, pipeline in (
+                ("vllm", "--tensor-parallel-size", "--pipeline-parallel-size"),
+                ("sglang", "--tp-size", "--pp-size"), ("trtllm", "--tp_size", "--pp_size")):
+            with self.subTest(framework):
+                servers = self.emit(result, framework).stdout.split("\n\n")
+                self.assertEqual(len(servers), 2)
+                for text, role in zip(servers, ("prefill", "decode")):
+                    found = arguments(text)
+                    ranks = best[role]["tensor"] * best[role]["attention_data"]
+                    self.assertEqual(int(found[tensor]),
+                                     best[role]["tensor"] if framework == "vllm" else ranks)
+                    self.assertEqual(int(found[pipeline]), best[role]["pipeline"])
+                    self.assertIn(f"# {role}: {best[role]['replicas']} x ", text)
+
+    def test_a_server_that_does_both(self):
+        result = self.deployment("serving.modes=[aggregated]")
+        best = result["serving"]["best"]
+        found = arguments(self.emit(result, "vllm").stdout)
+        self.assertEqual(int(found["--max-num-batched-tokens"]), best["chunk"] + best["batch"])
+        self.assertEqual(int(found["--max-num-seqs"]), best["batch"] * best["pipeline"])
+        found = arguments(self.emit(result, "sglang").stdout)
+        self.assertEqual(int(found["--chunked-prefill-size"]), best["chunk"])
+
+    def test_results_of_another_kind(self):
+        plan, deployment = self.plan(), self.deployment()
+        error = self.emit(deployment, "megatron", status=2).stderr
+        self.assertIn("r.json: expected the result of a config with 'training'", error)
+        self.assertIn("llm_serving", self.emit(plan, "vllm", status=2).stderr)
+        broken = copy.deepcopy(plan)
+        del broken["plan"]["zero"]
+        self.assertIn("r.json: is no whole result", self.emit(broken, "megatron", status=2).stderr)
+
+    def test_wrong_command_lines(self):
+        self.write("r.json", "{}")
+        for words, message in ((["emit", "r.json"], "missing framework, expected --for megatron"),
+                               (["emit", "r.json", "--for", "megatrn"],
+                                "unknown framework 'megatrn', expected --for megatron"),
+                               (["emit", "--for", "vllm"], "emit: missing RESULT"),
+                               (["emit", "none.json", "--for", "vllm"], "none.json"),
+                               (["emit", "r.json", "--for", "vllm"], "llm_serving")):
+            with self.subTest(words):
+                self.assertIn(message, self.run_tool(*words, status=2).stderr)
+
+    def test_arguments_go_to_a_file(self):
+        self.write("r.json", json.dumps(self.plan()))
+        self.run_tool("emit", "r.json", "--for", "megatron", "-o", "run.sh")
+        self.assertTrue((self.folder / "run.sh").read_text().rstrip().count("--"))
+
+
+if __name__ == "__main__":
+    support.main()
