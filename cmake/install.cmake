@@ -10,18 +10,18 @@ if(TARGET dfsearch_mpi)
 endif()
 install(TARGETS dfsearch_base dfsearch_schema dfsearch_graph dfsearch_model dfsearch_technology dfsearch_milp
                 dfsearch_engine dfsearch_design dfsearch_study dfsearch_io
-        EXPORT dfsearchTargets)
-install(EXPORT dfsearchTargets NAMESPACE dfsearch:: DESTINATION ${package_dir})
+        EXPORT dfsearchTargets COMPONENT library)
+install(EXPORT dfsearchTargets NAMESPACE dfsearch:: DESTINATION ${package_dir} COMPONENT library)
 install(CODE "set(source_dir [[${PROJECT_SOURCE_DIR}/src]])
-set(scratch_dir [[${PROJECT_BINARY_DIR}/installed_headers]])")
-install(SCRIPT cmake/install_headers.cmake)
+set(scratch_dir [[${PROJECT_BINARY_DIR}/installed_headers]])" COMPONENT library)
+install(SCRIPT cmake/install_headers.cmake COMPONENT library)
 install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/dfsearch)
 # The program and the libraries hold the library of the charts.
 foreach(file LICENSE NOTICE LICENSE-d3 README.md)
   install(FILES third_party/echarts/${file} DESTINATION ${CMAKE_INSTALL_DOCDIR}/echarts)
 endforeach()
 # The pages, and what they link to where the links say it is.
-install(FILES LICENSE README.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md CONTRIBUTING.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES bench/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/bench)
 install(FILES bench/results/milp.json DESTINATION ${CMAKE_INSTALL_DOCDIR}/bench/results)
@@ -40,4 +40,5 @@ configure_package_config_file(cmake/dfsearchConfig.cmake.in dfsearchConfig.cmake
                               INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(dfsearchConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/dfsearchConfig.cmake
-              ${PROJECT_BINARY_DIR}/dfsearchConfigVersion.cmake DESTINATION ${package_dir})
+              ${PROJECT_BINARY_DIR}/dfsearchConfigVersion.cmake DESTINATION ${package_dir}
+        COMPONENT library)

@@ -62,6 +62,9 @@ class Forms(unittest.TestCase):
     def test_the_name_of_a_file(self):
         self.assertTrue(dfsearch.solve(str(GRAPH)).proved)
 
+    def test_a_name_of_the_shelf(self):
+        self.assertEqual(dfsearch.solve("gpt3_1t").step_time, dfsearch.solve(GRAPH).step_time)
+
     def test_a_text(self):
         text = json.dumps(SMALL, indent=1)
         self.assertEqual(dfsearch.solve(text).step_time, dfsearch.solve(SMALL).step_time)

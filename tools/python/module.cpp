@@ -22,7 +22,9 @@
 
 #include "base/error.hpp"
 #include "base/version.hpp"
+#include "io/config/config_tree.hpp"
 #include "io/config/load_config.hpp"
+#include "io/config/shelf.hpp"
 #include "io/html/run_page.hpp"
 #include "io/predict/predict_runs.hpp"
 #include "io/predict/prediction_table.hpp"
@@ -83,8 +85,10 @@ struct Loaded {
   std::string title, text;
 };
 
-Loaded load_file(const std::filesystem::path& file, const std::vector<std::string>& changes) {
-  return {load_any_config(file, changes), file.stem().string(), read_file(file)};
+/// What is no file may be one of the shelf.
+Loaded load_file(const std::string& name, const std::vector<std::string>& changes) {
+  const std::filesystem::path file = find_input(name, ShelfKind::Configs);
+  return {load_any_config(file, changes), file.stem().string(), read_config_text(file)};
 }
 
 Loaded load_text(const std::string& text, const std::filesystem::path& name,
@@ -159,7 +163,8 @@ Answer evaluate(const Loaded& loaded, const std::filesystem::path& file) {
   return written(loaded, *question, question->evaluate(file));
 }
 
-std::string chip(const std::filesystem::path& file, const std::vector<std::string>& changes) {
+std::string chip(const std::string& name, const std::vector<std::string>& changes) {
+  const std::filesystem::path file = find_input(name, ShelfKind::Configs);
   const Config config = load_chip_config(file, changes);
   if (!config.chip) {
     throw InputError(file.string() + ": expected a system with a technology and all its budgets");
@@ -173,11 +178,10 @@ struct StudyAnswer {
   bool has_answer = false;
 };
 
-StudyAnswer run_study(const std::filesystem::path& file, int threads,
-                      std::optional<double> time_limit, bool all,
-                      const std::vector<std::string>& only, const Listener& on_row) {
+StudyAnswer run_study(const std::string& file, int threads, std::optional<double> time_limit,
+                      bool all, const std::vector<std::string>& only, const Listener& on_row) {
   return interruptible([&](const std::atomic<bool>& stop) {
-    Study study = load_study(file);
+    Study study = load_study(find_input(file, ShelfKind::Studies));
     for (const std::string& labels : only) restrict_to(study, labels);
     if (all) study.solves_all = true;
     const Deadline deadline(time_limit ? Seconds(*time_limit) : Seconds::infinity(), &stop);

@@ -5,7 +5,8 @@
     result.proved, result.step_time      # True, 78.99 (seconds)
     print(result)                        # the report of the program
 
-Configs are files, texts in YAML or dictionaries with the same keys (docs/formats.md). Answers have
+Configs are files, names of the shelf, texts in YAML or dictionaries with the same keys
+(docs/formats.md). Answers have
 the keys of the program's JSON (docs/results.md): times in seconds, sizes in bytes, rates a second.
 Searches run without the interpreter's lock; Ctrl-C ends them with the best answer so far.
 """

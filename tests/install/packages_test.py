@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Packages hold what they say and work where they are unpacked, without the tree of the sources.
+
+usage: packages_test.py BUILD
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+
+
+def run(*words, **options):
+    return subprocess.run([str(word) for word in words], text=True, capture_output=True,
+                          check=True, timeout=300, **options).stdout
+
+
+class Packages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.temporary.name)
+        run("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", cls.folder / "made",
+            "-G", "DEB", cwd=BUILD)
+        cls.root = cls.folder / "root"
+        cls.debs = {}
+        for file in (cls.folder / "made").glob("*.deb"):
+            name = run("dpkg-deb", "--field", file, "Package").strip()
+            cls.debs[name] = file
+            run("dpkg-deb", "--extract", file, cls.root)
+        # Nothing of the tree or of this process helps.
+        cls.environment = {"PATH": f"{cls.root}/usr/bin:/usr/bin:/bin", "HOME": str(cls.folder)}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def test_names(self):
+        self.assertLessEqual({"dfsearch", "libdfsearch-dev"}, set(self.debs))
+
+    def test_what_they_need_is_said(self):
+        needs = run("dpkg-deb", "--field", self.debs["dfsearch"], "Depends")
+        self.assertIn("libc6", needs)
+        self.assertIn("libtbb", needs)
+
+    def test_no_file_is_in_two(self):
+        seen = {}
+        for name, file in self.debs.items():
+            for line in run("dpkg-deb", "--contents", file).splitlines():
+                path = line.split()[5]
+                if path.endswith("/"):
+                    continue
+                self.assertNotIn(path, seen, f"{name} and {seen.get(path)}")
+                seen[path] = name
+
+    def test_the_program_finds_its_configs(self):
+        text = run("dfsearch", "gpt3_1t", "--threads", "1", env=self.environment, cwd=self.folder)
+        self.assertIn("78.99", text)
+        self.assertTrue((self.root / "usr/share/dfsearch/configs/gpt3_1t.yaml").exists())
+
+    def test_python(self):
+        if "python3-dfsearch" not in self.debs:
+            self.skipTest("pybind11 is not installed")
+        package = self.root / "usr/lib/python3/dist-packages"
+        text = run(sys.executable, "-c", "import dfsearch; print(dfsearch.solve('gpt3_1t')['gap'])",
+                   env={**self.environment, "PYTHONPATH": str(package)}, cwd=self.folder)
+        self.assertEqual(text, "0\n")
+
+    def test_all_is_there(self):
+        for name in ("bin/dfsearch", "include/dfsearch/dfsearch.hpp",
+                     "share/doc/dfsearch/README.md", "share/doc/dfsearch/docs/python.md"):
+            self.assertTrue((self.root / "usr" / name).exists(), name)
+
+    def test_nothing_refers_to_the_build(self):
+        for folder, _, files in os.walk(self.root):
+            for name in files:
+                file = pathlib.Path(folder) / name
+                if file.suffix in (".cmake", ".py", ".yaml", ".hpp"):
+                    self.assertNotIn(str(BUILD), file.read_text(encoding="utf-8"), file)
+
+
+if __name__ == "__main__":
+    unittest.main()
