@@ -151,8 +151,8 @@ class Options(unittest.TestCase):
         self.assertEqual(result.stopped_by, "nodes")
 
     def test_a_gap(self):
-        result = dfsearch.solve(HARD, gap=0.9, time_limit=20)
-        self.assertLessEqual(result.gap, 0.9)
+        result = dfsearch.solve(FREE, gap=0.5)
+        self.assertLessEqual(result.gap, 0.5)
 
     def test_top(self):
         answers = dfsearch.solve(PLAN, top=3)["top"]
@@ -197,8 +197,10 @@ class Events(unittest.TestCase):
         def listener(event):
             raise KeyError(event["event"])
 
+        began = time.monotonic()
         with self.assertRaises(KeyError):
-            dfsearch.solve(HARD, on_progress=listener, time_limit=20)
+            dfsearch.solve(HARD, on_progress=listener, time_limit=60)
+        self.assertLess(time.monotonic() - began, 30)
 
     def test_other_threads_run_meanwhile(self):
         ticks = []

@@ -53,7 +53,7 @@ using Listener = std::function<void(const std::string&)>;
 /// work is given, and is thrown once the work is over, unless it still has an answer.
 template <class Work>
 auto interruptible(const Work& work) {
-  using Answer = std::invoke_result_t<Work, const std::atomic<bool>&>;
+  using Answer = std::invoke_result_t<Work, std::atomic<bool>&>;
   constexpr std::chrono::milliseconds kPause{20};
   std::atomic<bool> stop{false};
   std::optional<py::error_already_set> interrupt;
@@ -61,8 +61,7 @@ auto interruptible(const Work& work) {
   std::exception_ptr thrown;
   {
     const py::gil_scoped_release unlocked;
-    std::future<Answer> done =
-        std::async(std::launch::async, [&] { return work(std::as_const(stop)); });
+    std::future<Answer> done = std::async(std::launch::async, [&] { return work(stop); });
     while (done.wait_for(kPause) != std::future_status::ready) {
       const py::gil_scoped_acquire locked;
       if (PyErr_CheckSignals() == 0) continue;
@@ -127,7 +126,7 @@ struct Asked {
 };
 
 Answer solve(const Loaded& loaded, const Asked& asked, const Listener& on_event) {
-  return interruptible([&](const std::atomic<bool>& stop) {
+  return interruptible([&](std::atomic<bool>& stop) {
     const std::unique_ptr<const Question> question = question_of(loaded.config);
     const SearchSettings& settings = settings_of(loaded.config);
     SolveOptions options;
@@ -146,9 +145,17 @@ Answer solve(const Loaded& loaded, const Asked& asked, const Listener& on_event)
     if (asked.nodes) limits.nodes = *asked.nodes;
     options.limits = limits;
     if (!asked.hint.empty()) options.hint = question->load_hint(asked.hint).hint;
+    const auto tell = [&](const std::string& event) {
+      try {
+        on_event(event);
+      } catch (...) {
+        stop = true;  // who listens has had enough
+        throw;
+      }
+    };
     if (on_event) {
-      options.on_progress = [&](const Progress& progress) { on_event(progress_event(progress)); };
-      options.on_incumbent = [&](const Progress&, const std::string& event) { on_event(event); };
+      options.on_progress = [&](const Progress& progress) { tell(progress_event(progress)); };
+      options.on_incumbent = [&](const Progress&, const std::string& event) { tell(event); };
     }
     question->check(options);
     const Result result = question->solve(options);
@@ -180,7 +187,7 @@ struct StudyAnswer {
 
 StudyAnswer run_study(const std::string& file, int threads, std::optional<double> time_limit,
                       bool all, const std::vector<std::string>& only, const Listener& on_row) {
-  return interruptible([&](const std::atomic<bool>& stop) {
+  return interruptible([&](std::atomic<bool>& stop) {
     Study study = load_study(find_input(file, ShelfKind::Studies));
     for (const std::string& labels : only) restrict_to(study, labels);
     if (all) study.solves_all = true;
