@@ -96,23 +96,28 @@ Loaded load_text(const std::string& text, const std::filesystem::path& name,
 }
 
 struct Answer {
-  std::string json, report, page;
+  std::string json, report, title, config;
   bool has_answer = false;
+
+  /// Made when it is asked for, as it is large.
+  [[nodiscard]] std::string page() const {
+    return run_page({.result = json,
+                     .name = "the result",
+                     .title = title,
+                     .command = "",
+                     .config = config,
+                     .graph = "",
+                     .graph_missing = "not drawn from Python",
+                     .history = {}});
+  }
 };
 
 Answer written(const Loaded& loaded, const Question& question, const Result& result) {
-  Answer answer{.json = question.json(result),
-                .report = question.report(result, loaded.title, false)};
-  answer.page = run_page({.result = answer.json,
-                          .name = "the result",
-                          .title = loaded.title,
-                          .command = "",
-                          .config = loaded.text,
-                          .graph = "",
-                          .graph_missing = "not drawn from Python",
-                          .history = {}});
-  answer.has_answer = result.objective.has_value();
-  return answer;
+  return {.json = question.json(result),
+          .report = question.report(result, loaded.title, false),
+          .title = loaded.title,
+          .config = loaded.text,
+          .has_answer = result.objective.has_value()};
 }
 
 /// What the arguments of a search say.
@@ -259,7 +264,7 @@ void define(py::module_& module) {
   py::class_<Answer>(module, "Answer")
       .def_readonly("json", &Answer::json)
       .def_readonly("report", &Answer::report)
-      .def_readonly("page", &Answer::page);
+      .def("page", &Answer::page);
   py::class_<StudyAnswer>(module, "StudyAnswer")
       .def_readonly("study", &StudyAnswer::study)
       .def_readonly("front", &StudyAnswer::front)

@@ -114,7 +114,7 @@ class Result:
     @property
     def page(self) -> str:
         """The page of `--html`: one file, no network."""
-        return self._answer.page
+        return self._answer.page()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the page for .html, else the JSON."""
