@@ -112,6 +112,15 @@ Imported read_mistral(ModelFields& fields) {
   return imported;
 }
 
+/// Phi 3 and 4: products of queries, keys and values, and of both projections, are one each.
+Imported read_phi3(ModelFields& fields) {
+  Imported imported = read_mistral(fields);
+  refuse_attention_bias(fields);
+  fields.ignore({"embd_pdrop", "original_max_position_embeddings", "partial_rotary_factor"});
+  imported.model.dropout = fields.share("resid_pdrop").value_or(0.0) > 0.0;
+  return imported;
+}
+
 Imported read_mixtral(ModelFields& fields) {
   Imported imported = read_mistral(fields);
   fields.ignore({"output_router_logits", "router_aux_loss_coef", "router_jitter_noise"});
@@ -211,6 +220,23 @@ Imported read_deepseek(ModelFields& fields) {
   return imported;
 }
 
+/// GLM 4.5 and later: grouped queries and experts as of DeepSeek.
+Imported read_glm4_moe(ModelFields& fields) {
+  Imported imported = read_common(fields);
+  fields.ignore({"n_group", "norm_topk_prob", "num_nextn_predict_layers", "partial_rotary_factor",
+                 "routed_scaling_factor", "topk_group"});
+  if (fields.flag("attention_bias", false)) imported.model.bias = Bias::Qkv;
+  imported.model.qk_norm = fields.flag("use_qk_norm", false);
+  imported.model.experts =
+      Experts{.count = fields.required_count("n_routed_experts"),
+              .used = fields.required_count("num_experts_per_tok"),
+              .mlp = fields.required_count("moe_intermediate_size"),
+              .shared = fields.count("n_shared_experts", 0).value_or(0),
+              .dense_layers = fields.count("first_k_dense_replace", 0).value_or(0),
+              .router_bias = true};
+  return imported;
+}
+
 Imported read_gpt2(ModelFields& fields) {
   fields.ignore({"_name_or_path",
                  "_num_labels",
@@ -280,8 +306,11 @@ constexpr std::array kFamilies = {
     Family{"qwen2", read_qwen2},
     Family{"qwen3", read_qwen3},
     Family{"qwen3_moe", read_qwen3_moe},
+    Family{"phi3", read_phi3},
     Family{"deepseek_v2", read_deepseek},
     Family{"deepseek_v3", read_deepseek},
+    Family{"kimi_k2", read_deepseek},
+    Family{"glm4_moe", read_glm4_moe},
     Family{"gpt2", read_gpt2},
 };
 

@@ -9,8 +9,8 @@ namespace dfsearch {
 /// Whether a file is such a config: JSON, and not the protobuf text of a setup.
 bool is_huggingface_config(std::string_view text, std::string_view name);
 
-/// The section `workload` as YAML, for models of the types llama, mistral, mixtral, qwen2,
-/// qwen3, qwen3_moe, deepseek_v2, deepseek_v3 and gpt2.  Throws InputError for any other type,
+/// The section `workload` as YAML, for models of the types that docs/transformers.md, section 8,
+/// names.  Throws InputError for any other type,
 /// for a field that is not understood and for values that make no model; `name` stands for the
 /// file in messages.
 std::string import_huggingface(const std::string& text, const std::string& name);

@@ -70,6 +70,32 @@ const std::string kDeepseek =
         "n_group": 8, "topk_group": 4, "scoring_func": "sigmoid", "vocab_size": 129280,
         "num_nextn_predict_layers": 1, "quantization_config": {"quant_method": "fp8"}})";
 
+const std::string kPhi3 =
+    R"({"model_type": "phi3", "hidden_size": 3072, "intermediate_size": 8192,
+        "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 32,
+        "vocab_size": 32064, "sliding_window": 2047, "max_position_embeddings": 4096,
+        "original_max_position_embeddings": 4096, "embd_pdrop": 0.0, "resid_pdrop": 0.0,
+        "attention_bias": false, "tie_word_embeddings": false})";
+
+const std::string kKimi =
+    R"({"model_type": "kimi_k2", "hidden_size": 7168, "intermediate_size": 18432,
+        "moe_intermediate_size": 2048, "num_hidden_layers": 61, "num_attention_heads": 64,
+        "num_key_value_heads": 64, "q_lora_rank": 1536, "kv_lora_rank": 512,
+        "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+        "n_routed_experts": 384, "n_shared_experts": 1, "num_experts_per_tok": 8,
+        "first_k_dense_replace": 1, "moe_layer_freq": 1, "topk_method": "noaux_tc",
+        "n_group": 1, "topk_group": 1, "scoring_func": "sigmoid", "vocab_size": 163840,
+        "num_nextn_predict_layers": 0})";
+
+const std::string kGlm =
+    R"({"model_type": "glm4_moe", "hidden_size": 5120, "intermediate_size": 12288,
+        "moe_intermediate_size": 1536, "num_hidden_layers": 92, "num_attention_heads": 96,
+        "num_key_value_heads": 8, "head_dim": 128, "n_routed_experts": 160,
+        "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3,
+        "attention_bias": true, "use_qk_norm": true, "n_group": 1, "topk_group": 1,
+        "norm_topk_prob": true, "routed_scaling_factor": 2.5, "partial_rotary_factor": 0.5,
+        "num_nextn_predict_layers": 1, "vocab_size": 151552})";
+
 const std::string kGpt2 =
     R"({"model_type": "gpt2", "n_embd": 1600, "n_layer": 48, "n_head": 25, "n_positions": 1024,
         "n_ctx": 1024, "vocab_size": 50257, "activation_function": "gelu_new",
@@ -108,6 +134,9 @@ TEST_CASE("every family gives the parameters of its checkpoint") {
   CHECK(imported(kQwen3Moe).counts->parameters == 235'093'634'560);
   CHECK(imported(kDeepseek).counts->parameters == 671'026'419'200);
   CHECK(imported(kGpt2).counts->parameters == 1'557'611'200);
+  CHECK(imported(kPhi3).counts->parameters == 3'821'079'552);
+  CHECK(imported(kKimi).counts->parameters == 1'026'408'232'448);
+  CHECK(imported(kGlm).counts->parameters == 352'797'829'024);
 }
 
 TEST_CASE("an imported model is that of the shelf") {
@@ -145,7 +174,7 @@ TEST_CASE("sequence, word and what is left out") {
 TEST_CASE("what changes a model and is not understood is named") {
   CHECK(message_of(replaced(kLlama, "\"llama\"", "\"mamba\"")) ==
         "config.json: model_type: expected llama, mistral, mixtral, qwen2, qwen3, qwen3_moe, "
-        "deepseek_v2, deepseek_v3 or gpt2, got 'mamba'");
+        "phi3, deepseek_v2, deepseek_v3, kimi_k2, glm4_moe or gpt2, got 'mamba'");
   CHECK(message_of("{}").starts_with("config.json: model_type: expected llama, "));
   CHECK(message_of(replaced(kLlama, "\"rms_norm_eps\"", "\"alibi\"")) ==
         "config.json: the field 'alibi' of a model of type llama is not understood, expected it "
