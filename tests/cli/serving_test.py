@@ -68,6 +68,10 @@ WRONG = [
     ("workload.rounds", 10, "rounds: goes with 'concurrency'"),
     ("workload.precision", {"weights": "fp7"}, "weights: expected fp32, bf16"),
     ("workload.precision", {"wheels": "fp8"}, "precision: unknown key 'wheels'"),
+    ("workload.precision", {"cache": ["fp8", "fp8"]}, "cache: a number stands twice in the list"),
+    ("workload.precision", {key: ["fp8", "bf16", "int8", "fp32"] for key in
+                            ("weights", "cache", "products", "head", "attention")},
+     "precision: expected at most 1000 combinations, got 1024"),
     ("workload.speculation", {"kind": "mtp"}, "missing key 'acceptance'"),
     ("workload.speculation", {"kind": "tree", "acceptance": 0.5}, "missing key 'draft'"),
     ("workload.speculation", {"kind": "mtp", "acceptance": 1.5}, "acceptance: expected a number"),
@@ -225,6 +229,33 @@ class ServingTest(CliTest):
                 done = self.run_tool("evaluate", "c.json", "--mapping", "d.json", status=2)
                 self.assertIn(message, done.stderr)
 
+    def test_precisions_are_a_choice_like_others(self):
+        every = {"weights": ["bf16", "fp8"], "cache": ["fp8", "bf16"]}
+        config = changed(SMALL, "workload.precision", every)
+        best = self.solve(config, "--count", "--mapping", "m.json")
+        alone = [self.solve(changed(SMALL, "workload.precision", dict(zip(every, numbers))), "--count")
+                 for numbers in itertools.product(*every.values())]
+        for key in ("deployments", "feasible"):
+            self.assertEqual(best["search"][key], sum(one["search"][key] for one in alone))
+        self.assertEqual(best["serving"]["value"], max(one["serving"]["value"] for one in alone))
+        self.assertEqual(best["serving"]["best"]["precision"],
+                         {"weights": "fp8", "cache": "fp8", "products": "fp8", "head": "fp8"})
+        self.write("c.json", json.dumps(config))
+        done = self.run_tool("evaluate", "c.json", "--mapping", "m.json", "--json", "-")
+        self.assertEqual(json.loads(done.stdout)["serving"]["value"], best["serving"]["value"])
+        given = {k: v for k, v in best["serving"]["best"].items() if k != "precision"}
+        for precision, message in ((None, "missing key 'precision'"),
+                                   ({"weights": "int4"}, "is none that the config leaves"),
+                                   ({"wheels": "fp8"}, "unknown key 'wheels'")):
+            self.write("d.json", json.dumps(given | ({"precision": precision} if precision else {})))
+            done = self.run_tool("evaluate", "c.json", "--mapping", "d.json", status=2)
+            self.assertIn(message, done.stderr)
+
+    def test_a_pool_takes_the_machine_of_a_file_that_says_chips_and_strategies(self):
+        for name in ("sn40l_16x1_ring", "sn10_8x1_ring"):
+            config = changed(SMALL, "serving.pools.0.system", {"from": name})
+            self.assertEqual(self.solve(config)["pools"][0]["chips"], 8)
+
     def test_a_result_is_a_deployment_file_and_a_hint(self):
         self.run_tool(CONFIG, "--quiet", "--json", "r.json", "--mapping", "m.json")
         best = json.loads((self.folder / "r.json").read_text())["serving"]
@@ -305,7 +336,7 @@ class ServingTest(CliTest):
         self.assertCountEqual(keys(answer), result["serving"])
         roles = [objects["aggregated"]["serving"]["best"],
                  objects["disaggregated"]["serving"]["best"]]
-        self.assertCountEqual(inner(answer, "best"), {*roles[0], *roles[1], "depth"})
+        self.assertCountEqual(inner(answer, "best"), {*roles[0], *roles[1], "depth", "precision"})
         self.assertCountEqual(inner(answer, "front"), result["serving"]["front"][0])
         breakdown = one["serving"]["breakdown"]
         self.assertEqual(inner(answer, "breakdown"), [*breakdown, *breakdown["iteration"]])

@@ -114,8 +114,13 @@ Task random_task(std::mt19937_64& random) {
                              .prefix = dice.one_in(3) ? input / 2 : 0,
                              .share = static_cast<double>(i)});
   }
-  task.precision.weights = dice.of({Number::Bf16, Number::Fp8});
-  task.precision.cache = dice.of({Number::Bf16, Number::Fp8});
+  task.precisions.clear();
+  for (std::int64_t i = dice.one_in(4) ? dice.count(2, 3) : 1; i > 0; --i) {
+    serving::Precision precision{.weights = dice.of({Number::Bf16, Number::Fp8}),
+                                 .cache = dice.of({Number::Bf16, Number::Fp8})};
+    if (dice.one_in(6)) precision.products = Number::Fp8;
+    task.precisions.push_back(precision);
+  }
   if (dice.one_in(3)) {
     task.speculation.kind = dice.of({Drafting::Mtp, Drafting::Sequence, Drafting::Tree});
     task.speculation.depths = {0, dice.count(1, 4)};
@@ -191,7 +196,11 @@ std::vector<Role> roles(const Task& task, const RoleChoices& role) {
               for (std::int64_t r = 1; r <= chips; ++r) replicas.push_back(r);
             }
             for (const std::int64_t r : replicas) {
-              if (r * s.chips() <= chips) found.push_back({.structure = s, .replicas = r});
+              if (r * s.chips() > chips) continue;
+              Role one{.structure = s, .replicas = r};
+              for (auto& i = one.structure.precision; i < task.precisions.size(); ++i) {
+                found.push_back(one);
+              }
             }
           }
         }
@@ -226,6 +235,7 @@ std::vector<Deployment> all_deployments(const Task& task) {
       for (const std::int64_t many : task.prefill.batch->values) {
         prefill.batch = many;
         for (Role decode : decoders) {
+          if (prefill.structure.precision != decode.structure.precision) continue;
           const bool same = prefill.structure.pool == decode.structure.pool;
           if (same && prefill.chips() + decode.chips() > task.pools[decode.structure.pool].chips) {
             continue;

@@ -70,6 +70,7 @@ bool DeploymentSearch::is_excluded(const Prefiller* prefiller, const Chain& chai
 void DeploymentSearch::add_roots(const std::vector<Chain>& chains, const Prefiller* prefiller) {
   for (const Chain& chain : chains) {
     if (chain.batches.empty() || is_excluded(prefiller, chain)) continue;
+    if (prefiller && !space_.holds(prefiller->role, chain.role(0, 1))) continue;
     Node node{.prefiller = prefiller, .chain = &chain, .low = 0, .high = chain.batches.size() - 1};
     if (prefiller) {
       node.at_low = chain.at.front();

@@ -73,9 +73,13 @@ std::vector<DeploymentSpace::Structures> DeploymentSpace::structures_of(
             s.expert = e;
             deadline.check();
             if (!legal(task_, s)) continue;
-            auto replicas =
+            const auto replicas =
                 values(role.replicas, all.replicas, DegreeChoice{}, chips / s.chips(), kAnyValue);
-            if (!replicas.empty()) list.push_back({s, std::move(replicas)});
+            if (replicas.empty()) continue;
+            for (s.precision = 0; s.precision < task_.precisions.size(); ++s.precision) {
+              list.push_back({s, replicas});
+            }
+            s.precision = 0;
           }
         }
       }
@@ -142,6 +146,7 @@ void DeploymentSpace::add_prefillers(const std::vector<Structures>& structures) 
 }
 
 bool DeploymentSpace::holds(const Role& prefill, const Role& decode) const {
+  if (prefill.structure.precision != decode.structure.precision) return false;
   const std::int64_t first = task_.pools[prefill.structure.pool].chips;
   const std::int64_t second = task_.pools[decode.structure.pool].chips;
   if (prefill.structure.pool == decode.structure.pool) {

@@ -46,7 +46,7 @@ class DeploymentSpace {
   [[nodiscard]] const std::vector<Chain>& aggregated() const { return aggregated_; }
   [[nodiscard]] const std::vector<Prefiller>& prefillers() const { return prefillers_; }
   [[nodiscard]] const std::vector<Chain>& decoders() const { return decoders_; }
-  /// Whether so many chips of these pools are there.
+  /// Whether so many chips of these pools are there, and both are of one precision.
   [[nodiscard]] bool holds(const Role& prefill, const Role& decode) const;
   /// That the choices leave, before any limit.
   [[nodiscard]] double deployments() const { return deployments_; }

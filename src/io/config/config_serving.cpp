@@ -79,7 +79,7 @@ void take_workload(const ServedText& text, serving::Task& task) {
   task.rate = text.rate;
   task.concurrency = text.concurrency;
   task.rounds = text.rounds;
-  task.precision = text.precision;
+  task.precisions = text.precision.all();
   const SpeculationText& speculation = text.speculation;
   task.speculation = {.kind = speculation.kind,
                       .depths = speculation.depths,

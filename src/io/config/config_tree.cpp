@@ -216,6 +216,17 @@ void keep_model(YamlNode& model) {
   });
 }
 
+/// Leaves out what a pool says itself, and which degrees go where: groups fill from the inside.
+void keep_pool_system(YamlNode& system) {
+  std::erase_if(system.entries, [](const YamlEntry& entry) { return entry.key == "chips"; });
+  YamlEntry* network = system.find("network");
+  if (!network) return;
+  for (YamlNode& dimension : network->value.items) {
+    std::erase_if(dimension.entries,
+                  [](const YamlEntry& entry) { return entry.key == "strategy"; });
+  }
+}
+
 void resolve_served(YamlNode& root, const fs::path& folder, std::vector<fs::path>& open,
                     InputMessages& messages) {
   // Pools first: their engines may be those of their systems' files.
@@ -224,6 +235,7 @@ void resolve_served(YamlNode& root, const fs::path& folder, std::vector<fs::path
       const bool from_file = entry->value.find("from") != nullptr;
       resolve_from(entry->value, folder_of(*entry, folder), kind, open, messages);
       if (from_file && kind == ShelfKind::Workloads) keep_model(entry->value);
+      if (from_file && kind == ShelfKind::Systems) keep_pool_system(entry->value);
     }
   }
 }

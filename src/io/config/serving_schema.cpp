@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"
@@ -21,6 +22,7 @@ constexpr Interval kHostTime{0.0, 1e3};
 constexpr Interval kTokens{1.0, 1e9};
 constexpr Interval kNoneOrMore{0.0, 1e9};
 constexpr double kMostLevels = 16;
+constexpr std::size_t kMostPrecisions = 1000;
 
 /// A number with a word after it: "2 $/h".
 template <char... word>
@@ -116,6 +118,21 @@ void check_speculation(void* object, Report& report) {
   const bool own = text.kind == Drafting::Sequence || text.kind == Drafting::Tree;
   if (own && !text.draft) report.at_map("missing key 'draft', the model that drafts");
   if (!own && text.draft) report.at_key(&text.draft, "only sequence and tree have a model");
+}
+
+void check_precision(void* object, Report& report) {
+  const auto& text = *static_cast<PrecisionText*>(object);
+  std::size_t choices = 1;
+  for (const auto* list : {&text.weights, &text.cache, &text.products, &text.head,
+                           &text.activations, &text.attention, &text.communication}) {
+    const std::set<Number> different(list->begin(), list->end());
+    if (different.size() < list->size()) report.at({list}, "a number stands twice in the list");
+    choices *= std::max<std::size_t>(list->size(), 1);
+  }
+  if (choices > kMostPrecisions) {
+    report.at_map(
+        fmt::format("expected at most {} combinations, got {}", kMostPrecisions, choices));
+  }
 }
 
 void check_model(void* object, Report& report) {
@@ -258,18 +275,43 @@ const Schema& schema_of<serving::RequestClass>() {
   return kSchema;
 }
 
-template <>
-const Schema& schema_of<serving::Precision>() {
+/// All combinations, the last key fastest.
+std::vector<serving::Precision> PrecisionText::all() const {
+  std::vector<serving::Precision> list = {{}};
+  const auto choose = [&](const std::vector<Number>& numbers, auto member) {
+    if (numbers.empty()) return;
+    std::vector<serving::Precision> more;
+    for (const serving::Precision& one : list) {
+      for (const Number number : numbers) (more.emplace_back(one).*member) = number;
+    }
+    list = std::move(more);
+  };
   using P = serving::Precision;
+  choose(weights, &P::weights);
+  choose(cache, &P::cache);
+  choose(products, &P::products);
+  choose(head, &P::head);
+  choose(activations, &P::activations);
+  choose(attention, &P::attention);
+  choose(communication, &P::communication);
+  return list;
+}
+
+template <>
+const Schema& schema_of<PrecisionText>() {
+  using P = PrecisionText;
+  static constexpr Type kNumbers = list_type<Number, Form::Values>({}, serving::kNumbers);
+  static constexpr Extra kBf16{.type = &kNumbers, .preset = "bf16"};
+  static constexpr Extra kWeights{.type = &kNumbers, .preset = "as `weights`"};
   static constexpr Field kFields[] = {
-      field<&P::weights>("weights", "as they are stored"),
-      field<&P::cache>("cache", "keys and values"),
-      field<&P::products>("products", "of linear layers", {.preset = "as `weights`"}),
-      field<&P::head>("head", "the weight of the head and its product", {.preset = "as `weights`"}),
-      field<&P::activations>("activations", "between kernels"),
-      field<&P::attention>("attention", "products of attention"),
-      field<&P::communication>("communication", "what chips send each other")};
-  static const Schema kSchema = schema<P>("precision", kFields);
+      field<&P::weights>("weights", "as they are stored", kBf16),
+      field<&P::cache>("cache", "keys and values", kBf16),
+      field<&P::products>("products", "of linear layers", kWeights),
+      field<&P::head>("head", "the weight of the head and its product", kWeights),
+      field<&P::activations>("activations", "between kernels", kBf16),
+      field<&P::attention>("attention", "products of attention", kBf16),
+      field<&P::communication>("communication", "what chips send each other", kBf16)};
+  static const Schema kSchema = schema<P>("precision", kFields, &check_precision);
   return kSchema;
 }
 
@@ -316,7 +358,7 @@ const Schema& schema_of<ServedText>() {
                              {.limits = kTokens, .preset = "none"}),
       field<&S::rounds>("rounds", "requests of each of those, one after the other",
                         {.limits = {1e-3, 1e9}, .preset = "without end"}),
-      field<&S::precision>("precision", "of each kind of value"),
+      field<&S::precision>("precision", "of each kind of value, one or a list to choose from"),
       field<&S::speculation>("speculation", "drafted tokens that a pass checks")};
   static const Schema kSchema = schema<S>("served workload", kFields, &check_served);
   return kSchema;

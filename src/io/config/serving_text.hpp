@@ -32,6 +32,14 @@ constexpr auto words(ServedKind) {
   return named<ServedKind>({{"llm_serving", ServedKind::LlmServing}});
 }
 
+/// Numbers to choose from; of products and the head, nothing: as the weights.
+struct PrecisionText {
+  std::vector<serving::Number> weights = {serving::Number::Bf16}, cache = weights, products, head,
+                               activations = weights, attention = weights, communication = weights;
+
+  [[nodiscard]] std::vector<serving::Precision> all() const;
+};
+
 /// The section `workload`.
 struct ServedText {
   ServedKind kind = ServedKind::LlmServing;
@@ -39,7 +47,7 @@ struct ServedText {
   std::optional<std::int64_t> input, output, prefix;
   std::vector<serving::RequestClass> requests;
   std::optional<double> rate, concurrency, rounds;
-  serving::Precision precision;
+  PrecisionText precision;
   SpeculationText speculation;
 };
 
@@ -79,7 +87,7 @@ struct ServingText {
 template <>
 const Schema& schema_of<serving::RequestClass>();
 template <>
-const Schema& schema_of<serving::Precision>();
+const Schema& schema_of<PrecisionText>();
 template <>
 const Schema& schema_of<serving::Shares>();
 template <>

@@ -175,7 +175,7 @@ void read_load(const RowReader& row, MeasuredService& service) {
     return std::max<std::int64_t>(std::llround(length), least);
   };
   task.requests = {{.input = tokens("isl", 1), .output = tokens("osl", 2)}};
-  task.precision = precision_of(row, service);
+  task.precisions = {precision_of(row, service)};
 }
 
 template <class List>

@@ -40,18 +40,30 @@ std::string degrees_text(const Role& role) {
   return text;
 }
 
+/// Of the kinds of values where there is a choice.
+std::string precision_text(const Task& task, const serving::Structure& structure) {
+  std::string text;
+  for (const serving::PrecisionOf& of : serving::kPrecisionOf) {
+    if (!task.is_open(of)) continue;
+    text += fmt::format("; {} {}", of.name, name_of(of.get(task.precisions[structure.precision])));
+  }
+  return text;
+}
+
 std::string deployment_text(const Task& task, const Deployment& deployment) {
   const Role& decode = deployment.decode;
   const auto pool = [&](const Role& role) { return task.pools[role.structure.pool].name; };
+  const std::string precision = precision_text(task, decode.structure);
   if (deployment.mode == serving::Mode::Aggregated) {
-    return fmt::format("aggregated: {} ({}) on {} {}", plural(decode.replicas, "replica"),
-                       degrees_text(decode), plural(decode.chips(), "chip"), pool(decode));
+    return fmt::format("aggregated: {} ({}) on {} {}{}", plural(decode.replicas, "replica"),
+                       degrees_text(decode), plural(decode.chips(), "chip"), pool(decode),
+                       precision);
   }
   const Role& prefill = deployment.prefill;
-  return fmt::format("disaggregated: {} prefill ({}) on {} {} + {} decode ({}) on {} {}",
+  return fmt::format("disaggregated: {} prefill ({}) on {} {} + {} decode ({}) on {} {}{}",
                      prefill.replicas, degrees_text(prefill), plural(prefill.chips(), "chip"),
                      pool(prefill), decode.replicas, degrees_text(decode),
-                     plural(decode.chips(), "chip"), pool(decode));
+                     plural(decode.chips(), "chip"), pool(decode), precision);
 }
 
 std::string value_text(const Task& task, const Figures& figures) {
@@ -281,16 +293,20 @@ std::string task_text(const Task& task) {
   if (means.fresh < means.input) asked += fmt::format(", {:.6g} cached", means.input - means.fresh);
   if (task.rate) asked += fmt::format("; {:.6g} requests/s", *task.rate);
   if (task.concurrency) asked += fmt::format("; at most {:.6g} at once", *task.concurrency);
-  std::string text = labelled(
-      "workload", fmt::format("llm_serving: {}, hidden {}, {} parameters; weights {}, cache {}",
-                              plural(task.model.layers, "layer"), task.model.hidden,
-                              to_exact_text(parameter_count(task.model)),
-                              name_of(task.precision.weights), name_of(task.precision.cache)));
+  const auto& precisions = task.precisions;
+  const std::string numbers =
+      precisions.size() > 1 ? fmt::format("{} precisions", precisions.size())
+                            : fmt::format("weights {}, cache {}", name_of(precisions[0].weights),
+                                          name_of(precisions[0].cache));
+  std::string text =
+      labelled("workload", fmt::format("llm_serving: {}, hidden {}, {} parameters; {}",
+                                       plural(task.model.layers, "layer"), task.model.hidden,
+                                       to_exact_text(parameter_count(task.model)), numbers));
   text += labelled("requests", asked);
   for (const serving::Pool& pool : task.pools) {
     text += labelled(
         "pool", fmt::format("{}: {} of {}, {} memory at {}", pool.name, plural(pool.chips, "chip"),
-                            to_text(pool.peak_of(task.precision.of_products())),
+                            to_text(pool.peak_of(precisions[0].of_products())),
                             to_text(pool.machine.memory[0].capacity),
                             to_text(pool.machine.memory[0].bandwidth)));
   }

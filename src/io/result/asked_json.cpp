@@ -60,7 +60,7 @@ Json asked_pools_json(const serving::Task& task) {
   for (const serving::Pool& pool : task.pools) {
     pools.push_back({{"name", pool.name},
                      {"chips", pool.chips},
-                     {"peak", number(pool.peak_of(task.precision.of_products()))},
+                     {"peak", number(pool.peak_of(task.precisions[0].of_products()))},
                      {"memory", tier_json(pool.machine.memory[0])},
                      {"usable", number(pool.usable())},
                      {"network", network_json(pool.machine)},

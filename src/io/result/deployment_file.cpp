@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "io/text/map_reader.hpp"
 #include "model/serving/pass.hpp"
 
@@ -35,6 +37,36 @@ Role read_role(MapReader& reader, const Task& task, serving::Mode mode, bool dec
     role.depth = reader.optional_count("depth", {.least = 0, .most = 16}).value_or(preset);
   }
   return role;
+}
+
+/// The first of the task's that has the numbers given.
+std::size_t read_precision(MapReader& reader, const Task& task) {
+  const YamlEntry* entry = reader.optional("precision");
+  if (!entry) {
+    if (task.precisions.size() == 1) return 0;
+    reader.messages().add(reader.place(), reader.name(),
+                          "missing key 'precision', as the config leaves a choice");
+    return 0;
+  }
+  std::vector<std::size_t> left(task.precisions.size());
+  std::iota(left.begin(), left.end(), 0);
+  std::vector<std::string_view> numbers;
+  for (const auto& word : words(serving::Number{})) numbers.push_back(word.name);
+  MapReader own(*entry, reader.messages());
+  for (const serving::PrecisionOf& of : serving::kPrecisionOf) {
+    const YamlEntry* given = own.optional(of.name);
+    const auto number = given ? read_choice(*given, numbers, reader.messages()) : std::nullopt;
+    if (!number) continue;
+    std::erase_if(left, [&](std::size_t i) {
+      return name_of(of.get(task.precisions[i])) != numbers[*number];
+    });
+  }
+  own.finish();
+  if (left.empty()) {
+    reader.messages().add(entry->value.place, "precision", "is none that the config leaves");
+    return 0;
+  }
+  return left.front();
 }
 
 void check(const Role& role, const Task& task, MapReader& reader) {
@@ -89,6 +121,10 @@ Deployment load_deployment(const std::filesystem::path& file, const Task& task) 
   } else {
     deployment.prefill = side("prefill", false);
     deployment.decode = side("decode", true);
+  }
+  deployment.decode.structure.precision = read_precision(reader, task);
+  if (deployment.mode == serving::Mode::Disaggregated) {
+    deployment.prefill.structure.precision = deployment.decode.structure.precision;
   }
   reader.finish();
   if (messages.count() == 0 && deployment.mode == serving::Mode::Aggregated) {

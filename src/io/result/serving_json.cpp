@@ -38,6 +38,11 @@ void put_decoder(Json& json, const Task& task, const Role& role) {
 Json deployment_json(const Task& task, const Deployment& deployment) {
   Json json = Json::object();
   json["mode"] = name_of(deployment.mode);
+  for (const serving::PrecisionOf& of : serving::kPrecisionOf) {
+    if (!task.is_open(of)) continue;
+    json["precision"][of.name] =
+        name_of(of.get(task.precisions[deployment.decode.structure.precision]));
+  }
   Json decode = role_json(task, deployment.decode);
   put_decoder(decode, task, deployment.decode);
   if (deployment.mode == serving::Mode::Aggregated) {

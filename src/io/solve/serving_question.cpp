@@ -119,14 +119,15 @@ class ServingQuestion final : public Question {
       const serving::Structure& s = role.structure;
       decisions.insert(decisions.end(),
                        {static_cast<std::int64_t>(s.pool), s.tensor, s.pipeline, s.attention_data,
-                        s.expert, role.replicas, role.chunk, role.batch, role.depth});
+                        s.expert, static_cast<std::int64_t>(s.precision), role.replicas, role.chunk,
+                        role.batch, role.depth});
     }
     return decisions;
   }
 
   /// Throws InputError for decisions of no deployment of this question.
   [[nodiscard]] serving::Deployment deployment_of(const Decisions& decisions) const {
-    constexpr std::size_t kOfRole = 9;
+    constexpr std::size_t kOfRole = 10;
     const auto refuse = [] {
       throw InputError("the checkpoint is damaged: a deployment is none of the problem's");
     };
@@ -137,12 +138,14 @@ class ServingQuestion final : public Question {
     const std::int64_t* at = &decisions[1];
     for (serving::Role* role : {&deployment.prefill, &deployment.decode}) {
       const auto pools = static_cast<std::int64_t>(config_.task.pools.size());
-      if (at[0] < 0 || at[0] >= pools) refuse();
-      role->structure = {static_cast<std::size_t>(at[0]), at[1], at[2], at[3], at[4]};
-      role->replicas = at[5];
-      role->chunk = at[6];
-      role->batch = at[7];
-      role->depth = at[8];
+      const auto precisions = static_cast<std::int64_t>(config_.task.precisions.size());
+      if (at[0] < 0 || at[0] >= pools || at[5] < 0 || at[5] >= precisions) refuse();
+      role->structure = {static_cast<std::size_t>(at[0]), at[1], at[2], at[3], at[4],
+                         static_cast<std::size_t>(at[5])};
+      role->replicas = at[6];
+      role->chunk = at[7];
+      role->batch = at[8];
+      role->depth = at[9];
       at += kOfRole;
       if (role == &deployment.prefill && !pair) continue;
       const bool decodes = role == &deployment.decode;
@@ -151,6 +154,9 @@ class ServingQuestion final : public Question {
         refuse();
       }
     }
+    const bool same =
+        deployment.prefill.structure.precision == deployment.decode.structure.precision;
+    if (pair && !same) refuse();
     return deployment;
   }
 

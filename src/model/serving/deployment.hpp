@@ -22,6 +22,7 @@ struct Structure {
   std::int64_t pipeline = 1;
   std::int64_t attention_data = 1;  ///< ranks of `tensor` chips with requests of their own
   std::int64_t expert = 1;          ///< ways that experts are spread over the chips of a stage
+  std::size_t precision = 0;        ///< of those of the task; the same of both sides
 
   [[nodiscard]] std::int64_t stage_chips() const { return tensor * attention_data; }
   [[nodiscard]] std::int64_t chips() const { return stage_chips() * pipeline; }

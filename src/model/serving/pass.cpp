@@ -50,18 +50,17 @@ double& of(PartTimes& parts, Part part) { return parts[static_cast<std::size_t>(
 
 Pass::Pass(const Task& task, const Transformer& model, const Means& means,
            const Structure& structure)
-    : task_(task),
-      model_(model),
+    : model_(model),
       structure_(structure),
+      precision_(task.precisions[structure.precision]),
       pool_(task.pools[structure.pool]),
       layers_(model.layers) {
   const double t = real(structure.tensor);
   const Shares& shares = pool_.engine.shares;
   const Links links(pool_);
-  const double attention =
-      pool_.peak_of(task.precision.attention).in_base_units() * shares.attention;
+  const double attention = pool_.peak_of(precision_.attention).in_base_units() * shares.attention;
   const double reading = pool_.machine.memory[0].bandwidth.in_base_units() * shares.cache;
-  cached_ = cached_values(model, t) * bytes_of(task.precision.cache);
+  cached_ = cached_values(model, t) * bytes_of(precision_.cache);
   const double a = real(model.heads), d = real(model.head_dim);
   double decode_flop = 4.0 * a / t * d, prefill_flop = decode_flop;
   if (model.latent) {
@@ -77,12 +76,12 @@ Pass::Pass(const Task& task, const Transformer& model, const Means& means,
   if (model.dense_layers() > 0) dense_ = layer_of(false, links);
   if (model.experts) expert_ = layer_of(true, links);
   const double h = real(model.hidden), vocabulary = real(model.vocabulary) / t;
-  const double embedding = h * vocabulary * bytes_of(task.precision.weights);
-  const Number head = task.precision.of_head();
+  const double embedding = h * vocabulary * bytes_of(precision_.weights);
+  const Number head = precision_.of_head();
   head_ = product(h * vocabulary, h + vocabulary, head, head);
   joining_ = product(2.0 * h * h, 3.0 * h);
   hop_ = links.hop(structure.stage_chips());
-  hop_.per_byte *= h * bytes_of(task.precision.communication) / t;
+  hop_.per_byte *= h * bytes_of(precision_.communication) / t;
 
   const std::int64_t p = structure.pipeline;
   for (std::int64_t s = 0; s < p; ++s) {
@@ -103,14 +102,14 @@ Pass::Pass(const Task& task, const Transformer& model, const Means& means,
   const double width = model.dense_layers() > 0
                            ? real(model.mlp)
                            : real(model.experts->used) * real(model.experts->mlp);
-  working_ = (4.0 * h + 6.0 * width / t) * bytes_of(task.precision.activations);
+  working_ = (4.0 * h + 6.0 * width / t) * bytes_of(precision_.activations);
   const Layer& last = model.experts ? expert_ : dense_;
   const double router = model.experts ? h * real(model.experts->count) : 0.0;
-  prediction_weights_ = last.weights + (2.0 * h * h - router) * bytes_of(task.precision.weights);
+  prediction_weights_ = last.weights + (2.0 * h * h - router) * bytes_of(precision_.weights);
 }
 
 Pass::Product Pass::product(double parameters, double values) const {
-  return product(parameters, values, task_.precision.of_products(), task_.precision.weights);
+  return product(parameters, values, precision_.of_products(), precision_.weights);
 }
 
 Pass::Product Pass::product(double parameters, double values, Number number, Number stored) const {
@@ -119,13 +118,13 @@ Pass::Product Pass::product(double parameters, double values, Number number, Num
   return {.compute =
               2.0 * parameters / (pool_.peak_of(number).in_base_units() * shares.matrix_of(number)),
           .weights = parameters * bytes_of(stored) / memory,
-          .values = values * bytes_of(task_.precision.activations) / memory};
+          .values = values * bytes_of(precision_.activations) / memory};
 }
 
 void Pass::add_products(const List& list, Layer& layer) const {
   for (const auto& [parameters, values] : list) {
     layer.products.push_back(product(parameters, values));
-    layer.weights += parameters * bytes_of(task_.precision.weights);
+    layer.weights += parameters * bytes_of(precision_.weights);
   }
 }
 
@@ -137,12 +136,12 @@ void Pass::add_experts(const Links& links, Layer& layer) const {
   const double t = real(structure_.tensor), e = real(structure_.expert);
   const double sharing = real(structure_.stage_chips()) / e;  // chips of one expert
   const double matrices = real(model_.mlp_matrices());
-  const double sent = bytes_of(task_.precision.communication);
-  const double weight = bytes_of(task_.precision.weights);
+  const double sent = bytes_of(precision_.communication);
+  const double weight = bytes_of(precision_.weights);
   const double memory = pool_.machine.memory[0].bandwidth.in_base_units() *
                         shares.experts_memory.value_or(shares.memory);
-  const double peak = pool_.peak_of(task_.precision.of_products()).in_base_units() *
-                      shares.experts.value_or(shares.matrix_of(task_.precision.of_products()));
+  const double peak = pool_.peak_of(precision_.of_products()).in_base_units() *
+                      shares.experts.value_or(shares.matrix_of(precision_.of_products()));
 
   add_products({{h * count, h + count}}, layer);
   if (experts.shared > 0) {
@@ -156,7 +155,7 @@ void Pass::add_experts(const Links& links, Layer& layer) const {
   layer.experts.compute = 2.0 * own / peak;
   layer.experts.weights = count / e * own * weight / memory;
   layer.experts.values = (2.0 * h + matrices * real(experts.mlp) / sharing) *
-                         bytes_of(task_.precision.activations) / memory;
+                         bytes_of(precision_.activations) / memory;
   layer.experts.log_miss = std::log1p(-used / count);
   layer.weights += count / e * own * weight;
 
@@ -179,7 +178,7 @@ void Pass::add_experts(const Links& links, Layer& layer) const {
 Pass::Layer Pass::layer_of(bool with_experts, const Links& links) const {
   Layer layer;
   const double t = real(structure_.tensor);
-  const double sent = real(model_.hidden) * bytes_of(task_.precision.communication);
+  const double sent = real(model_.hidden) * bytes_of(precision_.communication);
   layer.host = pool_.engine.layer.in_base_units();
   add_products(attention_products(model_, t), layer);
   const LinkTime reduce = structure_.tensor > 1 ? links.all_reduce(structure_.tensor) : LinkTime{};
@@ -303,8 +302,8 @@ double Pass::memory(double requests, double cached, double tokens) const {
   return fullest + tokens * working_ + pool_.engine.reserved.in_base_units();
 }
 
-double cached_bytes(const Task& task) {
-  return cached_values(task.model, 1.0) * bytes_of(task.precision.cache);
+double cached_bytes(const Task& task, const Structure& structure) {
+  return cached_values(task.model, 1.0) * bytes_of(task.precisions[structure.precision].cache);
 }
 
 bool legal(const Task& task, const Structure& structure) {

@@ -103,9 +103,9 @@ class Pass {
   void put(const Layer& layer, const PassWork& work, PartTimes& parts) const;
   void put(const Stage& stage, const PassWork& work, PartTimes& parts) const;
 
-  const Task& task_;
   const Transformer& model_;
   const Structure structure_;
+  const Precision& precision_;
   const Pool& pool_;
   std::int64_t layers_;
   double decode_compute_ = 0.0;   ///< of attention: seconds for a token of a request
@@ -123,7 +123,7 @@ class Pass {
 };
 
 /// Bytes of the cache of a token and layer, all heads.
-double cached_bytes(const Task& task);
+double cached_bytes(const Task& task, const Structure& structure);
 
 /// Whether the model and the network have room for such degrees.
 bool legal(const Task& task, const Structure& structure);

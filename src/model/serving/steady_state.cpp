@@ -180,7 +180,7 @@ Handover handover(const Task& task, const Means& means, const Structure& prefill
       std::min(real(prefill.tensor * prefill.pipeline) * from.transfer_rate().in_base_units(),
                real(decode.tensor * decode.pipeline) * to.transfer_rate().in_base_units());
   Handover found;
-  found.bytes = means.input * real(task.model.layers) * cached_bytes(task);
+  found.bytes = means.input * real(task.model.layers) * cached_bytes(task, decode);
   found.transfer = found.bytes / rate;
   if (!from.machine.network.empty()) {
     found.transfer += from.machine.network.back().latency.in_base_units();

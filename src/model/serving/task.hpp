@@ -2,6 +2,7 @@
 // A deployment that is to be found: a model, the requests it serves, the chips there are, and what
 // is left to choose (docs/serving.md).
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -56,6 +57,19 @@ struct Precision {
   [[nodiscard]] Number of_products() const { return products.value_or(weights); }
   [[nodiscard]] Number of_head() const { return head.value_or(weights); }
 };
+/// Its kinds of values, as they are asked for.
+struct PrecisionOf {
+  std::string_view name;
+  Number (*get)(const Precision&);
+};
+inline constexpr std::array<PrecisionOf, 7> kPrecisionOf = {
+    {{"weights", [](const Precision& p) { return p.weights; }},
+     {"cache", [](const Precision& p) { return p.cache; }},
+     {"products", [](const Precision& p) { return p.of_products(); }},
+     {"head", [](const Precision& p) { return p.of_head(); }},
+     {"activations", [](const Precision& p) { return p.activations; }},
+     {"attention", [](const Precision& p) { return p.attention; }},
+     {"communication", [](const Precision& p) { return p.communication; }}}};
 
 /// Who proposes tokens that a pass of the model checks.
 enum class Drafting : std::uint8_t { None, Sequence, Tree, Mtp };
@@ -208,7 +222,7 @@ struct Task {
   std::optional<double> rate;         ///< requests a second that are to be served
   std::optional<double> concurrency;  ///< of all requests in the deployment, at most
   std::optional<double> rounds;       ///< requests of each of them; spreads the burst of the start
-  Precision precision;
+  std::vector<Precision> precisions = {{}};  ///< to choose from, one for all of a deployment
   Speculation speculation;
 
   std::vector<Pool> pools;
@@ -220,6 +234,13 @@ struct Task {
   CacheReserve cache_reserve = CacheReserve::Full;
   Wait wait = Wait::Md1;
   Utilization utilization;
+
+  /// Whether the precisions differ in it.
+  [[nodiscard]] bool is_open(const PrecisionOf& of) const {
+    return std::any_of(precisions.begin(), precisions.end(), [&](const Precision& other) {
+      return of.get(other) != of.get(precisions.front());
+    });
+  }
 };
 
 }  // namespace dfsearch::serving

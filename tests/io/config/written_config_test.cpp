@@ -70,7 +70,6 @@ void check_config(const TrainingConfig& config) {
 }
 
 void check_config(const ServingConfig& config) {
-  check_written(config.task.precision);
   check_written(config.task.requests.front());
   check_written(config.task.all);
   check_written(config.task.limits);

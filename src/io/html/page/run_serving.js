@@ -18,7 +18,7 @@ const runServing = (() => {
   function degrees(role) {
     const spread = ["pipeline", "attention_data", "expert"];
     return Object.entries(role)
-      .filter(([key, value]) => key !== "replicas" && value > (spread.includes(key) ? 1 : 0))
+      .filter(([key, value]) => !["replicas", "precision"].includes(key) && value > (spread.includes(key) ? 1 : 0))
       .map(([key, value]) => `${plain(key)} ${value}`)
       .join(", ");
   }
@@ -35,9 +35,14 @@ const runServing = (() => {
 
   function deploymentText(deployment) {
     const does = deployment.prefill ? [" prefill", " decode"] : [""];
-    return rolesOf(deployment)
-      .map((role, i) => `${role.replicas}${does[i]} × (${degrees(role)})`)
-      .join(" + ");
+    const numbers = Object.entries(deployment.precision || {})
+      .map(([key, number]) => `; ${key} ${number}`)
+      .join("");
+    return (
+      rolesOf(deployment)
+        .map((role, i) => `${role.replicas}${does[i]} × (${degrees(role)})`)
+        .join(" + ") + numbers
+    );
   }
 
   function chipsText(deployment) {
