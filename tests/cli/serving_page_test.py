@@ -4,6 +4,7 @@
 usage: serving_page_test.py DFSEARCH [TEST ...]
 """
 
+import bisect
 import json
 
 import support
@@ -73,6 +74,12 @@ class Serving(PageTest):
         expected = sorted([point["tokens_per_s_per_user"], point[axis], i]
                           for i, point in enumerate(front))
         self.assertEqual(self.series("front", "stair"), expected)
+        excluded = [pair for pair in result["serving"]["excluded"] if pair[1]]
+        self.assertEqual(self.series("front", "excluded"), excluded)
+        speeds = [speed for speed, _ in excluded]
+        for speed, value, _ in expected:
+            slower = excluded[bisect.bisect(speeds, speed) - 1][1]
+            self.assertTrue(value <= slower if axis != "dollars_per_mtoken" else value >= slower)
         points = [(name, point) for name in self.groups() for point in self.series("front", name)]
         self.assertEqual(sorted(point for _, point in points), expected)
         for name, (_, _, i) in points:
@@ -106,7 +113,7 @@ class Serving(PageTest):
         place = self.ask("""(() => {
           const place = document.querySelector('[data-chart=front]');
           echarts.getInstanceByDom(place).dispatchAction(
-            {type: 'showTip', seriesIndex: 1, dataIndex: 0});
+            {type: 'showTip', seriesIndex: 2, dataIndex: 0});
           return place.innerText + document.querySelectorAll('#page script').length;
         })()""")
         i = self.series("front", self.groups()[0])[0][2]

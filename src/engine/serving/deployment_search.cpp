@@ -84,7 +84,7 @@ void DeploymentSearch::add_roots(const std::vector<Chain>& chains, const Prefill
   }
 }
 
-/// (28) of docs/serving.md, whatever the replicas are.
+/// (25) of docs/serving.md, whatever the replicas are.
 double DeploymentSearch::quick_value(const Node& node) const {
   const Structure& decode = node.chain->decoder->structure();
   const Pool& to = task_.pools[decode.pool];
@@ -355,29 +355,11 @@ void DeploymentSearch::search(const Node& root, std::size_t worker) {
   at_work_[worker] = kNever;
 }
 
-/// Batches that are powers of two, with the best few that prefill: what is found closes most of the
-/// intervals of a front at once.
-void DeploymentSearch::seed() {
-  constexpr std::size_t kSeeds = 64;
-  for (std::size_t i = 0; i < std::min(kSeeds, roots_.size()); ++i) {
-    Node node = roots_[i];
-    for (std::size_t index = 1; index <= node.chain->batches.size(); index *= 2) {
-      if (is_over()) return;
-      node.low = node.high = index - 1;
-      node.at_low = node.prefiller ? node.chain->at[index - 1]
-                                   : node.chain->decoder->at(node.chain->batches[index - 1]);
-      node.at_high = node.at_low;
-      leaf(node);
-    }
-  }
-}
-
 void DeploymentSearch::start_from(const Deployment& deployment) {
   offer(deployment, evaluate(task_, deployment));
 }
 
 void DeploymentSearch::run() {
-  if (question_.objective == Objective::Front) seed();
   std::exception_ptr thrown;
   const auto work = [&](std::size_t worker) {
     try {

@@ -66,7 +66,6 @@ class DeploymentSearch {
   void leaf(const Node& node);
   void offer(const Deployment& deployment, Figures figures);
   void search(const Node& root, std::size_t worker);
-  void seed();
   [[nodiscard]] bool is_over();
   void leave_open(const Node& node);
   void close(Closed reason) { closed_[static_cast<std::size_t>(reason)].fetch_add(1); }

@@ -8,6 +8,7 @@
 #include "io/result/asked_json.hpp"
 #include "io/result/event_json.hpp"
 #include "io/result/event_text.hpp"
+#include "model/serving/least_seconds.hpp"
 #include "model/serving/steady_state.hpp"
 
 namespace dfsearch {
@@ -118,6 +119,25 @@ Json point_json(const Task& task, const serving::FrontPoint& point) {
           {"chips", figures.chips}};
 }
 
+/// What no deployment reaches at each speed from a bit slower to a bit faster than the front, as
+/// pairs: (26) to (28) of docs/serving.md.
+Json excluded_json(const Task& task, const serving::ServingResult& result) {
+  constexpr int kSteps = 60;
+  constexpr double kBeyond = 1.25;
+  Json list = Json::array();
+  if (result.front.empty()) return list;
+  const serving::Means means(task.requests);
+  const double fastest = kBeyond / result.front.front().figures.tpot;
+  const double slowest = 1.0 / (kBeyond * result.front.back().figures.tpot);
+  for (int i = 0; i <= kSteps; ++i) {
+    const double speed = slowest * std::pow(fastest / slowest, i / static_cast<double>(kSteps));
+    const double least = least_of_request(task, means, task.front, 1.0 / speed);
+    const bool cost = task.front == serving::FrontAxis::Cost;
+    list.push_back({speed, json_number(cost ? least * 1e6 / means.output : means.output / least)});
+  }
+  return list;
+}
+
 /// As users read the objective.
 double shown(serving::Objective objective, double value) {
   return more_is_better(objective) ? 1.0 / value : value;
@@ -218,6 +238,7 @@ std::string serving_json(const Task& task, const serving::ServingResult& result)
   serving["front_axis"] = name_of(task.front);
   serving["front"] = Json::array();
   for (const auto& point : result.front) serving["front"].push_back(point_json(task, point));
+  serving["excluded"] = excluded_json(task, result);
   serving["best_of_mode"] = Json::object();
   for (const auto& best : result.best_of_mode) {
     if (!best) continue;

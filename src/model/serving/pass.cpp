@@ -302,6 +302,33 @@ double Pass::memory(double requests, double cached, double tokens) const {
   return fullest + tokens * working_ + pool_.engine.reserved.in_base_units();
 }
 
+LeastTimes Pass::least_times() const {
+  const double layers = real(layers_);
+  LeastTimes least{.host = pool_.engine.pass.in_base_units(),
+                   .weights = head_.weights,
+                   .cache = layers * decode_cache_,
+                   .token = 0.0,
+                   .head = head_.compute,
+                   .context = layers * decode_compute_,
+                   .pair = layers * prefill_compute_};
+  const auto add = [&](double count, const Layer& layer) {
+    least.host += count * layer.host;
+    for (const Product& product : layer.products) {
+      least.weights += count * product.weights;
+      least.token += count * product.compute;
+    }
+    if (!layer.has_experts) return;
+    const Experts& experts = layer.experts;
+    least.weights += count * experts.weights * -std::expm1(experts.log_miss);
+    least.token += count * experts.compute * experts.tokens_of_rank;
+  };
+  for (const Stage& stage : stages_) {
+    add(stage.dense, dense_);
+    add(stage.expert, expert_);
+  }
+  return least;
+}
+
 double cached_bytes(const Task& task, const Structure& structure) {
   return cached_values(task.model, 1.0) * bytes_of(task.precisions[structure.precision].cache);
 }

@@ -39,6 +39,17 @@ struct PassTime {
   double latency = 0.0;
 };
 
+/// Seconds on one chip that holds all of the model, of which m chips take no less than an m-th each.
+struct LeastTimes {
+  double host = 0.0;     ///< of a pass, which is not shared
+  double weights = 0.0;  ///< to read what one token uses
+  double cache = 0.0;    ///< to read the cache of a request
+  double token = 0.0;    ///< products of a token without the head
+  double head = 0.0;     ///< its product
+  double context = 0.0;  ///< products of attention for a token that decodes
+  double pair = 0.0;     ///< for a pair of a prefill
+};
+
 /// Immutable; any thread.
 class Pass {
  public:
@@ -55,6 +66,8 @@ class Pass {
 
   /// Bytes of the fullest chip, (14): `cached` tokens of each of `requests`, `tokens` in work.
   [[nodiscard]] double memory(double requests, double cached, double tokens) const;
+  /// Of a structure of one chip.
+  [[nodiscard]] LeastTimes least_times() const;
   /// Of the weights of a stage, and of such a layer with the product before it.
   [[nodiscard]] double weights(std::size_t stage) const { return stages_[stage].weights; }
   [[nodiscard]] double prediction_weights() const { return prediction_weights_; }

@@ -9,6 +9,8 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
+}  // namespace
+
 double reserved_tokens(const Task& task, const Means& means) {
   switch (task.cache_reserve) {
     case CacheReserve::Full:
@@ -20,6 +22,8 @@ double reserved_tokens(const Task& task, const Means& means) {
   }
   return 0.0;
 }
+
+namespace {
 
 /// The mean wait of M/D/1 in units of its service.
 double wait_at(double load) { return load < 1.0 ? load / (2.0 * (1.0 - load)) : kNever; }

@@ -20,6 +20,9 @@ struct Decoding {
   double memory = 0.0;
 };
 
+/// (13) of docs/serving.md.
+double reserved_tokens(const Task& task, const Means& means);
+
 /// Replicas of one structure and depth that decode, with chunks of prefill beside it if there are
 /// any.  Immutable; any thread; refers to the task.
 class Decoder {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "model/serving/least_seconds.hpp"
 #include "support/serving_worlds.hpp"
 
 namespace dfsearch {
@@ -64,6 +65,35 @@ TEST_CASE("the parts of an iteration add up to it") {
       break;
     }
   }
+}
+
+TEST_CASE("no deployment takes less of a chip or a dollar than the model and the pools need") {
+  std::mt19937_64 random(8);
+  int compared = 0;
+  double closest = 0.0;
+  for (int world = 0; world < 300; ++world) {
+    const Task task = test::random_task(random);
+    const Means means(task.requests);
+    int of_world = 0;
+    for (const Deployment& deployment : test::all_deployments(task)) {
+      const Figures figures = evaluate(task, deployment);
+      const auto breaks = [&](Broken limit) {
+        return std::count(figures.broken.begin(), figures.broken.end(), limit) > 0;
+      };
+      if (breaks(Broken::Memory) || breaks(Broken::Prefill) || breaks(Broken::Rate)) continue;
+      const double seconds = real(figures.chips) / figures.requests_per_s;
+      const double least =
+          least_of_request(task, means, FrontAxis::ThroughputPerChip, figures.tpot);
+      CHECK(least <= seconds * (1.0 + kRounding));
+      closest = std::max(closest, least / seconds);
+      CHECK(least_of_request(task, means, FrontAxis::Cost, figures.tpot) * 1e6 / means.output <=
+            figures.dollars_per_mtoken * (1.0 + kRounding));
+      ++compared;
+      if (++of_world > 300) break;
+    }
+  }
+  CHECK(compared > 10000);
+  CHECK(closest > 0.8);
 }
 
 TEST_CASE("no two pools serve more of a chip than their two rates allow") {

@@ -258,6 +258,7 @@ const runServing = (() => {
       isCost && limits.cost ? {yAxis: limits.cost, name: `cost ${text(limits.cost)} $`} : null
     ].filter((line) => line);
     const every = serving.front.map((_, i) => i);
+    const values = every.map((i) => points.value(y, i)).concat((isCost && limits.cost) || []);
     return (c, width) => ({
       legend: legend(c, {type: "scroll", width: width - 20, data: groups}),
       grid: {left: 78, right: 24, top: 38, bottom: 46},
@@ -270,7 +271,13 @@ const runServing = (() => {
         // A limit stays in sight.
         min: limits.tpot ? ({min}) => Math.min(min, Math.floor(1 / limits.tpot)) : null
       }),
-      yAxis: axis(c, {type: "log", name: points.name(y), nameGap: 60}),
+      yAxis: axis(c, {
+        type: "log",
+        name: points.name(y),
+        nameGap: 60,
+        min: Math.min(...values) / 1.5,
+        max: Math.max(...values) * 1.5
+      }),
       series: [
         {
           type: "line",
@@ -290,6 +297,18 @@ const runServing = (() => {
             label: {formatter: (p) => p.name, color: c.ink, position: "insideEndTop"},
             data: lines
           }
+        },
+        {
+          // What no deployment reaches.
+          type: "line",
+          name: "excluded",
+          data: serving.excluded.filter(([, value]) => value),
+          symbol: "none",
+          silent: true,
+          color: c.soft,
+          lineStyle: {width: 0},
+          areaStyle: {opacity: 0.25, origin: isCost ? "start" : "end"},
+          tooltip: {show: false}
         },
         ...groups.map((name, k) => ({
           type: "scatter",
@@ -338,6 +357,7 @@ const runServing = (() => {
         (result.status === "optimal" && !result.gap
           ? "Proved: no deployment that the config allows lies beyond the stair."
           : `Found so far: at no speed is anything more than ${text(result.gap, "%")} better.`) +
+          " The shaded region is beyond any degrees, by memory and products alone." +
           " Each point is a deployment; a click finds its row below."
       )
     );
