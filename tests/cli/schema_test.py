@@ -208,7 +208,7 @@ class SchemaTest(unittest.TestCase):
                     PARTS[kind]: {"from": "part"} | config}
                 if file.name.startswith("calculon_"):
                     config |= {"equations": "calculon", "calculon": {}}
-            elif "workload" not in config:  # of a chip alone
+            elif "workload" not in config and "fleet" not in config:  # of a chip alone
                 config = {"workload": {"from": "part"}} | config
             with self.subTest(file):
                 count += 1

@@ -347,6 +347,59 @@ class ServingTest(CliTest):
         self.assertEqual(list(none), list(result))
         self.assertEqual(inner(rows, "infeasible")[1:], list(none["infeasible"]["remedies"][0]))
 
+    def fleet(self, **budget):
+        """The same requests as two models on two pools."""
+        pool = SMALL["serving"]["pools"][0]
+        cheap = changed(pool, "system.price", "0.4 $/h") | {"name": "cheap", "chips": 2}
+        cheap["system"]["memory"] = {"bandwidth": "1 TB/s", "capacity": "64 GB"}
+        models = [{"name": name, "workload": SMALL["workload"] | {"rate": f"{rate} /s"},
+                   "limits": {"tpot": "2 ms"}} for name, rate in (("a", 1), ("b", 120))]
+        return {"fleet": {"models": models, "budget": budget},
+                "serving": SMALL["serving"] | {"pools": [pool, cheap], "objective": "cost"}}
+
+    def test_the_cheapest_mix_serves_all_rates(self):
+        result = self.solve(self.fleet(), "--html", "page.html")
+        self.assertIn("Fleet", (self.folder / "page.html").read_text())
+        serving = result["serving"]
+        dollars = {pool["name"]: pool["price"] for pool in result["pools"]}
+        cost = 0
+        for name, rate in (("a", 1), ("b", 120)):
+            parts = [part for part in serving["fleet"] if part["model"] == name]
+            self.assertGreaterEqual(sum(p["count"] * p["capacity"] for p in parts), rate)
+            for part in parts:
+                self.assertLessEqual(part["tpot"], 2e-3)
+                roles = [part["deployment"].get(key) for key in ("prefill", "decode")]
+                for role in filter(None, roles if any(roles) else [part["deployment"]]):
+                    chips = role["tensor"] * role["pipeline"] * role["attention_data"]
+                    cost += part["count"] * role["replicas"] * chips * dollars[role["pool"]]
+        self.assertAlmostEqual(cost, serving["value"])
+        self.assertEqual(result["objective"], serving["value"])
+        # A budget of just that is enough, and with less nothing is.
+        self.assertEqual(self.solve(self.fleet(price=f"{cost} $/h"))["serving"]["value"], cost)
+        self.solve(self.fleet(price=f"{cost * 0.999} $/h"), status=3)
+        chips = self.solve(self.fleet() | {"serving": self.fleet()["serving"]
+                                           | {"objective": "chips"}})["objective"]
+        self.solve(self.fleet(chips=int(chips)))
+        self.solve(self.fleet(chips=int(chips) - 1), status=3)
+
+    def test_wrong_fleets(self):
+        for path, value, message in (
+                ("workload", SMALL["workload"], "unknown key 'workload'"),
+                ("fleet.models", [], "models: expected at least one model"),
+                ("fleet.models.0.workload.rate", None, "missing key 'rate'"),
+                ("fleet.models.0.workload.hidden", 4, "unknown key 'hidden'"),
+                ("fleet.models.1.name", "a", "name: is the name of another model"),
+                ("fleet.models.1.limits", {"p99": "1 s"}, "limits: unknown key 'p99'"),
+                ("fleet.budget", {"price": "1 W"}, "price: expected a number with the unit $/h"),
+                ("fleet.budget", {"watts": 1}, "budget: unknown key 'watts'"),
+                ("serving.objective", "throughput", "goes with the objectives cost, energy and"),
+                ("serving.pools.0.chips", 1000000, "more than 1048576 numbers of chips")):
+            with self.subTest(path=path, value=value):
+                self.write("c.json", json.dumps(changed(self.fleet(), path, value)))
+                self.assertIn(message, self.run_tool("c.json", status=2).stderr)
+        self.write("c.json", json.dumps(self.fleet()))
+        self.assertIn("a fleet does not take it", self.run_tool("c.json", "--count", status=2).stderr)
+
 
 class Speculation(CliTest):
     """Figure 21 of DFModel: its observations, and its times from the equations of its set-ups."""

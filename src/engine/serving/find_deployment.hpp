@@ -84,6 +84,14 @@ struct TenthMore {
   std::optional<FrontPoint> best;  ///< nothing: it was not proved in time
 };
 
+/// Of a fleet: so many deployments of one model, alike.
+struct FleetPart {
+  std::size_t model = 0;
+  std::int64_t count = 1;
+  Deployment deployment;
+  Figures figures;  ///< of one, at its capacity
+};
+
 struct ServingResult : FoundDeployment {
   bool is_given = false;  ///< the deployment was given, and nothing searched
   Scope scope;            ///< always empty: nothing is fixed beforehand
@@ -94,6 +102,7 @@ struct ServingResult : FoundDeployment {
   /// The best of each mode, where both are searched and one objective is asked for.
   std::array<std::optional<FrontPoint>, 2> best_of_mode;
   std::vector<Remedy> remedies;  ///< for Infeasible
+  std::vector<FleetPart> fleet;  ///< of several models, in their order
   std::vector<TenthMore> gains;  ///< if asked for, for one objective
   double deployments = 0.0;      ///< that the choices leave
   std::optional<std::int64_t> feasible;

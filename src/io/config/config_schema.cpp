@@ -76,8 +76,8 @@ const Schema& schema_of<ExecutionConfigText>() {
 template <>
 const Schema& schema_of<ServingConfigText>() {
   static constexpr Field kFields[] = {
-      by_hand("workload", "the model and what is asked of it", kObject<ServedText>,
-              {.flags = kRequired}),
+      by_hand("workload", "the model and what is asked of it", kObject<ServedText>),
+      by_hand("fleet", "several models, in place of `workload`", kObject<FleetText>),
       by_hand("serving", "the chips, and what of the deployment is given", kObject<ServingText>,
               {.flags = kRequired}),
       by_hand("search", "when to stop", kObject<SearchSettings>)};

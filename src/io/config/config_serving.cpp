@@ -101,11 +101,15 @@ bool is_serving_config(const YamlNode& root) {
 ServingConfig read_serving_config(const YamlNode& root, const Place& start,
                                   InputMessages& messages) {
   ServingConfig config;
+  FleetText fleet;
   ServedText served;
   ServingText text;
   MapReader reader(root, "", start, messages);
   const std::size_t before = messages.count();
-  if (const YamlEntry* section = reader.required("workload")) {
+  const YamlEntry* several = reader.optional("fleet");
+  if (several) {
+    read_object(*several, fleet, messages);
+  } else if (const YamlEntry* section = reader.required("workload")) {
     read_object(*section, served, messages);
   }
   if (const YamlEntry* section = reader.required("serving")) {
@@ -118,8 +122,33 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
   reader.finish();
   if (messages.count() != before) return config;
   config.task = std::move(text.task);
-  take_workload(served, config.task);
   for (const PoolText& pool : text.pools) config.task.pools.push_back(pool_of(pool));
+  if (!several) {
+    take_workload(served, config.task);
+    return config;
+  }
+  using serving::Objective;
+  const Objective objective = config.task.objective;
+  if (objective != Objective::Cost && objective != Objective::Energy &&
+      objective != Objective::Chips) {
+    messages.add(several->place, "fleet",
+                 "goes with the objectives cost, energy and chips: of all chips in use");
+  }
+  const serving::Limits common = config.task.limits;
+  config.fleet.budget = fleet.budget;
+  for (const FleetModelText& model : fleet.models) {
+    config.fleet.names.push_back(model.name);
+    serving::Task& task = config.fleet.models.emplace_back(config.task);
+    take_workload(model.workload, task);
+    const auto own = [](const auto& of_model, const auto& of_all) {
+      return of_model ? of_model : of_all;
+    };
+    task.limits = {.ttft = own(model.limits.ttft, common.ttft),
+                   .tpot = own(model.limits.tpot, common.tpot),
+                   .e2e = own(model.limits.e2e, common.e2e),
+                   .cost = own(model.limits.cost, common.cost)};
+  }
+  config.task = config.fleet.models.front();
   return config;
 }
 

@@ -190,10 +190,18 @@ std::vector<ServedFile> served_files(YamlNode& root) {
   const auto add = [&](YamlNode& map, const char* key, ShelfKind kind) {
     if (YamlEntry* entry = spelled_out(map.find(key))) files.push_back({entry, kind});
   };
-  if (YamlEntry* workload = root.find("workload")) {
+  const auto add_models = [&](YamlNode& of) {
+    YamlEntry* workload = of.find("workload");
+    if (!workload) return;
     add(workload->value, "model", ShelfKind::Workloads);
     YamlEntry* speculation = workload->value.find("speculation");
     if (speculation) add(speculation->value, "draft", ShelfKind::Workloads);
+  };
+  add_models(root);
+  YamlEntry* fleet = root.find("fleet");
+  YamlEntry* models = fleet ? fleet->value.find("models") : nullptr;
+  if (models) {
+    for (YamlNode& model : models->value.items) add_models(model);
   }
   YamlEntry* serving = root.find("serving");
   YamlEntry* pools = serving ? serving->value.find("pools") : nullptr;

@@ -65,7 +65,8 @@ struct TrainingConfig {
 
 /// A config of a deployment that serves (docs/serving.md).
 struct ServingConfig {
-  serving::Task task;
+  serving::Task task;    ///< that of the first model of a fleet
+  serving::Fleet fleet;  ///< without models: there is one task alone
   SearchSettings search;
   std::shared_ptr<const ConfigSource> source;  ///< never null where it was loaded
 };

@@ -56,13 +56,18 @@ Type with_unit(const Unit& unit) {
 }
 const Type kPrice = with_unit(kHourly);
 const Type kServed = with_unit(kRate);
-const Type kServedOrNone{.form = Form::Optional,
-                         .inner = &kServed,
-                         .resize = TypeOf<std::optional<double>>::type.resize,
-                         .size = TypeOf<std::optional<double>>::type.size,
-                         .at = TypeOf<std::optional<double>>::type.at};
+Type or_none(const Type& type) {
+  return {.form = Form::Optional,
+          .inner = &type,
+          .resize = TypeOf<std::optional<double>>::type.resize,
+          .size = TypeOf<std::optional<double>>::type.size,
+          .at = TypeOf<std::optional<double>>::type.at};
+}
+const Type kServedOrNone = or_none(kServed);
+const Type kPriceOrNone = or_none(kPrice);
 
 constexpr Type kRequestList = list_type<serving::RequestClass, Form::List>("classes of requests");
+constexpr Type kModelList = list_type<FleetModelText, Form::List>("models", 16);
 constexpr Type kPoolList = list_type<PoolText, Form::List>("pools", 16);
 constexpr Type kDimensionList = list_type<PoolDimensionText, Form::List>("dimensions", 8);
 
@@ -132,6 +137,21 @@ void check_precision(void* object, Report& report) {
   if (choices > kMostPrecisions) {
     report.at_map(
         fmt::format("expected at most {} combinations, got {}", kMostPrecisions, choices));
+  }
+}
+
+void check_fleet(void* object, Report& report) {
+  const auto& text = *static_cast<FleetText*>(object);
+  if (text.models.empty()) report.at({&text.models}, "expected at least one model");
+  for (std::size_t i = 0; i < text.models.size(); ++i) {
+    const FleetModelText& model = text.models[i];
+    if (!model.workload.rate) {
+      report.inside(&text.models, i, &model.workload, "missing key 'rate': a fleet serves rates");
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (text.models[j].name != model.name) continue;
+      report.inside(&text.models, i, &model.name, "is the name of another model");
+    }
   }
 }
 
@@ -453,6 +473,39 @@ const Schema& schema_of<PoolSystemText>() {
       field<&P::engine>("engine", "the software that serves, or a file of the shelf",
                         {.preset = "none", .flags = kFromFile | kFileName})};
   static const Schema kSchema = schema<P>("system of a pool", kFields, &check_pool_system);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<FleetModelText>() {
+  using M = FleetModelText;
+  static constexpr Field kFields[] = {
+      field<&M::name>("name", "different for each model", kMust),
+      field<&M::workload>("workload", "the model and its rate", kMust),
+      field<&M::limits>("limits", "in place of those of all")};
+  static const Schema kSchema = schema<M>("model of a fleet", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<serving::Budget>() {
+  using B = serving::Budget;
+  static const Field kFields[] = {
+      field<&B::price>("price", "of all chips in use",
+                       {.type = &kPriceOrNone, .limits = {0, 1e12}, .preset = "none"}),
+      field<&B::power>("power", "that they draw", {.limits = {0, 1e12}, .preset = "none"}),
+      field<&B::chips>("chips", "how many", {.preset = "none"})};
+  static const Schema kSchema = schema<B>("budget of a fleet", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<FleetText>() {
+  using F = FleetText;
+  static constexpr Field kFields[] = {field<&F::budget>("budget", "of all models together"),
+                                      field<&F::models>("models", "that share the pools",
+                                                        {.type = &kModelList, .flags = kRequired})};
+  static const Schema kSchema = schema<F>("fleet", kFields, &check_fleet);
   return kSchema;
 }
 

@@ -51,6 +51,18 @@ struct ServedText {
   SpeculationText speculation;
 };
 
+struct FleetModelText {
+  std::string name;
+  ServedText workload;
+  serving::Limits limits;
+};
+
+/// The section `fleet`, in place of `workload`.
+struct FleetText {
+  serving::Budget budget;
+  std::vector<FleetModelText> models;
+};
+
 struct PoolDimensionText {
   NetworkDimension dimension{.topology = Topology::Switch, .degree = {}, .strategy = {}};
 };
@@ -110,6 +122,12 @@ template <>
 const Schema& schema_of<ServingModelText>();
 template <>
 const Schema& schema_of<ServedText>();
+template <>
+const Schema& schema_of<FleetModelText>();
+template <>
+const Schema& schema_of<serving::Budget>();
+template <>
+const Schema& schema_of<FleetText>();
 template <>
 const Schema& schema_of<PoolText>();
 template <>

@@ -285,6 +285,18 @@ std::string search_lines(const serving::ServingResult& result) {
   return lines + labelled("search", text);
 }
 
+std::string pool_lines(const Task& task) {
+  std::string text;
+  for (const serving::Pool& pool : task.pools) {
+    text += labelled(
+        "pool", fmt::format("{}: {} of {}, {} memory at {}", pool.name, plural(pool.chips, "chip"),
+                            to_text(pool.peak_of(task.precisions[0].of_products())),
+                            to_text(pool.machine.memory[0].capacity),
+                            to_text(pool.machine.memory[0].bandwidth)));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string task_text(const Task& task) {
@@ -303,14 +315,61 @@ std::string task_text(const Task& task) {
                                        plural(task.model.layers, "layer"), task.model.hidden,
                                        to_exact_text(parameter_count(task.model)), numbers));
   text += labelled("requests", asked);
-  for (const serving::Pool& pool : task.pools) {
-    text += labelled(
-        "pool", fmt::format("{}: {} of {}, {} memory at {}", pool.name, plural(pool.chips, "chip"),
-                            to_text(pool.peak_of(precisions[0].of_products())),
-                            to_text(pool.machine.memory[0].capacity),
-                            to_text(pool.machine.memory[0].bandwidth)));
+  return text + pool_lines(task);
+}
+
+std::string fleet_report(const serving::Fleet& fleet, const serving::ServingResult& result,
+                         const std::string& title) {
+  const Task& first = fleet.models.front();
+  std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title);
+  for (std::size_t m = 0; m < fleet.models.size(); ++m) {
+    const Task& task = fleet.models[m];
+    const serving::Means means(task.requests);
+    text += labelled(fleet.names[m],
+                     fmt::format("{} parameters; {:.6g} tokens in, {:.6g} out; {:.6g} requests/s",
+                                 to_exact_text(parameter_count(task.model)), means.input,
+                                 means.output, *task.rate));
   }
-  return text;
+  text += pool_lines(first) + labelled("objective", name_of(first.objective)) + "\n";
+  double price = 0.0, power = 0.0;
+  std::vector<std::int64_t> used(first.pools.size());
+  const auto count = [&](const Role& role, std::int64_t times) {
+    const serving::Pool& pool = first.pools[role.structure.pool];
+    const std::int64_t chips = times * role.chips();
+    used[role.structure.pool] += chips;
+    price += serving::real(chips) * pool.price;
+    power += serving::real(chips) * pool.power.in_base_units();
+  };
+  std::string parts;
+  for (const serving::FleetPart& part : result.fleet) {
+    count(part.deployment.decode, part.count);
+    if (part.deployment.mode == serving::Mode::Disaggregated) {
+      count(part.deployment.prefill, part.count);
+    }
+    parts +=
+        labelled(fleet.names[part.model],
+                 fmt::format("{} times {:.5g} requests/s, first token {}, each after it {}: {}",
+                             part.count, part.figures.capacity, time_text(part.figures.ttft),
+                             time_text(part.figures.tpot),
+                             deployment_text(fleet.models[part.model], part.deployment)));
+  }
+  if (result.status == SearchStatus::Optimal) {
+    std::string chips;
+    for (std::size_t p = 0; p < used.size(); ++p) {
+      chips += fmt::format("{}{} of {} {}", p > 0 ? ", " : "", used[p],
+                           plural(first.pools[p].chips, "chip"), first.pools[p].name);
+    }
+    text += labelled("result", fmt::format("optimal, proved; {:.6g} $/h, {}, {}", price,
+                                           to_text(Watts(power)), chips));
+  } else if (result.status == SearchStatus::Infeasible) {
+    text += labelled("result", "infeasible, proved: no mix of deployments serves all rates");
+  } else {
+    text += labelled("result", stop_text(result.stopped_by) + " before the proof");
+  }
+  text += parts + "\n";
+  return text + labelled("search", fmt::format("{} deployments for different chips, {} sums in {}",
+                                               result.leaves, result.stats.nodes,
+                                               to_text(result.stats.time)));
 }
 
 std::string serving_report(const Task& task, const serving::ServingResult& result,

@@ -123,7 +123,7 @@ Json point_json(const Task& task, const serving::FrontPoint& point) {
 /// pairs: (26) to (28) of docs/serving.md.
 Json excluded_json(const Task& task, const serving::ServingResult& result) {
   constexpr int kSteps = 60;
-  constexpr double kBeyond = 1.25;
+  constexpr double kBeyond = 1.5;
   Json list = Json::array();
   if (result.front.empty()) return list;
   const serving::Means means(task.requests);
@@ -189,6 +189,34 @@ Json gains_json(const Task& task, const serving::ServingResult& result) {
   return list;
 }
 
+Json asked_fleet_json(const serving::Fleet& fleet) {
+  Json models = Json::array();
+  for (std::size_t m = 0; m < fleet.models.size(); ++m) {
+    Json model = asked_workload_json(fleet.models[m]);
+    model["name"] = fleet.names[m];
+    model["limits"] = asked_limits_json(fleet.models[m].limits);
+    models.push_back(std::move(model));
+  }
+  return {{"kind", "llm_serving"}, {"models", std::move(models)}};
+}
+
+/// Each model with its deployments, so many of each.
+Json fleet_json(const serving::Fleet& fleet, const serving::ServingResult& result) {
+  Json list = Json::array();
+  for (const serving::FleetPart& part : result.fleet) {
+    const Task& task = fleet.models[part.model];
+    list.push_back({{"model", fleet.names[part.model]},
+                    {"rate", json_number(*task.rate)},
+                    {"count", part.count},
+                    {"deployment", deployment_json(task, part.deployment)},
+                    {"capacity", json_number(part.figures.capacity)},
+                    {"ttft", json_number(part.figures.ttft)},
+                    {"tpot", json_number(part.figures.tpot)},
+                    {"chips", part.figures.chips}});
+  }
+  return list;
+}
+
 template <std::size_t n, class E>
 Json counts_json(const std::array<std::int64_t, n>& counts) {
   Json json = Json::object();
@@ -218,7 +246,8 @@ std::string incumbent_event(const Progress& progress, const serving::Task& task,
   return line(json);
 }
 
-std::string serving_json(const Task& task, const serving::ServingResult& result) {
+std::string serving_json(const Task& task, const serving::Fleet& fleet,
+                         const serving::ServingResult& result) {
   Json json = Json::object();
   json["dfsearch"] = kVersion;
   json["status"] = name_of(result.status);
@@ -227,9 +256,11 @@ std::string serving_json(const Task& task, const serving::ServingResult& result)
   json["objective_name"] = name_of(task.objective);
   const bool one =
       result.deployment && (result.is_given || task.objective != serving::Objective::Front);
-  json["objective"] = one ? number(result.cost) : Json();
-  json["lower_bound"] = one && !result.is_given ? number(result.lower_bound) : Json();
-  json["gap"] = result.deployment && !result.is_given ? json_number(result.gap) : Json();
+  const bool valued = one || !result.fleet.empty();
+  json["objective"] = valued ? number(result.cost) : Json();
+  json["lower_bound"] = valued && !result.is_given ? number(result.lower_bound) : Json();
+  json["gap"] =
+      (result.deployment || valued) && !result.is_given ? json_number(result.gap) : Json();
   Json serving = found_json(task, result, result.is_given);
   serving["objective"] = name_of(task.objective);
   serving["time_to_first_token"] = one ? json_number(result.figures->ttft) : Json();
@@ -245,6 +276,8 @@ std::string serving_json(const Task& task, const serving::ServingResult& result)
     serving["best_of_mode"][name_of(best->deployment.mode)] = point_json(task, *best);
   }
   serving["gains"] = gains_json(task, result);
+  serving["fleet"] = fleet_json(fleet, result);
+  if (!result.fleet.empty()) serving["value"] = serving["bound"] = number(result.cost);
   json["serving"] = std::move(serving);
   json["tokens_per_second"] = one ? json_number(result.figures->tokens_per_s) : Json();
   json["top"] = Json::array();
@@ -258,9 +291,9 @@ std::string serving_json(const Task& task, const serving::ServingResult& result)
   json["infeasible"] = result.status == SearchStatus::Infeasible && !result.is_given
                            ? Json{{"remedies", remedies_json(task, result)}}
                            : Json();
-  json["workload"] = asked_workload_json(task);
+  json["workload"] = fleet.models.empty() ? asked_workload_json(task) : asked_fleet_json(fleet);
   json["pools"] = asked_pools_json(task);
-  json["limits"] = asked_limits_json(task.limits);
+  json["limits"] = asked_limits_json(fleet.models.empty() ? task.limits : serving::Limits{});
   json["search"] = result.is_given ? Json() : search_json(result);
   return json_text(json);
 }

@@ -7,7 +7,8 @@
 
 namespace dfsearch {
 
-/// The whole result, with a newline at its end.
-std::string serving_json(const serving::Task& task, const serving::ServingResult& result);
+/// The whole result, with a newline at its end; `fleet` without models: of the task alone.
+std::string serving_json(const serving::Task& task, const serving::Fleet& fleet,
+                         const serving::ServingResult& result);
 
 }  // namespace dfsearch

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "engine/serving/find_fleet.hpp"
 #include "io/checkpoint/step_checkpoint.hpp"
 #include "io/config/tree_fingerprint.hpp"
 #include "io/report/serving_report.hpp"
@@ -31,6 +32,7 @@ class ServingQuestion final : public Question {
 
   /// One that breaks a limit is dropped.
   [[nodiscard]] LoadedHint load_hint(const std::filesystem::path& file) const override {
+    refuse_fleet("--hint");
     serving::Deployment deployment = load_deployment(file, config_.task);
     const serving::Figures figures = serving::evaluate(config_.task, deployment);
     if (figures.feasible()) return {.hint = deployment, .dropped = ""};
@@ -51,6 +53,9 @@ class ServingQuestion final : public Question {
     if (!asked.bounds.use_all()) {
       throw InputError("--no-bound: a config of kind llm_serving does not take it");
     }
+    if (asked.count) refuse_fleet("--count");
+    if (asked.top > 1) refuse_fleet("--top");
+    if (asked.on_checkpoint) refuse_fleet("--checkpoint");
   }
 
   [[nodiscard]] Result solve(const SolveOptions& asked) const override {
@@ -84,15 +89,17 @@ class ServingQuestion final : public Question {
         asked.on_incumbent(progress, incumbent_event(progress, config_.task, deployment));
       };
     }
-    serving::ServingResult found = find_deployment(config_.task, search);
+    serving::ServingResult found =
+        is_fleet() ? find_fleet(config_.fleet, search) : find_deployment(config_.task, search);
     std::optional<Score> objective;
-    if (found.deployment) objective = found.cost;
+    if (found.deployment || !found.fleet.empty()) objective = found.cost;
     Result result = result_of(found, objective);
     result.found = std::move(found);
     return result;
   }
 
   [[nodiscard]] Result evaluate(const std::filesystem::path& file) const override {
+    refuse_fleet("--mapping");
     serving::ServingResult found;
     found.is_given = true;
     found.deployment = load_deployment(file, config_.task);
@@ -105,14 +112,22 @@ class ServingQuestion final : public Question {
   }
 
   [[nodiscard]] std::string json(const Result& result) const override {
-    return serving_json(config_.task, std::get<serving::ServingResult>(result.found));
+    return serving_json(config_.task, config_.fleet,
+                        std::get<serving::ServingResult>(result.found));
   }
   [[nodiscard]] std::string report(const Result& result, const std::string& title,
                                    bool) const override {
-    return serving_report(config_.task, std::get<serving::ServingResult>(result.found), title);
+    const auto& found = std::get<serving::ServingResult>(result.found);
+    return is_fleet() ? fleet_report(config_.fleet, found, title)
+                      : serving_report(config_.task, found, title);
   }
 
  private:
+  [[nodiscard]] bool is_fleet() const { return !config_.fleet.models.empty(); }
+  void refuse_fleet(const char* option) const {
+    if (is_fleet()) throw InputError(std::string(option) + ": a fleet does not take it");
+  }
+
   static Decisions decisions_of(const serving::Deployment& deployment) {
     Decisions decisions = {static_cast<std::int64_t>(deployment.mode)};
     for (const serving::Role& role : {deployment.prefill, deployment.decode}) {

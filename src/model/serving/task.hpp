@@ -243,4 +243,19 @@ struct Task {
   }
 };
 
+/// What all chips in use may cost, draw and be, at most.
+struct Budget {
+  std::optional<double> price;  ///< dollars an hour
+  std::optional<Watts> power;
+  std::optional<std::int64_t> chips;
+};
+
+/// Several models with a rate each on the same pools.  The objective of the first counts: `cost` is
+/// dollars an hour of all chips, `energy` their power, `chips` their number.
+struct Fleet {
+  std::vector<std::string> names;
+  std::vector<Task> models;
+  Budget budget;
+};
+
 }  // namespace dfsearch::serving

@@ -157,7 +157,8 @@ const runServing = (() => {
   }
 
   function asked() {
-    const {requests, rate, concurrency} = workload;
+    // Those of a fleet are in its table.
+    const {requests = [], rate, concurrency} = workload;
     const shares = requests.reduce((sum, each) => sum + each.share, 0);
     const request = ({input, output, prefix, share}) =>
       `${text(input)} tokens in${prefix ? ` (${text(prefix)} cached)` : ""}, ${text(output)} out` +
@@ -165,7 +166,7 @@ const runServing = (() => {
     section(
       "Requests and chips",
       facts({
-        requests: requests.map(request).join("; "),
+        requests: requests.map(request).join("; ") || null,
         rate: rate ? `${text(rate)} requests/s` : null,
         "at once": concurrency ? `at most ${text(concurrency)}` : null,
         ...Object.fromEntries(
@@ -210,6 +211,28 @@ const runServing = (() => {
       }));
       runParts.stacked(part, plain(name), "s", parts.filter((each) => each.value > 0));
     }
+  }
+
+  function fleet() {
+    if (!serving.fleet.length) return;
+    const part = ({model, rate, count: times, deployment, capacity, ttft, tpot, chips}) => [
+      model,
+      cell(rate),
+      cell(times),
+      cell(capacity),
+      cell(ttft, "s"),
+      cell(tpot, "s"),
+      cell(chips),
+      `${deploymentText(deployment)} on ${chipsText(deployment)}`
+    ];
+    section(
+      "Fleet",
+      table(
+        ["model", "requests/s", "times", "serves", "first token", "each after it", "chips", "of one"],
+        serving.fleet.map(part),
+        {"data-of": "fleet"}
+      )
+    );
   }
 
   function others() {
@@ -275,8 +298,9 @@ const runServing = (() => {
         type: "log",
         name: points.name(y),
         nameGap: 60,
-        min: Math.min(...values) / 1.5,
-        max: Math.max(...values) * 1.5
+        min: Math.min(...values) / 3,
+        max: Math.max(...values) * 3,
+        axisLabel: {showMinLabel: false, showMaxLabel: false}
       }),
       series: [
         {
@@ -380,6 +404,7 @@ const runServing = (() => {
     remedies();
     asked();
     breakdown();
+    fleet();
     front();
     others();
   }

@@ -42,6 +42,8 @@ const run = (() => {
     if (kind === "deployment" && value !== null) {
       const asked = result.objective_name;
       const name = asked === "front" ? result.serving.front_axis : asked;
+      const all = {cost: "$/h", energy: "W", chips: "chips"};
+      if (result.serving.fleet.length) return `${text(value)} ${all[name]}`;
       if (MUCH[name]) return `${text(1 / value)} ${MUCH[name]}`;
       if (LITTLE[name]) return LITTLE[name](value);
     }

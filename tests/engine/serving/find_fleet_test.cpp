@@ -1,0 +1,122 @@
+// The cheapest fleet is that of all multisets of deployments, tried one by one.
+
+#include "engine/serving/find_fleet.hpp"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "support/serving_worlds.hpp"
+
+namespace dfsearch {
+namespace {
+
+using namespace serving;
+using Chips = std::vector<std::int64_t>;
+
+/// What the best deployment with exactly such chips serves.
+std::map<Chips, double> capacities(const Task& task) {
+  std::map<Chips, double> best;
+  for (const Deployment& deployment : test::all_deployments(task)) {
+    const Figures figures = evaluate(task, deployment);
+    if (!figures.feasible()) continue;
+    Chips chips(task.pools.size());
+    chips[deployment.decode.structure.pool] += deployment.decode.chips();
+    if (deployment.mode == serving::Mode::Disaggregated) {
+      chips[deployment.prefill.structure.pool] += deployment.prefill.chips();
+    }
+    best[chips] = std::max(best[chips], figures.capacity);
+  }
+  return best;
+}
+
+/// Calls with all chips of which multisets serve the rate, from this choice on.
+template <class Call>
+void each_mix(const Chips& left, double rate, std::map<Chips, double>::const_iterator choice,
+              std::map<Chips, double>::const_iterator end, const Call& call) {
+  if (rate <= 0.0) return call(left);
+  for (; choice != end; ++choice) {
+    Chips less = left;
+    bool fits = true;
+    for (std::size_t p = 0; p < left.size(); ++p) {
+      less[p] -= choice->first[p];
+      fits = fits && less[p] >= 0;
+    }
+    if (fits) each_mix(less, rate - choice->second, choice, end, call);
+  }
+}
+
+TEST_CASE("the cheapest fleet is that of all mixes of deployments") {
+  std::mt19937_64 random(9);
+  int with_answer = 0;
+  for (int world = 0; world < 200; ++world) {
+    CAPTURE(world);
+    std::vector<Task> models;
+    for (int m = 0; m < 2; ++m) {
+      Task task = test::random_task(random);
+      task.concurrency.reset();
+      task.rounds.reset();
+      task.rate = std::uniform_real_distribution<double>(1.0, 60.0)(random);
+      constexpr serving::Objective kObjectives[] = {
+          serving::Objective::Cost, serving::Objective::Energy, serving::Objective::Chips};
+      task.objective = kObjectives[world % 3];
+      if (m > 0) task.pools = models[0].pools;
+      for (Pool& pool : task.pools) pool.chips = std::min<std::int64_t>(pool.chips, 6);
+      models.push_back(std::move(task));
+    }
+    const auto& pools = models[0].pools;
+    Budget budget;
+    if (world % 5 == 0) budget.chips = 5;
+    if (world % 7 == 0) budget.price = 12.0;
+    if (world % 11 == 0) budget.power = Watts(3000.0);
+
+    double best = std::numeric_limits<double>::infinity();
+    std::vector<std::map<Chips, double>> known;
+    for (Task task : models) {
+      task.rate.reset();
+      known.push_back(capacities(task));
+    }
+    Chips all;
+    for (const Pool& pool : pools) all.push_back(pool.chips);
+    const auto enough = [](double rate) { return rate * (1.0 - 1e-12); };
+    each_mix(all, enough(*models[0].rate), known[0].begin(), known[0].end(),
+             [&](const Chips& left) {
+               each_mix(left, enough(*models[1].rate), known[1].begin(), known[1].end(),
+                        [&](const Chips& rest) {
+                          double price = 0.0, power = 0.0, chips = 0.0;
+                          for (std::size_t p = 0; p < pools.size(); ++p) {
+                            const double used = real(all[p] - rest[p]);
+                            price += used * pools[p].price;
+                            power += used * pools[p].power.in_base_units();
+                            chips += used;
+                          }
+                          if (budget.price && price > *budget.price) return;
+                          if (budget.power && power > budget.power->in_base_units()) return;
+                          if (budget.chips && chips > real(*budget.chips)) return;
+                          const double values[] = {price, power, chips};
+                          best = std::min(best, values[world % 3]);
+                        });
+             });
+
+    const ServingResult found = find_fleet({{"a", "b"}, models, budget}, {});
+    CHECK((found.status == SearchStatus::Optimal) ==
+          (best < std::numeric_limits<double>::infinity()));
+    if (found.status != SearchStatus::Optimal) continue;
+    ++with_answer;
+    CHECK(found.cost.in_base_units() == doctest::Approx(best).epsilon(1e-12));
+    std::vector<double> served(models.size());
+    for (const FleetPart& part : found.fleet) {
+      Task task = models[part.model];
+      task.rate.reset();
+      CHECK(evaluate(task, part.deployment).feasible());
+      served[part.model] += real(part.count) * part.figures.capacity;
+    }
+    for (std::size_t m = 0; m < models.size(); ++m) CHECK(served[m] >= enough(*models[m].rate));
+  }
+  CHECK(with_answer > 50);
+}
+
+}  // namespace
+}  // namespace dfsearch
