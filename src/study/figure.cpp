@@ -24,6 +24,9 @@ constexpr std::array<Description, kFigures.size()> kDescriptions = {{
     {"tokens_per_second", "1/s", true},
     {"time_to_first_token", "s", false},
     {"time_per_output_token", "s", false},
+    {"tokens_per_s_per_chip", "1/s", true},
+    {"dollars_per_mtoken", "$", false},
+    {"joule_per_token", "J", false},
 }};
 
 const Description& description_of(Figure figure) {

@@ -20,6 +20,9 @@ enum class Figure : std::uint8_t {
   TokensPerSecond,
   TimeToFirstToken,    ///< s
   TimePerOutputToken,  ///< s
+  TokensPerSecondPerChip,
+  DollarsPerMtoken,  ///< $ for a million tokens of output
+  JoulePerToken,     ///< of output
 };
 inline constexpr std::array kFigures = {Figure::StepTime,
                                         Figure::Price,
@@ -29,7 +32,10 @@ inline constexpr std::array kFigures = {Figure::StepTime,
                                         Figure::PowerEfficiency,
                                         Figure::TokensPerSecond,
                                         Figure::TimeToFirstToken,
-                                        Figure::TimePerOutputToken};
+                                        Figure::TimePerOutputToken,
+                                        Figure::TokensPerSecondPerChip,
+                                        Figure::DollarsPerMtoken,
+                                        Figure::JoulePerToken};
 
 /// The key in results and studies.
 std::string_view name_of(Figure figure);

@@ -347,6 +347,25 @@ class ServingTest(CliTest):
         self.assertEqual(list(none), list(result))
         self.assertEqual(inner(rows, "infeasible")[1:], list(none["infeasible"]["remedies"][0]))
 
+    def test_a_study_of_chips_models_requests_and_limits(self):
+        study = ROOT / "configs" / "studies" / "serving_chips.yaml"
+        self.run_tool("study", study, "-o", "s")
+        rows = [json.loads(line) for line in
+                (self.folder / "s" / "results.ndjson").read_text().splitlines()]
+        self.assertEqual(len(rows), 72)
+        dice = random.Random(1)
+        for row in dice.sample(rows, 6):
+            printed = self.run_tool("study", study, "--print", str(row["index"])).stdout
+            self.write("p.yaml", printed)
+            status = 3 if row["status"] == "infeasible" else 0
+            done = self.run_tool("p.yaml", "--quiet", "--json", "-", status=status)
+            self.assertEqual(json.loads(done.stdout)["serving"]["figures"],
+                             row["serving"]["figures"])
+        best = json.loads((self.folder / "s" / "front.json").read_text())["points"]
+        cost = [row["serving"]["figures"]["dollars_per_mtoken"] for row in rows
+                if row["status"] == "optimal"]
+        self.assertEqual([point["dollars_per_mtoken"] for point in best], [min(cost)])
+
     def fleet(self, **budget):
         """The same requests as two models on two pools."""
         pool = SMALL["serving"]["pools"][0]

@@ -290,7 +290,12 @@ bool chooses_file(const Override& change) {
       std::any_of(kRates.begin(), kRates.end(), is_named)) {
     return path.size() == 2 || (path.size() == 3 && path[2] == "from");
   }
-  if (path[0] == "serving" && path.back() == "from") return true;
+  // Parts of a deployment that may be files.
+  if (path[0] == "serving" || path[0] == "fleet") {
+    constexpr std::array<std::string_view, 7> kParts = {"from",   "pools", "system", "engine",
+                                                        "models", "model", "draft"};
+    return path.size() == 1 || std::find(kParts.begin(), kParts.end(), path.back()) != kParts.end();
+  }
   const bool whole = path.size() == 1 && path[0] == "execution";
   if (whole) return true;
   const bool section = std::find(kSectionsWithFrom.begin(), kSectionsWithFrom.end(),

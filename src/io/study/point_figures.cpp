@@ -39,8 +39,13 @@ std::vector<Figure> figures_of(const Config& config) {
 
 std::vector<Figure> figures_of(const AnyConfig& any) {
   if (const auto* config = std::get_if<Config>(&any)) return figures_of(*config);
-  if (std::holds_alternative<ServingConfig>(any)) {
-    return {Figure::TokensPerSecond, Figure::TimeToFirstToken, Figure::TimePerOutputToken};
+  if (const auto* served = std::get_if<ServingConfig>(&any)) {
+    // Those of a front or a fleet are in its rows alone.
+    if (served->task.objective == serving::Objective::Front || !served->fleet.models.empty()) {
+      return {};
+    }
+    return {Figure::TokensPerSecond,        Figure::TimeToFirstToken, Figure::TimePerOutputToken,
+            Figure::TokensPerSecondPerChip, Figure::DollarsPerMtoken, Figure::JoulePerToken};
   }
   if (std::holds_alternative<CalculonConfig>(any)) return {Figure::StepTime, Figure::Utilization};
   return {Figure::StepTime, Figure::Utilization, Figure::TokensPerSecond};

@@ -100,10 +100,12 @@ study::PointAnswer answer_of(const Json& line, const std::string& row) {
                                                    : std::numeric_limits<double>::quiet_NaN();
   };
   const Json serving = line.value("serving", Json());
+  const Json deployment = serving.is_object() ? serving.value("figures", Json()) : Json();
   for (const study::Figure figure : study::kFigures) {
     answer.figures[figure] = number(line, study::name_of(figure));
-    if (!answer.figures.has(figure) && serving.is_object()) {
-      answer.figures[figure] = number(serving, study::name_of(figure));
+    for (const Json* part : {&serving, &deployment}) {
+      if (answer.figures.has(figure) || !part->is_object()) continue;
+      answer.figures[figure] = number(*part, study::name_of(figure));
     }
   }
   const bool of_time = line.value("objective_name", Json("step_time")) == "step_time";

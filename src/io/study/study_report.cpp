@@ -71,7 +71,12 @@ std::string figure_text(study::Figure figure, double value) {
     case study::Figure::PowerEfficiency:
       return to_text(FlopsPerSecondPerWatt(value));
     case study::Figure::TokensPerSecond:
+    case study::Figure::TokensPerSecondPerChip:
       return fmt::format("{:.6g}/s", value);
+    case study::Figure::DollarsPerMtoken:
+      return fmt::format("{:.4g} $", value);
+    case study::Figure::JoulePerToken:
+      return fmt::format("{:.4g} J", value);
   }
   return "";
 }
