@@ -8,7 +8,7 @@ import bisect
 import json
 
 import support
-from page_test import CHARTS, HOSTILE, PageTest, TABLES, TEXT
+from page_test import CHARTS, HOSTILE, PageTest, ROOT, TABLES, TEXT
 
 SERVING = {
     "workload": {
@@ -90,7 +90,7 @@ class Serving(PageTest):
 
     def groups(self):
         return [each["name"] for each in self.ask(CHARTS)["front"]["series"]
-                if each["type"] == "scatter"]
+                if each["type"] == "scatter" and each["name"] != "measured"]
 
     def test_a_front_is_a_stair_with_a_table_below(self):
         result = self.served("serving.objective=front", "serving.limits={tpot: 5 ms}")
@@ -113,7 +113,7 @@ class Serving(PageTest):
         place = self.ask("""(() => {
           const place = document.querySelector('[data-chart=front]');
           echarts.getInstanceByDom(place).dispatchAction(
-            {type: 'showTip', seriesIndex: 2, dataIndex: 0});
+            {type: 'showTip', seriesIndex: 3, dataIndex: 0});
           return place.innerText + document.querySelectorAll('#page script').length;
         })()""")
         i = self.series("front", self.groups()[0])[0][2]
@@ -132,6 +132,16 @@ class Serving(PageTest):
         self.browser.click(x, y)
         self.assertEqual(self.ask("document.querySelector('#table .chosen').dataset.index"), "0")
         self.assertTrue(place.endswith("0"))
+
+    def test_measured_deployments_lie_in_the_chart_of_a_front(self):
+        config = ROOT / "configs" / "serving" / "llama3_70b_h200_measured.yaml"
+        result = self.solved(config)
+        self.page("page.html")
+        measured = result["serving"]["measured"]
+        self.assertGreater(len(measured), 20)
+        self.assertEqual(self.series("front", "measured"),
+                         [[m["tokens_per_s_per_user"], m["tokens_per_s_per_chip"], m["name"]]
+                          for m in measured])
 
     def test_a_front_of_dollars_and_one_made_later(self):
         self.check_front(self.served("serving.objective=front", "serving.front=cost"),

@@ -105,6 +105,7 @@ WRONG = [
     ("serving.front", "cost", "front: goes with the objective 'front'"),
     ("serving.cache_reserve", "half", "cache_reserve: expected full, mean or max"),
     ("serving.utilization", {"prefill": 0}, "prefill: expected a number from"),
+    ("serving.measured", "x.csv", "measured: goes with the objective 'front'"),
     ("training", {}, "unknown key 'training'"),
     ("execution", {}, "unknown key 'execution'"),
 ]
@@ -206,6 +207,14 @@ class ServingTest(CliTest):
                 done = self.run_tool("c.json", status=2)
                 self.assertEqual(done.stdout, "")
                 self.assertIn(message, done.stderr)
+
+    def test_a_table_of_measured_deployments_that_is_none(self):
+        front = changed(SMALL, "serving.objective", "front")
+        self.write("c.json", json.dumps(changed(front, "serving.measured", "none.csv")))
+        self.assertIn("none.csv: ", self.run_tool("c.json", status=2).stderr)
+        self.write("points.csv", "id,isl\nx,1\n")
+        self.write("c.json", json.dumps(changed(front, "serving.measured", "points.csv")))
+        self.assertIn("this column is missing", self.run_tool("c.json", status=2).stderr)
 
     def test_deployment_files(self):
         good = {"mode": "aggregated", "pool": "x", "tensor": 2, "batch": 4, "chunk": 512}

@@ -65,8 +65,9 @@ struct TrainingConfig {
 
 /// A config of a deployment that serves (docs/serving.md).
 struct ServingConfig {
-  serving::Task task;    ///< that of the first model of a fleet
-  serving::Fleet fleet;  ///< without models: there is one task alone
+  serving::Task task;              ///< that of the first model of a fleet
+  serving::Fleet fleet;            ///< without models: there is one task alone
+  std::filesystem::path measured;  ///< a table of deployments that were measured; empty: none
   SearchSettings search;
   std::shared_ptr<const ConfigSource> source;  ///< never null where it was loaded
 };

@@ -211,6 +211,9 @@ void check_serving(void* object, Report& report) {
       break;
     }
   }
+  if (!text.measured.empty() && task.objective != serving::Objective::Front) {
+    report.at_key(&text.measured, "goes with the objective 'front'");
+  }
   if (task.front != serving::FrontAxis::ThroughputPerChip &&
       task.objective != serving::Objective::Front) {
     report.at_key(&task.front, "goes with the objective 'front'");
@@ -573,6 +576,10 @@ const Schema& schema_of<ServingText>() {
           "cache_reserve",
           "cache of a running request: what requests grow to, their mean, or the longest"),
       field<&S::task, &T::wait>("wait", "of a request for its prefill"),
+      field<&S::measured>("measured",
+                          "a table of measured deployments (section 8), whose points of the same "
+                          "model, lengths and chips the chart of a front shows",
+                          {.preset = "none"}),
       field<&S::task, &T::utilization>("utilization", "shares of capacity that may be used")};
   static const Schema kSchema = schema<S>("deployment", kFields, &check_serving);
   return kSchema;

@@ -94,6 +94,7 @@ struct PoolText {
 struct ServingText {
   std::vector<PoolText> pools;
   serving::Task task;
+  std::string measured;
 };
 
 template <>

@@ -247,6 +247,7 @@ std::string incumbent_event(const Progress& progress, const serving::Task& task,
 }
 
 std::string serving_json(const Task& task, const serving::Fleet& fleet,
+                         const std::vector<MeasuredPoint>& measured,
                          const serving::ServingResult& result) {
   Json json = Json::object();
   json["dfsearch"] = kVersion;
@@ -270,6 +271,14 @@ std::string serving_json(const Task& task, const serving::Fleet& fleet,
   serving["front"] = Json::array();
   for (const auto& point : result.front) serving["front"].push_back(point_json(task, point));
   serving["excluded"] = excluded_json(task, result);
+  serving["measured"] = Json::array();
+  for (const MeasuredPoint& point : measured) {
+    serving["measured"].push_back(
+        {{"name", point.name},
+         {"tokens_per_s_per_user", json_number(point.tokens_per_s_per_user)},
+         {"tokens_per_s_per_chip", json_number(point.tokens_per_s_per_chip)},
+         {"dollars_per_mtoken", json_number(point.dollars_per_mtoken)}});
+  }
   serving["best_of_mode"] = Json::object();
   for (const auto& best : result.best_of_mode) {
     if (!best) continue;

@@ -18,7 +18,9 @@ namespace {
 
 class ServingQuestion final : public Question {
  public:
-  explicit ServingQuestion(const ServingConfig& config) : config_(config) {}
+  explicit ServingQuestion(const ServingConfig& config) : config_(config) {
+    if (!config.measured.empty()) measured_ = measured_points(config.measured, config.task);
+  }
 
   [[nodiscard]] std::string text() const override { return task_text(config_.task); }
   [[nodiscard]] ProgressScale scale() const override { return {}; }
@@ -112,7 +114,7 @@ class ServingQuestion final : public Question {
   }
 
   [[nodiscard]] std::string json(const Result& result) const override {
-    return serving_json(config_.task, config_.fleet,
+    return serving_json(config_.task, config_.fleet, measured_,
                         std::get<serving::ServingResult>(result.found));
   }
   [[nodiscard]] std::string report(const Result& result, const std::string& title,
@@ -176,6 +178,7 @@ class ServingQuestion final : public Question {
   }
 
   const ServingConfig& config_;
+  std::vector<MeasuredPoint> measured_;
 };
 
 }  // namespace

@@ -281,9 +281,10 @@ const runServing = (() => {
       isCost && limits.cost ? {yAxis: limits.cost, name: `cost ${text(limits.cost)} $`} : null
     ].filter((line) => line);
     const every = serving.front.map((_, i) => i);
+    const shown = serving.measured.length ? [...groups, "measured"] : groups;
     const values = every.map((i) => points.value(y, i)).concat((isCost && limits.cost) || []);
     return (c, width) => ({
-      legend: legend(c, {type: "scroll", width: width - 20, data: groups}),
+      legend: legend(c, {type: "scroll", width: width - 20, data: shown}),
       grid: {left: 78, right: 24, top: 38, bottom: 46},
       xAxis: axis(c, {
         type: "value",
@@ -333,6 +334,19 @@ const runServing = (() => {
           lineStyle: {width: 0},
           areaStyle: {opacity: 0.25, origin: isCost ? "start" : "end"},
           tooltip: {show: false}
+        },
+        {
+          type: "scatter",
+          name: "measured",
+          symbol: "diamond",
+          symbolSize: 9,
+          data: serving.measured.map((point) => [point[x], point[y], point.name]),
+          color: c.ink,
+          cursor: "default",
+          tooltip: {
+            formatter: ({value}) =>
+              tip("measured", value[2], ...[x, y].map((key, i) => `${points.name(key)} ${text(value[i])}`))
+          }
         },
         ...groups.map((name, k) => ({
           type: "scatter",
@@ -390,7 +404,7 @@ const runServing = (() => {
       height: 420,
       option: frontOption(points, groups, null),
       canvas: true,
-      click: (p) => show(p.value[2])
+      click: (p) => p.seriesName !== "measured" && show(p.value[2])
     });
     const rows = studyTable(points, show);
     function show(i) {

@@ -1,0 +1,56 @@
+#include "io/predict/measured_points.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "io/predict/csv_table.hpp"
+#include "io/predict/serving_table.hpp"
+#include "io/text/read_file.hpp"
+#include "model/serving/requests.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// Chips are told apart by their memory.
+const serving::Pool* pool_like(const serving::Pool& measured, const serving::Task& task) {
+  const MemoryTier& tier = measured.machine.memory[0];
+  const auto found = std::find_if(task.pools.begin(), task.pools.end(), [&](const auto& pool) {
+    const MemoryTier& own = pool.machine.memory[0];
+    return own.capacity == tier.capacity && own.bandwidth == tier.bandwidth;
+  });
+  return found == task.pools.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::vector<MeasuredPoint> measured_points(const std::filesystem::path& file,
+                                           const serving::Task& task) {
+  InputMessages messages;
+  const CsvTable table(read_file(file), file.string(), messages);
+  const serving::Means asked(task.requests);
+  std::vector<MeasuredPoint> points;
+  for (const MeasuredService& service : read_services(table, messages)) {
+    if (!service.task || !service.tpot || !service.doubtful.empty()) continue;
+    const serving::Pool* pool = pool_like(service.task->pools[0], task);
+    const serving::Means means(service.task->requests);
+    const auto weights = service.task->precisions[0].weights;
+    const bool same = pool && service.task->model == task.model && means.input == asked.input &&
+                      means.output == asked.output && means.fresh == asked.fresh &&
+                      std::any_of(task.precisions.begin(), task.precisions.end(),
+                                  [&](const auto& one) { return one.weights == weights; });
+    if (!same) continue;
+    const auto& [mode, prefill, decode] = service.deployment;
+    const auto running = serving::real(decode.replicas * decode.batch *
+                                       decode.structure.attention_data * decode.structure.pipeline);
+    const std::int64_t more = mode == serving::Mode::Disaggregated ? prefill.chips() : 0;
+    const double chips = serving::real(decode.chips() + more);
+    const double tokens = running / *service.tpot * means.output / means.steps;
+    points.push_back({.name = service.backend + " " + service.id,
+                      .tokens_per_s_per_user = 1.0 / *service.tpot,
+                      .tokens_per_s_per_chip = tokens / chips,
+                      .dollars_per_mtoken = chips * pool->price / 3600.0 / tokens * 1e6});
+  }
+  return points;
+}
+
+}  // namespace dfsearch

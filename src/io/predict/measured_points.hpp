@@ -1,0 +1,25 @@
+#pragma once
+// Measured deployments beside the front that was found for the same question.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "model/serving/task.hpp"
+
+namespace dfsearch {
+
+/// What a deployment did.
+struct MeasuredPoint {
+  std::string name;
+  double tokens_per_s_per_user = 0.0;
+  double tokens_per_s_per_chip = 0.0;
+  double dollars_per_mtoken = 0.0;  ///< with the price of the pool
+};
+
+/// Those of a table (docs/serving.md, section 8) with the model, the mean lengths, a precision and
+/// the chips of the task.  Throws InputError for a file that is none.
+std::vector<MeasuredPoint> measured_points(const std::filesystem::path& file,
+                                           const serving::Task& task);
+
+}  // namespace dfsearch
