@@ -252,6 +252,7 @@ class ServingTest(CliTest):
         self.write("c.json", json.dumps(config))
         done = self.run_tool("evaluate", "c.json", "--mapping", "m.json", "--json", "-")
         self.assertEqual(json.loads(done.stdout)["serving"]["value"], best["serving"]["value"])
+        self.assertIn("# weights in fp8\n", self.run_tool("emit", "m.json", "--for", "vllm").stdout)
         given = {k: v for k, v in best["serving"]["best"].items() if k != "precision"}
         for precision, message in ((None, "missing key 'precision'"),
                                    ({"weights": "int4"}, "is none that the config leaves"),

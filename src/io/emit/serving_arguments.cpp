@@ -115,8 +115,14 @@ std::string text_of(const LaunchedRole& role, Framework framework) {
 
 std::string serving_arguments(const Json& result, Framework framework) {
   const Json& best = result.at("serving").at("best");
-  if (best.at("mode") == "aggregated") return text_of(role_of(best, ""), framework);
-  return text_of(role_of(best.at("prefill"), "prefill"), framework) + "\n" +
+  std::string precision;
+  if (best.contains("precision")) {
+    for (const auto& [values, number] : best.at("precision").items()) {
+      precision += fmt::format("# {} in {}\n", values, number.get<std::string>());
+    }
+  }
+  if (best.at("mode") == "aggregated") return precision + text_of(role_of(best, ""), framework);
+  return precision + text_of(role_of(best.at("prefill"), "prefill"), framework) + "\n" +
          text_of(role_of(best.at("decode"), "decode"), framework);
 }
 
