@@ -11,7 +11,6 @@
 #include "cli/options.hpp"
 #include "cli/signals.hpp"
 #include "cli/standard_output.hpp"
-#include "cli/study.hpp"
 #include "io/text/input_messages.hpp"
 
 int main(int argc, char** argv) {
@@ -24,7 +23,6 @@ int main(int argc, char** argv) {
       print(answer->text);
       return kProved;
     }
-    if (const auto* study = std::get_if<StudyLine>(&parsed)) return run_study(*study);
     return run(std::get<CommandLine>(parsed));
   } catch (const InputError& error) {
     for (const std::string& message : error.messages()) print_error(escaped(message) + "\n");

@@ -152,9 +152,9 @@ class Emit(CliTest):
 
     def test_wrong_command_lines(self):
         self.write("r.json", "{}")
-        for words, message in ((["emit", "r.json"], "missing framework, expected --for megatron"),
+        for words, message in ((["emit", "r.json"], "emit: missing --for FRAMEWORK"),
                                (["emit", "r.json", "--for", "megatrn"],
-                                "unknown framework 'megatrn', expected --for megatron"),
+                                "--for: expected megatron, torchtitan, deepspeed, vllm"),
                                (["emit", "--for", "vllm"], "emit: missing RESULT"),
                                (["emit", "none.json", "--for", "vllm"], "none.json"),
                                (["emit", "r.json", "--for", "vllm"], "llm_serving")):

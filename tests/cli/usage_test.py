@@ -19,8 +19,57 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 class Help(CliTest):
     def test_help_is_the_same_everywhere(self):
         text = self.run_tool("--help").stdout
-        for words in (["-h"], ["help"], ["solve", "--help"], ["evaluate", "-h"], ["x", "--help"]):
+        for words in (["-h"], ["help"], ["x", "--help"]):
             self.assertEqual(self.run_tool(*words).stdout, text)
+
+    def commands(self):
+        usage = self.run_tool("--help").stdout.partition("usage: ")[2].partition("\n\n")[0]
+        return sorted(set(re.findall(r"(?m)dfsearch \[?([a-z]+)", usage)))
+
+    def test_each_command_has_a_help_of_its_own(self):
+        whole = self.run_tool("--help").stdout
+        commands = self.commands()
+        self.assertGreater(len(commands), 13)
+        for command in commands:
+            with self.subTest(command):
+                text = self.run_tool(command, "--help").stdout
+                self.assertEqual(text, self.run_tool("help", command).stdout)
+                self.assertTrue(text.startswith(f"usage: dfsearch "), text)
+                self.assertLess(len(text), len(whole))
+                self.assertLessEqual(max(map(len, text.splitlines())), 100)
+        text = self.run_tool("gemm", "--help").stdout
+        self.assertIn("--shape MxKxN", text)
+        self.assertIn("--set KEY=VALUE", text)
+        self.assertNotIn("--checkpoint", text)
+        self.assertNotIn("--set", self.run_tool("emit", "--help").stdout)
+
+    def test_shells_complete_commands_and_options(self):
+        script = self.run_tool("completion", "bash").stdout
+        self.write("complete.sh", script)
+
+        def completed(*words):
+            done = subprocess.run(
+                ["bash", "-c", f"source ./complete.sh; COMP_WORDS=({' '.join(words)}); "
+                 f"COMP_CWORD={len(words) - 1}; _dfsearch; echo ${{COMPREPLY[@]}}"],
+                cwd=self.folder, text=True, capture_output=True, check=True)
+            return done.stdout.split()
+
+        self.assertEqual(completed("dfsearch", "eva"), ["evaluate"])
+        self.assertEqual(completed("dfsearch", "gemm", "--sh"), ["--shape"])
+        self.assertEqual(completed("dfsearch", "c.yaml", "--node"), ["--node-limit"])
+        self.assertEqual(completed("dfsearch", "study", "s.yaml", "--dry"), ["--dry-run"])
+        self.assertIn("bashcompinit", self.run_tool("completion", "zsh").stdout)
+        fish = self.run_tool("completion", "fish").stdout
+        self.assertIn("-l threads -r -d 'worker threads", fish)
+        self.assertIn("expected bash, zsh, fish or manual",
+                      self.run_tool("completion", "csh", status=2).stderr)
+
+    def test_the_manual_has_every_option(self):
+        manual = self.run_tool("completion", "manual").stdout
+        for option in set(re.findall(r"(?m)^  (?:-\w, )?(--[\w-]+)", self.run_tool("--help").stdout)):
+            self.assertIn(option.replace("-", "\\-"), manual)
+        requests = {line.split()[0] for line in manual.splitlines() if line.startswith(".")}
+        self.assertLessEqual(requests, {".TH", ".SH", ".TP", ".PP", ".nf", ".fi"})
 
     def test_help_names_every_option_and_exit_status(self):
         text = self.run_tool("--help").stdout

@@ -8,12 +8,14 @@
 #include "cli/chip.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/gemm.hpp"
+#include "cli/help.hpp"
 #include "cli/list.hpp"
 #include "cli/outputs.hpp"
 #include "cli/page_output.hpp"
 #include "cli/predict.hpp"
 #include "cli/solve.hpp"
 #include "cli/standard_output.hpp"
+#include "cli/study.hpp"
 #include "cli/study_cluster.hpp"
 #include "io/config/config_schema.hpp"
 #include "io/config/file_kind.hpp"
@@ -130,7 +132,7 @@ int run_import(const CommandLine& line) {
 
 int run_emit(const CommandLine& line) {
   check_output(line.output);
-  write_output(line.output, launch_arguments(read_file(line.config), line.config, line.framework));
+  write_output(line.output, launch_arguments(read_file(line.config), line.config, *line.framework));
   return kProved;
 }
 
@@ -151,8 +153,9 @@ int run_export(const CommandLine& line) {
         fusion_model(config.problem, given_decisions(config.problem, given ? &*given : nullptr));
   }
   model.comments.insert(model.comments.begin(), "dfsearch export " + title_of(line));
-  write_output(line.output,
-               line.model_format == ModelFormat::Lp ? lp_text(model) : mps_text(model));
+  const bool is_lp =
+      line.model_format ? *line.model_format == ModelFormat::Lp : line.output.ends_with(".lp");
+  write_output(line.output, is_lp ? lp_text(model) : mps_text(model));
   return kProved;
 }
 
@@ -183,6 +186,11 @@ int run_command(const CommandLine& line) {
       return run_predict(line);
     case Command::Emit:
       return run_emit(line);
+    case Command::Study:
+      return run_study(line.study);
+    case Command::Completion:
+      print(completion_text(line.shell));
+      return kProved;
     case Command::List:
       return run_list(line);
     case Command::Schema:

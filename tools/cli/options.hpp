@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "cli/study_options.hpp"
+#include "base/words.hpp"
+#include "cli/study_line.hpp"
 #include "engine/tables/search_bounds.hpp"
 #include "io/config/shelf.hpp"
 #include "io/emit/launch_arguments.hpp"
@@ -28,10 +29,21 @@ enum class Command {
   Gemm,
   Predict,
   Emit,
-  Report,
+  Study,
   List,
-  Schema
+  Schema,
+  Report,
+  Completion
 };
+
+/// Who completes words; the last one reads pages.
+enum class Shell { Bash, Zsh, Fish, Manual };
+constexpr auto words(Shell) {
+  return named<Shell>({{"bash", Shell::Bash},
+                       {"zsh", Shell::Zsh},
+                       {"fish", Shell::Fish},
+                       {"manual", Shell::Manual}});
+}
 
 enum class GraphFormat { Yaml, Json, Dot, Dfmodel };
 enum class ModelFormat { Mps, Lp };
@@ -42,8 +54,9 @@ enum class ModelPart { Fusion, Sharding };
 struct CommandLine {
   Command command = Command::Solve;
   std::string words;                      ///< the command itself, as a shell takes it
-  std::string config;                     ///< a setup for import, a result or folder for report
-  std::vector<std::string> more_configs;  ///< after the first, for chip
+  std::string config;                     ///< the input: a setup for import, a result for report
+  std::string config_option;              ///< of --config; `config` then is the same
+  std::vector<std::string> more_configs;  ///< after the first, for chip and study
   std::vector<std::string> overrides;
   std::string json;
   std::string html;
@@ -65,11 +78,12 @@ struct CommandLine {
                                   ShelfKind::Studies};  ///< to be listed
   Bytes word{2.0};                                      ///< of their elements
   bool published = false;                               ///< their times as DeepFlow has them, too
-  Framework framework = Framework::Megatron;            ///< whose arguments are written
+  std::optional<Framework> framework;                   ///< whose arguments are written
+  Shell shell = Shell::Bash;                            ///< for whom words are completed
   GraphFormat format = GraphFormat::Yaml;
-  ModelFormat model_format = ModelFormat::Mps;
+  std::optional<ModelFormat> model_format;  ///< left out: as the name of the output ends
   ModelPart part = ModelPart::Fusion;
-  int threads = 1;
+  int threads = 0;  ///< at least 1 once the line is read
   std::optional<double> gap;
   std::optional<Seconds> time_limit;
   std::optional<Bytes> memory_limit;  ///< left out: that of the config, or half of the machine
@@ -81,6 +95,7 @@ struct CommandLine {
   bool deterministic = false;
   bool quiet = false;
   bool verbose = false;
+  StudyLine study;
 };
 
 /// What --help and --version print.
@@ -89,6 +104,6 @@ struct Answer {
 };
 
 /// Throws InputError, with a hint, for anything it does not know.
-std::variant<CommandLine, StudyLine, Answer> parse_command_line(int argc, const char* const* argv);
+std::variant<CommandLine, Answer> parse_command_line(int argc, const char* const* argv);
 
 }  // namespace dfsearch

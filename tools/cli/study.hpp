@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/study_options.hpp"
+#include "cli/study_line.hpp"
 
 namespace dfsearch {
 

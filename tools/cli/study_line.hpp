@@ -1,5 +1,5 @@
 #pragma once
-// The command line of `dfsearch study` -> values.
+// What the command line of `dfsearch study` says.
 
 #include <cstdint>
 #include <optional>
@@ -43,8 +43,5 @@ struct StudyLine {
   bool deterministic = false;
   bool quiet = false;
 };
-
-/// Nothing where help was asked for.  Throws InputError, with a hint, for anything it does not know.
-std::optional<StudyLine> parse_study_line(std::vector<std::string> words);
 
 }  // namespace dfsearch

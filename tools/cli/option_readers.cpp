@@ -1,0 +1,246 @@
+#include "cli/option_readers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "base/units_text.hpp"
+#include "cli/option_values.hpp"
+#include "io/text/input_messages.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr std::int64_t kMostExtent = std::int64_t{1} << 31;
+
+/// The value of a word.
+template <class E>
+E choice(const std::string& option, const std::string& value,
+         std::initializer_list<Word<E>> choices) {
+  std::vector<std::string_view> names;
+  for (const Word<E>& word : choices) {
+    if (value == word.name) return word.value;
+    names.emplace_back(word.name);
+  }
+  usage_error(fmt::format("{}: expected {}, got {}{}", option, joined_choices(names),
+                          in_quotes(value), suggestion(value, names)));
+}
+
+template <HasWords E>
+E named_choice(const std::string& option, const std::string& value) {
+  std::vector<std::string_view> names;
+  for (const auto& word : words(E{})) {
+    if (value == word.name) return word.value;
+    names.emplace_back(word.name);
+  }
+  usage_error(fmt::format("{}: expected {}, got {}{}", option, joined_choices(names),
+                          in_quotes(value), suggestion(value, names)));
+}
+
+/// Two outputs in one file would destroy each other; some are files in any case.
+void refuse_shared_outputs(const CommandLine& line) {
+  for (const auto& [option, file] :
+       {std::pair("--html", &line.html), std::pair("--mapping", &line.mapping),
+        std::pair("--checkpoint", &line.checkpoint), std::pair("--resume", &line.resume),
+        std::pair("--fit", &line.fit)}) {
+    if (*file == "-") usage_error(fmt::format("{}: expected a file, got '-'", option));
+  }
+  const std::string output = line.command == Command::Predict ? line.output : "";
+  const std::array outputs = {
+      std::pair("--json", &line.json),       std::pair("--html", &line.html),
+      std::pair("--mapping", &line.mapping), std::pair("--checkpoint", &line.checkpoint),
+      std::pair("--events", &line.events),   std::pair("-o", &output),
+      std::pair("--fit", &line.fit)};
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    for (std::size_t j = i + 1; j < outputs.size(); ++j) {
+      const std::string& file = *outputs[i].second;
+      if (file.empty() || file != *outputs[j].second) continue;
+      usage_error(fmt::format("{} and {}: both go to {}", outputs[i].first, outputs[j].first,
+                              in_quotes(file)));
+    }
+  }
+}
+
+}  // namespace
+
+void drop_bound(CommandLine& line, const std::string& option, const std::string& value) {
+  std::vector<std::string_view> names;
+  for (const SearchBoundName& bound : kSearchBounds) {
+    if (bound.name == value) return line.bounds.drop(bound.bound);
+    names.push_back(bound.name);
+  }
+  usage_error(fmt::format("{}: expected {}, got {}{}", option, joined_choices(names),
+                          in_quotes(value), suggestion(value, names)));
+}
+
+void objective(CommandLine& line, const std::string&, const std::string& value) {
+  line.overrides.push_back("search.objective=" + value);
+}
+
+void graph_format(CommandLine& line, const std::string& option, const std::string& value) {
+  line.format = choice<GraphFormat>(option, value,
+                                    {{"yaml", GraphFormat::Yaml},
+                                     {"json", GraphFormat::Json},
+                                     {"dot", GraphFormat::Dot},
+                                     {"dfmodel", GraphFormat::Dfmodel}});
+}
+
+void model_format(CommandLine& line, const std::string& option, const std::string& value) {
+  line.model_format =
+      choice<ModelFormat>(option, value, {{"mps", ModelFormat::Mps}, {"lp", ModelFormat::Lp}});
+}
+
+void model_part(CommandLine& line, const std::string& option, const std::string& value) {
+  line.part = choice<ModelPart>(option, value,
+                                {{"fusion", ModelPart::Fusion}, {"sharding", ModelPart::Sharding}});
+}
+
+/// M x K x N of a GEMM.
+void shape(CommandLine& line, const std::string& option, const std::string& value) {
+  std::array<std::int64_t, 3> extents{};
+  const char* at = value.data();
+  const char* const end = value.data() + value.size();
+  bool right = true;
+  for (std::size_t i = 0; right && i < extents.size(); ++i) {
+    const auto [rest, error] = std::from_chars(at, end, extents[i]);
+    right = error == std::errc() && extents[i] >= 1 && extents[i] <= kMostExtent &&
+            (i == 2 ? rest == end : rest != end && *rest == 'x');
+    at = right && i < 2 ? rest + 1 : rest;
+  }
+  if (!right) {
+    usage_error(option + ": expected three extents from 1 to 2^31 like 4096x1024x2048, got " +
+                in_quotes(value));
+  }
+  line.shapes.push_back({.m = extents[0], .k = extents[1], .n = extents[2]});
+}
+
+void word_size(CommandLine& line, const std::string& option, const std::string& value) {
+  line.word = converted(option, [&] { return parse_quantity<Bytes>(value); });
+  if (line.word < Bytes(0.125) || line.word > Bytes(1024.0)) {
+    usage_error(option + ": expected a size from 1 bit to 1 KiB, got " + in_quotes(value));
+  }
+}
+
+void run_group(CommandLine& line, const std::string& option, const std::string& value) {
+  line.run_groups.push_back(named_choice<RunGroup>(option, value));
+}
+
+void holdout(CommandLine& line, const std::string& option, const std::string& value) {
+  const std::size_t equals = value.find('=');
+  if (equals != std::string::npos && equals > 0) {
+    line.held_out.column = value.substr(0, equals);
+    line.held_out.value = value.substr(equals + 1);
+    return;
+  }
+  line.held_out.share = converted(option, [&] { return parse_number(value); });
+  if (!(line.held_out.share > 0.0 && line.held_out.share < 1.0)) {
+    usage_error(option + ": expected a share between 0 and 1, or COLUMN=VALUE, got " +
+                in_quotes(value));
+  }
+}
+
+void framework(CommandLine& line, const std::string& option, const std::string& value) {
+  line.framework = named_choice<Framework>(option, value);
+}
+
+/// 3/16: the third of sixteen.
+void shard(CommandLine& line, const std::string& option, const std::string& value) {
+  constexpr std::int64_t kMostShards = 1'000'000;
+  const std::size_t slash = value.find('/');
+  if (slash == std::string::npos) {
+    usage_error(option + ": expected K/N, the K-th of N parts, got " + in_quotes(value));
+  }
+  const std::int64_t of = parse_count(option, value.substr(slash + 1), kMostShards);
+  line.study.shard = {.part = parse_count(option, value.substr(0, slash), of) - 1, .of = of};
+}
+
+/// --points, --dry-run and --print.
+void study_task(CommandLine& line, StudyLine::Task task) {
+  if (line.study.task != StudyLine::Task::Run && line.study.task != task) {
+    usage_error("--points, --dry-run and --print exclude each other");
+  }
+  line.study.task = task;
+}
+
+void finish_solve(CommandLine& line) {
+  if (line.threads == 0) line.threads = parse_threads("");
+  if (line.quiet && line.verbose) usage_error("--quiet and --verbose exclude each other");
+  refuse_shared_outputs(line);
+}
+
+void finish_evaluate(CommandLine& line) {
+  if (line.mapping.empty() && line.solution.empty()) {
+    usage_error("evaluate: missing --mapping FILE or --solution FILE");
+  }
+}
+
+void finish_graph(CommandLine& line) {
+  if (!line.mapping.empty() && line.format != GraphFormat::Dot) {
+    usage_error("--mapping: only --format dot shows a mapping");
+  }
+}
+
+void finish_gemm(CommandLine& line) {
+  if (line.shapes.empty()) usage_error("gemm: missing --shape MxKxN");
+}
+
+void finish_predict(CommandLine& line) {
+  if (line.threads == 0) line.threads = parse_threads("");
+  refuse_shared_outputs(line);
+  if (!line.fit.empty()) return;
+  if (!line.fit_stack.empty()) usage_error("--stack: only with --fit");
+  if (line.held_out.share > 0.0 || !line.held_out.column.empty()) {
+    usage_error("--holdout: only with --fit");
+  }
+}
+
+void finish_emit(CommandLine& line) {
+  if (!line.framework) usage_error("emit: missing --for FRAMEWORK");
+}
+
+/// One kind of files, or all of them.
+void finish_list(CommandLine& line) {
+  if (line.config.empty()) return;
+  line.kinds.push_back(ShelfKind::Configs);
+  std::vector<std::string_view> names;
+  for (const ShelfKind kind : line.kinds) names.emplace_back(name_of(kind));
+  const auto found = std::find(names.begin(), names.end(), line.config);
+  if (found == names.end()) {
+    usage_error(fmt::format("list: expected {}, got {}{}", joined_choices(names),
+                            in_quotes(line.config), suggestion(line.config, names)));
+  }
+  line.kinds = {line.kinds[static_cast<std::size_t>(found - names.begin())]};
+}
+
+void finish_completion(CommandLine& line) {
+  line.shell = named_choice<Shell>("completion", line.config);
+}
+
+void finish_study(CommandLine& line) {
+  using Task = StudyLine::Task;
+  StudyLine& study = line.study;
+  if (line.config == "merge") {
+    study.task = Task::Merge;
+    study.folders = line.more_configs;
+    if (study.folders.empty()) usage_error("study merge: missing folders of results");
+    if (study.output.empty()) {
+      usage_error("study merge: missing -o DIR, the folder for the results");
+    }
+    return;
+  }
+  if (!line.more_configs.empty()) {
+    usage_error("study: one study is enough, got also " + in_quotes(line.more_configs[0]));
+  }
+  study.file = find_input(line.config, ShelfKind::Studies).string();
+  if (study.task == Task::Run && study.output.empty()) {
+    study.output = std::filesystem::path(study.file).stem().string();
+    study.output_is_named = false;
+  }
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,321 @@
+#include "cli/option_rows.hpp"
+
+#include <limits>
+
+#include "cli/option_readers.hpp"
+#include "cli/option_values.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr std::int64_t kMostAnswers = 1'000'000;
+constexpr std::int64_t kMostNodes = std::numeric_limits<std::int64_t>::max();
+
+using Line = CommandLine;
+using Text = std::string;
+
+// What options of many commands do with their text.
+
+template <auto member>
+void text(Line& line, const Text&, const Text& value) {
+  line.*member = value;
+}
+template <auto member>
+void flag(Line& line, const Text&, const Text&) {
+  line.*member = true;
+}
+template <auto member>
+void append(Line& line, const Text&, const Text& value) {
+  (line.*member).push_back(value);
+}
+template <auto member, std::int64_t most>
+void count(Line& line, const Text& option, const Text& value) {
+  line.*member = parse_count(option, value, most);
+}
+template <auto member>
+void threads(Line& line, const Text&, const Text& value) {
+  line.*member = parse_threads(value);
+}
+template <auto member>
+void gap(Line& line, const Text&, const Text& value) {
+  line.*member = parse_gap(value);
+}
+template <auto member>
+void time(Line& line, const Text& option, const Text& value) {
+  line.*member = parse_time(option, value);
+}
+template <auto member>
+void memory(Line& line, const Text&, const Text& value) {
+  line.*member = parse_memory_limit(value);
+}
+
+// The rows.  Of a study the members are those of its own line.
+
+template <auto member>
+void study_text(Line& line, const Text&, const Text& value) {
+  line.study.*member = value;
+}
+template <auto member>
+void study_flag(Line& line, const Text&, const Text&) {
+  line.study.*member = true;
+}
+
+constexpr OptionRow kJson{"--json", "FILE|-",
+                          "the result as JSON (docs/results.md); with - in place of the report",
+                          text<&Line::json>};
+constexpr OptionRow kOutput{"-o,--output", "FILE|-", "where to write it (-)", text<&Line::output>};
+
+constexpr OptionRow kConfig[] = {
+    {"--config", "CONFIG", "the config, as the word CONFIG says it", text<&Line::config_option>},
+    {"--set", "KEY=VALUE", "override a key of the config, system.network.0.degree=16; repeatable",
+     append<&Line::overrides>, true}};
+
+constexpr OptionRow kSolve[] = {
+    {"--threads", "N", "worker threads, 1 to 1024 (all hardware threads)", threads<&Line::threads>},
+    {"--gap", "G", "stop once (best - lower bound) / best is at most G, from 0 to 1 (0)",
+     gap<&Line::gap>},
+    {"--time-limit", "T", "stop after so long, a quantity such as '20 min' or '90 s'",
+     time<&Line::time_limit>},
+    {"--memory-limit", "B",
+     "near so many bytes kept by the search, a quantity such as '4 GiB', it goes on with less "
+     "(half of the machine)",
+     memory<&Line::memory_limit>},
+    {"--node-limit", "N", "stop after so many nodes of the search",
+     count<&Line::node_limit, kMostNodes>},
+    {"--objective", "O",
+     "what to minimise: step_time, or its product with the price or power of the machine: "
+     "cost_efficiency, power_efficiency",
+     objective},
+    {"--top", "K",
+     "the best answer for each of the K best parallelisms (the best one, and how far the next one "
+     "is if that is soon found); of a budget that leaves something out the K best splits",
+     count<&Line::top, kMostAnswers>},
+    kJson,
+    {"--html", "FILE", "the result as a page for the browser, in one file (docs/pages.md)",
+     text<&Line::html>},
+    {"--mapping", "FILE", "the mapping found, as JSON that --hint and evaluate read",
+     text<&Line::mapping>},
+    {"--hint", "FILE", "a mapping or plan to start from; dropped if it does not fit",
+     text<&Line::hint>},
+    {"--checkpoint", "FILE", "keep the state of the search there; a kill loses seconds",
+     text<&Line::checkpoint>},
+    {"--resume", "FILE", "go on from such a state, with the same config", text<&Line::resume>},
+    {"--events", "FILE|-", "what happens, as JSON lines; with - in place of the report",
+     text<&Line::events>},
+    {"--no-bound", "NAME",
+     "search without one of the bounds below: the same answer, only later; repeatable", drop_bound,
+     true},
+    {"--robust", "",
+     "with 'training' and a stack: the plan of least regret as well, whatever the stack's "
+     "constants turn out to be (docs/truth.md)",
+     flag<&Line::robust>},
+    {"--count", "", "of executions and deployments: how many fit, of the whole space",
+     flag<&Line::count>},
+    {"--deterministic", "", "the same nodes and the same log for any number of threads",
+     flag<&Line::deterministic>},
+    {"--quiet", "", "no progress", flag<&Line::quiet>},
+    {"--verbose", "",
+     "a line of progress for every better mapping, and at the end what the parts of the search did",
+     flag<&Line::verbose>}};
+
+constexpr OptionRow kEvaluate[] = {
+    {"--mapping", "FILE", "the answer: a result of solve, or YAML with its keys",
+     text<&Line::mapping>},
+    {"--solution", "FILE",
+     "or what a solver found for an exported program; then --mapping decides what the program took "
+     "as given, if the config leaves it open",
+     text<&Line::solution>},
+    kJson,
+    {"--html", "FILE", "the result as a page", text<&Line::html>},
+    {"--quiet", "", "no progress", flag<&Line::quiet>}};
+
+constexpr OptionRow kGraph[] = {
+    {"--format", "F",
+     "yaml or json: a config of 'kind: graph' with exact numbers; dot: a picture for Graphviz; "
+     "dfmodel: the whole config as a setup (yaml)",
+     graph_format},
+    {"--mapping", "FILE", "for dot: cluster the kernels by partition", text<&Line::mapping>},
+    kOutput};
+
+constexpr OptionRow kImport[] = {{"-o,--output", "FILE|-",
+                                  "where to write the config, or the section (-)",
+                                  text<&Line::output>}};
+
+constexpr OptionRow kExport[] = {
+    {"--part", "P", "fusion: partitions and cores of a layer, or sharding (fusion)", model_part},
+    {"--format", "F", "mps or lp (as FILE ends, else mps)", model_format},
+    {"--mapping", "FILE",
+     "network, tile, micro-batch and sharding of a result; needed where the config leaves them "
+     "open",
+     text<&Line::mapping>},
+    kOutput};
+
+constexpr OptionRow kChip[] = {
+    {"--json", "FILE|-", "the chips as JSON; with - in place of the tables", text<&Line::json>}};
+
+constexpr OptionRow kGemm[] = {
+    {"--shape", "MxKxN", "extents of the GEMM; repeatable", shape, true},
+    {"--word", "B", "size of an element ('2 B')", word_size},
+    {"--published", "", "beside it the time that the public code of DeepFlow gives",
+     flag<&Line::published>},
+    {"--json", "FILE|-", "the times as JSON; with - in place of the table", text<&Line::json>}};
+
+constexpr OptionRow kPredict[] = {
+    {"--by", "GROUP", "the table of errors by source, model, gpu or gpus (source); repeatable",
+     run_group, true},
+    {"--worst", "N", "tell the N runs that are farthest off, and the largest part of each (5)",
+     count<&Line::worst, kMostAnswers>},
+    {"--html", "PAGE", "predicted against measured times, and the tables, as a page",
+     text<&Line::html>},
+    {"-o,--output", "OUT.csv", "time, interval, parts, memory and error of each run",
+     text<&Line::output>},
+    {"--fit", "STACK.yaml",
+     "fit the constants that a stack marks to its timed runs, cross-validated; write the stack "
+     "there, and use it",
+     text<&Line::fit>},
+    {"--stack", "NAME", "the stack to fit, if runs have several", text<&Line::fit_stack>},
+    {"--holdout", "SHARE|COLUMN=VALUE", "runs that the fit does not see; their error stands beside",
+     holdout},
+    {"--stacks", "DIR", "DIR/NAME.yaml goes before the stack or chip NAME of the shelf",
+     text<&Line::stacks>},
+    {"--threads", "N", "worker threads (all hardware threads)", threads<&Line::threads>},
+    {"--quiet", "", "no progress", flag<&Line::quiet>}};
+
+constexpr OptionRow kEmit[] = {
+    {"--for", "FRAMEWORK", "megatron, torchtitan or deepspeed; vllm, sglang or trtllm", framework},
+    {"-o,--output", "FILE|-",
+     "where to write the arguments (-); comments say what the framework cannot do",
+     text<&Line::output>}};
+
+constexpr OptionRow kStudy[] = {
+    {"-o,--output", "DIR",
+     "the folder for results.ndjson, results.csv, front.json and study.json (the name of STUDY); "
+     "the same command goes on with a study that was stopped",
+     study_text<&StudyLine::output>},
+    {"--points", "", "list the points",
+     [](Line& line, const Text&, const Text&) { study_task(line, StudyLine::Task::List); }},
+    {"--print", "POINT",
+     "the whole config of a point, by its number or as 'sram=640 MiB,link=pcie'",
+     [](Line& line, const Text&, const Text& value) {
+       study_task(line, StudyLine::Task::Print);
+       line.study.point = value;
+     }},
+    {"--dry-run", "", "check the study, and say which axes bound boxes of points",
+     [](Line& line, const Text&, const Text&) { study_task(line, StudyLine::Task::DryRun); }},
+    {"--only", "AXIS=LABEL,...", "the points with these labels only; repeatable",
+     [](Line& line, const Text&, const Text& value) { line.study.only.push_back(value); }, true},
+    {"--all", "", "solve all points, not only those that the front needs",
+     study_flag<&StudyLine::all>},
+    {"--shard", "K/N", "the K-th of N parts; 'study merge' puts their folders together", shard},
+    {"--threads", "N", "points side by side, a thread each (all hardware threads)",
+     [](Line& line, const Text&, const Text& value) { line.study.threads = parse_threads(value); }},
+    {"--gap", "G", "of each point, as for solve",
+     [](Line& line, const Text&, const Text& value) { line.study.gap = parse_gap(value); }},
+    {"--time-limit", "T", "stop the whole run after so long",
+     [](Line& line, const Text& option, const Text& value) {
+       line.study.time_limit = parse_time(option, value);
+     }},
+    {"--point-time-limit", "T", "stop a point after so long",
+     [](Line& line, const Text& option, const Text& value) {
+       line.study.point_time_limit = parse_time(option, value);
+     }},
+    {"--node-limit", "N", "stop a point after so many nodes",
+     [](Line& line, const Text& option, const Text& value) {
+       line.study.node_limit = parse_count(option, value, kMostNodes);
+     }},
+    {"--memory-limit", "B", "of all points that are solved at once, as for solve",
+     [](Line& line, const Text&, const Text& value) {
+       line.study.memory_limit = parse_memory_limit(value);
+     }},
+    {"--deterministic", "",
+     "no times in the results: the same bytes, once sorted, for any number of threads",
+     study_flag<&StudyLine::deterministic>},
+    {"--quiet", "", "no progress", study_flag<&StudyLine::quiet>}};
+
+constexpr OptionRow kList[] = {
+    {"--json", "FILE|-", "the list as JSON; with - in place of the table", text<&Line::json>}};
+
+constexpr OptionRow kReport[] = {
+    {"-o,--output", "FILE|-", "where to write the page (-)", text<&Line::output>}};
+
+constexpr UsageRow kSolveUsage[] = {{"CONFIG [options]", "search, report, exit"}};
+constexpr UsageRow kEvaluateUsage[] = {
+    {"CONFIG --mapping FILE", "cost of a given mapping, plan or deployment"}};
+constexpr UsageRow kCheckUsage[] = {{"CONFIG", "read and validate only"}};
+constexpr UsageRow kGraphUsage[] = {
+    {"CONFIG [options]", "the dataflow graph as a config, setup or picture"}};
+constexpr UsageRow kImportUsage[] = {
+    {"SETUP.txt [-o CONFIG]", "a setup of DFModel (protobuf text) as a config"},
+    {"config.json [-o FILE]", "a model of Hugging Face as a section 'workload'"}};
+constexpr UsageRow kExportUsage[] = {
+    {"CONFIG [options]", "a mixed-integer program for other solvers"}};
+constexpr UsageRow kChipUsage[] = {
+    {"CONFIG... [options]", "the chips that technologies and budgets give"}};
+constexpr UsageRow kGemmUsage[] = {
+    {"CONFIG --shape MxKxN", "the time of a GEMM alone on such a chip"}};
+constexpr UsageRow kPredictUsage[] = {
+    {"TABLE.csv [-o OUT.csv]", "times of measured runs or deployments, and errors"}};
+constexpr UsageRow kEmitUsage[] = {
+    {"RESULT --for FRAMEWORK", "launch arguments of a plan or deployment"}};
+constexpr UsageRow kStudyUsage[] = {
+    {"STUDY [-o DIR] [options]", "all points of a design space, or its exact front"},
+    {"merge DIR... -o DIR", "parts of a study put together"}};
+constexpr UsageRow kListUsage[] = {
+    {"[KIND] [--json FILE|-]", "systems, workloads, studies and configs by name"}};
+constexpr UsageRow kSchemaUsage[] = {{"", "the keys of a CONFIG as a JSON Schema"}};
+constexpr UsageRow kReportUsage[] = {
+    {"RESULT [-o PAGE.html]", "a page of a result, or of the folder of a study"}};
+constexpr UsageRow kCompletionUsage[] = {
+    {"SHELL", "for bash, zsh or fish; 'manual': a manual page"}};
+
+constexpr CommandRow kCommands[] = {
+    {Command::Solve, "solve", kSolveUsage, "config", kSolve, finish_solve},
+    {Command::Evaluate, "evaluate", kEvaluateUsage, "config", kEvaluate, finish_evaluate},
+    {Command::Check, "check", kCheckUsage, "config", {}, nullptr},
+    {Command::Graph, "graph", kGraphUsage, "config", kGraph, finish_graph},
+    {Command::Import, "import", kImportUsage, "setup", kImport, nullptr, "", false},
+    {Command::Export, "export", kExportUsage, "config", kExport, nullptr},
+    {Command::Chip, "chip", kChipUsage, "config", kChip, nullptr,
+     "A config of a chip needs its system only (docs/technology.md).  Of several each is a row of "
+     "one table; a folder stands for all configs in it."},
+    {Command::Gemm, "gemm", kGemmUsage, "config", kGemm, finish_gemm},
+    {Command::Predict, "predict", kPredictUsage, "table of runs", kPredict, finish_predict,
+     "A table of training runs (docs/truth.md); of deployments that serve (docs/serving.md) with "
+     "-o "
+     "and --worst alone.",
+     false},
+    {Command::Emit, "emit", kEmitUsage, "result", kEmit, finish_emit,
+     "RESULT is what --json wrote of a plan of training or a deployment.", false},
+    {Command::Study, "study", kStudyUsage, "study", kStudy, finish_study, "", false},
+    {Command::List, "list", kListUsage, "kind", kList, finish_list,
+     "A KIND is systems, workloads or studies (all of these), or configs; all have their names in "
+     "every folder: 'dfsearch NAME', 'dfsearch study NAME', and in a CONFIG 'system: {from: "
+     "NAME}'.",
+     false},
+    {Command::Schema, "schema", kSchemaUsage, "schema", {}, nullptr, "", false},
+    {Command::Report, "report", kReportUsage, "result", kReport, nullptr,
+     "RESULT is what --json wrote, or the folder of a study.  The graph is drawn by Graphviz where "
+     "it is installed.",
+     false},
+    {Command::Completion,
+     "completion",
+     kCompletionUsage,
+     "shell",
+     {},
+     finish_completion,
+     "source <(dfsearch completion bash), or zsh; dfsearch completion fish | source; dfsearch "
+     "completion manual > dfsearch.1.",
+     false}};
+
+}  // namespace
+
+std::string_view OptionRow::name() const {
+  const std::string_view all = names;
+  const std::size_t comma = all.rfind(',');
+  return comma == std::string_view::npos ? all : all.substr(comma + 1);
+}
+
+std::span<const CommandRow> command_rows() { return kCommands; }
+std::span<const OptionRow> config_rows() { return kConfig; }
+
+}  // namespace dfsearch
