@@ -89,6 +89,12 @@ enum class LoneKernels : std::uint8_t {
   Streamed,  ///< pieces of whatever size fits
   Whole,     ///< all of a tile's inputs, and its output unless the weight is cut
 };
+/// What the pieces of a weight that is cut load again.
+enum class WeightPieces : std::uint8_t {
+  Free,       ///< nothing
+  Reread,     ///< each piece the inputs, and every micro-batch the weight
+  Published,  ///< each piece all that the kernel reads and makes
+};
 /// Which dimensions of the network span the grid of the chips.
 enum class GridSides : std::uint8_t {
   Members,  ///< those with members; what is sent along a side takes its links
@@ -125,6 +131,7 @@ struct Equations {
   LinkCount links = LinkCount::PerChip;
   PipelineTime pipeline = PipelineTime::Schedule;
   LoneKernels lone_kernels = LoneKernels::Streamed;
+  WeightPieces weight_pieces = WeightPieces::Free;
   GridSides grid = GridSides::Members;
   SpilledTime spilled = SpilledTime::Sum;
   /// The bandwidth of flat gradient all-reduces; left out, it is that of the slowest data
@@ -212,6 +219,11 @@ struct Problem {
   [[nodiscard]] bool streams_kernels() const {
     return execution.style == Style::KernelByKernel &&
            equations.lone_kernels == LoneKernels::Streamed;
+  }
+
+  /// Whether pieces of a weight take time: none is cut where kernels stream through the SRAM.
+  [[nodiscard]] bool charges_pieces() const {
+    return equations.weight_pieces != WeightPieces::Free && !streams_kernels();
   }
 
   /// How many partitions a mapping may use at most.

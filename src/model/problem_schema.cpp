@@ -62,6 +62,10 @@ const Schema& schema_of<Equations>() {
       field<&E::links>("links", "which links and ports are paid for"),
       field<&E::pipeline>("pipeline", "how long the pipeline of a step takes"),
       field<&E::lone_kernels>("lone_kernels", "what is in the SRAM when kernels run one by one"),
+      field<&E::weight_pieces>(
+          "weight_pieces",
+          "what the pieces of a weight that is cut load again: nothing; each the inputs, and every "
+          "micro-batch the weight; or, as in later published runs, each all tensors of the kernel"),
       field<&E::grid>("grid", "which dimensions span the grid of the chips"),
       field<&E::spilled>("spilled", "the time of a byte once the first memory is full")};
   static const Schema kSchema = [] {

@@ -70,6 +70,11 @@ constexpr auto words(PipelineTime) {
 constexpr auto words(LoneKernels) {
   return named<LoneKernels>({{"streamed", LoneKernels::Streamed}, {"whole", LoneKernels::Whole}});
 }
+constexpr auto words(WeightPieces) {
+  return named<WeightPieces>({{"free", WeightPieces::Free},
+                              {"reread", WeightPieces::Reread},
+                              {"published", WeightPieces::Published}});
+}
 constexpr auto words(GridSides) {
   return named<GridSides>({{"members", GridSides::Members}, {"all", GridSides::All}});
 }

@@ -21,21 +21,21 @@ class IncludedCount {
   explicit IncludedCount(const Box& box) : box_(box) {}
 
   /// Of the points from a dimension on, of which `hold` exclude those whose other places they name.
-  std::int64_t count(std::size_t dimension, const std::vector<const Exclusion*>& hold) {
+  std::int64_t count(std::size_t dimension, const std::vector<const Selection*>& hold) {
     if (dimension == box_.first.size()) return hold.empty() ? 1 : 0;
     if (hold.empty())
       return (box_.last[dimension] - box_.first[dimension] + 1) * count(dimension + 1, hold);
-    std::map<std::vector<const Exclusion*>, std::int64_t> alike;
+    std::map<std::vector<const Selection*>, std::int64_t> alike;
     for (std::int32_t place = box_.first[dimension]; place <= box_.last[dimension]; ++place) {
-      std::vector<const Exclusion*> still;
+      std::vector<const Selection*> still;
       std::copy_if(
           hold.begin(), hold.end(), std::back_inserter(still),
-          [&](const Exclusion* exclusion) { return may_have(*exclusion, dimension, place); });
+          [&](const Selection* exclusion) { return may_have(*exclusion, dimension, place); });
       ++alike[std::move(still)];
     }
     std::int64_t sum = 0;
     for (const auto& [still, places] : alike) {
-      const bool all_out = std::any_of(still.begin(), still.end(), [&](const Exclusion* exclusion) {
+      const bool all_out = std::any_of(still.begin(), still.end(), [&](const Selection* exclusion) {
         return is_over(*exclusion, dimension + 1);
       });
       if (!all_out) sum += places * count(dimension + 1, still);
@@ -44,13 +44,13 @@ class IncludedCount {
   }
 
  private:
-  static bool may_have(const Exclusion& exclusion, std::size_t dimension, std::int32_t place) {
+  static bool may_have(const Selection& exclusion, std::size_t dimension, std::int32_t place) {
     return std::all_of(exclusion.places.begin(), exclusion.places.end(), [&](const auto& places) {
       return places.first != dimension || has(places, place);
     });
   }
   /// Whether it names no dimension from this one on.
-  static bool is_over(const Exclusion& exclusion, std::size_t dimension) {
+  static bool is_over(const Selection& exclusion, std::size_t dimension) {
     return std::all_of(exclusion.places.begin(), exclusion.places.end(),
                        [&](const auto& places) { return places.first < dimension; });
   }
@@ -79,7 +79,12 @@ bool Box::contains(const Choices& choices) const {
   return true;
 }
 
-Grid::Grid(std::vector<Axis> axes, std::vector<Exclusion> excluded)
+bool Selection::has(const Choices& choices) const {
+  return std::all_of(places.begin(), places.end(),
+                     [&](const auto& some) { return study::has(some, choices[some.first]); });
+}
+
+Grid::Grid(std::vector<Axis> axes, std::vector<Selection> excluded)
     : axes_(std::move(axes)), excluded_(std::move(excluded)) {
   for (const Axis& axis : axes_) {
     const auto size = static_cast<std::int32_t>(axis.labels.size());
@@ -105,10 +110,8 @@ Choices Grid::choices(PointIndex index) const {
 }
 
 bool Grid::is_excluded(const Choices& choices) const {
-  return std::any_of(excluded_.begin(), excluded_.end(), [&](const Exclusion& exclusion) {
-    return std::all_of(exclusion.places.begin(), exclusion.places.end(),
-                       [&](const auto& places) { return has(places, choices[places.first]); });
-  });
+  return std::any_of(excluded_.begin(), excluded_.end(),
+                     [&](const Selection& out) { return out.has(choices); });
 }
 
 const std::string& Grid::label(std::size_t axis, const Choices& choices) const {
@@ -156,8 +159,8 @@ std::int64_t Grid::count(const Box& box) const {
 }
 
 std::int64_t Grid::included(const Box& box) const {
-  std::vector<const Exclusion*> all;
-  for (const Exclusion& exclusion : excluded_) all.push_back(&exclusion);
+  std::vector<const Selection*> all;
+  for (const Selection& exclusion : excluded_) all.push_back(&exclusion);
   return IncludedCount(box).count(0, all);
 }
 

@@ -22,9 +22,11 @@ struct Axis {
   std::size_t dimension = 0;
 };
 
-/// Combinations that are left out: on each of these dimensions one of these places, which ascend.
-struct Exclusion {
+/// Combinations that have on each of these dimensions one of these places, which ascend.
+struct Selection {
   std::vector<std::pair<std::size_t, std::vector<std::int32_t>>> places;
+
+  [[nodiscard]] bool has(const Choices& choices) const;
 };
 
 /// Choices of each dimension from `first` to `last`, both included.
@@ -50,7 +52,7 @@ const char* name_of(Growth growth);
 class Grid {
  public:
   /// `axes` of one dimension have equally many labels; there are at most 2^40 points.
-  Grid(std::vector<Axis> axes, std::vector<Exclusion> excluded);
+  Grid(std::vector<Axis> axes, std::vector<Selection> excluded);
 
   [[nodiscard]] const std::vector<Axis>& axes() const { return axes_; }
   [[nodiscard]] std::size_t dimensions() const { return sizes_.size(); }
@@ -78,7 +80,7 @@ class Grid {
 
  private:
   std::vector<Axis> axes_;
-  std::vector<Exclusion> excluded_;
+  std::vector<Selection> excluded_;
   std::vector<std::int32_t> sizes_;
   std::int64_t count_ = 1;
 };

@@ -6,6 +6,7 @@ usage: study_test.py DFSEARCH [unittest arguments]
 
 import csv
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -101,6 +102,71 @@ class StudyTest(StudyCase):
         self.run_study("other", "--shard", "2/3", study=other)
         self.assert_error("of another study", "study", "merge", self.folder_of("whole1"),
                           self.folder_of("other"), "-o", self.folder_of("x"))
+
+    RATIOS = """
+ratios:
+  - {name: fast links, of: {link: fast}, over: {link: slow}, printed: {utilization: 1.9, step_time: 0.5}}
+  - name: some
+    of: {memory: [10 GB/s, 1000 GB/s]}
+    over: {sram: 512 KiB}
+    except: [{link: slow}, {sram: 2 MiB, memory: 10 GB/s}]
+    times: {of: {memory: 1000 GB/s}, price: 3}
+"""
+
+    def test_ratios_are_of_geometric_means(self):
+        text = STUDY.replace("front: [step_time, price]", "solve: all") + self.RATIOS
+        done = self.run_study("r", study=self.write("ratios.yaml", text))
+        rows = [json.loads(line) for line in self.rows("r")]
+
+        def mean(figure, chosen, factor=lambda point: 1):
+            values = [row[figure] * factor(row["point"]) for row in rows if chosen(row["point"])]
+            return len(values), math.prod(values) ** (1 / len(values))
+
+        def some(point):
+            return point["link"] == "fast" and (point["sram"], point["memory"]) != (
+                "2 MiB", "10 GB/s")
+
+        fast, other = self.json_of("r", "study.json")["ratios"]
+        for ratio, figures, of, over, factor in (
+                (fast, ("step_time", "utilization", "price", "cost_efficiency"),
+                 lambda p: p["link"] == "fast", lambda p: p["link"] == "slow", lambda p: 1),
+                (other, ("step_time", "power"),
+                 lambda p: some(p) and p["memory"] in ("10 GB/s", "1000 GB/s"),
+                 lambda p: some(p) and p["sram"] == "512 KiB", lambda p: 1),
+                (other, ("price",),
+                 lambda p: some(p) and p["memory"] in ("10 GB/s", "1000 GB/s"),
+                 lambda p: some(p) and p["sram"] == "512 KiB",
+                 lambda p: 3 if p["memory"] == "1000 GB/s" else 1)):
+            for figure in figures:
+                above, below = mean(figure, of, factor), mean(figure, over, factor)
+                self.assertEqual((ratio["of"], ratio["over"]), (above[0], below[0]))
+                self.assertAlmostEqual(ratio[figure], above[1] / below[1], delta=1e-12)
+        value = f"{fast['utilization']:.1f}"
+        self.assertEqual(fast["printed"]["utilization"],
+                         {"digits": "1.9", "agrees": value == "1.9"})
+        self.assertIn("fast links: 0.5", done.stdout)
+
+    def test_ratios_of_points_without_an_answer_have_none(self):
+        text = STUDY.replace("front: [step_time, price]", "solve: all") + self.RATIOS
+        study = self.write("ratios.yaml", text)
+        self.run_study("r", "--only", "link=slow", study=study)
+        fast, other = self.json_of("r", "study.json")["ratios"]
+        self.assertEqual((fast["of"], fast["over"], other["of"]), (0, 15, 0))
+        self.assertNotIn("utilization", fast)
+        self.assertFalse(fast["printed"]["utilization"]["agrees"])
+
+    def test_wrong_ratios_are_told(self):
+        text = STUDY.replace("front: [step_time, price]", "solve: all") + self.RATIOS
+        for old, new, message in (
+                ("solve: all", "front: [price]", "expected 'solve: all'"),
+                ("{link: fast}, over", "{lnk: fast}, over", "did you mean 'link'"),
+                ("over: {link: slow}", "over: {link: slw}", "did you mean 'slow'"),
+                ("printed: {util", "printed: {utl", "unknown figure"),
+                ("utilization: 1.9", "utilization: high", "expected a number"),
+                ("{of: {memory: 1000 GB/s}, price: 3}", "{price: 3}", "FIGURE: FACTOR"),
+                ("ratios:", "ratios: {}\nrest:", "expected a list of ratios")):
+            self.assert_error(message, "study", self.write("w.yaml", text.replace(old, new, 1)),
+                              "--dry-run")
 
     def test_labels_choose_points(self):
         self.run_study("only", "--all", "--only", "link=slow", "--only", "sram=512 KiB,2 MiB")

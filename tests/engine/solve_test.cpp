@@ -96,6 +96,28 @@ TEST_CASE("a joint search finds the best sharding together with the best fusion"
   CHECK(better > 40);
 }
 
+TEST_CASE("what pieces of a weight load again is part of every cost and above every bound") {
+  int slower = 0;
+  for (std::uint64_t seed = 0; seed < 900; ++seed) {
+    CAPTURE(seed);
+    const bool joint = seed % 3 == 0;
+    Problem problem = test::random_problem(
+        seed, {.kernels = 5, .assignments = joint ? 2'000.0 : 10'000.0, .joint = joint});
+    problem.equations.lone_kernels = LoneKernels::Whole;
+    problem.system.accelerator.sram = 0.5 * problem.system.accelerator.sram;
+    const auto free = solve(problem, {}).cost;
+    problem.equations.weight_pieces = WeightPieces::Published;
+    if (seed % 2 == 0) {
+      problem.equations.weight_pieces = WeightPieces::Reread;
+      problem.workload.micro_batch = problem.workload.micro_batch.value_or(1);
+    }
+    const test::BruteForceResult best = test::brute_force(problem);
+    test::check_same(solve(problem, {.threads = 1, .node_effort = test::node_effort(seed)}), best);
+    slower += free && best.mapping && best.objective > free->objective;
+  }
+  CHECK(slower > 30);
+}
+
 TEST_CASE("every objective is minimised over machine, sharding and fusion together" *
           doctest::test_suite("slow")) {
   const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);

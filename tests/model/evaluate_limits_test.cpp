@@ -70,6 +70,29 @@ TEST_CASE("a weight alone may be cut into pieces while its inputs leave room") {
   }
 }
 
+// Of B each of two tiles takes 24 B and makes 32 B; 64 B of output and 48 B of weight share the 16 B
+// that two inputs leave of the SRAM.
+TEST_CASE("weight_pieces: what each piece of a weight loads again") {
+  Problem problem = example();
+  problem.equations.weight_traffic = WeightTraffic::Resident;
+  problem.system.accelerator.sram = Bytes(64.0);
+  const Mapping alone = example_mapping({0, 1, 2});
+  const auto memory_of_b = [&](WeightPieces pieces) {
+    problem.equations.weight_pieces = pieces;
+    return cost_of(problem, alone).partitions[1].memory.in_base_units();
+  };
+  CHECK(memory_of_b(WeightPieces::Free) == doctest::Approx(2 * 56.0 / 40));
+  CHECK(memory_of_b(WeightPieces::Published) == doctest::Approx(7 * 2 * 56.0 / 40));
+  // Two samples of a micro-batch share the weight.
+  CHECK(memory_of_b(WeightPieces::Reread) ==
+        doctest::Approx((2 * (7 * 24.0 + 32.0) + 48.0 / 2) / 40));
+  problem.system.accelerator.sram = Bytes(160.0);
+  CHECK(memory_of_b(WeightPieces::Published) == doctest::Approx(2 * 56.0 / 40));
+  problem.system.accelerator.sram = Bytes(64.0);
+  problem.execution.style = Style::KernelByKernel;  // streams
+  CHECK(memory_of_b(WeightPieces::Published) == doctest::Approx(2 * 56.0 / 40));
+}
+
 TEST_CASE("inputs that fill the SRAM leave no room for a piece of weight") {
   Problem problem = example();
   problem.workload.graph =

@@ -39,9 +39,9 @@ struct World {
       for (std::size_t i = 0; i < size; ++i) axes.back().labels.push_back(std::to_string(i));
       growth.push_back(static_cast<Growth>(draw(3)));
     }
-    std::vector<Exclusion> excluded;
+    std::vector<Selection> excluded;
     for (std::uint64_t n = draw(3); n > 0; --n) {
-      Exclusion exclusion;
+      Selection exclusion;
       for (std::size_t d = 0; d < dimensions; ++d) {
         if (draw(2) == 0) continue;
         const auto place = static_cast<std::int32_t>(draw(axes[d].labels.size()));

@@ -60,8 +60,8 @@ TEST_CASE("boxes hold the points of a range, each once") {
 }
 
 /// Some places of some dimensions, of one of them perhaps twice, as two axes of it may ask for.
-Exclusion random_exclusion(const Grid& grid, std::mt19937_64& random) {
-  Exclusion exclusion;
+Selection random_exclusion(const Grid& grid, std::mt19937_64& random) {
+  Selection exclusion;
   const std::size_t named = 1 + random() % 3;
   for (std::size_t i = 0; i < named; ++i) {
     const std::size_t d = random() % grid.dimensions();
@@ -79,8 +79,8 @@ TEST_CASE("the points of a range that are not excluded are counted without a loo
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     const Grid whole = random_grid(random);
-    std::vector<Exclusion> excluded(random() % 5);
-    for (Exclusion& exclusion : excluded) exclusion = random_exclusion(whole, random);
+    std::vector<Selection> excluded(random() % 5);
+    for (Selection& exclusion : excluded) exclusion = random_exclusion(whole, random);
     const Grid grid(whole.axes(), excluded);
     const auto count = static_cast<std::uint64_t>(grid.count());
     const auto begin = static_cast<PointIndex>(random() % (count + 1));

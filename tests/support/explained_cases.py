@@ -2,7 +2,7 @@
 
 Case 58: the published code reduces gradients in the domain of fast links first, HBD of its
 set-up, although the tensor group fills that domain, and then over the rails.  That is one
-more dimension than the machine has: data 8 x 128 in place of 1,024.
+more dimension than what its price and power are of: data 8 x 128 in place of 1,024.
 
 Case 74: from commit f9cda5e on the published code moves all tensors of a kernel whose weight
 is cut once for every piece.  The pieces and the extents of shards are those of the log (its

@@ -260,6 +260,7 @@ class PlainModel {
       if (source(s) == p) result.memory += tiles_ * tile_bytes(s) / bandwidth_;
       if (target(s) == p) result.memory += tiles_ * tile_bytes(s) / bandwidth_;
     }
+    if (members.size() == 1) result.memory += again_for_pieces(members.front()) / bandwidth_;
     const double& c = result.compute;
     const double& m = result.memory;
     const double& n = result.network;
@@ -277,6 +278,38 @@ class PlainModel {
     result.time += weights;
     result.memory += weights;
     return result;
+  }
+
+  // What a kernel whose weight is cut moves beside what it would move at once (32), (33).
+  double again_for_pieces(std::size_t i) const {
+    const WeightPieces rule = problem_.equations.weight_pieces;
+    const bool streams = problem_.execution.style == Style::KernelByKernel &&
+                         problem_.equations.lone_kernels == LoneKernels::Streamed;
+    if (rule == WeightPieces::Free || streams || problem_.workload.out_of_core) return 0.0;
+    if (kernels_[i].kind != KernelKind::WeightGemm) return 0.0;
+    double stays = 0.0;  // in the SRAM beside every piece
+    double shared = kernels_[i].skip_weight ? 0.0 : weight(i);
+    double in = 0.0;
+    double out = 0.0;
+    const KernelId id(i);
+    for (const Tensor& t : tensors_) {
+      if (t.to == id) stays += 2.0 * buffer(t) + kept_keys(t);
+      if (t.to == id) in += tiles_ * tile_bytes(t);
+      if (t.from == id) shared += 2.0 * buffer(t);
+      if (t.from == id) out += tiles_ * tile_bytes(t);
+    }
+    for (const Tensor& s : seams(problem_)) {
+      if (s.to == id) stays += 2.0 * buffer(s);
+      if (s.to == id) in += tiles_ * tile_bytes(s);
+      if (s.from == id) shared += 2.0 * buffer(s);
+      if (s.from == id) out += tiles_ * tile_bytes(s);
+    }
+    const double sram = problem_.system.accelerator.sram.in_base_units();
+    if (stays + shared <= sram || stays >= sram) return 0.0;
+    double pieces = 2.0;
+    while (stays + shared / pieces > sram) pieces += 1.0;
+    if (rule == WeightPieces::Published) return (pieces - 1.0) * (in + out);
+    return (pieces - 1.0) * in + weight(i) / number(mapping_.micro_batch);
   }
 
   std::optional<double> sram_of(const std::vector<std::size_t>& members) const {

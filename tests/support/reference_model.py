@@ -408,7 +408,8 @@ class Problem:
         self.hops = e.get("latency", "all_reduces" if published else "hops") == "hops"
         for switch, physical, of_published in (
                 ("pipeline", "schedule", "bubble"),
-                ("lone_kernels", "streamed", "whole"), ("grid", "members", "all"),
+                ("lone_kernels", "streamed", "whole"), ("weight_pieces", "free", "free"),
+                ("grid", "members", "all"),
                 ("spilled", "sum", "mean")):
             setattr(self, switch, e.get(switch, of_published if published else physical))
         self.per_chip = e.get("links", "per_group" if published else "per_chip") == "per_chip"
@@ -1030,6 +1031,27 @@ class _Evaluation:
                 raise Infeasible("sram", f"{need} of {p.sram}")
         return need
 
+    def pieces_again(self, i):
+        """Bytes that pieces of a weight move beside what the kernel would move at once."""
+        p, kernel = self.p, self.p.kernels[i]
+        streams = p.kernel_by_kernel and p.lone_kernels == "streamed"
+        if p.weight_pieces == "free" or streams or p.out_of_core or not kernel.weights:
+            return 0
+        ends = [*p.tensors, *p.seams]
+        read = [t for t in ends if t.target == i]
+        made = [t for t in ends if t.source == i]
+        held = sum(2 * self.buffer_bytes(t) for t in read) + sum(
+            max(0, self.resident_keys(t)) for t in p.tensors if t.target == i)
+        cut = sum(2 * self.buffer_bytes(t) for t in made) + self.weight_bytes(i)
+        if held + cut <= p.sram or held >= p.sram:
+            return 0
+        pieces = ceil_div(int(cut), int(p.sram - held))
+        if p.weight_pieces == "published":
+            return (pieces - 1) * self.tiles * sum(map(self.tensor_tile_bytes, read + made))
+        again = (pieces - 1) * self.tiles * sum(map(self.tensor_tile_bytes, read))
+        m, k, _ = self.shards[i]
+        return again + m * k * p.word / self.micro_batch
+
     def network_time(self, members):
         p = self.p
         time = 0.0
@@ -1145,6 +1167,8 @@ class _Evaluation:
         moved *= self.tiles
         moved += sum(p.kernels[i].memory + p.kernels[i].sharded_memory * self.group_share(i)
                      for i in members)
+        if len(members) == 1:
+            moved += self.pieces_again(members[0])
         memory = moved / self.memory_bandwidth
         network = self.network_time(members)
         if p.overlap == "perfect":

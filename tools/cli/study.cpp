@@ -210,6 +210,7 @@ class StudyRun {
     FrontOf found(study_, state_);
     for (const auto& [index, answer] : journal.answers()) found.add(index, answer.figures);
     const std::vector<study::Front::Member> front = found.members();
+    state_.ratios = ratios_of(study_, points_.grid(), journal.answers());
     std::vector<std::string> axes;
     for (const StudyAxis& axis : study_.axes) axes.push_back(axis.name);
     write_results(folder_, axes, study_json(study_, state_),

@@ -58,13 +58,12 @@ FULL_DOMAIN = (
     "the published code reduces the gradients of the 1,024 replicas among the 8 chips of the fast"
     " domain first, though the tensor group fills that domain, and among 128 on the rails then;"
     " with this fourth dimension and Add_2 sharded on M the equations give the published step to"
-    " 1e-14, but a network here has three, and its machine would have domains of 64"
+    " 1e-14 (rule=published, domain=8 of configs/studies/rail_only.yaml), but price and power of"
+    " three; a machine of four would have domains of 64"
 )
-PIECES_REREAD = (
-    "from this commit on the published code moves all tensors of a kernel whose weight is cut once"
-    " for every piece; with the pieces of the log, 31 or 32 of Q, K, V and PROJ_GEMM and 122 of"
-    " FFN0 and FFN1, and the extents at which the limit of 180 s ended it, that gives the published"
-    " step to 1e-14; here pieces share what is loaded"
+PIECES = (
+    "with the pieces of the log, 31 or 32 of Q, K, V and PROJ_GEMM and 122 of FFN0 and FFN1, and the"
+    " extents at which the limit of 180 s ended it, the equations give the published step to 1e-14"
 )
 HEADS_SWAPPED = "the set-up says 400 heads of 640, the logged FLOP are those of 640 heads of 400"
 
@@ -189,7 +188,7 @@ INFERRED = {
     71: {"heads": 640, "head_dim": 400, "note": HEADS_SWAPPED},
     72: {"heads": 640, "head_dim": 400,
          "note": HEADS_SWAPPED + "; " + TILE_UNKNOWN + "stopped by the time limit"},
-    74: {"heads": 640, "head_dim": 400, "note": HEADS_SWAPPED + "; " + PIECES_REREAD},
+    74: {"heads": 640, "head_dim": 400, "note": HEADS_SWAPPED + "; " + PIECES},
 }
 # Runs of b9a3e2f and later have a latency of links and their own number of passes.  Those of the
 # first commit show 25 GB/s, one pass, 100 ns and cores allocated: their set-ups are newer.
@@ -223,7 +222,10 @@ HPL = {
 
 # SRAM sizes that were not read; the published figures cannot be held against these.
 SRAM_GUESS = {41: 300 << 20, 42: 300 << 20, 44: 150 << 20, 47: 300 << 20, 49: 150 << 20,
-              71: 545259520, 74: 545259520}
+              71: 832 << 20, 74: 520 << 20}
+# From their commit on the published code moves all tensors of a kernel once for each piece of its
+# weight.
+PIECES_MOVE_ALL = (71, 72, 74)
 
 NOT_EXPRESSIBLE = {
     26: "unfinished log: ends after the choice of the sharding (4 x 104857600 bytes, as the model)",
@@ -321,7 +323,8 @@ def equations_of(case):
     # names, which tells them apart within the first commit, where both kinds are found.
     later = "Number of Chips" in case["metrics"]
     passes = SERVING.get(case["id"], {}).get("passes", 1 if later else 2)
-    return {"preset": "published", **({"all_reduce_passes": passes} if later else {})}
+    return {"preset": "published", **({"all_reduce_passes": passes} if later else {}),
+            **({"weight_pieces": "published"} if case["id"] in PIECES_MOVE_ALL else {})}
 
 
 def llm_workload(case, execution):

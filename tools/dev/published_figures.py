@@ -16,10 +16,6 @@ MAPPINGS = (
 CALCULON = (("8, 32, 16", 51), ("32, 32, 4", 52), ("1, 32, 128", 55), ("1, 128, 32", 56),
             ("16, 8, 32", 57))
 
-# Fig. 22, three-dimensional memory: share of compute, memory, case.
-MEMORY_3D = (("0.2 of the die, 3-D at 100 TB/s", 71), ("0.5 of the die, 3-D at 100 TB/s", 72),
-             ("0.5 of the die, DDR at 100 GB/s", 74))
-
 # The points of a study that have a published run: labels in the order of its axes, case.
 PUBLISHED = {
     "systems_gpt3": {
@@ -38,7 +34,7 @@ PUBLISHED = {
                     ("wse2", "3d_torus", "ddr", "nvlink"): 90},
     "systems_fft": {("h100", "2d_torus", "hbm", "nvlink"): 76,
                     ("wse2", "3d_torus", "ddr", "nvlink"): 78},
-    "rail_only": {("8",): 58},
+    "rail_only": {("published", "8"): 58},
     "sram_dram": {
         ("dataflow", "500 MiB", "600 GB/s"): 39, ("dataflow", "300 MiB", "300 GB/s"): 41,
         ("dataflow", "300 MiB", "100 GB/s"): 42, ("dataflow", "150 MiB", "100 GB/s"): 44,
@@ -46,6 +42,9 @@ PUBLISHED = {
         ("kernel_by_kernel", "300 MiB", "300 GB/s"): 47,
         ("kernel_by_kernel", "150 MiB", "100 GB/s"): 49,
     },
-    "memory_3d": {("0.2", "3d"): 71, ("0.5", "3d"): 72, ("0.5", "ddr"): 74},
+    "memory_3d": {("published", "3d", "0.2"): 71, ("published", "3d", "0.5"): 72,
+                  ("published", "2d", "0.5"): 74},
 }
+# Steps of further logs of Fig. 7 in the public repository, in seconds, by the domain.
+RAIL_STEPS = {"8": 4.9614852393201225, "16": 4.812347495408918, "256": 4.672530860484146}
 SERVING_TOKENS = {("decode", "16"): 1188}  # tokens/s that the paper prints, of Fig. 20

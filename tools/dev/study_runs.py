@@ -15,6 +15,7 @@ FOLDER = pathlib.Path(__file__).resolve().parents[2] / "configs" / "studies"
 class Run:
     rows: dict   # result by the labels of a point, in the order of the axes
     time: float  # of the whole process, in seconds
+    ratios: dict  # those of study.json, by name
 
     def __getitem__(self, labels):
         return self.rows[labels]
@@ -32,13 +33,14 @@ def run(program, name):
         if done.returncode != 0:
             raise RuntimeError(f"{name}: exit status {done.returncode}\n{done.stderr}")
         lines = pathlib.Path(folder, "results.ndjson").read_text(encoding="utf-8").splitlines()
+        state = json.loads(pathlib.Path(folder, "study.json").read_text(encoding="utf-8"))
     rows = {}
     for row in sorted(map(json.loads, lines), key=lambda row: row["index"]):
         labels = tuple(row["point"].values())
         if row["status"] != "optimal" or row["gap"] != 0:
             raise RuntimeError(f"{name}: {', '.join(labels)}: {row['status']}, gap {row['gap']}")
         rows[labels] = row
-    return Run(rows, taken)
+    return Run(rows, taken, {ratio["name"]: ratio for ratio in state["ratios"]})
 
 
 def shown(name, **labels):

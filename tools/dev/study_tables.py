@@ -18,7 +18,7 @@ import published_configs  # noqa: E402
 import study_runs  # noqa: E402
 import validate  # noqa: E402
 from markdown_text import wrapped  # noqa: E402
-from published_figures import PUBLISHED, SERVING_TOKENS  # noqa: E402
+from published_figures import PUBLISHED, RAIL_STEPS, SERVING_TOKENS  # noqa: E402
 from validation_page import number, small, table_of  # noqa: E402
 
 PAGE = published_configs.ROOT / "docs" / "dfmodel_studies.md"
@@ -208,14 +208,21 @@ def page(program):
         " left open.", ["style", "SRAM", "memory"], runs["sram_dram"], published)
     text += plain_section(
         "rail_only", "Rails only (Fig. 7)",
-        "GPT3-1T on 16,384 H100. The published run used the domain a second time for the"
-        " gradients, which is why it is shorter ([validation.md](validation.md)).",
-        ["chips of a domain"], runs["rail_only"], published)
+        "GPT3-1T on 16,384 H100, eight for a layer and two stages, whatever the domain. As"
+        " published, tensor and data groups both count all chips of a domain as fast neighbours;"
+        " physically the tensor group fills it first. Both curves flatten, the published one from"
+        " domains of 16 on, the physical one from 64. The logs of domains of "
+        + ", ".join(RAIL_STEPS) + " give "
+        + ", ".join(f"{step:.10g}" for step in RAIL_STEPS.values()) + " s.",
+        ["rule", "chips of a domain"], runs["rail_only"], published)
     text += serving_section(runs["serving"]) + speculation_section(runs["speculation"])
     text += plain_section(
         "memory_3d", "Memory in three dimensions (Fig. 22)",
-        "A transformer of 100 trillion parameters on eight chips. The share of the die that cores"
-        " have; SRAM has the rest.", ["share", "memory"], runs["memory_3d"], published)
+        "A forward pass of a transformer of 100 trillion parameters on eight chips (the text of the"
+        " paper says training, on 1,024). The share of the die that cores have; SRAM has the rest."
+        " *Pieces*: what those of a weight that is cut move again (`weight_pieces` in"
+        " [formats.md](formats.md)).",
+        ["pieces", "memory", "share"], runs["memory_3d"], published)
     return wrapped(text.rstrip("\n") + "\n"), list(check(runs, published))
 
 

@@ -25,7 +25,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import measured_steps  # noqa: E402
 import published_configs  # noqa: E402
 import runs_picture  # noqa: E402
-import study_runs  # noqa: E402
 import truth_tables  # noqa: E402
 import validation_page  # noqa: E402
 
@@ -126,9 +125,8 @@ def run_case(program, record):
 
 
 def run_all(program):
-    """All published runs, and the studies that are figures of the paper, by name."""
-    cases = [run_case(program, record) for record in published_configs.records()]
-    return cases, {name: study_runs.run(program, name) for name in validation_page.STUDIES}
+    """All published runs."""
+    return [run_case(program, record) for record in published_configs.records()]
 
 
 def problems(cases):
@@ -153,9 +151,9 @@ def main():
     parser.add_argument("--write", action="store_true", help="write the pages and the picture")
     options = parser.parse_args()
     program = str(pathlib.Path(options.program).resolve())
-    cases, studies = run_all(program)
+    cases = run_all(program)
     measured = measured_steps.steps(program)
-    page = validation_page.page(cases, studies, measured)
+    page = validation_page.page(cases, measured)
     print(validation_page.table(cases))
     wrong = problems(cases) + measured_steps.problems(measured)
     truth, picture = truth_tables.renewed(program), runs_picture.picture(program)

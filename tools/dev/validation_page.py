@@ -5,10 +5,8 @@ import re
 import measured_steps
 import published_configs
 import published_figures as figures
-import study_runs
 from markdown_text import wrapped
 
-STUDIES = ("rail_only", "sram_dram", "serving")  # that are figures of the page
 
 HEAD = ["case", "published step", "its mapping here", "optimum", "bound", "published / optimum",
         "MILP time", "MILP gap", "reason", "time here"]
@@ -47,10 +45,8 @@ this page |
 FIGURES = """\
 ## Tables and figures of the paper
 
-A sweep is a study, run as its section says; [dfmodel_studies.md](dfmodel_studies.md) has more of
-each, and the 80 machines of the paper. Published values are those of the runs above, and the few
-that the paper prints; nothing is read off a figure. An empty cell is a point for which no value is
-at hand.
+Two of them, from the runs above. Sweeps are studies: [dfmodel_studies.md](dfmodel_studies.md) has
+them, and [papers.md](papers.md) every claim.
 
 """
 
@@ -182,12 +178,6 @@ def table(cases):
 # ------------------------------------------------------------------ figures
 
 
-def published_step(study, labels, by_id):
-    """Of a point of a study; empty without a published run."""
-    case = figures.PUBLISHED[study].get(labels)
-    return f"{number(by_id[case].published_step)} s" if case else ""
-
-
 def case_rows(points, by_id):
     for label, case_id in points:
         case = by_id[case_id]
@@ -219,63 +209,10 @@ def mappings(by_id):
     )
 
 
-def rail_only(by_id, studies):
-    lines = [[labels[0], published_step("rail_only", labels, by_id),
-              f"{number(row['step_time'])} s"] for labels, row in studies["rail_only"].rows.items()]
-    return (
-        "### Fig. 7: rail-only network, domains of fast links\n\n"
-        + study_runs.shown("rail_only") + "\n\n"
-        + table_of(["chips of a domain", "published step", "optimum"], lines)
-        + "\nThe domain is the tensor group, as in the set-up of the one run at hand; that run,"
-        " case 58, used the domain a second time for the gradients (see its reason above).\n\n"
-    )
-
-
 def calculon(by_id):
     return ("### Fig. 8: GPT3-1T on 4,096 A100, beside Calculon\n\n"
             + table_of(["tensor, pipeline, data", *CASE_HEAD], case_rows(figures.CALCULON, by_id))
             + "\n")
-
-
-def sram_dram(by_id, studies):
-    lines = [[labels[0].replace("_", " "), *labels[1:], published_step("sram_dram", labels, by_id),
-              f"{number(row['step_time'])} s"] for labels, row in studies["sram_dram"].rows.items()]
-    return (
-        "### Fig. 19: GPT3-175B, SRAM against memory\n\n"
-        f"{study_runs.shown('sram_dram')}\n\n"
-        "Only the set-up of the largest point is at hand: the middle and small SRAM are what the"
-        " paper calls 300 MB and 150 MB, and the number of partitions is left open.\n\n"
-        + table_of(["style", "SRAM", "memory", "published step", "optimum"], lines) + "\n"
-    )
-
-
-def serving(studies):
-    rows_of = studies["serving"].rows
-    lines = []
-    for kind, tensor in rows_of:
-        if kind != "decode":
-            continue
-        prefill = rows_of["prefill", tensor]["serving"]
-        decode = rows_of["decode", tensor]["serving"]
-        published = figures.SERVING_TOKENS.get(("decode", tensor))
-        lines.append([f"{tensor} x {16 // int(tensor)}",
-                      f"{1000 * prefill['time_to_first_token']:.5g} ms",
-                      f"{1000 * decode['time_per_output_token']:.5g} ms",
-                      f"{prefill['tokens_per_second']:,.1f}", f"{decode['tokens_per_second']:,.1f}",
-                      f"{published:,}" if published else ""])
-    return (
-        "### Fig. 20: serving Llama-3 8B on sixteen SN40L\n\n"
-        f"{study_runs.shown('serving')}\n\n"
-        + table_of(["tensor x pipeline", "time to first token", "time per output token",
-                    "tokens/s, prefill", "tokens/s, decode", "published, decode"], lines)
-        + "\n"
-    )
-
-
-def memory_3d(by_id):
-    return ("### Fig. 22: three-dimensional memory\n\n"
-            + table_of(["chip", *CASE_HEAD], case_rows(figures.MEMORY_3D, by_id))
-            + "\nIn parentheses: the SRAM of that chip is not known.\n")
 
 
 MEASURED = """\
@@ -291,11 +228,10 @@ section 9. What DeepFlow publishes of chips is made again in
 """
 
 
-def page(cases, studies, measured):
+def page(cases, measured):
     by_id = {case.record["id"]: case for case in cases}
     runs = (table_of(HEAD, rows(cases, "../")) + "\nReasons:\n\n" + reasons_text(cases) + "\n"
             + summary(cases) + "\n")
-    return wrapped(INTRODUCTION + runs + FIGURES + mappings(by_id) + rail_only(by_id, studies)
-                   + calculon(by_id) + sram_dram(by_id, studies) + serving(studies)
-                   + memory_3d(by_id) + "\n" + MEASURED
+    return wrapped(INTRODUCTION + runs + FIGURES + mappings(by_id) + calculon(by_id)
+                   + MEASURED
                    + table_of(measured_steps.HEAD, measured_steps.rows(measured)))

@@ -235,6 +235,11 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
   if (workload) {
     problem.workload = std::move(*workload);
     if (system_is_right && execution) check_levels(config, *execution, messages);
+    if (problem.equations.weight_pieces == WeightPieces::Reread && !problem.workload.micro_batch) {
+      messages.add(root.find("equations")->place, "weight_pieces",
+                   "reread depends on the samples of a micro-batch, expected 'micro_batch' in the "
+                   "workload");
+    }
     if (execution_is_right) {
       std::vector<PartitionPin> pins;
       if (execution) pins = read_partition_pins(*execution, problem.workload.graph, messages);

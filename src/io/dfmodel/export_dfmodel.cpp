@@ -74,7 +74,8 @@ void check_equations(const Problem& problem, Complaints& complaints) {
       equations.shards != published.shards || equations.layer_seams != published.layer_seams ||
       equations.all_to_all != published.all_to_all || equations.latency != published.latency ||
       equations.links != published.links || equations.pipeline != published.pipeline ||
-      equations.lone_kernels != published.lone_kernels || equations.grid != published.grid ||
+      equations.lone_kernels != published.lone_kernels ||
+      equations.weight_pieces != published.weight_pieces || equations.grid != published.grid ||
       equations.spilled != published.spilled ||
       equations.dlrm_gradient_bandwidth != published.dlrm_gradient_bandwidth) {
     complaints.add("equations", "it has its own, expected published");

@@ -15,6 +15,41 @@ namespace {
 
 constexpr double kMostCombinations = 1e12;
 
+std::optional<std::size_t> axis_named(const std::string& name, const Place& place,
+                                      std::string_view key, const Study& study,
+                                      InputMessages& messages) {
+  std::vector<std::string_view> names;
+  for (const StudyAxis& known : study.axes) {
+    if (known.name == name) return names.size();
+    names.push_back(known.name);
+  }
+  messages.add(place, key, "no axis " + in_quotes(name) + suggestion(name, names));
+  return std::nullopt;
+}
+
+/// A label of an axis, or a list of them, by their places.
+std::vector<std::int32_t> read_labels(const YamlEntry& entry, const StudyAxis& of,
+                                      InputMessages& messages) {
+  std::vector<YamlNode> labels = entry.value.items;
+  if (entry.value.type == YamlNode::Type::Scalar) labels = {entry.value};
+  if (labels.empty()) {
+    messages.add(entry.value.place, entry.key,
+                 "expected a label or a list of labels, got " + entry.value.description());
+  }
+  std::set<std::int32_t> places;
+  for (const YamlNode& label : labels) {
+    const auto place = std::find(of.labels.begin(), of.labels.end(), label.scalar);
+    if (label.type == YamlNode::Type::Scalar && place != of.labels.end()) {
+      places.insert(static_cast<std::int32_t>(place - of.labels.begin()));
+      continue;
+    }
+    const std::vector<std::string_view> names(of.labels.begin(), of.labels.end());
+    messages.add(label.place, entry.key,
+                 "the axis has no " + label.description() + suggestion(label.scalar, names));
+  }
+  return {places.begin(), places.end()};
+}
+
 class CombinationsReader {
  public:
   CombinationsReader(Study& study, InputMessages& messages) : study_(study), messages_(messages) {}
@@ -64,14 +99,7 @@ class CombinationsReader {
       return;
     }
     for (const YamlNode& item : section.value.items) {
-      if (item.type != YamlNode::Type::Map || item.entries.empty()) {
-        messages_.add(item.place, "except",
-                      "expected a map of axes and labels, got " + item.description());
-        continue;
-      }
-      study::Exclusion exclusion;
-      for (const YamlEntry& entry : item.entries) read_labels(entry, exclusion);
-      study_.excluded.push_back(std::move(exclusion));
+      study_.excluded.push_back(read_selection(item, "except", study_, messages_));
     }
   }
 
@@ -79,7 +107,7 @@ class CombinationsReader {
   void zip_axes(const YamlNode& list) {
     std::vector<std::size_t> together;
     for (const YamlNode& item : list.items) {
-      const auto axis = read_axis_name(item.scalar, item.place, "zip");
+      const auto axis = axis_named(item.scalar, item.place, "zip", study_, messages_);
       if (!axis) continue;
       const bool taken = std::any_of(zips_.begin(), zips_.end(), [&](const auto& other) {
         return std::find(other.begin(), other.end(), *axis) != other.end();
@@ -101,49 +129,6 @@ class CombinationsReader {
       together.push_back(*axis);
     }
     zips_.push_back(std::move(together));
-  }
-
-  /// A label of an axis, or a list of them.
-  void read_labels(const YamlEntry& entry, study::Exclusion& exclusion) {
-    const auto axis = read_axis_name(entry.key, entry.place, "except");
-    if (!axis) return;
-    const StudyAxis& of = study_.axes[*axis];
-    std::vector<YamlNode> labels = entry.value.items;
-    if (entry.value.type == YamlNode::Type::Scalar) labels = {entry.value};
-    if (labels.empty()) {
-      messages_.add(entry.value.place, entry.key,
-                    "expected a label or a list of labels, got " + entry.value.description());
-    }
-    std::set<std::int32_t> places;
-    for (const YamlNode& label : labels) {
-      const auto place = std::find(of.labels.begin(), of.labels.end(), label.scalar);
-      if (label.type == YamlNode::Type::Scalar && place != of.labels.end()) {
-        places.insert(static_cast<std::int32_t>(place - of.labels.begin()));
-        continue;
-      }
-      const std::vector<std::string_view> names(of.labels.begin(), of.labels.end());
-      messages_.add(label.place, entry.key,
-                    "the axis has no " + label.description() + suggestion(label.scalar, names));
-    }
-    exclusion.places.emplace_back(of.dimension,
-                                  std::vector<std::int32_t>(places.begin(), places.end()));
-  }
-
-  [[nodiscard]] std::optional<std::size_t> find_axis(const std::string& name) const {
-    for (std::size_t a = 0; a < study_.axes.size(); ++a) {
-      if (study_.axes[a].name == name) return a;
-    }
-    return std::nullopt;
-  }
-
-  std::optional<std::size_t> read_axis_name(const std::string& name, const Place& place,
-                                            std::string_view key) {
-    const std::optional<std::size_t> axis = find_axis(name);
-    if (axis) return axis;
-    std::vector<std::string_view> names;
-    for (const StudyAxis& known : study_.axes) names.push_back(known.name);
-    messages_.add(place, key, "no axis " + in_quotes(name) + suggestion(name, names));
-    return std::nullopt;
   }
 
   Study& study_;
@@ -172,6 +157,22 @@ bool overlap(const std::vector<std::string>& a, const std::vector<std::string>& 
 }
 
 }  // namespace
+
+study::Selection read_selection(const YamlNode& map, std::string_view key, const Study& study,
+                                InputMessages& messages) {
+  study::Selection selection;
+  if (map.type != YamlNode::Type::Map || map.entries.empty()) {
+    messages.add(map.place, key, "expected a map of axes and labels, got " + map.description());
+    return selection;
+  }
+  for (const YamlEntry& entry : map.entries) {
+    const auto axis = axis_named(entry.key, entry.place, key, study, messages);
+    if (!axis) continue;
+    const StudyAxis& of = study.axes[*axis];
+    selection.places.emplace_back(of.dimension, read_labels(entry, of, messages));
+  }
+  return selection;
+}
 
 void read_combinations(const YamlEntry* zip, const YamlEntry* except, Study& study,
                        InputMessages& messages) {

@@ -15,6 +15,7 @@
 #include "io/study/study_axes.hpp"
 #include "io/study/study_combinations.hpp"
 #include "io/study/study_goal.hpp"
+#include "io/study/study_ratios.hpp"
 #include "io/text/map_reader.hpp"
 
 namespace dfsearch {
@@ -38,11 +39,13 @@ class StudyReader {
     const YamlEntry* axes = reader.required("axes");
     const YamlEntry* zip = reader.optional("zip");
     const YamlEntry* except = reader.optional("except");
+    const YamlEntry* ratios = reader.optional("ratios");
     reader.finish();
     if (goal) read_study_goal(*goal, study_, messages_);
     if (base) read_bases(*base);
     if (axes) read_study_axes(*axes, study_, messages_);
     read_combinations(zip, except, study_, messages_);
+    if (ratios) read_study_ratios(*ratios, study_, messages_);
     messages_.throw_if_any();
     check_keys(study_, messages_);
     check_count(study_, except ? except->place : axes->place, messages_);
@@ -153,12 +156,19 @@ void keep_places(Study& study, std::size_t dimension, const std::vector<bool>& k
   std::vector<std::int32_t> place_of;  // among those that are left
   std::int32_t next = 0;
   for (const bool keep : keeps) place_of.push_back(keep ? next++ : -1);
-  for (study::Exclusion& exclusion : study.excluded) {
-    for (auto& [of, places] : exclusion.places) {
+  const auto keep = [&](study::Selection& selection) {
+    for (auto& [of, places] : selection.places) {
       if (of != dimension) continue;
       for (std::int32_t& place : places) place = place_of[static_cast<std::size_t>(place)];
       std::erase(places, -1);
     }
+  };
+  for (study::Selection& exclusion : study.excluded) keep(exclusion);
+  for (StudyRatio& ratio : study.ratios) {
+    keep(ratio.of);
+    keep(ratio.over);
+    for (study::Selection& exclusion : ratio.except) keep(exclusion);
+    for (auto& [points, factors] : ratio.times) keep(points);
   }
 }
 

@@ -2,6 +2,7 @@
 // A study as its file says it (docs/studies.md).
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,13 +33,25 @@ struct StudyAxis {
   Place place{};                               ///< where the file says it
 };
 
+/// Figures of a group of points over those of another one: geometric means.
+struct StudyRatio {
+  std::string name;
+  study::Selection of;
+  study::Selection over;
+  std::vector<study::Selection> except;  ///< of neither group
+  /// Of some points figures count so many times.
+  std::vector<std::pair<study::Selection, std::map<study::Figure, double>>> times;
+  std::map<study::Figure, std::string> printed;  ///< what is published of it, digit for digit
+};
+
 struct Study {
   std::string name;
   study::Goal goal;         ///< no figures: none is asked for
   bool solves_all = false;  ///< all points, and not only what the front needs
   std::vector<StudyBase> bases;
   std::vector<StudyAxis> axes;  ///< with several bases the first one chooses among them
-  std::vector<study::Exclusion> excluded;
+  std::vector<study::Selection> excluded;
+  std::vector<StudyRatio> ratios;
   /// Where the file asks for figures, in the goal and its limits.
   std::vector<std::pair<study::Figure, Place>> figure_places;
 

@@ -98,6 +98,24 @@ std::string csv_number(double value) {
   return std::isnan(value) ? "" : json_line(json_number(value));
 }
 
+Json ratios_json(const std::vector<RatioResult>& ratios) {
+  Json list = Json::array();
+  for (const RatioResult& ratio : ratios) {
+    Json object = {{"name", ratio.name}, {"of", ratio.of}, {"over", ratio.over}};
+    for (const auto& [figure, value] : ratio.values) {
+      object[std::string(study::name_of(figure))] = json_number(value);
+    }
+    Json printed = Json::object();
+    for (const auto& [figure, digits] : ratio.printed) {
+      printed[std::string(study::name_of(figure))] = {{"digits", digits},
+                                                      {"agrees", *ratio.agrees(figure)}};
+    }
+    object["printed"] = std::move(printed);
+    list.push_back(std::move(object));
+  }
+  return list;
+}
+
 }  // namespace
 
 bool StudyState::is_proved() const { return complete && count.unproved == 0 && count.failed == 0; }
@@ -131,7 +149,8 @@ std::string study_json(const Study& study, const StudyState& state) {
                      {"unproved", count.unproved},
                      {"approximate", count.approximate},
                      {"scoped", count.scoped},
-                     {"complete", state.complete}};
+                     {"complete", state.complete},
+                     {"ratios", ratios_json(state.ratios)}};
   return json_text(json);
 }
 

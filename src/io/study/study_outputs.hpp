@@ -8,6 +8,7 @@
 
 #include "io/study/study_file.hpp"
 #include "io/study/study_points.hpp"
+#include "io/study/study_ratios.hpp"
 #include "study/front.hpp"
 #include "study/point_source.hpp"
 
@@ -37,6 +38,7 @@ struct StudyState {
   StudyPart part;
   std::uint64_t fingerprint = 0;
   std::vector<study::Growth> growth;  ///< of each dimension
+  std::vector<RatioResult> ratios;    ///< over the points that are known
 
   /// All that had to be solved is proved within the gap asked for, or exactly.
   [[nodiscard]] bool is_proved() const;

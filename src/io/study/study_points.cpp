@@ -205,7 +205,7 @@ std::uint64_t StudyPoints::fingerprint() const {
     add(axis.name + "\n");
     for (const std::string& label : axis.labels) add(label + "\n");
   }
-  for (const study::Exclusion& exclusion : study_.excluded) {
+  for (const study::Selection& exclusion : study_.excluded) {
     for (const auto& [dimension, places] : exclusion.places) {
       add(fmt::format("{}: {}\n", dimension, fmt::join(places, " ")));
     }

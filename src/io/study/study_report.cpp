@@ -110,12 +110,15 @@ std::string study_report(const Study& study, const study::Grid& grid, const Stud
                          const std::vector<study::Front::Member>& front) {
   std::string text = labelled("study", study.name);
   text += labelled("points", counts_text(state)) + not_modelled(study);
-  if (study.goal.figures.empty()) return text;
+  const std::string ratios = state.ratios.empty() ? "" : ratios_text(state.ratios);
+  if (study.goal.figures.empty()) return text + ratios;
   const bool single = study.goal.figures.size() == 1;
   if (front.empty()) {
-    return text + labelled(single ? "best" : "front",
-                           "none: no point that was solved is within "
-                           "the limits and has the figures");
+    return text +
+           labelled(single ? "best" : "front",
+                    "none: no point that was solved is within "
+                    "the limits and has the figures") +
+           ratios;
   }
   std::string sure = state.is_exact()    ? "exact"
                      : state.is_proved() ? "within the gap asked for"
@@ -123,7 +126,7 @@ std::string study_report(const Study& study, const study::Grid& grid, const Stud
   if (state.is_proved() && state.count.scoped > 0) sure += ", for what its points fix (scope)";
   text += single ? labelled("best", sure)
                  : labelled("front", fmt::format("{} points, {}", front.size(), sure));
-  return text + "\n" + front_table(study, grid, front);
+  return text + "\n" + front_table(study, grid, front) + ratios;
 }
 
 }  // namespace dfsearch

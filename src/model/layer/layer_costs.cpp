@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/layer/level_traffic.hpp"
+#include "model/layer/lone_kernel.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
@@ -32,6 +33,7 @@ LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coa
       of_kernel_(kernel_numbers()) {
   fill_weight_loads();
   fill_tensors();
+  if (problem.charges_pieces()) charge_pieces();
   if (problem.execution.levels) fill_levels(cache);
   clock_ = make_clock(coarser);
 }
@@ -300,6 +302,35 @@ void LayerCosts::fill_tensors() {
     const Tensor& tensor = graph_.tensors()[t];
     if (!reads_all_tiles(graph_, tensor)) continue;
     held_[tensor.to.index()].inputs += static_cast<double>(network_.tiles - 2) * buffers_[t];
+  }
+}
+
+/// Only a kernel that no other can join has pieces, so what they move is its own traffic.  Before
+/// all loops are decided they move nothing, which is no more than after any decision.
+// docs/model.md (33)
+void LayerCosts::charge_pieces() {
+  const auto is_decided = [](LoopSet loops) { return loops.size() == 1; };
+  const LoopSets& sharding = decisions_.sharding;
+  if (!std::all_of(sharding.begin(), sharding.end(), is_decided)) return;
+  const bool all = problem_.equations.weight_pieces == WeightPieces::Published;
+  for (std::size_t i = 0; i < of_kernel_.size(); ++i) {
+    const KernelId id(i);
+    const double pieces = lone_kernel(graph_, *this, id).pieces(problem_.system.accelerator.sram);
+    if (pieces <= 1.0) continue;
+    Bytes again{};
+    const auto add = [&](std::span<const TensorId> tensors) {
+      for (const TensorId t : tensors) again += static_cast<double>(network_.tiles) * tile_bytes(t);
+    };
+    add(graph_.inputs(id));
+    if (all) add(graph_.outputs(id));
+    const std::vector<Tensor>& seams = charged_seams(problem_);
+    for (std::size_t s = 0; s < seams.size(); ++s) {
+      const bool moves = seams[s].to == id || (all && seams[s].from == id);
+      if (moves) again += static_cast<double>(network_.tiles) * seam_bytes_[s];
+    }
+    again = (pieces - 1.0) * again;
+    if (!all) again += weight(id) / static_cast<double>(decisions_.micro_batch);
+    of_kernel_[i].explicit_memory += again;
   }
 }
 

@@ -128,6 +128,7 @@ class LayerCosts {
   [[nodiscard]] Bytes tile_bytes_of(const Tensor& tensor) const;
   [[nodiscard]] Bytes buffer_of(const Tensor& tensor) const;
   void fill_tensors();
+  void charge_pieces();
   [[nodiscard]] std::vector<CoreOptionsCache::List> make_options(CoreOptionsCache* cache) const;
   void fill_levels(CoreOptionsCache* cache);
   [[nodiscard]] Shard shard(KernelId kernel, Loop loop) const;

@@ -1,6 +1,8 @@
 #pragma once
 // A kernel in a partition of its own, and the SRAM.
 
+#include <cmath>
+
 #include "base/units.hpp"
 #include "graph/dataflow_graph.hpp"
 #include "model/layer/layer_costs.hpp"
@@ -19,6 +21,10 @@ struct LoneKernel {
   /// Whether it fits all the same, its weight cut into pieces: docs/model.md (32).
   [[nodiscard]] bool escapes(Bytes sram) const {
     return is_lonely(sram) && has_weight && inputs < sram;
+  }
+  /// In how many pieces its weight is cut, and its output with it: docs/model.md (32).
+  [[nodiscard]] double pieces(Bytes sram) const {
+    return escapes(sram) ? std::ceil((outputs + weight) / (sram - inputs)) : 1.0;
   }
   /// What must fit however the weight is cut, and the output with it.
   [[nodiscard]] Bytes least() const { return has_weight ? inputs : inputs + outputs; }

@@ -1,0 +1,41 @@
+#pragma once
+// The section `ratios` of a study: what one group of its points has more than another.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "io/study/study_file.hpp"
+#include "io/text/input_messages.hpp"
+#include "io/text/yaml_tree.hpp"
+#include "study/point_answer.hpp"
+
+namespace dfsearch {
+
+/// Reads the ratios; the axes have their dimensions.  What is wrong goes to the messages.
+void read_study_ratios(const YamlEntry& section, Study& study, InputMessages& messages);
+
+/// What a ratio comes to.
+struct RatioResult {
+  std::string name;
+  std::int64_t of = 0;  ///< points of either group
+  std::int64_t over = 0;
+  std::map<study::Figure, double> values;  ///< of figures that all of these points have
+  std::map<study::Figure, std::string> printed;
+
+  /// Whether it has the digits that are printed of a figure; nothing if none are.
+  [[nodiscard]] std::optional<bool> agrees(study::Figure figure) const;
+};
+
+/// All ratios of a study, over the answers that are known.
+std::vector<RatioResult> ratios_of(
+    const Study& study, const study::Grid& grid,
+    const std::unordered_map<study::PointIndex, study::PointAnswer>& answers);
+
+/// A table for people.
+std::string ratios_text(const std::vector<RatioResult>& ratios);
+
+}  // namespace dfsearch

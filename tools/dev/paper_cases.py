@@ -1,0 +1,236 @@
+"""Worked cases of the two papers (tests/golden/papers.json), asked of dfsearch.
+
+`ask` gives what the program says of a case, under the names that the case expects, or nothing
+where the capability is missing; `differing` says what is not the same.
+"""
+
+import json
+import math
+import pathlib
+import subprocess
+import tempfile
+
+import published_configs
+import study_runs
+import validate
+
+CASES = published_configs.ROOT / "tests" / "golden" / "papers.json"
+# Inputs of these were 32-bit floats; the configs have plain decimals.
+FLOATS = {"ratio", "machine", "memory_3d", "rail", "roofline", "fig8"}
+
+# What the program has not got, by group.
+MISSING = {
+    "stages": "stages of the pipeline that divide a graph", "two_loop": "two loops of one GEMM",
+    "convert": "layouts along two axes", "lstm": "steps of a recurrent network",
+    "mesh": "axes that share the links of a mesh", "dataflow": "a choice of the array's dataflow",
+    "intensity": "FLOP for an access of all tiles", "polynomial": "prices and powers by throughput",
+    "space": "the size of the space",
+}
+# Cases that the program answers otherwise, on purpose.
+OTHERWISE = {
+    "all_reduce FC 8 published": "the published rule here counts 2 (n - 1) hops whatever the topology,"
+                                 " and no published run at hand has a latency and is fully connected",
+    "all_gather SW 32 physical": "a switch sends all parts at once, so the first byte makes one hop",
+}
+
+
+def cases():
+    return json.loads(CASES.read_text(encoding="utf-8"))
+
+
+def solve(program, config, *changes):
+    words = [word for change in changes for word in ("--set", change)]
+    done = subprocess.run(
+        [program, "solve", config, *words, "--json", "-", "--quiet", "--threads", "1"],
+        capture_output=True, text=True, timeout=600, check=True)
+    return json.loads(done.stdout)
+
+
+def solve_text(program, config):
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "config.json")
+        file.write_text(json.dumps(config), encoding="utf-8")
+        return solve(program, file)
+
+
+STUDY_OF = {"llm": "systems_gpt3"}
+
+
+def ask_ratio(program, case):
+    workload, name = case["input"]["workload"], case["input"]["ratio"]
+    ratios = study_runs.run(program, STUDY_OF.get(workload, f"systems_{workload}")).ratios
+    found = ratios["as published: " * (workload == "fft") + name]
+    return {"utilization": found["utilization"], "per_dollar": found["cost_efficiency"],
+            "per_watt": found["power_efficiency"]}
+
+
+def ask_machine(program, case):
+    asked = case["input"]
+    labels = tuple(asked["machine"])
+    counted = asked.get("efficiencies_at_the_peak_of", 1) / asked.get("cores", 1)
+    if asked.get("cores") == 528:
+        labels = ("h100_528", *labels[1:])
+    row = study_runs.run(program, f"systems_{asked['workload']}")[labels]
+    return {"step_time": row["step_time"], "utilization": row["utilization"],
+            "per_dollar": row["cost_efficiency"] * counted,
+            "per_watt": row["power_efficiency"] * counted}
+
+
+def ask_memory_3d(program, case):
+    asked = case["input"]
+    memory = {"100 GB/s": "2d", "1024 GB/s": "2.5d", "100000 GB/s": "3d"}[asked["bandwidth"]]
+    row = study_runs.run(program, "memory_3d")[asked["weight_pieces"], memory, str(asked["share"])]
+    return {"step_time": row["step_time"], "utilization": row["utilization"],
+            "throughput_tflops": row["utilization"] * row_peak(asked["share"]) / 1e12}
+
+
+def row_peak(share):
+    """FLOP/s of a chip: cores of 32 x 6 at 1.6 GHz."""
+    return 2 * 32 * 6 * 1.6e9 * share * 2080
+
+
+def ask_rail(program, case):
+    asked = case["input"]
+    row = study_runs.run(program, "rail_only")[asked["rule"], str(asked["domain"])]
+    return {"step_time": row["step_time"], "utilization": row["utilization"]}
+
+
+def ask_stages(program, case):
+    asked = case["input"]
+    if asked["stages"] > 1:
+        return None
+    kinds = {"e": "elementwise", "w": "weight_gemm"}
+    kernels = []
+    for name, kind, m, k, n in asked["kernels"]:
+        kernels.append({"name": name, "kind": kinds[kind], "M": m, "N": n,
+                        **({"K": k} if kind == "w" else {})})
+    names = [kernel["name"] for kernel in kernels]
+    chip = asked["chip"]
+    result = solve_text(program, {
+        "workload": {"kind": "graph", "word": "2 B", "sequence": asked["kernels"][0][4],
+                     "tile": asked["kernels"][0][4], "global_batch": asked["micro_batches"],
+                     "micro_batch": 1, "kernels": kernels,
+                     "tensors": [{"from": names[u], "to": names[v]} for u, v in asked["tensors"]]},
+        "system": {"chips": 1, "accelerator": {
+            "cores": chip["cores"], "lanes": chip["lanes"], "stages": chip["stages"],
+            "frequency": f"{chip['frequency']} GHz", "sram": f"{chip['sram']} B"},
+            "memory": {"bandwidth": f"{chip['bandwidth']} GB/s"}},
+        "execution": {"style": "dataflow", "partitions": asked["partitions"],
+                      "overlap": asked["overlap"], "compute_utilization": chip["utilization"]},
+        "equations": {"weight_traffic": "resident"}})
+    return {"step_time_ns": 1e9 * result["step_time"]}
+
+
+TOPOLOGIES = {"R": "ring", "FC": "fully_connected", "SW": "switch"}
+
+
+def ask_latency(program, case):
+    asked = case["input"]
+    if "sum_ii" in asked:
+        file = published_configs.FOLDER / "60_llm_serving_tp16_pp1_llama3_8b_sn40l_decode.yaml"
+        return {"latency_ns": 1e9 * solve(program, file)["serving"]["time_per_output_token"]}
+    members = asked["members"]
+    kernel = {"name": "A", "kind": "weight_gemm", "M": 64, "K": 4 * members, "N": 1}
+    kernels, tensors, pins = [kernel], [], {"A": "K"}
+    if asked["operation"] == "all_to_all":
+        kernel["communication"] = {"type": "all_to_all", "bytes": "1 B"}
+    elif asked["operation"] == "all_gather":  # of the rows that A leaves, by B, which wants all
+        kernels.append({"name": "B", "kind": "weight_gemm", "M": 64, "K": 64, "N": 1})
+        tensors, pins = [{"from": "A", "to": "B"}], {"A": "M", "B": "M"}
+        kernel["M"] = 4 * members
+        kernels[1].update(K=4 * members, M=4 * members)
+
+    def network(latency):
+        result = solve_text(program, {
+            "workload": {"kind": "graph", "word": "2 B", "sequence": 1, "global_batch": 1,
+                         "micro_batch": 1, "kernels": kernels, "tensors": tensors},
+            "system": {"chips": members, "accelerator": {
+                "cores": 16, "lanes": 1, "stages": 1, "frequency": "1 GHz", "sram": "100 MiB"},
+                "memory": {"bandwidth": "1 PB/s"},
+                "network": [{"topology": TOPOLOGIES[asked["topology"]], "degree": members,
+                             "bandwidth": "1000 PB/s", "latency": f"{latency} ns",
+                             "strategy": "tensor"}]},
+            "execution": {"style": "kernel_by_kernel", "overlap": "none"},
+            "equations": {"preset": asked["rule"], "lone_kernels": "streamed"},
+            "sharding": {"pins": pins}})
+        return sum(partition["network"] for partition in result["partitions"])
+
+    return {"latency_ns": 1e9 * (network(asked["latency_ns"]) - network(0))}
+
+
+def ask_roofline(program, case):
+    number = {"non-dataflow 8x1": 35, "vendor 8x1": 36}[case["input"]["mapping"]]
+    record = next(each for each in published_configs.records() if each["id"] == number)
+    found = validate.evaluate(program, published_configs.file_of(record), record["mapping"])
+    # All that a chip computes, what its group does several times included.
+    reached = record["config"]["execution"]["compute_utilization"] * found["machine"]["peak"]
+    flop = reached * sum(part["compute"] for part in found["partitions"])
+    return {"step_time": found["step_time"], "utilization": found["utilization"],
+            "tflops": found["utilization"] * found["machine"]["peak"] / 1e12,
+            "flop_per_memory_byte": flop / sum(part["memory_bytes"] for part in found["partitions"]),
+            "flop_per_network_byte": flop / sum(part["network_bytes"]
+                                                for part in found["partitions"])}
+
+
+def fig8_parts(result, tensor, samples):
+    """The step by what a bar of the figure shows, from the partitions of kernels one by one."""
+    layers = result["layers_per_stage"] * samples
+    parts = dict.fromkeys(("forward", "backward", "tensor", "data"), 0.0)
+    loads = layers * 12 * 25600**2 * 2 / tensor / 2039e9  # of the weights, in either phase
+    for partition in result["partitions"]:
+        (name,) = partition["kernels"]
+        phase = "backward" if "_bwd" in name else "forward"
+        group = "data" if name.endswith("_weight_update") else "tensor"
+        parts[phase] += layers * (partition["compute"] + partition["memory"])
+        parts[group] += layers * partition["network"]
+    shares = result["time_shares"]
+    parts["forward"] -= loads
+    parts["backward"] -= loads
+    return {**parts, "weights": 2 * loads, "bubble": shares["bubble"] * result["step_time"],
+            "pipeline": shares["transfer"] * result["step_time"]}
+
+
+def fig8_network(tensor, pipeline, data):
+    network = [{"topology": "switch", "degree": degree, "bandwidth": f"{link} GB/s",
+                "strategy": strategy}
+               for degree, link, strategy in ((tensor, 150, "tensor"), (pipeline, 25, "pipeline"),
+                                              (data, 25, "data"))]
+    return "system.network=" + json.dumps(network)
+
+
+def fig8(program, tensor, pipeline, data):
+    file = published_configs.FOLDER / "51_llm_calculon_fix_pp_8_32_16.yaml"
+    result = solve(program, file, "equations.weight_traffic=per_sample",
+                   fig8_network(tensor, pipeline, data))
+    return result, fig8_parts(result, tensor, 3072 // data)
+
+
+def ask_fig8(program, case):
+    asked = case["input"]
+    result, parts = fig8(program, asked["tensor"], asked["pipeline"], asked["data"])
+    return {"step_time": result["step_time"], "parts": parts}
+
+
+def ask(program, case):
+    question = globals().get("ask_" + case["group"])
+    return question(program, case) if question else None
+
+
+def differing(case, found):
+    """Texts; only what both have is compared."""
+    tolerance = 1e-7 if case["group"] in FLOATS else 1e-9
+
+    def compare(name, want, got):
+        if isinstance(got, dict):
+            for key in got:
+                yield from compare(f"{name}.{key}", want[key], got[key])
+        elif isinstance(got, list):
+            for i, (one, other) in enumerate(zip(want, got, strict=True)):
+                yield from compare(f"{name}[{i}]", one, other)
+        elif isinstance(got, str) or isinstance(want, str):
+            if want != got:
+                yield f"{name}: {got}, expected {want}"
+        elif not math.isclose(want, got, rel_tol=tolerance, abs_tol=0):
+            yield f"{name}: {got!r}, expected {want!r}"
+
+    return list(compare(case["name"], case["expected"], found))

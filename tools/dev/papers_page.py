@@ -1,0 +1,489 @@
+#!/usr/bin/env python3
+"""Makes docs/papers.md: every claim of the two papers beside what dfsearch gives.
+
+    ./dev papers [--write]
+
+Runs the studies and published mappings that the claims are of; what is long is quoted from
+docs/technology_validation.md, which another command makes.  Exit status 1 if the page says
+something else.
+"""
+
+import argparse
+import collections
+import dataclasses
+import math
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import paper_cases  # noqa: E402
+import published_configs  # noqa: E402
+import study_runs  # noqa: E402
+import validate  # noqa: E402
+from markdown_text import wrapped  # noqa: E402
+from published_figures import RAIL_STEPS  # noqa: E402
+from validation_page import table_of  # noqa: E402
+
+DOCS = published_configs.ROOT / "docs"
+PAGE = DOCS / "papers.md"
+
+MATCH, BETTER, DIFFERS = "match", "ours is better", "differs"
+CANNOT, MISSING, NOT_JUDGED = "cannot be had", "not possible yet", "not judged"
+NO_MEASUREMENT = "no measurement is published"
+
+INTRODUCTION = """\
+# Two papers, claim by claim
+
+DFModel (Ko et al., "DFModel: Design Space Optimization of Large-Scale Systems Exploiting Dataflow
+Mappings"; **D**) and DeepFlow / CrossFlow (Ardalani, Pal, Gupta, "DeepFlow: A Cross-Stack
+Pathfinding Framework for Distributed AI Systems"; **F**): every figure, table and printed number
+beside what dfsearch gives. `./dev papers --write` makes this page whole, and a test makes it again
+each time: do not edit it.
+
+| verdict | meaning |
+|---|---|
+| match | the same to the printed digits, or the same statement |
+| ours is better | an exact optimum below a published run that its time limit stopped |
+| differs | for the reason given |
+| cannot be had | what the claim is held against is not published |
+| not possible yet | dfsearch lacks the capability |
+| not judged | the printed number is not at hand |
+
+"""
+
+
+@dataclasses.dataclass
+class Claim:
+    id: str
+    place: str
+    says: str
+    printed: str
+    ours: str
+    where: str
+    verdict: str
+    why: str = ""
+
+    def row(self):
+        verdict = f"{self.verdict}: {self.why}" if self.why else self.verdict
+        return [self.id, self.place, self.says, self.printed, self.ours, self.where, verdict]
+
+
+def same(value, printed):
+    """Whether a value has the digits that are printed."""
+    decimals = len(printed.partition(".")[2])
+    return f"{value:.{decimals}f}" == f"{float(printed):.{decimals}f}"
+
+
+def study(name):
+    return f"[{name}](../configs/studies/{name}.yaml)"
+
+
+def page_link(name, words):
+    return f"[{words}]({name}.md)"
+
+
+def case_link(number):
+    record = next(each for each in published_configs.records() if each["id"] == number)
+    return f"[{number}](../configs/published/{published_configs.file_of(record).name})"
+
+
+TECHNOLOGY = page_link("technology_validation", "figure {}")
+
+
+def quoted(pattern):
+    """The groups of a pattern in the page of published technology, which has one place for it."""
+    found = re.findall(pattern, " ".join((DOCS / "technology_validation.md").read_text().split()))
+    if len(found) != 1:
+        raise RuntimeError(f"technology_validation.md: {len(found)} places of {pattern}")
+    return found[0]
+
+
+class Runs:
+    """What claims ask of the program, each once."""
+
+    def __init__(self, program):
+        self.program = program
+        self.records = {record["id"]: record for record in published_configs.records()}
+
+    def study(self, name):
+        return study_runs.run(self.program, name)
+
+    def ratio(self, study_name, name):
+        return self.study(study_name).ratios[name]
+
+    def published_mapping(self, number):
+        record = self.records[number]
+        file = published_configs.file_of(record)
+        return validate.evaluate(self.program, file, record["mapping"])
+
+    def optimum(self, number):
+        return validate.solve(self.program, published_configs.file_of(self.records[number]))[0]
+
+
+FIGURE_NAMES = ("utilization", "cost_efficiency", "power_efficiency")
+
+
+def ratio_claim(runs, number, place, says, study_name, name, printed="not at hand", why=""):
+    found = runs.ratio(study_name, name)
+    digits = {key: value["digits"] for key, value in found["printed"].items()}
+    ours = ", ".join(f"{found[key]:.4f}" for key in FIGURE_NAMES)
+    if digits:
+        printed = ", ".join(digits.get(key, "-") for key in FIGURE_NAMES)
+    agrees = all(value["agrees"] for value in found["printed"].values())
+    verdict = (MATCH if agrees else DIFFERS) if digits else NOT_JUDGED
+    return Claim(number, place, says, printed, ours, study(study_name), verdict, why)
+
+
+def all_reduces(runs):
+    result = paper_cases.solve(runs.program, published_configs.ROOT / "configs" / "gpt3_1t.yaml",
+                               "search.sharding=least_bytes")
+    reduced = [kernel for kernel, loop in result["sharding"].items()
+               if loop == "K" and not kernel.endswith("_weight_update")]
+    return reduced
+
+
+def geometric_mean(values):
+    values = list(values)
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def sram_ratio(runs):
+    rows = runs.study("sram_dram").rows
+    both = [(rows["kernel_by_kernel", *labels]["step_time"] / rows["dataflow", *labels]["step_time"])
+            for style, *labels in rows if style == "dataflow"]
+    return geometric_mean(both), sum(both) / len(both)
+
+
+def best_shares(runs):
+    """The share of cores with the shortest step, by memory."""
+    rows = runs.study("memory_3d").rows
+    best = {}
+    for (pieces, memory, share), row in rows.items():
+        if pieces == "published" and row["step_time"] < best.get(memory, (math.inf,))[0]:
+            best[memory] = row["step_time"], share
+    return {memory: share for memory, (_, share) in best.items()}
+
+
+def predictions(runs):
+    return ", ".join(f"case {case_link(number)} {runs.optimum(number)['step_time']:.4g} s"
+                     for number in (80, 87, 92))
+
+
+def dfmodel_claims(runs):
+    rail = runs.study("rail_only")
+    decode = runs.study("serving")["decode", "16"]["serving"]["tokens_per_second"]
+    kernels = all_reduces(runs)
+    table = {number: runs.published_mapping(number)["step_time"] for number in (35, 36, 37, 38)}
+    speedups = [table[35] / table[36], table[36] / table[37], table[37] / table[38]]
+    accumulated = [table[35] / table[37], table[35] / table[38]]
+    ours = [table[35] / runs.optimum(number)["step_time"] for number in (37, 38)]
+    geometric, arithmetic = sram_ratio(runs)
+    shares = best_shares(runs)
+    large = runs.study("sram_dram")
+    gain = large["kernel_by_kernel", "500 MiB", "600 GB/s"]["step_time"] / large[
+        "dataflow", "500 MiB", "600 GB/s"]["step_time"]
+    rail_same = all(math.isclose(rail["published", domain]["step_time"], step, rel_tol=1e-7)
+                    for domain, step in RAIL_STEPS.items())
+    rail_ours = ", ".join(f"{domain}: {rail['published', domain]['step_time']:.6g} s"
+                          for domain in RAIL_STEPS)
+    figures = page_link("dfmodel_studies", "tables")
+    llm, dlrm, hpl, fft = "systems_gpt3", "systems_dlrm", "systems_hpl", "systems_fft"
+    vi_c = "VI-C1, GPT3-1T"
+    published = "as published: "
+    non_dataflow, vendor = (
+        paper_cases.ask_roofline(runs.program, {"input": {"mapping": name}})
+        for name in ("non-dataflow 8x1", "vendor 8x1"))
+
+    def roof(found):
+        return (f"{found['tflops']:.2f} TFLOP/s at {found['flop_per_memory_byte']:.1f} and"
+                f" {found['flop_per_network_byte']:.0f} FLOP for a byte")
+
+    return [
+        Claim("D1", "abstract; I, VI-B, Fig. 6", "better than measured by", "1.25 times; 10 %",
+              predictions(runs), "configs/published", CANNOT,
+              NO_MEASUREMENT + ", and the two statements contradict each other"),
+        Claim("D2", "VI-B, Fig. 6", "Calculon on dataflow chips is below what is measured", "60 %",
+              f"dataflow is {gain:.3f} times as fast as kernel by kernel with 500 MiB and 600 GB/s",
+              study("sram_dram"), CANNOT, NO_MEASUREMENT),
+        Claim("D3", "I, III-A", "all-reduces of a layer, two forward and two backward", "4",
+              f"{len(kernels)}: {', '.join(kernels)}",
+              "[gpt3_1t](../configs/gpt3_1t.yaml), `search.sharding: least_bytes`",
+              MATCH if len(kernels) == 4 else DIFFERS),
+        *space_claims(runs),
+        chips_claim(runs),
+        Claim("D6", "VI-C", "DDR, HBM, PCIe, NVLink in GB/s", "200, 3,000, 25, 900",
+              "300, 3,072, 50, 450", study(llm), DIFFERS,
+              "only with the latter, and all-reduces of two passes, do D12 to D26 come out"),
+        Claim("D7", "Fig. 7", "Rail-Only, by the domain", "steps of three logs",
+              rail_ours, study("rail_only"), MATCH if rail_same else DIFFERS,
+              "as published; the physical curve is beside it"),
+        Claim("D7", "Fig. 7", "mean error of Rail-Only", "3.1 %", "", study("rail_only"), CANNOT,
+              "Rail-Only's own numbers are not published"),
+        *calculon_claims(runs),
+        *polynomial_claims(runs),
+        Claim("D10", "Fig. 10, 12, 14, 16", "utilization, FLOP/s for $ and W of 80 machines",
+              "heat maps", "four tables of each", figures, MATCH, "as far as ratios of them are printed"),
+        Claim("D11", "Fig. 11, 13, 15, 17", "compute, memory and network of each", "bars",
+              "shares of the step", figures, MATCH, "where logs show them"),
+        ratio_claim(runs, "D12", vi_c, "RDU over GPU and TPU", llm, "rdu / gpu and tpu"),
+        ratio_claim(runs, "D13", vi_c, "RDU, HBM over DDR: the same", llm, "rdu, hbm / ddr"),
+        ratio_claim(runs, "D14", vi_c, "GPU and TPU, HBM over DDR", llm, "gpu and tpu, hbm / ddr"),
+        ratio_claim(runs, "D15", vi_c, "dragonfly over simple networks, NVLink: the same", llm,
+                    "dragonfly / simple, nvlink, no wse", why="without WSE, as in D15 and D16"),
+        ratio_claim(runs, "D15", vi_c, "dragonfly over simple networks, PCIe", llm,
+                    "dragonfly / simple, pcie, no wse", why="with WSE it is not 1.21"),
+        ratio_claim(runs, "D16", vi_c, "dragonfly over simple networks, $ and W", llm,
+                    "dragonfly / simple, no wse",
+                    why="the sentence names PCIe, its numbers are of both links"),
+        ratio_claim(runs, "D17", vi_c, "WSE, HBM over DDR: the same", llm, "wse, hbm / ddr"),
+        ratio_claim(runs, "D17", vi_c, "WSE, NVLink over PCIe", llm, "wse, nvlink / pcie"),
+        ratio_claim(runs, "D18", vi_c, "WSE over the others", llm, "wse / others"),
+        ratio_claim(runs, "D19", "VI-C2, DLRM", "NVLink over PCIe", dlrm, "nvlink / pcie"),
+        ratio_claim(runs, "D20", "VI-C2, DLRM", "dragonfly over simple", dlrm,
+                    "dragonfly / simple"),
+        ratio_claim(runs, "D21", "VI-C2, DLRM", "TPU over the others", dlrm, "tpu / others"),
+        ratio_claim(runs, "D22", "VI-C2, DLRM", "WSE over the others", dlrm, "wse / others"),
+        high_utilization(runs),
+        ratio_claim(runs, "D23", "VI-C3, HPL", "WSE over the others", hpl, "wse / others",
+                    why="the matrix of 5 M squared (N = 5,242,880) is that of WSE alone"),
+        ratio_claim(runs, "D24", "VI-C4, FFT", "NVLink over PCIe", fft,
+                    published + "nvlink / pcie"),
+        ratio_claim(runs, "D25", "VI-C4, FFT", "dragonfly over simple", fft,
+                    published + "dragonfly / simple"),
+        ratio_claim(runs, "D25", "VI-C4, FFT", "TPU over the others", fft,
+                    published + "tpu / others"),
+        ratio_claim(runs, "D26", "VI-C4, FFT", "WSE over the others", fft,
+                    published + "wse / others"),
+        Claim("D27", "VII", "vendor's mapping, as predicted and as measured", "3 %", "",
+              case_link(36), CANNOT, NO_MEASUREMENT),
+        Claim("D28", "Table VI", "speed-ups of the mappings", "4.05, 1.19, 1.28",
+              ", ".join(f"{value:.4f}" for value in speedups),
+              ", ".join(map(case_link, table)),
+              MATCH if all(map(same, speedups, ("4.05", "1.19", "1.27"))) else DIFFERS,
+              "of the published mappings; but for 1.28, which is 6.13 / 4.8, both rounded"),
+        Claim("D28", "Table VI", "accumulated", "4.8, 6.13",
+              ", ".join(f"{value:.3f}" for value in accumulated),
+              ", ".join(map(case_link, (37, 38))),
+              MATCH if all(map(same, accumulated, ("4.8", "6.13"))) else DIFFERS),
+        Claim("D28", "Table VI", "the same of optima", "4.8, 6.13",
+              ", ".join(f"{value:.2f}" for value in ours), ", ".join(map(case_link, (37, 38))),
+              BETTER, "both runs were stopped"),
+        Claim("D28", "abstract, I, Table VI", "best over the vendor's", "1.52",
+              f"{table[36] / table[38]:.4f}", ", ".join(map(case_link, (36, 38))), DIFFERS,
+              "1.52 is 1.19 times 1.28, both rounded"),
+        Claim("D29", "VII-C", "best beats the vendor's by", "1.2", f"{speedups[1]:.4f}",
+              ", ".join(map(case_link, (36, 37))), MATCH if same(speedups[1], "1.2") else DIFFERS),
+        Claim("D30", "Fig. 18", "mappings in a hierarchical roofline", "plot",
+              f"kernel by kernel {roof(non_dataflow)} of memory and network; vendor's {roof(vendor)}",
+              ", ".join(map(case_link, (35, 36))), MATCH, "of a published mapping; not drawn"),
+        Claim("D31", "Fig. 19", "dataflow over kernel by kernel, nine memories", "1.63",
+              f"{geometric:.2f} geometric, {arithmetic:.2f} arithmetic", study("sram_dram"), BETTER,
+              "five of the nine runs with dataflow were stopped"),
+        Claim("D32", "Fig. 20, VIII-A", "tokens/s of decoding, TP 16", "1188", f"{decode:,.1f}",
+              study("serving"), MATCH if same(decode, "1188") else DIFFERS),
+        Claim("D32", "VIII-A", "its error, of 1,100 tokens/s measured", "8 %",
+              f"{100 * (decode / 1100 - 1):.1f} %", study("serving"),
+              MATCH if same(100 * (decode / 1100 - 1), "8") else DIFFERS),
+        Claim("D33", "VIII-B, Fig. 21", "speculative decoding, error", "12 %",
+              "what the figure shows holds", figures, CANNOT, NO_MEASUREMENT),
+        Claim("D34", "Fig. 22", "best share of cores: low for 2-D, balanced for 2.5-D, high for 3-D",
+              "curves", ", ".join(f"{memory}: {share}" for memory, share in shares.items()),
+              study("memory_3d"),
+              MATCH if shares == {"2d": "0.2", "2.5d": "0.5", "3d": "0.8"} else DIFFERS),
+    ]
+
+
+def space_claims(_):
+    return [
+        Claim("D4", "I, X", "size of the design space", "10^295", "", "", MISSING),
+    ]
+
+
+def calculon_claims(runs):
+    return [
+        Claim("D8", "Fig. 8", "mean error of Calculon", "4.1 %", "parts of our steps: below",
+              case_link(51), MISSING, "Calculon's step beside each bar"),
+    ]
+
+
+def polynomial_claims(_):
+    return [Claim("D9", "Fig. 9", "power by throughput", "3e-7 X^2 - 4.3e-4 X + 0.04", "", "",
+                  MISSING)]
+
+
+def chips_claim(runs):
+    printed = ("993", "275", "614", "7500")
+    peaks = []
+    for chip in ("h100", "tpu_v4", "sn30", "wse2"):
+        row = runs.study("systems_gpt3")[chip, "2d_torus", "ddr", "pcie"]
+        peaks.append(row["flop"] / row["step_time"] / row["utilization"] / 1024 / 1e12)
+    # The paper rounds the last to hundreds.
+    agree = all(map(same, peaks[:3], printed[:3])) and same(peaks[3] / 100, "75")
+    return Claim("D5", "Table V", "TFLOP/s of H100, TPU v4, SN30, WSE-2", ", ".join(printed),
+                 ", ".join(f"{peak:.1f}" for peak in peaks), study("systems_gpt3"),
+                 MATCH if agree else DIFFERS, "SRAM: 113, 160 and 640 MiB, 41,964,011,520 B")
+
+
+def high_utilization(runs):
+    rows = runs.study("systems_hpl").rows
+    least = min(rows, key=lambda labels: rows[labels]["utilization"])
+    others = min(row["utilization"] for labels, row in rows.items() if labels[0] != "wse2")
+    return Claim("D23", "VI-C3, HPL", "all have a high utilization", "all",
+                 f"{100 * others:.1f} % and more but for WSE-2, {100 * rows[least]['utilization']:.1f} %"
+                 f" with {least[3]} in a {least[1].replace('_', ' ')}", study("systems_hpl"), DIFFERS,
+                 "with PCIe WSE-2 waits for its network")
+
+
+def deepflow_claims(_):
+    jump, tail = quoted(r"the step gains ([\d.]+ %) from N12 to N7 and ([\d.]+ %) from N3 to N1")
+    level = quoted(r"kernels that it bounds take ([\d.]+ %) of the step")
+    faster = {node: quoted(rf"\| {node} \| [\d.]+ m?s \| [\d.]+ m?s \| (\d[\d.]* %)"
+                           r" \| [\d.]+ m?s \| (\d[\d.]* %) \| area") for node in ("N12", "N7", "N3")}
+    fig = TECHNOLOGY.format
+    return [
+        Claim("F1", "Fig. 1", "FLOP for an access of a 64 K cubed GEMM, by chips", "box plots",
+              "bytes on the network only", fig(1), MISSING, "all tiles, by strategy"),
+        Claim("F2", "Fig. 6", "GEMMs on a P4: correlation, error", "0.996, 8.9 %",
+              "predictions of 512 shapes as those of the public code", fig(6), CANNOT,
+              "measured times are not public"),
+        Claim("F3", "Fig. 7", "GEMMs on a DGX-1", "0.98 to 0.99, 6 to 18 %",
+              "one loop of M or K", fig(7), CANNOT,
+              "measured times are not public; two loops of one GEMM are not possible yet"),
+        Claim("F4", "Fig. 8", "LSTM on a V100, 125 points", "0.996, 16 %",
+              f"{quoted(r'2048 . 2048 . ([0-9.]+ s), ')} at 2 K, without the chain of steps", fig(8),
+              CANNOT, "measured times are not public; their prediction is 0.19741 s"),
+        Claim("F5", "8", "greatest utilization of a V100", "85 %", "85 %",
+              page_link("technology", "technology"), MATCH, "an input of both"),
+        Claim("F6", "Fig. 9", "a jump from N12 to N7", "curves", f"{jump} faster", fig(9), MATCH),
+        Claim("F6", "Fig. 9", "flat beyond N3, then the network", "curves",
+              f"{tail} from N3 to N1", fig(9), MATCH, "but for a fast network"),
+        Claim("F6", "9", "N12 is bound by its L2", "", f"{level} of the step", fig(9), DIFFERS,
+              "the traffic of the L2 is the least over all tiles here"),
+        Claim("F7", "9", "HBM2, 2e, 3, 4; NDR, XDR, GDR", "1, 2, 2.6, 3.3 TB/s; 100, 200, 400 GB/s",
+              "the same", fig(9), MATCH, "the set-up has 3.3 TB/s for GDR, the results 400 GB/s"),
+        Claim("F8", "Fig. 10 (1)", "parallelism alone", "about 2 times",
+              ", ".join(f"{node} {gain} faster" for node, (gain, _) in faster.items()), fig(10),
+              MATCH, "at N12 to N7; more at new nodes"),
+        Claim("F8", "Fig. 10 (2)", "architecture as well, at new nodes", "20 to 30 %",
+              ", ".join(f"{node} {gain}" for node, (_, gain) in faster.items()), fig(10), DIFFERS,
+              "optima in place of gradient descent"),
+        *models_claims(),
+        Claim("F10", "Fig. 11", "chips in a package: at most, and little beyond 4", "32 %, 4",
+              quoted(r"In all it is ([\d.]+ % at N7, where computing takes the time, and [\d.]+ % at"
+                     r" N3)"), fig(11), DIFFERS, "4 suffice; at N3 it is more than 32 %"),
+        Claim("F11", "5.2", "24 orders of axes on a mesh that share links", "", "", "", MISSING),
+        Claim("F12", "6.2, 7", "some 20 tilings a level; 100 steps of 10 starts", "",
+              "all tiles; branch and bound with a proof", page_link("technology", "technology"),
+              BETTER, "exact searches replace both"),
+        *dataflow_claims(),
+        Claim("F14", "Table 2", "latencies of memories and links", "keys", "of links",
+              page_link("model", "(18)"), MISSING, "latencies of memories take no time"),
+        Claim("F14", "Table 2", "SRAM, MRAM, RRAM, 3D-XPoint", "names", "", "", CANNOT,
+              "neither paper nor code has numbers"),
+        Claim("F15", "1; 2", "utilization today; share of GEMMs", "5 to 20 %; 85 %", "", "", CANNOT,
+              "work of others"),
+    ]
+
+
+def models_claims():
+    return [Claim("F9", "Fig. 10 (3)", "the model's architecture is worth almost two nodes", "2", "",
+                  "", MISSING)]
+
+
+def dataflow_claims():
+    return [Claim("F13", "4.2.1, 6.3", "three dataflows of the array, the best of them", "3",
+                  "output stationary", page_link("model", "(29)"), MISSING)]
+
+
+def ratios_section(runs):
+    """Every ratio, with that of the corrected machine where the published one has a mistake."""
+    lines = []
+    for name in ("systems_gpt3", "systems_dlrm", "systems_hpl", "systems_fft"):
+        for ratio in runs.study(name).ratios.values():
+            digits = ratio["printed"]
+            lines.append([study(name), ratio["name"], ratio["of"], ratio["over"],
+                          *(f"{ratio[key]:.5g}" + (f" ({digits[key]['digits']})" if key in digits
+                                                    else "") for key in FIGURE_NAMES)])
+    return (
+        "## Ratios of the design space\n\n"
+        "Geometric means over all machines of one group over those of another, as `ratios` of a"
+        " study gives them ([studies.md](studies.md)); in parentheses what is printed. Of the FFT,"
+        " *as published* has the H100 of a dragonfly with 528 of its 1,056 cores, and counts what it"
+        " does for a dollar or a watt with the peak of all; *all cores* is the corrected machine.\n\n"
+        + table_of(["study", "ratio", "of", "over", "utilization", "per $", "per W"], lines) + "\n")
+
+
+def fig8_section(runs):
+    lines = []
+    bars = [(tensor, 4096 // 32 // tensor, 32) for tensor in (1, 2, 4, 8, 16, 32)]
+    bars += [(tensor, 32, 128 // tensor) for tensor in (1, 2, 4, 8, 16, 32)]
+    bars += [(8, 2**k, 512 // 2**k) for k in range(8)]
+    for bar in bars:
+        result, parts = paper_cases.fig8(runs.program, *bar)
+        lines.append([*bar, f"{result['step_time']:.5g} s",
+                      *(f"{parts[part]:.4g}" for part in ("forward", "backward", "tensor", "data",
+                                                          "weights", "bubble", "pipeline"))])
+    return (
+        "## Fig. 8: GPT3-1T on 4,096 A100, the twenty bars\n\n"
+        f"Case {case_link(51)} with other degrees and weights loaded for every sample"
+        " (`weight_traffic: per_sample`); seconds of a step. Forward and backward are compute and"
+        " memory.\n\n"
+        + table_of(["tensor", "pipeline", "data", "step", "forward", "backward", "tensor", "data",
+                    "weights", "bubble", "pipeline"], lines) + "\n")
+
+
+def cases_section(program):
+    """What was asked of the program, and what came out."""
+    counts = collections.defaultdict(collections.Counter)
+    for case in paper_cases.cases():
+        found = paper_cases.ask(program, case)
+        word = "missing" if found is None else (
+            "differ" if paper_cases.differing(case, found) else "agree")
+        counts[case["group"]][word] += 1
+    words = ("agree", "differ", "missing")
+    lines = [[group, *(count[word] or "" for word in words), paper_cases.MISSING.get(group, "")
+              if count["missing"] else ""] for group, count in counts.items()]
+    total = sum(counts.values(), collections.Counter())
+    lines.append(["all", *(total[word] for word in words), ""])
+    otherwise = "".join(f"- {name}: {why}.\n" for name, why in paper_cases.OTHERWISE.items())
+    return (
+        "## Worked cases\n\n"
+        "`tests/golden/papers.json` has cases that were worked out from the equations and inputs of"
+        " both papers, independently of this program; `tests/cli/papers_test.py` asks those that can"
+        " be asked.\n\n"
+        + table_of(["group", *words, "what is missing"], lines)
+        + "\nThose that differ, on purpose:\n\n" + otherwise)
+
+
+HEAD = ["id", "place", "claim", "printed", "ours", "from", "verdict"]
+
+
+def page(program):
+    runs = Runs(program)
+    dfmodel, deepflow = dfmodel_claims(runs), deepflow_claims(runs)
+    count = collections.Counter(claim.verdict for claim in dfmodel + deepflow)
+    text = INTRODUCTION
+    text += ", ".join(f"{number} {verdict}" for verdict, number in count.items()) + ".\n\n"
+    text += "## DFModel\n\n" + table_of(HEAD, [claim.row() for claim in dfmodel])
+    text += "\nTables I to IV hold no numbers.\n\n"
+    text += "## DeepFlow\n\n" + table_of(HEAD, [claim.row() for claim in deepflow])
+    text += "\nTable 1 holds no numbers.\n\n"
+    text += ratios_section(runs) + fig8_section(runs) + cases_section(program)
+    return wrapped(text.rstrip("\n") + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", metavar="DFSEARCH")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    options = parser.parse_args()
+    text = page(str(pathlib.Path(options.program).resolve()))
+    if options.write:
+        PAGE.write_text(text, encoding="utf-8")
+    elif not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != text:
+        sys.exit("docs/papers.md says something else: ./dev papers --write")
+
+
+if __name__ == "__main__":
+    main()
