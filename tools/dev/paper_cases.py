@@ -16,14 +16,14 @@ import validate
 
 CASES = published_configs.ROOT / "tests" / "golden" / "papers.json"
 # Inputs of these were 32-bit floats; the configs have plain decimals.
-FLOATS = {"ratio", "machine", "memory_3d", "rail", "roofline", "fig8"}
+FLOATS = {"ratio", "machine", "memory_3d", "rail", "roofline", "fig8", "polynomial"}
 
 # What the program has not got, by group.
 MISSING = {
     "stages": "stages of the pipeline that divide a graph", "two_loop": "two loops of one GEMM",
     "convert": "layouts along two axes", "lstm": "steps of a recurrent network",
     "mesh": "axes that share the links of a mesh", "dataflow": "a choice of the array's dataflow",
-    "intensity": "FLOP for an access of all tiles", "polynomial": "prices and powers by throughput",
+    "intensity": "FLOP for an access of all tiles",
     "space": "the size of the space",
 }
 # Cases that the program answers otherwise, on purpose.
@@ -205,10 +205,53 @@ def fig8(program, tensor, pipeline, data):
     return result, fig8_parts(result, tensor, 3072 // data)
 
 
+def calculon(program, tensor, pipeline, data):
+    """The step of the same degrees by Calculon's equations."""
+    file = published_configs.ROOT / "configs" / "figures" / "calculon_a100_4096.yaml"
+    sets = {"tensor": tensor, "pipeline": pipeline, "data": data,
+            "chunks": 128 // pipeline if pipeline > 1 else 1,
+            "communication": "rs" if tensor > 1 else "ar"}
+    return solve(program, file, *(f"calculon.{key}={value}" for key, value in sets.items()))[
+        "step_time"]
+
+
 def ask_fig8(program, case):
     asked = case["input"]
     result, parts = fig8(program, asked["tensor"], asked["pipeline"], asked["data"])
     return {"step_time": result["step_time"], "parts": parts}
+
+
+CHIPS = ("h100", "tpu_v4", "sn30", "wse2")
+POWERS = (750, 170.630875, 444.7061955, 20298.123)  # W, of the studies of 80 machines
+PRICES = (33000, 4474.81689453125, 16522.25023, 3025964)  # $
+
+
+def peaks(program):
+    """TFLOP/s of the four chips, from what a step does of them."""
+    rows = study_runs.run(program, "systems_gpt3").rows
+    chosen = [rows[chip, "2d_torus", "ddr", "pcie"] for chip in CHIPS]
+    return [row["flop"] / row["step_time"] / row["utilization"] / 1024 / 1e12 for row in chosen]
+
+
+def parabola(xs, ys):
+    """The coefficients of the least squares of degree 2, the highest first."""
+    scale = max(xs)  # powers of the greatest would lose digits
+    xs = [x / scale for x in xs]
+    rows = [[sum(x ** (i + j) for x in xs) for j in range(3)]
+            + [sum(y * x**i for x, y in zip(xs, ys))] for i in range(3)]
+    for i in range(3):
+        rows[i:] = sorted(rows[i:], key=lambda row: -abs(row[i]))
+        rows[i] = [value / rows[i][i] for value in rows[i]]
+        for k in range(3):
+            if k != i:
+                rows[k] = [value - rows[k][i] * one for value, one in zip(rows[k], rows[i])]
+    return [rows[i][3] / scale**i for i in (2, 1, 0)]
+
+
+def ask_polynomial(program, case):
+    tflops = peaks(program)
+    return {"tflops": tflops, "power_kw": parabola(tflops, [watts / 1e3 for watts in POWERS]),
+            "price_k": parabola(tflops, [price / 1e3 for price in PRICES])}
 
 
 def ask(program, case):
