@@ -92,6 +92,8 @@ WRONG = [
     ("serving.pools.0.system.price", "1 $", "price: expected a number with the unit $/h"),
     ("serving.pools.0.system.engine", {"usable": 2}, "usable: expected a number from"),
     ("serving.pools.0.system.engine", "no_such_engine", "there is no engine 'no_such_engine'"),
+    ("serving.pools.0.system.execution", {"style": "dataflow"}, "dataflow needs an accelerator"),
+    ("serving.pools.0.system.execution", {"overlap": "some"}, "overlap: expected perfect, none"),
     ("serving.modes", ["mixed"], "modes: expected aggregated or disaggregated, got 'mixed'"),
     ("serving.modes", ["aggregated", "aggregated"], "a mode stands twice"),
     ("serving.tensor", [0], "tensor: expected a whole number from 1"),
@@ -265,6 +267,33 @@ class ServingTest(CliTest):
         for name in ("sn40l_16x1_ring", "sn10_8x1_ring"):
             config = changed(SMALL, "serving.pools.0.system", {"from": name})
             self.assertEqual(self.solve(config)["pools"][0]["chips"], 8)
+
+    def test_a_layer_with_dataflow_takes_what_its_best_mapping_does(self):
+        for overlap, context in itertools.product(("none", "perfect", "compute_memory"),
+                                                  (4096, 65536)):
+            done = self.run_tool(
+                ROOT / "configs" / "llama3_8b_decode.yaml", "--quiet", "--json", "-",
+                *(word for change in (f"execution.overlap={overlap}", "equations=physical",
+                                      "execution.partitions=4", f"workload.context={context}")
+                  for word in ("--set", change)))
+            mapped = json.loads(done.stdout)
+            self.assertEqual(mapped["status"], "optimal")
+            served = self.solve({
+                "workload": {
+                    "kind": "llm_serving", "input": context - 1, "prefix": context - 2, "output": 2,
+                    "model": {"hidden": 4096, "layers": 32, "heads": 32, "mlp": 14336,
+                              "gated": False, "vocabulary": 1}},
+                "serving": {
+                    "pools": [{"name": "x", "chips": 16, "system": {
+                        "from": "sn40l_16x1_ring",
+                        "execution": {"style": "dataflow", "overlap": overlap},
+                        "engine": {"shares": {"matrix": 0.9, "attention": 0.9}}}}],
+                    "modes": "aggregated", "tensor": 16, "batch": 1,
+                    "objective": "interactivity"}})
+            longer = (mapped["serving"]["time_per_output_token"]
+                      / served["serving"]["figures"]["iteration"])
+            self.assertGreaterEqual(longer, 1)
+            self.assertLess(longer, 1.003)
 
     def test_a_result_is_a_deployment_file_and_a_hint(self):
         self.run_tool(CONFIG, "--quiet", "--json", "r.json", "--mapping", "m.json")

@@ -79,6 +79,12 @@ Pool random_pool(Dice& dice, const char* name) {
                            .bandwidth = BytesPerSecond(dice.real(1e10, 1e11)),
                            .strategy = {},
                            .latency = Seconds(dice.real(0, 1e-5))}};
+  if (dice.one_in(4)) {
+    pool.execution = {
+        .style = Style::Dataflow,
+        .overlap = dice.of({Overlap::Perfect, Overlap::None, Overlap::ComputeMemory})};
+    pool.machine.accelerator.sram = Bytes(dice.of({1e7, 1e8, 1e9}));
+  }
   pool.price = dice.real(1, 5);
   pool.power = Watts(dice.real(300, 1000));
   if (dice.one_in(2)) {
@@ -188,7 +194,7 @@ std::vector<Role> roles(const Task& task, const RoleChoices& role) {
           for (const std::int64_t e : list(role.expert, all.expert)) {
             const Structure s{pool, t, p, d, e};
             const std::int64_t chips = task.pools[pool].chips;
-            if (s.chips() > chips || (t * d) % e != 0 || !legal(task, s)) continue;
+            if (s.chips() > chips || (t * d) % e != 0) continue;
             std::vector<std::int64_t> replicas;
             if (all.replicas) {
               replicas = all.replicas->values;
@@ -199,7 +205,7 @@ std::vector<Role> roles(const Task& task, const RoleChoices& role) {
               if (r * s.chips() > chips) continue;
               Role one{.structure = s, .replicas = r};
               for (auto& i = one.structure.precision; i < task.precisions.size(); ++i) {
-                found.push_back(one);
+                if (legal(task, one.structure)) found.push_back(one);
               }
             }
           }

@@ -72,12 +72,11 @@ std::vector<DeploymentSpace::Structures> DeploymentSpace::structures_of(
           for (const std::int64_t e : values(role.expert, all.expert, kOne, t * d, divides)) {
             s.expert = e;
             deadline.check();
-            if (!legal(task_, s)) continue;
             const auto replicas =
                 values(role.replicas, all.replicas, DegreeChoice{}, chips / s.chips(), kAnyValue);
             if (replicas.empty()) continue;
             for (s.precision = 0; s.precision < task_.precisions.size(); ++s.precision) {
-              list.push_back({s, replicas});
+              if (legal(task_, s)) list.push_back({s, replicas});
             }
             s.precision = 0;
           }

@@ -63,7 +63,8 @@ serving::Pool pool_of(const PoolText& text) {
                      .price = system.price,
                      .power = system.power,
                      .transfer = system.transfer,
-                     .engine = system.engine};
+                     .engine = system.engine,
+                     .execution = system.execution};
   pool.machine.chips = text.chips;
   if (system.accelerator) pool.machine.accelerator = system.accelerator->accelerator;
   pool.machine.memory = system.memory.tiers();

@@ -188,6 +188,10 @@ void check_pool_system(void* object, Report& report) {
   if (!text.accelerator && !text.peak.of[static_cast<std::size_t>(Number::Bf16)]) {
     report.at_map("missing key 'peak', with a rate for bf16, or 'accelerator'");
   }
+  const bool has_sram = text.accelerator && text.accelerator->accelerator.sram > Bytes{};
+  if (text.execution.style == Style::Dataflow && !has_sram) {
+    report.at({&text.execution}, "dataflow needs an accelerator with 'sram', which holds a layer");
+  }
   for (std::size_t d = 0; d + 1 < text.network.size(); ++d) {
     if (!text.network[d].dimension.degree) {
       report.inside(&text.network, d, nullptr, "needs a degree: only the last may have none");
@@ -456,6 +460,16 @@ const Schema& schema_of<serving::Engine>() {
 }
 
 template <>
+const Schema& schema_of<serving::LayerExecution>() {
+  using E = serving::LayerExecution;
+  static constexpr Field kFields[] = {
+      field<&E::style>("style", "kernels of a layer one after the other, or all of them at once"),
+      field<&E::overlap>("overlap", "of compute, memory and network of a layer, with dataflow")};
+  static const Schema kSchema = schema<E>("execution of layers", kFields);
+  return kSchema;
+}
+
+template <>
 const Schema& schema_of<PoolSystemText>() {
   using P = PoolSystemText;
   static const Type kPeaks = either(TypeOf<FlopsPerSecond>::type, TypeOf<PeaksText>::type);
@@ -474,7 +488,8 @@ const Schema& schema_of<PoolSystemText>() {
       field<&P::transfer>("transfer", "of caches from pool to pool, of a chip",
                           {.limits = kBandwidthLimits, .preset = "the last dimension's bandwidth"}),
       field<&P::engine>("engine", "the software that serves, or a file of the shelf",
-                        {.preset = "none", .flags = kFromFile | kFileName})};
+                        {.preset = "none", .flags = kFromFile | kFileName}),
+      field<&P::execution>("execution", "how a chip runs a layer")};
   static const Schema kSchema = schema<P>("system of a pool", kFields, &check_pool_system);
   return kSchema;
 }

@@ -82,6 +82,7 @@ struct PoolSystemText {
   Watts power{};
   std::optional<BytesPerSecond> transfer;
   serving::Engine engine;
+  serving::LayerExecution execution;
 };
 
 struct PoolText {
@@ -105,6 +106,8 @@ template <>
 const Schema& schema_of<serving::Shares>();
 template <>
 const Schema& schema_of<serving::Engine>();
+template <>
+const Schema& schema_of<serving::LayerExecution>();
 template <>
 const Schema& schema_of<serving::RoleChoices>();
 template <>

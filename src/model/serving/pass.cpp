@@ -205,7 +205,45 @@ void Pass::put(const Product& product, double tokens, PartTimes& parts) const {
   }
 }
 
+/// One partition: what kernels hand on stays on the chip.
+void Pass::put_fused(const Layer& layer, const PassWork& work, PartTimes& parts) const {
+  const double tokens = work.tokens();
+  PartTimes own{};
+  double& products = of(own, Part::Products);
+  for (const Product& product : layer.products) {
+    products += product.compute * tokens;
+    of(own, Part::Weights) += product.weights;
+  }
+  if (layer.has_experts) {
+    const Experts& experts = layer.experts;
+    products += experts.compute * experts.tokens_of_rank * tokens;
+    of(own, Part::Weights) +=
+        experts.weights * -std::expm1(experts.log_miss * tokens * experts.ranks);
+  }
+  products += work.requests * decode_compute_ * work.tokens_of_request +
+              work.prefill.pairs * prefill_compute_;
+  of(own, Part::Cache) = work.requests * decode_cache_ + work.prefill.entries * prefill_cache_;
+  of(own, Part::Network) = layer.network.of(tokens);
+  // What is hidden behind something longer takes no time.
+  const auto hide = [&](std::initializer_list<Part> hidden) {
+    for (const Part part : hidden) of(own, part) = 0.0;
+  };
+  const double memory = of(own, Part::Weights) + of(own, Part::Cache);
+  const Overlap overlap = pool_.execution.overlap;
+  if (overlap != Overlap::None) {
+    products >= memory ? hide({Part::Weights, Part::Cache}) : hide({Part::Products});
+  }
+  if (overlap == Overlap::Perfect) {
+    of(own, Part::Network) > std::max(products, memory)
+        ? hide({Part::Products, Part::Weights, Part::Cache})
+        : hide({Part::Network});
+  }
+  for (std::size_t i = 0; i < kParts; ++i) parts[i] += own[i];
+  of(parts, Part::Host) += layer.host;
+}
+
 void Pass::put(const Layer& layer, const PassWork& work, PartTimes& parts) const {
+  if (pool_.execution.style == Style::Dataflow) return put_fused(layer, work, parts);
   const double tokens = work.tokens();
   for (const Product& product : layer.products) put(product, tokens, parts);
   if (layer.has_experts) {
@@ -342,8 +380,15 @@ bool legal(const Task& task, const Structure& structure) {
     return false;
   }
   const Links links(task.pools[structure.pool]);
-  return links.holds(structure.tensor) && links.holds(stage) && links.holds(structure.expert) &&
-         links.holds(stage / structure.expert);
+  if (!links.holds(structure.tensor) || !links.holds(stage) || !links.holds(structure.expert) ||
+      !links.holds(stage / structure.expert)) {
+    return false;
+  }
+  const Pool& pool = task.pools[structure.pool];
+  if (pool.execution.style != Style::Dataflow) return true;
+  const Means means(task.requests);
+  return Bytes(Pass(task, model, means, structure).layer_weights()) <=
+         pool.machine.accelerator.sram;
 }
 
 bool has_room(const Task& task, const Role& role) {

@@ -2,6 +2,7 @@
 // One pass of the model through the stages of a replica: its time and its memory, as functions of
 // the batch whose coefficients are found once for a structure.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -71,6 +72,8 @@ class Pass {
   /// Of the weights of a stage, and of such a layer with the product before it.
   [[nodiscard]] double weights(std::size_t stage) const { return stages_[stage].weights; }
   [[nodiscard]] double prediction_weights() const { return prediction_weights_; }
+  /// Of the larger kind of layer.
+  [[nodiscard]] double layer_weights() const { return std::max(dense_.weights, expert_.weights); }
   /// Bytes of the cache of a token and layer on a chip.
   [[nodiscard]] double cached_bytes() const { return cached_; }
   [[nodiscard]] std::int64_t layers() const { return layers_; }
@@ -114,6 +117,7 @@ class Pass {
   [[nodiscard]] Layer layer_of(bool with_experts, const Links& links) const;
   void put(const Product& product, double tokens, PartTimes& parts) const;
   void put(const Layer& layer, const PassWork& work, PartTimes& parts) const;
+  void put_fused(const Layer& layer, const PassWork& work, PartTimes& parts) const;
   void put(const Stage& stage, const PassWork& work, PartTimes& parts) const;
 
   const Transformer& model_;
@@ -138,7 +142,8 @@ class Pass {
 /// Bytes of the cache of a token and layer, all heads.
 double cached_bytes(const Task& task, const Structure& structure);
 
-/// Whether the model and the network have room for such degrees.
+/// Whether the model and the network have room for such degrees, and the SRAM of a chip with dataflow
+/// for the weights of a layer.
 bool legal(const Task& task, const Structure& structure);
 /// The same of replicas with a batch, on the chips of their pool.
 bool has_room(const Task& task, const Role& role);

@@ -118,6 +118,12 @@ struct Engine {
   Shares shares;
 };
 
+/// How a chip runs a layer.
+struct LayerExecution {
+  Style style = Style::KernelByKernel;  ///< Dataflow: all kernels of a layer at once
+  Overlap overlap = Overlap::Perfect;   ///< of Dataflow
+};
+
 /// Chips of one kind, and how many.
 struct Pool {
   std::string name;
@@ -129,6 +135,7 @@ struct Pool {
   Watts power{};                           ///< of a chip
   std::optional<BytesPerSecond> transfer;  ///< of caches, of a chip; the last dimension's else
   Engine engine;
+  LayerExecution execution;
 
   /// Without one of its own a number has the peak of bf16.
   [[nodiscard]] FlopsPerSecond peak_of(Number number) const {

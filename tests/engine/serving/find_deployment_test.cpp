@@ -140,7 +140,8 @@ TEST_CASE("further structures come in the order of their best deployments") {
     Score before = found.cost;
     for (const FoundDeployment& next : found.alternatives) {
       CHECK(next.cost >= before * (1.0 - 1e-9));
-      CHECK(!(next.deployment->decode.structure == found.deployment->decode.structure &&
+      CHECK(!(next.deployment->mode == found.deployment->mode &&
+              next.deployment->decode.structure == found.deployment->decode.structure &&
               next.deployment->prefill.structure == found.deployment->prefill.structure));
       before = next.cost;
     }

@@ -51,7 +51,7 @@ void each_mix(const Chips& left, double rate, std::map<Chips, double>::const_ite
 TEST_CASE("the cheapest fleet is that of all mixes of deployments") {
   std::mt19937_64 random(9);
   int with_answer = 0;
-  for (int world = 0; world < 200; ++world) {
+  for (int world = 0; world < 300; ++world) {
     CAPTURE(world);
     std::vector<Task> models;
     for (int m = 0; m < 2; ++m) {

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "model/serving/least_seconds.hpp"
 #include "support/serving_worlds.hpp"
@@ -110,6 +111,15 @@ TEST_CASE("no two pools serve more of a chip than their two rates allow") {
                             real(deployment.decode.structure.chips()) /
                                 (task.utilization.decode * figures.decode_capacity / y);
       CHECK(figures.capacity / real(figures.chips) <= (1.0 + kRounding) / needed);
+      // Whole replicas of each side for a rate that is served.
+      const double rate = figures.capacity * 0.9;
+      const auto chips_for = [&](const Role& role, double share, double capacity) {
+        const double of_one = share * capacity / real(role.replicas);
+        return std::ceil(rate / of_one) * real(role.structure.chips());
+      };
+      CHECK(real(figures.chips) >=
+            chips_for(deployment.prefill, task.utilization.prefill, figures.prefill_capacity) +
+                chips_for(deployment.decode, task.utilization.decode, figures.decode_capacity));
       if (++pairs % 50 == 0) break;
     }
   }
