@@ -140,7 +140,7 @@ void check_task(const serving::Task& task) {
   }
   require(!task_text(task).empty(), "a task can be described");
   require(!serving_report(task, result, "input").empty(), "a result can be reported");
-  require(!serving_json(task, result).empty(), "a result can be written");
+  require(!serving_json(task, {}, {}, result).empty(), "a result can be written");
 }
 
 }  // namespace dfsearch::fuzz

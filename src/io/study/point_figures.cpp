@@ -17,17 +17,21 @@ bool is_given(const Rates& rates) {
          std::any_of(rates.link.begin(), rates.link.end(), is_positive);
 }
 
-std::vector<Figure> figures_of(const Config& config) {
-  const Problem& problem = config.problem;
-  const bool price = is_given(problem.system.price);
-  // That of a chip that is searched comes with it.
-  const bool power = is_given(problem.system.power) || config.design;
+std::vector<Figure> figures_of_step(bool price, bool power) {
   std::vector<Figure> figures = {Figure::StepTime};
   if (price) figures.push_back(Figure::Price);
   if (power) figures.push_back(Figure::Power);
   figures.push_back(Figure::Utilization);
   if (price) figures.push_back(Figure::CostEfficiency);
   if (power) figures.push_back(Figure::PowerEfficiency);
+  return figures;
+}
+
+std::vector<Figure> figures_of(const Config& config) {
+  const Problem& problem = config.problem;
+  // The power of a chip that is searched comes with it.
+  std::vector<Figure> figures = figures_of_step(is_given(problem.system.price),
+                                                is_given(problem.system.power) || config.design);
   if (const auto& serving = problem.workload.serving) {
     figures.push_back(Figure::TokensPerSecond);
     figures.push_back(serving->decode ? Figure::TimePerOutputToken : Figure::TimeToFirstToken);
@@ -48,7 +52,11 @@ std::vector<Figure> figures_of(const AnyConfig& any) {
             Figure::TokensPerSecondPerChip, Figure::DollarsPerMtoken, Figure::JoulePerToken};
   }
   if (std::holds_alternative<CalculonConfig>(any)) return {Figure::StepTime, Figure::Utilization};
-  return {Figure::StepTime, Figure::Utilization, Figure::TokensPerSecond};
+  const training::Task& task = std::get<TrainingConfig>(any).task;
+  std::vector<Figure> figures =
+      figures_of_step(is_given(task.machine.price), is_given(task.machine.power));
+  figures.push_back(Figure::TokensPerSecond);
+  return figures;
 }
 
 }  // namespace dfsearch
