@@ -16,8 +16,10 @@
 #include "io/text/json_text.hpp"
 #include "io/text/text_table.hpp"
 #include "io/text/write_file.hpp"
+#include "model/layer/level_traffic.hpp"
 #include "model/names.hpp"
 #include "technology/gemm.hpp"
+#include "technology/intensity.hpp"
 #include "technology/published_gemm.hpp"
 
 namespace dfsearch {
@@ -28,6 +30,7 @@ struct TimedGemm {
   Shard shape;
   GemmTime own;
   std::optional<Seconds> published;
+  std::vector<GemmIntensities> intensities;
 };
 
 std::vector<std::string> level_names(const Chip& chip) {
@@ -35,6 +38,35 @@ std::vector<std::string> level_names(const Chip& chip) {
   for (const ChipLevel& level : chip.levels) names.emplace_back(name_of(level.name));
   if (chip.memory) names.emplace_back("memory");
   return names;
+}
+
+Json intensities_json(const std::vector<GemmIntensities>& all) {
+  Json list = Json::array();
+  for (const GemmIntensities& of : all) {
+    Json strategies = Json::object();
+    for (const auto& [name, quartiles] : of.strategies) append(strategies, name, quartiles);
+    list.push_back({{"chips", of.chips}, {"all", of.all}, {"strategies", std::move(strategies)}});
+  }
+  return list;
+}
+
+std::string intensities_table(const std::vector<TimedGemm>& gemms) {
+  TextTable table({"shape", "chips", "least", "quartile", "median", "quartile", "greatest",
+                   "FLOP for a word of the memory, over all tiles"});
+  for (const TimedGemm& gemm : gemms) {
+    for (const GemmIntensities& of : gemm.intensities) {
+      const auto add = [&](const Quartiles& quartiles, const std::string& which) {
+        std::vector<std::string> cells = {
+            fmt::format("{}x{}x{}", gemm.shape.m, gemm.shape.k, gemm.shape.n),
+            std::to_string(of.chips)};
+        for (const double value : quartiles) cells.push_back(fmt::format("{:.5g}", value));
+        table.add(std::move(cells), {which});
+      };
+      add(of.all, "all");
+      for (const auto& [name, quartiles] : of.strategies) add(quartiles, name);
+    }
+  }
+  return "\n" + table.text();
 }
 
 Json gemm_json(const TimedGemm& gemm, const std::vector<std::string>& names) {
@@ -49,7 +81,8 @@ Json gemm_json(const TimedGemm& gemm, const std::vector<std::string>& names) {
       {"bytes", std::move(bytes)},
       {"times", std::move(times)},
       {"time", json_number(gemm.own.time.in_base_units())},
-      {"published_time", gemm.published ? json_number(gemm.published->in_base_units()) : Json()}};
+      {"published_time", gemm.published ? json_number(gemm.published->in_base_units()) : Json()},
+      {"intensities", intensities_json(gemm.intensities)}};
 }
 
 std::string gemm_table(const std::vector<TimedGemm>& gemms, const std::vector<std::string>& names,
@@ -83,6 +116,12 @@ int run_gemm(const CommandLine& line) {
     TimedGemm& gemm = gemms.emplace_back();
     gemm.shape = shape;
     gemm.own = gemm_time(technology, chip, shape, line.word, config.launch_overhead);
+    for (const std::int64_t chips : line.shared_by) {
+      const std::int64_t words =
+          chip.levels.empty() ? 0 : words_of(chip.levels.back().share, line.word);
+      if (words < 3) throw InputError(line.config + ": --intensities needs a level of three words");
+      gemm.intensities.push_back(gemm_intensities(shape, chips, words));
+    }
     if (!published) continue;
     gemm.published =
         published_gemm_time(technology, chip, shape, line.word, config.launch_overhead);
@@ -96,7 +135,9 @@ int run_gemm(const CommandLine& line) {
   for (const TimedGemm& gemm : gemms) list.push_back(gemm_json(gemm, names));
   const std::string json = json_text({{"config", title_of(line)}, {"gemms", std::move(list)}});
   if (!line.json.empty() && line.json != "-") write_file(line.json, json);
-  print(line.json == "-" ? json : title_of(line) + "\n" + gemm_table(gemms, names, published));
+  print(line.json == "-" ? json
+                         : title_of(line) + "\n" + gemm_table(gemms, names, published) +
+                               (line.shared_by.empty() ? "" : intensities_table(gemms)));
   return kProved;
 }
 

@@ -119,6 +119,11 @@ void shape(CommandLine& line, const std::string& option, const std::string& valu
   line.shapes.push_back({.m = extents[0], .k = extents[1], .n = extents[2]});
 }
 
+void sharing_chips(CommandLine& line, const std::string& option, const std::string& value) {
+  constexpr std::int64_t kMostChips = 1 << 20;
+  line.shared_by.push_back(parse_count(option, value, kMostChips));
+}
+
 void word_size(CommandLine& line, const std::string& option, const std::string& value) {
   line.word = converted(option, [&] { return parse_quantity<Bytes>(value); });
   if (line.word < Bytes(0.125) || line.word > Bytes(1024.0)) {

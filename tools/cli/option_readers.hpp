@@ -14,6 +14,7 @@ void graph_format(CommandLine& line, const std::string& option, const std::strin
 void model_format(CommandLine& line, const std::string& option, const std::string& value);
 void model_part(CommandLine& line, const std::string& option, const std::string& value);
 void shape(CommandLine& line, const std::string& option, const std::string& value);
+void sharing_chips(CommandLine& line, const std::string& option, const std::string& value);
 void word_size(CommandLine& line, const std::string& option, const std::string& value);
 void run_group(CommandLine& line, const std::string& option, const std::string& value);
 void holdout(CommandLine& line, const std::string& option, const std::string& value);

@@ -158,6 +158,11 @@ constexpr OptionRow kGemm[] = {
     {"--word", "B", "size of an element ('2 B')", word_size},
     {"--published", "", "beside it the time that the public code of DeepFlow gives",
      flag<&Line::published>},
+    {"--intensities", "P",
+     "FLOP for a word of the memory over all tiles that the outermost level holds, of the GEMM "
+     "that "
+     "P chips share in every way; repeatable",
+     sharing_chips, true},
     {"--json", "FILE|-", "the times as JSON; with - in place of the table", text<&Line::json>}};
 
 constexpr OptionRow kPredict[] = {

@@ -74,6 +74,7 @@ struct CommandLine {
   HeldOut held_out;                  ///< from the fit
   std::int64_t worst = 5;            ///< predictions that are told, the farthest off
   std::vector<Shard> shapes;         ///< of GEMMs
+  std::vector<std::int64_t> shared_by;  ///< chips, for the intensities of all tiles of a GEMM
   std::vector<ShelfKind> kinds = {ShelfKind::Systems, ShelfKind::Workloads,
                                   ShelfKind::Studies};  ///< to be listed
   Bytes word{2.0};                                      ///< of their elements

@@ -23,8 +23,6 @@ MISSING = {
     "stages": "stages of the pipeline that divide a graph", "two_loop": "two loops of one GEMM",
     "convert": "layouts along two axes", "lstm": "steps of a recurrent network",
     "mesh": "axes that share the links of a mesh", "dataflow": "a choice of the array's dataflow",
-    "intensity": "FLOP for an access of all tiles",
-    "space": "the size of the space",
 }
 # Cases that the program answers otherwise, on purpose.
 OTHERWISE = {
@@ -252,6 +250,22 @@ def ask_polynomial(program, case):
     tflops = peaks(program)
     return {"tflops": tflops, "power_kw": parabola(tflops, [watts / 1e3 for watts in POWERS]),
             "price_k": parabola(tflops, [price / 1e3 for price in PRICES])}
+
+
+def ask_intensity(program, case):
+    asked = case["input"]
+    done = subprocess.run(
+        [program, "gemm", published_configs.ROOT / "configs" / "chips" / "v100.yaml", "--shape",
+         "x".join(map(str, asked["gemm"])), "--intensities", str(asked["chips"]), "--json", "-"],
+        capture_output=True, text=True, timeout=60, check=True)
+    (found,) = json.loads(done.stdout)["gemms"][0]["intensities"]
+    chosen = {name: found["strategies"][name] for name in case["expected"]["strategies"]}
+    return {"all": found["all"], "strategies": chosen}
+
+
+def ask_space(program, _):
+    file = published_configs.ROOT / "configs" / "gpt3_1t.yaml"
+    return solve(program, file)["search"]["space"]
 
 
 def ask(program, case):

@@ -17,6 +17,7 @@
 #include "io/result/mapping_json.hpp"
 #include "io/result/model_json.hpp"
 #include "io/text/json_text.hpp"
+#include "model/design_space.hpp"
 #include "model/names.hpp"
 #include "model/not_counted.hpp"
 #include "technology/names.hpp"
@@ -205,6 +206,14 @@ Json search_json(const SearchResult& search) {
       {"no_bound", search.bounds.dropped()}};
 }
 
+/// Powers of ten.
+Json space_json(const DesignSpace& space) {
+  return {{"shardings", json_number(space.shardings)},
+          {"partitions", json_number(space.partitions)},
+          {"lanes_and_stages", json_number(space.lanes_and_stages)},
+          {"total", json_number(space.total())}};
+}
+
 /// FLOP for a byte; null where no byte moves.
 Json intensity_json(const Cost* cost) {
   const auto or_null = [](double intensity) {
@@ -291,6 +300,9 @@ std::string result_json(const Outcome& outcome) {
   result["machine"] = asked_machine_json(outcome.problem->system);
   result["graph"] = asked_graph_json(outcome.problem->workload);
   result["search"] = search != nullptr ? search_json(*search) : Json();
+  if (search != nullptr) {
+    append(result["search"], "space", space_json(design_space(*outcome.problem)));
+  }
   if (outcome.split != nullptr) {
     append(result["search"], "splits", json_number(outcome.split->splits));
     append(result["search"], "boxes", outcome.split->boxes);
