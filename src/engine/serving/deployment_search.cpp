@@ -48,9 +48,25 @@ DeploymentSearch::DeploymentSearch(const DeploymentSpace& space, Question questi
       at_work_(static_cast<std::size_t>(std::max(threads, 1))) {
   for (auto& bound : at_work_) bound = kNever;
   const auto wants = [&](Mode mode) { return question_.mode.value_or(mode) == mode; };
-  if (wants(Mode::Aggregated)) add_roots(space.aggregated(), nullptr);
+  const auto each = [](const std::vector<Chain>& chains, const auto& add) {
+    for (const Chain& chain : chains) {
+      if (chain.batches.empty()) continue;
+      const std::size_t last = chain.batches.size() - 1;
+      add(chain, Node{.chain = &chain,
+                      .low = 0,
+                      .high = last,
+                      .at_low = chain.at(0),
+                      .at_high = chain.at(last)});
+    }
+  };
+  if (wants(Mode::Aggregated)) {
+    each(space.aggregated(),
+         [&](const Chain& chain, const Node& whole) { add_root(chain, whole, nullptr); });
+  }
   if (wants(Mode::Disaggregated)) {
-    for (const Prefiller& prefiller : space.prefillers()) add_roots(space.decoders(), &prefiller);
+    each(space.decoders(), [&](const Chain& chain, const Node& whole) {
+      for (const Prefiller& prefiller : space.prefillers()) add_root(chain, whole, &prefiller);
+    });
   }
   // The most promising first, so that the others are closed by what these find.
   std::stable_sort(roots_.begin(), roots_.end(),
@@ -67,21 +83,12 @@ bool DeploymentSearch::is_excluded(const Prefiller* prefiller, const Chain& chai
                      });
 }
 
-void DeploymentSearch::add_roots(const std::vector<Chain>& chains, const Prefiller* prefiller) {
-  for (const Chain& chain : chains) {
-    if (chain.batches.empty() || is_excluded(prefiller, chain)) continue;
-    if (prefiller && !space_.holds(prefiller->role, chain.role(0, 1))) continue;
-    Node node{.prefiller = prefiller, .chain = &chain, .low = 0, .high = chain.batches.size() - 1};
-    if (prefiller) {
-      node.at_low = chain.at.front();
-      node.at_high = chain.at.back();
-    } else {
-      node.at_low = chain.decoder->at(chain.batches.front());
-      node.at_high = chain.decoder->at(chain.batches.back());
-    }
-    node.quick = quick_value(node);
-    roots_.push_back(std::move(node));
-  }
+void DeploymentSearch::add_root(const Chain& chain, const Node& whole, const Prefiller* prefiller) {
+  if (is_excluded(prefiller, chain)) return;
+  if (prefiller && !space_.holds(prefiller->role, chain.role(0, 1))) return;
+  Node& node = roots_.emplace_back(whole);
+  node.prefiller = prefiller;
+  node.quick = quick_value(node);
 }
 
 /// (25) of docs/serving.md, whatever the replicas are.
@@ -340,11 +347,8 @@ void DeploymentSearch::search(const Node& root, std::size_t worker) {
     below.high = middle;
     above.low = middle + 1;
     const Chain& chain = *below.chain;
-    const auto at = [&](std::size_t i) {
-      return below.prefiller ? chain.at[i] : chain.decoder->at(chain.batches[i]);
-    };
-    below.at_high = middle == below.low ? below.at_low : at(middle);
-    above.at_low = above.low == above.high ? above.at_high : at(above.low);
+    below.at_high = middle == below.low ? below.at_low : chain.at(middle);
+    above.at_low = above.low == above.high ? above.at_high : chain.at(above.low);
     const bool fast = question_.objective == Objective::Interactivity ||
                       question_.objective == Objective::Ttft ||
                       question_.objective == Objective::E2e;

@@ -57,7 +57,7 @@ class DeploymentSearch {
     double quick = 0.0;  ///< a bound of the value without counts of replicas
   };
 
-  void add_roots(const std::vector<Chain>& chains, const Prefiller* prefiller);
+  void add_root(const Chain& chain, const Node& whole, const Prefiller* prefiller);
   [[nodiscard]] bool is_excluded(const Prefiller* prefiller, const Chain& chain) const;
   [[nodiscard]] double quick_value(const Node& node) const;
   [[nodiscard]] bool bound(Node& node);

@@ -3,9 +3,6 @@
 
 #include "engine/serving/deployment_space.hpp"
 
-#include <tbb/parallel_for_each.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -154,7 +151,7 @@ bool DeploymentSpace::holds(const Role& prefill, const Role& decode) const {
   return prefill.chips() <= first && decode.chips() <= second;
 }
 
-DeploymentSpace::DeploymentSpace(const Task& task, int threads, const Deadline& deadline)
+DeploymentSpace::DeploymentSpace(const Task& task, const Deadline& deadline)
     : task_(task), means_(task.requests) {
   const auto has = [&](Mode mode) {
     return std::find(task.modes.begin(), task.modes.end(), mode) != task.modes.end();
@@ -199,15 +196,6 @@ DeploymentSpace::DeploymentSpace(const Task& task, int threads, const Deadline& 
   deployments_ += pairs * prefill_batches * batches_of(task.decode) * depths;
   add_prefillers(prefill);
   add_chains(decode, task.decode, {0}, decoders_);
-  tbb::task_arena(threads).execute([&] {
-    tbb::parallel_for_each(decoders_, [&](Chain& chain) {
-      chain.at.reserve(chain.batches.size());
-      for (const std::int64_t batch : chain.batches) {
-        chain.at.push_back(chain.decoder->at(batch));
-      }
-      deadline.check();
-    });
-  });
 }
 
 }  // namespace dfsearch::serving

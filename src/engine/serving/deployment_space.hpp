@@ -17,8 +17,8 @@ struct Chain {
   std::unique_ptr<const Decoder> decoder;
   std::vector<std::int64_t> replicas;  ///< ascending
   std::vector<std::int64_t> batches;   ///< ascending
-  std::vector<Decoding> at;            ///< of each batch; of Disaggregated alone
 
+  [[nodiscard]] Decoding at(std::size_t batch) const { return decoder->at(batches[batch]); }
   [[nodiscard]] Role role(std::size_t batch, std::int64_t count) const {
     return {.structure = decoder->structure(),
             .replicas = count,
@@ -39,7 +39,7 @@ struct Prefiller {
 class DeploymentSpace {
  public:
   /// Throws Stopped.
-  DeploymentSpace(const Task& task, int threads, const Deadline& deadline);
+  DeploymentSpace(const Task& task, const Deadline& deadline);
 
   [[nodiscard]] const Task& task() const { return task_; }
   [[nodiscard]] const Means& means() const { return means_; }

@@ -37,7 +37,7 @@ class Finder {
 
   ServingResult run() {
     try {
-      space_.emplace(task_, threads(), search_.limits.deadline);
+      space_.emplace(task_, search_.limits.deadline);
       if (!(space_->deployments() > 0.0)) {
         throw InputError(
             "serving: no choice of tensor, pipeline, attention_data, expert and replicas fits the "
@@ -172,7 +172,7 @@ class Finder {
       for (const Row& row : kRows) {
         Task raised = task_;
         row.raise(raised.pools[pool]);
-        const DeploymentSpace space(raised, threads(), search_.limits.deadline);
+        const DeploymentSpace space(raised, search_.limits.deadline);
         const auto best = best_with(task_.objective, {}, space);
         result_.gains.push_back(
             {row.more, pool, best ? std::optional(point_of(*best)) : std::nullopt});
@@ -252,7 +252,7 @@ class Finder {
       if (given == kNone) continue;
       Task without = task_;
       row.lift(without);
-      const DeploymentSpace space(without, threads(), search_.limits.deadline);
+      const DeploymentSpace space(without, search_.limits.deadline);
       const auto best = best_with(row.objective, {}, space);
       // A queue without end is no remedy.
       if (!best || !std::isfinite(row.least(best->figures))) continue;
@@ -276,7 +276,7 @@ class Finder {
       for (Pool& pool : larger.pools) {
         pool.machine.memory[0].capacity = factor * pool.machine.memory[0].capacity;
       }
-      const DeploymentSpace space(larger, threads(), search_.limits.deadline);
+      const DeploymentSpace space(larger, search_.limits.deadline);
       auto best = best_with(Objective::Chips, {}, space);
       if (best) fits = std::move(best);
       return fits.has_value();
@@ -314,7 +314,7 @@ std::int64_t Finder::count() const {
   for (const Chain& chain : space_->aggregated()) {
     for (std::size_t i = 0; i < chain.batches.size(); ++i) {
       search_.limits.deadline.check();
-      const Decoding decoding = chain.decoder->at(chain.batches[i]);
+      const Decoding decoding = chain.at(i);
       for (const std::int64_t count : chain.replicas) {
         feasible += aggregated(task_, means, chain.decoder->structure(), *chain.decoder, decoding,
                                chain.batches[i], count)
@@ -328,12 +328,13 @@ std::int64_t Finder::count() const {
       Role prefill = prefiller.role;
       const Handover move = handover(task_, means, prefill.structure, chain.decoder->structure());
       for (std::size_t i = 0; i < chain.batches.size(); ++i) {
+        const Decoding decoding = chain.at(i);
         for (const std::int64_t x : prefiller.replicas) {
           prefill.replicas = x;
           for (const std::int64_t y : chain.replicas) {
             const Role decode = chain.role(i, y);
             if (!space_->holds(prefill, decode)) break;
-            feasible += disaggregated(task_, means, prefill, prefiller.times, decode, chain.at[i],
+            feasible += disaggregated(task_, means, prefill, prefiller.times, decode, decoding,
                                       move, chain.decoder->tokens_per_step())
                             .feasible();
           }

@@ -84,9 +84,8 @@ void offer(Choices& choices, std::size_t chips, const Deployment& deployment, do
 }
 
 /// The best for each number of chips.
-Choices choices_of(const Task& task, const Numbers& numbers, int threads,
-                   const Deadline& deadline) {
-  const DeploymentSpace space(task, threads, deadline);
+Choices choices_of(const Task& task, const Numbers& numbers, const Deadline& deadline) {
+  const DeploymentSpace space(task, deadline);
   const Means& means = space.means();
   const auto chips_of = [&](const Role& role) {
     return static_cast<std::size_t>(role.chips()) * numbers.step(role.structure.pool);
@@ -124,7 +123,7 @@ Choices choices_of(const Task& task, const Numbers& numbers, int threads,
             deployment.decode = chain.role(i, y);
             const Figures figures =
                 disaggregated(task, means, deployment.prefill, prefiller.times, deployment.decode,
-                              chain.at[i], move, chain.decoder->tokens_per_step());
+                              chain.at(i), move, chain.decoder->tokens_per_step());
             if (known != choices.end() && figures.capacity <= known->second.capacity) break;
             if (!figures.feasible()) continue;
             offer(choices, chips, deployment, figures.capacity);
@@ -237,7 +236,7 @@ ServingResult find_fleet(const Fleet& fleet, const ServingSearch& search) {
     std::vector<Sums> sums = {{{0, 0}}};
     for (Task& task : tasks) {
       task.rate.reset();
-      choices.push_back(choices_of(task, numbers, search.threads, search.limits.deadline));
+      choices.push_back(choices_of(task, numbers, search.limits.deadline));
     }
     for (std::size_t m = 0; m < tasks.size(); ++m) {
       search.limits.deadline.check();

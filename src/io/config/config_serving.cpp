@@ -124,8 +124,7 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
   if (messages.count() != before) return config;
   config.task = std::move(text.task);
   if (!text.measured.empty()) {
-    const Place& place = root.find("serving")->value.find("measured")->value.place;
-    config.measured = std::filesystem::path(*place.source).parent_path() / text.measured;
+    config.measured = std::filesystem::path(*start.source).parent_path() / text.measured;
   }
   for (const PoolText& pool : text.pools) config.task.pools.push_back(pool_of(pool));
   if (!several) {
