@@ -6,11 +6,6 @@
 
 namespace dfsearch {
 
-FineTicks whole_fine_ticks(long double value) {
-  return value < static_cast<long double>(kGreatestDual) ? static_cast<FineTicks>(value)
-                                                         : kGreatestDual;
-}
-
 void keep_best(std::vector<PartitionColumn>& partitions, std::size_t most) {
   // Sets are large: each is moved once, and those that are dropped are not.
   using Place = std::tuple<FineTicks, std::int64_t, std::size_t>;

@@ -16,8 +16,6 @@ using FineTicks = std::int64_t;
 inline constexpr FineTicks kFinePerTick = 256;
 /// Above the sum of all duals; twice as much does not overflow.
 inline constexpr FineTicks kGreatestDual = FineTicks{1} << 62;
-/// The whole part of what is not negative, kGreatestDual at most.
-FineTicks whole_fine_ticks(long double value);
 
 /// What kernels are worth, by position, and what a partition of each group
 /// (PartitionRules) pays for being one more.  Not negative.

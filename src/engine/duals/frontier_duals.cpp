@@ -72,7 +72,7 @@ FrontierDualSearch::FrontierDualSearch(const FusionTables& tables) : tables_(tab
   auto frontiers = frontier_pricings(tables);
   if (!frontiers) return;
   frontiers_ = std::move(*frontiers);
-  pricing_.emplace(tables, PartitionPricing::Sets::OneOfEach);
+  pricing_.emplace(tables, PartitionPricing::Sets::Any);
   program_.emplace(tables, *pricing_, std::move(classes));
   stage_ = Stage::Program;
 }

@@ -23,7 +23,7 @@ namespace dfsearch {
     const FusionTables& tables);
 
 /// The search for duals that no set undercuts which SRAM holds, with gaps or without
-/// (docs/duals.md, section 8).  It may be done bit by bit; what it finds is a function of the tables
+/// (docs/duals.md, section 7).  It may be done bit by bit; what it finds is a function of the tables
 /// and of the steps of the calls.  Refers to the tables.  Used by one thread.
 class FrontierDualSearch {
  public:

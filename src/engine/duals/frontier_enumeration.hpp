@@ -15,8 +15,7 @@
 
 namespace dfsearch {
 
-/// Does what PartitionPricing::find asks for, once, but for `among`, `with` and sets of which one
-/// could stand for others: all are found.  Refers to all it is given.
+/// Does what PartitionPricing::find asks for, once.  Refers to all it is given.
 class FrontierEnumeration {
  public:
   /// `plans` are those of the tables.  What is found does not depend on who helps with the `work`.

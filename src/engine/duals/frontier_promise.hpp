@@ -20,7 +20,7 @@ struct FrontierWorth {
 };
 
 /// The most that later decisions add to such a sum, by the step, by what of the frontier is inside
-/// and by the SRAM that is left, in rooms of equal size (docs/duals.md, section 8).
+/// and by the SRAM that is left, in rooms of equal size (docs/duals.md, section 4).
 class FrontierPromise {
  public:
   /// Forgets the sum of before, but not its room.  `sram` is in bytes and a little more than there

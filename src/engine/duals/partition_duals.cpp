@@ -6,8 +6,7 @@
 // When none is overpaid the sum of the duals is a bound of all fusions.
 //
 // Kernels that may be exchanged need no different duals, as the mean over all exchanges of
-// good duals is as good: they are of one class, which has one row in the program,
-// and of partitions that exchanges make of each other one is a column of it.
+// good duals is as good: they are of one class, which has one row in the program.
 //
 // The program is solved in floating point and only proposes.  What proves is the last
 // enumeration, in whole numbers: it lists all partitions that are overpaid by the noise of
@@ -29,9 +28,8 @@ constexpr std::size_t kMostClasses = 512;        // the program takes their cube
 constexpr std::size_t kPartitionsPerRound = 30;  // partitions before the program is solved again
 constexpr std::int64_t kGrowthPerPricing = 2;    // steps of growth that leads to nothing
 constexpr std::int64_t kStepsOfRound = 1'000;
-constexpr std::int64_t kStepsOfAll = 20'000;  // to list all that are overpaid
-constexpr std::int64_t kListingPerBest = 2;   // of the steps that the best took
-constexpr std::size_t kNear = 3'000;          // partitions looked at once more
+constexpr std::int64_t kStepsOfLong = 20'000;  // of a round that need not list all
+constexpr std::size_t kNear = 3'000;           // partitions looked at once more
 constexpr std::int64_t kStepsToRaise = 20'000;
 constexpr std::int64_t kRaisingPerProof = 2;  // of the steps that the proof took
 constexpr FineTicks kNoise = ColumnProgram::kNoise;
@@ -64,6 +62,7 @@ void set_gains(const FusionTables& tables, PartitionDuals& duals) {
 }
 
 bool PartitionDualSearch::is_possible(const FusionTables& tables) {
+  if (!tables.bounds().use(SearchBound::Frontier)) return false;
   const std::vector<std::size_t>& first = tables.order().first_alike();
   std::size_t classes = 0;
   for (std::size_t p = 0; p < first.size(); ++p) classes += first[p] == p;
@@ -73,9 +72,10 @@ bool PartitionDualSearch::is_possible(const FusionTables& tables) {
 PartitionDualSearch::PartitionDualSearch(const FusionTables& tables, const Duals* known,
                                          SharedWork* work)
     : tables_(tables),
-      pricing_(tables, PartitionPricing::Sets::OneOfEach, PartitionPricing::way_for(tables), work),
+      pricing_(tables, PartitionPricing::Sets::Any, work),
       program_(tables, pricing_, exchanged_kernels(tables), work),
       known_(known),
+      stage_(pricing_.may_enumerate() ? Stage::Program : Stage::Ended),
       steps_of_round_(kStepsOfRound) {}
 
 bool PartitionDualSearch::advance(std::int64_t steps) {
@@ -137,14 +137,13 @@ void PartitionDualSearch::grow_columns() {
 /// proof: there may be very many.
 void PartitionDualSearch::price_columns() {
   const std::int64_t limit = std::min(steps_, steps_of_round_);
-  const bool best_only = steps_of_round_ > kStepsOfAll;
+  const bool is_long = steps_of_round_ > kStepsOfLong;
   std::int64_t left = limit;
   auto found =
       pricing_.find(duals_,
-                    {.threshold = best_only ? kNoise : 0,
+                    {.threshold = is_long ? kNoise : 0,
                      .most = kPartitionsPerRound,
-                     .best_only = best_only,
-                     .enough = best_only ? kPartitionsPerRound : PartitionPricing::Query::kAny,
+                     .enough = is_long ? kPartitionsPerRound : PartitionPricing::Query::kAny,
                      .first = first_},
                     left);
   steps_ -= limit - left;
@@ -157,37 +156,24 @@ void PartitionDualSearch::price_columns() {
     stage_ = Stage::Program;
   } else if (!found.complete) {
     steps_of_round_ = std::max(steps_of_round_, 4 * limit);
-  } else if (!best_only && found.partitions.size() < kPartitionsPerRound) {
+  } else if (!is_long && found.partitions.size() < kPartitionsPerRound) {
     settle(found.partitions, limit - left);
   } else {
-    // Along a frontier all are as soon listed as the best.
-    steps_to_list_ = !best_only || is_along_frontier() ? kNever
-                     : limit - left < kStepsOfAll      ? kListingPerBest * kStepsOfAll
-                                                       : 0;
-    most_overpaid_ = kNoise;
     stage_ = Stage::Proof;
   }
 }
 
-/// Lists all that are overpaid, if only by noise; where that takes too long it is enough to know
-/// by how much at the most.
+/// Lists all that are overpaid, if only by noise.
 void PartitionDualSearch::prove() {
-  const std::int64_t limit = std::min(steps_, steps_to_list_);
-  std::int64_t left = limit;
-  auto found = pricing_.find(duals_, {.threshold = 0, .most = kNear}, left);
-  steps_ -= limit - left;
-  if (!found.complete) {
-    if (limit < steps_to_list_) return;  // the next call begins again
-    lower_all();
-    finish();
-    return;
-  }
+  const std::int64_t before = steps_;
+  auto found = pricing_.find(duals_, {.threshold = 0, .most = kNear}, steps_);
+  if (!found.complete) return;  // the next call begins again
   if (found.partitions.size() == kNear) {
     // What is not listed has no more excess than the last that is.
     for (FineTicks& charge : duals_.charge) charge += found.partitions.back().excess;
     for (PartitionColumn& partition : found.partitions) set_excess(partition);
   }
-  settle(found.partitions, limit - left);
+  settle(found.partitions, before - steps_);
 }
 
 /// Makes the duals right to the last unit: none of these is overpaid.  The list took so many steps.
@@ -195,11 +181,6 @@ void PartitionDualSearch::settle(std::vector<PartitionColumn>& list, std::int64_
   for (const PartitionColumn& partition : list) lower_for(partition, list);
   steps_to_raise_ = std::max(kStepsToRaise, kRaisingPerProof * steps);
   stage_ = Stage::Raising;
-}
-
-/// Each by what partitions are overpaid at most: a set loses that much, or all it is worth.
-void PartitionDualSearch::lower_all() {
-  for (FineTicks& dual : duals_.kernels) dual -= std::min(dual, most_overpaid_);
 }
 
 /// Hardly a dual could be raised any more, if those partitions that would then be overpaid

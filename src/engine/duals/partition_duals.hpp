@@ -38,18 +38,18 @@ constexpr Ticks ticks_of(FineTicks dual) {
 /// the result is a function.  Used by one thread.
 class PartitionDualSearch {
  public:
-  /// Begins with partitions that cost about what `known` duals say, which nothing undercuts; null:
-  /// there are none.  They are to live as long as this, as is the work that other threads may help
-  /// with; null: nobody does.
+  /// Ended at once if the frontier of the graph is too wide.  Begins with partitions that cost about
+  /// what `known` duals say, which nothing undercuts; null: there are none.  They are to live as long
+  /// as this, as is the work that other threads may help with; null: nobody does.
   explicit PartitionDualSearch(const FusionTables& tables, const Duals* known = nullptr,
                                SharedWork* work = nullptr);
 
-  /// Whether there are few enough kinds of kernels for the linear program.  Asked
-  /// first: what a search prepares grows with the square of the kernels.
+  /// Whether there are few enough kinds of kernels for the linear program, and exact pricing is not
+  /// switched off.  Asked first: what a search prepares grows with the square of the kernels.
   [[nodiscard]] static bool is_possible(const FusionTables& tables);
 
-  /// Whether partitions are looked for along a frontier, which is soon done.
-  [[nodiscard]] bool is_along_frontier() const { return pricing_.is_along_frontier(); }
+  /// Whether the frontier is too wide, or nothing is left to do.
+  [[nodiscard]] bool has_ended() const { return stage_ == Stage::Ended; }
 
   /// Goes on for about so many steps, of some hundred operations each.  True once there is
   /// nothing more to do.  After Stopped, by the deadline of the tables, it must not be
@@ -67,7 +67,6 @@ class PartitionDualSearch {
   void price_columns();
   void prove();
   void lower_for(const PartitionColumn& overpaid, std::vector<PartitionColumn>& list);
-  void lower_all();
   void settle(std::vector<PartitionColumn>& list, std::int64_t steps);
   void raise();
   void raise_by(FineTicks most, std::vector<PartitionColumn>& list);
@@ -85,8 +84,6 @@ class PartitionDualSearch {
   std::int64_t steps_of_growth_ = 0;   // the last that found nothing; 0: none
   std::int64_t steps_of_pricing_ = 0;  // the last enumeration
   std::int64_t steps_of_round_ = 0;    // of an enumeration that need not be complete
-  std::int64_t steps_to_list_ = 0;     // of one that lists all
-  FineTicks most_overpaid_ = 0;        // no partition has more excess
   std::int64_t steps_to_raise_ = 0;
   PartitionDuals duals_;
   std::optional<PartitionDuals> result_;

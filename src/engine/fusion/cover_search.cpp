@@ -1,5 +1,5 @@
 // All fusions that take no more than the bound of the duals and some slack are exact covers of the
-// kernels by partitions that each have no more slack than that (docs/duals.md, section 9).  For
+// kernels by partitions that each have no more slack than that (docs/duals.md, section 8).  For
 // little slack these are few, they are listed, and all covers are looked through: either the best is
 // a fusion, which nothing undercuts, or every fusion has more slack and the bound rises by it.
 
@@ -20,7 +20,7 @@ CoverSearch::CoverSearch(const FusionTables& tables, const PartitionDuals& duals
                          CoverLists lists)
     : tables_(tables),
       duals_(duals),
-      pricing_(tables, PartitionPricing::Sets::Ordered, PartitionPricing::way_for(tables), work),
+      pricing_(tables, PartitionPricing::Sets::Ordered, work),
       length_(lists.first),
       most_(lists.most),
       bound_(duals.of_rest(KernelSet(tables.size())) - duals.charges(pricing_.rules(), 0)),

@@ -23,7 +23,7 @@ struct CoverLists {
 };
 
 /// Covers with more and more slack, until one is a fusion: then it is the best there is.  It may be
-/// done bit by bit (docs/duals.md, section 9).  Refers to tables and duals; what it finds is a
+/// done bit by bit (docs/duals.md, section 8).  Refers to tables and duals; what it finds is a
 /// function of them.  Used by one thread.
 class CoverSearch {
  public:

@@ -1,12 +1,10 @@
 #include "engine/fusion/lazy_duals.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <chrono>
 #include <utility>
 
-#include "engine/duals/block_duals.hpp"
 #include "engine/duals/kernel_classes.hpp"
 
 namespace dfsearch {
@@ -22,15 +20,12 @@ constexpr std::size_t kSmallestOfOthers = 64;
 // whole search of fewer.
 constexpr std::int64_t kFewNodes = 1'024;
 constexpr std::chrono::microseconds kSoon{1'000};
-constexpr int kAttemptOfBlocks = 3;
 // All duals that are not known by then, after some tenths of a second, may never be; those of more
 // kernels take longer.
 constexpr int kAttemptOfFrontiers = 14;
 constexpr int kAttemptOfLargeFrontiers = 16;
 constexpr std::size_t kKernelsOfLargeFrontiers = 256;
 constexpr std::size_t kKernelsOfUsualNode = 32;
-constexpr std::array<std::size_t, 3> kKernelsOfBlock = {32, 48, 64};
-constexpr std::int64_t kStepsOfBlock = 250'000;
 
 /// The time that a node takes grows with the square of its kernels, that of a step hardly.
 std::int64_t weight_of_node(std::size_t kernels) {
@@ -174,9 +169,6 @@ void LazyDuals::attempt() {
     case Stage::Frontiers:
       go_on_with_frontiers(kStepsOfFrontiers << before);
       return;
-    case Stage::Blocks:
-      if (attempts_ >= kAttemptOfBlocks) find_blocks();
-      return;
     case Stage::All:
       go_on_with_all(steps);
       return;
@@ -192,12 +184,13 @@ void LazyDuals::begin_with_large() {
   stage_ = Stage::Frontiers;
   if (are_mostly_alike(tables_) || !PartitionDualSearch::is_possible(tables_)) return;
   search_ = std::make_unique<PartitionDualSearch>(tables_, nullptr, &work_);
-  if (search_->is_along_frontier()) {
-    stage_ = Stage::All;
-    are_frontiers_left_ = true;
-  } else {
+  if (search_->has_ended()) {
     search_.reset();
+    stage_ = Stage::Ended;
+    return;
   }
+  stage_ = Stage::All;
+  are_frontiers_left_ = true;
 }
 
 void LazyDuals::keep(PartitionDuals duals) {
@@ -210,7 +203,7 @@ void LazyDuals::keep(Fusion fusion) {
 
 void LazyDuals::go_on_with_frontiers(std::int64_t steps) {
   if (!tables_.bounds().use(SearchBound::Labels)) {
-    stage_ = duals_.empty() ? Stage::Blocks : Stage::All;
+    stage_ = Stage::All;
     return;
   }
   if (!frontiers_) frontiers_ = std::make_unique<FrontierDualSearch>(tables_);
@@ -218,29 +211,7 @@ void LazyDuals::go_on_with_frontiers(std::int64_t steps) {
   if (auto duals = frontiers_->take()) keep(std::move(*duals));
   if (!ended) return;
   frontiers_.reset();
-  stage_ = duals_.empty() ? Stage::Blocks : are_mostly_alike(tables_) ? Stage::Ended : Stage::All;
-}
-
-/// The best of blocks of some sizes, unless memory time is far from what matters.
-void LazyDuals::find_blocks() {
-  stage_ = Stage::All;
-  if (!tables_.bounds().use(SearchBound::Blocks)) return;
-  CountedCall call(tables_.allowance().efforts, SearchBound::Blocks);
-  const KernelSet none(tables_.size());
-  Rest all;
-  for (std::size_t p = 0; p < tables_.size(); ++p) all += tables_.kernel(p).share;
-  FineTicks most = tables_.least_time(all) / 2 * kFinePerTick;
-  std::optional<PartitionDuals> best;
-  for (const std::size_t kernels : kKernelsOfBlock) {
-    auto duals = block_duals(tables_, kernels, kStepsOfBlock);
-    if (!duals) continue;
-    const FineTicks sum = duals->of_rest(none);
-    if (sum <= most) break;
-    most = sum;
-    best = std::move(duals);
-  }
-  call.found(best.has_value());
-  if (best) keep(std::move(*best));
+  stage_ = are_mostly_alike(tables_) ? Stage::Ended : Stage::All;
 }
 
 void LazyDuals::go_on_with_all(std::int64_t steps) {
@@ -251,10 +222,6 @@ void LazyDuals::go_on_with_all(std::int64_t steps) {
     }
     search_ = std::make_unique<PartitionDualSearch>(
         tables_, duals_.empty() ? nullptr : &duals_.back().found, &work_);
-  }
-  if (!search_->is_along_frontier() && !tables_.bounds().use(SearchBound::Topological)) {
-    stage_ = Stage::Ended;
-    return;
   }
   if (!search_->advance(steps)) return;
   auto duals = search_->take();

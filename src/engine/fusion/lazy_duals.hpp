@@ -70,12 +70,11 @@ class LazyDuals {
   [[nodiscard]] static std::int64_t steps_of(int attempts);
 
  private:
-  // A small graph goes All -> Covers.  A large one goes one of these ways:
-  //   mostly alike kernels, small frontier:  Frontiers
-  //   different kernels, small frontier:     All -> Covers, with Frontiers in between if All takes long
-  //   frontier too wide:                     Frontiers, in vain -> Blocks -> All -> Covers
-  // Frontiers and Blocks give weaker duals than All, but give them sooner.
-  enum class Stage : std::uint8_t { Large, Frontiers, Blocks, All, Covers, Ended };
+  // A small graph goes All -> Covers.  A large one with a small frontier goes one of these ways:
+  //   mostly alike kernels:  Frontiers
+  //   different kernels:     All -> Covers, with Frontiers in between if All takes long
+  // Frontiers give weaker duals than All, but give them sooner.
+  enum class Stage : std::uint8_t { Large, Frontiers, All, Covers, Ended };
 
   void make(int attempts);
   void make_one();
@@ -83,7 +82,6 @@ class LazyDuals {
   void attempt();
   void begin_with_large();
   void go_on_with_frontiers(std::int64_t steps);
-  void find_blocks();
   void go_on_with_all(std::int64_t steps);
   void go_on_with_covers(std::int64_t steps);
   void keep(Fusion fusion);

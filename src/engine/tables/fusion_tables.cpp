@@ -23,7 +23,6 @@ FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
       order_(std::move(order)),
       bounds_(settings.bounds),
       allowance_(settings.allowance),
-      partition_limit_(problem.partition_limit()),
       has_halves_(dfsearch::has_halves(problem)),
       phases_mix_(has_halves_ && phase_ranges(problem, problem.partition_limit()).overlap()) {
   index_arcs();
@@ -39,51 +38,6 @@ FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
   capacity_for_activations_ =
       (decisions.spilled ? machine.memory_capacity() : machine.memory[0].capacity) - weights_ -
       costs_->stored_seams();
-  memory_ = allowance_.charge(heap_bytes());
-}
-
-FusionTables::FusionTables(const FusionTables& whole, const std::vector<std::size_t>& window,
-                           std::int64_t partitions, WindowUse use)
-    : problem_(whole.problem_),
-      costs_(whole.costs_),
-      order_(std::make_shared<const KernelOrder>(whole.order(), window)),
-      bounds_(whole.bounds_),
-      allowance_(whole.allowance_.uncounted()),
-      partition_limit_(partitions),
-      phases_mix_(whole.phases_mix_),
-      weights_(whole.weights_),
-      capacity_for_activations_(whole.capacity_for_activations_) {
-  constexpr std::uint32_t kElsewhere = ~std::uint32_t{0};
-  std::vector<std::uint32_t> place(whole.size(), kElsewhere);
-  for (std::size_t i = 0; i < window.size(); ++i) place[window[i]] = static_cast<std::uint32_t>(i);
-  std::vector<std::vector<Arc>> inputs(window.size());
-  std::vector<std::vector<Arc>> outputs(window.size());
-  for (std::size_t i = 0; i < window.size(); ++i) {
-    KernelCosts kernel = whole.kernel(window[i]);
-    if (use == WindowUse::LeastMemory) {
-      kernel.compute = kernel.network = 0;
-      kernel.on_chip = {};
-      kernel.options = nullptr;
-    }
-    const auto keep = [&](std::span<const Arc> arcs, std::vector<Arc>& kept) {
-      for (Arc arc : arcs) {
-        arc.other = place[arc.other];
-        if (arc.other != kElsewhere) {
-          kept.push_back(arc);
-        } else {
-          if (use == WindowUse::Fusion) kernel.explicit_memory += arc.transfer;
-          kernel.weight += arc.streamed;
-        }
-      }
-    };
-    keep(whole.inputs(window[i]), inputs[i]);
-    keep(whole.outputs(window[i]), outputs[i]);
-    kernels_.push_back(kernel);
-  }
-  flatten(inputs, outputs);
-  find_partners();
-  const std::vector<Rest> shares = rest_shares(*this);
-  for (std::size_t p = 0; p < size(); ++p) kernels_[p].share = shares[p];
   memory_ = allowance_.charge(heap_bytes());
 }
 

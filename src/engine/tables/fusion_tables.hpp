@@ -57,9 +57,6 @@ struct TableSettings {
   Allowance allowance{};
 };
 
-/// What tables of a window are for: fusions of its kernels, or the least that they move.
-enum class WindowUse : std::uint8_t { Fusion, LeastMemory };
-
 /// The tables of one layer.  Kernels are numbered as KernelOrder does.  They are immutable and
 /// refer to the problem.
 class FusionTables {
@@ -67,14 +64,6 @@ class FusionTables {
   /// `order` is that of the problem's graph.  Throws Stopped.
   FusionTables(const Problem& problem, LayerDecisions decisions,
                std::shared_ptr<const KernelOrder> order, const TableSettings& settings = {});
-
-  /// Of a window: some kernels of these tables, ascending, which with two of them have all
-  /// that lies between, in at most so many partitions.  What leads to other kernels is explicit
-  /// traffic and takes its buffer whatever the fusion.  Without pins; of one phase where phases
-  /// have halves.  For the least memory time alone, only that counts, what leads to other
-  /// kernels not at all, and all of that does not matter.
-  FusionTables(const FusionTables& whole, const std::vector<std::size_t>& window,
-               std::int64_t partitions, WindowUse use = WindowUse::Fusion);
 
   [[nodiscard]] std::size_t size() const { return kernels_.size(); }
   [[nodiscard]] const KernelCosts& kernel(std::size_t position) const { return kernels_[position]; }
@@ -99,7 +88,7 @@ class FusionTables {
   [[nodiscard]] const Allowance& allowance() const { return allowance_; }
   [[nodiscard]] const LayerCosts& costs() const { return *costs_; }
   /// How many partitions there may be.
-  [[nodiscard]] std::int64_t partition_limit() const { return partition_limit_; }
+  [[nodiscard]] std::int64_t partition_limit() const { return problem_.partition_limit(); }
   /// Whether each phase has a half of them.
   [[nodiscard]] bool has_halves() const { return has_halves_; }
   /// Whether what moves through the levels of the chip takes time.
@@ -159,7 +148,6 @@ class FusionTables {
   std::vector<Arc> output_arcs_;
   std::vector<std::uint32_t> input_begin_;
   std::vector<std::uint32_t> output_begin_;
-  std::int64_t partition_limit_;
   bool has_halves_ = false;
   bool phases_mix_ = false;
   Ticks weight_loads_ = 0;

@@ -24,36 +24,6 @@ KernelOrder::KernelOrder(const DataflowGraph& graph, Symmetry symmetry, const De
   find_alike();
 }
 
-KernelOrder::KernelOrder(const KernelOrder& whole, const std::vector<std::size_t>& part)
-    : by_orbits_(whole.by_orbits_), descendants_(part.size(), KernelSet(part.size())) {
-  for (std::size_t i = 0; i < part.size(); ++i) {
-    ids_.emplace_back(i);
-    positions_.push_back(i);
-    for (std::size_t j = i; j < part.size(); ++j) {
-      if (whole.descendants()[part[i]].contains(part[j])) descendants_[i].insert(j);
-    }
-  }
-  if (by_orbits_) add_exchanges_of(whole, part);
-  find_alike();
-}
-
-void KernelOrder::add_exchanges_of(const KernelOrder& whole, const std::vector<std::size_t>& part) {
-  const auto place = [&](std::size_t position) {
-    const auto found = std::lower_bound(part.begin(), part.end(), position);
-    const bool is_there = found != part.end() && *found == position;
-    return is_there ? static_cast<std::size_t>(found - part.begin()) : part.size();
-  };
-  for (const Exchange& exchange : whole.exchanges_) {
-    Exchange inside;
-    for (const auto& [a, b] : exchange) inside.emplace_back(place(a), place(b));
-    if (std::all_of(inside.begin(), inside.end(), [&](const auto& pair) {
-          return pair.first < part.size() && pair.second < part.size();
-        })) {
-      exchanges_.push_back(std::move(inside));
-    }
-  }
-}
-
 std::vector<KernelSet> KernelOrder::closure(const DataflowGraph& graph,
                                             const std::vector<std::vector<std::size_t>>& followers,
                                             const Deadline& deadline) const {

@@ -36,11 +36,6 @@ class KernelOrder {
   explicit KernelOrder(const DataflowGraph& graph, Symmetry symmetry = {},
                        const Deadline& deadline = {});
 
-  /// Of some kernels of another order, ascending, which with two of them have all that lies
-  /// between: they are numbered anew, and their ids are their numbers.  By orbits those of them
-  /// that may be exchanged without any other still may.
-  KernelOrder(const KernelOrder& whole, const std::vector<std::size_t>& part);
-
   [[nodiscard]] std::size_t size() const { return ids_.size(); }
   [[nodiscard]] KernelId id(std::size_t position) const { return ids_[position]; }
   [[nodiscard]] std::size_t position(KernelId id) const { return positions_[id.index()]; }
@@ -73,7 +68,6 @@ class KernelOrder {
 
  private:
   void add_exchange(const Symmetry::Pairs& pairs);
-  void add_exchanges_of(const KernelOrder& whole, const std::vector<std::size_t>& part);
   void find_alike();
   [[nodiscard]] std::vector<KernelSet> closure(
       const DataflowGraph& graph, const std::vector<std::vector<std::size_t>>& followers,

@@ -35,7 +35,7 @@ TEST_CASE("what is grown may be a partition, has its kernel and is overpaid as i
                                       : test::random_problem(seed, {.joint = seed % 4 == 1});
     const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
-    const PartitionPricing pricing(tables, PartitionPricing::Sets::OneOfEach);
+    const PartitionPricing pricing(tables, PartitionPricing::Sets::Any);
     const PartitionGrowth growth(tables, pricing);
     const test::PlainPartitions plain(tables, test::AlikeKernels::Free);
     std::mt19937_64 random(seed);

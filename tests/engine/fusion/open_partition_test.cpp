@@ -332,7 +332,7 @@ TEST_CASE("an open partition of a large graph adds up what most kernels have in 
     const auto context = MappingProblem(*problem).open(outer_points(*problem).back());
     std::mt19937_64 random(seed);
     const KernelSet done = random_ideal(context->tables, random);
-    const PartitionPricing pricing(context->tables, PartitionPricing::Sets::Ordered);
+    const PartitionPricing pricing(context->tables);
     PartitionDuals duals;
     static_cast<Duals&>(duals) = test::random_duals(pricing, context->tables.size(), random);
     set_gains(context->tables, duals);
