@@ -95,7 +95,7 @@ class Page:
                 self.complain(line, "no command of dfsearch; expected `<!-- not run: REASON -->`")
 
     def try_python(self, block):
-        if self.package.exists():
+        if any(self.package.glob("dfsearch/_dfsearch*")):
             self.run(f"python3 {ROOT / 'tests/cli/python_example.py'}", block)
 
     def try_config(self, block):
