@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "base/error.hpp"
-#include "base/units_text.hpp"
 #include "io/config/serving_text.hpp"
+#include "io/config/serving_units.hpp"
 #include "model/machine/machine_schema.hpp"
 #include "model/problem_schema.hpp"
 
@@ -17,45 +16,11 @@ namespace {
 using serving::Number;
 
 constexpr Extra kMust{.flags = kRequired};
-constexpr Interval kShare{1e-6, 1.0};
-constexpr Interval kHostTime{0.0, 1e3};
 constexpr Interval kTokens{1.0, 1e9};
 constexpr Interval kNoneOrMore{0.0, 1e9};
 constexpr double kMostLevels = 16;
 constexpr std::size_t kMostPrecisions = 1000;
 
-/// A number with a word after it: "2 $/h".
-template <char... word>
-double number_before(std::string_view text) {
-  constexpr char kWord[] = {word..., '\0'};
-  const std::string_view unit = kWord;
-  if (text.ends_with(unit)) {
-    text.remove_suffix(unit.size());
-    while (text.ends_with(' ')) text.remove_suffix(1);
-    return parse_number(std::string(text));
-  }
-  throw InputError(fmt::format("expected a number with the unit {}, got '{}'", unit, text));
-}
-
-const Unit kHourly{.name = "price",
-                   .base = "$/h",
-                   .pattern = "\\$/h",
-                   .parse = &number_before<'$', '/', 'h'>,
-                   .text = [](double value) { return fmt::format("{} $/h", value); }};
-const Unit kRate{.name = "rate",
-                 .base = "/s",
-                 .pattern = "/s",
-                 .parse = &number_before<'/', 's'>,
-                 .text = [](double value) { return fmt::format("{} /s", value); }};
-
-Type with_unit(const Unit& unit) {
-  Type type = TypeOf<double>::type;
-  type.form = Form::Quantity;
-  type.unit = &unit;
-  return type;
-}
-const Type kPrice = with_unit(kHourly);
-const Type kServed = with_unit(kRate);
 Type or_none(const Type& type) {
   return {.form = Form::Optional,
           .inner = &type,
@@ -63,13 +28,12 @@ Type or_none(const Type& type) {
           .size = TypeOf<std::optional<double>>::type.size,
           .at = TypeOf<std::optional<double>>::type.at};
 }
-const Type kServedOrNone = or_none(kServed);
-const Type kPriceOrNone = or_none(kPrice);
+const Type kServedOrNone = or_none(requests_per_second());
+const Type kPriceOrNone = or_none(price_per_hour());
 
 constexpr Type kRequestList = list_type<serving::RequestClass, Form::List>("classes of requests");
 constexpr Type kModelList = list_type<FleetModelText, Form::List>("models", 16);
 constexpr Type kPoolList = list_type<PoolText, Form::List>("pools", 16);
-constexpr Type kDimensionList = list_type<PoolDimensionText, Form::List>("dimensions", 8);
 
 void check_request(void* object, Report& report) {
   const auto& request = *static_cast<const serving::RequestClass*>(object);
@@ -181,22 +145,6 @@ void check_model(void* object, Report& report) {
   }
   if (parameter_count(model) >= kMostParameters)
     report.at_map("expected fewer than 2^53 parameters");
-}
-
-void check_pool_system(void* object, Report& report) {
-  const auto& text = *static_cast<PoolSystemText*>(object);
-  if (!text.accelerator && !text.peak.of[static_cast<std::size_t>(Number::Bf16)]) {
-    report.at_map("missing key 'peak', with a rate for bf16, or 'accelerator'");
-  }
-  const bool has_sram = text.accelerator && text.accelerator->accelerator.sram > Bytes{};
-  if (text.execution.style == Style::Dataflow && !has_sram) {
-    report.at({&text.execution}, "dataflow needs an accelerator with 'sram', which holds a layer");
-  }
-  for (std::size_t d = 0; d + 1 < text.network.size(); ++d) {
-    if (!text.network[d].dimension.degree) {
-      report.inside(&text.network, d, nullptr, "needs a degree: only the last may have none");
-    }
-  }
 }
 
 void check_serving(void* object, Report& report) {
@@ -392,109 +340,6 @@ const Schema& schema_of<ServedText>() {
 }
 
 template <>
-const Schema& schema_of<PoolDimensionText>() {
-  using D = PoolDimensionText;
-  static constexpr Field kFields[] = {
-      field<&D::dimension, &NetworkDimension::topology>("topology", "how its members are joined"),
-      field<&D::dimension, &NetworkDimension::degree>("degree", "members",
-                                                      {.preset = "as many as there are"}),
-      field<&D::dimension, &NetworkDimension::bandwidth>(
-          "bandwidth", "of one link, one way", {.limits = kBandwidthLimits, .flags = kRequired}),
-      field<&D::dimension, &NetworkDimension::latency>("latency", "of one message over one link",
-                                                       {.limits = kLatencyLimits})};
-  static const Schema kSchema = schema<D>("dimension of a pool", kFields);
-  return kSchema;
-}
-
-template <>
-const Schema& schema_of<PeaksText>() {
-  using P = PeaksText;
-  static constexpr Extra kPeak{.limits = {1.0, 1e24}, .preset = "that of bf16"};
-  static constexpr Field kFields[] = {
-      element<0, &P::of>("fp32", "", kPeak),  element<1, &P::of>("bf16", "", kPeak),
-      element<2, &P::of>("fp8", "", kPeak),   element<3, &P::of>("int8", "", kPeak),
-      element<4, &P::of>("nvfp4", "", kPeak), element<5, &P::of>("mxfp4", "", kPeak),
-      element<6, &P::of>("fp4", "", kPeak),   element<7, &P::of>("int4", "", kPeak)};
-  static const Schema kSchema = schema<P>("peaks", kFields);
-  return kSchema;
-}
-
-template <>
-const Schema& schema_of<serving::Shares>() {
-  using S = serving::Shares;
-  static constexpr Field kFields[] = {
-      field<&S::matrix>("matrix", "of the peak, by products", {.limits = kShare}),
-      field<&S::matrix_8bit>("matrix_8bit", "by those of 8 bits",
-                             {.limits = kShare, .preset = "as `matrix`"}),
-      field<&S::matrix_4bit>("matrix_4bit", "by those of 4 bits",
-                             {.limits = kShare, .preset = "as `matrix`"}),
-      field<&S::experts>("experts", "by those of experts",
-                         {.limits = kShare, .preset = "as other products"}),
-      field<&S::experts_memory>("experts_memory", "of the memory bandwidth, by those",
-                                {.limits = kShare, .preset = "as `memory`"}),
-      field<&S::attention>("attention", "of the peak, by attention", {.limits = kShare}),
-      field<&S::memory>("memory", "of the memory bandwidth, by weights and values",
-                        {.limits = kShare}),
-      field<&S::cache>("cache", "by keys and values", {.limits = kShare}),
-      field<&S::network>("network", "of the bandwidth of links", {.limits = kShare})};
-  static const Schema kSchema = schema<S>("shares", kFields);
-  return kSchema;
-}
-
-template <>
-const Schema& schema_of<serving::Engine>() {
-  using E = serving::Engine;
-  static constexpr Extra kTime{.limits = kHostTime};
-  static constexpr Field kFields[] = {
-      field<&E::pass>("pass", "what each pass of a stage takes longer", kTime),
-      field<&E::layer>("layer", "and each layer", kTime),
-      field<&E::expert_layer>("expert_layer", "and each with experts, beside that", kTime),
-      field<&E::request>("request", "and each request that decodes, in each stage", kTime),
-      field<&E::prefill>("prefill", "and each request once", kTime),
-      field<&E::answer>("answer", "and its first token", kTime),
-      field<&E::usable>("usable", "share of the memory", {.limits = kShare}),
-      field<&E::reserved>("reserved", "of the memory, for other things", {.limits = {0, 1e24}}),
-      field<&E::shares>("shares", "what is reached of each resource")};
-  static const Schema kSchema = schema<E>("serving engine", kFields);
-  return kSchema;
-}
-
-template <>
-const Schema& schema_of<serving::LayerExecution>() {
-  using E = serving::LayerExecution;
-  static constexpr Field kFields[] = {
-      field<&E::style>("style", "kernels of a layer one after the other, or all of them at once"),
-      field<&E::overlap>("overlap", "of compute, memory and network of a layer, with dataflow")};
-  static const Schema kSchema = schema<E>("execution of layers", kFields);
-  return kSchema;
-}
-
-template <>
-const Schema& schema_of<PoolSystemText>() {
-  using P = PoolSystemText;
-  static const Type kPeaks = either(TypeOf<FlopsPerSecond>::type, TypeOf<PeaksText>::type);
-  static const Field kFields[] = {
-      by_hand("peak", "of a chip in dense products: one rate, or one for each kind of number",
-              kPeaks, {.preset = "that of the accelerator"}),
-      field<&P::accelerator>("accelerator", "a chip", {.preset = "`peak`"}),
-      field<&P::chip>("chip",
-                      "a measured chip of the shelf, whose peaks count where `peak` has none",
-                      {.preset = "none"}),
-      field<&P::memory>("memory", "of a chip", kMust),
-      field<&P::network>("network", "dimensions, innermost first",
-                         {.type = &kDimensionList, .preset = "none, for one chip"}),
-      field<&P::price>("price", "of a chip", {.type = &kPrice, .limits = {0, 1e9}}),
-      field<&P::power>("power", "of a chip", {.limits = {0, 1e9}}),
-      field<&P::transfer>("transfer", "of caches from pool to pool, of a chip",
-                          {.limits = kBandwidthLimits, .preset = "the last dimension's bandwidth"}),
-      field<&P::engine>("engine", "the software that serves, or a file of the shelf",
-                        {.preset = "none", .flags = kFromFile | kFileName}),
-      field<&P::execution>("execution", "how a chip runs a layer")};
-  static const Schema kSchema = schema<P>("system of a pool", kFields, &check_pool_system);
-  return kSchema;
-}
-
-template <>
 const Schema& schema_of<FleetModelText>() {
   using M = FleetModelText;
   static constexpr Field kFields[] = {
@@ -528,17 +373,6 @@ const Schema& schema_of<FleetText>() {
 }
 
 template <>
-const Schema& schema_of<PoolText>() {
-  using P = PoolText;
-  static constexpr Field kFields[] = {
-      field<&P::name>("name", "different for each pool", kMust),
-      field<&P::chips>("chips", "of the pool", {.limits = {1, 16777216}, .flags = kRequired}),
-      field<&P::system>("system", "a chip and its network", {.flags = kRequired | kFromFile})};
-  static const Schema kSchema = schema<P>("pool", kFields);
-  return kSchema;
-}
-
-template <>
 const Schema& schema_of<serving::RoleChoices>() {
   using C = serving::RoleChoices;
   static const Schema kSchema = schema<C>("choices of a role", kChoices<C>);
@@ -563,9 +397,10 @@ template <>
 const Schema& schema_of<serving::Utilization>() {
   using U = serving::Utilization;
   static constexpr Field kFields[] = {
-      field<&U::prefill>("prefill", "of replicas that prefill", {.limits = kShare}),
-      field<&U::decode>("decode", "of those that decode", {.limits = kShare}),
-      field<&U::mixed>("mixed", "iterations that may have a chunk of prefill", {.limits = kShare})};
+      field<&U::prefill>("prefill", "of replicas that prefill", {.limits = kServedShare}),
+      field<&U::decode>("decode", "of those that decode", {.limits = kServedShare}),
+      field<&U::mixed>("mixed", "iterations that may have a chunk of prefill",
+                       {.limits = kServedShare})};
   static const Schema kSchema = schema<U>("utilization", kFields);
   return kSchema;
 }

@@ -1,0 +1,146 @@
+// Rows of the pools of configs of kind llm_serving: a chip, its network, its software.
+
+#include "io/config/serving_text.hpp"
+#include "io/config/serving_units.hpp"
+#include "model/machine/machine_schema.hpp"
+#include "model/problem_schema.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr Interval kHostTime{0.0, 1e3};
+constexpr Type kDimensionList = list_type<PoolDimensionText, Form::List>("dimensions", 8);
+
+void check_pool_system(void* object, Report& report) {
+  const auto& text = *static_cast<PoolSystemText*>(object);
+  if (!text.accelerator && !text.peak.of[static_cast<std::size_t>(serving::Number::Bf16)]) {
+    report.at_map("missing key 'peak', with a rate for bf16, or 'accelerator'");
+  }
+  const bool has_sram = text.accelerator && text.accelerator->accelerator.sram > Bytes{};
+  if (text.execution.style == Style::Dataflow && !has_sram) {
+    report.at({&text.execution}, "dataflow needs an accelerator with 'sram', which holds a layer");
+  }
+  for (std::size_t d = 0; d + 1 < text.network.size(); ++d) {
+    if (!text.network[d].dimension.degree) {
+      report.inside(&text.network, d, nullptr, "needs a degree: only the last may have none");
+    }
+  }
+}
+
+}  // namespace
+
+template <>
+const Schema& schema_of<PoolDimensionText>() {
+  using D = PoolDimensionText;
+  static constexpr Field kFields[] = {
+      field<&D::dimension, &NetworkDimension::topology>("topology", "how its members are joined"),
+      field<&D::dimension, &NetworkDimension::degree>("degree", "members",
+                                                      {.preset = "as many as there are"}),
+      field<&D::dimension, &NetworkDimension::bandwidth>(
+          "bandwidth", "of one link, one way", {.limits = kBandwidthLimits, .flags = kRequired}),
+      field<&D::dimension, &NetworkDimension::latency>("latency", "of one message over one link",
+                                                       {.limits = kLatencyLimits})};
+  static const Schema kSchema = schema<D>("dimension of a pool", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<PeaksText>() {
+  using P = PeaksText;
+  static constexpr Extra kPeak{.limits = {1.0, 1e24}, .preset = "that of bf16"};
+  static constexpr Field kFields[] = {
+      element<0, &P::of>("fp32", "", kPeak),  element<1, &P::of>("bf16", "", kPeak),
+      element<2, &P::of>("fp8", "", kPeak),   element<3, &P::of>("int8", "", kPeak),
+      element<4, &P::of>("nvfp4", "", kPeak), element<5, &P::of>("mxfp4", "", kPeak),
+      element<6, &P::of>("fp4", "", kPeak),   element<7, &P::of>("int4", "", kPeak)};
+  static const Schema kSchema = schema<P>("peaks", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<serving::Shares>() {
+  using S = serving::Shares;
+  static constexpr Field kFields[] = {
+      field<&S::matrix>("matrix", "of the peak, by products", {.limits = kServedShare}),
+      field<&S::matrix_8bit>("matrix_8bit", "by those of 8 bits",
+                             {.limits = kServedShare, .preset = "as `matrix`"}),
+      field<&S::matrix_4bit>("matrix_4bit", "by those of 4 bits",
+                             {.limits = kServedShare, .preset = "as `matrix`"}),
+      field<&S::experts>("experts", "by those of experts",
+                         {.limits = kServedShare, .preset = "as other products"}),
+      field<&S::experts_memory>("experts_memory", "of the memory bandwidth, by those",
+                                {.limits = kServedShare, .preset = "as `memory`"}),
+      field<&S::attention>("attention", "of the peak, by attention", {.limits = kServedShare}),
+      field<&S::memory>("memory", "of the memory bandwidth, by weights and values",
+                        {.limits = kServedShare}),
+      field<&S::cache>("cache", "by keys and values", {.limits = kServedShare}),
+      field<&S::network>("network", "of the bandwidth of links", {.limits = kServedShare})};
+  static const Schema kSchema = schema<S>("shares", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<serving::Engine>() {
+  using E = serving::Engine;
+  static constexpr Extra kTime{.limits = kHostTime};
+  static constexpr Field kFields[] = {
+      field<&E::pass>("pass", "what each pass of a stage takes longer", kTime),
+      field<&E::layer>("layer", "and each layer", kTime),
+      field<&E::expert_layer>("expert_layer", "and each with experts, beside that", kTime),
+      field<&E::request>("request", "and each request that decodes, in each stage", kTime),
+      field<&E::prefill>("prefill", "and each request once", kTime),
+      field<&E::answer>("answer", "and its first token", kTime),
+      field<&E::usable>("usable", "share of the memory", {.limits = kServedShare}),
+      field<&E::reserved>("reserved", "of the memory, for other things", {.limits = {0, 1e24}}),
+      field<&E::shares>("shares", "what is reached of each resource")};
+  static const Schema kSchema = schema<E>("serving engine", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<serving::LayerExecution>() {
+  using E = serving::LayerExecution;
+  static constexpr Field kFields[] = {
+      field<&E::style>("style", "kernels of a layer one after the other, or all of them at once"),
+      field<&E::overlap>("overlap", "of compute, memory and network of a layer, with dataflow")};
+  static const Schema kSchema = schema<E>("execution of layers", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<PoolSystemText>() {
+  using P = PoolSystemText;
+  static const Type kPeaks = either(TypeOf<FlopsPerSecond>::type, TypeOf<PeaksText>::type);
+  static const Field kFields[] = {
+      by_hand("peak", "of a chip in dense products: one rate, or one for each kind of number",
+              kPeaks, {.preset = "that of the accelerator"}),
+      field<&P::accelerator>("accelerator", "a chip", {.preset = "`peak`"}),
+      field<&P::chip>("chip",
+                      "a measured chip of the shelf, whose peaks count where `peak` has none",
+                      {.preset = "none"}),
+      field<&P::memory>("memory", "of a chip", {.flags = kRequired}),
+      field<&P::network>("network", "dimensions, innermost first",
+                         {.type = &kDimensionList, .preset = "none, for one chip"}),
+      field<&P::price>("price", "of a chip", {.type = &price_per_hour(), .limits = {0, 1e9}}),
+      field<&P::power>("power", "of a chip", {.limits = {0, 1e9}}),
+      field<&P::transfer>("transfer", "of caches from pool to pool, of a chip",
+                          {.limits = kBandwidthLimits, .preset = "the last dimension's bandwidth"}),
+      field<&P::engine>("engine", "the software that serves, or a file of the shelf",
+                        {.preset = "none", .flags = kFromFile | kFileName}),
+      field<&P::execution>("execution", "how a chip runs a layer")};
+  static const Schema kSchema = schema<P>("system of a pool", kFields, &check_pool_system);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<PoolText>() {
+  using P = PoolText;
+  static constexpr Field kFields[] = {
+      field<&P::name>("name", "different for each pool", {.flags = kRequired}),
+      field<&P::chips>("chips", "of the pool", {.limits = {1, 16777216}, .flags = kRequired}),
+      field<&P::system>("system", "a chip and its network", {.flags = kRequired | kFromFile})};
+  static const Schema kSchema = schema<P>("pool", kFields);
+  return kSchema;
+}
+
+}  // namespace dfsearch
