@@ -300,6 +300,8 @@ class Solve(CliTest):
         again = self.result("evaluate", self.config, "--mapping", "r.json")
         self.assertEqual((again["status"], again["step_time"]), ("feasible", best["step_time"]))
         self.assertEqual(again["plan"], best["plan"])
+        self.assertIn("a plan that was given, which fits", self.run_tool(
+            "evaluate", self.config, "--mapping", "r.json").stdout)
         second = best["top"][1]
         self.write("second.json", json.dumps(second))
         again = self.result("evaluate", self.config, "--mapping", "second.json")

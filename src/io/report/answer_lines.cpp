@@ -18,8 +18,11 @@ std::string result_line(const Certainty& certainty, std::string_view one, std::s
                  : optimal_text(certainty.scope);
       break;
     case SearchStatus::Feasible:
-      text = fmt::format("{} with {}; gap {}", stop_text(certainty.stopped_by), one,
-                         percent(certainty.gap));
+      // One that was given is not searched.
+      text = certainty.stopped_by == StopReason::None
+                 ? fmt::format("{} that was given, which fits", one)
+                 : fmt::format("{} with {}; gap {}", stop_text(certainty.stopped_by), one,
+                               percent(certainty.gap));
       break;
     case SearchStatus::Infeasible:
       text = nothing_fits_text(certainty.scope, none);
