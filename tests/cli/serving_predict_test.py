@@ -185,7 +185,9 @@ class ServingPredict(CliTest):
     def test_wrong_tables_exit_2_with_row_and_column(self):
         for changes, what in (
                 ({"tp_size": "x"}, "2:{}: tp_size: expected a number from 0, got 'x'"),
-                ({"batch_size": "1.5"}, "2:{}: batch_size: expected a whole number from 0 to 100000, got '1.5'"),
+                ({"batch_size": "1.5"}, "2:{}: batch_size: expected a whole number from 0 to 1000000000, got '1.5'"),
+                ({"tp_size": "1000000"},
+                 "2:{}: tp_size: expected a whole number from 0 to 10000, got '1000000'"),
                 ({"isl": "0"}, "2:{}: isl: expected a whole number from 1 to 1000000000000, got '0'"),
                 ({"osl": "1"}, "2:{}: osl: expected a whole number from 2 to 1000000000000, got '1'"),
                 ({"mode": "both"}, "2:{}: mode: expected agg or disagg, got 'both'"),

@@ -19,20 +19,8 @@ namespace {
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 31;
 
 /// The value of a word.
-template <class E>
-E choice(const std::string& option, const std::string& value,
-         std::initializer_list<Word<E>> choices) {
-  std::vector<std::string_view> names;
-  for (const Word<E>& word : choices) {
-    if (value == word.name) return word.value;
-    names.emplace_back(word.name);
-  }
-  usage_error(fmt::format("{}: expected {}, got {}{}", option, joined_choices(names),
-                          in_quotes(value), suggestion(value, names)));
-}
-
 template <HasWords E>
-E named_choice(const std::string& option, const std::string& value) {
+E choice(const std::string& option, const std::string& value) {
   std::vector<std::string_view> names;
   for (const auto& word : words(E{})) {
     if (value == word.name) return word.value;
@@ -83,21 +71,15 @@ void objective(CommandLine& line, const std::string&, const std::string& value) 
 }
 
 void graph_format(CommandLine& line, const std::string& option, const std::string& value) {
-  line.format = choice<GraphFormat>(option, value,
-                                    {{"yaml", GraphFormat::Yaml},
-                                     {"json", GraphFormat::Json},
-                                     {"dot", GraphFormat::Dot},
-                                     {"dfmodel", GraphFormat::Dfmodel}});
+  line.format = choice<GraphFormat>(option, value);
 }
 
 void model_format(CommandLine& line, const std::string& option, const std::string& value) {
-  line.model_format =
-      choice<ModelFormat>(option, value, {{"mps", ModelFormat::Mps}, {"lp", ModelFormat::Lp}});
+  line.model_format = choice<ModelFormat>(option, value);
 }
 
 void model_part(CommandLine& line, const std::string& option, const std::string& value) {
-  line.part = choice<ModelPart>(option, value,
-                                {{"fusion", ModelPart::Fusion}, {"sharding", ModelPart::Sharding}});
+  line.part = choice<ModelPart>(option, value);
 }
 
 /// M x K x N of a GEMM.
@@ -132,7 +114,7 @@ void word_size(CommandLine& line, const std::string& option, const std::string& 
 }
 
 void run_group(CommandLine& line, const std::string& option, const std::string& value) {
-  line.run_groups.push_back(named_choice<RunGroup>(option, value));
+  line.run_groups.push_back(choice<RunGroup>(option, value));
 }
 
 void holdout(CommandLine& line, const std::string& option, const std::string& value) {
@@ -150,7 +132,7 @@ void holdout(CommandLine& line, const std::string& option, const std::string& va
 }
 
 void framework(CommandLine& line, const std::string& option, const std::string& value) {
-  line.framework = named_choice<Framework>(option, value);
+  line.framework = choice<Framework>(option, value);
 }
 
 /// 3/16: the third of sixteen.
@@ -222,9 +204,7 @@ void finish_list(CommandLine& line) {
   line.kinds = {line.kinds[static_cast<std::size_t>(found - names.begin())]};
 }
 
-void finish_completion(CommandLine& line) {
-  line.shell = named_choice<Shell>("completion", line.config);
-}
+void finish_completion(CommandLine& line) { line.shell = choice<Shell>("completion", line.config); }
 
 void finish_study(CommandLine& line) {
   using Task = StudyLine::Task;

@@ -104,7 +104,7 @@ bool split(const CommandRow& command, std::vector<std::string> words,
   return !help;
 }
 
-/// The first word of its usage, without brackets and dots.
+/// The first word of its usage: "CONFIG"; one in brackets may be left out.
 std::string input_name(const CommandRow& command) {
   const std::string_view usage = command.usages.front().words;
   return std::string(usage.substr(0, usage.find_first_of(" ")));

@@ -46,8 +46,20 @@ constexpr auto words(Shell) {
 }
 
 enum class GraphFormat { Yaml, Json, Dot, Dfmodel };
+constexpr auto words(GraphFormat) {
+  return named<GraphFormat>({{"yaml", GraphFormat::Yaml},
+                             {"json", GraphFormat::Json},
+                             {"dot", GraphFormat::Dot},
+                             {"dfmodel", GraphFormat::Dfmodel}});
+}
 enum class ModelFormat { Mps, Lp };
+constexpr auto words(ModelFormat) {
+  return named<ModelFormat>({{"mps", ModelFormat::Mps}, {"lp", ModelFormat::Lp}});
+}
 enum class ModelPart { Fusion, Sharding };
+constexpr auto words(ModelPart) {
+  return named<ModelPart>({{"fusion", ModelPart::Fusion}, {"sharding", ModelPart::Sharding}});
+}
 
 /// What was asked for.  Names of files are as given; empty: not given, "-" for
 /// standard output where a result goes.

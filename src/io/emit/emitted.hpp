@@ -1,7 +1,9 @@
 #pragma once
 // What is common to the arguments of all frameworks.
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/emit/launch_arguments.hpp"
@@ -14,20 +16,11 @@ struct Emitted {
   std::vector<std::string> arguments;
   std::vector<std::string> lacks;
 
-  template <class Value>
-  void add(const std::string& key, const Value& value);
   void add(const std::string& flag) { arguments.push_back(flag); }
+  void add(const std::string& key, const std::string& value) { add(key + " " + value); }
+  void add(const std::string& key, std::int64_t value) { add(key, std::to_string(value)); }
   void lack(std::string what) { lacks.push_back(std::move(what)); }
 };
-
-template <class Value>
-void Emitted::add(const std::string& key, const Value& value) {
-  if constexpr (std::is_arithmetic_v<Value>) {
-    arguments.push_back(key + " " + std::to_string(value));
-  } else {
-    arguments.push_back(key + " " + value);
-  }
-}
 
 /// `# ...` for each.
 std::string comments(const std::vector<std::string>& lines);

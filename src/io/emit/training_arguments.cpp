@@ -73,7 +73,7 @@ std::string megatron(const LaunchedPlan& plan) {
   emitted.add("--pipeline-model-parallel-size", plan.pipeline);
   if (plan.expert > 1 || whole) {
     emitted.add("--expert-model-parallel-size", whole ? plan.expert * plan.tensor : plan.expert);
-    emitted.add("--expert-tensor-parallel-size", whole ? 1 : plan.tensor);
+    emitted.add("--expert-tensor-parallel-size", whole ? std::int64_t{1} : plan.tensor);
     emitted.add("--moe-token-dispatcher-type", std::string("alltoall"));
   }
   if (plan.chunks > 1) {

@@ -40,8 +40,9 @@ std::vector<MeasuredPoint> measured_points(const std::filesystem::path& file,
                                   [&](const auto& one) { return one.weights == weights; });
     if (!same) continue;
     const auto& [mode, prefill, decode] = service.deployment;
-    const auto running = serving::real(decode.replicas * decode.batch *
-                                       decode.structure.attention_data * decode.structure.pipeline);
+    const double running = serving::real(decode.batch) *
+                           serving::real(decode.replicas * decode.structure.attention_data *
+                                         decode.structure.pipeline);
     const std::int64_t more = mode == serving::Mode::Disaggregated ? prefill.chips() : 0;
     const double chips = serving::real(decode.chips() + more);
     const double tokens = running / *service.tpot * means.output / means.steps;

@@ -39,8 +39,9 @@ constexpr KnownSystem kSystems[] = {
     {"b200_sxm", "b200_dgx", "b200", "b200", 8},   {"b300_sxm", "b300_dgx", "b300", "b200", 8},
     {"gb200", "gb200_nvl72", "gb200", "b200", 16}, {"gb300", "gb300_nvl72", "gb300", "b200", 16}};
 constexpr std::string_view kBackends[] = {"vllm", "trtllm", "sglang"};
-constexpr std::int64_t kMostTokens = 8192;  ///< of a chunk
-constexpr std::int64_t kMostDegree = 100000;
+constexpr std::int64_t kMostTokens = 8192;             ///< of a chunk
+constexpr std::int64_t kMostDegree = 10'000;           ///< four of them stay in 64 bits
+constexpr std::int64_t kMostRequests = 1'000'000'000;  ///< of a batch
 constexpr double kClientRounds = 10.0;  ///< requests that a client sends one after the other
 
 constexpr std::string_view kColumns[] = {"id",
@@ -104,7 +105,8 @@ class RoleReader {
     role.structure.pipeline = std::min(role.structure.pipeline, model.layers);
     role.replicas = prefix_.empty() ? 1 : count("num_workers");
     role.batch = std::max<std::int64_t>(
-        std::llround(serving::real(count("batch_size")) / serving::real(role.structure.pipeline)),
+        std::llround(serving::real(row_.count(prefix_ + "batch_size", 1, 0, kMostRequests)) /
+                     serving::real(role.structure.pipeline)),
         1);
     return role;
   }
