@@ -23,7 +23,7 @@ constexpr std::size_t kMostNumbers = 1 << 20;
 /// Sums of capacities may differ by so much.
 constexpr double kSumRounding = 1e-12;
 
-/// Chips of each pool as one number, the first pool fastest.
+/// Chips of each pool as one number of mixed radix, the first pool fastest.
 class Numbers {
  public:
   explicit Numbers(const std::vector<Pool>& pools) {
@@ -56,7 +56,7 @@ class Numbers {
     }
     return true;
   }
-  /// Of a + b times a weight of each pool.
+  /// The chips of each pool times its weight.
   template <class Weight>
   [[nodiscard]] double sum(std::size_t number, const Weight& weight) const {
     double sum = 0.0;
