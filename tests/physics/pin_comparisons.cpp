@@ -1,4 +1,4 @@
-#include "physics/comparisons.hpp"
+// What is pinned is never faster than what is free.
 
 #include <algorithm>
 #include <cmath>
@@ -8,125 +8,11 @@
 
 #include "model/names.hpp"
 #include "model/training/names.hpp"
+#include "physics/changes.hpp"
+#include "physics/comparisons.hpp"
 
 namespace dfsearch::test {
 namespace {
-
-/// A change of a config; false where it has nothing of the kind.
-using Change = std::function<bool(Json& config)>;
-
-bool raise(Json& map, const char* key, double factor, const char* unit) {
-  if (!map.contains(key)) return false;
-  map[key] = quantity(amount(map[key]) * factor, unit);
-  return true;
-}
-
-bool raise_count(Json& map, const char* key, std::int64_t factor) {
-  map[key] = map[key].get<std::int64_t>() * factor;
-  return true;
-}
-
-/// The answer must be at least what another config can do.
-std::optional<Violation> no_better_than(const char* what, const Answer& bad, const Answer& good) {
-  // `good` may do whatever `bad` does.  Its bound holds whether it is proved or not.
-  if (!bad.found() || !is_less(bad.step, good.lower_bound)) return std::nullopt;
-  return Violation{what, bad.step, good.lower_bound};
-}
-
-NamedCheck more(std::string name, Change change) {
-  const std::string what = "never slower with more: " + name;
-  Check check = [what, change = std::move(change)](
-                    const Json& config, const Answer& answer) -> std::optional<Violation> {
-    if (!answer.found()) return std::nullopt;
-    Json changed = config;
-    if (!change(changed)) return std::nullopt;
-    const auto with_more = answer_to(changed);
-    if (!with_more) return Violation{what + " (refused)", answer.step, 0.0};
-    return no_better_than(what.c_str(), answer, *with_more);
-  };
-  return {what, std::move(check)};
-}
-
-Change in_network(std::size_t dimension, std::function<bool(Json&)> change) {
-  return [dimension, change = std::move(change)](Json& config) {
-    Json& system = config["system"];
-    if (!system.contains("network") || system["network"].size() <= dimension) return false;
-    return change(system["network"][dimension]);
-  };
-}
-
-std::vector<NamedCheck> make_growth_checks() {
-  std::vector<NamedCheck> checks;
-  const auto memory = [](const char* key, double factor, const char* unit) {
-    return [=](Json& config) { return raise(config["system"]["memory"], key, factor, unit); };
-  };
-  const auto second = [](const char* key, double factor, const char* unit) {
-    return [=](Json& config) {
-      Json& all = config["system"]["memory"];
-      return all.contains("second") && raise(all["second"], key, factor, unit);
-    };
-  };
-  const auto chip = [](const char* key, std::int64_t factor) {
-    return [=](Json& config) { return raise_count(config["system"]["accelerator"], key, factor); };
-  };
-  checks.push_back(more("memory.capacity", memory("capacity", 2.0, "B")));
-  checks.push_back(more("memory.capacity by a tenth", memory("capacity", 1.1, "B")));
-  checks.push_back(more("memory.bandwidth", memory("bandwidth", 4.0, "B/s")));
-  checks.push_back(more("memory.second.capacity", second("capacity", 2.0, "B")));
-  checks.push_back(more("memory.second.bandwidth", [](Json& config) {
-    Json& all = config["system"]["memory"];
-    if (!all.contains("second")) return false;
-    all["second"]["bandwidth"] = all["bandwidth"];
-    return true;
-  }));
-  checks.push_back(more("memory unlimited", [](Json& config) {
-    Json& all = config["system"]["memory"];
-    if (!all.contains("capacity") || config.contains("training")) return false;
-    all.erase("capacity");
-    all.erase("second");
-    return true;
-  }));
-  checks.push_back(more("accelerator.sram", [](Json& config) {
-    return raise(config["system"]["accelerator"], "sram", 3.0, "B");
-  }));
-  checks.push_back(more("accelerator.frequency", [](Json& config) {
-    return raise(config["system"]["accelerator"], "frequency", 3.0, "Hz");
-  }));
-  checks.push_back(more("accelerator.cores", chip("cores", 2)));
-  checks.push_back(more("accelerator.lanes", chip("lanes", 2)));
-  checks.push_back(more("accelerator.stages", chip("stages", 2)));
-  for (const std::size_t d : {0U, 1U, 2U}) {
-    const std::string at = "network." + std::to_string(d);
-    checks.push_back(more(at + ".bandwidth", in_network(d, [](Json& dimension) {
-                            return raise(dimension, "bandwidth", 3.0, "B/s");
-                          })));
-    checks.push_back(more(at + " without latency", in_network(d, [](Json& dimension) {
-                            return dimension.erase("latency") > 0;
-                          })));
-    checks.push_back(
-        more(at + ".topology fully_connected for switch", in_network(d, [](Json& dimension) {
-               // Every link of it alone is as fast as that of a switch.
-               if (dimension["topology"] != "switch") return false;
-               dimension["topology"] = "fully_connected";
-               return true;
-             })));
-  }
-  checks.push_back(more("compute_utilization", [](Json& config) {
-    Json& execution = config["execution"];
-    if (!execution.contains("compute_utilization")) return false;
-    execution["compute_utilization"] = 1.0;
-    return true;
-  }));
-  checks.push_back(more("partitions", [](Json& config) {
-    Json& execution = config["execution"];
-    if (!execution.contains("partitions")) return false;
-    execution["partitions"] = execution["partitions"].get<int>() + 1;
-    return true;
-  }));
-  return checks;
-}
-
-// Pins of the winner.
 
 using Pin = std::function<bool(Json& config, const MappingAnswer& answer)>;
 using PlanPin = std::function<bool(Json& config, const PlanAnswer& answer)>;
@@ -400,130 +286,10 @@ std::vector<NamedCheck> make_pin_checks() {
   return checks;
 }
 
-// What means the same.
-
-/// The step of another config is this one times a factor.
-NamedCheck same(const std::string& name, double factor, Change change) {
-  const std::string what = "the same: " + name;
-  return {what,
-          [what, factor, change = std::move(change)](
-              const Json& config, const Answer& answer) -> std::optional<Violation> {
-            Json changed = config;
-            if (!change(changed)) return std::nullopt;
-            const auto other = answer_to(changed);
-            if (!other) return Violation{what + " (refused)", answer.step, 0.0};
-            if (answer.found() && is_less(answer.step * factor, other->lower_bound)) {
-              return Violation{what + " (slower)", answer.step * factor, other->lower_bound};
-            }
-            if (other->found() && is_less(other->step, answer.lower_bound * factor)) {
-              return Violation{what + " (faster)", answer.lower_bound * factor, other->step};
-            }
-            return std::nullopt;
-          }};
-}
-
-Change with_dimension(bool inner, const char* topology, const char* bandwidth) {
-  return [=](Json& config) {
-    Json& system = config["system"];
-    if (!system.contains("network")) system["network"] = Json::array();
-    Json& network = system["network"];
-    if (network.size() > 2) return false;
-    Json dimension = {
-        {"topology", topology}, {"degree", 1}, {"bandwidth", bandwidth}, {"latency", "1000000 ns"}};
-    network.insert(inner ? network.begin() : network.end(), dimension);
-    return true;
-  };
-}
-
-bool double_all_rates(Json& config) {
-  Json& system = config["system"];
-  raise(system["accelerator"], "frequency", 2.0, "Hz");
-  Json& memory = system["memory"];
-  raise(memory, "bandwidth", 2.0, "B/s");
-  if (memory.contains("second")) raise(memory["second"], "bandwidth", 2.0, "B/s");
-  if (!system.contains("network")) return true;
-  for (Json& dimension : system["network"]) {
-    raise(dimension, "bandwidth", 2.0, "B/s");
-    if (dimension.contains("latency")) return false;
-  }
-  return true;
-}
-
-/// The kernels of a graph in another order; operands are said, as they would follow the order.
-bool reverse_kernels(Json& config) {
-  Json& workload = config["workload"];
-  if (workload["kind"] != "graph" ||
-      value_or<std::string>(config["execution"], "style", "") == "kernel_by_kernel") {
-    return false;
-  }
-  std::reverse(workload["kernels"].begin(), workload["kernels"].end());
-  return true;
-}
-
-/// Two layers of one model as one graph: whatever the layers do one by one they do so as well.
-std::optional<Violation> two_layers_as_one(const Json& config, const Answer& answer) {
-  const auto* of = std::get_if<MappingAnswer>(&answer.of);
-  if (!of || !answer.found()) return std::nullopt;
-  const Json& workload = config["workload"];
-  const std::string kind = workload["kind"];
-  if (!kind.starts_with("llm") || kind == "llm_training" || workload.contains("repeat_layers") ||
-      workload["layers"].get<int>() % 2 != 0) {
-    return std::nullopt;
-  }
-  for (const Mapping::Dimension& dimension : of->result.mapping->network) {
-    if (dimension.strategy == Strategy::Pipeline && dimension.degree > 1) return std::nullopt;
-  }
-  Json changed = config;
-  changed["workload"]["repeat_layers"] = 2;
-  changed["execution"]["overlap"] =
-      value_or<std::string>(changed["execution"], "overlap", "perfect");
-  if (changed["execution"].contains("partitions")) {
-    Json& partitions = changed["execution"]["partitions"];
-    partitions = 2 * partitions.get<int>();
-  }
-  const auto other = answer_to(changed);
-  if (!other) return Violation{"two layers as one graph are no slower (refused)", answer.step, 0.0};
-  return no_better_than("two layers as one graph are no slower", answer, *other);
-}
-
-/// Two memories of the same rate and one of both capacities.
-bool join_memories(Json& config) {
-  Json& memory = config["system"]["memory"];
-  if (config.contains("training") || !memory.contains("second") ||
-      memory["second"]["bandwidth"] != memory["bandwidth"]) {
-    return false;
-  }
-  memory["capacity"] =
-      quantity(amount(memory["capacity"]) + amount(memory["second"]["capacity"]), "B");
-  memory.erase("second");
-  return true;
-}
-
-std::vector<NamedCheck> make_neutral_checks() {
-  return {{"two layers as one graph are no slower", two_layers_as_one},
-          same("two memories of one rate are one", 1.0, join_memories),
-          same("an inner dimension of one chip", 1.0, with_dimension(true, "ring", "1 B/s")),
-          same("an outer dimension of one chip", 1.0, with_dimension(false, "switch", "1 B/s")),
-          same("an outer dimension of one chip with fast links", 1.0,
-               with_dimension(false, "fully_connected", "1000000000000000 B/s")),
-          same("half of the step with twice all rates", 0.5, double_all_rates),
-          same("kernels in another order", 1.0, reverse_kernels)};
-}
-
 }  // namespace
-
-const std::vector<NamedCheck>& growth_checks() {
-  static const std::vector<NamedCheck> checks = make_growth_checks();
-  return checks;
-}
 
 const std::vector<NamedCheck>& pin_checks() {
   static const std::vector<NamedCheck> checks = make_pin_checks();
-  return checks;
-}
-
-const std::vector<NamedCheck>& neutral_checks() {
-  static const std::vector<NamedCheck> checks = make_neutral_checks();
   return checks;
 }
 
