@@ -112,8 +112,17 @@ struct Kernel {
   /// Rows of intermediate results, such as sums of squares or the candidates for the k largest,
   /// by which the M rows of an elementwise kernel depend on each other; 0: they do not.
   std::int64_t coupled = 0;
+  /// Its FLOP take so many times as long as at the peak, beside what the utilization says.
+  double slowness = 1.0;
+  /// What of `memory` goes through two buffers of a tile, as tensors that cross partitions do.
+  Bytes streamed_in{};
+  Bytes streamed_out{};
+  /// What of `memory` is summed up over the tiles, and is on the chip whole until the last of them.
+  Bytes accumulated{};
 
   [[nodiscard]] bool has_weight() const { return kind == KernelKind::WeightGemm; }
+  /// Whether it may run in pieces, of the rows of its weight or of what it sums up.
+  [[nodiscard]] bool has_pieces() const { return has_weight() || accumulated > Bytes{}; }
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };
 

@@ -127,7 +127,7 @@ class PlainPartitions {
       (to ? inputs : others) += costs_.streamed_buffer(t);
     }
     const bool cut =
-        list.size() == 1 && graph_.kernel(list.front()).has_weight() && inputs < tables_.sram();
+        list.size() == 1 && graph_.kernel(list.front()).has_pieces() && inputs < tables_.sram();
     if (inputs + others + weights > tables_.sram() && !cut) return std::nullopt;
     const auto compute = compute_of(list);
     if (!compute) return std::nullopt;

@@ -86,6 +86,9 @@ TileCosts::TileCosts(const Problem& problem, const LayerDecisions& decisions,
   const bool any_fits = fewer_tiles_replace(problem);
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
     const Kernel& kernel = graph.kernels()[i];
+    for (const Bytes streamed : {kernel.streamed_in, kernel.streamed_out}) {
+      if (!any_fits) numbers_.push_back(streamed_tile(streamed, tiles_) / Bytes(1.0));
+    }
     for (const Loop loop : decisions.sharding[i]) {
       const Shard shard = shard_of(kernel, loop, grid, tiles_);
       numbers_.push_back(

@@ -28,14 +28,15 @@ Seconds step_with(Task task, const Blocks& blocks, const Plan& plan, stack::Scen
 PlanResult find_plan(const Task& task, const StepSearch& search) {
   const PlanSpace space(task);
   LayoutShelf shelf(task, space.blocks());
+  const PlanRules rules(space, shelf);
   PlanResult result;
   result.scope = scope_of(space);
   put_answers<FoundPlan>(
-      find_steps(PlanRules(space, shelf), search), result,
-      [&](const StepAnswer& answer, FoundPlan& found) {
+      find_steps(rules, search), result, [&](const StepAnswer& answer, FoundPlan& found) {
         // The judge: the model decides what the winner costs.
         found.plan = plan_of(*answer.decisions, task);
-        auto verdict = evaluate(task, space.blocks(), *found.plan);
+        found.fusions = rules.times().fusions(*found.plan, Deadline());
+        auto verdict = evaluate(task, space.blocks(), *found.plan, found.fusions);
         const Cost* cost = std::get_if<Cost>(&verdict);
         if (cost == nullptr || cost->step_time.in_base_units() != answer.cost.in_base_units()) {
           throw InternalError("the search and the model disagree on the cost of the plan found");
@@ -48,6 +49,7 @@ PlanResult find_plan(const Task& task, const StepSearch& search) {
         .high = step_with(task, space.blocks(), *result.plan, stack::Scenario::high())};
   }
   if (result.plan && search.robust) result.robust = find_robust_plan(task, search, result);
+  result.fusions_searched = rules.times().searched();
   if (result.status == SearchStatus::Infeasible) {
     try {
       result.misfit = nearest_misfit(space, shelf, search.limits.deadline);

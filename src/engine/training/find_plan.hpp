@@ -22,6 +22,7 @@ struct FoundPlan {
   StopReason stopped_by = StopReason::None;
   std::optional<Plan> plan;
   std::optional<Cost> cost;
+  Fusions fusions;  ///< of the plan; empty where kernels run one by one
   Score lower_bound{};
   double gap = 0.0;
 };
@@ -88,6 +89,7 @@ struct PlanResult : FoundPlan {
   std::optional<NearestMisfit> misfit;   ///< for Infeasible, unless there is no plan at all
   std::int64_t measured = 0;   ///< plans, but for layers and network, whose memory was computed
   std::int64_t evaluated = 0;  ///< plans whose step time was computed
+  std::int64_t fusions_searched = 0;  ///< passes of parts whose fusion was searched for
   SearchStats stats;
   std::exception_ptr callback_error;  ///< what a listener threw first; null: none did
 };

@@ -8,6 +8,7 @@
 #include "engine/training/plan_rules.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -119,7 +120,8 @@ void PlanRules::branch(const PlanNode& node, const PlanBranching& branching) con
 std::optional<Score> PlanRules::cost(const Decisions& decisions) const {
   const Plan plan = plan_of(decisions, space_.task());
   if (decisions_of(plan) != decisions || !has(plan)) return std::nullopt;
-  const auto verdict = evaluate(space_.task(), space_.blocks(), plan);
+  const auto verdict =
+      evaluate(space_.task(), space_.blocks(), plan, times_->fusions(plan, Deadline()));
   const Cost* cost = std::get_if<Cost>(&verdict);
   if (cost == nullptr) return std::nullopt;
   return score(cost->step_time);
@@ -218,7 +220,7 @@ void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branchin
       for (const TensorLayout layout : layouts) {
         const auto [entry, is_new] = known.try_emplace({layout, micro_batch});
         auto& [profiles, passes] = entry->second;
-        if (is_new) profiles = shelf_.profiles(degrees, layout, micro_batch, branching.deadline);
+        if (is_new) profiles = times_->floor(degrees, layout, micro_batch, branching.deadline);
         plan.layout = layout;
         const StepModel model(space_.task(), plan, profiles, blocks.dense_layers,
                               blocks.expert_layers);
@@ -257,7 +259,7 @@ void PlanRules::seed(const PlanBranching& branching) const {
       const auto [entry, is_new] = known.try_emplace(plan.micro_batch);
       auto& profiles = entry->second;
       if (is_new) {
-        profiles = shelf_.profiles(degrees, *layout, plan.micro_batch, branching.deadline);
+        profiles = times_->floor(degrees, *layout, plan.micro_batch, branching.deadline);
       }
       const Groups anywhere = Groups::anywhere(space_.task().machine, degrees);
       const StepModel model(space_.task(), plan, profiles, blocks.dense_layers,
@@ -303,14 +305,16 @@ std::vector<PlanNode> PlanRules::shapes_of(const PlanNode& node,
   branching.deadline.check();
   const Plan plan = plan_of(node.taken, space_.task());
   const Blocks& blocks = space_.blocks();
-  const Profiles profiles =
-      shelf_.profiles(plan.degrees, plan.layout, plan.micro_batch, branching.deadline);
   const Groups anywhere = Groups::anywhere(space_.task().machine, plan.degrees);
   const Seconds most(branching.into.cutoff().in_base_units());
   std::vector<PlanNode> shapes;
   std::int64_t measured = 0;
+  // Of those with gradients of weights that wait, and of all others.
+  std::array<std::optional<Profiles>, 2> known;
   for (const Plan& shape : space_.shapes(plan.degrees, plan.micro_batch, plan.layout)) {
-    const StepModel model(space_.task(), shape, profiles, blocks.dense_layers,
+    auto& profiles = known[shape.schedule == Schedule::ZeroBubble ? 1 : 0];
+    if (!profiles) profiles = times_->least(shape, branching.deadline);
+    const StepModel model(space_.task(), shape, *profiles, blocks.dense_layers,
                           blocks.expert_layers);
     ++measured;
     const std::optional<Seconds> floor = model.floor(anywhere, most);
@@ -327,8 +331,7 @@ void PlanRules::branch_shape(const PlanNode& node, const PlanBranching& branchin
   const Blocks& blocks = space_.blocks();
   const Task& task = space_.task();
   Plan plan = plan_of(node.taken, task);
-  const Profiles profiles =
-      shelf_.profiles(plan.degrees, plan.layout, plan.micro_batch, branching.deadline);
+  const Profiles profiles = times_->least(plan, branching.deadline);
   const StepModel model(task, plan, profiles, blocks.dense_layers, blocks.expert_layers);
   std::int64_t evaluated = 0;
   for (std::vector<Degrees>& network : space_.networks(plan.degrees)) {

@@ -2,12 +2,14 @@
 // The plans of a task as decisions for the search of steps.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/deadline.hpp"
 #include "base/units.hpp"
 #include "engine/plan/step_rules.hpp"
+#include "engine/training/layer_times.hpp"
 #include "engine/training/plan_space.hpp"
 #include "model/training/layout_shelf.hpp"
 
@@ -31,7 +33,13 @@ class PlanRules final : public StepRules {
   };
 
   /// Refers to the space and the shelf.
-  PlanRules(const PlanSpace& space, LayoutShelf& shelf) : space_(space), shelf_(shelf) {}
+  PlanRules(const PlanSpace& space, LayoutShelf& shelf)
+      : space_(space),
+        shelf_(shelf),
+        times_(std::make_unique<LayerTimes>(space.task(), space.blocks(), shelf)) {}
+
+  /// Any thread may ask.
+  [[nodiscard]] LayerTimes& times() const { return *times_; }
 
   [[nodiscard]] PlanNode root() const override;
   [[nodiscard]] std::size_t degrees() const override { return kRoles.size(); }
@@ -54,6 +62,7 @@ class PlanRules final : public StepRules {
 
   const PlanSpace& space_;
   LayoutShelf& shelf_;
+  std::unique_ptr<LayerTimes> times_;
 };
 
 }  // namespace dfsearch::training

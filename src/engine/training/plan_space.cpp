@@ -157,7 +157,7 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
   const std::int64_t stages = degrees[Role::Pipeline];
   const std::int64_t micro_batches = task_.global_batch / (degrees.replicas() * micro_batch);
   std::vector<Recompute> recomputes{Recompute::None, Recompute::Full};
-  if (!task_.pass.fused || task_.stack)
+  if ((!task_.pass.fused || task_.stack) && task_.style == Style::KernelByKernel)
     recomputes.insert(recomputes.begin() + 1, Recompute::Selective);
   std::vector<int> zeros{0};
   if (degrees.replicas() * degrees[Role::Context] > 1) zeros = {0, 1, 2, 3};

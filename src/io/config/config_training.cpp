@@ -151,7 +151,12 @@ void set_rates(const RatesText& rates, Machine& machine) {
 void read_execution_of(const YamlEntry& section, Task& task, InputMessages& messages) {
   PlanExecutionText text;
   read_object(section, text, messages);
+  task.style = text.style;
+  task.partitions = text.partitions;
   task.overlap = text.overlap;
+  if (text.style == Style::Dataflow && !section.value.find("overlap")) {
+    task.overlap = Overlap::Perfect;
+  }
   if (text.compute_utilization) {
     task.machine.matrix.efficiency.steps = {{.from = Flops{}, .share = *text.compute_utilization}};
     task.machine.vector.efficiency = task.machine.matrix.efficiency;

@@ -71,12 +71,6 @@ constexpr Type kElement = [] {
   return type;
 }();
 
-constexpr Type kOneByOne{.form = Form::Choice,
-                         .put = TypeOf<bool>::type.put,
-                         .get = TypeOf<bool>::type.get,
-                         .choices = [] {
-                           return std::vector<Choice>{{"kernel_by_kernel", 1}};
-                         }};
 constexpr Type kOverlapOfKernels = [] {
   Type type = TypeOf<Overlap>::type;
   type.choices = [] {
@@ -98,6 +92,13 @@ void check_plan(void* object, Report& report) {
   if (task.stack && std::find(schedules.begin(), schedules.end(), training::Schedule::ZeroBubble) !=
                         schedules.end()) {
     report.at({&choices.schedules}, "expected no zb_h1, which is not timed with a stack");
+  }
+  const auto& recomputes = choices.recomputes;
+  if (task.style == Style::Dataflow &&
+      std::find(recomputes.begin(), recomputes.end(), training::Recompute::Selective) !=
+          recomputes.end()) {
+    report.at({&choices.recomputes},
+              "expected no selective where kernels are fused, the scores among them");
   }
   if (task.stack && choices.offload && choices.offload->any()) {
     report.at({&choices.offload}, "expected none, as copies are not timed with a stack");
@@ -132,6 +133,13 @@ void check_rates(void* object, Report& report) {
       text.stack ? "expected none beside 'stack', which has rates" : "expected 'stack' beside it";
   std::vector<const void*> others{&text.chip, &text.precision};
   if (text.stack) others = {&text.efficiency, &text.compute_utilization, &text.overlap};
+  if (text.stack && text.style == Style::Dataflow) {
+    report.at({&text.style},
+              "expected kernel_by_kernel beside 'stack', which runs kernels one by one");
+  }
+  if (text.partitions && text.style != Style::Dataflow) {
+    report.at({&text.partitions}, "expected 'style: dataflow' beside it");
+  }
   for (const void* other : others) {
     if (report.given(other)) report.at_key(other, wrong);
   }
@@ -258,11 +266,18 @@ template <>
 const Schema& schema_of<PlanExecutionText>() {
   using E = PlanExecutionText;
   static constexpr Field kFields[] = {
-      field<&E::kernel_by_kernel>("style", "kernels run one after the other", {.type = &kOneByOne}),
+      field<&E::style>("style",
+                       "kernels of a layer run one after the other, or are fused on the chip where "
+                       "that is faster"),
+      field<&E::partitions>(
+          "partitions",
+          "at most so many of each pass of each part of the model, with `style: dataflow`",
+          {.limits = {1, kLargestCount}, .preset = "one for each kernel"}),
       field<&E::overlap>(
           "overlap",
-          "a kernel takes the sum of its compute and memory time, or the larger of the two",
-          {.type = &kOverlapOfKernels}),
+          "a kernel, or a partition, takes the sum of its compute and memory time, or the larger "
+          "of the two",
+          {.type = &kOverlapOfKernels, .preset = "`none`, with `style: dataflow` `perfect`"}),
       field<&E::compute_utilization>("compute_utilization",
                                      "share of the peak that all kernels reach",
                                      {.limits = {1e-9, 1}, .preset = "1"}),

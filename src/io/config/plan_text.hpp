@@ -26,7 +26,8 @@ struct RatesText {
   std::optional<CurveText<Bytes>> memory, second;
 };
 struct PlanExecutionText {
-  bool kernel_by_kernel = true;
+  Style style = Style::KernelByKernel;
+  std::optional<std::int64_t> partitions;
   Overlap overlap = Overlap::None;
   std::optional<double> compute_utilization;
   std::optional<RatesText> efficiency;

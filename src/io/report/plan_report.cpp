@@ -18,6 +18,7 @@
 #include "io/report/report_words.hpp"
 #include "io/result/plan_lack.hpp"
 #include "model/names.hpp"
+#include "model/training/fused_summary.hpp"
 #include "model/training/layout_shelf.hpp"
 #include "model/training/layout_summary.hpp"
 #include "model/training/names.hpp"
@@ -165,6 +166,26 @@ std::string time_lines(const Plan& plan, const Cost& cost) {
     text += fmt::format("  beside compute most goes into {}\n", most->first);
   }
   return text;
+}
+
+/// The partitions of each pass of each part, one a line.
+std::string fusion_lines(const Task& task, const FoundPlan& found) {
+  std::string text;
+  for (const auto& part : training::fused_summary(task, *found.plan, found.fusions)) {
+    text += fmt::format(
+        "\n{}, {}: {} for a micro-batch, {}\n", training::name_of(part.part),
+        training::name_of(part.kind), to_text(part.time),
+        part.partitions.empty()
+            ? "kernels one by one"
+            : fmt::format("{} in tiles of {}", plural(std::ssize(part.partitions), "partition"),
+                          plural(part.tile, "token")));
+    for (const auto& partition : part.partitions) {
+      text += fmt::format("  {:>9}  {:7}  {:>9}  {}\n", to_text(partition.time),
+                          name_of(partition.bound_by), to_text(partition.sram),
+                          fmt::join(partition.kernels, " "));
+    }
+  }
+  return text.empty() ? text : "\nfused: time, bound, SRAM and kernels of each partition" + text;
 }
 
 std::string memory_lines(const Task& task, const Plan& plan, const MemoryUse& use,
@@ -337,7 +358,11 @@ std::string task_text(const Task& task) {
   }
   return labelled("workload", shape) + model_line(count(model, task.pass.tokens, task.pass.word)) +
          labelled("machine", machine) + rates_line(task) +
-         (task.machine.accelerator.sram > Bytes{}
+         (task.style == Style::Dataflow
+              ? labelled("style", fmt::format("dataflow: kernels are fused in {} of SRAM where "
+                                              "that is faster; exchanges are waited for",
+                                              to_text(task.machine.accelerator.sram)))
+          : task.machine.accelerator.sram > Bytes{}
               ? labelled("not modelled", fmt::format("on-chip memory ({} given): kernels of a plan "
                                                      "read from memory and write to it",
                                                      to_text(task.machine.accelerator.sram)))
@@ -359,7 +384,7 @@ std::string plan_report(const Task& task, const PlanResult& result, const std::s
                       [](const FoundPlan& found) { return degrees_text(found.plan->degrees); });
     text += "\n" + plan_lines(task, *result.plan) + time_lines(*result.plan, cost) +
             memory_lines(task, *result.plan, cost.memory, cost.fullest) +
-            robust_lines(task, result);
+            fusion_lines(task, result) + robust_lines(task, result);
   }
   return text + "\n" + effort_line(result.stats, result.measured, result.evaluated);
 }

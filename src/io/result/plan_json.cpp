@@ -7,6 +7,8 @@
 #include "io/result/event_text.hpp"
 #include "io/result/model_json.hpp"
 #include "io/result/plan_lack.hpp"
+#include "model/names.hpp"
+#include "model/training/fused_summary.hpp"
 #include "model/training/names.hpp"
 
 namespace dfsearch {
@@ -59,6 +61,27 @@ void put_plan(Json& json, const Plan* plan) {
   json["network"] = plan != nullptr ? network_json(*plan) : Json();
   json["micro_batch"] = plan != nullptr ? Json(plan->micro_batch) : Json();
   json["plan"] = plan != nullptr ? decisions_json(*plan) : Json();
+}
+
+/// The partitions of each part; null where kernels run one by one.
+Json fusion_json(const training::Task& task, const PlanResult& result) {
+  if (task.style == Style::KernelByKernel || !result.cost) return {};
+  Json parts = Json::array();
+  for (const auto& part : training::fused_summary(task, *result.plan, result.fusions)) {
+    Json partitions = Json::array();
+    for (const auto& partition : part.partitions) {
+      partitions.push_back({{"kernels", partition.kernels},
+                            {"time", number(partition.time)},
+                            {"bound_by", name_of(partition.bound_by)},
+                            {"sram", number(partition.sram)}});
+    }
+    parts.push_back({{"part", training::name_of(part.part)},
+                     {"pass", training::name_of(part.kind)},
+                     {"time", number(part.time)},
+                     {"tile", part.partitions.empty() ? Json() : Json(part.tile)},
+                     {"partitions", std::move(partitions)}});
+  }
+  return parts;
 }
 
 Json time_json(const training::StepParts& parts) {
@@ -180,15 +203,17 @@ std::string plan_json(const training::Task& task, const PlanResult& result) {
   json["slowest_stage"] = cost != nullptr ? Json(cost->slowest) : Json();
   json["time"] = cost != nullptr ? time_json(cost->parts) : Json();
   json["memory"] = cost != nullptr ? memory_json(cost->memory, cost->fullest) : Json();
+  json["fusion"] = fusion_json(task, result);
   json["top"] = top_json(result, put_found);
   json["top_complete"] = result.alternatives_complete;
   json["infeasible"] = infeasible_json(task, result);
   json["workload"] = asked_workload_json(task);
   json["machine"] = asked_machine_json(task.machine);
   json["not_modelled"] = Json::array();
-  if (task.machine.accelerator.sram > Bytes{})
+  if (task.machine.accelerator.sram > Bytes{} && task.style == Style::KernelByKernel)
     json["not_modelled"].push_back("system.accelerator.sram");
   json["search"] = search_json(result.stats, result.measured, result.evaluated);
+  json["search"]["fusions"] = result.fusions_searched;
   return json_text(json);
 }
 

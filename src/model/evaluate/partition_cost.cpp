@@ -155,10 +155,10 @@ std::optional<Infeasible> PartitionEvaluator::check_sram(const PartitionMembers&
     cost.sram = available;
     return std::nullopt;
   }
-  // A weight alone on the chip may be cut into pieces, and its output with it.
+  // A weight alone on the chip may be cut into pieces, and its output with it; so may a sum.
   const bool alone = members.kernels.size() == 1;
   const Kernel& first = graph_.kernel(members.kernels.front());
-  if (alone && first.has_weight() && inputs < available) {
+  if (alone && first.has_pieces() && inputs < available) {
     cost.weight_tiled = true;
     return std::nullopt;
   }

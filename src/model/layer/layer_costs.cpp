@@ -297,6 +297,12 @@ void LayerCosts::fill_tensors() {
     held_[seam.from.index()].outputs += buffer;
     held_[seam.to.index()].inputs += buffer;
   }
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    const Kernel& kernel = graph_.kernels()[i];
+    held_[i].inputs += 2.0 * streamed_tile(kernel.streamed_in, network_.tiles);
+    held_[i].outputs +=
+        2.0 * streamed_tile(kernel.streamed_out, network_.tiles) + kernel.accumulated;
+  }
   if (!converts_values(problem_) || network_.tiles <= 2) return;
   for (std::size_t t = 0; t < buffers_.size(); ++t) {
     const Tensor& tensor = graph_.tensors()[t];

@@ -7,7 +7,7 @@ LoneKernel lone_kernel(const DataflowGraph& graph, const LayerCosts& costs, Kern
   LoneKernel lone{.inputs = held.inputs,
                   .outputs = held.outputs,
                   .weight = costs.resident_weight(kernel),
-                  .has_weight = graph.kernel(kernel).has_weight()};
+                  .has_pieces = graph.kernel(kernel).has_pieces()};
   for (const TensorId t : graph.inputs(kernel)) lone.inputs += costs.streamed_buffer(t);
   for (const TensorId t : graph.outputs(kernel)) lone.outputs += costs.streamed_buffer(t);
   return lone;

@@ -165,6 +165,12 @@ Bytes explicit_bytes(const DataflowGraph& graph, KernelId id, Loop sharding, con
 }
 
 // Rounded up so that sums of sizes stay exact whatever their order.
+// docs/model.md (31)
+Bytes streamed_tile(Bytes streamed, std::int64_t tiles) {
+  return Bytes(std::ceil(streamed.in_base_units() / static_cast<double>(tiles)));
+}
+
+// Rounded up so that sums of sizes stay exact whatever their order.
 // docs/model.md (43)
 Bytes stored_share(const Workload& workload, std::int64_t chips) {
   return Bytes(std::ceil(workload.stored.in_base_units() / static_cast<double>(chips)));
@@ -172,7 +178,8 @@ Bytes stored_share(const Workload& workload, std::int64_t chips) {
 
 // docs/model.md (28)
 Flops tile_flops(const Kernel& kernel, const Shard& shard) {
-  const double elements = product(shard.m, shard.n) * static_cast<double>(passes(kernel));
+  const double elements =
+      product(shard.m, shard.n) * static_cast<double>(passes(kernel)) * kernel.slowness;
   return Flops(kernel.mode == Mode::Systolic ? 2.0 * elements * static_cast<double>(shard.k)
                                              : elements);
 }

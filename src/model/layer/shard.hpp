@@ -77,6 +77,9 @@ Bytes explicit_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid);
 /// What a chip holds of `Workload::stored`, in whole bytes.
 Bytes stored_share(const Workload& workload, std::int64_t chips);
 
+/// A tile of what a kernel streams beside its tensors.
+Bytes streamed_tile(Bytes streamed, std::int64_t tiles);
+
 /// The FLOP that a core array spends on one tile: 2mkn in systolic mode, mn in SIMD
 /// mode, times the passes.
 Flops tile_flops(const Kernel& kernel, const Shard& shard);

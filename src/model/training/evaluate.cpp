@@ -40,6 +40,23 @@ void check_form(const Task& task, const Blocks& blocks, const Plan& plan) {
         "stages with chunks have unequal layers");
 }
 
+Profiles profiles_of(const Task& task, const Blocks& blocks, const Plan& plan,
+                     const Fusions& fusions) {
+  LayoutShelf shelf(task, blocks);
+  if (task.style == Style::KernelByKernel) {
+    return shelf.profiles(plan.degrees, plan.layout, plan.micro_batch);
+  }
+  Profiles profiles;
+  for (const Part part : kParts) {
+    if (!blocks[part]) continue;
+    profiles[static_cast<std::size_t>(part)] =
+        fused(fused_part(task, *blocks[part], shelf.layouts(part, plan.degrees, plan.layout),
+                         plan.degrees, plan.micro_batch),
+              fusions[static_cast<std::size_t>(part)], plan.schedule);
+  }
+  return profiles;
+}
+
 }  // namespace
 
 Flops model_flops(const Task& task) {
@@ -49,10 +66,10 @@ Flops model_flops(const Task& task) {
   return token * static_cast<double>(task.pass.tokens) * static_cast<double>(task.global_batch);
 }
 
-std::variant<Cost, Misfit> evaluate(const Task& task, const Blocks& blocks, const Plan& plan) {
+std::variant<Cost, Misfit> evaluate(const Task& task, const Blocks& blocks, const Plan& plan,
+                                    const Fusions& fusions) {
   check_form(task, blocks, plan);
-  LayoutShelf shelf(task, blocks);
-  const Profiles profiles = shelf.profiles(plan.degrees, plan.layout, plan.micro_batch);
+  const Profiles profiles = profiles_of(task, blocks, plan, fusions);
   const StepModel model(task, plan, profiles, blocks.dense_layers, blocks.expert_layers);
   const StepModel::Detail detail = model.detail(Groups(task.machine, plan.network), plan.layers);
   if (!detail.fits) {

@@ -6,6 +6,7 @@
 
 #include "base/units.hpp"
 #include "model/training/block.hpp"
+#include "model/training/fused_part.hpp"
 #include "model/training/memory.hpp"
 #include "model/training/plan.hpp"
 #include "model/training/step.hpp"
@@ -36,8 +37,10 @@ struct Misfit {
 
 /// The plan must be whole: degrees that multiply to the chips and are divided among the
 /// dimensions, micro-batches that divide the batch, layers that add up.  Anything else is an
-/// InternalError.
-std::variant<Cost, Misfit> evaluate(const Task& task, const Blocks& blocks, const Plan& plan);
+/// InternalError, and so is a fusion that does not fit.  Fusions count where the kernels of the task
+/// are fused.
+std::variant<Cost, Misfit> evaluate(const Task& task, const Blocks& blocks, const Plan& plan,
+                                    const Fusions& fusions = {});
 
 /// FLOP of the model in a step: those of matrix products, none of them twice.
 Flops model_flops(const Task& task);

@@ -44,7 +44,12 @@ struct Task {
   /// All degrees are given, and no strategy is read.  A dimension may serve several roles: its degree
   /// is the product of theirs, and a group of k of its chips talks like a dimension of degree k.
   Machine machine;
-  /// Compute and memory of a kernel one after the other, or side by side.
+  /// Kernels of a layer one after the other, or fused on the chip, where exchanges are waited for
+  /// all the same (docs/training.md, section 5).
+  Style style = Style::KernelByKernel;
+  /// At most so many partitions of each pass of a part; left out: one per kernel.
+  std::optional<std::int64_t> partitions;
+  /// Compute and memory of a kernel, or of a partition, one after the other, or side by side.
   Overlap overlap = Overlap::None;
   /// The replicas add up gradients while the last micro-batch goes back.
   bool data_overlap = true;

@@ -121,10 +121,7 @@ TEST_CASE("wrong workloads, machines and rates") {
       {"execution:\n", "execution:\n  overlap: compute_memory\n",
        "c.yaml:18:12: overlap: expected none or perfect, got 'compute_memory'"},
       {"execution:\n", "execution:\n  partitions: 4\n",
-       "c.yaml:18:3: execution: unknown key 'partitions', expected style, overlap, "
-       "compute_utilization, efficiency, stack, chip or precision"},
-      {"execution:\n", "execution:\n  style: dataflow\n",
-       "c.yaml:18:10: style: expected kernel_by_kernel, got 'dataflow'"},
+       "c.yaml:18:15: partitions: expected 'style: dataflow' beside it"},
       {"training:\n  data_overlap: yes\n", "training:\n  data_overlap: yes\nequations: physical\n",
        "c.yaml:22:1: equations: expected no such section beside 'training'"},
       {"training:\n  data_overlap: yes\n",
@@ -273,6 +270,20 @@ TEST_CASE("wrong together, from the command line") {
   CHECK(message(kGoodPlan, {"execution.efficiency=none.yaml"}) ==
         "--set execution.efficiency=none.yaml: from: none.yaml: cannot read: No such file "
         "or directory");
+}
+
+TEST_CASE("fused kernels and what does not go with them") {
+  const std::string fused = "execution={style: dataflow, partitions: 4}";
+  CHECK(message(kGoodPlan, {fused}) == "accepted");
+  CHECK(message(kGoodPlan, {fused, "workload.attention=unfused", "training.recompute=selective"}) ==
+        "--set training.recompute=selective: recompute: expected no selective where kernels are "
+        "fused, the scores among them");
+  const std::string stack = "execution={style: dataflow, stack: te, chip: h100_80gb}";
+  CHECK(message(kGoodPlan, {stack}) ==
+        "--set " + stack +
+            ": style: expected kernel_by_kernel beside 'stack', which runs kernels one by one");
+  CHECK(task_of({fused}).overlap == Overlap::Perfect);
+  CHECK(task_of({"execution={style: dataflow, overlap: none}"}).overlap == Overlap::None);
 }
 
 TEST_CASE("who wants a mapping or a graph does not get a plan") {

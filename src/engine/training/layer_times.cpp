@@ -1,0 +1,102 @@
+// What is fused of a layer depends on the degrees that divide a sample, the layout and the
+// micro-batch alone, so many plans share a search, which is that of a mapping problem of one chip.
+
+#include "engine/training/layer_times.hpp"
+
+#include "engine/solve.hpp"
+
+namespace dfsearch::training {
+namespace {
+
+/// Nothing if none is faster than kernels one by one.
+std::optional<Mapping> least_mapping(const FusedPart& part, FusedKind kind, bool any_of_best,
+                                     const Deadline& deadline) {
+  const SearchResult result =
+      solve(part.passes[static_cast<std::size_t>(kind)].problem,
+            {.limits = {.deadline = deadline}, .deterministic = true, .any_of_best = any_of_best});
+  if (result.stopped_by != StopReason::None) throw Stopped();
+  const bool is_faster =
+      result.cost && result.cost->layer_time * part.samples < one_by_one(part, kind);
+  return is_faster ? result.mapping : std::nullopt;
+}
+
+}  // namespace
+
+LayerTimes::Entry& LayerTimes::entry(Part part, const Degrees& degrees, TensorLayout layout,
+                                     std::int64_t micro_batch, const Deadline& deadline) {
+  Entry& entry = [&]() -> auto& {
+    const std::lock_guard lock(mutex_);
+    return entries_[{part, degrees[Role::Tensor], degrees[Role::Context], degrees[Role::Expert],
+                     layout, micro_batch}];
+  }
+  ();
+  const std::lock_guard lock(entry.making);
+  if (!entry.part) {
+    entry.part = std::make_unique<FusedPart>(
+        fused_part(task_, *blocks_[part], shelf_.layouts(part, degrees, layout, deadline), degrees,
+                   micro_batch));
+    entry.floor = fused_floor(*entry.part);
+  }
+  return entry;
+}
+
+const BlockProfile& LayerTimes::least(Entry& entry, Schedule schedule, const Deadline& deadline) {
+  const std::lock_guard lock(entry.making);
+  std::optional<BlockProfile>& least = entry.least[schedule == Schedule::ZeroBubble ? 1 : 0];
+  if (least) return *least;
+  for (const FusedKind kind : kFusedKinds) {
+    const auto i = static_cast<std::size_t>(kind);
+    if (entry.part->passes[i].is_empty() || !has(schedule, kind) || entry.is_searched[i]) continue;
+    entry.fusion[i] = least_mapping(*entry.part, kind, true, deadline);
+    entry.is_searched[i] = true;
+    searched_.fetch_add(1, std::memory_order_relaxed);
+  }
+  least = fused(*entry.part, entry.fusion, schedule);
+  return *least;
+}
+
+Profiles LayerTimes::floor(const Degrees& degrees, TensorLayout layout, std::int64_t micro_batch,
+                           const Deadline& deadline) {
+  if (task_.style == Style::KernelByKernel) {
+    return shelf_.profiles(degrees, layout, micro_batch, deadline);
+  }
+  Profiles profiles;
+  for (const Part part : kParts) {
+    if (!blocks_[part]) continue;
+    profiles[static_cast<std::size_t>(part)] =
+        entry(part, degrees, layout, micro_batch, deadline).floor;
+  }
+  return profiles;
+}
+
+Profiles LayerTimes::least(const Plan& plan, const Deadline& deadline) {
+  if (task_.style == Style::KernelByKernel) {
+    return shelf_.profiles(plan.degrees, plan.layout, plan.micro_batch, deadline);
+  }
+  Profiles profiles;
+  for (const Part part : kParts) {
+    if (!blocks_[part]) continue;
+    profiles[static_cast<std::size_t>(part)] =
+        least(entry(part, plan.degrees, plan.layout, plan.micro_batch, deadline), plan.schedule,
+              deadline);
+  }
+  return profiles;
+}
+
+Fusions LayerTimes::fusions(const Plan& plan, const Deadline& deadline) {
+  Fusions fusions;
+  if (task_.style == Style::KernelByKernel) return fusions;
+  for (const Part part : kParts) {
+    if (!blocks_[part]) continue;
+    const Entry& found = entry(part, plan.degrees, plan.layout, plan.micro_batch, deadline);
+    for (const FusedKind kind : kFusedKinds) {
+      const auto i = static_cast<std::size_t>(kind);
+      if (found.part->passes[i].is_empty() || !has(plan.schedule, kind)) continue;
+      fusions[static_cast<std::size_t>(part)][i] =
+          least_mapping(*found.part, kind, false, deadline);
+    }
+  }
+  return fusions;
+}
+
+}  // namespace dfsearch::training

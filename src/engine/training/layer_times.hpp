@@ -1,0 +1,73 @@
+#pragma once
+// The times of the parts of a task for the search of plans: of kernels one by one as their profile
+// has them, of fused ones a bound at once and the least by the search of mappings when asked.
+
+#include <array>
+#include <atomic>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "base/deadline.hpp"
+#include "model/training/block.hpp"
+#include "model/training/fused_part.hpp"
+#include "model/training/layout_shelf.hpp"
+#include "model/training/plan.hpp"
+#include "model/training/profile.hpp"
+#include "model/training/task.hpp"
+
+namespace dfsearch::training {
+
+/// Any thread may ask.  Refers to the task, the blocks and the shelf.  All functions throw Stopped.
+class LayerTimes {
+ public:
+  LayerTimes(const Task& task, const Blocks& blocks, LayoutShelf& shelf)
+      : task_(task), blocks_(blocks), shelf_(shelf) {}
+
+  /// No fusion takes less.  Exact where kernels run one by one.
+  Profiles floor(const Degrees& degrees, TensorLayout layout, std::int64_t micro_batch,
+                 const Deadline& deadline);
+  /// The least times of a plan with these, of which layers, network and what memory alone depends on
+  /// are not read.
+  Profiles least(const Plan& plan, const Deadline& deadline);
+  /// How the parts of a plan are fused for the least times, of equal ones the first in the order of
+  /// mappings; empty where kernels run one by one.
+  Fusions fusions(const Plan& plan, const Deadline& deadline);
+
+  /// Passes of parts whose fusion was searched for so far.
+  [[nodiscard]] std::int64_t searched() const { return searched_; }
+
+ private:
+  struct Key {
+    Part part;
+    std::int64_t tensor, context, expert;
+    TensorLayout layout;
+    std::int64_t micro_batch;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  struct Entry {
+    std::mutex making;
+    // Guarded by `making`; written once.
+    std::unique_ptr<const FusedPart> part;
+    BlockProfile floor;
+    std::array<std::optional<BlockProfile>, 2> least;  ///< with gradients that wait: the second
+    PartFusion fusion;
+    std::array<bool, kFusedKinds.size()> is_searched{};  ///< the fusion
+  };
+  /// The entry with its part and floor.
+  Entry& entry(Part part, const Degrees& degrees, TensorLayout layout, std::int64_t micro_batch,
+               const Deadline& deadline);
+  const BlockProfile& least(Entry& entry, Schedule schedule, const Deadline& deadline);
+
+  const Task& task_;
+  const Blocks& blocks_;
+  LayoutShelf& shelf_;
+  std::mutex mutex_;
+  std::map<Key, Entry> entries_;  // guarded by mutex_; the nodes stay where they are
+  std::atomic<std::int64_t> searched_{0};
+};
+
+}  // namespace dfsearch::training

@@ -1,0 +1,262 @@
+// The kernels of a part become the graph of a mapping problem with one chip.  A sample after the
+// other streams through the partitions of a micro-batch, so weights are read once for all of its
+// samples.  Partitions, tiles and SRAM are those of docs/model.md, section 6.
+
+#include "model/training/fused_part.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/number.hpp"
+#include "model/evaluate.hpp"
+#include "model/layer/shard.hpp"
+#include "model/training/kernel_shares.hpp"
+#include "model/training/step.hpp"
+
+namespace dfsearch::training {
+namespace {
+
+/// What large transfers reach.
+BytesPerSecond best_bandwidth(const MemoryTier& memory) {
+  if (memory.efficiency.steps.empty()) return memory.bandwidth;
+  double share = 0.0;
+  for (const auto& step : memory.efficiency.steps) share = std::max(share, step.share);
+  return memory.bandwidth * share;
+}
+
+/// The graph of one pass.
+class ChipGraph {
+ public:
+  /// Refers to the shares.
+  ChipGraph(const Task& task, const Block& block, const KernelShares& shares, double samples,
+            FusedKind kind)
+      : task_(task),
+        block_(block),
+        graph_(block.graph()),
+        shares_(shares),
+        samples_(samples),
+        kind_(kind),
+        place_(graph_.kernel_count()) {}
+
+  void build(FusedPass& pass) {
+    for (std::size_t k = 0; k < graph_.kernel_count(); ++k) {
+      if (is_here(KernelId(k))) add_kernel(KernelId(k), pass);
+    }
+    if (kernels_.empty()) return;
+    for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {
+      const Tensor& tensor = graph_.tensor(TensorId(t));
+      if (is_here(tensor.from) && is_here(tensor.to)) add_tensor(TensorId(t));
+    }
+    pass.problem.workload.graph = DataflowGraph(std::move(kernels_), std::move(tensors_));
+  }
+
+ private:
+  [[nodiscard]] bool is_here(KernelId id) const {
+    const Block::Pass pass = block_.pass(id);
+    switch (kind_) {
+      case FusedKind::Forward:
+        return pass == Block::Pass::Forward;
+      case FusedKind::Backward:
+        return pass == Block::Pass::InputGradient || pass == Block::Pass::WeightGradient;
+      case FusedKind::InputGradient:
+        return pass == Block::Pass::InputGradient;
+      case FusedKind::WeightGradient:
+        break;
+    }
+    return pass == Block::Pass::WeightGradient;
+  }
+
+  void add_kernel(KernelId id, FusedPass& pass) {
+    const Kernel& whole = graph_.kernel(id);
+    const Extents extents = shares_.extents(id);
+    const Seconds compute = shares_.compute(id, extents);
+    Kernel kernel{.name = whole.name,
+                  .kind = whole.kind,
+                  .mode = whole.mode,
+                  .phase = whole.phase,
+                  .tiled = whole.tiled,
+                  .outer = extents.outer,
+                  .m = extents.m,
+                  .k = extents.k,
+                  .n = extents.n,
+                  .attention = whole.attention,
+                  .element_flops = whole.element_flops};
+    kernel.streamed_in = read_from_others(id) / samples_;
+    const Bytes results = shares_.results(id, extents);
+    const bool sums_up = block_.pass(id) == Block::Pass::WeightGradient;
+    kernel.streamed_out = left_for_others(id) / samples_;
+    if (sums_up) {
+      kernel.accumulated = results;
+    } else {
+      kernel.streamed_out += results / samples_;
+    }
+    kernel.memory = (shares_.weight(id, extents) + results + left_for_others(id)) / samples_ +
+                    kernel.streamed_in;
+    const Flops flops = tile_flops(kernel, shard_of(kernel, Loop::None, ChipGrid{}, 1));
+    kernel.slowness = compute / samples_ * task_.machine.accelerator.peak() / flops;
+    pass.compute += compute;
+    pass.moved += kernel.memory * samples_;
+    place_[id.index()] = KernelId(kernels_.size());
+    kernels_.push_back(std::move(kernel));
+  }
+
+  [[nodiscard]] Bytes read_from_others(KernelId id) const {
+    Bytes sum{};
+    const auto inputs = graph_.inputs(id);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (!is_here(graph_.tensor(inputs[i]).from)) sum += shares_.read(id, i);
+    }
+    return sum;
+  }
+
+  /// Each value once, however many kernels of other passes read it.
+  [[nodiscard]] Bytes left_for_others(KernelId id) const {
+    Bytes sum{};
+    for (const std::size_t v : block_.computed(id)) {
+      const auto& tensors = graph_.values()[v];
+      const bool leaves = std::any_of(tensors.begin(), tensors.end(),
+                                      [&](TensorId t) { return !is_here(graph_.tensor(t).to); });
+      if (leaves) sum += shares_.produced(v);
+    }
+    return sum;
+  }
+
+  /// As large as the larger of what is made and what is read.
+  void add_tensor(TensorId id) {
+    const Tensor& whole = graph_.tensor(id);
+    const auto inputs = graph_.inputs(whole.to);
+    const auto input =
+        static_cast<std::size_t>(std::find(inputs.begin(), inputs.end(), id) - inputs.begin());
+    const Bytes bytes =
+        std::max(shares_.produced(block_.value_of(id)), shares_.read(whole.to, input));
+    const KernelId from = place_[whole.from.index()];
+    const double column = number(kernels_[from.index()].n) * samples_;
+    const double rows = std::ceil(bytes / task_.pass.word / column);
+    tensors_.push_back({.from = from,
+                        .to = place_[whole.to.index()],
+                        .operand = whole.operand,
+                        .value = static_cast<std::int32_t>(tensors_.size()),
+                        .rows = std::max<std::int64_t>(static_cast<std::int64_t>(rows), 1)});
+  }
+
+  const Task& task_;
+  const Block& block_;
+  const DataflowGraph& graph_;
+  const KernelShares& shares_;
+  const double samples_;
+  const FusedKind kind_;
+  std::vector<KernelId> place_;  // in the graph of the chip, by kernel of the part
+  std::vector<Kernel> kernels_;
+  std::vector<Tensor> tensors_;
+};
+
+/// All but the graph.
+Problem chip_problem(const Task& task, const Degrees& degrees) {
+  Problem problem;
+  problem.workload.word = task.pass.word;
+  problem.workload.sequence = ceil_div(task.pass.tokens, degrees[Role::Context]);
+  problem.workload.micro_batch = 1;
+  problem.system.accelerator = task.machine.accelerator;
+  problem.system.memory[0].bandwidth = best_bandwidth(task.machine.memory[0]);
+  problem.execution.partitions = task.partitions;
+  problem.execution.overlap = task.overlap;
+  problem.execution.compute_utilization = 1.0;
+  problem.equations.weight_traffic = WeightTraffic::Resident;
+  problem.equations.shapes = Shapes::Unchecked;
+  problem.sharding = ShardingChoice::LeastBytes;
+  return problem;
+}
+
+WorkTime work_time(Seconds time, Seconds compute) {
+  return {.time = time, .memory = time - compute};
+}
+
+using WorkTimes = std::array<WorkTime, kFusedKinds.size()>;
+
+/// Those of the kinds that a schedule has not are zero.
+BlockProfile with_times(BlockProfile profile, const WorkTimes& times) {
+  profile.forward = times[static_cast<std::size_t>(FusedKind::Forward)];
+  profile.input_gradient = times[static_cast<std::size_t>(FusedKind::Backward)];
+  profile.input_gradient += times[static_cast<std::size_t>(FusedKind::InputGradient)];
+  profile.weight_gradient = times[static_cast<std::size_t>(FusedKind::WeightGradient)];
+  return profile;
+}
+
+}  // namespace
+
+bool has(Schedule schedule, FusedKind kind) {
+  if (kind == FusedKind::Forward) return true;
+  return (kind == FusedKind::Backward) == (schedule != Schedule::ZeroBubble);
+}
+
+const char* name_of(FusedKind kind) {
+  constexpr std::array kNames = {"forward", "backward", "input gradients", "weight gradients"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+FusedPart fused_part(const Task& task, const Block& block, const BlockLayouts& layouts,
+                     const Degrees& degrees, std::int64_t micro_batch) {
+  FusedPart part;
+  part.samples = number(micro_batch);
+  part.profile = profile(task, block, layouts, degrees, micro_batch);
+  const KernelShares shares(task, block, layouts, degrees, micro_batch);
+  for (const FusedKind kind : kFusedKinds) {
+    FusedPass& pass = part.passes[static_cast<std::size_t>(kind)];
+    pass.problem = chip_problem(task, degrees);
+    ChipGraph(task, block, shares, part.samples, kind).build(pass);
+  }
+  return part;
+}
+
+BlockProfile fused_floor(const FusedPart& part) {
+  WorkTimes times;
+  // Gradients that are a pass of their own compute as much and move more.
+  for (const FusedKind kind : {FusedKind::Forward, FusedKind::Backward}) {
+    const FusedPass& pass = part.passes[static_cast<std::size_t>(kind)];
+    const Seconds memory = pass.moved / pass.problem.system.memory[0].bandwidth;
+    const Seconds both = pass.problem.execution.overlap == Overlap::None
+                             ? pass.compute + memory
+                             : std::max(pass.compute, memory);
+    times[static_cast<std::size_t>(kind)] = work_time(both * kLessRoundings, pass.compute);
+  }
+  return with_times(part.profile, times);
+}
+
+Seconds one_by_one(const FusedPart& part, FusedKind kind) {
+  const BlockProfile& profile = part.profile;
+  switch (kind) {
+    case FusedKind::Forward:
+      return profile.forward.time;
+    case FusedKind::Backward:
+      return profile.input_gradient.time + profile.weight_gradient.time;
+    case FusedKind::InputGradient:
+      return profile.input_gradient.time;
+    case FusedKind::WeightGradient:
+      break;
+  }
+  return profile.weight_gradient.time;
+}
+
+// docs/training.md (13)
+BlockProfile fused(const FusedPart& part, const PartFusion& fusion, Schedule schedule) {
+  WorkTimes times;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const FusedPass& pass = part.passes[i];
+    if (pass.is_empty() || !has(schedule, kFusedKinds[i])) continue;
+    Seconds time = one_by_one(part, kFusedKinds[i]);
+    if (fusion[i]) {
+      const auto verdict = evaluate(pass.problem, *fusion[i]);
+      const auto* cost = std::get_if<dfsearch::Cost>(&verdict);
+      if (cost == nullptr) throw InternalError("the fusion of a plan does not fit");
+      time = cost->layer_time * part.samples;
+    }
+    times[i] = work_time(time, pass.compute);
+  }
+  return with_times(part.profile, times);
+}
+
+}  // namespace dfsearch::training

@@ -1,0 +1,68 @@
+#pragma once
+// A part of a model on one chip, whose kernels are fused (docs/training.md, section 5): a mapping
+// problem of that chip alone for each pass, and what their mappings make of the part's profile.
+//
+// The passes are problems of their own, since a step counts them differently: a forward pass that
+// is run again twice, one that hides less than the other.  A step never falls if one of them takes
+// longer, so the least time of each makes the least step.  Where gradients of weights wait, as with
+// ZB-H1, they are a pass beside that of all other gradients.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "base/units.hpp"
+#include "model/mapping.hpp"
+#include "model/problem.hpp"
+#include "model/training/profile.hpp"
+
+namespace dfsearch::training {
+
+enum class FusedKind : std::uint8_t { Forward, Backward, InputGradient, WeightGradient };
+inline constexpr std::array kFusedKinds = {FusedKind::Forward, FusedKind::Backward,
+                                           FusedKind::InputGradient, FusedKind::WeightGradient};
+
+/// Whether a plan with this schedule has such passes.
+bool has(Schedule schedule, FusedKind kind);
+/// "forward", "backward", "input gradients", "weight gradients".
+const char* name_of(FusedKind kind);
+
+/// What a chip does of one pass of a part for a micro-batch.
+struct FusedPass {
+  /// One layer, one sample and one chip with unlimited memory.  Its kernels have the extents that
+  /// a chip has; their own traffic is weights, results, and what the other pass and other parts
+  /// hand over.  No kernels: the part has none in this pass.
+  Problem problem;
+  Seconds compute{};  ///< of all samples, whatever is fused
+  Bytes moved{};      ///< to and from memory whatever is fused
+
+  [[nodiscard]] bool is_empty() const { return problem.workload.graph.kernel_count() == 0; }
+};
+
+struct FusedPart {
+  std::array<FusedPass, kFusedKinds.size()> passes;
+  double samples = 1.0;  ///< of a micro-batch
+  BlockProfile profile;  ///< of kernels one by one
+};
+
+/// Mappings of the problems; nothing for a pass whose kernels run one by one.
+using PartFusion = std::array<std::optional<Mapping>, kFusedKinds.size()>;
+/// How the parts of a plan are fused, by Part.
+using Fusions = std::array<PartFusion, kParts.size()>;
+
+/// Degrees, layouts and micro-batch are as in `profile`.
+FusedPart fused_part(const Task& task, const Block& block, const BlockLayouts& layouts,
+                     const Degrees& degrees, std::int64_t micro_batch);
+
+/// No fusion takes less, by any schedule.
+/// docs/search.md, section 15
+BlockProfile fused_floor(const FusedPart& part);
+
+/// What kernels of a pass take one by one.
+Seconds one_by_one(const FusedPart& part, FusedKind kind);
+
+/// With these mappings, which fit; else InternalError.
+BlockProfile fused(const FusedPart& part, const PartFusion& fusion, Schedule schedule);
+
+}  // namespace dfsearch::training

@@ -1,0 +1,62 @@
+#pragma once
+// What one chip has of each kernel of a block and how long it computes, for one micro-batch
+// (docs/training.md, section 5): what profiles add up and what graphs of a chip are made of.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/units.hpp"
+#include "model/training/block.hpp"
+#include "model/training/block_exchanges.hpp"
+#include "model/training/profile.hpp"
+#include "model/training/task.hpp"
+
+namespace dfsearch::training {
+
+/// The extents of a kernel on one chip.
+struct Extents {
+  std::int64_t outer, m, k, n;
+
+  explicit Extents(const Kernel& kernel)
+      : outer(kernel.outer), m(kernel.m), k(kernel.k), n(kernel.n) {}
+  void divide(Loop loop, std::int64_t chips);
+};
+
+/// Refers to the task, the block and the layouts.
+class KernelShares {
+ public:
+  KernelShares(const Task& task, const Block& block, const BlockLayouts& layouts,
+               const Degrees& degrees, std::int64_t micro_batch);
+
+  [[nodiscard]] bool is_of_experts(KernelId kernel) const;
+  [[nodiscard]] Extents extents(KernelId kernel) const;
+  /// Bytes that a kernel reads of one of its inputs.
+  [[nodiscard]] Bytes read(KernelId kernel, std::size_t input) const;
+  /// Bytes of a value as its producer leaves it.
+  [[nodiscard]] Bytes produced(std::size_t value) const;
+  /// Bytes of what a kernel computes and nobody in the block reads: the block's result, or the
+  /// gradient of a weight.  None if somebody does.
+  [[nodiscard]] Bytes results(KernelId kernel, const Extents& extents) const;
+  [[nodiscard]] Bytes weight(KernelId kernel, const Extents& extents) const;
+  /// At the rate that so much work reaches.
+  [[nodiscard]] Seconds compute(KernelId kernel, const Extents& extents) const;
+  /// Bytes of a value that is kept for the backward pass.
+  [[nodiscard]] Bytes kept(std::size_t value) const;
+  /// Elements of the weight that a chip stores, and of what is stored beside it.
+  [[nodiscard]] double parameters(KernelId kernel) const;
+  [[nodiscard]] const ValueShares& values() const { return shares_; }
+
+ private:
+  [[nodiscard]] Flops work(const Kernel& kernel, const Extents& e, double rows_of_experts) const;
+
+  const Task& task_;
+  const Block& block_;
+  const DataflowGraph& graph_;
+  const BlockLayouts layouts_;
+  const std::int64_t tensor_, context_, expert_;
+  const double samples_;
+  const ValueShares shares_;
+  const Bytes word_;
+};
+
+}  // namespace dfsearch::training
