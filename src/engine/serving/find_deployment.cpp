@@ -17,6 +17,50 @@ FrontPoint point_of(const Candidate& candidate) {
   return {candidate.deployment, candidate.figures};
 }
 
+/// So many of the values that a choice leaves, of an open one powers of two: the first and the last
+/// of them, and some between.
+DegreeChoice few_of(const std::optional<DegreeChoice>& own, const std::optional<DegreeChoice>& all,
+                    const DegreeChoice& preset, std::size_t most) {
+  const DegreeChoice& choice = own ? *own : all ? *all : preset;
+  std::vector<std::int64_t> values = choice.values;
+  if (values.empty()) {
+    constexpr std::int64_t kLast = 1 << 12;
+    values = {choice.least};
+    for (std::int64_t value = 2; value <= kLast; value *= 2) {
+      if (value > choice.least && choice.allows(value)) values.push_back(value);
+    }
+  }
+  std::sort(values.begin(), values.end());
+  if (values.size() <= most) return {.values = values};
+  DegreeChoice few;
+  for (std::size_t i = 0; i < most; ++i) {
+    few.values.push_back(most == 1 ? values.front() : values[i * (values.size() - 1) / (most - 1)]);
+  }
+  return few;
+}
+
+/// The same question of few deployments, which are searched in a moment.
+Task narrowed(Task task) {
+  static const DegreeChoice kOne{.values = {1}};
+  static const DegreeChoice kBatches{.values = {}, .least = 1, .most = 1024};
+  static const DegreeChoice kChunk{.values = {2048}};
+  constexpr std::size_t kFew = 4, kFewBatches = 8;
+  for (RoleChoices* role : {&task.aggregated, &task.prefill, &task.decode}) {
+    const RoleChoices& all = task.all;
+    role->tensor = few_of(role->tensor, all.tensor, kOne, kFew);
+    role->pipeline = few_of(role->pipeline, all.pipeline, kOne, 1);
+    role->attention_data = few_of(role->attention_data, all.attention_data, kOne, kFew);
+    role->expert = few_of(role->expert, all.expert, kOne, kFew);
+    if (role != &task.prefill || role->batch) {
+      role->batch = few_of(role->batch, all.batch, kBatches, kFewBatches);
+    }
+    role->chunk = few_of(role->chunk, all.chunk, kChunk, 1);
+  }
+  task.precisions.resize(1);
+  task.speculation.depths.resize(1);
+  return task;
+}
+
 /// The judge: the model alone decides what an answer does.
 void judge(const Task& task, const Candidate& candidate) {
   const Figures again = evaluate(task, candidate.deployment);
@@ -37,6 +81,7 @@ class Finder {
 
   ServingResult run() {
     try {
+      if (search_.known.empty()) find_first();
       space_.emplace(task_, search_.limits.deadline);
       if (!(space_->deployments() > 0.0)) {
         throw InputError(
@@ -62,6 +107,31 @@ class Finder {
   }
 
  private:
+  /// Something at once, before all choices are written out.
+  void find_first() {
+    const Task few = narrowed(task_);
+    const DeploymentSpace space(few, search_.limits.deadline);
+    DeploymentSearch tree(space, {.objective = task_.objective, .mode = {}, .excluded = {}}, left(),
+                          1);
+    tree.run();
+    result_.stats.nodes += tree.nodes();
+    const Candidate* best = tree.incumbents().best();
+    if (best == nullptr) return;
+    first_ = best->deployment;
+    note_incumbent();
+    if (!search_.on_incumbent) return;
+    Progress progress = tree.progress();
+    progress.lower_bound = Score{};
+    monitor_.tell(progress, [&](const Progress& total) { search_.on_incumbent(total, *first_); });
+  }
+
+  void note_incumbent() {
+    const std::lock_guard lock(checkpoint_mutex_);
+    SearchStats& stats = result_.stats;
+    stats.best_incumbent = monitor_.total_time();
+    stats.first_incumbent = std::min(stats.first_incumbent, stats.best_incumbent);
+  }
+
   [[nodiscard]] int threads() const { return search_.deterministic ? 1 : search_.threads; }
 
   void find_all() {
@@ -87,10 +157,12 @@ class Finder {
                           left(), threads());
     if (is_first) {
       for (const Deployment& known : search_.known) tree.start_from(known);
+      if (first_) tree.start_from(*first_);
     }
-    if (search_.on_incumbent || search_.on_checkpoint) {
+    if (is_first || search_.on_incumbent) {
       tree.on_incumbent([this, &tree, is_first](const Progress& progress,
                                                 const Deployment& deployment) {
+        if (is_first) note_incumbent();
         if (search_.on_incumbent) {
           monitor_.tell(progress,
                         [&](const Progress& total) { search_.on_incumbent(total, deployment); });
@@ -303,8 +375,9 @@ class Finder {
   const ServingSearch& search_;
   SearchMonitor monitor_;
   std::optional<DeploymentSpace> space_;
+  std::optional<Deployment> first_;
   ServingResult result_;
-  std::mutex checkpoint_mutex_;  // guards what follows
+  std::mutex checkpoint_mutex_;  // guards what follows, and the times of incumbents
   Seconds last_checkpoint_{};
 };
 

@@ -102,9 +102,9 @@ TEST_CASE("the best deployment and the front are those of all deployments") {
   CHECK(with_answer > 150);
 }
 
-TEST_CASE("a hint changes no answer, and a stopped search tells a true bound") {
+TEST_CASE("a hint changes no answer, a stopped search tells a true bound, a resumed one the answer") {
   std::mt19937_64 random(2);
-  for (int world = 0; world < 100; ++world) {
+  for (int world = 0; world < 500; ++world) {
     CAPTURE(world);
     Task task = test::random_task(random);
     if (task.objective == serving::Objective::Front) task.objective = serving::Objective::Cost;
@@ -123,6 +123,13 @@ TEST_CASE("a hint changes no answer, and a stopped search tells a true bound") {
       if (cut.status == SearchStatus::Infeasible) CHECK(all.feasible.empty());
       CHECK(cut.lower_bound.in_base_units() <= all.best * (1.0 + 1e-9));
       if (cut.deployment) CHECK(cut.cost.in_base_units() >= all.best * (1.0 - 1e-9));
+      // What a stopped search knew goes into the next one, on other threads.
+      ServingSearch resumed{.threads = 1 << (world % 4), .before = cut.stats};
+      if (cut.deployment) resumed.known = {*cut.deployment};
+      const ServingResult whole = find_deployment(task, resumed);
+      REQUIRE(whole.deployment.has_value() == !all.feasible.empty());
+      if (whole.deployment) CHECK(*whole.deployment == best_of(task, all).deployment);
+      CHECK(whole.stats.nodes >= cut.stats.nodes);
     }
   }
 }
