@@ -23,6 +23,8 @@ constexpr double kFar = 63.0 / 64;
 constexpr int kAttemptsOfAlike = 10;
 constexpr std::int64_t kNodesOfLongSearch = 20'000;
 constexpr std::int64_t kLaterIfReached = 64;  // duals of a point without hope for a better mapping
+constexpr double kClose = 1.0 - 1e-4;
+constexpr std::int64_t kLaterIfClose = 64;  // moves where that little is left to prove
 
 /// Tells all nodes of the point what its duals say of every fusion.
 void tell(const FusionContext& context, const LazyDuals::Found& found) {
@@ -229,9 +231,12 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
 void MappingProblem::improve(const Node& node, std::int64_t steps_of_duals, Sink& expansion) const {
   if (first_of_best_) return;
   LazyImprovement& improvement = node.context->point->improvement;
-  const int due = improvement.attempts_due(
-      node.context->admitted.load(std::memory_order_relaxed),
-      node.context->branched_before.load(std::memory_order_relaxed), steps_of_duals);
+  // So close to the proof the tree is done before moves have cooled down.
+  const bool is_close = !(node.bound < expansion.cutoff() * kClose);
+  const std::int64_t branched = node.context->branched_before.load(std::memory_order_relaxed);
+  const int due = improvement.attempts_due(node.context->admitted.load(std::memory_order_relaxed),
+                                           is_close ? branched / kLaterIfClose : branched,
+                                           is_close ? 0 : steps_of_duals);
   const auto better =
       improvement.after(due, expansion.is_reproducible() ? LazyImprovement::Make::Wait
                                                          : LazyImprovement::Make::TryNow);

@@ -102,7 +102,8 @@ TEST_CASE("the best deployment and the front are those of all deployments") {
   CHECK(with_answer > 150);
 }
 
-TEST_CASE("a hint changes no answer, a stopped search tells a true bound, a resumed one the answer") {
+TEST_CASE(
+    "a hint changes no answer, a stopped search tells a true bound, a resumed one the answer") {
   std::mt19937_64 random(2);
   for (int world = 0; world < 500; ++world) {
     CAPTURE(world);
