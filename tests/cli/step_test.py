@@ -57,6 +57,41 @@ class Steps(CliTest):
                       self.run_tool(PLAN, "--hint", "none.yaml", status=2).stderr)
         self.assertIn("missing.json", self.run_tool(PLAN, "--hint", "missing.json", status=2).stderr)
 
+    def test_what_a_tenth_more_brings(self):
+        changes = {
+            "peak": ["system.accelerator.frequency=1.375 GHz"],
+            "SRAM": ["system.accelerator.sram=704 MiB"],
+            "memory bandwidth": ["system.memory.bandwidth=330 GB/s"],
+            "memory capacity": ["system.memory.capacity=1209462760000 B"],
+            "network bandwidth": ["system.network.0.bandwidth=55 GB/s",
+                                  "system.network.1.bandwidth=55 GB/s"]}
+        # The same machine under a mapping and under plans, without and with fused kernels.
+        mapping = CONFIGS / "gpt3_1t.yaml"
+        plan = self.write("plan.yaml", f"""\
+workload: {{model: megatron_22b, global_batch: 64}}
+system: {{from: {mapping}, chips: 32, network: [{{topology: ring, degree: 4, bandwidth: 50 GB/s}},
+                                              {{topology: ring, degree: 8, bandwidth: 50 GB/s}}]}}
+training: {{}}
+""") or self.folder / "plan.yaml"
+        for config, base in ((mapping, []), (plan, []),
+                             (plan, ["--set", "execution={style: dataflow}"])):
+            found = self.result(config, *base, "--what-if")
+            rows = {row["more"]: row for row in found["what_if"]}
+            has_sram = config == mapping or base
+            self.assertEqual(list(rows), [m for m in changes if m != "SRAM" or has_sram])
+            for more, row in rows.items():
+                with self.subTest(config=str(config), base=base, more=more):
+                    sets = [word for change in changes[more] for word in ("--set", change)]
+                    other = self.result(config, *base, *sets)
+                    self.assertTrue(row["proved"])
+                    self.assertAlmostEqual(row["objective"] / other["step_time"], 1.0, delta=1e-8)
+                    self.assertLessEqual(row["objective"], found["step_time"] * (1 + 1e-9))
+        text = self.run_tool(mapping, "--what-if").stdout
+        self.assertIn("change of the objective with a tenth more of one quantity", text)
+        serving = CONFIGS / "serving" / "own_chip.yaml"
+        self.assertIn("says what a tenth more brings",
+                      self.run_tool(serving, "--what-if", status=2).stderr)
+
     def test_robust(self):
         stack = ("--set", "execution={stack: te, chip: h100_80gb}")
         found = self.result(PLAN, *stack, "--robust")

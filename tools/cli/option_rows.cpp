@@ -109,6 +109,9 @@ constexpr OptionRow kSolve[] = {
      "with 'training' and a stack: the plan of least regret as well, whatever the stack's "
      "constants turn out to be (docs/truth.md)",
      flag<&Line::robust>},
+    {"--what-if", "",
+     "what a tenth more of each quantity of the machine brings, exactly: one search for each",
+     flag<&Line::what_if>},
     {"--count", "", "of executions and deployments: how many fit, of the whole space",
      flag<&Line::count>},
     {"--deterministic", "", "the same nodes and the same log for any number of threads",

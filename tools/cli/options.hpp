@@ -105,6 +105,7 @@ struct CommandLine {
   SearchBounds bounds;              ///< that the search uses
   bool count = false;               ///< count the executions that fit
   bool robust = false;              ///< the plan of least regret, too
+  bool what_if = false;             ///< what a tenth more of each quantity brings
   bool deterministic = false;
   bool quiet = false;
   bool verbose = false;

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "base/error.hpp"
 #include "cli/checkpoint_output.hpp"
@@ -20,6 +21,7 @@
 #include "io/checkpoint/checkpoint_frame.hpp"
 #include "io/result/event_text.hpp"
 #include "io/solve/question.hpp"
+#include "io/solve/what_if.hpp"
 
 namespace dfsearch {
 namespace {
@@ -35,11 +37,13 @@ class Run {
  public:
   Run(const CommandLine& line, const AnyConfig& config, StartLimit& start)
       : line_(line),
+        config_(config),
         settings_(settings_of(config)),
         question_(question_of(config)),
         start_(start),
         options_(options_of(line)) {
     question_->check(options_);
+    if (line.what_if) check_what_if(config);
     for (const std::string& file : {line.json, line.html, line.mapping, line.checkpoint}) {
       check_output(file);
     }
@@ -70,6 +74,7 @@ class Run {
       if (reason != StopReason::None) events.write(stop_event(result.stats.time, reason));
       events.write(done_event(end_of(result, result.objective)));
     }
+    if (line_.what_if && result.objective) more_ = what_if(config_, options_);
     Outputs outputs(limits.deadline);
     write(result, history, outputs);
     if (!line_.checkpoint.empty()) outputs.attempt([&] { checkpoint.finish(); });
@@ -134,16 +139,26 @@ class Run {
   void write(const Result& result, const SearchHistory& history, Outputs& outputs) const {
     const std::string mapping = mapping_file(line_, result.objective.has_value());
     write_answer(
-        line_, mapping, history.points(), [&] { return question_->json(result); },
-        [&] { return question_->report(result, title_of(line_), line_.verbose); }, outputs);
+        line_, mapping, history.points(),
+        [&] {
+          const std::string json = question_->json(result);
+          return more_.empty() ? json : with_what_if(json, more_);
+        },
+        [&] {
+          const std::string report = question_->report(result, title_of(line_), line_.verbose);
+          return more_.empty() ? report : report + what_if_text(more_, *result.objective);
+        },
+        outputs);
   }
 
   const CommandLine& line_;
+  const AnyConfig& config_;
   const SearchSettings& settings_;
   const std::unique_ptr<const Question> question_;
   StartLimit& start_;  // of all that is limited, reading the config included
   SolveOptions options_;
   std::optional<SavedState> state_;
+  std::vector<WhatIfMore> more_;  // if asked for
 };
 
 }  // namespace

@@ -1,0 +1,151 @@
+#include "io/solve/what_if.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/error.hpp"
+#include "io/text/json_text.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr double kMore = 1.1;
+
+template <class Quantity>
+void raise(Quantity& quantity) {
+  quantity = kMore * quantity;
+}
+
+/// Each changes a machine, and the measured chip of a plan with a stack, or says that there is
+/// nothing to change.
+struct Row {
+  std::string_view more;
+  bool (*of_machine)(Machine&);
+  bool (*of_chip)(stack::MeasuredChip&);
+};
+
+const Row kRows[] = {{"peak",
+                      [](Machine& machine) {
+                        raise(machine.accelerator.frequency);
+                        raise(machine.matrix.peak);
+                        raise(machine.vector.peak);
+                        return true;
+                      },
+                      [](stack::MeasuredChip& chip) {
+                        for (FlopsPerSecond& peak : chip.peak) raise(peak);
+                        return true;
+                      }},
+                     {"SRAM",
+                      [](Machine& machine) {
+                        raise(machine.accelerator.sram);
+                        return machine.accelerator.sram > Bytes{};
+                      },
+                      [](stack::MeasuredChip&) { return false; }},
+                     {"memory bandwidth",
+                      [](Machine& machine) {
+                        raise(machine.memory[0].bandwidth);
+                        return true;
+                      },
+                      [](stack::MeasuredChip& chip) {
+                        raise(chip.memory);
+                        return true;
+                      }},
+                     {"memory capacity",
+                      [](Machine& machine) {
+                        raise(machine.memory[0].capacity);
+                        return machine.memory[0].capacity < Bytes::infinity();
+                      },
+                      [](stack::MeasuredChip& chip) {
+                        raise(chip.usable);
+                        return true;
+                      }},
+                     {"network bandwidth",
+                      [](Machine& machine) {
+                        for (NetworkDimension& dimension : machine.network)
+                          raise(dimension.bandwidth);
+                        return !machine.network.empty();
+                      },
+                      [](stack::MeasuredChip& chip) {
+                        for (BytesPerSecond& bus : chip.bus) raise(bus);
+                        raise(chip.nic);
+                        return true;
+                      }}};
+
+/// The same config with more; nothing where the quantity counts for nothing.
+std::optional<AnyConfig> raised(const AnyConfig& any, const Row& row) {
+  AnyConfig more = any;
+  bool counts = true;
+  if (auto* plan = std::get_if<TrainingConfig>(&more)) {
+    const bool has_sram = plan->task.style == Style::Dataflow || row.more != "SRAM";
+    counts = row.of_machine(plan->task.machine) && has_sram;
+    if (plan->task.stack) counts = row.of_chip(plan->task.stack->chip);
+  } else if (auto* execution = std::get_if<CalculonConfig>(&more)) {
+    counts = row.of_machine(execution->task.machine) && row.more != "SRAM";
+  } else {
+    counts = row.of_machine(std::get<Config>(more).problem.system);
+  }
+  if (!counts) return std::nullopt;
+  return more;
+}
+
+}  // namespace
+
+void check_what_if(const AnyConfig& config) {
+  if (std::holds_alternative<ServingConfig>(config)) {
+    throw InputError("--what-if: the report of a deployment says what a tenth more brings");
+  }
+  const auto* mapping = std::get_if<Config>(&config);
+  if (mapping != nullptr && mapping->design) {
+    throw InputError(
+        "--what-if: the machine is derived from budgets, and the report says what more of each "
+        "brings");
+  }
+}
+
+std::vector<WhatIfMore> what_if(const AnyConfig& config, const SolveOptions& options) {
+  SolveOptions plain;
+  plain.limits = options.limits;
+  plain.threads = options.threads;
+  plain.deterministic = options.deterministic;
+  plain.bounds = options.bounds;
+  std::vector<WhatIfMore> rows;
+  for (const Row& row : kRows) {
+    const auto more = raised(config, row);
+    if (!more) continue;
+    const Result result = solve(*more, plain);
+    rows.push_back({.more = row.more,
+                    .objective = result.objective,
+                    .is_proved = result.status == SearchStatus::Optimal});
+  }
+  return rows;
+}
+
+std::string what_if_text(const std::vector<WhatIfMore>& rows, Score objective) {
+  std::string text =
+      "\nchange of the objective with a tenth more of one quantity, all else as it is\n";
+  for (const WhatIfMore& row : rows) {
+    if (!row.objective) {
+      text += fmt::format("  {:18}not known: the limits came first\n", row.more);
+      continue;
+    }
+    const double change = row.objective->in_base_units() / objective.in_base_units() - 1.0;
+    text += fmt::format("  {:18}{:+.3g} %{}\n", row.more, 100.0 * change,
+                        row.is_proved ? "" : ", not proved");
+  }
+  return text;
+}
+
+std::string with_what_if(const std::string& json, const std::vector<WhatIfMore>& rows) {
+  Json result = Json::parse(json);
+  Json list = Json::array();
+  for (const WhatIfMore& row : rows) {
+    list.push_back({{"more", row.more},
+                    {"objective", row.objective ? number(*row.objective) : Json()},
+                    {"proved", row.is_proved}});
+  }
+  result["what_if"] = std::move(list);
+  return json_text(result);
+}
+
+}  // namespace dfsearch
