@@ -8,6 +8,9 @@
 namespace dfsearch::training {
 namespace {
 
+/// Where profiles with gradients of weights that wait have their place.
+std::size_t waits(Schedule schedule) { return schedule == Schedule::ZeroBubble ? 1 : 0; }
+
 /// Nothing if none is faster than kernels one by one.
 std::optional<Mapping> least_mapping(const FusedPart& part, FusedKind kind, bool any_of_best,
                                      const Deadline& deadline) {
@@ -35,14 +38,15 @@ LayerTimes::Entry& LayerTimes::entry(Part part, const Degrees& degrees, TensorLa
     entry.part = std::make_unique<FusedPart>(
         fused_part(task_, *blocks_[part], shelf_.layouts(part, degrees, layout, deadline), degrees,
                    micro_batch));
-    entry.floor = fused_floor(*entry.part);
+    entry.floor = {fused_floor(*entry.part, Schedule::OneForwardOneBackward),
+                   fused_floor(*entry.part, Schedule::ZeroBubble)};
   }
   return entry;
 }
 
 const BlockProfile& LayerTimes::least(Entry& entry, Schedule schedule, const Deadline& deadline) {
   const std::lock_guard lock(entry.making);
-  std::optional<BlockProfile>& least = entry.least[schedule == Schedule::ZeroBubble ? 1 : 0];
+  std::optional<BlockProfile>& least = entry.least[waits(schedule)];
   if (least) return *least;
   for (const FusedKind kind : kFusedKinds) {
     const auto i = static_cast<std::size_t>(kind);
@@ -55,16 +59,16 @@ const BlockProfile& LayerTimes::least(Entry& entry, Schedule schedule, const Dea
   return *least;
 }
 
-Profiles LayerTimes::floor(const Degrees& degrees, TensorLayout layout, std::int64_t micro_batch,
-                           const Deadline& deadline) {
+Profiles LayerTimes::floor(const Plan& plan, const Deadline& deadline) {
   if (task_.style == Style::KernelByKernel) {
-    return shelf_.profiles(degrees, layout, micro_batch, deadline);
+    return shelf_.profiles(plan.degrees, plan.layout, plan.micro_batch, deadline);
   }
   Profiles profiles;
   for (const Part part : kParts) {
     if (!blocks_[part]) continue;
     profiles[static_cast<std::size_t>(part)] =
-        entry(part, degrees, layout, micro_batch, deadline).floor;
+        entry(part, plan.degrees, plan.layout, plan.micro_batch, deadline)
+            .floor[waits(plan.schedule)];
   }
   return profiles;
 }

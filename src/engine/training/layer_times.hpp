@@ -27,11 +27,11 @@ class LayerTimes {
   LayerTimes(const Task& task, const Blocks& blocks, LayoutShelf& shelf)
       : task_(task), blocks_(blocks), shelf_(shelf) {}
 
-  /// No fusion takes less.  Exact where kernels run one by one.
-  Profiles floor(const Degrees& degrees, TensorLayout layout, std::int64_t micro_batch,
-                 const Deadline& deadline);
-  /// The least times of a plan with these, of which layers, network and what memory alone depends on
-  /// are not read.
+  /// No fusion takes less in any pass of a plan with these, of which layers, network and what memory
+  /// alone depends on are not read; of a plan without a schedule in all passes together, by any
+  /// schedule.  Exact where kernels run one by one.
+  Profiles floor(const Plan& plan, const Deadline& deadline);
+  /// The least times.
   Profiles least(const Plan& plan, const Deadline& deadline);
   /// How the parts of a plan are fused for the least times, of equal ones the first in the order of
   /// mappings; empty where kernels run one by one.
@@ -52,7 +52,7 @@ class LayerTimes {
     std::mutex making;
     // Guarded by `making`; written once.
     std::unique_ptr<const FusedPart> part;
-    BlockProfile floor;
+    std::array<BlockProfile, 2> floor;                 ///< with gradients that wait: the second
     std::array<std::optional<BlockProfile>, 2> least;  ///< with gradients that wait: the second
     PartFusion fusion;
     std::array<bool, kFusedKinds.size()> is_searched{};  ///< the fusion

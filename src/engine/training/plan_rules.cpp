@@ -220,8 +220,8 @@ void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branchin
       for (const TensorLayout layout : layouts) {
         const auto [entry, is_new] = known.try_emplace({layout, micro_batch});
         auto& [profiles, passes] = entry->second;
-        if (is_new) profiles = times_->floor(degrees, layout, micro_batch, branching.deadline);
         plan.layout = layout;
+        if (is_new) profiles = times_->floor(plan, branching.deadline);
         const StepModel model(space_.task(), plan, profiles, blocks.dense_layers,
                               blocks.expert_layers);
         if (!passes) passes = model.passes(anywhere);
@@ -259,7 +259,7 @@ void PlanRules::seed(const PlanBranching& branching) const {
       const auto [entry, is_new] = known.try_emplace(plan.micro_batch);
       auto& profiles = entry->second;
       if (is_new) {
-        profiles = times_->floor(degrees, *layout, plan.micro_batch, branching.deadline);
+        profiles = times_->floor(plan, branching.deadline);
       }
       const Groups anywhere = Groups::anywhere(space_.task().machine, degrees);
       const StepModel model(space_.task(), plan, profiles, blocks.dense_layers,
@@ -313,7 +313,7 @@ std::vector<PlanNode> PlanRules::shapes_of(const PlanNode& node,
   std::array<std::optional<Profiles>, 2> known;
   for (const Plan& shape : space_.shapes(plan.degrees, plan.micro_batch, plan.layout)) {
     auto& profiles = known[shape.schedule == Schedule::ZeroBubble ? 1 : 0];
-    if (!profiles) profiles = times_->least(shape, branching.deadline);
+    if (!profiles) profiles = times_->floor(shape, branching.deadline);
     const StepModel model(space_.task(), shape, *profiles, blocks.dense_layers,
                           blocks.expert_layers);
     ++measured;
@@ -333,6 +333,11 @@ void PlanRules::branch_shape(const PlanNode& node, const PlanBranching& branchin
   Plan plan = plan_of(node.taken, task);
   const Profiles profiles = times_->least(plan, branching.deadline);
   const StepModel model(task, plan, profiles, blocks.dense_layers, blocks.expert_layers);
+  // What is fused is searched for only where memory holds the plan and its floor is low enough.
+  if (task.style == Style::Dataflow) {
+    const Seconds most(branching.into.cutoff().in_base_units());
+    if (!model.floor(Groups::anywhere(task.machine, plan.degrees), most)) return;
+  }
   std::int64_t evaluated = 0;
   for (std::vector<Degrees>& network : space_.networks(plan.degrees)) {
     branching.deadline.check();

@@ -212,10 +212,10 @@ FusedPart fused_part(const Task& task, const Block& block, const BlockLayouts& l
   return part;
 }
 
-BlockProfile fused_floor(const FusedPart& part) {
+BlockProfile fused_floor(const FusedPart& part, Schedule schedule) {
   WorkTimes times;
-  // Gradients that are a pass of their own compute as much and move more.
-  for (const FusedKind kind : {FusedKind::Forward, FusedKind::Backward}) {
+  for (const FusedKind kind : kFusedKinds) {
+    if (!has(schedule, kind)) continue;
     const FusedPass& pass = part.passes[static_cast<std::size_t>(kind)];
     const Seconds memory = pass.moved / pass.problem.system.memory[0].bandwidth;
     const Seconds both = pass.problem.execution.overlap == Overlap::None

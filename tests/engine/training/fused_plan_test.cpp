@@ -212,7 +212,8 @@ class PlainTimes {
       BlockProfile& profile = profiles[static_cast<std::size_t>(part)];
       profile = whole.profile;
       profile.forward = profile.input_gradient = profile.weight_gradient = {};
-      const BlockProfile floor = fused_floor(whole);
+      const BlockProfile sum = fused_floor(whole, Schedule::OneForwardOneBackward);
+      const BlockProfile floor = weights_wait ? fused_floor(whole, Schedule::ZeroBubble) : sum;
       const auto add = [&](FusedKind kind, WorkTime& work) {
         const FusedPass& pass = whole.passes[static_cast<std::size_t>(kind)];
         if (pass.is_empty()) return true;
@@ -237,8 +238,9 @@ class PlainTimes {
         return std::nullopt;
       }
       CHECK(floor.forward.time <= profile.forward.time);
-      CHECK(floor.input_gradient.time <=
-            profile.input_gradient.time + profile.weight_gradient.time);
+      CHECK(floor.input_gradient.time <= profile.input_gradient.time);
+      CHECK(floor.weight_gradient.time <= profile.weight_gradient.time);
+      CHECK(sum.input_gradient.time <= profile.input_gradient.time + profile.weight_gradient.time);
     }
     return profiles;
   }
@@ -351,7 +353,7 @@ TEST_CASE("with room for all kernels a pass takes its compute or its memory, whi
   LayerTimes times(task, blocks, shelf);
   Degrees degrees;
   degrees[Role::Data] = 4;
-  const auto floor = times.floor(degrees, TensorLayout::LeastSent, 1, {});
+  const auto floor = times.floor({.degrees = degrees}, {});
   const auto least = times.least({.degrees = degrees}, {});
   const BlockProfile& bound = of(floor, Part::Layer);
   const BlockProfile& layer = of(least, Part::Layer);
