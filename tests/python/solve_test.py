@@ -173,6 +173,14 @@ class Options(unittest.TestCase):
                                 robust=True)
         self.assertGreaterEqual(result["robust"]["regret"], 0.0)
 
+    def test_what_a_tenth_more_brings(self):
+        result = dfsearch.solve(EXECUTION, what_if=True)
+        rows = {row["more"]: row for row in result["what_if"]}
+        self.assertEqual(list(rows), ["peak", "memory bandwidth", "memory capacity",
+                                      "network bandwidth"])
+        self.assertLess(rows["peak"]["objective"], result.step_time)
+        self.assertNotIn("what_if", dfsearch.solve(EXECUTION).to_dict())
+
     def test_several_at_once(self):
         found = []
         workers = [threading.Thread(target=lambda: found.append(dfsearch.solve(GRAPH).step_time))
@@ -273,6 +281,8 @@ class Errors(unittest.TestCase):
     def test_an_option_that_a_kind_does_not_take(self):
         self.assertIn("--robust", str(self.refused(GRAPH, robust=True)))
         self.assertIn("stack", str(self.refused(PLAN, robust=True)))
+        serving = CONFIGS / "serving" / "own_chip.yaml"
+        self.assertIn("--what-if", str(self.refused(serving, what_if=True)))
 
     def test_a_wrong_type(self):
         with self.assertRaises(TypeError):

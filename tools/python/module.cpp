@@ -32,6 +32,7 @@
 #include "io/result/chip_json.hpp"
 #include "io/result/event_text.hpp"
 #include "io/solve/question.hpp"
+#include "io/solve/what_if.hpp"
 #include "io/study/study_file.hpp"
 #include "io/study/study_outputs.hpp"
 #include "io/study/study_points.hpp"
@@ -126,7 +127,7 @@ struct Asked {
   std::optional<double> time_limit, gap;
   std::optional<std::int64_t> nodes;
   std::int64_t top = 1;
-  bool deterministic = false, count = false, robust = false;
+  bool deterministic = false, count = false, robust = false, what_if = false;
   std::string hint;  ///< a file; empty: none
 };
 
@@ -163,9 +164,16 @@ Answer solve(const Loaded& loaded, const Asked& asked, const Listener& on_event)
       options.on_incumbent = [&](const Progress&, const std::string& event) { tell(event); };
     }
     question->check(options);
+    if (asked.what_if) check_what_if(loaded.config);
     const Result result = question->solve(options);
     if (result.callback_error) std::rethrow_exception(result.callback_error);
-    return written(loaded, *question, result);
+    Answer answer = written(loaded, *question, result);
+    if (asked.what_if && result.objective) {
+      const std::vector<WhatIfMore> more = what_if(loaded.config, options);
+      answer.json = with_what_if(answer.json, more);
+      answer.report += what_if_text(more, *result.objective);
+    }
+    return answer;
   });
 }
 
@@ -274,7 +282,7 @@ void define(py::module_& module) {
   module.def("solve", [](const Loaded& loaded, int threads, std::optional<double> time_limit,
                          std::optional<double> gap, std::optional<std::int64_t> nodes,
                          std::int64_t top, bool deterministic, bool count, bool robust,
-                         const std::string& hint, const Listener& on_event) {
+                         bool what_if, const std::string& hint, const Listener& on_event) {
     return solve(loaded,
                  {.threads = threads,
                   .time_limit = time_limit,
@@ -284,6 +292,7 @@ void define(py::module_& module) {
                   .deterministic = deterministic,
                   .count = count,
                   .robust = robust,
+                  .what_if = what_if,
                   .hint = hint},
                  on_event);
   });

@@ -94,7 +94,7 @@ def _with_file(value: Any, call: Callable[[str], Any]) -> Any:
 def solve(config: Config, *, changes: Mapping[str, Any] | Iterable[str] | None = None,
           threads: int | None = None, time_limit: float | None = None, gap: float | None = None,
           nodes: int | None = None, top: int = 1, deterministic: bool = False,
-          count: bool = False, robust: bool = False,
+          count: bool = False, robust: bool = False, what_if: bool = False,
           hint: Result | Config | None = None, on_progress: Listener | None = None) -> Result:
     """Finds the best answer and proves that it is.
 
@@ -108,6 +108,7 @@ def solve(config: Config, *, changes: Mapping[str, Any] | Iterable[str] | None =
     deterministic  the same nodes for any number of threads
     count          of plans of Calculon and deployments: how many fit
     robust         of plans with a stack: the plan of least regret, too
+    what_if        what a tenth more of each quantity of the machine brings: one search for each
     hint           an earlier result, its dictionary or its file, to begin from
     on_progress    called with events of the search (docs/results.md), from another thread, one at a
                    time; what it raises ends the search and is raised again
@@ -122,7 +123,8 @@ def solve(config: Config, *, changes: Mapping[str, Any] | Iterable[str] | None =
     def run(file: str) -> Any:
         return _dfsearch.solve(loaded, _threads(threads), _limit(time_limit), gap,
                                _count("nodes", nodes), _count("top", top), deterministic, count,
-                               robust, file, _as_events(on_progress))
+                               robust, what_if, file,
+                               _as_events(on_progress))
 
     return Result(run("") if hint is None else _with_file(hint, run))
 
