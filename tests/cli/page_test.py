@@ -11,6 +11,7 @@ import csv
 import json
 import os
 import pathlib
+import re
 import shutil
 import sys
 import unittest
@@ -402,6 +403,33 @@ class Report(CliTest):
         by_index = {r["index"]: r for r in results}
         for i, time in zip(kept, data["columns"]["figures"]["step_time"]):
             self.assertEqual(time, by_index[i]["step_time"])
+
+
+def luminance(colour):
+    parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one, other):
+    """WCAG 2.1, from 1 to 21; text is read well from 4.5 on."""
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+class Colours(support.CliTest):
+    SERIES = ("compute", "memory", "network", "bubble", "transfer", "sixth", "seventh", "eighth",
+              "ninth", "tenth")
+
+    def test_text_is_read_well_in_both_themes(self):
+        css = (ROOT / "src/io/html/page/page.css").read_text()
+        for theme in css.split("color-scheme: ")[1:3]:
+            block = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", theme.split("}")[0]))
+            with self.subTest(theme[:5]):
+                pairs = [(name, "card") for name in (*self.SERIES, "ink", "soft", "link")]
+                pairs += [(name, name + "-paper") for name in ("good", "warn", "bad")]
+                for text, paper in pairs:
+                    self.assertGreaterEqual(contrast(block[text], block[paper]), 4.5, text)
 
 
 class Runs(PageTest):

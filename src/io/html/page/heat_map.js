@@ -58,6 +58,7 @@ const heatMap = (() => {
       const less = points.better(state.figure) === "less";
       // One value alone is the best one.
       const ends = high > low ? [low, high] : less ? [low, low + 1] : [low - 1, low];
+      const turn = Number(c["heat-turn"]);  // from where on the other colour of text is read better
       const strength = (value) =>
         high === low ? 1 : (less ? high - value : value - low) / (high - low);
       return {
@@ -98,7 +99,7 @@ const heatMap = (() => {
             name: points.name(state.figure),
             data: filled.map((each) => ({
               value: [each.x, each.y, each.value, shade(each.value), each.i],
-              label: {color: strength(shade(each.value)) > 0.5 ? c["on-high"] : c["on-low"]}
+              label: {color: strength(shade(each.value)) > turn ? c["on-high"] : c["on-low"]}
             })),
             itemStyle: {
               borderColor: c.card,
