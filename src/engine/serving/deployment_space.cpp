@@ -85,9 +85,10 @@ std::vector<DeploymentSpace::Structures> DeploymentSpace::structures_of(
 }
 
 void DeploymentSpace::add_chains(const std::vector<Structures>& structures, const RoleChoices& role,
-                                 const std::vector<std::int64_t>& chunks,
+                                 const std::vector<std::int64_t>& chunks, const Deadline& deadline,
                                  std::vector<Chain>& chains) {
   for (const Structures& s : structures) {
+    deadline.check();
     for (const std::int64_t chunk : chunks) {
       for (const std::int64_t depth : task_.speculation.depths) {
         Chain& chain = chains.emplace_back();
@@ -99,7 +100,10 @@ void DeploymentSpace::add_chains(const std::vector<Structures>& structures, cons
   const auto batches =
       values(role.batch, task_.all.batch, DegreeChoice{.values = {}, .least = 1, .most = 1024},
              kMostBatch, kAnyValue);
-  for (Chain& chain : chains) cut(chain, batches);
+  for (Chain& chain : chains) {
+    deadline.check();
+    cut(chain, batches);
+  }
 }
 
 /// Keeps the batches up to the first that breaks a limit.
@@ -171,7 +175,7 @@ DeploymentSpace::DeploymentSpace(const Task& task, const Deadline& deadline)
       deployments_ += static_cast<double>(s.replicas.size()) * batches_of(task.aggregated) *
                       static_cast<double>(chunks.size()) * depths;
     }
-    add_chains(structures, task.aggregated, chunks, aggregated_);
+    add_chains(structures, task.aggregated, chunks, deadline, aggregated_);
   }
   deadline.check();
   if (!has(Mode::Disaggregated)) return;
@@ -195,7 +199,7 @@ DeploymentSpace::DeploymentSpace(const Task& task, const Deadline& deadline)
   }
   deployments_ += pairs * prefill_batches * batches_of(task.decode) * depths;
   add_prefillers(prefill);
-  add_chains(decode, task.decode, {0}, decoders_);
+  add_chains(decode, task.decode, {0}, deadline, decoders_);
 }
 
 }  // namespace dfsearch::serving

@@ -56,7 +56,8 @@ class DeploymentSpace {
  private:
   struct Structures;
   void add_chains(const std::vector<Structures>& structures, const RoleChoices& role,
-                  const std::vector<std::int64_t>& chunks, std::vector<Chain>& chains);
+                  const std::vector<std::int64_t>& chunks, const Deadline& deadline,
+                  std::vector<Chain>& chains);
   void add_prefillers(const std::vector<Structures>& structures);
   void cut(Chain& chain, const std::vector<std::int64_t>& batches);
   [[nodiscard]] std::vector<Structures> structures_of(const RoleChoices& role,

@@ -97,6 +97,7 @@ class Finder {
       if (result_.stopped_by == StopReason::None) {
         result_.stopped_by = stop_reason(search_.limits.deadline);
       }
+      if (first_ && !result_.deployment) keep_first();
     }
     result_.stats.time = result_.stats.proof_time = monitor_.total_time();
     result_.stats.proof_nodes = result_.stats.nodes;
@@ -123,6 +124,18 @@ class Finder {
     Progress progress = tree.progress();
     progress.lower_bound = Score{};
     monitor_.tell(progress, [&](const Progress& total) { search_.on_incumbent(total, *first_); });
+  }
+
+  /// The limit came before the whole search: what was told is the answer, without a bound.
+  void keep_first() {
+    const Figures figures = evaluate(task_, *first_);
+    result_.status = SearchStatus::Feasible;
+    result_.deployment = first_;
+    result_.figures = figures;
+    result_.cost = Score(value_of(task_.objective, task_.front, figures));
+    result_.lower_bound = Score{};
+    result_.gap = 1.0;
+    if (task_.objective == Objective::Front) result_.front = {{*first_, figures}};
   }
 
   void note_incumbent() {

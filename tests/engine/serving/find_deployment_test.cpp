@@ -6,7 +6,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
+#include <optional>
 
 #include "base/error.hpp"
 #include "engine/serving/incumbents.hpp"
@@ -133,6 +135,38 @@ TEST_CASE(
       CHECK(whole.stats.nodes >= cut.stats.nodes);
     }
   }
+}
+
+TEST_CASE("what is told before a limit is in the result") {
+  std::mt19937_64 random(5);
+  int told = 0, cut_short = 0;
+  for (int world = 0; world < 200; ++world) {
+    CAPTURE(world);
+    const Task task = test::random_task(random);
+    if (test::all_deployments(task).empty()) continue;
+    std::atomic<bool> stop = false;
+    ServingSearch search;
+    search.limits.deadline = Deadline(Seconds::infinity(), &stop);
+    std::optional<serving::Deployment> last;
+    // The first answer stops the search while the whole space is built.
+    search.on_incumbent = [&](const Progress&, const serving::Deployment& deployment) {
+      last = deployment;
+      stop = true;
+    };
+    const ServingResult found = find_deployment(task, search);
+    if (!last) continue;
+    ++told;
+    REQUIRE(found.deployment.has_value());
+    // The last answer of the whole search may leave nothing that is better.
+    const bool is_proved = found.gap == 0.0;
+    CHECK(found.status == (is_proved ? SearchStatus::Optimal : SearchStatus::Feasible));
+    cut_short += !is_proved;
+    CHECK(found.stopped_by == StopReason::Signal);
+    CHECK(*found.deployment == *last);
+    CHECK(found.figures->feasible());
+  }
+  CHECK(told > 50);
+  CHECK(cut_short > 40);
 }
 
 TEST_CASE("further structures come in the order of their best deployments") {
