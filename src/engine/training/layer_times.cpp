@@ -59,7 +59,9 @@ const BlockProfile& LayerTimes::least(Entry& entry, Schedule schedule, const Dea
   return *least;
 }
 
-Profiles LayerTimes::floor(const Plan& plan, const Deadline& deadline) {
+template <class ProfileOf>
+Profiles LayerTimes::profiles(const Plan& plan, const Deadline& deadline,
+                              const ProfileOf& profile_of) {
   if (task_.style == Style::KernelByKernel) {
     return shelf_.profiles(plan.degrees, plan.layout, plan.micro_batch, deadline);
   }
@@ -67,24 +69,19 @@ Profiles LayerTimes::floor(const Plan& plan, const Deadline& deadline) {
   for (const Part part : kParts) {
     if (!blocks_[part]) continue;
     profiles[static_cast<std::size_t>(part)] =
-        entry(part, plan.degrees, plan.layout, plan.micro_batch, deadline)
-            .floor[waits(plan.schedule)];
+        profile_of(entry(part, plan.degrees, plan.layout, plan.micro_batch, deadline));
   }
   return profiles;
 }
 
+Profiles LayerTimes::floor(const Plan& plan, const Deadline& deadline) {
+  return profiles(plan, deadline,
+                  [&](const Entry& entry) { return entry.floor[waits(plan.schedule)]; });
+}
+
 Profiles LayerTimes::least(const Plan& plan, const Deadline& deadline) {
-  if (task_.style == Style::KernelByKernel) {
-    return shelf_.profiles(plan.degrees, plan.layout, plan.micro_batch, deadline);
-  }
-  Profiles profiles;
-  for (const Part part : kParts) {
-    if (!blocks_[part]) continue;
-    profiles[static_cast<std::size_t>(part)] =
-        least(entry(part, plan.degrees, plan.layout, plan.micro_batch, deadline), plan.schedule,
-              deadline);
-  }
-  return profiles;
+  return profiles(plan, deadline,
+                  [&](Entry& entry) { return least(entry, plan.schedule, deadline); });
 }
 
 Fusions LayerTimes::fusions(const Plan& plan, const Deadline& deadline) {

@@ -61,6 +61,9 @@ class LayerTimes {
   Entry& entry(Part part, const Degrees& degrees, TensorLayout layout, std::int64_t micro_batch,
                const Deadline& deadline);
   const BlockProfile& least(Entry& entry, Schedule schedule, const Deadline& deadline);
+  /// Of each part that the model has what `profile_of` takes from its entry.
+  template <class ProfileOf>
+  Profiles profiles(const Plan& plan, const Deadline& deadline, const ProfileOf& profile_of);
 
   const Task& task_;
   const Blocks& blocks_;
