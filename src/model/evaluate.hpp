@@ -56,10 +56,10 @@ struct PartitionCost {
   Seconds time{};
   Bottleneck bound_by = Bottleneck::Compute;
   Bytes sram{};
-  bool weight_tiled = false;  ///< fits only because a lone weight is cut into pieces
-  Flops flops{};              ///< useful work of one chip for one layer and one sample
-  Bytes memory_bytes{};       ///< moved to and from memory for it
-  Bytes network_bytes{};      ///< moved over the innermost links for it
+  double pieces = 1.0;    ///< into which the weight of a lone kernel is cut so that it fits
+  Flops flops{};          ///< useful work of one chip for one layer and one sample
+  Bytes memory_bytes{};   ///< moved to and from memory for it
+  Bytes network_bytes{};  ///< moved over the innermost links for it
 };
 
 /// What a user of a served model sees.

@@ -38,6 +38,7 @@ class PaperCases(CliTest):
         case = {"name": "a", "group": "space", "expected": {"x": 1.0, "y": [2, "z"]}}
         self.assertEqual(paper_cases.differing(case, {"x": 1.0 + 1e-12, "y": [2, "z"]}), [])
         self.assertEqual(len(paper_cases.differing(case, {"x": 1.0 + 1e-8, "y": [3, "w"]})), 3)
+        self.assertEqual(len(paper_cases.differing(case, {"y": [2, "z"]})), 1)
 
     def test_intensities_are_those_of_all_tiles(self):
         """Of small GEMMs, of which some extents no power of two divides, in 6,144 words."""

@@ -18,7 +18,7 @@ KEYS = (
     "machine graph search"
 ).split()
 PARTITION_KEYS = (
-    "index kernels compute memory network time bound_by sram flop memory_bytes network_bytes cores"
+    "index kernels compute memory network time bound_by sram pieces flop memory_bytes network_bytes cores"
 ).split()
 
 

@@ -58,14 +58,14 @@ TEST_CASE("a weight alone may be cut into pieces while its inputs leave room") {
   problem.equations.weight_traffic = WeightTraffic::Resident;
   const Mapping alone = example_mapping({0, 1, 2});
   problem.system.accelerator.sram = Bytes(160.0);
-  CHECK_FALSE(cost_of(problem, alone).partitions[1].weight_tiled);
+  CHECK(cost_of(problem, alone).partitions[1].pieces == 1.0);
   const Seconds whole = cost_of(problem, alone).step_time;
   for (const double sram : {159.0, 64.0}) {  // A and C need 48 and 64
     problem.system.accelerator.sram = Bytes(sram);
     const Cost cost = cost_of(problem, alone);
-    CHECK(cost.partitions[1].weight_tiled);
+    CHECK(cost.partitions[1].pieces > 1.0);
     CHECK(cost.partitions[1].sram == Bytes(160.0));
-    CHECK_FALSE(cost.partitions[0].weight_tiled);
+    CHECK(cost.partitions[0].pieces == 1.0);
     CHECK(cost.step_time == whole);
   }
 }
@@ -100,7 +100,7 @@ TEST_CASE("inputs that fill the SRAM leave no room for a piece of weight") {
   Mapping mapping = example_mapping({0, 1});
   mapping.sharding = {Loop::None, Loop::K};
   problem.system.accelerator.sram = Bytes(49.0);
-  CHECK(cost_of(problem, mapping).partitions[1].weight_tiled);
+  CHECK(cost_of(problem, mapping).partitions[1].pieces > 1.0);
   problem.system.accelerator.sram = Bytes(48.0);
   const Infeasible wrong = infeasible_of(problem, mapping);
   CHECK(wrong.resource == Resource::Sram);
@@ -126,10 +126,10 @@ TEST_CASE(
   problem.system.accelerator.sram = Bytes(112.0);
   const Cost cost = cost_of(problem, example_mapping({0, 1, 2}));
   CHECK(cost.partitions[1].sram == Bytes(112.0));
-  CHECK_FALSE(cost.partitions[1].weight_tiled);
+  CHECK(cost.partitions[1].pieces == 1.0);
   CHECK(cost.weights == Bytes(96.0));  // in memory it is
   problem.system.accelerator.sram = Bytes(111.0);
-  CHECK(cost_of(problem, example_mapping({0, 1, 2})).partitions[1].weight_tiled);
+  CHECK(cost_of(problem, example_mapping({0, 1, 2})).partitions[1].pieces > 1.0);
 }
 
 TEST_CASE("weights and activations fit the memory to the byte") {

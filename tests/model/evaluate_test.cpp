@@ -39,7 +39,7 @@ TEST_CASE("a partition takes the largest of compute, memory and network when the
   check_time(first.time, 1.6);
   CHECK(first.bound_by == Bottleneck::Memory);
   CHECK(first.sram == Bytes(160.0));  // 2 x 24 inside, 2 x 32 out, 48 of weight
-  CHECK_FALSE(first.weight_tiled);
+  CHECK(first.pieces == 1.0);
 
   const PartitionCost& second = cost.partitions[1];
   CHECK(second.kernels == std::vector{KernelId(2)});

@@ -218,23 +218,23 @@ std::string partition_lines(const Outcome& outcome) {
   Seconds compute{};
   Seconds memory{};
   Seconds network{};
-  bool weight_tiled = false;
+  bool has_pieces = false;
   for (const PartitionCost& partition : cost.partitions) {
     compute += partition.compute;
     memory += partition.memory;
     network += partition.network;
-    weight_tiled = weight_tiled || partition.weight_tiled;
+    has_pieces = has_pieces || partition.pieces > 1.0;
     table.add({std::to_string(outcome.mapping->partition[partition.kernels.front().index()]),
                to_text(partition.compute), to_text(partition.memory), to_text(partition.network),
                to_text(partition.time), name_of(partition.bound_by),
-               to_text(partition.sram) + (partition.weight_tiled ? "*" : "")},
+               to_text(partition.sram) + (partition.pieces > 1.0 ? "*" : "")},
               kernel_words(outcome, partition));
   }
   table.add({"sum", to_text(compute), to_text(memory), to_text(network), to_text(cost.layer_time),
              "", ""},
             {});
   std::string text = "\npartitions, for one layer and one sample\n" + table.text();
-  if (weight_tiled) {
+  if (has_pieces) {
     text += "* fits because its weight is cut into pieces that take turns\n";
   }
   return text + "\n" + labelled("bound by", binding_text(cost.shares));
@@ -258,7 +258,7 @@ std::string capacity_lines(const Outcome& outcome) {
   const Machine& system = outcome.problem->system;
   Bytes sram{};
   for (const PartitionCost& partition : cost.partitions) {
-    if (!partition.weight_tiled) sram = std::max(sram, partition.sram);
+    if (partition.pieces == 1.0) sram = std::max(sram, partition.sram);
   }
   const Bytes chip = system.accelerator.sram;
   std::string text = labelled("SRAM", fmt::format("at most {} of {} ({})", to_text(sram),

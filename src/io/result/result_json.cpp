@@ -66,6 +66,7 @@ Json partitions_json(const Outcome& outcome) {
                     {"time", cost != nullptr ? number(cost->time) : Json()},
                     {"bound_by", cost != nullptr ? Json(name_of(cost->bound_by)) : Json()},
                     {"sram", cost != nullptr ? number(cost->sram) : Json()},
+                    {"pieces", cost != nullptr ? json_number(cost->pieces) : Json()},
                     {"flop", cost != nullptr ? number(cost->flops) : Json()},
                     {"memory_bytes", cost != nullptr ? number(cost->memory_bytes) : Json()},
                     {"network_bytes", cost != nullptr ? number(cost->network_bytes) : Json()},

@@ -9,6 +9,7 @@
 #include "base/saturating.hpp"
 #include "model/evaluate/form.hpp"
 #include "model/layer/core_allocation.hpp"
+#include "model/layer/lone_kernel.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
@@ -158,8 +159,10 @@ std::optional<Infeasible> PartitionEvaluator::check_sram(const PartitionMembers&
   // A weight alone on the chip may be cut into pieces, and its output with it; so may a sum.
   const bool alone = members.kernels.size() == 1;
   const Kernel& first = graph_.kernel(members.kernels.front());
-  if (alone && first.has_pieces() && inputs < available) {
-    cost.weight_tiled = true;
+  const LoneKernel lone{
+      .inputs = inputs, .outputs = outputs, .weight = weights, .has_pieces = first.has_pieces()};
+  if (alone && lone.escapes(available)) {
+    cost.pieces = lone.pieces(available);
     return std::nullopt;
   }
   return Infeasible{.resource = Resource::Sram,

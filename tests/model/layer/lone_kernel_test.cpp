@@ -61,7 +61,7 @@ TEST_CASE("a kernel alone takes what the model says, and fits or not for the sam
       if (const auto* cost = std::get_if<Cost>(&verdict)) {
         const auto index = static_cast<std::size_t>(mapping.partition[kernel.index()]);
         REQUIRE(cost->partitions[index].sram == lone.inputs + lone.outputs + lone.weight);
-        REQUIRE(cost->partitions[index].weight_tiled == lone.escapes(sram));
+        REQUIRE(cost->partitions[index].pieces == lone.pieces(sram));
         cut += lone.escapes(sram);
       }
     }
