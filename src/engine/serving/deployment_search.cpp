@@ -48,29 +48,29 @@ DeploymentSearch::DeploymentSearch(const DeploymentSpace& space, Question questi
       at_work_(static_cast<std::size_t>(std::max(threads, 1))) {
   for (auto& bound : at_work_) bound = kNever;
   const auto wants = [&](Mode mode) { return question_.mode.value_or(mode) == mode; };
-  const auto each = [](const std::vector<Chain>& chains, const auto& add) {
+  const auto each = [&](const std::vector<Chain>& chains, const auto& add) {
     for (const Chain& chain : chains) {
+      limits.deadline.check();
       if (chain.batches.empty()) continue;
       const std::size_t last = chain.batches.size() - 1;
-      add(chain, Node{.chain = &chain,
-                      .low = 0,
-                      .high = last,
-                      .at_low = chain.at(0),
-                      .at_high = chain.at(last)});
+      add(wholes_.emplace_back(Node{.chain = &chain,
+                                    .low = 0,
+                                    .high = last,
+                                    .at_low = chain.at(0),
+                                    .at_high = chain.at(last)}));
     }
   };
   if (wants(Mode::Aggregated)) {
-    each(space.aggregated(),
-         [&](const Chain& chain, const Node& whole) { add_root(chain, whole, nullptr); });
+    each(space.aggregated(), [&](const Node& whole) { add_root(whole, nullptr); });
   }
   if (wants(Mode::Disaggregated)) {
-    each(space.decoders(), [&](const Chain& chain, const Node& whole) {
-      for (const Prefiller& prefiller : space.prefillers()) add_root(chain, whole, &prefiller);
+    each(space.decoders(), [&](const Node& whole) {
+      for (const Prefiller& prefiller : space.prefillers()) add_root(whole, &prefiller);
     });
   }
   // The most promising first, so that the others are closed by what these find.
   std::stable_sort(roots_.begin(), roots_.end(),
-                   [](const Node& a, const Node& b) { return a.quick < b.quick; });
+                   [](const Root& a, const Root& b) { return a.quick < b.quick; });
 }
 
 bool DeploymentSearch::is_excluded(const Prefiller* prefiller, const Chain& chain) const {
@@ -83,32 +83,30 @@ bool DeploymentSearch::is_excluded(const Prefiller* prefiller, const Chain& chai
                      });
 }
 
-void DeploymentSearch::add_root(const Chain& chain, const Node& whole, const Prefiller* prefiller) {
-  if (is_excluded(prefiller, chain)) return;
-  if (prefiller && !space_.holds(prefiller->role, chain.role(0, 1))) return;
-  Node& node = roots_.emplace_back(whole);
-  node.prefiller = prefiller;
-  node.quick = quick_value(node);
+void DeploymentSearch::add_root(const Node& whole, const Prefiller* prefiller) {
+  if (is_excluded(prefiller, *whole.chain)) return;
+  if (prefiller && !space_.holds(prefiller->role, whole.chain->role(0, 1))) return;
+  roots_.push_back({&whole, prefiller, quick_value(whole, prefiller)});
 }
 
 /// (25) of docs/serving.md, whatever the replicas are.
-double DeploymentSearch::quick_value(const Node& node) const {
-  const Structure& decode = node.chain->decoder->structure();
+double DeploymentSearch::quick_value(const Node& whole, const Prefiller* prefiller) const {
+  const Structure& decode = whole.chain->decoder->structure();
   const Pool& to = task_.pools[decode.pool];
   const double chips = real(decode.chips());
   const double steps = space_.means().steps;
   const double answer =
-      node.prefiller
-          ? task_.pools[node.prefiller->role.structure.pool].engine.answer.in_base_units()
+      prefiller
+          ? task_.pools[prefiller->role.structure.pool].engine.answer.in_base_units()
           : 0.0;
-  const double ttft = node.prefiller ? node.prefiller->times.latency + answer : node.at_low.ttft;
+  const double ttft = prefiller ? prefiller->times.latency + answer : whole.at_low.ttft;
   switch (question_.objective) {
     case Objective::Interactivity:
-      return node.at_low.tpot;
+      return whole.at_low.tpot;
     case Objective::Ttft:
       return ttft;
     case Objective::E2e:
-      return ttft + steps * node.at_low.tpot;
+      return ttft + steps * whole.at_low.tpot;
     case Objective::Chips:
     case Objective::Throughput:
     case Objective::ThroughputPerChip:
@@ -127,15 +125,15 @@ double DeploymentSearch::quick_value(const Node& node) const {
   // What a request a second needs on each side.
   double needed = 0.0;
   double there = real(to.chips);
-  if (node.prefiller) {
-    const Structure& prefill = node.prefiller->role.structure;
+  if (prefiller) {
+    const Structure& prefill = prefiller->role.structure;
     const Pool& from = task_.pools[prefill.pool];
     needed += weight(from, real(prefill.chips())) /
-              (task_.utilization.prefill * node.prefiller->times.capacity);
-    needed += weight(to, chips) / (task_.utilization.decode * node.at_high.capacity);
+              (task_.utilization.prefill * prefiller->times.capacity);
+    needed += weight(to, chips) / (task_.utilization.decode * whole.at_high.capacity);
     if (prefill.pool != decode.pool) there += real(from.chips);
   } else {
-    needed = weight(to, chips) / node.at_high.capacity;
+    needed = weight(to, chips) / whole.at_high.capacity;
   }
   const double output = space_.means().output;
   if (question_.objective == Objective::Chips) return task_.rate ? needed * *task_.rate : chips;
@@ -256,7 +254,7 @@ bool DeploymentSearch::bound_pair(Node& node) {
 
 /// False: nothing in it keeps the limits, or nothing is an answer that is not known.
 bool DeploymentSearch::bound(Node& node) {
-  node.least = {.value = quick_value(node), .tpot = node.at_low.tpot, .chips = 0, .first = {}};
+  node.least = {.value = quick_value(node, node.prefiller), .tpot = node.at_low.tpot, .chips = 0, .first = {}};
   node.least.value *= 1.0 - kRounding;
   if (incumbents_.beats(node.least)) {
     close(Closed::Bound);
@@ -323,9 +321,11 @@ void DeploymentSearch::leave_open(const Node& node) {
 }
 
 /// Depth first, the better half first.
-void DeploymentSearch::search(const Node& root, std::size_t worker) {
+void DeploymentSearch::search(const Root& root, std::size_t worker) {
   at_work_[worker] = root.quick;
-  std::vector<Node> stack = {root};
+  std::vector<Node> stack = {*root.whole};
+  stack.back().prefiller = root.prefiller;
+  stack.back().quick = root.quick;
   while (!stack.empty()) {
     Node node = std::move(stack.back());
     stack.pop_back();

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <vector>
@@ -25,6 +26,7 @@ class DeploymentSearch {
     std::vector<Deployment> excluded;
   };
 
+  /// Throws Stopped.
   DeploymentSearch(const DeploymentSpace& space, Question question, const dfsearch::Limits& limits,
                    int threads);
 
@@ -56,16 +58,22 @@ class DeploymentSearch {
     LeastFigures least;
     double quick = 0.0;  ///< a bound of the value without counts of replicas
   };
+  /// All batches of a chain, alone or with one that prefills: small, as there are millions.
+  struct Root {
+    const Node* whole;  ///< of the chain
+    const Prefiller* prefiller;
+    double quick;
+  };
 
-  void add_root(const Chain& chain, const Node& whole, const Prefiller* prefiller);
+  void add_root(const Node& whole, const Prefiller* prefiller);
   [[nodiscard]] bool is_excluded(const Prefiller* prefiller, const Chain& chain) const;
-  [[nodiscard]] double quick_value(const Node& node) const;
+  [[nodiscard]] double quick_value(const Node& whole, const Prefiller* prefiller) const;
   [[nodiscard]] bool bound(Node& node);
   [[nodiscard]] bool bound_aggregated(Node& node);
   [[nodiscard]] bool bound_pair(Node& node);
   void leaf(const Node& node);
   void offer(const Deployment& deployment, Figures figures);
-  void search(const Node& root, std::size_t worker);
+  void search(const Root& root, std::size_t worker);
   [[nodiscard]] bool is_over();
   void leave_open(const Node& node);
   void close(Closed reason) { closed_[static_cast<std::size_t>(reason)].fetch_add(1); }
@@ -77,7 +85,8 @@ class DeploymentSearch {
   const int threads_;
   Incumbents incumbents_;
   std::function<void(const Progress&, const Deployment&)> on_incumbent_;
-  std::vector<Node> roots_;
+  std::deque<Node> wholes_;
+  std::vector<Root> roots_;
   std::vector<std::atomic<double>> at_work_;  // by worker: the bound of its root, or infinity
   std::atomic<std::size_t> next_ = 0;
   std::atomic<std::int64_t> nodes_ = 0, leaves_ = 0, improvements_ = 0;

@@ -41,16 +41,16 @@ DegreeChoice few_of(const std::optional<DegreeChoice>& own, const std::optional<
 
 /// The same question of few deployments, which are searched in a moment.
 Task narrowed(Task task) {
-  static const DegreeChoice kOne{.values = {1}};
+  static const DegreeChoice kSingle{.values = {1}};
   static const DegreeChoice kBatches{.values = {}, .least = 1, .most = 1024};
   static const DegreeChoice kChunk{.values = {2048}};
   constexpr std::size_t kFew = 4, kFewBatches = 8;
   for (RoleChoices* role : {&task.aggregated, &task.prefill, &task.decode}) {
     const RoleChoices& all = task.all;
-    role->tensor = few_of(role->tensor, all.tensor, kOne, kFew);
-    role->pipeline = few_of(role->pipeline, all.pipeline, kOne, 1);
-    role->attention_data = few_of(role->attention_data, all.attention_data, kOne, kFew);
-    role->expert = few_of(role->expert, all.expert, kOne, kFew);
+    role->tensor = few_of(role->tensor, all.tensor, kSingle, kFew);
+    role->pipeline = few_of(role->pipeline, all.pipeline, kSingle, 1);
+    role->attention_data = few_of(role->attention_data, all.attention_data, kSingle, kFew);
+    role->expert = few_of(role->expert, all.expert, kSingle, kFew);
     if (role != &task.prefill || role->batch) {
       role->batch = few_of(role->batch, all.batch, kBatches, kFewBatches);
     }
@@ -97,7 +97,7 @@ class Finder {
       if (result_.stopped_by == StopReason::None) {
         result_.stopped_by = stop_reason(search_.limits.deadline);
       }
-      if (first_ && !result_.deployment) keep_first();
+      if (!result_.deployment) keep_told();
     }
     result_.stats.time = result_.stats.proof_time = monitor_.total_time();
     result_.stats.proof_nodes = result_.stats.nodes;
@@ -126,16 +126,28 @@ class Finder {
     monitor_.tell(progress, [&](const Progress& total) { search_.on_incumbent(total, *first_); });
   }
 
-  /// The limit came before the whole search: what was told is the answer, without a bound.
-  void keep_first() {
-    const Figures figures = evaluate(task_, *first_);
+  /// The limit came before the whole search: of what is known the best is the answer, without a
+  /// bound.
+  void keep_told() {
+    const bool front = task_.objective == Objective::Front;
+    Incumbents told(front);
+    const auto add = [&](const Deployment& deployment) {
+      const Figures figures = evaluate(task_, deployment);
+      if (!figures.feasible()) return;
+      told.add({deployment, figures, value_of(task_.objective, task_.front, figures)});
+    };
+    std::for_each(search_.known.begin(), search_.known.end(), add);
+    if (first_) add(*first_);
+    const Candidate* best = told.best();
+    if (best == nullptr) return;
     result_.status = SearchStatus::Feasible;
-    result_.deployment = first_;
-    result_.figures = figures;
-    result_.cost = Score(value_of(task_.objective, task_.front, figures));
+    result_.deployment = best->deployment;
+    result_.figures = best->figures;
+    result_.cost = Score(best->value);
     result_.lower_bound = Score{};
     result_.gap = 1.0;
-    if (task_.objective == Objective::Front) result_.front = {{*first_, figures}};
+    if (!front) return;
+    for (const Candidate& step : told.steps()) result_.front.push_back(point_of(step));
   }
 
   void note_incumbent() {

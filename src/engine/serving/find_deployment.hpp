@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -77,6 +78,14 @@ struct Remedy {
   Deployment deployment;  ///< that fits then
 };
 
+/// Of a fleet that does not fit: one number, of a model, a pool or the budget, and what of it would
+/// be enough with all else as it is; proved.
+struct FleetRemedy {
+  std::string limit;  ///< as in the config
+  std::string of;     ///< the name of the model or pool; empty: the budget
+  double given = 0.0, enough = 0.0;
+};
+
 /// The best with a tenth more of one quantity, all else as it is.
 struct TenthMore {
   std::string_view more;           ///< of which quantity
@@ -103,6 +112,7 @@ struct ServingResult : FoundDeployment {
   std::array<std::optional<FrontPoint>, 2> best_of_mode;
   std::vector<Remedy> remedies;  ///< for Infeasible
   std::vector<FleetPart> fleet;  ///< of several models, in their order
+  std::vector<FleetRemedy> fleet_remedies;
   std::vector<TenthMore> gains;  ///< if asked for, for one objective
   double deployments = 0.0;      ///< that the choices leave
   std::optional<std::int64_t> feasible;

@@ -27,17 +27,23 @@ constexpr double kSumRounding = 1e-12;
 class Numbers {
  public:
   explicit Numbers(const std::vector<Pool>& pools) {
+    if (of_pools(pools) > static_cast<double>(kMostNumbers)) {
+      throw InputError(
+          fmt::format("serving.pools: the chips of a fleet leave more than {} numbers "
+                      "of chips, expected smaller pools",
+                      kMostNumbers));
+    }
     for (const Pool& pool : pools) {
       step_.push_back(count_);
       chips_.push_back(static_cast<std::size_t>(pool.chips));
       count_ *= static_cast<std::size_t>(pool.chips) + 1;
-      if (count_ > kMostNumbers) {
-        throw InputError(
-            fmt::format("serving.pools: the chips of a fleet leave more than {} numbers "
-                        "of chips, expected smaller pools",
-                        kMostNumbers));
-      }
     }
+  }
+  /// How many there are.
+  [[nodiscard]] static double of_pools(const std::vector<Pool>& pools) {
+    double count = 1.0;
+    for (const Pool& pool : pools) count *= real(pool.chips) + 1.0;
+    return count;
   }
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] std::size_t step(std::size_t pool) const { return step_[pool]; }
@@ -218,71 +224,221 @@ void add_parts(const Task& task, std::size_t model, std::size_t number, const Se
   }
 }
 
+class FleetFinder {
+ public:
+  FleetFinder(const Fleet& fleet, const ServingSearch& search)
+      : fleet_(fleet), search_(search), monitor_(listening(search), search.before) {}
+
+  ServingResult run() {
+    try {
+      const Mixes mixes = mixes_of(fleet_.models);
+      for (std::size_t m = 0; m < fleet_.models.size(); ++m) {
+        result_.leaves += static_cast<std::int64_t>(mixes.choices[m].size());
+        result_.stats.nodes += static_cast<std::int64_t>(mixes.sums[m + 1].size());
+      }
+      const auto best = best_of(mixes);
+      result_.status = best ? SearchStatus::Optimal : SearchStatus::Infeasible;
+      if (best) {
+        take(mixes, *best);
+      } else {
+        explain(mixes);
+      }
+    } catch (const Stopped&) {
+      result_.stopped_by = stop_reason(search_.limits.deadline);
+    }
+    result_.stats.time = result_.stats.proof_time = monitor_.total_time();
+    result_.stats.threads = search_.threads;
+    monitor_.stop();
+    result_.callback_error = monitor_.callback_error();
+    return std::move(result_);
+  }
+
+ private:
+  struct Mixes {
+    Numbers numbers;
+    std::vector<Choices> choices;  ///< of each model
+    std::vector<Served> served;
+    std::vector<Sums> sums;  ///< of the first models, none at first
+  };
+
+  [[nodiscard]] std::size_t pools() const { return fleet_.models.front().pools.size(); }
+  [[nodiscard]] double price(const Numbers& numbers, std::size_t sum) const {
+    return numbers.sum(sum, [&](std::size_t p) { return fleet_.models.front().pools[p].price; });
+  }
+  [[nodiscard]] double power(const Numbers& numbers, std::size_t sum) const {
+    return numbers.sum(sum, [&](std::size_t p) {
+      return fleet_.models.front().pools[p].power.in_base_units();
+    });
+  }
+  [[nodiscard]] static double chips(const Numbers& numbers, std::size_t sum) {
+    return numbers.sum(sum, [](std::size_t) { return 1.0; });
+  }
+  [[nodiscard]] double value(const Numbers& numbers, std::size_t sum) const {
+    const Objective objective = fleet_.models.front().objective;
+    return objective == Objective::Cost     ? price(numbers, sum)
+           : objective == Objective::Energy ? power(numbers, sum)
+                                            : chips(numbers, sum);
+  }
+  [[nodiscard]] bool is_within(const Budget& budget, const Numbers& numbers,
+                               std::size_t sum) const {
+    return !(budget.price && price(numbers, sum) > *budget.price) &&
+           !(budget.power && power(numbers, sum) > budget.power->in_base_units()) &&
+           !(budget.chips && chips(numbers, sum) > real(*budget.chips));
+  }
+
+  [[nodiscard]] Mixes mixes_of(const std::vector<Task>& models) const {
+    Mixes mixes{.numbers = Numbers(models.front().pools), .sums = {{{0, 0}}}};
+    for (Task task : models) {
+      const double rate = *task.rate;
+      task.rate.reset();
+      mixes.choices.push_back(choices_of(task, mixes.numbers, search_.limits.deadline));
+      const Choices& choices = mixes.choices.back();
+      search_.limits.deadline.check();
+      mixes.served.push_back(served_by(choices, mixes.numbers, pools()));
+      const auto front = enough_for(rate, mixes.served.back(), mixes.numbers, pools());
+      mixes.sums.push_back(added(mixes.sums.back(), front, mixes.numbers));
+    }
+    return mixes;
+  }
+
+  [[nodiscard]] std::optional<std::size_t> best_of(const Mixes& mixes) const {
+    std::optional<std::size_t> best;
+    const auto order = [&](std::size_t n) {
+      return std::pair(value(mixes.numbers, n), chips(mixes.numbers, n));
+    };
+    for (const auto& [sum, last] : mixes.sums.back()) {
+      if (!is_within(fleet_.budget, mixes.numbers, sum)) continue;
+      if (!best || order(sum) < order(*best)) best = sum;
+    }
+    return best;
+  }
+
+  void take(const Mixes& mixes, std::size_t sum) {
+    result_.cost = result_.lower_bound = Score(value(mixes.numbers, sum));
+    for (std::size_t m = fleet_.models.size(); m-- > 0;) {
+      const std::size_t used = mixes.sums[m + 1].at(sum);
+      Task task = fleet_.models[m];
+      task.rate.reset();
+      add_parts(task, m, used, mixes.served[m], result_.fleet);
+      sum -= used;
+    }
+    std::stable_sort(result_.fleet.begin(), result_.fleet.end(),
+                     [](const auto& a, const auto& b) { return a.model < b.model; });
+    result_.stats.incumbents = 1;
+    result_.stats.first_incumbent = result_.stats.best_incumbent = monitor_.total_time();
+  }
+
+  /// One number after the other is changed, all else as it is.
+  void explain(const Mixes& mixes) {
+    add_budget_remedies(mixes);
+    for (std::size_t m = 0; m < fleet_.models.size(); ++m) {
+      mixes.choices[m].empty() ? add_limit_remedies(m) : add_rate_remedy(mixes, m);
+    }
+    // Where there are mixes that the budget forbids, chips are not what is missing.
+    if (!mixes.sums.back().empty()) return;
+    for (std::size_t p = 0; p < pools(); ++p) add_chips_remedy(p);
+  }
+
+  void add_budget_remedies(const Mixes& mixes) {
+    const auto add = [&](const char* limit, std::optional<double> given, const auto& lift,
+                         const auto& weight) {
+      if (!given) return;
+      Budget rest = fleet_.budget;
+      lift(rest);
+      std::optional<double> least;
+      for (const auto& [sum, last] : mixes.sums.back()) {
+        if (!is_within(rest, mixes.numbers, sum)) continue;
+        const double needed = weight(sum);
+        if (!least || needed < *least) least = needed;
+      }
+      if (least) result_.fleet_remedies.push_back({limit, "", *given, *least});
+    };
+    const Budget& budget = fleet_.budget;
+    std::optional<double> watts, number;
+    if (budget.power) watts = budget.power->in_base_units();
+    if (budget.chips) number = real(*budget.chips);
+    add(
+        "price", budget.price, [](Budget& rest) { rest.price.reset(); },
+        [&](std::size_t sum) { return price(mixes.numbers, sum); });
+    add(
+        "power", watts, [](Budget& rest) { rest.power.reset(); },
+        [&](std::size_t sum) { return power(mixes.numbers, sum); });
+    add(
+        "chips", number, [](Budget& rest) { rest.chips.reset(); },
+        [&](std::size_t sum) { return chips(mixes.numbers, sum); });
+  }
+
+  /// No deployment keeps the limits of this model.
+  void add_limit_remedies(std::size_t model) {
+    Task alone = fleet_.models[model];
+    alone.rate.reset();
+    if (!(DeploymentSpace(alone, search_.limits.deadline).deployments() > 0.0)) return;
+    ServingSearch search;
+    search.limits = search_.limits;
+    search.threads = search_.threads;
+    for (const Remedy& remedy : find_deployment(alone, search).remedies) {
+      result_.fleet_remedies.push_back({std::string(name_of(remedy.limit)), fleet_.names[model],
+                                        remedy.given, remedy.enough});
+    }
+  }
+
+  /// What of one model can be served on the chips that the others leave.
+  void add_rate_remedy(const Mixes& mixes, std::size_t model) {
+    Sums others = {{0, 0}};
+    for (std::size_t m = 0; m < fleet_.models.size(); ++m) {
+      if (m == model) continue;
+      others = added(
+          others, enough_for(*fleet_.models[m].rate, mixes.served[m], mixes.numbers, pools()),
+          mixes.numbers);
+    }
+    double most = 0.0;
+    for (const auto& [sum, last] : others) {
+      search_.limits.deadline.check();
+      for (std::size_t n = 0; n < mixes.numbers.count(); ++n) {
+        if (mixes.served[model].most[n] <= most || !mixes.numbers.fit_together(sum, n)) continue;
+        if (is_within(fleet_.budget, mixes.numbers, sum + n)) most = mixes.served[model].most[n];
+      }
+    }
+    if (most > 0.0) {
+      result_.fleet_remedies.push_back(
+          {"rate", fleet_.names[model], *fleet_.models[model].rate, most});
+    }
+  }
+
+  /// The least chips of one pool, by bisection: more chips take no mix away.
+  void add_chips_remedy(std::size_t pool) {
+    constexpr std::int64_t kMost = 4;
+    const std::int64_t given = fleet_.models.front().pools[pool].chips;
+    const auto fits_with = [&](std::int64_t number) {
+      std::vector<Task> models = fleet_.models;
+      for (Task& task : models) task.pools[pool].chips = number;
+      return Numbers::of_pools(models.front().pools) <= static_cast<double>(kMostNumbers) &&
+             best_of(mixes_of(models)).has_value();
+    };
+    std::int64_t low = given, high = 2 * given;
+    while (high <= kMost * given && !fits_with(high)) {
+      low = high;
+      high *= 2;
+    }
+    if (high > kMost * given) return;
+    while (high - low > 1) {
+      const std::int64_t middle = (low + high) / 2;
+      (fits_with(middle) ? high : low) = middle;
+    }
+    result_.fleet_remedies.push_back(
+        {"chips", fleet_.models.front().pools[pool].name, real(given), real(high)});
+  }
+
+  const Fleet& fleet_;
+  const ServingSearch& search_;
+  SearchMonitor monitor_;
+  ServingResult result_;
+};
+
 }  // namespace
 
 ServingResult find_fleet(const Fleet& fleet, const ServingSearch& search) {
-  const auto& [names, models, budget] = fleet;
-  SearchMonitor monitor(listening(search), search.before);
-  ServingResult result;
-  const std::vector<Pool>& pools = models.front().pools;
-  const Numbers numbers(pools);
-  const auto price = [&](std::size_t p) { return pools[p].price; };
-  const auto power = [&](std::size_t p) { return pools[p].power.in_base_units(); };
-  const auto one = [](std::size_t) { return 1.0; };
-  try {
-    std::vector<Task> tasks = models;
-    std::vector<Choices> choices;
-    std::vector<Served> served;
-    std::vector<Sums> sums = {{{0, 0}}};
-    for (Task& task : tasks) {
-      task.rate.reset();
-      choices.push_back(choices_of(task, numbers, search.limits.deadline));
-    }
-    for (std::size_t m = 0; m < tasks.size(); ++m) {
-      search.limits.deadline.check();
-      served.push_back(served_by(choices[m], numbers, pools.size()));
-      const auto front = enough_for(*models[m].rate, served[m], numbers, pools.size());
-      sums.push_back(added(sums.back(), front, numbers));
-      result.leaves += static_cast<std::int64_t>(choices[m].size());
-      result.stats.nodes += static_cast<std::int64_t>(sums.back().size());
-    }
-    const auto value = [&](std::size_t sum) {
-      const Objective objective = models.front().objective;
-      return objective == Objective::Cost     ? numbers.sum(sum, price)
-             : objective == Objective::Energy ? numbers.sum(sum, power)
-                                              : numbers.sum(sum, one);
-    };
-    const auto within = [&](std::size_t sum) {
-      return !(budget.price && numbers.sum(sum, price) > *budget.price) &&
-             !(budget.power && numbers.sum(sum, power) > budget.power->in_base_units()) &&
-             !(budget.chips && numbers.sum(sum, one) > real(*budget.chips));
-    };
-    std::optional<std::size_t> best;
-    for (const auto& [sum, last] : sums.back()) {
-      if (!within(sum)) continue;
-      const auto order = [&](std::size_t n) { return std::pair(value(n), numbers.sum(n, one)); };
-      if (!best || order(sum) < order(*best)) best = sum;
-    }
-    result.status = best ? SearchStatus::Optimal : SearchStatus::Infeasible;
-    if (best) {
-      result.cost = result.lower_bound = Score(value(*best));
-      std::size_t sum = *best;
-      for (std::size_t m = tasks.size(); m-- > 0;) {
-        const std::size_t used = sums[m + 1].at(sum);
-        add_parts(tasks[m], m, used, served[m], result.fleet);
-        sum -= used;
-      }
-      std::stable_sort(result.fleet.begin(), result.fleet.end(),
-                       [](const auto& a, const auto& b) { return a.model < b.model; });
-    }
-  } catch (const Stopped&) {
-    result.stopped_by = stop_reason(search.limits.deadline);
-  }
-  result.stats.time = result.stats.proof_time = monitor.total_time();
-  result.stats.threads = search.threads;
-  monitor.stop();
-  result.callback_error = monitor.callback_error();
-  return result;
+  return FleetFinder(fleet, search).run();
 }
 
 }  // namespace dfsearch::serving

@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "io/predict/csv_table.hpp"
 #include "io/predict/serving_table.hpp"
-#include "io/text/read_file.hpp"
 #include "model/serving/requests.hpp"
 
 namespace dfsearch {
@@ -23,10 +21,8 @@ const serving::Pool* pool_like(const serving::Pool& measured, const serving::Tas
 
 }  // namespace
 
-std::vector<MeasuredPoint> measured_points(const std::filesystem::path& file,
-                                           const serving::Task& task) {
+std::vector<MeasuredPoint> measured_points(const CsvTable& table, const serving::Task& task) {
   InputMessages messages;
-  const CsvTable table(read_file(file), file.string(), messages);
   const serving::Means asked(task.requests);
   std::vector<MeasuredPoint> points;
   for (const MeasuredService& service : read_services(table, messages)) {

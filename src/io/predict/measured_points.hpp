@@ -1,10 +1,10 @@
 #pragma once
 // Measured deployments beside the front that was found for the same question.
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "io/predict/csv_table.hpp"
 #include "model/serving/task.hpp"
 
 namespace dfsearch {
@@ -18,8 +18,7 @@ struct MeasuredPoint {
 };
 
 /// Those of a table (docs/serving.md, section 8) with the model, the mean lengths, a precision and
-/// the chips of the task.  Throws InputError for a file that is none.
-std::vector<MeasuredPoint> measured_points(const std::filesystem::path& file,
-                                           const serving::Task& task);
+/// the chips of the task.  Throws InputError for a table that is none.
+std::vector<MeasuredPoint> measured_points(const CsvTable& table, const serving::Task& task);
 
 }  // namespace dfsearch

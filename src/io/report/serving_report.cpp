@@ -231,27 +231,33 @@ std::string gain_lines(const Task& task, const serving::ServingResult& result) {
   return text;
 }
 
+/// One number in place of another, `of` a model or a pool if there are several.
+std::string change_text(std::string_view limit, std::string_view of, double given, double enough) {
+  const std::string_view link = of.empty() ? "" : " of ";
+  const auto words = [&](const std::string& to, const std::string& from) {
+    return fmt::format("{}{}{}: {} in place of {}", limit, link, of, to, from);
+  };
+  const auto numbers = [&](const char* unit) {
+    return words(fmt::format("{:.5g}{}", enough, unit), fmt::format("{:.5g}{}", given, unit));
+  };
+  if (limit == "memory") return words(to_text(Bytes(enough)), to_text(Bytes(given)));
+  if (limit == "power") return words(to_text(Watts(enough)), to_text(Watts(given)));
+  if (limit == "rate") return numbers("/s");
+  if (limit == "cost") return numbers(" $");
+  if (limit == "price") return numbers(" $/h");
+  if (limit == "chips" || limit == "concurrency") return numbers("");
+  return words(time_text(enough), time_text(given));
+}
+
 std::string remedy_lines(const Task& task, const serving::ServingResult& result) {
   std::string text;
   for (const serving::Remedy& remedy : result.remedies) {
-    std::string what;
-    switch (remedy.limit) {
-      case Broken::Memory:
-        what = fmt::format("memory of {} in place of {}", to_text(Bytes(remedy.enough)),
-                           to_text(Bytes(remedy.given)));
-        break;
-      case Broken::Rate:
-        what = fmt::format("a rate of {:.5g}/s in place of {:.5g}/s", remedy.enough, remedy.given);
-        break;
-      case Broken::Cost:
-        what = fmt::format("a cost of {:.5g} $ in place of {:.5g} $", remedy.enough, remedy.given);
-        break;
-      default:
-        what = fmt::format("a {} of {} in place of {}", name_of(remedy.limit),
-                           time_text(remedy.enough), time_text(remedy.given));
-        break;
-    }
-    text += labelled("would help", what + ": " + deployment_text(task, remedy.deployment));
+    text += labelled("would help",
+                     change_text(name_of(remedy.limit), "", remedy.given, remedy.enough) + ": " +
+                         deployment_text(task, remedy.deployment));
+  }
+  for (const auto& [limit, of, given, enough] : result.fleet_remedies) {
+    text += labelled("would help", change_text(limit, of, given, enough));
   }
   if (text.empty()) {
     text = labelled("would help", "no change of a single limit that was tried");
@@ -362,7 +368,8 @@ std::string fleet_report(const serving::Fleet& fleet, const serving::ServingResu
     text += labelled("result", fmt::format("optimal, proved; {:.6g} $/h, {}, {}", price,
                                            to_text(Watts(power)), chips));
   } else if (result.status == SearchStatus::Infeasible) {
-    text += labelled("result", "infeasible, proved: no mix of deployments serves all rates");
+    text += labelled("result", "infeasible, proved: no mix of deployments serves all rates") +
+            remedy_lines(first, result);
   } else {
     text += labelled("result", stop_text(result.stopped_by) + " before the proof");
   }

@@ -217,6 +217,17 @@ Json fleet_json(const serving::Fleet& fleet, const serving::ServingResult& resul
   return list;
 }
 
+Json fleet_remedies_json(const serving::ServingResult& result) {
+  Json list = Json::array();
+  for (const auto& [limit, of, given, enough] : result.fleet_remedies) {
+    list.push_back({{"limit", limit},
+                    {"of", of},
+                    {"given", json_number(given)},
+                    {"enough", json_number(enough)}});
+  }
+  return list;
+}
+
 template <std::size_t n, class E>
 Json counts_json(const std::array<std::int64_t, n>& counts) {
   Json json = Json::object();
@@ -298,7 +309,8 @@ std::string serving_json(const Task& task, const serving::Fleet& fleet,
   }
   json["top_complete"] = result.alternatives_complete;
   json["infeasible"] = result.status == SearchStatus::Infeasible && !result.is_given
-                           ? Json{{"remedies", remedies_json(task, result)}}
+                           ? Json{{"remedies", fleet.models.empty() ? remedies_json(task, result)
+                                                                    : fleet_remedies_json(result)}}
                            : Json();
   json["workload"] = fleet.models.empty() ? asked_workload_json(task) : asked_fleet_json(fleet);
   json["pools"] = asked_pools_json(task);

@@ -1,5 +1,6 @@
 // The question for a deployment that serves.
 
+#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
@@ -11,6 +12,7 @@
 #include "io/result/event_text.hpp"
 #include "io/result/serving_json.hpp"
 #include "io/solve/question_parts.hpp"
+#include "io/text/read_file.hpp"
 #include "model/serving/steady_state.hpp"
 
 namespace dfsearch {
@@ -19,7 +21,10 @@ namespace {
 class ServingQuestion final : public Question {
  public:
   explicit ServingQuestion(const ServingConfig& config) : config_(config) {
-    if (!config.measured.empty()) measured_ = measured_points(config.measured, config.task);
+    if (config.measured.empty()) return;
+    InputMessages messages;
+    measured_.emplace(read_file(config.measured), config.measured.string(), messages);
+    messages.throw_if_any();
   }
 
   [[nodiscard]] std::string text() const override { return task_text(config_.task); }
@@ -114,7 +119,9 @@ class ServingQuestion final : public Question {
   }
 
   [[nodiscard]] std::string json(const Result& result) const override {
-    return serving_json(config_.task, config_.fleet, measured_,
+    std::vector<MeasuredPoint> measured;
+    if (measured_) measured = measured_points(*measured_, config_.task);
+    return serving_json(config_.task, config_.fleet, measured,
                         std::get<serving::ServingResult>(result.found));
   }
   [[nodiscard]] std::string report(const Result& result, const std::string& title,
@@ -178,7 +185,7 @@ class ServingQuestion final : public Question {
   }
 
   const ServingConfig& config_;
-  std::vector<MeasuredPoint> measured_;
+  std::optional<CsvTable> measured_;  // its rows are read beside the answer, not before it
 };
 
 }  // namespace

@@ -4,9 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <string>
 
 #include "support/serving_worlds.hpp"
 
@@ -48,9 +50,61 @@ void each_mix(const Chips& left, double rate, std::map<Chips, double>::const_ite
   }
 }
 
+struct Asked {
+  std::vector<Task> models;
+  Budget budget;
+};
+
+/// The same question with another number where the remedy changes one.
+Asked changed(Asked asked, const FleetRemedy& remedy, double number) {
+  if (remedy.of.empty()) {
+    if (remedy.limit == "price") asked.budget.price = number;
+    if (remedy.limit == "power") asked.budget.power = Watts(number);
+    if (remedy.limit == "chips") asked.budget.chips = std::llround(number);
+    return asked;
+  }
+  for (std::size_t m = 0; m < asked.models.size(); ++m) {
+    Task& task = asked.models[m];
+    if (remedy.limit == "chips") {
+      for (Pool& pool : task.pools) {
+        if (pool.name == remedy.of) pool.chips = std::llround(number);
+      }
+    } else if (remedy.of == std::string(1, static_cast<char>('a' + m))) {
+      if (remedy.limit == "rate") task.rate = number;
+      if (remedy.limit == "tpot") task.limits.tpot = Seconds(number);
+      if (remedy.limit == "ttft") task.limits.ttft = Seconds(number);
+      if (remedy.limit == "e2e") task.limits.e2e = Seconds(number);
+    }
+  }
+  return asked;
+}
+
+/// With what is enough a fleet is found, with a little less change none; a limit of one model is
+/// enough for that model, whatever the others need.
+void check_least(const Asked& asked, const FleetRemedy& remedy) {
+  const auto fits = [&](double number) {
+    const Asked other = changed(asked, remedy, number);
+    return find_fleet({{"a", "b"}, other.models, other.budget}, {}).status ==
+           SearchStatus::Optimal;
+  };
+  CAPTURE(remedy.limit);
+  CAPTURE(remedy.of);
+  if (remedy.limit == "rate") {
+    CHECK(fits(remedy.enough * (1.0 - 1e-9)));
+    CHECK_FALSE(fits(remedy.enough * (1.0 + 1e-9)));
+  } else if (remedy.limit == "chips") {
+    CHECK(fits(remedy.enough));
+    CHECK_FALSE(fits(remedy.enough - 1.0));
+  } else if (remedy.of.empty()) {
+    CHECK(fits(remedy.enough * (1.0 + 1e-9)));
+    CHECK_FALSE(fits(remedy.enough * (1.0 - 1e-9)));
+  }
+}
+
 TEST_CASE("the cheapest fleet is that of all mixes of deployments") {
   std::mt19937_64 random(9);
   int with_answer = 0;
+  std::size_t remedies = 0;
   for (int world = 0; world < 300; ++world) {
     CAPTURE(world);
     std::vector<Task> models;
@@ -103,6 +157,10 @@ TEST_CASE("the cheapest fleet is that of all mixes of deployments") {
     const ServingResult found = find_fleet({{"a", "b"}, models, budget}, {});
     CHECK((found.status == SearchStatus::Optimal) ==
           (best < std::numeric_limits<double>::infinity()));
+    if (found.status == SearchStatus::Infeasible) {
+      for (const FleetRemedy& remedy : found.fleet_remedies) check_least({models, budget}, remedy);
+      remedies += found.fleet_remedies.size();
+    }
     if (found.status != SearchStatus::Optimal) continue;
     ++with_answer;
     CHECK(found.cost.in_base_units() == doctest::Approx(best).epsilon(1e-12));
@@ -116,6 +174,7 @@ TEST_CASE("the cheapest fleet is that of all mixes of deployments") {
     for (std::size_t m = 0; m < models.size(); ++m) CHECK(served[m] >= enough(*models[m].rate));
   }
   CHECK(with_answer > 50);
+  CHECK(remedies > 50);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ const runServing = (() => {
   const {axis, cell, chart, count, element, facts, legend, note, section, table, text, tip} = page;
   const {plain, objective, proof, result, verdict} = run;
   const {limits, pools, serving, workload} = result;
-  const UNITS = {ttft: "s", tpot: "s", e2e: "s", memory: "B"};
+  const UNITS = {ttft: "s", tpot: "s", e2e: "s", memory: "B", power: "W"};
   const FIGURES = {
     tokens_per_s_per_user: "tokens/s of a user",
     tokens_per_s_per_chip: "tokens/s of a chip",
@@ -144,11 +144,13 @@ const runServing = (() => {
       list.length
         ? table(
             ["limit", "from", "to", "then fits"],
-            list.map(({limit, given, enough, deployment}) => [
-              plain(limit),
+            list.map(({limit, of, given, enough, deployment}) => [
+              plain(of ? `${limit} of ${of}` : limit),
               cell(given, UNITS[limit]),
               cell(enough, UNITS[limit]),
-              `${deployment.mode}: ${deploymentText(deployment)} on ${chipsText(deployment)}`
+              deployment
+                ? `${deployment.mode}: ${deploymentText(deployment)} on ${chipsText(deployment)}`
+                : "a fleet"
             ]),
             {"data-of": "remedies"}
           )
