@@ -96,9 +96,7 @@ double DeploymentSearch::quick_value(const Node& whole, const Prefiller* prefill
   const double chips = real(decode.chips());
   const double steps = space_.means().steps;
   const double answer =
-      prefiller
-          ? task_.pools[prefiller->role.structure.pool].engine.answer.in_base_units()
-          : 0.0;
+      prefiller ? task_.pools[prefiller->role.structure.pool].engine.answer.in_base_units() : 0.0;
   const double ttft = prefiller ? prefiller->times.latency + answer : whole.at_low.ttft;
   switch (question_.objective) {
     case Objective::Interactivity:
@@ -254,7 +252,10 @@ bool DeploymentSearch::bound_pair(Node& node) {
 
 /// False: nothing in it keeps the limits, or nothing is an answer that is not known.
 bool DeploymentSearch::bound(Node& node) {
-  node.least = {.value = quick_value(node, node.prefiller), .tpot = node.at_low.tpot, .chips = 0, .first = {}};
+  node.least = {.value = quick_value(node, node.prefiller),
+                .tpot = node.at_low.tpot,
+                .chips = 0,
+                .first = {}};
   node.least.value *= 1.0 - kRounding;
   if (incumbents_.beats(node.least)) {
     close(Closed::Bound);

@@ -266,9 +266,8 @@ class FleetFinder {
     return numbers.sum(sum, [&](std::size_t p) { return fleet_.models.front().pools[p].price; });
   }
   [[nodiscard]] double power(const Numbers& numbers, std::size_t sum) const {
-    return numbers.sum(sum, [&](std::size_t p) {
-      return fleet_.models.front().pools[p].power.in_base_units();
-    });
+    return numbers.sum(
+        sum, [&](std::size_t p) { return fleet_.models.front().pools[p].power.in_base_units(); });
   }
   [[nodiscard]] static double chips(const Numbers& numbers, std::size_t sum) {
     return numbers.sum(sum, [](std::size_t) { return 1.0; });
@@ -377,8 +376,8 @@ class FleetFinder {
     search.limits = search_.limits;
     search.threads = search_.threads;
     for (const Remedy& remedy : find_deployment(alone, search).remedies) {
-      result_.fleet_remedies.push_back({std::string(name_of(remedy.limit)), fleet_.names[model],
-                                        remedy.given, remedy.enough});
+      result_.fleet_remedies.push_back(
+          {std::string(name_of(remedy.limit)), fleet_.names[model], remedy.given, remedy.enough});
     }
   }
 
@@ -387,9 +386,9 @@ class FleetFinder {
     Sums others = {{0, 0}};
     for (std::size_t m = 0; m < fleet_.models.size(); ++m) {
       if (m == model) continue;
-      others = added(
-          others, enough_for(*fleet_.models[m].rate, mixes.served[m], mixes.numbers, pools()),
-          mixes.numbers);
+      others =
+          added(others, enough_for(*fleet_.models[m].rate, mixes.served[m], mixes.numbers, pools()),
+                mixes.numbers);
     }
     double most = 0.0;
     for (const auto& [sum, last] : others) {

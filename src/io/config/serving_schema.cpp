@@ -84,9 +84,9 @@ void check_speculation(void* object, Report& report) {
   const std::int64_t most = *std::max_element(text.depths.begin(), text.depths.end());
   if (!drafts && most > 0) report.at({&text.depths, &text.depth}, "needs a kind of speculation");
   if (drafts && text.acceptance.empty()) report.at_map("missing key 'acceptance'");
-  const bool own = text.kind == Drafting::Sequence || text.kind == Drafting::Tree;
+  const bool own = drafts && text.kind != Drafting::Mtp;
   if (own && !text.draft) report.at_map("missing key 'draft', the model that drafts");
-  if (!own && text.draft) report.at_key(&text.draft, "only sequence and tree have a model");
+  if (!own && text.draft) report.at_key(&text.draft, "goes with a kind that has a model");
 }
 
 void check_precision(void* object, Report& report) {
@@ -297,7 +297,7 @@ const Schema& schema_of<SpeculationText>() {
   static constexpr Field kFields[] = {
       field<&S::kind>("kind",
                       "who drafts: a small model one token after the other, or a tree of them; or "
-                      "a layer of the model itself"),
+                      "a layer of the model itself; published: a sequence as DFModel counts it"),
       field<&S::depths>(
           "depths", "drafted levels to choose from",
           {.type = &kDepths, .limits = {0, kMostLevels}, .preset = "1, or 0 without"}),

@@ -243,13 +243,17 @@ bool is_service_table(const CsvTable& table) {
   return table.has("model_path") && table.has("backend");
 }
 
-std::vector<MeasuredService> read_services(const CsvTable& table, InputMessages& messages) {
+void check_service_columns(const CsvTable& table, InputMessages& messages) {
   std::vector<std::string> names(std::begin(kColumns), std::end(kColumns));
   for (const char* role : {"prefill_", "decode_"}) {
     for (const std::string_view column : kRoleColumns) names.push_back(role + std::string(column));
   }
   table.need(std::vector<std::string_view>(names.begin(), names.end()), messages);
   messages.throw_if_any();
+}
+
+std::vector<MeasuredService> read_services(const CsvTable& table, InputMessages& messages) {
+  check_service_columns(table, messages);
   std::vector<MeasuredService> services;
   ServiceSetups setups;
   table.each_row(messages,

@@ -28,6 +28,9 @@ struct MeasuredService {
 /// Whether a table is one of deployments: it has their columns `model_path` and `backend`.
 bool is_service_table(const CsvTable& table);
 
+/// Throws InputError with all columns that are missing.
+void check_service_columns(const CsvTable& table, InputMessages& messages);
+
 /// Throws InputError with all mistakes, each with its row and column.
 std::vector<MeasuredService> read_services(const CsvTable& table, InputMessages& messages);
 

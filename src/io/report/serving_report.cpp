@@ -124,12 +124,15 @@ std::string limit_text(double value, const std::optional<Seconds>& limit) {
 }
 
 std::string latency_line(const Task& task, const Figures& figures) {
-  return labelled("latency", fmt::format("first token {}; each after it {} ({:.4g} tokens/s); {} "
-                                         "for a request",
-                                         limit_text(figures.ttft, task.limits.ttft),
-                                         limit_text(figures.tpot, task.limits.tpot),
-                                         figures.tokens_per_s_per_user(),
-                                         limit_text(figures.e2e, task.limits.e2e)));
+  const bool waits = figures.ttft_99 > figures.ttft;
+  return labelled(
+      "latency",
+      fmt::format("first token {}{}; each after it {} ({:.4g} tokens/s); {} "
+                  "for a request",
+                  limit_text(figures.ttft, task.limits.ttft),
+                  waits ? fmt::format(" (of 99 in 100 about {})", time_text(figures.ttft_99)) : "",
+                  limit_text(figures.tpot, task.limits.tpot), figures.tokens_per_s_per_user(),
+                  limit_text(figures.e2e, task.limits.e2e)));
 }
 
 std::string rates_line(const Deployment& deployment, const Figures& figures) {
@@ -252,9 +255,9 @@ std::string change_text(std::string_view limit, std::string_view of, double give
 std::string remedy_lines(const Task& task, const serving::ServingResult& result) {
   std::string text;
   for (const serving::Remedy& remedy : result.remedies) {
-    text += labelled("would help",
-                     change_text(name_of(remedy.limit), "", remedy.given, remedy.enough) + ": " +
-                         deployment_text(task, remedy.deployment));
+    text +=
+        labelled("would help", change_text(name_of(remedy.limit), "", remedy.given, remedy.enough) +
+                                   ": " + deployment_text(task, remedy.deployment));
   }
   for (const auto& [limit, of, given, enough] : result.fleet_remedies) {
     text += labelled("would help", change_text(limit, of, given, enough));

@@ -60,6 +60,7 @@ Json figures_json(const Deployment& deployment, const Figures& figures) {
   Json json = Json::object();
   const auto put = [&](const char* key, double value) { json[key] = json_number(value); };
   put("ttft", figures.ttft);
+  put("ttft_99", figures.ttft_99);
   put("tpot", figures.tpot);
   put("e2e", figures.e2e);
   put("iteration", figures.iteration);
@@ -169,7 +170,8 @@ Json remedies_json(const Task& task, const serving::ServingResult& result) {
     list.push_back({{"limit", name_of(remedy.limit)},
                     {"given", json_number(remedy.given)},
                     {"enough", json_number(remedy.enough)},
-                    {"deployment", deployment_json(task, remedy.deployment)}});
+                    {"deployment", deployment_json(task, remedy.deployment)},
+                    {"of", ""}});
   }
   return list;
 }
@@ -221,9 +223,10 @@ Json fleet_remedies_json(const serving::ServingResult& result) {
   Json list = Json::array();
   for (const auto& [limit, of, given, enough] : result.fleet_remedies) {
     list.push_back({{"limit", limit},
-                    {"of", of},
                     {"given", json_number(given)},
-                    {"enough", json_number(enough)}});
+                    {"enough", json_number(enough)},
+                    {"deployment", nullptr},
+                    {"of", of}});
   }
   return list;
 }

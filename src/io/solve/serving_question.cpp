@@ -7,6 +7,7 @@
 #include "engine/serving/find_fleet.hpp"
 #include "io/checkpoint/step_checkpoint.hpp"
 #include "io/config/tree_fingerprint.hpp"
+#include "io/predict/serving_table.hpp"
 #include "io/report/serving_report.hpp"
 #include "io/result/deployment_file.hpp"
 #include "io/result/event_text.hpp"
@@ -24,7 +25,7 @@ class ServingQuestion final : public Question {
     if (config.measured.empty()) return;
     InputMessages messages;
     measured_.emplace(read_file(config.measured), config.measured.string(), messages);
-    messages.throw_if_any();
+    check_service_columns(*measured_, messages);
   }
 
   [[nodiscard]] std::string text() const override { return task_text(config_.task); }

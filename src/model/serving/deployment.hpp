@@ -67,6 +67,7 @@ constexpr auto words(Broken) {
 /// Times in seconds, sizes in bytes, rates a second; those of the other mode are 0.
 struct Figures {
   double ttft = 0.0;
+  double ttft_99 = 0.0;  ///< of 99 of 100 requests, about: no limit and no bound uses it
   double tpot = 0.0;
   double e2e = 0.0;
   double iteration = 0.0;        ///< of a request that decodes: all stages

@@ -16,12 +16,14 @@ Means::Means(const std::vector<RequestClass>& classes) : classes_(classes) {
     input += q * in;
     output += q * out;
     fresh += q * n;
+    variation += q * n * n;
     pairs += q * (n * cached + n * (n + 1.0) / 2.0);
     steps += q * (out - 1.0);
     context += q * (out - 1.0) * (in + out / 2.0);
     grown += q * (out - 1.0) * (in + out);
     longest = std::max(longest, in + out);
   }
+  variation = std::max(variation / (fresh * fresh) - 1.0, 0.0);
   if (steps > 0.0) {
     context /= steps;
     grown /= steps;

@@ -28,6 +28,7 @@ struct Means {
   double context = 0.0;  ///< that such a step sees
   double grown = 0.0;    ///< tokens that a running request may grow to, by its time
   double longest = 0.0;
+  double variation = 0.0;  ///< squared coefficient of variation of `fresh`
 
   /// Mixed iterations of a request with chunks of so many tokens; several requests share one that
   /// holds them.

@@ -29,6 +29,10 @@ Gain gain_of(const Speculation& speculation, std::int64_t depth) {
     for (std::int64_t i = 0; i < depth; ++i, reached *= either) gain.gained += reached;
     return gain;
   }
+  if (speculation.kind == Drafting::Published) {
+    for (std::int64_t i = 0; i < depth; ++i) gain.gained += acceptance_of(speculation, i);
+    return gain;
+  }
   gain.checked = static_cast<double>(depth + 1);
   double reached = 1.0;
   for (std::int64_t i = 0; i < depth; ++i) {

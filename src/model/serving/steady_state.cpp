@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "model/serving/queue.hpp"
+
 namespace dfsearch::serving {
 namespace {
 
@@ -25,8 +27,13 @@ double reserved_tokens(const Task& task, const Means& means) {
 
 namespace {
 
-/// The mean wait of M/D/1 in units of its service.
-double wait_at(double load) { return load < 1.0 ? load / (2.0 * (1.0 - load)) : kNever; }
+/// The wait of the mean goes, that of 99 of 100 comes; only arrivals at random have one.
+double first_of_99(const Task& task, const Means& means, double ttft, double mean,
+                   std::int64_t servers, double load, double service) {
+  if (task.wait == Wait::None || task.concurrency) return ttft;
+  if (!(load < 1.0)) return kNever;
+  return std::max(ttft, ttft - mean + wait_of_99(servers, load, service, means.variation));
+}
 
 /// What both modes have; price an hour and power of all chips.
 void finish(const Task& task, const Means& means, double price, double power, double running,
@@ -150,13 +157,14 @@ Decoding Decoder::at(std::int64_t batch) const {
   // Beyond a share of 1 the prefill sets the pace.
   found.capacity =
       share <= 1.0 ? ranks * real(batch) / (steps * mean) : ranks / (chunks_ * found.mixed);
-  const double turn = chunks_ * p * found.mixed;
-  double wait = wait_at(share) * turn;
+  const double turn = found.turn = chunks_ * p * found.mixed;
+  double wait = mean_wait(share) * turn;
   if (task_.concurrency) {
     const double most = (real(batch) - 1.0) / 2.0 * turn;
     wait = std::min(wait, most) + (task_.rounds ? most / *task_.rounds : 0.0);
   }
   if (task_.wait == Wait::None) wait = 0.0;
+  found.wait = wait;
   found.ttft =
       p * mean / 2.0 + wait + waited_ * p * found.mixed + pool_.engine.answer.in_base_units();
   return found;
@@ -199,6 +207,9 @@ Figures aggregated(const Task& task, const Means& means, const Structure& struct
   const double p = real(structure.pipeline);
   Figures figures;
   figures.ttft = decoding.ttft;
+  figures.ttft_99 = first_of_99(task, means, decoding.ttft, decoding.wait,
+                                replicas * structure.attention_data * structure.pipeline,
+                                decoding.mixed_share, decoding.turn);
   figures.tpot = decoding.tpot;
   figures.iteration = p * decoding.iteration;
   figures.mixed_iteration = p * decoding.mixed;
@@ -241,12 +252,16 @@ Figures disaggregated(const Task& task, const Means& means, const Role& prefill,
   figures.memory_prefill = prefilling.memory;
   figures.chips = prefill.chips() + decode.chips();
   const double served = task.rate.value_or(figures.capacity);
-  double wait = wait_at(served / figures.prefill_capacity) * prefilling.period;
+  const double load = served / figures.prefill_capacity;
+  double wait = mean_wait(load) * prefilling.period;
   if (task.wait == Wait::None) wait = 0.0;
   const double filling =
       (real(prefill.batch) - 1.0) / 2.0 * x * real(prefill.structure.attention_data) / served;
   figures.ttft =
       prefilling.latency + wait + filling + handover.transfer + from.engine.answer.in_base_units();
+  figures.ttft_99 =
+      first_of_99(task, means, figures.ttft, wait,
+                  prefill.replicas * prefill.structure.attention_data, load, prefilling.period);
   const double running =
       y * real(decode.batch) * real(decode.structure.pipeline * decode.structure.attention_data);
   finish(task, means, sending * from.price + receiving * to.price,

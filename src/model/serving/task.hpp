@@ -71,20 +71,22 @@ inline constexpr std::array<PrecisionOf, 7> kPrecisionOf = {
      {"attention", [](const Precision& p) { return p.attention; }},
      {"communication", [](const Precision& p) { return p.communication; }}}};
 
-/// Who proposes tokens that a pass of the model checks.
-enum class Drafting : std::uint8_t { None, Sequence, Tree, Mtp };
+/// Who proposes tokens that a pass of the model checks.  Published: a sequence as DFModel's script
+/// counts it, each token by its own acceptance, checked in the time of one token.
+enum class Drafting : std::uint8_t { None, Sequence, Tree, Mtp, Published };
 constexpr auto words(Drafting) {
   return named<Drafting>({{"none", Drafting::None},
                           {"sequence", Drafting::Sequence},
                           {"tree", Drafting::Tree},
-                          {"mtp", Drafting::Mtp}});
+                          {"mtp", Drafting::Mtp},
+                          {"published", Drafting::Published}});
 }
 
 struct Speculation {
   Drafting kind = Drafting::None;
   std::vector<std::int64_t> depths = {0};  ///< drafted levels to choose from
   std::vector<double> acceptance;    ///< of each level, given the one before; the last holds on
-  std::optional<Transformer> draft;  ///< of Sequence and Tree
+  std::optional<Transformer> draft;  ///< of all but Mtp
 };
 
 /// What is reached of each resource of a chip.

@@ -135,8 +135,8 @@ TEST_CASE(
     if (list.empty()) continue;
     const Enumerated all = enumerated(task);
     if (!all.feasible.empty()) {
-      check_against_enumeration(
-          task, all, {.known = {all.feasible[all.feasible.size() / 2].deployment}});
+      check_against_enumeration(task, all,
+                                {.known = {all.feasible[all.feasible.size() / 2].deployment}});
     }
     for (const std::int64_t nodes : {0, 1, 5, 20}) {
       ServingSearch search;

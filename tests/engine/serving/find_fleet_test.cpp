@@ -84,8 +84,7 @@ Asked changed(Asked asked, const FleetRemedy& remedy, double number) {
 void check_least(const Asked& asked, const FleetRemedy& remedy) {
   const auto fits = [&](double number) {
     const Asked other = changed(asked, remedy, number);
-    return find_fleet({{"a", "b"}, other.models, other.budget}, {}).status ==
-           SearchStatus::Optimal;
+    return find_fleet({{"a", "b"}, other.models, other.budget}, {}).status == SearchStatus::Optimal;
   };
   CAPTURE(remedy.limit);
   CAPTURE(remedy.of);

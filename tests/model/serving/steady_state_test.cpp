@@ -68,6 +68,35 @@ TEST_CASE("the parts of an iteration add up to it") {
   }
 }
 
+TEST_CASE("drafts counted as published: (k a + 1) tokens in k passes of the draft and one") {
+  std::mt19937_64 random(11);
+  int drafting = 0;
+  while (drafting < 20) {
+    Task task = test::random_task(random);
+    if (task.speculation.kind != Drafting::Sequence) continue;
+    const Means means(task.requests);
+    for (const Deployment& deployment : test::all_deployments(task)) {
+      const Role& role = deployment.decode;
+      if (role.depth == 0 || role.chunk > 0) continue;
+      ++drafting;
+      const double a = 0.7, k = real(role.depth), requests = real(role.batch);
+      task.speculation.kind = Drafting::Published;
+      task.speculation.acceptance = {a};
+      const Pass target(task, task.model, means, role.structure);
+      Structure whole = role.structure;
+      whole.pipeline = whole.expert = 1;
+      const Pass draft(task, *task.speculation.draft, means, whole);
+      const PassWork one{.requests = requests, .tokens_of_request = 1.0, .prefill = {}};
+      const Decoder decoder(task, means, role.structure, role.depth, role.chunk);
+      const double seconds = k * draft.time(one).period + target.time(one).period;
+      CHECK(
+          1.0 / decoder.at(role.batch).tpot ==
+          doctest::Approx((k * a + 1.0) / seconds / real(role.structure.pipeline)).epsilon(1e-12));
+      break;
+    }
+  }
+}
+
 TEST_CASE("no deployment takes less of a chip or a dollar than the model and the pools need") {
   std::mt19937_64 random(8);
   int compared = 0;
