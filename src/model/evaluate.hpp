@@ -56,10 +56,13 @@ struct PartitionCost {
   Seconds time{};
   Bottleneck bound_by = Bottleneck::Compute;
   Bytes sram{};
-  double pieces = 1.0;    ///< into which the weight of a lone kernel is cut so that it fits
-  Flops flops{};          ///< useful work of one chip for one layer and one sample
-  Bytes memory_bytes{};   ///< moved to and from memory for it
-  Bytes network_bytes{};  ///< moved over the innermost links for it
+  double pieces = 1.0;  ///< into which the weight of a lone kernel is cut so that it fits
+  /// Of each of its kernels where cycles are counted, nothing of those in SIMD mode; else empty.
+  std::vector<std::optional<Dataflow>> dataflows;
+  Bytes register_bytes{};  ///< between arrays and registers by these dataflows
+  Flops flops{};           ///< useful work of one chip for one layer and one sample
+  Bytes memory_bytes{};    ///< moved to and from memory for it
+  Bytes network_bytes{};   ///< moved over the innermost links for it
 };
 
 /// What a user of a served model sees.

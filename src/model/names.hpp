@@ -23,6 +23,12 @@ constexpr auto words(Strategy) {
   return named<Strategy>(
       {{"tensor", Strategy::Tensor}, {"pipeline", Strategy::Pipeline}, {"data", Strategy::Data}});
 }
+constexpr auto words(Dataflow) {
+  return named<Dataflow>({{"output", Dataflow::Output},
+                          {"weight", Dataflow::Weight},
+                          {"input", Dataflow::Input},
+                          {"best", Dataflow::Best}});
+}
 constexpr auto words(LevelName) {
   return named<LevelName>(
       {{"registers", LevelName::Registers}, {"L1", LevelName::L1}, {"L2", LevelName::L2}});

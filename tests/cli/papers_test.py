@@ -31,7 +31,8 @@ class PaperCases(CliTest):
                     self.assertTrue(wrong, "it is answered as expected")
                 else:
                     self.assertEqual(wrong, [])
-        self.assertLessEqual({"ratio", "machine", "memory_3d", "rail", "latency", "roofline", "fig8"},
+        self.assertLessEqual({"ratio", "machine", "memory_3d", "rail", "latency", "roofline", "fig8",
+                              "dataflow"},
                              asked)
 
     def test_what_differs_is_told(self):
@@ -56,6 +57,24 @@ class PaperCases(CliTest):
                             (of["strategies"][name], values) for name, values in wanted.items())):
                         for one, other in zip(got, quartiles(values), strict=True):
                             self.assertAlmostEqual(one, other, delta=1e-12 * other)
+
+    def test_the_best_dataflow_of_each_kernel_is_faster_than_one_for_all(self):
+        def step(dataflow):
+            return paper_cases.solve(
+                self.program, ROOT / "configs" / "llama3_8b_decode_dataflow.yaml",
+                f"system.accelerator.dataflow={dataflow}")["step_time"]
+
+        page = (ROOT / "docs" / "model.md").read_text(encoding="utf-8")
+        self.assertIn(f"takes {step('best'):.2f} s in place of {step('output'):.2f} s", page)
+        self.assertLess(step("best"), min(step("weight"), step("input")))
+
+    def test_the_best_dataflow_is_refused_where_registers_take_time(self):
+        levels = "{registers: {scope: core, capacity: 1 MB, bandwidth: 1 TB/s}}"
+        done = self.run_tool(
+            "check", ROOT / "configs" / "llama3_8b_decode_dataflow.yaml", "--set",
+            f"system.levels={levels}", "--set", "execution.levels=true", status=2)
+        self.assertIn("expected output, weight or input as 'accelerator.dataflow', got best",
+                      done.stderr)
 
     def test_the_space_counts_what_is_open(self):
         def space(*changes):

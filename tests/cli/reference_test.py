@@ -22,6 +22,7 @@ import reference_model  # noqa: E402
 import reference_search  # noqa: E402
 import reference_transformer  # noqa: E402
 
+DATAFLOWS = ("output", "weight", "input")
 RANDOM_CASES = 120  # well under a minute; more find no more
 AGREEMENT = 1e-10  # of two doubles computed in different orders, one of them in ticks
 
@@ -316,6 +317,7 @@ class ReferenceTest(unittest.TestCase):
                 rng = random.Random(seed)
                 config = random_rule_config(rng)
                 mapping = random_mapping(rng, config)
+                config["system"]["accelerator"]["dataflow"] = rng.choice(DATAFLOWS + ("best",))
                 fitting += self.check_case(config, mapping)
                 _, result = dfsearch("evaluate", config, mapping=mapping)
                 self.assertEqual(result["model"]["parameters"],
@@ -331,6 +333,7 @@ class ReferenceTest(unittest.TestCase):
                 config = random_machine_config(rng) if seed % 2 else random_config(rng)
                 config["execution"]["levels"] = True
                 config["system"]["accelerator"]["bundle"] = rng.randint(1, 3)
+                config["system"]["accelerator"]["dataflow"] = rng.choice(DATAFLOWS)
                 config["system"]["levels"] = {
                     name: {"scope": rng.choice(["core", "bundle", "chip"]),
                            "capacity": f"{rng.randint(1, 400)} kB",

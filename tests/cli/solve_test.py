@@ -18,7 +18,8 @@ KEYS = (
     "machine graph search"
 ).split()
 PARTITION_KEYS = (
-    "index kernels compute memory network time bound_by sram pieces flop memory_bytes network_bytes cores"
+    "index kernels compute memory network time bound_by sram pieces flop memory_bytes network_bytes "
+    "register_bytes cores dataflow"
 ).split()
 
 

@@ -389,6 +389,12 @@ class PlainModel {
       const bool two = kernel.kind == KernelKind::Gemm || kernel.kind == KernelKind::Elementwise2;
       return repeat * (two ? 3.0 : 2.0) * m * n;
     }
+    if (x == 0 && chip.dataflow != Dataflow::Output) {
+      const double past = chip.dataflow == Dataflow::Weight ? std::ceil(n / number(chip.stages))
+                                                            : std::ceil(m / number(chip.lanes));
+      return repeat *
+             (m * k * n / past + m * k * n / number(chip.lanes) + m * k * n / number(chip.stages));
+    }
     if (x == 0) {
       return repeat * (m * k * std::ceil(n / number(chip.stages)) +
                        k * n * std::ceil(m / number(chip.lanes)) + m * n);
@@ -428,10 +434,19 @@ class PlainModel {
   double cycles(std::size_t i, std::int64_t lanes, std::int64_t stages) const {
     const Accelerator& chip = problem_.system.accelerator;
     const Extents e = tile(i);
-    const double rows = std::ceil(e.m / number(lanes * chip.lanes));
-    const double once = kernels_[i].mode == Mode::Systolic
-                            ? rows * std::ceil(e.n / number(stages * chip.stages)) * e.k
-                            : rows * e.n;
+    const auto blocks = [&](double rows, double columns) {
+      return std::ceil(rows / number(lanes * chip.lanes)) *
+             std::ceil(columns / number(stages * chip.stages));
+    };
+    if (kernels_[i].mode != Mode::Systolic) return times(kernels_[i]) * blocks(e.m, 1.0) * e.n;
+    const double output = blocks(e.m, e.n) * e.k;
+    const double weight = blocks(e.m, e.k) * e.n;
+    const double input = blocks(e.n, e.k) * e.m;
+    const Dataflow chosen = chip.dataflow;
+    const double once = chosen == Dataflow::Output   ? output
+                        : chosen == Dataflow::Weight ? weight
+                        : chosen == Dataflow::Input  ? input
+                                                     : std::min({output, weight, input});
     return times(kernels_[i]) * once;
   }
 

@@ -367,6 +367,7 @@ class Problem:
         accelerator = s["accelerator"]
         self.cores, self.lanes = accelerator["cores"], accelerator["lanes"]
         self.stages = accelerator["stages"]
+        self.dataflow = accelerator.get("dataflow", "output")
         self.frequency = quantity(accelerator["frequency"], "Hz")
         self.sram = quantity(accelerator["sram"], "B")
         self.peak = 2 * self.lanes * self.stages * self.cores * self.frequency
@@ -740,10 +741,19 @@ def machine_all_to_all(problem, dimensions, pair):
 # ------------------------------------------------------------ core allocation
 
 
-def _cycles(kernel, shard, lanes, stages, core_lanes, core_stages):
+def _dataflows(problem, shard):
+    """Extents along lanes, along stages and of what streams, of each dataflow left."""
     m, k, n = shard
+    extents = {"output": (m, n, k), "weight": (m, k, n), "input": (n, k, m)}
+    return list(extents.values()) if problem.dataflow == "best" else [extents[problem.dataflow]]
+
+
+def _cycles(problem, kernel, shard, lanes, stages):
+    core_lanes, core_stages = problem.lanes, problem.stages
+    m, _, n = shard
     if kernel.systolic:
-        return ceil_div(m, lanes * core_lanes) * ceil_div(n, stages * core_stages) * k
+        return min(ceil_div(a, lanes * core_lanes) * ceil_div(b, stages * core_stages) * c
+                   for a, b, c in _dataflows(problem, shard))
     return ceil_div(m, lanes * core_lanes) * n * max(kernel.element_flops, 1)
 
 
@@ -765,13 +775,14 @@ def _useful_counts(extent, width, limit):
 
 def core_choices(problem, kernel, shard):
     """Pareto list of (cores, cycles, lanes, stages), cores rising and cycles falling."""
-    lanes = _useful_counts(shard[0], problem.lanes, problem.cores)
-    stages = [1]
-    if kernel.systolic:
-        stages = _useful_counts(shard[2], problem.stages, problem.cores)
+    spread = [extents[:2] for extents in _dataflows(problem, shard)]
+    if not kernel.systolic:
+        spread = [(shard[0], 1)]
     grid = [
-        (a * b, _cycles(kernel, shard, a, b, problem.lanes, problem.stages), a, b)
-        for a in lanes for b in stages if a * b <= problem.cores
+        (a * b, _cycles(problem, kernel, shard, a, b), a, b)
+        for rows, columns in spread
+        for a in _useful_counts(rows, problem.lanes, problem.cores)
+        for b in _useful_counts(columns, problem.stages, problem.cores) if a * b <= problem.cores
     ]
     best = []
     for choice in sorted(grid):
@@ -964,7 +975,7 @@ class _Evaluation:
             ):
                 raise Infeasible("cores")
             cycles = max(
-                _cycles(p.kernels[i], self.shards[i], *self.core_grid[i], p.lanes, p.stages)
+                _cycles(p, p.kernels[i], self.shards[i], *self.core_grid[i])
                 for i in members
             )
         else:
@@ -978,6 +989,9 @@ class _Evaluation:
                                 p.whole * kernel.outer)
         if not kernel.systolic or k == 1:
             return (kernel.inputs + 1) * m * n
+        if x == 0 and p.dataflow != "output":
+            past = ceil_div(n, p.stages) if p.dataflow == "weight" else ceil_div(m, p.lanes)
+            return m * k * n * (1 / past + 1 / p.lanes + 1 / p.stages)
         if x == 0:
             return m * k * ceil_div(n, p.stages) + k * n * ceil_div(m, p.lanes) + m * n
         inner = int(p.levels[x - 1][0] // p.word)

@@ -22,7 +22,7 @@ FLOATS = {"ratio", "machine", "memory_3d", "rail", "roofline", "fig8", "polynomi
 MISSING = {
     "stages": "stages of the pipeline that divide a graph", "two_loop": "two loops of one GEMM",
     "convert": "layouts along two axes", "lstm": "steps of a recurrent network",
-    "mesh": "axes that share the links of a mesh", "dataflow": "a choice of the array's dataflow",
+    "mesh": "axes that share the links of a mesh",
 }
 # Cases that the program answers otherwise, on purpose.
 OTHERWISE = {
@@ -272,6 +272,28 @@ def ask_intensity(program, case):
     (found,) = json.loads(done.stdout)["gemms"][0]["intensities"]
     chosen = {name: found["strategies"][name] for name in case["expected"]["strategies"]}
     return {"all": found["all"], "strategies": chosen}
+
+
+def ask_dataflow(program, case):
+    asked = case["input"]
+
+    def run(dataflow):
+        """The GEMM alone on one core of 1 GHz."""
+        result = solve_text(program, {
+            "workload": {"kind": "graph", "word": f"{asked['word']} B", "sequence": 1,
+                         "global_batch": 1, "micro_batch": 1,
+                         "kernels": [{"name": "A", "kind": "weight_gemm", "M": asked["m"],
+                                      "K": asked["k"], "N": asked["n"]}], "tensors": []},
+            "system": {"chips": 1, "accelerator": {
+                "cores": 1, "lanes": asked["lanes"], "stages": asked["stages"],
+                "frequency": "1 GHz", "sram": "1 GB", "dataflow": dataflow},
+                "memory": {"bandwidth": "1 EB/s"}}})
+        (partition,) = result["partitions"]
+        return partition["dataflow"]["A"], {"cycles": 1e9 * partition["compute"],
+                                            "register_bytes": partition["register_bytes"]}
+
+    answers = {dataflow: run(dataflow)[1] for dataflow in ("output", "weight", "input")}
+    return {**answers, "best": run("best")[0]}
 
 
 def ask_space(program, _):

@@ -137,6 +137,11 @@ void check_levels(const Config& config, const YamlEntry& execution, InputMessage
   } else if (!holds_tiles(problem.system.levels, problem.workload.word)) {
     messages.add(place, "levels",
                  "a level inside another has less than three words for each that owns one");
+  } else if (problem.system.accelerator.dataflow == Dataflow::Best) {
+    messages.add(
+        place, "levels",
+        "what the registers pass goes by what stays in the arrays, expected output, weight "
+        "or input as 'accelerator.dataflow', got best");
   }
 }
 

@@ -118,6 +118,9 @@ void export_system(const Machine& system, dfmodel::System& setup, Complaints& co
   chip.set_core(system.accelerator.cores);
   chip.set_systolic_width(system.accelerator.lanes);
   chip.set_systolic_height(system.accelerator.stages);
+  if (system.accelerator.dataflow != Dataflow::Output) {
+    complaints.add("system.accelerator.dataflow", "its arrays keep their output");
+  }
   chip.set_freq(in_gigahertz(system.accelerator.frequency));
   chip.set_sram_cap(system.accelerator.sram.in_base_units());
   setup.mutable_memory()->set_dram_bw(in_gigabytes(system.memory[0].bandwidth));

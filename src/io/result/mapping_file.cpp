@@ -61,9 +61,9 @@ constexpr std::string_view kOfResult[] = {"dfsearch",
                                           "machine",
                                           "graph",
                                           "search"};
-constexpr std::string_view kOfPartition[] = {"compute",      "memory",       "network", "time",
-                                             "bound_by",     "sram",         "pieces",  "flop",
-                                             "memory_bytes", "network_bytes"};
+constexpr std::string_view kOfPartition[] = {
+    "compute", "memory", "network",      "time",          "bound_by",       "sram",
+    "pieces",  "flop",   "memory_bytes", "network_bytes", "register_bytes", "dataflow"};
 
 /// Fills a Mapping and collects what is wrong on the way.
 class MappingReader {

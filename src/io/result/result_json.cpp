@@ -51,6 +51,7 @@ Json partitions_json(const Outcome& outcome) {
   for (std::size_t p = 0; p < groups.size(); ++p) {
     Json names = Json::array();
     Json core_map = Json::object();
+    Json dataflow_map = Json::object();
     for (const KernelId kernel : groups[p].second) {
       names.push_back(graph.kernel(kernel).name);
       if (cores.empty()) continue;
@@ -58,6 +59,10 @@ Json partitions_json(const Outcome& outcome) {
       append(core_map, graph.kernel(kernel).name, Json::array({grid.lanes, grid.stages}));
     }
     const PartitionCost* cost = outcome.cost != nullptr ? &outcome.cost->partitions[p] : nullptr;
+    for (std::size_t i = 0; cost != nullptr && i < cost->dataflows.size(); ++i) {
+      if (!cost->dataflows[i]) continue;
+      append(dataflow_map, graph.kernel(cost->kernels[i]).name, name_of(*cost->dataflows[i]));
+    }
     list.push_back({{"index", groups[p].first},
                     {"kernels", std::move(names)},
                     {"compute", cost != nullptr ? number(cost->compute) : Json()},
@@ -70,7 +75,9 @@ Json partitions_json(const Outcome& outcome) {
                     {"flop", cost != nullptr ? number(cost->flops) : Json()},
                     {"memory_bytes", cost != nullptr ? number(cost->memory_bytes) : Json()},
                     {"network_bytes", cost != nullptr ? number(cost->network_bytes) : Json()},
-                    {"cores", std::move(core_map)}});
+                    {"register_bytes", cost != nullptr ? number(cost->register_bytes) : Json()},
+                    {"cores", std::move(core_map)},
+                    {"dataflow", std::move(dataflow_map)}});
   }
   return list;
 }

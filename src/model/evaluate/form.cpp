@@ -141,6 +141,8 @@ void check_form(const Problem& problem, const Mapping& mapping) {
         grid.lanes >= 1 && grid.stages >= 1 && grid.lanes <= (1 << 30) && grid.stages <= (1 << 30),
         "cores: expected lanes and stages of at least 1");
   }
+  check(!problem.execution.levels || problem.system.accelerator.dataflow != Dataflow::Best,
+        "levels: expected a dataflow of the arrays");
   check(allows(problem, mapping.network),
         "network: expected the shape of the system, degrees whose product is its chips, and what "
         "it and `parallelism` fix");

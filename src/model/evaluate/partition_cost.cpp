@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/number.hpp"
 #include "base/saturating.hpp"
 #include "model/evaluate/form.hpp"
 #include "model/layer/core_allocation.hpp"
@@ -94,6 +95,7 @@ std::variant<PartitionEvaluator::Result, Infeasible> PartitionEvaluator::evaluat
   const auto compute = compute_ticks(members.kernels, where);
   if (const auto* wrong = std::get_if<Infeasible>(&compute)) return *wrong;
   Parts parts{.compute = std::get<Ticks>(compute)};
+  if (!problem_.execution.compute_utilization) add_dataflows(result.cost);
   LevelTicks levels{};
   for (const KernelId k : members.kernels) {
     const LevelTicks times = costs_.level_times(k);
@@ -192,6 +194,19 @@ std::variant<Ticks, Infeasible> PartitionEvaluator::compute_ticks(
   }
   if (used > available) return violation(Resource::Cores, used, available, where);
   return costs_.cycle_time(slowest);
+}
+
+void PartitionEvaluator::add_dataflows(PartitionCost& cost) const {
+  const Accelerator& chip = problem_.system.accelerator;
+  for (const KernelId k : cost.kernels) {
+    const Kernel& kernel = graph_.kernel(k);
+    std::optional<Dataflow>& dataflow = cost.dataflows.emplace_back();
+    if (kernel.mode == Mode::Simd) continue;
+    dataflow = dataflow_of(kernel, costs_.shard(k), chip, grids_[k.index()]);
+    cost.register_bytes +=
+        problem_.workload.word * (number(costs_.tiles() * passes(kernel)) *
+                                  register_words(costs_.shard(k), chip, *dataflow));
+  }
 }
 
 void PartitionEvaluator::allocate_cores(const std::vector<KernelId>& kernels) {

@@ -61,6 +61,7 @@ class PartitionEvaluator {
                                                      const std::string& where) const;
   std::variant<Ticks, Infeasible> compute_ticks(const std::vector<KernelId>& kernels,
                                                 const std::string& where);
+  void add_dataflows(PartitionCost& cost) const;
   void allocate_cores(const std::vector<KernelId>& kernels);
 
   const Problem& problem_;

@@ -43,35 +43,63 @@ std::vector<std::int64_t> useful_units(std::int64_t extent, std::int64_t width,
   return units;
 }
 
+std::int64_t systolic_cycles(const Kernel& kernel, const ArrayExtents& extents,
+                             const Accelerator& accelerator, CoreGrid grid) {
+  const std::int64_t rows = ceil_div(ceil_div(extents.lanes, accelerator.lanes), grid.lanes);
+  const std::int64_t columns = ceil_div(ceil_div(extents.stages, accelerator.stages), grid.stages);
+  return capped_product(capped_product(capped_product(rows, columns), extents.streamed),
+                        passes(kernel));
+}
+
 }  // namespace
 
 // docs/model.md (29)
 std::int64_t cycles(const Kernel& kernel, const Shard& shard, const Accelerator& accelerator,
                     CoreGrid grid) {
-  const std::int64_t rows =
-      ceil_div(ceil_div(shard.m, accelerator.lanes), grid.lanes);  // = ceil(m / (lanes * LW))
   if (kernel.mode == Mode::Simd) {
+    const std::int64_t rows =
+        ceil_div(ceil_div(shard.m, accelerator.lanes), grid.lanes);  // = ceil(m / (lanes * LW))
     return capped_product(capped_product(rows, shard.n), passes(kernel));
   }
-  const std::int64_t columns = ceil_div(ceil_div(shard.n, accelerator.stages), grid.stages);
-  return capped_product(capped_product(capped_product(rows, columns), shard.k), passes(kernel));
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const Dataflow dataflow : dataflows_of(accelerator)) {
+    const ArrayExtents extents = array_extents(shard, dataflow);
+    least = std::min(least, systolic_cycles(kernel, extents, accelerator, grid));
+  }
+  return least;
+}
+
+Dataflow dataflow_of(const Kernel& kernel, const Shard& shard, const Accelerator& accelerator,
+                     CoreGrid grid) {
+  const std::span<const Dataflow> all = dataflows_of(accelerator);
+  const auto cost = [&](Dataflow dataflow) {
+    const ArrayExtents extents = array_extents(shard, dataflow);
+    return std::pair(systolic_cycles(kernel, extents, accelerator, grid),
+                     register_words(shard, accelerator, dataflow));
+  };
+  return *std::min_element(all.begin(), all.end(),
+                           [&](Dataflow a, Dataflow b) { return cost(a) < cost(b); });
 }
 
 std::vector<CoreOption> core_options(const Kernel& kernel, const Shard& shard,
                                      const Accelerator& accelerator) {
   const std::int64_t limit = accelerator.cores;
-  const bool simd = kernel.mode == Mode::Simd;
-  const std::vector<std::int64_t> lanes = useful_units(shard.m, accelerator.lanes, limit);
-  const std::vector<std::int64_t> stages =
-      simd ? std::vector<std::int64_t>{1} : useful_units(shard.n, accelerator.stages, limit);
   std::vector<CoreOption> all;
-  for (const std::int64_t l : lanes) {
-    for (const std::int64_t s : stages) {
-      if (l * s > limit) break;
-      const CoreGrid grid{.lanes = l, .stages = s};
-      all.push_back(
-          {.cores = l * s, .cycles = cycles(kernel, shard, accelerator, grid), .grid = grid});
+  const auto add = [&](const ArrayExtents& extents) {
+    const auto stages = useful_units(extents.stages, accelerator.stages, limit);
+    for (const std::int64_t l : useful_units(extents.lanes, accelerator.lanes, limit)) {
+      for (const std::int64_t s : stages) {
+        if (l * s > limit) break;
+        const CoreGrid grid{.lanes = l, .stages = s};
+        all.push_back(
+            {.cores = l * s, .cycles = cycles(kernel, shard, accelerator, grid), .grid = grid});
+      }
     }
+  };
+  if (kernel.mode == Mode::Simd) {
+    add({.lanes = shard.m});
+  } else {
+    for (const Dataflow dataflow : dataflows_of(accelerator)) add(array_extents(shard, dataflow));
   }
   return pareto_options(std::move(all), limit);
 }

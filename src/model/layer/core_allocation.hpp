@@ -11,16 +11,23 @@
 #include <span>
 #include <vector>
 
+#include "model/layer/array_dataflow.hpp"
 #include "model/layer/level_traffic.hpp"
 #include "model/layer/shard.hpp"
 #include "model/mapping.hpp"
 
 namespace dfsearch {
 
-/// The cycles that one tile takes on a grid of lanes x stages cores.  SIMD kernels use
-/// the lanes only.  The count saturates far below overflow.
+/// The cycles that one tile takes on a grid of lanes x stages cores, by the dataflow of the
+/// accelerator or the best one.  SIMD kernels use the lanes only.  The count saturates far below
+/// overflow.
 std::int64_t cycles(const Kernel& kernel, const Shard& shard, const Accelerator& accelerator,
                     CoreGrid grid);
+
+/// The dataflow of a systolic kernel: of several the one with the fewest cycles, of these the one
+/// with the fewest words between array and registers.
+Dataflow dataflow_of(const Kernel& kernel, const Shard& shard, const Accelerator& accelerator,
+                     CoreGrid grid);
 
 /// One way to run a kernel.
 struct CoreOption {

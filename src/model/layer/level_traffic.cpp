@@ -16,6 +16,7 @@
 #include "model/layer/level_traffic.hpp"
 
 #include "base/number.hpp"
+#include "model/layer/array_dataflow.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -71,6 +72,13 @@ double array_words(const Shard& gemm, std::int64_t lanes, std::int64_t stages) {
   return m * k * number(ceil_div(gemm.n, stages)) + k * n * number(ceil_div(gemm.m, lanes)) + m * n;
 }
 
+// docs/technology.md (17)
+double array_words(const Shard& gemm, const Accelerator& accelerator) {
+  return accelerator.dataflow == Dataflow::Output
+             ? array_words(gemm, accelerator.lanes, accelerator.stages)
+             : register_words(gemm, accelerator, accelerator.dataflow);
+}
+
 // docs/technology.md (18)
 double tiled_words(const Shard& gemm, std::int64_t inner) {
   if (inner < 3) return std::numeric_limits<double>::infinity();
@@ -103,7 +111,7 @@ std::vector<Bytes> level_bytes(const Kernel& kernel, const Shard& whole,
     return bytes;
   }
   for (std::size_t x = 0; x < levels.size(); ++x) {
-    const double words = x == 0 ? array_words(whole, accelerator.lanes, accelerator.stages)
+    const double words = x == 0 ? array_words(whole, accelerator)
                                 : tiled_words(whole, words_of(levels[x - 1].share, word));
     bytes.push_back(word * words * repeat);
   }

@@ -17,6 +17,8 @@ namespace dfsearch {
 /// The words of a GEMM that leave the innermost level for the array of a core, which keeps
 /// its output until it is done.
 double array_words(const Shard& gemm, std::int64_t lanes, std::int64_t stages);
+/// The same by the dataflow of the accelerator, which must not be left to choose.
+double array_words(const Shard& gemm, const Accelerator& accelerator);
 
 /// The least words of a GEMM that leave a level, over all tiles that a memory of `inner` words
 /// further in can hold; infinite below three words.  It never grows with `inner`.

@@ -18,12 +18,21 @@ namespace dfsearch {
 /// What a network dimension is used for.
 enum class Strategy : std::uint8_t { Tensor, Pipeline, Data };
 
+/// Which operand of a product stays in the arrays of the cores while the others stream.
+enum class Dataflow : std::uint8_t {
+  Output,
+  Weight,
+  Input,
+  Best,  ///< of each kernel and grid of cores the one that takes the fewest cycles
+};
+
 struct Accelerator {
   std::int64_t cores = 1;
   std::int64_t lanes = 1;   ///< systolic width of one core
   std::int64_t stages = 1;  ///< systolic height of one core
   Hertz frequency{};
   Bytes sram{};
+  Dataflow dataflow = Dataflow::Output;
 
   /// The FLOP/s of a chip: two for each lane, stage, core and cycle.
   /// docs/model.md (5)

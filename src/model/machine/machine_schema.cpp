@@ -58,7 +58,10 @@ const Schema& schema_of<Accelerator>() {
       field<&A::stages>("stages", "height of the systolic array of a core", {.flags = kRequired}),
       field<&A::frequency>("frequency", "of a chip",
                            {.limits = kFrequencyLimits, .flags = kRequired}),
-      field<&A::sram>("sram", "of a chip", {.limits = kSizeLimits, .flags = kRequired})};
+      field<&A::sram>("sram", "of a chip", {.limits = kSizeLimits, .flags = kRequired}),
+      field<&A::dataflow>("dataflow",
+                          "which operand of a product stays in the arrays, where cycles are "
+                          "counted; of each kernel the best for its cores")};
   static const Schema kSchema = schema<Accelerator>("accelerator", kFields);
   return kSchema;
 }

@@ -35,7 +35,8 @@ Shard random_shard(Random& random) {
 Accelerator random_chip(Random& random, std::int64_t most_cores) {
   return {.cores = pick(random, 1, most_cores),
           .lanes = pick(random, 1, 4),
-          .stages = pick(random, 1, 4)};
+          .stages = pick(random, 1, 4),
+          .dataflow = static_cast<Dataflow>(pick(random, 0, 3))};
 }
 
 /// Cores and cycles of every grid that the chip has room for.
@@ -51,11 +52,24 @@ std::vector<std::pair<std::int64_t, std::int64_t>> all_grids(const Kernel& kerne
         for (; extent > 0; extent -= width) ++count;
         return count;
       };
-      const std::int64_t rows = blocks(shard.m, l * chip.lanes);
-      const std::int64_t once = kernel.mode == Mode::Simd
-                                    ? rows * shard.n
-                                    : rows * blocks(shard.n, s * chip.stages) * shard.k;
-      all.emplace_back(l * s, kernel.repeat * once);
+      const auto array = [&](std::int64_t across, std::int64_t along, std::int64_t past) {
+        return kernel.repeat * blocks(across, l * chip.lanes) * blocks(along, s * chip.stages) *
+               past;
+      };
+      if (kernel.mode == Mode::Simd) {
+        all.emplace_back(l * s, array(shard.m, 1, shard.n));
+        continue;
+      }
+      const bool any = chip.dataflow == Dataflow::Best;
+      if (any || chip.dataflow == Dataflow::Output) {
+        all.emplace_back(l * s, array(shard.m, shard.n, shard.k));
+      }
+      if (any || chip.dataflow == Dataflow::Weight) {
+        all.emplace_back(l * s, array(shard.m, shard.k, shard.n));
+      }
+      if (any || chip.dataflow == Dataflow::Input) {
+        all.emplace_back(l * s, array(shard.n, shard.k, shard.m));
+      }
     }
   }
   return all;
@@ -68,6 +82,31 @@ TEST_CASE("a systolic kernel takes a pass of k cycles for each block of rows and
   CHECK(cycles(kernel, shard, kChip, {2, 1}) == 80);   // ceil(13/4) x 4 x 5
   CHECK(cycles(kernel, shard, kChip, {1, 2}) == 70);   // 7 x ceil(10/6) x 5
   CHECK(cycles(kernel, shard, kChip, {7, 4}) == 5);    // one pass
+}
+
+TEST_CASE("what streams past the operand that stays takes a cycle each") {
+  const Kernel kernel = gemm("g", 1, 1, 1);
+  const Shard vector{.m = 1024, .k = 1024, .n = 1};  // a token
+  Accelerator chip{.cores = 1, .lanes = 8, .stages = 8};
+  const auto with = [&](Dataflow dataflow) {
+    chip.dataflow = dataflow;
+    return cycles(kernel, vector, chip, {1, 1});
+  };
+  CHECK(with(Dataflow::Output) == 131072);  // 128 x 1 x 1024
+  CHECK(with(Dataflow::Weight) == 16384);   // 128 x 128 x 1
+  CHECK(with(Dataflow::Input) == 131072);   // 1 x 128 x 1024
+  CHECK(with(Dataflow::Best) == 16384);
+  CHECK(dataflow_of(kernel, vector, chip, {1, 1}) == Dataflow::Weight);
+}
+
+TEST_CASE("of dataflows with the same cycles the one that moves least is taken, then the first") {
+  const Kernel kernel = gemm("g", 1, 1, 1);
+  const Accelerator chip{.cores = 1, .lanes = 2, .stages = 2, .dataflow = Dataflow::Best};
+  // All take 4 x 4 x 8 cycles.
+  CHECK(dataflow_of(kernel, {.m = 8, .k = 8, .n = 8}, chip, {1, 1}) == Dataflow::Output);
+  CHECK(dataflow_of(kernel, {.m = 4, .k = 2, .n = 16}, chip, {1, 1}) == Dataflow::Weight);
+  CHECK(dataflow_of(kernel, {.m = 16, .k = 2, .n = 4}, chip, {1, 1}) == Dataflow::Input);
+  CHECK(dataflow_of(kernel, {.m = 8, .k = 4, .n = 8}, chip, {1, 1}) == Dataflow::Output);  // K = 4
 }
 
 TEST_CASE("a SIMD kernel uses the lanes alone") {
