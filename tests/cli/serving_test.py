@@ -269,12 +269,15 @@ class ServingTest(CliTest):
             self.assertEqual(self.solve(config)["pools"][0]["chips"], 8)
 
     def test_a_layer_with_dataflow_takes_what_its_best_mapping_does(self):
-        for overlap, context in itertools.product(("none", "perfect", "compute_memory"),
-                                                  (4096, 65536)):
+        # The smaller ones hold a third of a layer: three and four partitions.
+        sizes = (("520 MB", 4096), ("520 MB", 65536), ("17 MB", 4096), ("12 MB", 4096))
+        for overlap, (sram, context) in itertools.product(("none", "perfect", "compute_memory"),
+                                                          sizes):
             done = self.run_tool(
                 ROOT / "configs" / "llama3_8b_decode.yaml", "--quiet", "--json", "-",
                 *(word for change in (f"execution.overlap={overlap}", "equations=physical",
-                                      "execution.partitions=4", f"workload.context={context}")
+                                      "execution.partitions=8", f"workload.context={context}",
+                                      f"system.accelerator.sram={sram}")
                   for word in ("--set", change)))
             mapped = json.loads(done.stdout)
             self.assertEqual(mapped["status"], "optimal")
@@ -285,7 +288,7 @@ class ServingTest(CliTest):
                               "gated": False, "vocabulary": 1}},
                 "serving": {
                     "pools": [{"name": "x", "chips": 16, "system": {
-                        "from": "sn40l_16x1_ring",
+                        "from": "sn40l_16x1_ring", "accelerator": {"sram": sram},
                         "execution": {"style": "dataflow", "overlap": overlap},
                         "engine": {"shares": {"matrix": 0.9, "attention": 0.9}}}}],
                     "modes": "aggregated", "tensor": 16, "batch": 1,

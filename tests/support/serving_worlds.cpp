@@ -83,7 +83,7 @@ Pool random_pool(Dice& dice, const char* name) {
     pool.execution = {
         .style = Style::Dataflow,
         .overlap = dice.of({Overlap::Perfect, Overlap::None, Overlap::ComputeMemory})};
-    pool.machine.accelerator.sram = Bytes(dice.of({1e7, 1e8, 1e9}));
+    pool.machine.accelerator.sram = Bytes(dice.of({1e6, 1e7, 1e8, 1e9}));
   }
   pool.price = dice.real(1, 5);
   pool.power = Watts(dice.real(300, 1000));

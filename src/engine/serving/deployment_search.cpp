@@ -89,6 +89,10 @@ void DeploymentSearch::add_root(const Node& whole, const Prefiller* prefiller) {
   roots_.push_back({&whole, prefiller, quick_value(whole, prefiller)});
 }
 
+double DeploymentSearch::most_capacity(const Node& node) {
+  return node.chain->decoder->most_capacity(node.at_low, node.at_high);
+}
+
 /// (25) of docs/serving.md, whatever the replicas are.
 double DeploymentSearch::quick_value(const Node& whole, const Prefiller* prefiller) const {
   const Structure& decode = whole.chain->decoder->structure();
@@ -131,7 +135,7 @@ double DeploymentSearch::quick_value(const Node& whole, const Prefiller* prefill
     needed += weight(to, chips) / (task_.utilization.decode * whole.at_high.capacity);
     if (prefill.pool != decode.pool) there += real(from.chips);
   } else {
-    needed = weight(to, chips) / whole.at_high.capacity;
+    needed = weight(to, chips) / most_capacity(whole);
   }
   const double output = space_.means().output;
   if (question_.objective == Objective::Chips) return task_.rate ? needed * *task_.rate : chips;
@@ -147,6 +151,8 @@ bool DeploymentSearch::bound_aggregated(Node& node) {
   const Pool& pool = task_.pools[structure.pool];
   const double running =
       real(chain.batches[node.low]) * real(structure.attention_data) * real(structure.pipeline);
+  const double most = most_capacity(node);
+  const double least_served = chain.decoder->is_steady() ? node.at_low.capacity : 0.0;
   LeastFigures& least = node.least;
   least.value = kNever;
   Closed reason = Closed::Rate;
@@ -155,9 +161,9 @@ bool DeploymentSearch::bound_aggregated(Node& node) {
   figures.ttft = node.at_low.ttft;
   figures.e2e = figures.ttft + space_.means().steps * figures.tpot;
   for (const std::int64_t count : chain.replicas) {
-    const double capacity = real(count) * node.at_high.capacity;
+    const double capacity = real(count) * most;
     if (task_.rate && capacity < *task_.rate) continue;
-    const double flight = real(count) * (running + node.at_low.capacity * node.at_low.ttft);
+    const double flight = real(count) * (running + least_served * node.at_low.ttft);
     if (task_.concurrency && flight * (1.0 - kRounding) > *task_.concurrency) {
       reason = Closed::Concurrency;
       break;

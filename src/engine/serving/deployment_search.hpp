@@ -67,6 +67,7 @@ class DeploymentSearch {
 
   void add_root(const Node& whole, const Prefiller* prefiller);
   [[nodiscard]] bool is_excluded(const Prefiller* prefiller, const Chain& chain) const;
+  [[nodiscard]] static double most_capacity(const Node& node);
   [[nodiscard]] double quick_value(const Node& whole, const Prefiller* prefiller) const;
   [[nodiscard]] bool bound(Node& node);
   [[nodiscard]] bool bound_aggregated(Node& node);

@@ -99,14 +99,17 @@ Choices choices_of(const Task& task, const Numbers& numbers, const Deadline& dea
   Choices choices;
   for (const Chain& chain : space.aggregated()) {
     if (chain.batches.empty()) continue;
-    // No batch serves more than the largest, and replicas by themselves are choices of their own.
+    // Where claim 3 holds no batch serves more than the largest; replicas by themselves are choices
+    // of their own.
+    const std::size_t first = chain.decoder->is_steady() ? chain.batches.size() - 1 : 0;
     for (const std::int64_t count : chain.replicas) {
-      const Deployment deployment{.mode = Mode::Aggregated,
-                                  .prefill = {},
-                                  .decode = chain.role(chain.batches.size() - 1, count)};
-      const Figures figures = evaluate(task, deployment);
-      if (figures.feasible()) {
-        offer(choices, chips_of(deployment.decode), deployment, figures.capacity);
+      for (std::size_t i = chain.batches.size(); i-- > first;) {
+        const Deployment deployment{
+            .mode = Mode::Aggregated, .prefill = {}, .decode = chain.role(i, count)};
+        const Figures figures = evaluate(task, deployment);
+        if (figures.feasible()) {
+          offer(choices, chips_of(deployment.decode), deployment, figures.capacity);
+        }
       }
       if (count == 1) break;
     }

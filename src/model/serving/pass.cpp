@@ -10,43 +10,39 @@
 namespace dfsearch::serving {
 namespace {
 
-using List = std::vector<std::array<double, 2>>;  // parameters, values in and out of a token
-
-/// Products of attention on one of t chips.
-List attention_products(const Transformer& model, double t) {
-  const double h = real(model.hidden), a = real(model.heads), d = real(model.head_dim);
-  if (model.latent) {
-    const auto& [query_rank, rank, rope] = *model.latent;
-    const double q = real(query_rank), r = real(rank), v = real(model.value_dim);
-    const double own = d - real(rope);
-    List list;
-    if (query_rank > 0) list.push_back({h * q, h + q});
-    const double in = query_rank > 0 ? q : h;
-    list.push_back({in * a * d / t, in + a * d / t});
-    list.push_back({h * (r + real(rope)), h + r + real(rope)});
-    list.push_back({r * a * (own + v) / t, a * (own + v + 2.0 * r) / t});
-    list.push_back({a * v / t * h, a * v / t + h});
-    return list;
-  }
-  const double out = (a / t + 2.0 * std::max(real(model.kv_heads) / t, 1.0)) * d;
-  return {{h * out, h + out}, {a * d / t * h, a * d / t + h}};
-}
-
-List mlp_products(const Transformer& model, double width) {
-  const double h = real(model.hidden);
-  const double in = (model.gated ? 2.0 : 1.0) * width;
-  return {{h * in, h + in}, {width * h, width + h}};
-}
-
 /// Values of the cache of a token and layer on one of t chips.
 double cached_values(const Transformer& model, double t) {
   if (model.latent) return real(model.latent->key_value_rank + model.latent->rope_dim);
   return 2.0 * std::max(real(model.kv_heads) / t, 1.0) * real(model.head_dim);
 }
 
-double& of(PartTimes& parts, Part part) { return parts[static_cast<std::size_t>(part)]; }
-
 }  // namespace
+
+/// Those of one of t chips.
+std::vector<Pass::Size> Pass::attention_products(const Transformer& model, double t) {
+  const double h = real(model.hidden), a = real(model.heads), d = real(model.head_dim);
+  if (model.latent) {
+    const auto& [query_rank, rank, rope] = *model.latent;
+    const double q = real(query_rank), r = real(rank), v = real(model.value_dim);
+    const double own = d - real(rope);
+    std::vector<Size> list;
+    if (query_rank > 0) list.push_back({h * q, h, q});
+    const double in = query_rank > 0 ? q : h;
+    list.push_back({in * a * d / t, in, a * d / t});
+    list.push_back({h * (r + real(rope)), h, r + real(rope)});
+    list.push_back({r * a * (own + v) / t, a * (own + v) / t, 2.0 * a * r / t});
+    list.push_back({a * v / t * h, a * v / t, h});
+    return list;
+  }
+  const double out = (a / t + 2.0 * std::max(real(model.kv_heads) / t, 1.0)) * d;
+  return {{h * out, h, out}, {a * d / t * h, a * d / t, h}};
+}
+
+std::vector<Pass::Size> Pass::mlp_products(const Transformer& model, double width) {
+  const double h = real(model.hidden);
+  const double in = (model.gated ? 2.0 : 1.0) * width;
+  return {{h * in, h, in}, {width * h, width, h}};
+}
 
 Pass::Pass(const Task& task, const Transformer& model, const Means& means,
            const Structure& structure)
@@ -78,8 +74,8 @@ Pass::Pass(const Task& task, const Transformer& model, const Means& means,
   const double h = real(model.hidden), vocabulary = real(model.vocabulary) / t;
   const double embedding = h * vocabulary * bytes_of(precision_.weights);
   const Number head = precision_.of_head();
-  head_ = product(h * vocabulary, h + vocabulary, head, head);
-  joining_ = product(2.0 * h * h, 3.0 * h);
+  head_ = product({h * vocabulary, h, vocabulary}, head, head);
+  joining_ = product({2.0 * h * h, 2.0 * h, h});
   hop_ = links.hop(structure.stage_chips());
   hop_.per_byte *= h * bytes_of(precision_.communication) / t;
 
@@ -108,23 +104,27 @@ Pass::Pass(const Task& task, const Transformer& model, const Means& means,
   prediction_weights_ = last.weights + (2.0 * h * h - router) * bytes_of(precision_.weights);
 }
 
-Pass::Product Pass::product(double parameters, double values) const {
-  return product(parameters, values, precision_.of_products(), precision_.weights);
+Pass::Product Pass::product(const Size& size) const {
+  return product(size, precision_.of_products(), precision_.weights);
 }
 
-Pass::Product Pass::product(double parameters, double values, Number number, Number stored) const {
+Pass::Product Pass::product(const Size& size, Number number, Number stored) const {
   const Shares& shares = pool_.engine.shares;
   const double memory = pool_.machine.memory[0].bandwidth.in_base_units() * shares.memory;
-  return {.compute =
-              2.0 * parameters / (pool_.peak_of(number).in_base_units() * shares.matrix_of(number)),
-          .weights = parameters * bytes_of(stored) / memory,
-          .values = values * bytes_of(precision_.activations) / memory};
+  const double value = bytes_of(precision_.activations) / memory;
+  const double bytes = size.parameters * bytes_of(stored);
+  return {.compute = 2.0 * size.parameters /
+                     (pool_.peak_of(number).in_base_units() * shares.matrix_of(number)),
+          .weights = bytes / memory,
+          .in = size.in * value,
+          .out = size.out * value,
+          .bytes = bytes};
 }
 
-void Pass::add_products(const List& list, Layer& layer) const {
-  for (const auto& [parameters, values] : list) {
-    layer.products.push_back(product(parameters, values));
-    layer.weights += parameters * bytes_of(precision_.weights);
+void Pass::add_products(const std::vector<Size>& list, Layer& layer) const {
+  for (const Size& size : list) {
+    layer.products.push_back(product(size));
+    layer.weights += layer.products.back().bytes;
   }
 }
 
@@ -143,7 +143,7 @@ void Pass::add_experts(const Links& links, Layer& layer) const {
   const double peak = pool_.peak_of(precision_.of_products()).in_base_units() *
                       shares.experts.value_or(shares.matrix_of(precision_.of_products()));
 
-  add_products({{h * count, h + count}}, layer);
+  add_products({{h * count, h, count}}, layer);
   if (experts.shared > 0) {
     add_products(mlp_products(model_, real(experts.shared) * real(experts.mlp) / t), layer);
   }
@@ -153,11 +153,13 @@ void Pass::add_experts(const Links& links, Layer& layer) const {
   layer.experts.tokens_of_rank =
       layer.experts.ranks * used / e * (structure_.expert > 1 ? experts.imbalance : 1.0);
   layer.experts.compute = 2.0 * own / peak;
-  layer.experts.weights = count / e * own * weight / memory;
-  layer.experts.values = (2.0 * h + matrices * real(experts.mlp) / sharing) *
-                         bytes_of(precision_.activations) / memory;
+  layer.experts.bytes = count / e * own * weight;
+  layer.experts.weights = layer.experts.bytes / memory;
+  const double value = bytes_of(precision_.activations) / memory;
+  layer.experts.in = (h + (matrices - 1.0) * real(experts.mlp) / sharing) * value;
+  layer.experts.out = (h + real(experts.mlp) / sharing) * value;
   layer.experts.log_miss = std::log1p(-used / count);
-  layer.weights += count / e * own * weight;
+  layer.weights += layer.experts.bytes;
 
   const auto add = [&](const LinkTime& time, double bytes) {
     layer.network.fixed += time.fixed;
@@ -181,22 +183,22 @@ Pass::Layer Pass::layer_of(bool with_experts, const Links& links) const {
   const double sent = real(model_.hidden) * bytes_of(precision_.communication);
   layer.host = pool_.engine.layer.in_base_units();
   add_products(attention_products(model_, t), layer);
+  layer.last_of_attention = layer.products.size() - 1;
   const LinkTime reduce = structure_.tensor > 1 ? links.all_reduce(structure_.tensor) : LinkTime{};
-  layer.network = {.fixed = reduce.fixed, .per_byte = reduce.per_byte * sent};
+  layer.reduce = {.fixed = reduce.fixed, .per_byte = reduce.per_byte * sent};
   if (with_experts) {
     layer.host += pool_.engine.expert_layer.in_base_units();
     add_experts(links, layer);
     return layer;
   }
   add_products(mlp_products(model_, real(model_.mlp) / t), layer);
-  layer.network.fixed *= 2.0;
-  layer.network.per_byte *= 2.0;
+  layer.network = layer.reduce;
   return layer;
 }
 
 void Pass::put(const Product& product, double tokens, PartTimes& parts) const {
   const double compute = product.compute * tokens;
-  const double values = product.values * tokens;
+  const double values = product.values() * tokens;
   if (compute >= product.weights + values) {
     of(parts, Part::Products) += compute;
   } else {
@@ -205,41 +207,52 @@ void Pass::put(const Product& product, double tokens, PartTimes& parts) const {
   }
 }
 
-/// One partition: what kernels hand on stays on the chip.
-void Pass::put_fused(const Layer& layer, const PassWork& work, PartTimes& parts) const {
+std::vector<FusedKernel> Pass::chain_of(const Layer& layer, const PassWork& work) const {
   const double tokens = work.tokens();
-  PartTimes own{};
-  double& products = of(own, Part::Products);
-  for (const Product& product : layer.products) {
-    products += product.compute * tokens;
-    of(own, Part::Weights) += product.weights;
+  std::vector<FusedKernel> chain;
+  for (std::size_t i = 0; i < layer.products.size(); ++i) {
+    const Product& product = layer.products[i];
+    const bool is_last = i == layer.last_of_attention;
+    if (is_last) {
+      // Attention reads what the product before it makes, and makes what this one reads.
+      chain.push_back(
+          {.products = work.requests * decode_compute_ * work.tokens_of_request +
+                       work.prefill.pairs * prefill_compute_,
+           .cache = work.requests * decode_cache_ + work.prefill.entries * prefill_cache_,
+           .in = layer.products[i - 1].out * tokens,
+           .out = product.in * tokens});
+    }
+    chain.push_back({.products = product.compute * tokens,
+                     .weights = product.weights,
+                     .network = is_last ? layer.reduce.of(tokens) : 0.0,
+                     .in = product.in * tokens,
+                     .out = product.out * tokens,
+                     .bytes = product.bytes});
   }
   if (layer.has_experts) {
     const Experts& experts = layer.experts;
-    products += experts.compute * experts.tokens_of_rank * tokens;
-    of(own, Part::Weights) +=
-        experts.weights * -std::expm1(experts.log_miss * tokens * experts.ranks);
+    const double rows = experts.tokens_of_rank * tokens;
+    chain.push_back(
+        {.products = experts.compute * rows,
+         .weights = experts.weights * -std::expm1(experts.log_miss * tokens * experts.ranks),
+         .in = experts.in * rows,
+         .out = experts.out * rows,
+         .bytes = experts.bytes});
   }
-  products += work.requests * decode_compute_ * work.tokens_of_request +
-              work.prefill.pairs * prefill_compute_;
-  of(own, Part::Cache) = work.requests * decode_cache_ + work.prefill.entries * prefill_cache_;
-  of(own, Part::Network) = layer.network.of(tokens);
-  // What is hidden behind something longer takes no time.
-  const auto hide = [&](std::initializer_list<Part> hidden) {
-    for (const Part part : hidden) of(own, part) = 0.0;
-  };
-  const double memory = of(own, Part::Weights) + of(own, Part::Cache);
-  const Overlap overlap = pool_.execution.overlap;
-  if (overlap != Overlap::None) {
-    products >= memory ? hide({Part::Weights, Part::Cache}) : hide({Part::Products});
-  }
-  if (overlap == Overlap::Perfect) {
-    of(own, Part::Network) > std::max(products, memory)
-        ? hide({Part::Products, Part::Weights, Part::Cache})
-        : hide({Part::Network});
-  }
+  chain.back().network += layer.network.of(tokens);
+  return chain;
+}
+
+void Pass::put_fused(const Layer& layer, const PassWork& work, PartTimes& parts) const {
+  const PartTimes own =
+      least_fused(chain_of(layer, work), pool_.machine.accelerator.sram, pool_.execution.overlap);
   for (std::size_t i = 0; i < kParts; ++i) parts[i] += own[i];
   of(parts, Part::Host) += layer.host;
+}
+
+bool Pass::is_cut() const {
+  return pool_.execution.style == Style::Dataflow &&
+         Bytes(std::max(dense_.weights, expert_.weights)) > pool_.machine.accelerator.sram;
 }
 
 void Pass::put(const Layer& layer, const PassWork& work, PartTimes& parts) const {
@@ -251,7 +264,9 @@ void Pass::put(const Layer& layer, const PassWork& work, PartTimes& parts) const
     const double hit = -std::expm1(experts.log_miss * tokens * experts.ranks);
     put({.compute = experts.compute * experts.tokens_of_rank,
          .weights = experts.weights * hit,
-         .values = experts.values * experts.tokens_of_rank},
+         .in = experts.in * experts.tokens_of_rank,
+         .out = experts.out * experts.tokens_of_rank,
+         .bytes = experts.bytes},
         tokens, parts);
   }
   const double decode = work.requests * decode_compute_ * work.tokens_of_request;
@@ -262,7 +277,7 @@ void Pass::put(const Layer& layer, const PassWork& work, PartTimes& parts) const
   const double prefill_cache = work.prefill.entries * prefill_cache_;
   of(parts, prefill >= prefill_cache ? Part::Products : Part::Cache) +=
       std::max(prefill, prefill_cache);
-  of(parts, Part::Network) += layer.network.of(tokens);
+  of(parts, Part::Network) += layer.reduce.of(tokens) + layer.network.of(tokens);
   of(parts, Part::Host) += layer.host;
 }
 
@@ -380,15 +395,8 @@ bool legal(const Task& task, const Structure& structure) {
     return false;
   }
   const Links links(task.pools[structure.pool]);
-  if (!links.holds(structure.tensor) || !links.holds(stage) || !links.holds(structure.expert) ||
-      !links.holds(stage / structure.expert)) {
-    return false;
-  }
-  const Pool& pool = task.pools[structure.pool];
-  if (pool.execution.style != Style::Dataflow) return true;
-  const Means means(task.requests);
-  return Bytes(Pass(task, model, means, structure).layer_weights()) <=
-         pool.machine.accelerator.sram;
+  return links.holds(structure.tensor) && links.holds(stage) && links.holds(structure.expert) &&
+         links.holds(stage / structure.expert);
 }
 
 bool has_room(const Task& task, const Role& role) {

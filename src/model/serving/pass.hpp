@@ -2,28 +2,15 @@
 // One pass of the model through the stages of a replica: its time and its memory, as functions of
 // the batch whose coefficients are found once for a structure.
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "model/serving/deployment.hpp"
+#include "model/serving/fused_chain.hpp"
 #include "model/serving/links.hpp"
 #include "model/serving/requests.hpp"
 
 namespace dfsearch::serving {
-
-/// What the time of a pass goes to.
-enum class Part : std::uint8_t { Weights, Cache, Products, Network, Host };
-inline constexpr std::size_t kParts = 5;
-constexpr auto words(Part) {
-  return named<Part>({{"weights", Part::Weights},
-                      {"cache", Part::Cache},
-                      {"products", Part::Products},
-                      {"network", Part::Network},
-                      {"host", Part::Host}});
-}
-using PartTimes = std::array<double, kParts>;
 
 /// Tokens of a rank that pass, in one go.
 struct PassWork {
@@ -72,8 +59,8 @@ class Pass {
   /// Of the weights of a stage, and of such a layer with the product before it.
   [[nodiscard]] double weights(std::size_t stage) const { return stages_[stage].weights; }
   [[nodiscard]] double prediction_weights() const { return prediction_weights_; }
-  /// Of the larger kind of layer.
-  [[nodiscard]] double layer_weights() const { return std::max(dense_.weights, expert_.weights); }
+  /// Whether some layer has to be cut into partitions, whose cuts may change with the work.
+  [[nodiscard]] bool is_cut() const;
   /// Bytes of the cache of a token and layer on a chip.
   [[nodiscard]] double cached_bytes() const { return cached_; }
   [[nodiscard]] std::int64_t layers() const { return layers_; }
@@ -83,23 +70,29 @@ class Pass {
   struct Product {
     double compute;  ///< seconds for a token
     double weights;  ///< seconds for the weight
-    double values;   ///< seconds for a token's inputs and outputs
+    double in, out;  ///< seconds for a token's inputs and outputs
+    double bytes;    ///< of the weight
+
+    [[nodiscard]] double values() const { return in + out; }
   };
   struct Experts {
     double tokens_of_rank = 0.0;  ///< of a rank of experts, for each token of a rank of requests
     double compute = 0.0;         ///< seconds for one of those
-    double values = 0.0;
-    double weights = 0.0;   ///< seconds for all experts of a rank
-    double log_miss = 0.0;  ///< ln(1 - k/E)
-    double ranks = 1.0;     ///< of requests
+    double in = 0.0, out = 0.0;   ///< seconds for its values
+    double weights = 0.0;         ///< seconds for all experts of a rank
+    double bytes = 0.0;           ///< of those
+    double log_miss = 0.0;        ///< ln(1 - k/E)
+    double ranks = 1.0;           ///< of requests
   };
   /// A layer of one kind.
   struct Layer {
     std::vector<Product> products;
+    std::size_t last_of_attention = 0;  ///< the product that reads what attention makes
     bool has_experts = false;
     Experts experts;
     double host = 0.0;
-    LinkTime network;      ///< for each token of a rank
+    LinkTime reduce;       ///< after attention, for each token of a rank
+    LinkTime network;      ///< after the rest
     double weights = 0.0;  ///< bytes
   };
   struct Stage {
@@ -109,15 +102,21 @@ class Pass {
     double weights = 0.0;  ///< bytes
   };
 
-  [[nodiscard]] Product product(double parameters, double values) const;
-  [[nodiscard]] Product product(double parameters, double values, Number number,
-                                Number stored) const;
-  void add_products(const std::vector<std::array<double, 2>>& list, Layer& layer) const;
+  /// Parameters, and values in and out of a token.
+  struct Size {
+    double parameters, in, out;
+  };
+  static std::vector<Size> attention_products(const Transformer& model, double t);
+  static std::vector<Size> mlp_products(const Transformer& model, double width);
+  [[nodiscard]] Product product(const Size& size) const;
+  [[nodiscard]] Product product(const Size& size, Number number, Number stored) const;
+  void add_products(const std::vector<Size>& list, Layer& layer) const;
   void add_experts(const Links& links, Layer& layer) const;
   [[nodiscard]] Layer layer_of(bool with_experts, const Links& links) const;
   void put(const Product& product, double tokens, PartTimes& parts) const;
   void put(const Layer& layer, const PassWork& work, PartTimes& parts) const;
   void put_fused(const Layer& layer, const PassWork& work, PartTimes& parts) const;
+  [[nodiscard]] std::vector<FusedKernel> chain_of(const Layer& layer, const PassWork& work) const;
   void put(const Stage& stage, const PassWork& work, PartTimes& parts) const;
 
   const Transformer& model_;
@@ -142,8 +141,7 @@ class Pass {
 /// Bytes of the cache of a token and layer, all heads.
 double cached_bytes(const Task& task, const Structure& structure);
 
-/// Whether the model and the network have room for such degrees, and the SRAM of a chip with dataflow
-/// for the weights of a layer.
+/// Whether the model and the network have room for such degrees.
 bool legal(const Task& task, const Structure& structure);
 /// The same of replicas with a batch, on the chips of their pool.
 bool has_room(const Task& task, const Role& role);

@@ -170,6 +170,13 @@ Decoding Decoder::at(std::int64_t batch) const {
   return found;
 }
 
+double Decoder::most_capacity(const Decoding& low, const Decoding& high) const {
+  if (is_steady()) return high.capacity;
+  const double alone = high.iteration / high.mixed_share;  // of claim 2: least at the high end
+  const double more = std::max(low.mixed - high.iteration, 0.0);
+  return real(structure_.attention_data) / (chunks_ * (alone + more));
+}
+
 Prefilling prefilling(const Task& task, const Means& means, const Structure& structure,
                       std::int64_t batch) {
   const Pool& pool = task.pools[structure.pool];

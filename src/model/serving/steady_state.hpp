@@ -37,6 +37,10 @@ class Decoder {
   /// (12), (16) to (18) of docs/serving.md.  Iteration, tpot, ttft, memory and, while
   /// `mixed_share` is at most 1, capacity never fall if the batch rises.
   [[nodiscard]] Decoding at(std::int64_t batch) const;
+  /// Whether what a larger batch serves never falls while prefill keeps up (claim 3).
+  [[nodiscard]] bool is_steady() const { return chunk_ == 0 || !pass_.is_cut(); }
+  /// No batch between those of two answers serves more: (24), or (24b) if it is not steady.
+  [[nodiscard]] double most_capacity(const Decoding& low, const Decoding& high) const;
   /// What the iterations go to.
   [[nodiscard]] PartTimes parts(std::int64_t batch, bool mixed) const;
   [[nodiscard]] const Structure& structure() const { return structure_; }
