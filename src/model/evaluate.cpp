@@ -109,11 +109,15 @@ void finish(const Problem& problem, const Mapping& mapping, const ChargedTime& c
   cost.power = system_power(problem, mapping.network);
   if (cost.price > Dollars{}) cost.cost_efficiency = achieved / cost.price;
   if (cost.power > Watts{}) cost.power_efficiency = achieved / cost.power;
-  if (const auto& serving = problem.workload.serving) {
-    const double tokens =
-        static_cast<double>(serving->tokens) * static_cast<double>(problem.workload.global_batch);
-    cost.serving = {.latency = request_latency(problem, mapping.network, cost.layer_time),
-                    .tokens_per_second = tokens / cost.step_time.in_base_units()};
+  const Workload& workload = problem.workload;
+  const double samples = static_cast<double>(workload.global_batch);
+  if (workload.serving) {
+    cost.serving = {.latency = request_latency(problem, mapping.network, cost.layer_time)};
+    cost.tokens_per_second =
+        static_cast<double>(workload.serving->tokens) * samples / cost.step_time.in_base_units();
+  } else if (workload.kind == WorkloadKind::LlmTraining) {
+    cost.tokens_per_second =
+        static_cast<double>(workload.sequence) * samples / cost.step_time.in_base_units();
   }
 }
 

@@ -67,8 +67,7 @@ struct PartitionCost {
 
 /// What a user of a served model sees.
 struct ServingCost {
-  Seconds latency{};               ///< time to the first token of a sample, or of one token
-  double tokens_per_second = 0.0;  ///< rate of the whole machine
+  Seconds latency{};  ///< time to the first token of a sample, or of one token
 };
 
 struct Cost {
@@ -96,6 +95,7 @@ struct Cost {
   FlopsPerSecondPerWatt power_efficiency{};
   double memory_intensity = 0.0;   ///< FLOP for a byte to or from memory; 0 without any
   double network_intensity = 0.0;  ///< FLOP for a byte over the innermost links; 0 without any
+  std::optional<double> tokens_per_second;  ///< of the whole machine; of language models
   std::optional<ServingCost> serving;
 };
 

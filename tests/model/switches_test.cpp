@@ -513,7 +513,7 @@ TEST_CASE("a request passes all stages and what lies between them") {
   CHECK(cost_of(problem, example_mapping()).serving->latency.in_base_units() ==
         about(4 * cost.layer_time.in_base_units() + 10.0 / 5 + 0.5));
   problem.equations.pipeline = PipelineTime::Schedule;
-  CHECK(cost.serving->tokens_per_second == about(7 * 12 / cost.step_time.in_base_units()));
+  CHECK(*cost.tokens_per_second == about(7 * 12 / cost.step_time.in_base_units()));
   problem.workload.serving.reset();
   CHECK_FALSE(cost_of(problem, example_mapping()).serving.has_value());
 }

@@ -799,6 +799,9 @@ class PlainModel {
     }
     cost.step = cost.layer * bubble * layers * samples_ + transfer;
     cost.step = std::max(cost.step, all_sent) / number(w.copies);
+    if (w.kind == WorkloadKind::LlmTraining) {
+      cost.tokens_per_second = number(w.sequence) * number(w.global_batch) / cost.step;
+    }
     if (!w.serving) return;
     const double hop = point_to_point(
         Strategy::Pipeline, w.serving->boundary.in_base_units() / degree(Strategy::Tensor));

@@ -46,6 +46,15 @@ std::string step_lines(const Certainty& certainty, Seconds step_time, double uti
                                              bound.in_base_units(), percent(certainty.gap)));
 }
 
+std::string rate_line(double tokens, std::int64_t chips, Dollars price) {
+  std::string text =
+      fmt::format("{:.6g} tokens/s, {:.5g} of a chip", tokens, tokens / static_cast<double>(chips));
+  if (price > Dollars{}) {
+    text += fmt::format(", {:.4g} for a dollar", tokens / price.in_base_units());
+  }
+  return labelled("rate", text);
+}
+
 std::string effort_line(const SearchStats& stats, std::int64_t measured, std::int64_t evaluated) {
   return labelled("search", fmt::format("{} in {} on {}; {} memories and {} step times computed",
                                         plural(stats.nodes, "node"), to_text(stats.time),

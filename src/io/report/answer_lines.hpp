@@ -58,6 +58,9 @@ std::string price_lines(const Cost& cost) {
   return text;
 }
 
+/// The line `rate`: tokens a second of all chips, of one, and for a dollar if there are prices.
+std::string rate_line(double tokens, std::int64_t chips, Dollars price);
+
 /// The line `search`.
 std::string effort_line(const SearchStats& stats, std::int64_t measured, std::int64_t evaluated);
 

@@ -378,8 +378,7 @@ std::string plan_report(const Task& task, const PlanResult& result, const std::s
     const training::Cost& cost = *result.cost;
     const FlopsPerSecond peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips);
     text += step_lines(certainty, cost.step_time, cost.utilization, peak) + interval_line(result) +
-            labelled("rate", fmt::format("{:.6g} tokens/s", cost.tokens_per_second)) +
-            price_lines(cost);
+            rate_line(cost.tokens_per_second, task.machine.chips, cost.price) + price_lines(cost);
     text += top_lines(result, kOne, kNone,
                       [](const FoundPlan& found) { return degrees_text(found.plan->degrees); });
     text += "\n" + plan_lines(task, *result.plan) + time_lines(*result.plan, cost) +

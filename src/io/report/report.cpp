@@ -134,12 +134,10 @@ std::string step_lines(const Outcome& outcome) {
   }
   if (cost.serving) {
     const bool decode = outcome.problem->workload.serving->decode;
-    text +=
-        labelled("serving",
-                 fmt::format("{} {} ({} s); {:.6g} tokens/s",
-                             decode ? "time per output token" : "time to first token",
-                             to_text(cost.serving->latency), cost.serving->latency.in_base_units(),
-                             cost.serving->tokens_per_second));
+    text += labelled(
+        "serving",
+        fmt::format("{} {} ({} s)", decode ? "time per output token" : "time to first token",
+                    to_text(cost.serving->latency), cost.serving->latency.in_base_units()));
   }
   return text;
 }
@@ -400,7 +398,12 @@ std::string report_text(const Outcome& outcome, const std::string& title, bool w
   }
   if (outcome.cost != nullptr) {
     text += partition_lines(outcome) + sharding_lines(*outcome.problem, *outcome.mapping);
-    text += "\n" + capacity_lines(outcome) + price_lines(*outcome.cost);
+    const Cost& cost = *outcome.cost;
+    text += "\n" + capacity_lines(outcome);
+    if (cost.tokens_per_second) {
+      text += rate_line(*cost.tokens_per_second, outcome.problem->system.chips, cost.price);
+    }
+    text += price_lines(cost);
   }
   if (outcome.split != nullptr) {
     text += splits_table(outcome) + gains_text(outcome.split->gains) + "\n";

@@ -3,7 +3,9 @@
 // for executions of Calculon's model and for plans of training steps (docs/results.md).
 
 #include <cstdint>
+#include <optional>
 
+#include "base/units.hpp"
 #include "engine/names.hpp"
 #include "engine/search_result.hpp"
 #include "io/schema/write_schema.hpp"
@@ -37,6 +39,16 @@ void put_price(Json& json, const Cost* cost) {
   json["power"] = cost != nullptr ? number(cost->power) : Json();
   json["cost_efficiency"] = cost != nullptr ? number(cost->cost_efficiency) : Json();
   json["power_efficiency"] = cost != nullptr ? number(cost->power_efficiency) : Json();
+}
+
+/// Puts the tokens a second of all chips, of one and for a dollar of the machine; null where none are
+/// known or nothing has a price.
+inline void put_rates(Json& json, std::optional<double> tokens, std::int64_t chips, Dollars price) {
+  json["tokens_per_second"] = tokens ? json_number(*tokens) : Json();
+  json["tokens_per_s_per_chip"] =
+      tokens ? json_number(*tokens / static_cast<double>(chips)) : Json();
+  json["tokens_per_s_per_dollar"] =
+      tokens && price > Dollars{} ? json_number(*tokens / price.in_base_units()) : Json();
 }
 
 /// Puts the keys `status` to `utilization` of a whole result.

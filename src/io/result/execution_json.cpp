@@ -102,6 +102,12 @@ std::string execution_json(const calculon::Task& task, const ExecutionResult& re
   json["dfsearch"] = kVersion;
   json["equations"] = "calculon";
   put_answer(json, result);
+  std::optional<double> tokens;
+  if (cost != nullptr) {
+    tokens = static_cast<double>(task.transformer.sequence) *
+             static_cast<double>(result.execution->global_batch) / cost->step_time.in_base_units();
+  }
+  put_rates(json, tokens, task.machine.chips, Dollars{});
   json["parallelism"] = cost != nullptr ? parallelism_json(*result.execution) : Json();
   json["execution"] = cost != nullptr ? decisions_json(*result.execution) : Json();
   json["time"] = cost != nullptr ? time_json(cost->parts) : Json();

@@ -196,7 +196,9 @@ std::string plan_json(const training::Task& task, const PlanResult& result) {
       result.interval ? Json{number(result.interval->low), number(result.interval->high)} : Json();
   json["robust"] = result.robust ? robust_json(*result.robust) : Json();
   put_price(json, cost);
-  json["tokens_per_second"] = cost != nullptr ? json_number(cost->tokens_per_second) : Json();
+  std::optional<double> tokens;
+  if (cost != nullptr) tokens = cost->tokens_per_second;
+  put_rates(json, tokens, task.machine.chips, cost != nullptr ? cost->price : Dollars{});
   json["model"] = model_json(count(task.model, task.pass.tokens, task.pass.word));
   put_plan(json, cost != nullptr ? &*result.plan : nullptr);
   json["micro_batches"] = cost != nullptr ? Json(cost->micro_batches) : Json();

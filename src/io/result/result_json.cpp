@@ -252,7 +252,7 @@ Json serving_json(const Workload& workload, const Cost* cost) {
   const bool decode = workload.serving->decode;
   return {{"time_to_first_token", decode ? Json() : latency},
           {"time_per_output_token", decode ? latency : Json()},
-          {"tokens_per_second", json_number(cost->serving->tokens_per_second)}};
+          {"tokens_per_second", json_number(*cost->tokens_per_second)}};
 }
 
 }  // namespace
@@ -274,6 +274,8 @@ std::string result_json(const Outcome& outcome) {
     result["lower_bound"] = number(search->lower_bound);
     if (cost != nullptr) result["gap"] = json_number(search->gap);
   }
+  put_rates(result, cost != nullptr ? cost->tokens_per_second : std::nullopt,
+            outcome.problem->system.chips, cost != nullptr ? cost->price : Dollars{});
   result["serving"] = serving_json(outcome.problem->workload, cost);
   result["model"] = model_json(outcome.problem->workload.counts);
   result["copies"] = outcome.problem->workload.copies;
