@@ -22,8 +22,8 @@ constexpr std::int64_t kFewNodes = 1'024;
 constexpr std::chrono::microseconds kSoon{1'000};
 // All duals that are not known by then, after some tenths of a second, may never be; those of more
 // kernels take longer.
-constexpr int kAttemptOfFrontiers = 14;
-constexpr int kAttemptOfLargeFrontiers = 16;
+constexpr int kAttemptOfFrontiers = 13;
+constexpr int kAttemptOfLargeFrontiers = 14;
 constexpr std::size_t kKernelsOfLargeFrontiers = 256;
 constexpr std::size_t kKernelsOfUsualNode = 32;
 
@@ -47,7 +47,10 @@ int LazyDuals::attempts_due(std::int64_t nodes, std::int64_t before, std::size_t
   return std::min(kMostAttempts, static_cast<int>(std::bit_width(times)));
 }
 
-std::int64_t LazyDuals::steps_of(int attempts) { return attempts == 0 ? 0 : kSteps << attempts; }
+std::int64_t LazyDuals::steps_of(int attempts) const {
+  attempts = std::min(attempts, ended_after_.load(std::memory_order_relaxed));
+  return attempts == 0 ? 0 : kSteps << attempts;
+}
 
 LazyDuals::Found LazyDuals::after(int attempts) {
   if (attempts == 0 || !tables_.bounds().use(SearchBound::Duals)) return {};
@@ -176,6 +179,7 @@ void LazyDuals::attempt() {
       go_on_with_covers(steps);
       return;
     case Stage::Ended:
+      ended_after_ = std::min(ended_after_.load(), before);
       return;
   }
 }

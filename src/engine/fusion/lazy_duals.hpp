@@ -66,8 +66,8 @@ class LazyDuals {
   /// one is due after `before` nodes, which take longer the more kernels there are.
   [[nodiscard]] static int attempts_due(std::int64_t nodes, std::int64_t before,
                                         std::size_t kernels);
-  /// About how many steps so many attempts take.
-  [[nodiscard]] static std::int64_t steps_of(int attempts);
+  /// About how many steps so many attempts take; those that found nothing left to do take none.
+  [[nodiscard]] std::int64_t steps_of(int attempts) const;
 
  private:
   // A small graph goes All -> Covers.  A large one with a small frontier goes one of these ways:
@@ -91,6 +91,7 @@ class LazyDuals {
   SharedWork work_;  // of who holds mutex_
   // What has been tried so far; guarded by mutex_.
   std::mutex mutex_;
+  std::atomic<int> ended_after_ = kMostAttempts;  // any thread reads it
   int attempts_ = 0;
   std::int64_t beside_ = 0;  // nodes that others expanded meanwhile
   // Read without the mutex: from so many nodes on others had better rest.

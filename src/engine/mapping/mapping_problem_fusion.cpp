@@ -195,7 +195,9 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   LazyDuals& duals = node.context->point->duals;
   const int due = LazyDuals::attempts_due(nodes.load(std::memory_order_relaxed), before,
                                           node.context->tables.size());
-  improve(node, LazyDuals::steps_of(due), expansion);
+  // Else it would depend on what other threads have made how many steps that is.
+  if (expansion.is_reproducible()) static_cast<void>(duals.after(due));
+  improve(node, duals.steps_of(due), expansion);
   LazyDuals::Found known;
   if (!expansion.is_reproducible()) {
     // The bound of a node in hand is that of the whole search, as long as an attempt takes.
