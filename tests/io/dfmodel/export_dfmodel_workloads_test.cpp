@@ -232,6 +232,8 @@ TEST_CASE("the configs of DLRM, HPL, FFT and decoding survive DFModel's form") {
       const auto any = load_any_config(file, {});
       const Config* config = std::get_if<Config>(&any);
       if (config == nullptr || !is_concerned(config->problem.workload.kind)) continue;
+      // Arrays of DFModel keep their output.
+      if (config->problem.system.accelerator.dataflow != Dataflow::Output) continue;
       INFO(file);
       check_round_trip(*config);
       ++count;
