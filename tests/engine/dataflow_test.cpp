@@ -8,7 +8,6 @@
 #include "engine/solve.hpp"
 #include "model/machine/network_choices.hpp"
 #include "support/brute_force.hpp"
-#include "support/node_efforts.hpp"
 #include "support/random_problem.hpp"
 #include "support/same_answer.hpp"
 
@@ -33,12 +32,7 @@ TEST_CASE("solve finds the first of the best mappings whatever stays in the arra
     if (network_choices(problem).empty()) continue;
     const test::BruteForceResult best = test::brute_force(problem);
     feasible += best.mapping.has_value();
-    for (const int threads : {1, 2, 8}) {
-      CAPTURE(threads);
-      const SearchResult result =
-          solve(problem, {.threads = threads, .node_effort = test::node_effort(seed)});
-      test::check_same(result, best);
-    }
+    test::check_same_on_threads(problem, best, seed);
   }
   CHECK(feasible > 100);
 }

@@ -52,16 +52,12 @@ TEST_CASE("solve finds the first of the best mappings where levels take time") {
     if (network_choices(problem).empty()) continue;
     const test::BruteForceResult best = test::brute_force(problem);
     feasible += best.mapping.has_value();
-    for (const int threads : {1, 2, 8}) {
-      CAPTURE(threads);
-      const SearchResult result =
-          solve(problem, {.threads = threads, .node_effort = test::node_effort(seed)});
-      test::check_same(result, best);
-      if (!result.cost) continue;
+    test::check_same_on_threads(problem, best, seed, [&](const SearchResult& result) {
+      if (!result.cost) return;
       for (const PartitionCost& partition : result.cost->partitions) {
         bound_by_level += partition.bound_by >= Bottleneck::Registers;
       }
-    }
+    });
   }
   CHECK(feasible > 100);
   CHECK(bound_by_level > 300);

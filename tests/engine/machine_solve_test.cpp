@@ -26,13 +26,9 @@ TEST_CASE("solve finds the first of the best mappings of DLRM, HPL, FFT and deco
     const Problem problem = test::random_machine_problem(seed);
     const test::BruteForceResult best = test::brute_force(problem);
     (best.mapping ? feasible[seed % 6] : infeasible) += 1;
-    for (const int threads : {1, 2, 8}) {
-      CAPTURE(threads);
-      const SearchResult result =
-          solve(problem, {.threads = threads, .node_effort = test::node_effort(seed)});
-      test::check_same(result, best);
+    test::check_same_on_threads(problem, best, seed, [&](const SearchResult& result) {
       spilled += result.cost && result.cost->spilled;
-    }
+    });
     test::check_same(
         solve(problem,
               {.threads = 2, .deterministic = true, .node_effort = test::node_effort(seed)}),

@@ -28,13 +28,9 @@ TEST_CASE("solve finds the first of the best mappings on thousands of small worl
     const Problem problem = test::random_problem(seed);
     const test::BruteForceResult best = test::brute_force(problem);
     feasible += best.mapping.has_value();
-    for (const int threads : {1, 2, 8}) {
-      CAPTURE(threads);
-      const SearchResult result =
-          solve(problem, {.threads = threads, .node_effort = test::node_effort(seed)});
-      test::check_same(result, best);
+    test::check_same_on_threads(problem, best, seed, [&](const SearchResult& result) {
       if (best.mapping) CHECK(result.root_bound.value() > Score{});
-    }
+    });
     test::check_same(
         solve(problem,
               {.threads = 2, .deterministic = true, .node_effort = test::node_effort(seed)}),
@@ -77,13 +73,9 @@ TEST_CASE("a joint search finds the best sharding together with the best fusion"
         test::random_problem(seed, {.kernels = 5, .assignments = 10'000, .joint = true});
     const test::BruteForceResult best = test::brute_force(problem);
     feasible += best.mapping.has_value();
-    for (const int threads : {1, 2, 8}) {
-      CAPTURE(threads);
-      const SearchResult result =
-          solve(problem, {.threads = threads, .node_effort = test::node_effort(seed)});
-      test::check_same(result, best);
+    test::check_same_on_threads(problem, best, seed, [&](const SearchResult& result) {
       if (best.mapping) CHECK(result.root_bound.value() > Score{});
-    }
+    });
     test::check_same(
         solve(problem,
               {.threads = 2, .deterministic = true, .node_effort = test::node_effort(seed)}),
@@ -132,13 +124,9 @@ TEST_CASE("every objective is minimised over machine, sharding and fusion togeth
                                                   .objective = objective});
     if (network_choices(problem).empty()) continue;
     const test::BruteForceResult best = test::brute_force(problem);
-    for (const int threads : {1, 2, 8}) {
-      CAPTURE(threads);
-      const SearchResult result =
-          solve(problem, {.threads = threads, .node_effort = test::node_effort(seed)});
-      test::check_same(result, best);
+    test::check_same_on_threads(problem, best, seed, [&](const SearchResult& result) {
       if (best.mapping) CHECK(result.root_bound.value() > Score{});
-    }
+    });
     if (objective == Objective::StepTime || !best.mapping) continue;
     problem.objective = Objective::StepTime;
     priced_out += !(solve(problem, {}).mapping->network == best.mapping->network);

@@ -3,8 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+
 #include "engine/solve.hpp"
 #include "support/brute_force.hpp"
+#include "support/node_efforts.hpp"
 
 namespace dfsearch::test {
 
@@ -27,6 +30,23 @@ inline void check_same(const SearchResult& result, const BruteForceResult& best)
   CHECK(result.mapping->micro_batch == best.mapping->micro_batch);
   CHECK(result.mapping->sharding == best.mapping->sharding);
   CHECK(result.mapping->partition == best.mapping->partition);
+}
+
+struct LookAway {
+  void operator()(const SearchResult&) const {}
+};
+
+/// The same on 1, 2 and 8 threads; `look` sees each result.
+template <class Look = LookAway>
+void check_same_on_threads(const Problem& problem, const BruteForceResult& best, std::uint64_t seed,
+                           const Look& look = {}) {
+  for (const int threads : {1, 2, 8}) {
+    CAPTURE(threads);
+    const SearchResult result =
+        solve(problem, {.threads = threads, .node_effort = node_effort(seed)});
+    check_same(result, best);
+    look(result);
+  }
 }
 
 }  // namespace dfsearch::test

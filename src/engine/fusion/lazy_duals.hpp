@@ -91,10 +91,11 @@ class LazyDuals {
   SharedWork work_;  // of who holds mutex_
   // What has been tried so far; guarded by mutex_.
   std::mutex mutex_;
-  std::atomic<int> ended_after_ = kMostAttempts;  // any thread reads it
   int attempts_ = 0;
   std::int64_t beside_ = 0;  // nodes that others expanded meanwhile
-  // Read without the mutex: from so many nodes on others had better rest.
+  // Read without the mutex: the attempts after which nothing was left to do, and from how many nodes
+  // on others had better rest.
+  std::atomic<int> ended_after_{kMostAttempts};
   static constexpr std::int64_t kNoRest = std::numeric_limits<std::int64_t>::max();
   std::atomic<std::int64_t> rest_from_{kNoRest};
   Stage stage_ = Stage::All;

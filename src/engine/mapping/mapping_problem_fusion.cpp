@@ -195,8 +195,9 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   LazyDuals& duals = node.context->point->duals;
   const int due = LazyDuals::attempts_due(nodes.load(std::memory_order_relaxed), before,
                                           node.context->tables.size());
-  // Else it would depend on what other threads have made how many steps that is.
-  if (expansion.is_reproducible()) static_cast<void>(duals.after(due));
+  // In a reproducible search the attempts come first: whether they end early must be known.
+  LazyDuals::Found found;
+  if (expansion.is_reproducible()) found = duals.after(due);
   improve(node, duals.steps_of(due), expansion);
   LazyDuals::Found known;
   if (!expansion.is_reproducible()) {
@@ -206,9 +207,8 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
     if (put_back(node, known, adapter)) return;
     if (duals.is_overdue(nodes)) rest(node, expansion);
     duals.help();
+    found = duals.when_due(nodes, before);
   }
-  const LazyDuals::Found found =
-      expansion.is_reproducible() ? duals.after(due) : duals.when_due(nodes, before);
   if (found.duals != nullptr) tell(*node.context, found);
   Adapter adapter(node, expansion, 'T', found.duals);
   // Not again and again as one of many equals.

@@ -27,7 +27,7 @@ constexpr double kSumRounding = 1e-12;
 class Numbers {
  public:
   explicit Numbers(const std::vector<Pool>& pools) {
-    if (of_pools(pools) > static_cast<double>(kMostNumbers)) {
+    if (count_of(pools) > static_cast<double>(kMostNumbers)) {
       throw InputError(
           fmt::format("serving.pools: the chips of a fleet leave more than {} numbers "
                       "of chips, expected smaller pools",
@@ -39,8 +39,8 @@ class Numbers {
       count_ *= static_cast<std::size_t>(pool.chips) + 1;
     }
   }
-  /// How many there are.
-  [[nodiscard]] static double of_pools(const std::vector<Pool>& pools) {
+  /// How many numbers of chips these pools leave.
+  [[nodiscard]] static double count_of(const std::vector<Pool>& pools) {
     double count = 1.0;
     for (const Pool& pool : pools) count *= real(pool.chips) + 1.0;
     return count;
@@ -227,6 +227,12 @@ void add_parts(const Task& task, std::size_t model, std::size_t number, const Se
   }
 }
 
+/// The same model at whatever rate its deployment can serve.
+Task without_rate(Task task) {
+  task.rate.reset();
+  return task;
+}
+
 class FleetFinder {
  public:
   FleetFinder(const Fleet& fleet, const ServingSearch& search)
@@ -290,14 +296,13 @@ class FleetFinder {
 
   [[nodiscard]] Mixes mixes_of(const std::vector<Task>& models) const {
     Mixes mixes{.numbers = Numbers(models.front().pools), .sums = {{{0, 0}}}};
-    for (Task task : models) {
-      const double rate = *task.rate;
-      task.rate.reset();
-      mixes.choices.push_back(choices_of(task, mixes.numbers, search_.limits.deadline));
+    for (const Task& task : models) {
+      mixes.choices.push_back(
+          choices_of(without_rate(task), mixes.numbers, search_.limits.deadline));
       const Choices& choices = mixes.choices.back();
       search_.limits.deadline.check();
       mixes.served.push_back(served_by(choices, mixes.numbers, pools()));
-      const auto front = enough_for(rate, mixes.served.back(), mixes.numbers, pools());
+      const auto front = enough_for(*task.rate, mixes.served.back(), mixes.numbers, pools());
       mixes.sums.push_back(added(mixes.sums.back(), front, mixes.numbers));
     }
     return mixes;
@@ -319,9 +324,7 @@ class FleetFinder {
     result_.cost = result_.lower_bound = Score(value(mixes.numbers, sum));
     for (std::size_t m = fleet_.models.size(); m-- > 0;) {
       const std::size_t used = mixes.sums[m + 1].at(sum);
-      Task task = fleet_.models[m];
-      task.rate.reset();
-      add_parts(task, m, used, mixes.served[m], result_.fleet);
+      add_parts(without_rate(fleet_.models[m]), m, used, mixes.served[m], result_.fleet);
       sum -= used;
     }
     std::stable_sort(result_.fleet.begin(), result_.fleet.end(),
@@ -372,8 +375,7 @@ class FleetFinder {
 
   /// No deployment keeps the limits of this model.
   void add_limit_remedies(std::size_t model) {
-    Task alone = fleet_.models[model];
-    alone.rate.reset();
+    const Task alone = without_rate(fleet_.models[model]);
     if (!(DeploymentSpace(alone, search_.limits.deadline).deployments() > 0.0)) return;
     ServingSearch search;
     search.limits = search_.limits;
@@ -414,7 +416,7 @@ class FleetFinder {
     const auto fits_with = [&](std::int64_t number) {
       std::vector<Task> models = fleet_.models;
       for (Task& task : models) task.pools[pool].chips = number;
-      return Numbers::of_pools(models.front().pools) <= static_cast<double>(kMostNumbers) &&
+      return Numbers::count_of(models.front().pools) <= static_cast<double>(kMostNumbers) &&
              best_of(mixes_of(models)).has_value();
     };
     std::int64_t low = given, high = 2 * given;

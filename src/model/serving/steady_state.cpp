@@ -27,9 +27,10 @@ double reserved_tokens(const Task& task, const Means& means) {
 
 namespace {
 
-/// The wait of the mean goes, that of 99 of 100 comes; only arrivals at random have one.
-double first_of_99(const Task& task, const Means& means, double ttft, double mean,
-                   std::int64_t servers, double load, double service) {
+/// The time to the first token that 99 of 100 requests keep: the wait in the queue replaces its mean.
+/// Only requests that arrive at random, in an open loop, wait so.
+double ttft_of_99(const Task& task, const Means& means, double ttft, double mean,
+                  std::int64_t servers, double load, double service) {
   if (task.wait == Wait::None || task.concurrency) return ttft;
   if (!(load < 1.0)) return kNever;
   return std::max(ttft, ttft - mean + wait_of_99(servers, load, service, means.variation));
@@ -214,9 +215,9 @@ Figures aggregated(const Task& task, const Means& means, const Structure& struct
   const double p = real(structure.pipeline);
   Figures figures;
   figures.ttft = decoding.ttft;
-  figures.ttft_99 = first_of_99(task, means, decoding.ttft, decoding.wait,
-                                replicas * structure.attention_data * structure.pipeline,
-                                decoding.mixed_share, decoding.turn);
+  figures.ttft_99 = ttft_of_99(task, means, decoding.ttft, decoding.wait,
+                               replicas * structure.attention_data * structure.pipeline,
+                               decoding.mixed_share, decoding.turn);
   figures.tpot = decoding.tpot;
   figures.iteration = p * decoding.iteration;
   figures.mixed_iteration = p * decoding.mixed;
@@ -267,8 +268,8 @@ Figures disaggregated(const Task& task, const Means& means, const Role& prefill,
   figures.ttft =
       prefilling.latency + wait + filling + handover.transfer + from.engine.answer.in_base_units();
   figures.ttft_99 =
-      first_of_99(task, means, figures.ttft, wait,
-                  prefill.replicas * prefill.structure.attention_data, load, prefilling.period);
+      ttft_of_99(task, means, figures.ttft, wait,
+                 prefill.replicas * prefill.structure.attention_data, load, prefilling.period);
   const double running =
       y * real(decode.batch) * real(decode.structure.pipeline * decode.structure.attention_data);
   finish(task, means, sending * from.price + receiving * to.price,

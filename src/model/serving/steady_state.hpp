@@ -17,8 +17,8 @@ struct Decoding {
   double tpot = 0.0;
   double capacity = 0.0;  ///< requests a second
   double ttft = 0.0;      ///< of Aggregated
-  double wait = 0.0;      ///< of its mean
-  double turn = 0.0;      ///< seconds of a prefill
+  double wait = 0.0;      ///< for its prefill, on average: a part of ttft
+  double turn = 0.0;      ///< of a prefill, through all its chunks
   double memory = 0.0;
 };
 

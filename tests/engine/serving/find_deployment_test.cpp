@@ -20,6 +20,7 @@ namespace {
 using namespace serving;
 
 struct Enumerated {
+  std::size_t count = 0;  ///< those that break limits as well
   std::vector<FrontPoint> feasible;
   double best = std::numeric_limits<double>::infinity();
 };
@@ -27,6 +28,7 @@ struct Enumerated {
 Enumerated enumerated(const Task& task) {
   Enumerated all;
   for (const Deployment& deployment : test::all_deployments(task)) {
+    ++all.count;
     Figures figures = evaluate(task, deployment);
     if (!figures.feasible()) continue;
     all.best = std::min(all.best, value_of(task.objective, task.front, figures));
@@ -64,7 +66,7 @@ std::vector<std::pair<double, double>> front_of(const Task& task, Enumerated all
 void check_against_enumeration(const Task& task, const Enumerated& all,
                                const ServingSearch& search) {
   const ServingResult found = find_deployment(task, search);
-  CHECK(found.deployments == static_cast<double>(test::all_deployments(task).size()));
+  CHECK(found.deployments == static_cast<double>(all.count));
   if (search.count) CHECK(*found.feasible == static_cast<std::int64_t>(all.feasible.size()));
   if (all.feasible.empty()) {
     CHECK(found.status == SearchStatus::Infeasible);
@@ -131,9 +133,8 @@ TEST_CASE(
   for (int world = 0; world < 500; ++world) {
     CAPTURE(world);
     const Task task = test::random_task(random);
-    const auto list = test::all_deployments(task);
-    if (list.empty()) continue;
     const Enumerated all = enumerated(task);
+    if (all.count == 0) continue;
     if (!all.feasible.empty()) {
       check_against_enumeration(task, all,
                                 {.known = {all.feasible[all.feasible.size() / 2].deployment}});
