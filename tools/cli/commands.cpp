@@ -113,6 +113,10 @@ int run_graph(const CommandLine& line) {
 
 /// What is wrong with a setup is told only if it is one.
 std::string imported(const std::string& text, const std::string& name) {
+  if (name.ends_with(".onnx")) {
+    throw InputError(name + ": a model of ONNX is read by the package of Python: " +
+                     "python3 -m dfsearch import " + name);
+  }
   try {
     return is_huggingface_config(text, name) ? import_huggingface(text, name)
                                              : import_dfmodel(text, name);

@@ -24,9 +24,10 @@ from typing import Any, Union
 from . import _dfsearch
 from ._errors import InputError
 from ._results import Predictions, Result, Study
+from ._graphs import read_onnx, read_torch
 
-__all__ = ["InputError", "Predictions", "Result", "Study", "chip", "evaluate", "predict", "solve",
-           "study"]
+__all__ = ["InputError", "Predictions", "Result", "Study", "chip", "evaluate", "predict",
+           "read_onnx", "read_torch", "solve", "study"]
 __version__: str = _dfsearch.__version__
 
 Config = Union[Mapping[str, Any], str, "os.PathLike[str]"]

@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+"""Models of ONNX and programs of torch.export as configs: kernels, bytes and FLOP counted by hand.
+
+usage: graphs_test.py DFSEARCH, with the package in PYTHONPATH
+"""
+
+import importlib.util
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+
+import dfsearch
+
+PROGRAM = sys.argv.pop(1)
+HAS_ONNX = importlib.util.find_spec("onnx") is not None
+if HAS_ONNX:
+    import onnx
+    from onnx import TensorProto, helper
+
+SYSTEM = {"from": "sn10_8x1_ring"}
+
+
+def flop(config):
+    """Of products alone, from extents as docs/model.md (1) has them."""
+    kernels = config["workload"]["kernels"]
+    return sum(2 * k["outer"] * k["M"] * k["K"] * k["N"] for k in kernels if "gemm" in k["kind"])
+
+
+def by_name(config):
+    return {kernel["name"]: kernel for kernel in config["workload"]["kernels"]}
+
+
+def edges(config):
+    return {(t["from"], t["to"], t["operand"]) for t in config["workload"]["tensors"]}
+
+
+def weight(name, *dims, kind=1):  # FLOAT
+    return helper.make_tensor(name, kind, dims, bytes(4 * _product(dims) // (2 if kind == 10 else 1)),
+                              raw=True)
+
+
+def _product(dims):
+    size = 1
+    for dim in dims:
+        size *= dim
+    return size
+
+
+def model(nodes, inputs, outputs, weights=(), kind=1, opset=13):
+    given = [helper.make_tensor_value_info(n, TensorProto.FLOAT, dims) for n, dims in inputs.items()]
+    made = [helper.make_tensor_value_info(n, kind, None) for n in outputs]
+    graph = helper.make_graph(nodes, "test", given, made, list(weights))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+
+
+def attention_model():
+    """Four heads of 16 elements, tokens and batch by name, reshaped as PyTorch writes it."""
+    node = helper.make_node
+    heads = helper.make_tensor("heads", TensorProto.INT64, [4], [0, 0, 4, 16])
+    parts = helper.make_tensor("parts", TensorProto.INT64, [3], [64, 64, 64])
+    return model([
+        node("Softmax", ["x"], ["normed"], "norm"),
+        node("MatMul", ["normed", "w_qkv"], ["qkv"], "qkv"),
+        node("Split", ["qkv", "parts"], ["q", "k", "v"], "split", axis=2),
+        *[node("Reshape", [n, "heads"], [n + "4"], n + "_heads") for n in "qkv"],
+        node("Transpose", ["q4"], ["qt"], "qt", perm=[0, 2, 1, 3]),
+        node("Transpose", ["k4"], ["kt"], "kt", perm=[0, 2, 3, 1]),
+        node("Transpose", ["v4"], ["vt"], "vt", perm=[0, 2, 1, 3]),
+        node("MatMul", ["qt", "kt"], ["scores"], "scores"),
+        node("Softmax", ["scores"], ["shares"], "softmax", axis=-1),
+        node("MatMul", ["shares", "vt"], ["mixed"], "mix"),
+        node("Transpose", ["mixed"], ["back"], "back", perm=[0, 2, 1, 3]),
+        node("Shape", ["x"], ["shape"], "shape"),
+        node("Reshape", ["back", "shape"], ["flat"], "flat"),
+        node("MatMul", ["flat", "w_out"], ["out"], "project"),
+        node("Add", ["out", "x"], ["sum"], "residual")],
+        {"x": ["batch", "tokens", 64]}, ["sum"],
+        [weight("w_qkv", 64, 192), weight("w_out", 64, 64), heads, parts])
+
+
+@unittest.skipUnless(HAS_ONNX, "python3-onnx is not installed")
+class Onnx(unittest.TestCase):
+    def refused(self, *arguments, **keys):
+        with self.assertRaises(dfsearch.InputError) as caught:
+            dfsearch.read_onnx(*arguments, **keys)
+        return "\n".join(caught.exception.messages)
+
+    def test_attention_has_the_products_and_bytes_that_its_shapes_say(self):
+        batch, tokens = 2, 32
+        config = dfsearch.read_onnx(attention_model(), sizes={"batch": batch, "tokens": tokens})
+        kernels = by_name(config)
+        self.assertEqual(set(kernels), {"norm", "qkv", "scores", "softmax", "mix", "project",
+                                        "residual"})
+        rows = batch * tokens
+        self.assertEqual(flop(config), 2 * rows * 64 * 192 + 2 * 2 * batch * 4 * tokens * tokens * 16
+                         + 2 * rows * 64 * 64)
+        self.assertEqual(kernels["scores"]["kind"], "gemm")
+        self.assertEqual((kernels["qkv"]["kind"], kernels["qkv"]["M"], kernels["qkv"]["K"]),
+                         ("weight_gemm", 192, 64))
+        self.assertEqual(kernels["softmax"]["coupled"], 2)
+        self.assertEqual(edges(config), {
+            ("norm", "qkv", 1), ("qkv", "scores", 2), ("qkv", "scores", 1), ("scores", "softmax", 1),
+            ("softmax", "mix", 2), ("qkv", "mix", 1), ("mix", "project", 1),
+            ("project", "residual", 1)})
+        # A third of the rows of Q, K and V together.
+        self.assertEqual({t["rows"] for t in config["workload"]["tensors"] if t["from"] == "qkv"},
+                         {64})
+        self.assertEqual(config["workload"]["word"], "4 B")
+
+    def test_the_search_answers_and_counts_the_same_work(self):
+        config = dfsearch.read_onnx(attention_model(), sizes={"batch": 1, "tokens": 256},
+                                    sequence=256)
+        found = dfsearch.solve({**config, "system": SYSTEM}, threads=1)
+        self.assertTrue(found.proved)
+        self.assertGreater(found.step_time, 0)
+
+    def test_a_convolution_is_a_product_of_its_patches(self):
+        node = helper.make_node
+        config = dfsearch.read_onnx(model(
+            [node("Conv", ["x", "w", "bias"], ["c"], "conv", kernel_shape=[3, 3], pads=[1] * 4,
+                  strides=[2, 2]),
+             node("Relu", ["c"], ["r"], "relu"),
+             node("Conv", ["r", "wd"], ["d"], "depthwise", kernel_shape=[3, 3], pads=[1] * 4,
+                  group=32),
+             node("GlobalAveragePool", ["d"], ["p"], "pool"),
+             node("Flatten", ["p"], ["f"], "flatten"),
+             node("Gemm", ["f", "wf"], ["y"], "classes", transB=1)],
+            {"x": [8, 16, 56, 56]}, ["y"],
+            [weight("w", 32, 16, 3, 3), weight("bias", 32), weight("wd", 32, 1, 3, 3),
+             weight("wf", 1000, 32)]))
+        kernels = by_name(config)
+        self.assertEqual(flop(config), 2 * 8 * 28 * 28 * (32 * 16 * 9 + 32 * 9) + 2 * 8 * 32 * 1000)
+        self.assertEqual(kernels["depthwise"]["outer"], 32)
+        self.assertEqual(kernels["pool"]["element_flops"], 28 * 28)
+        self.assertIn(("pool", "classes", 1), edges(config))
+
+    def test_several_inputs_and_batched_weights(self):
+        node = helper.make_node
+        config = dfsearch.read_onnx(model(
+            [node("Relu", ["x"], ["a"], "a"), node("Tanh", ["x"], ["b"], "b"),
+             node("Concat", ["a", "b", "x"], ["c"], "join", axis=1),
+             node("MatMul", ["c", "experts"], ["d"], "experts_of_all"),
+             node("MatMul", ["left", "d"], ["e"], "weight_on_the_left"),
+             node("ReduceMean", ["e"], ["m"], "mean", axes=[2])],
+            {"x": [4, 10, 6]}, ["m"], [weight("experts", 4, 6, 8), weight("left", 5, 30)]))
+        kernels = by_name(config)
+        self.assertEqual((kernels["join"]["kind"], kernels["join"]["N"]), ("elementwise2", 30))
+        self.assertEqual({e for e in edges(config) if e[1] == "join"},
+                         {("a", "join", 1), ("b", "join", 2)})
+        experts, left = kernels["experts_of_all"], kernels["weight_on_the_left"]
+        self.assertEqual([experts[k] for k in ("outer", "M", "K", "N")], [4, 8, 6, 30])
+        self.assertNotIn("matrices", experts)
+        self.assertEqual([left[k] for k in ("outer", "M", "K", "N", "matrices")], [4, 5, 30, 8, 1])
+        self.assertEqual(kernels["mean"]["element_flops"], 8)
+
+    def test_sizes_are_asked_for_and_checked_all_at_once(self):
+        message = self.refused(attention_model(), sizes={"batch": 0, "token": 3})
+        for part in ("expected a whole number from 1 for batch, got 0", "no dimension 'token'",
+                     "'tokens' has no size"):
+            self.assertIn(part, message)
+        self.assertIn("sequence: expected", self.refused(attention_model(), sequence=0,
+                                                         sizes={"batch": 1, "tokens": 3}))
+
+    def test_unknown_operators_are_refused_by_name_or_count_as_elementwise(self):
+        strange = model([helper.make_node("Relu", ["x"], ["a"], "first"),
+                         helper.make_node("Det", ["a"], ["b"], "det"),
+                         helper.make_node("Acosh", ["b"], ["c"], "last")],
+                        {"x": [4, 6, 6]}, ["c"])
+        message = self.refused(strange)
+        self.assertIn("det: the operator Det is not known", message)
+        config = dfsearch.read_onnx(strange, unknown="elementwise")
+        self.assertEqual(set(by_name(config)), {"first", "det", "last"})
+
+    def test_names_that_stand_twice_and_files_that_are_none(self):
+        node = helper.make_node
+        config = dfsearch.read_onnx(model([node("Relu", ["x"], ["a"], "r"),
+                                           node("Relu", ["a"], ["b"], "r")], {"x": [4]}, ["b"]))
+        self.assertEqual(set(by_name(config)), {"r", "r~2"})
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "no.onnx")
+            self.assertIn("No such file", self.refused(file))
+            file.write_text("workload: {kind: graph}\n")
+            self.assertIn("is no model of ONNX", self.refused(file))
+        nothing = model([node("Shape", ["x"], ["a"], "s")], {"x": [4]}, ["a"], kind=TensorProto.INT64)
+        self.assertIn("computes nothing", self.refused(nothing))
+
+    def test_from_the_command_line_to_a_result(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file, config = pathlib.Path(folder, "m.onnx"), pathlib.Path(folder, "m.json")
+            onnx.save(attention_model(), str(file))
+            command = [sys.executable, "-m", "dfsearch", "import", str(file), "--size", "batch=1"]
+            ended = subprocess.run(command, text=True, capture_output=True)
+            self.assertEqual(ended.returncode, 2)
+            self.assertIn("'tokens' has no size", ended.stderr)
+            subprocess.run([*command, "--size", "tokens=64", "--system", "sn10_8x1_ring", "-o",
+                            str(config)], check=True)
+            answer = subprocess.run([PROGRAM, str(config), "--json", "-", "--quiet"], text=True,
+                                    capture_output=True, check=True)
+            self.assertEqual(json.loads(answer.stdout)["status"], "optimal")
+            told = subprocess.run([PROGRAM, "import", str(file)], text=True, capture_output=True)
+            self.assertNotEqual(told.returncode, 0)
+            self.assertIn("python3 -m dfsearch import", told.stderr)
+
+
+class Value:
+    """As the values of torch: a shape, and bytes of an element."""
+
+    def __init__(self, *shape):
+        self.shape = shape
+
+    def element_size(self):
+        return 2
+
+
+def torch_program():
+    """What torch.export writes for relu(x W1 + b) W2 with attention of 4 heads after it."""
+    nodes, named = [], {}
+
+    def add(op, name, target, args, *shape):
+        arguments = tuple(named.get(a, a) if isinstance(a, str) else a for a in args)
+        named[name] = types.SimpleNamespace(op=op, name=name, target=target, args=arguments,
+                                            kwargs={}, meta={"val": Value(*shape)})
+        nodes.append(named[name])
+
+    for name, shape in {"p_w1": (256, 64), "p_b": (256,), "p_w2": (64, 256), "x": (32, 64)}.items():
+        add("placeholder", name, name, (), *shape)
+    add("call_function", "t", "aten.t.default", ("p_w1",), 64, 256)
+    add("call_function", "addmm", "aten.addmm.default", ("p_b", "x", "t"), 32, 256)
+    add("call_function", "relu", "aten.relu.default", ("addmm",), 32, 256)
+    add("call_function", "linear", "aten.linear.default", ("relu", "p_w2"), 32, 64)
+    add("call_function", "view", "aten.view.default", ("linear", [1, 32, 4, 16]), 1, 32, 4, 16)
+    add("call_function", "heads", "aten.permute.default", ("view", [0, 2, 1, 3]), 1, 4, 32, 16)
+    add("call_function", "attend", "aten.scaled_dot_product_attention.default",
+        ("heads", "heads", "heads", None, 0.0, True), 1, 4, 32, 16)
+    nodes.append(types.SimpleNamespace(op="output", name="output", target="output",
+                                       args=(named["attend"],), kwargs={}, meta={}))
+    signature = types.SimpleNamespace(
+        inputs_to_parameters={"p_w1": "w1", "p_b": "b", "p_w2": "w2"}, inputs_to_buffers={})
+    return types.SimpleNamespace(graph=types.SimpleNamespace(nodes=nodes), graph_signature=signature)
+
+
+class Torch(unittest.TestCase):
+    def test_a_program_has_its_products_and_attention(self):
+        config = dfsearch.read_torch(torch_program(), sequence=32)
+        kernels = by_name(config)
+        self.assertEqual(set(kernels), {"addmm", "relu", "linear", "attend"})
+        self.assertEqual(flop(config), 2 * 32 * 64 * 256 * 2)
+        self.assertEqual([kernels["linear"][k] for k in ("kind", "M", "K", "N")],
+                         ["weight_gemm", 64, 256, 32])
+        self.assertEqual(kernels["attend"]["attention"], {"keys": 32, "causal": True})
+        self.assertEqual(edges(config), {("addmm", "relu", 1), ("relu", "linear", 1),
+                                         *(("linear", "attend", i) for i in (1, 2, 3))})
+        self.assertEqual(config["workload"]["word"], "2 B")
+        self.assertTrue(dfsearch.solve({**config, "system": SYSTEM}, threads=1).proved)
+
+    def test_what_is_not_known_is_refused_by_name(self):
+        program = torch_program()
+        program.graph.nodes[6].target = "aten.special_thing.default"
+        with self.assertRaises(dfsearch.InputError) as caught:
+            dfsearch.read_torch(program)
+        self.assertIn("special_thing is not known", str(caught.exception))
+        program.graph.nodes[6].meta["val"].shape = ("s0", 256)
+        with self.assertRaises(dfsearch.InputError) as caught:
+            dfsearch.read_torch(program)
+        self.assertIn("export without dynamic shapes", str(caught.exception))
+
+
+if __name__ == "__main__":
+    if not HAS_ONNX:
+        print("skipped: python3-onnx is not installed")
+    unittest.main()

@@ -1,0 +1,397 @@
+"""Graphs of other tools as configs: models of ONNX, programs of torch.export.
+
+    config = dfsearch.read_onnx("model.onnx", sizes={"batch": 8}, sequence=512)
+    dfsearch.solve({**config, "system": {"from": "sn10_8x1_ring"}})
+
+Products of matrices become kernels `weight_gemm` or `gemm`, everything else that computes becomes
+elementwise; what only looks at a tensor in another way (Reshape, Transpose, Slice, Cast) becomes
+nothing, and so does what is known before a run (weights and arithmetic of shapes). Operators that
+are not known are refused by name, unless they shall count as elementwise. Only the forward pass is
+read. The result is a config (docs/formats.md) without its `system`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from ._errors import InputError
+
+Shape = Sequence[int]
+
+_VIEWS = set("""Cast Dropout Expand Flatten Identity Reshape Slice Split Squeeze Transpose Unsqueeze
+    _assert_tensor_metadata _to_copy _unsafe_view alias clone contiguous detach dropout expand
+    getitem lift_fresh_copy permute reshape select slice split split_with_sizes squeeze t to
+    transpose type_as unflatten unsqueeze view flatten chunk""".split())
+_ELEMENTWISE = set("""Abs Add And ArgMax ArgMin AveragePool BatchNormalization Ceil Clip Concat Cos
+    CumSum Div Elu Equal Erf Exp Floor Gather GatherElements GatherND Gelu GlobalAveragePool
+    GlobalMaxPool Greater GreaterOrEqual HardSigmoid HardSwish LRN LeakyRelu Less LessOrEqual Log Max
+    MaxPool Mean Min Mod Mul Neg Not OneHot Or PRelu Pad Pow Reciprocal Relu Resize Round Selu
+    Sigmoid Sign Sin Softplus Sqrt Sub Sum Swish Tanh Tile TopK Trilu Where Xor
+    ScatterElements ScatterND DequantizeLinear QuantizeLinear DynamicQuantizeLinear
+    abs add amax amin argmax bitwise_not bitwise_and avg_pool2d adaptive_avg_pool2d cat clamp cos
+    constant_pad_nd copy cumsum div embedding eq erf exp fill ge gelu gt hardsigmoid hardswish
+    index index_select le leaky_relu log logical_and logical_not lt masked_fill max_pool2d
+    max_pool2d_with_indices maximum minimum mul ne neg one_hot pow reciprocal relu remainder
+    rsqrt rsub scatter sigmoid silu sin sqrt stack sub tanh topk tril triu where gather""".split())
+# Each row depends on so many sums over all of it.
+_COUPLED = {"Softmax": 2, "LogSoftmax": 2, "LayerNormalization": 2, "InstanceNormalization": 2,
+            "GroupNormalization": 2, "SimplifiedLayerNormalization": 1, "LpNormalization": 1,
+            "_softmax": 2, "softmax": 2, "_log_softmax": 2, "log_softmax": 2,
+            "native_layer_norm": 2, "layer_norm": 2, "group_norm": 2, "native_group_norm": 2,
+            "batch_norm": 0, "_native_batch_norm_legit_no_training": 0, "rms_norm": 1}
+_REDUCTION = re.compile(r"Reduce\w+$|(sum|mean|var|std|amax|amin|max|min|any|all|prod)$")
+
+
+@dataclass
+class _Value:
+    """What a tensor is: a part of what a kernel computes; without a kernel an input of the model."""
+    shape: Shape
+    kernel: Optional[int] = None
+    is_known: bool = False  # before a run
+
+
+class _Graph:
+    """Kernels and tensors, from operators in the order of their execution."""
+
+    def __init__(self, sequence: int | None, unknown: str):
+        if sequence is not None and sequence < 1:
+            raise InputError(f"sequence: expected a whole number from 1, got {sequence}")
+        if unknown not in ("refuse", "elementwise"):
+            raise InputError(f"unknown: expected 'refuse' or 'elementwise', got '{unknown}'")
+        self.sequence = sequence
+        self.as_elementwise = unknown == "elementwise"
+        self.values: dict[str, _Value] = {}
+        self.refused: list[str] = []
+        self.kernels: list[dict] = []
+        self._tensors: list[dict] = []
+        self._names: set[str] = set()
+        self._parts: dict[tuple[int, int], int] = {}
+
+    def refuse(self, node: str, why: str) -> None:
+        self.refused.append(f"{node}: {why}")
+
+    def view(self, output: str, source: _Value, shape: Shape) -> None:
+        self.values[output] = _Value(shape, source.kernel, source.is_known)
+
+    def known(self, output: str, shape: Shape) -> None:
+        self.values[output] = _Value(shape, is_known=True)
+
+    def elementwise(self, name: str, output: str, shape: Shape, inputs: Sequence[_Value],
+                    flops: int = 1, coupled: int = 0) -> None:
+        streamed = [value for value in inputs if not value.is_known]
+        rows, columns, outer = _last(shape, -1), _last(shape, -2), math.prod(shape[:-2])
+        kernel = {"kind": "elementwise2" if len(streamed) > 1 else "elementwise",
+                  "outer": outer, "M": rows, "N": columns}
+        if coupled:
+            kernel["coupled"] = coupled
+        if flops > 1:
+            kernel["element_flops"] = flops
+        self._add(name, output, shape, kernel, [(v, min(i, 2)) for i, v in enumerate(streamed, 1)])
+
+    def product(self, name: str, output: str, shape: Shape, left: _Value, right: _Value) -> None:
+        """[..., rows, k] x [..., k, columns], of which either may be a weight."""
+        a, b = list(left.shape), list(right.shape)
+        a = [1] + a if len(a) == 1 else a
+        b = b + [1] if len(b) == 1 else b
+        k, rows, columns = a[-1], a[-2], b[-1]
+        if b[-2] != k:
+            return self.refuse(name, f"a product of {list(left.shape)} and {list(right.shape)}")
+        outer = max(math.prod(a[:-2]), math.prod(b[:-2]),
+                    math.prod(shape) // max(1, rows * columns))
+        if len(b) == 2 or math.prod(b[:-2]) == 1:  # one matrix on the right for all on the left
+            rows, outer = outer * rows, 1
+        kernel = {"kind": "gemm", "outer": outer, "M": columns, "K": k, "N": rows}
+        inputs = [(left, 2), (right, 1)]
+        if right.is_known:
+            kernel["kind"] = "weight_gemm"
+            inputs = [(left, 1)]
+            if math.prod(b[:-2]) not in (1, outer):
+                kernel["matrices"] = math.prod(b[:-2])
+        elif left.is_known:
+            kernel.update(kind="weight_gemm", M=rows, N=columns)
+            inputs = [(right, 1)]
+            if math.prod(a[:-2]) < outer:
+                kernel["matrices"] = math.prod(a[:-2])
+        self._add(name, output, shape, kernel, inputs)
+
+    def convolution(self, name: str, output: str, shape: Shape, data: _Value,
+                    weight: _Value) -> None:
+        """Of [batch, channels, …] with [channels out, channels in / groups, …], as one product."""
+        groups = data.shape[1] // weight.shape[1]
+        self._add(name, output, shape,
+                  {"kind": "weight_gemm", "outer": groups, "M": weight.shape[0] // groups,
+                   "K": math.prod(weight.shape[1:]),
+                   "N": shape[0] * math.prod(shape[2:])}, [(data, 1)])
+
+    def attention(self, name: str, output: str, shape: Shape, query: _Value, key: _Value,
+                  value: _Value, causal: bool) -> None:
+        """Of [batch, heads, tokens, elements]."""
+        batch, heads, tokens, elements = query.shape
+        self._add(name, output, shape,
+                  {"kind": "attention", "outer": batch * heads, "M": value.shape[-1],
+                   "K": elements, "N": tokens,
+                   "attention": {"keys": key.shape[-2], "causal": causal}},
+                  [(query, 1), (key, 2), (value, 3)])
+
+    def operator(self, kind: str, name: str, outputs: Sequence[tuple[str, Shape]],
+                 inputs: Sequence[_Value]) -> None:
+        """All that is no product."""
+        output, shape = outputs[0]
+        if kind in _VIEWS and inputs:
+            for output, shape in outputs:
+                self.view(output, inputs[0], shape)
+            return
+        if kind in _COUPLED:
+            self.elementwise(name, output, shape, inputs, coupled=_COUPLED[kind])
+        elif _REDUCTION.match(kind) or kind in _ELEMENTWISE or self.as_elementwise:
+            read = max((math.prod(v.shape) for v in inputs if not v.is_known), default=1)
+            sums = bool(_REDUCTION.match(kind)) or "Pool" in kind or "pool" in kind
+            self.elementwise(name, output, shape, inputs,
+                             read // max(1, math.prod(shape)) if sums else 1)
+        else:
+            return self.refuse(name, f"the operator {kind} is not known")
+        for other, other_shape in outputs[1:]:
+            self.view(other, self.values[output], other_shape)
+
+    def config(self, word_bits: int) -> dict:
+        if self.refused:
+            raise InputError("\n".join(self.refused))
+        if not self.kernels:
+            raise InputError("the graph computes nothing: no operator has an input of the model")
+        workload = {"kind": "graph", "word": f"{word_bits // 8} B"}
+        if self.sequence:
+            workload["sequence"] = self.sequence
+        return {"workload": {**workload, "kernels": self.kernels, "tensors": self._tensors},
+                "equations": {"shapes": "unchecked"}}  # they were inferred
+
+    def _add(self, name: str, output: str, shape: Shape, kernel: dict,
+             inputs: Sequence[tuple[_Value, int]]) -> None:
+        name = re.sub(r"[\x00-\x1f\x7f]", "_", name)
+        unique, number = name, 1
+        while unique in self._names:
+            number += 1
+            unique = f"{name}~{number}"
+        self._names.add(unique)
+        if self.sequence and kernel["N"] % self.sequence:
+            kernel["tiled"] = "none"
+        this = len(self.kernels)
+        self.kernels.append({"name": unique, **kernel})
+        self.values[output] = _Value(shape, this)
+        for value, operand in inputs:
+            if value.kernel is None:
+                continue
+            source = self.kernels[value.kernel]
+            rows = self._rows_of_part(source, value)
+            number = self._parts.setdefault((value.kernel, rows), len(self._parts))
+            self._tensors.append({"from": source["name"], "to": unique, "operand": operand,
+                                  "value": number, **({"rows": rows} if rows else {})})
+
+    @staticmethod
+    def _rows_of_part(source: dict, value: _Value) -> int:
+        """0 if it is all of what the kernel computes, or repeats it."""
+        rows, columns = source["outer"] * source["M"], source["N"]
+        if source["kind"] == "weight_gemm" or rows * columns > math.prod(value.shape):
+            part = math.prod(value.shape) * rows // max(1, rows * columns)
+            return max(1, part) if part < rows else 0
+        return 0
+
+
+def _last(shape: Shape, place: int) -> int:
+    return shape[place] if len(shape) >= -place else 1
+
+
+# --- ONNX -----------------------------------------------------------------------------------------
+
+_WORD_BITS = {"FLOAT": 32, "FLOAT16": 16, "BFLOAT16": 16, "DOUBLE": 64, "INT8": 8, "UINT8": 8}
+
+
+def read_onnx(model: Any, *, sizes: Mapping[str, int] | None = None, sequence: int | None = None,
+              unknown: str = "refuse") -> dict:
+    """The config of a model of ONNX, without a system; needs the package onnx.
+
+    model       a file, or a ModelProto
+    sizes       of dimensions that the model names: {"batch": 8, "tokens": 512}
+    sequence    the extent that is cut into tiles: kernels are whose columns are a multiple
+    unknown     "elementwise": operators that are not known count as such
+    """
+    try:
+        import onnx
+    except ImportError as error:
+        raise ImportError("read_onnx needs the package onnx: apt install python3-onnx, or "
+                          "pip install onnx") from error
+    if not isinstance(model, onnx.ModelProto):
+        path = os.fspath(model)
+        try:
+            model = onnx.load(path, load_external_data=False)
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}") from error
+        except Exception as error:  # of protobuf, whatever the release calls it
+            raise InputError(f"{path}: is no model of ONNX") from error
+    model = _with_sizes(onnx, model, dict(sizes or {}))
+    graph = _Graph(sequence, unknown)
+    for weight in model.graph.initializer:
+        graph.known(weight.name, tuple(weight.dims))
+    for given in model.graph.input:
+        if given.name not in graph.values:
+            graph.values[given.name] = _Value(_onnx_shape(given))
+    shapes = {info.name: _onnx_shape(info)
+              for info in [*model.graph.value_info, *model.graph.output]}
+    for node in model.graph.node:
+        _add_onnx(onnx, graph, node, shapes)
+    words = [onnx.TensorProto.DataType.Name(w.data_type) for w in model.graph.initializer
+             if len(w.dims) > 1]
+    bits = [_WORD_BITS[word] for word in words if word in _WORD_BITS]
+    return graph.config(max(set(bits), key=bits.count) if bits else 16)
+
+
+def _onnx_shape(info: Any) -> Optional[tuple]:
+    if not info.type.tensor_type.HasField("shape"):
+        return None
+    dims = info.type.tensor_type.shape.dim
+    return tuple(d.dim_value if d.HasField("dim_value") else None for d in dims)
+
+
+def _with_sizes(onnx: Any, model: Any, sizes: dict[str, int]) -> Any:
+    """A copy with numbers in place of names, and with the shapes of all tensors."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    named = {d.dim_param for given in copy.graph.input
+             for d in given.type.tensor_type.shape.dim if d.HasField("dim_param")}
+    missing, strange = sorted(named - set(sizes)), sorted(set(sizes) - named)
+    wrong = [f"sizes: expected a whole number from 1 for {name}, got {size}"
+             for name, size in sizes.items() if not isinstance(size, int) or size < 1]
+    wrong += [f"sizes: the model names no dimension '{name}'" for name in strange]
+    wrong += [f"sizes: the dimension '{name}' has no size" for name in missing]
+    if wrong:
+        raise InputError("\n".join(wrong))
+    for given in copy.graph.input:
+        for dim in given.type.tensor_type.shape.dim:
+            if dim.HasField("dim_param"):
+                dim.dim_value = sizes[dim.dim_param]
+    del copy.graph.value_info[:]
+    for output in copy.graph.output:  # found again, in numbers
+        output.type.tensor_type.ClearField("shape")
+    shapes_read = [node for node in copy.graph.node if node.op_type == "Shape"]
+    while True:  # shapes that the graph computes with are numbers once their tensor's are
+        try:
+            inferred = onnx.shape_inference.infer_shapes(copy, data_prop=True)
+        except Exception as error:
+            raise InputError(f"shapes of the model: {error}") from error
+        known = {info.name: _onnx_shape(info)
+                 for info in [*inferred.graph.value_info, *copy.graph.input]}
+        ready = [node for node in shapes_read
+                 if None not in (known.get(node.input[0]) or (None,)) and not node.attribute]
+        if not ready:
+            return inferred
+        for node in ready:
+            shapes_read.remove(node)
+            copy.graph.node.remove(node)
+            copy.graph.initializer.append(onnx.helper.make_tensor(
+                node.output[0], onnx.TensorProto.INT64, [len(known[node.input[0]])],
+                known[node.input[0]]))
+
+
+def _add_onnx(onnx: Any, graph: _Graph, node: Any, shapes: Mapping[str, Optional[tuple]]) -> None:
+    kind, outputs = node.op_type, [name for name in node.output if name]
+    name = node.name or outputs[0]
+    inputs = [graph.values[i] for i in node.input if i in graph.values]
+    attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    if all(value.is_known for value in inputs) or kind in ("Shape", "Size"):
+        for output in outputs:
+            graph.known(output, shapes.get(output) or ())
+        return
+    unknown = [o for o in outputs if shapes.get(o) is None or None in shapes[o]]
+    if unknown:
+        graph.refuse(name, f"the shape of '{unknown[0]}' cannot be inferred")
+        for output in outputs:
+            graph.known(output, ())
+        return
+    sized = [(output, shapes[output]) for output in outputs]
+    output, shape = sized[0]
+    if kind == "MatMul":
+        graph.product(name, output, shape, *inputs[:2])
+    elif kind == "Gemm":
+        left, right = ((_Value(v.shape[::-1], v.kernel, v.is_known) if attributes.get(key) else v)
+                       for v, key in zip(inputs, ("transA", "transB")))
+        graph.product(name, output, shape, left, right)
+    elif kind == "Conv":
+        graph.convolution(name, output, shape, *inputs[:2])
+    else:
+        graph.operator(kind, name, sized, inputs)
+    for output, shape in sized:
+        if output not in graph.values:  # refused
+            graph.known(output, shape)
+
+
+# --- torch.export ---------------------------------------------------------------------------------
+
+
+def read_torch(program: Any, *, sequence: int | None = None, unknown: str = "refuse") -> dict:
+    """The config of an ExportedProgram of torch.export, whose sizes are numbers; without a system.
+
+    Parameters and buffers of the module are weights; `sequence` and `unknown` as in read_onnx.
+    """
+    graph = _Graph(sequence, unknown)
+    signature = program.graph_signature
+    weights = {*signature.inputs_to_parameters, *signature.inputs_to_buffers}
+    bits: list[int] = []
+    for node in program.graph.nodes:
+        if node.op == "placeholder":
+            shape = _torch_shape(node)
+            graph.values[node.name] = _Value(shape or (), is_known=node.name in weights)
+            if node.name in weights and shape and len(shape) > 1:
+                bits.append(8 * node.meta["val"].element_size())
+        elif node.op == "call_function":
+            _add_torch(graph, node)
+    return graph.config(max(set(bits), key=bits.count) if bits else 16)
+
+
+def _torch_shape(node: Any) -> Optional[tuple]:
+    value = node.meta.get("val")
+    value = value[0] if isinstance(value, (list, tuple)) and value else value
+    shape = getattr(value, "shape", None)
+    return None if shape is None else tuple(
+        size if isinstance(size, int) else None for size in shape)
+
+
+def _torch_inputs(graph: _Graph, arguments: Any) -> list[_Value]:
+    found = []
+    for argument in arguments:
+        if isinstance(argument, (list, tuple)):
+            found += _torch_inputs(graph, argument)
+        elif getattr(argument, "name", None) in graph.values:
+            found.append(graph.values[argument.name])
+    return found
+
+
+def _add_torch(graph: _Graph, node: Any) -> None:
+    kind = str(getattr(node.target, "__name__", node.target)).replace("aten.", "").split(".")[0]
+    shape = _torch_shape(node)
+    inputs = _torch_inputs(graph, node.args)
+    if shape is None or all(value.is_known for value in inputs):
+        return graph.known(node.name, shape or ())
+    if None in shape:
+        graph.refuse(node.name, "a size is no number: export without dynamic shapes")
+        return graph.known(node.name, ())
+    if kind in ("mm", "bmm", "matmul"):
+        graph.product(node.name, node.name, shape, *inputs[:2])
+    elif kind in ("addmm", "baddbmm"):
+        graph.product(node.name, node.name, shape, *inputs[1:3])
+    elif kind == "linear":
+        weight = inputs[1]
+        graph.product(node.name, node.name, shape, inputs[0],
+                      _Value(weight.shape[::-1], weight.kernel, weight.is_known))
+    elif kind in ("convolution", "conv2d", "conv1d"):
+        graph.convolution(node.name, node.name, shape, *inputs[:2])
+    elif "scaled_dot_product" in kind:
+        causal = bool(node.kwargs.get("is_causal", node.args[5] if len(node.args) > 5 else False))
+        graph.attention(node.name, node.name, shape, *inputs[:3], causal)
+    else:
+        graph.operator(kind, node.name, [(node.name, shape)], inputs)
+    if node.name not in graph.values:  # refused
+        graph.known(node.name, shape)
