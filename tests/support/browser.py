@@ -125,6 +125,20 @@ class Browser:
             raise RuntimeError(f"{script}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
+    def save_files_to(self, folder):
+        self.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+
+    def press(self, key):
+        """A key by its name, as Enter, on what has the focus."""
+        for kind in ("rawKeyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+
+    def thread_time(self):
+        """Seconds of a processor that the page has taken, however busy the machine is."""
+        self.call("Performance.enable", timeDomain="threadTicks")
+        values = self.call("Performance.getMetrics")["metrics"]
+        return {each["name"]: each["value"] for each in values}["ThreadTime"]
+
     def click(self, x, y):
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)

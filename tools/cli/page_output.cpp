@@ -8,7 +8,10 @@
 #include "cli/graphviz.hpp"
 #include "cli/standard_output.hpp"
 #include "io/config/config_tree.hpp"
+#include "io/config/load_config.hpp"
 #include "io/html/study_page.hpp"
+#include "io/study/yaml_text.hpp"
+#include "io/text/input_messages.hpp"
 #include "io/text/read_file.hpp"
 #include "io/text/write_file.hpp"
 
@@ -29,12 +32,14 @@ std::string page_of(RunPage parts, const Deadline& deadline) {
   return run_page(parts);
 }
 
-/// The text of the config; empty if it cannot be read again, as from a pipe.
-std::string config_text(const CommandLine& line) {
+/// The text of the config and the whole of it; empty if it cannot be read again, as from a pipe.
+void add_config(const CommandLine& line, RunPage& parts) {
   try {
-    return read_config_text(line.config);
+    parts.config = read_config_text(line.config);
+    InputMessages messages;
+    const std::vector<Override> changes = parse_overrides(line.overrides, messages);
+    parts.whole = yaml_text(ConfigTemplate(line.config).tree_with(changes));
   } catch (const InputError&) {
-    return "";
   }
 }
 
@@ -44,16 +49,14 @@ void write_page(const CommandLine& line, const std::string& json,
                 const std::vector<SearchPoint>& history, Outputs& outputs) {
   if (line.html.empty()) return;
   outputs.attempt([&] {
-    const std::string page = page_of({.result = json,
-                                      .name = "the result",
-                                      .title = title_of(line),
-                                      .command = line.words,
-                                      .config = config_text(line),
-                                      .graph = "",
-                                      .graph_missing = "",
-                                      .history = history},
-                                     outputs.deadline());
-    write_file(line.html, page, outputs.deadline());
+    RunPage parts;
+    parts.result = json;
+    parts.name = "the result";
+    parts.title = title_of(line);
+    parts.command = line.words;
+    parts.history = history;
+    add_config(line, parts);
+    write_file(line.html, page_of(std::move(parts), outputs.deadline()), outputs.deadline());
   });
 }
 

@@ -107,6 +107,7 @@ struct Answer {
                      .title = title,
                      .command = "",
                      .config = config,
+                     .whole = "",
                      .graph = "",
                      .graph_missing = "not drawn from Python",
                      .history = {}});

@@ -32,7 +32,7 @@
 DFSEARCH_ASSET(frame, DFSEARCH_PAGE_FILE("page.html"))
 DFSEARCH_ASSET(style, DFSEARCH_PAGE_FILE("page.css"))
 DFSEARCH_ASSET(library, ".incbin \"" DFSEARCH_ECHARTS_DIR "/echarts.min.js\"\n")
-DFSEARCH_ASSET(common, DFSEARCH_PAGE_FILE("page.js"))
+DFSEARCH_ASSET(common, DFSEARCH_PAGE_FILE("page.js") DFSEARCH_PAGE_FILE("chart_tools.js"))
 // Each uses those before it.
 DFSEARCH_ASSET(run,
                DFSEARCH_PAGE_FILE("run_words.js") DFSEARCH_PAGE_FILE("run_charts.js")

@@ -36,6 +36,7 @@ std::string run_page(const RunPage& parts) {
                                         {"title", text_json(parts.title)},
                                         {"command", text_json(parts.command)},
                                         {"config", text_json(parts.config)},
+                                        {"whole", text_json(parts.whole)},
                                         {"graph", text_json(parts.graph)},
                                         {"graph_missing", text_json(parts.graph_missing)},
                                         {"history", history_json(parts.history)},

@@ -1,13 +1,16 @@
 // Results become columns: the places of a point on the axes and its figures, each a list over all
-// points.  A page with thousands of points is then a few times smaller than their objects, and the
-// numbers keep all their digits.
+// points, numbers as the base64 of their bits.  A page with thousands of points is then several
+// times smaller than their objects.  Numbers keep all their digits up to kMostExact points, and
+// seven of them beyond.
 
 #include "io/html/study_page.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <limits>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -23,6 +26,7 @@ namespace dfsearch {
 namespace {
 
 constexpr std::size_t kMostRows = 20'000;
+constexpr std::size_t kMostExact = 4'000;
 
 struct Results {
   std::vector<Json> rows;
@@ -89,16 +93,74 @@ std::vector<std::string> figure_names(const Json& study, const std::vector<Json>
   return names;
 }
 
-Json figure_of(const Json& row, const std::string& name) {
-  if (const auto whole = row.find(name); whole != row.end()) {
-    return whole->is_number() ? *whole : Json();
+/// Where a result may have a figure: as its own, in one of its objects, or, of what serves, in
+/// `serving` or its `figures`.
+std::vector<Json::json_pointer> places_of_figure(const std::string& name) {
+  const Json::json_pointer serving("/serving");
+  std::vector<Json::json_pointer> places = {Json::json_pointer() / name, serving / name,
+                                            serving / "figures" / name};
+  if (const std::size_t dot = name.find('.'); dot != name.npos) {
+    places.push_back(Json::json_pointer() / name.substr(0, dot) / name.substr(dot + 1));
   }
-  const std::size_t dot = name.find('.');
-  if (dot == name.npos) return {};
-  const auto object = row.find(name.substr(0, dot));
-  if (object == row.end() || !object->is_object()) return {};
-  const auto part = object->find(name.substr(dot + 1));
-  return part != object->end() && part->is_number() ? *part : Json();
+  return places;
+}
+
+/// One number, or null, for each result.
+Json figures_of(const std::vector<Json>& rows, const std::string& name) {
+  const std::vector<Json::json_pointer> places = places_of_figure(name);
+  Json values = Json::array();
+  for (const Json& row : rows) {
+    const auto place = std::find_if(places.begin(), places.end(), [&](const auto& at) {
+      return row.contains(at) && row.at(at).is_number();
+    });
+    values.push_back(place == places.end() ? Json() : row.at(*place));
+  }
+  return values;
+}
+
+std::string base64(const std::string& bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t group = 0;
+    for (std::size_t k = i; k < i + 3; ++k) {
+      group = group << 8 | (k < bytes.size() ? static_cast<unsigned char>(bytes[k]) : 0U);
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      text += i + k > bytes.size() ? '=' : kDigits[group >> (18 - 6 * k) & 63];
+    }
+  }
+  return text;
+}
+
+/// As the page unpacks it (study.js); null becomes NaN.
+template <class Float, class Bits>
+std::string packed(const Json& values) {
+  std::string bytes;
+  for (const Json& value : values) {
+    const auto bits = std::bit_cast<Bits>(value.is_null() ? std::numeric_limits<Float>::quiet_NaN()
+                                                          : value.get<Float>());
+    for (std::size_t k = 0; k < sizeof(bits); ++k) bytes += static_cast<char>(bits >> 8 * k & 255);
+  }
+  return base64(bytes);
+}
+
+/// Few different texts, or null, of many results.
+Json texts_of(const std::vector<Json>& rows, const char* key) {
+  Json texts = Json::array(), places = Json::array();
+  std::unordered_map<std::string, std::size_t> place_of;
+  for (const Json& row : rows) {
+    const Json text = row.value(key, Json());
+    const auto [found, is_new] = place_of.emplace(text.dump(), texts.size());
+    if (is_new) texts.push_back(text);
+    places.push_back(found->second);
+  }
+  return {{"texts", std::move(texts)}, {"places", std::move(places)}};
+}
+
+bool contains(const Json& list, const std::string& text) {
+  return std::find(list.begin(), list.end(), Json(text)) != list.end();
 }
 
 /// The place of each point on an axis; -1 for a label that the axis does not have.
@@ -116,20 +178,28 @@ Json places_on(const Json& axis, const std::vector<Json>& rows) {
   return places;
 }
 
-Json columns_json(const Json& study, const std::vector<Json>& rows) {
-  Json columns = {{"index", Json::array()}, {"status", Json::array()}, {"reason", Json::array()}};
-  for (const Json& row : rows) {
-    columns["index"].push_back(row.at("index"));
-    columns["status"].push_back(row.at("status"));
-    columns["reason"].push_back(row.value("reason", Json()));
-  }
-  columns["places"] = Json::array();
+Json columns_json(const Json& study, const Json& front, const std::vector<Json>& rows) {
+  Json columns = {{"index", Json::array()},
+                  {"status", texts_of(rows, "status")},
+                  {"reason", texts_of(rows, "reason")},
+                  {"places", Json::array()},
+                  {"figures", Json::object()}};
+  for (const Json& row : rows) columns["index"].push_back(row.at("index"));
   for (const Json& axis : study.at("axes")) columns["places"].push_back(places_on(axis, rows));
-  columns["figures"] = Json::object();
   for (const std::string& name : figure_names(study, rows)) {
-    Json values = Json::array();
-    for (const Json& row : rows) values.push_back(figure_of(row, name));
-    columns["figures"][name] = std::move(values);
+    const Json values = figures_of(rows, name);
+    const bool is_nothing = std::all_of(values.begin(), values.end(), [](const Json& value) {
+      return value.is_null() || value == 0;
+    });
+    const bool is_asked = contains(front.at("objective"), name) ||
+                          study.value("limits", Json::object()).contains(name);
+    if (is_nothing && !is_asked) continue;
+    std::string text = rows.size() > kMostExact ? packed<float, std::uint32_t>(values)
+                                                : packed<double, std::uint64_t>(values);
+    // What repeats a figure of the study, as a bound that was met.
+    const bool is_known =
+        !is_asked && !study.at("figures").contains(name) && contains(columns["figures"], text);
+    if (!is_known) columns["figures"][name] = std::move(text);
   }
   return columns;
 }
@@ -150,7 +220,7 @@ std::string study_page(const std::string& study_json, const std::string& results
   const Json front = parse_json_object(front_json, "front.json");
   try {
     const Results results = read_results(results_ndjson, front);
-    Json columns = columns_json(study, results.rows);
+    Json columns = columns_json(study, front, results.rows);
     return html_page(page_assets::study(), {{"dfsearch", kVersion},
                                             {"total", results.total},
                                             {"front", front_json_of(front)},

@@ -2,14 +2,14 @@
 "use strict";
 
 const heatMap = (() => {
-  const {axis, chart, element, note, section, tip} = page;
-  const {choice, figureChoices, isWide, pointTip} = studyWords;
+  const {axis, chart, element, note, section, tickDigits, tip} = page;
+  const {choice, figureChoices, isWide, numbersOf, pointTip} = studyWords;
 
   /// For each pair of places the best point of those that agree with the fixed places.
   function cellsOf(points, state) {
     const cells = new Map();
     const less = points.better(state.figure) === "less";
-    for (let i = 0; i < points.count; ++i) {
+    for (const i of points.every) {
       if (
         Object.entries(state.fixed).some(
           ([a, place]) => place !== "best" && points.place(a, i) !== Number(place)
@@ -43,15 +43,17 @@ const heatMap = (() => {
     const values = filled.map((each) => each.value);
     const wide = isWide(values);
     const shade = (value) => (wide ? Math.log10(value) : value);
-    const back = (value) => points.text(state.figure, wide ? 10 ** value : value);
+    const precision = tickDigits(values);
+    const back = (value) => points.text(state.figure, wide ? 10 ** value : value, precision);
     return (c, width) => {
       const names = state.y === null ? [""] : points.axes[state.y].labels;
       const left = Math.min(
         width < 500 ? 84 : 130,
-        16 + 7 * Math.max(...names.map((name) => name.length), 1)
+        24 + 7 * Math.max(...names.map((name) => name.length), 1)
       );
       const columns = points.axes[state.x].labels.length;
       const room = (width - left - 16) / columns;
+      const isRoomy = room > 28 + 6.5 * precision && rowHeight(names) > 15;
       const ramp = [c["heat-low"], c["heat-middle"], c["heat-high"]];
       const low = Math.min(...values.map(shade));
       const high = Math.max(...values.map(shade));
@@ -97,9 +99,11 @@ const heatMap = (() => {
             type: "heatmap",
             progressive: 0,
             name: points.name(state.figure),
-            data: filled.map((each) => ({
-              value: [each.x, each.y, each.value, shade(each.value), each.i],
-              label: {color: strength(shade(each.value)) > turn ? c["on-high"] : c["on-low"]}
+            data: filled.map(({x, y, value, i}) => ({
+              value: [x, y, value, shade(value), i],
+              ...(isRoomy && {
+                label: {color: strength(shade(value)) > turn ? c["on-high"] : c["on-low"]}
+              })
             })),
             itemStyle: {
               borderColor: c.card,
@@ -107,9 +111,9 @@ const heatMap = (() => {
             },
             emphasis: {itemStyle: {borderColor: c.ink, borderWidth: 1}},
             label: {
-              show: room > 54 && rowHeight(names) > 15,
+              show: isRoomy,
               fontSize: 11,
-              formatter: (p) => points.text(state.figure, p.value[2])
+              formatter: (p) => points.text(state.figure, p.value[2], precision)
             },
             tooltip: {formatter: (p) => pointTip(points, p.value[4], state.figure)}
           },
@@ -209,6 +213,12 @@ const heatMap = (() => {
       name: "heat map",
       height: 200,
       option: () => ({series: []}),
+      numbers: () =>
+        numbersOf(
+          points,
+          cellsOf(points, state).map((each) => each.i),
+          [state.figure]
+        ),
       canvas: true,
       click: (p) => show(p.value[4])
     });

@@ -23,6 +23,11 @@ const page = (() => {
     return made;
   }
 
+  // What colours stand for: what binds a partition, and series in their order.
+
+  const KINDS = ["compute", "memory", "network"];
+  const PALETTE = [...KINDS, "transfer", "sixth", "seventh", "eighth", "ninth", "tenth", "bubble"];
+
   // Numbers.
 
   const PREFIXES = [
@@ -41,16 +46,25 @@ const page = (() => {
     [1e-12, "p"]
   ];
 
-  /// Four digits.
-  function digits(value) {
+  const WORDS = [
+    [1e12, "trillion"],
+    [1e9, "billion"],
+    [1e6, "million"]
+  ];
+
+  /// `precision` digits; "70.55 billion".
+  function digits(value, precision = 4) {
     if (value === 0) return "0";
+    if (value === Infinity) return "∞";
     const size = Math.abs(value);
-    if (size >= 1e7 || size < 1e-4)
+    const word = size < 1e15 && WORDS.find(([factor]) => size >= factor * 0.99995);
+    if (word) return digits(value / word[0], precision) + " " + word[1];
+    if (size >= 1e15 || size < 1e-4)
       return value
-        .toExponential(3)
+        .toExponential(precision - 1)
         .replace(/\.?0+e/, "e")
         .replace("e+", "e");
-    const rounded = Number(value.toPrecision(4));
+    const rounded = Number(value.toPrecision(precision));
     return Number.isInteger(rounded) && size >= 1e4
       ? Math.round(value).toLocaleString("en-US")
       : String(rounded);
@@ -58,18 +72,27 @@ const page = (() => {
 
   /// "2.427 ms"; a dash where there is no value.  Units: s, B, FLOP/s, $, W, ...; "%" for shares;
   /// "" for what is counted.
-  function text(value, unit) {
+  function text(value, unit, precision) {
     if (value === null || value === undefined) return "–";
     if (typeof value !== "number") return String(value);
-    if (unit === "%") return digits(100 * value) + " %";
-    if (!unit) return digits(value);
-    if (value === 0) return "0 " + unit;
+    if (unit === "%") return digits(100 * value, precision) + " %";
+    if (!unit) return digits(value, precision);
+    const shown = unit.replace(/^1/, "");
+    if (value === 0) return "0 " + shown;
     const size = Math.abs(value);
     const found =
       PREFIXES.find(
         ([factor, name]) => size >= factor * 0.99995 && (factor >= 1 || unit === "s")
       ) || (unit === "s" ? [1e-12, "p"] : [1, ""]);
-    return digits(value / found[0]) + " " + found[1] + unit;
+    return digits(value / found[0], precision) + " " + found[1] + shown;
+  }
+
+  /// How many digits tell the ticks of an axis over `values` from each other.
+  function tickDigits(values) {
+    const low = values.reduce((a, b) => Math.min(a, b), Infinity);
+    const high = values.reduce((a, b) => Math.max(a, b), -Infinity);
+    const size = Math.max(Math.abs(low), Math.abs(high));
+    return high > low ? Math.max(4, 2 + Math.ceil(Math.log10(size / (high - low)))) : 4;
   }
 
   function count(number, noun) {
@@ -80,7 +103,7 @@ const page = (() => {
 
   /// A cell that is a number: what is shown, and the value itself.
   function cell(value, unit) {
-    return {value, text: text(value, unit)};
+    return {value, unit, text: text(value, unit)};
   }
 
   function tableCell(content) {
@@ -104,7 +127,7 @@ const page = (() => {
     );
     return element(
       "div",
-      {class: "scroll"},
+      {class: "scroll", tabindex: "0", role: "region", "aria-label": "table"},
       element(
         "table",
         attributes,
@@ -126,21 +149,24 @@ const page = (() => {
     );
   }
 
-  /// {name: value, ...} as a grid; null values are left out.
+  /// {name: value, ...} as a grid whose rows are about equally full; null values are left out.
   function facts(entries) {
+    const known = Object.entries(entries).filter(
+      ([, value]) => value !== null && value !== undefined && value !== ""
+    );
+    const isWide = (value) => String(value).length > 22 && !value.nodeType;
+    const places = known.reduce((sum, [, value]) => sum + (isWide(value) ? 2 : 1), 0);
     return element(
       "dl",
-      {class: "facts"},
-      Object.entries(entries)
-        .filter(([, value]) => value !== null && value !== undefined && value !== "")
-        .map(([name, value]) =>
-          element(
-            "div",
-            String(value).length > 22 && !value.nodeType ? {class: "wide"} : null,
-            element("dt", null, name),
-            element("dd", null, value)
-          )
+      {class: "facts", style: `--most: ${Math.ceil(places / Math.ceil(places / 6))}`},
+      known.map(([name, value]) =>
+        element(
+          "div",
+          isWide(value) ? {class: "wide"} : null,
+          element("dt", null, name),
+          element("dd", null, value)
         )
+      )
     );
   }
 
@@ -201,6 +227,8 @@ const page = (() => {
       itemGap: 12,
       icon: "roundRect",
       textStyle: {color: c.ink},
+      pageTextStyle: {color: c.ink},
+      pageIconColor: c.ink,
       inactiveColor: c.line,
       type: "plain",
       ...more
@@ -227,34 +255,38 @@ const page = (() => {
     const width = chart.place.clientWidth;
     const height = typeof chart.height === "function" ? chart.height(width) : chart.height;
     chart.place.style.height = height + "px";
-    chart.instance.resize({width, height});
-    chart.instance.setOption(
-      {
-        animation: false,
-        textStyle: {color: c.ink, fontFamily: getComputedStyle(document.body).fontFamily},
-        tooltip: {
-          confine: true,
-          backgroundColor: c.card,
-          borderColor: c.line,
-          textStyle: {color: c.ink, fontSize: 13}
-        },
-        aria: {enabled: true},
-        ...chart.option(c, width)
+    if (chart.instance.getWidth() !== width || chart.instance.getHeight() !== height) {
+      chart.instance.clear(); // or it would draw what it had
+      chart.instance.resize({width, height});
+    }
+    chart.drawn = {
+      animation: false,
+      textStyle: {color: c.ink, fontFamily: getComputedStyle(document.body).fontFamily},
+      tooltip: {
+        confine: true,
+        backgroundColor: c.card,
+        borderColor: c.line,
+        textStyle: {color: c.ink, fontSize: 13}
       },
-      {notMerge: true}
-    );
+      aria: {enabled: true},
+      ...chart.option(c, width)
+    };
+    chart.instance.setOption(chart.drawn, {notMerge: true});
   }
 
   /// Adds a chart to `parent`.  `option(colours, width)` is the option of ECharts, `head` and
-  /// `rows` are the table of its numbers, `click(params)` is called for the mark that is clicked.
-  function chart(parent, {name, height, option, head, rows, click, canvas}) {
+  /// `rows` are the table of its numbers, `numbers()` has both where they stand in no table,
+  /// `click(params)` is called for the mark that is clicked.
+  function chart(parent, {name, height, option, head, rows, numbers, click, canvas}) {
     const place = element("div", {
       class: "chart",
       role: "img",
+      tabindex: "0",
       "aria-label": name,
       "data-chart": name
     });
-    const figure = element("figure", null, place);
+    const made = {name, place, height, option, numbers: numbers || (() => ({head, rows}))};
+    const figure = element("figure", null, place, chartTools.saves(made));
     if (head) {
       figure.append(
         element(
@@ -266,10 +298,10 @@ const page = (() => {
       );
     }
     parent.append(figure);
-    const made = {place, height, option, instance: null};
     place.style.height = "10px";
     made.instance = echarts.init(place, null, {renderer: canvas ? "canvas" : "svg"});
     if (click) made.instance.on("click", click);
+    chartTools.followKeys(made, click);
     charts.push(made);
     draw(made);
     return {update: (change) => draw(Object.assign(made, change))};
@@ -320,7 +352,7 @@ const page = (() => {
             "button",
             {
               type: "button",
-              title: "light or dark",
+              "aria-label": "light or dark",
               click: () => {
                 chosen = root.getAttribute("data-theme") === "dark" ? "light" : "dark";
                 setTheme();
@@ -358,18 +390,22 @@ const page = (() => {
     axis,
     cell,
     chart,
+    colours,
     count,
     data,
     element,
     facts,
     footer,
     header,
+    KINDS,
     legend,
     legendLines,
     note,
+    PALETTE,
     section,
     table,
     text,
+    tickDigits,
     tip
   };
 })();

@@ -3,9 +3,9 @@
 "use strict";
 
 (() => {
-  const {axis, cell, chart, count, data, element, facts, legend, note, section, table, text, tip} =
-    page;
-  const {choice, PALETTE} = studyWords;
+  const {axis, cell, chart, count, data, element, facts, legend, note, PALETTE} = page;
+  const {section, table, text, tip} = page;
+  const {choice} = studyWords;
   const {runs, errors, orders, memory} = data;
   const GROUPS = ["source", "model", "gpu", "gpus"];
   const every = runs.id.map((_, i) => i);

@@ -239,7 +239,7 @@
     }
     const frame = element(
       "div",
-      {class: "picture"},
+      {class: "picture", tabindex: "0"},
       element("img", {
         id: "graph",
         alt:
@@ -248,13 +248,15 @@
         src: "data:image/svg+xml;charset=utf-8," + encodeURIComponent(data.graph)
       })
     );
-    frame.addEventListener("click", () => frame.classList.toggle("whole"));
+    const turn = () => frame.classList.toggle("whole");
+    frame.addEventListener("click", turn);
+    frame.addEventListener("keydown", (event) => event.key === "Enter" && turn());
     part.append(
       note(
         "Kernels" +
           (partitions ? " in their partitions" : "") +
           ", and tensors with the bytes of one " +
-          "sample; backward kernels are grey. A click shows it in its own size."
+          "sample; backward kernels are grey. A click or Enter shows it in its own size."
       ),
       frame
     );
@@ -271,6 +273,16 @@
       part.append(
         note("The config", data.title ? ` ${data.title}` : "", ":"),
         element("pre", {id: "config"}, data.config)
+      );
+    }
+    if (data.whole) {
+      part.append(
+        element(
+          "details",
+          null,
+          element("summary", null, "The whole config, with what its files and the command put in"),
+          element("pre", {id: "whole"}, data.whole)
+        )
       );
     }
     part.append(

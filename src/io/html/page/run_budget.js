@@ -89,9 +89,13 @@ function runBudget(result) {
       head,
       rows,
       option: (c, width) => ({
-        grid: {left: width < 500 ? 110 : 150, right: 60, top: 6, bottom: 26},
+        grid: {left: width < 500 ? 110 : 150, right: 16, top: 6, bottom: 26},
         xAxis: axis(c, {
           type: "value",
+          // Numbers stand at the ends of bars.
+          boundaryGap: [-1, 1].map((side) =>
+            useful.some((gain) => side * gain.change > 0) ? "30%" : 0
+          ),
           axisLabel: {formatter: (v) => text(v, "%")},
           splitNumber: 4
         }),
@@ -110,6 +114,7 @@ function runBudget(result) {
             barWidth: "60%",
             data: useful.map((gain) => ({
               value: gain.change,
+              label: {position: gain.change < 0 ? "left" : "right"},
               itemStyle: {color: gain.change < 0 ? c.network : c.eighth}
             })),
             tooltip: {
@@ -121,7 +126,6 @@ function runBudget(result) {
             },
             label: {
               show: true,
-              position: "inside",
               color: c.ink,
               formatter: (p) => text(p.value, "%")
             }

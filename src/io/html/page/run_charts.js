@@ -2,8 +2,7 @@
 "use strict";
 
 const runCharts = (() => {
-  const {axis, cell, chart, element, legend, note, section, text, tip} = page;
-  const KINDS = ["compute", "memory", "network"];
+  const {axis, cell, chart, element, KINDS, legend, note, section, text, tickDigits, tip} = page;
   const SHOWN = 60; // bars of more partitions could not be told apart
 
   function shortened(names, width) {
@@ -91,7 +90,7 @@ const runCharts = (() => {
           tooltip: {formatter: (p) => partitionTip(list[p.dataIndex])}
         }))
       }),
-      head: ["#", "compute", "memory", "network", "time", "bound by", "SRAM", "kernels"],
+      head: ["#", ...KINDS, "time", "bound by", "SRAM", "kernels"],
       rows: all.map((partition) => [
         cell(partition.index),
         ...KINDS.map((kind) => cell(partition[kind], "s")),
@@ -232,7 +231,7 @@ const runCharts = (() => {
       name: `${kind} roofline`,
       height: 320,
       option: (c, width) => ({
-        grid: {left: 66, right: 20, top: 34, bottom: 46},
+        grid: {left: 86, right: 24, top: 34, bottom: 46},
         legend: legend(c, {data: ["roof", kind]}),
         xAxis: axis(c, {
           type: "log",
@@ -246,6 +245,8 @@ const runCharts = (() => {
           type: "log",
           min: bottom,
           max: top,
+          name: "reached by a chip",
+          nameGap: 68,
           axisLabel: {formatter: (v) => text(v, "FLOP/s")}
         }),
         series: [
@@ -269,15 +270,12 @@ const runCharts = (() => {
               symbol: point.x === null ? "triangle" : "circle",
               symbolRotate: point.x === null ? -90 : 0,
               symbolSize: 11,
-              itemStyle: {opacity: binding(point.partition) === kind ? 1 : 0.55}
+              itemStyle: {opacity: binding(point.partition) === kind ? 1 : 0.55},
+              // At the right edge there is no room on both sides of a mark.
+              label: {position: point.x === null ? "left" : "bottom"}
             })),
-            label: {
-              show: true,
-              position: "bottom",
-              color: c.ink,
-              formatter: (p) => labels[p.dataIndex]
-            },
-            labelLayout: {hideOverlap: true},
+            label: {show: true, color: c.ink, opacity: 1, formatter: (p) => labels[p.dataIndex]},
+            labelLayout: {hideOverlap: true, moveOverlap: "shiftY"},
             tooltip: {
               formatter: (p) => {
                 const point = list[p.dataIndex];
@@ -319,7 +317,7 @@ const runCharts = (() => {
       part.append(note(`Without useful FLOP, and so not drawn: ${skipped.join(", ")}.`));
     const columns = element("div", {class: "columns"});
     part.append(columns);
-    for (const kind of ["memory", "network"]) roofline(columns, all, machine, kind);
+    for (const kind of KINDS.slice(1)) roofline(columns, all, machine, kind);
   }
 
   // The search.
@@ -347,7 +345,7 @@ const runCharts = (() => {
         yAxis: axis(c, {
           type: spread > 50 ? "log" : "value",
           scale: true,
-          axisLabel: {formatter: shownAs}
+          axisLabel: {formatter: (v) => shownAs(v, tickDigits(values))}
         }),
         tooltip: {
           trigger: "axis",

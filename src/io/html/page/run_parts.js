@@ -2,10 +2,9 @@
 "use strict";
 
 const runParts = (() => {
-  const {axis, cell, chart, legend, legendLines, note, section, text, tip} = page;
+  const {axis, cell, chart, legend, legendLines, note, PALETTE, section, text, tip} = page;
   const {kind, plain, result} = run;
   const machine = result.machine;
-  const shares = ["compute", "memory", "network", "bubble", "transfer"];
 
   /// One bar of parts that make a whole.
   function stacked(parent, name, unit, parts, limit) {
@@ -66,21 +65,8 @@ const runParts = (() => {
     });
   }
 
-  const PART_COLOURS = [
-    "compute",
-    "memory",
-    "network",
-    "transfer",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "bubble"
-  ];
-
   function colourOf(name, i) {
-    return name === "bubble" ? "bubble" : PART_COLOURS[i % 9];
+    return name === "bubble" ? "bubble" : PALETTE[i % 9];
   }
 
   function timeParts() {
@@ -97,9 +83,9 @@ const runParts = (() => {
         part,
         "time shares",
         "s",
-        shares
-          .filter((name) => result.time_shares[name] > 0)
-          .map((name) => ({name, value: result.time_shares[name] * result.step_time, colour: name}))
+        Object.entries(result.time_shares)
+          .filter(([, share]) => share > 0)
+          .map(([name, share]) => ({name, value: share * result.step_time, colour: name}))
       );
     }
     if (result.time) {

@@ -3,7 +3,8 @@
 "use strict";
 
 const runServing = (() => {
-  const {axis, cell, chart, count, element, facts, legend, note, section, table, text, tip} = page;
+  const {axis, cell, chart, count, element, facts, legend, note, PALETTE, section, table, text, tip} =
+    page;
   const {plain, objective, proof, result, verdict} = run;
   const {limits, pools, serving, workload} = result;
   const UNITS = {ttft: "s", tpot: "s", e2e: "s", memory: "B", power: "W"};
@@ -282,7 +283,7 @@ const runServing = (() => {
       limits.tpot ? {xAxis: 1 / limits.tpot, name: `tpot ${text(limits.tpot, "s")}`} : null,
       isCost && limits.cost ? {yAxis: limits.cost, name: `cost ${text(limits.cost)} $`} : null
     ].filter((line) => line);
-    const every = serving.front.map((_, i) => i);
+    const {every} = points;
     const shown = serving.measured.length ? [...groups, "measured"] : groups;
     const values = every.map((i) => points.value(y, i)).concat((isCost && limits.cost) || []);
     return (c, width) => ({
@@ -354,7 +355,7 @@ const runServing = (() => {
           type: "scatter",
           name,
           data: every.filter((i) => points.label(0, i) === name).map(at),
-          color: c[studyWords.PALETTE[k % studyWords.PALETTE.length]],
+          color: c[PALETTE[k % PALETTE.length]],
           symbolSize: (value) => (value[2] === chosen ? 15 : 7),
           itemStyle: {borderColor: c.card, borderWidth: 0.5},
           tooltip: {
@@ -377,7 +378,7 @@ const runServing = (() => {
     const labels = list.map(({deployment}) => [groupOf(deployment), deploymentText(deployment)]);
     const isCost = serving.front_axis === "cost";
     const points = {
-      count: list.length,
+      every: list.map((_, i) => i),
       axes: [{name: "mode"}],
       words: [{name: "deployment", sort: (i) => labels[i][1], shown: (i) => labels[i][1]}],
       objective: ["tokens_per_s_per_user", isCost ? "dollars_per_mtoken" : "tokens_per_s_per_chip"],
@@ -387,6 +388,7 @@ const runServing = (() => {
       label: (a, i) => labels[i][a],
       name: (key) => FIGURES[key],
       value: (key, i) => list[i][key],
+      unit: (key) => UNITS[key],
       text: (key, value) => text(value, UNITS[key]),
       shown: (key, i) => text(list[i][key], UNITS[key])
     };
@@ -405,6 +407,7 @@ const runServing = (() => {
       name: "front",
       height: 420,
       option: frontOption(points, groups, null),
+      numbers: () => studyWords.numbersOf(points, points.every, points.figures),
       canvas: true,
       click: (p) => p.seriesName !== "measured" && show(p.value[2])
     });

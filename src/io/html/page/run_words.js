@@ -31,24 +31,24 @@ const run = (() => {
     interactivity: "tokens/s of a user"
   };
   const LITTLE = {
-    cost: (value) => `${text(value)} $ for a million tokens`,
-    energy: (value) => text(value, "J") + " for a token",
+    cost: (value, digits) => `${text(value, "", digits)} $ for a million tokens`,
+    energy: (value, digits) => text(value, "J", digits) + " for a token",
     chips: (value) => count(value, "chip"),
-    ttft: (value) => text(value, "s"),
-    e2e: (value) => text(value, "s")
+    ttft: (value, digits) => text(value, "s", digits),
+    e2e: (value, digits) => text(value, "s", digits)
   };
 
-  function objective(value) {
+  function objective(value, digits) {
     if (kind === "deployment" && value !== null) {
       const asked = result.objective_name;
       const name = asked === "front" ? result.serving.front_axis : asked;
       const all = {cost: "$/h", energy: "W", chips: "chips"};
-      if (result.serving.fleet.length) return `${text(value)} ${all[name]}`;
-      if (MUCH[name]) return `${text(1 / value)} ${MUCH[name]}`;
-      if (LITTLE[name]) return LITTLE[name](value);
+      if (result.serving.fleet.length) return `${text(value, "", digits)} ${all[name]}`;
+      if (MUCH[name]) return `${text(1 / value, "", digits)} ${MUCH[name]}`;
+      if (LITTLE[name]) return LITTLE[name](value, digits);
     }
     const unit = OBJECTIVE_UNITS[result.objective_name];
-    return unit === "$ s" ? text(value) + " $ s" : text(value, unit);
+    return unit === "$ s" ? text(value, "", digits) + " $ s" : text(value, unit, digits);
   }
 
   const STOPS = {time: "the time limit", nodes: "the limit of nodes", signal: "a signal"};

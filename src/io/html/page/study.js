@@ -7,11 +7,23 @@
   const {count, data, element, facts, note, section, text} = page;
   const {study, columns, front} = data;
   const onFront = new Set(front.index);
+  const limits = Object.entries(study.limits || {});
+
+  /// A column is floats of 64 bits in base64, or of 32 where there are many; NaN is no value.
+  function unpacked(text) {
+    const {buffer} = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const isLong = buffer.byteLength === 8 * columns.index.length;
+    return Array.from(isLong ? new Float64Array(buffer) : new Float32Array(buffer), (value) =>
+      isNaN(value) ? null : isLong ? value : Number(value.toPrecision(7))
+    );
+  }
+  const figures = Object.fromEntries(
+    Object.entries(columns.figures).map(([name, text]) => [name, unpacked(text)])
+  );
 
   /// Of figures that every result has, where the study does not say.
   const UNITS = {
     step_time: "s",
-    lower_bound: "s",
     "search.time": "s",
     price: "$",
     power: "W",
@@ -21,30 +33,34 @@
 
   /// What the views ask: points are numbered from 0 as the page has them.
   const points = {
-    count: columns.index.length,
+    every: columns.index.map((_, i) => i),
     axes: study.axes,
-    figures: Object.keys(columns.figures).filter((name) =>
-      columns.figures[name].some((value) => value !== null)
-    ),
+    figures: Object.keys(figures),
     objective: front.objective,
     index: (i) => columns.index[i],
-    status: (i) => columns.status[i],
-    reason: (i) => columns.reason[i],
+    status: (i) => columns.status.texts[columns.status.places[i]],
+    reason: (i) => columns.reason.texts[columns.reason.places[i]],
     place: (axis, i) => columns.places[axis][i],
     label: (axis, i) => study.axes[axis].labels[columns.places[axis][i]] ?? "–",
-    value: (figure, i) => columns.figures[figure][i],
+    value: (figure, i) => figures[figure][i],
     isFront: (i) => onFront.has(columns.index[i]),
     better: (figure) => (study.figures[figure] || {}).better || "less",
     unit(figure) {
       const known = study.figures[figure];
       if (known && known.unit) return known.unit;
       if (figure in UNITS) return UNITS[figure];
+      if (figure === "lower_bound" && "step_time" in figures) return "s";
       return figure.startsWith("time_shares.") || figure === "utilization" || figure === "gap"
         ? "%"
         : "";
     },
     name: (figure) => figure.replaceAll("_", " ").replace(".", ": "),
-    text: (figure, value) => text(value, points.unit(figure)),
+    text: (figure, value, precision) => text(value, points.unit(figure), precision),
+    isAllowed: (i) =>
+      limits.every(([figure, [least, most]]) => {
+        const value = points.value(figure, i);
+        return value !== null && value >= (least ?? -Infinity) && value <= (most ?? Infinity);
+      }),
     title: (i) => points.axes.map((axis, a) => `${axis.name} ${points.label(a, i)}`).join(", ")
   };
 
@@ -93,7 +109,7 @@
 
   function limitsText() {
     return (
-      Object.entries(study.limits || {})
+      limits
         .map(([figure, [least, most]]) => {
           const ends = [
             least !== null ? `at least ${points.text(figure, least)}` : null,
@@ -109,16 +125,12 @@
     return points.objective
       .map((figure) => {
         const less = points.better(figure) === "less";
-        let found = null;
-        for (let i = 0; i < points.count; ++i) {
+        const better = less ? (a, b) => a < b : (a, b) => a > b;
+        const found = points.every.reduce((best, i) => {
           const value = points.value(figure, i);
-          if (value === null || value === undefined) continue;
-          if (
-            found === null ||
-            (less ? value < points.value(figure, found) : value > points.value(figure, found))
-          )
-            found = i;
-        }
+          if (value === null) return best;
+          return best === null || better(value, points.value(figure, best)) ? i : best;
+        }, null);
         if (found === null) return null;
         return [
           `${less ? "least" : "most"} ${points.name(figure)}`,
@@ -170,11 +182,11 @@
         axes: points.axes.map((axis) => `${axis.name} (${axis.labels.length})`).join(", "),
         bases: study.bases && study.bases.length > 1 ? study.bases.join(", ") : null
       }),
-      data.total > points.count
+      data.total > points.every.length
         ? element(
             "p",
             {class: "note", id: "thinned"},
-            `Of ${count(data.total, "result")} the page has ${points.count.toLocaleString("en-US")}: ` +
+            `Of ${count(data.total, "result")} the page has ${points.every.length.toLocaleString("en-US")}: ` +
               "the front, and an even selection of the others."
           )
         : null

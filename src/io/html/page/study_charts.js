@@ -2,41 +2,56 @@
 "use strict";
 
 const studyCharts = (() => {
-  const {axis, chart, element, legend, note, section} = page;
-  const {choice, figureChoices, isWide, PALETTE, pointTip} = studyWords;
+  const {axis, chart, element, legend, note, PALETTE, section, tickDigits} = page;
+  const {choice, figureChoices, isWide, numbersOf, pointTip} = studyWords;
   const LINES = 2000; // of parallel coordinates; more would be one dark band
 
   // The scatter plot.
 
+  /// Of [x, y, point] those within the limits that no other one is as good as in both and better
+  /// than in one; of the study's two objectives its own front.
+  function frontOf(all, points, {x, y}) {
+    const {objective} = points;
+    if (objective.length === 2 && objective.includes(x) && objective.includes(y))
+      return all.filter((each) => points.isFront(each[2]));
+    const [a, b] = [x, y].map((figure) => (points.better(figure) === "less" ? 1 : -1));
+    let best = Infinity;
+    return all
+      .filter((each) => points.isAllowed(each[2]))
+      .sort((p, q) => a * (p[0] - q[0]) || b * (p[1] - q[1]))
+      .filter((each) => {
+        const isBetter = b * each[1] < best;
+        if (isBetter) best = b * each[1];
+        return isBetter;
+      });
+  }
+
   function scatterOption(points, state) {
-    const all = [];
-    for (let i = 0; i < points.count; ++i) {
-      const x = points.value(state.x, i);
-      const y = points.value(state.y, i);
-      if (x !== null && y !== null) all.push([x, y, i]);
-    }
-    const byFront = [
-      all.filter((each) => !points.isFront(each[2])),
-      all.filter((each) => points.isFront(each[2]))
-    ];
-    const objective = points.objective;
-    const isFrontPair =
-      objective.length === 2 && objective.includes(state.x) && objective.includes(state.y);
-    const line = isFrontPair ? [...byFront[1]].sort((a, b) => a[0] - b[0] || b[1] - a[1]) : [];
+    const all = points.every
+      .map((i) => [points.value(state.x, i), points.value(state.y, i), i])
+      .filter(([x, y]) => x !== null && y !== null);
+    const front = frontOf(all, points, state);
+    const onFront = new Set(front.map((each) => each[2]));
+    const others = all.filter((each) => !onFront.has(each[2]));
+    const line = [...front].sort((a, b) => a[0] - b[0] || b[1] - a[1]);
     const groups =
       state.colour === ""
-        ? [["others", byFront[0], "bubble"]]
+        ? [["others", others, "bubble"]]
         : points.axes[state.colour].labels.map((label, place) => [
             label,
-            byFront[0].filter((each) => points.place(state.colour, each[2]) === place),
+            others.filter((each) => points.place(state.colour, each[2]) === place),
             PALETTE[place % PALETTE.length]
           ]);
-    const scale = (figure, column) => ({
-      type: isWide(all.map((each) => each[column])) ? "log" : "value",
-      scale: true,
-      name: points.name(figure),
-      axisLabel: {formatter: (v) => points.text(figure, v)}
-    });
+    const scale = (figure, column) => {
+      const values = all.map((each) => each[column]);
+      const precision = tickDigits(values);
+      return {
+        type: isWide(values) ? "log" : "value",
+        scale: true,
+        name: points.name(figure),
+        axisLabel: {formatter: (v) => points.text(figure, v, precision)}
+      };
+    };
     // What a point of the front is better than lies on the worse side of the line.
     const step = points.better(state.x) === "less" ? "end" : "start";
     return (c, width) => ({
@@ -48,10 +63,11 @@ const studyCharts = (() => {
         ...groups.map(([name, list, colour]) => ({
           type: "scatter",
           name,
-          progressive: 0,
-          data: list,
+          large: true,
+          data: Float64Array.from(list.flat()),
+          dimensions: ["x", "y", "point"],
           color: c[colour],
-          symbolSize: points.count > 3000 ? 4 : 7,
+          symbolSize: points.every.length > 2000 ? 3 : 7, // large ones are squares, which are drawn fast
           itemStyle: {opacity: 0.75},
           tooltip: {formatter: (p) => pointTip(points, p.value[2], state.x, state.y)}
         })),
@@ -59,7 +75,7 @@ const studyCharts = (() => {
           type: "line",
           name: "front",
           data: line,
-          step: isFrontPair ? step : false,
+          step,
           symbol: "none",
           silent: true,
           color: c.eighth,
@@ -70,7 +86,7 @@ const studyCharts = (() => {
         {
           type: "scatter",
           name: "front",
-          data: byFront[1],
+          data: front,
           color: c.eighth,
           symbol: "diamond",
           symbolSize: 12,
@@ -83,7 +99,13 @@ const studyCharts = (() => {
   }
 
   function scatter(points, show) {
-    const part = section("Front", note("Each point in two figures; diamonds are the front."));
+    const part = section(
+      "Front",
+      note(
+        "Each point in two figures. Diamonds are the front of these two: no other point within " +
+          "the limits is as good in both and better in one."
+      )
+    );
     if (!points.figures.length) return {};
     const wanted = points.objective.filter((figure) => points.figures.includes(figure));
     const spare = points.figures.find((figure) => !wanted.includes(figure)) || points.figures[0];
@@ -101,7 +123,12 @@ const studyCharts = (() => {
         choice("upwards", figureChoices(points), state.y, set("y")),
         choice(
           "colour",
-          [["", "none"], ...points.axes.map((each, a) => [String(a), each.name])],
+          [
+            ["", "none"],
+            ...points.axes
+              .map((each, a) => [String(a), each.name])
+              .filter(([a]) => points.axes[a].labels.length <= PALETTE.length)
+          ],
           "",
           set("colour")
         )
@@ -112,6 +139,7 @@ const studyCharts = (() => {
       name: "scatter",
       height: 400,
       option: scatterOption(points, state),
+      numbers: () => numbersOf(points, points.every, [state.x, state.y]),
       canvas: true,
       click: (p) => show(p.value[2])
     });
@@ -128,10 +156,9 @@ const studyCharts = (() => {
       (figure) => points.figures.includes(figure)
     );
     if (!figures.length) return {};
-    const solved = [];
-    for (let i = 0; i < points.count; ++i) {
-      if (figures.every((figure) => points.value(figure, i) !== null)) solved.push(i);
-    }
+    const solved = points.every.filter((i) =>
+      figures.every((figure) => points.value(figure, i) !== null)
+    );
     const pace = Math.ceil(solved.length / LINES);
     const list = solved.filter((i, at) => points.isFront(i) || at % pace === 0);
     const part = section(
@@ -151,13 +178,15 @@ const studyCharts = (() => {
     ];
     const count = points.axes.length + figures.length;
     const body = element("div", {class: "scroll", id: "parallel"});
-    const inner = element("div", {style: `min-width: ${count * 92}px`});
+    const longest = Math.max(...points.axes.flatMap((each) => each.labels.map((l) => l.length)));
+    const inner = element("div", {style: `min-width: ${count * Math.max(92, 24 + 6 * longest)}px`});
     body.append(inner);
     part.append(body);
     const lines = (front) => list.filter((i) => points.isFront(i) === front);
     chart(inner, {
       name: "parallel coordinates",
       height: 330,
+      numbers: () => numbersOf(points, solved, figures),
       canvas: true,
       click: (p) => show(p.value[count]),
       option: (c) => {
@@ -199,11 +228,12 @@ const studyCharts = (() => {
             ),
             ...figures.map((figure, f) => {
               const values = list.map((i) => points.value(figure, i));
+              const precision = tickDigits(values);
               return dimension(points.axes.length + f, {
                 name: points.name(figure),
                 scale: true,
                 type: isWide(values) ? "log" : "value",
-                axisLabel: {formatter: (v) => points.text(figure, v)}
+                axisLabel: {formatter: (v) => points.text(figure, v, precision)}
               });
             })
           ],

@@ -39,8 +39,7 @@ function studyTable(points, show) {
   const state = {column: 0, ascending: true, words: [], first: 0};
   let chosen = -1;
 
-  const every = Array.from({length: points.count}, (_, i) => i);
-  const haystack = every.map((i) =>
+  const haystack = points.every.map((i) =>
     columns
       .filter((column) => !column.number || column.name === "#")
       .map((column) => column.shown(i))
@@ -52,7 +51,7 @@ function studyTable(points, show) {
   function ordered() {
     const {sort} = columns[state.column];
     const direction = state.ascending ? 1 : -1;
-    return every
+    return points.every
       .filter((i) => state.words.every((word) => haystack[i].includes(word)))
       .sort((a, b) => {
         const [left, right] = [sort(a), sort(b)];
@@ -158,7 +157,7 @@ function studyTable(points, show) {
     ),
     element(
       "div",
-      {class: "scroll"},
+      {class: "scroll", tabindex: "0", role: "region", "aria-label": "table"},
       element("table", {id: "table"}, element("thead", null, head), body)
     )
   );

@@ -4,18 +4,6 @@
 
 const studyWords = (() => {
   const {element, tip} = page;
-  const PALETTE = [
-    "compute",
-    "memory",
-    "network",
-    "transfer",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "bubble"
-  ];
 
   /// A labelled list to choose from; `choices` are [value, text].
   function choice(label, choices, chosen, changed) {
@@ -42,10 +30,22 @@ const studyWords = (() => {
     );
   }
 
+  /// What a chart of these points has to export.
+  function numbersOf(points, list, figures) {
+    return {
+      head: ["point", ...points.axes.map((axis) => axis.name), ...figures.map(points.name)],
+      rows: list.map((i) => [
+        points.index(i),
+        ...points.axes.map((_, a) => points.label(a, i)),
+        ...figures.map((figure) => page.cell(points.value(figure, i), points.unit(figure)))
+      ])
+    };
+  }
+
   function isWide(values) {
     const positive = values.length > 0 && values.every((value) => value > 0);
     return positive && Math.max(...values) > 40 * Math.min(...values);
   }
 
-  return {choice, figureChoices, isWide, PALETTE, pointTip};
+  return {choice, figureChoices, isWide, numbersOf, pointTip};
 })();
