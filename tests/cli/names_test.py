@@ -111,7 +111,7 @@ class Names(CliTest):
         for name in ("gpt3_1t", "training/megatron_1t_full", "published/92_hpl_gpu_eos"):
             self.assertIn(name, names)
         lines = self.run_tool("list", "configs").stdout.splitlines()
-        self.assertEqual([line.split()[0] for line in lines[1:]], names)
+        self.assertEqual([line for line in lines[1:] if line[0] != " "], names)
 
     def test_solve_under_mpi_does_nothing_many_times(self):
         self.write("c.yaml", SMALL)

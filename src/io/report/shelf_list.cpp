@@ -9,6 +9,8 @@
 #include "base/units_text.hpp"
 #include "graph/names.hpp"
 #include "io/config/shelf_figures.hpp"
+#include "io/report/report_words.hpp"
+#include "io/text/text_table.hpp"
 #include "model/names.hpp"
 
 namespace dfsearch {
@@ -16,7 +18,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// Columns two spaces apart, aligned to the left; the last one is as long as it is.
+/// Columns two spaces apart, aligned to the left; below each row but the first its last column.
 std::string aligned(const std::vector<Row>& rows) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const Row& row : rows) {
@@ -24,10 +26,14 @@ std::string aligned(const std::vector<Row>& rows) {
   }
   std::string text;
   for (const Row& row : rows) {
+    std::string line;
     for (std::size_t i = 0; i + 1 < row.size(); ++i) {
-      text += fmt::format("{:<{}}  ", row[i], widths[i]);
+      line += fmt::format("{:<{}}  ", row[i], widths[i]);
     }
-    text += row.back() + "\n";
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    if (!row.back().empty()) {
+      text += "    " + wrapped(words_of(row.back()), 4, 4) + "\n";
+    }
   }
   return text;
 }
@@ -53,17 +59,19 @@ std::string network_text(const std::vector<NetworkDimension>& network) {
   for (const NetworkDimension& dimension : network) {
     text += (text.empty() ? "" : ", ") + dimension_text(dimension);
   }
-  return text.empty() ? "-" : text;
+  return text.empty() ? "none" : text;
 }
 
 Row row_of_system(const ShelfFile& file) {
   const SystemFigures figures = system_figures(file);
   const Machine& machine = figures.machine;
   const Bytes sram = machine.accelerator.sram;
-  return {std::string(file.name),         figures.chips ? std::to_string(*figures.chips) : "-",
-          to_text(machine.peak()),        sram > Bytes{} ? to_text(sram) : "-",
-          memory_text(machine.memory),    network_text(machine.network),
-          std::string(file.description())};
+  return {std::string(file.name),
+          figures.chips ? std::to_string(*figures.chips) : "-",
+          to_text(machine.peak()),
+          sram > Bytes{} ? to_text(sram) : "-",
+          memory_text(machine.memory),
+          fmt::format("{} Network: {}.", file.description(), network_text(machine.network))};
 }
 
 Row row_of_workload(const ShelfFile& file) {
@@ -90,13 +98,13 @@ Row row_of_study(const ShelfFile& file) {
 
 Row header_of(ShelfKind kind) {
   if (kind == ShelfKind::Systems) {
-    return {"system", "chips", "peak", "SRAM", "memory", "network", "what it is"};
+    return {"system", "chips", "peak", "SRAM", "memory", ""};
   }
   if (kind == ShelfKind::Workloads) {
-    return {"workload", "kind", "parameters", "layers", "samples", "a step", "what it is"};
+    return {"workload", "kind", "parameters", "layers", "samples", "a step", ""};
   }
-  if (kind == ShelfKind::Configs) return {"config", "what it is"};
-  return {"study", "points", "what it is"};
+  if (kind == ShelfKind::Configs) return {"config", ""};
+  return {"study", "points", ""};
 }
 
 Row row_of(const ShelfFile& file) {
