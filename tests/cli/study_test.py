@@ -75,6 +75,32 @@ class StudyTest(StudyCase):
             step = by_index[int(row["index"])]["step_time"]
             self.assertEqual(row["step_time [s]"], "" if step is None else repr(step))
 
+    def test_the_table_has_the_plan_of_each_point_in_si_units(self):
+        config = (ROOT / "configs/training/megatron_22b_selective.yaml").resolve()
+        study = self.write("plans.yaml", f"""\
+study: {{name: plans, solve: all}}
+base: {{from: {config}}}
+axes:
+  - {{name: memory, key: system.memory.capacity, values: [1 GB, 80 GB]}}
+""")
+        self.run_study("plans", study=study)
+        with open(self.folder_of("plans") / "results.csv", newline="") as file:
+            none, row = csv.DictReader(file)
+        answer = next(json.loads(line) for line in self.rows("plans") if '"80 GB"' in line)
+        self.assertEqual([none["memory [B]"], row["memory [B]"]], ["1000000000", "80000000000"])
+        self.assertEqual(none["status"], "infeasible")
+        for group, unit in (("parallelism", ""), ("time", " [s]"), ("memory", " [B]")):
+            parts = {key: value for key, value in answer[group].items()
+                     if isinstance(value, (int, float)) and not isinstance(value, bool)}
+            self.assertGreater(len(parts), 2)
+            for key, value in parts.items():
+                self.assertEqual(float(row[f"{group}.{key}{unit}"]), value)
+                self.assertEqual(none[f"{group}.{key}{unit}"], "")
+        self.assertEqual(row["micro_batch"], str(answer["micro_batch"]))
+        for key in ("schedule", "recompute", "layout", "zero"):
+            self.assertEqual(row[f"plan.{key}"], str(answer["plan"][key]))
+        self.assertEqual(row["plan.layers"], " ".join(map(str, answer["plan"]["layers"])))
+
     def test_deterministic_results_are_the_same_to_the_byte(self):
         for threads in ("1", "2", "64"):
             self.run_study("t" + threads, "--all", "--deterministic", "--threads", threads)

@@ -85,7 +85,7 @@ int list_points(const StudyPoints& points, const Deadline& deadline) {
 }
 
 /// All files of a folder that has its results.
-void write_results(const fs::path& folder, const std::vector<std::string>& axes,
+void write_results(const fs::path& folder, const std::vector<StudyAxis>& axes,
                    const std::string& study, const std::string& front) {
   const fs::path rows = folder / "results.ndjson";
   write_file(folder / "study.json", study);
@@ -211,9 +211,7 @@ class StudyRun {
     for (const auto& [index, answer] : journal.answers()) found.add(index, answer.figures);
     const std::vector<study::Front::Member> front = found.members();
     state_.ratios = ratios_of(study_, points_.grid(), journal.answers());
-    std::vector<std::string> axes;
-    for (const StudyAxis& axis : study_.axes) axes.push_back(axis.name);
-    write_results(folder_, axes, study_json(study_, state_),
+    write_results(folder_, study_.axes, study_json(study_, state_),
                   front_json(study_, points_.grid(), state_, front));
     std::string text = study_report(study_, points_.grid(), state_, front);
     if (!state_.complete) text += "\nstopped: the same command goes on\n";
@@ -270,12 +268,10 @@ int run_merge(const StudyLine& line) {
     }
   }
   const study::Grid grid = grid_of(merged.study);
-  std::vector<std::string> names;
-  for (const StudyAxis& axis : merged.study.axes) names.push_back(axis.name);
   StudyState state = merged.state;
   state.complete = true;
   write_file(folder / "results.ndjson", merged.rows);
-  write_results(folder, names, study_json(merged.study, state),
+  write_results(folder, merged.study.axes, study_json(merged.study, state),
                 front_json(merged.study, grid, state, merged.front));
   print(study_report(merged.study, grid, state, merged.front));
   return exit_status(state);

@@ -107,7 +107,7 @@ std::pair<Study, StudyState> load_study_json(const std::filesystem::path& file) 
     study.goal = goal_of(json);
     for (const Json& axis : json.at("axes")) {
       study.axes.push_back({.name = axis.at("name").get<std::string>(),
-                            .key = {},
+                            .key = axis.at("key").is_null() ? "" : axis.at("key"),
                             .labels = axis.at("labels").get<std::vector<std::string>>(),
                             .changes = {},
                             .dimension = axis.at("dimension").get<std::size_t>()});

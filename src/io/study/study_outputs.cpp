@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"
@@ -35,16 +37,26 @@ std::optional<std::vector<double>> quantities(const std::vector<std::string>& la
   return values;
 }
 
-Json values_json(const StudyAxis& axis) {
+struct AxisValues {
+  std::vector<double> values;  ///< none where labels are no numbers
+  const char* unit = "";
+};
+
+AxisValues values_of(const StudyAxis& axis) {
   if (axis.key.empty()) return {};
-  std::optional<std::vector<double>> values = quantities<double>(axis.labels);
-  if (!values) values = quantities<Bytes>(axis.labels);
-  if (!values) values = quantities<BytesPerSecond>(axis.labels);
-  if (!values) values = quantities<Hertz>(axis.labels);
-  if (!values) values = quantities<Seconds>(axis.labels);
-  if (!values) return {};
+  if (auto values = quantities<double>(axis.labels)) return {*values, ""};
+  if (auto values = quantities<Bytes>(axis.labels)) return {*values, "B"};
+  if (auto values = quantities<BytesPerSecond>(axis.labels)) return {*values, "B/s"};
+  if (auto values = quantities<Hertz>(axis.labels)) return {*values, "Hz"};
+  if (auto values = quantities<Seconds>(axis.labels)) return {*values, "s"};
+  return {};
+}
+
+Json values_json(const StudyAxis& axis) {
+  const AxisValues known = values_of(axis);
+  if (known.values.empty()) return {};
   Json list = Json::array();
-  for (const double value : *values) list.push_back(json_number(value));
+  for (const double value : known.values) list.push_back(json_number(value));
   return list;
 }
 
@@ -96,6 +108,57 @@ std::string csv_field(const std::string& text) {
 
 std::string csv_number(double value) {
   return std::isnan(value) ? "" : json_line(json_number(value));
+}
+
+/// What a point has decided and where its time and memory go: keys of a row, with their units.
+constexpr std::array<std::pair<const char*, const char*>, 11> kDecided = {{{"/parallelism", ""},
+                                                                           {"/micro_batch", ""},
+                                                                           {"/tile", ""},
+                                                                           {"/plan", ""},
+                                                                           {"/execution", ""},
+                                                                           {"/serving/best", ""},
+                                                                           {"/gap", ""},
+                                                                           {"/bound_by", ""},
+                                                                           {"/time_shares", ""},
+                                                                           {"/time", "s"},
+                                                                           {"/memory", "B"}}};
+
+/// Calls with the name and the field of each part of a value: of objects each key, of lists all in
+/// one field.
+void for_each_part(const std::string& name, const std::string& unit, const Json& value,
+                   const std::function<void(std::string, std::string)>& call) {
+  if (value.is_object()) {
+    for (const auto& part : value.items()) {
+      for_each_part(name + "." + part.key(), unit, part.value(), call);
+    }
+  } else if (value.is_number()) {
+    call(unit.empty() ? name : fmt::format("{} [{}]", name, unit), json_line(value));
+  } else if (value.is_array()) {
+    std::string text;
+    for (const Json& each : value) {
+      text +=
+          (text.empty() ? "" : " ") + (each.is_string() ? each.get<std::string>() : each.dump());
+    }
+    call(name, csv_field(text));
+  } else if (!value.is_null()) {
+    call(name, csv_field(value.is_string() ? value.get<std::string>() : value.dump()));
+  }
+}
+
+/// By the place in kDecided and the name of the column.
+using Decided = std::map<std::pair<std::size_t, std::string>, std::string>;
+
+Decided decided_of(const Json& row) {
+  Decided parts;
+  for (std::size_t k = 0; k < kDecided.size(); ++k) {
+    const Json::json_pointer at(kDecided[k].first);
+    if (!row.contains(at)) continue;
+    const std::string name = at.back() == "best" ? "deployment" : at.back();
+    for_each_part(name, kDecided[k].second, row.at(at), [&](std::string head, std::string field) {
+      parts.insert_or_assign({k, std::move(head)}, std::move(field));
+    });
+  }
+  return parts;
 }
 
 Json ratios_json(const std::vector<RatioResult>& ratios) {
@@ -200,26 +263,48 @@ void for_each_row(const std::filesystem::path& ndjson,
   }
 }
 
-std::string results_csv(const std::filesystem::path& ndjson, const std::vector<std::string>& axes) {
+std::string results_csv(const std::filesystem::path& ndjson, const std::vector<StudyAxis>& axes) {
+  Decided columns;
+  for_each_row(ndjson,
+               [&](const std::string& row) { columns.merge(decided_of(Json::parse(row))); });
   std::string head = "index";
-  for (const std::string& axis : axes) head += "," + csv_field(axis);
+  std::vector<std::map<std::string, double>> values(axes.size());  // of labels with units
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    head += "," + csv_field(axes[a].name);
+    const AxisValues known = values_of(axes[a]);
+    if (std::string_view(known.unit).empty()) continue;
+    head += "," + csv_field(fmt::format("{} [{}]", axes[a].name, known.unit));
+    for (std::size_t i = 0; i < known.values.size(); ++i) {
+      values[a].emplace(axes[a].labels[i], known.values[i]);
+    }
+  }
   head += ",status,reason,lower_bound [s]";
   for (const study::Figure figure : study::kFigures) {
     head += fmt::format(",{}", study::name_of(figure));
     if (!study::unit_of(figure).empty()) head += fmt::format(" [{}]", study::unit_of(figure));
   }
+  for (const auto& [column, field] : columns) head += "," + csv_field(column.second);
   std::map<study::PointIndex, std::string> lines;
   for_each_row(ndjson, [&](const std::string& row) {
     const study::PointAnswer answer = answer_of(row);
     const Json json = Json::parse(row);
     std::string line = std::to_string(answer.index);
-    for (const std::string& axis : axes) {
-      line += "," + csv_field(json.at("point").value(axis, std::string()));
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+      const std::string label = json.at("point").value(axes[a].name, std::string());
+      line += "," + csv_field(label);
+      if (values[a].empty()) continue;
+      const auto value = values[a].find(label);
+      line += "," + (value == values[a].end() ? std::string() : csv_number(value->second));
     }
     line += fmt::format(",{},{},{}", study::name_of(answer.status), csv_field(answer.reason),
                         csv_number(answer.step_bound));
     for (const study::Figure figure : study::kFigures) {
       line += "," + csv_number(answer.figures[figure]);
+    }
+    const Decided decided = decided_of(json);
+    for (const auto& [column, field] : columns) {
+      const auto found = decided.find(column);
+      line += "," + (found == decided.end() ? std::string() : found->second);
     }
     lines.emplace(answer.index, std::move(line));
   });

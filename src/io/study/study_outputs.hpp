@@ -67,8 +67,9 @@ class FrontOf {
 std::string front_json(const Study& study, const study::Grid& grid, const StudyState& state,
                        const std::vector<study::Front::Member>& members);
 
-/// results.ndjson as comma-separated values, in the order of points, with units in the head.
-std::string results_csv(const std::filesystem::path& ndjson, const std::vector<std::string>& axes);
+/// results.ndjson as comma-separated values, in the order of points, with units in the head: the
+/// labels of axes and their values in SI base units, figures, decisions, parts of time and memory.
+std::string results_csv(const std::filesystem::path& ndjson, const std::vector<StudyAxis>& axes);
 
 /// Calls with each line of results.ndjson.
 void for_each_row(const std::filesystem::path& ndjson,
