@@ -48,4 +48,9 @@ const char* name_of(StepBound bound) {
 }
 // clang-format on
 
+const char* topology_name(const NetworkDimension& dimension) {
+  if (!dimension.mesh) return name_of(dimension.topology);
+  return dimension.mesh->closed ? "torus2d" : "mesh";
+}
+
 }  // namespace dfsearch

@@ -29,6 +29,14 @@ constexpr auto words(Dataflow) {
                           {"input", Dataflow::Input},
                           {"best", Dataflow::Best}});
 }
+constexpr auto words(MeshSharing) {
+  return named<MeshSharing>({{"own", MeshSharing::Own}, {"all", MeshSharing::All}});
+}
+/// Of a dimension, meshes included.
+const char* topology_name(const NetworkDimension& dimension);
+constexpr auto words(MeshFill) {
+  return named<MeshFill>({{"straight", MeshFill::Straight}, {"snake", MeshFill::Snake}});
+}
 constexpr auto words(LevelName) {
   return named<LevelName>(
       {{"registers", LevelName::Registers}, {"L1", LevelName::L1}, {"L2", LevelName::L2}});

@@ -182,4 +182,31 @@ training::Task random_task_with_stack(std::uint64_t seed) {
   return task;
 }
 
+Task random_task_on_mesh(std::uint64_t seed) {
+  Task task = random_training_task(seed);
+  std::mt19937_64 random(seed);
+  std::int64_t chips = task.machine.chips;
+  NetworkDimension dimension = task.machine.network.empty()
+                                   ? NetworkDimension{.bandwidth = BytesPerSecond(1e10)}
+                                   : task.machine.network.front();
+  task.choices.network.clear();
+  task.machine.network.clear();
+  NetworkDimension outer = dimension;
+  outer.topology = Topology::Switch;
+  outer.degree = chips % 2 == 0 && random() % 3 == 0 ? 2 : 1;
+  chips /= *outer.degree;
+  std::int64_t width = static_cast<std::int64_t>(1 + random() % 4);
+  while (chips % width != 0) --width;
+  dimension.topology = Topology::Ring;
+  dimension.degree = chips;
+  dimension.latency = Seconds(random() % 2 == 0 ? 0.0 : 2e-6);
+  dimension.mesh = Mesh{.width = width,
+                        .height = chips / width,
+                        .closed = random() % 2 == 0,
+                        .sharing = random() % 2 == 0 ? MeshSharing::Own : MeshSharing::All};
+  task.machine.network.push_back(dimension);
+  if (*outer.degree > 1) task.machine.network.push_back(outer);
+  return task;
+}
+
 }  // namespace dfsearch::test

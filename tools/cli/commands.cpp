@@ -10,6 +10,7 @@
 #include "cli/gemm.hpp"
 #include "cli/help.hpp"
 #include "cli/list.hpp"
+#include "cli/mesh.hpp"
 #include "cli/outputs.hpp"
 #include "cli/page_output.hpp"
 #include "cli/predict.hpp"
@@ -186,6 +187,8 @@ int run_command(const CommandLine& line) {
       return run_chip(line);
     case Command::Gemm:
       return run_gemm(line);
+    case Command::Mesh:
+      return run_mesh(line);
     case Command::Predict:
       return run_predict(line);
     case Command::Emit:

@@ -82,6 +82,8 @@ void model_part(CommandLine& line, const std::string& option, const std::string&
   line.part = choice<ModelPart>(option, value);
 }
 
+constexpr std::int64_t kMostSide = 128;  // of a mesh
+
 /// M x K x N of a GEMM.
 void shape(CommandLine& line, const std::string& option, const std::string& value) {
   std::array<std::int64_t, 3> extents{};
@@ -99,6 +101,19 @@ void shape(CommandLine& line, const std::string& option, const std::string& valu
                 in_quotes(value));
   }
   line.shapes.push_back({.m = extents[0], .k = extents[1], .n = extents[2]});
+}
+
+void mesh_axis(CommandLine& line, const std::string& option, const std::string& value) {
+  constexpr std::size_t kMostAxes = 6;  // 6! orders
+  if (line.axes.size() == kMostAxes) {
+    usage_error(fmt::format("{}: expected at most {} axes", option, kMostAxes));
+  }
+  line.axes.push_back({.extent = parse_count(option, value, kMostSide * kMostSide)});
+}
+
+void open_axis(CommandLine& line, const std::string& option, const std::string& value) {
+  mesh_axis(line, option, value);
+  line.axes.back().open = true;
 }
 
 void sharing_chips(CommandLine& line, const std::string& option, const std::string& value) {
@@ -174,6 +189,26 @@ void finish_graph(CommandLine& line) {
 
 void finish_gemm(CommandLine& line) {
   if (line.shapes.empty()) usage_error("gemm: missing --shape MxKxN");
+}
+
+/// The input is WxH; the axes have its chips.
+void finish_mesh(CommandLine& line) {
+  const std::size_t cross = line.config.find('x');
+  if (cross == std::string::npos) {
+    usage_error("mesh: expected sides like 8x8, got " + in_quotes(line.config));
+  }
+  line.mesh.width = parse_count("mesh", line.config.substr(0, cross), kMostSide);
+  line.mesh.height = parse_count("mesh", line.config.substr(cross + 1), kMostSide);
+  std::int64_t chips = 1;
+  for (const MeshAxis& axis : line.axes) {
+    if (line.mesh.chips() % (chips * axis.extent) != 0) chips = line.mesh.chips() + 1;
+    if (chips > line.mesh.chips()) break;
+    chips *= axis.extent;
+  }
+  if (chips != line.mesh.chips()) {
+    usage_error(fmt::format("--axis: expected extents whose product is {}, the chips of the mesh",
+                            line.mesh.chips()));
+  }
 }
 
 void finish_predict(CommandLine& line) {

@@ -156,6 +156,15 @@ constexpr OptionRow kExport[] = {
 constexpr OptionRow kChip[] = {
     {"--json", "FILE|-", "the chips as JSON; with - in place of the tables", text<&Line::json>}};
 
+constexpr OptionRow kMesh[] = {
+    {"--axis", "N", "members of an axis, whose last one talks to the first; repeatable", mesh_axis,
+     true},
+    {"--open", "N", "the same of one whose ends do not talk, a pipeline; repeatable", open_axis,
+     true},
+    {"--torus", "", "the first and the last chip of a row or column are joined",
+     [](Line& line, const Text&, const Text&) { line.mesh.closed = true; }},
+    {"--json", "FILE|-", "as JSON; with - in place of the table", text<&Line::json>}};
+
 constexpr OptionRow kGemm[] = {
     {"--shape", "MxKxN", "extents of the GEMM; repeatable", shape, true},
     {"--word", "B", "size of an element ('2 B')", word_size},
@@ -261,6 +270,8 @@ constexpr UsageRow kChipUsage[] = {
     {"CONFIG... [options]", "the chips that technologies and budgets give"}};
 constexpr UsageRow kGemmUsage[] = {
     {"CONFIG --shape MxKxN", "the time of a GEMM alone on such a chip"}};
+constexpr UsageRow kMeshUsage[] = {
+    {"WxH --axis N...", "where axes of parallelism are on a mesh, and links they share"}};
 constexpr UsageRow kPredictUsage[] = {
     {"TABLE.csv [-o OUT.csv]", "times of measured runs or deployments, and errors"}};
 constexpr UsageRow kEmitUsage[] = {
@@ -287,6 +298,10 @@ constexpr CommandRow kCommands[] = {
      "A config of a chip needs its system only (docs/technology.md).  Of several each is a row of "
      "one table; a folder stands for all configs in it."},
     {Command::Gemm, "gemm", kGemmUsage, "config", kGemm, finish_gemm},
+    {Command::Mesh, "mesh", kMeshUsage, "mesh", kMesh, finish_mesh,
+     "Axes count from 0 and are placed in every order, innermost first, column after column: all "
+     "upwards, or every second one downwards as a snake.",
+     false},
     {Command::Predict, "predict", kPredictUsage, "table of runs", kPredict, finish_predict,
      "A table of training runs (docs/truth.md); of deployments that serve (docs/serving.md) with "
      "-o "

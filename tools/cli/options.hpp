@@ -15,6 +15,7 @@
 #include "io/emit/launch_arguments.hpp"
 #include "io/predict/fit_stack.hpp"
 #include "model/layer/shard.hpp"
+#include "model/machine/mesh_placement.hpp"
 
 namespace dfsearch {
 
@@ -27,6 +28,7 @@ enum class Command {
   Export,
   Chip,
   Gemm,
+  Mesh,
   Predict,
   Emit,
   Study,
@@ -86,6 +88,8 @@ struct CommandLine {
   HeldOut held_out;                  ///< from the fit
   std::int64_t worst = 5;            ///< predictions that are told, the farthest off
   std::vector<Shard> shapes;         ///< of GEMMs
+  Mesh mesh;                         ///< its sides are the input
+  std::vector<MeshAxis> axes;        ///< to be placed on it
   std::vector<std::int64_t> shared_by;  ///< chips, for the intensities of all tiles of a GEMM
   std::vector<ShelfKind> kinds = {ShelfKind::Systems, ShelfKind::Workloads,
                                   ShelfKind::Studies};  ///< to be listed

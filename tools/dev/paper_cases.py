@@ -22,7 +22,6 @@ FLOATS = {"ratio", "machine", "memory_3d", "rail", "roofline", "fig8", "polynomi
 MISSING = {
     "stages": "stages of the pipeline that divide a graph", "two_loop": "two loops of one GEMM",
     "convert": "layouts along two axes", "lstm": "steps of a recurrent network",
-    "mesh": "axes that share the links of a mesh",
 }
 # Cases that the program answers otherwise, on purpose.
 OTHERWISE = {
@@ -242,25 +241,17 @@ def peaks(program):
     return [row["flop"] / row["step_time"] / row["utilization"] / 1024 / 1e12 for row in chosen]
 
 
-def parabola(xs, ys):
-    """The coefficients of the least squares of degree 2, the highest first."""
-    scale = max(xs)  # powers of the greatest would lose digits
-    xs = [x / scale for x in xs]
-    rows = [[sum(x ** (i + j) for x in xs) for j in range(3)]
-            + [sum(y * x**i for x, y in zip(xs, ys))] for i in range(3)]
-    for i in range(3):
-        rows[i:] = sorted(rows[i:], key=lambda row: -abs(row[i]))
-        rows[i] = [value / rows[i][i] for value in rows[i]]
-        for k in range(3):
-            if k != i:
-                rows[k] = [value - rows[k][i] * one for value, one in zip(rows[k], rows[i])]
-    return [rows[i][3] / scale**i for i in (2, 1, 0)]
-
-
 def ask_polynomial(program, case):
     tflops = peaks(program)
-    return {"tflops": tflops, "power_kw": parabola(tflops, [watts / 1e3 for watts in POWERS]),
-            "price_k": parabola(tflops, [price / 1e3 for price in PRICES])}
+
+    def points(amounts):
+        return {"of": "tflops", "degree": 2, "chips": list(map(list, zip(tflops, amounts)))}
+
+    file = published_configs.ROOT / "configs" / "gpt3_1t.yaml"
+    machine = solve(program, file, "price.accelerator=" + json.dumps(points(PRICES)),
+                    "power.accelerator=" + json.dumps(points(POWERS)))["machine"]
+    return {"tflops": tflops, "power_kw": [each / 1e3 for each in machine["power_of_peak"]],
+            "price_k": [each / 1e3 for each in machine["price_of_peak"]]}
 
 
 def ask_intensity(program, case):
@@ -294,6 +285,28 @@ def ask_dataflow(program, case):
 
     answers = {dataflow: run(dataflow)[1] for dataflow in ("output", "weight", "input")}
     return {**answers, "best": run("best")[0]}
+
+
+def mesh(program, *words):
+    done = subprocess.run([program, "mesh", *words, "--json", "-"], capture_output=True, text=True,
+                          timeout=60, check=True)
+    return json.loads(done.stdout)
+
+
+def ask_mesh(program, case):
+    asked = case["input"]
+    words = [word for name, extent in zip(asked["axes"], asked["extents"])
+             for word in ("--open" if name == "pipeline" else "--axis", str(extent))]
+    found = mesh(program, "x".join(map(str, asked["mesh"])), *words,
+                 *["--torus"] * asked["torus"])
+
+    def chosen(placement, *keys):
+        return {key: placement[key] for key in keys}
+
+    straight, snake = found["placements"][:2]
+    return {"best": chosen(found["best"], "value", "order", "fill", "own", "all"),
+            "straight_in_order": chosen(straight, "own", "all", "hops"),
+            "snake_in_order": chosen(snake, "own", "all", "hops")}
 
 
 def ask_space(program, _):

@@ -22,11 +22,14 @@ namespace dfsearch::training {
 namespace {
 
 // How many decisions are taken at each level; then come the layers of each stage and, for each
-// dimension of the network, the degree of each role in it.
+// dimension of the network, the degree of each role in it and the place of all on a mesh.
 constexpr std::size_t kInnerDecisions = 3;
 constexpr std::size_t kMicroBatchDecisions = kRoles.size() + 1;
 constexpr std::size_t kLayoutDecisions = kMicroBatchDecisions + 1;
 constexpr std::size_t kShapeDecisions = kLayoutDecisions + 7;
+
+constexpr std::int64_t kPlaceDigits = kRoles.size() + 1;
+constexpr std::size_t kDimensionDecisions = kRoles.size() + 1;
 
 /// So many degrees are tried for a first plan, the least floors first.
 constexpr std::size_t kSeeds = 64;
@@ -42,6 +45,23 @@ Seconds least_step(const Task& task) {
   return model_flops(task) / (engine.peak * (share * chips)) * kLessRoundings;
 }
 
+/// The order as digits, the innermost role first, and the fill as the last bit; 0 without a mesh.
+std::int64_t place_number(const Division& division) {
+  std::int64_t number = 0;
+  for (auto role = division.order.rbegin(); role != division.order.rend(); ++role) {
+    number = number * kPlaceDigits + static_cast<std::int64_t>(*role) + 1;
+  }
+  return 2 * number + static_cast<std::int64_t>(division.fill);
+}
+
+void set_place(std::int64_t number, Division& division) {
+  division.fill = static_cast<MeshFill>(number % 2);
+  for (number /= 2; number > 0; number /= kPlaceDigits) {
+    const std::int64_t digit = number % kPlaceDigits;
+    if (digit > 0) division.order.push_back(static_cast<Role>(digit - 1));
+  }
+}
+
 /// The first decisions of a plan.
 Decisions first_of(const Plan& plan, std::size_t count) {
   Decisions decisions = decisions_of(plan);
@@ -53,7 +73,8 @@ Decisions first_of(const Plan& plan, std::size_t count) {
 
 Decisions decisions_of(const Plan& plan) {
   Decisions decisions;
-  decisions.reserve(kShapeDecisions + plan.layers.size() + kRoles.size() * plan.network.size());
+  decisions.reserve(kShapeDecisions + plan.layers.size() +
+                    kDimensionDecisions * plan.network.size());
   for (const Role role : kRoles) decisions.push_back(plan.degrees[role]);
   const Offload& offload = plan.offload;
   for (const std::int64_t decision :
@@ -64,8 +85,9 @@ Decisions decisions_of(const Plan& plan) {
     decisions.push_back(decision);
   }
   decisions.insert(decisions.end(), plan.layers.begin(), plan.layers.end());
-  for (const Degrees& dimension : plan.network) {
+  for (const Division& dimension : plan.network) {
     for (const Role role : kRoles) decisions.push_back(dimension[role]);
+    decisions.push_back(place_number(dimension));
   }
   return decisions;
 }
@@ -89,11 +111,12 @@ Plan plan_of(const Decisions& decisions, const Task& task) {
   }
   if (next == decisions.size()) return plan;
   const std::size_t dimensions = task.machine.network.size();
-  const std::size_t of_network = kRoles.size() * dimensions;
+  const std::size_t of_network = kDimensionDecisions * dimensions;
   while (next + of_network < decisions.size()) plan.layers.push_back(decisions[next++]);
   plan.network.resize(dimensions);
-  for (Degrees& dimension : plan.network) {
+  for (Division& dimension : plan.network) {
     for (const Role role : kRoles) dimension[role] = take(dimension[role]);
+    set_place(take(std::int64_t{}), dimension);
   }
   return plan;
 }
@@ -175,8 +198,8 @@ bool PlanRules::has(const Plan& plan) const {
   const auto divides = [&](std::int64_t layers) {
     return layers >= 0 && (space_.task().stack || layers % plan.chunks == 0);
   };
-  const std::vector<std::vector<Degrees>> networks =
-      has(kShape, plan) ? space_.networks(plan.degrees) : std::vector<std::vector<Degrees>>();
+  const std::vector<std::vector<Division>> networks =
+      has(kShape, plan) ? space_.networks(plan.degrees) : std::vector<std::vector<Division>>();
   return std::find(networks.begin(), networks.end(), plan.network) != networks.end() &&
          static_cast<std::int64_t>(plan.layers.size()) == stages &&
          (given.empty() || plan.layers == given) &&
@@ -339,7 +362,7 @@ void PlanRules::branch_shape(const PlanNode& node, const PlanBranching& branchin
     if (!model.floor(Groups::anywhere(task.machine, plan.degrees), most)) return;
   }
   std::int64_t evaluated = 0;
-  for (std::vector<Degrees>& network : space_.networks(plan.degrees)) {
+  for (std::vector<Division>& network : space_.networks(plan.degrees)) {
     branching.deadline.check();
     ++evaluated;
     auto result =

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/divisors.hpp"
+#include "model/training/mesh_division.hpp"
 #include "model/training/schedule.hpp"
 
 namespace dfsearch::training {
@@ -28,10 +29,14 @@ bool are_alike(const std::vector<std::int64_t>& layers) {
 /// Divides dimension after dimension, role after role.
 class NetworkEnumeration {
  public:
-  NetworkEnumeration(const Task& task, const Degrees& degrees) : task_(task), left_(degrees) {}
+  /// On a mesh the ways to place a division.
+  using Placed = std::function<std::vector<Division>(std::size_t d, const Degrees& degrees)>;
 
-  std::vector<std::vector<Degrees>> run() {
-    network_.assign(task_.machine.network.size(), Degrees());
+  NetworkEnumeration(const Task& task, const Degrees& degrees, Placed placed)
+      : task_(task), left_(degrees), placed_(std::move(placed)) {}
+
+  std::vector<std::vector<Division>> run() {
+    network_.assign(task_.machine.network.size(), Division());
     next(0);
     return std::move(found_);
   }
@@ -39,7 +44,14 @@ class NetworkEnumeration {
  private:
   void divide(std::size_t d, std::size_t r, std::int64_t degree) {
     if (r == kRoles.size()) {
-      if (degree == 1) next(d + 1);
+      if (degree > 1) return;
+      if (!task_.machine.network[d].mesh) return next(d + 1);
+      const Division unplaced = network_[d];
+      for (Division& division : placed_(d, unplaced)) {
+        network_[d] = std::move(division);
+        next(d + 1);
+      }
+      network_[d] = unplaced;
       return;
     }
     const Role role = kRoles[r];
@@ -65,8 +77,9 @@ class NetworkEnumeration {
 
   const Task& task_;
   Degrees left_;
-  std::vector<Degrees> network_;
-  std::vector<std::vector<Degrees>> found_;
+  const Placed placed_;
+  std::vector<Division> network_;
+  std::vector<std::vector<Division>> found_;
 };
 
 }  // namespace
@@ -215,8 +228,18 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
   return found;
 }
 
-std::vector<std::vector<Degrees>> PlanSpace::networks(const Degrees& degrees) const {
-  return NetworkEnumeration(task_, degrees).run();
+std::vector<std::vector<Division>> PlanSpace::networks(const Degrees& degrees) const {
+  const auto placed = [this](std::size_t d, const Degrees& of) { return this->placed(d, of); };
+  return NetworkEnumeration(task_, degrees, placed).run();
+}
+
+std::vector<Division> PlanSpace::placed(std::size_t dimension, const Degrees& degrees) const {
+  const std::lock_guard lock(mutex_);
+  const auto [entry, is_new] = placed_.try_emplace({dimension, degrees});
+  if (is_new) {
+    entry->second = unbeaten_divisions(*task_.machine.network[dimension].mesh, degrees);
+  }
+  return entry->second;
 }
 
 }  // namespace dfsearch::training

@@ -1,8 +1,12 @@
 #pragma once
 // Which plans there are (docs/training.md, section 1).
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/deadline.hpp"
@@ -14,7 +18,7 @@
 namespace dfsearch::training {
 
 /// The domains of all decisions, one after the other, within what the choices of the task leave.
-/// Lists are in the order of ties.  Immutable; refers to the task.
+/// Lists are in the order of ties.  Any thread may ask; refers to the task.
 class PlanSpace {
  public:
   explicit PlanSpace(const Task& task);
@@ -37,15 +41,20 @@ class PlanSpace {
   [[nodiscard]] std::vector<Plan> shapes(const Degrees& degrees, std::int64_t micro_batch,
                                          TensorLayout layout) const;
   /// The ways to divide the dimensions of the network among the roles.
-  [[nodiscard]] std::vector<std::vector<Degrees>> networks(const Degrees& degrees) const;
+  [[nodiscard]] std::vector<std::vector<Division>> networks(const Degrees& degrees) const;
 
  private:
   /// The divisions that training libraries have: plain, with sequence parallelism, and that with
   /// whole experts.
   [[nodiscard]] std::vector<TensorLayout> stack_layouts(const Degrees& degrees) const;
 
+  /// On the mesh that is a dimension; found once.
+  [[nodiscard]] std::vector<Division> placed(std::size_t dimension, const Degrees& degrees) const;
+
   const Task& task_;
   const Blocks blocks_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::pair<std::size_t, Degrees>, std::vector<Division>> placed_;  // by mutex_
 };
 
 }  // namespace dfsearch::training

@@ -134,7 +134,7 @@ void RobustRules::branch_shape(const PlanNode& node, const PlanBranching& branch
     models.emplace_back(one->task, plan, profiles.back(), blocks.dense_layers,
                         blocks.expert_layers);
   }
-  for (std::vector<Degrees>& network : space.networks(plan.degrees)) {
+  for (std::vector<Division>& network : space.networks(plan.degrees)) {
     branching.deadline.check();
     evaluated_.fetch_add(1, std::memory_order_relaxed);
     const Groups groups(space.task().machine, network);

@@ -25,7 +25,7 @@ using Map = nlohmann::json;
 
 // The number is that of the form; whoever changes what a checkpoint holds counts it up.
 constexpr std::string_view kKind = "dfsearch checkpoint ";
-constexpr std::string_view kMagic = "dfsearch checkpoint 3\n";
+constexpr std::string_view kMagic = "dfsearch checkpoint 4\n";
 constexpr std::int64_t kLargestCounter = std::int64_t{1} << 60;  // a search can add to it
 
 std::uint32_t checksum(std::string_view bytes) {

@@ -9,6 +9,7 @@
 #include "io/config/config_technology.hpp"
 #include "io/schema/read_schema.hpp"
 #include "model/machine/machine_schema.hpp"
+#include "model/names.hpp"
 #include "model/problem_schema.hpp"
 #include "model/training/plan.hpp"
 #include "technology/names.hpp"
@@ -23,8 +24,38 @@ constexpr double kMostUnits = 4611686018427387904.0;
 constexpr double kMostNetworks = 1e7;
 constexpr double kMostDivisions = 1e10;
 
+constexpr Interval kSideOfMesh{1, 1024};
+
 struct KnownSystem {};
 struct DerivedSystem {};
+/// Beside those that a dimension has by itself.
+enum class MeshTopology : std::uint8_t { Mesh, Torus2d };
+constexpr std::int64_t kFirstMesh = kTopologies.size();
+constexpr Type kJoined{
+    .form = Form::Choice,
+    .put =
+        [](void* object, std::int64_t value) {
+          auto& dimension = static_cast<DimensionText*>(object)->dimension;
+          if (value < kFirstMesh) {
+            dimension.topology = static_cast<Topology>(value);
+          } else {
+            dimension.mesh.emplace().closed =
+                value - kFirstMesh == static_cast<std::int64_t>(MeshTopology::Torus2d);
+          }
+        },
+    .get = [](const void* object) -> std::int64_t {
+      const auto& dimension = static_cast<const DimensionText*>(object)->dimension;
+      if (!dimension.mesh) return static_cast<std::int64_t>(dimension.topology);
+      return kFirstMesh + static_cast<std::int64_t>(dimension.mesh->closed ? MeshTopology::Torus2d
+                                                                           : MeshTopology::Mesh);
+    },
+    .choices =
+        [] {
+          std::vector<Choice> choices = choices_of<Topology>();
+          choices.push_back({"mesh", kFirstMesh});
+          choices.push_back({"torus2d", kFirstMesh + 1});
+          return choices;
+        }};
 constexpr Type kNetwork = list_of(TypeOf<DimensionText>::type);
 
 /// More multiply-add units than 64-bit integers count.
@@ -74,6 +105,33 @@ MemoryText read_memory(const YamlEntry& section, bool is_derived, InputMessages&
   return memory;
 }
 
+/// The chips of a mesh are those of its sides.
+void settle_mesh(MapReader& reader, DimensionText& text) {
+  std::optional<Mesh>& mesh = text.dimension.mesh;
+  for (const char* key : {"width", "height", "sharing"}) {
+    const YamlEntry* entry = reader.optional(key);
+    if (entry && !mesh) {
+      reader.messages().add(entry->place, key, "only a mesh or torus2d has it, expected none");
+    }
+  }
+  if (!mesh) return;
+  if (!text.width || !text.height) {
+    reader.messages().add(reader.place(), "network", "a mesh needs 'width' and 'height'");
+    return;
+  }
+  *mesh = {.width = *text.width,
+           .height = *text.height,
+           .closed = mesh->closed,
+           .sharing = text.sharing.value_or(MeshSharing::Own)};
+  const YamlEntry* degree = reader.optional("degree");
+  if (degree && text.dimension.degree && *text.dimension.degree != mesh->chips()) {
+    reader.messages().add(
+        degree->value.place, "degree",
+        fmt::format("expected width * height = {}, got {}", mesh->chips(), *text.dimension.degree));
+  }
+  text.dimension.degree = mesh->chips();
+}
+
 /// Without a technology all dimensions have a bandwidth of their own.
 DimensionText read_dimension(const YamlNode& item, const Technology* technology,
                              InputMessages& messages) {
@@ -85,6 +143,7 @@ DimensionText read_dimension(const YamlNode& item, const Technology* technology,
     messages.add(link->place, "link", "needs a 'technology' of the system, expected 'bandwidth'");
   }
   if (reader.has("bandwidth")) text.ports.link.reset();
+  settle_mesh(reader, text);
   return text;
 }
 
@@ -265,6 +324,16 @@ std::optional<SystemText> read_system(const YamlEntry& section, std::optional<st
   return text;
 }
 
+void refuse_meshes(const Machine& machine, const YamlEntry& section, InputMessages& messages) {
+  const YamlEntry* network = section.value.find("network");
+  for (std::size_t d = 0; d < machine.network.size(); ++d) {
+    if (!machine.network[d].mesh) continue;
+    messages.add(network->value.items[d].find("topology")->value.place, "topology",
+                 "only plans of training without a stack place roles on a mesh, expected ring, "
+                 "fully_connected or switch");
+  }
+}
+
 void check_networks(const Machine& machine, std::int64_t chips, const YamlEntry& section,
                     InputMessages& messages) {
   double ways = 1.0;
@@ -290,12 +359,41 @@ void check_divisions(const Machine& machine, const std::vector<bool>& divided,
   check_ways(ways, kMostDivisions, section, "the strategy", messages);
 }
 
+namespace {
+
+/// What a polynomial gives for the chips of the system.
+template <class Units>
+void settle_rate(const YamlEntry& section, const Machine& system, Units& units,
+                 InputMessages& messages) {
+  if (!units.by_peak || units.by_peak->polynomial.empty()) return;
+  const Place& place = section.value.find("accelerator")->value.place;
+  if (!(system.peak() > FlopsPerSecond{})) {
+    messages.add(place, "accelerator",
+                 "the peak of a chip of a technology is not known, expected "
+                 "a number");
+    return;
+  }
+  const double rate = units.by_peak->at(system.peak());
+  using Amount = decltype(units.accelerator);
+  if (rate >= 0.0) {
+    units.accelerator = Amount(rate);
+  } else {
+    messages.add(place, "accelerator",
+                 fmt::format("the polynomial is {:.4g} at {}, expected at least 0", rate,
+                             to_text(system.peak())));
+  }
+}
+
+}  // namespace
+
 void read_price(const YamlEntry& section, Machine& system, InputMessages& messages) {
   read_object(section, system.price, messages);
+  settle_rate(section, system, system.price, messages);
 }
 
 void read_power(const YamlEntry& section, Machine& system, InputMessages& messages) {
   read_object(section, system.power, messages);
+  settle_rate(section, system, system.power, messages);
 }
 
 void settle_chip(const ChipDesign& design, const Chip& chip, const YamlEntry& section,
@@ -383,8 +481,16 @@ template <>
 const Schema& schema_of<DimensionText>() {
   using D = DimensionText;
   static constexpr Field kFields[] = {
-      field<&D::dimension, &NetworkDimension::topology>("topology", "how its members are joined",
-                                                        {.flags = kRequired}),
+      whole("topology",
+            "how its members are joined; on a `mesh` or `torus2d` a plan of training places them",
+            kJoined, {.flags = kRequired}),
+      field<&D::width>("width", "of a mesh, in chips", {.limits = kSideOfMesh, .preset = "none"}),
+      field<&D::height>("height", "of a mesh, in chips", {.limits = kSideOfMesh, .preset = "none"}),
+      field<&D::sharing>(
+          "sharing",
+          "whose messages share a link of a mesh: those of one role, as roles do not "
+          "talk at once, or of all",
+          {.preset = "own"}),
       field<&D::dimension, &NetworkDimension::degree>(
           "degree",
           "members; the product over dimensions is `chips`, or the chips of one of the workload's "

@@ -41,6 +41,9 @@ struct GivenMemory;
 struct DimensionText {
   NetworkDimension dimension;
   DimensionPorts ports;
+  std::optional<std::int64_t> width;  ///< of its mesh; the degree is width * height
+  std::optional<std::int64_t> height;
+  std::optional<MeshSharing> sharing;
 };
 struct ParallelismText {
   std::array<DegreeChoice, 3> degrees;  ///< by Strategy
@@ -61,6 +64,9 @@ const Schema& schema_of<ParallelismText>();
 
 /// Whether a config is read for its chip alone: then it need not say how many there are.
 enum class SystemUse : std::uint8_t { Whole, ChipAlone };
+
+/// Complains of the dimensions whose chips a plan would have to place.
+void refuse_meshes(const Machine& machine, const YamlEntry& section, InputMessages& messages);
 
 /// Nothing if anything in the section is wrong.  The degrees are checked if the copies of
 /// the workload are known.

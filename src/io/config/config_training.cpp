@@ -219,6 +219,7 @@ TrainingConfig read_training_config(YamlNode root, const Place& start, InputMess
     read_object(*section, config.search, messages);
   }
   reader.finish();
+  if (task.stack) refuse_meshes(task.machine, *reader.optional("system"), messages);
   if (messages.count() == before) check_plan_choices(root, task, messages);
   return config;
 }

@@ -187,6 +187,7 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
     std::optional<std::int64_t> copies;
     if (workload) copies = workload->copies;
     if (auto text = read_system(*section, copies, use, messages)) {
+      if (!chip_alone) refuse_meshes(text->system, *section, messages);
       system = std::move(text->system);
       config.design = std::move(text->design);
     }

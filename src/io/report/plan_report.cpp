@@ -28,6 +28,7 @@ namespace {
 
 using training::Cost;
 using training::Degrees;
+using training::Division;
 using training::FoundPlan;
 using training::kRoles;
 using training::MemoryUse;
@@ -52,13 +53,29 @@ std::string degrees_text(const Degrees& degrees) {
   return text;
 }
 
+std::string extent_text(const NetworkDimension& dimension) {
+  if (!dimension.mesh) return std::to_string(*dimension.degree);
+  return fmt::format("{} x {}", dimension.mesh->width, dimension.mesh->height);
+}
+
+/// Where the roles are on a mesh.
+std::string place_text(const Division& division) {
+  if (division.order.empty()) return "";
+  std::string text;
+  for (const Role role : division.order) {
+    text += (text.empty() ? "" : ", ") + std::string(training::name_of(role));
+  }
+  return fmt::format(" ({} from the inside out{})", text,
+                     division.fill == MeshFill::Snake ? ", as a snake" : "");
+}
+
 /// "switch of 8: tensor 8; switch of 256: data 64 x pipeline 4", innermost dimension first.
 std::string network_text(const Task& task, const Plan& plan) {
   std::string text;
   for (std::size_t d = 0; d < plan.network.size(); ++d) {
     if (d > 0) text += "; ";
-    text += fmt::format("{} of {}:", name_of(task.machine.network[d].topology),
-                        *task.machine.network[d].degree);
+    const NetworkDimension& dimension = task.machine.network[d];
+    text += fmt::format("{} of {}:", topology_name(dimension), extent_text(dimension));
     std::string roles;
     for (const Role role : kRoles) {
       if (plan.network[d][role] == 1) continue;
@@ -66,6 +83,7 @@ std::string network_text(const Task& task, const Plan& plan) {
                            plan.network[d][role]);
     }
     text += roles.empty() ? " idle" : roles;
+    text += place_text(plan.network[d]);
   }
   return text;
 }
@@ -353,7 +371,7 @@ std::string task_text(const Task& task) {
                            to_text(second->bandwidth));
   }
   for (const NetworkDimension& dimension : task.machine.network) {
-    machine += fmt::format("; {} of {} at {}", name_of(dimension.topology), *dimension.degree,
+    machine += fmt::format("; {} of {} at {}", topology_name(dimension), extent_text(dimension),
                            to_text(dimension.bandwidth));
   }
   return labelled("workload", shape) + model_line(count(model, task.pass.tokens, task.pass.word)) +

@@ -49,7 +49,7 @@ std::string memory_text(const std::vector<MemoryTier>& memory) {
 
 /// "switch of 8 at 450 GB/s", without the degree where the config has it.
 std::string dimension_text(const NetworkDimension& dimension) {
-  std::string text = dimension.measured ? "group" : name_of(dimension.topology);
+  std::string text = dimension.measured ? "group" : topology_name(dimension);
   if (dimension.degree) text += fmt::format(" of {}", *dimension.degree);
   return text + " at " + to_text(dimension.bandwidth);
 }

@@ -84,7 +84,7 @@ Json tier_json(const MemoryTier& tier) {
 Json network_json(const Machine& machine) {
   Json list = Json::array();
   for (const NetworkDimension& dimension : machine.network) {
-    list.push_back({{"topology", dimension.measured ? Json() : name_of(dimension.topology)},
+    list.push_back({{"topology", dimension.measured ? Json() : topology_name(dimension)},
                     {"degree", dimension.degree ? Json(*dimension.degree) : Json()},
                     {"bandwidth", number(dimension.bandwidth)},
                     {"latency", number(dimension.latency)}});
@@ -100,12 +100,15 @@ Json sram_json(const Machine& machine) {
 Json asked_machine_json(const Machine& machine) {
   if (!(machine.peak() > FlopsPerSecond{})) return {};
   const MemoryTier* second = machine.second_memory();
-  return {{"chips", machine.chips},
-          {"peak", number(machine.peak())},
-          {"sram", sram_json(machine)},
-          {"memory", tier_json(machine.memory[0])},
-          {"second_memory", second ? tier_json(*second) : Json()},
-          {"network", network_json(machine)}};
+  Json json = {{"chips", machine.chips},
+               {"peak", number(machine.peak())},
+               {"sram", sram_json(machine)},
+               {"memory", tier_json(machine.memory[0])},
+               {"second_memory", second ? tier_json(*second) : Json()},
+               {"network", network_json(machine)}};
+  if (machine.price.by_peak) json["price_of_peak"] = machine.price.by_peak->polynomial;
+  if (machine.power.by_peak) json["power_of_peak"] = machine.power.by_peak->polynomial;
+  return json;
 }
 
 Json asked_graph_json(const Workload& workload) {

@@ -15,6 +15,7 @@ namespace dfsearch {
 namespace {
 
 using training::Degrees;
+using training::Division;
 using training::FoundPlan;
 using training::kRoles;
 using training::MemoryUse;
@@ -34,10 +35,16 @@ Json parallelism_json(const Degrees& degrees) {
 /// How each dimension is divided among the roles, innermost first; `data` without `expert`.
 Json network_json(const Plan& plan) {
   Json list = Json::array();
-  for (const Degrees& dimension : plan.network) {
+  for (const Division& dimension : plan.network) {
     Json roles = Json::object();
     for (const Role role : kRoles) {
       if (dimension[role] > 1) roles[training::name_of(role)] = dimension[role];
+    }
+    if (!dimension.order.empty()) {
+      Json order = Json::array();
+      for (const Role role : dimension.order) order.push_back(training::name_of(role));
+      roles["order"] = std::move(order);
+      roles["fill"] = name_of(dimension.fill);
     }
     list.push_back(std::move(roles));
   }

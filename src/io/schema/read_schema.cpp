@@ -74,8 +74,10 @@ class ValueReader {
         return words(entry, type, member);
       case Form::Pair:
         return pair(entry, type, member);
-      case Form::Map:
       case Form::Either:
+        return read(entry, entry.value.type == YamlNode::Type::Map ? *type.other : *type.inner,
+                    member);
+      case Form::Map:
       case Form::Any:
         break;
     }

@@ -114,8 +114,9 @@ Json written(const Type& type, const void* member, unsigned left_out) {
       put_keys(schema, member, schema.fresh(), left_out, map);
       return map;
     }
-    case Form::Map:
     case Form::Either:
+      return written(type.other->size(member) > 0 ? *type.other : *type.inner, member, left_out);
+    case Form::Map:
     case Form::Any:
       break;
   }

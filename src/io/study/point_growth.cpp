@@ -91,7 +91,9 @@ bool grows(const Config& config) {
   const Problem& problem = config.problem;
   // A core's share of a level shrinks when there are more cores.
   const bool has_levels = problem.execution.levels && !problem.system.levels.empty();
-  return !config.design && problem.objective == Objective::StepTime &&
+  const Machine& system = problem.system;
+  const bool has_rates = !system.price.by_peak && !system.power.by_peak;
+  return !config.design && has_rates && problem.objective == Objective::StepTime &&
          !problem.system.second_memory() && !has_levels;
 }
 

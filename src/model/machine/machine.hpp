@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/units.hpp"
+#include "model/machine/mesh_placement.hpp"
 #include "model/machine/rates.hpp"
 #include "model/machine/topology.hpp"
 
@@ -81,12 +83,25 @@ struct NetworkDimension {
   BytesPerSecond bandwidth{};          ///< of one link
   std::optional<Strategy> strategy;    ///< left out: searched
   Seconds latency{};                   ///< of one message over one link
+  /// Of chips that plans place; the degree is theirs, and rings run over their links.
+  std::optional<Mesh> mesh = std::nullopt;
   /// In place of the topology, in Calculon's equations.
   std::optional<MeasuredNetwork> measured = std::nullopt;
 };
 
+/// Dollars or watts of a chip by its TFLOP/s, as a polynomial.
+struct RateByPeak {
+  std::vector<double> polynomial;  ///< its coefficients, the highest power first
+  /// Where they are fitted: the least squares of this degree through TFLOP/s and rates of chips.
+  std::int64_t degree = 2;
+  std::vector<std::pair<double, double>> chips;
+
+  [[nodiscard]] double at(FlopsPerSecond peak) const;
+};
+
 struct Price {
   Dollars accelerator{};                  ///< per chip
+  std::optional<RateByPeak> by_peak;      ///< where it goes by the peak
   DollarsPerBandwidth memory{};           ///< per chip
   std::vector<DollarsPerBandwidth> link;  ///< per dimension
   DollarsPerBandwidth switch_port{};
@@ -94,6 +109,7 @@ struct Price {
 
 struct Power {
   Watts accelerator{};
+  std::optional<RateByPeak> by_peak;
   WattsPerBandwidth memory{};
   std::vector<WattsPerBandwidth> link;
   WattsPerBandwidth switch_port{};

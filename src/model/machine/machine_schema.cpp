@@ -1,9 +1,16 @@
 #include "model/machine/machine_schema.hpp"
 
+#include <set>
+#include <string>
+
+#include "model/machine/rate_by_peak.hpp"
+#include "schema/report.hpp"
+
 namespace dfsearch {
 namespace {
 
 constexpr Interval kUnitPrice{0, 1e24};
+constexpr int kMostDegree = 6;
 
 /// A plain number of dollars or watts.
 template <class Amount>
@@ -33,11 +40,98 @@ template <class Amount>
 constexpr Type kPerLink = list_type<decltype(Amount() / BytesPerSecond()), Form::Each,
                                     &kPerBandwidth<Amount>>("dimensions of the network");
 
+/// A number, or a map of what gives it; both find their members in the object.
+template <class Units>
+constexpr Type kFixed{.form = Form::Number,
+                      .put_real =
+                          [](void* object, double value) {
+                            auto& amount = static_cast<Units*>(object)->accelerator;
+                            amount = std::remove_reference_t<decltype(amount)>(value);
+                          },
+                      .get_real =
+                          [](const void* object) {
+                            return static_cast<const Units*>(object)->accelerator.in_base_units();
+                          }};
+template <class Units>
+constexpr Type kByPeak{
+    .form = Form::Optional,
+    .inner = &TypeOf<RateByPeak>::type,
+    .resize = [](void* object, std::size_t) { static_cast<Units*>(object)->by_peak.emplace(); },
+    .size = [](const void* object) -> std::size_t {
+      return static_cast<const Units*>(object)->by_peak ? 1 : 0;
+    },
+    .at = [](void* object, std::size_t) -> void* {
+      return &*static_cast<Units*>(object)->by_peak;
+    }};
+template <class Units>
+constexpr Type kChipRate = either(kFixed<Units>, kByPeak<Units>);
+
+using ChipPoint = std::pair<double, double>;
+constexpr Type kCoefficient = [] {
+  Type type = TypeOf<double>::type;
+  type.limits = {-1e24, 1e24};
+  return type;
+}();
+constexpr Type kTflops = [] {
+  Type type = TypeOf<double>::type;
+  type.limits = {1e-9, 1e12};
+  return type;
+}();
+constexpr Type kRate = [] {
+  Type type = TypeOf<double>::type;
+  type.limits = kUnitPrice;
+  return type;
+}();
+constexpr Type kChipPoint{.form = Form::Pair,
+                          .name = "the TFLOP/s and the rate of a chip",
+                          .inner = &kTflops,
+                          .other = &kRate,
+                          .at = [](void* member, std::size_t index) -> void* {
+                            auto& point = *static_cast<ChipPoint*>(member);
+                            return index == 0 ? &point.first : &point.second;
+                          }};
+constexpr Type kChipPoints =
+    list_type<ChipPoint, Form::List, &kChipPoint>("pairs of TFLOP/s and a rate", 1000);
+constexpr Type kCoefficients =
+    list_type<double, Form::List, &kCoefficient>("coefficients", kMostDegree + 1);
+/// The only quantity so far.
+constexpr Type kOfTflops{.form = Form::Choice,
+                         .put = [](void*, std::int64_t) {},
+                         .get = [](const void*) { return std::int64_t{0}; },
+                         .choices =
+                             [] {
+                               return std::vector<Choice>{{"tflops", 0}};
+                             }};
+
+/// A fit is a polynomial from here on.
+void settle_rate(void* object, Report& report) {
+  auto& rate = *static_cast<RateByPeak*>(object);
+  if (rate.polynomial.empty() == rate.chips.empty()) {
+    report.at({&rate.polynomial}, "expected either a polynomial or chips to fit one to");
+    return;
+  }
+  if (rate.chips.empty()) {
+    if (report.given(&rate.degree)) report.at_key(&rate.degree, "only with 'chips'");
+    return;
+  }
+  std::set<double> peaks;
+  for (const auto& [peak, amount] : rate.chips) peaks.insert(peak);
+  if (static_cast<std::int64_t>(peaks.size()) <= rate.degree) {
+    report.at({&rate.chips}, "expected more different TFLOP/s than the degree, " +
+                                 std::to_string(rate.degree) + ", got " +
+                                 std::to_string(peaks.size()));
+    return;
+  }
+  rate.polynomial = least_squares(rate.chips, static_cast<std::size_t>(rate.degree));
+  rate.chips.clear();
+  rate.degree = RateByPeak().degree;
+}
+
 /// Price and power have the same keys.
 template <class Units, class Amount>
 constexpr std::array kUnits = {
-    field<&Units::accelerator>("accelerator", "a chip",
-                               {.type = &kAmount<Amount>, .limits = kUnitPrice}),
+    whole("accelerator", "a chip: a number, or a polynomial of its TFLOP/s", kChipRate<Units>,
+          {.limits = kUnitPrice}),
     field<&Units::memory>("memory", "a GB/s of memory bandwidth",
                           {.type = &kPerBandwidth<Amount>, .limits = kUnitPrice}),
     field<&Units::link>("link",
@@ -63,6 +157,20 @@ const Schema& schema_of<Accelerator>() {
                           "which operand of a product stays in the arrays, where cycles are "
                           "counted; of each kernel the best for its cores")};
   static const Schema kSchema = schema<Accelerator>("accelerator", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<RateByPeak>() {
+  using R = RateByPeak;
+  static constexpr Field kFields[] = {
+      field<&R::polynomial>("polynomial", "its coefficients, the highest power first",
+                            {.type = &kCoefficients, .preset = "fitted to `chips`"}),
+      field<&R::chips>("chips", "pairs of TFLOP/s and a rate, for a fit by least squares",
+                       {.type = &kChipPoints, .preset = "none"}),
+      field<&R::degree>("degree", "of the fit", {.limits = {1, kMostDegree}}),
+      whole("of", "what it is a polynomial of", kOfTflops, {.flags = kRequired})};
+  static const Schema kSchema = schema<R>("rate by peak", kFields, settle_rate);
   return kSchema;
 }
 

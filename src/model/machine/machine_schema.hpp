@@ -17,6 +17,8 @@ inline constexpr Interval kLatencyLimits{0, 1e3};
 template <>
 const Schema& schema_of<Accelerator>();
 template <>
+const Schema& schema_of<RateByPeak>();
+template <>
 const Schema& schema_of<Price>();
 template <>
 const Schema& schema_of<Power>();

@@ -39,6 +39,24 @@ NetworkParts parts_of(Topology topology, const Paid& paid, std::size_t d, double
   return published ? row.published_parts(dimension) : row.parts(dimension);
 }
 
+NetworkParts parts_of(const NetworkDimension& dimension, const Paid& paid, std::size_t d,
+                      double chips) {
+  if (!dimension.mesh) return parts_of(dimension.topology, paid, d, chips);
+  // A ring along either side; at the rim of one that is not closed the links are there as well.
+  NetworkParts parts;
+  for (const std::int64_t side : {dimension.mesh->width, dimension.mesh->height}) {
+    if (side == 1) continue;
+    const NetworkParts ring = row_of(Topology::Ring)
+                                  .parts({.chips = chips,
+                                          .n = static_cast<double>(side),
+                                          .groups = chips,
+                                          .innermost = d == 0});
+    parts.links += ring.links;
+    parts.switch_ports += ring.switch_ports;
+  }
+  return parts;
+}
+
 /// Price and power share one rule: a sum of unit times amount.
 /// docs/model.md (46)
 template <class Sum, class Units>
@@ -47,7 +65,7 @@ Sum total(const Machine& system, const Paid& paid, const Units& units) {
   const double copy_chips = chips / paid.copies;
   Sum sum = units.accelerator * chips + units.memory * system.memory[0].bandwidth * chips;
   for (std::size_t d = 0; d < paid.degrees.size(); ++d) {
-    const NetworkParts parts = parts_of(system.network[d].topology, paid, d, copy_chips);
+    const NetworkParts parts = parts_of(system.network[d], paid, d, copy_chips);
     // Of all copies together.
     const BytesPerSecond bandwidth = system.network[d].bandwidth * paid.copies;
     // A single chip needs no links, up to four no switch.

@@ -15,6 +15,14 @@ void check(bool is_so, const char* what) {
   if (!is_so) throw InternalError(std::string("a plan of training steps: ") + what);
 }
 
+/// Whether the order has every role of more than one chip once.
+bool is_placed(const Division& division) {
+  const auto& order = division.order;
+  return std::all_of(kRoles.begin(), kRoles.end(), [&](Role role) {
+    return std::count(order.begin(), order.end(), role) == (division[role] > 1 ? 1 : 0);
+  });
+}
+
 void check_form(const Task& task, const Blocks& blocks, const Plan& plan) {
   const Degrees& degrees = plan.degrees;
   std::int64_t chips = 1;
@@ -23,6 +31,10 @@ void check_form(const Task& task, const Blocks& blocks, const Plan& plan) {
     std::int64_t divided = 1;
     for (const Degrees& dimension : plan.network) divided *= dimension[role];
     check(divided == degrees[role], "the network does not have its degrees");
+  }
+  for (std::size_t d = 0; d < plan.network.size() && d < task.machine.network.size(); ++d) {
+    const bool placed = !task.machine.network[d].mesh || is_placed(plan.network[d]);
+    check(placed, "a mesh does not have all roles");
   }
   check(chips == task.machine.chips, "the degrees are not those of the chips");
   check(plan.network.size() == task.machine.network.size(), "a dimension is missing");

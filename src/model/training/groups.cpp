@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/divisors.hpp"
+#include "base/number.hpp"
+#include "model/training/mesh_division.hpp"
 
 namespace dfsearch::training {
 namespace {
@@ -16,17 +18,40 @@ Collectives::Dimension link(const NetworkDimension& dimension, std::int64_t degr
           .latency = dimension.latency};
 }
 
-/// Adds the places of `chips` more chips in the dimensions from `d` on.
-void add_places(const Machine& machine, std::size_t d, std::int64_t chips,
-                std::vector<Collectives::Dimension>& links, std::vector<Collectives>& places) {
+/// A role on a mesh: its ring shares links, and a message of it crosses several.
+// docs/training.md (14)
+Collectives::Dimension link(const NetworkDimension& dimension, const Division& division, Role role,
+                            const MeshLoads& loads) {
+  const auto r = static_cast<std::size_t>(role);
+  Collectives::Dimension ring = link(dimension, division[role]);
+  ring.bandwidth = ring.bandwidth / number(loads.own[r]);
+  ring.latency = ring.latency * number(loads.hops[r]);
+  return ring;
+}
+
+/// So many rings may a group have in a dimension: one for each role on a mesh.
+std::size_t most_rings(const Machine& machine, std::size_t d) {
+  constexpr std::size_t kMostRolesOfGroup = 3;
+  return d < machine.network.size() && machine.network[d].mesh ? kMostRolesOfGroup : 1;
+}
+
+/// Adds the places of `chips` more chips in the dimensions from `d` on, of which `open` are left
+/// for `rings` more rings.  On a mesh no ring shares a link, and all are between neighbours.
+void add_places(const Machine& machine, std::size_t d, std::int64_t open, std::size_t rings,
+                std::int64_t chips, std::vector<Collectives::Dimension>& links,
+                std::vector<Collectives>& places) {
   if (d == machine.network.size()) {
     if (chips == 1) places.emplace_back(links);
     return;
   }
-  for (const std::int64_t degree : divisors(std::gcd(*machine.network[d].degree, chips))) {
-    if (degree > 1) links.push_back(link(machine.network[d], degree));
-    add_places(machine, d + 1, chips / degree, links, places);
-    if (degree > 1) links.pop_back();
+  const std::int64_t next = d + 1 < machine.network.size() ? *machine.network[d + 1].degree : 1;
+  add_places(machine, d + 1, next, most_rings(machine, d + 1), chips, links, places);
+  if (rings == 0) return;
+  for (const std::int64_t degree : divisors(std::gcd(open, chips))) {
+    if (degree == 1) continue;
+    links.push_back(link(machine.network[d], degree));
+    add_places(machine, d, open / degree, rings - 1, chips / degree, links, places);
+    links.pop_back();
   }
 }
 
@@ -39,10 +64,18 @@ Seconds least(const std::vector<Collectives>& places, const Time& time) {
 
 }  // namespace
 
-Group::Group(const Machine& machine, const std::vector<Degrees>& network,
+Group::Group(const Machine& machine, const std::vector<Division>& network,
              std::initializer_list<Role> roles) {
   std::vector<Collectives::Dimension> links;
   for (std::size_t d = 0; d < network.size(); ++d) {
+    if (const std::optional<Mesh>& mesh = machine.network[d].mesh) {
+      const MeshLoads loads = loads_of(*mesh, network[d]);
+      for (const Role role : network[d].order) {
+        if (std::find(roles.begin(), roles.end(), role) == roles.end()) continue;
+        links.push_back(link(machine.network[d], network[d], role, loads));
+      }
+      continue;
+    }
     std::int64_t degree = 1;
     for (const Role role : roles) degree *= network[d][role];
     if (degree > 1) links.push_back(link(machine.network[d], degree));
@@ -54,7 +87,10 @@ Group Group::anywhere(const Machine& machine, std::int64_t chips) {
   if (chips == 1) return {};
   std::vector<Collectives> places;
   std::vector<Collectives::Dimension> links;
-  add_places(machine, 0, chips, links, places);
+  if (!machine.network.empty()) {
+    add_places(machine, 0, *machine.network[0].degree, most_rings(machine, 0), chips, links,
+               places);
+  }
   // So many do not fit in the dimensions: there is no network to be faster than.
   if (places.empty()) return {};
   return Group(std::move(places));
@@ -84,7 +120,7 @@ Seconds Group::hop(Bytes message) const {
   });
 }
 
-Groups::Groups(const Machine& machine, const std::vector<Degrees>& network)
+Groups::Groups(const Machine& machine, const std::vector<Division>& network)
     : tensor(machine, network, {Role::Tensor}),
       context(machine, network, {Role::Context}),
       expert(machine, network, {Role::Expert}),

@@ -22,7 +22,7 @@ class Group {
   /// A chip by itself.
   Group() : Group(std::vector<Collectives>{Collectives({})}) {}
   /// `network` says how each dimension is divided among the roles.
-  Group(const Machine& machine, const std::vector<Degrees>& network,
+  Group(const Machine& machine, const std::vector<Division>& network,
         std::initializer_list<Role> roles);
   /// So many chips anywhere in the network.
   static Group anywhere(const Machine& machine, std::int64_t chips);
@@ -49,7 +49,7 @@ struct GroupReach {
 
 /// The groups of all roles.
 struct Groups {
-  Groups(const Machine& machine, const std::vector<Degrees>& network);
+  Groups(const Machine& machine, const std::vector<Division>& network);
   /// Each where it is fastest, whatever the others do: no network is faster for these degrees.
   static Groups anywhere(const Machine& machine, const Degrees& degrees);
 

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/machine/mesh_placement.hpp"
+
 namespace dfsearch::training {
 
 /// What a group of chips shares the work by, from the innermost groups to the outermost.
@@ -35,6 +37,14 @@ class Degrees {
 
  private:
   std::array<std::int64_t, kRoles.size()> values_{1, 1, 1, 1, 1};
+};
+
+/// How a dimension of the network is divided among the roles, and on a mesh where they are.
+struct Division : Degrees {
+  std::vector<Role> order;  ///< on a mesh: roles of more than one chip, innermost first
+  MeshFill fill = MeshFill::Straight;
+
+  friend auto operator<=>(const Division&, const Division&) = default;
 };
 
 /// In which order a stage works on its micro-batches (docs/training.md, section 4).
@@ -90,7 +100,7 @@ struct Plan {
   std::int64_t chunks = 1;  ///< of a stage
   Offload offload;
   std::vector<std::int64_t> layers;  ///< per stage
-  std::vector<Degrees> network;      ///< per dimension: how its degree is divided
+  std::vector<Division> network;     ///< per dimension
 
   /// The order of ties.
   friend auto operator<=>(const Plan&, const Plan&) = default;

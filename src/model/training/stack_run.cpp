@@ -21,8 +21,8 @@ std::vector<NetworkDimension> network_of(const stack::MeasuredChip& chip, std::i
   return {domain, beyond};
 }
 
-std::optional<std::vector<Degrees>> usual_network(const Machine& machine, const Degrees& degrees) {
-  std::vector<Degrees> network(machine.network.size());
+std::optional<std::vector<Division>> usual_network(const Machine& machine, const Degrees& degrees) {
+  std::vector<Division> network(machine.network.size());
   Degrees left = degrees;
   for (std::size_t d = 0; d < network.size(); ++d) {
     std::int64_t open = *machine.network[d].degree;

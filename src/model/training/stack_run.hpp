@@ -16,7 +16,7 @@ std::vector<NetworkDimension> network_of(const stack::MeasuredChip& chip, std::i
 
 /// Roles in the order of software: tensor, context, expert, data and pipeline from the inside out.
 /// Nothing if the domains cannot be divided so.
-std::optional<std::vector<Degrees>> usual_network(const Machine& machine, const Degrees& degrees);
+std::optional<std::vector<Division>> usual_network(const Machine& machine, const Degrees& degrees);
 
 struct RunTime {
   Seconds step{};

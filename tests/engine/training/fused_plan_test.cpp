@@ -278,7 +278,7 @@ BestFused enumerate_fused(const Task& task) {
             REQUIRE(plan.recompute != Recompute::Selective);
             const StepModel model(task, plan, *profiles, space.blocks().dense_layers,
                                   space.blocks().expert_layers);
-            for (const std::vector<Degrees>& network : space.networks(degrees)) {
+            for (const std::vector<Division>& network : space.networks(degrees)) {
               ++best.plans;
               const auto step = model.step(Groups(task.machine, network));
               if (!step) continue;

@@ -211,7 +211,7 @@ TEST_CASE("the layers of the stages are the best of all spreads, by every schedu
     int shapes = 0;
     all_shapes(task, [&](const PlanSpace& space, const Plan& shape, const StepModel& model) {
       if (shape.degrees[Role::Pipeline] == 1 || ++shapes % 5 != 1) return;
-      for (const std::vector<Degrees>& network : space.networks(shape.degrees)) {
+      for (const std::vector<Division>& network : space.networks(shape.degrees)) {
         const Groups groups(task.machine, network);
         std::optional<double> best;
         int fitting = 0;

@@ -58,7 +58,7 @@ std::vector<std::vector<double>> all_steps(const Worlds& worlds) {
             profiles.push_back(world->shelf.profiles(degrees, layout, micro_batch));
           }
           for (const Plan& shape : space.shapes(degrees, micro_batch, layout)) {
-            for (const std::vector<Degrees>& network : space.networks(degrees)) {
+            for (const std::vector<Division>& network : space.networks(degrees)) {
               const Groups groups(space.task().machine, network);
               std::vector<std::int64_t> layers;
               each_spread(degrees[Role::Pipeline], blocks.layers(), layers, [&] {

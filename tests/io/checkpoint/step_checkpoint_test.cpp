@@ -89,6 +89,19 @@ TEST_CASE("plans that are searched in many runs are those of one") {
   CHECK(resumed > 20);
 }
 
+TEST_CASE("plans on a mesh that are searched in many runs are those of one") {
+  int resumed = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    CAPTURE(seed);
+    const training::Task task = test::random_task_on_mesh(seed);
+    const training::PlanSpace space(task);
+    training::LayoutShelf shelf(task, space.blocks());
+    check_in_runs(training::PlanRules(space, shelf), 1 + static_cast<std::int64_t>(seed % 7),
+                  resumed);
+  }
+  CHECK(resumed > 10);
+}
+
 TEST_CASE("executions that are searched in many runs are those of one") {
   int resumed = 0;
   for (std::uint32_t seed = 1; seed <= 12; ++seed) {
@@ -139,7 +152,8 @@ TEST_CASE("decisions from outside are costed only if the space has them") {
   int accepted = 0, refused = 0;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     CAPTURE(seed);
-    const training::Task task = test::random_training_task(seed);
+    const training::Task task =
+        seed % 2 == 0 ? test::random_task_on_mesh(seed) : test::random_training_task(seed);
     const training::PlanSpace space(task);
     training::LayoutShelf shelf(task, space.blocks());
     check_foreign(training::PlanRules(space, shelf), accepted, refused);

@@ -176,10 +176,11 @@ TEST_CASE("systems") {
            "c.yaml:12:23: bandwidth: expected a quantity from 1 B/s to 1000000 EB/s, got '1e-9 "
            "B/s'"},
           {"{topology: ring, ", "{topology: torus, ",
-           "c.yaml:14:18: topology: expected ring, fully_connected or switch, got 'torus'"},
+           "c.yaml:14:18: topology: expected ring, fully_connected, switch, mesh or torus2d, got "
+           "'torus', did you mean 'torus2d'?"},
           {"{topology: ring, ", "{topology: rign, ",
-           "c.yaml:14:18: topology: expected ring, fully_connected or switch, got 'rign', did you "
-           "mean 'ring'?"},
+           "c.yaml:14:18: topology: expected ring, fully_connected, switch, mesh or torus2d, got "
+           "'rign', did you mean 'ring'?"},
           {"{topology: ring, ", "{", "c.yaml:14:7: network: missing key 'topology'"},
           {"strategy: data", "strategy: expert",
            "c.yaml:15:64: strategy: expected tensor, pipeline or data, got 'expert'"},
@@ -202,6 +203,35 @@ TEST_CASE("systems") {
            "c.yaml:16:9: price: unknown key 'swich', did you mean 'switch'?"},
           {"execution:", "price: {memory: 1 $}\nexecution:",
            "c.yaml:16:17: memory: expected a number, got '1 $'"},
+      });
+}
+
+TEST_CASE("meshes, and rates of chips by their peak") {
+  check_cases(
+      kGood,
+      {
+          {"execution:", "price: {accelerator: -1}\nexecution:",
+           "c.yaml:16:22: accelerator: expected a number from 0 to 1e+24, got '-1'"},
+          {"execution:", "price: {accelerator: {polynomial: [1]}}\nexecution:",
+           "c.yaml:16:9: accelerator: missing key 'of'"},
+          {"execution:", "price: {accelerator: {of: tflops}}\nexecution:",
+           "c.yaml:16:9: polynomial: expected either a polynomial or chips to fit one to"},
+          {"execution:",
+           "price: {accelerator: {of: tflops, chips: [[1, 2], [1, 3], [2, 4]]}}\n"
+           "execution:",
+           "c.yaml:16:42: chips: expected more different TFLOP/s than the degree, 2, got 2"},
+          {"execution:", "power: {accelerator: {of: tflops, polynomial: [-1, 0]}}\nexecution:",
+           "c.yaml:16:22: accelerator: the polynomial is -0.032 at 32 GFLOP/s, expected at least "
+           "0"},
+          {"{topology: ring, degree: 4", "{topology: mesh, width: 2, height: 2",
+           "c.yaml:14:18: topology: only plans of training without a stack place roles on a mesh, "
+           "expected ring, fully_connected or switch"},
+          {"{topology: ring, ", "{topology: ring, width: 2, ",
+           "c.yaml:14:24: width: only a mesh or torus2d has it, expected none"},
+          {"{topology: ring, ", "{topology: torus2d, width: 2, ",
+           "c.yaml:14:7: network: a mesh needs 'width' and 'height'"},
+          {"{topology: ring, ", "{topology: torus2d, width: 2, height: 3, ",
+           "c.yaml:14:56: degree: expected width * height = 6, got 4"},
       });
 }
 

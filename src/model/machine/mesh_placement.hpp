@@ -1,0 +1,58 @@
+#pragma once
+// Several axes of parallelism on the chips of one mesh: which links their rings share
+// (docs/model.md, section 5; Ardalani et al., DeepFlow, section 5.2).
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace dfsearch {
+
+/// Whose messages share a link.
+enum class MeshSharing : std::uint8_t {
+  Own,  ///< those of one axis: axes do not talk at once
+  All,  ///< those of all axes
+};
+
+/// width x height chips, each joined to those beside, above and below it.
+struct Mesh {
+  std::int64_t width = 1;
+  std::int64_t height = 1;
+  bool closed = false;  ///< a torus: the first and the last of a row or column are joined as well
+  MeshSharing sharing = MeshSharing::Own;
+
+  [[nodiscard]] std::int64_t chips() const { return width * height; }
+};
+
+/// The members of an axis talk to the next one and, unless it is open, the last to the first.
+struct MeshAxis {
+  std::int64_t extent = 1;
+  bool open = false;
+};
+
+/// Whether odd columns are filled downwards.
+enum class MeshFill : std::uint8_t { Straight, Snake };
+
+/// Chip i of the nested axes is in column i / height.
+struct MeshPlacement {
+  std::vector<std::size_t> order;  ///< axes of more than one member, innermost first
+  MeshFill fill = MeshFill::Straight;
+};
+
+/// What messages to the next member of every axis do to the links, X first and then Y, on a torus
+/// the shorter way round, which does not wrap where both are as long.
+struct MeshLoads {
+  std::vector<std::int64_t> own;   ///< per axis: its most edges on one link
+  std::int64_t all = 0;            ///< the most edges of all axes on one link
+  std::vector<std::int64_t> hops;  ///< per axis: the most links of an edge
+};
+
+/// The product of the extents is the number of chips.
+MeshLoads mesh_loads(const Mesh& mesh, std::span<const MeshAxis> axes,
+                     const MeshPlacement& placement);
+
+/// All orders, each straight and as a snake: the order of ties.
+std::vector<MeshPlacement> mesh_placements(std::span<const MeshAxis> axes);
+
+}  // namespace dfsearch
