@@ -4,16 +4,22 @@
 usage: interrupt_test.py DFSEARCH [TEST ...]
 """
 
+import fcntl
 import json
 import os
+import pathlib
 import pty
 import signal
+import struct
 import subprocess
+import termios
 import time
 import unittest
 
 import support
 from support import CliTest, random_graph
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def with_default_signals():
@@ -109,22 +115,40 @@ class ProgressLines(CliTest):
         done = self.run_tool(self.config, "--time-limit", "1500 ms", status=4)
         self.assertEqual(done.stderr, "")
 
-    def test_a_terminal_shows_one_line_in_place(self):
-        for options, expected in (([], True), (["--quiet"], False)):
-            with self.subTest(options):
-                ours, theirs = pty.openpty()
-                self.run_tool(self.config, "--time-limit", "2500 ms", *options, stderr=theirs,
-                              status=4)
-                os.close(theirs)
-                os.set_blocking(ours, False)
-                try:
-                    text = os.read(ours, 65536).decode()
-                except (BlockingIOError, OSError):
-                    text = ""
-                os.close(ours)
-                self.assertEqual("lower bound" in text, expected)
-                self.assertEqual(text.count("\x1b[K") >= 1, expected)
-                self.assertLessEqual(text.count("\n"), 2)
+    def on_terminal(self, *words, term="xterm", status=0):
+        """What a terminal of 40 columns is told."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
+        self.run_tool(*words, stderr=theirs, status=status, env={**os.environ, "TERM": term})
+        os.close(theirs)
+        os.set_blocking(ours, False)
+        try:
+            return os.read(ours, 65536).decode()
+        except (BlockingIOError, OSError):
+            return ""
+        finally:
+            os.close(ours)
+
+    def check_in_place(self, text):
+        self.assertGreaterEqual(text.count("\x1b[K"), 1)
+        self.assertLessEqual(text.count("\n"), 2)
+        for line in text.split("\r"):
+            self.assertLess(len(line.replace("\x1b[K", "").strip()), 40)
+
+    def test_a_terminal_shows_one_line_in_place_without_colours(self):
+        search = (self.config, "--time-limit", "2500 ms")
+        text = self.on_terminal(*search, status=4)
+        self.check_in_place(text)
+        self.assertNotIn("\x1b[", text.replace("\x1b[K", ""))
+        self.assertEqual(self.on_terminal(*search, "--quiet", status=4), "")
+        self.assertEqual(self.on_terminal(*search, term="dumb", status=4), "")
+
+    def test_a_terminal_is_told_how_far_a_study_is(self):
+        words = ("study", ROOT / "configs/studies/million.yaml", "--all", "--time-limit", "2500 ms")
+        text = self.on_terminal(*words, "-o", "study", status=4)
+        self.check_in_place(text)
+        self.assertRegex(text, r"\d/1048576 points")
+        self.assertEqual(self.on_terminal(*words, "--quiet", "-o", "quiet", status=4), "")
 
 
 if __name__ == "__main__":

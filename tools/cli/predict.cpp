@@ -30,10 +30,15 @@ std::optional<StackFit> fitted(const CommandLine& line, std::vector<MeasuredRun>
   FitState state;
   ProgressLine progress(line.quiet, [&](double seconds) {
     const std::lock_guard lock(mutex);
-    return fmt::format("{:>9}  {}, {} tries, {:.2f} % off", to_text(Seconds(seconds)),
-                       state.fold == 0 ? std::string("fit")
-                                       : fmt::format("fold {} of {}", state.fold, state.folds),
-                       state.tries, 100.0 * state.error);
+    const std::string clock = fmt::format("{:>9}  ", to_text(Seconds(seconds)));
+    const std::string tries =
+        fmt::format(", {} tries, {:.2f} % off", state.tries, 100.0 * state.error);
+    if (state.fold == 0) return clock + "fit" + tries;
+    // As long for each fold that is left as for the fit and the folds before.
+    const auto done = static_cast<double>(state.fold);
+    const auto left = static_cast<double>(state.folds + 1 - state.fold);
+    return clock + fmt::format("fold {} of {}{}, about {} left", state.fold, state.folds, tries,
+                               to_text(Seconds(seconds / done * left)));
   });
   auto fit =
       fit_stack(runs, line.fit_stack, line.held_out, stop_on_signals(), [&](const FitState& now) {

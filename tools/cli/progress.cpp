@@ -1,8 +1,5 @@
 #include "cli/progress.hpp"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include "cli/standard_output.hpp"
 
 namespace dfsearch {
@@ -12,24 +9,10 @@ constexpr int kLinesPerHeader = 20;
 // In a file, of a deterministic search.
 constexpr std::int64_t kCallsPerLine = 8;
 
-/// A line longer than the terminal is wide would scroll instead of being
-/// rewritten.
-std::string cut_to_terminal(std::string line) {
-  winsize size{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 &&
-      line.size() >= size.ws_col) {
-    line.resize(size.ws_col - 1U);
-  }
-  return line;
-}
-
 }  // namespace
 
 ProgressPrinter::ProgressPrinter(const ProgressScale& scale, Detail detail, bool deterministic)
-    : scale_(scale),
-      detail_(detail),
-      deterministic_(deterministic),
-      in_place_(isatty(STDERR_FILENO) != 0) {}
+    : scale_(scale), detail_(detail), deterministic_(deterministic), in_place_(rewrites_lines()) {}
 
 Seconds ProgressPrinter::interval() const { return in_place_ ? Seconds(1.0) : Seconds(10.0); }
 
@@ -41,7 +24,10 @@ bool ProgressPrinter::is_due(const Progress& progress) const {
 }
 
 void ProgressPrinter::print_header_if_due() {
-  if (lines_ % kLinesPerHeader == 0) print_error(progress_header() + "\n");
+  if (lines_ % kLinesPerHeader == 0) {
+    if (in_place_) rewrite_line(progress_header());
+    print_error(in_place_ ? "\n" : progress_header() + "\n");
+  }
   ++lines_;
 }
 
@@ -63,8 +49,9 @@ void ProgressPrinter::print(const Progress& progress) {
     return;
   }
   if (lines_ == 0 || (improved && !line_is_open_)) print_header_if_due();
-  // Erases to the end of the line; what was found stays, the rest is rewritten.
-  print_error("\r" + cut_to_terminal(line) + "\033[K" + (improved ? "\n" : ""));
+  // What was found stays, the rest is rewritten.
+  rewrite_line(line);
+  if (improved) print_error("\n");
   line_is_open_ = !improved;
   if (improved) ++lines_;
 }

@@ -1,7 +1,11 @@
 #include "cli/standard_output.hpp"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+
+#include <cstdlib>
+#include <string>
 
 #include "base/error.hpp"
 #include "io/text/write_file.hpp"
@@ -24,6 +28,19 @@ void print_error(std::string_view text) {
     write_all(STDERR_FILENO, text, "standard error");
   } catch (const InputError&) {
   }
+}
+
+bool rewrites_lines() {
+  const char* terminal = std::getenv("TERM");
+  return isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
+void rewrite_line(std::string_view line) {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1) {
+    line = line.substr(0, size.ws_col - 1U);
+  }
+  print_error("\r" + std::string(line) + "\033[K");
 }
 
 }  // namespace dfsearch

@@ -15,4 +15,10 @@ void print(std::string_view text);
 /// Where that fails there is nobody to tell.
 void print_error(std::string_view text);
 
+/// Whether standard error is a terminal where a line can be rewritten, which `TERM=dumb` denies.
+bool rewrites_lines();
+
+/// In place of the line that is open on standard error, cut to its width: a longer one would scroll.
+void rewrite_line(std::string_view line);
+
 }  // namespace dfsearch
