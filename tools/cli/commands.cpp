@@ -112,7 +112,7 @@ int run_graph(const CommandLine& line) {
   return kProved;
 }
 
-/// What is wrong with a setup is told only if it is one.
+/// What is wrong with a setup is reported only if it is one.
 std::string imported(const std::string& text, const std::string& name) {
   if (name.ends_with(".onnx")) {
     throw InputError(name + ": a model of ONNX is read by the package of Python: " +

@@ -8,7 +8,7 @@
 namespace dfsearch {
 
 /// Lines to a file or standard output, each at once.  Any thread.  A stream that
-/// cannot be written is told once and given up; the search goes on.
+/// cannot be written is reported once and given up; the search goes on.
 class EventStream {
  public:
   /// "-" is standard output; empty: nothing is written.  Throws InputError if the

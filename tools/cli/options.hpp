@@ -81,15 +81,15 @@ struct CommandLine {
   std::string events;
   std::string solution;  ///< of a solver, read by evaluate
   std::string output = "-";
-  std::vector<RunGroup> run_groups;  ///< by which errors of predictions are told; none: by source
-  std::string stacks;                ///< a folder whose files go before those of the shelf
-  std::string fit;                   ///< where the fitted stack goes
-  std::string fit_stack;             ///< the stack to fit; empty: the only one
-  HeldOut held_out;                  ///< from the fit
-  std::int64_t worst = 5;            ///< predictions that are told, the farthest off
-  std::vector<Shard> shapes;         ///< of GEMMs
-  Mesh mesh;                         ///< its sides are the input
-  std::vector<MeshAxis> axes;        ///< to be placed on it
+  std::vector<RunGroup> run_groups;     ///< by which errors are grouped; none: by source
+  std::string stacks;                   ///< a folder whose files go before those of the shelf
+  std::string fit;                      ///< where the fitted stack goes
+  std::string fit_stack;                ///< the stack to fit; empty: the only one
+  HeldOut held_out;                     ///< from the fit
+  std::int64_t worst = 5;               ///< predictions that are shown, the farthest off
+  std::vector<Shard> shapes;            ///< of GEMMs
+  Mesh mesh;                            ///< its sides are the input
+  std::vector<MeshAxis> axes;           ///< to be placed on it
   std::vector<std::int64_t> shared_by;  ///< chips, for the intensities of all tiles of a GEMM
   std::vector<ShelfKind> kinds = {ShelfKind::Systems, ShelfKind::Workloads,
                                   ShelfKind::Studies};  ///< to be listed

@@ -19,7 +19,7 @@ class SearchHistory {
   }
 
   [[nodiscard]] bool is_on() const { return on_; }
-  /// What is told of the next-best parallelism is left out.
+  /// What is reported of the next-best parallelism is left out.
   void add(const Progress& progress);
   [[nodiscard]] const std::vector<SearchPoint>& points() const { return points_; }
 

@@ -17,12 +17,12 @@ Limits limits_of(const CommandLine& line, const SearchSettings& settings);
 
 Detail detail_of(const CommandLine& line);
 
-/// Sets who is told of the progress, and how often.  Events, progress and history must outlive the
+/// Sets who learns of the progress, and how often.  Events, progress and history must outlive the
 /// search.
 void listen_to_progress(const CommandLine& line, EventStream& events, ProgressPrinter& progress,
                         SearchHistory& history, SolveOptions& options);
 
-/// Where the mapping goes; empty, and the user is told, if none was found.
+/// Where the mapping goes; empty, and the user is warned, if none was found.
 std::string mapping_file(const CommandLine& line, bool found);
 
 }  // namespace dfsearch

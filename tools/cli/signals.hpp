@@ -20,7 +20,7 @@ void make_writes_fail();
 
 /// The time limit of what comes before a search, reading its input above all: until
 /// the search begins the process ends after so long, as one that was stopped without a mapping, since there is
-/// nothing to be told yet.  One at a time.
+/// nothing to report yet.  One at a time.
 class StartLimit {
  public:
   explicit StartLimit(std::optional<Seconds> time);

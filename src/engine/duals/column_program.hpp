@@ -35,7 +35,7 @@ class ColumnProgram {
   /// Whether there are any.
   bool grow(std::int64_t& steps);
   void add(const PartitionColumn& partition);
-  /// Adds a partition grown from each class, the one that these duals come nearest to paying for:
+  /// Adds a partition grown from each class, the one of least reduced cost:
   /// the program need not find those of all other duals first.
   void begin_with(const Duals& duals, std::int64_t& steps);
 

@@ -16,7 +16,7 @@ namespace dfsearch {
 /// By each part of the time: duals of a set less that part, in fine ticks.
 using FrontierExcess = std::array<FineTicks, std::tuple_size_v<KernelParts>>;
 /// Of each part in a mixture, in quarters: if they sum up to one, it is no more than the longest
-/// part.  What it is worth is told in quarters of fine ticks, so that nothing is rounded.
+/// part.  What it is worth is counted in quarters of fine ticks, so that nothing is rounded.
 using FrontierShares = std::array<std::int64_t, std::tuple_size_v<KernelParts>>;
 inline constexpr std::int64_t kQuarters = 4;
 /// Of all excess that may be added up, either way, it is below this.

@@ -25,7 +25,7 @@ class LazyDuals {
 
   struct Found {
     const PartitionDuals* duals = nullptr;  ///< null: none
-    const Fusion* fusion = nullptr;         ///< of partitions that they about pay for; or null
+    const Fusion* fusion = nullptr;         ///< of nearly no reduced cost; or null
     Ticks least = 0;                        ///< no fusion takes less, by covers
     friend bool operator==(const Found&, const Found&) = default;
   };

@@ -245,7 +245,7 @@ void MappingProblem::improve(const Node& node, std::int64_t steps_of_duals, Sink
   if (better) offer_better(node, *better, 'M', expansion);
 }
 
-/// While another thread looks for the duals of the point: part of that and better mappings by turns, or
+/// While another thread looks for the duals of the point: part of that and better mappings in turn, or
 /// only that if a third one is at these.  Nodes that the proof does not need would take room and
 /// slow the other thread.
 void MappingProblem::rest(const Node& node, Sink& expansion) const {

@@ -56,7 +56,7 @@ class SearchMonitor {
   /// Tells something of the tree watched, with the progress of all trees together.
   void tell(const Progress& progress, const std::function<void(const Progress&)>& call);
 
-  /// Tells something that takes long, as checkpoints do: progress is told meanwhile.
+  /// Tells something that takes long, as checkpoints do: progress is reported meanwhile.
   void tell_unlocked(const std::function<void()>& call);
 
   /// No call comes any more.

@@ -71,7 +71,7 @@ concept SizedProblem = SearchProblem<P> &&
 };
 
 /// A problem that comes to know better bounds of nodes that wait: `bound_now` is no less than
-/// `bound`, and takes no longer to be told.  In deterministic mode what is expanded must not
+/// `bound`, and takes no longer to compute.  In deterministic mode what is expanded must not
 /// make it depend on timing.
 template <class P>
 concept LearningProblem = SearchProblem<P> &&

@@ -176,7 +176,7 @@ std::filesystem::path find_input(const std::string& word, ShelfKind kind) {
   const bool is_there = status.type() != std::filesystem::file_type::not_found;
   // A folder may have the name by chance, as that of a study's results.
   const bool is_folder = std::filesystem::is_directory(status);
-  // What is there but cannot be read is told by whoever reads it.
+  // What is there but cannot be read is reported by its reader.
   if ((is_there && !is_folder) || find_on_shelf(std::filesystem::path(word))) return word;
   const std::string_view name = name_in(word, kind);
   if (const ShelfFile* file = find_on_shelf(kind, name)) return file->source();

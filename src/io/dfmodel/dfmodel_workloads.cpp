@@ -143,7 +143,7 @@ std::set<Edge> dlrm_edges(const DlrmShape& shape) {
   return edges;
 }
 
-/// Reads off the graph what the generator was told; `layers` is 0 if there is
+/// Reads off the graph what the generator was given; `layers` is 0 if there is
 /// no kernel that exchanges embeddings.
 DlrmShape dlrm_shape(const SetupGraph& graph) {
   DlrmShape shape{.mlp = graph.kernels[0].kernel.m, .batch = graph.kernels[0].kernel.n};

@@ -23,7 +23,7 @@ struct CsvCell {
 
 using CsvHeader = std::map<std::string, std::size_t, std::less<>>;
 
-/// The cells of one row by their names; what is wrong with one is told with its place.
+/// The cells of one row by their names; what is wrong with one is reported with its place.
 class RowReader {
  public:
   RowReader(const CsvHeader& header, const std::vector<CsvCell>& row,

@@ -13,7 +13,7 @@ namespace dfsearch {
 struct ProgressScale {
   Objective objective = Objective::StepTime;
   Flops work{};           ///< of a step
-  FlopsPerSecond peak{};  ///< of the whole machine; 0: no utilization is told
+  FlopsPerSecond peak{};  ///< of the whole machine; 0: no utilization is shown
 };
 ProgressScale scale_of(const Problem& problem);
 

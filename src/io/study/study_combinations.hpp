@@ -14,7 +14,7 @@ void read_combinations(const YamlEntry* zip, const YamlEntry* except, Study& stu
                        InputMessages& messages);
 
 /// What a map of axes has, each with a label or a list of them; axes have their dimensions.  What is
-/// wrong is told of `key`.
+/// wrong is reported of `key`.
 study::Selection read_selection(const YamlNode& map, std::string_view key, const Study& study,
                                 InputMessages& messages);
 

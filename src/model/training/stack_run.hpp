@@ -27,7 +27,7 @@ struct RunTime {
 };
 
 /// The task has a stack; the plan everything but `layers`, which are spread as they are best.
-/// That memory does not suffice is told, and timed all the same.
+/// That memory does not suffice is reported, and timed all the same.
 RunTime run_time(const Task& task, const Plan& plan);
 
 }  // namespace dfsearch::training
