@@ -10,25 +10,17 @@ const heatMap = (() => {
     const cells = new Map();
     const less = points.better(state.figure) === "less";
     for (const i of points.every) {
-      if (
-        Object.entries(state.fixed).some(
-          ([a, place]) => place !== "best" && points.place(a, i) !== Number(place)
-        )
-      )
-        continue;
+      const isElsewhere = ([a, place]) => place !== "best" && points.place(a, i) !== Number(place);
+      if (Object.entries(state.fixed).some(isElsewhere)) continue;
       const x = points.place(state.x, i);
       const y = state.y === null ? 0 : points.place(state.y, i);
       if (x < 0 || y < 0) continue;
       const key = `${x},${y}`;
       const value = points.value(state.figure, i);
       const known = cells.get(key);
-      if (!known) cells.set(key, {x, y, i, value});
-      else if (
-        value !== null &&
-        (known.value === null || (less ? value < known.value : value > known.value))
-      ) {
+      const isBetter = known && (less ? value < known.value : value > known.value);
+      if (!known || (value !== null && (known.value === null || isBetter)))
         cells.set(key, {x, y, i, value});
-      }
     }
     return [...cells.values()];
   }

@@ -87,6 +87,11 @@ const page = (() => {
     return digits(value / found[0], precision) + " " + found[1] + shown;
   }
 
+  /// Nothing where there is no value, or 0.
+  function known(value, unit) {
+    return value ? text(value, unit) : null;
+  }
+
   /// How many digits tell the ticks of an axis over `values` from each other.
   function tickDigits(values) {
     const low = values.reduce((a, b) => Math.min(a, b), Infinity);
@@ -176,6 +181,17 @@ const page = (() => {
     return made;
   }
 
+  /// What is read first: a value in large letters, words behind it, and [colour, words] of a badge.
+  function headline(id, value, shown, words, badge) {
+    return element(
+      "div",
+      {class: "verdict"},
+      shown ? element("span", {class: "big", id, "data-value": value}, shown) : null,
+      words ? element("span", {class: "note"}, words) : null,
+      badge ? element("span", {class: "badge " + badge[0], id: "verdict"}, badge[1]) : null
+    );
+  }
+
   function note(...children) {
     return element("p", {class: "note"}, ...children);
   }
@@ -211,6 +227,12 @@ const page = (() => {
       nameLocation: "middle",
       ...without(more, "axisLabel")
     };
+  }
+
+  /// Of numbers in `unit`.
+  function scale(c, width, unit, more) {
+    const axisLabel = {formatter: (v) => text(v, unit)};
+    return axis(c, {type: "value", axisLabel, splitNumber: width < 500 ? 3 : 6, ...more});
   }
 
   function without(object, key) {
@@ -259,6 +281,7 @@ const page = (() => {
       chart.instance.clear(); // or it would draw what it had
       chart.instance.resize({width, height});
     }
+    const {tooltip, ...option} = chart.option(c, width);
     chart.drawn = {
       animation: false,
       textStyle: {color: c.ink, fontFamily: getComputedStyle(document.body).fontFamily},
@@ -266,10 +289,11 @@ const page = (() => {
         confine: true,
         backgroundColor: c.card,
         borderColor: c.line,
-        textStyle: {color: c.ink, fontSize: 13}
+        textStyle: {color: c.ink, fontSize: 13},
+        ...tooltip
       },
       aria: {enabled: true},
-      ...chart.option(c, width)
+      ...option
     };
     chart.instance.setOption(chart.drawn, {notMerge: true});
   }
@@ -397,11 +421,14 @@ const page = (() => {
     facts,
     footer,
     header,
+    headline,
     KINDS,
+    known,
     legend,
     legendLines,
     note,
     PALETTE,
+    scale,
     section,
     table,
     text,

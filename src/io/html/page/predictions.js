@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-  const {axis, cell, chart, count, data, element, facts, legend, note, PALETTE} = page;
+  const {axis, cell, chart, count, data, element, facts, headline, legend, note, PALETTE} = page;
   const {section, table, text, tip} = page;
   const {choice} = studyWords;
   const {runs, errors, orders, memory} = data;
@@ -24,12 +24,11 @@
     const [all] = errors[data.by];
     section(
       null,
-      element(
-        "div",
-        {class: "verdict"},
-        element("span", {class: "big", id: "error", "data-value": all ? all[1] : null},
-          all ? percent(all[1]).text : "–"),
-        element("span", {class: "note"}, "from the measured times, on average")
+      headline(
+        "error",
+        all ? all[1] : null,
+        all ? percent(all[1]).text : "–",
+        "from the measured times, on average"
       ),
       facts({
         "runs of the table": text(data.total),

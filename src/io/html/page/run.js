@@ -5,29 +5,21 @@
 "use strict";
 
 (() => {
-  const {cell, count, data, element, facts, note, section, table, text} = page;
+  const {cell, count, data, element, facts, headline, known, note, section, table, text} = page;
   const {kind, objective, parallelismText, plain, proof, result, verdict} = run;
   const machine = result.machine;
   const partitions = kind === "mapping" && result.step_time !== null ? result.partitions : null;
 
   function answer() {
-    const [colour, words] = verdict();
     const serving = result.serving || {};
-    const ratio = (value) => (value ? text(value, "FLOP/s") : null);
     section(
       null,
-      element(
-        "div",
-        {class: "verdict"},
-        result.step_time !== null
-          ? element(
-              "span",
-              {class: "big", id: "step-time", "data-value": result.step_time},
-              text(result.step_time, "s")
-            )
-          : null,
-        result.step_time !== null ? element("span", {class: "note"}, "for a step") : null,
-        element("span", {class: "badge " + colour, id: "verdict"}, words)
+      headline(
+        "step-time",
+        result.step_time,
+        known(result.step_time, "s"),
+        result.step_time ? "for a step" : null,
+        verdict()
       ),
       note(proof()),
       facts({
@@ -36,24 +28,16 @@
           result.objective_name !== "step_time" && result.objective !== null
             ? `${plain(result.objective_name)}: ${objective(result.objective)}`
             : null,
-        "share of the peak": result.utilization !== null ? text(result.utilization, "%") : null,
+        "share of the peak": known(result.utilization, "%"),
         "most of the time": result.bound_by || null,
         parallelism: parallelismText(result.parallelism),
-        "tokens a second": result.tokens_per_second
-          ? text(result.tokens_per_second)
-          : serving.tokens_per_second
-            ? text(serving.tokens_per_second)
-            : null,
-        "time to first token": serving.time_to_first_token
-          ? text(serving.time_to_first_token, "s")
-          : null,
-        "time for an output token": serving.time_per_output_token
-          ? text(serving.time_per_output_token, "s")
-          : null,
-        price: result.price ? text(result.price, "$") : null,
-        power: result.power ? text(result.power, "W") : null,
-        "for a dollar": ratio(result.cost_efficiency),
-        "for a watt": ratio(result.power_efficiency),
+        "tokens a second": known(result.tokens_per_second || serving.tokens_per_second),
+        "time to first token": known(serving.time_to_first_token, "s"),
+        "time for an output token": known(serving.time_per_output_token, "s"),
+        price: known(result.price, "$"),
+        power: known(result.power, "W"),
+        "for a dollar": known(result.cost_efficiency, "FLOP/s"),
+        "for a watt": known(result.power_efficiency, "FLOP/s"),
         tile:
           result.tile && (result.workload || {}).sequence > 1
             ? `${result.tile} of ${result.workload.sequence}`
@@ -204,23 +188,21 @@
         "nodes expanded": text(search.nodes),
         time: text(search.time, "s"),
         threads: text(search.threads),
-        "first incumbent":
-          search.first_incumbent === null ? null : text(search.first_incumbent, "s"),
-        "best incumbent": search.best_incumbent === null ? null : text(search.best_incumbent, "s"),
+        "first incumbent": known(search.first_incumbent, "s"),
+        "best incumbent": known(search.best_incumbent, "s"),
         "better ones on the way": text(search.incumbents),
         "pruned by bound": text(pruned.bound),
         "pruned by dominance": pruned.dominance !== undefined ? text(pruned.dominance) : null,
         "pruned by capacity": pruned.capacity !== undefined ? text(pruned.capacity) : null,
-        "deployments to choose from": search.deployments ? text(search.deployments) : null,
+        "deployments to choose from": known(search.deployments),
         "single batches costed": search.deployments ? text(search.leaves) : null,
         "intervals closed by": countsText(search.closed_by),
         "batches cut off by": countsText(search.batches_cut_by),
         "network, tile and micro-batch": search.outer_points
           ? count(search.outer_points, "choice")
           : null,
-        "memory of the search": search.memory ? text(search.memory.used, "B") : null,
-        "bounds switched off":
-          search.no_bound && search.no_bound.length ? search.no_bound.join(", ") : null
+        "memory of the search": known((search.memory || {}).used, "B"),
+        "bounds switched off": (search.no_bound || []).join(", ")
       })
     );
   }
@@ -275,24 +257,13 @@
         element("pre", {id: "config"}, data.config)
       );
     }
-    if (data.whole) {
+    const folded = (id, title, content) =>
+      element("details", null, element("summary", null, title), element("pre", {id}, content));
+    if (data.whole)
       part.append(
-        element(
-          "details",
-          null,
-          element("summary", null, "The whole config, with what its files and the command put in"),
-          element("pre", {id: "whole"}, data.whole)
-        )
+        folded("whole", "The whole config, with what its files and the command put in", data.whole)
       );
-    }
-    part.append(
-      element(
-        "details",
-        null,
-        element("summary", null, "The result as JSON"),
-        element("pre", {id: "result"}, JSON.stringify(result, null, 1))
-      )
-    );
+    part.append(folded("result", "The result as JSON", JSON.stringify(result, null, 1)));
   }
 
   page.header(

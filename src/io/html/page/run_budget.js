@@ -3,7 +3,7 @@
 "use strict";
 
 function runBudget(result) {
-  const {axis, cell, chart, facts, note, section, table, text, tip} = page;
+  const {cell, chart, facts, note, scale, section, table, text, tip} = page;
   const UNITS = {area: "mm²", power: "W", edge: "mm"};
 
   function splitText(split) {
@@ -90,14 +90,11 @@ function runBudget(result) {
       rows,
       option: (c, width) => ({
         grid: {left: width < 500 ? 110 : 150, right: 16, top: 6, bottom: 26},
-        xAxis: axis(c, {
-          type: "value",
+        xAxis: scale(c, width, "%", {
           // Numbers stand at the ends of bars.
           boundaryGap: [-1, 1].map((side) =>
             useful.some((gain) => side * gain.change > 0) ? "30%" : 0
-          ),
-          axisLabel: {formatter: (v) => text(v, "%")},
-          splitNumber: 4
+          )
         }),
         yAxis: {
           type: "category",
@@ -118,17 +115,10 @@ function runBudget(result) {
               itemStyle: {color: gain.change < 0 ? c.network : c.eighth}
             })),
             tooltip: {
-              formatter: (p) =>
-                tip(
-                  nameOf(useful[p.dataIndex]),
-                  `step time ${text(useful[p.dataIndex].step_time, "s")}`
-                )
+              formatter: ({dataIndex: i}) =>
+                tip(nameOf(useful[i]), `step time ${text(useful[i].step_time, "s")}`)
             },
-            label: {
-              show: true,
-              color: c.ink,
-              formatter: (p) => text(p.value, "%")
-            }
+            label: {show: true, color: c.ink, formatter: (p) => text(p.value, "%")}
           }
         ]
       })

@@ -2,13 +2,13 @@
 "use strict";
 
 const runCharts = (() => {
-  const {axis, cell, chart, element, KINDS, legend, note, section, text, tickDigits, tip} = page;
+  const {axis, cell, chart, element, KINDS, legend, note, scale, section, text, tickDigits, tip} =
+    page;
   const SHOWN = 60; // bars of more partitions could not be told apart
 
   function shortened(names, width) {
-    const room = width < 500 ? 0 : 26;
-    if (!room) return "";
-    const first = names[0].length > room - 5 ? names[0].slice(0, room - 6) + "…" : names[0];
+    if (width < 500) return "";
+    const first = names[0].length > 21 ? names[0].slice(0, 20) + "…" : names[0];
     return names.length > 1 ? `${first} +${names.length - 1}` : first;
   }
 
@@ -19,15 +19,15 @@ const runCharts = (() => {
     return partitions.filter((partition) => longest.has(partition));
   }
 
-  function categories(c, list) {
-    return (width) => ({
+  function categories(c, list, width) {
+    return {
       type: "category",
       inverse: true,
       axisTick: {show: false},
       axisLine: {lineStyle: {color: c.line}},
       data: list.map((partition) => `${partition.index}  ${shortened(partition.kernels, width)}`),
       axisLabel: {color: c.ink, interval: 0, width: width < 500 ? 26 : 190, overflow: "truncate"}
-    });
+    };
   }
 
   function side(width) {
@@ -65,12 +65,8 @@ const runCharts = (() => {
       option: (c, width) => ({
         legend: legend(c),
         grid: {left: side(width), right: width < 500 ? 18 : 90, top: 30, bottom: 26},
-        xAxis: axis(c, {
-          type: "value",
-          axisLabel: {formatter: (v) => text(v, "s")},
-          splitNumber: width < 500 ? 3 : 6
-        }),
-        yAxis: categories(c, list)(width),
+        xAxis: scale(c, width, "s"),
+        yAxis: categories(c, list, width),
         series: KINDS.map((kind) => ({
           name: kind,
           type: "bar",
@@ -128,13 +124,8 @@ const runCharts = (() => {
       height: 40 + list.length * 26,
       option: (c, width) => ({
         grid: {left: side(width), right: 60, top: 6, bottom: 26},
-        xAxis: axis(c, {
-          type: "value",
-          max: most,
-          axisLabel: {formatter: (v) => text(v, "%")},
-          interval: most > 1 ? undefined : 0.25
-        }),
-        yAxis: categories(c, list)(width),
+        xAxis: scale(c, width, "%", {max: most, interval: most > 1 ? undefined : 0.25}),
+        yAxis: categories(c, list, width),
         series: [
           {
             name: "SRAM",
@@ -151,11 +142,10 @@ const runCharts = (() => {
               formatter: (p) => text(p.value, "%")
             },
             tooltip: {
-              formatter: (p) =>
-                tip(
-                  `partition ${list[p.dataIndex].index}`,
-                  text(list[p.dataIndex].sram, "B") + ` of ${text(capacity, "B")}`
-                )
+              formatter: ({dataIndex}) => {
+                const {index, sram: used} = list[dataIndex];
+                return tip(`partition ${index}`, `${text(used, "B")} of ${text(capacity, "B")}`);
+              }
             }
           }
         ]
@@ -334,14 +324,7 @@ const runCharts = (() => {
       option: (c, width) => ({
         legend: legend(c),
         grid: {left: 74, right: 20, top: 34, bottom: 44},
-        xAxis: axis(c, {
-          type: "value",
-          min: 0,
-          name: "time of the search",
-          nameGap: 26,
-          splitNumber: width < 500 ? 3 : 6,
-          axisLabel: {formatter: (v) => text(v, "s")}
-        }),
+        xAxis: scale(c, width, "s", {min: 0, name: "time of the search", nameGap: 26}),
         yAxis: axis(c, {
           type: spread > 50 ? "log" : "value",
           scale: true,
@@ -349,10 +332,6 @@ const runCharts = (() => {
         }),
         tooltip: {
           trigger: "axis",
-          confine: true,
-          backgroundColor: c.card,
-          borderColor: c.line,
-          textStyle: {color: c.ink},
           formatter: (marks) =>
             tip(
               text(marks[0].value[0], "s"),

@@ -3,7 +3,7 @@
 "use strict";
 
 const runMachine = (() => {
-  const {cell, count, element, facts, note, section, table, text} = page;
+  const {cell, count, element, facts, known, note, section, table, text} = page;
   const {kind, plain, result, tag} = run;
   const machine = result.machine;
 
@@ -69,18 +69,14 @@ const runMachine = (() => {
       facts({
         chips: machine ? text(machine.chips) : null,
         "peak of a chip": machine ? text(machine.peak, "FLOP/s") : null,
-        SRAM: machine && machine.sram ? text(machine.sram, "B") : null,
+        SRAM: machine ? known(machine.sram, "B") : null,
         memory: machine ? memoryText(machine.memory) : null,
         "second memory":
           machine && machine.second_memory ? memoryText(machine.second_memory) : null,
         workload: plain(workload.kind),
         layers: text(workload.layers),
         sequence: workload.sequence > 1 ? text(workload.sequence) : null,
-        "global batch": workload.global_batch
-          ? text(workload.global_batch)
-          : result.execution
-            ? text(result.execution.global_batch)
-            : null,
+        "global batch": known(workload.global_batch || (result.execution || {}).global_batch),
         graph: layer
           ? `${count(layer.kernels.length, "kernel")}, ${count(layer.tensors.length, "tensor")}`
           : null,

@@ -2,34 +2,25 @@
 "use strict";
 
 const runParts = (() => {
-  const {axis, cell, chart, legend, legendLines, note, PALETTE, section, text, tip} = page;
+  const {cell, chart, legend, legendLines, note, PALETTE, scale, section, text, tip} = page;
   const {kind, plain, result} = run;
   const machine = result.machine;
 
   /// One bar of parts that make a whole.
   function stacked(parent, name, unit, parts, limit) {
     const total = parts.reduce((sum, part) => sum + part.value, 0);
-    const all =
-      limit && limit > total
-        ? [...parts, {name: "free", value: limit - total, colour: "free"}]
-        : parts;
-    const lines = (width) =>
-      legendLines(
-        all.map((part) => plain(part.name)),
-        width
-      );
+    const most = Math.max(total, limit || 0);
+    const free = {name: "free", value: most - total, colour: "free"};
+    const all = most > total ? [...parts, free] : parts;
+    const names = all.map((part) => plain(part.name));
+    const lines = (width) => legendLines(names, width);
     chart(parent, {
       name,
       height: (width) => 68 + 22 * lines(width),
       option: (c, width) => ({
         legend: legend(c),
         grid: {left: 4, right: 12, top: 12 + 22 * lines(width), bottom: 24},
-        xAxis: axis(c, {
-          type: "value",
-          max: Math.max(total, limit || 0),
-          axisLabel: {formatter: (v) => text(v, unit)},
-          splitNumber: width < 500 ? 3 : 6
-        }),
+        xAxis: scale(c, width, unit, {max: most}),
         yAxis: {type: "category", data: [""], show: false},
         series: all.map((part) => ({
           name: plain(part.name),
@@ -39,12 +30,10 @@ const runParts = (() => {
           data: [part.value],
           itemStyle: {color: c[part.colour]},
           label: {
-            show:
-              part.value > Math.max(total, limit || 0) * (width < 500 ? 0.16 : 0.08) &&
-              part.colour !== "free",
+            show: part !== free && part.value > most * (width < 500 ? 0.16 : 0.08),
             color: c.card,
             fontWeight: 600,
-            formatter: () => text(part.value / (limit && unit === "B" ? limit : total), "%")
+            formatter: () => text(part.value / most, "%")
           },
           tooltip: {
             formatter: () =>
@@ -75,8 +64,7 @@ const runParts = (() => {
         "What the step time is spent on",
         note(
           "Each partition's time is charged to what it waits for; bubble is waiting while the " +
-            "pipeline fills and " +
-            "drains, transfer what stages hand each other."
+            "pipeline fills and drains, transfer what stages hand each other."
         )
       );
       stacked(
@@ -137,18 +125,12 @@ const runParts = (() => {
 
   function capacities(partitions) {
     if (result.step_time === null) return;
-    if (kind === "mapping") {
-      const part = section("What is full");
-      if (partitions && machine && machine.sram) runCharts.sram(part, partitions, machine.sram);
-      memory(part, result.memory);
-      return;
-    }
     const part = section("What is full");
-    if (kind === "plan") memory(part, result.memory);
-    if (kind === "execution") memory(part, result.memory_parts.first);
-    if (kind === "execution" && result.memory.second > 0) {
+    if (partitions && machine && machine.sram) runCharts.sram(part, partitions, machine.sram);
+    const isExecution = kind === "execution";
+    memory(part, isExecution ? result.memory_parts.first : result.memory);
+    if (isExecution && result.memory.second > 0)
       part.append(note(`In the second memory: ${text(result.memory.second, "B")}.`));
-    }
   }
 
   return {capacities, memory, stacked, timeParts};

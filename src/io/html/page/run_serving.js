@@ -3,8 +3,8 @@
 "use strict";
 
 const runServing = (() => {
-  const {axis, cell, chart, count, element, facts, legend, note, PALETTE, section, table, text, tip} =
-    page;
+  const {axis, cell, chart, count, element, facts, headline, known, legend, note} = page;
+  const {PALETTE, section, table, text, tip} = page;
   const {plain, objective, proof, result, verdict} = run;
   const {limits, pools, serving, workload} = result;
   const UNITS = {ttft: "s", tpot: "s", e2e: "s", memory: "B", power: "W"};
@@ -94,38 +94,22 @@ const runServing = (() => {
       "prefill could serve": rate(figures.prefill_capacity),
       "decode could serve": rate(figures.decode_capacity),
       "transfers of caches could": rate(figures.transfer_capacity),
-      "iterations with prefill":
-        figures.mixed_share === undefined ? null : text(figures.mixed_share, "%"),
+      "iterations with prefill": known(figures.mixed_share, "%"),
       "tokens of a step": figures.tokens_per_step > 1 ? text(figures.tokens_per_step) : null,
       memory: memoryText(figures.memory, last),
       "memory of prefill": best.prefill ? memoryText(figures.memory_prefill, first) : null,
-      "a million tokens out": figures.dollars_per_mtoken
-        ? `${text(figures.dollars_per_mtoken)} $`
-        : null,
-      "of all tokens": figures.dollars_per_mtoken_total
-        ? `${text(figures.dollars_per_mtoken_total)} $`
-        : null,
-      "a token": figures.joule_per_token ? text(figures.joule_per_token, "J") : null
+      "a million tokens out": known(figures.dollars_per_mtoken, "$"),
+      "of all tokens": known(figures.dollars_per_mtoken_total, "$"),
+      "a token": known(figures.joule_per_token, "J")
     });
   }
 
   function answer() {
-    const [colour, words] = verdict();
+    const shown = result.objective !== null ? objective(result.objective) : null;
     const broken = ((serving.figures || {}).infeasible || []).map(plain).join(", ");
     section(
       null,
-      element(
-        "div",
-        {class: "verdict"},
-        result.objective !== null
-          ? element(
-              "span",
-              {class: "big", id: "value", "data-value": serving.value},
-              objective(result.objective)
-            )
-          : null,
-        element("span", {class: "badge " + colour, id: "verdict"}, words)
-      ),
+      headline("value", serving.value, shown, null, verdict()),
       broken ? element("p", {id: "reason"}, `It breaks ${broken}.`) : null,
       note(proof()),
       serving.best ? figureFacts() : null

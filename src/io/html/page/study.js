@@ -4,7 +4,7 @@
 "use strict";
 
 (() => {
-  const {count, data, element, facts, note, section, text} = page;
+  const {count, data, element, facts, headline, note, section, text} = page;
   const {study, columns, front} = data;
   const onFront = new Set(front.index);
   const limits = Object.entries(study.limits || {});
@@ -151,18 +151,14 @@
   }
 
   function summary() {
-    const known = study.complete;
     section(
       null,
-      element(
-        "div",
-        {class: "verdict"},
-        element("span", {class: "big"}, count(study.points, "point")),
-        element(
-          "span",
-          {class: "badge " + (known ? "good" : "warn"), id: "verdict"},
-          known ? "complete" : "not complete: what is below may change"
-        )
+      headline(
+        "points",
+        study.points,
+        count(study.points, "point"),
+        null,
+        study.complete ? ["good", "complete"] : ["warn", "not complete: what is below may change"]
       ),
       note(
         front.exact
