@@ -111,20 +111,15 @@ std::string csv_number(double value) {
 }
 
 /// What a point has decided and where its time and memory go: keys of a row, with their units.
-constexpr std::array<std::pair<const char*, const char*>, 11> kDecided = {{{"/parallelism", ""},
-                                                                           {"/micro_batch", ""},
-                                                                           {"/tile", ""},
-                                                                           {"/plan", ""},
-                                                                           {"/execution", ""},
-                                                                           {"/serving/best", ""},
-                                                                           {"/gap", ""},
-                                                                           {"/bound_by", ""},
-                                                                           {"/time_shares", ""},
-                                                                           {"/time", "s"},
-                                                                           {"/memory", "B"}}};
+constexpr std::array kDecided = {"/parallelism", "/micro_batch",  "/tile",  "/plan",
+                                 "/execution",   "/serving/best", "/gap",   "/bound_by",
+                                 "/time_shares", "/time",         "/memory"};
 
-/// Calls with the name and the field of each part of a value: of objects each key, of lists all in
-/// one field.
+std::string unit_of_part(const std::string& key) {
+  return key == "time" ? " [s]" : key == "memory" ? " [B]" : "";
+}
+
+/// Calls with the name and the field of each part of a value; lists stay whole.
 void for_each_part(const std::string& name, const std::string& unit, const Json& value,
                    const std::function<void(std::string, std::string)>& call) {
   if (value.is_object()) {
@@ -132,14 +127,7 @@ void for_each_part(const std::string& name, const std::string& unit, const Json&
       for_each_part(name + "." + part.key(), unit, part.value(), call);
     }
   } else if (value.is_number()) {
-    call(unit.empty() ? name : fmt::format("{} [{}]", name, unit), json_line(value));
-  } else if (value.is_array()) {
-    std::string text;
-    for (const Json& each : value) {
-      text +=
-          (text.empty() ? "" : " ") + (each.is_string() ? each.get<std::string>() : each.dump());
-    }
-    call(name, csv_field(text));
+    call(name + unit, json_line(value));
   } else if (!value.is_null()) {
     call(name, csv_field(value.is_string() ? value.get<std::string>() : value.dump()));
   }
@@ -151,10 +139,10 @@ using Decided = std::map<std::pair<std::size_t, std::string>, std::string>;
 Decided decided_of(const Json& row) {
   Decided parts;
   for (std::size_t k = 0; k < kDecided.size(); ++k) {
-    const Json::json_pointer at(kDecided[k].first);
+    const Json::json_pointer at(kDecided[k]);
     if (!row.contains(at)) continue;
     const std::string name = at.back() == "best" ? "deployment" : at.back();
-    for_each_part(name, kDecided[k].second, row.at(at), [&](std::string head, std::string field) {
+    for_each_part(name, unit_of_part(name), row.at(at), [&](std::string head, std::string field) {
       parts.insert_or_assign({k, std::move(head)}, std::move(field));
     });
   }

@@ -3,7 +3,7 @@
 "use strict";
 
 const chartTools = (() => {
-  const {colours, element} = page;
+  const {button, colours, element} = page;
   const WALKED = 2000; // marks of a series that arrows visit; tables sort and filter the others
 
   function save(name, end, address) {
@@ -39,13 +39,8 @@ const chartTools = (() => {
   }
 
   function saves(chart) {
-    const button = (what, call) =>
-      element(
-        "button",
-        {type: "button", "aria-label": `${chart.name} as ${what}`, click: () => call(chart)},
-        what
-      );
-    return element("div", {class: "saves"}, button("PNG", savePng), button("CSV", saveCsv));
+    const saveAs = (what, call) => button(`${chart.name} as ${what}`, what, () => call(chart));
+    return element("div", {class: "saves"}, saveAs("PNG", savePng), saveAs("CSV", saveCsv));
   }
 
   /// Arrows to the right and left go from mark to mark, Enter is a click.

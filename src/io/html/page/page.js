@@ -123,35 +123,25 @@ const page = (() => {
 
   /// `head` are names of columns, `rows` lists of strings, cell(...)s, {names} or elements.
   function table(head, rows, attributes) {
-    const isNumber = head.map(
-      (_, i) =>
-        rows.length > 0 &&
-        rows.every(
-          (row) => row[i] && typeof row[i] === "object" && !row[i].nodeType && "text" in row[i]
-        )
-    );
+    const isCell = (each) => each && typeof each === "object" && !each.nodeType && "text" in each;
+    const isNumber = (i) => rows.length > 0 && rows.every((row) => isCell(row[i]));
+    const heads = head.map((name, i) => element("th", {class: isNumber(i) ? "number" : null}, name));
+    const lines = rows.map((row) => element("tr", null, row.map(tableCell)));
+    return scrolling(attributes, element("tr", null, heads), element("tbody", null, lines));
+  }
+
+  /// A table that may be wider than the page.
+  function scrolling(attributes, head, body) {
     return element(
       "div",
       {class: "scroll", tabindex: "0", role: "region", "aria-label": "table"},
-      element(
-        "table",
-        attributes,
-        element(
-          "thead",
-          null,
-          element(
-            "tr",
-            null,
-            head.map((name, i) => element("th", isNumber[i] ? {class: "number"} : null, name))
-          )
-        ),
-        element(
-          "tbody",
-          null,
-          rows.map((row) => element("tr", null, row.map(tableCell)))
-        )
-      )
+      element("table", attributes, element("thead", null, head), body)
     );
+  }
+
+  /// What a click opens.
+  function folded(title, content) {
+    return element("details", null, element("summary", null, title), content);
   }
 
   /// {name: value, ...} as a grid whose rows are about equally full; null values are left out.
@@ -173,6 +163,10 @@ const page = (() => {
         )
       )
     );
+  }
+
+  function button(label, shown, click) {
+    return element("button", {type: "button", "aria-label": label, click}, shown);
   }
 
   function section(title, ...children) {
@@ -233,6 +227,21 @@ const page = (() => {
   function scale(c, width, unit, more) {
     const axisLabel = {formatter: (v) => text(v, unit)};
     return axis(c, {type: "value", axisLabel, splitNumber: width < 500 ? 3 : 6, ...more});
+  }
+
+  /// Of points, by two figures.
+  function plane(c, width, names, x, y) {
+    return {
+      legend: legend(c, {type: "scroll", width: width - 20, data: names}),
+      grid: {left: 78, right: 24, top: 38, bottom: 46},
+      xAxis: axis(c, {nameGap: 28, splitNumber: width < 500 ? 3 : 6, ...x}),
+      yAxis: axis(c, {nameGap: 60, ...y})
+    };
+  }
+
+  /// A line that is no mark of its own.
+  function silentLine(more) {
+    return {type: "line", symbol: "none", silent: true, tooltip: {show: false}, ...more};
   }
 
   function without(object, key) {
@@ -311,16 +320,7 @@ const page = (() => {
     });
     const made = {name, place, height, option, numbers: numbers || (() => ({head, rows}))};
     const figure = element("figure", null, place, chartTools.saves(made));
-    if (head) {
-      figure.append(
-        element(
-          "details",
-          null,
-          element("summary", null, "The same as numbers"),
-          table(head, rows, {"data-of": name})
-        )
-      );
-    }
+    if (head) figure.append(folded("The same as numbers", table(head, rows, {"data-of": name})));
     parent.append(figure);
     place.style.height = "10px";
     made.instance = echarts.init(place, null, {renderer: canvas ? "canvas" : "svg"});
@@ -372,35 +372,20 @@ const page = (() => {
         element(
           "div",
           {class: "buttons"},
-          element(
-            "button",
-            {
-              type: "button",
-              "aria-label": "light or dark",
-              click: () => {
-                chosen = root.getAttribute("data-theme") === "dark" ? "light" : "dark";
-                setTheme();
-              }
-            },
-            "◐"
-          ),
-          element("button", {type: "button", title: "print", click: () => window.print()}, "Print")
+          button("light or dark", "◐", () => {
+            chosen = root.getAttribute("data-theme") === "dark" ? "light" : "dark";
+            setTheme();
+          }),
+          button("print", "Print", () => window.print())
         )
       )
     );
   }
 
   function footer() {
-    document
-      .getElementById("page")
-      .append(
-        element(
-          "footer",
-          null,
-          `Made by dfsearch ${data.dfsearch}. Charts: Apache ECharts ${echarts.version}, Apache License 2.0, ` +
-            "in this file. It loads nothing from anywhere."
-        )
-      );
+    const made = `Made by dfsearch ${data.dfsearch}. Charts: Apache ECharts ${echarts.version}, `;
+    const words = made + "Apache License 2.0, in this file. It loads nothing from anywhere.";
+    document.getElementById("page").append(element("footer", null, words));
   }
 
   // Of results that something else has written or changed.
@@ -412,6 +397,7 @@ const page = (() => {
   setTheme();
   return {
     axis,
+    button,
     cell,
     chart,
     colours,
@@ -419,6 +405,7 @@ const page = (() => {
     data,
     element,
     facts,
+    folded,
     footer,
     header,
     headline,
@@ -428,8 +415,11 @@ const page = (() => {
     legendLines,
     note,
     PALETTE,
+    plane,
     scale,
+    scrolling,
     section,
+    silentLine,
     table,
     text,
     tickDigits,

@@ -3,8 +3,8 @@
 "use strict";
 
 (() => {
-  const {axis, cell, chart, count, data, element, facts, headline, legend, note, PALETTE} = page;
-  const {section, table, text, tip} = page;
+  const {cell, chart, count, data, element, facts, headline, note, PALETTE, plane} = page;
+  const {section, silentLine, table, text, tip} = page;
   const {choice} = studyWords;
   const {runs, errors, orders, memory} = data;
   const GROUPS = ["source", "model", "gpu", "gpus"];
@@ -41,6 +41,11 @@
     );
   }
 
+  /// The first columns of its row.
+  function runCells(i) {
+    return [runs.id[i], runs.source[i], runs.model[i], runs.gpu[i], cell(runs.gpus[i])];
+  }
+
   function runTip(i) {
     return tip(
       runs.id[i],
@@ -58,24 +63,14 @@
     const least = ends.reduce((a, b) => Math.min(a, b));
     const most = ends.reduce((a, b) => Math.max(a, b));
     const of = names.map((name) => every.filter((i) => runs[state.colour][i] === name));
-    return (c, width) => {
-      const scale = (name, more) =>
-        axis(c, {
-          type: "log",
-          min: least,
-          max: most,
-          name,
-          axisLabel: {formatter: (v) => text(v, "s")},
-          ...more
-        });
-      return {
-        legend: legend(c, {type: "scroll", width: width - 20, data: names.map(String)}),
-        grid: {left: 78, right: 24, top: 38, bottom: 46},
-        xAxis: scale("measured", {nameGap: 28}),
-        yAxis: scale("predicted", {nameGap: 60}),
-        series: [
-          ...names.map((name, k) => ({
-            type: "line",
+    const axisLabel = {formatter: (v) => text(v, "s")};
+    const times = {type: "log", min: least, max: most, axisLabel};
+    const [across, upwards] = ["measured", "predicted"].map((name) => ({...times, name}));
+    return (c, width) => ({
+      ...plane(c, width, names.map(String), across, upwards),
+      series: [
+        ...names.map((name, k) =>
+          silentLine({
             name: String(name),
             // Each interval is a line; null ends it.
             data: of[k].flatMap((i) => [
@@ -83,38 +78,28 @@
               [runs.measured[i], runs.high[i]],
               [null, null]
             ]),
-            symbol: "none",
-            silent: true,
             color: c[PALETTE[k % PALETTE.length]],
-            lineStyle: {width: 1, opacity: 0.3},
-            tooltip: {show: false}
-          })),
-          ...names.map((name, k) => ({
-            type: "scatter",
-            name: String(name),
-            progressive: 0,
-            data: of[k].map((i) => [runs.measured[i], runs.predicted[i], i]),
-            color: c[PALETTE[k % PALETTE.length]],
-            symbolSize: every.length > 3000 ? 4 : 6,
-            itemStyle: {opacity: 0.75},
-            tooltip: {formatter: (p) => runTip(p.value[2])}
-          })),
-          {
-            type: "line",
-            name: "as measured",
-            data: [
-              [least, least],
-              [most, most]
-            ],
-            symbol: "none",
-            silent: true,
-            color: c.soft,
-            lineStyle: {width: 1, type: "dashed"},
-            tooltip: {show: false}
-          }
-        ]
-      };
-    };
+            lineStyle: {width: 1, opacity: 0.3}
+          })
+        ),
+        ...names.map((name, k) => ({
+          type: "scatter",
+          name: String(name),
+          progressive: 0,
+          data: of[k].map((i) => [runs.measured[i], runs.predicted[i], i]),
+          color: c[PALETTE[k % PALETTE.length]],
+          symbolSize: every.length > 3000 ? 4 : 6,
+          itemStyle: {opacity: 0.75},
+          tooltip: {formatter: (p) => runTip(p.value[2])}
+        })),
+        silentLine({
+          name: "as measured",
+          data: [least, most].map((time) => [time, time]),
+          color: c.soft,
+          lineStyle: {width: 1, type: "dashed"}
+        })
+      ]
+    });
   }
 
   function scatter() {
@@ -142,11 +127,7 @@
       canvas: true,
       head: ["run", "source", "model", "chip", "chips", "measured", "predicted", "low", "high"],
       rows: every.map((i) => [
-        runs.id[i],
-        runs.source[i],
-        runs.model[i],
-        runs.gpu[i],
-        cell(runs.gpus[i]),
+        ...runCells(i),
         ...["measured", "predicted", "low", "high"].map((key) => cell(runs[key][i], "s"))
       ])
     });
@@ -231,19 +212,13 @@
       "Farthest off",
       table(
         ["run", "source", "model", "chip", "chips", "measured", "predicted", "error", "largest part"],
-        every
-          .slice(0, data.worst)
-          .map((i) => [
-            runs.id[i],
-            runs.source[i],
-            runs.model[i],
-            runs.gpu[i],
-            cell(runs.gpus[i]),
-            cell(runs.measured[i], "s"),
-            cell(runs.predicted[i], "s"),
-            percent(error(i), true),
-            `${runs.part[i]} ${text(runs.share[i], "%")}`
-          ]),
+        every.slice(0, data.worst).map((i) => [
+          ...runCells(i),
+          cell(runs.measured[i], "s"),
+          cell(runs.predicted[i], "s"),
+          percent(error(i), true),
+          `${runs.part[i]} ${text(runs.share[i], "%")}`
+        ]),
         {"data-of": "farthest off"}
       )
     );

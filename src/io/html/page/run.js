@@ -5,7 +5,8 @@
 "use strict";
 
 (() => {
-  const {cell, count, data, element, facts, headline, known, note, section, table, text} = page;
+  const {cell, count, data, element, facts, folded, headline, known, note, section} = page;
+  const {table, text} = page;
   const {kind, objective, parallelismText, plain, proof, result, verdict} = run;
   const machine = result.machine;
   const partitions = kind === "mapping" && result.step_time !== null ? result.partitions : null;
@@ -257,13 +258,10 @@
         element("pre", {id: "config"}, data.config)
       );
     }
-    const folded = (id, title, content) =>
-      element("details", null, element("summary", null, title), element("pre", {id}, content));
-    if (data.whole)
-      part.append(
-        folded("whole", "The whole config, with what its files and the command put in", data.whole)
-      );
-    part.append(folded("result", "The result as JSON", JSON.stringify(result, null, 1)));
+    const title = "The whole config, with what its files and the command put in";
+    if (data.whole) part.append(folded(title, element("pre", {id: "whole"}, data.whole)));
+    const json = JSON.stringify(result, null, 1);
+    part.append(folded("The result as JSON", element("pre", {id: "result"}, json)));
   }
 
   page.header(

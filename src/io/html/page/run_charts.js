@@ -2,8 +2,8 @@
 "use strict";
 
 const runCharts = (() => {
-  const {axis, cell, chart, element, KINDS, legend, note, scale, section, text, tickDigits, tip} =
-    page;
+  const {axis, cell, chart, element, KINDS, legend, note, scale, section} = page;
+  const {silentLine, text, tickDigits, tip} = page;
   const SHOWN = 60; // bars of more partitions could not be told apart
 
   function shortened(names, width) {
@@ -167,12 +167,8 @@ const runCharts = (() => {
     return all
       .filter((partition) => partition.flop > 0 && partition.time > 0)
       .map((partition) => {
-        const bytes = partition[kind + "_bytes"];
-        return {
-          partition,
-          x: bytes > 0 ? partition.flop / bytes : null,
-          y: partition.flop / partition.time
-        };
+        const {flop, time, [kind + "_bytes"]: bytes} = partition;
+        return {partition, x: bytes > 0 ? flop / bytes : null, y: flop / time};
       });
   }
 
@@ -240,16 +236,12 @@ const runCharts = (() => {
           axisLabel: {formatter: (v) => text(v, "FLOP/s")}
         }),
         series: [
-          {
+          silentLine({
             name: "roof",
-            type: "line",
             color: c.soft,
-            symbol: "none",
             lineStyle: {width: 2},
-            silent: true,
-            tooltip: {show: false},
             data: [[start, roof(start)], ...corner, [most, peak]]
-          },
+          }),
           {
             name: kind,
             type: "scatter",
@@ -267,12 +259,12 @@ const runCharts = (() => {
             label: {show: true, color: c.ink, opacity: 1, formatter: (p) => labels[p.dataIndex]},
             labelLayout: {hideOverlap: true, moveOverlap: "shiftY"},
             tooltip: {
-              formatter: (p) => {
-                const point = list[p.dataIndex];
+              formatter: ({dataIndex}) => {
+                const {partition, x, y} = list[dataIndex];
                 return tip(
-                  `partition ${point.partition.index}, bound by ${point.partition.bound_by}`,
-                  `${text(point.y, "FLOP/s")}, ${text(point.y / peak, "%")} of the peak`,
-                  point.x === null ? "moves no bytes there" : `${text(point.x)} FLOP for a byte`
+                  `partition ${partition.index}, bound by ${partition.bound_by}`,
+                  `${text(y, "FLOP/s")}, ${text(y / peak, "%")} of the peak`,
+                  x === null ? "moves no bytes there" : `${text(x)} FLOP for a byte`
                 );
               }
             }

@@ -3,8 +3,8 @@
 "use strict";
 
 const runServing = (() => {
-  const {axis, cell, chart, count, element, facts, headline, known, legend, note} = page;
-  const {PALETTE, section, table, text, tip} = page;
+  const {cell, chart, count, element, facts, headline, known, note, PALETTE, plane} = page;
+  const {section, silentLine, table, text, tip} = page;
   const {plain, objective, proof, result, verdict} = run;
   const {limits, pools, serving, workload} = result;
   const UNITS = {ttft: "s", tpot: "s", e2e: "s", memory: "B", power: "W"};
@@ -270,38 +270,30 @@ const runServing = (() => {
     const {every} = points;
     const shown = serving.measured.length ? [...groups, "measured"] : groups;
     const values = every.map((i) => points.value(y, i)).concat((isCost && limits.cost) || []);
+    const across = {
+      type: "value",
+      scale: true,
+      name: points.name(x),
+      // A limit stays in sight.
+      min: limits.tpot ? ({min}) => Math.min(min, Math.floor(1 / limits.tpot)) : null
+    };
+    const upwards = {
+      type: "log",
+      name: points.name(y),
+      min: Math.min(...values) / 3,
+      max: Math.max(...values) * 3,
+      axisLabel: {showMinLabel: false, showMaxLabel: false}
+    };
     return (c, width) => ({
-      legend: legend(c, {type: "scroll", width: width - 20, data: shown}),
-      grid: {left: 78, right: 24, top: 38, bottom: 46},
-      xAxis: axis(c, {
-        type: "value",
-        scale: true,
-        name: points.name(x),
-        nameGap: 28,
-        splitNumber: width < 500 ? 3 : 6,
-        // A limit stays in sight.
-        min: limits.tpot ? ({min}) => Math.min(min, Math.floor(1 / limits.tpot)) : null
-      }),
-      yAxis: axis(c, {
-        type: "log",
-        name: points.name(y),
-        nameGap: 60,
-        min: Math.min(...values) / 3,
-        max: Math.max(...values) * 3,
-        axisLabel: {showMinLabel: false, showMaxLabel: false}
-      }),
+      ...plane(c, width, shown, across, upwards),
       series: [
-        {
-          type: "line",
+        silentLine({
           name: "stair",
           // Between two points the faster one is to be had.
           step: "start",
           data: every.map(at).sort((a, b) => a[0] - b[0]),
-          symbol: "none",
-          silent: true,
           color: c.soft,
           lineStyle: {width: 1.5},
-          tooltip: {show: false},
           markLine: {
             silent: true,
             symbol: "none",
@@ -309,19 +301,14 @@ const runServing = (() => {
             label: {formatter: (p) => p.name, color: c.ink, position: "insideEndTop"},
             data: lines
           }
-        },
-        {
-          // What no deployment reaches.
-          type: "line",
-          name: "excluded",
+        }),
+        silentLine({
+          name: "excluded", // what no deployment reaches
           data: serving.excluded.filter(([, value]) => value),
-          symbol: "none",
-          silent: true,
           color: c.soft,
           lineStyle: {width: 0},
-          areaStyle: {opacity: 0.25, origin: isCost ? "start" : "end"},
-          tooltip: {show: false}
-        },
+          areaStyle: {opacity: 0.25, origin: isCost ? "start" : "end"}
+        }),
         {
           type: "scatter",
           name: "measured",

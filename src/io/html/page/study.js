@@ -4,7 +4,7 @@
 "use strict";
 
 (() => {
-  const {count, data, element, facts, headline, note, section, text} = page;
+  const {button, count, data, element, facts, headline, note, section, text} = page;
   const {study, columns, front} = data;
   const onFront = new Set(front.index);
   const limits = Object.entries(study.limits || {});
@@ -76,7 +76,7 @@
   function show(i) {
     detail.hidden = false;
     detail.replaceChildren(
-      element("div", {class: "buttons"}, element("button", {type: "button", click: hide}, "Close")),
+      element("div", {class: "buttons"}, button("Close", "Close", hide)),
       element("h2", null, `Point ${points.index(i)}`, points.isFront(i) ? " – on the front" : ""),
       facts(Object.fromEntries(points.axes.map((axis, a) => [axis.name, points.label(a, i)]))),
       facts({
@@ -108,46 +108,28 @@
   // What it is about.
 
   function limitsText() {
-    return (
-      limits
-        .map(([figure, [least, most]]) => {
-          const ends = [
-            least !== null ? `at least ${points.text(figure, least)}` : null,
-            most !== null ? `at most ${points.text(figure, most)}` : null
-          ];
-          return `${points.name(figure)} ${ends.filter((end) => end !== null).join(" and ")}`;
-        })
-        .join("; ") || null
-    );
+    return limits
+      .map(([figure, ends]) => {
+        const said = ends.map((end, i) =>
+          end === null ? [] : `at ${["least", "most"][i]} ${points.text(figure, end)}`
+        );
+        return `${points.name(figure)} ${said.flat().join(" and ")}`;
+      })
+      .join("; ");
   }
 
   function best() {
-    return points.objective
-      .map((figure) => {
-        const less = points.better(figure) === "less";
-        const better = less ? (a, b) => a < b : (a, b) => a > b;
-        const found = points.every.reduce((best, i) => {
-          const value = points.value(figure, i);
-          if (value === null) return best;
-          return best === null || better(value, points.value(figure, best)) ? i : best;
-        }, null);
-        if (found === null) return null;
-        return [
-          `${less ? "least" : "most"} ${points.name(figure)}`,
-          element(
-            "a",
-            {
-              href: "#point=" + points.index(found),
-              click: (event) => {
-                event.preventDefault();
-                show(found);
-              }
-            },
-            points.text(figure, points.value(figure, found))
-          )
-        ];
-      })
-      .filter((entry) => entry !== null);
+    return points.objective.flatMap((figure) => {
+      const sign = points.better(figure) === "less" ? 1 : -1;
+      const known = points.every.filter((i) => points.value(figure, i) !== null);
+      if (!known.length) return [];
+      const found = known.reduce((best, i) =>
+        sign * points.value(figure, i) < sign * points.value(figure, best) ? i : best
+      );
+      const address = {href: "#point=" + points.index(found)}; // which showLinked follows
+      const value = points.text(figure, points.value(figure, found));
+      return [[`${sign > 0 ? "least" : "most"} ${points.name(figure)}`, element("a", address, value)]];
+    });
   }
 
   function summary() {

@@ -2,7 +2,7 @@
 "use strict";
 
 const studyCharts = (() => {
-  const {axis, chart, element, legend, note, PALETTE, section, tickDigits} = page;
+  const {chart, element, note, PALETTE, plane, section, silentLine, tickDigits} = page;
   const {choice, figureChoices, isWide, numbersOf, pointTip} = studyWords;
   const LINES = 2000; // of parallel coordinates; more would be one dark band
 
@@ -55,10 +55,7 @@ const studyCharts = (() => {
     // What a point of the front is better than lies on the worse side of the line.
     const step = points.better(state.x) === "less" ? "end" : "start";
     return (c, width) => ({
-      legend: legend(c, {type: "scroll", width: width - 20}),
-      grid: {left: 78, right: 24, top: 38, bottom: 46},
-      xAxis: axis(c, {...scale(state.x, 0), nameGap: 28, splitNumber: width < 500 ? 3 : 6}),
-      yAxis: axis(c, {...scale(state.y, 1), nameGap: 60}),
+      ...plane(c, width, undefined, scale(state.x, 0), scale(state.y, 1)),
       series: [
         ...groups.map(([name, list, colour]) => ({
           type: "scatter",
@@ -71,18 +68,7 @@ const studyCharts = (() => {
           itemStyle: {opacity: 0.75},
           tooltip: {formatter: (p) => pointTip(points, p.value[2], state.x, state.y)}
         })),
-        {
-          type: "line",
-          name: "front",
-          data: line,
-          step,
-          symbol: "none",
-          silent: true,
-          color: c.eighth,
-          lineStyle: {width: 1.5},
-          tooltip: {show: false},
-          z: 3
-        },
+        silentLine({name: "front", data: line, step, color: c.eighth, lineStyle: {width: 1.5}, z: 3}),
         {
           type: "scatter",
           name: "front",

@@ -2,7 +2,7 @@
 "use strict";
 
 function studyTable(points, show) {
-  const {element, note, section, text} = page;
+  const {button, element, note, scrolling, section} = page;
   const ROWS = 25;
   const figures = [
     ...new Set([
@@ -147,19 +147,11 @@ function studyTable(points, show) {
       "div",
       {class: "controls"},
       filter,
-      element(
-        "button",
-        {type: "button", click: () => turn(-ROWS), "aria-label": "rows before"},
-        "◀"
-      ),
-      element("button", {type: "button", click: () => turn(ROWS), "aria-label": "rows after"}, "▶"),
+      button("rows before", "◀", () => turn(-ROWS)),
+      button("rows after", "▶", () => turn(ROWS)),
       place
     ),
-    element(
-      "div",
-      {class: "scroll", tabindex: "0", role: "region", "aria-label": "table"},
-      element("table", {id: "table"}, element("thead", null, head), body)
-    )
+    scrolling({id: "table"}, head, body)
   );
   part.id = "table-section";
   fill();
