@@ -166,8 +166,8 @@ def ask_latency(program, case):
     return {"latency_ns": 1e9 * (network(asked["latency_ns"]) - network(0))}
 
 
-def ask_roofline(program, case):
-    number = {"non-dataflow 8x1": 35, "vendor 8x1": 36}[case["input"]["mapping"]]
+def roofline_of(program, number):
+    """Where a published mapping stands in the rooflines of its machine."""
     record = next(each for each in published_configs.records() if each["id"] == number)
     found = validate.evaluate(program, published_configs.file_of(record), record["mapping"])
     # All that a chip computes, what its group does several times included.
@@ -177,7 +177,12 @@ def ask_roofline(program, case):
             "tflops": found["utilization"] * found["machine"]["peak"] / 1e12,
             "flop_per_memory_byte": flop / sum(part["memory_bytes"] for part in found["partitions"]),
             "flop_per_network_byte": flop / sum(part["network_bytes"]
-                                                for part in found["partitions"])}
+                                                for part in found["partitions"])}, found["machine"]
+
+
+def ask_roofline(program, case):
+    number = {"non-dataflow 8x1": 35, "vendor 8x1": 36}[case["input"]["mapping"]]
+    return roofline_of(program, number)[0]
 
 
 def fig8_parts(result, tensor, samples):

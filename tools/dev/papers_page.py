@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes docs/papers.md: every claim of the two papers beside what dfsearch gives.
+"""Makes docs/papers.md with its pictures: every claim of the two papers beside what dfsearch gives.
 
     ./dev papers [--write]
 
@@ -20,6 +20,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import lstm_models  # noqa: E402
 import paper_cases  # noqa: E402
+import paper_pictures  # noqa: E402
 import published_configs  # noqa: E402
 import study_runs  # noqa: E402
 import validate  # noqa: E402
@@ -295,7 +296,8 @@ def dfmodel_claims(runs):
               ", ".join(map(case_link, (36, 37))), MATCH if same(speedups[1], "1.2") else DIFFERS),
         Claim("D30", "Fig. 18", "mappings in a hierarchical roofline", "plot",
               f"kernel by kernel {roof(non_dataflow)} of memory and network; vendor's {roof(vendor)}",
-              ", ".join(map(case_link, (35, 36))), MATCH, "of a published mapping; not drawn"),
+              ", ".join(map(case_link, (35, 36))), MATCH,
+              "of published mappings; [drawn](#pictures)"),
         Claim("D31", "Fig. 19", "dataflow over kernel by kernel, nine memories", "1.63",
               f"{geometric:.2f} geometric, {arithmetic:.2f} arithmetic", study("sram_dram"), BETTER,
               "five of the nine runs with dataflow were stopped"),
@@ -534,8 +536,22 @@ def cases_section(program):
 HEAD = ["id", "place", "claim", "printed", "ours", "from", "verdict"]
 
 
-def page(program):
-    runs = Runs(program)
+PICTURES = """\
+## Pictures
+
+Figures of DFModel in the axes of the paper, of what dfsearch gives.
+
+| Fig. 7, rails: seconds of a step over the chips of a domain | Fig. 8, a step by its parts, and Calculon's |
+|---|---|
+| ![Fig. 7](images/paper_fig7.svg) | ![Fig. 8](images/paper_fig8.svg) |
+| **Fig. 18, mappings over FLOP for a byte of memory and network** | **Fig. 22, TFLOP/s over the share of cores** |
+| ![Fig. 18](images/paper_fig18.svg) | ![Fig. 22](images/paper_fig22.svg) |
+
+"""
+
+
+def page(runs):
+    program = runs.program
     dfmodel, deepflow = dfmodel_claims(runs), deepflow_claims(runs)
     count = collections.Counter(claim.verdict for claim in dfmodel + deepflow)
     text = INTRODUCTION
@@ -545,7 +561,7 @@ def page(program):
     text += "## DeepFlow\n\n" + table_of(HEAD, [claim.row() for claim in deepflow])
     text += "\nTable 1 holds no numbers.\n\n"
     text += ratios_section(runs) + fig8_section(runs) + models_section(runs)
-    text += cases_section(program)
+    text += PICTURES + cases_section(program)
     return wrapped(text.rstrip("\n") + "\n")
 
 
@@ -554,11 +570,14 @@ def main():
     parser.add_argument("program", metavar="DFSEARCH")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     options = parser.parse_args()
-    text = page(str(pathlib.Path(options.program).resolve()))
-    if options.write:
-        PAGE.write_text(text, encoding="utf-8")
-    elif not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != text:
-        sys.exit("docs/papers.md says something else: ./dev papers --write")
+    runs = Runs(str(pathlib.Path(options.program).resolve()))
+    texts = {PAGE: page(runs), **{paper_pictures.FOLDER / f"{name}.svg": picture
+                                  for name, picture in paper_pictures.pictures(runs).items()}}
+    for file, text in texts.items():
+        if options.write:
+            file.write_text(text, encoding="utf-8")
+        elif not file.is_file() or file.read_text(encoding="utf-8") != text:
+            sys.exit(f"docs/{file.relative_to(DOCS)} says something else: ./dev papers --write")
 
 
 if __name__ == "__main__":
