@@ -1,8 +1,12 @@
 #pragma once
 // The names that configs and results use for the enumerations of kernels and workloads.
 
+#include <array>
+#include <string>
+
 #include "base/words.hpp"
 #include "graph/kernel.hpp"
+#include "graph/loop_pair.hpp"
 #include "graph/workload.hpp"
 
 namespace dfsearch {
@@ -14,6 +18,10 @@ constexpr auto words(Loop) {
                       {"N", Loop::N},
                       {"none", Loop::None}});
 }
+/// `M/N`: M along the first axis, N along the second; `M` if there is nothing along that.
+std::string name_of(LoopPair loops);
+/// The names of all pairs, by index.
+const std::array<std::string, kLoopPairs>& loop_pair_names();
 constexpr auto words(KernelKind) {
   return named<KernelKind>({{"weight_gemm", KernelKind::WeightGemm},
                             {"gemm", KernelKind::Gemm},

@@ -18,6 +18,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/error.hpp"
 #include "graph/names.hpp"
 #include "milp/column_names.hpp"
 #include "model/layer/sharding.hpp"
@@ -29,9 +30,12 @@ class ShardingModel {
  public:
   explicit ShardingModel(const Problem& problem)
       : problem_(problem), graph_(problem.workload.graph), names_(graph_) {
+    if (problem.tensor_axes > 1) {
+      throw InputError("sharding.axes: expected 1: what is least sent over two depends on degrees");
+    }
     for (std::size_t k = 0; k < graph_.kernel_count(); ++k) {
       const auto& pins = problem.sharding_pins;
-      loops_.push_back(!pins.empty() && pins[k] ? std::vector<Loop>{*pins[k]}
+      loops_.push_back(!pins.empty() && pins[k] ? std::vector{pins[k]->loops[0]}
                                                 : shardable_loops(graph_.kernels()[k]));
     }
     // The largest tensor costs 1024 to 2048, far above the tolerances of solvers.

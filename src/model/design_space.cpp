@@ -16,7 +16,8 @@ DesignSpace design_space(const Problem& problem) {
   DesignSpace space;
   for (std::size_t k = 0; k < kernels.size(); ++k) {
     if (!is_pinned(problem.sharding_pins, k)) {
-      space.shardings += std::log10(static_cast<double>(shardable_loops(kernels[k]).size()));
+      space.shardings +=
+          std::log10(static_cast<double>(shardable_pairs(problem, kernels[k]).size()));
     }
     if (!is_pinned(problem.execution.pins, k)) space.partitions += partitions;
     space.lanes_and_stages +=

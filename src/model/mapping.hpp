@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/kernel.hpp"
+#include "graph/loop_pair.hpp"
 #include "model/machine/machine.hpp"
 
 namespace dfsearch {
@@ -31,7 +31,7 @@ struct Mapping {
   std::vector<Dimension> network;
   std::int64_t micro_batch = 1;
   std::int64_t tile = 1;                ///< elements of the sequence per tile
-  std::vector<Loop> sharding;           ///< per kernel
+  std::vector<LoopPair> sharding;       ///< per kernel
   std::vector<std::int64_t> partition;  ///< per kernel: index of its partition, from 0
   std::vector<CoreGrid> cores;          ///< per kernel; empty when a utilization is given
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "graph/loop_pair.hpp"
 #include "graph/workload.hpp"
 #include "model/machine/machine.hpp"
 
@@ -190,8 +191,10 @@ struct Problem {
   Equations equations;
   Objective objective = Objective::StepTime;
   ShardingChoice sharding = ShardingChoice::LeastBytes;
-  std::vector<std::optional<Loop>> sharding_pins;  ///< per kernel; empty: no pins
-  std::array<DegreeChoice, 3> parallelism;         ///< by Strategy
+  std::vector<std::optional<LoopPair>> sharding_pins;  ///< per kernel; empty: no pins
+  /// Along how many axes kernels are sharded over the tensor dimensions, a loop an axis: 1 or 2.
+  int tensor_axes = 1;
+  std::array<DegreeChoice, 3> parallelism;  ///< by Strategy
 
   /// How many chips work on one copy of the workload; 0 if the copies do not divide them.
   [[nodiscard]] std::int64_t chips_per_copy() const {

@@ -21,7 +21,7 @@ bool has_choice_of_loops(const Problem& problem) {
   const std::vector<Kernel>& kernels = problem.workload.graph.kernels();
   for (std::size_t k = 0; k < kernels.size(); ++k) {
     const bool pinned = !problem.sharding_pins.empty() && problem.sharding_pins[k];
-    if (!pinned && shardable_loops(kernels[k]).size() > 1) return true;
+    if (!pinned && shardable_pairs(problem, kernels[k]).size() > 1) return true;
   }
   return false;
 }

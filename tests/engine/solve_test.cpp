@@ -88,6 +88,60 @@ TEST_CASE("a joint search finds the best sharding together with the best fusion"
   CHECK(better > 40);
 }
 
+TEST_CASE("on a grid of tensor dimensions the search finds the best pairs of loops" *
+          doctest::test_suite("slow")) {
+  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
+  int feasible = 0;
+  int better = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    Problem problem = test::random_problem(
+        seed,
+        {.kernels = 3, .assignments = 20'000, .free_machine = seed % 3 == 0, .two_axes = true});
+    if (network_choices(problem).empty()) continue;
+    const test::BruteForceResult best = test::brute_force(problem);
+    feasible += best.mapping.has_value();
+    for (const int threads : {1, 2, 8}) {
+      CAPTURE(threads);
+      const SearchResult result =
+          solve(problem, {.threads = threads, .node_effort = test::node_effort(seed)});
+      test::check_same(result, best);
+      if (best.mapping) CHECK(result.root_bound.value() > Score{});
+    }
+    problem.tensor_axes = 1;
+    problem.sharding_pins.clear();
+    const auto one_loop = solve(problem, {}).cost;
+    better += one_loop && best.objective < one_loop->objective;
+  }
+  CHECK(feasible > 150);
+  CHECK(better > 15);
+}
+
+TEST_CASE("a grid of one axis gives what a group of one axis gives") {
+  int solved = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    Problem problem =
+        test::random_problem(seed, {.kernels = 5, .assignments = 10'000, .joint = true});
+    int dimensions = 0;
+    for (const NetworkDimension& d : problem.system.network) {
+      dimensions += d.strategy == Strategy::Tensor && d.degree != 1;
+    }
+    bool has_gradients = false;  // which grids sum up over the axes, too
+    for (const Kernel& kernel : problem.workload.graph.kernels()) {
+      has_gradients |= kernel.communication && is_gradient(kernel.communication->type);
+    }
+    if (dimensions > 1 || has_gradients) continue;
+    const SearchResult one = solve(problem, {.threads = 1});
+    problem.tensor_axes = 2;
+    const SearchResult two = solve(problem, {.threads = 1});
+    CHECK(one.mapping == two.mapping);
+    CHECK(one.lower_bound == two.lower_bound);
+    solved += one.mapping.has_value();
+  }
+  CHECK(solved > 100);
+}
+
 TEST_CASE("what pieces of a weight load again is part of every cost and above every bound") {
   int slower = 0;
   for (std::uint64_t seed = 0; seed < 900; ++seed) {

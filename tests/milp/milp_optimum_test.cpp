@@ -156,7 +156,7 @@ TEST_CASE("the optimum of the exported sharding is the bytes of the sharding cho
                             : seed < 40 ? test::random_machine_problem(seed)
                                         : test::random_transformer_problem(seed);
     const DataflowGraph& graph = problem.workload.graph;
-    const std::vector<Loop> loops = least_bytes_sharding(problem);
+    const std::vector<LoopPair> loops = least_bytes_sharding(problem);
     const double least = test::plain_bytes(problem, loops);
     const LinearModel model = sharding_model(problem);
     const Verdict verdict = solved(model, seed % 2 == 0);

@@ -128,6 +128,29 @@ TEST_CASE("evaluate agrees with the plain model on pieces of layers by rule") {
   for (const int count : feasible) CHECK(count > 300);
 }
 
+TEST_CASE("evaluate agrees with the plain model on grids of tensor dimensions") {
+  int feasible = 0;
+  int on_two = 0;
+  for (std::uint64_t seed = 0; seed < 9000; ++seed) {
+    CAPTURE(seed);
+    const test::WorldLimits limits{.two_axes = true};
+    const Problem problem = seed % 2 == 0 ? test::random_problem(seed / 4, limits)
+                                          : test::random_transformer_problem(seed / 4, limits);
+    const Mapping mapping = test::random_mapping(problem, seed);
+    const auto result = evaluate(problem, mapping);
+    const auto plain = test::plain_cost(problem, mapping);
+    CHECK(std::holds_alternative<Cost>(result) == plain.has_value());
+    const Cost* cost = std::get_if<Cost>(&result);
+    if (cost == nullptr || !plain) continue;
+    check_same(*cost, *plain);
+    ++feasible;
+    on_two += !std::all_of(mapping.sharding.begin(), mapping.sharding.end(),
+                           [](LoopPair pair) { return pair.is_single(); });
+  }
+  CHECK(feasible > 500);
+  CHECK(on_two > 300);
+}
+
 /// Calls `check` with random problems and mappings that fit.
 void for_each_feasible(
     std::uint64_t seeds,
@@ -240,7 +263,7 @@ TEST_CASE("with a tensor degree of 1 every sharding costs the same") {
       const std::vector<Loop> loops = test::plain_loops(kernels[i]);
       const auto last = static_cast<std::int64_t>(loops.size()) - 1;
       const Loop other = loops[static_cast<std::size_t>(pick(random, 0, last))];
-      compared += other != mapping.sharding[i] ? 1 : 0;
+      compared += LoopPair(other) != mapping.sharding[i] ? 1 : 0;
       mapping.sharding[i] = other;
     }
     const Cost after = cost_of(problem, mapping);

@@ -7,7 +7,7 @@
 namespace dfsearch {
 namespace {
 
-Mapping mapping(std::vector<std::int64_t> partition, std::vector<Loop> sharding = {}) {
+Mapping mapping(std::vector<std::int64_t> partition, std::vector<LoopPair> sharding = {}) {
   sharding.resize(partition.size(), Loop::None);
   return {.network = {},
           .micro_batch = 2,

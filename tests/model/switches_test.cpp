@@ -261,7 +261,8 @@ TEST_CASE("latency: one rule for every exchange, by the hops of the topology") {
   for (const auto& [topology, gather, exchange] : rows) {
     for (const bool hops : {true, false}) {
       const auto seconds = [&, topology = topology](std::vector<Kernel> kernels,
-                                                    std::vector<Loop> loops, Strategy strategy) {
+                                                    std::vector<LoopPair> loops,
+                                                    Strategy strategy) {
         const std::size_t count = kernels.size();
         Problem problem =
             ring_world(std::move(kernels),
@@ -327,7 +328,7 @@ TEST_CASE("kernels on the grid or on all chips have their own shards") {
   problem.system.accelerator.frequency = Hertz(1.0);  // peak 2 * 1000 FLOP/s
   problem.execution.partitions = 2;
   Mapping mapping = plain_mapping(problem);
-  CHECK(mapping.sharding == std::vector<Loop>{Loop::None, Loop::None});
+  CHECK(mapping.sharding == std::vector<LoopPair>{Loop::None, Loop::None});
   mapping.partition = {0, 1};
   const Cost cost = cost_of(problem, mapping);
   // ceil(10 / 4) x ceil(9 / 2) x 6 and 10 x 9 x ceil(13 / 8), two FLOP each.

@@ -131,7 +131,7 @@ std::optional<double> routed(const Kernel& from, Loop from_loop, const Kernel& t
 }
 
 /// Elements that the chip must receive so that all consumers of a value have theirs.
-double received(const DataflowGraph& graph, const std::vector<Loop>& loops,
+double received(const DataflowGraph& graph, const std::vector<LoopPair>& loops,
                 const std::vector<TensorId>& value, Chip chip) {
   double most = 0.0;
   for (const TensorId id : value) {
@@ -140,8 +140,8 @@ double received(const DataflowGraph& graph, const std::vector<Loop>& loops,
     const Kernel& to = graph.kernel(tensor.to);
     if (from.spread != Spread::Tensor || to.spread != Spread::Tensor || from.communication)
       continue;
-    const Loop from_loop = loops[tensor.from.index()];
-    const Loop to_loop = loops[tensor.to.index()];
+    const Loop from_loop = loops[tensor.from.index()].loops[0];
+    const Loop to_loop = loops[tensor.to.index()].loops[0];
     if (const auto elements = routed(from, from_loop, to, to_loop, chip)) {
       most = std::max(most, *elements);
       continue;
@@ -170,7 +170,7 @@ double received(const DataflowGraph& graph, const std::vector<Loop>& loops,
 }
 
 /// Sums over all rows of a column, of which a chip has a part.
-double received_sums(const DataflowGraph& graph, const std::vector<Loop>& loops) {
+double received_sums(const DataflowGraph& graph, const std::vector<LoopPair>& loops) {
   double elements = 0.0;
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
     const Kernel& kernel = graph.kernels()[i];
@@ -183,7 +183,8 @@ double received_sums(const DataflowGraph& graph, const std::vector<Loop>& loops)
 }
 
 /// What the last kernel of a layer hands to the first one of the next.
-double received_of_last_layer(const Workload& workload, const std::vector<Loop>& loops, Chip chip) {
+double received_of_last_layer(const Workload& workload, const std::vector<LoopPair>& loops,
+                              Chip chip) {
   const DataflowGraph& graph = workload.graph;
   if (workload.layers < 2) return 0.0;
   std::optional<std::size_t> first, last;
@@ -193,8 +194,8 @@ double received_of_last_layer(const Workload& workload, const std::vector<Loop>&
     if (name == "ADD_2" || name == "Add_2") last = i;
   }
   if (!first || !last || loops[*last] == Loop::None || loops[*last] == Loop::K) return 0.0;
-  const Region has = made(graph.kernels()[*last], loops[*last], chip);
-  const Region needs = made(graph.kernels()[*first], loops[*first], chip);
+  const Region has = made(graph.kernels()[*last], loops[*last].loops[0], chip);
+  const Region needs = made(graph.kernels()[*first], loops[*first].loops[0], chip);
   return needs.size() -
          common(needs.rows, has.rows).size() * common(needs.columns, has.columns).size();
 }
@@ -280,7 +281,7 @@ std::optional<Violation> check_keys(const Json& config, const Answer& answer) {
       for (const TensorId input : graph.inputs(id)) {
         const Tensor& tensor = graph.tensor(input);
         if (tensor.operand != 2 && tensor.operand != 3) continue;
-        const auto region = read(kernel, mapping.sharding[id.index()], tensor.operand,
+        const auto region = read(kernel, mapping.sharding[id.index()].loops[0], tensor.operand,
                                  d(graph.rows(input)), d(graph.kernel(tensor.from).n), {0.0, n});
         if (region) elements += region->size();
       }

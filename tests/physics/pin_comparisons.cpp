@@ -114,7 +114,7 @@ void add_mapping_pins(std::vector<NamedCheck>& checks) {
     const auto& kernels = answer.config.problem.workload.graph.kernels();
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       if (kernels[i].spread != Spread::Tensor) continue;
-      pins[kernels[i].name] = loop_name(answer.result.mapping->sharding[i]);
+      pins[kernels[i].name] = loop_name(answer.result.mapping->sharding[i].loops[0]);
     }
     if (pins.empty()) return false;
     config["sharding"] = {{"pins", pins}};

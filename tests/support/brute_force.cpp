@@ -101,13 +101,13 @@ std::vector<NetworkChoice> all_networks(const Problem& problem) {
   return networks;
 }
 
-std::vector<std::vector<Loop>> all_shardings(const Problem& problem) {
+std::vector<std::vector<LoopPair>> all_shardings(const Problem& problem) {
   if (problem.sharding == ShardingChoice::LeastBytes) return {least_bytes_sharding(problem)};
-  std::vector<std::vector<Loop>> shardings{{}};
+  std::vector<std::vector<LoopPair>> shardings{{}};
   for (std::size_t k = 0; k < problem.workload.graph.kernel_count(); ++k) {
-    std::vector<std::vector<Loop>> longer;
-    for (const std::vector<Loop>& sharding : shardings) {
-      for (const Loop loop : shardable_loops(problem.workload.graph.kernels()[k])) {
+    std::vector<std::vector<LoopPair>> longer;
+    for (const std::vector<LoopPair>& sharding : shardings) {
+      for (const LoopPair loop : shardable_pairs(problem, problem.workload.graph.kernels()[k])) {
         if (!problem.sharding_pins.empty() && problem.sharding_pins[k].value_or(loop) != loop) {
           continue;
         }
@@ -156,7 +156,7 @@ BruteForceResult brute_force(const Problem& problem) {
                           consider();
                         });
   };
-  const std::vector<std::vector<Loop>> shardings = all_shardings(problem);
+  const std::vector<std::vector<LoopPair>> shardings = all_shardings(problem);
   for (const NetworkChoice& network : all_networks(problem)) {
     mapping.network = network;
     const std::int64_t data = degree_of(network, Strategy::Data);
@@ -167,7 +167,7 @@ BruteForceResult brute_force(const Problem& problem) {
            range(workload.micro_batch, workload.global_batch / data)) {
         if (workload.global_batch / data % micro_batch != 0) continue;
         mapping.micro_batch = micro_batch;
-        for (const std::vector<Loop>& sharding : shardings) {
+        for (const std::vector<LoopPair>& sharding : shardings) {
           mapping.sharding = sharding;
           try_partitions();
         }

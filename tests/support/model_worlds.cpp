@@ -185,11 +185,14 @@ Mapping random_mapping(const Problem& problem, std::uint64_t seed) {
     mapping.micro_batch = other;
   }
   for (const Kernel& kernel : workload.graph.kernels()) {
-    const std::vector<Loop> loops = shardable_loops(kernel);
-    const auto last = static_cast<std::int64_t>(loops.size()) - 1;
-    mapping.sharding.push_back(chance(random, 1)
-                                   ? static_cast<Loop>(pick(random, 0, 4))
-                                   : loops[static_cast<std::size_t>(pick(random, 0, last))]);
+    const LoopSet loops = shardable_pairs(problem, kernel);
+    if (chance(random, 1)) {
+      mapping.sharding.push_back(static_cast<Loop>(pick(random, 0, 4)));
+      continue;
+    }
+    auto at = loops.begin();
+    for (std::int64_t place = pick(random, 0, loops.size() - 1); place > 0; --place) ++at;
+    mapping.sharding.push_back(*at);
   }
   mapping.partition = random_partition(problem, random);
   if (!problem.execution.compute_utilization && chance(random, 25)) {

@@ -26,6 +26,10 @@ class PlainModel {
     for (std::size_t d = 0; d < mapping.network.size(); ++d) {
       degree_[static_cast<std::size_t>(mapping.network[d].strategy)] *=
           number(mapping.network[d].degree);
+      const bool is_tensor = mapping.network[d].strategy == Strategy::Tensor;
+      const bool is_second = problem.tensor_axes == 2 && is_tensor && axes_[0] > 1.0;
+      axis_of_.push_back(is_second ? 1 : 0);
+      if (is_tensor) axes_[axis_of_[d]] *= number(mapping.network[d].degree);
     }
   }
 
@@ -51,6 +55,30 @@ class PlainModel {
 
  private:
   double degree(Strategy strategy) const { return degree_[static_cast<std::size_t>(strategy)]; }
+  /// Chips along the axes of the tensor group that are in question: all of them, or those with a loop.
+  using Axes = std::array<double, 2>;
+  const std::array<Loop, 2>& loops(KernelId kernel) const {
+    return mapping_.sharding[kernel.index()].loops;
+  }
+  double chips_with(Loop loop, std::size_t kernel, const Axes& axes) const {
+    double chips = 1.0;
+    for (std::size_t a = 0; a < 2; ++a) chips *= loops(KernelId(kernel))[a] == loop ? axes[a] : 1.0;
+    return chips;
+  }
+  /// Whether the dimension is one of the strategy along these axes.
+  bool is_along(std::size_t d, Strategy strategy, const Axes& axes) const {
+    if (mapping_.network[d].strategy != strategy || mapping_.network[d].degree == 1) return false;
+    return strategy != Strategy::Tensor || axes[axis_of_[d]] > 1.0;
+  }
+  /// The axes on which the kernel has the loop; the others have one chip.
+  Axes axes_with(Loop loop, std::size_t kernel) const {
+    Axes axes = axes_;
+    for (std::size_t a = 0; a < 2; ++a) {
+      if (loops(KernelId(kernel))[a] != loop) axes[a] = 1.0;
+    }
+    return axes;
+  }
+
   std::int64_t place(std::size_t kernel) const { return mapping_.partition[kernel]; }
   std::int64_t source(const Tensor& t) const { return place(t.from.index()); }
   std::int64_t target(const Tensor& t) const { return place(t.to.index()); }
@@ -72,10 +100,16 @@ class PlainModel {
     const double split = number(mapping_.micro_batch) * degree(Strategy::Data);
     if (mapping_.micro_batch < 1 || std::fmod(number(w.global_batch), split) != 0.0) return false;
     for (std::size_t i = 0; i < kernels_.size(); ++i) {
-      const std::vector<Loop> loops = plain_loops(kernels_[i]);
-      if (std::count(loops.begin(), loops.end(), mapping_.sharding[i]) == 0) return false;
-      if (problem_.sharding_pins.empty() || !problem_.sharding_pins[i]) continue;
-      if (*problem_.sharding_pins[i] != mapping_.sharding[i]) return false;
+      const std::vector<Loop> may = plain_loops(kernels_[i]);
+      const auto is_legal = [&](Loop loop) { return std::count(may.begin(), may.end(), loop) > 0; };
+      const auto [first, second] = loops(KernelId(i));
+      const bool is_grid = problem_.tensor_axes == 2 && kernels_[i].spread == Spread::Tensor;
+      const bool pinned = !problem_.sharding_pins.empty() && problem_.sharding_pins[i];
+      if (pinned && *problem_.sharding_pins[i] != mapping_.sharding[i]) return false;
+      if (first != Loop::None && !is_legal(first)) return false;
+      if (second != Loop::None && (!is_grid || !is_legal(second))) return false;
+      if (first == second && !is_legal(first)) return false;
+      if (second != Loop::None && axes_[1] == 1.0 && !pinned) return false;
     }
     return true;
   }
@@ -128,11 +162,11 @@ class PlainModel {
   }
 
   // Section 6.
-  Extents extents(std::size_t i, double tensor_degree, double tiles) const {
-    return extents(kernels_[i], i, tensor_degree, tiles);
+  Extents extents(std::size_t i, const Axes& axes, double tiles) const {
+    return extents(kernels_[i], i, axes, tiles);
   }
   /// Those of kernel i with other loops.
-  Extents extents(const Kernel& kernel, std::size_t i, double tensor_degree, double tiles) const {
+  Extents extents(const Kernel& kernel, std::size_t i, const Axes& axes, double tiles) const {
     Extents e{number(kernel.outer) * number(kernel.m), depth_of(kernel), number(kernel.n)};
     const auto cut = [&e](Loop loop, double by) {
       if (loop == Loop::Outer || loop == Loop::M) e.m = std::ceil(e.m / by);
@@ -141,12 +175,16 @@ class PlainModel {
     };
     const PlainGrid grid = plain_grid(problem_, mapping_);
     const bool whole = problem_.equations.shards == Shards::Whole;
-    if (kernel.spread == Spread::Tensor && mapping_.sharding[i] == Loop::Outer && whole) {
-      // Matrix by matrix to the chips in turn; a part has as many rows of each.
-      const double matrices = number(std::max(kernel.outer, kernels_[i].outer));
-      e.m = std::min(e.m, std::ceil(matrices / tensor_degree) * std::ceil(e.m / matrices));
-    } else if (kernel.spread == Spread::Tensor) {
-      cut(mapping_.sharding[i], tensor_degree);
+    for (const Loop loop : {Loop::Outer, Loop::M, Loop::K, Loop::N}) {
+      if (kernel.spread != Spread::Tensor || !mapping_.sharding[i].has(loop)) continue;
+      const double chips = chips_with(loop, i, axes);
+      if (loop == Loop::Outer && whole) {
+        // Matrix by matrix to the chips in turn; a part has as many rows of each.
+        const double matrices = number(std::max(kernel.outer, kernels_[i].outer));
+        e.m = std::min(e.m, std::ceil(matrices / chips) * std::ceil(e.m / matrices));
+      } else {
+        cut(loop, chips);
+      }
     }
     if (kernel.spread == Spread::Grid) {
       cut(Loop::M, grid.x);
@@ -156,11 +194,11 @@ class PlainModel {
     cut(kernel.tiled, tiles);
     return e;
   }
-  Extents tile(std::size_t i) const { return extents(i, degree(Strategy::Tensor), tiles_); }
+  Extents tile(std::size_t i) const { return extents(i, axes_, tiles_); }
 
   double tile_bytes(const Tensor& t) const {
     const std::size_t i = t.from.index();
-    const Extents e = extents(carried(t, kernels_[i]), i, degree(Strategy::Tensor), tiles_);
+    const Extents e = extents(carried(t, kernels_[i]), i, axes_, tiles_);
     return e.m * e.n * word_;
   }
 
@@ -168,9 +206,12 @@ class PlainModel {
   double buffer(const Tensor& t) const {
     const double made = tile_bytes(t);
     if (!by_value(problem_)) return made;
-    if (wanted(problem_, t, mapping_.sharding[t.to.index()]) != "RR") return made;
+    Axes split = axes_;
+    for (std::size_t a = 0; a < 2; ++a) {
+      if (wanted(problem_, t, loops(t.to)[a]) == "RR") split[a] = 1.0;
+    }
     const std::size_t i = t.from.index();
-    const Extents e = extents(carried(t, kernels_[i]), i, 1.0, tiles_);
+    const Extents e = extents(carried(t, kernels_[i]), i, split, tiles_);
     return std::max(made, e.m * e.n * word_);
   }
 
@@ -191,7 +232,7 @@ class PlainModel {
     Kernel all = kernels_[i];
     if (all.kind != KernelKind::WeightGemm) return 0.0;
     if (all.matrices > 0) all.outer = all.matrices;
-    const Extents e = extents(all, i, degree(Strategy::Tensor), 1.0);
+    const Extents e = extents(all, i, axes_, 1.0);
     return e.m * e.k * word_;
   }
 
@@ -199,13 +240,14 @@ class PlainModel {
   double held(std::size_t i) const {
     const double degree = this->degree(Strategy::Tensor);
     if (problem_.equations.shards == Shards::Even) return 1.0 / degree;
-    const Extents one = extents(i, degree, 1.0);
+    const Extents one = extents(i, axes_, 1.0);
     const Kernel& kernel = kernels_[i];
     for (const Tensor& t : tensors_) {
       const double shared = heads_of(t, kernels_[t.from.index()], kernel);
-      if (t.to.index() != i || mapping_.sharding[i] != Loop::Outer) continue;
+      if (t.to.index() != i || !mapping_.sharding[i].has(Loop::Outer)) continue;
       if (shared != number(kernel.outer)) {
-        return most_heads(number(kernel.outer), shared, degree) / shared;
+        const double chips = chips_with(Loop::Outer, i, axes_);
+        return most_heads(number(kernel.outer), shared, chips) / shared;
       }
     }
     const double rows = number(kernel.outer) * number(kernel.m);
@@ -215,7 +257,7 @@ class PlainModel {
 
   double weight(std::size_t i) const {
     if (kernels_[i].kind != KernelKind::WeightGemm) return 0.0;
-    const Extents e = extents(i, degree(Strategy::Tensor), 1.0);
+    const Extents e = extents(i, axes_, 1.0);
     return e.m * e.k * word_;
   }
 
@@ -383,7 +425,7 @@ class PlainModel {
   double level_words(std::size_t i, std::size_t x) const {
     const Kernel& kernel = kernels_[i];
     const Accelerator& chip = problem_.system.accelerator;
-    const auto [m, k, n] = extents(i, degree(Strategy::Tensor), 1.0);
+    const auto [m, k, n] = extents(i, axes_, 1.0);
     const double repeat = number(kernel.repeat);
     if (kernel.mode == Mode::Simd || k == 1.0) {
       const bool two = kernel.kind == KernelKind::Gemm || kernel.kind == KernelKind::Elementwise2;
@@ -496,10 +538,13 @@ class PlainModel {
 
   // Section 5.
   double all_gather(Strategy strategy, double whole) const {
+    return all_gather(strategy, whole, axes_);
+  }
+  double all_gather(Strategy strategy, double whole, const Axes& axes) const {
     double time = 0.0;
     for (std::size_t d = 0; d < mapping_.network.size(); ++d) {
       const double n = number(mapping_.network[d].degree);
-      if (mapping_.network[d].strategy != strategy || n == 1.0) continue;
+      if (!is_along(d, strategy, axes)) continue;
       const double b = problem_.system.network[d].bandwidth.in_base_units();
       const bool all_at_once = problem_.system.network[d].topology == Topology::FullyConnected;
       time += all_at_once ? whole / (n * b) : (n - 1.0) / n * whole / b;
@@ -513,11 +558,11 @@ class PlainModel {
 
   /// The slowest dimension, each `of(topology, members)` times bytes over bandwidth.
   template <class Of>
-  double slowest(Strategy strategy, double bytes, Of of) const {
+  double slowest(Strategy strategy, double bytes, Of of, const Axes& axes) const {
     double time = 0.0;
     for (std::size_t d = 0; d < mapping_.network.size(); ++d) {
       const double n = number(mapping_.network[d].degree);
-      if (mapping_.network[d].strategy != strategy || n == 1.0) continue;
+      if (!is_along(d, strategy, axes)) continue;
       const NetworkDimension& link = problem_.system.network[d];
       time = std::max(time, of(link.topology, n) * bytes / link.bandwidth.in_base_units());
     }
@@ -525,12 +570,13 @@ class PlainModel {
   }
 
   double point_to_point(Strategy strategy, double bytes) const {
-    return slowest(strategy, bytes, [](Topology, double) { return 1.0; });
+    return slowest(
+        strategy, bytes, [](Topology, double) { return 1.0; }, axes_);
   }
 
-  double exchange(double shard) const {
+  double exchange(double shard, const Axes& axes) const {
     const bool per_pair = problem_.equations.layout_conversion_bytes == ConversionBytes::Shard;
-    return slowest(Strategy::Tensor, shard, [per_pair](Topology topology, double n) {
+    const auto of = [per_pair](Topology topology, double n) {
       switch (topology) {
         case Topology::Ring:
           return per_pair ? n * n / 8.0 : n / 8.0;
@@ -540,66 +586,86 @@ class PlainModel {
           break;
       }
       return per_pair ? n / 4.0 : (n - 1.0) / n;
-    });
+    };
+    return slowest(Strategy::Tensor, shard, of, axes);
   }
 
-  /// What the fullest chip has of a tile as the consumer splits it.
-  double tile_as_wanted(const Tensor& t) const {
+  /// What the fullest chip has of a tile that is split as the producer makes it along the axes
+  /// `made`, and as the consumer wants it along the axes `read`.
+  double part(const Tensor& t, const Axes& made, const Axes& read) const {
     const Kernel& producer = kernels_[t.from.index()];
     const Kernel& consumer = kernels_[t.to.index()];
-    const Loop loop = mapping_.sharding[t.to.index()];
-    const std::string to = wanted(problem_, t, loop);
-    const double chips = degree(Strategy::Tensor);
-    double rows = t.rows > 0 ? number(t.rows) : number(producer.outer) * number(producer.m);
-    double columns = number(producer.n);
-    if (to == "RS") {
-      columns = std::ceil(columns / chips);
-    } else if (to == "SS") {
-      const double sums = number(consumer.m);
-      rows = std::ceil(rows / sums) * std::ceil(sums / chips);
-    } else if (loop == Loop::Outer && problem_.equations.shards == Shards::Whole) {
-      const double heads = heads_of(t, producer, consumer);
-      const double held = most_heads(number(consumer.outer), heads, chips);
-      rows = std::min(rows, held * std::ceil(rows / heads));
-    } else {
-      rows = std::ceil(rows / chips);
+    const Extents e = extents(carried(t, producer), t.from.index(), made, 1.0);
+    double rows = e.m;
+    double columns = e.n;
+    double heads = 1.0, sums = 1.0, single = 1.0;  // chips among which these are dealt out
+    for (std::size_t a = 0; a < 2; ++a) {
+      const Loop loop = loops(t.to)[a];
+      const std::string to = wanted(problem_, t, loop);
+      const bool by_heads = loop == Loop::Outer && problem_.equations.shards == Shards::Whole;
+      if (to == "RS") columns = std::ceil(columns / read[a]);
+      if (to == "SS") sums *= read[a];
+      if (to == "SR") (by_heads ? heads : single) *= read[a];
     }
+    if (sums > 1.0) {
+      rows = std::ceil(rows / number(consumer.m)) * std::ceil(number(consumer.m) / sums);
+    }
+    if (heads > 1.0) {
+      const double of_tensor = heads_of(t, producer, consumer);
+      const double held = most_heads(number(consumer.outer), of_tensor, heads);
+      rows = std::min(rows, held * std::ceil(rows / of_tensor));
+    }
+    rows = std::ceil(rows / single);
     if (producer.tiled == Loop::N) columns = std::ceil(columns / tiles_);
     if (producer.tiled == Loop::M || producer.tiled == Loop::Outer) rows = std::ceil(rows / tiles_);
     return rows * columns * word_;
   }
 
-  /// Whether heads or rows are dealt out in parts that are larger where they are read.
-  bool wants_more(const Tensor& t) const {
-    const std::string from = produced(mapping_.sharding[t.from.index()]);
-    const std::string to = wanted(problem_, t, mapping_.sharding[t.to.index()]);
-    const bool by_rows = from == "SR" && to == "SR" && by_value(problem_);
-    return by_rows && degree(Strategy::Tensor) > 1.0 && tile_as_wanted(t) > tile_bytes(t);
-  }
+  struct Conversion {
+    double per_tile = 0.0, once = 0.0;
+  };
+  double all_tiles(const Conversion& c) const { return tiles_ * c.per_tile + c.once; }
 
-  double conversion_time(const Tensor& t) const {
-    const std::size_t i = t.from.index();
-    const std::string from = produced(mapping_.sharding[i]);
-    const std::string to = wanted(problem_, t, mapping_.sharding[t.to.index()]);
-    const double n = degree(Strategy::Tensor);
-    if (n == 1.0) return 0.0;
-    if (exchanges(from, to) || wants_more(t)) {
-      return exchange(by_value(problem_) ? std::max(tile_bytes(t), tile_as_wanted(t))
-                                         : tile_bytes(t));
+  /// Along one axis, with the other as it is made or as it is wanted.
+  Conversion conversion_along(const Tensor& t, std::size_t a, bool other_is_done) const {
+    Axes made = axes_;
+    Axes read{1.0, 1.0};
+    if (other_is_done) std::swap(made[1 - a], read[1 - a]);
+    const std::string from = produced(loops(t.from)[a]);
+    const std::string to = wanted(problem_, t, loops(t.to)[a]);
+    Axes along{1.0, 1.0};
+    const double n = along[a] = axes_[a];
+    if (n == 1.0) return {};
+    const double shard = part(t, made, read);
+    made[a] = 1.0;
+    if (gathers(from, to)) {
+      const double whole = part(t, made, read);
+      const double moved = by_value(problem_) ? std::min(n * shard, whole * n / (n - 1.0)) : shard;
+      return {all_gather(Strategy::Tensor, moved, along), gather_latency(Strategy::Tensor, along)};
     }
-    if (!gathers(from, to)) return 0.0;
-    if (!by_value(problem_)) return all_gather(Strategy::Tensor, tile_bytes(t));
-    const Extents whole = extents(carried(t, kernels_[i]), i, 1.0, tiles_);
-    return all_gather(Strategy::Tensor,
-                      std::min(n * tile_bytes(t), whole.m * whole.n * word_ * n / (n - 1.0)));
+    read[a] = n;
+    const double dealt = by_value(problem_) ? part(t, made, read) : 0.0;
+    const bool wants_more = from == "SR" && to == "SR" && dealt > shard;
+    if (!exchanges(from, to) && !wants_more) return {};
+    Mapping one_axis = mapping_;
+    for (std::size_t d = 0; d < one_axis.network.size(); ++d) {
+      if (axis_of_[d] != a) one_axis.network[d].degree = 1;
+    }
+    const double latency =
+        pays_hops() ? plain_exchange_latency(problem_, one_axis, {Strategy::Tensor}) : 0.0;
+    return {exchange(std::max(shard, dealt), along), latency};
   }
 
-  double conversion_latency(const Tensor& t) const {
-    const std::string from = produced(mapping_.sharding[t.from.index()]);
-    const std::string to = wanted(problem_, t, mapping_.sharding[t.to.index()]);
-    if (gathers(from, to)) return gather_latency(Strategy::Tensor);
-    const bool pays = (exchanges(from, to) || wants_more(t)) && pays_hops();
-    return pays ? plain_exchange_latency(problem_, mapping_, {Strategy::Tensor}) : 0.0;
+  /// One axis after the other, in the better order.
+  Conversion conversion_of(const Tensor& t) const {
+    Conversion best{std::numeric_limits<double>::infinity(), 0.0};
+    for (std::size_t first = 0; first < 2; ++first) {
+      const Conversion one = conversion_along(t, first, false);
+      const Conversion other = conversion_along(t, 1 - first, true);
+      const Conversion both{one.per_tile + other.per_tile, one.once + other.once};
+      if (all_tiles(both) < all_tiles(best)) best = both;
+    }
+    return best;
   }
 
   /// Of the tensors of a value those that are converted to the same layout as this one, the first
@@ -612,45 +678,65 @@ class PlainModel {
       const bool together = by_value(problem_) && t.value >= 0 && o.from == t.from &&
                             o.value == t.value && wanted_of(o) == wanted_of(t);
       if (other != first && !together) continue;
-      const double time = tiles_ * conversion_time(o) + conversion_latency(o);
-      if (time <= most) continue;
-      most = time;
-      per_tile = conversion_time(o);
-      once = conversion_latency(o);
+      const Conversion conversion = conversion_of(o);
+      if (all_tiles(conversion) <= most) continue;
+      most = all_tiles(conversion);
+      per_tile = conversion.per_tile;
+      once = conversion.once;
     }
     return {per_tile, once};
   }
   std::string wanted_of(const Tensor& t) const {
-    return wanted(problem_, t, mapping_.sharding[t.to.index()]);
+    std::string layouts;
+    for (std::size_t a = 0; a < 2; ++a) {
+      layouts += axes_[a] > 1.0 ? wanted(problem_, t, loops(t.to)[a]) : "RR";
+    }
+    return layouts;
+  }
+  /// Whether a tensor before this one carries the same value to the same layout.
+  bool is_made(std::size_t tensor) const {
+    const Tensor& t = tensors_[tensor];
+    if (!by_value(problem_) || t.value < 0) return false;
+    for (std::size_t other = 0; other < tensor; ++other) {
+      const Tensor& o = tensors_[other];
+      if (o.from == t.from && o.value == t.value && wanted_of(o) == wanted_of(t)) return true;
+    }
+    return false;
   }
 
   double network_time(std::size_t i) const {
     const Kernel& kernel = kernels_[i];
     const Extents e = tile(i);
     const double shard = e.m * e.n * word_;
-    const Loop loop = mapping_.sharding[i];
     double per_tile = 0.0;
     double once = 0.0;
-    if (loop == Loop::K && !kernel.communication) {
-      per_tile += all_reduce(Strategy::Tensor, shard);
-      once = all_reduce_latency();
+    const bool is_gradient =
+        kernel.communication &&
+        (kernel.communication->type == CommunicationType::GradientAllReduce ||
+         kernel.communication->type == CommunicationType::FlatGradientAllReduce);
+    if (!kernel.communication || (is_gradient && problem_.tensor_axes == 2)) {
+      const Axes summed = axes_with(Loop::K, i);
+      per_tile +=
+          problem_.equations.all_reduce_passes * all_gather(Strategy::Tensor, shard, summed);
+      once = all_reduce_latency(summed);
     }
-    if (couples(problem_, kernel, loop)) {
+    if (mapping_.sharding[i].has(Loop::M) && couples(problem_, kernel, Loop::M)) {
       const double part = number(kernel.outer) * number(kernel.coupled) * e.n * word_;
-      per_tile += all_gather(Strategy::Tensor, degree(Strategy::Tensor) * part);
-      once += gather_latency(Strategy::Tensor);
+      const Axes split = axes_with(Loop::M, i);
+      per_tile += all_gather(Strategy::Tensor, split[0] * split[1] * part, split);
+      once += gather_latency(Strategy::Tensor, split);
     }
     for (std::size_t number = 0; number < tensors_.size(); ++number) {
       const Tensor& t = tensors_[number];
-      if (t.from.index() != i || is_there(problem_, number, mapping_.sharding)) continue;
+      if (t.from.index() != i || is_made(number)) continue;
       const auto [time, latency] = conversion_of_all(number);
       per_tile += time;
       once += latency;
     }
     for (const Tensor& s : seams(problem_)) {
       if (s.from.index() != i) continue;
-      per_tile += conversion_time(s);
-      once += conversion_latency(s);
+      per_tile += conversion_of(s).per_tile;
+      once += conversion_of(s).once;
     }
     if (!kernel.communication) return tiles_ * per_tile + once;
     double own = own_communication(i, *kernel.communication);
@@ -662,11 +748,12 @@ class PlainModel {
 
   bool pays_hops() const { return problem_.equations.latency == LatencyRule::Hops; }
 
-  double gather_latency(Strategy strategy) const {
+  double gather_latency(Strategy strategy) const { return gather_latency(strategy, axes_); }
+  double gather_latency(Strategy strategy, const Axes& axes) const {
     double sum = 0.0;
     for (std::size_t d = 0; pays_hops() && d < mapping_.network.size(); ++d) {
       const double n = number(mapping_.network[d].degree);
-      if (mapping_.network[d].strategy != strategy || n == 1.0) continue;
+      if (!is_along(d, strategy, axes)) continue;
       const NetworkDimension& link = problem_.system.network[d];
       sum += (link.topology == Topology::Ring ? n - 1.0 : 1.0) * link.latency.in_base_units();
     }
@@ -684,11 +771,12 @@ class PlainModel {
   }
 
   /// Of a kernel.
-  double all_reduce_latency() const {
-    if (pays_hops()) return 2.0 * gather_latency(Strategy::Tensor);
+  double all_reduce_latency() const { return all_reduce_latency(axes_); }
+  double all_reduce_latency(const Axes& axes) const {
+    if (pays_hops()) return 2.0 * gather_latency(Strategy::Tensor, axes);
     double sum = 0.0;
     for (std::size_t d = 0; d < mapping_.network.size(); ++d) {
-      if (mapping_.network[d].strategy != Strategy::Tensor) continue;
+      if (!is_along(d, Strategy::Tensor, axes)) continue;
       const double hops = number(mapping_.network[d].degree) - 1.0;
       sum += 2.0 * hops * problem_.system.network[d].latency.in_base_units();
     }
@@ -708,7 +796,7 @@ class PlainModel {
 
   double own_communication(std::size_t i, const Communication& own) const {
     const double bytes = own.bytes.in_base_units();
-    const Extents e = extents(i, degree(Strategy::Tensor), 1.0);
+    const Extents e = extents(i, axes_, 1.0);
     const double output = e.m * e.n * word_;
     switch (own.type) {
       case CommunicationType::AllReduce:
@@ -832,6 +920,8 @@ class PlainModel {
   double word_;
   double bandwidth_;
   std::array<double, 3> degree_{1.0, 1.0, 1.0};  // by strategy
+  Axes axes_{1.0, 1.0};                          // of the tensor group
+  std::vector<std::size_t> axis_of_;             // of each dimension, of the tensor ones
   double tiles_ = 1.0;
   double samples_ = 1.0;
   double micro_batches_ = 1.0;
@@ -856,26 +946,29 @@ std::vector<Loop> plain_loops(const Kernel& kernel) {
   return loops;
 }
 
-double plain_kernel_bytes(const Problem& problem, std::size_t kernel, Loop loop) {
+double plain_kernel_bytes(const Problem& problem, std::size_t kernel, LoopPair loop) {
   const Kernel& k = problem.workload.graph.kernels()[kernel];
-  if (couples(problem, k, loop)) {
+  if (couples(problem, k, loop.loops[0])) {
     return number(k.outer) * number(k.coupled) * number(k.n) *
            problem.workload.word.in_base_units();
   }
   return loop == Loop::K && !k.communication ? whole_output(problem, k) : 0.0;
 }
 
-double plain_tensor_bytes(const Problem& problem, const Tensor& t, Loop from, Loop to) {
-  const std::string layout = wanted(problem, t, to);
-  const bool moves = gathers(produced(from), layout) || exchanges(produced(from), layout);
+double plain_tensor_bytes(const Problem& problem, const Tensor& t, LoopPair from, LoopPair to) {
+  const std::string made = produced(from.loops[0]);
+  const std::string layout = wanted(problem, t, to.loops[0]);
+  const bool moves = gathers(made, layout) || exchanges(made, layout);
   return moves ? whole_output(problem, carried(t, problem.workload.graph.kernel(t.from))) : 0.0;
 }
 
-double plain_tensor_bytes(const Problem& problem, std::size_t tensor, Loop from, Loop to) {
+double plain_tensor_bytes(const Problem& problem, std::size_t tensor, LoopPair from, LoopPair to) {
   return plain_tensor_bytes(problem, problem.workload.graph.tensors()[tensor], from, to);
 }
 
-double plain_bytes(const Problem& problem, const std::vector<Loop>& sharding) {
+double plain_bytes(const Problem& problem, const std::vector<LoopPair>& pairs) {
+  std::vector<Loop> sharding;  // along the one axis there is
+  for (const LoopPair pair : pairs) sharding.push_back(pair.loops[0]);
   const DataflowGraph& graph = problem.workload.graph;
   double bytes = 0.0;
   for (std::size_t k = 0; k < graph.kernel_count(); ++k) {

@@ -37,15 +37,15 @@ struct PlainCost {
 /// Nothing if the mapping does not fit, for whatever reason.
 std::optional<PlainCost> plain_cost(const Problem& problem, const Mapping& mapping);
 
-/// The loops that section 4 lets a kernel shard, in the order of ties.
+/// The loops that section 4 lets a kernel shard along an axis, in the order of ties.
 std::vector<Loop> plain_loops(const Kernel& kernel);
 
 /// What `sharding: least_bytes` counts: the whole tensors that are all-reduced
 /// or converted.
-double plain_kernel_bytes(const Problem& problem, std::size_t kernel, Loop loop);
-double plain_tensor_bytes(const Problem& problem, std::size_t tensor, Loop from, Loop to);
-double plain_tensor_bytes(const Problem& problem, const Tensor& tensor, Loop from, Loop to);
+double plain_kernel_bytes(const Problem& problem, std::size_t kernel, LoopPair loop);
+double plain_tensor_bytes(const Problem& problem, std::size_t tensor, LoopPair from, LoopPair to);
+double plain_tensor_bytes(const Problem& problem, const Tensor& tensor, LoopPair from, LoopPair to);
 /// Bytes that a sharding communicates, of values that count as one once for each layout.
-double plain_bytes(const Problem& problem, const std::vector<Loop>& sharding);
+double plain_bytes(const Problem& problem, const std::vector<LoopPair>& pairs);
 
 }  // namespace dfsearch::test

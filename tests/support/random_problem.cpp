@@ -117,14 +117,16 @@ DataflowGraph random_graph(Random& random, std::size_t count, std::int64_t seque
   return {std::move(kernels), std::move(tensors), std::move(seams)};
 }
 
-void random_network(Random& random, const Workload& workload, Machine& system) {
-  const std::int64_t dimensions = pick(random, 0, 3);
+void random_network(Random& random, const Workload& workload, Machine& system,
+                    const WorldLimits& limits) {
+  const std::int64_t dimensions = pick(random, limits.two_axes ? 2 : 0, 3);
   for (std::int64_t d = 0; d < dimensions; ++d) {
     NetworkDimension dimension;
     dimension.topology = static_cast<Topology>(pick(random, 0, 2));
     dimension.degree = pick(random, 1, 3);
     dimension.bandwidth = BytesPerSecond(static_cast<double>(pick(random, 1, 40)));
     dimension.strategy = static_cast<Strategy>(pick(random, 0, 2));
+    if (limits.two_axes && chance(random, 60)) dimension.strategy = Strategy::Tensor;
     if (workload.network_use == NetworkUse::Tensor) dimension.strategy = Strategy::Tensor;
     if (workload.network_use == NetworkUse::Data) dimension.strategy = Strategy::Data;
     system.chips *= *dimension.degree;
@@ -186,11 +188,12 @@ void joint_sharding(Random& random, Problem& problem) {
   problem.sharding = ShardingChoice::Joint;
   if (!chance(random, 25)) return;
   for (const Kernel& kernel : problem.workload.graph.kernels()) {
-    const std::vector<Loop> loops = shardable_loops(kernel);
-    std::optional<Loop>& pin = problem.sharding_pins.emplace_back();
+    const LoopSet loops = shardable_pairs(problem, kernel);
+    std::optional<LoopPair>& pin = problem.sharding_pins.emplace_back();
     if (chance(random, 20)) {
-      pin = loops[static_cast<std::size_t>(
-          pick(random, 0, static_cast<std::int64_t>(loops.size()) - 1))];
+      auto at = loops.begin();
+      for (std::int64_t place = pick(random, 0, loops.size() - 1); place > 0; --place) ++at;
+      pin = *at;
     }
   }
 }
@@ -199,7 +202,7 @@ double shardings(const Problem& problem) {
   double count = 1.0;
   if (problem.sharding == ShardingChoice::LeastBytes) return count;
   for (const Kernel& kernel : problem.workload.graph.kernels()) {
-    count *= static_cast<double>(shardable_loops(kernel).size());
+    count *= static_cast<double>(shardable_pairs(problem, kernel).size());
   }
   return count;
 }
@@ -289,7 +292,7 @@ void random_surroundings(std::mt19937_64& random, Problem& problem, const WorldL
   if (chance(random, 30)) workload.tile = pick(random, 1, workload.sequence);
 
   Machine& system = problem.system;
-  random_network(random, workload, system);
+  random_network(random, workload, system, limits);
   system.chips *= workload.copies;
   workload.global_batch = pick(random, 1, 6);
   for (const NetworkDimension& d : system.network) {
@@ -302,7 +305,8 @@ void random_surroundings(std::mt19937_64& random, Problem& problem, const WorldL
                         .frequency = Hertz(static_cast<double>(pick(random, 1, 30))),
                         .sram = Bytes(1e9)};
   system.memory[0].bandwidth = BytesPerSecond(static_cast<double>(pick(random, 5, 400)));
-  if (limits.joint) joint_sharding(random, problem);
+  if (limits.two_axes) problem.tensor_axes = 2;
+  if (limits.joint || limits.two_axes) joint_sharding(random, problem);
   random_execution(random, problem, limits);
   random_capacities(random, problem);
   if (limits.free_machine) free_machine(random, problem);

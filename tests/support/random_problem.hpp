@@ -19,6 +19,8 @@ struct WorldLimits {
   bool free_machine = false;
   /// So is the sharding; `assignments` counts the shardings, too.
   bool joint = false;
+  /// The tensor group is a grid of two axes; the sharding is left to the search.
+  bool two_axes = false;
   /// Given: the machine has a price and a power, too.
   std::optional<Objective> objective = std::nullopt;
 };

@@ -19,10 +19,8 @@ CASES = published_configs.ROOT / "tests" / "golden" / "papers.json"
 FLOATS = {"ratio", "machine", "memory_3d", "rail", "roofline", "fig8", "polynomial"}
 
 # What the program has not got, by group.
-MISSING = {
-    "stages": "stages of the pipeline that divide a graph", "two_loop": "two loops of one GEMM",
-    "convert": "layouts along two axes", "lstm": "steps of a recurrent network",
-}
+MISSING = {"stages": "stages of the pipeline that divide a graph",
+           "lstm": "steps of a recurrent network"}
 # Cases that the program answers otherwise, on purpose.
 OTHERWISE = {
     "all_reduce FC 8 published": "the published rule here counts 2 (n - 1) hops whatever the topology,"
@@ -164,6 +162,63 @@ def ask_latency(program, case):
         return sum(partition["network"] for partition in result["partitions"])
 
     return {"latency_ns": 1e9 * (network(asked["latency_ns"]) - network(0))}
+
+
+def on_grid(program, asked, kernels, tensors, pins, word="2 B"):
+    """The partitions of the kernels one by one, by name, on chips of 100 TFLOP/s."""
+    network = [{"topology": "ring", "degree": degree, "bandwidth": f"{bandwidth} GB/s",
+                "strategy": "tensor"}
+               for degree, bandwidth in zip(asked["grid"], asked["bandwidths"])]
+    result = solve_text(program, {
+        "workload": {"kind": "graph", "word": word, "global_batch": 1, "micro_batch": 1,
+                     "kernels": kernels, "tensors": tensors},
+        "system": {"chips": math.prod(asked["grid"]), "network": network, "accelerator": {
+            "cores": 1000, "lanes": 100, "stages": 1, "frequency": "0.5 GHz", "sram": "1 GiB"},
+                   "memory": {"bandwidth": "1 TB/s"}},
+        "execution": {"style": "kernel_by_kernel", "overlap": "none", "compute_utilization": 1},
+        "equations": {"weight_traffic": "per_sample"},
+        "sharding": {"axes": 2, "pins": pins}})
+    return {partition["kernels"][0]: partition for partition in result["partitions"]}
+
+
+def pair(loops):
+    return loops[0] if loops[1] == "none" else "/".join(loops)
+
+
+def ask_two_loop(program, case):
+    """C = A B with A of m x k and B, the weight, of k x n; the rows of a kernel are n."""
+    asked = case["input"]
+    m, k, n = asked["gemm"]
+    # Their loops as those of the kernels that make C, the gradients of A and of B, and read C.
+    own = {"forward": dict(M="N", K="K", N="M", none="none"),
+           "d_input": dict(M="N", K="M", N="K", none="none"),
+           "d_weight": dict(M="K", K="M", N="N", none="none"),
+           "reader": dict(M="N", K="none", N="M", none="none")}
+    pins = {kernel: pair([names[loop] for loop in asked["loops"]]) for kernel, names in own.items()}
+    word = asked["word"]
+    parts = on_grid(program, asked, [
+        {"name": "forward", "kind": "weight_gemm", "M": n, "K": k, "N": m},
+        {"name": "d_input", "kind": "weight_gemm", "M": k, "K": n, "N": m},
+        {"name": "d_weight", "kind": "gemm", "M": k, "K": m, "N": n},
+        {"name": "reader", "kind": "elementwise", "M": n, "N": m}],
+        [{"from": "forward", "to": "reader"}], pins, f"{word} B")
+    flop = 1e14 * parts["forward"]["compute"]
+    output = parts["reader"]["memory_bytes"] / word  # the only tensor that it reads
+    weight = parts["forward"]["memory_bytes"] / word - output
+    return {"extents": [flop / 2 / weight, flop / 2 / output, 2 * weight * output / flop],
+            "flop": flop, **{f"{name}_ns": 1e9 * parts[name]["network"]
+                             for name in ("forward", "d_input", "d_weight")}}
+
+
+def ask_convert(program, case):
+    asked = case["input"]
+    loops = {"R": "none", "row": "M", "col": "N"}
+    rows = 20000
+    kernels = [{"name": name, "kind": "elementwise", "M": rows,
+                "N": round(asked["bytes"] / 2 / rows)} for name in ("up", "down")]
+    pins = {name: pair([loops[layout] for layout in asked[name]]) for name in ("up", "down")}
+    parts = on_grid(program, asked, kernels, [{"from": "up", "to": "down"}], pins)
+    return {"time_ns": 1e9 * parts["up"]["network"]}
 
 
 def roofline_of(program, number):

@@ -62,7 +62,7 @@ class Restoration {
     const LoopSets all = problem_.loops_left(nullptr);
     const bool begun = node.fusion.done.end() != 0;
     for (std::size_t k = 0; k < all.size(); ++k) {
-      for (const Loop loop : (*node.sharding)[k]) {
+      for (const LoopPair loop : (*node.sharding)[k]) {
         if (!all[k].contains(loop)) return "a kernel is sharded on a loop that it may not be";
       }
       if (begun && (*node.sharding)[k].size() != 1) return "a loop of its fusion is not decided";

@@ -103,7 +103,7 @@ class JointTime {
   void add_kernel(std::size_t k) {
     const Kernel& kernel = problem_.workload.graph.kernels()[k];
     JointChoice choice{.phase = phase_of(k), .kernels = {k}, .parts = {}};
-    for (const Loop loop : sets_[k]) {
+    for (const LoopPair loop : sets_[k]) {
       const Shard shard = shard_of(kernel, loop, context_.machine.grid(), context_.tiles);
       const Seconds compute =
           least_compute(problem_, kernel, shard) * static_cast<double>(context_.tiles);
@@ -119,7 +119,7 @@ class JointTime {
     for (const std::size_t k : value.ends()) combinations *= static_cast<double>(sizes_[k]);
     if (combinations > kMostJointSteps) return false;
     JointChoice choice{.phase = phase_of(value.producer()), .kernels = value.ends(), .parts = {}};
-    std::vector<Loop> sharding;
+    std::vector<LoopPair> sharding;
     for (const LoopSet set : sets_) sharding.push_back(set.front());
     std::vector<LoopSet::Iterator> at;
     for (const std::size_t k : choice.kernels) at.push_back(sets_[k].begin());

@@ -27,8 +27,8 @@ constexpr int kAttemptsForRoot = 6;
 
 /// Where a joint search begins: the sharding of least bytes, unless it takes too
 /// long to find.
-std::vector<Loop> first_tried(const Problem& problem, const LoopSets& all,
-                              const Deadline& deadline) {
+std::vector<LoopPair> first_tried(const Problem& problem, const LoopSets& all,
+                                  const Deadline& deadline) {
   try {
     return least_bytes_sharding(problem, deadline);
   } catch (const InputError&) {
@@ -242,7 +242,7 @@ bool MappingProblem::before(const Node& node, const Solution& solution) const {
   if (node.context) used = std::max(used, node.context->search.least_used(node.fusion));
   if (used != solution.fusion.used) return used < solution.fusion.used;
   if (!node.context) return first_sharding(loops_left(node.sharding.get())) <= solution.sharding;
-  const std::vector<Loop>& earliest = node.context->first_sharding;
+  const std::vector<LoopPair>& earliest = node.context->first_sharding;
   if (earliest != solution.sharding) return earliest < solution.sharding;
   return node.context->search.may_precede(node.fusion, solution.fusion);
 }

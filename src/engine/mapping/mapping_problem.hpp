@@ -57,8 +57,8 @@ struct FusionContext {
   std::shared_ptr<PointTables> point;
   const FusionTables& tables;
   FusionTree search;
-  Ticks root_bound;                  // without duals
-  std::vector<Loop> first_sharding;  // of those that are left
+  Ticks root_bound;                      // without duals
+  std::vector<LoopPair> first_sharding;  // of those that are left
   StepTime step;
   mutable Transpositions transpositions;
   // No fusion takes less, as duals have proved meanwhile, and the last of them; relaxed.
@@ -77,7 +77,7 @@ struct FusionContext {
 struct MappingSolution {
   Score cost{};
   OuterPoint point;
-  std::vector<Loop> sharding;
+  std::vector<LoopPair> sharding;
   Fusion fusion;
 };
 
@@ -110,7 +110,7 @@ class MappingProblem {
     std::vector<NetworkChoice> networks;
     const bool sharding_matters;         // else all cost the same, and one stands for them
     std::optional<ShardingSpace> space;  // of a joint search
-    std::vector<Loop> sharding;          // the given one; in a joint search the first tried
+    std::vector<LoopPair> sharding;      // the given one; in a joint search the first tried
     std::shared_ptr<const KernelOrder> order;
     MemoryCharge order_memory;
     std::vector<std::int64_t> replacing_tiles;  // numbers of tiles that may replace others
@@ -204,12 +204,13 @@ class MappingProblem {
   [[nodiscard]] std::optional<RelaxedFusion> relax(const LayerDecisions& decisions,
                                                    const StepTime& step, Node& child,
                                                    const Sink& expansion) const;
-  void offer(OuterPoint point, std::vector<Loop>&& sharding, std::vector<std::int64_t>&& partition,
-             const Cost& cost, char found_by, Sink& expansion) const;
+  void offer(OuterPoint point, std::vector<LoopPair>&& sharding,
+             std::vector<std::int64_t>&& partition, const Cost& cost, char found_by,
+             Sink& expansion) const;
   void branch_fusion(const Node& node, Sink& expansion) const;
   void improve(const Node& node, std::int64_t steps_of_duals, Sink& expansion) const;
   void rest(const Node& node, Sink& expansion) const;
-  void evaluate_kernel_by_kernel(const Node& node, std::vector<Loop>&& sharding, char found_by,
+  void evaluate_kernel_by_kernel(const Node& node, std::vector<LoopPair>&& sharding, char found_by,
                                  Sink& expansion) const;
   [[nodiscard]] std::vector<std::int64_t> one_partition_per_kernel() const;
   [[nodiscard]] std::shared_ptr<const std::vector<Score>> known_bounds(std::size_t network) const;
@@ -233,7 +234,7 @@ class MappingProblem {
   const bool later_;          // than another tree over the same problem
   std::shared_ptr<Shared> shared_;
   const std::vector<NetworkChoice>& networks_;
-  const std::vector<Loop>& sharding_;
+  const std::vector<LoopPair>& sharding_;
   const std::vector<Parallelism> excluded_;
   const std::optional<OuterPoint> only_;  // the tree holds no other
   // Counters: added to by any worker, relaxed, read after the search.

@@ -207,6 +207,7 @@ void MappingProblem::open_point(const Node& node, Sink& expansion) const {
   }
   LoopSets sharding = loops_left(node.sharding.get());
   if (shared_->space) {
+    for (LoopSet& pairs : sharding) pairs = pairs_along(pairs, networks_[node.point->network]);
     if (!shared_->space->break_symmetry(sharding)) return;
     if (!first_of_best_) {
       shared_->space->drop_dominated(decisions(*node.point, {}), sharding,
@@ -235,7 +236,7 @@ std::vector<std::int64_t> MappingProblem::one_partition_per_kernel() const {
 }
 
 /// The fusion is given: one partition per kernel in topological order.
-void MappingProblem::evaluate_kernel_by_kernel(const Node& node, std::vector<Loop>&& sharding,
+void MappingProblem::evaluate_kernel_by_kernel(const Node& node, std::vector<LoopPair>&& sharding,
                                                char found_by, Sink& expansion) const {
   const LayerDecisions decided = decisions(*node.point, loop_sets(sharding));
   const StepTime step = step_time(problem_, decided.network, decided.micro_batch);
@@ -256,7 +257,7 @@ void MappingProblem::evaluate_kernel_by_kernel(const Node& node, std::vector<Loo
   }
 }
 
-void MappingProblem::offer(OuterPoint point, std::vector<Loop>&& sharding,
+void MappingProblem::offer(OuterPoint point, std::vector<LoopPair>&& sharding,
                            std::vector<std::int64_t>&& partition, const Cost& cost, char found_by,
                            Sink& expansion) const {
   if (cost.objective > expansion.cutoff()) return;
@@ -362,11 +363,11 @@ void MappingProblem::branch_sharding(const Node& node, LoopSets&& sharding, Sink
     kernel = 0;
     while (decided.sharding[*kernel].size() == 1) ++*kernel;
   }
-  std::vector<Loop> loops;
-  for (const Loop loop : decided.sharding[*kernel]) loops.push_back(loop);
+  std::vector<LoopPair> loops;
+  for (const LoopPair loop : decided.sharding[*kernel]) loops.push_back(loop);
   // Among equal bounds the queue takes the newest: the first in the order of ties.
   std::reverse(loops.begin(), loops.end());
-  for (const Loop loop : loops) {
+  for (const LoopPair loop : loops) {
     auto sets = std::make_shared<LoopSets>(decided.sharding);
     (*sets)[*kernel] = loop;
     Node one = child;

@@ -50,7 +50,7 @@ Seconds least_layer_time(const Problem& problem, const NetworkChoice& network, s
     const Kernel& kernel = graph.kernels()[i];
     Seconds least = Seconds::infinity();
     std::vector<Bytes> least_bytes(levels, Bytes::infinity());
-    for (const Loop loop : sharding[i]) {
+    for (const LoopPair loop : sharding[i]) {
       const Shard shard = shard_of(kernel, loop, context.machine.grid(), tiles);
       least = std::min(least, least_compute(problem, kernel, shard));
       if (levels == 0) continue;

@@ -89,7 +89,7 @@ TileCosts::TileCosts(const Problem& problem, const LayerDecisions& decisions,
     for (const Bytes streamed : {kernel.streamed_in, kernel.streamed_out}) {
       if (!any_fits) numbers_.push_back(streamed_tile(streamed, tiles_) / Bytes(1.0));
     }
-    for (const Loop loop : decisions.sharding[i]) {
+    for (const LoopPair loop : decisions.sharding[i]) {
       const Shard shard = shard_of(kernel, loop, grid, tiles_);
       numbers_.push_back(
           problem.execution.compute_utilization
@@ -100,7 +100,7 @@ TileCosts::TileCosts(const Problem& problem, const LayerDecisions& decisions,
       numbers_.push_back(own_network_time(context, kernel, loop) / Seconds(1.0));
     }
   }
-  const auto add_tile = [&](const Tensor& tensor, Loop producer) {
+  const auto add_tile = [&](const Tensor& tensor, LoopPair producer) {
     const double bytes =
         tensor_bytes(graph, tensor, producer, grid, tiles_, problem.workload.word) / Bytes(1.0);
     numbers_.push_back(tiles * bytes);
@@ -111,9 +111,13 @@ TileCosts::TileCosts(const Problem& problem, const LayerDecisions& decisions,
   };
   const auto add_tensor = [&](const Tensor& tensor) {
     if (converts_values(problem)) add_tile(tensor, Loop::None);  // where it is gathered
-    for (const Loop producer : decisions.sharding[tensor.from.index()]) {
+    for (const LoopPair producer : decisions.sharding[tensor.from.index()]) {
       add_tile(tensor, producer);
-      for (const Loop consumer : decisions.sharding[tensor.to.index()]) {
+      if (!producer.is_single()) {  // where it is gathered along one axis
+        add_tile(tensor, producer.loops[0]);
+        add_tile(tensor, {Loop::None, producer.loops[1]});
+      }
+      for (const LoopPair consumer : decisions.sharding[tensor.to.index()]) {
         tile_sums_.push_back(conversion_time(context, tensor, producer, consumer) / Seconds(1.0));
       }
     }
@@ -122,7 +126,7 @@ TileCosts::TileCosts(const Problem& problem, const LayerDecisions& decisions,
   for (const Tensor& seam : charged_seams(problem)) {
     add_tensor(seam);
     // What is stored of all of them is added up for one tile, too.
-    for (const Loop producer : decisions.sharding[seam.from.index()]) {
+    for (const LoopPair producer : decisions.sharding[seam.from.index()]) {
       tile_sums_.push_back(
           tensor_bytes(graph, seam, producer, grid, tiles_, problem.workload.word) / Bytes(1.0));
     }

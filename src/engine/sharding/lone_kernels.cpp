@@ -24,7 +24,7 @@ constexpr double kMostCombinations = 4096.0;  // of the loops of a kernel and it
 constexpr double kMostLoneSteps = 1e6;
 constexpr double kMostExact = 0x1p53;  // sums of whole numbers below have no roundings
 
-Loop loop_at(LoopSet set, std::size_t place) {
+LoopPair loop_at(LoopSet set, std::size_t place) {
   auto loop = set.begin();
   for (; place > 0; --place) ++loop;
   return *loop;

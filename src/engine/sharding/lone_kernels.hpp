@@ -13,10 +13,10 @@
 namespace dfsearch {
 
 struct BestLoneSharding {
-  Clock clock;                 ///< of the shardings left
-  Ticks time = 0;              ///< no sharding takes less, counted in it
-  std::vector<Loop> sharding;  ///< the one that takes this
-  std::size_t branch_on = 0;   ///< an undecided kernel
+  Clock clock;                     ///< of the shardings left
+  Ticks time = 0;                  ///< no sharding takes less, counted in it
+  std::vector<LoopPair> sharding;  ///< the one that takes this
+  std::size_t branch_on = 0;       ///< an undecided kernel
 };
 
 /// The least time of the layer with every kernel in a partition of its own, over the shardings of

@@ -60,7 +60,7 @@ class Completion {
     ShardingCompletion best;
     for (int round = 0; round < kRounds; ++round) {
       deadline_.check();
-      std::vector<Loop> sharding = least_weighted();
+      std::vector<LoopPair> sharding = least_weighted();
       if (round > 0 && sharding == best.sharding) break;
       auto result = evaluate(problem_, mapping(sharding));
       Cost* cost = std::get_if<Cost>(&result);
@@ -77,7 +77,7 @@ class Completion {
   [[nodiscard]] std::size_t place(KernelId kernel) const {
     return static_cast<std::size_t>(partition_[kernel.index()]);
   }
-  [[nodiscard]] Mapping mapping(const std::vector<Loop>& sharding) const {
+  [[nodiscard]] Mapping mapping(const std::vector<LoopPair>& sharding) const {
     return {.network = decisions_.network,
             .micro_batch = decisions_.micro_batch,
             .tile = decisions_.tile,
@@ -89,7 +89,7 @@ class Completion {
 
   /// Seconds of compute, memory and network that a kernel's loop brings about,
   /// those of the partitions its tensors go to included.
-  [[nodiscard]] Weights own_parts(KernelId id, Loop loop) const {
+  [[nodiscard]] Weights own_parts(KernelId id, LoopPair loop) const {
     const Kernel& kernel = graph_.kernel(id);
     const Accelerator& chip = problem_.system.accelerator;
     const Shard shard = shard_of(kernel, loop, context_.machine.grid(), context_.tiles);
@@ -100,7 +100,7 @@ class Completion {
             moved / problem_.system.memory[0].bandwidth / Seconds(1.0),
             own_network_time(context_, kernel, loop) / Seconds(1.0)};
   }
-  [[nodiscard]] double transfer(const Tensor& tensor, Loop producer) const {
+  [[nodiscard]] double transfer(const Tensor& tensor, LoopPair producer) const {
     const Bytes bytes = tensor_bytes(graph_, tensor, producer, context_.machine.grid(),
                                      context_.tiles, problem_.workload.word);
     return tiles() * (bytes / problem_.system.memory[0].bandwidth / Seconds(1.0));
@@ -108,7 +108,7 @@ class Completion {
   [[nodiscard]] bool crosses(const Tensor& tensor) const {
     return place(tensor.from) != place(tensor.to);
   }
-  [[nodiscard]] double weighted(KernelId id, Loop loop) const {
+  [[nodiscard]] double weighted(KernelId id, LoopPair loop) const {
     const Weights& weights = weights_[place(id)];
     const Weights parts = own_parts(id, loop);
     double sum = 0.0;
@@ -124,12 +124,13 @@ class Completion {
     }
     return sum;
   }
-  [[nodiscard]] double weighted(const ValueTimes& value, const std::vector<Loop>& sharding) const {
+  [[nodiscard]] double weighted(const ValueTimes& value,
+                                const std::vector<LoopPair>& sharding) const {
     const auto at = static_cast<std::size_t>(partition_[value.producer()]);
     return weights_[at][kNetwork] * value.seconds(sharding);
   }
 
-  [[nodiscard]] std::vector<Loop> least_weighted() const {
+  [[nodiscard]] std::vector<LoopPair> least_weighted() const {
     const LoopSets& sets = decisions_.sharding;
     std::vector<std::size_t> sizes;
     for (const LoopSet set : sets) sizes.push_back(static_cast<std::size_t>(set.size()));
@@ -138,12 +139,12 @@ class Completion {
       if (sizes[k] < 2) continue;
       SumTerm& term = terms.emplace_back();
       term.variables = {k};
-      for (const Loop loop : sets[k]) term.values.push_back(weighted(KernelId(k), loop));
+      for (const LoopPair loop : sets[k]) term.values.push_back(weighted(KernelId(k), loop));
     }
     for (const ValueTimes& value : values_) add_term(value, sizes, terms);
     const auto values = least_sum(sizes, terms, kMostSteps, deadline_);
     if (!values) return first_sharding(sets);
-    std::vector<Loop> sharding;
+    std::vector<LoopPair> sharding;
     for (std::size_t k = 0; k < sets.size(); ++k) {
       auto loop = sets[k].begin();
       for (std::uint8_t i = 0; i < (*values)[k]; ++i) ++loop;
@@ -156,7 +157,7 @@ class Completion {
   template <class Visit>
   void for_each_sharding(const ValueTimes& value, const Visit& visit) const {
     const LoopSets& sets = decisions_.sharding;
-    std::vector<Loop> sharding = first_sharding(sets);
+    std::vector<LoopPair> sharding = first_sharding(sets);
     std::vector<LoopSet::Iterator> at;
     for (const std::size_t k : value.ends()) at.push_back(sets[k].begin());
     for (;;) {
@@ -180,14 +181,14 @@ class Completion {
       if (sizes[k] > 1) term.variables.push_back(k);
     }
     if (term.variables.empty()) return;
-    for_each_sharding(value, [&](const std::vector<Loop>& sharding) {
+    for_each_sharding(value, [&](const std::vector<LoopPair>& sharding) {
       term.values.push_back(weighted(value, sharding));
     });
     terms.push_back(std::move(term));
   }
 
   /// Weights by how near each sum of a partition is to the largest of them.
-  void reweigh(const std::vector<Loop>& sharding) {
+  void reweigh(const std::vector<LoopPair>& sharding) {
     std::vector<Weights> sums(weights_.size(), Weights{});
     for (std::size_t k = 0; k < sharding.size(); ++k) {
       const Weights parts = own_parts(KernelId(k), sharding[k]);
@@ -222,20 +223,20 @@ class Completion {
 
   /// The undecided kernel whose loop, and whose values, cost the most more than
   /// the least that is possible for each alone.
-  [[nodiscard]] std::size_t most_unseen(const std::vector<Loop>& sharding) const {
+  [[nodiscard]] std::size_t most_unseen(const std::vector<LoopPair>& sharding) const {
     const LoopSets& sets = decisions_.sharding;
     std::vector<double> unseen(sets.size(), 0.0);
     for (std::size_t k = 0; k < sets.size(); ++k) {
       double least = weighted(KernelId(k), sharding[k]);
       const double taken = least;
-      for (const Loop loop : sets[k]) least = std::min(least, weighted(KernelId(k), loop));
+      for (const LoopPair loop : sets[k]) least = std::min(least, weighted(KernelId(k), loop));
       unseen[k] += taken - least;
     }
     for (const ValueTimes& value : values_) {
       const double taken = weighted(value, sharding);
       if (taken <= 0.0) continue;
       double least = taken;
-      for_each_sharding(value, [&](const std::vector<Loop>& other) {
+      for_each_sharding(value, [&](const std::vector<LoopPair>& other) {
         least = std::min(least, weighted(value, other));
       });
       for (const std::size_t k : value.ends()) unseen[k] += taken - least;

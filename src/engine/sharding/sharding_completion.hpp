@@ -14,7 +14,7 @@
 namespace dfsearch {
 
 struct ShardingCompletion {
-  std::vector<Loop> sharding;  ///< one of those left
+  std::vector<LoopPair> sharding;  ///< one of those left
   /// Its cost with the fusion; none if that does not fit.
   std::optional<Cost> cost;
   std::size_t branch_on = 0;  ///< an undecided kernel

@@ -31,7 +31,7 @@ namespace {
 struct OwnCosts {
   // FLOP where a utilization is given, else the extents that cycles grow with.
   std::array<double, 3> compute{};
-  std::vector<Bytes> outputs;  // of the kernel as a whole, then of each of its tensors
+  std::vector<Bytes> outputs;  // of the kernel as a whole, then of each tensor as it may be held
   Bytes weight{};
   Bytes stored{};
   Bytes matrices{};  // all of them, stored here or with another kernel
@@ -55,9 +55,6 @@ bool no_worse(const OwnCosts& a, const OwnCosts& b) {
 }
 
 bool better(const OwnCosts& a, const OwnCosts& b) { return no_worse(a, b) && !(a == b); }
-
-constexpr std::size_t kLoops = 5;
-std::size_t index(Loop loop) { return static_cast<std::size_t>(loop); }
 
 class Domination {
  public:
@@ -84,13 +81,13 @@ class Domination {
     LoopSet& set = sets_[kernel.index()];
     std::vector<OwnCosts>& costs = own_[kernel.index()];
     if (costs.empty()) {
-      costs.resize(kLoops);
-      for (const Loop loop : set) costs[index(loop)] = own_costs(kernel, loop);
+      costs.resize(set.back().index() + 1);
+      for (const LoopPair loop : set) costs[loop.index()] = own_costs(kernel, loop);
     }
-    for (const Loop b : set) {
-      for (const Loop a : set) {
-        const OwnCosts& of_a = costs[index(a)];
-        const OwnCosts& of_b = costs[index(b)];
+    for (const LoopPair b : set) {
+      for (const LoopPair a : set) {
+        const OwnCosts& of_a = costs[a.index()];
+        const OwnCosts& of_b = costs[b.index()];
         if (a == b || !(a < b ? no_worse(of_a, of_b) : better(of_a, of_b))) continue;
         if (!dominates(kernel, a, b)) continue;
         set.erase(b);
@@ -101,19 +98,19 @@ class Domination {
   }
 
   /// Whether nothing is converted later for a, whose own costs are no worse.
-  [[nodiscard]] bool dominates(KernelId kernel, Loop a, Loop b) const {
+  [[nodiscard]] bool dominates(KernelId kernel, LoopPair a, LoopPair b) const {
     for (const TensorId t : graph_.outputs(kernel)) {
       if (!leaves_no_later(graph_.tensor(t), a, b)) return false;
     }
     for (const Tensor& seam : charged_seams(context_.problem)) {
       if (seam.from == kernel && !leaves_no_later(seam, a, b)) return false;
       if (seam.to != kernel) continue;
-      for (const Loop producer : sets_[seam.from.index()]) {
+      for (const LoopPair producer : sets_[seam.from.index()]) {
         if (!arrives_no_later(seam, producer, a, b)) return false;
       }
     }
     for (const TensorId t : graph_.inputs(kernel)) {
-      for (const Loop producer : sets_[graph_.tensor(t).from.index()]) {
+      for (const LoopPair producer : sets_[graph_.tensor(t).from.index()]) {
         if (!arrives_no_later(graph_.tensor(t), producer, a, b)) return false;
         const Seconds seconds = conversion_time(context_, graph_.tensor(t), producer, a);
         if (seconds > Seconds{} && changes_shared(t, a, b)) return false;
@@ -123,20 +120,25 @@ class Domination {
   }
 
   /// Whether what is handed to the kernel is converted as soon for a as for b, and takes as little
-  /// room: what is gathered takes more.
-  [[nodiscard]] bool arrives_no_later(const Tensor& tensor, Loop producer, Loop a, Loop b) const {
-    const auto is_gathered = [&](Loop loop) {
-      return produced_layout(producer) != Layout::Replicated &&
-             wanted_layout(context_.problem, tensor, loop) == Layout::Replicated;
-    };
+  /// room: what is gathered along an axis takes more.
+  [[nodiscard]] bool arrives_no_later(const Tensor& tensor, LoopPair producer, LoopPair a,
+                                      LoopPair b) const {
+    const LayoutPair made = produced_layouts(producer);
+    const LayoutPair for_a = wanted_layouts(context_.problem, tensor, a);
+    const LayoutPair for_b = wanted_layouts(context_.problem, tensor, b);
+    for (std::size_t axis = 0; axis < kTensorAxes; ++axis) {
+      if (made[axis] != Layout::Replicated && for_a[axis] == Layout::Replicated &&
+          for_b[axis] != Layout::Replicated) {
+        return false;
+      }
+    }
     return conversion_time(context_, tensor, producer, a) <=
-               conversion_time(context_, tensor, producer, b) &&
-           (is_gathered(b) || !is_gathered(a));
+           conversion_time(context_, tensor, producer, b);
   }
 
   /// Whether what the kernel hands on is converted as soon with a as with b, whatever is wanted.
-  [[nodiscard]] bool leaves_no_later(const Tensor& tensor, Loop a, Loop b) const {
-    for (const Loop consumer : sets_[tensor.to.index()]) {
+  [[nodiscard]] bool leaves_no_later(const Tensor& tensor, LoopPair a, LoopPair b) const {
+    for (const LoopPair consumer : sets_[tensor.to.index()]) {
       if (conversion_time(context_, tensor, a, consumer) >
           conversion_time(context_, tensor, b, consumer)) {
         return false;
@@ -147,10 +149,10 @@ class Domination {
 
   /// Whether another layout is wanted of a value that others read as well: what b wanted may
   /// then have to be made all the same.
-  [[nodiscard]] bool changes_shared(TensorId id, Loop a, Loop b) const {
+  [[nodiscard]] bool changes_shared(TensorId id, LoopPair a, LoopPair b) const {
     const Problem& problem = context_.problem;
     const Tensor& tensor = graph_.tensor(id);
-    if (wanted_layout(problem, tensor, a) == wanted_layout(problem, tensor, b)) return false;
+    if (wanted_layouts(problem, tensor, a) == wanted_layouts(problem, tensor, b)) return false;
     if (!converts_values(problem) || tensor.value < 0) return false;
     const std::span<const TensorId> all = graph_.outputs(tensor.from);
     return std::count_if(all.begin(), all.end(), [&](TensorId other) {
@@ -158,7 +160,7 @@ class Domination {
            }) > 1;
   }
 
-  [[nodiscard]] OwnCosts own_costs(KernelId id, Loop loop) const {
+  [[nodiscard]] OwnCosts own_costs(KernelId id, LoopPair loop) const {
     const Kernel& kernel = graph_.kernel(id);
     const Bytes word = context_.problem.workload.word;
     const Shard shard = shard_of(kernel, loop, context_.machine.grid(), context_.tiles);
@@ -169,13 +171,18 @@ class Domination {
                    .matrices = all_matrices_bytes(kernel, loop, grid, word),
                    .explicit_memory = explicit_bytes(graph_, id, loop, grid),
                    .network = own_network_time(context_, kernel, loop)};
-    for (const TensorId t : graph_.outputs(id)) {
-      costs.outputs.push_back(
-          tensor_bytes(graph_, graph_.tensor(t), loop, grid, context_.tiles, word));
-    }
+    const auto add_output = [&](const Tensor& tensor) {
+      const auto add = [&](LoopPair kept) {
+        costs.outputs.push_back(tensor_bytes(graph_, tensor, kept, grid, context_.tiles, word));
+      };
+      add(loop);
+      if (context_.problem.tensor_axes == 1) return;
+      add(loop.loops[0]);  // where it is gathered along one axis
+      add({Loop::None, loop.loops[1]});
+    };
+    for (const TensorId t : graph_.outputs(id)) add_output(graph_.tensor(t));
     for (const Tensor& seam : charged_seams(context_.problem)) {
-      if (seam.from != id) continue;
-      costs.outputs.push_back(tensor_bytes(graph_, seam, loop, grid, context_.tiles, word));
+      if (seam.from == id) add_output(seam);
     }
     if (context_.problem.execution.compute_utilization) {
       costs.compute[0] = tile_flops(kernel, shard) / Flops(1.0);
@@ -206,8 +213,8 @@ bool is_decided(const LoopSets& sets) {
   return std::all_of(sets.begin(), sets.end(), [](LoopSet set) { return set.size() == 1; });
 }
 
-std::vector<Loop> first_sharding(const LoopSets& sets) {
-  std::vector<Loop> sharding;
+std::vector<LoopPair> first_sharding(const LoopSets& sets) {
+  std::vector<LoopPair> sharding;
   for (const LoopSet set : sets) sharding.push_back(set.front());
   return sharding;
 }
@@ -217,13 +224,8 @@ ShardingSpace::ShardingSpace(const Problem& problem, SearchBounds bounds, const 
   const DataflowGraph& graph = problem.workload.graph;
   for (std::size_t k = 0; k < graph.kernel_count(); ++k) {
     const bool pinned = !problem.sharding_pins.empty() && problem.sharding_pins[k];
-    LoopSet set;
-    if (pinned) {
-      set.insert(*problem.sharding_pins[k]);
-    } else {
-      for (const Loop loop : shardable_loops(graph.kernels()[k])) set.insert(loop);
-    }
-    all_.push_back(set);
+    all_.push_back(pinned ? LoopSet(*problem.sharding_pins[k])
+                          : shardable_pairs(problem, graph.kernels()[k]));
   }
   if (bounds_.use(SearchBound::Symmetry)) {
     exchanges_ = exchangeable_kernels(problem, all_, deadline);
@@ -238,10 +240,10 @@ bool ShardingSpace::break_symmetry(LoopSets& sets) const {
       const LoopSet before_u = sets[u];
       const LoopSet before_v = sets[v];
       if (before_u.size() == 0 || before_v.size() == 0) return false;
-      for (const Loop loop : before_v) {
+      for (const LoopPair loop : before_v) {
         if (loop < before_u.front()) sets[v].erase(loop);
       }
-      for (const Loop loop : before_u) {
+      for (const LoopPair loop : before_u) {
         if (loop > before_v.back()) sets[u].erase(loop);
       }
       changed = changed || sets[u] != before_u || sets[v] != before_v;

@@ -18,7 +18,7 @@ namespace dfsearch {
 bool is_decided(const LoopSets& sets);
 
 /// The only sharding in the sets, or the first one of them.
-std::vector<Loop> first_sharding(const LoopSets& sets);
+std::vector<LoopPair> first_sharding(const LoopSets& sets);
 
 /// Immutable; refers to the problem.  What takes long throws Stopped.
 class ShardingSpace {

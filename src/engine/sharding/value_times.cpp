@@ -11,11 +11,13 @@ ValueTimes::ValueTimes(const NetworkContext& context, const std::vector<Tensor>&
   for (const Tensor& tensor : tensors) {
     Reader& reader = readers_.emplace_back(Reader{.kernel = tensor.to.index()});
     ends_.push_back(reader.kernel);
-    for (const Loop to : sets[reader.kernel]) {
-      const auto layout = static_cast<std::uint8_t>(wanted_layout(context.problem, tensor, to));
-      reader.wants[static_cast<std::size_t>(to)] = layout;
-      for (const Loop from : sets[producer_]) {
-        reader.seconds[static_cast<std::size_t>(to)][static_cast<std::size_t>(from)] =
+    reader.wants.resize(sets[reader.kernel].back().index() + 1);
+    reader.seconds.resize(reader.wants.size());
+    for (const LoopPair to : sets[reader.kernel]) {
+      reader.wants[to.index()] = static_cast<std::uint8_t>(index_of(context.wanted(tensor, to)));
+      reader.seconds[to.index()].resize(sets[producer_].back().index() + 1);
+      for (const LoopPair from : sets[producer_]) {
+        reader.seconds[to.index()][from.index()] =
             static_cast<double>(context.tiles) *
             (conversion_time(context, tensor, from, to) / Seconds(1.0));
       }
@@ -25,11 +27,11 @@ ValueTimes::ValueTimes(const NetworkContext& context, const std::vector<Tensor>&
   ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
 }
 
-double ValueTimes::seconds(const std::vector<Loop>& sharding) const {
-  const auto from = static_cast<std::size_t>(sharding[producer_]);
-  std::array<double, kLayouts> most{};
+double ValueTimes::seconds(const std::vector<LoopPair>& sharding) const {
+  const std::size_t from = sharding[producer_].index();
+  std::array<double, kLayoutPairs> most{};
   for (const Reader& reader : readers_) {
-    const auto to = static_cast<std::size_t>(sharding[reader.kernel]);
+    const std::size_t to = sharding[reader.kernel].index();
     double& of_layout = most[reader.wants[to]];
     of_layout = std::max(of_layout, reader.seconds[to][from]);
   }

@@ -23,15 +23,13 @@ class ValueTimes {
   /// The kernels at its ends, ascending.
   [[nodiscard]] const std::vector<std::size_t>& ends() const { return ends_; }
   /// `sharding` has a loop for every kernel; those of the ends count.
-  [[nodiscard]] double seconds(const std::vector<Loop>& sharding) const;
+  [[nodiscard]] double seconds(const std::vector<LoopPair>& sharding) const;
 
  private:
-  static constexpr std::size_t kLoops = 5;
-
   struct Reader {
     std::size_t kernel;
-    std::array<std::uint8_t, kLoops> wants{};                  // by loop
-    std::array<std::array<double, kLoops>, kLoops> seconds{};  // by loop, and that of the producer
+    std::vector<std::uint8_t> wants;           // by pair
+    std::vector<std::vector<double>> seconds;  // by pair, and that of the producer
   };
 
   std::size_t producer_;

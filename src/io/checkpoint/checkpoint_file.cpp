@@ -20,7 +20,7 @@ using Map = nlohmann::json;
 
 Map put_mapping(const MappingSolution& solution) {
   Map loops = Map::array();
-  for (const Loop loop : solution.sharding) loops.push_back(number_of(loop));
+  for (const LoopPair loop : solution.sharding) loops.push_back(number_of(loop));
   const auto& [network, tile, micro_batch, spilled] = solution.point;
   return {{"point", {network, tile, micro_batch, spilled ? 1 : 0}},
           {"sharding", std::move(loops)},

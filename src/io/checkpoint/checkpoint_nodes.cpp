@@ -44,21 +44,17 @@ KernelSet get_set(ByteReader& in, std::size_t kernels) {
 
 // Sets of loops, as bits.
 
-constexpr std::array kLoops = {Loop::None, Loop::Outer, Loop::K, Loop::M, Loop::N};
-
 void put_loops(ByteWriter& out, LoopSet loops) {
   std::uint64_t bits = 0;
-  for (std::size_t l = 0; l < kLoops.size(); ++l) {
-    if (loops.contains(kLoops[l])) bits |= std::uint64_t{1} << l;
-  }
+  for (const LoopPair loop : loops) bits |= std::uint64_t{1} << loop.index();
   out.count(bits);
 }
 
 LoopSet get_loops(ByteReader& in) {
-  const std::uint64_t bits = in.count_up_to((std::uint64_t{1} << kLoops.size()) - 1);
+  const std::uint64_t bits = in.count_up_to((std::uint64_t{1} << kLoopPairs) - 1);
   LoopSet loops;
-  for (std::size_t l = 0; l < kLoops.size(); ++l) {
-    if ((bits >> l & 1) != 0) loops.insert(kLoops[l]);
+  for (std::size_t l = 0; l < kLoopPairs; ++l) {
+    if ((bits >> l & 1) != 0) loops.insert(LoopPair::at(l));
   }
   if (loops.size() == 0) throw BadBytes();
   return loops;
@@ -88,9 +84,7 @@ Score checked_bound(double bound, const std::string& of) {
   throw BadBytes(fmt::format("the bound of {} is {}, expected a finite number from 0", of, bound));
 }
 
-std::uint64_t number_of(Loop loop) {
-  return static_cast<std::uint64_t>(std::find(kLoops.begin(), kLoops.end(), loop) - kLoops.begin());
-}
+std::uint64_t number_of(LoopPair loop) { return loop.index(); }
 
 void NodeWriter::put(const MappingProblem::Node& node) {
   const FusionNode& fusion = node.fusion;
@@ -206,8 +200,8 @@ MappingSolution NodeReader::mapping(const std::vector<std::uint64_t>& point,
   solution.point = checked(point[0], static_cast<std::int64_t>(point[1]),
                            static_cast<std::int64_t>(point[2]), point[3]);
   for (const std::uint64_t loop : loops) {
-    if (loop >= kLoops.size()) throw BadBytes();
-    solution.sharding.push_back(kLoops[loop]);
+    if (loop >= kLoopPairs) throw BadBytes();
+    solution.sharding.push_back(LoopPair::at(loop));
   }
   for (const std::int64_t index : partition) {
     if (index < 0 || index >= partitions_) throw BadBytes();

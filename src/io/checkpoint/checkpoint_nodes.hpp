@@ -22,7 +22,7 @@ namespace dfsearch {
 Score checked_bound(double bound, const std::string& of);
 
 /// What a loop is written as.
-std::uint64_t number_of(Loop loop);
+std::uint64_t number_of(LoopPair loop);
 
 /// Packs nodes into three byte strings: closed partitions and sets of shardings,
 /// which nodes share, are written once.

@@ -9,6 +9,7 @@
 #include "io/config/config_technology.hpp"
 #include "io/config/workload_text.hpp"
 #include "io/schema/write_schema.hpp"
+#include "io/text/loop_choices.hpp"
 #include "model/machine/machine_schema.hpp"
 #include "model/problem_schema.hpp"
 #include "technology/names.hpp"
@@ -53,17 +54,24 @@ ValueHash hash_of(const Machine& system) {
   return all;
 }
 
+ValueHash hash_of(ShardingChoice choice, const std::vector<std::optional<LoopPair>>& pins,
+                  int tensor_axes) {
+  ValueHash all(choice, pins);
+  if (tensor_axes > 1) all.put(Json(tensor_axes));
+  return all;
+}
+
 }  // namespace
 
 Fingerprint fingerprint_of(const Problem& problem) {
   const auto& [workload, system, execution, equations, objective, sharding, sharding_pins,
-               parallelism] = problem;
+               tensor_axes, parallelism] = problem;
   return {{"workload", ValueHash(written_graph(workload, kNoCost))},
           {"system", hash_of(system)},
           {"execution", ValueHash(execution, execution.pins)},
           {"equations", ValueHash(equations)},
           {"objective", ValueHash(objective)},
-          {"sharding", ValueHash(sharding, sharding_pins)},
+          {"sharding", hash_of(sharding, sharding_pins, tensor_axes)},
           {"parallelism", ValueHash(parallelism)}};
 }
 

@@ -10,6 +10,7 @@
 
 #include "graph/names.hpp"
 #include "io/schema/read_schema.hpp"
+#include "io/text/loop_choices.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/machine/machine_schema.hpp"
 #include "model/problem_schema.hpp"
@@ -55,15 +56,15 @@ class KernelLookup {
   std::unordered_map<std::string_view, KernelId> ids_;
 };
 
-void check_shardable(const YamlEntry& pin, const Kernel& kernel, Loop loop,
-                     InputMessages& messages) {
-  const std::vector<Loop> loops = shardable_loops(kernel);
-  if (std::find(loops.begin(), loops.end(), loop) != loops.end()) return;
+void check_shardable(const YamlEntry& pin, const Problem& problem, const Kernel& kernel,
+                     LoopPair loops, InputMessages& messages) {
+  const LoopSet pairs = shardable_pairs(problem, kernel);
+  if (pairs.contains(loops)) return;
   std::vector<std::string_view> names;
-  for (const Loop allowed : loops) names.emplace_back(name_of(allowed));
+  for (const LoopPair allowed : pairs) names.emplace_back(loop_pair_names()[allowed.index()]);
   messages.add(
       pin.value.place, pin.key,
-      fmt::format("cannot be sharded on {}, expected {}", name_of(loop), joined_choices(names)));
+      fmt::format("cannot be sharded on {}, expected {}", name_of(loops), joined_choices(names)));
 }
 
 /// What a preset says of the problem, and of chips.
@@ -79,7 +80,7 @@ void set_preset(const YamlEntry& entry, EquationsText& text, InputMessages& mess
 constexpr Interval kTimeLimits{1e-3, 1e9};
 constexpr Interval kMemoryLimits{kLeastMemoryLimit.in_base_units(), 1e18};
 constexpr Type kPins = map_to(TypeOf<std::int64_t>::type);
-constexpr Type kLoopPins = map_to(TypeOf<Loop>::type);
+constexpr Type kLoopPins = map_to(TypeOf<LoopPair>::type);
 
 }  // namespace
 
@@ -100,6 +101,11 @@ const Schema& schema_of<ExecutionText>() {
 template <>
 const Schema& schema_of<ShardingText>() {
   static constexpr Field kFields[] = {
+      field<&ShardingText::axes>(
+          "axes",
+          "with 2 the tensor group is a grid: its innermost dimension of more than one chip is the "
+          "first axis, all others the second, and a kernel is sharded on a loop along each",
+          {.limits = {1, kTensorAxes}}),
       by_hand("pins", "the sharded loop of kernels", kLoopPins, {.preset = "none"})};
   static const Schema kSchema = schema<ShardingText>("sharding", kFields);
   return kSchema;
@@ -175,28 +181,36 @@ std::vector<PartitionPin> read_partition_pins(const YamlEntry& section, const Da
   return pins;
 }
 
-std::vector<std::optional<Loop>> read_sharding(const YamlEntry& section, const DataflowGraph* graph,
-                                               InputMessages& messages) {
+void read_sharding(const YamlEntry& section, const DataflowGraph* graph, Problem& problem,
+                   InputMessages& messages) {
   MapReader reader(section, messages);
+  ShardingText text;
+  read_keys(reader, schema_of<ShardingText>(), &text);
+  problem.tensor_axes = text.axes;
+  if (text.axes > 1 && problem.sharding == ShardingChoice::LeastBytes) {
+    const YamlEntry* axes = section.value.find("axes");
+    messages.add(
+        axes->value.place, axes->key,
+        "expected 1 with search.sharding: least_bytes, which is chosen before the degrees");
+  }
   const YamlNode* pins = pins_of(reader);
   reader.finish();
-  std::vector<std::optional<Loop>> loops;
-  if (!pins || pins->entries.empty()) return loops;
+  std::vector<std::optional<LoopPair>>& loops = problem.sharding_pins;
+  if (!pins || pins->entries.empty()) return;
   std::optional<KernelLookup> kernels;
   if (graph) {
     kernels.emplace(*graph);
     loops.resize(graph->kernel_count());
   }
-  const Choices<Loop> choices = named({Loop::Outer, Loop::M, Loop::K, Loop::N, Loop::None});
+  const Choices<LoopPair> choices = loop_choices(text.axes);
   for (const YamlEntry& pin : pins->entries) {
-    const std::optional<Loop> loop = read_choice(pin, choices, messages);
+    const std::optional<LoopPair> loop = read_choice(pin, choices, messages);
     if (!kernels) continue;
     const std::optional<KernelId> kernel = kernels->find(pin, messages);
     if (!kernel || !loop) continue;
-    check_shardable(pin, graph->kernel(*kernel), *loop, messages);
+    check_shardable(pin, problem, graph->kernel(*kernel), *loop, messages);
     loops[kernel->index()] = loop;
   }
-  return loops;
 }
 
 void read_equations(const YamlEntry* section, Problem& problem, TechnologyEquations& technology,

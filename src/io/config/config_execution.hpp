@@ -18,7 +18,9 @@ struct ExecutionText {
   Execution execution;        ///< everything but the pins, which need the graph
   Seconds launch_overhead{};  ///< of a GEMM alone on a chip
 };
-struct ShardingText {};
+struct ShardingText {
+  int axes = 1;  ///< Problem::tensor_axes
+};
 
 enum class Preset : std::uint8_t { Physical, Published, Calculon };
 constexpr auto words(Preset) {
@@ -53,9 +55,10 @@ ExecutionText read_execution(const YamlEntry& section, InputMessages& messages);
 /// `execution: {pins: ...}`; reports kernels that `graph` does not have.
 std::vector<PartitionPin> read_partition_pins(const YamlEntry& section, const DataflowGraph& graph,
                                               InputMessages& messages);
-/// `sharding: {pins: ...}`; without a graph only the form is checked.
-std::vector<std::optional<Loop>> read_sharding(const YamlEntry& section, const DataflowGraph* graph,
-                                               InputMessages& messages);
+/// What the section says goes to `problem`, after its `search`; without a graph only the form of the
+/// pins is checked.
+void read_sharding(const YamlEntry& section, const DataflowGraph* graph, Problem& problem,
+                   InputMessages& messages);
 /// The switches of the technology go to `technology`.  A preset also says how loops are chosen where
 /// `search` does not: it is read later.  Null: the preset `physical`.
 void read_equations(const YamlEntry* section, Problem& problem, TechnologyEquations& technology,

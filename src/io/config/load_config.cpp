@@ -221,8 +221,7 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
     check_objective(problem.objective, *section, price, has_power, messages);
   }
   if (const YamlEntry* section = reader.optional("sharding")) {
-    problem.sharding_pins =
-        read_sharding(*section, workload ? &workload->graph : nullptr, messages);
+    read_sharding(*section, workload ? &workload->graph : nullptr, problem, messages);
   }
   if (const YamlEntry* section = reader.optional("parallelism")) {
     problem.parallelism = read_parallelism(*section, messages);

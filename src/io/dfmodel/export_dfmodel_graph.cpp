@@ -205,7 +205,7 @@ void add_kernel(const Problem& problem, KernelId id, dfmodel::DataflowGraph& set
   body.set_output_tensor_size(output_bytes(kernel, workload.word));
   set_tiling(kernel.tiled, body);
   if (!problem.sharding_pins.empty() && problem.sharding_pins[id.index()]) {
-    set_sharding(*problem.sharding_pins[id.index()], body);
+    set_sharding(problem.sharding_pins[id.index()]->loops[0], body);
   }
   set_communication(problem, kernel, body);
   set_second_communication(kernel, body);

@@ -81,12 +81,12 @@ void check(const Problem& problem, const LayerDecisions& decisions) {
   }
   for (std::size_t k = 0; k < workload.graph.kernel_count(); ++k) {
     const Kernel& kernel = workload.graph.kernels()[k];
-    std::vector<Loop> loops = shardable_loops(kernel);
+    LoopSet loops = shardable_pairs(problem, kernel);
     if (!problem.sharding_pins.empty() && problem.sharding_pins[k]) {
-      loops = {*problem.sharding_pins[k]};
+      loops = *problem.sharding_pins[k];
     }
-    const Loop loop = decisions.sharding[k].front();
-    if (std::find(loops.begin(), loops.end(), loop) == loops.end()) {
+    const LoopPair loop = decisions.sharding[k].front();
+    if (!loops.contains(loop)) {
       wrong.push_back(
           fmt::format("sharding: {} cannot be sharded on {}", kernel.name, name_of(loop)));
     }

@@ -141,7 +141,7 @@ class SolutionReader {
 
   void choose(const std::string& text, const MilpName& name, std::size_t kernel) {
     if (name.symbol == "S") {
-      for (const Loop loop : {Loop::None, Loop::Outer, Loop::K, Loop::M, Loop::N}) {
+      for (const LoopPair loop : {Loop::None, Loop::Outer, Loop::K, Loop::M, Loop::N}) {
         if (name.indices[1] == name_of(loop)) return put(text, sharding_[kernel], loop);
       }
       return wrong(text, "there is no loop " + in_quotes(name.indices[1]));
@@ -189,7 +189,7 @@ class SolutionReader {
   MilpNames names_;
   std::vector<std::optional<std::int64_t>> partition_;
   std::vector<std::optional<CoreGrid>> cores_;
-  std::vector<std::optional<Loop>> sharding_;
+  std::vector<std::optional<LoopPair>> sharding_;
   InputMessages messages_;
   std::string pending_;  // a name that waits for its value
   Place pending_place_;

@@ -15,7 +15,7 @@ namespace dfsearch {
 struct MilpSolution {
   std::vector<std::int64_t> partition;  ///< per kernel, from A
   std::vector<CoreGrid> cores;          ///< per kernel, from Y
-  std::vector<Loop> sharding;           ///< per kernel, from S
+  std::vector<LoopPair> sharding;       ///< per kernel, from S
 };
 
 /// Any text in which a name of a column is followed by its value: the solution

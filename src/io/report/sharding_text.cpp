@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <string_view>
 #include <vector>
 
@@ -30,20 +31,25 @@ class ShardingSummary {
              own_communication();
     }
     std::string text;
-    for (const Loop loop : {Loop::Outer, Loop::M, Loop::K, Loop::N, Loop::None}) {
-      text += line(text.empty() ? "sharding" : "",
-                   std::string(loop == Loop::None ? "not sharded" : name_of(loop)) + ":",
-                   names_of([&](std::size_t k) {
-                     return sharding_[k] == loop && spread(k) == Spread::Tensor;
-                   }));
+    for (const Loop second : kShown) {
+      for (const Loop first : kShown) {
+        const LoopPair loops(first, second);
+        text += line(text.empty() ? "sharding" : "",
+                     (loops == Loop::None ? "not sharded" : name_of(loops)) + ":",
+                     names_of([&](std::size_t k) {
+                       return sharding_[k] == loops && spread(k) == Spread::Tensor;
+                     }));
+      }
     }
     text += line("all-reduce", "", names_of([&](std::size_t k) {
-                   return reduces_output(graph_.kernels()[k], sharding_[k]);
+                   return reduces_output(graph_.kernels()[k], sharding_[k], problem_.tensor_axes);
                  }));
     return text + spread_lines() + conversions() + own_communication() + outer_note();
   }
 
  private:
+  static constexpr std::array kShown = {Loop::Outer, Loop::M, Loop::K, Loop::N, Loop::None};
+
   template <class Predicate>
   [[nodiscard]] std::string names_of(Predicate wanted) const {
     std::string names;
@@ -76,13 +82,17 @@ class ShardingSummary {
     std::string gathers;
     std::string exchanges;
     const auto add = [&](const Tensor& tensor, const char* layer) {
-      const Layout from = produced_layout(sharding_[tensor.from.index()]);
-      const Layout to = wanted_layout(problem_, tensor, sharding_[tensor.to.index()]);
-      const Conversion kind = conversion(from, to);
-      if (kind == Conversion::Free) return;
-      std::string& list = kind == Conversion::AllGather ? gathers : exchanges;
-      list += (list.empty() ? "" : ", ") + graph_.kernel(tensor.from).name + " -> " + layer +
-              graph_.kernel(tensor.to).name;
+      const LayoutPair from = produced_layouts(sharding_[tensor.from.index()]);
+      const LayoutPair to = wanted_layouts(problem_, tensor, sharding_[tensor.to.index()]);
+      const std::string name =
+          graph_.kernel(tensor.from).name + " -> " + layer + graph_.kernel(tensor.to).name;
+      const auto list = [&](Conversion kind, std::string& names) {
+        const bool is_needed =
+            conversion(from[0], to[0]) == kind || conversion(from[1], to[1]) == kind;
+        if (is_needed) names += (names.empty() ? "" : ", ") + name;
+      };
+      list(Conversion::AllGather, gathers);
+      list(Conversion::AllToAll, exchanges);
     };
     for (const Tensor& tensor : graph_.tensors()) add(tensor, "");
     for (const Tensor& seam : charged_seams(problem_)) add(seam, "next ");
@@ -110,11 +120,16 @@ class ShardingSummary {
     for (const Tensor& tensor : graph_.tensors()) {
       const Kernel& from = graph_.kernel(tensor.from);
       const Kernel& to = graph_.kernel(tensor.to);
-      const Loop loop = sharding_[tensor.to.index()];
-      const bool splits_rows =
-          produced_layout(sharding_[tensor.from.index()]) == Layout::RowSplit &&
-          wanted_layout(problem_, tensor, loop) == Layout::RowSplit && from.outer != to.outer;
-      if (!splits_rows || to.kind != KernelKind::WeightGemm || loop != Loop::Outer) continue;
+      const LoopPair loops = sharding_[tensor.to.index()];
+      const LayoutPair made = produced_layouts(sharding_[tensor.from.index()]);
+      const LayoutPair wanted = wanted_layouts(problem_, tensor, loops);
+      bool splits_rows = false;
+      for (std::size_t axis = 0; axis < kTensorAxes; ++axis) {
+        splits_rows =
+            splits_rows || (loops.loops[axis] == Loop::Outer && made[axis] == Layout::RowSplit &&
+                            wanted[axis] == Layout::RowSplit);
+      }
+      if (!splits_rows || to.kind != KernelKind::WeightGemm || from.outer == to.outer) continue;
       names += (names.empty() ? "" : ", ") + from.name + " -> " + to.name;
     }
     if (names.empty()) return "";
@@ -127,7 +142,7 @@ class ShardingSummary {
   const Problem& problem_;
   const DataflowGraph& graph_;
   const NetworkChoice& network_;
-  const std::vector<Loop>& sharding_;
+  const std::vector<LoopPair>& sharding_;
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "engine/names.hpp"
 #include "graph/names.hpp"
 #include "io/text/input_messages.hpp"
+#include "io/text/loop_choices.hpp"
 #include "io/text/map_reader.hpp"
 #include "io/text/yaml_tree.hpp"
 #include "model/layer/least_bytes_sharding.hpp"
@@ -332,14 +333,8 @@ class MappingReader {
       const auto kernel = find_kernel(item.key, item.place, entry->key);
       if (!kernel) continue;
       named[*kernel] = true;
-      const auto loop = read_choice<Loop>(item,
-                                          {{"outer", Loop::Outer},
-                                           {"M", Loop::M},
-                                           {"K", Loop::K},
-                                           {"N", Loop::N},
-                                           {"none", Loop::None}},
-                                          messages_);
-      mapping_.sharding[*kernel] = loop.value_or(Loop::None);
+      const auto loops = read_choice(item, loop_choices(problem_.tensor_axes), messages_);
+      mapping_.sharding[*kernel] = loops.value_or(Loop::None);
     }
     if (messages_.count() != before) return true;
     report_missing(entry->place, entry->key, "without a loop",

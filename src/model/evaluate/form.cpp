@@ -39,11 +39,11 @@ MaybeInfeasible check_sharding(const Problem& problem, const Mapping& mapping) {
   const DataflowGraph& graph = problem.workload.graph;
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
     const std::string& name = graph.kernels()[i].name;
-    const std::vector<Loop> loops = shardable_loops(graph.kernels()[i]);
-    if (std::find(loops.begin(), loops.end(), mapping.sharding[i]) == loops.end()) {
+    const LoopSet pairs = shardable_pairs(problem, graph.kernels()[i]);
+    const bool pinned = !problem.sharding_pins.empty() && problem.sharding_pins[i];
+    if (!(pinned ? pairs : pairs_along(pairs, mapping.network)).contains(mapping.sharding[i])) {
       return violation(Resource::Sharding, 0, 0, name);
     }
-    const bool pinned = !problem.sharding_pins.empty() && problem.sharding_pins[i];
     if (pinned && *problem.sharding_pins[i] != mapping.sharding[i]) {
       return violation(Resource::Pin, 0, 0, name);
     }

@@ -14,7 +14,7 @@ namespace {
 template <class CostOf>
 auto least(LoopSet loops, CostOf cost) {
   auto best = cost(loops.front());
-  for (const Loop loop : loops) best = std::min(best, cost(loop));
+  for (const LoopPair loop : loops) best = std::min(best, cost(loop));
   return best;
 }
 
@@ -67,7 +67,7 @@ void LayerCosts::fill_levels(CoreOptionsCache* cache) {
   for (std::size_t i = 0; i < level_seconds_.size(); ++i) {
     const Kernel& kernel = graph_.kernels()[i];
     for (std::size_t x = 0; x < levels.size(); ++x) level_seconds_[i][x] = Seconds::infinity();
-    for (const Loop loop : decisions_.sharding[i]) {
+    for (const LoopPair loop : decisions_.sharding[i]) {
       const Shard whole = shard_of(kernel, loop, network_.machine.grid(), 1);
       const std::vector<Bytes> bytes = traffic.level_bytes(
           kernel, whole, problem_.system.accelerator, levels, problem_.workload.word);
@@ -96,7 +96,7 @@ std::vector<CoreOptionsCache::List> LayerCosts::make_options(CoreOptionsCache* c
   std::vector<Shard> shapes;
   for (std::size_t i = 0; i < options.size(); ++i) {
     shapes.clear();
-    for (const Loop loop : decisions_.sharding[i]) shapes.push_back(shard(KernelId(i), loop));
+    for (const LoopPair loop : decisions_.sharding[i]) shapes.push_back(shard(KernelId(i), loop));
     options[i] = cache->options(graph_.kernels()[i], shapes, problem_.system.accelerator);
   }
   return options;
@@ -133,7 +133,7 @@ Shard LayerCosts::shard(KernelId kernel) const {
   return shard(kernel, decisions_.sharding[kernel.index()].front());
 }
 
-Shard LayerCosts::shard(KernelId kernel, Loop loop) const {
+Shard LayerCosts::shard(KernelId kernel, LoopPair loop) const {
   return shard_of(graph_.kernel(kernel), loop, network_.machine.grid(), network_.tiles);
 }
 
@@ -143,7 +143,7 @@ Seconds LayerCosts::compute_seconds(KernelId id) const {
   const Accelerator& chip = problem_.system.accelerator;
   const double tiles = static_cast<double>(network_.tiles);
   if (const auto utilization = problem_.execution.compute_utilization) {
-    return least(decisions_.sharding[id.index()], [&](Loop loop) {
+    return least(decisions_.sharding[id.index()], [&](LoopPair loop) {
       return tiles * tile_flops(kernel, shard(id, loop)) / (*utilization * chip.peak());
     });
   }
@@ -212,7 +212,7 @@ Bytes LayerCosts::load_of_step(KernelId id) const {
   if (kernel.sharded_memory > Bytes{}) return Bytes{};
   const double samples = static_cast<double>(problem_.workload.global_batch /
                                              degree_of(decisions_.network, Strategy::Data));
-  return least(decisions_.sharding[id.index()], [&](Loop loop) {
+  return least(decisions_.sharding[id.index()], [&](LoopPair loop) {
     const ChipGrid& grid = network_.machine.grid();
     const Bytes word = problem_.workload.word;
     return std::min(weight_bytes(kernel, loop, grid, word),
@@ -238,14 +238,14 @@ void LayerCosts::fill_weight_loads() {
 }
 
 Bytes LayerCosts::weight_of(KernelId kernel) const {
-  return least(decisions_.sharding[kernel.index()], [&](Loop loop) {
+  return least(decisions_.sharding[kernel.index()], [&](LoopPair loop) {
     return weight_bytes(graph_.kernel(kernel), loop, network_.machine.grid(),
                         problem_.workload.word);
   });
 }
 
 Bytes LayerCosts::explicit_bytes_of(KernelId kernel) const {
-  return least(decisions_.sharding[kernel.index()], [&](Loop loop) {
+  return least(decisions_.sharding[kernel.index()], [&](LoopPair loop) {
     return explicit_bytes(graph_, kernel, loop, network_.machine.grid());
   });
 }
@@ -258,7 +258,7 @@ Bytes LayerCosts::resident_weight(KernelId kernel) const {
 
 Bytes LayerCosts::stored_weight(KernelId kernel) const {
   if (problem_.workload.out_of_core) return Bytes{};
-  return least(decisions_.sharding[kernel.index()], [&](Loop loop) {
+  return least(decisions_.sharding[kernel.index()], [&](LoopPair loop) {
     return stored_weight_bytes(graph_.kernel(kernel), loop, network_.machine.grid(),
                                problem_.workload.word);
   });
@@ -266,21 +266,27 @@ Bytes LayerCosts::stored_weight(KernelId kernel) const {
 
 // docs/model.md (26)
 Bytes LayerCosts::tile_bytes_of(const Tensor& tensor) const {
-  return least(decisions_.sharding[tensor.from.index()], [&](Loop loop) {
+  return least(decisions_.sharding[tensor.from.index()], [&](LoopPair loop) {
     return tensor_bytes(graph_, tensor, loop, network_.machine.grid(), network_.tiles,
                         problem_.workload.word);
   });
 }
 
-/// All of the tile where the consumer reads all of it, whatever part of it a chip makes.
+/// All of the tile along the axes where the consumer reads all of it, whatever part of it a chip
+/// makes.
 // docs/model.md (31)
 Bytes LayerCosts::buffer_of(const Tensor& tensor) const {
   if (!converts_values(problem_)) return tile_bytes_of(tensor);
-  for (const Loop loop : decisions_.sharding[tensor.to.index()]) {
-    if (wanted_layout(problem_, tensor, loop) != Layout::Replicated) return tile_bytes_of(tensor);
+  LoopSet kept;
+  for (const LoopPair consumer : decisions_.sharding[tensor.to.index()]) {
+    for (const LoopPair producer : decisions_.sharding[tensor.from.index()]) {
+      kept.insert(kept_loops(problem_, tensor, producer, consumer));
+    }
   }
-  return tensor_bytes(graph_, tensor, Loop::None, network_.machine.grid(), network_.tiles,
-                      problem_.workload.word);
+  return least(kept, [&](LoopPair loops) {
+    return tensor_bytes(graph_, tensor, loops, network_.machine.grid(), network_.tiles,
+                        problem_.workload.word);
+  });
 }
 
 // docs/model.md (26), (31)

@@ -131,7 +131,7 @@ class LayerCosts {
   void charge_pieces();
   [[nodiscard]] std::vector<CoreOptionsCache::List> make_options(CoreOptionsCache* cache) const;
   void fill_levels(CoreOptionsCache* cache);
-  [[nodiscard]] Shard shard(KernelId kernel, Loop loop) const;
+  [[nodiscard]] Shard shard(KernelId kernel, LoopPair loop) const;
   [[nodiscard]] Clock make_clock(int coarser) const;
 
   const Problem& problem_;

@@ -43,8 +43,9 @@ class Choices {
   explicit Choices(const Problem& problem) : problem_(problem), graph_(problem.workload.graph) {
     for (std::size_t i = 0; i < graph_.kernel_count(); ++i) {
       const bool pinned = !problem.sharding_pins.empty() && problem.sharding_pins[i];
+      const std::vector<Loop> loops = shardable_loops(graph_.kernels()[i]);
       loops_.push_back(pinned ? std::vector{*problem.sharding_pins[i]}
-                              : shardable_loops(graph_.kernels()[i]));
+                              : std::vector<LoopPair>(loops.begin(), loops.end()));
       sizes_.push_back(loops_.back().size());
       sharding_.push_back(loops_.back().front());
     }
@@ -64,14 +65,14 @@ class Choices {
   }
 
   /// The first loops of all kernels.
-  [[nodiscard]] const std::vector<Loop>& first() const { return sharding_; }
+  [[nodiscard]] const std::vector<LoopPair>& first() const { return sharding_; }
 
   /// Nothing if it takes more than so many steps.
-  [[nodiscard]] std::optional<std::vector<Loop>> best(double most_steps,
-                                                      const Deadline& deadline) const {
+  [[nodiscard]] std::optional<std::vector<LoopPair>> best(double most_steps,
+                                                          const Deadline& deadline) const {
     const auto values = least_sum(sizes_, terms_, most_steps, deadline);
     if (!values) return std::nullopt;
-    std::vector<Loop> sharding;
+    std::vector<LoopPair> sharding;
     for (std::size_t k = 0; k < loops_.size(); ++k) sharding.push_back(loops_[k][(*values)[k]]);
     return sharding;
   }
@@ -120,11 +121,11 @@ class Choices {
     }
   }
 
-  [[nodiscard]] std::size_t wanted(TensorId t, Loop consumer) const {
-    return static_cast<std::size_t>(wanted_layout(problem_, graph_.tensor(t), consumer));
+  [[nodiscard]] std::size_t wanted(TensorId t, LoopPair consumer) const {
+    return static_cast<std::size_t>(wanted_layout(problem_, graph_.tensor(t), consumer.loops[0]));
   }
 
-  [[nodiscard]] double converted(TensorId t, Loop consumer) const {
+  [[nodiscard]] double converted(TensorId t, LoopPair consumer) const {
     const Tensor& tensor = graph_.tensor(t);
     return conversion_bytes(problem_, tensor, sharding_[tensor.from.index()], consumer, kElement)
         .in_base_units();
@@ -134,7 +135,7 @@ class Choices {
     std::array<bool, kLayouts> is_paid{};
     double elements = 0.0;
     for (const TensorId t : value) {
-      const Loop to = sharding_[graph_.tensor(t).to.index()];
+      const LoopPair to = sharding_[graph_.tensor(t).to.index()];
       if (std::exchange(is_paid[wanted(t, to)], true)) continue;
       elements += converted(t, to);
     }
@@ -148,13 +149,13 @@ class Choices {
   void add_layout(const std::vector<TensorId>& value, std::size_t layout) {
     const std::size_t producer = graph_.tensor(value.front()).from.index();
     const std::size_t made = sizes_.size();
-    std::optional<std::pair<TensorId, Loop>> wanting;
+    std::optional<std::pair<TensorId, LoopPair>> wanting;
     for (const TensorId t : value) {
       const std::size_t k = graph_.tensor(t).to.index();
       SumTerm needs{.variables = {made}, .values = {}};
       if (sizes_[k] > 1) needs.variables.insert(needs.variables.begin(), k);
       bool is_wanted = false;
-      for (const Loop loop : loops_[k]) {
+      for (const LoopPair loop : loops_[k]) {
         const bool now = wanted(t, loop) == layout;
         if (now) wanting.emplace(t, loop);
         is_wanted = is_wanted || now;
@@ -167,8 +168,8 @@ class Choices {
     sizes_.push_back(2);
     SumTerm price{.variables = {made}, .values = {}};
     if (sizes_[producer] > 1) price.variables.insert(price.variables.begin(), producer);
-    const Loop first = sharding_[producer];
-    for (const Loop loop : loops_[producer]) {
+    const LoopPair first = sharding_[producer];
+    for (const LoopPair loop : loops_[producer]) {
       sharding_[producer] = loop;
       price.values.push_back(0.0);
       price.values.push_back(converted(wanting->first, wanting->second));
@@ -179,9 +180,9 @@ class Choices {
 
   const Problem& problem_;
   const DataflowGraph& graph_;
-  std::vector<std::vector<Loop>> loops_;  // per kernel
-  std::vector<std::size_t> sizes_;        // their number, then 2 for each layout
-  std::vector<Loop> sharding_;            // the first ones, but while terms are filled
+  std::vector<std::vector<LoopPair>> loops_;  // per kernel
+  std::vector<std::size_t> sizes_;            // their number, then 2 for each layout
+  std::vector<LoopPair> sharding_;            // the first ones, but while terms are filled
   std::vector<SumTerm> terms_;
 };
 
@@ -204,7 +205,7 @@ bool may_split(const Problem& problem) {
 }  // namespace
 
 // docs/model.md (12)
-std::vector<Loop> least_bytes_sharding(const Problem& problem, const Deadline& deadline) {
+std::vector<LoopPair> least_bytes_sharding(const Problem& problem, const Deadline& deadline) {
   const Choices choices(problem);
   const bool matters = may_split(problem);
   auto best = choices.best(matters ? kMostSteps : kMostStepsForNothing, deadline);

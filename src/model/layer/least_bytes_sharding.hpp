@@ -14,6 +14,6 @@ namespace dfsearch {
 /// that this would take minutes it throws InputError, at once; where no network splits any
 /// kernel it has the first loops for graphs that would take more than some ten milliseconds.
 /// Throws Stopped.
-std::vector<Loop> least_bytes_sharding(const Problem& problem, const Deadline& deadline = {});
+std::vector<LoopPair> least_bytes_sharding(const Problem& problem, const Deadline& deadline = {});
 
 }  // namespace dfsearch

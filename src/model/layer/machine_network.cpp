@@ -6,8 +6,8 @@ namespace dfsearch {
 
 MachineNetwork::MachineNetwork(const Machine& system,
                                const std::vector<Mapping::Dimension>& network,
-                               const Equations& equations)
-    : grid_(chip_grid(network, equations)),
+                               const Equations& equations, int tensor_axes)
+    : grid_(chip_grid(network, equations, tensor_axes)),
       sides_(equations.grid),
       all_(system, network, std::nullopt, equations),
       time_(equations.all_to_all),

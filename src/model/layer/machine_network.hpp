@@ -18,7 +18,7 @@ class MachineNetwork {
  public:
   /// `network` gives degrees, `system` topologies and bandwidths.
   MachineNetwork(const Machine& system, const std::vector<Mapping::Dimension>& network,
-                 const Equations& equations);
+                 const Equations& equations, int tensor_axes = 1);
 
   [[nodiscard]] const ChipGrid& grid() const { return grid_; }
 

@@ -18,26 +18,34 @@ std::int64_t rows_of_whole(std::int64_t rows, std::int64_t outer, std::int64_t c
   return std::min(rows, ceil_div(outer, chips) * ceil_div(rows, outer));
 }
 
+LoopPair without_outer(LoopPair sharding) {
+  std::replace(sharding.loops.begin(), sharding.loops.end(), Loop::Outer, Loop::None);
+  return sharding;
+}
+
 }  // namespace
 
-ChipGrid chip_grid(const std::vector<Mapping::Dimension>& network, const Equations& equations) {
+ChipGrid chip_grid(const std::vector<Mapping::Dimension>& network, const Equations& equations,
+                   int tensor_axes) {
   ChipGrid grid{.splits_heads = equations.shards == Shards::Even};
   for (const Mapping::Dimension& d : network) {
     if (equations.grid == GridSides::Members && d.degree == 1) continue;
     grid.x *= grid.y;  // what was outermost so far
     grid.y = d.degree;
-    if (d.strategy == Strategy::Tensor) grid.tensor *= d.degree;
+    if (d.strategy != Strategy::Tensor) continue;
+    if (tensor_axes > 1 && grid.tensor > 1) grid.second *= d.degree;
+    grid.tensor *= d.degree;
   }
   return grid;
 }
 
-Shard shard_of(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree,
+Shard shard_of(const Kernel& kernel, LoopPair sharding, std::int64_t tensor_degree,
                std::int64_t tiles) {
   return shard_of(kernel, sharding, ChipGrid{.tensor = tensor_degree}, tiles);
 }
 
 // docs/model.md (24), (25)
-Shard shard_of(const Kernel& kernel, Loop sharding, const ChipGrid& grid, std::int64_t tiles) {
+Shard shard_of(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid, std::int64_t tiles) {
   Shard shard{.m = kernel.outer * kernel.m, .k = output_depth(kernel), .n = kernel.n};
   const auto divide = [&shard](Loop loop, std::int64_t by) {
     switch (loop) {
@@ -57,10 +65,12 @@ Shard shard_of(const Kernel& kernel, Loop sharding, const ChipGrid& grid, std::i
   };
   switch (kernel.spread) {
     case Spread::Tensor:
-      if (sharding == Loop::Outer && !grid.splits_heads) {
-        shard.m = rows_of_whole(shard.m, kernel.outer, grid.tensor);
-      } else {
-        divide(sharding, grid.tensor);
+      if (sharding.has(Loop::Outer) && !grid.splits_heads) {
+        shard.m = rows_of_whole(shard.m, kernel.outer, grid.parts(sharding, Loop::Outer));
+        sharding = without_outer(sharding);
+      }
+      for (std::size_t axis = 0; axis < kTensorAxes; ++axis) {
+        divide(sharding.loops[axis], grid.members(axis));
       }
       break;
     case Spread::Grid:
@@ -78,10 +88,10 @@ Shard shard_of(const Kernel& kernel, Loop sharding, const ChipGrid& grid, std::i
 // Chips have heads from a multiple of as many on, so what precedes the first of them in its group
 // is one of few numbers.
 // docs/model.md (33)
-std::int64_t heads_held(std::int64_t outer, std::int64_t shared, const ChipGrid& grid) {
+std::int64_t heads_held(std::int64_t outer, std::int64_t shared, std::int64_t chips) {
   const std::int64_t sharing = outer / shared;
-  const std::int64_t held = ceil_div(outer, grid.tensor);
-  const std::int64_t chips = std::min(ceil_div(outer, held), sharing / std::gcd(sharing, held));
+  const std::int64_t held = ceil_div(outer, chips);
+  chips = std::min(ceil_div(outer, held), sharing / std::gcd(sharing, held));
   std::int64_t most = 1;
   for (std::int64_t chip = 0; chip < chips; ++chip) {
     const std::int64_t first = chip * held;
@@ -95,29 +105,37 @@ std::int64_t heads_held(std::int64_t outer, std::int64_t shared, const ChipGrid&
 Bytes output_bytes(const Shard& shard, Bytes word) { return word * product(shard.m, shard.n); }
 
 // docs/model.md (24), (26)
-Bytes tensor_bytes(const DataflowGraph& graph, const Tensor& tensor, Loop sharding,
-                   const ChipGrid& grid, std::int64_t tiles, Bytes word) {
+Shard tensor_shard(const DataflowGraph& graph, const Tensor& tensor, LoopPair sharding,
+                   const ChipGrid& grid, std::int64_t tiles) {
   const Kernel& from = graph.kernel(tensor.from);
-  if (tensor.rows == 0) return output_bytes(shard_of(from, sharding, grid, tiles), word);
+  if (tensor.rows == 0) return shard_of(from, sharding, grid, tiles);
   Kernel part = from;
   part.outer = 1;
   part.m = tensor.rows;
-  if (sharding == Loop::Outer && !grid.splits_heads) {
-    part.m = rows_of_whole(tensor.rows, from.outer, grid.tensor);
-    sharding = Loop::None;
+  if (sharding.has(Loop::Outer) && !grid.splits_heads) {
+    part.m = rows_of_whole(tensor.rows, from.outer, grid.parts(sharding, Loop::Outer));
+    sharding = without_outer(sharding);
   }
-  return output_bytes(shard_of(part, sharding, grid, tiles), word);
+  return shard_of(part, sharding, grid, tiles);
+}
+
+// docs/model.md (26)
+Bytes tensor_bytes(const DataflowGraph& graph, const Tensor& tensor, LoopPair sharding,
+                   const ChipGrid& grid, std::int64_t tiles, Bytes word) {
+  return output_bytes(tensor_shard(graph, tensor, sharding, grid, tiles), word);
 }
 
 // docs/model.md (27)
-Bytes stored_weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word) {
+Bytes stored_weight_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid,
+                          Bytes word) {
   if (kernel.weight_of) return Bytes{};
   return all_matrices_bytes(kernel, sharding, grid, word) +
          word * static_cast<double>(kernel.parameters);
 }
 
 // docs/model.md (27)
-Bytes all_matrices_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word) {
+Bytes all_matrices_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid,
+                         Bytes word) {
   if (kernel.matrices == 0) return weight_bytes(kernel, sharding, grid, word);
   Kernel all = kernel;
   all.outer = kernel.matrices;
@@ -125,18 +143,19 @@ Bytes all_matrices_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& gr
 }
 
 // docs/model.md (27)
-Bytes weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word) {
+Bytes weight_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid, Bytes word) {
   if (!kernel.has_weight()) return Bytes{};
   const Shard whole = shard_of(kernel, sharding, grid, 1);
   return word * product(whole.m, whole.k);
 }
 
-Bytes weight_bytes(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree, Bytes word) {
+Bytes weight_bytes(const Kernel& kernel, LoopPair sharding, std::int64_t tensor_degree,
+                   Bytes word) {
   return weight_bytes(kernel, sharding, ChipGrid{.tensor = tensor_degree}, word);
 }
 
 // docs/model.md (33)
-Bytes explicit_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid) {
+Bytes explicit_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid) {
   if (!(kernel.sharded_memory > Bytes{})) return kernel.memory;
   if (grid.splits_heads) {
     return kernel.memory + kernel.sharded_memory / static_cast<double>(grid.tensor);
@@ -151,13 +170,15 @@ Bytes explicit_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid) 
 }
 
 // docs/model.md (33)
-Bytes explicit_bytes(const DataflowGraph& graph, KernelId id, Loop sharding, const ChipGrid& grid) {
+Bytes explicit_bytes(const DataflowGraph& graph, KernelId id, LoopPair sharding,
+                     const ChipGrid& grid) {
   const Kernel& kernel = graph.kernel(id);
-  if (sharding == Loop::Outer && !grid.splits_heads && kernel.sharded_memory > Bytes{}) {
+  if (sharding.has(Loop::Outer) && !grid.splits_heads && kernel.sharded_memory > Bytes{}) {
     for (const TensorId t : graph.inputs(id)) {
       const std::int64_t heads = shared_heads(graph, graph.tensor(t));
       if (heads == kernel.outer) continue;
-      const double held = static_cast<double>(heads_held(kernel.outer, heads, grid));
+      const double held =
+          static_cast<double>(heads_held(kernel.outer, heads, grid.parts(sharding, Loop::Outer)));
       return kernel.memory + kernel.sharded_memory * (held / static_cast<double>(heads));
     }
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/dataflow_graph.hpp"
+#include "graph/loop_pair.hpp"
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
 
@@ -31,48 +32,69 @@ struct ChipGrid {
   std::int64_t x = 1;
   std::int64_t y = 1;
   bool splits_heads = false;  ///< rows are divided, whatever `outer` counts (Shards::Even)
+  std::int64_t second = 1;    ///< the part of `tensor` that lies along a second axis
 
   [[nodiscard]] std::int64_t chips() const { return x * y; }
+  /// Chips of the tensor group along an axis.
+  [[nodiscard]] std::int64_t members(std::size_t axis) const {
+    return axis == 0 ? tensor / second : second;
+  }
+  /// In how many parts the axes that have this loop divide it.
+  [[nodiscard]] std::int64_t parts(LoopPair sharding, Loop loop) const {
+    std::int64_t parts = 1;
+    for (std::size_t axis = 0; axis < kTensorAxes; ++axis) {
+      if (sharding.loops[axis] == loop) parts *= members(axis);
+    }
+    return parts;
+  }
 };
 
-ChipGrid chip_grid(const std::vector<Mapping::Dimension>& network, const Equations& equations);
+/// With two tensor axes the first is the innermost tensor dimension with members, the second all
+/// others.
+ChipGrid chip_grid(const std::vector<Mapping::Dimension>& network, const Equations& equations,
+                   int tensor_axes = 1);
 
-/// Divides the sharded loop by the tensor degree, or the loops of a kernel that
+/// Divides the sharded loop by the tensor degree, or that of each axis by its chips, or the loops of a kernel that
 /// is spread over the grid or the machine by theirs, then the tiled one by
 /// `tiles`, each rounded up.  Of `outer` a chip has whole ones.
-Shard shard_of(const Kernel& kernel, Loop sharding, const ChipGrid& grid, std::int64_t tiles);
+Shard shard_of(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid, std::int64_t tiles);
 /// The same for a machine of tensor dimensions only.
-Shard shard_of(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree, std::int64_t tiles);
+Shard shard_of(const Kernel& kernel, LoopPair sharding, std::int64_t tensor_degree,
+               std::int64_t tiles);
 
 /// How many of the heads of keys and values that `outer` heads share, as many each, one chip reads
-/// that has its part of these: never less than a whole one.
-std::int64_t heads_held(std::int64_t outer, std::int64_t shared, const ChipGrid& grid);
+/// that has its part of these, which so many chips divide: never less than a whole one.
+std::int64_t heads_held(std::int64_t outer, std::int64_t shared, std::int64_t chips);
 
 /// The bytes of the output, and of every tensor that carries all of it.
 Bytes output_bytes(const Shard& shard, Bytes word);
-/// The bytes of one tile of a tensor on one chip, where its producer is sharded so.
-Bytes tensor_bytes(const DataflowGraph& graph, const Tensor& tensor, Loop sharding,
+/// What one tile of a tensor has of rows and columns on one chip, where its producer is sharded so,
+/// and its bytes.
+Shard tensor_shard(const DataflowGraph& graph, const Tensor& tensor, LoopPair sharding,
+                   const ChipGrid& grid, std::int64_t tiles);
+Bytes tensor_bytes(const DataflowGraph& graph, const Tensor& tensor, LoopPair sharding,
                    const ChipGrid& grid, std::int64_t tiles, Bytes word);
 
 /// The bytes of the weight that a chip holds, zero for kernels without one.  A chip holds
 /// all tiles of it, so `tiles` plays no part.
-Bytes weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word);
-Bytes weight_bytes(const Kernel& kernel, Loop sharding, std::int64_t tensor_degree, Bytes word);
+Bytes weight_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid, Bytes word);
+Bytes weight_bytes(const Kernel& kernel, LoopPair sharding, std::int64_t tensor_degree, Bytes word);
 
 /// The weight with all matrices, of which a sample may use a few.
-Bytes all_matrices_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word);
+Bytes all_matrices_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid, Bytes word);
 
 /// What it holds in memory: all matrices and what is stored beside them, undivided; nothing
 /// where the weight is that of another kernel.
-Bytes stored_weight_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid, Bytes word);
+Bytes stored_weight_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid,
+                          Bytes word);
 
 /// The explicit memory traffic of one chip: that of its own, and of its group's that of what it
 /// holds of the weight or, without one, has of the loops; of the caches of attention the heads
 /// that it reads.
-Bytes explicit_bytes(const DataflowGraph& graph, KernelId kernel, Loop sharding,
+Bytes explicit_bytes(const DataflowGraph& graph, KernelId kernel, LoopPair sharding,
                      const ChipGrid& grid);
 /// The same, were every head to have keys and values of its own.
-Bytes explicit_bytes(const Kernel& kernel, Loop sharding, const ChipGrid& grid);
+Bytes explicit_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid);
 
 /// What a chip holds of `Workload::stored`, in whole bytes.
 Bytes stored_share(const Workload& workload, std::int64_t chips);

@@ -82,6 +82,30 @@ std::vector<Loop> shardable_loops(const Kernel& kernel) {
   return loops;
 }
 
+LoopSet shardable_pairs(const Problem& problem, const Kernel& kernel) {
+  const std::vector<Loop> loops = shardable_loops(kernel);
+  LoopSet pairs;
+  for (const Loop first : loops) {
+    pairs.insert(first);
+    if (problem.tensor_axes == 1 || kernel.spread != Spread::Tensor) continue;
+    for (const Loop second : loops) pairs.insert({first, second});
+    pairs.insert({Loop::None, first});
+  }
+  return pairs;
+}
+
+LoopSet pairs_along(LoopSet pairs, const std::vector<Mapping::Dimension>& network) {
+  const auto spreads = [](const Mapping::Dimension& d) {
+    return d.strategy == Strategy::Tensor && d.degree > 1;
+  };
+  if (std::count_if(network.begin(), network.end(), spreads) > 1) return pairs;
+  LoopSet single;
+  for (const LoopPair pair : pairs) {
+    if (pair.is_single()) single.insert(pair);
+  }
+  return single.size() > 0 ? single : pairs;
+}
+
 Layout produced_layout(Loop sharding) {
   switch (sharding) {
     case Loop::Outer:
@@ -141,6 +165,24 @@ Layout wanted_layout(const Problem& problem, const Tensor& tensor, Loop consumer
   return layout;
 }
 
+LayoutPair wanted_layouts(const Problem& problem, const Tensor& tensor, LoopPair consumer) {
+  return {wanted_layout(problem, tensor, consumer.loops[0]),
+          wanted_layout(problem, tensor, consumer.loops[1])};
+}
+
+LayoutPair produced_layouts(LoopPair sharding) {
+  return {produced_layout(sharding.loops[0]), produced_layout(sharding.loops[1])};
+}
+
+LoopPair kept_loops(const Problem& problem, const Tensor& tensor, LoopPair producer,
+                    LoopPair consumer) {
+  const LayoutPair wanted = wanted_layouts(problem, tensor, consumer);
+  for (std::size_t axis = 0; axis < kTensorAxes; ++axis) {
+    if (wanted[axis] == Layout::Replicated) producer.loops[axis] = Loop::None;
+  }
+  return producer;
+}
+
 const std::vector<Tensor>& charged_seams(const Problem& problem) {
   static const std::vector<Tensor> kNone;
   const bool charged = problem.equations.layer_seams == LayerSeams::Charged;
@@ -155,15 +197,18 @@ std::vector<std::vector<TensorId>> converted_together(const Problem& problem) {
   return single;
 }
 
-bool reduces_output(const Kernel& kernel, Loop sharding) {
-  return sharding == Loop::K && !kernel.communication;
+// In a grid gradients are summed up over the axes first, then over the data group.
+// docs/model.md (35)
+bool reduces_output(const Kernel& kernel, LoopPair sharding, int tensor_axes) {
+  if (!sharding.has(Loop::K)) return false;
+  return !kernel.communication || (tensor_axes > 1 && is_gradient(kernel.communication->type));
 }
 
 namespace {
 
 /// Whether chips exchange what couples the rows of the kernel.
-bool exchanges_coupled(const Problem& problem, const Kernel& kernel, Loop sharding) {
-  return kernel.coupled > 0 && sharding == Loop::M && converts_values(problem);
+bool exchanges_coupled(const Problem& problem, const Kernel& kernel, LoopPair sharding) {
+  return kernel.coupled > 0 && sharding.has(Loop::M) && converts_values(problem);
 }
 
 /// What a chip sends of it, for so many columns.
@@ -174,125 +219,214 @@ Bytes coupled_bytes(const Kernel& kernel, std::int64_t columns, Bytes word) {
 }  // namespace
 
 // docs/model.md (12)
-Bytes own_bytes(const Problem& problem, const Kernel& kernel, Loop sharding, Bytes word) {
+Bytes own_bytes(const Problem& problem, const Kernel& kernel, LoopPair sharding, Bytes word) {
   if (exchanges_coupled(problem, kernel, sharding)) return coupled_bytes(kernel, kernel.n, word);
   return reduces_output(kernel, sharding) ? whole_output_bytes(kernel, word) : Bytes{};
 }
 
 // docs/model.md (12)
-Bytes conversion_bytes(const Problem& problem, const Tensor& tensor, Loop from, Loop to,
+Bytes conversion_bytes(const Problem& problem, const Tensor& tensor, LoopPair from, LoopPair to,
                        Bytes word) {
-  const Conversion needed = conversion(produced_layout(from), wanted_layout(problem, tensor, to));
+  const Conversion needed =
+      conversion(produced_layouts(from)[0], wanted_layouts(problem, tensor, to)[0]);
   if (needed == Conversion::Free) return Bytes{};
   return tensor_bytes(problem.workload.graph, tensor, Loop::None, {}, 1, word);
 }
 
 namespace {
 
-/// What chips deal out of the tensor as the consumer splits it, in whole units: tokens as columns,
-/// heads, rows of a sum, or rows.
-// docs/model.md (37)
-Bytes bytes_as_wanted(const NetworkContext& context, const Tensor& tensor, Layout wanted,
-                      Loop consumer) {
-  const DataflowGraph& graph = context.problem.workload.graph;
-  const ChipGrid& grid = context.machine.grid();
-  const Kernel& to = graph.kernel(tensor.to);
-  Kernel part = graph.kernel(tensor.from);
-  const std::int64_t rows = graph.rows(tensor);
-  part.outer = 1;
-  part.m = rows;
-  Loop split = Loop::M;
-  if (wanted == Layout::ColumnSplit) {
-    split = Loop::N;
-  } else if (wanted == Layout::SumSplit) {
-    part.m = ceil_div(to.m, grid.tensor) * ceil_div(rows, to.m);
-    split = Loop::None;
-  } else if (consumer == Loop::Outer && !grid.splits_heads) {
-    const std::int64_t heads = shared_heads(graph, tensor);
-    part.m = std::min(rows, heads_held(to.outer, heads, grid) * ceil_div(rows, heads));
-    split = Loop::None;
+/// A tensor on its way from its producer to a consumer, axis by axis.
+class Passage {
+ public:
+  Passage(const NetworkContext& context, const Tensor& tensor, LoopPair producer, LoopPair consumer)
+      : context_(context),
+        graph_(context.problem.workload.graph),
+        tensor_(tensor),
+        producer_(producer),
+        consumer_(consumer),
+        made_(produced_layouts(producer)),
+        wanted_(wanted_layouts(context.problem, tensor, consumer)) {}
+
+  /// What it takes to convert it along one axis before or after the other.
+  // docs/model.md (37)
+  [[nodiscard]] Seconds along(std::size_t axis, bool other_is_done) const {
+    const Collectives& group = context_.axes[axis];
+    if (group.members() == 1) return Seconds{};
+    const Conversion needed = conversion(made_[axis], wanted_[axis]);
+    const bool on_shard = !converts_values(context_.problem);
+    if (needed == Conversion::Free && (on_shard || made_[axis] != Layout::RowSplit)) {
+      return Seconds{};
+    }
+    const std::size_t other = 1 - axis;
+    State state{.made = producer_, .is_done = {}};
+    state.is_done[other] = other_is_done;
+    if (other_is_done) state.made.loops[other] = Loop::None;
+    const Bytes shard = bytes(state);
+    state.made.loops[axis] = Loop::None;
+    const double chips = static_cast<double>(group.members());
+    const double tiles = static_cast<double>(context_.tiles);
+    if (needed == Conversion::AllGather) {
+      const Bytes whole = bytes(state);
+      const Bytes gathered = std::min(shard * chips, whole * (chips / (chips - 1.0)));
+      return group.all_gather(on_shard ? shard : gathered) + group.gather_latency() / tiles;
+    }
+    Seconds exchange;
+    if (on_shard) {
+      exchange = group.all_to_all_per_pair(shard);
+    } else {
+      state.is_done[axis] = true;
+      const Bytes dealt = bytes(state);
+      if (needed == Conversion::Free && dealt <= shard) return Seconds{};
+      exchange = group.all_to_all(std::max(shard, dealt));
+    }
+    return exchange + group.exchange_latency() / tiles;
   }
-  return output_bytes(shard_of(part, split, grid, context.tiles), context.problem.workload.word);
-}
+
+ private:
+  /// How a chip has it: along some axes as the producer makes it, along others as the consumer
+  /// wants it, along all others whole.
+  struct State {
+    LoopPair made;
+    std::array<bool, kTensorAxes> is_done{};
+  };
+
+  /// The bytes of a tile on one chip.  What the consumer splits is dealt out in whole units: tokens
+  /// as columns, heads, rows of a sum, or rows.
+  // docs/model.md (37)
+  [[nodiscard]] Bytes bytes(const State& state) const {
+    const ChipGrid& grid = context_.machine.grid();
+    const Bytes word = context_.problem.workload.word;
+    if (state.is_done == std::array<bool, kTensorAxes>{}) {
+      return tensor_bytes(graph_, tensor_, state.made, grid, context_.tiles, word);
+    }
+    std::int64_t columns = 1;
+    std::int64_t sums = 1;
+    std::int64_t heads = 1;
+    std::int64_t rows = 1;
+    for (std::size_t axis = 0; axis < kTensorAxes; ++axis) {
+      if (!state.is_done[axis] || wanted_[axis] == Layout::Replicated) continue;
+      const bool by_heads = consumer_.loops[axis] == Loop::Outer && !grid.splits_heads;
+      std::int64_t& parts = wanted_[axis] == Layout::ColumnSplit ? columns
+                            : wanted_[axis] == Layout::SumSplit  ? sums
+                            : by_heads                           ? heads
+                                                                 : rows;
+      parts *= grid.members(axis);
+    }
+    const Kernel& to = graph_.kernel(tensor_.to);
+    const Shard made = tensor_shard(graph_, tensor_, state.made, grid, 1);
+    Kernel part = graph_.kernel(tensor_.from);
+    part.outer = 1;
+    part.m = made.m;
+    part.n = ceil_div(made.n, columns);
+    if (sums > 1) part.m = ceil_div(to.m, sums) * ceil_div(part.m, to.m);
+    if (heads > 1) {
+      const std::int64_t shared = shared_heads(graph_, tensor_);
+      const std::int64_t of_head = ceil_div(part.m, shared);
+      part.m = std::min(part.m, heads_held(to.outer, shared, heads) * of_head);
+    }
+    part.m = ceil_div(part.m, rows);
+    return output_bytes(shard_of(part, Loop::None, grid, context_.tiles), word);
+  }
+
+  const NetworkContext& context_;
+  const DataflowGraph& graph_;
+  const Tensor& tensor_;
+  const LoopPair producer_;
+  const LoopPair consumer_;
+  const LayoutPair made_;
+  const LayoutPair wanted_;
+};
 
 }  // namespace
 
 // docs/model.md (37)
-Seconds conversion_time(const NetworkContext& context, const Tensor& tensor, Loop producer,
-                        Loop consumer) {
-  const DataflowGraph& graph = context.problem.workload.graph;
-  const Layout wanted = wanted_layout(context.problem, tensor, consumer);
-  const Layout made = produced_layout(producer);
-  const Conversion needed = conversion(made, wanted);
-  const bool on_shard = !converts_values(context.problem);
-  const bool is_free = needed == Conversion::Free && (on_shard || made != Layout::RowSplit);
-  const std::int64_t members = context.tensor.members();
-  if (is_free || members == 1) return Seconds{};
-  const Bytes word = context.problem.workload.word;
-  const Bytes shard =
-      tensor_bytes(graph, tensor, producer, context.machine.grid(), context.tiles, word);
-  const double chips = static_cast<double>(members);
-  const double tiles = static_cast<double>(context.tiles);
-  if (needed == Conversion::AllGather) {
-    const Bytes whole = tensor_bytes(graph, tensor, Loop::None, {}, context.tiles, word);
-    const Bytes gathered = std::min(shard * chips, whole * (chips / (chips - 1.0)));
-    return context.tensor.all_gather(on_shard ? shard : gathered) +
-           context.tensor.gather_latency() / tiles;
-  }
-  Seconds exchange;
-  if (on_shard) {
-    exchange = context.tensor.all_to_all_per_pair(shard);
-  } else {
-    const Bytes other = bytes_as_wanted(context, tensor, wanted, consumer);
-    if (needed == Conversion::Free && other <= shard) return Seconds{};
-    exchange = context.tensor.all_to_all(std::max(shard, other));
-  }
-  return exchange + context.tensor.exchange_latency() / tiles;
+Seconds conversion_time(const NetworkContext& context, const Tensor& tensor, LoopPair producer,
+                        LoopPair consumer) {
+  const Passage passage(context, tensor, producer, consumer);
+  if (context.axes[1].members() == 1) return passage.along(0, false);
+  return std::min(passage.along(0, false) + passage.along(1, true),
+                  passage.along(1, false) + passage.along(0, true));
 }
 
 namespace {
 
 /// Each chip tells all others its part.
-Seconds coupled_time(const NetworkContext& context, const Kernel& kernel, Loop sharding) {
+Seconds coupled_time(const NetworkContext& context, const Kernel& kernel, LoopPair sharding) {
   if (!exchanges_coupled(context.problem, kernel, sharding)) return Seconds{};
   const Shard tile = shard_of(kernel, sharding, context.machine.grid(), context.tiles);
   const Bytes part = coupled_bytes(kernel, tile.n, context.problem.workload.word);
-  const double chips = static_cast<double>(context.tensor.members());
-  return context.tensor.all_gather(chips * part) * static_cast<double>(context.tiles) +
-         context.tensor.gather_latency();
+  const Collectives& group = context.along(sharding, Loop::M);
+  const double chips = static_cast<double>(group.members());
+  return group.all_gather(chips * part) * static_cast<double>(context.tiles) +
+         group.gather_latency();
 }
 
-Seconds collective_time(const NetworkContext& context, const Kernel& kernel, Loop sharding) {
+Seconds collective_time(const NetworkContext& context, const Kernel& kernel, LoopPair sharding) {
   const Bytes word = context.problem.workload.word;
   const ChipGrid& grid = context.machine.grid();
-  if (reduces_output(kernel, sharding)) {
+  Seconds reduced{};
+  if (reduces_output(kernel, sharding, context.problem.tensor_axes)) {
     const Bytes output = output_bytes(shard_of(kernel, sharding, grid, context.tiles), word);
-    return context.tensor.all_reduce(output) * static_cast<double>(context.tiles) +
-           context.tensor.all_reduce_latency();
+    const Collectives& group = context.along(sharding, Loop::K);
+    reduced =
+        group.all_reduce(output) * static_cast<double>(context.tiles) + group.all_reduce_latency();
   }
-  if (!kernel.communication) return Seconds{};
+  if (!kernel.communication) return reduced;
   const Bytes output = output_bytes(shard_of(kernel, sharding, grid, 1), word);
   const Seconds first = own_time(context, *kernel.communication, output);
-  if (!kernel.second_communication) return first;
-  return std::max(first, own_time(context, *kernel.second_communication, output));
+  if (!kernel.second_communication) return reduced + first;
+  return reduced + std::max(first, own_time(context, *kernel.second_communication, output));
 }
 
 }  // namespace
 
 // docs/model.md (34)
-Seconds own_network_time(const NetworkContext& context, const Kernel& kernel, Loop sharding) {
+Seconds own_network_time(const NetworkContext& context, const Kernel& kernel, LoopPair sharding) {
   return collective_time(context, kernel, sharding) + coupled_time(context, kernel, sharding);
 }
+
+namespace {
+
+/// The tensor dimensions of one axis: all of the first if there is one, else the innermost with
+/// members; the others are of the second.
+Collectives of_axis(const Problem& problem, std::vector<Mapping::Dimension> network,
+                    std::size_t axis) {
+  bool first_is_full = false;
+  for (Mapping::Dimension& d : network) {
+    if (d.strategy != Strategy::Tensor || d.degree == 1) continue;
+    const bool is_second = first_is_full && problem.tensor_axes > 1;
+    first_is_full = true;
+    if (is_second != (axis == 1)) d.degree = 1;
+  }
+  return {problem.system, network, Strategy::Tensor, problem.equations};
+}
+
+}  // namespace
 
 NetworkContext::NetworkContext(const Problem& its_problem,
                                const std::vector<Mapping::Dimension>& network,
                                std::int64_t its_tiles, std::int64_t its_micro_batches)
     : problem(its_problem),
       tensor(problem.system, network, Strategy::Tensor, problem.equations),
+      axes{of_axis(problem, network, 0), of_axis(problem, network, 1)},
+      nobody({}),
       data(problem.system, network, Strategy::Data, problem.equations),
-      machine(problem.system, network, problem.equations),
+      machine(problem.system, network, problem.equations, problem.tensor_axes),
       tiles(its_tiles),
       micro_batches(its_micro_batches) {}
+
+const Collectives& NetworkContext::along(LoopPair sharding, Loop loop) const {
+  const bool first = sharding.loops[0] == loop;
+  const bool second = sharding.loops[1] == loop;
+  if (first && second) return tensor;
+  return first ? axes[0] : second ? axes[1] : nobody;
+}
+
+LayoutPair NetworkContext::wanted(const Tensor& of, LoopPair consumer) const {
+  LayoutPair layouts = wanted_layouts(problem, of, consumer);
+  if (axes[1].members() == 1) layouts[1] = Layout::Replicated;
+  return layouts;
+}
 
 namespace {
 
@@ -301,10 +435,10 @@ bool is_same_value(const Problem& problem, const Tensor& a, const Tensor& b) {
   return a.value >= 0 && a.value == b.value && converts_values(problem);
 }
 
-Seconds least_conversion_time(const NetworkContext& context, const Tensor& tensor, Loop producer,
-                              LoopSet consumers) {
+Seconds least_conversion_time(const NetworkContext& context, const Tensor& tensor,
+                              LoopPair producer, LoopSet consumers) {
   Seconds least = Seconds::infinity();
-  for (const Loop consumer : consumers) {
+  for (const LoopPair consumer : consumers) {
     least = std::min(least, conversion_time(context, tensor, producer, consumer));
   }
   return least;
@@ -313,18 +447,17 @@ Seconds least_conversion_time(const NetworkContext& context, const Tensor& tenso
 /// What the tensors of one value take, of which `first` is one: once for each layout that a
 /// decided consumer wants, for the one that wants most of it.  An undecided one may want any of
 /// these, or what it can have for the least by itself.
-Seconds value_time(const NetworkContext& context, TensorId first, Loop producer,
+Seconds value_time(const NetworkContext& context, TensorId first, LoopPair producer,
                    const LoopSets& sharding) {
   const DataflowGraph& graph = context.problem.workload.graph;
-  std::array<Seconds, kLayouts> decided{};
+  std::array<Seconds, kLayoutPairs> decided{};
   Seconds undecided{};
   for (const TensorId t : graph.outputs(graph.tensor(first).from)) {
     const Tensor& tensor = graph.tensor(t);
     if (t != first && !is_same_value(context.problem, tensor, graph.tensor(first))) continue;
     const LoopSet loops = sharding[tensor.to.index()];
     if (loops.front() == loops.back()) {
-      const Layout wanted = wanted_layout(context.problem, tensor, loops.front());
-      Seconds& most = decided[static_cast<std::size_t>(wanted)];
+      Seconds& most = decided[index_of(context.wanted(tensor, loops.front()))];
       most = std::max(most, conversion_time(context, tensor, producer, loops.front()));
       continue;
     }
@@ -351,7 +484,7 @@ Seconds network_time(const NetworkContext& context, KernelId id, const LoopSets&
   const std::span<const TensorId> converted =
       context.tensor.members() > 1 ? graph.outputs(id) : std::span<const TensorId>{};
   Seconds least = Seconds::infinity();
-  for (const Loop loop : sharding[id.index()]) {
+  for (const LoopPair loop : sharding[id.index()]) {
     Seconds conversions{};
     for (const TensorId t : converted) {
       const Tensor& tensor = graph.tensor(t);

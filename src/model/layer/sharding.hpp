@@ -3,6 +3,7 @@
 // then leave and arrive, and what must be communicated in between
 // (docs/model.md, section 4).
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -25,6 +26,13 @@ enum class Layout : std::uint8_t {
 };
 inline constexpr std::size_t kLayouts = 4;
 
+/// The layout of a tensor along each axis of the tensor group.
+using LayoutPair = std::array<Layout, kTensorAxes>;
+inline constexpr std::size_t kLayoutPairs = kLayouts * kLayouts;
+constexpr std::size_t index_of(const LayoutPair& layouts) {
+  return static_cast<std::size_t>(layouts[1]) * kLayouts + static_cast<std::size_t>(layouts[0]);
+}
+
 enum class Conversion : std::uint8_t { Free, AllGather, AllToAll };
 
 /// The loops that may be sharded, in the order of preference (none, outer, K, M, N).
@@ -33,6 +41,12 @@ enum class Conversion : std::uint8_t { Free, AllGather, AllToAll };
 /// to shard: then the weight is replicated.  A kernel that is spread over the grid or
 /// the machine has `none` and nothing else.
 std::vector<Loop> shardable_loops(const Kernel& kernel);
+/// The pairs of them, or of one and none, that a kernel may have over the tensor axes of the
+/// problem: a kernel that must be sharded is along one axis at least.
+LoopSet shardable_pairs(const Problem& problem, const Kernel& kernel);
+/// Those of the pairs that a tensor group of one axis tells apart: the ones that leave the second
+/// axis alone, or all if none does.
+LoopSet pairs_along(LoopSet pairs, const std::vector<Mapping::Dimension>& network);
 
 Layout produced_layout(Loop sharding);
 Layout consumed_layout(const Kernel& consumer, Loop sharding, int operand);
@@ -41,22 +55,29 @@ Conversion conversion(Layout from, Layout to);
 /// Whether whole values are converted, not shards of tensors: then what the graph says to be one
 /// value is converted once to each layout, and heads that share an input read all of it.
 bool converts_values(const Problem& problem);
-/// The layout in which the consumer of a tensor wants it.
+/// The layout in which the consumer of a tensor wants it, along an axis with this loop, and along
+/// both.
 Layout wanted_layout(const Problem& problem, const Tensor& tensor, Loop consumer);
+LayoutPair wanted_layouts(const Problem& problem, const Tensor& tensor, LoopPair consumer);
+LayoutPair produced_layouts(LoopPair sharding);
+/// What is left of the producer's sharding in what the consumer reads: nothing along axes where it
+/// wants all.
+LoopPair kept_loops(const Problem& problem, const Tensor& tensor, LoopPair producer,
+                    LoopPair consumer);
 /// The tensors that are converted together: each by itself, or those of each value.
 std::vector<std::vector<TensorId>> converted_together(const Problem& problem);
 
 /// What a layer hands the next one, if that is charged.
 const std::vector<Tensor>& charged_seams(const Problem& problem);
 
-/// Whether sharding this loop makes the kernel all-reduce its output.
-bool reduces_output(const Kernel& kernel, Loop sharding);
+/// Whether this sharding makes the kernel all-reduce its output, over the axes that have K.
+bool reduces_output(const Kernel& kernel, LoopPair sharding, int tensor_axes = 1);
 
 /// The bytes that a kernel's own collective and a tensor's conversion move, counted
-/// on whole tensors; `sharding: least_bytes` minimises their sum.
-Bytes own_bytes(const Problem& problem, const Kernel& kernel, Loop sharding, Bytes word);
+/// on whole tensors; `sharding: least_bytes` minimises their sum.  Of a single axis.
+Bytes own_bytes(const Problem& problem, const Kernel& kernel, LoopPair sharding, Bytes word);
 /// Of a value that several consumers want in one layout it counts once.
-Bytes conversion_bytes(const Problem& problem, const Tensor& tensor, Loop from, Loop to,
+Bytes conversion_bytes(const Problem& problem, const Tensor& tensor, LoopPair from, LoopPair to,
                        Bytes word);
 
 /// What the network times of a layer's kernels depend on beside the sharding.
@@ -65,8 +86,15 @@ struct NetworkContext {
   NetworkContext(const Problem& its_problem, const std::vector<Mapping::Dimension>& network,
                  std::int64_t its_tiles, std::int64_t its_micro_batches);
 
+  /// The chips of a tensor group along the axes that have this loop.
+  [[nodiscard]] const Collectives& along(LoopPair sharding, Loop loop) const;
+  /// As wanted_layouts, but replicated along an axis of one chip: equal where they are the same.
+  [[nodiscard]] LayoutPair wanted(const Tensor& tensor, LoopPair consumer) const;
+
   const Problem& problem;
   Collectives tensor;
+  std::array<Collectives, kTensorAxes> axes;  ///< of `tensor`
+  Collectives nobody;                         ///< a group of one
   Collectives data;
   MachineNetwork machine;
   std::int64_t tiles;
@@ -80,9 +108,10 @@ struct NetworkContext {
 Seconds network_time(const NetworkContext& context, KernelId kernel, const LoopSets& sharding);
 
 /// Its parts: what the kernel communicates by itself, over all tiles, and the
-/// conversion of a tensor, for one tile with its part of the latency, which all tiles pay once.
-Seconds own_network_time(const NetworkContext& context, const Kernel& kernel, Loop sharding);
-Seconds conversion_time(const NetworkContext& context, const Tensor& tensor, Loop producer,
-                        Loop consumer);
+/// conversion of a tensor, for one tile with its part of the latency, which all tiles pay once.  Of
+/// two axes one is converted after the other, in the cheaper order.
+Seconds own_network_time(const NetworkContext& context, const Kernel& kernel, LoopPair sharding);
+Seconds conversion_time(const NetworkContext& context, const Tensor& tensor, LoopPair producer,
+                        LoopPair consumer);
 
 }  // namespace dfsearch

@@ -69,7 +69,7 @@ Assignment ranks(const Assignment& partition) {
 
 /// Of each sequence of partitions that fits, the one with the earliest indices.
 std::set<Assignment> earliest_fusions(const Problem& problem, const MappingProblem& search) {
-  const std::vector<Loop> sharding = least_bytes_sharding(problem);
+  const std::vector<LoopPair> sharding = least_bytes_sharding(problem);
   const auto pairs = find_symmetry(problem, loop_sets(sharding)).order;
   MappingSolution solution{
       .cost = {}, .point = outer_points(problem).front(), .sharding = sharding, .fusion = {}};

@@ -22,7 +22,7 @@ std::vector<LoopSets> all_of(const LoopSets& sets) {
   for (const LoopSet set : sets) {
     std::vector<LoopSets> longer;
     for (const LoopSets& first : all) {
-      for (const Loop loop : set) {
+      for (const LoopPair loop : set) {
         longer.push_back(first);
         longer.back().push_back(loop);
       }

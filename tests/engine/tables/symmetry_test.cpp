@@ -26,7 +26,7 @@ using test::tensor;
 using test::weight_gemm;
 using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
 
-Pairs pairs_of(const Problem& problem, const std::vector<Loop>& sharding) {
+Pairs pairs_of(const Problem& problem, const std::vector<LoopPair>& sharding) {
   Pairs pairs;
   for (const auto& [u, v] : find_symmetry(problem, loop_sets(sharding)).order) {
     pairs.emplace_back(u.index(), v.index());

@@ -85,8 +85,10 @@ TEST_CASE("nodes that were read back branch into the same children") {
   std::size_t opened = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     CAPTURE(seed);
-    const Problem problem = test::random_problem(
-        seed, {.kernels = 5, .free_machine = seed % 3 == 0, .joint = seed % 4 == 1});
+    const Problem problem = test::random_problem(seed, {.kernels = 5,
+                                                        .free_machine = seed % 3 == 0,
+                                                        .joint = seed % 4 == 1,
+                                                        .two_axes = seed % 8 == 1});
     if (network_choices(problem).empty()) continue;
     // A few steps a node, so that enumerations are interrupted.
     const MappingProblem search(problem, {.steps = 4});

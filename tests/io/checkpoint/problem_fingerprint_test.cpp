@@ -56,6 +56,7 @@ TEST_CASE("every value of the problem counts, in its section") {
   CHECK(changed([](Problem& p) {
           p.sharding_pins = {Loop::M, std::nullopt, std::nullopt};
         }) == Names{"sharding"});
+  CHECK(changed([](Problem& p) { p.tensor_axes = 2; }) == Names{"sharding"});
   CHECK(changed([](Problem& p) { p.parallelism[1].most = 4; }) == Names{"parallelism"});
 }
 

@@ -155,6 +155,17 @@ TEST_CASE("overrides name themselves as the place") {
         "--set execution.pins.Q=9: Q: expected a partition from 0 to 3, got 9");
   CHECK(message_of(kGood, {"sharding.pins.PROJ_GEMM=N"}) ==
         "--set sharding.pins.PROJ_GEMM=N: PROJ_GEMM: cannot be sharded on N, expected K or M");
+  CHECK(message_of(kGood, {"sharding.pins.PROJ_GEMM=K/M"}) ==
+        "--set sharding.pins.PROJ_GEMM=K/M: PROJ_GEMM: expected outer, M, K, N or none, got 'K/M', "
+        "did you "
+        "mean 'M'?");
+  CHECK(message_of(kGood, {"sharding.axes=2", "sharding.pins.PROJ_GEMM=K/N"}) ==
+        "--set sharding.pins.PROJ_GEMM=K/N: PROJ_GEMM: cannot be sharded on K/N, expected K, M, "
+        "none/K, K/K, M/K, none/M, K/M or M/M");
+  CHECK(
+      message_of(kGood, {"sharding.axes=2", "search.sharding=least_bytes"}) ==
+      "--set sharding.axes=2: axes: expected 1 with search.sharding: least_bytes, which is chosen "
+      "before the degrees");
   CHECK(message_of(kGood, {"workload.word={a: 1, a: 2}"}) ==
         "--set workload.word={a: 1, a: 2}: duplicate key 'a'");
   CHECK(message_of(kGood, {"workload=5"}) == "--set workload=5: workload: expected a map, got '5'");

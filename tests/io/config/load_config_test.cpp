@@ -234,6 +234,17 @@ TEST_CASE("pins name kernels") {
   CHECK_FALSE(problem.sharding_pins[0]);
 }
 
+TEST_CASE("on a grid of two tensor axes pins are pairs of loops") {
+  const Problem problem =
+      load(kExample, {"search.sharding=joint",
+                      "sharding={axes: 2, pins: {PROJ_GEMM: K/M, V_bwd: none/K, FFN0: M}}"})
+          .problem;
+  CHECK(problem.tensor_axes == 2);
+  CHECK(problem.sharding_pins[9] == LoopPair(Loop::K, Loop::M));
+  CHECK(problem.sharding_pins[28] == LoopPair(Loop::None, Loop::K));
+  CHECK(problem.sharding_pins[13] == Loop::M);
+}
+
 TEST_CASE("a graph is a list of kernels and tensors") {
   const Workload workload = load_graph(R"(
   sequence: 16

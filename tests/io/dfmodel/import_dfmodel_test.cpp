@@ -145,7 +145,7 @@ TEST_CASE("the message execution under its three names, with old and new fields"
 TEST_CASE("pins of partitions and of shardings") {
   using Pins = std::vector<std::optional<std::int64_t>>;
   CHECK(imported("sw_sw_pins").problem.execution.pins == Pins{std::nullopt, 0, std::nullopt, 1, 2});
-  using Loops = std::vector<std::optional<Loop>>;
+  using Loops = std::vector<std::optional<LoopPair>>;
   CHECK(imported("sharded").problem.sharding_pins ==
         Loops{Loop::None, Loop::M, Loop::M, Loop::K, Loop::None});
   // The all-reduce that sharding K brings is not one of the kernel's own.

@@ -66,7 +66,7 @@ TEST_CASE("cores and shardings are read") {
   CHECK(fusion.cores == std::vector<CoreGrid>{{4, 2}, {3, 1}, {8, 2}});
   const MilpSolution sharding = read("S(A,M) 1\nS(B,none) 1\nS(C,K) 1\nZ(A,B,M,none) 1\n");
   CHECK(sharding.partition.empty());
-  CHECK(sharding.sharding == std::vector<Loop>{Loop::M, Loop::None, Loop::K});
+  CHECK(sharding.sharding == std::vector<LoopPair>{Loop::M, Loop::None, Loop::K});
 }
 
 TEST_CASE("what a solution does not decide comes from the config or a mapping") {
@@ -79,7 +79,7 @@ TEST_CASE("what a solution does not decide comes from the config or a mapping") 
   CHECK(fused.network == given.network);
   const Mapping sharded = mapping_of(read("S[A,K] 1 S[B,M] 1 S[C,M] 1"), problem, &given);
   CHECK(sharded.partition == given.partition);
-  CHECK(sharded.sharding == std::vector<Loop>{Loop::K, Loop::M, Loop::M});
+  CHECK(sharded.sharding == std::vector<LoopPair>{Loop::K, Loop::M, Loop::M});
   CHECK_THROWS_AS(mapping_of(read("S[A,K] 1 S[B,M] 1 S[C,M] 1"), problem, nullptr), InputError);
 }
 

@@ -56,12 +56,14 @@ TEST_CASE("what was written reads back, with the cores that were allocated") {
 }
 
 TEST_CASE("mappings read back whatever the partitions are") {
-  const Problem problem = example_problem();
+  Problem problem = example_problem();
   std::mt19937 random(1);
   for (int round = 0; round < 50; ++round) {
+    problem.tensor_axes = 1 + round % 2;
+    const std::size_t pairs = problem.tensor_axes == 2 ? kLoopPairs : kLoops;
     Mapping mapping = example_mapping();
     for (std::int64_t& p : mapping.partition) p = static_cast<std::int64_t>(random() % 5);
-    for (Loop& loop : mapping.sharding) loop = static_cast<Loop>(random() % 5);
+    for (LoopPair& loop : mapping.sharding) loop = LoopPair::at(random() % pairs);
     for (int k = 0; k < 3; ++k) {
       mapping.cores.push_back({.lanes = 1 + static_cast<std::int64_t>(random() % 4), .stages = 2});
     }

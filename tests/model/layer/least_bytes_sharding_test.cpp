@@ -28,18 +28,19 @@ using test::elementwise;
 using test::pick;
 using test::tensor;
 using test::weight_gemm;
-using Loops = std::vector<Loop>;
+using Sharding = std::vector<LoopPair>;
 using Random = std::mt19937_64;
 
 bool chance(Random& random, int percent) { return pick(random, 1, 100) <= percent; }
 
-std::vector<Loops> choices_of(const Problem& problem) {
-  std::vector<Loops> choices;
+std::vector<Sharding> choices_of(const Problem& problem) {
+  std::vector<Sharding> choices;
   const DataflowGraph& graph = problem.workload.graph;
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
     const bool pinned = !problem.sharding_pins.empty() && problem.sharding_pins[i];
-    choices.push_back(pinned ? Loops{*problem.sharding_pins[i]}
-                             : test::plain_loops(graph.kernels()[i]));
+    const std::vector<Loop> loops = test::plain_loops(graph.kernels()[i]);
+    choices.push_back(pinned ? Sharding{*problem.sharding_pins[i]}
+                             : Sharding(loops.begin(), loops.end()));
   }
   return choices;
 }
@@ -52,7 +53,7 @@ std::vector<Tensor> tensors_of(const Problem& problem) {
   return all;
 }
 
-double total_bytes(const Problem& problem, const Loops& sharding) {
+double total_bytes(const Problem& problem, const Sharding& sharding) {
   const DataflowGraph& graph = problem.workload.graph;
   double total = 0.0;
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
@@ -79,7 +80,7 @@ class BruteForce {
     extend(0, 0.0);
   }
 
-  [[nodiscard]] const Loops& best() const { return best_; }
+  [[nodiscard]] const Sharding& best() const { return best_; }
 
  private:
   void extend(std::size_t i, double bytes) {
@@ -89,7 +90,7 @@ class BruteForce {
       best_ = sharding_;
       return;
     }
-    for (const Loop loop : choices_[i]) {
+    for (const LoopPair loop : choices_[i]) {
       sharding_[i] = loop;
       double more = bytes + test::plain_kernel_bytes(problem_, i, loop);
       for (const Tensor& one : closing_[i]) {
@@ -101,10 +102,10 @@ class BruteForce {
   }
 
   const Problem& problem_;
-  std::vector<Loops> choices_;
+  std::vector<Sharding> choices_;
   std::vector<std::vector<Tensor>> closing_;  // those whose ends are both known
-  Loops sharding_;
-  Loops best_;
+  Sharding sharding_;
+  Sharding best_;
   double least_ = std::numeric_limits<double>::infinity();
 };
 
@@ -155,7 +156,7 @@ Problem random_world(std::uint64_t seed, std::size_t most) {
   if (chance(random, 30)) {
     problem.sharding_pins.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
-      const Loops loops = test::plain_loops(problem.workload.graph.kernels()[i]);
+      const std::vector<Loop> loops = test::plain_loops(problem.workload.graph.kernels()[i]);
       const auto last = static_cast<std::int64_t>(loops.size()) - 1;
       if (chance(random, 30)) {
         problem.sharding_pins[i] = loops[static_cast<std::size_t>(pick(random, 0, last))];
@@ -169,7 +170,7 @@ TEST_CASE("the sharding is the first of the least ones on thousands of random gr
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     CAPTURE(seed);
     const Problem problem = random_world(seed, 8);
-    const Loops found = least_bytes_sharding(problem);
+    const Sharding found = least_bytes_sharding(problem);
     const BruteForce brute(problem);
     CHECK(total_bytes(problem, found) == total_bytes(problem, brute.best()));
     CHECK(found == brute.best());
@@ -181,7 +182,7 @@ TEST_CASE("the size of an element has no part in the choice") {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     CAPTURE(seed);
     Problem problem = random_world(seed, 8);
-    const Loops expected = least_bytes_sharding(problem);
+    const Sharding expected = least_bytes_sharding(problem);
     for (const double word : {0.3, 0.7, 1.1, 4.0}) {
       CAPTURE(word);
       problem.workload.word = Bytes(word);
@@ -195,11 +196,11 @@ TEST_CASE("among equals the first kernel chooses first") {
   Kernel source = test::gemm("source", 4, 4, 4);
   Problem problem;
   problem.workload.graph = DataflowGraph({elementwise("sink", 4, 4), source}, {tensor(1, 0)});
-  CHECK(least_bytes_sharding(problem) == Loops{Loop::None, Loop::None});
+  CHECK(least_bytes_sharding(problem) == Sharding{Loop::None, Loop::None});
   problem.sharding_pins = {std::nullopt, Loop::M};
-  CHECK(least_bytes_sharding(problem) == Loops{Loop::M, Loop::M});
+  CHECK(least_bytes_sharding(problem) == Sharding{Loop::M, Loop::M});
   problem.sharding_pins = {Loop::None, Loop::M};
-  CHECK(least_bytes_sharding(problem) == Loops{Loop::None, Loop::M});
+  CHECK(least_bytes_sharding(problem) == Sharding{Loop::None, Loop::M});
 }
 
 // Kernel by kernel the reason for the forward half: the heads (3-9) hand PROJ_GEMM
@@ -208,11 +209,11 @@ TEST_CASE("among equals the first kernel chooses first") {
 // to FFN0: its K would all-reduce 4h, so M, and GeLU with it; FFN1 takes the rows
 // with K.  Backward the same from the other end.
 TEST_CASE("a transformer layer is sharded like Megatron") {
-  constexpr Loop kNone = Loop::None;
-  constexpr Loop kHeads = Loop::Outer;
+  constexpr LoopPair kNone = Loop::None;
+  constexpr LoopPair kHeads = Loop::Outer;
   const LlmShape shape{.hidden = 48, .heads = 6, .head_dim = 8, .sequence = 20};
-  const Loops forward{kNone,   kNone, kHeads, kHeads, kHeads,  kHeads,  kHeads,  kHeads, kHeads,
-                      Loop::K, kNone, kNone,  kNone,  Loop::M, Loop::M, Loop::K, kNone,  kNone};
+  const Sharding forward{kNone,   kNone, kHeads, kHeads, kHeads,  kHeads,  kHeads,  kHeads, kHeads,
+                         Loop::K, kNone, kNone,  kNone,  Loop::M, Loop::M, Loop::K, kNone,  kNone};
   Problem problem;
   problem.equations.layer_seams = LayerSeams::Free;  // the list hands back three gradients apart
   problem.workload.word = Bytes(2.0);
@@ -221,10 +222,10 @@ TEST_CASE("a transformer layer is sharded like Megatron") {
   // Two all-reduces of hidden x sequence.
   CHECK(total_bytes(problem, forward) == 2.0 * 48 * 20 * 2);
 
-  Loops training = forward;
-  const Loops backward{kNone,  kNone,   Loop::M, Loop::M, Loop::K, kNone,   kNone,  Loop::M,
-                       kHeads, kHeads,  Loop::K, kHeads,  kHeads,  kHeads,  kHeads, kHeads,
-                       kHeads, Loop::M, Loop::M, Loop::M, Loop::M, Loop::M, Loop::M};
+  Sharding training = forward;
+  const Sharding backward{kNone,  kNone,   Loop::M, Loop::M, Loop::K, kNone,   kNone,  Loop::M,
+                          kHeads, kHeads,  Loop::K, kHeads,  kHeads,  kHeads,  kHeads, kHeads,
+                          kHeads, Loop::M, Loop::M, Loop::M, Loop::M, Loop::M, Loop::M};
   training.insert(training.end(), backward.begin(), backward.end());
   problem.workload.graph = llm_training_graph(shape);
   CHECK(least_bytes_sharding(problem) == training);
@@ -243,7 +244,7 @@ TEST_CASE("the all-reduces of large transformers are PROJ_GEMM, FFN1, FFN0_bwd a
     problem.equations.layer_seams = LayerSeams::Free;
     problem.workload.word = Bytes(2.0);
     problem.workload.graph = llm_training_graph(shape);
-    const Loops sharding = least_bytes_sharding(problem);
+    const Sharding sharding = least_bytes_sharding(problem);
     std::vector<std::string> reduced;
     for (std::size_t i = 0; i < sharding.size(); ++i) {
       const Kernel& kernel = problem.workload.graph.kernels()[i];
@@ -310,7 +311,7 @@ TEST_CASE("a tie between the values of a kernel is decided by the kernels before
   std::erase(tensors, tensor(1, 2));
   problem.workload.graph = DataflowGraph(std::move(kernels), std::move(tensors));
   problem.sharding_pins.insert(problem.sharding_pins.begin(), std::nullopt);
-  Loops expected(15, Loop::N);
+  Sharding expected(15, Loop::N);
   expected[0] = Loop::K;
   expected[1] = Loop::M;
   CHECK(least_bytes_sharding(problem) == expected);
@@ -322,11 +323,11 @@ TEST_CASE("pieces of layers by rule have the first of the least shardings of the
   for (std::uint64_t seed = 0; seed < 600; ++seed) {
     CAPTURE(seed);
     const Problem problem = test::random_transformer_problem(seed, {.kernels = 7});
-    const std::vector<Loops> choices = choices_of(problem);
+    const std::vector<Sharding> choices = choices_of(problem);
     std::vector<std::size_t> chosen(choices.size(), 0);
-    Loops best;
+    Sharding best;
     for (double least = std::numeric_limits<double>::infinity();;) {
-      Loops sharding;
+      Sharding sharding;
       for (std::size_t k = 0; k < choices.size(); ++k) sharding.push_back(choices[k][chosen[k]]);
       const double bytes = test::plain_bytes(problem, sharding);
       if (bytes < least) {
@@ -367,13 +368,13 @@ Problem experts_problem(std::size_t experts) {
 }
 
 /// Bytes of expert e's three kernels and four tensors.
-double expert_bytes(const Problem& problem, std::size_t e, Loop router,
-                    const std::array<Loop, 3>& chain, Loop combine) {
+double expert_bytes(const Problem& problem, std::size_t e, LoopPair router,
+                    const std::array<LoopPair, 3>& chain, LoopPair combine) {
   double bytes = 0.0;
   for (std::size_t i = 0; i < 3; ++i) {
     bytes += test::plain_kernel_bytes(problem, 3 * e + 1 + i, chain[i]);
   }
-  const std::array<Loop, 5> path{router, chain[0], chain[1], chain[2], combine};
+  const std::array<LoopPair, 5> path{router, chain[0], chain[1], chain[2], combine};
   for (std::size_t t = 0; t < 4; ++t) {
     bytes += test::plain_tensor_bytes(problem, 4 * e + t, path[t], path[t + 1]);
   }
@@ -382,15 +383,15 @@ double expert_bytes(const Problem& problem, std::size_t e, Loop router,
 
 /// For given loops of the router and the kernel that combines, the experts have
 /// nothing to do with each other: brute force on each of them.
-std::pair<double, Loops> best_experts(const Problem& problem, std::size_t experts, Loop router,
-                                      Loop combine) {
-  std::pair<double, Loops> result{0.0, {router}};
+std::pair<double, Sharding> best_experts(const Problem& problem, std::size_t experts,
+                                         LoopPair router, LoopPair combine) {
+  std::pair<double, Sharding> result{0.0, {router}};
   for (std::size_t e = 0; e < experts; ++e) {
     double least = std::numeric_limits<double>::infinity();
-    std::array<Loop, 3> best{};
-    for (const Loop up : {Loop::K, Loop::M}) {
-      for (const Loop act : {Loop::None, Loop::M}) {
-        for (const Loop down : {Loop::K, Loop::M}) {
+    std::array<LoopPair, 3> best{};
+    for (const LoopPair up : {Loop::K, Loop::M}) {
+      for (const LoopPair act : {Loop::None, Loop::M}) {
+        for (const LoopPair down : {Loop::K, Loop::M}) {
           const double bytes = expert_bytes(problem, e, router, {up, act, down}, combine);
           if (bytes >= least) continue;
           least = bytes;
@@ -408,9 +409,9 @@ std::pair<double, Loops> best_experts(const Problem& problem, std::size_t expert
 TEST_CASE("hundreds of parallel experts are sharded exactly and at once") {
   constexpr std::size_t kExperts = 200;
   const Problem problem = experts_problem(kExperts);
-  std::pair<double, Loops> best{std::numeric_limits<double>::infinity(), {}};
-  for (const Loop router : {Loop::None, Loop::M}) {
-    for (const Loop combine : {Loop::None, Loop::M}) {
+  std::pair<double, Sharding> best{std::numeric_limits<double>::infinity(), {}};
+  for (const LoopPair router : {Loop::None, Loop::M}) {
+    for (const LoopPair combine : {Loop::None, Loop::M}) {
       best = std::min(best, best_experts(problem, kExperts, router, combine));
     }
   }
@@ -445,8 +446,8 @@ TEST_CASE("a value with many consumers is made once in each layout, and ties are
       problem.sharding_pins.resize(9);
       problem.sharding_pins[0] = Loop::M;
     }
-    const std::vector<Loops> choices = choices_of(problem);
-    Loops sharding, best;
+    const std::vector<Sharding> choices = choices_of(problem);
+    Sharding sharding, best;
     double least = std::numeric_limits<double>::infinity();
     const auto extend = [&](const auto& self) -> void {
       if (sharding.size() == choices.size()) {
@@ -456,7 +457,7 @@ TEST_CASE("a value with many consumers is made once in each layout, and ties are
         best = sharding;
         return;
       }
-      for (const Loop loop : choices[sharding.size()]) {
+      for (const LoopPair loop : choices[sharding.size()]) {
         sharding.push_back(loop);
         self(self);
         sharding.pop_back();
@@ -474,8 +475,8 @@ TEST_CASE("a value with many consumers is made once in each layout, and ties are
 // Each of 60 kernels feeds all later ones.
 TEST_CASE("a graph too entangled to be sharded is refused at once, unless nothing is split") {
   Problem problem = dense_problem(60, 0);
-  Loops first;
-  for (const Loops& loops : choices_of(problem)) first.push_back(loops.front());
+  Sharding first;
+  for (const Sharding& loops : choices_of(problem)) first.push_back(loops.front());
   CHECK_THROWS_AS(least_bytes_sharding(problem), InputError);
   problem.system.chips = 1;
   CHECK(least_bytes_sharding(problem) == first);
@@ -496,12 +497,12 @@ TEST_CASE("a thousand kernels in a row are sharded exactly and at once") {
   }
   Problem problem;
   problem.workload.graph = DataflowGraph(std::move(kernels), std::move(tensors));
-  const Loops sharding = least_bytes_sharding(problem);
+  const Sharding sharding = least_bytes_sharding(problem);
   // K all-reduces 32 B, after which K and M are free; M costs nothing, then K is
   // free and M gathers 32 B.  So kernels 1 and 2 cost at least 32 B, as do 3 and 4
   // and so on, and K M K M ... costs no more.  Nothing that begins K K does, so
   // it is the first in the order of ties.
-  Loops expected;
+  Sharding expected;
   for (std::size_t i = 0; i < 1000; ++i) expected.push_back(i % 2 == 0 ? Loop::K : Loop::M);
   CHECK(total_bytes(problem, sharding) == 500.0 * 32.0);
   CHECK(sharding == expected);

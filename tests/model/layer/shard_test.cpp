@@ -164,7 +164,7 @@ TEST_CASE("a chip moves its share of the traffic of its group") {
 
 TEST_CASE("a chip reads whole heads of keys and values") {
   const auto held = [](std::int64_t outer, std::int64_t shared, std::int64_t chips) {
-    return heads_held(outer, shared, {.tensor = chips});
+    return heads_held(outer, shared, chips);
   };
   CHECK(held(16, 8, 4) == 2);
   CHECK(held(16, 16, 4) == 4);

@@ -190,7 +190,7 @@ class NetworkWorld {
                             std::int64_t micro_batches = 1) const {
     const auto network = test::network_of(problem_.system);
     return network_time({problem_, network, tiles, micro_batches}, KernelId(kernel),
-                        loop_sets(sharding))
+                        LoopSets(sharding.begin(), sharding.end()))
         .in_base_units();
   }
 
@@ -393,7 +393,7 @@ TEST_CASE("what a layer hands the next one is converted as well") {
 /// Some of the loops, at least one.
 LoopSet random_subset(std::mt19937_64& random, LoopSet set) {
   LoopSet some;
-  for (const Loop loop : set) {
+  for (const LoopPair loop : set) {
     if (random() % 2 == 0) some.insert(loop);
   }
   return some.size() > 0 ? some : set;
