@@ -19,6 +19,7 @@
 #include "engine/answer/infeasibility.hpp"
 #include "engine/answer/search_state.hpp"
 #include "engine/mapping/mapping_problem.hpp"
+#include "engine/stages/find_stages.hpp"
 #include "engine/tree/search_monitor.hpp"
 #include "model/step/step_time.hpp"
 
@@ -386,6 +387,7 @@ SearchResult as_given(const Problem& problem, const SearchOptions& options) {
 }  // namespace
 
 SearchResult solve(const Problem& problem, const SearchOptions& options) {
+  if (problem.divides_graph()) return find_stages(problem, options);
   try {
     const auto solver = std::make_shared<Solver>(problem, options);
     SearchResult result = solver->run();

@@ -86,6 +86,13 @@ void check_kernels_and_tensors(const std::vector<Kernel>& kernels,
     if ((kernel.kind == KernelKind::Attention) != kernel.attention.has_value()) {
       wrong.push_back({List::Kernels, kernel.name + ": attention and its keys go together"});
     }
+    if (kernel.backward_of &&
+        (kernel.phase == Phase::Forward || kernel.backward_of->index() >= kernels.size() ||
+         kernels[kernel.backward_of->index()].phase == Phase::Backward)) {
+      wrong.push_back(
+          {List::Kernels,
+           kernel.name + ": backward_of: a backward kernel has one, expected a forward kernel"});
+    }
     if (!kernel.weight_of) continue;
     const std::size_t owner = kernel.weight_of->index();
     if (owner >= kernels.size() || !kernels[owner].has_weight() || kernels[owner].weight_of) {

@@ -42,7 +42,8 @@ class DataflowGraph {
   /// operand is named that its consumer has not, the tensors form a cycle, or a tensor
   /// leads from a backward to a forward kernel; if tensors of one value differ in their
   /// rows, if just one of the kind and the extents of fused attention is there, or if
-  /// `weight_of` is not a kernel with a weight of its own; if a seam joins kernels of two phases.
+  /// `weight_of` is not a kernel with a weight of its own, or `backward_of` not one of a backward
+  /// kernel that names a forward one; if a seam joins kernels of two phases.
   DataflowGraph(std::vector<Kernel> kernels, std::vector<Tensor> tensors,
                 std::vector<Tensor> seams = {});
 

@@ -109,6 +109,9 @@ struct Kernel {
   std::int64_t tokens = 0;
   /// The kernel whose weight it uses as well, or computes the gradient of: stored there.
   std::optional<KernelId> weight_of = std::nullopt;
+  /// Of a backward kernel: the forward one whose gradients it computes, or helps to; else that of
+  /// `weight_of`.
+  std::optional<KernelId> backward_of = std::nullopt;
   /// Rows of intermediate results, such as sums of squares or the candidates for the k largest,
   /// by which the M rows of an elementwise kernel depend on each other; 0: they do not.
   std::int64_t coupled = 0;
@@ -120,6 +123,10 @@ struct Kernel {
   /// What of `memory` is summed up over the tiles, and is on the chip whole until the last of them.
   Bytes accumulated{};
 
+  /// The forward kernel of a backward one, where it is known.
+  [[nodiscard]] std::optional<KernelId> forward() const {
+    return backward_of ? backward_of : weight_of;
+  }
   [[nodiscard]] bool has_weight() const { return kind == KernelKind::WeightGemm; }
   /// Whether it may run in pieces, of the rows of its weight or of what it sums up.
   [[nodiscard]] bool has_pieces() const { return has_weight() || accumulated > Bytes{}; }

@@ -15,9 +15,11 @@
 
 #include "model/evaluate/form.hpp"
 #include "model/evaluate/partition_cost.hpp"
+#include "model/evaluate/stage_costs.hpp"
 #include "model/layer/layer_costs.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/machine/price_power.hpp"
+#include "model/step/stage_time.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
@@ -60,7 +62,10 @@ void add_intensities(const Problem& problem, const Mapping& mapping, const Layer
   const double runs = static_cast<double>(cost.layers_per_stage) *
                       static_cast<double>(problem.workload.global_batch) /
                       static_cast<double>(degree_of(mapping.network, Strategy::Data));
-  const Flops flops = cost.flops / (chips * runs);  // of one chip, layer and sample
+  // A kernel is on the chips of one stage, where these divide the graph.
+  const auto parts = problem.divides_graph() ? degree_of(mapping.network, Strategy::Pipeline) : 1;
+  // Of one chip, layer and sample.
+  const Flops flops = cost.flops / (chips * runs) * static_cast<double>(parts);
   const double share = graph.flops() > Flops{} ? flops / graph.flops() : 0.0;
   const auto inner = std::find_if(mapping.network.begin(), mapping.network.end(),
                                   [](const auto& dimension) { return dimension.degree > 1; });
@@ -87,11 +92,10 @@ void add_intensities(const Problem& problem, const Mapping& mapping, const Layer
   cost.network_intensity = per_byte(network * link);
 }
 
-// docs/model.md (45), (47), (48)
-void finish(const Problem& problem, const Mapping& mapping, const ChargedTime& charged,
-            Cost& cost) {
+/// The times of a step whose stages are made of layers.
+void set_times(const Problem& problem, const Mapping& mapping, const ChargedTime& charged,
+               Cost& cost) {
   const StepTime step = step_time(problem, mapping.network, mapping.micro_batch);
-  cost.layer_time = cost.clock.seconds(cost.layer_ticks);
   cost.step_time = step.step(cost.layer_time);
   cost.objective = step.score(cost.layer_time);
   cost.pipeline_transfer = step.transfer;
@@ -99,7 +103,40 @@ void finish(const Problem& problem, const Mapping& mapping, const ChargedTime& c
   cost.layers_per_stage = step.layers_per_stage;
   cost.micro_batches = step.micro_batches;
   cost.shares = time_shares(step, cost.clock, charged);
+}
 
+/// Those of one whose stages divide the graph: the slowest stage works on all samples, and the rest
+/// is what it waits for.  What it hands on counts where its partitions do not hide it.
+void set_times(const Problem& problem, const Mapping& mapping, const StageCosts& stages,
+               const std::vector<PartitionEvaluator::Result>& partitions, Cost& cost) {
+  const StagedStep step = staged_step(problem, mapping.network);
+  const Seconds sum = cost.clock.seconds(stages.sum);
+  const Seconds greatest = stages.stages[stages.slowest].time;
+  cost.step_time = step.step(sum, greatest);
+  cost.objective = step.score(sum, greatest);
+  cost.micro_batches = problem.workload.global_batch / mapping.micro_batch /
+                       degree_of(mapping.network, Strategy::Data);
+  const Seconds busy = step.samples / step.copies * greatest;
+  cost.bubble_factor = cost.step_time / busy;
+  ChargedTime charged;
+  for (const auto& partition : partitions) {
+    const KernelId first = partition.cost.kernels.front();
+    const std::int64_t stage = problem.stage_of(mapping.partition[first.index()]);
+    if (stage == static_cast<std::int64_t>(stages.slowest)) charged += partition.charged;
+  }
+  const Seconds all = cost.clock.seconds(charged.compute + charged.memory + charged.network);
+  const auto share = [&](Ticks ticks) {
+    return cost.clock.seconds(ticks) / greatest / cost.bubble_factor;
+  };
+  cost.shares = {.compute = share(charged.compute),
+                 .memory = share(charged.memory),
+                 .network = share(charged.network),
+                 .bubble = 1.0 - 1.0 / cost.bubble_factor,
+                 .transfer = std::max(0.0, 1.0 - all / greatest) / cost.bubble_factor};
+}
+
+// docs/model.md (45), (47), (48)
+void finish(const Problem& problem, const Mapping& mapping, Cost& cost) {
   cost.flops = problem.workload.flops();
   const FlopsPerSecond achieved = cost.flops / cost.step_time;
   const FlopsPerSecond peak =
@@ -112,7 +149,12 @@ void finish(const Problem& problem, const Mapping& mapping, const ChargedTime& c
   const Workload& workload = problem.workload;
   const double samples = static_cast<double>(workload.global_batch);
   if (workload.serving) {
-    cost.serving = {.latency = request_latency(problem, mapping.network, cost.layer_time)};
+    Seconds latency = request_latency(problem, mapping.network, cost.layer_time);
+    if (problem.divides_graph()) {
+      latency = Seconds{};
+      for (const StageCost& stage : cost.stages) latency += stage.time;
+    }
+    cost.serving = {.latency = latency};
     cost.tokens_per_second =
         static_cast<double>(workload.serving->tokens) * samples / cost.step_time.in_base_units();
   } else if (workload.kind == WorkloadKind::LlmTraining) {
@@ -124,13 +166,14 @@ void finish(const Problem& problem, const Mapping& mapping, const ChargedTime& c
 /// What one chip must hold in memory.  Independent of how fast that is.
 void add_memory(const Problem& problem, const Mapping& mapping, const Partitions& partitions,
                 const LayerCosts& costs, Cost& cost) {
+  cost.stored = stored_share(problem.workload, problem.chips_per_copy());
+  if (problem.divides_graph()) return;  // the rest is different in each stage
   const StepTime step = step_time(problem, mapping.network, mapping.micro_batch);
   for (std::size_t i = 0; i < problem.workload.graph.kernel_count(); ++i) {
     cost.weights += costs.stored_weight(KernelId(i)) * static_cast<double>(step.layers_per_stage);
   }
   cost.activations =
       stored_activations(problem.workload.graph, costs, partitions, mapping.partition);
-  cost.stored = stored_share(problem.workload, problem.chips_per_copy());
 }
 
 // docs/model.md (43)
@@ -162,18 +205,31 @@ std::variant<Cost, Infeasible> cost_of(const Problem& problem, const Mapping& ma
   const LayerCosts costs(problem, decisions, coarser);
   cost.clock = costs.clock();
   ChargedTime charged;
+  std::vector<PartitionEvaluator::Result> results;
+  std::vector<Ticks> ticks;
   PartitionEvaluator evaluator(problem, costs, mapping);
   for (const PartitionMembers& members : partitions) {
     auto result = evaluator.evaluate(members);
     if (const auto* wrong = std::get_if<Infeasible>(&result)) return *wrong;
-    auto& partition = std::get<PartitionEvaluator::Result>(result);
-    cost.layer_ticks = capped_sum(cost.layer_ticks, partition.ticks);
-    charged += partition.charged;
-    cost.partitions.push_back(std::move(partition.cost));
+    results.push_back(std::get<PartitionEvaluator::Result>(std::move(result)));
+    ticks.push_back(results.back().ticks);
+    cost.layer_ticks = capped_sum(cost.layer_ticks, results.back().ticks);
+    charged += results.back().charged;
+    cost.partitions.push_back(results.back().cost);
   }
+  cost.layer_time = cost.clock.seconds(cost.layer_ticks);
   if (!problem.execution.compute_utilization) cost.cores = evaluator.grids();
+  if (problem.divides_graph()) {
+    StageCosts stages = stage_costs(problem, mapping, costs, partitions, ticks);
+    cost.weights = stages.stages[stages.fullest].weights;
+    cost.activations = stages.stages[stages.fullest].activations;
+    set_times(problem, mapping, stages, results, cost);
+    cost.stages = std::move(stages.stages);
+  } else {
+    set_times(problem, mapping, charged, cost);
+  }
   if (auto wrong = check_memory(problem, cost)) return *wrong;
-  finish(problem, mapping, charged, cost);
+  finish(problem, mapping, cost);
   add_intensities(problem, mapping, costs, cost);
   return cost;
 }

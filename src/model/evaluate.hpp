@@ -28,6 +28,7 @@ enum class Resource : std::uint8_t {
   Memory,      ///< bytes of DRAM per chip
   Cores,       ///< cores of a chip
   Partitions,  ///< number of partitions
+  Stages,      ///< a stage without kernels, or a kernel in the wrong one
   Precedence,  ///< a tensor leads to an earlier partition
   Phase,       ///< forward and backward kernels are mixed or out of order
   Pin,         ///< a pinned kernel or sharding is elsewhere
@@ -65,6 +66,16 @@ struct PartitionCost {
   Bytes network_bytes{};   ///< moved over the innermost links for it
 };
 
+/// What a stage costs for one sample, where stages divide the graph.
+struct StageCost {
+  std::vector<KernelId> kernels;
+  Seconds work{};       ///< of its partitions, one after the other
+  Seconds transfer{};   ///< of what it hands to its neighbours
+  Seconds time{};       ///< of both
+  Bytes weights{};      ///< in memory, per chip
+  Bytes activations{};  ///< alive there at once, or kept for the backward pass, per chip
+};
+
 /// What a user of a served model sees.
 struct ServingCost {
   Seconds latency{};  ///< time to the first token of a sample, or of one token
@@ -82,12 +93,13 @@ struct Cost {
   std::int64_t micro_batches = 1;
   TimeShares shares;                      ///< of the step time
   std::vector<PartitionCost> partitions;  ///< in order; empty ones are left out
+  std::vector<StageCost> stages;          ///< in order; empty unless they divide the graph
   std::vector<CoreGrid> cores;            ///< per kernel; empty when a utilization is given
-  Bytes weights{};                        ///< in memory, per chip
-  Bytes activations{};                    ///< most that is alive in memory at once, per chip
-  Bytes stored{};                         ///< share of what the chips hold together, per chip
-  bool spilled = false;                   ///< the first tier of memory does not hold it all
-  Flops flops{};                          ///< of a whole step
+  Bytes weights{};       ///< in memory, per chip; of the stage that needs most memory
+  Bytes activations{};   ///< most that is alive in memory at once, per chip; likewise
+  Bytes stored{};        ///< share of what the chips hold together, per chip
+  bool spilled = false;  ///< the first tier of memory does not hold it all
+  Flops flops{};         ///< of a whole step
   double utilization = 0.0;
   Dollars price{};
   Watts power{};

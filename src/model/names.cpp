@@ -13,6 +13,7 @@ const char* name_of(Resource resource) {
     case Resource::Memory: return "memory";
     case Resource::Cores: return "cores";
     case Resource::Partitions: return "partitions";
+    case Resource::Stages: return "stages";
     case Resource::Precedence: return "precedence";
     case Resource::Phase: return "phase";
     case Resource::Pin: return "pin";

@@ -44,7 +44,8 @@ constexpr auto words(LevelName) {
 constexpr auto words(Objective) {
   return named<Objective>({{"step_time", Objective::StepTime},
                            {"cost_efficiency", Objective::CostEfficiency},
-                           {"power_efficiency", Objective::PowerEfficiency}});
+                           {"power_efficiency", Objective::PowerEfficiency},
+                           {"bottleneck", Objective::Bottleneck}});
 }
 
 const char* name_of(Resource resource);

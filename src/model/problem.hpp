@@ -28,9 +28,17 @@ enum class Overlap : std::uint8_t {
   ComputeMemory,  ///< the larger of compute and memory, plus network
 };
 
+/// What the stages of the pipeline are made of.
+enum class Stages : std::uint8_t {
+  Layers,  ///< layers, each stage as many
+  Graph,   ///< kernels of the graph
+};
+
 struct Execution {
   Style style = Style::Dataflow;
-  std::optional<std::int64_t> partitions;  ///< at most so many; left out: one per kernel
+  /// At most so many, in a stage where stages divide the graph; left out: one per kernel.
+  std::optional<std::int64_t> partitions;
+  Stages stages = Stages::Layers;
   Overlap overlap = Overlap::Perfect;
   /// Share of the peak that a partition reaches.  Left out: cores are allocated
   /// to kernels one by one and cycles counted.
@@ -170,6 +178,7 @@ enum class Objective : std::uint8_t {
   StepTime,         ///< seconds of a step
   CostEfficiency,   ///< price of the machine times seconds of a step: $ s
   PowerEfficiency,  ///< energy of a step: J
+  Bottleneck,       ///< seconds of the slowest stage for a sample, where stages divide the graph
 };
 
 /// Which degrees a strategy may have in all.
@@ -229,7 +238,14 @@ struct Problem {
     return equations.weight_pieces != WeightPieces::Free && !streams_kernels();
   }
 
-  /// How many partitions a mapping may use at most.
+  /// Whether stages of the pipeline are made of kernels; the graph is then all of the model.
+  [[nodiscard]] bool divides_graph() const { return execution.stages == Stages::Graph; }
+  /// The stage of a partition, from 0: each stage has as many indices as partitions.
+  [[nodiscard]] std::int64_t stage_of(std::int64_t partition) const {
+    return divides_graph() ? partition / partition_limit() : 0;
+  }
+
+  /// How many partitions a mapping may use at most, or a stage of it.
   [[nodiscard]] std::int64_t partition_limit() const {
     const auto kernels = static_cast<std::int64_t>(workload.graph.kernel_count());
     if (execution.style == Style::KernelByKernel) return kernels;

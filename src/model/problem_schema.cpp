@@ -84,8 +84,14 @@ const Schema& schema_of<Execution>() {
   using E = Execution;
   static constexpr Field kFields[] = {
       field<&E::style>("style", "fuse the kernels of a partition, or run every kernel alone"),
-      field<&E::partitions>("partitions", "at most so many; without effect on kernel_by_kernel",
+      field<&E::partitions>("partitions",
+                            "at most so many, in each stage if these divide the graph; without "
+                            "effect on kernel_by_kernel",
                             {.limits = {1, kMostPartitions}, .preset = "one for each kernel"}),
+      field<&E::stages>("stages",
+                        "what the stages of the pipeline are made of: layers, each as many; or, of "
+                        "`kind: graph`, kernels, which are searched "
+                        "([model.md](model.md#14-stages-that-divide-the-graph))"),
       field<&E::overlap>("overlap",
                          "a partition takes the largest of compute, memory and network time; "
                          "their sum; or the larger of compute and memory, plus network"),

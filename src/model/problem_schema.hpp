@@ -11,6 +11,9 @@ namespace dfsearch {
 constexpr auto words(Style) {
   return named<Style>({{"dataflow", Style::Dataflow}, {"kernel_by_kernel", Style::KernelByKernel}});
 }
+constexpr auto words(Stages) {
+  return named<Stages>({{"layers", Stages::Layers}, {"graph", Stages::Graph}});
+}
 constexpr auto words(Overlap) {
   return named<Overlap>({{"perfect", Overlap::Perfect},
                          {"none", Overlap::None},

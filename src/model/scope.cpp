@@ -17,6 +17,14 @@ constexpr FixedBeforehand kLeastBytesSharding{
     .searched_by = "search.sharding: joint",
 };
 
+/// Stages that divide the graph know no other way to choose it.
+constexpr FixedBeforehand kLoopsOfStages{
+    .name = kLeastBytesSharding.name,
+    .proved_for = kLeastBytesSharding.proved_for,
+    .untried = kLeastBytesSharding.untried,
+    .searched_by = "",
+};
+
 bool has_choice_of_loops(const Problem& problem) {
   const std::vector<Kernel>& kernels = problem.workload.graph.kernels();
   for (std::size_t k = 0; k < kernels.size(); ++k) {
@@ -40,7 +48,7 @@ bool sharding_matters(const Problem& problem, const std::vector<NetworkChoice>& 
 Scope scope_of(const Problem& problem, const std::vector<NetworkChoice>& networks) {
   Scope scope;
   if (problem.sharding == ShardingChoice::LeastBytes && sharding_matters(problem, networks)) {
-    scope.push_back(kLeastBytesSharding);
+    scope.push_back(problem.divides_graph() ? kLoopsOfStages : kLeastBytesSharding);
   }
   return scope;
 }

@@ -14,8 +14,8 @@ KEYS = (
     "dfsearch status stopped_by scope beyond_scope objective_name objective lower_bound gap step_time utilization flop price power "
     "cost_efficiency power_efficiency operational_intensity tokens_per_second tokens_per_s_per_chip "
     "tokens_per_s_per_dollar serving model copies parallelism network "
-    "micro_batch tile layers_per_stage bubble_factor bound_by time_shares partitions sharding "
-    "memory top top_complete infeasible chip split best_splits gains workload "
+    "micro_batch tile layers_per_stage bubble_factor bound_by time_shares partitions stages "
+    "sharding memory top top_complete infeasible chip split best_splits gains workload "
     "machine graph search"
 ).split()
 PARTITION_KEYS = (

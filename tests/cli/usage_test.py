@@ -160,7 +160,8 @@ class WrongUsage(CliTest):
             (["--gap", "2"], "--gap: expected a number from 0 to 1, got '2'"),
             (["--gap", "small"], "--gap: "),
             (["--node-limit", "0"], "--node-limit: expected a whole number from 1"),
-            (["--objective", "speed"], "expected step_time, cost_efficiency or power_efficiency"),
+            (["--objective", "speed"],
+             "expected step_time, cost_efficiency, power_efficiency or bottleneck"),
             (["--set", "system.chips"], "--set"),
             (["--set", "system.chip=4"], "did you mean 'chips'?"),
         ):

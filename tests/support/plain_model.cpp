@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "support/plain_kernel.hpp"
 #include "support/plain_machine.hpp"
@@ -40,12 +42,14 @@ class PlainModel {
     micro_batches_ = samples_ / number(mapping_.micro_batch);
     PlainCost cost;
     if (!fits_in_memory(cost)) return std::nullopt;
-    for (std::int64_t p = 0; p < problem_.partition_limit(); ++p) {
+    for (std::int64_t p = 0; p < indices(); ++p) {
       const std::vector<std::size_t> members = members_of(p);
       if (members.empty()) continue;
       const auto partition = partition_cost(members);
       if (!partition) return std::nullopt;
       cost.layer += partition->time;
+      const bool backward = kernels_[members.front()].phase == Phase::Backward;
+      work_[{stage_at(p), backward}] += partition->time;
       cost.partitions.push_back(*partition);
     }
     add_step(cost);
@@ -91,6 +95,112 @@ class PlainModel {
     return members;
   }
 
+  // Section 14: stages that divide the graph, each with a range of partitions.
+  bool staged() const { return problem_.execution.stages == Stages::Graph; }
+  std::int64_t stage_at(std::int64_t partition) const {
+    return staged() ? partition / problem_.partition_limit() : 0;
+  }
+  std::int64_t stage_of(std::size_t kernel) const { return stage_at(place(kernel)); }
+  std::int64_t indices() const {
+    const auto stages = static_cast<std::int64_t>(degree(Strategy::Pipeline));
+    return problem_.partition_limit() * (staged() ? stages : 1);
+  }
+  bool leaves_stage(const Tensor& t) const {
+    return stage_of(t.from.index()) != stage_of(t.to.index());
+  }
+  bool is_backward(std::size_t kernel) const { return kernels_[kernel].phase == Phase::Backward; }
+
+  bool stages_are_legal() const {
+    for (std::int64_t s = 0; s < static_cast<std::int64_t>(degree(Strategy::Pipeline)); ++s) {
+      bool any = false;
+      for (std::size_t i = 0; i < kernels_.size(); ++i) any = any || stage_of(i) == s;
+      if (!any) return false;
+    }
+    for (std::size_t i = 0; i < kernels_.size(); ++i) {
+      if (place(i) < 0 || place(i) >= indices()) return false;
+      if (is_backward(i)) {
+        const KernelId forward =
+            kernels_[i].backward_of ? *kernels_[i].backward_of : *kernels_[i].weight_of;
+        if (stage_of(forward.index()) != stage_of(i)) return false;
+      }
+      for (std::size_t other = 0; other < kernels_.size(); ++other) {
+        if (other == i || stage_of(other) != stage_of(i)) continue;
+        if (is_backward(i) && !is_backward(other) && place(i) <= place(other)) return false;
+        const bool alone = problem_.execution.style == Style::KernelByKernel;
+        if (alone && place(other) == place(i)) return false;
+      }
+    }
+    for (const Tensor& t : tensors_) {
+      const bool back = is_backward(t.from.index()) && leaves_stage(t);
+      if (back ? source(t) < target(t) : source(t) > target(t)) return false;
+    }
+    return true;
+  }
+
+  /// What stage s tells the next one for a sample, or the one before.
+  double handed_on(std::int64_t s, bool backward) const {
+    double bytes = 0.0;
+    for (const Tensor& t : tensors_) {
+      const std::int64_t from = stage_of(t.from.index());
+      const std::int64_t to = stage_of(t.to.index());
+      const bool passes = backward ? to < s && s <= from : from <= s && s < to;
+      if (passes) bytes += tiles_ * tile_bytes(t);
+    }
+    if (bytes == 0.0) return 0.0;
+    return point_to_point(Strategy::Pipeline, bytes) + longest_latency(Strategy::Pipeline);
+  }
+
+  void add_staged_step(PlainCost& cost) const {
+    double sum = 0.0;
+    for (std::int64_t s = 0; s < static_cast<std::int64_t>(degree(Strategy::Pipeline)); ++s) {
+      double time = 0.0;
+      for (const bool backward : {false, true}) {
+        const auto found = work_.find({s, backward});
+        const double work = found == work_.end() ? 0.0 : found->second;
+        const double sent = handed_on(s, backward);
+        const bool hidden = problem_.execution.overlap == Overlap::Perfect;
+        time += hidden ? std::max(work, sent) : work + sent;
+      }
+      sum += time;
+      cost.slowest_stage = std::max(cost.slowest_stage, time);
+    }
+    cost.step = (sum + (samples_ - 1.0) * cost.slowest_stage) / number(problem_.workload.copies);
+  }
+
+  bool stages_fit_in_memory(PlainCost& cost) {
+    const auto stages = static_cast<std::int64_t>(degree(Strategy::Pipeline));
+    const double capacity = problem_.system.memory[0].capacity.in_base_units();
+    for (std::int64_t s = 0; s < stages; ++s) {
+      double weights = 0.0;
+      double kept = 0.0;
+      for (std::size_t i = 0; i < kernels_.size(); ++i) {
+        if (stage_of(i) == s) weights += stored_weight(i);
+      }
+      if (problem_.workload.graph.has_backward()) {
+        for (const Tensor& t : tensors_) {
+          const bool waits = is_backward(t.to.index()) && !is_backward(t.from.index());
+          if (waits && stage_of(t.to.index()) == s) kept += tiles_ * tile_bytes(t);
+        }
+        kept *= std::min(samples_, number(stages - s));
+      } else {
+        for (std::int64_t p = 0; p < indices(); ++p) {
+          double alive = 0.0;
+          for (const Tensor& t : tensors_) {
+            const bool own = !leaves_stage(t) && stage_of(t.from.index()) == s;
+            const bool waits = source(t) != target(t) && source(t) <= p && p <= target(t);
+            if (own && waits) alive += number(mapping_.micro_batch) * tiles_ * tile_bytes(t);
+          }
+          kept = std::max(kept, alive);
+        }
+      }
+      if (weights + kept + cost.stored > capacity) return false;
+      if (weights + kept <= cost.weights + cost.activations) continue;
+      cost.weights = weights;
+      cost.activations = kept;
+    }
+    return true;
+  }
+
   // Sections 3 and 4.
   bool decisions_are_legal() const {
     const Workload& w = problem_.workload;
@@ -115,6 +225,7 @@ class PlainModel {
   }
 
   bool order_is_legal() const {
+    if (staged()) return stages_are_legal();
     const std::int64_t limit = problem_.partition_limit();
     const Execution& execution = problem_.execution;
     for (std::size_t i = 0; i < kernels_.size(); ++i) {
@@ -268,7 +379,9 @@ class PlainModel {
     if (traffic == WeightTraffic::Resident || problem_.workload.out_of_core) return 0.0;
     if (kernels_[i].sharded_memory > Bytes{}) return 0.0;
     double of_stage = 0.0;
-    for (std::size_t k = 0; k < kernels_.size(); ++k) of_stage += stored_weight(k);
+    for (std::size_t k = 0; k < kernels_.size(); ++k) {
+      if (stage_of(k) == stage_of(i)) of_stage += stored_weight(k);
+    }
     const double layers = number(problem_.workload.layers);
     of_stage *= std::ceil(layers / degree(Strategy::Pipeline));
     if (of_stage <= problem_.system.accelerator.sram.in_base_units()) return 0.0;
@@ -296,6 +409,7 @@ class PlainModel {
     const std::int64_t p = place(members.front());
     for (const Tensor& t : tensors_) {
       if (source(t) == target(t) || (source(t) != p && target(t) != p)) continue;
+      if (leaves_stage(t)) continue;
       result.memory += tiles_ * tile_bytes(t) / bandwidth_;
     }
     for (const Tensor& s : seams(problem_)) {
@@ -827,6 +941,7 @@ class PlainModel {
     const Workload& w = problem_.workload;
     const PlainGrid grid = plain_grid(problem_, mapping_);
     cost.stored = std::ceil(w.stored.in_base_units() / (grid.x * grid.y));
+    if (staged()) return stages_fit_in_memory(cost);
     if (!w.out_of_core) {
       const double layers = std::ceil(number(w.layers) / degree(Strategy::Pipeline));
       for (std::size_t i = 0; i < kernels_.size(); ++i) cost.weights += stored_weight(i) * layers;
@@ -858,6 +973,7 @@ class PlainModel {
   }
 
   void add_step(PlainCost& cost) const {
+    if (staged()) return add_staged_step(cost);
     const Workload& w = problem_.workload;
     const double stages = degree(Strategy::Pipeline);
     const double layers = std::ceil(number(w.layers) / stages);
@@ -919,9 +1035,10 @@ class PlainModel {
   const std::vector<Tensor>& tensors_;
   double word_;
   double bandwidth_;
-  std::array<double, 3> degree_{1.0, 1.0, 1.0};  // by strategy
-  Axes axes_{1.0, 1.0};                          // of the tensor group
-  std::vector<std::size_t> axis_of_;             // of each dimension, of the tensor ones
+  std::array<double, 3> degree_{1.0, 1.0, 1.0};           // by strategy
+  Axes axes_{1.0, 1.0};                                   // of the tensor group
+  std::vector<std::size_t> axis_of_;                      // of each dimension, of the tensor ones
+  std::map<std::pair<std::int64_t, bool>, double> work_;  // by stage, and whether it is backward
   double tiles_ = 1.0;
   double samples_ = 1.0;
   double micro_batches_ = 1.0;

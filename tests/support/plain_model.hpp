@@ -25,6 +25,7 @@ struct PlainCost {
   std::vector<PlainPartition> partitions;  ///< those with a kernel
   double layer = 0.0;
   double step = 0.0;
+  double slowest_stage = 0.0;  ///< for a sample, where stages divide the graph
   double weights = 0.0;
   double activations = 0.0;
   double stored = 0.0;

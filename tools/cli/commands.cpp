@@ -85,6 +85,13 @@ void write_output(const std::string& file, const std::string& text) {
   }
 }
 
+/// What has layers only.
+void refuse_stages(const Config& config, const char* what) {
+  if (!config.problem.divides_graph()) return;
+  throw InputError(std::string(what) +
+                   ": has no stages that divide the graph, expected 'stages: layers'");
+}
+
 int run_graph(const CommandLine& line) {
   const Config config = load_runnable(line);
   const Workload& workload = config.problem.workload;
@@ -105,6 +112,7 @@ int run_graph(const CommandLine& line) {
       }
       break;
     case GraphFormat::Dfmodel:
+      refuse_stages(config, "a setup of DFModel");
       text = export_dfmodel(config, line.config);
       break;
   }
@@ -148,6 +156,7 @@ int run_export(const CommandLine& line) {
                      ": the levels of the chip are not part of an exported program, "
                      "expected 'execution.levels: false'");
   }
+  refuse_stages(config, "an exported program");
   check_output(line.output);
   LinearModel model;
   if (line.part == ModelPart::Sharding) {

@@ -10,6 +10,7 @@ the engine the rooms have an order of their own:
 
     tree <- plan <- calculon
     tree <- tables <- duals <- fusion <- sharding <- mapping <- answer <- solve <- training, serving
+                                                     mapping <- stages <- solve
 
 and tree/ is generic: beside its own files it includes base/ only, so that it can be
 tested on problems whose optimum is known.  Plans and deployments ask the search of mappings, solve,
@@ -39,8 +40,8 @@ KNOWS = {
               "io"],
 }
 # "solve" stands for the files that are in no room.
-ROOMS = ["tree", "plan", "calculon", "tables", "duals", "fusion", "sharding", "mapping", "answer",
-         "solve", "training", "serving"]
+ROOMS = ["tree", "plan", "calculon", "tables", "duals", "fusion", "sharding", "mapping", "stages",
+         "answer", "solve", "training", "serving"]
 # Of the engine, but in no room: what the rooms share with those who call solve.
 OPEN = ["search_options.hpp", "search_result.hpp", "names.hpp", "names.cpp"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')

@@ -151,7 +151,8 @@ const Schema& schema_of<SearchText>() {
       field<&S::objective>("objective",
                            "what is minimised: the step time, or its product with the price or "
                            "the power of the machine, that is, the most FLOP/s per dollar or per "
-                           "watt; needs a `price` or `power` above 0"),
+                           "watt; needs a `price` or `power` above 0; or the time of the slowest "
+                           "stage for a sample, with `stages: graph`"),
       keys_of<&S::settings>()};
   static const Schema kSchema = schema<S>("search of mappings", kFields);
   return kSchema;

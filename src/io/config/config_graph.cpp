@@ -170,8 +170,11 @@ void settle_graph(void* object, Report& report) {
     const KernelText& given = text.kernels[k];
     kernels.push_back(given.kernel);
     if (!given.tiled) kernels.back().tiled = text.sequence ? Loop::N : Loop::None;
-    if (given.weight_of.empty()) continue;
-    kernels.back().weight_of = names.find(given.weight_of, text.kernels, k);
+    const auto refer = [&](const std::string& name) {
+      return name.empty() ? std::nullopt : names.find(name, text.kernels, k);
+    };
+    kernels.back().weight_of = refer(given.weight_of);
+    kernels.back().backward_of = refer(given.backward_of);
   }
   TensorList list = tensors_of(text, names, report);
   if (report.count() > 0) return;

@@ -119,6 +119,7 @@ Json written_graph(const Workload& workload, unsigned left_out) {
       if (each) own.communication.push_back(*each);
     }
     if (kernel.weight_of) own.weight_of = graph.kernel(*kernel.weight_of).name;
+    if (kernel.backward_of) own.backward_of = graph.kernel(*kernel.backward_of).name;
   }
   const auto add = [&](const std::vector<Tensor>& tensors, bool next_layer) {
     for (const Tensor& tensor : tensors) {

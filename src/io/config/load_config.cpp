@@ -21,6 +21,7 @@
 #include "io/config/config_calculon.hpp"
 #include "io/config/config_execution.hpp"
 #include "io/config/config_serving.hpp"
+#include "io/config/config_stages.hpp"
 #include "io/config/config_system.hpp"
 #include "io/config/config_training.hpp"
 #include "io/config/config_tree.hpp"
@@ -255,6 +256,7 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
     config.design->equations = technology_equations;
     derive_chip(root, config, messages);
   }
+  if (!chip_alone) settle_stages(root, config, messages);
   return config;
 }
 

@@ -264,6 +264,11 @@ const Schema& schema_of<KernelText>() {
       field<&K::weight_of>(
           "weight_of", "a kernel whose weight it uses, or computes the gradient of: it stores none",
           {.preset = "none"}),
+      field<&K::backward_of>(
+          "backward_of",
+          "of a backward kernel: the forward one whose stage it shares, where stages divide the "
+          "graph",
+          {.preset = "`weight_of`"}),
       field<&K::partition>("partition", "a pin, from 0; one in `execution` goes before it",
                            {.limits = kFromZero, .preset = "searched"})};
   static const Schema kSchema = schema<K>("kernel", kFields, &settle_kernel);

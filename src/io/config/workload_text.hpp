@@ -52,7 +52,7 @@ struct KernelText {
   std::optional<Mode> mode;
   std::optional<Loop> tiled;
   std::vector<Communication> communication;  ///< at most two
-  std::string weight_of;
+  std::string weight_of, backward_of;
   std::optional<std::int64_t> partition;
 };
 

@@ -148,6 +148,21 @@ std::string infeasible_text(const Problem& problem, const Infeasible& reason) {
           where, needed, available);
     case Resource::Partitions:
       return partitions_text(problem, reason);
+    case Resource::Stages:
+      if (where.empty() && needed <= available) {
+        return "stages: no division of the graph fits SRAM, memory and partitions. More of them "
+               "would "
+               "help.";
+      }
+      if (where.empty()) {
+        return fmt::format(
+            "stages: the pipeline has {}, of which kernels, in an order that tensors allow, fill "
+            "{}. "
+            "A smaller pipeline degree would help.",
+            needed, available);
+      }
+      return fmt::format("stages: {} is in stage {}, its forward kernel in stage {}.", where,
+                         needed, available);
     case Resource::Precedence:
       return fmt::format("precedence: {} leads from partition {} back to partition {}.", where,
                          needed, available);

@@ -169,7 +169,7 @@ std::string schedule_lines(const Outcome& outcome) {
         labelled("tile", fmt::format("at most {} of {}: {} of {}", mapping.tile, workload.sequence,
                                      plural(tiles, "tile"), ceil_div(workload.sequence, tiles)));
   }
-  if (cost == nullptr) return text;
+  if (cost == nullptr || !cost->stages.empty()) return text;
   std::string stages = fmt::format("{} per stage; bubble factor {:.4g}",
                                    plural(cost->layers_per_stage, "layer"), cost->bubble_factor);
   if (cost->pipeline_transfer > Seconds{}) {
@@ -206,6 +206,23 @@ std::string binding_text(const TimeShares& shares) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(bound), percent(share));
   }
   return text + " of the step time";
+}
+
+/// What each stage takes, where they divide the graph.
+std::string stage_lines(const Outcome& outcome) {
+  if (outcome.cost->stages.empty()) return "";
+  TextTable table({"stage", "partitions", "transfer", "time", "memory", "kernels"});
+  std::size_t number = 0;
+  for (const StageCost& stage : outcome.cost->stages) {
+    std::vector<std::string> names;
+    for (const KernelId kernel : stage.kernels) {
+      names.push_back(outcome.problem->workload.graph.kernel(kernel).name);
+    }
+    table.add({std::to_string(number++), to_text(stage.work), to_text(stage.transfer),
+               to_text(stage.time), to_text(stage.weights + stage.activations)},
+              names);
+  }
+  return "\nstages, for one sample\n" + table.text();
 }
 
 std::string partition_lines(const Outcome& outcome) {
@@ -397,7 +414,8 @@ std::string report_text(const Outcome& outcome, const std::string& title, bool w
     text += "\n" + parallelism_lines(outcome) + schedule_lines(outcome);
   }
   if (outcome.cost != nullptr) {
-    text += partition_lines(outcome) + sharding_lines(*outcome.problem, *outcome.mapping);
+    text += stage_lines(outcome) + partition_lines(outcome) +
+            sharding_lines(*outcome.problem, *outcome.mapping);
     const Cost& cost = *outcome.cost;
     text += "\n" + capacity_lines(outcome);
     if (cost.tokens_per_second) {

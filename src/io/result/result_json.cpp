@@ -82,6 +82,25 @@ Json partitions_json(const Outcome& outcome) {
   return list;
 }
 
+/// Null unless stages divide the graph.
+Json stages_json(const Outcome& outcome) {
+  if (outcome.cost == nullptr || outcome.cost->stages.empty()) return {};
+  Json list = Json::array();
+  for (const StageCost& stage : outcome.cost->stages) {
+    Json names = Json::array();
+    for (const KernelId kernel : stage.kernels) {
+      names.push_back(outcome.problem->workload.graph.kernel(kernel).name);
+    }
+    list.push_back({{"kernels", std::move(names)},
+                    {"work", number(stage.work)},
+                    {"transfer", number(stage.transfer)},
+                    {"time", number(stage.time)},
+                    {"weights", number(stage.weights)},
+                    {"activations", number(stage.activations)}});
+  }
+  return list;
+}
+
 Json sharding_json(const Outcome& outcome) {
   Json object = Json::object();
   for (std::size_t k = 0; k < outcome.mapping->sharding.size(); ++k) {
@@ -288,6 +307,7 @@ std::string result_json(const Outcome& outcome) {
   result["bound_by"] = cost != nullptr ? Json(name_of(cost->shares.largest())) : Json();
   result["time_shares"] = cost != nullptr ? shares_json(cost->shares) : Json();
   result["partitions"] = mapping != nullptr ? partitions_json(outcome) : Json();
+  result["stages"] = stages_json(outcome);
   result["sharding"] = mapping != nullptr ? sharding_json(outcome) : Json();
   result["memory"] = {{"weights", cost != nullptr ? number(cost->weights) : Json()},
                       {"activations", cost != nullptr ? number(cost->activations) : Json()},

@@ -25,7 +25,10 @@ class MappingQuestion final : public Question {
                                         const SearchStats& before) const override {
     return dfsearch::start_event(config_.problem, title, threads, before);
   }
-  [[nodiscard]] Fingerprint fingerprint() const override { return fingerprint_of(config_.problem); }
+  [[nodiscard]] Fingerprint fingerprint() const override {
+    check_resumable();
+    return fingerprint_of(config_.problem);
+  }
 
   /// One that does not fit is dropped.
   [[nodiscard]] LoadedHint load_hint(const std::filesystem::path& file) const override {
@@ -37,7 +40,18 @@ class MappingQuestion final : public Question {
     return {.hint = std::move(mapping), .dropped = ""};
   }
 
+  /// Stages that divide the graph have one answer, and no bounds that could be left out.
+  void check(const SolveOptions& asked) const override {
+    Question::check(asked);
+    if (!config_.problem.divides_graph()) return;
+    if (asked.top > 1) throw InputError("--top: 'stages: graph' has one answer, expected 1");
+    if (!asked.bounds.use_all()) {
+      throw InputError("--no-bound: a config with 'stages: graph' does not take it");
+    }
+  }
+
   [[nodiscard]] SavedState load_state(const std::filesystem::path& file) const override {
+    check_resumable();
     return load_checkpoint(file, config_.problem);
   }
 
@@ -90,6 +104,10 @@ class MappingQuestion final : public Question {
   }
 
  private:
+  void check_resumable() const {
+    if (!config_.problem.divides_graph()) return;
+    throw InputError("checkpoint: a config with 'stages: graph' has none");
+  }
   /// False for a design whose budgets make none.
   [[nodiscard]] bool has_chip() const { return !config_.chip || config_.chip->infeasible.empty(); }
 

@@ -8,6 +8,7 @@ std::string objective_text(Objective objective, Score score) {
   const double value = score.in_base_units();
   switch (objective) {
     case Objective::StepTime:
+    case Objective::Bottleneck:
       break;
     case Objective::CostEfficiency:
       return to_text(DollarSeconds(value));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,8 +89,68 @@ MaybeInfeasible check_phases(const Problem& problem, const std::vector<std::int6
   return std::nullopt;
 }
 
+/// Each stage holds kernels, and those of both phases together.
+MaybeInfeasible check_stage_members(const Problem& problem, const Mapping& mapping) {
+  const DataflowGraph& graph = problem.workload.graph;
+  const std::int64_t stages = degree_of(mapping.network, Strategy::Pipeline);
+  const std::int64_t indices = saturating_product(stages, problem.partition_limit());
+  std::set<std::int64_t> met;
+  std::set<std::int64_t> taken;
+  for (std::size_t i = 0; i < mapping.partition.size(); ++i) {
+    const Kernel& kernel = graph.kernels()[i];
+    const std::int64_t partition = mapping.partition[i];
+    if (partition < 0 || partition >= indices) {
+      return violation(Resource::Partitions, saturating_sum(partition, 1), indices, kernel.name);
+    }
+    const bool shares = !taken.insert(partition).second;
+    if (shares && problem.execution.style == Style::KernelByKernel) {
+      return violation(Resource::Partitions, partition, indices, kernel.name);
+    }
+    const std::int64_t stage = problem.stage_of(partition);
+    met.insert(stage);
+    if (kernel.phase == Phase::Forward) continue;
+    const std::int64_t forward = problem.stage_of(mapping.partition[kernel.forward()->index()]);
+    if (forward != stage) return violation(Resource::Stages, stage, forward, kernel.name);
+  }
+  const auto count = static_cast<std::int64_t>(met.size());
+  if (count < stages) return violation(Resource::Stages, stages, count, "");
+  return std::nullopt;
+}
+
+/// What is computed backward goes back through the stages, all else forward.
+// docs/model.md (10), (54)
+MaybeInfeasible check_stages(const Problem& problem, const Mapping& mapping) {
+  const DataflowGraph& graph = problem.workload.graph;
+  if (auto wrong = check_stage_members(problem, mapping)) return wrong;
+  for (const Tensor& tensor : graph.tensors()) {
+    const Kernel& producer = graph.kernel(tensor.from);
+    const std::int64_t from = mapping.partition[tensor.from.index()];
+    const std::int64_t to = mapping.partition[tensor.to.index()];
+    const bool crosses = problem.stage_of(from) != problem.stage_of(to);
+    const bool returns = crosses && producer.phase == Phase::Backward;
+    if (returns ? from < to : from > to) {
+      return violation(Resource::Precedence, from, to,
+                       producer.name + " -> " + graph.kernel(tensor.to).name);
+    }
+  }
+  std::map<std::int64_t, std::int64_t> last_forward;  // partition, by stage
+  for (const Phase phase : {Phase::Forward, Phase::Backward}) {
+    for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
+      if (graph.kernels()[i].phase != phase) continue;
+      const std::int64_t partition = mapping.partition[i];
+      std::int64_t& last = last_forward.try_emplace(problem.stage_of(partition), -1).first->second;
+      if (phase == Phase::Forward) last = std::max(last, partition);
+      if (phase == Phase::Backward && partition <= last) {
+        return violation(Resource::Phase, partition, last + 1, graph.kernels()[i].name);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 // docs/model.md (10)
 MaybeInfeasible check_partition_order(const Problem& problem, const Mapping& mapping) {
+  if (problem.divides_graph()) return check_stages(problem, mapping);
   const DataflowGraph& graph = problem.workload.graph;
   const std::vector<std::int64_t>& partition = mapping.partition;
   const std::int64_t limit = problem.partition_limit();

@@ -11,23 +11,14 @@
 #include "model/evaluate/form.hpp"
 #include "model/layer/core_allocation.hpp"
 #include "model/layer/lone_kernel.hpp"
-#include "model/step/step_time.hpp"
 
 namespace dfsearch {
 namespace {
 
-/// The times of a partition.  Each part is at most kNever, so that no sum overflows.
-struct Parts {
-  Ticks compute = 0;  ///< or the slowest level of the chip, if that takes longer
-  Ticks memory = 0;
-  Ticks network = 0;
-  Ticks weight_loads = 0;
-  Bottleneck on_chip = Bottleneck::Compute;  ///< what `compute` is the time of
-};
-
 /// A level of the chip that takes longer than all before it.
 // docs/technology.md (20)
-void add_levels(const std::vector<OnChipLevel>& levels, const LevelTicks& times, Parts& parts) {
+void add_levels(const std::vector<OnChipLevel>& levels, const LevelTicks& times,
+                PartitionParts& parts) {
   constexpr std::array kOfLevel = {Bottleneck::Registers, Bottleneck::L1, Bottleneck::L2};
   for (std::size_t x = 0; x < levels.size(); ++x) {
     if (times[x] <= parts.compute) continue;
@@ -36,10 +27,10 @@ void add_levels(const std::vector<OnChipLevel>& levels, const LevelTicks& times,
   }
 }
 
-void set_times(const Clock& clock, Overlap overlap, const Parts& parts,
+void set_times(const Clock& clock, Overlap overlap, const PartitionParts& parts,
                PartitionEvaluator::Result& result) {
   const auto& [compute, memory, network, weight_loads, on_chip] = parts;
-  result.ticks = std::min(kNever, overlapped(overlap, compute, memory, network) + weight_loads);
+  result.ticks = parts.time(overlap);
   result.charged = charged_time(overlap, compute, memory, network);
   result.charged += {.memory = weight_loads};
   result.cost.compute = clock.seconds(compute);
@@ -82,20 +73,44 @@ PartitionEvaluator::PartitionEvaluator(const Problem& problem, const LayerCosts&
       graph_(problem.workload.graph),
       costs_(costs),
       mapping_(mapping),
-      grids_(mapping.cores) {}
+      grids_(mapping.cores) {
+  std::vector<std::vector<KernelId>> stages;
+  for (std::size_t k = 0; k < mapping.partition.size(); ++k) {
+    const auto stage = static_cast<std::size_t>(problem.stage_of(mapping.partition[k]));
+    stages.resize(std::max(stages.size(), stage + 1));
+    stages[stage].emplace_back(k);
+  }
+  for (const auto& kernels : stages) loads_.push_back(costs.loads_weights(kernels));
+}
 
 std::variant<PartitionEvaluator::Result, Infeasible> PartitionEvaluator::evaluate(
     const PartitionMembers& members) {
   Result result;
   result.cost.kernels = members.kernels;
+  auto own = own_parts(members, result.cost);
+  if (const auto* wrong = std::get_if<Infeasible>(&own)) return *wrong;
+  if (!problem_.execution.compute_utilization) add_dataflows(result.cost);
+  auto& parts = std::get<PartitionParts>(own);
+  const std::int64_t stage = problem_.stage_of(members.index);
+  if (!loads_[static_cast<std::size_t>(stage)]) parts.weight_loads = 0;
+  for (const TensorId t : members.tensors) {
+    const auto [produced, consumed] = ends_in(t, members.index);
+    if (produced == consumed || crosses_stages(t)) continue;
+    parts.memory = capped_sum(parts.memory, costs_.transfer(t));
+  }
+  set_times(costs_.clock(), problem_.execution.overlap, parts, result);
+  return result;
+}
+
+std::variant<PartitionParts, Infeasible> PartitionEvaluator::own_parts(
+    const PartitionMembers& members, PartitionCost& cost) {
   const std::string where = "partition " + std::to_string(members.index);
   if (auto wrong = check_repeat(members.kernels, where)) return *wrong;
-  if (auto wrong = check_sram(members, result.cost, where)) return *wrong;
+  if (auto wrong = check_sram(members, cost, where)) return *wrong;
 
   const auto compute = compute_ticks(members.kernels, where);
   if (const auto* wrong = std::get_if<Infeasible>(&compute)) return *wrong;
-  Parts parts{.compute = std::get<Ticks>(compute)};
-  if (!problem_.execution.compute_utilization) add_dataflows(result.cost);
+  PartitionParts parts{.compute = std::get<Ticks>(compute)};
   LevelTicks levels{};
   for (const KernelId k : members.kernels) {
     const LevelTicks times = costs_.level_times(k);
@@ -105,12 +120,15 @@ std::variant<PartitionEvaluator::Result, Infeasible> PartitionEvaluator::evaluat
     parts.weight_loads = capped_sum(parts.weight_loads, costs_.weight_load(k));
   }
   if (costs_.has_levels()) add_levels(problem_.system.levels, levels, parts);
-  for (const TensorId t : members.tensors) {
-    const auto [produced, consumed] = ends_in(t, members.index);
-    if (produced != consumed) parts.memory = capped_sum(parts.memory, costs_.transfer(t));
-  }
-  set_times(costs_.clock(), problem_.execution.overlap, parts, result);
-  return result;
+  return parts;
+}
+
+/// What comes over the link of the pipeline does not wait in memory.
+// docs/model.md (54)
+bool PartitionEvaluator::crosses_stages(TensorId tensor) const {
+  const Tensor& ends = graph_.tensor(tensor);
+  return problem_.stage_of(mapping_.partition[ends.from.index()]) !=
+         problem_.stage_of(mapping_.partition[ends.to.index()]);
 }
 
 PartitionEvaluator::Ends PartitionEvaluator::ends_in(TensorId tensor, std::int64_t index) const {

@@ -2,6 +2,7 @@
 // What each partition of a mapping costs for one layer and one sample
 // (docs/model.md, section 6).
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <variant>
@@ -12,6 +13,7 @@
 #include "model/layer/layer_costs.hpp"
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
+#include "model/step/step_time.hpp"
 #include "model/step/time_shares.hpp"
 
 namespace dfsearch {
@@ -29,6 +31,20 @@ struct PartitionMembers {
 std::vector<PartitionMembers> members_of_partitions(const DataflowGraph& graph,
                                                     const std::vector<std::int64_t>& partition);
 
+/// The times of a partition.  Each is at most kNever, so that no sum overflows.
+struct PartitionParts {
+  Ticks compute = 0;  ///< or the slowest level of the chip, if that takes longer
+  Ticks memory = 0;
+  Ticks network = 0;
+  Ticks weight_loads = 0;
+  Bottleneck on_chip = Bottleneck::Compute;  ///< what `compute` is the time of
+
+  /// docs/model.md (38)
+  [[nodiscard]] Ticks time(Overlap overlap) const {
+    return std::min(kNever, overlapped(overlap, compute, memory, network) + weight_loads);
+  }
+};
+
 /// Costs one partition after the other, and allocates cores where the mapping gives none.
 /// Refers to all it is made from.
 class PartitionEvaluator {
@@ -43,6 +59,12 @@ class PartitionEvaluator {
 
   std::variant<Result, Infeasible> evaluate(const PartitionMembers& members);
 
+  /// What does not depend on where the ends of tensors outside the partition are: all but the
+  /// transfers of the tensors that cross.  With the loads of weights, whether the stage loads them or
+  /// not.  Sets what the partition takes of the SRAM.
+  std::variant<PartitionParts, Infeasible> own_parts(const PartitionMembers& members,
+                                                     PartitionCost& cost);
+
   /// Per kernel, once all partitions are evaluated.
   [[nodiscard]] const std::vector<CoreGrid>& grids() const { return grids_; }
 
@@ -53,6 +75,8 @@ class PartitionEvaluator {
     bool consumed = false;
   };
   [[nodiscard]] Ends ends_in(TensorId tensor, std::int64_t index) const;
+
+  [[nodiscard]] bool crosses_stages(TensorId tensor) const;
 
   [[nodiscard]] std::optional<Infeasible> check_repeat(const std::vector<KernelId>& kernels,
                                                        const std::string& where) const;
@@ -69,6 +93,7 @@ class PartitionEvaluator {
   const LayerCosts& costs_;
   const Mapping& mapping_;
   std::vector<CoreGrid> grids_;
+  std::vector<bool> loads_;  // per stage: whether weights are read from memory
 };
 
 }  // namespace dfsearch

@@ -124,6 +124,12 @@ Clock LayerCosts::make_clock(int coarser) const {
   for (const Bytes tile : seam_bytes_) {
     reference += 2.0 * static_cast<double>(network_.tiles) * tile / bandwidth;
   }
+  if (problem_.divides_graph()) {
+    Bytes all{};
+    for (const Bytes tile : tile_bytes_) all += tile;
+    const auto stages = static_cast<double>(degree_of(decisions_.network, Strategy::Pipeline));
+    reference += 2.0 * stages * handed_on_seconds(all);
+  }
   // Kernels that share cores can be slower than each on all of them.
   if (!problem_.execution.compute_utilization) coarser += 3;
   return Clock(reference, coarser);
@@ -228,9 +234,29 @@ bool LayerCosts::loads_weights() const {
 }
 
 // docs/model.md (38)
+bool LayerCosts::loads_weights(std::span<const KernelId> stage) const {
+  if (!problem_.divides_graph()) return loads_weights();
+  const WeightTraffic traffic = problem_.equations.weight_traffic;
+  if (traffic != WeightTraffic::PerStep) return traffic == WeightTraffic::PerSample;
+  Bytes sum{};
+  for (const KernelId kernel : stage) sum += stored_weight(kernel);
+  return sum > problem_.system.accelerator.sram;
+}
+
+// docs/model.md (54)
+Seconds LayerCosts::handed_on_seconds(Bytes tile) const {
+  if (!(tile > Bytes{})) return Seconds{};
+  const Collectives link(problem_.system, decisions_.network, Strategy::Pipeline,
+                         problem_.equations);
+  return link.point_to_point(static_cast<double>(network_.tiles) * tile) + link.message_latency();
+}
+
+Ticks LayerCosts::handed_on(Bytes tile) const { return clock_.ticks(handed_on_seconds(tile)); }
+
+// docs/model.md (38)
 void LayerCosts::fill_weight_loads() {
   const WeightTraffic traffic = problem_.equations.weight_traffic;
-  if (!loads_weights()) return;
+  if (traffic == WeightTraffic::Resident || (!problem_.divides_graph() && !loads_weights())) return;
   for (std::size_t i = 0; i < of_kernel_.size(); ++i) {
     of_kernel_[i].weight_load =
         traffic == WeightTraffic::PerSample ? of_kernel_[i].weight : load_of_step(KernelId(i));
@@ -357,10 +383,13 @@ Bytes LayerCosts::streamed_buffer(TensorId tensor) const {
   return problem_.workload.out_of_core ? Bytes{} : 2.0 * buffers_[tensor.index()];
 }
 
-Bytes LayerCosts::stored(TensorId tensor) const {
+Bytes LayerCosts::kept(TensorId tensor) const {
   if (problem_.workload.out_of_core) return Bytes{};
-  return static_cast<double>(decisions_.micro_batch) * static_cast<double>(network_.tiles) *
-         tile_bytes(tensor);
+  return static_cast<double>(network_.tiles) * tile_bytes(tensor);
+}
+
+Bytes LayerCosts::stored(TensorId tensor) const {
+  return static_cast<double>(decisions_.micro_batch) * kept(tensor);
 }
 
 // docs/model.md (43)

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "graph/loop_set.hpp"
@@ -77,7 +78,12 @@ class LayerCosts {
   [[nodiscard]] Ticks explicit_memory(KernelId kernel) const;
   /// Whether weights are loaded from memory, after every decision of what is left.
   [[nodiscard]] bool loads_weights() const;
-  /// What loading the weight adds to the time of a sample.
+  /// The same of the kernels of one stage, which are all of them unless stages divide the graph.
+  [[nodiscard]] bool loads_weights(std::span<const KernelId> stage) const;
+  /// What a stage hands the next one for a sample: tensors of so many bytes a tile, together.
+  /// Nothing takes no time.
+  [[nodiscard]] Ticks handed_on(Bytes tile) const;
+  /// What loading the weight adds to the time of a sample, in a stage that loads weights.
   [[nodiscard]] Ticks weight_load(KernelId kernel) const;
 
   /// The extents of one tile on one chip; the sharding of the kernel must be decided.
@@ -105,6 +111,8 @@ class LayerCosts {
   [[nodiscard]] Bytes streamed_buffer(TensorId tensor) const;
   /// What it takes of the memory while it waits there: all tiles of a micro-batch.
   [[nodiscard]] Bytes stored(TensorId tensor) const;
+  /// The same for one sample.
+  [[nodiscard]] Bytes kept(TensorId tensor) const;
   /// What layers hand each other takes of it all the time: what comes in and what goes out.
   [[nodiscard]] Bytes stored_seams() const;
 
@@ -123,6 +131,7 @@ class LayerCosts {
   [[nodiscard]] Bytes weight_of(KernelId kernel) const;
   [[nodiscard]] Bytes explicit_bytes_of(KernelId kernel) const;
   [[nodiscard]] bool weights_exceed_sram() const;
+  [[nodiscard]] Seconds handed_on_seconds(Bytes tile) const;
   [[nodiscard]] Bytes load_of_step(KernelId kernel) const;
   void fill_weight_loads();
   [[nodiscard]] Bytes tile_bytes_of(const Tensor& tensor) const;

@@ -25,6 +25,7 @@ double virtual_stages(const Equations& equations, std::int64_t layers_per_stage)
 double objective_weight(const Problem& problem, const std::vector<Mapping::Dimension>& network) {
   switch (problem.objective) {
     case Objective::StepTime:
+    case Objective::Bottleneck:
       break;
     case Objective::CostEfficiency:
       return system_price(problem, network).in_base_units();

@@ -307,8 +307,8 @@ TEST_CASE("execution, sharding, equations and search") {
            "c.yaml:17:20: sharding: expected least_bytes or joint, got 'jointly', did you mean "
            "'joint'?"},
           {"{partitions: 4}", "{}\nsearch: {objective: speed}",
-           "c.yaml:17:21: objective: expected step_time, cost_efficiency or power_efficiency, got "
-           "'speed'"},
+           "c.yaml:17:21: objective: expected step_time, cost_efficiency, power_efficiency or "
+           "bottleneck, got 'speed'"},
           {"{partitions: 4}", "{}\nsearch: {objective: cost_efficiency}",
            "c.yaml:17:21: objective: cost_efficiency needs prices, expected a section 'price'"},
           {"{partitions: 4}", "{}\nsearch: {objective: power_efficiency}",
@@ -343,8 +343,8 @@ TEST_CASE("graphs") {
           {"M: 4, K: 4", "m: 4, K: 4",
            "c.yaml:5:36: kernels: unknown key 'm', expected name, kind, mode, outer, M, K, N, "
            "tiled, phase, communication, memory, sharded_memory, repeat, skip_weight, spread, "
-           "attention, element_flops, matrices, parameters, tokens, coupled, weight_of or "
-           "partition"},
+           "attention, element_flops, matrices, parameters, tokens, coupled, weight_of, "
+           "backward_of or partition"},
           {"M: 4, K: 4", "M: 0, K: 4",
            "c.yaml:5:39: M: expected a whole number from 1 to 2^40, got '0'"},
           {"M: 4, K: 4, N: 16", "M: 1048576, K: 1099511627776, N: 16",

@@ -21,7 +21,7 @@ class Unrolling {
     places_.resize(static_cast<std::size_t>(layers_) * layer_.kernel_count());
     for (std::int64_t i = 0; i < layers_; ++i) add_kernels(i, Phase::Forward);
     for (std::int64_t i = layers_; i-- > 0;) add_kernels(i, Phase::Backward);
-    for (std::int64_t i = 0; i < layers_; ++i) refer_to_weights(i);
+    for (std::int64_t i = 0; i < layers_; ++i) refer_to_kernels(i);
     for (std::int64_t i = 0; i < layers_; ++i) {
       for (const Tensor& tensor : layer_.tensors()) tensors_.push_back(between(tensor, i, i));
       for (const Tensor& seam : layer_.seams()) add_seam(seam, i);
@@ -45,10 +45,12 @@ class Unrolling {
     }
   }
 
-  void refer_to_weights(std::int64_t layer) {
+  void refer_to_kernels(std::int64_t layer) {
     for (std::size_t k = 0; k < layer_.kernel_count(); ++k) {
-      const std::optional<KernelId> weight = layer_.kernels()[k].weight_of;
-      if (weight) kernels_[place(layer, k)].weight_of = KernelId(place(layer, weight->index()));
+      for (const auto member : {&Kernel::weight_of, &Kernel::backward_of}) {
+        const std::optional<KernelId> other = layer_.kernels()[k].*member;
+        if (other) kernels_[place(layer, k)].*member = KernelId(place(layer, other->index()));
+      }
     }
   }
 

@@ -1,0 +1,270 @@
+// The decisions outside the layer one after the other, those of the least bounds first: once the
+// least bound is no less than the best mapping, that is the optimum.
+
+#include "engine/stages/find_stages.hpp"
+
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/error.hpp"
+#include "engine/mapping/outer_points.hpp"
+#include "engine/stages/stage_chains.hpp"
+#include "engine/stages/stage_order.hpp"
+#include "engine/stages/stage_pricing.hpp"
+#include "engine/tree/search_monitor.hpp"
+#include "model/evaluate.hpp"
+#include "model/layer/least_bytes_sharding.hpp"
+#include "model/step/stage_time.hpp"
+#include "model/step/step_time.hpp"
+
+namespace dfsearch {
+namespace {
+
+class StageSearch {
+ public:
+  StageSearch(const Problem& problem, const SearchOptions& options)
+      : problem_(problem),
+        options_(options),
+        monitor_(listening(options), SearchStats{}),
+        networks_(network_choices(problem)) {
+    if (networks_.empty()) {
+      throw InputError(
+          "network: no degrees and strategies have the number of chips as product, a data degree "
+          "that divides the global batch and the parallelism allowed");
+    }
+    result_.scope = scope_of(problem, networks_);
+    std::set<Parallelism> different;
+    for (const NetworkChoice& network : networks_) different.insert(parallelism_of(network));
+    result_.parallelisms = static_cast<std::int64_t>(different.size());
+    result_.alternatives_complete = result_.parallelisms == 1;
+    result_.bounds = options.bounds;
+    result_.memory_limit = options.limits.memory;
+    result_.stats.threads = options.threads;
+  }
+
+  SearchResult run() {
+    take_hint();
+    {
+      const Watched watched(
+          monitor_, [this] { return progress(); }, 1, 0);
+      tbb::task_arena arena(options_.threads);
+      try {
+        arena.execute([this] { search(); });
+      } catch (const Stopped&) {
+        result_.stopped_by = stop_reason(deadline());
+        if (result_.stopped_by == StopReason::None) result_.stopped_by = StopReason::Nodes;
+      }
+    }
+    finish();
+    monitor_.stop();
+    result_.callback_error = monitor_.callback_error();
+    return std::move(result_);
+  }
+
+ private:
+  /// Decisions outside the layer, with what no mapping that has them is below.
+  struct Point {
+    Mapping decided;
+    Score bound{};
+  };
+
+  [[nodiscard]] const Deadline& deadline() const { return options_.limits.deadline; }
+  [[nodiscard]] Score known() const {
+    return result_.cost ? result_.cost->objective : Score::infinity();
+  }
+
+  [[nodiscard]] Progress progress() {
+    const std::lock_guard lock(mutex_);
+    return told_;
+  }
+  /// The bound of all that is open; the watcher reads it.
+  void set_bound(Score bound) {
+    result_.lower_bound = std::min({bound, closed_, known()});
+    const std::lock_guard lock(mutex_);
+    told_ = {.nodes = result_.stats.nodes,
+             .open = static_cast<std::int64_t>(points_.size()),
+             .incumbent = known(),
+             .lower_bound = result_.lower_bound,
+             .found_by = found_by_};
+  }
+
+  void take_hint() {
+    if (!options_.hint) return;
+    auto verdict = evaluate(problem_, *options_.hint);
+    if (std::holds_alternative<Cost>(verdict)) {
+      take(*options_.hint, std::get<Cost>(std::move(verdict)), 'H');
+    }
+  }
+
+  void take(Mapping mapping, Cost cost, char found_by) {
+    mapping.cores = cost.cores;
+    found_by_ = found_by;
+    result_.mapping = std::move(mapping);
+    result_.cost = std::move(cost);
+    SearchStats& stats = result_.stats;
+    stats.best_incumbent = monitor_.elapsed();
+    if (stats.incumbents++ == 0) stats.first_incumbent = stats.best_incumbent;
+    set_bound(result_.lower_bound);
+    if (!options_.on_incumbent) return;
+    monitor_.tell(progress(), [this](const Progress& total) {
+      options_.on_incumbent(total, *result_.mapping);
+    });
+  }
+
+  void search() {
+    deadline().check();
+    order_ = std::make_unique<StageOrder>(problem_.workload.graph, deadline());
+    result_.stats.ideals = static_cast<std::int64_t>(order_->borders.size());
+    sharding_ = least_bytes_sharding(problem_, deadline());
+    bound_points();
+    std::stable_sort(points_.begin(), points_.end(),
+                     [](const Point& a, const Point& b) { return a.bound > b.bound; });
+    while (!points_.empty() && !is_enough(points_.back().bound)) {
+      ++result_.stats.outer_points_opened;
+      const Point point = points_.back();
+      search_point(point);
+      points_.pop_back();
+    }
+    set_bound(points_.empty() ? known() : points_.back().bound);
+  }
+
+  [[nodiscard]] bool is_enough(Score bound) const {
+    return result_.cost ? relative_gap(known(), bound) <= options_.limits.gap
+                        : bound == Score::infinity();
+  }
+
+  [[nodiscard]] Mapping decided(const NetworkChoice& network, const OuterPoint& outer) const {
+    return {.network = network,
+            .micro_batch = outer.micro_batch,
+            .tile = outer.tile,
+            .sharding = sharding_,
+            .partition = {},
+            .cores = {}};
+  }
+
+  void bound_points() {
+    for (const NetworkChoice& network : networks_) {
+      const auto stages = static_cast<std::size_t>(degree_of(network, Strategy::Pipeline));
+      if (stages > order_->most_stages) continue;
+      for (const OuterPoint& outer : outer_points(problem_)) {
+        ++result_.stats.outer_points;
+        Point point{.decided = decided(network, outer)};
+        const StagePricing pricing(problem_, *order_, point.decided, deadline());
+        point.bound = chains_of(point, pricing).bound();
+        if (point.bound < Score::infinity()) points_.push_back(std::move(point));
+      }
+    }
+  }
+
+  [[nodiscard]] StageChains chains_of(const Point& point, const StagePricing& pricing) const {
+    const std::vector<Mapping::Dimension>& network = point.decided.network;
+    return {pricing, *order_, staged_step(problem_, network),
+            static_cast<std::size_t>(degree_of(network, Strategy::Pipeline)), deadline()};
+  }
+
+  void search_point(const Point& point) {
+    const StagePricing pricing(problem_, *order_, point.decided, deadline());
+    StageChains chains = chains_of(point, pricing);
+    const Score next = points_.size() > 1 ? points_[points_.size() - 2].bound : Score::infinity();
+    const SearchStats before = result_.stats;
+    while (true) {
+      set_bound(std::min(next, chains.bound()));
+      if (is_enough(chains.bound())) break;
+      deadline().check();
+      if (result_.stats.nodes >= options_.limits.nodes) throw Stopped();
+      if (!chains.advance(known())) break;
+      result_.stats.nodes = before.nodes + chains.priced();
+      result_.stats.pruned_by_bound = before.pruned_by_bound + chains.dropped();
+      if (chains.found() && chains.found()->cost < known()) {
+        take_chain(point, pricing, *chains.found());
+      }
+      monitor_.after_round();
+    }
+    closed_ = std::min(closed_, chains.bound());
+  }
+
+  /// The judge: the plain model decides what the chain costs.
+  void take_chain(const Point& point, const StagePricing& pricing, const StageChain& chain) {
+    Mapping mapping = point.decided;
+    mapping.partition.assign(problem_.workload.graph.kernel_count(), 0);
+    for (std::size_t s = 0; s + 1 < chain.borders.size(); ++s) {
+      auto index = static_cast<std::int64_t>(s) * problem_.partition_limit();
+      for (const KernelSet& partition :
+           pricing.partitions(chain.borders[s], chain.borders[s + 1])) {
+        partition.for_each([&](std::size_t k) { mapping.partition[k] = index; });
+        ++index;
+      }
+    }
+    auto verdict = evaluate(problem_, mapping);
+    const Cost* cost = std::get_if<Cost>(&verdict);
+    if (cost == nullptr || !(cost->objective == chain.cost)) {
+      throw InternalError("the search and the model disagree on the cost of the stages found");
+    }
+    take(std::move(mapping), *cost, 'S');
+  }
+
+  void finish() {
+    result_.stats.time = monitor_.total_time();
+    result_.stats.proof_nodes = result_.stats.nodes;
+    result_.stats.proof_time = result_.stats.time;
+    if (result_.cost) {
+      result_.gap = relative_gap(known(), result_.lower_bound);
+      const bool enough = result_.gap <= options_.limits.gap;
+      result_.status = enough ? SearchStatus::Optimal : SearchStatus::Feasible;
+    } else if (result_.stopped_by == StopReason::None) {
+      result_.status = SearchStatus::Infeasible;
+      result_.infeasible = reason();
+    }
+  }
+
+  /// Too many stages; a kernel that does not fit even with the smallest tile; or all together.
+  [[nodiscard]] Infeasible reason() const {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (const NetworkChoice& network : networks_) {
+      least = std::min(least, degree_of(network, Strategy::Pipeline));
+    }
+    const auto most = static_cast<std::int64_t>(order_->most_stages);
+    if (least > most) {
+      return {.resource = Resource::Stages,
+              .needed = static_cast<double>(least),
+              .available = static_cast<double>(most)};
+    }
+    std::optional<Infeasible> misfit;
+    for (const NetworkChoice& network : networks_) {
+      const Mapping smallest = decided(network, outer_points(problem_).back());
+      misfit = StagePricing(problem_, *order_, smallest, deadline()).misfit();
+      if (!misfit) break;
+    }
+    return misfit.value_or(Infeasible{.resource = Resource::Stages});
+  }
+
+  const Problem& problem_;
+  const SearchOptions& options_;
+  SearchMonitor monitor_;
+  const std::vector<NetworkChoice> networks_;
+  std::unique_ptr<const StageOrder> order_;
+  std::vector<LoopPair> sharding_;
+  std::vector<Point> points_;         // that are open, the least bound last
+  Score closed_ = Score::infinity();  // the least bound of the others, with a gap that is enough
+  SearchResult result_;
+  char found_by_ = ' ';
+  std::mutex mutex_;  // guards what follows, which is read by the thread that tells
+  Progress told_;
+};
+
+}  // namespace
+
+SearchResult find_stages(const Problem& problem, const SearchOptions& options) {
+  return StageSearch(problem, options).run();
+}
+
+}  // namespace dfsearch

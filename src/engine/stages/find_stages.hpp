@@ -1,0 +1,15 @@
+#pragma once
+// The search for the best stages that divide the graph: the one public entry of this room.
+
+#include "engine/search_options.hpp"
+#include "engine/search_result.hpp"
+#include "model/problem.hpp"
+
+namespace dfsearch {
+
+/// As `solve`, for a problem whose stages divide the graph (Problem::divides_graph): one answer,
+/// without the next best and without checkpoints.  Nodes are stages that were priced.  Any of the
+/// best mappings is the answer, the same for any number of threads.
+SearchResult find_stages(const Problem& problem, const SearchOptions& options);
+
+}  // namespace dfsearch

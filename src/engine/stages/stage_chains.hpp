@@ -1,0 +1,87 @@
+#pragma once
+// The best chain of stages from the first border to the last, of which few are priced.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "base/units.hpp"
+#include "engine/stages/stage_pricing.hpp"
+#include "model/clock.hpp"
+#include "model/step/stage_time.hpp"
+
+namespace dfsearch {
+
+/// A chain of stages whose sum and greatest time are kept, and what it costs.
+struct StageChain {
+  std::vector<std::size_t> borders;  ///< from none of the kernels to all
+  Score cost = Score::infinity();
+};
+
+/// The chains of one choice of all other decisions.  Refers to all it is made from.
+class StageChains {
+ public:
+  /// `borders` of them, from the first to the last, make so many stages.  Throws Stopped.
+  StageChains(const StagePricing& pricing, const StageOrder& order, const StagedStep& step,
+              std::size_t stages, const Deadline& deadline);
+
+  /// No chain costs less, as far as stages are priced by now; infinite: none fits.
+  [[nodiscard]] Score bound() const { return bound_; }
+  /// The best chain whose stages are all priced, if it costs less than what is known.
+  [[nodiscard]] const std::optional<StageChain>& found() const { return found_; }
+
+  /// Prices more stages, of chains that may cost less than `known`, by several threads, and then
+  /// knows a better bound.  False if no such chain is left: bound() is then no less than `known`, or
+  /// than what was found.  The same for any number of threads.  Throws Stopped, with what is known
+  /// as it was.
+  bool advance(Score known);
+
+  [[nodiscard]] std::int64_t priced() const { return priced_; }
+  [[nodiscard]] std::int64_t dropped() const { return dropped_; }
+
+ private:
+  struct Edge {
+    std::uint32_t to = 0;
+    bool is_priced = false;
+    std::int64_t flight = 0;
+    Ticks time = 0;  ///< or no more than it
+  };
+  /// Of the stages before a border, or of those after it.
+  struct Point {
+    Ticks sum = 0;
+    Ticks greatest = 0;
+  };
+  using Front = std::vector<Point>;
+  /// A stage that is not priced, and what the best chain with it costs at least.
+  struct Candidate {
+    Score bound{};
+    std::size_t from = 0;
+    std::size_t edge = 0;
+  };
+
+  [[nodiscard]] Score score(Point point) const;
+  [[nodiscard]] bool fits(const Edge& edge, std::size_t left) const;
+  [[nodiscard]] static Front reduced(Front points);
+  void find_fronts();
+  void drop_useless(Score known, std::vector<Candidate>& candidates);
+  [[nodiscard]] Score bound_with(std::size_t from, const Edge& edge) const;
+  [[nodiscard]] std::vector<Candidate> best_chain() const;
+  void take_chain(const std::vector<Candidate>& chain);
+
+  const StagePricing& pricing_;
+  const StagedStep step_;
+  const std::size_t stages_;
+  const std::size_t count_;  // of borders
+  const Deadline deadline_;
+  std::vector<std::vector<Edge>> edges_;   // by the border that they begin at
+  std::vector<std::vector<Front>> rest_;   // by stages left and border
+  std::vector<std::vector<Front>> reach_;  // by stages taken and border
+  Score bound_{};
+  std::optional<StageChain> found_;
+  std::int64_t priced_ = 0;
+  std::int64_t dropped_ = 0;
+};
+
+}  // namespace dfsearch

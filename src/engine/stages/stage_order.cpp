@@ -1,0 +1,76 @@
+#include "engine/stages/stage_order.hpp"
+
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace dfsearch {
+namespace {
+
+using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
+
+/// A backward kernel is in the stage of its forward one, so each comes before the other.  What is
+/// computed backward goes from later stages to earlier ones: its consumer comes before it.
+Pairs pairs_of_borders(const DataflowGraph& graph) {
+  Pairs pairs;
+  for (const Tensor& tensor : graph.tensors()) {
+    const bool back = graph.kernel(tensor.from).phase == Phase::Backward;
+    const auto& [first, second] =
+        back ? std::pair(tensor.to, tensor.from) : std::pair(tensor.from, tensor.to);
+    pairs.emplace_back(first.index(), second.index());
+  }
+  for (std::size_t k = 0; k < graph.kernel_count(); ++k) {
+    if (graph.kernels()[k].phase == Phase::Forward) continue;
+    const std::size_t forward = graph.kernels()[k].forward()->index();
+    pairs.emplace_back(forward, k);
+    pairs.emplace_back(k, forward);
+  }
+  return pairs;
+}
+
+Pairs pairs_of_partitions(const DataflowGraph& graph) {
+  Pairs pairs;
+  for (const Tensor& tensor : graph.tensors()) {
+    pairs.emplace_back(tensor.from.index(), tensor.to.index());
+  }
+  return pairs;
+}
+
+std::vector<KernelSet> ideals_within_limit(const Before& before, const KernelSet& kernels,
+                                           const Deadline& deadline) {
+  auto ideals = order_ideals(before, kernels, kMostStageIdeals, deadline);
+  if (ideals) return *std::move(ideals);
+  throw InputError("execution.stages: the kernels can be cut in two in more than " +
+                   std::to_string(kMostStageIdeals) +
+                   " ways that tensors allow, expected fewer: a graph with fewer parallel "
+                   "branches, or `layers`");
+}
+
+}  // namespace
+
+StageOrder::StageOrder(const DataflowGraph& graph, const Deadline& deadline)
+    : before(come_before(graph.kernel_count(), pairs_of_partitions(graph))),
+      backward(graph.kernel_count()) {
+  const std::size_t kernels = graph.kernel_count();
+  KernelSet all(kernels);
+  KernelSet forward(kernels);
+  for (std::size_t k = 0; k < kernels; ++k) {
+    all.insert(k);
+    (graph.kernels()[k].phase == Phase::Forward ? forward : backward).insert(k);
+  }
+  ideals_within_limit(before, forward, deadline);
+  ideals_within_limit(before, backward, deadline);
+  const Before of_borders = come_before(kernels, pairs_of_borders(graph));
+  borders = ideals_within_limit(of_borders, all, deadline);
+  // Every longest chain of ideals adds one class of kernels at a time.
+  for (std::size_t k = 0; k < kernels; ++k) {
+    bool is_first = true;
+    for (std::size_t other = 0; other < k; ++other) {
+      is_first = is_first && !(of_borders[k].contains(other) && of_borders[other].contains(k));
+    }
+    most_stages += is_first ? 1 : 0;
+  }
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,111 @@
+#include "io/config/config_stages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/stages/stage_order.hpp"
+#include "graph/workloads/llm/unrolled_layers.hpp"
+#include "model/machine/network_choices.hpp"
+#include "model/scope.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// The entry of a key of a section, or that of the section, or where the root begins.
+Place place_of(const YamlNode& root, const char* section, const char* key) {
+  const YamlEntry* outer = root.find(section);
+  if (outer == nullptr) return root.place;
+  const YamlEntry* inner = outer->value.find(key);
+  return inner != nullptr ? inner->value.place : outer->place;
+}
+
+/// All layers as one graph, with the pins of each.
+void unroll(Problem& problem) {
+  Workload& workload = problem.workload;
+  const DataflowGraph layer(workload.graph.kernels(), workload.graph.tensors(),
+                            workload.graph.seams());
+  const DataflowGraph all = unrolled_layers(layer, workload.layers);
+  std::vector<std::optional<LoopPair>> pins;
+  for (const Kernel& kernel : all.kernels()) {
+    if (problem.sharding_pins.empty()) break;
+    const auto own =
+        std::find_if(layer.kernels().begin(), layer.kernels().end(), [&](const Kernel& candidate) {
+          return kernel.name == candidate.name ||
+                 kernel.name.substr(kernel.name.find('.') + 1) == candidate.name;
+        });
+    pins.push_back(problem.sharding_pins[static_cast<std::size_t>(own - layer.kernels().begin())]);
+  }
+  problem.sharding_pins = std::move(pins);
+  workload.graph = DataflowGraph(all.kernels(), all.tensors());
+  workload.layers = 1;
+}
+
+}  // namespace
+
+void settle_stages(const YamlNode& root, Config& config, InputMessages& messages) {
+  Problem& problem = config.problem;
+  const Place stages = place_of(root, "execution", "stages");
+  if (!problem.divides_graph()) {
+    if (problem.objective == Objective::Bottleneck) {
+      messages.add(place_of(root, "search", "objective"), "objective",
+                   "bottleneck needs stages that divide the graph, expected 'stages: graph' in "
+                   "'execution'");
+    }
+    return;
+  }
+  const Workload& workload = problem.workload;
+  if (workload.kind != WorkloadKind::Graph) {
+    messages.add(stages, "stages",
+                 "only a workload of 'kind: graph' has kernels for them, expected layers; "
+                 "'dfsearch graph' writes any workload so");
+    return;
+  }
+  const auto refuse = [&](bool wrong, const char* section, const char* key, const char* what) {
+    if (wrong) messages.add(place_of(root, section, key), key, what);
+  };
+  refuse(!problem.execution.pins.empty(), "execution", "pins",
+         "partitions are numbered stage by stage where these divide the graph, expected no pins");
+  refuse(workload.boundary > Bytes{}, "workload", "boundary",
+         "stages that divide the graph hand on what crosses their borders, expected none");
+  refuse(problem.system.second_memory() != nullptr, "system", "memory",
+         "stages that divide the graph have one memory each, expected a single tier");
+  refuse(config.design && !config.chip, "system", "budget",
+         "leaves something to search, which stages that divide the graph do not take");
+  if (workload.graph.has_backward()) {
+    refuse(problem.equations.phases == SplitPhases::Halves, "equations", "phases",
+           "stages that divide a graph with backward kernels keep the phases apart, expected "
+           "separate");
+    for (const Kernel& kernel : workload.graph.kernels()) {
+      if (kernel.phase == Phase::Forward || kernel.forward()) continue;
+      messages.add(place_of(root, "workload", "kernels"), "kernels",
+                   kernel.name +
+                       " is backward and shares the stage of a forward kernel, expected "
+                       "'backward_of'");
+    }
+  }
+  // As many borders at least, but for the one before all of them.
+  constexpr auto kMost = static_cast<std::int64_t>(kMostStageIdeals) - 1;
+  const auto kernels = static_cast<std::int64_t>(workload.graph.kernel_count());
+  if (kernels > kMost / workload.layers) {
+    messages.add(stages, "stages",
+                 fmt::format("the stages divide all layers, expected at most {} kernels in them, "
+                             "got {} in each of {}",
+                             kMost, kernels, workload.layers));
+  }
+  if (messages.count() > 0) return;
+  unroll(problem);
+  if (problem.sharding == ShardingChoice::Joint &&
+      sharding_matters(problem, network_choices(problem))) {
+    messages.add(
+        stages, "stages",
+        "the loops that kernels split are chosen beforehand where stages divide the graph, "
+        "expected 'sharding: least_bytes' in 'search'");
+  }
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,113 @@
+// The search for stages that divide the graph against all of them, costed by the plain model.
+
+#include "engine/stages/find_stages.hpp"
+
+#include <doctest/doctest.h>
+#include <tbb/global_control.h>
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "engine/solve.hpp"
+#include "support/stage_worlds.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// What the worlds have been like.
+struct StageWorldCounts {
+  int feasible = 0, infeasible = 0, backward = 0, skipping = 0, bottleneck = 0, layers = 0;
+  int staged = 0, in_memory = 0, perfect = 0, none = 0;
+
+  void count(const Problem& problem, const test::BestStages& best) {
+    if (best.feasible == 0) {
+      ++infeasible;
+      return;
+    }
+    ++feasible;
+    const DataflowGraph& graph = problem.workload.graph;
+    backward += graph.has_backward();
+    layers += graph.kernels().front().name.starts_with("L1.");
+    skipping += best.skipping > 0;
+    bottleneck += problem.objective == Objective::Bottleneck;
+    staged += problem.system.network[1].degree > 1;
+    in_memory += problem.system.memory[0].capacity < Bytes::infinity();
+    perfect += problem.execution.overlap == Overlap::Perfect;
+    none += problem.execution.overlap == Overlap::None;
+  }
+};
+
+void check_stages_found(const SearchResult& result, const test::BestStages& best) {
+  if (best.feasible == 0) {
+    CHECK(result.status == SearchStatus::Infeasible);
+    return;
+  }
+  REQUIRE(result.status == SearchStatus::Optimal);
+  CHECK(result.gap == 0.0);
+  CHECK(result.cost->objective.in_base_units() == doctest::Approx(best.objective).epsilon(1e-9));
+}
+
+}  // namespace
+
+TEST_CASE("stages that divide the graph are the best of all, for any number of threads") {
+  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
+  StageWorldCounts worlds;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_stages(seed);
+    const test::BestStages best = test::best_stages(problem);
+    worlds.count(problem, best);
+    std::optional<Mapping> first;
+    for (const int threads : {1, 2, 8}) {
+      CAPTURE(threads);
+      const SearchResult result = solve(problem, {.threads = threads});
+      check_stages_found(result, best);
+      if (!result.mapping) continue;
+      if (!first) first = result.mapping;
+      CHECK(*result.mapping == *first);
+      CHECK(result.cost->stages.size() ==
+            static_cast<std::size_t>(*problem.system.network[1].degree));
+    }
+  }
+  CHECK(worlds.feasible > 150);
+  CHECK(worlds.infeasible > 20);
+  CHECK(worlds.backward > 30);
+  CHECK(worlds.skipping > 20);
+  CHECK(worlds.bottleneck > 20);
+  CHECK(worlds.layers > 20);
+  CHECK(worlds.staged > 80);
+  CHECK(worlds.in_memory > 30);
+  CHECK(worlds.perfect > 30);
+  CHECK(worlds.none > 30);
+}
+
+TEST_CASE("a search for stages that is stopped has bounds on both sides of the optimum") {
+  int stopped = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_stages(seed);
+    const SearchResult whole = solve(problem, {});
+    SearchOptions options;
+    options.limits.nodes = 1;
+    const SearchResult some = solve(problem, options);
+    if (some.stopped_by == StopReason::None) continue;
+    ++stopped;
+    CHECK(some.stopped_by == StopReason::Nodes);
+    if (!whole.cost) continue;
+    CHECK(some.lower_bound <= whole.cost->objective);
+    if (some.cost) CHECK(some.cost->objective >= whole.cost->objective);
+    // From there on it is found again.
+    CHECK(solve(problem, {.hint = some.mapping}).cost->objective == whole.cost->objective);
+  }
+  CHECK(stopped > 5);
+  const std::atomic<bool> stop = true;
+  SearchOptions at_once;
+  at_once.limits.deadline = Deadline(Seconds::infinity(), &stop);
+  const SearchResult none = solve(test::random_stages(1), at_once);
+  CHECK(none.status == SearchStatus::NoSolution);
+  CHECK(none.stopped_by == StopReason::Signal);
+  CHECK(none.lower_bound == Score{});
+}
+
+}  // namespace dfsearch
