@@ -109,8 +109,11 @@ class FormatsTest(CliTest):
     def test_the_other_sections(self):
         for section in ("parallelism", "execution", "sharding", "search"):
             self.assert_keys(section, keys(rows(f"### `{section}`")))
+        listed = rows("### `price` and `power`")
+        by_peak = next(i for i, row in enumerate(listed) if row[0] == "`polynomial`")
         for section in ("price", "power"):
-            self.assert_keys(section, keys(rows("### `price` and `power`")))
+            self.assert_keys(section, keys(listed[:by_peak]))
+            self.assert_keys(f"{section}.accelerator", keys(listed[by_peak:]))
         self.assert_keys("equations", keys(rows("### `equations`", "switch")))
 
     def test_words_that_a_key_may_have(self):
