@@ -345,8 +345,8 @@ class Search(CliTest):
         config = CONFIGS / "calculon_1t.yaml"
         self.write("small.yaml", support.SMALL)
         done = self.run_tool(config, "--no-bound", "memory", status=2)
-        self.assertEqual(done.stderr, "--no-bound: a config with 'equations: calculon' does not "
-                                      "take it\n")
+        self.assertEqual(done.stderr, "--no-bound: a config with 'equations: calculon' has 'floors' "
+                                      "alone, got 'memory'\n")
         for words in (["graph", config], ["export", config]):
             with self.subTest(words):
                 self.assertRegex(self.run_tool(*words, status=2).stderr,

@@ -105,11 +105,16 @@ class Emit(CliTest):
         self.assertEqual(found["training"]["global_batch_size"],
                          result["workload"]["global_batch"])
         self.assertEqual(found["activation_checkpoint"]["mode"], result["plan"]["recompute"])
+        # Replicas that divide the experts are replicas of all else: the ranks stay the chips.
+        divided = tomllib.loads(self.emit(self.plan(expert=2), "torchtitan").stdout)["parallelism"]
+        self.assertEqual(divided["expert_parallel_degree"], 2)
+        self.assertEqual(divided["data_parallel_shard_degree"],
+                         parallelism["data_parallel_shard_degree"])
 
     def test_deepspeed(self):
         result = self.plan()
         found = json.loads(self.emit(result, "deepspeed").stdout)
-        replicas = result["parallelism"]["data"] * result["parallelism"]["expert"]
+        replicas = result["parallelism"]["data"]  # those that divide experts included
         self.assertEqual(found["train_batch_size"], found["train_micro_batch_size_per_gpu"]
                          * found["gradient_accumulation_steps"] * replicas)
         self.assertEqual(found["zero_optimization"]["stage"], result["plan"]["zero"])

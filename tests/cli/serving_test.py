@@ -333,9 +333,19 @@ class ServingTest(CliTest):
         config["serving"]["limits"]["tpot"] = f"{remedy['enough'] * 1.000001} s"
         self.assertEqual(self.solve(config)["serving"]["best"], remedy["deployment"])
 
+    def test_without_floors_the_answer_is_the_same_and_later(self):
+        for objective in ("throughput_per_chip", "front"):
+            with self.subTest(objective):
+                config = changed(SMALL, "serving.objective", objective)
+                whole = self.solve(config)
+                without = self.solve(config, "--no-bound", "floors")
+                self.assertEqual(without["serving"], whole["serving"])
+                self.assertGreater(without["search"]["leaves"], whole["search"]["leaves"])
+
     def test_options_that_deployments_do_not_take(self):
         done = self.run_tool(CONFIG, "--no-bound", "labels", status=2)
-        self.assertIn("--no-bound", done.stderr)
+        self.assertEqual(done.stderr, "--no-bound: a config of kind llm_serving has 'floors' alone, "
+                                      "got 'labels'\n")
 
     def test_a_search_goes_on_from_its_checkpoint(self):
         front = ["--set", "serving.objective=front", "--quiet", "--json", "-"]

@@ -131,6 +131,57 @@ class Solve(CliTest):
             with self.subTest(options):
                 self.assertEqual(without_effort(self.result(self.config, *options)), expected)
 
+    def test_without_floors_the_answer_is_the_same_and_later(self):
+        whole = self.result(self.config, "--deterministic")
+        without = self.result(self.config, "--deterministic", "--no-bound", "floors")
+        self.assertEqual(without_effort(without), without_effort(whole))
+        self.assertGreater(without["search"]["nodes"], whole["search"]["nodes"])
+
+    def test_a_framework_gets_the_best_of_what_it_runs(self):
+        layouts = "training.layout=[least_sent, least_kept]"
+        lists = {
+            "megatron": [["training.schedule=[1f1b, interleaved]"]],
+            "torchtitan": [["training.schedule=[1f1b, interleaved, gpipe]",
+                            "training.zero=[0, 2, 3]"]],
+            "deepspeed": [["training.schedule=1f1b", "training.zero=[0, 1]"],
+                          ["training.schedule=1f1b", "parallelism.pipeline=1"]]}
+        best_of_any = self.result(self.config)["step_time"]
+        for framework, choices in lists.items():
+            # Memory that makes ZeRO and stages matter, and one that does not.
+            for memory in ("2 GB", "600 MB"):
+                with self.subTest(framework=framework, memory=memory):
+                    given = [f"system.memory.capacity={memory}"]
+                    best = min(self.result(self.config, *changes(*given, layouts, *one))["step_time"]
+                               for one in choices)
+                    found = self.result(self.config,
+                                        *changes(*given, f"training.framework={framework}"))
+                    self.assertEqual(found["step_time"], best)
+                    any_of_all = self.result(self.config, *changes(*given))["step_time"]
+                    self.assertEqual(found["framework"],
+                                     {"name": framework, "step_time_of_any": any_of_all,
+                                      "lower_bound_of_any": any_of_all})
+                    if memory == "2 GB":
+                        self.assertEqual(any_of_all, best_of_any)
+
+    def test_a_framework_can_run_what_is_found_for_it(self):
+        for framework in ("megatron", "torchtitan", "deepspeed"):
+            with self.subTest(framework):
+                told = changes("system.memory.second={bandwidth: 40 GB/s, capacity: 1 TB}",
+                               "system.memory.capacity=600 MB", f"training.framework={framework}")
+                self.write("r.json", self.run_tool(self.config, *told, "--json", "-").stdout)
+                text = self.run_tool("emit", "r.json", "--for", framework).stdout
+                for lack in ("is not there", "is none that", "stay on the chip", "nothing is",
+                             "goes with", "run 1f1b"):
+                    self.assertNotIn(lack, text)
+                report = self.run_tool(self.config, *told).stdout
+                self.assertRegex(report, rf"framework +{framework}; the best plan of any takes")
+
+    def test_what_a_framework_never_runs_is_an_error(self):
+        wrong = self.run_tool(self.config, *changes(
+            "training.framework=torchtitan", "training.schedule=zb_h1", "training.zero=1",
+            "training.layout=front_1"), status=2).stderr
+        self.assertEqual(wrong.count("nothing of this is what torchtitan runs"), 3)
+
     def test_deterministic_searches_do_the_same_and_say_the_same(self):
         def said(*options):
             text = self.run_tool(self.config, "--deterministic", *options).stdout
@@ -282,7 +333,7 @@ class Solve(CliTest):
 
     def test_options_that_do_not_apply(self):
         self.assertEqual(self.run_tool(self.config, "--no-bound", "memory", status=2).stderr,
-                         "--no-bound: a config with 'training' does not take it\n")
+                         "--no-bound: a config with 'training' has 'floors' alone, got 'memory'\n")
         self.assertEqual(self.run_tool(self.config, "--count", status=2).stderr,
                          "--count: only a config with 'equations: calculon' takes it\n")
         self.assertIn("unknown key 'objective'",

@@ -18,11 +18,15 @@ class PlanTree {
   using Solution = PlanSolution;
 
   /// Steps whose degrees are `excluded` are no solutions.  Refers to the rules.
-  PlanTree(const StepRules& rules, std::vector<Decisions> excluded, const Deadline& deadline)
-      : rules_(rules), excluded_(std::move(excluded)), deadline_(deadline) {}
+  PlanTree(const StepRules& rules, std::vector<Decisions> excluded, bool has_floors,
+           const Deadline& deadline)
+      : rules_(rules),
+        excluded_(std::move(excluded)),
+        has_floors_(has_floors),
+        deadline_(deadline) {}
 
   [[nodiscard]] Node root() const { return rules_.root(); }
-  [[nodiscard]] Score bound(const Node& node) const { return node.bound; }
+  [[nodiscard]] Score bound(const Node& node) const { return has_floors_ ? node.bound : Score{}; }
   [[nodiscard]] Score cost(const Solution& solution) const { return solution.cost; }
   [[nodiscard]] bool precedes(const Solution& a, const Solution& b) const {
     const Score mine = rules_.tie(a.decisions), other = rules_.tie(b.decisions);
@@ -54,6 +58,7 @@ class PlanTree {
  private:
   const StepRules& rules_;
   const std::vector<Decisions> excluded_;
+  const bool has_floors_;
   const Deadline deadline_;
 };
 

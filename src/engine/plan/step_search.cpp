@@ -127,7 +127,7 @@ class StepFinder {
   }
 
   Found search_tree() {
-    const PlanTree problem(rules_, excluded_, search_.limits.deadline);
+    const PlanTree problem(rules_, excluded_, search_.floors, search_.limits.deadline);
     before_ = state_.stats;
     Limits limits = search_.limits;
     limits.nodes -= before_.nodes - nodes_before_;

@@ -263,13 +263,13 @@ bool DeploymentSearch::bound(Node& node) {
                 .chips = 0,
                 .first = {}};
   node.least.value *= 1.0 - kRounding;
-  if (incumbents_.beats(node.least)) {
+  if (question_.has_floors && incumbents_.beats(node.least)) {
     close(Closed::Bound);
     return false;
   }
   const bool any = node.prefiller ? bound_pair(node) : bound_aggregated(node);
   if (!any) return false;
-  if (!incumbents_.beats(node.least)) return true;
+  if (!question_.has_floors || !incumbents_.beats(node.least)) return true;
   close(Closed::Bound);
   return false;
 }

@@ -24,6 +24,7 @@ class DeploymentSearch {
     Objective objective;
     std::optional<Mode> mode;  ///< nothing: all
     std::vector<Deployment> excluded;
+    bool has_floors = true;  ///< close intervals by their bound
   };
 
   /// Throws Stopped.

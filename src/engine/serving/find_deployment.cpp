@@ -178,7 +178,11 @@ class Finder {
   }
 
   FoundDeployment find(const std::vector<Deployment>& excluded, bool is_first) {
-    DeploymentSearch tree(*space_, {.objective = task_.objective, .mode = {}, .excluded = excluded},
+    DeploymentSearch tree(*space_,
+                          {.objective = task_.objective,
+                           .mode = {},
+                           .excluded = excluded,
+                           .has_floors = search_.bounds.use(SearchBound::Floors)},
                           left(), threads());
     if (is_first) {
       for (const Deployment& known : search_.known) tree.start_from(known);

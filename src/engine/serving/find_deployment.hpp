@@ -13,6 +13,7 @@
 
 #include "base/units.hpp"
 #include "engine/search_result.hpp"
+#include "engine/tables/search_bounds.hpp"
 #include "engine/tree/limits.hpp"
 #include "engine/tree/search_stats.hpp"
 #include "model/scope.hpp"
@@ -26,6 +27,7 @@ struct ServingSearch {
   bool deterministic = false;          ///< one thread
   std::int64_t top = 1;                ///< so many structures, each with its best deployment
   bool count = false;                  ///< count the deployments that keep all limits
+  SearchBounds bounds{};               ///< whether floors close intervals
   bool explain = false;                ///< what a tenth more of each quantity of the chips brings
   std::vector<Deployment> known = {};  ///< beforehand: a hint, or what an earlier run found
   SearchStats before = {};             ///< spent by earlier runs

@@ -38,6 +38,7 @@ enum class SearchBound : std::uint8_t {
   Segments,
   Covers,
   Moves,
+  Floors,
 };
 
 struct SearchBoundName {
@@ -88,6 +89,8 @@ inline constexpr std::array kSearchBounds = {
                     "bounds and mappings by exact covers, after the duals (10)", "results"},
     SearchBoundName{SearchBound::Moves, "moves", "better mappings, a few kernels at a time (10)",
                     "mappings"},
+    SearchBoundName{SearchBound::Floors, "floors",
+                    "of plans, executions and deployments: what all below a node take (13)"},
 };
 
 /// The bounds that a search uses: all, unless some are dropped.
@@ -96,6 +99,13 @@ class SearchBounds {
   constexpr void drop(SearchBound bound) { dropped_ |= bit(bound); }
   [[nodiscard]] constexpr bool use(SearchBound bound) const { return (dropped_ & bit(bound)) == 0; }
   [[nodiscard]] constexpr bool use_all() const { return dropped_ == 0; }
+
+  /// Those that a search of plans, executions or deployments does not have.
+  [[nodiscard]] constexpr SearchBounds but_floors() const {
+    SearchBounds others = *this;
+    others.dropped_ &= ~bit(SearchBound::Floors);
+    return others;
+  }
 
   /// The names of those that are not used.
   [[nodiscard]] std::vector<std::string_view> dropped() const {

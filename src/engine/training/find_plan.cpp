@@ -1,5 +1,6 @@
 #include "engine/training/find_plan.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -21,6 +22,23 @@ Seconds step_with(Task task, const Blocks& blocks, const Plan& plan, stack::Scen
   const Cost* cost = std::get_if<Cost>(&verdict);
   if (cost == nullptr) throw InternalError("a plan fits into memory or not by its times");
   return cost->step_time;
+}
+
+/// Searched from the plan that was found.
+AnyFramework step_of_any(Task task, const StepSearch& search, const PlanResult& known) {
+  task.framework.reset();
+  const PlanSpace space(task);
+  LayoutShelf shelf(task, space.blocks());
+  const PlanRules rules(space, shelf);
+  StepSearch free{.limits = search.limits,
+                  .threads = search.threads,
+                  .deterministic = search.deterministic,
+                  .hint = decisions_of(*known.plan)};
+  free.limits.nodes -= std::min(free.limits.nodes, known.stats.nodes);
+  const StepAnswer best = find_steps(rules, free).list.front();
+  return {.step_time =
+              Seconds(std::min(best.cost.in_base_units(), known.cost->step_time.in_base_units())),
+          .lower_bound = Seconds(best.lower_bound.in_base_units())};
 }
 
 }  // namespace
@@ -48,6 +66,7 @@ PlanResult find_plan(const Task& task, const StepSearch& search) {
         .low = step_with(task, space.blocks(), *result.plan, stack::Scenario::low()),
         .high = step_with(task, space.blocks(), *result.plan, stack::Scenario::high())};
   }
+  if (result.plan && task.framework) result.any_framework = step_of_any(task, search, result);
   if (result.plan && search.robust) result.robust = find_robust_plan(task, search, result);
   result.fusions_searched = rules.times().searched();
   if (result.status == SearchStatus::Infeasible) {

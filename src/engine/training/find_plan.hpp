@@ -80,13 +80,20 @@ struct RobustPlan : FoundPlan {
   [[nodiscard]] const Outcome& worst_of_typical() const;
 };
 
+/// The best step of any framework, beside that of the one that was asked for.
+struct AnyFramework {
+  Seconds step_time{};  ///< the best known
+  Seconds lower_bound{};
+};
+
 struct PlanResult : FoundPlan {
-  std::optional<StepInterval> interval;  ///< of the best plan; nothing without a stack
-  std::optional<RobustPlan> robust;      ///< if asked for and there is a plan
-  Scope scope;                           ///< what was fixed beforehand: the proof is for that alone
-  std::vector<FoundPlan> alternatives;   ///< with other degrees, best first
-  bool alternatives_complete = false;    ///< no parallelism beyond those fits
-  std::optional<NearestMisfit> misfit;   ///< for Infeasible, unless there is no plan at all
+  std::optional<AnyFramework> any_framework;  ///< of a task with a framework that has a plan
+  std::optional<StepInterval> interval;       ///< of the best plan; nothing without a stack
+  std::optional<RobustPlan> robust;           ///< if asked for and there is a plan
+  Scope scope;                          ///< what was fixed beforehand: the proof is for that alone
+  std::vector<FoundPlan> alternatives;  ///< with other degrees, best first
+  bool alternatives_complete = false;   ///< no parallelism beyond those fits
+  std::optional<NearestMisfit> misfit;  ///< for Infeasible, unless there is no plan at all
   std::int64_t measured = 0;   ///< plans, but for layers and network, whose memory was computed
   std::int64_t evaluated = 0;  ///< plans whose step time was computed
   std::int64_t fusions_searched = 0;  ///< passes of parts whose fusion was searched for

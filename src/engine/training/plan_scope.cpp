@@ -40,7 +40,8 @@ Scope scope_of(const PlanSpace& space) {
     if (splits(Role::Tensor)) scope.push_back(kLibraryLayouts);
     return scope;
   }
-  if (space.task().choices.layouts.empty() && splits(Role::Tensor)) scope.push_back(kTensorLayouts);
+  const bool any_layout = space.task().choices.layouts.empty() && !space.task().framework;
+  if (any_layout && splits(Role::Tensor)) scope.push_back(kTensorLayouts);
   if (splits(Role::Context) || splits(Role::Expert)) scope.push_back(kTokenLayouts);
   return scope;
 }

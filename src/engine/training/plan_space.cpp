@@ -142,7 +142,8 @@ std::vector<TensorLayout> PlanSpace::layouts(const Degrees& degrees, LayoutShelf
   const std::vector<TensorLayout>& chosen = task_.choices.layouts;
   if (task_.stack) return allowed(stack_layouts(degrees), chosen);
   const bool is_named =
-      !chosen.empty() && std::none_of(chosen.begin(), chosen.end(), place_in_front);
+      task_.framework ||
+      (!chosen.empty() && std::none_of(chosen.begin(), chosen.end(), place_in_front));
   if (is_named) return allowed({TensorLayout::LeastSent, TensorLayout::LeastKept}, chosen);
   return allowed(shelf.tensor_layouts(degrees, deadline), chosen);
 }
@@ -219,7 +220,7 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
           plan.chunks = chunks;
           for (const Offload& offload : offloads) {
             plan.offload = offload;
-            found.push_back(plan);
+            if (!task_.framework || runs(*task_.framework, plan)) found.push_back(plan);
           }
         }
       }

@@ -80,9 +80,40 @@ constexpr Type kOverlapOfKernels = [] {
   return type;
 }();
 
+/// What is given must leave the framework something that it can run.
+void check_framework(const Task& task, Report& report) {
+  using training::Plan;
+  const training::Choices& choices = task.choices;
+  const auto none_runs = [&](const auto& values, const auto& put) {
+    return !values.empty() && std::none_of(values.begin(), values.end(), [&](const auto& value) {
+      Plan plan;
+      put(plan, value);
+      return runs(*task.framework, plan);
+    });
+  };
+  const auto complain = [&](const void* member) {
+    report.at({member}, fmt::format("nothing of this is what {} runs", name_of(*task.framework)));
+  };
+  if (none_runs(choices.layouts, [](Plan& plan, TensorLayout value) { plan.layout = value; })) {
+    complain(&choices.layouts);
+  }
+  if (none_runs(choices.zeros, [](Plan& plan, int value) { plan.zero = value; })) {
+    complain(&choices.zeros);
+  }
+  if (none_runs(choices.schedules,
+                [](Plan& plan, training::Schedule value) { plan.schedule = value; })) {
+    complain(&choices.schedules);
+  }
+  if (none_runs(choices.offload ? std::vector{*choices.offload} : std::vector<training::Offload>(),
+                [](Plan& plan, training::Offload value) { plan.offload = value; })) {
+    complain(&choices.offload);
+  }
+}
+
 void check_plan(void* object, Report& report) {
   const auto& task = *static_cast<const Task*>(object);
   const training::Choices& choices = task.choices;
+  if (task.framework) check_framework(task, report);
   const auto whole =
       std::find(choices.layouts.begin(), choices.layouts.end(), TensorLayout::WholeExperts);
   if (whole != choices.layouts.end() && !task.stack) {
@@ -159,6 +190,10 @@ const Schema& schema_of<Task>() {
   static constexpr Extra kOpen{.preset = "searched"};
   static constexpr Extra kBytes{.type = &kElement, .limits = {0.125, 1024}};
   static constexpr Field kFields[] = {
+      field<&Task::framework>(
+          "framework",
+          "plans that it can run, and what that costs ([training.md](training.md), section 6)",
+          {.preset = "any"}),
       field<&Task::choices, &C::layouts>(
           "layout",
           "how values lie among tensor ranks: so that least is sent, so that least is kept, or as "

@@ -12,8 +12,8 @@ namespace dfsearch {
 namespace {
 
 struct LaunchedPlan {
-  std::int64_t tensor, context, expert, pipeline, data, micro_batch, micro_batches, global_batch,
-      sequence, zero, chunks;
+  std::int64_t tensor, context, expert, pipeline, data;  // `data`: all replicas, of experts too
+  std::int64_t micro_batch, micro_batches, global_batch, sequence, zero, chunks;
   std::string layout, recompute, schedule;
   std::vector<std::int64_t> layers;  ///< of each stage
   std::vector<std::string> offload;
@@ -110,10 +110,8 @@ std::string megatron(const LaunchedPlan& plan) {
 }
 
 std::string torchtitan(const LaunchedPlan& plan) {
-  std::vector<std::string> lacks;
   Emitted emitted;
   check_layout(plan, emitted);
-  const std::int64_t replicas = plan.data * plan.expert;
   if (plan.zero == 1) emitted.lack("ZeRO 1 is not there; FSDP that keeps the weights gathered is");
   std::string schedule = "1F1B";
   if (plan.schedule == "interleaved") schedule = "Interleaved1F1B";
@@ -134,7 +132,7 @@ std::string torchtitan(const LaunchedPlan& plan) {
              "pipeline_parallel_degree = {}\npipeline_parallel_schedule = \"{}\"\n"
              "pipeline_parallel_microbatch_size = {}\n\n[activation_checkpoint]\nmode = \"{}\"\n",
              plan.pipeline > 1 ? plan.micro_batch * plan.micro_batches : plan.micro_batch,
-             plan.global_batch, plan.sequence, divided ? 1 : replicas, divided ? replicas : 1,
+             plan.global_batch, plan.sequence, divided ? 1 : plan.data, divided ? plan.data : 1,
              plan.zero == 3 ? "always" : "never", plan.tensor, plan.context, plan.expert,
              plan.pipeline, schedule, plan.micro_batch, plan.recompute);
 }

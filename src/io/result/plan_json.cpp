@@ -201,6 +201,11 @@ std::string plan_json(const training::Task& task, const PlanResult& result) {
   put_answer(json, result);
   json["interval"] =
       result.interval ? Json{number(result.interval->low), number(result.interval->high)} : Json();
+  json["framework"] = result.any_framework
+                          ? Json{{"name", name_of(*task.framework)},
+                                 {"step_time_of_any", number(result.any_framework->step_time)},
+                                 {"lower_bound_of_any", number(result.any_framework->lower_bound)}}
+                          : Json();
   json["robust"] = result.robust ? robust_json(*result.robust) : Json();
   put_price(json, cost);
   std::optional<double> tokens;

@@ -1,5 +1,8 @@
 #include "io/solve/question.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "base/error.hpp"
 #include "io/solve/question_parts.hpp"
 
@@ -10,6 +13,13 @@ void Question::check(const SolveOptions& asked) const {
     throw InputError("--count: only a config with 'equations: calculon' takes it");
   }
   if (asked.robust) throw InputError("--robust: only a config with 'training' takes it");
+}
+
+void check_bounds(const SolveOptions& asked, std::string_view whose) {
+  const auto others = asked.bounds.but_floors().dropped();
+  if (others.empty()) return;
+  throw InputError(fmt::format("--no-bound: a config {} has 'floors' alone, got '{}'", whose,
+                               fmt::join(others, "', '")));
 }
 
 Result Question::evaluate(const std::filesystem::path&) const {

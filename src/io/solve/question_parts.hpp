@@ -33,6 +33,9 @@ Options search_options(const SolveOptions& asked, const SearchSettings& settings
 /// Those of a search for mappings.
 SearchOptions mapping_options(const SolveOptions& asked, const SearchSettings& settings);
 
+/// Only floors can be left out of a search for anything but mappings; `whose` is a kind of config.
+void check_bounds(const SolveOptions& asked, std::string_view whose);
+
 /// How sure an answer is; `objective` is that of the best, if there is one.
 template <class Found>
 Result result_of(const Found& found, std::optional<Score> objective) {

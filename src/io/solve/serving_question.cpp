@@ -58,9 +58,8 @@ class ServingQuestion final : public Question {
   }
 
   void check(const SolveOptions& asked) const override {
-    if (!asked.bounds.use_all()) {
-      throw InputError("--no-bound: a config of kind llm_serving does not take it");
-    }
+    check_bounds(asked, "of kind llm_serving");
+    if (!asked.bounds.use_all()) refuse_fleet("--no-bound");
     if (asked.count) refuse_fleet("--count");
     if (asked.top > 1) refuse_fleet("--top");
     if (asked.on_checkpoint) refuse_fleet("--checkpoint");
@@ -70,6 +69,7 @@ class ServingQuestion final : public Question {
     auto search = search_options<serving::ServingSearch>(asked, config_.search);
     search.count = asked.count;
     search.explain = asked.explain;
+    search.bounds = asked.bounds;
     if (const auto* hint = std::get_if<serving::Deployment>(&asked.hint)) {
       search.known.push_back(*hint);
     }

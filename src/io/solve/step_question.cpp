@@ -121,15 +121,14 @@ class StepQuestion final : public Question {
             "{stack: te, chip: h100_80gb}, say (docs/truth.md)");
       }
     }
-    if (!asked.bounds.use_all()) {
-      throw InputError(fmt::format("--no-bound: a config with {} does not take it", Kind::kConfig));
-    }
+    check_bounds(asked, fmt::format("with {}", Kind::kConfig));
   }
 
   [[nodiscard]] Result solve(const SolveOptions& asked) const override {
     auto search = search_options<StepSearch>(asked, config_.search);
     search.count = asked.count;
     search.robust = asked.robust;
+    search.floors = asked.bounds.use(SearchBound::Floors);
     if (const auto* hint = std::get_if<Decisions>(&asked.hint)) search.hint = *hint;
     if (asked.resume != nullptr) search.resume = &std::get<StepState>(*asked.resume);
     if (asked.on_incumbent) {

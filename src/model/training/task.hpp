@@ -12,6 +12,7 @@
 #include "model/machine/machine.hpp"
 #include "model/problem.hpp"
 #include "model/stack/stack.hpp"
+#include "model/training/framework.hpp"
 #include "model/training/plan.hpp"
 
 namespace dfsearch::training {
@@ -58,6 +59,7 @@ struct Task {
   /// rates of the machine hold (docs/truth.md).
   std::optional<stack::Setup> stack;
   Choices choices;
+  std::optional<Framework> framework;  ///< that is to run the plan; left out: any
 };
 
 }  // namespace dfsearch::training

@@ -144,7 +144,7 @@ TEST_CASE("no bound is above a cost, and none falls on the way down") {
     CAPTURE(seed);
     const Task task = random_task(seed);
     const ExecutionRules rules(task);
-    const PlanTree tree(rules, {}, Deadline());
+    const PlanTree tree(rules, {}, true, Deadline());
     if (BoundCheck(tree).walk(tree.root()) < Score::infinity()) ++solved;
   }
   CHECK(solved > 40);

@@ -143,7 +143,7 @@ TEST_CASE("bounds of plans only tighten and are below all that they stand for") 
     const PlanSpace space(task);
     LayoutShelf shelf(task, space.blocks());
     const PlanRules rules(space, shelf);
-    const PlanTree tree(rules, {}, {});
+    const PlanTree tree(rules, {}, true, {});
     solutions += solutions_below(tree, tree.root()).size();
   }
   CHECK(solutions > 1000);
@@ -199,7 +199,7 @@ TEST_CASE("with a stack bounds of plans only tighten and are below all that they
     const PlanSpace space(task);
     LayoutShelf shelf(task, space.blocks());
     const PlanRules rules(space, shelf);
-    const PlanTree tree(rules, {}, {});
+    const PlanTree tree(rules, {}, true, {});
     solutions += solutions_below(tree, tree.root()).size();
   }
   CHECK(solutions > 1000);

@@ -198,7 +198,7 @@ TEST_CASE("bounds of regret only tighten and are below all plans that they stand
     }
     if (worlds.front()->best == Score::infinity()) continue;
     const RobustRules rules(worlds);
-    const PlanTree tree(rules, {}, {});
+    const PlanTree tree(rules, {}, true, {});
     least_below(tree, rules, tree.root(), solutions, dropped);
   }
   CHECK(solutions > 300);

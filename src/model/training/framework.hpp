@@ -1,0 +1,35 @@
+#pragma once
+// What frameworks of training can run of a plan: Megatron-LM (core 0.13), torchtitan and DeepSpeed,
+// as read in their arguments (io/emit/training_arguments.cpp writes these).
+
+#include "base/words.hpp"
+#include "model/training/plan.hpp"
+
+namespace dfsearch::training {
+
+enum class Framework : std::uint8_t { Megatron, Torchtitan, Deepspeed };
+constexpr auto words(Framework) {
+  return named<Framework>({{"megatron", Framework::Megatron},
+                           {"torchtitan", Framework::Torchtitan},
+                           {"deepspeed", Framework::Deepspeed}});
+}
+
+/// Whether a framework runs the layout, schedule, ZeRO and offload of a plan together.  Layouts of
+/// the front are no library's; stages of any layers are every framework's.
+constexpr bool runs(Framework framework, const Plan& plan) {
+  if (plan.layout > TensorLayout::WholeExperts) return false;
+  const bool is_plain = plan.schedule == Schedule::OneForwardOneBackward;
+  const bool is_interleaved = plan.schedule == Schedule::Interleaved;
+  switch (framework) {
+    case Framework::Megatron:
+      return (is_plain || is_interleaved) && !plan.offload.weights;
+    case Framework::Torchtitan:
+      return (is_plain || is_interleaved || plan.schedule == Schedule::GPipe) && plan.zero != 1 &&
+             !plan.offload.any();
+    case Framework::Deepspeed:
+      return is_plain && (plan.zero <= 1 || plan.degrees[Role::Pipeline] == 1);
+  }
+  return false;
+}
+
+}  // namespace dfsearch::training
