@@ -70,6 +70,22 @@ class Packages(unittest.TestCase):
                    env={**self.environment, "PYTHONPATH": str(package)}, cwd=self.folder)
         self.assertEqual(text, "0\n")
 
+    def test_wheel(self):
+        if "python3-dfsearch" not in self.debs:
+            self.skipTest("pybind11 is not installed")
+        script = pathlib.Path(__file__).resolve().parents[2] / "tools/dev/make_wheel.py"
+        wheels = []
+        for folder in ("once", "again"):
+            name = run(sys.executable, script, BUILD, self.folder / folder).strip()
+            wheels.append(self.folder / folder / name)
+        self.assertEqual(wheels[0].read_bytes(), wheels[1].read_bytes())
+        place = self.folder / "installed"
+        run(sys.executable, "-m", "pip", "install", "--no-index", "--no-deps", "--target", place,
+            wheels[0])
+        text = run(sys.executable, "-c", "import dfsearch; print(dfsearch.solve('gpt3_1t')['gap'])",
+                   env={**self.environment, "PYTHONPATH": str(place)}, cwd=self.folder)
+        self.assertEqual(text, "0\n")
+
     def test_all_is_there(self):
         for name in ("bin/dfsearch", "include/dfsearch/dfsearch.hpp",
                      "share/doc/dfsearch/README.md", "share/doc/dfsearch/docs/python.md"):
