@@ -161,6 +161,52 @@ class ChipTest(CliTest):
         self.run_tool("gemm", "chip.yaml", status=2)
         self.run_tool("gemm", "chip.yaml", "--shape", "4x4x4", "--published", status=2)
 
+    def test_an_lstm_is_the_sum_of_its_gemms_and_passes(self):
+        """(23) and (24) of docs/technology.md, from the times of the GEMMs of their own."""
+        chip = CHIPS / "v100.yaml"
+        launch, word = 3e-6, 4
+        told = ["--set", "execution.launch_overhead=3 us", "--word", f"{word} B", "--json", "-"]
+        bandwidth = json.loads(self.run_tool("chip", chip, "--json", "-").stdout)[
+            "memory"]["bandwidth"]
+        for b, d, v, layers, steps in ((64, 512, 3000, 3, 7), (1, 96, 1000, 1, 1), (33, 100, 7, 2, 5)):
+            everything = steps * b
+            shapes = {
+                "gates": (4 * d, 2 * d, b), "logits": (v, d, b), "gates'": (2 * d, 4 * d, b),
+                "logits'": (d, v, b), "update": (4 * d, everything, 2 * d),
+                "update of logits": (v, everything, d), "recurrent": (4 * d, d, b),
+                "recurrent'": (d, 4 * d, b), "below": (4 * d, d, everything),
+                "below'": (d, 4 * d, everything), "all logits": (v, d, everything),
+                "all logits'": (d, v, everything)}
+            words = [word for shape in shapes.values()
+                     for word in ("--shape", "x".join(map(str, shape)))]
+            found = json.loads(self.run_tool(
+                "gemm", chip, *words, "--lstm", f"{b}x{d}x{v}x{layers}x{steps}", *told).stdout)
+            g = dict(zip(shapes, (gemm["time"] for gemm in found["gemms"])))
+            through = lambda elements: word * elements / bandwidth + launch  # noqa: E731
+            lstm, = found["lstms"]
+            weights = layers * g["update"] + g["update of logits"]
+            cell, row = through(10 * d * b), through(2 * v * b)
+            rows = through(2 * v * everything)
+            waiting = steps * layers
+            expected = {
+                "step_by_step": (
+                    steps * (layers * (g["gates"] + cell) + g["logits"] + row),
+                    steps * (layers * (g["gates'"] + cell) + g["logits'"] + row) + weights),
+                "folded": (
+                    waiting * (g["recurrent"] + cell) + layers * g["below"] + g["all logits"] + rows,
+                    waiting * (g["recurrent'"] + cell) + layers * g["below'"] + g["all logits'"]
+                    + rows + weights)}
+            for way, (forward, backward) in expected.items():
+                with self.subTest(way, extents=(b, d, v, layers, steps)):
+                    self.assertAlmostEqual(lstm[way]["forward"] / forward, 1, delta=1e-12)
+                    self.assertAlmostEqual(lstm[way]["backward"] / backward, 1, delta=1e-12)
+                    self.assertAlmostEqual(lstm[way]["embedding"],
+                                           2 * through(2 * d * everything), delta=1e-15)
+            self.assertEqual(lstm["parameters"], 2 * v * d + 8 * layers * d * d)
+        for wrong in ("2x2x2x2", "2x2x2x2x0", "2147483648x2x2x2x2", "2x2x2x2x2x2"):
+            said = self.run_tool("gemm", chip, "--lstm", wrong, status=2).stderr
+            self.assertIn("--lstm: expected", said)
+
     def test_all_chips_in_one_command_beside_the_reference(self):
         files = sorted(CHIPS.rglob("*.yaml"))
         self.assertGreaterEqual(len(files), 43)

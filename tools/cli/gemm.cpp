@@ -20,10 +20,14 @@
 #include "model/names.hpp"
 #include "technology/gemm.hpp"
 #include "technology/intensity.hpp"
+#include "technology/lstm.hpp"
 #include "technology/published_gemm.hpp"
 
 namespace dfsearch {
 namespace {
+
+constexpr const char* kNoPublishedTime =
+    ": the published time of a GEMM needs registers, L1, L2, a memory and 'technology.core.fma'";
 
 /// One GEMM with all that is known of it.
 struct TimedGemm {
@@ -103,6 +107,63 @@ std::string gemm_table(const std::vector<TimedGemm>& gemms, const std::vector<st
   return table.text();
 }
 
+/// A training step of an LSTM, step by step and folded.
+struct TimedLstm {
+  LstmModel model;
+  LstmTime by_step, folded;
+  std::optional<PublishedLstmTime> published;
+};
+
+Json lstm_json(const TimedLstm& lstm) {
+  const auto seconds = [](Seconds time) { return json_number(time.in_base_units()); };
+  const auto ours = [&](const LstmTime& time) {
+    return Json{{"forward", seconds(time.forward)},
+                {"backward", seconds(time.backward)},
+                {"embedding", seconds(time.embedding)},
+                {"time", seconds(time.total())}};
+  };
+  const auto& [batch, hidden, vocabulary, layers, steps] = lstm.model;
+  Json json = {{"batch", batch},
+               {"hidden", hidden},
+               {"vocabulary", vocabulary},
+               {"layers", layers},
+               {"steps", steps},
+               {"parameters", json_number(parameters_of(lstm.model))},
+               {"step_by_step", ours(lstm.by_step)},
+               {"folded", ours(lstm.folded)},
+               {"published", {}}};
+  if (lstm.published) {
+    const PublishedLstmTime& time = *lstm.published;
+    json["published"] = {{"cell_forward", seconds(time.cell_forward)},
+                         {"cell_backward", seconds(time.cell_backward)},
+                         {"softmax_forward", seconds(time.softmax_forward)},
+                         {"softmax_backward", seconds(time.softmax_backward)},
+                         {"embedding_forward", seconds(time.embedding_forward)},
+                         {"embedding_backward", seconds(time.embedding_backward)},
+                         {"update_cells", seconds(time.update_cells)},
+                         {"update_softmax", seconds(time.update_softmax)},
+                         {"body", seconds(time.body)},
+                         {"time", seconds(time.total)}};
+  }
+  return json;
+}
+
+std::string lstms_table(const std::vector<TimedLstm>& lstms, bool published) {
+  std::vector<std::string> header = {"LSTM", "step by step", "folded"};
+  if (published) header.emplace_back("published");
+  header.emplace_back("");
+  TextTable table(header);
+  for (const TimedLstm& lstm : lstms) {
+    const auto& [batch, hidden, vocabulary, layers, steps] = lstm.model;
+    std::vector<std::string> cells = {
+        fmt::format("{}x{}x{}x{}x{}", batch, hidden, vocabulary, layers, steps),
+        to_text(lstm.by_step.total()), to_text(lstm.folded.total())};
+    if (published) cells.push_back(to_text(lstm.published->total));
+    table.add(std::move(cells), {});
+  }
+  return table.text();
+}
+
 }  // namespace
 
 int run_gemm(const CommandLine& line) {
@@ -126,18 +187,35 @@ int run_gemm(const CommandLine& line) {
     gemm.published =
         published_gemm_time(technology, chip, shape, line.word, config.launch_overhead);
     if (gemm.published) continue;
-    throw InputError(line.config +
-                     ": the published time of a GEMM needs registers, L1, L2, a memory and "
-                     "'technology.core.fma'");
+    throw InputError(line.config + kNoPublishedTime);
+  }
+  std::vector<TimedLstm> lstms;
+  for (const LstmModel& model : line.lstms) {
+    if (!chip.memory) throw InputError(line.config + ": --lstm needs a memory");
+    const auto time = [&](bool folded) {
+      return lstm_time(technology, chip, model, line.word, config.launch_overhead, folded);
+    };
+    lstms.push_back(
+        {.model = model, .by_step = time(false), .folded = time(true), .published = {}});
+    if (!published) continue;
+    lstms.back().published =
+        published_lstm_time(technology, chip, model, line.word, config.launch_overhead);
+    if (!lstms.back().published) throw InputError(line.config + kNoPublishedTime);
   }
   const std::vector<std::string> names = level_names(chip);
+  Json lstm_list = Json::array();
+  for (const TimedLstm& lstm : lstms) lstm_list.push_back(lstm_json(lstm));
   Json list = Json::array();
   for (const TimedGemm& gemm : gemms) list.push_back(gemm_json(gemm, names));
-  const std::string json = json_text({{"config", title_of(line)}, {"gemms", std::move(list)}});
+  Json all = {{"config", title_of(line)}, {"gemms", std::move(list)}};
+  if (!lstms.empty()) all["lstms"] = std::move(lstm_list);
+  const std::string json = json_text(all);
   if (!line.json.empty() && line.json != "-") write_file(line.json, json);
-  print(line.json == "-" ? json
-                         : title_of(line) + "\n" + gemm_table(gemms, names, published) +
-                               (line.shared_by.empty() ? "" : intensities_table(gemms)));
+  print(line.json == "-"
+            ? json
+            : title_of(line) + "\n" + (gemms.empty() ? "" : gemm_table(gemms, names, published)) +
+                  (line.shared_by.empty() ? "" : intensities_table(gemms)) +
+                  (lstms.empty() ? "" : lstms_table(lstms, published)));
   return kProved;
 }
 

@@ -84,23 +84,49 @@ void model_part(CommandLine& line, const std::string& option, const std::string&
 
 constexpr std::int64_t kMostSide = 128;  // of a mesh
 
-/// M x K x N of a GEMM.
-void shape(CommandLine& line, const std::string& option, const std::string& value) {
-  std::array<std::int64_t, 3> extents{};
+/// Extents with an x between them.
+template <std::size_t N>
+std::array<std::int64_t, N> extents_of(const std::string& option, const std::string& value,
+                                       const char* expected) {
+  std::array<std::int64_t, N> extents{};
   const char* at = value.data();
   const char* const end = value.data() + value.size();
   bool right = true;
   for (std::size_t i = 0; right && i < extents.size(); ++i) {
     const auto [rest, error] = std::from_chars(at, end, extents[i]);
     right = error == std::errc() && extents[i] >= 1 && extents[i] <= kMostExtent &&
-            (i == 2 ? rest == end : rest != end && *rest == 'x');
-    at = right && i < 2 ? rest + 1 : rest;
+            (i + 1 == N ? rest == end : rest != end && *rest == 'x');
+    at = right && i + 1 < N ? rest + 1 : rest;
   }
   if (!right) {
-    usage_error(option + ": expected three extents from 1 to 2^31 like 4096x1024x2048, got " +
+    usage_error(option + ": expected " + expected + ", got " + in_quotes(value));
+  }
+  return extents;
+}
+
+/// M x K x N of a GEMM.
+void shape(CommandLine& line, const std::string& option, const std::string& value) {
+  const auto [m, k, n] =
+      extents_of<3>(option, value, "three extents from 1 to 2^31 like 4096x1024x2048");
+  line.shapes.push_back({.m = m, .k = k, .n = n});
+}
+
+void lstm_model(CommandLine& line, const std::string& option, const std::string& value) {
+  constexpr double kMostElements = 1LL << 53;
+  const auto [batch, hidden, vocabulary, layers, steps] =
+      extents_of<5>(option, value, "five extents from 1 to 2^31 like 2048x2048x2048x2x20");
+  const double columns = static_cast<double>(batch) * static_cast<double>(steps);
+  if (columns > kMostExtent || static_cast<double>(hidden) * 10.0 > kMostExtent ||
+      static_cast<double>(vocabulary) * 2.0 > kMostExtent ||
+      columns * static_cast<double>(std::max(hidden, vocabulary)) * 10.0 > kMostElements) {
+    usage_error(option + ": expected less than 2^53 elements in all and extents below 2^31, got " +
                 in_quotes(value));
   }
-  line.shapes.push_back({.m = extents[0], .k = extents[1], .n = extents[2]});
+  line.lstms.push_back({.batch = batch,
+                        .hidden = hidden,
+                        .vocabulary = vocabulary,
+                        .layers = layers,
+                        .steps = steps});
 }
 
 void mesh_axis(CommandLine& line, const std::string& option, const std::string& value) {
@@ -188,7 +214,7 @@ void finish_graph(CommandLine& line) {
 }
 
 void finish_gemm(CommandLine& line) {
-  if (line.shapes.empty()) usage_error("gemm: missing --shape MxKxN");
+  if (line.shapes.empty() && line.lstms.empty()) usage_error("gemm: missing --shape MxKxN");
 }
 
 /// The input is WxH; the axes have its chips.

@@ -167,6 +167,10 @@ constexpr OptionRow kMesh[] = {
 
 constexpr OptionRow kGemm[] = {
     {"--shape", "MxKxN", "extents of the GEMM; repeatable", shape, true},
+    {"--lstm", "BxDxVxLxS",
+     "a training step of a language model of L LSTM layers of width D over a vocabulary V, with "
+     "batches of B samples of S steps; repeatable",
+     lstm_model, true},
     {"--word", "B", "size of an element ('2 B')", word_size},
     {"--published", "", "beside it the time that the public code of DeepFlow gives",
      flag<&Line::published>},
@@ -269,7 +273,8 @@ constexpr UsageRow kExportUsage[] = {
 constexpr UsageRow kChipUsage[] = {
     {"CONFIG... [options]", "the chips that technologies and budgets give"}};
 constexpr UsageRow kGemmUsage[] = {
-    {"CONFIG --shape MxKxN", "the time of a GEMM alone on such a chip"}};
+    {"CONFIG --shape MxKxN", "the time of a GEMM alone on such a chip"},
+    {"CONFIG --lstm BxDxVxLxS", "the time of a training step of an LSTM there"}};
 constexpr UsageRow kMeshUsage[] = {
     {"WxH --axis N...", "where axes of parallelism are on a mesh, and links they share"}};
 constexpr UsageRow kPredictUsage[] = {

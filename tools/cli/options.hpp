@@ -16,6 +16,7 @@
 #include "io/predict/fit_stack.hpp"
 #include "model/layer/shard.hpp"
 #include "model/machine/mesh_placement.hpp"
+#include "technology/lstm_model.hpp"
 
 namespace dfsearch {
 
@@ -88,6 +89,7 @@ struct CommandLine {
   HeldOut held_out;                     ///< from the fit
   std::int64_t worst = 5;               ///< predictions that are shown, the farthest off
   std::vector<Shard> shapes;            ///< of GEMMs
+  std::vector<LstmModel> lstms;         ///< whose steps are timed
   Mesh mesh;                            ///< its sides are the input
   std::vector<MeshAxis> axes;           ///< to be placed on it
   std::vector<std::int64_t> shared_by;  ///< chips, for the intensities of all tiles of a GEMM

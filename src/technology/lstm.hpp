@@ -1,0 +1,41 @@
+#pragma once
+// A training step of a language model of LSTM layers on a chip alone (docs/technology.md, section
+// 4), as Ardalani, Pal and Gupta time it ("DeepFlow", ACM TODAES 2024, figure 8).
+
+#include <optional>
+
+#include "base/units.hpp"
+#include "technology/chip.hpp"
+#include "technology/lstm_model.hpp"
+
+namespace dfsearch {
+
+[[nodiscard]] double parameters_of(const LstmModel& model);
+
+struct LstmTime {
+  Seconds forward{}, backward{}, embedding{};
+
+  [[nodiscard]] Seconds total() const { return forward + backward + embedding; }
+};
+
+/// Every kernel is a launch; the chip has a memory.  `folded`: what does not wait for the step before
+/// is done for all steps at once, which are the gates' share from below and the softmax.
+LstmTime lstm_time(const Technology& technology, const Chip& chip, const LstmModel& model,
+                   Bytes word, Seconds launch_overhead, bool folded);
+
+/// As the public code of DeepFlow times it: a cell and the softmax of one step, each way, the
+/// embedding, the updates of both weights, and all steps.
+struct PublishedLstmTime {
+  Seconds cell_forward{}, cell_backward{}, softmax_forward{}, softmax_backward{};
+  Seconds embedding_forward{}, embedding_backward{};
+  Seconds update_cells{}, update_softmax{};
+  Seconds body{};  ///< without the updates
+  Seconds total{};
+};
+
+/// Nothing where published_gemm_time has nothing.
+std::optional<PublishedLstmTime> published_lstm_time(const Technology& technology, const Chip& chip,
+                                                     const LstmModel& model, Bytes word,
+                                                     Seconds launch_overhead);
+
+}  // namespace dfsearch
