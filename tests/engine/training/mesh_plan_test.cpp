@@ -71,7 +71,8 @@ std::optional<Seconds> least_step_on_mesh(const Task& task, std::int64_t& networ
   return best;
 }
 
-TEST_CASE("the best plan on a mesh is that of trying every order and fill") {
+TEST_CASE("the best plan on a mesh is that of trying every order and fill" *
+          doctest::test_suite("slow")) {
   int feasible = 0;
   std::int64_t networks = 0;
   int snakes = 0;

@@ -186,7 +186,8 @@ double least_below(const PlanTree& tree, const RobustRules& rules, const PlanNod
   return least;
 }
 
-TEST_CASE("bounds of regret only tighten and are below all plans that they stand for") {
+TEST_CASE("bounds of regret only tighten and are below all plans that they stand for" *
+          doctest::test_suite("slow")) {
   std::size_t solutions = 0, dropped = 0;
   for (std::uint64_t seed = 3000; seed < 3030; ++seed) {
     CAPTURE(seed);
