@@ -70,6 +70,18 @@ class Packages(unittest.TestCase):
                    env={**self.environment, "PYTHONPATH": str(package)}, cwd=self.folder)
         self.assertEqual(text, "0\n")
 
+    def test_the_same_build_gives_the_same_bytes(self):
+        if "python3-dfsearch" not in self.debs:
+            self.skipTest("pybind11 is not installed")
+        made = []
+        for folder in ("first", "second"):
+            run("cpack", "--config", BUILD / "CPackConfig.cmake", "-G", "DEB",
+                "-D", "CPACK_COMPONENTS_ALL=python", "-B", self.folder / folder, cwd=BUILD,
+                env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"})
+            file, = (self.folder / folder).glob("*.deb")
+            made.append(file.read_bytes())
+        self.assertEqual(made[0], made[1])
+
     def test_wheel(self):
         if "python3-dfsearch" not in self.debs:
             self.skipTest("pybind11 is not installed")
