@@ -17,9 +17,30 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS
     "libtbb-dev, libboost-dev, libyaml-cpp-dev, libfmt-dev, nlohmann-json3-dev, libprotobuf-dev")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-dfsearch)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS python3)
+set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
+    "Maps training, serving and other dataflow graphs onto machines of many chips,\n"
+    "by branch and bound on closed-form models, with a proof that none is better.")
+string(CONCAT CPACK_COMPONENT_PROGRAM_DESCRIPTION ${CPACK_COMPONENT_PROGRAM_DESCRIPTION})
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "The library of dfsearch, with its headers.")
 set(CPACK_COMPONENT_PYTHON_DESCRIPTION "dfsearch for Python.")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# What the policy of Debian asks of each package, and nobody else needs.
+find_program(DFSEARCH_GZIP gzip)
+if(DFSEARCH_GZIP)
+  file(WRITE ${PROJECT_BINARY_DIR}/changelog
+       "dfsearch (${PROJECT_VERSION}) stable; urgency=medium\n\n  * CHANGELOG.md says what is new.\n\n"
+       " -- ${CPACK_PACKAGE_CONTACT}  Thu, 01 Jan 1970 00:00:00 +0000\n")
+  execute_process(COMMAND ${DFSEARCH_GZIP} -9 -n -c ${PROJECT_BINARY_DIR}/changelog
+                  OUTPUT_FILE ${PROJECT_BINARY_DIR}/changelog.gz)
+  foreach(component IN LISTS CPACK_COMPONENTS_ALL)
+    string(TOUPPER ${component} name)
+    set(folder share/doc/${CPACK_DEBIAN_${name}_PACKAGE_NAME})
+    install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${folder} RENAME copyright
+            COMPONENT ${component} EXCLUDE_FROM_ALL)
+    install(FILES ${PROJECT_BINARY_DIR}/changelog.gz DESTINATION ${folder}
+            COMPONENT ${component} EXCLUDE_FROM_ALL)
+  endforeach()
+endif()
 include(CPack)

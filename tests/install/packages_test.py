@@ -102,6 +102,9 @@ class Packages(unittest.TestCase):
         for name in ("bin/dfsearch", "include/dfsearch/dfsearch.hpp",
                      "share/doc/dfsearch/README.md", "share/doc/dfsearch/docs/python.md"):
             self.assertTrue((self.root / "usr" / name).exists(), name)
+        for package in self.debs:
+            for name in ("copyright", "changelog.gz"):
+                self.assertTrue((self.root / "usr/share/doc" / package / name).exists(), package)
 
     def test_nothing_refers_to_the_build(self):
         for folder, _, files in os.walk(self.root):
