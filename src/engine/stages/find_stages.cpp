@@ -167,8 +167,12 @@ class StageSearch {
 
   [[nodiscard]] StageChains chains_of(const Point& point, const StagePricing& pricing) const {
     const std::vector<Mapping::Dimension>& network = point.decided.network;
-    return {pricing, *order_, staged_step(problem_, network),
-            static_cast<std::size_t>(degree_of(network, Strategy::Pipeline)), deadline()};
+    return {pricing,
+            *order_,
+            staged_step(problem_, network),
+            static_cast<std::size_t>(degree_of(network, Strategy::Pipeline)),
+            options_.bounds.use(SearchBound::Floors),
+            deadline()};
   }
 
   void search_point(const Point& point) {

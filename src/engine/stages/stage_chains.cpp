@@ -17,7 +17,8 @@
 namespace dfsearch {
 
 StageChains::StageChains(const StagePricing& pricing, const StageOrder& order,
-                         const StagedStep& step, std::size_t stages, const Deadline& deadline)
+                         const StagedStep& step, std::size_t stages, bool has_floors,
+                         const Deadline& deadline)
     : pricing_(pricing),
       step_(step),
       stages_(stages),
@@ -33,8 +34,9 @@ StageChains::StageChains(const StagePricing& pricing, const StageOrder& order,
       if (all != (stages == 1) || !order.borders[j].contains_all(order.borders[i])) continue;
       const auto floor = pricing.floor(i, j);
       if (!floor || floor->time >= kNever) continue;
-      edges_[i].push_back(
-          {.to = static_cast<std::uint32_t>(j), .flight = floor->flight, .time = floor->time});
+      edges_[i].push_back({.to = static_cast<std::uint32_t>(j),
+                           .flight = floor->flight,
+                           .time = has_floors ? floor->time : 0});
     }
   }
   find_fronts();

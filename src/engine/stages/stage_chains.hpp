@@ -23,9 +23,10 @@ struct StageChain {
 /// The chains of one choice of all other decisions.  Refers to all it is made from.
 class StageChains {
  public:
-  /// `borders` of them, from the first to the last, make so many stages.  Throws Stopped.
+  /// `borders` of them, from the first to the last, make so many stages.  Without floors a stage
+  /// that is not priced takes no time.  Throws Stopped.
   StageChains(const StagePricing& pricing, const StageOrder& order, const StagedStep& step,
-              std::size_t stages, const Deadline& deadline);
+              std::size_t stages, bool has_floors, const Deadline& deadline);
 
   /// No chain costs less, as far as stages are priced by now; infinite: none fits.
   [[nodiscard]] Score bound() const { return bound_; }

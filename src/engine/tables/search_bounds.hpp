@@ -90,7 +90,7 @@ inline constexpr std::array kSearchBounds = {
     SearchBoundName{SearchBound::Moves, "moves", "better mappings, a few kernels at a time (10)",
                     "mappings"},
     SearchBoundName{SearchBound::Floors, "floors",
-                    "of plans, executions and deployments: what all below a node take (13)"},
+                    "of plans, deployments and stages: what all below a node take (13)"},
 };
 
 /// The bounds that a search uses: all, unless some are dropped.
@@ -100,7 +100,7 @@ class SearchBounds {
   [[nodiscard]] constexpr bool use(SearchBound bound) const { return (dropped_ & bit(bound)) == 0; }
   [[nodiscard]] constexpr bool use_all() const { return dropped_ == 0; }
 
-  /// Those that a search of plans, executions or deployments does not have.
+  /// Those that a search for plans, executions, deployments or stages does not have.
   [[nodiscard]] constexpr SearchBounds but_floors() const {
     SearchBounds others = *this;
     others.dropped_ &= ~bit(SearchBound::Floors);

@@ -92,7 +92,7 @@ void check_framework(const Task& task, Report& report) {
     });
   };
   const auto complain = [&](const void* member) {
-    report.at({member}, fmt::format("nothing of this is what {} runs", name_of(*task.framework)));
+    report.at({member}, fmt::format("{} runs none of these", name_of(*task.framework)));
   };
   if (none_runs(choices.layouts, [](Plan& plan, TensorLayout value) { plan.layout = value; })) {
     complain(&choices.layouts);

@@ -150,15 +150,13 @@ std::string infeasible_text(const Problem& problem, const Infeasible& reason) {
       return partitions_text(problem, reason);
     case Resource::Stages:
       if (where.empty() && needed <= available) {
-        return "stages: no division of the graph fits SRAM, memory and partitions. More of them "
-               "would "
-               "help.";
+        return "stages: no division of the graph fits SRAM, memory and partitions. "
+               "More of them would help.";
       }
       if (where.empty()) {
         return fmt::format(
             "stages: the pipeline has {}, of which kernels, in an order that tensors allow, fill "
-            "{}. "
-            "A smaller pipeline degree would help.",
+            "{}. A smaller pipeline degree would help.",
             needed, available);
       }
       return fmt::format("stages: {} is in stage {}, its forward kernel in stage {}.", where,

@@ -314,9 +314,12 @@ std::string framework_lines(const Task& task, const PlanResult& result) {
   if (!result.any_framework) return "";
   const auto& [best, least] = *result.any_framework;
   const double loss = result.cost->step_time / best - 1.0;
-  const std::string bound =
-      least < best ? fmt::format(", at most {}", percent(result.cost->step_time / least - 1.0))
-                   : ", proved";
+  std::string bound = ", proved";
+  if (least < best) {
+    bound = least > Seconds{}
+                ? fmt::format(", at most {}", percent(result.cost->step_time / least - 1.0))
+                : ", or more: the search was stopped";
+  }
   return labelled("framework",
                   fmt::format("{}; the best plan of any takes {}: {} slower{}",
                               name_of(*task.framework), to_text(best), percent(loss), bound));

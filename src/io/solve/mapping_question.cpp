@@ -40,14 +40,12 @@ class MappingQuestion final : public Question {
     return {.hint = std::move(mapping), .dropped = ""};
   }
 
-  /// Stages that divide the graph have one answer, and no bounds that could be left out.
+  /// Stages that divide the graph have one answer, and floors alone can be left out.
   void check(const SolveOptions& asked) const override {
     Question::check(asked);
     if (!config_.problem.divides_graph()) return;
     if (asked.top > 1) throw InputError("--top: 'stages: graph' has one answer, expected 1");
-    if (!asked.bounds.use_all()) {
-      throw InputError("--no-bound: a config with 'stages: graph' does not take it");
-    }
+    check_bounds(asked, "with 'stages: graph'");
   }
 
   [[nodiscard]] SavedState load_state(const std::filesystem::path& file) const override {

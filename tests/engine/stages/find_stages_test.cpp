@@ -53,6 +53,7 @@ void check_stages_found(const SearchResult& result, const test::BestStages& best
 TEST_CASE("stages that divide the graph are the best of all, for any number of threads") {
   const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
   StageWorldCounts worlds;
+  int more_priced = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);
     const Problem problem = test::random_stages(seed);
@@ -69,7 +70,13 @@ TEST_CASE("stages that divide the graph are the best of all, for any number of t
       CHECK(result.cost->stages.size() ==
             static_cast<std::size_t>(*problem.system.network[1].degree));
     }
+    SearchOptions without;
+    without.bounds.drop(SearchBound::Floors);
+    const SearchResult later = solve(problem, without);
+    check_stages_found(later, best);
+    more_priced += later.stats.nodes > solve(problem, {}).stats.nodes ? 1 : 0;
   }
+  CHECK(more_priced > 50);
   CHECK(worlds.feasible > 150);
   CHECK(worlds.infeasible > 20);
   CHECK(worlds.backward > 30);
