@@ -503,11 +503,15 @@ TEST_CASE("of better solutions that come together each is told at most once") {
   CHECK(costs.back() == Score(10.0));
 }
 
+namespace {
+
 /// What a checkpoint shows.
 struct Shown {
   std::vector<OpenNodes<Assignment::Node>::Entry> open;
   std::optional<Assignment::Solution> incumbent;
 };
+
+}  // namespace
 
 TEST_CASE("a search that shows checkpoints goes on, and from each of them another one can") {
   const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);

@@ -257,23 +257,23 @@ TEST_CASE("a budget without a technology, and links without one, are refused") {
 }
 
 TEST_CASE("a chip that cannot be built is told by budget and by how much") {
-  struct Case {
+  struct Misfit {
     const char* what;
     const char* by;
     BudgetClass budget;
     double needed;
     double available;
   };
-  for (const Case& c : {
-           Case{"core: 0.3,", "core: 0.001,", BudgetClass::DieArea, 8 * 0.38, 0.815},
-           Case{"core: 0.3,", "core: 0.9,", BudgetClass::DieArea, 1.13 * 815.0, 815.0},
-           Case{"core: 0.4,", "core: 0,", BudgetClass::Power, 0.0, 0.0},
-           Case{"memory: 0.03", "memory: 4 mm2", BudgetClass::DieArea, 5.0, 4.0},
-           Case{"package: 1230 mm2", "package: 900 mm2", BudgetClass::Package, 100.0, 85.0},
-           Case{"edge: {memory: 0.5", "edge: {memory: 0", BudgetClass::Edge, 1.0 / 400.0, 0.0},
-           Case{"inter: 0.5}", "inter: 0.7}", BudgetClass::Edge, 1.2 * 114.19281938896158,
-                114.19281938896158},
-           Case{"inter: 0.01}", "inter: 0}", BudgetClass::Power, 0.0, 0.0},
+  for (const Misfit& c : {
+           Misfit{"core: 0.3,", "core: 0.001,", BudgetClass::DieArea, 8 * 0.38, 0.815},
+           Misfit{"core: 0.3,", "core: 0.9,", BudgetClass::DieArea, 1.13 * 815.0, 815.0},
+           Misfit{"core: 0.4,", "core: 0,", BudgetClass::Power, 0.0, 0.0},
+           Misfit{"memory: 0.03", "memory: 4 mm2", BudgetClass::DieArea, 5.0, 4.0},
+           Misfit{"package: 1230 mm2", "package: 900 mm2", BudgetClass::Package, 100.0, 85.0},
+           Misfit{"edge: {memory: 0.5", "edge: {memory: 0", BudgetClass::Edge, 1.0 / 400.0, 0.0},
+           Misfit{"inter: 0.5}", "inter: 0.7}", BudgetClass::Edge, 1.2 * 114.19281938896158,
+                  114.19281938896158},
+           Misfit{"inter: 0.01}", "inter: 0}", BudgetClass::Power, 0.0, 0.0},
        }) {
     CAPTURE(c.by);
     const Config config = chip_config(with_replaced(kChip, c.what, c.by));
