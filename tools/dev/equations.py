@@ -73,14 +73,15 @@ def citations(root, page):
 
 
 def table(defined, functions):
-    rows = ["| equation | functions |", "|---|---|"]
+    files = {}
     for equation in defined:
-        files = {}
         for function, file, _ in functions.get(equation, []):
             if function:
-                files.setdefault(file, []).append(f"`{function}`")
-        cells = [f"{', '.join(names)} in `{file}`" for file, names in files.items()]
-        rows.append(f"| ({equation}) | {'; '.join(cells)} |")
+                files.setdefault(file, {}).setdefault(f"`{function}`", []).append(str(equation))
+    rows = ["| file | functions and their equations |", "|---|---|"]
+    for file, found in files.items():
+        cells = [f"{function} ({', '.join(numbers)})" for function, numbers in found.items()]
+        rows.append(f"| `{file}` | {', '.join(cells)} |")
     return "\n".join(rows) + "\n"
 
 
@@ -107,8 +108,8 @@ def new_page(root, name):
 
 def self_test():
     page = "    (1) a = b\n\n(1) and\n\n    (2) c\n\n<!-- equations: begin -->\n{}<!-- equations: end -->\n"
-    listed = ("| equation | functions |\n|---|---|\n| (1) | `f`, `S::g` in `a.hpp` |\n"
-              "| (2) | `f` in `a.hpp` |\n")
+    listed = ("| file | functions and their equations |\n|---|---|\n"
+              "| `a.hpp` | `f` (1, 2), `S::g` (1) |\n")
     code = ("// docs/model.md (1), (2)\ntemplate <class T>\nint f(T t);\n"
             "struct S {\n  /// Why.\n  // docs/model.md (1)\n  [[nodiscard]] int g() const;\n};\n")
     good = {"docs/model.md": page.format(listed), "src/a.hpp": code}
