@@ -35,27 +35,28 @@ INTRODUCTION = """\
 # The studies of DFModel
 
 The studies of the DFModel paper (Ko et al.), each a file under `configs/studies/` and one command
-([studies.md](studies.md)). `./dev validate --write` runs them and writes this page, and a test does
-the same each time: do not edit it. Every point is proved with gap 0.
+([studies.md](studies.md)). `./dev validate --write` writes this page, and a test holds it to the
+program. Every point is proved with gap 0.
 
 ```sh
 dfsearch study configs/studies/rail_only.yaml -o rail_only
 ```
 
 Where a run of a point is published ([validation.md](validation.md) has all of them), its step
-stands beside ours. *Same pins* is the optimum of that run's own config under
-`configs/published/`, with the loops, partitions and utilization that it pinned, and the ratio is
-the published step over it; in parentheses where inputs had to be guessed. None is below 1 but in
-parentheses. The point of the study is the same machine with what all its points have in common,
-which may be more or less than the run pinned.
+stands beside ours. *Same pins* is the optimum of that run's own config under `configs/published/`,
+with what it pinned, which may be more or less than the points of the study have in common. The
+ratio is the published step over it, in parentheses where inputs had to be guessed; all others are
+at least 1.
 
 """
 
 SYSTEMS_TEXT = """\
 ## 80 machines, four workloads
 
-1,024 chips of four kinds in five networks, with two memories and two links. Which inputs come from
-a published set-up and which follow from the pattern of the others is said at the top of each file.
+1,024 chips of four kinds in five networks, with two memories and two links. The top of each file
+says which inputs come from a published set-up and which follow from the pattern of the others. A
+cell of the tables of 80 has the utilization, what most of the step goes to, and the GFLOP/s for a
+dollar and for a watt.
 
 """
 
@@ -99,11 +100,6 @@ def percent(share):
     return f"{100 * share:.1f} %"
 
 
-def digits(value):
-    """Three of them, or all before the point."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
 def heat_map(run, cell):
     """Networks beside each other, everything else below each other."""
     lines = [[chip, memory, link, *(cell(run[chip, network, memory, link])
@@ -124,22 +120,33 @@ def shares(row, kinds):
     return " / ".join(f"{100 * row['time_shares'][kind]:.0f}" for kind in kinds)
 
 
+def digits(value):
+    """Three of them, or all before the point."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def figures(row):
+    return (f"{percent(row['utilization'])} {row['bound_by']} / {digits(row['cost_efficiency'] / 1e9)} / "
+            + digits(row["power_efficiency"] / 1e9))
+
+
+def most(run, figure):
+    """The machine with the most of a figure, and how much that is."""
+    best = max(run.rows, key=lambda labels: run[labels][figure])
+    return " ".join(best), run[best][figure]
+
+
 def systems_section(study, run, published):
-    kinds = kinds_of_time(run)
-    best = max(run.rows, key=lambda labels: run[labels]["utilization"])
     lines = [[" ".join(labels), f"{number(run[labels]['step_time'])} s",
               *published_cells(published[case])] for labels, case in PUBLISHED[study].items()]
+    (fastest, share), (cheapest, dollar), (coolest, watt) = (
+        most(run, figure) for figure in ("utilization", "cost_efficiency", "power_efficiency"))
     return (
-        f"### {SYSTEMS[study]} on 80 machines\n\n{study_runs.shown(study)}\n\n"
+        f"### {SYSTEMS[study]}\n\n{study_runs.shown(study)}\n\n"
         + table_of(["machine", "step", *PUBLISHED_HEAD], lines)
-        + f"\nUtilization, at most {percent(run[best]['utilization'])} ({' '.join(best)}):\n\n"
-        + heat_map(run, lambda row: percent(row["utilization"]))
-        + "GFLOP/s per dollar:\n\n"
-        + heat_map(run, lambda row: digits(row["cost_efficiency"] / 1e9))
-        + "GFLOP/s per watt:\n\n"
-        + heat_map(run, lambda row: digits(row["power_efficiency"] / 1e9))
-        + f"Shares of the step in percent, {' / '.join(kinds)}:\n\n"
-        + heat_map(run, lambda row: shares(row, kinds)))
+        + f"\nThe most: {percent(share)} ({fastest}), {digits(dollar / 1e9)} GFLOP/s for a dollar"
+        + f" ({cheapest}), {digits(watt / 1e9)} for a watt ({coolest}).\n\n"
+        + heat_map(run, figures))
 
 
 def plain_section(study, title, text, axes, run, published):
