@@ -153,10 +153,13 @@ def fitted_constants(schema):
 
 
 def constant_table(constants):
-    lines = ["| constant | value, and its range | of | strict | |", "|---|---|---|---|---|"]
-    for key, value, files, strict, doc in constants:
-        lines.append(f"| `{key}` | {value} | {', '.join(files)} | {'yes' if all(strict) else ''} | {doc} |")
-    return lines
+    rows = {}
+    for key, value, files, strict, _ in constants:
+        first, comma, limits = value.partition(", ")
+        rows.setdefault(", ".join(files), []).append(
+            f"`{key}`{'*' if all(strict) else ''} {first}" + (f" ({limits})" if comma else ""))
+    return ["| of | constants, their values and ranges |", "|---|---|",
+            *(f"| {files} | {', '.join(texts)} |" for files, texts in rows.items())]
 
 
 def mechanism_table(program, full):
@@ -175,7 +178,7 @@ def block(program):
     few = sum(all(entry[3]) for entry in constants)
     return "\n".join([
         "", *error_table(full, strict), "",
-        f"**What is fitted**: {len(constants)} constants, of which the strict variant has {few}.", "",
+        f"**What is fitted**: {len(constants)} constants, of which the strict variant has {few} (*).", "",
         *constant_table(constants), "",
         "**Take one away**: errors of the same runs without one mechanism each.", "",
         *mechanism_table(program, full), "", ""])
