@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The tables of machines in docs/systems.md, from the configs of the shelf.
+"""The table of machines in docs/systems.md, from the configs of the shelf.
 
-Figures are those that `dfsearch list systems` reads, sources those that the files name in their
-comments: `# peak: ...`, `# SRAM: ...`, `# memory: ...`, `# network: ...`.  `# rates: ...` says
-whether a stack has measured kernels of the chip, scaled ones or none.  --check fails if the page
-has other tables, or if a file names no source of a figure.
+Figures are those that `dfsearch list systems` reads.  The files name their sources in comments:
+`# peak: ...`, `# SRAM: ...`, `# memory: ...`, `# network: ...`.  `# rates: ...` says whether a
+stack has measured kernels of the chip, scaled ones or none.  --check fails if the page has another
+table, or if a file names no source of a figure.
 
 usage: system_table.py DFSEARCH [--check]
 """
@@ -40,9 +40,9 @@ def source_of(name, figure):
     return re.sub(r"\n#\s+", " ", found[1])
 
 
-def check_rates(name):
-    """Measured and scaled rates name a file of curves."""
-    rates = source_of(name, "rates")
+def check_sources(name):
+    """Each figure has one; measured and scaled rates name a file of curves."""
+    rates = [source_of(name, figure) for figure in FIGURES][-1]
     curves = CURVES.match(rates)
     if not rates.startswith("ideal") and not (curves and (ROOT / curves[2]).exists()):
         sys.exit(f"configs/systems/{name}.yaml: rates: expected 'ideal...', or measured or scaled "
@@ -72,9 +72,10 @@ def row(cells):
 
 
 def overview(entries):
-    text = row(["system", "chips", "peak", "SRAM", "memory", "network, innermost first"])
-    text += "|" + "---|" * 6 + "\n"
+    text = row(["system", "chips", "peak", "SRAM", "memory", "network, innermost first", "rates"])
+    text += "|" + "---|" * 7 + "\n"
     for entry in entries:
+        check_sources(entry["name"])
         tiers = [entry["memory"], entry["memory"]["second"]]
         text += row([
             f"[{entry['name']}](../configs/systems/{entry['name']}.yaml)",
@@ -83,24 +84,15 @@ def overview(entries):
             quantity(entry["sram"], "B") if entry["sram"] else "",
             "; then ".join(memory(tier) for tier in tiers if tier),
             "; ".join(map(dimension, entry["network"])),
+            re.match(r"\w+", source_of(entry["name"], "rates"))[0],
         ])
     return text
 
 
-def sources(entries):
-    text = row(["system", "figure", "source"]) + "|---|---|---|\n"
-    for entry in entries:
-        check_rates(entry["name"])
-        for figure in FIGURES:
-            name = f"`{entry['name']}`" if figure == FIGURES[0] else ""
-            text += row([name, figure, source_of(entry["name"], figure)])
-    return text
-
-
-def with_table(page, name, table):
-    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
+def with_table(page, table):
+    begin, end = "<!-- systems: begin -->\n", "<!-- systems: end -->\n"
     if begin not in page or end not in page:
-        sys.exit(f"{PAGE} has no place for the table of {name}")
+        sys.exit(f"{PAGE} has no place for the table")
     before, _, rest = page.partition(begin)
     return before + begin + table + end + rest.partition(end)[2]
 
@@ -113,11 +105,11 @@ def main():
     if [entry["name"] for entry in entries] != sorted(f.stem for f in FOLDER.glob("*.yaml")):
         sys.exit(f"{arguments[0]} has other systems than {FOLDER}: build it again")
     page = PAGE.read_text(encoding="utf-8")
-    new = with_table(with_table(page, "systems", overview(entries)), "sources", sources(entries))
+    new = with_table(page, overview(entries))
     if "--check" not in sys.argv:
         PAGE.write_text(new, encoding="utf-8")
     elif page != new:
-        sys.exit(f"{PAGE} has other tables; tools/dev/system_table.py writes them")
+        sys.exit(f"{PAGE} has another table; tools/dev/system_table.py writes it")
 
 
 if __name__ == "__main__":
