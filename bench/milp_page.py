@@ -19,21 +19,17 @@ TOLERANCE = 1e-6
 
 HEAD = """# Against MILP solvers
 
-Written by `bench/milp_bench.py` from [bench/results/milp.json](../bench/results/milp.json), which
-holds every number; do not edit.
+Written by `bench/milp_bench.py --page` from
+[bench/results/milp.json](../bench/results/milp.json), which holds every number.
 
 The same problems, solved by dfsearch and, as the linear program of [milp.md](milp.md), by the
-solvers that the distribution packages: each alone, one after the other, on one thread and one
-machine, to a gap of 0. Network, micro-batch and tile are decided, as the program takes them as
-given: for the real layers they are those of dfsearch's optimum. (To decide them too, dfsearch
-searches all tiles at once; the solvers would have to solve a program for each.) All programs are
-linearised tightly and broken free of the symmetry of empty partitions, so that the solvers are not
-beaten by a weak formulation.
+solvers that the distribution packages: each alone, on one thread and one machine, to a gap of 0.
+Network, micro-batch and tile are given: for the real layers they are those of dfsearch's optimum.
+The programs are linearised tightly and broken free of the symmetry of empty partitions.
 
 <!-- not run: it takes hours -->
 ```sh
 ./dev bench milp --record          # all instances, ten minutes for each solver and instance: hours
-./dev bench milp --record --continue    # those that are not yet recorded so, after it was stopped
 ./dev bench milp --short           # graphs of up to 18 kernels, ten seconds each: minutes
 ./dev bench milp --large --record  # graphs of 50 to 100 kernels, ten minutes each: hours
 ```
@@ -127,38 +123,18 @@ def disagreements(rows):
 
 def time_table(rows, rivals):
     split = any("proof" in row["dfsearch"] for row in rows)
-    head = ["instance", "kernels", "partitions: used, allowed", "dfsearch",
-            *["of it the proof"] * split, *rivals, *[f"{rival} / dfsearch" for rival in rivals]]
+    head = ["instance", "kernels", "partitions: used, allowed", "rows x columns", "LP root gap",
+            "dfsearch root gap", "dfsearch", *["of it the proof"] * split, *rivals,
+            *[f"{rival} / dfsearch" for rival in rivals]]
     lines = []
     for row in rows:
         lines.append([
             row["name"], row["kernels"], f"{row['used']}, {row['partitions']}",
-            time_text(row["dfsearch"]),
+            f"{row['rows']} x {row['columns']}", percent(gap(best_of(row), lp_root(row))),
+            percent(gap(best_of(row), row["dfsearch"]["root"])), time_text(row["dfsearch"]),
             *[proof_text(row["dfsearch"])] * split,
             *[time_text(row["rivals"].get(r)) for r in rivals],
             *[ratio(row, r) for r in rivals]])
-    return support.table(head, lines)
-
-
-def bound_table(rows, rivals):
-    head = ["instance", "best step time", "rows x columns", "LP root gap", "dfsearch root gap"]
-    for solver in ["dfsearch", *rivals]:
-        head += [f"{solver}: incumbent", "bound", "nodes"]
-    lines = []
-    for row in rows:
-        ours = row["dfsearch"]
-        best = best_of(row)
-        line = [row["name"], support.seconds(best), f"{row['rows']} x {row['columns']}",
-                percent(gap(best, lp_root(row))), percent(gap(best, ours["root"]))]
-        for result in [ours, *[row["rivals"].get(rival) for rival in rivals]]:
-            if result is None:
-                line += ["", "", ""]
-                continue
-            over = None if result["objective"] is None else result["objective"] / best - 1
-            line += ["none" if over is None else f"+ {percent(max(0.0, over))}",
-                     f"- {percent(gap(best, result['bound']))}" if result["bound"] is not None
-                     else "", "" if result["nodes"] is None else f"{result['nodes']:.0f}"]
-        lines.append(line)
     return support.table(head, lines)
 
 
@@ -263,8 +239,7 @@ def large_section(whole):
         *[f"- {rival} was not run on {', '.join(names)}." if rival in rivals
           else f"- {rival} was not run on them."
           for rival, names in missing.items() if names],
-        "", time_table(rows, rivals),
-        "", bound_table(rows, rivals)]
+        "", time_table(rows, rivals)]
 
 
 def page(whole, large):
@@ -275,22 +250,17 @@ def page(whole, large):
     return wrapped("\n".join([
         HEAD, conditions(facts, rows),
         "",
-        "Times are processor time of the whole process (of HiGHS, of the solve alone), which other"
-        " processes on a shared machine disturb less than the clock; `>`: at least; failed: the"
-        " solver ended early, without an answer, by an assertion of its own. dfsearch: the median"
-        f" of {facts['runs']} runs.",
+        "Times are processor time of the whole process (of HiGHS, of the solve alone); `>`: at"
+        " least; failed: the solver ended by an assertion of its own. dfsearch: the median of"
+        f" {facts['runs']} runs. Root gaps are of the linear relaxation before cuts and of"
+        " `search.root_bound`, relative to the best step time found.",
         "", "## In short", "", summary(rows, rivals),
         "", "## Time to the proof", "", time_table(rows, rivals),
-        "", "## Bounds and incumbents", "",
-        "Gaps are relative to the best step time that any of them found. LP root: the linear"
-        " relaxation before cuts; dfsearch root: `search.root_bound`. `+`: how far the incumbent is"
-        " above it when the solver ends, `-`: how far its bound is below.",
-        "", bound_table(rows, rivals),
         *large_section(large),
         "", "## Published runs", "",
         "What Gurobi 10 took for these layers in the published runs, on other and larger machines,"
-        " from DFModel's own formulation, which is not this one, and with the tile among what it"
-        " decides. [bench/README.md](../bench/README.md) compares them on the whole problem.",
+        " from DFModel's own formulation, with the tile among what it decides;"
+        " [bench/README.md](../bench/README.md) compares them on the whole problem.",
         "", support.table(["instance", "Gurobi, as published", "dfsearch"], published),
         "", "Random graphs have the seeds in their names; `bench/milp_instances.py` makes them.",
         ""]))
