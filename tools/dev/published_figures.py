@@ -12,10 +12,6 @@ MAPPINGS = (
     ("DFModel, 4 x 2 torus", 38, 6.13),
 )
 
-# Fig. 8, beside Calculon: degrees (tensor, pipeline, data), case.
-CALCULON = (("8, 32, 16", 51), ("32, 32, 4", 52), ("1, 32, 128", 55), ("1, 128, 32", 56),
-            ("16, 8, 32", 57))
-
 # The points of a study that have a published run: labels in the order of its axes, case.
 PUBLISHED = {
     "systems_gpt3": {

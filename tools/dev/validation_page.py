@@ -14,39 +14,27 @@ HEAD = ["case", "published step", "its mapping here", "optimum", "bound", "publi
 INTRODUCTION = """\
 # Validation
 
-Every published run of DFModel whose inputs or log is at hand, held against dfsearch.
-`./dev validate` computes this page anew and says what is wrong; `./dev validate --write` writes it;
-a test does the same each time. Do not edit it: the words are in `tools/dev/validation_page.py`, the
-inputs in `configs/published/`, mappings and reasons in `tests/golden/`
-([README](../tests/golden/README.md)).
+Every published run of DFModel whose inputs or log is at hand, beside dfsearch. `./dev validate`
+checks this page and `./dev validate --write` writes it, with the inputs of `configs/published/` and
+the mappings and reasons of `tests/golden/` ([README](../tests/golden/README.md)).
 
 ## Published runs
 
 Each row is a config under `configs/published/`, with everything pinned that the published run
-pinned, and under the equations of its time (`equations: published`).
-
-| column | what it says |
-|---|---|
-| published step | step time that the log shows |
-| its mapping here | what `dfsearch evaluate` gives for the published mapping: `=` if within 1e-9, \
-else the relative difference; `unknown` if the log does not hold the mapping |
-| optimum, bound | what `dfsearch solve` finds with the same pins, and its lower bound: `=` if the \
-gap is closed |
-| published / optimum | how much longer the published step takes; in parentheses where inputs had \
-to be guessed, so that it proves nothing |
-| MILP time, MILP gap | of the published optimizer, as its log gives them, on 8 to 144 threads; \
-nothing where it does not |
-| reason | of each difference above 1e-9, below the table |
-| time here | of the whole process on two threads, from start to exit, on the machine that wrote \
-this page |
+pinned, and under the equations of its time (`equations: published`). *Its mapping here* is what
+`dfsearch evaluate` gives for the published mapping: `=` if within 1e-9, else the relative
+difference; `unknown` if the log does not hold it. *Optimum* is found with the same pins; *bound* is
+`=` if the gap is closed. *Published / optimum* is in parentheses where inputs had to be guessed, so
+that it proves nothing. Time and gap of the MILP are those of the log, on 8 to 144 threads; *time
+here* is of the whole process on two threads.
 
 """
 
 FIGURES = """\
-## Tables and figures of the paper
+## Table VI of the paper: mappings of GPT3-175B on eight SN10
 
-Two of them, from the runs above. Sweeps are studies: [dfmodel_studies.md](dfmodel_studies.md) has
-them, and [papers.md](papers.md) every claim.
+[dfmodel_studies.md](dfmodel_studies.md) has the sweeps of the paper, [papers.md](papers.md) every
+claim.
 
 """
 
@@ -178,16 +166,6 @@ def table(cases):
 # ------------------------------------------------------------------ figures
 
 
-def case_rows(points, by_id):
-    for label, case_id in points:
-        case = by_id[case_id]
-        yield [label, title(case.record, "../").split(" ")[0], f"{number(case.published_step)} s",
-               f"{number(case.solution['step_time'])} s", solution_cells(case)[2]]
-
-
-CASE_HEAD = ["case", "published step", "optimum", "published / optimum"]
-
-
 def mappings(by_id):
     first = by_id[figures.MAPPINGS[0][1]]
     lines = []
@@ -198,9 +176,8 @@ def mappings(by_id):
         lines.append([label, title(case.record, "../").split(" ")[0], f"{speedup}x", f"{mine:.2f}x",
                       f"{case.solution['step_time']:.2f} s", f"{gain:.2f}x", small(case.ratio)])
     return (
-        "### Table VI: mappings of GPT3-175B on eight SN10\n\n"
-        + table_of(["mapping", "case", "published speed-up", "published mapping here", "optimum",
-                    "its speed-up", "what remained"], lines)
+        table_of(["mapping", "case", "published speed-up", "published mapping here", "optimum",
+                  "its speed-up", "what remained"], lines)
         + "\nThe same with rounded inputs: `gpt3_175b_kernel_by_kernel_8x1.yaml`,"
         " `gpt3_175b_vendor_8x1.yaml`, `gpt3_175b_dataflow_8x1.yaml` and"
         " `gpt3_175b_dataflow_4x2.yaml` in `configs/`. The optimum in the vendor's row keeps the"
@@ -209,20 +186,13 @@ def mappings(by_id):
     )
 
 
-def calculon(by_id):
-    return ("### Fig. 8: GPT3-1T on 4,096 A100, beside Calculon\n\n"
-            + table_of(["tensor, pipeline, data", *CASE_HEAD], case_rows(figures.CALCULON, by_id))
-            + "\n")
-
-
 MEASURED = """\
 ## Measured steps
 
 Eight steps that Megatron measured on Selene (Korthikanti et al., 2022, table 5), as
-[training.md](training.md) predicts them: embedding, head and unequal stages included, and nothing
-fitted but the published curves of the A100. The error is (measured - predicted)/measured; what is
-predicted too fast is positive. Those of Calculon's equations stand in [calculon.md](calculon.md),
-section 9. What DeepFlow publishes of chips is made again in
+[training.md](training.md) predicts them, with nothing fitted but the published curves of the A100.
+The error is (measured - predicted)/measured. Calculon's equations are in
+[calculon.md](calculon.md), section 9, chips of DeepFlow in
 [technology_validation.md](technology_validation.md).
 
 """
@@ -232,6 +202,5 @@ def page(cases, measured):
     by_id = {case.record["id"]: case for case in cases}
     runs = (table_of(HEAD, rows(cases, "../")) + "\nReasons:\n\n" + reasons_text(cases) + "\n"
             + summary(cases) + "\n")
-    return wrapped(INTRODUCTION + runs + FIGURES + mappings(by_id) + calculon(by_id)
-                   + MEASURED
+    return wrapped(INTRODUCTION + runs + FIGURES + mappings(by_id) + MEASURED
                    + table_of(measured_steps.HEAD, measured_steps.rows(measured)))
