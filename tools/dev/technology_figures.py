@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "technology_validation.md"
 FIGURES = "configs/figures"
 NODES = ("n12", "n10", "n7", "n5", "n3", "n2", "n1")
-MEMORIES = (("HBM2", "1 TB/s"), ("HBM2e", "2 TB/s"), ("HBM3", "2.6 TB/s"), ("HBM4", "3.3 TB/s"))
+MEMORIES = (("HBM2", "1 TB/s"), ("HBM4", "3.3 TB/s"))
 NETWORKS = (("NDR", "100 GB/s"), ("XDR", "200 GB/s"), ("GDR", "400 GB/s"))
 SIZES = (2048, 3072, 4096, 5120, 6144)
 
@@ -95,10 +95,9 @@ def figure_1(tool):
     return f"""## Figure 1: one GEMM of 65,536 x 65,536 x 65,536 over many V100
 
 `{FIGURES}/deepflow_gemm_sharded.yaml`. FLOP for a byte on the network, and the time, if rows
-are shared out (M) or the sum is (K). Assumed: a ring, and that operands are where they are needed, so
-that sharing out rows moves nothing. An all-reduce moves 2 (p - 1) / p of the result through each
-chip whatever p is, so with K the intensity falls as 1 / p, and past some ten chips the network is
-all there is; that is the figure's point, and it holds.
+are shared out (M) or the sum is (K). Assumed: a ring, and that sharing out rows moves nothing. The
+figure's point holds: with K the intensity falls as 1 / p, and past some ten chips the network is all
+there is.
 
 """ + table(["chips", "M: intensity", "M: step", "K: intensity", "K: step"], rows)
 
@@ -125,23 +124,20 @@ def figure_6(tool):
     return f"""## Figure 6: GEMMs of 4 K to 32 K on a P4
 
 `configs/chips/p4.yaml`, launch overhead 9 us, m, k and n in steps of 4 K. The procedure of the
-public code, which draws 20 tiles for each level and tries their 8,000 triples, beside (21) of
-[technology.md](technology.md), which has the least traffic over all tiles: the relative difference
-of the published time.
+public code beside (21) of [technology.md](technology.md): the relative difference of the published
+time.
 
 """ + table(["shapes", "least", "median", "greatest", "not bound by compute"], rows) + """
 All are bound by computing, so both say the same but for the FLOP, which the public code counts as
-m n (2 k - 1): up to 1 / (2 k), 1.2e-4. (It counts them in the order of its loops, so that k may be
-any of the three.)
+m n (2 k - 1).
 
 The same on a V100 without a launch, for m, k and n of 64, 256, 1024, 4096 and 16,384, by what binds
 here:
 
 """ + table(["bound by", "shapes", "least", "median", "greatest"], mixed) + """
 Where memory binds both move each operand once. Where the L2 binds the published time is the lesser
-one, though (18) is the least over all tiles that fit. The procedure is looser in two places: the two
-tiles that the drawing begins with may take half as much again as the memory further in has, and a
-result that does not stay counts once between levels, not once for each piece of the sum.
+one: its first two tiles may take half as much again as the memory further in has, and a result that
+does not stay counts once between levels, not once for each piece of the sum.
 """
 
 
@@ -169,7 +165,7 @@ GB/s in a direction; which link the paper used is not known. Times overlap with 
 
 def figure_8(tool):
     rows = []
-    for hidden in SIZES:
+    for hidden in SIZES[::2]:
         for vocabulary in (SIZES[0], SIZES[-1]):
             row = [hidden, vocabulary]
             for batch in SIZES:
@@ -179,9 +175,9 @@ def figure_8(tool):
     return f"""## Figure 8: an LSTM language model on a V100
 
 `{FIGURES}/deepflow_lstm_v100.yaml`: a step of training and the share of the peak, for batches
-of 2 K to 6 K; 50 of the 125 points. Assumed: 20 steps and all four gates are one GEMM of each layer,
-in two bytes, and memory holds what there is to hold; the serial chain of steps is lost, and so is the reload of weights at each step, which
-DeepFlow counts. Point-wise kernels move through memory here; there they have the time of registers.
+of 2 K to 6 K; 30 of the 125 points. Assumed: 20 steps and all four gates are one GEMM of each layer,
+in two bytes, and any memory; the serial chain of steps is lost, and the reload of weights at each
+step. Point-wise kernels move through memory here, through registers there.
 
 """ + table(["hidden", "vocabulary"] + [f"batch {batch}" for batch in SIZES], rows)
 
@@ -217,8 +213,8 @@ def figure_9(tool):
 
 `{FIGURES}/deepflow_lstm_512.yaml`: 512 chips, each with its share of the batch. Assumed: the
 split of the budgets of a V100, scaled to 850 mm2; the nodes of the authors' stored runs (area 0.67, power and
-energy 0.54, voltage 0.9 each), since the factors of the text, 1.8 and 1.3, do not say what becomes of
-voltages; a switch of all chips with one port; any memory capacity. A step of training:
+energy 0.54, voltage 0.9 each), not the factors of the text, 1.8 and 1.3; a switch of all chips with one port; any memory capacity. A
+step of training:
 
 """ + table(["memory, network"] + [node.upper() for node in NODES], rows)
     slow, fast = ("HBM2", "NDR"), ("HBM4", "GDR")
@@ -287,9 +283,8 @@ grid of 0.05, 28,997,325 splits, with that parallelism. Both are proved.
 The paper claims a factor of about 2 for parallelism alone and 20 to 30 % more with the architecture
 at new nodes, both by gradient descent. By exact search parallelism is worth more at new nodes, where
 the network is what is short, and the architecture less: its 20 to 30 % are those of N7. At N12 it is
-worth more, since the split of a V100 leaves 46 % of its die unused. The gain of the architecture is at least that of the table: with other
-splits another parallelism may be better. (For N12 that was searched as well, with the config as it
-is: 402.1 ms, proved in some seconds.)
+worth more, since the split of a V100 leaves 46 % of its die unused. With other splits another
+parallelism may be better, so the gain of the architecture is at least that of the table.
 """
 
 
@@ -320,12 +315,10 @@ by 8. In all it is 3.7 % at N7, where computing takes the time, and 37 % at N3.
 
 HEAD = """# What is published of DeepFlow, regenerated
 
-DeepFlow / CrossFlow (Ardalani, Pal, Gupta) publishes inputs and predictions, not measurements, so
-predictions can be regenerated and its errors against hardware cannot.
-`tools/dev/technology_figures.py build/release/dfsearch --write` makes this page, and a test makes
-its quick figures again each time. Do not edit it.
-Chips that the authors' runs stored are held against `dfsearch chip` to every printed digit in
-`tests/cli/chip_test.py`; equations are in [technology.md](technology.md).
+DeepFlow / CrossFlow (Ardalani, Pal, Gupta) publishes inputs and predictions, not measurements.
+`tools/dev/technology_figures.py build/release/dfsearch --write` makes this page. Chips that the
+authors' runs stored agree with `dfsearch chip` to every printed digit (`tests/cli/chip_test.py`);
+equations are in [technology.md](technology.md).
 
 """
 
