@@ -245,8 +245,6 @@ def large_section(whole):
 def page(whole, large):
     facts, rows = whole["machine"], whole["results"]
     rivals = list(facts["rivals"])
-    published = [[row["name"], row["published"], time_text(row["dfsearch"])]
-                 for row in rows if row["published"]]
     return wrapped("\n".join([
         HEAD, conditions(facts, rows),
         "",
@@ -257,10 +255,5 @@ def page(whole, large):
         "", "## In short", "", summary(rows, rivals),
         "", "## Time to the proof", "", time_table(rows, rivals),
         *large_section(large),
-        "", "## Published runs", "",
-        "What Gurobi 10 took for these layers in the published runs, on other and larger machines,"
-        " from DFModel's own formulation, with the tile among what it decides;"
-        " [bench/README.md](../bench/README.md) compares them on the whole problem.",
-        "", support.table(["instance", "Gurobi, as published", "dfsearch"], published),
         "", "Random graphs have the seeds in their names; `bench/milp_instances.py` makes them.",
         ""]))
