@@ -40,6 +40,13 @@ struct BestMapping {
   double gap = 0.0;  ///< (objective - lower_bound) / objective
 };
 
+/// The best of any framework, beside that of the one that was asked for.
+struct AnyFramework {
+  Score best = Score::infinity();  ///< that is known
+  Score lower_bound{};
+  double gain = 0.0;  ///< what was found over `best`, less 1; of fronts where that is most
+};
+
 /// A quantity that may be raised, all else as it is.
 enum class Raised : std::uint8_t {
   Memory,      ///< capacity of a chip, of the first tier, in bytes

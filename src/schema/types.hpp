@@ -232,6 +232,25 @@ struct TypeOf<std::optional<T>> {
       .at = [](void* member, std::size_t) -> void* { return &**static_cast<Member*>(member); }};
 };
 
+/// One of the words of an enumeration whose values fit.
+template <class E, auto fits>
+inline constexpr Type kOneOf = [] {
+  Type type = TypeOf<E>::type;
+  type.choices = [] {
+    std::vector<Choice> choices = choices_of<E>();
+    std::erase_if(choices,
+                  [](const Choice& choice) { return !fits(static_cast<E>(choice.value)); });
+    return choices;
+  };
+  return type;
+}();
+template <class E, auto fits>
+inline constexpr Type kOneOrNone = [] {
+  Type type = TypeOf<std::optional<E>>::type;
+  type.inner = &kOneOf<E, fits>;
+  return type;
+}();
+
 /// A flag under two words.
 constexpr Type flag_type(std::vector<Choice> (*choices)()) {
   return {.form = Form::Choice,

@@ -342,6 +342,67 @@ class ServingTest(CliTest):
                 self.assertEqual(without["serving"], whole["serving"])
                 self.assertGreater(without["search"]["leaves"], whole["search"]["leaves"])
 
+    def test_a_framework_gets_the_best_of_what_it_runs(self):
+        config = copy.deepcopy(SMALL)
+        config["workload"]["model"]["experts"] = {"count": 8, "used": 2, "mlp": 1024}
+        config["workload"]["speculation"] = {"kind": "mtp", "acceptance": 0.8, "depths": [0, 2]}
+        config["serving"] |= {"modes": ["aggregated"], "pipeline": [1, 2], "expert": [1, 2, 4, 8],
+                              "attention_data": [1, 2], "objective": "interactivity"}
+
+        def best(framework=None, depths=(0, 2), **lists):
+            asked = config | {
+                "workload": config["workload"] | {"speculation":
+                    config["workload"]["speculation"] | {"depths": list(depths)}},
+                "serving": config["serving"] | lists
+                | ({"framework": framework} if framework else {})}
+            return self.solve(asked)
+
+        staged = ({"depths": [0]}, {"pipeline": 1})
+        lists = {
+            "vllm": [{"tensor": t, "attention_data": a, "expert": [1, t * a] if t * a > 1 else 1}
+                     | rest for t, a in itertools.product((1, 2, 4), (1, 2)) for rest in staged],
+            "sglang": [{"pipeline": 1, "depths": [0]}],
+            "trtllm": [one | rest for one in ({"tensor": 1}, {"attention_data": 1})
+                       for rest in staged]}
+        of_any = best()
+        gains = []
+        for framework, choices in lists.items():
+            with self.subTest(framework):
+                found = best(framework)
+                least = min(best(**one)["objective"] for one in choices)
+                self.assertEqual(found["objective"], least)
+                said = found["framework"]
+                self.assertEqual((said["name"], said["value_of_any"], said["bound_of_any"]),
+                                 (framework, of_any["serving"]["value"],
+                                  of_any["serving"]["value"]))
+                self.assertEqual(said["of_any"][0]["deployment"], of_any["serving"]["best"])
+                self.assertEqual(said["gain"], found["objective"] / of_any["objective"] - 1.0)
+                gains.append(said["gain"])
+                self.write("r.json", json.dumps(found))
+                text = self.run_tool("emit", "r.json", "--for", framework).stdout
+                self.assertNotIn("not as asked", text)
+        self.assertGreater(max(gains), 0.0)
+        self.write("r.json", json.dumps(of_any))
+        self.assertTrue(any("not as asked" in self.run_tool("emit", "r.json", "--for", each).stdout
+                            for each in lists))
+
+    def test_a_framework_of_fronts_fleets_and_hints(self):
+        front = ("serving.objective=front", "serving.pipeline=[1, 2]", "serving.framework=sglang")
+        words = [word for each in front for word in ("--set", each)]
+        self.write("c.json", json.dumps(SMALL))
+        self.assertRegex(self.run_tool("c.json", *words).stdout,
+                         r"framework +sglang; the front of any is .* better, proved: \d+ deploy")
+        fleet = changed(self.fleet(), "serving.framework", "vllm")
+        self.assertEqual(self.solve(fleet)["framework"]["gain"], 0.0)
+        pinned = SMALL | {"serving": SMALL["serving"] | {"pipeline": 2, "modes": ["aggregated"]}}
+        self.solve(pinned, "--mapping", "m.json")
+        open_ = changed(SMALL, "serving.pipeline", [1, 2])
+        self.write("c.json", json.dumps(changed(open_, "serving.framework", "sglang")))
+        dropped = self.run_tool("c.json", "--quiet", "--hint", "m.json")
+        self.assertIn("is dropped: sglang does not run it", dropped.stderr)
+        self.write("c.json", json.dumps(changed(pinned, "serving.framework", "sglang")))
+        self.assertIn("of a pool and runs on sglang", self.run_tool("c.json", status=2).stderr)
+
     def test_options_that_deployments_do_not_take(self):
         done = self.run_tool(CONFIG, "--no-bound", "labels", status=2)
         self.assertEqual(done.stderr, "--no-bound: a config of kind llm_serving has 'floors' alone, "

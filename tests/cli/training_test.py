@@ -159,7 +159,8 @@ class Solve(CliTest):
                     any_of_all = self.result(self.config, *changes(*given))["step_time"]
                     self.assertEqual(found["framework"],
                                      {"name": framework, "step_time_of_any": any_of_all,
-                                      "lower_bound_of_any": any_of_all})
+                                      "lower_bound_of_any": any_of_all,
+                                      "gain": best / any_of_all - 1.0})
                     if memory == "2 GB":
                         self.assertEqual(any_of_all, best_of_any)
 
@@ -174,7 +175,7 @@ class Solve(CliTest):
                              "goes with", "run 1f1b"):
                     self.assertNotIn(lack, text)
                 report = self.run_tool(self.config, *told).stdout
-                self.assertRegex(report, rf"framework +{framework}; the best plan of any takes")
+                self.assertRegex(report, rf"framework +{framework}; the best plan of any is .* better")
 
     def test_what_a_framework_never_runs_is_an_error(self):
         wrong = self.run_tool(self.config, *changes(

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "model/serving/framework.hpp"
 
 namespace dfsearch::serving {
 namespace {
@@ -45,15 +46,30 @@ constexpr auto kAnyValue = [](std::int64_t) { return true; };
 }  // namespace
 
 struct DeploymentSpace::Structures {
+  struct Way {
+    std::int64_t chunk, depth;
+  };
   Structure structure;
   std::vector<std::int64_t> replicas;
+  std::vector<Way> ways;  ///< at least one
 };
 
 std::vector<DeploymentSpace::Structures> DeploymentSpace::structures_of(
-    const RoleChoices& role, const Deadline& deadline) const {
+    const RoleChoices& role, const std::vector<std::int64_t>& chunks,
+    const std::vector<std::int64_t>& depths, const Deadline& deadline) const {
   std::vector<Structures> list;
   const RoleChoices& all = task_.all;
   Structure s;
+  const auto ways = [&] {
+    std::vector<Structures::Way> found;
+    for (const std::int64_t chunk : chunks) {
+      for (const std::int64_t depth : depths) {
+        const Role asked{.structure = s, .chunk = chunk, .depth = depth};
+        if (runs(task_, asked)) found.push_back({chunk, depth});
+      }
+    }
+    return found;
+  };
   for (s.pool = 0; s.pool < task_.pools.size(); ++s.pool) {
     const std::int64_t chips = task_.pools[s.pool].chips;
     const auto divides_heads = [&](std::int64_t t) { return task_.model.heads % t == 0; };
@@ -71,9 +87,10 @@ std::vector<DeploymentSpace::Structures> DeploymentSpace::structures_of(
             deadline.check();
             const auto replicas =
                 values(role.replicas, all.replicas, DegreeChoice{}, chips / s.chips(), kAnyValue);
-            if (replicas.empty()) continue;
+            const auto run = ways();
+            if (replicas.empty() || run.empty()) continue;
             for (s.precision = 0; s.precision < task_.precisions.size(); ++s.precision) {
-              if (legal(task_, s)) list.push_back({s, replicas});
+              if (legal(task_, s)) list.push_back({s, replicas, run});
             }
             s.precision = 0;
           }
@@ -85,16 +102,13 @@ std::vector<DeploymentSpace::Structures> DeploymentSpace::structures_of(
 }
 
 void DeploymentSpace::add_chains(const std::vector<Structures>& structures, const RoleChoices& role,
-                                 const std::vector<std::int64_t>& chunks, const Deadline& deadline,
-                                 std::vector<Chain>& chains) {
+                                 const Deadline& deadline, std::vector<Chain>& chains) {
   for (const Structures& s : structures) {
     deadline.check();
-    for (const std::int64_t chunk : chunks) {
-      for (const std::int64_t depth : task_.speculation.depths) {
-        Chain& chain = chains.emplace_back();
-        chain.replicas = s.replicas;
-        chain.decoder = std::make_unique<const Decoder>(task_, means_, s.structure, depth, chunk);
-      }
+    for (const auto& [chunk, depth] : s.ways) {
+      Chain& chain = chains.emplace_back();
+      chain.replicas = s.replicas;
+      chain.decoder = std::make_unique<const Decoder>(task_, means_, s.structure, depth, chunk);
     }
   }
   const auto batches =
@@ -166,21 +180,21 @@ DeploymentSpace::DeploymentSpace(const Task& task, const Deadline& deadline)
                                       kMostBatch, kAnyValue)
                                    .size());
   };
-  const auto depths = static_cast<double>(task.speculation.depths.size());
+  const std::vector<std::int64_t>& depths = task.speculation.depths;
   if (has(Mode::Aggregated)) {
-    const auto structures = structures_of(task.aggregated, deadline);
     const auto chunks = values(task.aggregated.chunk, task.all.chunk,
                                DegreeChoice{.values = {2048}}, kMostBatch, kAnyValue);
+    const auto structures = structures_of(task.aggregated, chunks, depths, deadline);
     for (const Structures& s : structures) {
       deployments_ += static_cast<double>(s.replicas.size()) * batches_of(task.aggregated) *
-                      static_cast<double>(chunks.size()) * depths;
+                      static_cast<double>(s.ways.size());
     }
-    add_chains(structures, task.aggregated, chunks, deadline, aggregated_);
+    add_chains(structures, task.aggregated, deadline, aggregated_);
   }
   deadline.check();
   if (!has(Mode::Disaggregated)) return;
-  const auto prefill = structures_of(task.prefill, deadline);
-  const auto decode = structures_of(task.decode, deadline);
+  const auto prefill = structures_of(task.prefill, {0}, {0}, deadline);
+  const auto decode = structures_of(task.decode, {0}, depths, deadline);
   const auto prefill_batches = static_cast<double>(
       values(task.prefill.batch, std::nullopt, kOne, kMostBatch, kAnyValue).size());
   double pairs = 0.0;
@@ -191,15 +205,17 @@ DeploymentSpace::DeploymentSpace(const Task& task, const Deadline& deadline)
           return holds({.structure = a.structure, .replicas = x},
                        {.structure = b.structure, .replicas = y});
         };
-        pairs += static_cast<double>(
-            std::partition_point(b.replicas.begin(), b.replicas.end(), fits) - b.replicas.begin());
+        pairs +=
+            static_cast<double>(b.ways.size()) *
+            static_cast<double>(std::partition_point(b.replicas.begin(), b.replicas.end(), fits) -
+                                b.replicas.begin());
       }
     }
     deadline.check();
   }
-  deployments_ += pairs * prefill_batches * batches_of(task.decode) * depths;
+  deployments_ += pairs * prefill_batches * batches_of(task.decode);
   add_prefillers(prefill);
-  add_chains(decode, task.decode, {0}, deadline, decoders_);
+  add_chains(decode, task.decode, deadline, decoders_);
 }
 
 }  // namespace dfsearch::serving

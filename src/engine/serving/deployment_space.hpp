@@ -56,11 +56,12 @@ class DeploymentSpace {
  private:
   struct Structures;
   void add_chains(const std::vector<Structures>& structures, const RoleChoices& role,
-                  const std::vector<std::int64_t>& chunks, const Deadline& deadline,
-                  std::vector<Chain>& chains);
+                  const Deadline& deadline, std::vector<Chain>& chains);
   void add_prefillers(const std::vector<Structures>& structures);
   void cut(Chain& chain, const std::vector<std::int64_t>& batches);
   [[nodiscard]] std::vector<Structures> structures_of(const RoleChoices& role,
+                                                      const std::vector<std::int64_t>& chunks,
+                                                      const std::vector<std::int64_t>& depths,
                                                       const Deadline& deadline) const;
 
   const Task& task_;

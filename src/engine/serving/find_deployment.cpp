@@ -86,7 +86,8 @@ class Finder {
       if (!(space_->deployments() > 0.0)) {
         throw InputError(
             "serving: no choice of tensor, pipeline, attention_data, expert and replicas fits the "
-            "model and the chips of a pool");
+            "model and the chips of a pool" +
+            (task_.framework ? std::string(" and runs on ") + name_of(*task_.framework) : ""));
       }
       result_.deployments = space_->deployments();
       find_all();
@@ -447,10 +448,44 @@ std::int64_t Finder::count() const {
   return feasible;
 }
 
+/// Searched from what was found.
+void add_any_framework(Task task, const ServingSearch& search, ServingResult& result) {
+  task.framework.reset();
+  ServingSearch free{.limits = search.limits,
+                     .threads = search.threads,
+                     .deterministic = search.deterministic,
+                     .known = {*result.deployment}};
+  for (const FrontPoint& point : result.front) free.known.push_back(point.deployment);
+  free.limits.nodes -= std::min(free.limits.nodes, result.stats.nodes);
+  ServingResult best = Finder(task, free).run();
+  const bool is_proved = best.gap <= kTie;
+  AnyFramework any{.best = best.cost, .lower_bound = is_proved ? best.cost : best.lower_bound};
+  if (task.objective != Objective::Front) {
+    any.gain = result.cost / best.cost - 1.0;
+    result.of_any = {{*best.deployment, *best.figures}};
+  } else {
+    const auto value = [&](const FrontPoint& point) {
+      return value_of(task.objective, task.front, point.figures);
+    };
+    for (const FrontPoint& point : best.front) {
+      double found = kNever;
+      for (const FrontPoint& own : result.front) {
+        if (own.figures.tpot <= point.figures.tpot * (1.0 + kTie))
+          found = std::min(found, value(own));
+      }
+      any.gain = std::max(any.gain, found / value(point) - 1.0);
+    }
+    result.of_any = std::move(best.front);
+  }
+  result.any_framework = any;
+}
+
 }  // namespace
 
 ServingResult find_deployment(const Task& task, const ServingSearch& search) {
-  return Finder(task, search).run();
+  ServingResult result = Finder(task, search).run();
+  if (result.deployment && task.framework) add_any_framework(task, search, result);
+  return result;
 }
 
 }  // namespace dfsearch::serving

@@ -116,7 +116,10 @@ struct ServingResult : FoundDeployment {
   std::vector<FleetPart> fleet;  ///< of several models, in their order
   std::vector<FleetRemedy> fleet_remedies;
   std::vector<TenthMore> gains;  ///< if asked for, for one objective
-  double deployments = 0.0;      ///< that the choices leave
+  /// Of a task with a framework that has an answer: the best of any, and its deployment or front.
+  std::optional<AnyFramework> any_framework;
+  std::vector<FrontPoint> of_any;
+  double deployments = 0.0;  ///< that the choices leave
   std::optional<std::int64_t> feasible;
   std::int64_t leaves = 0;
   std::array<std::int64_t, kClosed> closed{};

@@ -442,7 +442,19 @@ class FleetFinder {
 }  // namespace
 
 ServingResult find_fleet(const Fleet& fleet, const ServingSearch& search) {
-  return FleetFinder(fleet, search).run();
+  ServingResult result = FleetFinder(fleet, search).run();
+  if (result.fleet.empty() || !fleet.models.front().framework) return result;
+  Fleet any = fleet;
+  for (Task& task : any.models) task.framework.reset();
+  const ServingResult best = FleetFinder(any, {.limits = search.limits,
+                                               .threads = search.threads,
+                                               .deterministic = search.deterministic})
+                                 .run();
+  const bool is_known = !best.fleet.empty();
+  const Score least = is_known ? std::min(best.cost, result.cost) : result.cost;
+  result.any_framework = AnyFramework{
+      .best = least, .lower_bound = is_known ? least : Score{}, .gain = result.cost / least - 1.0};
+  return result;
 }
 
 }  // namespace dfsearch::serving

@@ -36,9 +36,9 @@ AnyFramework step_of_any(Task task, const StepSearch& search, const PlanResult& 
                   .hint = decisions_of(*known.plan)};
   free.limits.nodes -= std::min(free.limits.nodes, known.stats.nodes);
   const StepAnswer best = find_steps(rules, free).list.front();
-  return {.step_time =
-              Seconds(std::min(best.cost.in_base_units(), known.cost->step_time.in_base_units())),
-          .lower_bound = Seconds(best.lower_bound.in_base_units())};
+  const Score found(known.cost->step_time.in_base_units());
+  const Score least = std::min(best.cost, found);
+  return {.best = least, .lower_bound = best.lower_bound, .gain = found / least - 1.0};
 }
 
 }  // namespace

@@ -80,12 +80,6 @@ struct RobustPlan : FoundPlan {
   [[nodiscard]] const Outcome& worst_of_typical() const;
 };
 
-/// The best step of any framework, beside that of the one that was asked for.
-struct AnyFramework {
-  Seconds step_time{};  ///< the best known
-  Seconds lower_bound{};
-};
-
 struct PlanResult : FoundPlan {
   std::optional<AnyFramework> any_framework;  ///< of a task with a framework that has a plan
   std::optional<StepInterval> interval;       ///< of the best plan; nothing without a stack

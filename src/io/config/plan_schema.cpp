@@ -71,14 +71,9 @@ constexpr Type kElement = [] {
   return type;
 }();
 
-constexpr Type kOverlapOfKernels = [] {
-  Type type = TypeOf<Overlap>::type;
-  type.choices = [] {
-    return std::vector<Choice>{{"none", static_cast<std::int64_t>(Overlap::None)},
-                               {"perfect", static_cast<std::int64_t>(Overlap::Perfect)}};
-  };
-  return type;
-}();
+constexpr Type kOverlapOfKernels = kOneOf<Overlap, [](Overlap overlap) {
+  return overlap == Overlap::None || overlap == Overlap::Perfect;
+}>;
 
 /// What is given must leave the framework something that it can run.
 void check_framework(const Task& task, Report& report) {
@@ -193,7 +188,7 @@ const Schema& schema_of<Task>() {
       field<&Task::framework>(
           "framework",
           "plans that it can run, and what that costs ([training.md](training.md), section 6)",
-          {.preset = "any"}),
+          {.type = &kOneOrNone<Framework, trains>, .preset = "any"}),
       field<&Task::choices, &C::layouts>(
           "layout",
           "how values lie among tensor ranks: so that least is sent, so that least is kept, or as "

@@ -412,6 +412,9 @@ const Schema& schema_of<ServingText>() {
   static constexpr Type kModes = list_type<serving::Mode, Form::Values>({}, 2);
   static constexpr Field kFields[] = {
       field<&S::pools>("pools", "the chips there are", {.type = &kPoolList, .flags = kRequired}),
+      field<&S::task, &T::framework>("framework",
+                                     "deployments that it can run, and what that costs (section 6)",
+                                     {.type = &kOneOrNone<Framework, serves>, .preset = "any"}),
       field<&S::task, &T::modes>("modes", "of serving", {.type = &kModes, .preset = "both"}),
       field<&S::task, &T::all>("", ""),
       field<&S::task, &T::aggregated>("aggregated", "choices of replicas that do both"),

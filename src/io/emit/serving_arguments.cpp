@@ -4,62 +4,59 @@
 #include <fmt/format.h>
 
 #include "io/emit/emitted.hpp"
+#include "model/serving/framework.hpp"
 
 namespace dfsearch {
 namespace {
 
-struct LaunchedRole {
-  std::string role;  ///< prefill or decode; empty: both
-  std::int64_t tensor, pipeline, attention_data, expert, replicas, batch, chunk, depth;
-
-  [[nodiscard]] std::int64_t stage_chips() const { return tensor * attention_data; }
+/// `name` is prefill or decode, or empty: both.
+struct LaunchedRole : serving::Role {
+  std::string name;
 };
 
-LaunchedRole role_of(const Json& json, const std::string& role) {
-  return {.role = role,
-          .tensor = json.at("tensor"),
-          .pipeline = json.at("pipeline"),
-          .attention_data = json.at("attention_data"),
-          .expert = json.at("expert"),
-          .replicas = json.at("replicas"),
-          .batch = json.at("batch"),
-          .chunk = json.value("chunk", std::int64_t{0}),
-          .depth = json.value("depth", std::int64_t{0})};
+LaunchedRole role_of(const Json& json, const std::string& name) {
+  LaunchedRole role;
+  role.name = name;
+  role.structure.tensor = json.at("tensor");
+  role.structure.pipeline = json.at("pipeline");
+  role.structure.attention_data = json.at("attention_data");
+  role.structure.expert = json.at("expert");
+  role.replicas = json.at("replicas");
+  role.batch = json.at("batch");
+  role.chunk = json.value("chunk", std::int64_t{0});
+  role.depth = json.value("depth", std::int64_t{0});
+  return role;
 }
 
 /// What holds for all of them.
-Emitted begin(const LaunchedRole& role) {
+Emitted begin(const LaunchedRole& role, Framework framework) {
   Emitted emitted;
   emitted.lack(fmt::format("{}{} x {} chips, behind a router",
-                           role.role.empty() ? "" : role.role + ": ", role.replicas,
-                           role.stage_chips() * role.pipeline));
+                           role.name.empty() ? "" : role.name + ": ", role.replicas,
+                           role.structure.chips()));
   if (role.depth > 0) {
     emitted.lack(fmt::format("speculation of {} tokens: name the drafting model", role.depth));
+  }
+  for (const std::string_view lack : lacks(framework, role, serving::Drafting::Sequence)) {
+    emitted.lack("not as asked: " + std::string(lack));
   }
   return emitted;
 }
 
-void check_experts(const LaunchedRole& role, Emitted& emitted) {
-  if (role.expert > 1 && role.expert != role.stage_chips()) {
-    emitted.lack(fmt::format("experts are spread over all {} chips of a stage, not {} ways",
-                             role.stage_chips(), role.expert));
-  }
-}
-
 std::string vllm(const LaunchedRole& role) {
-  Emitted emitted = begin(role);
-  check_experts(role, emitted);
-  emitted.add("--tensor-parallel-size", role.tensor);
-  emitted.add("--pipeline-parallel-size", role.pipeline);
-  if (role.attention_data > 1) emitted.add("--data-parallel-size", role.attention_data);
-  if (role.expert > 1) emitted.add("--enable-expert-parallel");
-  emitted.add("--max-num-seqs", role.batch * role.pipeline);
+  const serving::Structure& s = role.structure;
+  Emitted emitted = begin(role, Framework::Vllm);
+  emitted.add("--tensor-parallel-size", s.tensor);
+  emitted.add("--pipeline-parallel-size", s.pipeline);
+  if (s.attention_data > 1) emitted.add("--data-parallel-size", s.attention_data);
+  if (s.expert > 1) emitted.add("--enable-expert-parallel");
+  emitted.add("--max-num-seqs", role.batch * s.pipeline);
   if (role.chunk > 0) {
     emitted.add("--enable-chunked-prefill");
     emitted.add("--max-num-batched-tokens", role.chunk + role.batch);
   }
-  if (!role.role.empty()) {
-    const std::string kind = role.role == "prefill" ? "kv_producer" : "kv_consumer";
+  if (!role.name.empty()) {
+    const std::string kind = role.name == "prefill" ? "kv_producer" : "kv_consumer";
     emitted.add("--kv-transfer-config",
                 "'{\"kv_connector\": \"NixlConnector\", \"kv_role\": \"" + kind + "\"}'");
   }
@@ -67,37 +64,36 @@ std::string vllm(const LaunchedRole& role) {
 }
 
 std::string sglang(const LaunchedRole& role) {
-  Emitted emitted = begin(role);
-  emitted.add("--tp-size", role.stage_chips());
-  emitted.add("--pp-size", role.pipeline);
-  if (role.attention_data > 1) {
+  const serving::Structure& s = role.structure;
+  Emitted emitted = begin(role, Framework::Sglang);
+  emitted.add("--tp-size", s.stage_chips());
+  emitted.add("--pp-size", s.pipeline);
+  if (s.attention_data > 1) {
     emitted.add("--enable-dp-attention");
-    emitted.add("--dp-size", role.attention_data);
+    emitted.add("--dp-size", s.attention_data);
   }
-  if (role.expert > 1) emitted.add("--ep-size", role.expert);
-  emitted.add("--max-running-requests", role.batch * role.attention_data * role.pipeline);
+  if (s.expert > 1) emitted.add("--ep-size", s.expert);
+  emitted.add("--max-running-requests", role.batch * s.attention_data * s.pipeline);
   if (role.chunk > 0) {
     emitted.add("--enable-mixed-chunk");
     emitted.add("--chunked-prefill-size", role.chunk);
   }
-  if (!role.role.empty()) emitted.add("--disaggregation-mode", role.role);
+  if (!role.name.empty()) emitted.add("--disaggregation-mode", role.name);
   return command_text("python3 -m sglang.launch_server --model-path MODEL", emitted);
 }
 
 std::string trtllm(const LaunchedRole& role) {
-  Emitted emitted = begin(role);
-  if (role.attention_data > 1 && role.tensor > 1) {
-    emitted.lack("attention is data parallel over all chips of a stage, or over none");
-  }
-  emitted.add("--tp_size", role.stage_chips());
-  emitted.add("--pp_size", role.pipeline);
-  if (role.expert > 1) emitted.add("--ep_size", role.expert);
+  const serving::Structure& s = role.structure;
+  Emitted emitted = begin(role, Framework::Trtllm);
+  emitted.add("--tp_size", s.stage_chips());
+  emitted.add("--pp_size", s.pipeline);
+  if (s.expert > 1) emitted.add("--ep_size", s.expert);
   emitted.add("--max_batch_size", role.batch);
   if (role.chunk > 0) emitted.add("--max_num_tokens", role.chunk + role.batch);
   std::vector<std::string> extra;
-  if (role.attention_data > 1) extra.emplace_back("enable_attention_dp: true");
+  if (s.attention_data > 1) extra.emplace_back("enable_attention_dp: true");
   if (role.chunk > 0) extra.emplace_back("enable_chunked_prefill: true");
-  if (!role.role.empty()) extra.emplace_back("cache_transceiver_config: {backend: DEFAULT}");
+  if (!role.name.empty()) extra.emplace_back("cache_transceiver_config: {backend: DEFAULT}");
   if (!extra.empty()) {
     emitted.lack("extra.yaml holds:");
     for (const std::string& line : extra) emitted.lack("  " + line);

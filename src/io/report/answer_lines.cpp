@@ -1,5 +1,7 @@
 #include "io/report/answer_lines.hpp"
 
+#include <cmath>
+
 #include "io/report/scope_text.hpp"
 
 namespace dfsearch {
@@ -44,6 +46,22 @@ std::string step_lines(const Certainty& certainty, Seconds step_time, double uti
                               step_time.in_base_units(), percent(utilization), to_text(peak))) +
          labelled("lower bound", fmt::format("{} ({} s); gap {}", to_text(bound),
                                              bound.in_base_units(), percent(certainty.gap)));
+}
+
+std::string framework_line(Framework framework, const AnyFramework& any, Score found,
+                           std::string_view one, const std::string& best) {
+  std::string bound = ", proved";
+  if (any.lower_bound < any.best) {
+    bound = any.lower_bound > Score{}
+                ? fmt::format(", at most {}", percent(found / any.lower_bound - 1.0))
+                : ", or more: the search was stopped";
+  }
+  if (!std::isfinite(any.gain)) {
+    return labelled("framework", fmt::format("{}; {} of any reaches what this one does not{}",
+                                             name_of(framework), one, bound));
+  }
+  return labelled("framework", fmt::format("{}; {} of any is {} better{}: {}", name_of(framework),
+                                           one, percent(any.gain), bound, best));
 }
 
 std::string rate_line(double tokens, std::int64_t chips, Dollars price) {

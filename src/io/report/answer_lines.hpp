@@ -14,6 +14,7 @@
 #include "engine/search_result.hpp"
 #include "io/report/report_words.hpp"
 #include "io/text/offload_names.hpp"
+#include "model/framework.hpp"
 #include "model/scope.hpp"
 
 namespace dfsearch {
@@ -57,6 +58,11 @@ std::string price_lines(const Cost& cost) {
   }
   return text;
 }
+
+/// The line `framework`: by how much the best of any is better than what was found, which costs so
+/// much; `one` is what is searched, `best` what the best of any does.
+std::string framework_line(Framework framework, const AnyFramework& any, Score found,
+                           std::string_view one, const std::string& best);
 
 /// The line `rate`: tokens a second of all chips, of one, and for a dollar if there are prices.
 std::string rate_line(double tokens, std::int64_t chips, Dollars price);

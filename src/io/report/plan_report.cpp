@@ -309,22 +309,6 @@ std::string interval_line(const PlanResult& result) {
                               to_text(result.interval->low), to_text(result.interval->high)));
 }
 
-/// What the framework that was asked for costs.
-std::string framework_lines(const Task& task, const PlanResult& result) {
-  if (!result.any_framework) return "";
-  const auto& [best, least] = *result.any_framework;
-  const double loss = result.cost->step_time / best - 1.0;
-  std::string bound = ", proved";
-  if (least < best) {
-    bound = least > Seconds{}
-                ? fmt::format(", at most {}", percent(result.cost->step_time / least - 1.0))
-                : ", or more: the search was stopped";
-  }
-  return labelled("framework",
-                  fmt::format("{}; the best plan of any takes {}: {} slower{}",
-                              name_of(*task.framework), to_text(best), percent(loss), bound));
-}
-
 /// The plan of least regret beside the best one.
 std::string robust_lines(const Task& task, const PlanResult& result) {
   if (!result.robust) return "";
@@ -417,7 +401,12 @@ std::string plan_report(const Task& task, const PlanResult& result, const std::s
                       [](const FoundPlan& found) { return degrees_text(found.plan->degrees); });
     text += "\n" + plan_lines(task, *result.plan) + time_lines(*result.plan, cost) +
             memory_lines(task, *result.plan, cost.memory, cost.fullest) +
-            fusion_lines(task, result) + framework_lines(task, result) + robust_lines(task, result);
+            fusion_lines(task, result);
+    if (const auto& any = result.any_framework) {
+      text += framework_line(*task.framework, *any, Score(cost.step_time.in_base_units()),
+                             "the best plan", to_text(Seconds(any->best.in_base_units())));
+    }
+    text += robust_lines(task, result);
   }
   return text + "\n" + effort_line(result.stats, result.measured, result.evaluated);
 }

@@ -217,6 +217,21 @@ std::string modes_lines(const Task& task, const serving::ServingResult& result) 
   return text;
 }
 
+/// What the framework that was asked for costs.
+std::string framework_lines(const Task& task, const serving::ServingResult& result) {
+  if (!result.any_framework) return "";
+  const bool front = task.objective == serving::Objective::Front;
+  std::string best;
+  if (front)
+    best = plural(static_cast<std::int64_t>(result.of_any.size()), "deployment");
+  else if (!result.of_any.empty()) {
+    best = value_text(task, result.of_any[0].figures) + ": " +
+           deployment_text(task, result.of_any[0].deployment);
+  }
+  return framework_line(*task.framework, *result.any_framework, result.cost,
+                        front ? "the front" : "the best", best);
+}
+
 /// What a tenth more of each quantity brings, where it brings anything.
 std::string gain_lines(const Task& task, const serving::ServingResult& result) {
   std::string text;
@@ -376,7 +391,7 @@ std::string fleet_report(const serving::Fleet& fleet, const serving::ServingResu
   } else {
     text += labelled("result", stop_text(result.stopped_by) + " before the proof");
   }
-  text += parts + "\n";
+  text += parts + framework_lines(first, result) + "\n";
   return text + labelled("search", fmt::format("{} deployments for different chips, {} sums in {}",
                                                result.leaves, result.stats.nodes,
                                                to_text(result.stats.time)));
@@ -391,14 +406,14 @@ std::string serving_report(const Task& task, const serving::ServingResult& resul
     text += remedy_lines(task, result);
   }
   if (task.objective == serving::Objective::Front && !result.is_given) {
-    if (!result.front.empty()) text += front_table(task, result);
+    if (!result.front.empty()) text += front_table(task, result) + framework_lines(task, result);
   } else if (result.deployment) {
     const Deployment& best = *result.deployment;
     const Figures& figures = *result.figures;
     text += labelled("deployment", deployment_text(task, best));
     text += latency_line(task, figures) + rates_line(best, figures) + iteration_lines(task, best) +
             memory_line(task, best, figures) + cost_line(figures) + modes_lines(task, result) +
-            gain_lines(task, result);
+            framework_lines(task, result) + gain_lines(task, result);
     int rank = 1;
     for (const auto& found : result.alternatives) {
       ++rank;

@@ -203,8 +203,9 @@ std::string plan_json(const training::Task& task, const PlanResult& result) {
       result.interval ? Json{number(result.interval->low), number(result.interval->high)} : Json();
   json["framework"] = result.any_framework
                           ? Json{{"name", name_of(*task.framework)},
-                                 {"step_time_of_any", number(result.any_framework->step_time)},
-                                 {"lower_bound_of_any", number(result.any_framework->lower_bound)}}
+                                 {"step_time_of_any", number(result.any_framework->best)},
+                                 {"lower_bound_of_any", number(result.any_framework->lower_bound)},
+                                 {"gain", json_number(result.any_framework->gain)}}
                           : Json();
   json["robust"] = result.robust ? robust_json(*result.robust) : Json();
   put_price(json, cost);

@@ -302,6 +302,22 @@ std::string serving_json(const Task& task, const serving::Fleet& fleet,
   serving["fleet"] = fleet_json(fleet, result);
   if (!result.fleet.empty()) serving["value"] = serving["bound"] = number(result.cost);
   json["serving"] = std::move(serving);
+  json["framework"] = Json();
+  if (const auto& any = result.any_framework) {
+    const bool front = task.objective == serving::Objective::Front;
+    const auto value = [&](Score cost) {
+      return front || !(cost > Score{}) ? Json()
+                                        : json_number(shown(task.objective, cost.in_base_units()));
+    };
+    json["framework"] = {{"name", name_of(*task.framework)},
+                         {"value_of_any", value(any->best)},
+                         {"bound_of_any", value(any->lower_bound)},
+                         {"gain", json_number(any->gain)},
+                         {"of_any", Json::array()}};
+    for (const auto& point : result.of_any) {
+      json["framework"]["of_any"].push_back(point_json(task, point));
+    }
+  }
   json["tokens_per_second"] = one ? json_number(result.figures->tokens_per_s) : Json();
   json["top"] = Json::array();
   if (result.status != SearchStatus::Infeasible && !result.is_given) {

@@ -14,6 +14,7 @@
 #include "io/result/serving_json.hpp"
 #include "io/solve/question_parts.hpp"
 #include "io/text/read_file.hpp"
+#include "model/serving/framework.hpp"
 #include "model/serving/steady_state.hpp"
 
 namespace dfsearch {
@@ -42,6 +43,10 @@ class ServingQuestion final : public Question {
   [[nodiscard]] LoadedHint load_hint(const std::filesystem::path& file) const override {
     refuse_fleet("--hint");
     serving::Deployment deployment = load_deployment(file, config_.task);
+    if (!runs(config_.task, deployment)) {
+      return {.hint = {},
+              .dropped = std::string(name_of(*config_.task.framework)) + " does not run it"};
+    }
     const serving::Figures figures = serving::evaluate(config_.task, deployment);
     if (figures.feasible()) return {.hint = deployment, .dropped = ""};
     std::string broken;

@@ -13,6 +13,7 @@
 #include "base/units.hpp"
 #include "base/words.hpp"
 #include "graph/workloads/llm/transformer.hpp"
+#include "model/framework.hpp"
 #include "model/machine/machine.hpp"
 #include "model/problem.hpp"
 
@@ -243,6 +244,7 @@ struct Task {
   CacheReserve cache_reserve = CacheReserve::Full;
   Wait wait = Wait::Md1;
   Utilization utilization;
+  std::optional<Framework> framework;  ///< that is to serve; left out: any
 
   /// Whether the precisions differ in it.
   [[nodiscard]] bool is_open(const PrecisionOf& of) const {

@@ -2,17 +2,10 @@
 // What frameworks of training can run of a plan: Megatron-LM (core 0.13), torchtitan and DeepSpeed,
 // as read in their arguments (io/emit/training_arguments.cpp writes these).
 
-#include "base/words.hpp"
+#include "model/framework.hpp"
 #include "model/training/plan.hpp"
 
 namespace dfsearch::training {
-
-enum class Framework : std::uint8_t { Megatron, Torchtitan, Deepspeed };
-constexpr auto words(Framework) {
-  return named<Framework>({{"megatron", Framework::Megatron},
-                           {"torchtitan", Framework::Torchtitan},
-                           {"deepspeed", Framework::Deepspeed}});
-}
 
 /// Whether a framework runs the layout, schedule, ZeRO and offload of a plan together.  Layouts of
 /// the front are no library's; stages of any layers are every framework's.
@@ -28,6 +21,10 @@ constexpr bool runs(Framework framework, const Plan& plan) {
              !plan.offload.any();
     case Framework::Deepspeed:
       return is_plain && (plan.zero <= 1 || plan.degrees[Role::Pipeline] == 1);
+    case Framework::Vllm:
+    case Framework::Sglang:
+    case Framework::Trtllm:
+      return false;
   }
   return false;
 }

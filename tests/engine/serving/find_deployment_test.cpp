@@ -25,9 +25,36 @@ struct Enumerated {
   double best = std::numeric_limits<double>::infinity();
 };
 
+/// The table of docs/serving.md, section 6.
+bool table_allows(Framework framework, Drafting drafting, const serving::Role& role) {
+  const Structure& s = role.structure;
+  const bool aggregates = role.chunk > 0, drafts = role.depth > 0, staged = s.pipeline > 1;
+  if (staged && drafts) return false;
+  switch (framework) {
+    case Framework::Vllm:
+      return (s.expert == 1 || s.expert == s.tensor * s.attention_data) &&
+             !(drafts && drafting == Drafting::Tree);
+    case Framework::Sglang:
+      return !aggregates || (!staged && !drafts);
+    case Framework::Trtllm:
+      return s.tensor == 1 || s.attention_data == 1;
+    default:
+      return false;
+  }
+}
+
+bool table_allows(const Task& task, const Deployment& deployment) {
+  const auto allows = [&](const serving::Role& role) {
+    return !task.framework || table_allows(*task.framework, task.speculation.kind, role);
+  };
+  return allows(deployment.decode) &&
+         (deployment.mode == serving::Mode::Aggregated || allows(deployment.prefill));
+}
+
 Enumerated enumerated(const Task& task) {
   Enumerated all;
   for (const Deployment& deployment : test::all_deployments(task)) {
+    if (!table_allows(task, deployment)) continue;
     ++all.count;
     Figures figures = evaluate(task, deployment);
     if (!figures.feasible()) continue;
@@ -106,6 +133,48 @@ TEST_CASE("the best deployment and the front are those of all deployments") {
     with_answer += find_deployment(task, {}).deployment.has_value();
   }
   CHECK(with_answer > 150);
+}
+
+TEST_CASE("a framework has the best of the deployments that it runs, beside the best of any") {
+  std::mt19937_64 random(6);
+  int narrowed = 0, worse = 0;
+  for (int world = 0; world < 300; ++world) {
+    CAPTURE(world);
+    Task task = test::random_task(random);
+    const Enumerated of_any = enumerated(task);
+    for (const Framework framework : {Framework::Vllm, Framework::Sglang, Framework::Trtllm}) {
+      CAPTURE(std::string(name_of(framework)));
+      task.framework = framework;
+      const Enumerated all = enumerated(task);
+      if (all.count == 0) {
+        CHECK_THROWS_AS(find_deployment(task, {}), InputError);
+        continue;
+      }
+      narrowed += all.count < of_any.count;
+      for (const int threads : {1, 2, 8}) {
+        check_against_enumeration(task, all, {.threads = threads, .count = threads == 1});
+      }
+      const ServingResult found = find_deployment(task, {});
+      REQUIRE(found.any_framework.has_value() == !all.feasible.empty());
+      if (all.feasible.empty()) continue;
+      double gain = all.best / of_any.best - 1.0;
+      if (task.objective == serving::Objective::Front) {
+        gain = 0.0;
+        for (const auto& [tpot, value] : front_of(task, of_any)) {
+          double own = serving::kNever;
+          for (const auto& [own_tpot, own_value] : front_of(task, all)) {
+            if (own_tpot <= tpot * (1.0 + kTie)) own = std::min(own, own_value);
+          }
+          gain = std::max(gain, own / value - 1.0);
+        }
+      }
+      worse += gain > 0.0;
+      const double said = found.any_framework->gain;
+      CHECK((said == gain || said == doctest::Approx(gain).epsilon(1e-7)));
+    }
+  }
+  CHECK(narrowed > 200);
+  CHECK(worse > 20);
 }
 
 /// A stopped search: nothing better than its bound, and no step of a front further than its gap.

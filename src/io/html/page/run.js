@@ -7,7 +7,7 @@
 (() => {
   const {cell, count, data, element, facts, folded, headline, known, note, section} = page;
   const {table, text} = page;
-  const {kind, objective, parallelismText, plain, proof, result, verdict} = run;
+  const {frameworkText, kind, objective, parallelismText, plain, proof, result, verdict} = run;
   const machine = result.machine;
   const partitions = kind === "mapping" && result.step_time !== null ? result.partitions : null;
 
@@ -43,6 +43,7 @@
           result.tile && (result.workload || {}).sequence > 1
             ? `${result.tile} of ${result.workload.sequence}`
             : null,
+        framework: frameworkText(),
         "micro-batch": result.micro_batch || (result.execution || {}).micro_batch || null,
         "micro-batches": result.micro_batches || null,
         "layers of a stage": result.layers_per_stage || null,

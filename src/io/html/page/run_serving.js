@@ -5,7 +5,7 @@
 const runServing = (() => {
   const {cell, chart, count, element, facts, headline, known, note, PALETTE, plane} = page;
   const {section, silentLine, table, text, tip} = page;
-  const {plain, objective, proof, result, verdict} = run;
+  const {frameworkText, plain, objective, proof, result, verdict} = run;
   const {limits, pools, serving, workload} = result;
   const UNITS = {ttft: "s", tpot: "s", e2e: "s", memory: "B", power: "W"};
   const FIGURES = {
@@ -112,6 +112,7 @@ const runServing = (() => {
       headline("value", serving.value, shown, null, verdict()),
       broken ? element("p", {id: "reason"}, `It breaks ${broken}.`) : null,
       note(proof()),
+      result.framework ? facts({framework: frameworkText()}) : null,
       serving.best ? figureFacts() : null
     );
   }

@@ -110,5 +110,13 @@ const run = (() => {
     );
   }
 
-  return {boundName, kind, objective, parallelismText, plain, proof, result, tag, verdict};
+  /// What the framework that was asked for costs.
+  function frameworkText() {
+    if (!result.framework) return null;
+    const {name, gain} = result.framework;
+    const better = gain === null ? "reaches what this one does not" : `is ${text(gain, "%")} better`;
+    return `${name}; the best of any ${better}`;
+  }
+
+  return {boundName, frameworkText, kind, objective, parallelismText, plain, proof, result, tag, verdict};
 })();

@@ -1,0 +1,48 @@
+#pragma once
+// What frameworks that serve cannot run of a deployment: vLLM (0.11), SGLang (0.5) and TensorRT-LLM
+// (1.0), as read in their arguments and in what these refuse together.
+
+#include <string_view>
+#include <vector>
+
+#include "model/framework.hpp"
+#include "model/serving/deployment.hpp"
+
+namespace dfsearch::serving {
+
+/// All that a server of these replicas cannot do as asked; of the role its structure, chunk and
+/// depth are read.  All of them serve aggregated and disaggregated.
+inline std::vector<std::string_view> lacks(Framework framework, const Role& role,
+                                           Drafting drafting) {
+  const Structure& s = role.structure;
+  std::vector<std::string_view> list;
+  const auto lack = [&](bool is_asked, std::string_view what) {
+    if (is_asked) list.push_back(what);
+  };
+  lack(role.depth > 0 && s.pipeline > 1, "tokens are drafted without a pipeline");
+  if (framework == Framework::Vllm) {
+    lack(s.expert > 1 && s.expert != s.stage_chips(),
+         "experts are spread over all chips of a stage, or over none");
+    lack(role.depth > 0 && drafting == Drafting::Tree, "drafted tokens are a sequence, no tree");
+  } else if (framework == Framework::Sglang) {
+    lack(role.chunk > 0 && s.pipeline > 1, "a pipeline takes no chunks of prefill along");
+    lack(role.chunk > 0 && role.depth > 0,
+         "a pass that checks drafted tokens takes no chunks along");
+  } else {
+    lack(s.attention_data > 1 && s.tensor > 1,
+         "attention is data parallel over all chips of a stage, or over none");
+  }
+  return list;
+}
+
+/// Whether the framework of the task, if it has one, runs them.
+inline bool runs(const Task& task, const Role& role) {
+  return !task.framework || lacks(*task.framework, role, task.speculation.kind).empty();
+}
+
+inline bool runs(const Task& task, const Deployment& deployment) {
+  return runs(task, deployment.decode) &&
+         (deployment.mode == Mode::Aggregated || runs(task, deployment.prefill));
+}
+
+}  // namespace dfsearch::serving
