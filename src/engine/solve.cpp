@@ -387,7 +387,15 @@ SearchResult as_given(const Problem& problem, const SearchOptions& options) {
 }  // namespace
 
 SearchResult solve(const Problem& problem, const SearchOptions& options) {
-  if (problem.divides_graph()) return find_stages(problem, options);
+  if (problem.divides_graph()) {
+    SearchResult result = find_stages(problem, options);
+    if (result.status == SearchStatus::Infeasible && options.find_changes) {
+      FeasibleChanges changes = feasible_changes(problem, {.deadline = options.limits.deadline});
+      result.changes = std::move(changes.list);
+      result.explained = changes.complete;
+    }
+    return result;
+  }
   try {
     const auto solver = std::make_shared<Solver>(problem, options);
     SearchResult result = solver->run();

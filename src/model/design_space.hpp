@@ -10,12 +10,14 @@ namespace dfsearch {
 struct DesignSpace {
   double shardings = 0.0;         ///< loops of every kernel
   double partitions = 0.0;        ///< one of every kernel
+  double stages = 0.0;            ///< one of every kernel, where they divide the graph
   double lanes_and_stages = 0.0;  ///< of the grid of cores of every kernel
 
-  [[nodiscard]] double total() const { return shardings + partitions + lanes_and_stages; }
+  [[nodiscard]] double total() const { return shardings + partitions + stages + lanes_and_stages; }
 };
 
-/// Of one layer at one network, micro-batch and tile; what is pinned is no choice.
+/// Of one layer at one network, that with most stages, micro-batch and tile; what is pinned is no
+/// choice.
 DesignSpace design_space(const Problem& problem);
 
 }  // namespace dfsearch

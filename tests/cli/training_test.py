@@ -335,8 +335,6 @@ class Solve(CliTest):
     def test_options_that_do_not_apply(self):
         self.assertEqual(self.run_tool(self.config, "--no-bound", "memory", status=2).stderr,
                          "--no-bound: a config with 'training' has 'floors' alone, got 'memory'\n")
-        self.assertEqual(self.run_tool(self.config, "--count", status=2).stderr,
-                         "--count: only a config with 'equations: calculon' takes it\n")
         self.assertIn("unknown key 'objective'",
                       self.run_tool(self.config, "--objective", "step_time", status=2).stderr)
         for words in (["graph", "c.yaml"], ["export", "c.yaml"], ["chip", "c.yaml"],

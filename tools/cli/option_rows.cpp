@@ -112,7 +112,9 @@ constexpr OptionRow kSolve[] = {
     {"--what-if", "",
      "what a tenth more of each quantity of the machine brings, exactly: one search for each",
      flag<&Line::what_if>},
-    {"--count", "", "of executions and deployments: how many fit, of the whole space",
+    {"--count", "",
+     "of plans, executions and deployments: how many fit, of the whole space; of mappings, which "
+     "are too many to count so, the space alone",
      flag<&Line::count>},
     {"--deterministic", "", "the same nodes and the same log for any number of threads",
      flag<&Line::deterministic>},

@@ -17,6 +17,7 @@
 #include <variant>
 
 #include "engine/mapping/mapping_problem.hpp"
+#include "engine/stages/find_stages.hpp"
 #include "engine/tree/branch_and_bound.hpp"
 #include "model/evaluate.hpp"
 #include "model/machine/network_choices.hpp"
@@ -58,6 +59,7 @@ class Trials {
     Trial trial;
     if (limits_.nodes <= 0) return trial;
     limits_.deadline.check();
+    if (problem.divides_graph()) return run_stages(problem);
     const MappingProblem search(problem, {.steps = kStepsPerNode}, {}, allowance_);
     if (search.networks().empty()) {
       trial.fit = Fit::No;
@@ -79,6 +81,25 @@ class Trials {
       trial.cost = std::get<Cost>(verdict);
       trial.fit = Fit::Yes;
     } else if (found.stopped_by == StopReason::None) {
+      trial.fit = Fit::No;
+    } else {
+      limits_.deadline.check();
+    }
+    return trial;
+  }
+
+  Trial run_stages(const Problem& problem) {
+    Trial trial;
+    if (network_choices(problem).empty()) {
+      trial.fit = Fit::No;
+      return trial;
+    }
+    SearchResult found = find_stages(problem, {.limits = limits_});
+    limits_.nodes -= std::max<std::int64_t>(1, found.stats.nodes);
+    if (found.mapping) {
+      trial = {
+          .fit = Fit::Yes, .mapping = *std::move(found.mapping), .cost = *std::move(found.cost)};
+    } else if (found.status == SearchStatus::Infeasible) {
       trial.fit = Fit::No;
     } else {
       limits_.deadline.check();

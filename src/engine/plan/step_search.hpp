@@ -44,7 +44,7 @@ struct StepSearch {
   /// The same nodes in the same order for any number of threads.
   bool deterministic = false;
   std::int64_t top = 1;  ///< so many parallelisms, each with its best step
-  bool count = false;    ///< count the steps that fit, where the equations can
+  bool count = false;    ///< count the steps that fit
   bool floors = true;    ///< close nodes; else only memory does
   bool robust = false;   ///< the plan of least regret as well, of a task with a stack
   /// First incumbent; dropped if it does not fit.

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "base/error.hpp"
+#include "engine/training/count_plans.hpp"
 #include "engine/training/nearest_misfit.hpp"
 #include "engine/training/plan_rules.hpp"
 #include "engine/training/plan_scope.hpp"
@@ -69,9 +70,16 @@ PlanResult find_plan(const Task& task, const StepSearch& search) {
   if (result.plan && task.framework) result.any_framework = step_of_any(task, search, result);
   if (result.plan && search.robust) result.robust = find_robust_plan(task, search, result);
   result.fusions_searched = rules.times().searched();
+  const Deadline& deadline = search.limits.deadline;
+  try {
+    result.candidates = count_candidates(space, shelf, deadline);
+    if (search.count) result.feasible = count_feasible(space, rules, shelf, deadline);
+  } catch (const Stopped&) {
+    // Nothing is said of what was not counted.
+  }
   if (result.status == SearchStatus::Infeasible) {
     try {
-      result.misfit = nearest_misfit(space, shelf, search.limits.deadline);
+      result.misfit = nearest_misfit(space, shelf, deadline);
     } catch (const Stopped&) {
       // That nothing fits is proved; the reason stays unknown.
     }

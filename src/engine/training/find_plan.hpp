@@ -88,6 +88,8 @@ struct PlanResult : FoundPlan {
   std::vector<FoundPlan> alternatives;  ///< with other degrees, best first
   bool alternatives_complete = false;   ///< no parallelism beyond those fits
   std::optional<NearestMisfit> misfit;  ///< for Infeasible, unless there is no plan at all
+  std::optional<std::int64_t> candidates;  ///< nothing where the limits came first
+  std::optional<std::int64_t> feasible;    ///< likewise, and where nobody asked
   std::int64_t measured = 0;   ///< plans, but for layers and network, whose memory was computed
   std::int64_t evaluated = 0;  ///< plans whose step time was computed
   std::int64_t fusions_searched = 0;  ///< passes of parts whose fusion was searched for

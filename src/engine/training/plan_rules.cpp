@@ -35,6 +35,9 @@ constexpr std::size_t kDimensionDecisions = kRoles.size() + 1;
 constexpr std::size_t kSeeds = 64;
 
 Score score(Seconds time) { return Score(time.in_base_units()); }
+Seconds cutoff(const PlanBranching& branching) {
+  return Seconds(branching.into.cutoff().in_base_units());
+}
 
 /// What all matrix engines need for the products of the model at their best rate.
 Seconds least_step(const Task& task) {
@@ -134,7 +137,7 @@ void PlanRules::branch(const PlanNode& node, const PlanBranching& branching) con
     case kMicroBatch:
       return emit(layouts_of(node, branching.deadline));
     case kLayout:
-      return emit(shapes_of(node, branching));
+      return emit(shapes_of(node, cutoff(branching), branching.deadline));
     case kShape:
       return branch_shape(node, branching);
   }
@@ -304,7 +307,7 @@ void PlanRules::dive(std::vector<PlanNode> nodes, const PlanBranching& branching
   if (nodes.size() > kSeeds) nodes.resize(kSeeds);
   for (const PlanNode& node : nodes) {
     if (node.bound >= branching.into.cutoff()) return;
-    const std::vector<PlanNode> shapes = shapes_of(node, branching);
+    const std::vector<PlanNode> shapes = shapes_of(node, cutoff(branching), branching.deadline);
     const auto first = std::min_element(shapes.begin(), shapes.end(), by_bound);
     if (first != shapes.end()) branch_shape(*first, branching);
   }
@@ -323,20 +326,19 @@ std::vector<PlanNode> PlanRules::layouts_of(const PlanNode& node, const Deadline
   return nodes;
 }
 
-std::vector<PlanNode> PlanRules::shapes_of(const PlanNode& node,
-                                           const PlanBranching& branching) const {
-  branching.deadline.check();
+std::vector<PlanNode> PlanRules::shapes_of(const PlanNode& node, Seconds most,
+                                           const Deadline& deadline) const {
+  deadline.check();
   const Plan plan = plan_of(node.taken, space_.task());
   const Blocks& blocks = space_.blocks();
   const Groups anywhere = Groups::anywhere(space_.task().machine, plan.degrees);
-  const Seconds most(branching.into.cutoff().in_base_units());
   std::vector<PlanNode> shapes;
   std::int64_t measured = 0;
   // Of those with gradients of weights that wait, and of all others.
   std::array<std::optional<Profiles>, 2> known;
   for (const Plan& shape : space_.shapes(plan.degrees, plan.micro_batch, plan.layout)) {
     auto& profiles = known[shape.schedule == Schedule::ZeroBubble ? 1 : 0];
-    if (!profiles) profiles = times_->floor(shape, branching.deadline);
+    if (!profiles) profiles = times_->floor(shape, deadline);
     const StepModel model(space_.task(), shape, *profiles, blocks.dense_layers,
                           blocks.expert_layers);
     ++measured;
@@ -350,6 +352,11 @@ std::vector<PlanNode> PlanRules::shapes_of(const PlanNode& node,
   return shapes;
 }
 
+std::int64_t PlanRules::count_fitting(const Plan& plan, const Deadline& deadline) const {
+  const PlanNode node{.level = kLayout, .taken = first_of(plan, kLayoutDecisions)};
+  return static_cast<std::int64_t>(shapes_of(node, Seconds::infinity(), deadline).size());
+}
+
 void PlanRules::branch_shape(const PlanNode& node, const PlanBranching& branching) const {
   const Blocks& blocks = space_.blocks();
   const Task& task = space_.task();
@@ -358,15 +365,14 @@ void PlanRules::branch_shape(const PlanNode& node, const PlanBranching& branchin
   const StepModel model(task, plan, profiles, blocks.dense_layers, blocks.expert_layers);
   // What is fused is searched for only where memory holds the plan and its floor is low enough.
   if (task.style == Style::Dataflow) {
-    const Seconds most(branching.into.cutoff().in_base_units());
-    if (!model.floor(Groups::anywhere(task.machine, plan.degrees), most)) return;
+    const Groups anywhere = Groups::anywhere(task.machine, plan.degrees);
+    if (!model.floor(anywhere, cutoff(branching))) return;
   }
   std::int64_t evaluated = 0;
   for (std::vector<Division>& network : space_.networks(plan.degrees)) {
     branching.deadline.check();
     ++evaluated;
-    auto result =
-        model.step(Groups(task.machine, network), Seconds(branching.into.cutoff().in_base_units()));
+    auto result = model.step(Groups(task.machine, network), cutoff(branching));
     if (!result) continue;
     plan.layers = std::move(result->layers);
     plan.network = std::move(network);

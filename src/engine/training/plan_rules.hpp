@@ -46,6 +46,9 @@ class PlanRules final : public StepRules {
   void branch(const PlanNode& node, const PlanBranching& branching) const override;
   [[nodiscard]] bool has(const PlanNode& node) const override;
   [[nodiscard]] std::optional<Score> cost(const Decisions& decisions) const override;
+  /// Of the shapes that a plan may have with its degrees, micro-batch and layout, so many fit in
+  /// memory with some spread of the layers.  Throws Stopped.
+  [[nodiscard]] std::int64_t count_fitting(const Plan& plan, const Deadline& deadline) const;
 
  private:
   [[nodiscard]] bool has(Level level, const Plan& plan) const;
@@ -55,8 +58,8 @@ class PlanRules final : public StepRules {
   void branch_shape(const PlanNode& node, const PlanBranching& branching) const;
   [[nodiscard]] std::vector<PlanNode> layouts_of(const PlanNode& node,
                                                  const Deadline& deadline) const;
-  [[nodiscard]] std::vector<PlanNode> shapes_of(const PlanNode& node,
-                                                const PlanBranching& branching) const;
+  [[nodiscard]] std::vector<PlanNode> shapes_of(const PlanNode& node, Seconds most,
+                                                const Deadline& deadline) const;
   void seed(const PlanBranching& branching) const;
   void dive(std::vector<PlanNode> nodes, const PlanBranching& branching) const;
 

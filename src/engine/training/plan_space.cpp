@@ -196,6 +196,12 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
   if (!choices.schedules.empty()) {
     schedules = allowed(std::vector(kSchedules.begin(), kSchedules.end()), choices.schedules);
   }
+  // With a stack chunks that are given need not divide the layers of a stage.
+  std::vector<std::int64_t> chunk_counts = choices.chunks;
+  if (!task_.stack || chunk_counts.empty()) {
+    const std::int64_t most = std::max<std::int64_t>(blocks_.layers() / stages, 1);
+    chunk_counts = allowed(divisors(most), choices.chunks);
+  }
   std::vector<Plan> found;
   Plan plan;
   plan.degrees = degrees;
@@ -207,11 +213,7 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
       plan.zero = zero;
       for (const Schedule schedule : schedules) {
         plan.schedule = schedule;
-        const std::int64_t most = std::max<std::int64_t>(blocks_.layers() / stages, 1);
-        // With a stack chunks that are given need not divide the layers of a stage.
-        for (const std::int64_t chunks : task_.stack && !choices.chunks.empty()
-                                             ? choices.chunks
-                                             : allowed(divisors(most), choices.chunks)) {
+        for (const std::int64_t chunks : chunk_counts) {
           if (!is_possible(schedule, chunks, micro_batches, stages, blocks_.layers(),
                            task_.stack.has_value()))
             continue;

@@ -67,6 +67,15 @@ std::string framework_line(Framework framework, const AnyFramework& any, Score f
 /// The line `rate`: tokens a second of all chips, of one, and for a dollar if there are prices.
 std::string rate_line(double tokens, std::int64_t chips, Dollars price);
 
+/// The line `space`: how many there are, and how many of them fit where that was asked.
+template <class Result>
+std::string space_line(const Result& result, std::string_view one) {
+  if (!result.candidates) return "";
+  std::string text = plural(*result.candidates, one);
+  if (result.feasible) text += fmt::format(", {} fit", *result.feasible);
+  return labelled("space", text);
+}
+
 /// The line `search`.
 std::string effort_line(const SearchStats& stats, std::int64_t measured, std::int64_t evaluated);
 

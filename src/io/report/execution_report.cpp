@@ -143,13 +143,6 @@ std::string reason_lines(const ExecutionResult& result) {
   return labelled("reason", "not found before the limit or signal ended the search for it");
 }
 
-std::string count_lines(const ExecutionResult& result) {
-  if (!result.candidates) return "";
-  std::string text = plural(*result.candidates, "candidate");
-  if (result.feasible) text += fmt::format(", {} fit", *result.feasible);
-  return labelled("space", text);
-}
-
 }  // namespace
 
 std::string task_text(const Task& task) {
@@ -181,7 +174,7 @@ std::string execution_report(const Task& task, const ExecutionResult& result,
       text += memory_lines("second memory", memory.second, task.machine.memory[1].capacity);
     }
   }
-  return text + "\n" + count_lines(result) +
+  return text + "\n" + space_line(result, "candidate") +
          effort_line(result.stats, result.measured, result.evaluated);
 }
 

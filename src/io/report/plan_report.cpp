@@ -408,7 +408,8 @@ std::string plan_report(const Task& task, const PlanResult& result, const std::s
     }
     text += robust_lines(task, result);
   }
-  return text + "\n" + effort_line(result.stats, result.measured, result.evaluated);
+  return text + "\n" + space_line(result, "plan") +
+         effort_line(result.stats, result.measured, result.evaluated);
 }
 
 }  // namespace dfsearch

@@ -26,6 +26,7 @@
 #include "io/report/sharding_text.hpp"
 #include "io/text/objective_text.hpp"
 #include "io/text/text_table.hpp"
+#include "model/design_space.hpp"
 #include "model/layer/shard.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/names.hpp"
@@ -302,6 +303,12 @@ std::string memory_text(const SearchResult& search) {
   return text + " kept";
 }
 
+std::string space_line(const Problem& problem) {
+  return labelled("space", fmt::format("10^{:.2f} mappings of a layer; how many of them fit is not "
+                                       "counted",
+                                       design_space(problem).total()));
+}
+
 std::string search_lines(const SearchResult& search) {
   const SearchStats& stats = search.stats;
   return labelled(
@@ -427,7 +434,8 @@ std::string report_text(const Outcome& outcome, const std::string& title, bool w
     text += splits_table(outcome) + gains_text(outcome.split->gains) + "\n";
   }
   if (outcome.search != nullptr) {
-    text += search_lines(*outcome.search) + efforts_table(*outcome.search, with_details);
+    text += space_line(*outcome.problem) + search_lines(*outcome.search) +
+            efforts_table(*outcome.search, with_details);
   }
   return text;
 }

@@ -2,6 +2,7 @@
 // What the JSON of all searches has in common, most of it that of both searches over whole steps,
 // for executions of Calculon's model and for plans of training steps (docs/results.md).
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -92,6 +93,15 @@ Json top_json(const Result& result, const PutRest& put_rest) {
   put(result);
   for (const auto& found : result.alternatives) put(found);
   return list;
+}
+
+inline Json count_json(const std::optional<std::int64_t>& count) {
+  return count ? Json(*count) : Json();
+}
+
+/// How many answers there are to choose from, in powers of ten; null if that is not known.
+inline Json counted_space(std::optional<double> count) {
+  return {{"total", count && *count > 0.0 ? json_number(std::log10(*count)) : Json()}};
 }
 
 /// What it took to find.

@@ -85,8 +85,6 @@ Json infeasible_json(const ExecutionResult& result) {
           {"execution", decisions_json(result.misfit->execution)}};
 }
 
-Json count_json(const std::optional<std::int64_t>& count) { return count ? Json(*count) : Json(); }
-
 }  // namespace
 
 std::string incumbent_event(const Progress& progress, const calculon::Execution& execution) {
@@ -124,6 +122,7 @@ std::string execution_json(const calculon::Task& task, const ExecutionResult& re
   json["workload"] = asked_workload_json(task);
   json["machine"] = asked_machine_json(task.machine);
   json["search"] = search_json(result.stats, result.measured, result.evaluated);
+  json["search"]["space"] = counted_space(result.candidates);
   return json_text(json);
 }
 

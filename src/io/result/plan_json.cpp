@@ -229,6 +229,9 @@ std::string plan_json(const training::Task& task, const PlanResult& result) {
     json["not_modelled"].push_back("system.accelerator.sram");
   json["search"] = search_json(result.stats, result.measured, result.evaluated);
   json["search"]["fusions"] = result.fusions_searched;
+  json["search"]["candidates"] = count_json(result.candidates);
+  json["search"]["feasible"] = count_json(result.feasible);
+  json["search"]["space"] = counted_space(result.candidates);
   return json_text(json);
 }
 

@@ -237,6 +237,7 @@ Json search_json(const SearchResult& search) {
 Json space_json(const DesignSpace& space) {
   return {{"shardings", json_number(space.shardings)},
           {"partitions", json_number(space.partitions)},
+          {"stages", json_number(space.stages)},
           {"lanes_and_stages", json_number(space.lanes_and_stages)},
           {"total", json_number(space.total())}};
 }

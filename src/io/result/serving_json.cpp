@@ -243,7 +243,8 @@ Json counts_json(const std::array<std::int64_t, n>& counts) {
 Json search_json(const serving::ServingResult& result) {
   Json json = search_json(result.stats, 0, result.leaves);
   json["deployments"] = json_number(result.deployments);
-  json["feasible"] = result.feasible ? Json(*result.feasible) : Json();
+  json["feasible"] = count_json(result.feasible);
+  json["space"] = counted_space(result.deployments);
   json["intervals"] = result.stats.nodes;
   json["leaves"] = result.leaves;
   json["closed_by"] = counts_json<serving::kClosed, serving::Closed>(result.closed);

@@ -9,9 +9,6 @@
 namespace dfsearch {
 
 void Question::check(const SolveOptions& asked) const {
-  if (asked.count) {
-    throw InputError("--count: only a config with 'equations: calculon' takes it");
-  }
   if (asked.robust) throw InputError("--robust: only a config with 'training' takes it");
 }
 

@@ -53,7 +53,7 @@ struct SolveOptions {
   bool beyond_scope = false;
   /// What would make an infeasible problem feasible, and what more of each budget brings.
   bool explain = false;
-  bool count = false;   ///< the answers that fit, where the equations can
+  bool count = false;   ///< the answers that fit, but for mappings
   bool robust = false;  ///< the plan of least regret, too, of a config with a stack
   SearchBounds bounds{};
   Hint hint;

@@ -25,7 +25,7 @@ struct Plans {
   using Config = TrainingConfig;
   using Found = training::PlanResult;
   static constexpr const char* kConfig = "'training'";
-  static constexpr bool kCounts = false;
+  static constexpr bool kIsRobust = true;
 
   static Found find(const training::Task& task, const StepSearch& search) {
     return training::find_plan(task, search);
@@ -55,7 +55,7 @@ struct Executions {
   using Config = CalculonConfig;
   using Found = calculon::ExecutionResult;
   static constexpr const char* kConfig = "'equations: calculon'";
-  static constexpr bool kCounts = true;
+  static constexpr bool kIsRobust = false;
 
   static Found find(const calculon::Task& task, const StepSearch& search) {
     return calculon::find_execution(task, search);
@@ -112,9 +112,9 @@ class StepQuestion final : public Question {
 
   void check(const SolveOptions& asked) const override {
     SolveOptions others = asked;
-    (Kind::kCounts ? others.count : others.robust) = false;
+    if (Kind::kIsRobust) others.robust = false;
     Question::check(others);
-    if constexpr (!Kind::kCounts) {
+    if constexpr (Kind::kIsRobust) {
       if (asked.robust && !config_.task.stack) {
         throw InputError(
             "--robust: constants are uncertain only with a stack: set 'execution' to "
@@ -177,7 +177,7 @@ class StepQuestion final : public Question {
     std::optional<Score> objective;
     if (found.cost) objective = Score(found.cost->step_time.in_base_units());
     Result result = result_of(found, objective);
-    if constexpr (!Kind::kCounts) {
+    if constexpr (Kind::kIsRobust) {
       if (found.robust) {
         result.all_proved = result.all_proved && found.robust->status == SearchStatus::Optimal;
         result.last_stop = found.robust->stopped_by;

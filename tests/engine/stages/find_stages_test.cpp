@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <tbb/global_control.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -115,6 +116,44 @@ TEST_CASE("a search for stages that is stopped has bounds on both sides of the o
   CHECK(none.status == SearchStatus::NoSolution);
   CHECK(none.stopped_by == StopReason::Signal);
   CHECK(none.lower_bound == Score{});
+}
+
+TEST_CASE("where no stages fit it is told how much more does, and that less does not" *
+          doctest::test_suite("slow")) {
+  int infeasible = 0, exact = 0;
+  std::array<int, 3> told{};
+  for (std::uint64_t seed = 4000; infeasible < 300; ++seed) {
+    CAPTURE(seed);
+    REQUIRE(seed < 8000);
+    Problem problem = test::random_stages(seed);
+    Bytes& capacity = problem.system.memory[0].capacity;
+    Bytes& sram = problem.system.accelerator.sram;
+    if (seed % 3 == 0 && capacity < Bytes::infinity()) capacity = capacity * 0.3;
+    if (seed % 3 == 1) sram = sram * 0.5;
+    const SearchResult result = solve(problem, {.find_changes = true});
+    if (result.status != SearchStatus::Infeasible) continue;
+    ++infeasible;
+    for (const FeasibleChange& change : result.changes) {
+      const auto what = static_cast<std::size_t>(change.what);
+      CAPTURE(what);
+      if (change.what == Raised::Degree) continue;
+      const auto fits_with = [&](double value) {
+        Problem changed = problem;
+        if (change.what == Raised::Memory) changed.system.memory[0].capacity = Bytes(value);
+        if (change.what == Raised::Sram) changed.system.accelerator.sram = Bytes(value);
+        if (change.what == Raised::Partitions) {
+          changed.execution.partitions = static_cast<std::int64_t>(value);
+        }
+        return test::best_stages(changed).feasible > 0;
+      };
+      CHECK(fits_with(change.enough));
+      CHECK_FALSE(fits_with(change.at_least - 1.0));
+      ++told[what];
+      exact += change.is_exact();
+    }
+  }
+  for (const int count : told) CHECK(count > 20);
+  CHECK(exact == told[0] + told[1] + told[2]);
 }
 
 }  // namespace dfsearch

@@ -172,7 +172,7 @@ void spreads_of(const Task& task, const Plan& shape, const Found& found) {
   std::vector<std::int64_t> layers = task.choices.layers;
   if (!layers.empty()) {
     found(layers);
-  } else if (shape.chunks > 1) {
+  } else if (shape.chunks > 1 && !task.stack) {
     found(std::vector<std::int64_t>(static_cast<std::size_t>(stages), task.model.layers / stages));
   } else {
     all_spreads(stages, task.model.layers, layers, found);
@@ -241,6 +241,40 @@ TEST_CASE("the layers of the stages are the best of all spreads, by every schedu
   CHECK(compared > 1000);
   CHECK(several > 500);
   for (const int count : by_schedule) CHECK(count > 20);
+}
+
+TEST_CASE("plans are counted as one by one, in every spread and network") {
+  std::int64_t all = 0, all_fitting = 0, meshes = 0;
+  int worlds = 0;
+  for (std::uint64_t seed = 12000; worlds < 300; ++seed) {
+    CAPTURE(seed);
+    const Task task = seed % 3 == 0   ? test::random_training_task(seed)
+                      : seed % 3 == 1 ? test::random_task_on_mesh(seed)
+                                      : test::random_task_with_stack(seed);
+    std::int64_t plans = 0, fitting = 0;
+    all_shapes(task, [&](const PlanSpace& space, const Plan& shape, const StepModel& model) {
+      for (const std::vector<Division>& network : space.networks(shape.degrees)) {
+        ++plans;
+        const Groups groups(task.machine, network);
+        bool fits = false;
+        spreads_of(task, shape, [&](const std::vector<std::int64_t>& layers) {
+          fits = fits || model.detail(groups, layers).fits;
+        });
+        fitting += fits;
+      }
+    });
+    ++worlds;
+    const PlanResult found = find_plan(task, {.threads = seed % 2 == 0 ? 1 : 2, .count = true});
+    CHECK(found.candidates == plans);
+    CHECK(found.feasible == fitting);
+    CHECK(found.plan.has_value() == (fitting > 0));
+    all += plans;
+    all_fitting += fitting;
+    meshes += seed % 3 == 1 && plans > 0;
+  }
+  CHECK(all_fitting > 1000);
+  CHECK(all - all_fitting > 1000);
+  CHECK(meshes > 50);
 }
 
 /// Gives what a remedy says, and takes away what it says must go.
