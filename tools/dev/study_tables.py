@@ -42,11 +42,9 @@ program. Every point is proved with gap 0.
 dfsearch study configs/studies/rail_only.yaml -o rail_only
 ```
 
-Where a run of a point is published ([validation.md](validation.md) has all of them), its step
-stands beside ours. *Same pins* is the optimum of that run's own config under `configs/published/`,
-with what it pinned, which may be more or less than the points of the study have in common. The
-ratio is the published step over it, in parentheses where inputs had to be guessed; all others are
-at least 1.
+Published runs are in [validation.md](validation.md); where one is of a point below, its step stands
+beside ours, and what it is times the optimum under the run's own pins, in parentheses where inputs
+had to be guessed.
 
 """
 
@@ -86,14 +84,10 @@ def ratio(case):
     return text if case.comparable else f"({text})"
 
 
-def published_cells(case):
+def published_cell(case):
     link = f"[{case.record['id']}](../configs/published/" \
            f"{published_configs.file_of(case.record).name})"
-    return [link, f"{number(case.published_step)} s", f"{number(case.solution['step_time'])} s",
-            ratio(case)]
-
-
-PUBLISHED_HEAD = ["case", "published step", "same pins", "published / same pins"]
+    return f"{link}: {number(case.published_step)} s, {ratio(case)}"
 
 
 def percent(share):
@@ -136,29 +130,31 @@ def most(run, figure):
     return " ".join(best), run[best][figure]
 
 
-def systems_section(study, run, published):
-    lines = [[" ".join(labels), f"{number(run[labels]['step_time'])} s",
-              *published_cells(published[case])] for labels, case in PUBLISHED[study].items()]
+def systems_section(study, run):
     (fastest, share), (cheapest, dollar), (coolest, watt) = (
         most(run, figure) for figure in ("utilization", "cost_efficiency", "power_efficiency"))
     return (
         f"### {SYSTEMS[study]}\n\n{study_runs.shown(study)}\n\n"
-        + table_of(["machine", "step", *PUBLISHED_HEAD], lines)
-        + f"\nThe most: {percent(share)} ({fastest}), {digits(dollar / 1e9)} GFLOP/s for a dollar"
-        + f" ({cheapest}), {digits(watt / 1e9)} for a watt ({coolest}).\n\n"
+        f"The most: {percent(share)} ({fastest}), {digits(dollar / 1e9)} GFLOP/s for a dollar"
+        f" ({cheapest}), {digits(watt / 1e9)} for a watt ({coolest}).\n\n"
         + heat_map(run, figures))
 
 
 def plain_section(study, title, text, axes, run, published):
-    """A row for each point, with its shares and what is published."""
-    kinds, lines = kinds_of_time(run), []
-    for labels, row in run.rows.items():
-        case = PUBLISHED[study].get(labels)
-        lines.append([*(label.replace("_", " ") for label in labels),
-                      f"{number(row['step_time'])} s", percent(row["utilization"]), shares(row, kinds),
-                      *(published_cells(published[case]) if case else [""] * 4)])
-    head = [*axes, "step", "utilization", " / ".join(kinds) + ", %", *PUBLISHED_HEAD]
-    return f"## {title}\n\n{study_runs.shown(study)}\n\n{text}\n\n{table_of(head, lines)}\n"
+    """A row for each point of all axes but the first, whose choices are side by side."""
+    kinds, lines, choices = kinds_of_time(run), {}, []
+    for (choice, *labels), row in run.rows.items():
+        choices += [choice] * (choice not in choices)
+        case = PUBLISHED[study].get((choice, *labels))
+        lines.setdefault(tuple(labels), []).extend(
+            [f"{number(row['step_time'])} s", percent(row["utilization"]), shares(row, kinds),
+             published_cell(published[case]) if case else ""])
+    head = axes[1:]
+    for choice in choices:
+        head += [f"{axes[0]}: {choice.replace('_', ' ')}", "utilization",
+                 " / ".join(kinds) + ", %", "published run"]
+    return (f"## {title}\n\n{study_runs.shown(study)}\n\n{text}\n\n"
+            + table_of(head, [[*labels, *cells] for labels, cells in lines.items()]) + "\n")
 
 
 def serving_section(run):
@@ -207,7 +203,7 @@ def page(program):
     text += (f"The {len(SYSTEMS)} studies took {total:.1f} s here, from start to results and pages,"
              " on two threads.\n\n")
     for name in SYSTEMS:
-        text += systems_section(name, runs[name], published)
+        text += systems_section(name, runs[name])
     text += plain_section(
         "sram_dram", "SRAM against memory (Fig. 19)",
         "GPT3-175B on eight SN10. Only the set-up of the largest point was read: the middle and"
