@@ -36,7 +36,7 @@ Shape shape_of(const Problem& problem, const Mapping& mapping) {
   return shape;
 }
 
-/// The table of docs/model.md, row by row; what it does not have are
+/// The cuts of docs/model.md, (20): published machines one by one; all others are
 /// hierarchies, of which each level is cut by itself.
 std::vector<Cut> cuts_of(const Shape& shape) {
   const std::vector<double>& n = shape.n;
