@@ -308,7 +308,7 @@ class PlanCheck {
         !given.empty() && std::all_of(given.begin(), given.end(), [](training::Recompute r) {
           return r == training::Recompute::Selective;
         });
-    if (!only_selective || !task_.pass.fused) return true;
+    if (!only_selective || !task_.pass.fused || task_.stack) return true;
     return wrong({entry("training", "recompute")}, "recompute",
                  "fused attention leaves nothing to select, expected none or full, or "
                  "'attention: unfused' in the workload");

@@ -1,7 +1,9 @@
 #include "io/config/hint_changes.hpp"
 
 #include "base/error.hpp"
+#include "io/emit/read_arguments.hpp"
 #include "io/text/json_text.hpp"
+#include "io/text/read_file.hpp"
 #include "io/text/yaml_tree.hpp"
 
 namespace dfsearch {
@@ -18,23 +20,26 @@ std::string flow_text(const YamlNode& node) {
 class Changes {
  public:
   void put(const std::string& path, const YamlNode& value) {
-    texts_.push_back(path + '=' + flow_text(value));
+    hint_.changes.push_back({path + '=' + flow_text(value), value.place});
   }
   /// Each key of a map, under another path.
   void put_all(const YamlNode& map, const std::string& path) {
     for (const YamlEntry& entry : map.entries) put(path + '.' + entry.key, entry.value);
   }
 
-  [[nodiscard]] std::vector<std::string> texts() const { return texts_; }
+  [[nodiscard]] const PlanHint& hint() const { return hint_; }
 
  private:
-  std::vector<std::string> texts_;
+  PlanHint hint_;
 };
 
 }  // namespace
 
-std::vector<std::string> hint_changes(const std::filesystem::path& file) {
-  const YamlNode root = load_yaml(file);
+PlanHint hint_changes(const std::filesystem::path& file) {
+  const std::string text = read_file(file);
+  const bool launches = are_launch_arguments(text);
+  const YamlNode root =
+      launches ? read_launch_arguments(text, file.string()) : parse_yaml(text, file.string(), true);
   const auto map_of = [&](const char* key) -> const YamlNode* {
     const YamlEntry* entry = root.find(key);
     return entry && entry->value.type == YamlNode::Type::Map ? &entry->value : nullptr;
@@ -45,7 +50,7 @@ std::vector<std::string> hint_changes(const std::filesystem::path& file) {
       // The batch follows from the degrees.
       if (entry.key != "global_batch") changes.put("calculon." + entry.key, entry.value);
     }
-    return changes.texts();
+    return changes.hint();
   }
   if (const YamlNode* plan = map_of("plan")) changes.put_all(*plan, "training");
   if (const YamlNode* degrees = map_of("parallelism")) changes.put_all(*degrees, "parallelism");
@@ -53,12 +58,15 @@ std::vector<std::string> hint_changes(const std::filesystem::path& file) {
   if (micro_batch && micro_batch->value.type == YamlNode::Type::Scalar) {
     changes.put("workload.micro_batch", micro_batch->value);
   }
-  if (changes.texts().empty()) {
+  if (changes.hint().changes.empty()) {
     throw InputError(file.string() +
                      ": expected a result with a plan or an execution, or YAML with its keys "
-                     "'parallelism', 'micro_batch', 'plan', or 'execution'");
+                     "'parallelism', 'micro_batch', 'plan', or 'execution', or launch arguments of "
+                     "Megatron-LM or torchtitan");
   }
-  return changes.texts();
+  PlanHint hint = changes.hint();
+  if (launches && map_of("workload")) hint.workload = map_of("workload")->entries;
+  return hint;
 }
 
 }  // namespace dfsearch

@@ -5,12 +5,25 @@
 #include <string>
 #include <vector>
 
+#include "io/text/yaml_tree.hpp"
+
 namespace dfsearch {
 
+/// KEY=VALUE for a config, and where the value stands.
+struct HintChange {
+  std::string text;
+  Place place;
+};
+struct PlanHint {
+  std::vector<HintChange> changes;
+  std::vector<YamlEntry> workload;  ///< of launch arguments: what the config must have as well
+};
+
 /// The decisions of a result (docs/results.md), or of YAML with its keys `parallelism`,
-/// `micro_batch`, `plan` and `execution`, as KEY=VALUE for a config with `training` or with
-/// `equations: calculon`: the config with them asks for that step alone.  What the file leaves out
-/// stays as the config has it.  Throws InputError for a file that has none of these keys.
-std::vector<std::string> hint_changes(const std::filesystem::path& file);
+/// `micro_batch`, `plan` and `execution`, or of launch arguments (io/emit/read_arguments.hpp),
+/// for a config with `training` or with `equations: calculon`: the config with them asks for that
+/// step alone.  What the file leaves out stays as the config has it.  Throws InputError for a file
+/// that has none of these keys.
+PlanHint hint_changes(const std::filesystem::path& file);
 
 }  // namespace dfsearch

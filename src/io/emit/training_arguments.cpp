@@ -4,16 +4,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "io/emit/emitted.hpp"
+#include "io/emit/launch_flags.hpp"
 
 namespace dfsearch {
 namespace {
 
 struct LaunchedPlan {
+  const Json& result;
   std::int64_t tensor, context, expert, pipeline, data;  // `data`: all replicas, of experts too
-  std::int64_t micro_batch, micro_batches, global_batch, sequence, zero, chunks;
+  std::int64_t micro_batch, micro_batches, global_batch, zero, chunks;
   std::string layout, recompute, schedule;
   std::vector<std::int64_t> layers;  ///< of each stage
   std::vector<std::string> offload;
@@ -28,7 +32,8 @@ struct LaunchedPlan {
 
 LaunchedPlan plan_of(const Json& result) {
   const Json &degrees = result.at("parallelism"), &plan = result.at("plan");
-  return {.tensor = degrees.at("tensor"),
+  return {.result = result,
+          .tensor = degrees.at("tensor"),
           .context = degrees.at("context"),
           .expert = degrees.at("expert"),
           .pipeline = degrees.at("pipeline"),
@@ -36,7 +41,6 @@ LaunchedPlan plan_of(const Json& result) {
           .micro_batch = result.at("micro_batch"),
           .micro_batches = result.at("micro_batches"),
           .global_batch = result.at("workload").at("global_batch"),
-          .sequence = result.at("workload").at("sequence"),
           .zero = plan.at("zero"),
           .chunks = plan.at("chunks"),
           .layout = plan.at("layout"),
@@ -44,6 +48,19 @@ LaunchedPlan plan_of(const Json& result) {
           .schedule = plan.at("schedule"),
           .layers = plan.at("layers"),
           .offload = plan.at("offload")};
+}
+
+/// Flags that have one count of the result each, in the order of their rows.
+std::vector<std::pair<std::string, std::int64_t>> counts_of(const LaunchedPlan& plan,
+                                                            Framework framework) {
+  std::vector<std::pair<std::string, std::int64_t>> counts;
+  for (const FlagRow& row : kFlagRows) {
+    if (row.framework != framework) continue;
+    std::string way = "/" + std::string(row.key);
+    std::replace(way.begin(), way.end(), '.', '/');
+    counts.emplace_back(row.flag, plan.result.at(Json::json_pointer(way)));
+  }
+  return counts;
 }
 
 /// "Et*2|t*3|t*2L": layers of each stage, the embedding before and the loss behind them.
@@ -67,10 +84,8 @@ std::string megatron(const LaunchedPlan& plan) {
   Emitted emitted;
   check_layout(plan, emitted);
   const bool whole = plan.layout == "whole_experts";
-  emitted.add("--tensor-model-parallel-size", plan.tensor);
+  for (const auto& [flag, value] : counts_of(plan, Framework::Megatron)) emitted.add(flag, value);
   if (plan.tensor > 1 && plan.layout != "least_sent") emitted.add("--sequence-parallel");
-  emitted.add("--context-parallel-size", plan.context);
-  emitted.add("--pipeline-model-parallel-size", plan.pipeline);
   if (plan.expert > 1 || whole) {
     emitted.add("--expert-model-parallel-size", whole ? plan.expert * plan.tensor : plan.expert);
     emitted.add("--expert-tensor-parallel-size", whole ? std::int64_t{1} : plan.tensor);
@@ -85,9 +100,6 @@ std::string megatron(const LaunchedPlan& plan) {
   if (plan.schedule != "1f1b" && plan.schedule != "interleaved") {
     emitted.lack("the schedule " + plan.schedule + " is not there; 1f1b runs instead");
   }
-  emitted.add("--micro-batch-size", plan.micro_batch);
-  emitted.add("--global-batch-size", plan.global_batch);
-  emitted.add("--seq-length", plan.sequence);
   if (plan.recompute == "full") {
     emitted.add("--recompute-granularity full --recompute-method uniform --recompute-num-layers 1");
   } else if (plan.recompute != "none") {
@@ -97,7 +109,7 @@ std::string megatron(const LaunchedPlan& plan) {
     emitted.add("--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather");
   } else if (plan.zero > 1) {
     emitted.add("--use-megatron-fsdp --use-distributed-optimizer --data-parallel-sharding-strategy",
-                std::string(plan.zero == 2 ? "optim_grads" : "optim_grads_params"));
+                std::string(kShardingStrategies[plan.zero == 2 ? 0 : 1].first));
   }
   if (plan.offloads("optimizer")) {
     emitted.add("--optimizer-cpu-offload --optimizer-offload-fraction 1.0");
@@ -113,28 +125,40 @@ std::string torchtitan(const LaunchedPlan& plan) {
   Emitted emitted;
   check_layout(plan, emitted);
   if (plan.zero == 1) emitted.lack("ZeRO 1 is not there; FSDP that keeps the weights gathered is");
-  std::string schedule = "1F1B";
-  if (plan.schedule == "interleaved") schedule = "Interleaved1F1B";
-  if (plan.schedule == "gpipe") schedule = "GPipe";
+  std::string_view schedule = kTorchtitanSchedules[0].first;
+  for (const auto& [theirs, ours] : kTorchtitanSchedules) {
+    if (plan.schedule == ours) schedule = theirs;
+  }
   if (plan.schedule == "zb_h1") emitted.lack("ZB-H1 is not there; 1F1B runs instead");
   if (!plan.is_even()) {
     emitted.lack("stages hold " + fmt::format("{}", fmt::join(plan.layers, ", ")) +
                  " layers: name the modules of each in module_fqns_per_model_part");
   }
   if (!plan.offload.empty()) emitted.lack("nothing is offloaded but all by enable_cpu_offload");
+  if (plan.tensor > 1 && plan.layout == "least_sent") {
+    emitted.lack("tensor ranks divide the tokens between products, too: least_kept");
+  }
+  if (plan.context > 1 && plan.zero == 0) emitted.lack("context ranks divide the weights");
   const bool divided = plan.zero > 0;
-  return comments(emitted.lacks) +
-         fmt::format(
-             "[training]\nlocal_batch_size = {}\nglobal_batch_size = {}\nseq_len = {}\n\n"
-             "[parallelism]\ndata_parallel_replicate_degree = {}\ndata_parallel_shard_degree = {}\n"
-             "fsdp_reshard_after_forward = \"{}\"\ntensor_parallel_degree = {}\n"
-             "context_parallel_degree = {}\nexpert_parallel_degree = {}\n"
-             "pipeline_parallel_degree = {}\npipeline_parallel_schedule = \"{}\"\n"
-             "pipeline_parallel_microbatch_size = {}\n\n[activation_checkpoint]\nmode = \"{}\"\n",
-             plan.pipeline > 1 ? plan.micro_batch * plan.micro_batches : plan.micro_batch,
-             plan.global_batch, plan.sequence, divided ? 1 : plan.data, divided ? plan.data : 1,
-             plan.zero == 3 ? "always" : "never", plan.tensor, plan.context, plan.expert,
-             plan.pipeline, schedule, plan.micro_batch, plan.recompute);
+  // By section.
+  std::map<std::string, std::string> sections;
+  const auto put = [&](const std::string& flag, const auto& value) {
+    const auto point = flag.find('.');
+    sections[flag.substr(0, point)] += fmt::format("{} = {}\n", flag.substr(point + 1), value);
+  };
+  put("training.local_batch_size",
+      plan.pipeline > 1 ? plan.micro_batch * plan.micro_batches : plan.micro_batch);
+  put("parallelism.data_parallel_replicate_degree", divided ? 1 : plan.data);
+  put("parallelism.data_parallel_shard_degree", divided ? plan.data : 1);
+  put("parallelism.fsdp_reshard_after_forward", plan.zero == 3 ? "\"always\"" : "\"never\"");
+  for (const auto& [flag, value] : counts_of(plan, Framework::Torchtitan)) put(flag, value);
+  put("parallelism.pipeline_parallel_schedule", fmt::format("\"{}\"", schedule));
+  put("parallelism.pipeline_parallel_microbatch_size", plan.micro_batch);
+  put("activation_checkpoint.mode", fmt::format("\"{}\"", plan.recompute));
+  std::string text = comments(emitted.lacks);
+  for (const auto& [name, lines] : sections) text += fmt::format("[{}]\n{}\n", name, lines);
+  text.pop_back();
+  return text;
 }
 
 /// JSON has no comments: what is lacking is a key that DeepSpeed does not read.

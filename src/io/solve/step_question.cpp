@@ -37,6 +37,11 @@ struct Plans {
     if (!found.plan) return std::nullopt;
     return training::decisions_of(*found.plan);
   }
+  /// What launch arguments say of a workload.
+  static std::int64_t given(const training::Task& task, const std::string& key) {
+    if (key == "global_batch") return task.global_batch;
+    return key == "sequence" ? task.pass.tokens : task.model.layers;
+  }
   static ProgressScale scale(const training::Task& task) {
     return {.work = training::model_flops(task),
             .peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips)};
@@ -66,6 +71,10 @@ struct Executions {
   static std::optional<Decisions> decisions(const Found& found) {
     if (!found.execution) return std::nullopt;
     return calculon::decisions_of(*found.execution);
+  }
+  static std::int64_t given(const calculon::Task& task, const std::string& key) {
+    if (key == "global_batch") return task.choices.global_batch.value_or(0);
+    return key == "sequence" ? task.transformer.sequence : task.transformer.layers;
   }
   static ProgressScale scale(const calculon::Task&) { return {}; }
   static std::string json(const calculon::Task& task, const Found& found) {
@@ -157,7 +166,17 @@ class StepQuestion final : public Question {
  private:
   /// The best of the steps that are as a file says.
   [[nodiscard]] typename Kind::Found as_said(const std::filesystem::path& file) const {
-    const std::vector<std::string> changes = hint_changes(file);
+    const PlanHint hint = hint_changes(file);
+    InputMessages others;
+    for (const YamlEntry& entry : hint.workload) {
+      const std::int64_t own = Kind::given(config_.task, entry.key);
+      if (std::to_string(own) == entry.value.scalar) continue;
+      others.add(entry.place, entry.key,
+                 fmt::format("the config has {}, got {}", own, entry.value.scalar));
+    }
+    others.throw_if_any();
+    std::vector<std::string> changes;
+    for (const HintChange& change : hint.changes) changes.push_back(change.text);
     try {
       const AnyConfig asked = changed_config(*config_.source, changes);
       if (const auto* config = std::get_if<typename Kind::Config>(&asked)) {
@@ -166,7 +185,14 @@ class StepQuestion final : public Question {
     } catch (const InputError& error) {
       std::vector<std::string> messages;
       for (const std::string& message : error.messages()) {
-        messages.push_back(file.string() + ": " + message);
+        std::string at = file.string() + ": " + message;
+        for (const auto& [text, place] : hint.changes) {
+          const std::string source = "--set " + text + ": ";
+          if (message.starts_with(source)) {
+            at = place.to_text() + ": " + message.substr(source.size());
+          }
+        }
+        messages.push_back(at);
       }
       throw InputError(messages);
     }

@@ -18,7 +18,9 @@ constexpr bool runs(Framework framework, const Plan& plan) {
       return (is_plain || is_interleaved) && !plan.offload.weights;
     case Framework::Torchtitan:
       return (is_plain || is_interleaved || plan.schedule == Schedule::GPipe) && plan.zero != 1 &&
-             !plan.offload.any();
+             !plan.offload.any() &&
+             (plan.layout == TensorLayout::LeastKept || plan.degrees[Role::Tensor] == 1) &&
+             (plan.zero > 0 || plan.degrees[Role::Context] == 1);
     case Framework::Deepspeed:
       return is_plain && (plan.zero <= 1 || plan.degrees[Role::Pipeline] == 1);
     case Framework::Vllm:

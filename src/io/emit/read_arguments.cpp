@@ -1,0 +1,475 @@
+// Options of Megatron-LM (core 0.13: megatron/training/arguments.py) and sections of torchtitan
+// (torchtitan/config/job_config.py): their words, then what these say of a plan.  Rows with one
+// count each are shared with what is written (launch_flags.hpp).
+
+#include "io/emit/read_arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <memory>
+
+#include "io/emit/launch_flags.hpp"
+
+namespace dfsearch {
+namespace {
+
+struct Said {
+  std::string value;
+  Place place;
+};
+/// By flag; those of torchtitan by "section.key".
+using Flags = std::map<std::string, Said>;
+
+struct ShellWord {
+  std::string text;
+  int line = 1, column = 1;
+};
+
+bool is_name(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_';
+  });
+}
+
+/// Words of a shell script; quotes, brackets of arrays and ends of lines are no part of them, but
+/// single quotes hold a word together.
+std::vector<ShellWord> shell_words(const std::string& text) {
+  std::vector<ShellWord> words;
+  ShellWord word;
+  int line = 1, column = 0;
+  bool quoted = false, comment = false;
+  const auto end = [&] {
+    if (!word.text.empty()) words.push_back(std::move(word));
+    word.text.clear();
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    ++column;
+    const bool is_end = c == '\n';
+    if (is_end) comment = false;
+    if (c == '#' && word.text.empty() && !quoted) comment = true;
+    const bool joins =
+        c == '\\' && i + 1 < text.size() && (text[i + 1] == '\n' || text[i + 1] == '\r');
+    if (c == '\'' && !comment) {
+      quoted = !quoted;
+    } else if (!comment && !quoted &&
+               (joins || c == ';' || c == '(' || c == ')' ||
+                std::isspace(static_cast<unsigned char>(c)) != 0)) {
+      end();
+    } else if (!comment && (quoted || c != '"')) {
+      if (word.text.empty()) word.line = line, word.column = column;
+      word.text += c;
+    }
+    if (is_end) ++line, column = 0;
+  }
+  end();
+  return words;
+}
+
+/// $NAME and ${NAME} and ${NAME:-PRESET} of variables set before.
+std::string expanded(const std::string& text, const std::map<std::string, std::string>& variables) {
+  if (!text.starts_with('$')) return text;
+  std::string name = text.substr(1);
+  std::string preset = text;
+  if (name.starts_with('{') && name.ends_with('}')) name = name.substr(1, name.size() - 2);
+  if (const auto colon = name.find(":-"); colon != std::string::npos) {
+    preset = name.substr(colon + 2);
+    name.resize(colon);
+  }
+  const auto found = variables.find(name);
+  return found == variables.end() ? preset : found->second;
+}
+
+class FlagList {
+ public:
+  explicit FlagList(const std::string& source)
+      : source_(std::make_shared<const std::string>(source)) {}
+
+  void add(const std::string& flag, Said said) {
+    const auto [entry, is_new] = flags.try_emplace(flag, said);
+    if (!is_new && entry->second.value != said.value) {
+      messages.add(said.place, flag,
+                   fmt::format("is {} here and {} at {}", in_quotes(said.value),
+                               in_quotes(entry->second.value), entry->second.place.to_text()));
+    }
+  }
+  [[nodiscard]] Place at(int line, int column) const { return {source_, line, column}; }
+
+  Flags flags;
+  InputMessages messages;
+
+ private:
+  std::shared_ptr<const std::string> source_;
+};
+
+void read_shell(const std::string& text, FlagList& list) {
+  std::map<std::string, std::string> variables;
+  std::vector<ShellWord> words = shell_words(text);
+  for (ShellWord& word : words) {
+    const auto equals = word.text.find('=');
+    if (equals == std::string::npos || !is_name(word.text.substr(0, equals))) continue;
+    // The first flag of several in a variable.
+    std::string value = word.text.substr(equals + 1);
+    if (value.starts_with("--")) {
+      word.text = std::move(value);
+    } else {
+      variables[word.text.substr(0, equals)] = expanded(value, variables);
+    }
+  }
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const ShellWord& word = words[i];
+    if (!word.text.starts_with("--")) continue;
+    const auto equals = word.text.find('=');
+    std::string flag = word.text.substr(0, equals), value;
+    if (equals != std::string::npos) {
+      value = word.text.substr(equals + 1);
+    } else if (i + 1 < words.size() && !words[i + 1].text.starts_with("--")) {
+      value = words[i + 1].text;
+    }
+    if (flag.find('.') != std::string::npos) flag.erase(0, 2);
+    list.add(flag, {expanded(value, variables), list.at(word.line, word.column)});
+  }
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+/// The next line, taken off.
+std::string_view take_line(std::string_view& text) {
+  const auto end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
+}
+
+/// The name between the brackets of a line that begins a section, else nothing.
+std::string_view section_of(std::string_view line) {
+  line = trimmed(line.substr(0, line.find('#')));
+  if (line.size() < 3 || line.front() != '[' || line.back() != ']') return {};
+  line = line.substr(1, line.size() - 2);
+  std::string name(line);
+  std::erase(name, '.');
+  return is_name(name) ? line : std::string_view();
+}
+
+/// Sections with `key = value`; of lists the first line is taken as the value.
+void read_toml(std::string_view text, FlagList& list) {
+  std::string section;
+  for (int number = 1; !text.empty(); ++number) {
+    const std::string_view line = take_line(text);
+    const std::string_view name = section_of(line);
+    const auto equals = line.find('=');
+    if (!name.empty()) section = name;
+    if (!name.empty() || equals == std::string_view::npos || trimmed(line).starts_with('#'))
+      continue;
+    std::string_view value = trimmed(line.substr(equals + 1));
+    if (value.starts_with('"') || value.starts_with('\'')) {
+      value = value.substr(1, value.find(value.front(), 1) - 1);
+    } else {
+      value = trimmed(value.substr(0, value.find('#')));
+    }
+    list.add(
+        section + "." + std::string(trimmed(line.substr(0, equals))),
+        {std::string(value), list.at(number, static_cast<int>(line.find_first_not_of(" \t")) + 1)});
+  }
+}
+
+bool is_toml(std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view line = trimmed(take_line(text));
+    if (!line.empty() && !line.starts_with('#')) return !section_of(line).empty();
+  }
+  return false;
+}
+
+/// What the flags say, as the tree of a mapping file.
+class PlanTree {
+ public:
+  explicit PlanTree(FlagList& list)
+      : flags_(list.flags), messages_(list.messages), start_(list.at(1, 1)) {}
+
+  [[nodiscard]] const Said* find(const std::string& flag) const {
+    const auto found = flags_.find(flag);
+    return found == flags_.end() ? nullptr : &found->second;
+  }
+  /// The preset for a flag that is not there.
+  std::int64_t count(const std::string& flag, std::int64_t preset) {
+    const Said* said = find(flag);
+    if (!said) return preset;
+    std::int64_t value = 0;
+    const char* end = said->value.data() + said->value.size();
+    const auto [last, error] = std::from_chars(said->value.data(), end, value);
+    constexpr std::int64_t kMost = std::int64_t{1} << 40;
+    if (error == std::errc() && last == end && value >= 1 && value <= kMost) return value;
+    refuse(flag, "expected a whole number of at least 1, got " + in_quotes(said->value));
+    return preset;
+  }
+  void refuse(const std::string& flag, const std::string& what) {
+    const Said* said = find(flag);
+    messages_.add(said ? said->place : start_, flag, what);
+  }
+  /// `path` is a key, or two with a point between; `flag` says where it comes from.
+  void put(std::string_view path, const std::string& value, const std::string& flag = "") {
+    put_node(path, {.type = YamlNode::Type::Scalar, .scalar = value}, flag);
+  }
+  void put(std::string_view path, std::int64_t value, const std::string& flag = "") {
+    put(path, std::to_string(value), flag);
+  }
+  void put_list(std::string_view path, const std::vector<std::string>& values,
+                const std::string& flag = "") {
+    YamlNode node{.type = YamlNode::Type::Sequence};
+    for (const std::string& value : values) {
+      node.items.push_back({.type = YamlNode::Type::Scalar, .scalar = value});
+    }
+    put_node(path, std::move(node), flag);
+  }
+  /// Counts with a row of their own; degrees that are not given are 1.
+  void put_rows(Framework framework) {
+    for (const FlagRow& row : kFlagRows) {
+      const std::string flag(row.flag);
+      if (row.framework != framework) continue;
+      if (find(flag) || row.key.starts_with("parallelism.")) put(row.key, count(flag, 1), flag);
+    }
+  }
+  /// The word of a plan for one of the framework; others are refused.
+  template <std::size_t n>
+  void put_word(std::string_view path, const std::array<WordPair, n>& pairs,
+                const std::string& flag) {
+    std::vector<std::string_view> known;
+    for (const auto& [theirs, ours] : pairs) {
+      if (find(flag)->value == theirs) return put(path, std::string(ours), flag);
+      known.push_back(theirs);
+    }
+    refuse(flag,
+           fmt::format("expected {}, got {}", joined_choices(known), in_quotes(find(flag)->value)));
+  }
+  [[nodiscard]] YamlNode take() { return std::move(root_); }
+
+ private:
+  void put_node(std::string_view path, YamlNode node, const std::string& flag) {
+    YamlNode* map = &root_;
+    const auto point = path.find('.');
+    node.place = find(flag) ? find(flag)->place : start_;
+    if (point != std::string_view::npos) {
+      const std::string_view section = path.substr(0, point);
+      if (!map->find(section)) {
+        map->entries.push_back(
+            {std::string(section), node.place, {.type = YamlNode::Type::Map, .place = node.place}});
+      }
+      map = &map->find(section)->value;
+      path.remove_prefix(point + 1);
+    }
+    map->entries.push_back({std::string(path), node.place, std::move(node)});
+  }
+
+  const Flags& flags_;
+  InputMessages& messages_;
+  const Place start_;
+  YamlNode root_{.type = YamlNode::Type::Map, .place = start_};
+};
+
+/// "Et*2|t*3|ttL" as layers of each stage; nothing for what is no such text.
+std::vector<std::string> layers_of(std::string_view layout) {
+  std::vector<std::string> layers;
+  while (!layout.empty()) {
+    const std::string_view stage = layout.substr(0, layout.find('|'));
+    layout.remove_prefix(std::min(stage.size() + 1, layout.size()));
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < stage.size(); ++i) {
+      if (stage[i] == 'E' || stage[i] == 'L' || stage[i] == ',') continue;
+      if (stage[i] != 't') return {};
+      std::int64_t times = 1;
+      if (i + 1 < stage.size() && stage[i + 1] == '*') {
+        const auto [end, error] =
+            std::from_chars(&stage[i] + 2, stage.data() + stage.size(), times);
+        if (error != std::errc() || times < 0 || times > 1 << 20) return {};
+        i = static_cast<std::size_t>(end - stage.data()) - 1;
+      }
+      sum += times;
+    }
+    layers.push_back(std::to_string(sum));
+  }
+  return layers;
+}
+
+/// Layers, chunks and their order.
+void put_megatron_stages(PlanTree& tree) {
+  const std::string of_rank = "--num-virtual-stages-per-pipeline-rank";
+  const std::string of_stage = "--num-layers-per-virtual-pipeline-stage";
+  const std::string layout = "--pipeline-model-parallel-layout";
+  const std::int64_t stages = tree.count("--pipeline-model-parallel-size", 1);
+  const std::int64_t layers = tree.count("--num-layers", 0);
+  if (layers > 0) tree.put("workload.layers", layers, "--num-layers");
+  std::string flag = of_rank;
+  std::int64_t chunks = tree.count(of_rank, 1);
+  if (tree.find(of_stage)) {
+    const std::int64_t each = tree.count(of_stage, 1) * stages;
+    if (layers < 1 || layers % each != 0) {
+      return tree.refuse(of_stage, "expected a divisor of the layers of a stage, and --num-layers");
+    }
+    flag = of_stage;
+    chunks = layers / each;
+  }
+  tree.put("plan.schedule", chunks > 1 ? "interleaved" : "1f1b", flag);
+  tree.put("plan.chunks", chunks, flag);
+  for (const char* end :
+       {"--decoder-first-pipeline-num-layers", "--decoder-last-pipeline-num-layers"}) {
+    if (tree.find(end)) tree.refuse(end, "expected " + layout + " for stages of different sizes");
+  }
+  if (const Said* said = tree.find(layout)) {
+    const std::vector<std::string> list = layers_of(said->value);
+    if (static_cast<std::int64_t>(list.size()) != stages) {
+      return tree.refuse(
+          layout, fmt::format("expected {} stages of t or t*N layers, as in 'Et*2|t*2L'", stages));
+    }
+    tree.put_list("plan.layers", list, layout);
+  } else if (layers > 0 && layers % stages == 0) {
+    const std::vector<std::string> even(
+        static_cast<std::size_t>(std::min<std::int64_t>(stages, 1 << 20)),
+        std::to_string(layers / stages));
+    tree.put_list("plan.layers", even, "--num-layers");
+  }
+}
+
+/// What is kept, divided and moved away.
+void put_megatron_memory(PlanTree& tree) {
+  const std::string granularity = "--recompute-granularity";
+  std::string recompute = "none", from = "--recompute-activations";
+  if (tree.find(from)) recompute = "selective";
+  if (const Said* said = tree.find(granularity)) {
+    if (tree.find(from) && said->value != recompute) {
+      tree.refuse(granularity, "expected selective beside " + from);
+    }
+    from = granularity;
+    recompute = said->value;
+    if (recompute != "selective" && recompute != "full")
+      tree.refuse(from, "expected selective or full, got " + in_quotes(recompute));
+    if (recompute == "full" && tree.count("--recompute-num-layers", 1) != 1) {
+      tree.refuse("--recompute-num-layers", "expected 1: a plan keeps the input of each layer");
+    }
+  }
+  if (const Said* said = tree.find("--recompute-method"); said && said->value != "uniform") {
+    tree.refuse("--recompute-method",
+                "expected uniform: a plan computes again in all layers or in none");
+  }
+  if (const Said* said = tree.find("--recompute-modules"); said && said->value != "core_attn") {
+    tree.refuse("--recompute-modules", "expected core_attn, got " + in_quotes(said->value));
+  }
+  tree.put("plan.recompute", recompute, from);
+
+  const std::string optimizer = "--use-distributed-optimizer";
+  const std::string strategy = "--data-parallel-sharding-strategy";
+  if (tree.find("--use-megatron-fsdp") && tree.find(strategy)) {
+    tree.put_word("plan.zero", kShardingStrategies, strategy);
+  } else {
+    if (tree.find(strategy)) tree.refuse(strategy, "goes with --use-megatron-fsdp");
+    tree.put("plan.zero", tree.find(optimizer) ? 1 : 0, optimizer);
+  }
+  std::vector<std::string> offload;
+  const std::string fraction = "--optimizer-offload-fraction";
+  if (tree.find("--cpu-offloading-num-layers")) offload.emplace_back("activations");
+  if (tree.find("--optimizer-cpu-offload")) offload.emplace_back("optimizer");
+  if (const Said* said = tree.find(fraction);
+      said && said->value.find_first_not_of("1.0") != std::string::npos) {
+    tree.refuse(fraction, "expected 1.0: a plan moves all states of the optimizer or none");
+  }
+  tree.put_list("plan.offload", offload);
+}
+
+void put_megatron(PlanTree& tree) {
+  tree.put_rows(Framework::Megatron);
+  const std::string expert = "--expert-model-parallel-size",
+                    of_expert = "--expert-tensor-parallel-size";
+  const std::int64_t tensor = tree.count("--tensor-model-parallel-size", 1);
+  const std::int64_t ranks = tree.count(expert, 1), inside = tree.count(of_expert, tensor);
+  const bool whole = inside != tensor && inside == 1 && ranks % tensor == 0;
+  if (inside != tensor && !whole) {
+    tree.refuse(of_expert,
+                fmt::format("expected the tensor ranks, {}, or 1 beside expert ranks that "
+                            "are a multiple of them",
+                            tensor));
+  }
+  tree.put("parallelism.expert", whole ? ranks / tensor : ranks, expert);
+  const std::string parallel = "--sequence-parallel";
+  tree.put("plan.layout",
+           whole                 ? "whole_experts"
+           : tree.find(parallel) ? "least_kept"
+                                 : "least_sent",
+           parallel);
+  put_megatron_stages(tree);
+  put_megatron_memory(tree);
+}
+
+void put_torchtitan(PlanTree& tree) {
+  tree.put_rows(Framework::Torchtitan);
+  const std::string section = "parallelism.";
+  const std::string copies = section + "data_parallel_replicate_degree",
+                    shards = section + "data_parallel_shard_degree";
+  const std::string reshard = section + "fsdp_reshard_after_forward",
+                    schedule = section + "pipeline_parallel_schedule";
+  const std::int64_t stages = tree.count(section + "pipeline_parallel_degree", 1);
+  const std::int64_t replicas = tree.count(copies, 1);
+  const bool all = !tree.find(shards) || tree.find(shards)->value == "-1";
+  const std::int64_t divided = all ? 1 : tree.count(shards, 1);
+  if (replicas > 1 && (all || divided > 1)) {
+    tree.refuse(copies,
+                "expected 1, or 1 of " + shards + ": a plan divides among all replicas or none");
+  }
+  if (!all) tree.put("parallelism.data", replicas * divided, shards);
+  const bool divides = all || divided > 1 || tree.count(section + "context_parallel_degree", 1) > 1;
+  const Said* after = tree.find(reshard);
+  const bool keeps = after && after->value != "default" ? after->value == "never" : stages > 1;
+  tree.put("plan.zero", !divides ? 0 : keeps ? 2 : 3, after ? reshard : shards);
+  tree.put("plan.layout", "least_kept");
+  if (tree.find(schedule)) {
+    tree.put_word("plan.schedule", kTorchtitanSchedules, schedule);
+  } else {
+    tree.put("plan.schedule", "1f1b");
+  }
+  const std::string micro =
+      stages > 1 ? section + "pipeline_parallel_microbatch_size" : "training.local_batch_size";
+  if (stages > 1 || tree.find(micro)) tree.put("micro_batch", tree.count(micro, 1), micro);
+  const std::string mode = "activation_checkpoint.mode";
+  if (const Said* said = tree.find(mode)) tree.put("plan.recompute", said->value, mode);
+}
+
+}  // namespace
+
+bool are_launch_arguments(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || text[first] == '{') return false;
+  if (is_toml(text)) return true;
+  const std::vector<ShellWord> words = shell_words(text);
+  return std::any_of(words.begin(), words.end(), [](const ShellWord& word) {
+    const auto flag = word.text.find("--");
+    const bool begins =
+        flag == 0 || (flag != std::string::npos && flag > 0 && word.text[flag - 1] == '=');
+    return begins && flag + 2 < word.text.size() &&
+           std::isalpha(static_cast<unsigned char>(word.text[flag + 2])) != 0;
+  });
+}
+
+YamlNode read_launch_arguments(const std::string& text, const std::string& source) {
+  FlagList list(source);
+  is_toml(text) ? read_toml(text, list) : read_shell(text, list);
+  PlanTree tree(list);
+  const auto has = [&](const FlagRow& row) { return tree.find(std::string(row.flag)) != nullptr; };
+  const auto* known = std::find_if(std::begin(kFlagRows), std::end(kFlagRows), has);
+  if (known == std::end(kFlagRows)) {
+    list.messages.add(list.at(1, 1), "",
+                      "expected arguments of Megatron-LM or torchtitan, among them " +
+                          std::string(kFlagRows[0].flag));
+  } else {
+    known->framework == Framework::Megatron ? put_megatron(tree) : put_torchtitan(tree);
+  }
+  list.messages.throw_if_any();
+  return tree.take();
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,22 @@
+#pragma once
+// Launch arguments of frameworks that train, as a plan: what launch_arguments() writes, and what
+// users have.
+
+#include <string>
+#include <vector>
+
+#include "io/text/yaml_tree.hpp"
+
+namespace dfsearch {
+
+/// Whether a text has options of a command, in a shell script or alone, or is TOML of torchtitan.
+bool are_launch_arguments(const std::string& text);
+
+/// The keys `parallelism`, `micro_batch` and `plan` of a mapping file (docs/results.md), and under
+/// `workload` what must be the config's own: `global_batch`, `sequence`, `layers`.  What the
+/// arguments leave to the framework by a rule that a plan cannot say stays out.  Arguments that do
+/// not change the plan are not looked at; `source` is their file.  Throws InputError for values
+/// that contradict each other, or that no plan has, and for arguments of no framework known.
+YamlNode read_launch_arguments(const std::string& text, const std::string& source);
+
+}  // namespace dfsearch

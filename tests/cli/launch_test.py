@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Launch arguments as hints: what is emitted is read back as the same plan, in scripts as users
+have them, and contradictions are told where they stand.
+
+usage: launch_test.py DFSEARCH [TEST ...]
+"""
+
+import json
+import pathlib
+import unittest
+
+import support
+from support import CliTest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CONFIGS = sorted((ROOT / "configs/training").glob("*.yaml"))
+SMALL = ROOT / "configs/training/qwen3_30b_16_h100.yaml"
+DENSE = ROOT / "configs/training/llama3_70b_64_h100.yaml"
+SCRIPT = """\
+#!/bin/bash
+# --tensor-model-parallel-size 64 is too many
+TP=8
+export PP="${PIPELINE:-2}"
+GPT_ARGS="
+    --num-layers 80 --seq-length 8192 --tensor-model-parallel-size $TP
+    --hidden-size 8192"
+MORE=(--pipeline-model-parallel-size ${PP} --sequence-parallel
+      --lr 1e-5 --use-distributed-optimizer)
+torchrun --nproc-per-node 8 pretrain_gpt.py \\
+  $GPT_ARGS ${MORE[@]} \\
+  --micro-batch-size=1 --pipeline-model-parallel-layout 'Et*40|t*39,tL' \\
+  --recompute-granularity full --recompute-method uniform --recompute-num-layers 1
+"""
+TITAN = """\
+# Llama 3 70B
+[model]
+name = "llama3"   # of torchtitan
+
+[training]
+seq_len = 8192
+local_batch_size = 8
+
+[parallelism]
+data_parallel_replicate_degree = 1
+data_parallel_shard_degree = -1
+tensor_parallel_degree = 8
+pipeline_parallel_degree = 2
+pipeline_parallel_schedule = "1F1B"
+pipeline_parallel_microbatch_size = 1
+"""
+
+
+class Launch(CliTest):
+    def solve(self, *words, status=(0, 4)):
+        return json.loads(self.run_tool(*words, "--quiet", "--json", "-", status=status).stdout)
+
+    def evaluated(self, config, text, name, *words):
+        self.write(name, text)
+        done = self.run_tool("evaluate", config, "--mapping", name, "--json", "-", *words,
+                             status=(0, 3))
+        return json.loads(done.stdout)
+
+    def test_what_is_emitted_is_read_back(self):
+        read = 0
+        for config in CONFIGS:
+            for framework, name in (("megatron", "a.sh"), ("torchtitan", "a.toml")):
+                with self.subTest(config=config.name, framework=framework):
+                    # What a config gives is another framework's as often as not.
+                    free = ["--set", f"training={{framework: {framework}}}"]
+                    found = self.solve(config, *free, "--time-limit", "1 s", status=(0, 2, 3, 4, 5))
+                    if found["step_time"] is None:
+                        continue
+                    self.write("r.json", json.dumps(found))
+                    text = self.run_tool("emit", "r.json", "--for", framework).stdout
+                    again = self.evaluated(config, text, name, *free)
+                    read += 1
+                    self.assertEqual(again["parallelism"], found["parallelism"])
+                    self.assertEqual(again["micro_batch"], found["micro_batch"])
+                    open_keys = {"layers", "network", "chunks"}
+                    for key in set(found["plan"]) - open_keys:
+                        self.assertEqual(again["plan"][key], found["plan"][key], key)
+                    # Layers and chunks that the arguments leave open are the best ones.
+                    self.assertLessEqual(again["step_time"], found["step_time"])
+        self.assertGreater(read, len(CONFIGS))
+
+    def test_a_script_as_users_have_it(self):
+        again = self.evaluated(DENSE, SCRIPT, "run.sh")
+        self.assertEqual(again["parallelism"], {"tensor": 8, "context": 1, "expert": 1, "data": 4,
+                                                "pipeline": 2})
+        self.assertEqual(again["plan"]["layers"], [40, 40])
+        self.assertEqual((again["plan"]["zero"], again["plan"]["recompute"],
+                          again["plan"]["layout"], again["plan"]["schedule"]),
+                         (1, "full", "least_kept", "1f1b"))
+        self.run_tool(DENSE, "--hint", "run.sh", "--node-limit", "1", "--quiet", status=(0, 4))
+
+    def test_a_toml_as_users_have_it(self):
+        again = self.evaluated(DENSE, TITAN, "run.toml", "--set", "training={}")
+        self.assertEqual((again["parallelism"]["tensor"], again["parallelism"]["pipeline"]), (8, 2))
+        self.assertEqual((again["plan"]["zero"], again["plan"]["layout"]), (2, "least_kept"))
+
+    def test_contradictions_stand_where_they_are(self):
+        for text, message in (
+                ("--tensor-model-parallel-size 4 \\\n  --tensor-model-parallel-size 8",
+                 "a.sh:2:3: --tensor-model-parallel-size: is '8' here and '4' at a.sh:1:1"),
+                ("--tensor-model-parallel-size four",
+                 "a.sh:1:1: --tensor-model-parallel-size: expected a whole number of at least 1"),
+                ("--micro-batch-size 1\n--tensor-model-parallel-size $TP",
+                 "a.sh:2:1: --tensor-model-parallel-size: expected a whole number"),
+                ("--seq-length 4096 --global-batch-size 7",
+                 "a.sh:1:19: global_batch: the config has 1024, got 7"),
+                ("--tensor-model-parallel-size 3",
+                 "a.sh:1:1: tensor: expected a divisor of the chips, 16"),
+                ("--tensor-model-parallel-size 4 --expert-tensor-parallel-size 2",
+                 "expected the tensor ranks, 4, or 1"),
+                ("--micro-batch-size 1 --recompute-method block", "expected uniform"),
+                ("--micro-batch-size 1 --recompute-granularity half", "expected selective or full"),
+                ("--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout 'Et*2'",
+                 "expected 2 stages of t or t*N layers"),
+                ("--micro-batch-size 1 --optimizer-offload-fraction 0.5", "expected 1.0"),
+                ("--pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 2",
+                 "and --num-layers"),
+                ("--learning-rate 4", "a.sh:1:1: expected arguments of Megatron-LM or torchtitan"),
+                ("[parallelism]\ntensor_parallel_degree = 0",
+                 "a.sh:2:1: parallelism.tensor_parallel_degree: expected a whole number"),
+                ("[parallelism]\ndata_parallel_replicate_degree = 2\n"
+                 "data_parallel_shard_degree = 4\ntensor_parallel_degree = 1",
+                 "a.sh:2:1: parallelism.data_parallel_replicate_degree: expected 1"),
+                ("[parallelism]\ntensor_parallel_degree = 1\n"
+                 "pipeline_parallel_schedule = \"ZBVZeroBubble\"",
+                 "a.sh:3:1: parallelism.pipeline_parallel_schedule: expected 1F1B, Interleaved1F1B "
+                 "or GPipe, got 'ZBVZeroBubble'")):
+            with self.subTest(text):
+                self.write("a.sh", text + "\n")
+                error = self.run_tool("evaluate", SMALL, "--mapping", "a.sh", status=2).stderr
+                self.assertIn(message, error)
+
+    def test_any_text_is_told_apart(self):
+        for text in ("", "--", "'", "--a='", "[", "[]", "[x]", "[x]\n=", "[x]\ny=\"", "${", "--x ${:-",
+                     "\\", "#", "--tensor-model-parallel-size", "--pipeline-model-parallel-layout t*",
+                     "--micro-batch-size 1 --pipeline-model-parallel-layout 't*99999999999999999999'",
+                     "[parallelism]\ntensor_parallel_degree =", "\x01--x", "{--x: 1}"):
+            with self.subTest(text):
+                self.write("a.sh", text)
+                self.run_tool("evaluate", SMALL, "--mapping", "a.sh", status=2)
+
+
+if __name__ == "__main__":
+    support.main()
