@@ -91,7 +91,7 @@ const Schema& schema_of<Execution>() {
       field<&E::stages>("stages",
                         "what the stages of the pipeline are made of: layers, each as many; or, of "
                         "`kind: graph`, kernels, which are searched "
-                        "([model.md](model.md#14-stages-that-divide-the-graph))"),
+                        "([model.md](model.md#13-stages-that-divide-the-graph))"),
       field<&E::overlap>("overlap",
                          "a partition takes the largest of compute, memory and network time; "
                          "their sum; or the larger of compute and memory, plus network"),

@@ -5,10 +5,10 @@ A function says so in a comment line of its own, among those in front of it:
 
     // docs/model.md (13), (14)
 
-A page defines an equation where an indented line begins with its number.  This script writes the
-list of functions into the page, and complains if numbers are not 1, 2, 3 ..., if an equation has no
-function, if a comment in src/ or a sentence names an equation that is not there, or (--check) if the
-list of the page is another one.
+A page defines an equation where an indented line begins with its number.  This script prints which
+functions each equation is in, unless it is only to --check, and complains if numbers are not 1, 2,
+3 ..., if an equation has no function, or if a comment in src/ or a sentence names an equation that
+is not there.
 
 usage: equations.py ROOT [--check] | --self-test
 """
@@ -25,7 +25,6 @@ MENTION = r"{},? \((\d+)\)"
 REFERENCE = re.compile(r"(?<!\w)\((\d+(?:, \d+)*)\)")
 FUNCTION = re.compile(r"(~?[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*)\(")
 CLASS = re.compile(r"(?:class|struct) (\w+)[^;]*$")
-LIST = re.compile(r"(<!-- equations: begin -->\n).*?(<!-- equations: end -->)", re.DOTALL)
 
 
 def function_after(lines, number):
@@ -72,21 +71,8 @@ def citations(root, page):
     return functions, wrong
 
 
-def table(defined, functions):
-    files = {}
-    for equation in defined:
-        for function, file, _ in functions.get(equation, []):
-            if function:
-                files.setdefault(file, {}).setdefault(f"`{function}`", []).append(str(equation))
-    rows = ["| file | functions and their equations |", "|---|---|"]
-    for file, found in files.items():
-        cells = [f"{function} ({', '.join(numbers)})" for function, numbers in found.items()]
-        rows.append(f"| `{file}` | {', '.join(cells)} |")
-    return "\n".join(rows) + "\n"
-
-
-def new_page(root, name):
-    """The page with its list as it should be, and complaints."""
+def look_through(root, name):
+    """The lines that say where each equation of the page is, and complaints."""
     page = (root / name).read_text()
     defined = [int(number) for number in DEFINITION.findall(page)]
     functions, wrong = citations(root, name)
@@ -95,49 +81,47 @@ def new_page(root, name):
     for equation, pairs in sorted(functions.items()):
         wrong += [f"{place}: {name} has no equation ({equation})"
                   for _, _, place in pairs if equation not in defined]
+    lines = []
     for equation in defined:
-        if not any(function for function, _, _ in functions.get(equation, [])):
+        found = [f"{function} in {file}"
+                 for function, file, _ in functions.get(equation, []) if function]
+        lines.append(f"{name} ({equation}): {', '.join(found)}")
+        if not found:
             wrong.append(f"{name}: no function of src/ says that it is equation ({equation})")
     for numbers in REFERENCE.findall(page):
         wrong += [f"{name}: refers to equation ({number}), which it does not have"
                   for number in numbers.split(", ") if int(number) not in defined]
-    if not LIST.search(page):
-        wrong.append(f"{name}: no place for the list, expected <!-- equations: begin -->")
-    return LIST.sub(lambda found: found[1] + table(defined, functions) + found[2], page), wrong
+    return lines, wrong
 
 
 def self_test():
-    page = "    (1) a = b\n\n(1) and\n\n    (2) c\n\n<!-- equations: begin -->\n{}<!-- equations: end -->\n"
-    listed = ("| file | functions and their equations |\n|---|---|\n"
-              "| `a.hpp` | `f` (1, 2), `S::g` (1) |\n")
+    page = "    (1) a = b\n\n(1) and\n\n    (2) c\n"
+    listed = ["docs/model.md (1): f in a.hpp, S::g in a.hpp", "docs/model.md (2): f in a.hpp"]
     code = ("// docs/model.md (1), (2)\ntemplate <class T>\nint f(T t);\n"
             "struct S {\n  /// Why.\n  // docs/model.md (1)\n  [[nodiscard]] int g() const;\n};\n")
-    good = {"docs/model.md": page.format(listed), "src/a.hpp": code}
+    good = {"docs/model.md": page, "src/a.hpp": code}
     bad = [
         ("src/a.hpp", code.replace("(1), (2)", "(1)")),            # (2) has no function
         ("src/a.hpp", code + "// docs/model.md (3)\nvoid h();\n"),  # there is no (3)
         ("src/a.hpp", code + "// as docs/model.md, (3) says\n"),
         ("src/a.hpp", code + "// docs/model.md (1)\nint x = 0;\n"),
-        ("docs/model.md", good["docs/model.md"].replace("(2) c", "(3) c")),
-        ("docs/model.md", good["docs/model.md"].replace("(1) and", "(7) and")),
-        ("docs/model.md", page.replace("begin", "start")),
+        ("docs/model.md", page.replace("(2) c", "(3) c")),
+        ("docs/model.md", page.replace("(1) and", "(7) and")),
     ]
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         for name in good:
             (root / name).parent.mkdir()
 
-        def complaints(files):
+        def looked_through(files):
             for name, text in files.items():
                 (root / name).write_text(text)
-            text, wrong = new_page(root, PAGES[0])
-            return wrong + ["the list"] * (text != files["docs/model.md"])
+            return look_through(root, PAGES[0])
 
-        assert complaints(good) == [], complaints(good)
-        assert complaints({**good, "docs/model.md": page.format("")}) == ["the list"]
+        assert looked_through(good) == (listed, []), looked_through(good)
         for name, text in bad:
-            assert [c for c in complaints({**good, name: text}) if c != "the list"], (name, text)
-    print(f"{len(bad) + 1} mistakes found, nothing else")
+            assert looked_through({**good, name: text})[1], (name, text)
+    print(f"{len(bad)} mistakes found, nothing else")
 
 
 def main():
@@ -149,12 +133,10 @@ def main():
     root = pathlib.Path(sys.argv[1])
     wrong = []
     for name in PAGES:
-        text, complaints = new_page(root, name)
+        lines, complaints = look_through(root, name)
         wrong += complaints
-        if sys.argv[2:] and text != (root / name).read_text():
-            wrong.append(f"{name}: its list of functions is out of date: tools/dev/equations.py .")
-        elif not sys.argv[2:] and not complaints:
-            (root / name).write_text(text)
+        if not sys.argv[2:]:
+            print("\n".join(lines))
     if wrong:
         sys.exit("\n".join(wrong))
 

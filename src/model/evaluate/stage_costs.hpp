@@ -1,5 +1,5 @@
 #pragma once
-// What the stages of a mapping cost where they divide the graph (docs/model.md, section 14).
+// What the stages of a mapping cost where they divide the graph (docs/model.md, section 13).
 
 #include <cstddef>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// From the times of stages that divide the graph to the time of a step (docs/model.md, section 14).
+// From the times of stages that divide the graph to the time of a step (docs/model.md, section 13).
 
 #include <algorithm>
 #include <cstdint>
