@@ -34,7 +34,7 @@ SYSTEMS = {"systems_gpt3": "GPT3-1T", "systems_dlrm": "DLRM", "systems_hpl": "HP
 INTRODUCTION = """\
 # The studies of DFModel
 
-The studies of the DFModel paper (Ko et al.), each a file under `configs/studies/` and one command
+The studies of the DFModel paper (Ko et al.), each a file of `configs/studies/` and one command
 ([studies.md](studies.md)). `./dev validate --write` writes this page, and a test holds it to the
 program. Every point is proved with gap 0.
 
@@ -134,9 +134,8 @@ def systems_section(study, run):
     (fastest, share), (cheapest, dollar), (coolest, watt) = (
         most(run, figure) for figure in ("utilization", "cost_efficiency", "power_efficiency"))
     return (
-        f"### {SYSTEMS[study]}\n\n{study_runs.shown(study)}\n\n"
-        f"The most: {percent(share)} ({fastest}), {digits(dollar / 1e9)} GFLOP/s for a dollar"
-        f" ({cheapest}), {digits(watt / 1e9)} for a watt ({coolest}).\n\n"
+        f"### {SYSTEMS[study]}\n\n`{study}`: at most {percent(share)} ({fastest}),"
+        f" {digits(dollar / 1e9)} GFLOP/s for a dollar ({cheapest}) and {digits(watt / 1e9)} for a watt ({coolest}).\n\n"
         + heat_map(run, figures))
 
 
@@ -153,7 +152,7 @@ def plain_section(study, title, text, axes, run, published):
     for choice in choices:
         head += [f"{axes[0]}: {choice.replace('_', ' ')}", "utilization",
                  " / ".join(kinds) + ", %", "published run"]
-    return (f"## {title}\n\n{study_runs.shown(study)}\n\n{text}\n\n"
+    return (f"## {title}\n\n`{study}`: {text}\n\n"
             + table_of(head, [[*labels, *cells] for labels, cells in lines.items()]) + "\n")
 
 
@@ -167,8 +166,8 @@ def serving_section(run):
             [f"{1000 * time:.5g} ms", f"{serving['tokens_per_second']:,.1f}"
              + (f" ({printed:,})" if printed else "")])
     return (
-        f"## Serving (Fig. 20)\n\n{study_runs.shown('serving')}\n\n"
-        + "Llama-3 8B on sixteen SN40L; the paper prints one rate, here in parentheses.\n\n"
+        f"## Serving (Fig. 20)\n\n`serving`: "
+        "Llama-3 8B on sixteen SN40L; the paper prints one rate, here in parentheses.\n\n"
         + table_of(["tensor x pipeline", "prefill: time to first token", "tokens/s",
                     "decode: time per output token", "tokens/s"], lines.values()) + "\n")
 
@@ -179,8 +178,8 @@ def speculation_section(run):
         token = row["serving"]["time_per_output_token"]
         rows.setdefault((drafts, model), {}).setdefault(window, []).append(f"{1 / token:.1f}")
     return (
-        f"## Speculative decoding (Fig. 21)\n\n{study_runs.shown('speculation')}\n\n"
-        "Tokens/s of a user: Llama-3.1 405B on sixteen SN40L, with drafts of a smaller model, by"
+        f"## Speculative decoding (Fig. 21)\n\n`speculation`:"
+        " tokens/s of a user of Llama-3.1 405B on sixteen SN40L, with drafts of a smaller model, by"
         " the window, the levels that are drafted, at an acceptance of 0.5, 0.7 and 0.9. What the"
         " figure shows holds: trees need the smallest draft and a short window; in sequences 68M and"
         " 8B are good and 70B is too heavy; window and acceptance raise a sequence together. The"
@@ -221,7 +220,7 @@ def page(program):
     text += serving_section(runs["serving"]) + speculation_section(runs["speculation"])
     text += plain_section(
         "memory_3d", "Memory in three dimensions (Fig. 22)",
-        "A forward pass of a transformer of 100 trillion parameters on eight chips (the text of the"
+        "a forward pass of a transformer of 100 trillion parameters on eight chips (the text of the"
         " paper says training, on 1,024). The share of the die that cores have; SRAM has the rest."
         " *Pieces*: what those of a weight that is cut move again (`weight_pieces` in"
         " [formats.md](formats.md)).",
