@@ -114,6 +114,111 @@ class OfAStudy(PageTest):
         self.assertEqual(self.browser.complaints(), [])
 
 
+class OfAStudyWithCharts(PageTest):
+    def test_charts_have_the_figures_of_the_points(self):
+        self.write("base.yaml", SMALL)
+        self.write("study.yaml", """
+study: {name: s, objective: step_time, solve: all}
+base: {from: base.yaml}
+axes:
+  - {name: sram, key: system.accelerator.sram, values: [512 KiB, 1 MiB, 2 MiB]}
+  - {name: lanes, key: system.accelerator.lanes, values: [4, 16, 64]}
+  - {name: link, key: system.network.0.bandwidth, values: [5 GB/s, 25 GB/s]}
+charts:
+  - {name: rates, kind: lines, x: lanes, y: flop_per_second, series: [sram, link], log: true}
+  - {name: steps, kind: bars, x: sram, y: step_time, series: lanes, only: {link: 25 GB/s}}
+  - {name: parts, kind: bars, x: [link, lanes], y: [time.compute, time.memory, time.network]}
+  - {name: heat, kind: heat, x: link, y: utilization, series: [lanes, sram], only: {lanes: [64, 4]}}
+""")
+        self.run_tool("study", "study.yaml", "-o", "out")
+        rows = [json.loads(line) for line in
+                (self.folder / "out/results.ndjson").read_text().splitlines()]
+        self.assertEqual(len(rows), 18)
+
+        def of(**labels):
+            found = [r for r in rows if all(r["point"][k] == v for k, v in labels.items())]
+            return min(found, key=lambda row: row["step_time"])
+
+        def place(**labels):
+            return rows.index(of(**labels))
+
+        lanes = ("4", "16", "64")
+        for options in ({"width": 1000}, {"width": 400, "phone": True}):
+            self.page("out/study.html", **options)
+            for sram in ("512 KiB", "1 MiB", "2 MiB"):
+                for link in ("5 GB/s", "25 GB/s"):
+                    marks = self.series("rates", f"{sram}, {link}")
+                    self.assertEqual([(x, point) for x, _, point in marks],
+                                     [(int(n), place(sram=sram, link=link, lanes=n))
+                                      for n in lanes])
+                    for (_, value, _), n in zip(marks, lanes):
+                        row = of(sram=sram, link=link, lanes=n)
+                        self.assertAlmostEqual(value / (row["flop"] / row["step_time"]), 1, 12)
+            table = self.ask(TABLES)["steps"]
+            for row, sram in zip(table, ("512 KiB", "1 MiB", "2 MiB")):
+                steps = [of(sram=sram, link="25 GB/s", lanes=n)["step_time"] for n in lanes]
+                self.assertEqual(row, [sram, *steps])
+            table = self.ask(TABLES)["parts"]
+            self.assertEqual([row[0] for row in table],
+                             [f"{link}, {n}" for link in ("5 GB/s", "25 GB/s") for n in lanes])
+            for name, *parts in table:
+                link, n = name.split(", ")
+                least = of(link=link, lanes=n)
+                expected = [least["time_shares"][part] * least["step_time"]
+                            for part in ("compute", "memory", "network")]
+                self.assertEqual([part or 0 for part in parts], expected)
+            cells = self.series("heat", "utilization")
+            places = [(n, sram) for n in ("64", "4") for sram in ("512 KiB", "1 MiB", "2 MiB")]
+            self.assertEqual(len(cells), 12)
+            for x, y, value, _, point in cells:
+                n, sram = places[y]
+                row = of(lanes=n, sram=sram, link=("5 GB/s", "25 GB/s")[x])
+                self.assertEqual((value, point), (row["utilization"], rows.index(row)))
+
+
+class OfResultsSideBySide(PageTest):
+    def test_they_have_one_roofline_and_bars(self):
+        self.write("c.yaml", TRAINING)
+        results = {}
+        for name, change in (("fused", "execution.partitions=8"),
+                             ("alone", "execution.style=kernel_by_kernel"),
+                             ("slow", "system.memory.bandwidth=50 GB/s")):
+            self.run_tool("c.yaml", "--set", change, "--json", f"{name}.json")
+            results[name] = json.loads((self.folder / f"{name}.json").read_text())
+        self.run_tool("report", *(f"{name}.json" for name in results), "-o", "page.html")
+        for options in ({"width": 1000}, {"width": 400, "phone": True}):
+            self.page("page.html", **options)
+            for name, result in results.items():
+                marks = self.series("hierarchical roofline", name)
+                reached = result["utilization"] * result["machine"]["peak"]
+                self.assertEqual(marks, [[result["operational_intensity"][kind], reached]
+                                         for kind in ("memory", "network")])
+                for (x, y), kind in zip(marks, ("memory", "network")):
+                    mover = next(p for p in result["partitions"] if p[kind + "_bytes"] > 0)
+                    roof = mover[kind + "_bytes"] / mover[kind]
+                    self.assertLessEqual(y, min(result["machine"]["peak"], roof * x) * (1 + 1e-9))
+            for row in self.ask(TABLES)["time of the steps"]:
+                self.assertAlmostEqual(sum(row[1:]) / results[row[0]]["step_time"], 1, 9)
+        self.assertEqual(self.ask("document.querySelectorAll('#results tbody tr').length"), 3)
+        self.assertEqual(len({name for name in self.ask(
+            "echarts.getInstanceByDom(document.querySelector('[data-chart=\"hierarchical roofline\"]'))"
+            ".getOption().series.map((each) => each.name)") if "peak" in name}), 3)
+
+    def test_results_of_any_kind_are_compared(self):
+        self.run_tool(ROOT / "configs/training/megatron_22b_selective.yaml", "--json", "plan.json")
+        self.run_tool(ROOT / "configs/calculon_22b_h100.yaml", "--json", "execution.json")
+        self.run_tool("report", "plan.json", "execution.json", "-o", "page.html")
+        self.page("page.html")
+        self.assertNotIn("hierarchical roofline", self.ask(NAMES))
+        steps = [json.loads((self.folder / f"{name}.json").read_text())["step_time"]
+                 for name in ("plan", "execution")]
+        for row, step in zip(self.ask(TABLES)["time of the steps"], steps):
+            self.assertAlmostEqual(sum(row[1:]) / step, 1, 9)
+        self.write("none.json", "{}")
+        self.assertIn("none.json: is no result", self.run_tool(
+            "report", "plan.json", "none.json", "-o", "x.html", status=2).stderr)
+
+
 class OfAServingStudy(PageTest):
     def test_it_opens_on_its_own_figures(self):
         self.write("base.yaml", json.dumps(SERVING))

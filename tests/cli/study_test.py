@@ -194,6 +194,34 @@ ratios:
             self.assert_error(message, "study", self.write("w.yaml", text.replace(old, new, 1)),
                               "--dry-run")
 
+    CHARTS = """
+charts:
+  - {name: a, kind: lines, x: sram, y: price, series: [link, memory], only: {link: slow}, log: true}
+"""
+
+    def test_wrong_charts_are_told(self):
+        for old, new, message in (
+                ("kind: lines", "kind: line", "expected lines, bars or heat"),
+                ("x: sram", "x: srm", "no axis 'srm', did you mean 'sram'"),
+                ("series: [link", "series: [lnk", "no axis 'lnk', did you mean 'link'"),
+                ("y: price", "y: [price, power]", "each is a series"),
+                ("{link: slow}", "{link: slw}", "did you mean 'slow'"),
+                ("log: true", "log: much", "expected true or false"),
+                ("y: price, ", "", "missing"),
+                ("lines, x: sram, y: price", "heat, x: sram, y: [price, power]", "of one figure"),
+                ("charts:", "charts: {}\nrest:", "expected a list of charts")):
+            text = (STUDY + self.CHARTS).replace(old, new, 1)
+            self.assert_error(message, "study", self.write("w.yaml", text), "--dry-run")
+
+    def test_charts_are_no_part_of_the_points(self):
+        self.run_study("c")
+        charted = self.write("charted.yaml", STUDY + self.CHARTS)
+        done = self.run_study("c", study=charted)
+        self.assertEqual(self.json_of("c", "study.json")["charts"], [
+            {"name": "a", "kind": "lines", "x": ["sram"], "y": ["price"],
+             "series": ["link", "memory"], "only": {"link": ["slow"]}, "log": True}])
+        self.assertEqual(done.returncode, 0)
+
     def test_labels_choose_points(self):
         self.run_study("only", "--all", "--only", "link=slow", "--only", "sram=512 KiB,2 MiB")
         points = [json.loads(line)["point"] for line in self.rows("only")]

@@ -290,7 +290,7 @@ constexpr UsageRow kListUsage[] = {
     {"[KIND] [--json FILE|-]", "systems, workloads, studies and configs by name"}};
 constexpr UsageRow kSchemaUsage[] = {{"", "the keys of a CONFIG as a JSON Schema"}};
 constexpr UsageRow kReportUsage[] = {
-    {"RESULT [-o PAGE.html]", "a page of a result, or of the folder of a study"}};
+    {"RESULT... [-o PAGE.html]", "a page of results, or of the folder of a study"}};
 constexpr UsageRow kCompletionUsage[] = {
     {"SHELL", "for bash, zsh or fish; 'manual': a manual page"}};
 

@@ -112,7 +112,8 @@ std::string input_name(const CommandRow& command) {
 
 void take_inputs(const CommandRow& command, const std::vector<std::string>& inputs,
                  CommandLine& line) {
-  const bool several = command.command == Command::Chip || command.command == Command::Study;
+  const bool several = command.command == Command::Chip || command.command == Command::Study ||
+                       command.command == Command::Report;
   const std::string name = input_name(command);
   if (!inputs.empty()) {
     line.config = inputs.front();

@@ -71,7 +71,7 @@ struct CommandLine {
   std::string words;                      ///< the command itself, as a shell takes it
   std::string config;                     ///< the input: a setup for import, a result for report
   std::string config_option;              ///< of --config; `config` then is the same
-  std::vector<std::string> more_configs;  ///< after the first, for chip and study
+  std::vector<std::string> more_configs;  ///< after the first, for chip, study and report
   std::vector<std::string> overrides;
   std::string json;
   std::string html;

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "cli/exit_status.hpp"
@@ -65,7 +66,15 @@ int run_report(const CommandLine& line) {
   check_output(line.output);
   std::error_code error;
   std::string page;
-  if (std::filesystem::is_directory(source, error)) {
+  if (!line.more_configs.empty()) {
+    std::vector<std::pair<std::string, std::string>> results;
+    const auto add = [&](const std::filesystem::path& file) {
+      results.emplace_back(file.string(), read_file(file, kMostOfResults));
+    };
+    add(source);
+    for (const std::string& file : line.more_configs) add(file);
+    page = comparison_page(results);
+  } else if (std::filesystem::is_directory(source, error)) {
     // A run that was killed has told no front yet.
     const std::filesystem::path front = source / "front.json";
     page = study_page(

@@ -40,8 +40,13 @@ DFSEARCH_ASSET(run,
                        DFSEARCH_PAGE_FILE("run_budget.js") DFSEARCH_PAGE_FILE("study_words.js")
                            DFSEARCH_PAGE_FILE("study_table.js") DFSEARCH_PAGE_FILE("run_serving.js")
                                DFSEARCH_PAGE_FILE("run.js"))
-DFSEARCH_ASSET(study, DFSEARCH_PAGE_FILE("study_words.js") DFSEARCH_PAGE_FILE("heat_map.js")
-                          DFSEARCH_PAGE_FILE("study_charts.js") DFSEARCH_PAGE_FILE("study_table.js")
-                              DFSEARCH_PAGE_FILE("study.js"))
+DFSEARCH_ASSET(study,
+               DFSEARCH_PAGE_FILE("study_words.js") DFSEARCH_PAGE_FILE("heat_map.js")
+                   DFSEARCH_PAGE_FILE("figure_charts.js") DFSEARCH_PAGE_FILE("study_figures.js")
+                       DFSEARCH_PAGE_FILE("study_charts.js") DFSEARCH_PAGE_FILE("study_table.js")
+                           DFSEARCH_PAGE_FILE("study.js"))
 DFSEARCH_ASSET(predictions,
                DFSEARCH_PAGE_FILE("study_words.js") DFSEARCH_PAGE_FILE("predictions.js"))
+DFSEARCH_ASSET(comparison,
+               DFSEARCH_PAGE_FILE("study_words.js") DFSEARCH_PAGE_FILE("figure_charts.js")
+                   DFSEARCH_PAGE_FILE("compare.js"))

@@ -12,5 +12,6 @@ std::string_view common();       ///< page.js, chart_tools.js
 std::string_view run();          ///< the scripts of the page of a run, one behind the other
 std::string_view study();        ///< those of a study
 std::string_view predictions();  ///< those of a table of runs
+std::string_view comparison();   ///< those of several results
 
 }  // namespace dfsearch::page_assets

@@ -1,5 +1,7 @@
 #include "io/html/run_page.hpp"
 
+#include <filesystem>
+
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "io/html/html_page.hpp"
@@ -22,16 +24,30 @@ Json history_json(const std::vector<SearchPoint>& history) {
   return list;
 }
 
-}  // namespace
-
-std::string run_page(const RunPage& parts) {
-  Json result = parse_json_object(parts.result, parts.name);
+Json result_of_text(const std::string& text, const std::string& name) {
+  Json result = parse_json_object(text, name);
   for (const char* key : {"dfsearch", "status", "workload", "search"}) {
     if (!result.contains(key)) {
-      throw InputError(parts.name + ": is no result of dfsearch " + kVersion + ": it has no key '" +
-                       key + "'");
+      throw InputError(name + ": is no result of dfsearch " + kVersion + ": it has no key '" + key +
+                       "'");
     }
   }
+  return result;
+}
+
+}  // namespace
+
+std::string comparison_page(const std::vector<std::pair<std::string, std::string>>& results) {
+  Json list = Json::array();
+  for (const auto& [name, text] : results) {
+    list.push_back({{"name", std::filesystem::path(name).stem().string()},
+                    {"result", result_of_text(text, name)}});
+  }
+  return html_page(page_assets::comparison(), {{"dfsearch", kVersion}, {"results", list}});
+}
+
+std::string run_page(const RunPage& parts) {
+  Json result = result_of_text(parts.result, parts.name);
   return html_page(page_assets::run(), {{"dfsearch", kVersion},
                                         {"title", text_json(parts.title)},
                                         {"command", text_json(parts.command)},

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dfsearch {
@@ -31,6 +32,9 @@ struct RunPage {
 
 /// The whole file.  Throws InputError if the result is none.
 std::string run_page(const RunPage& parts);
+
+/// Several results side by side: the file and the JSON of each.  Throws InputError if one is none.
+std::string comparison_page(const std::vector<std::pair<std::string, std::string>>& results);
 
 /// The graph of a result for Graphviz, kernels clustered by partition if it has a mapping; empty
 /// if it has no graph.  Throws InputError if the result is none.

@@ -105,6 +105,7 @@ std::pair<Study, StudyState> load_study_json(const std::filesystem::path& file) 
     Study study;
     study.name = json.at("study").get<std::string>();
     study.goal = goal_of(json);
+    study.charts = json.value("charts", Json::array());
     for (const Json& axis : json.at("axes")) {
       study.axes.push_back({.name = axis.at("name").get<std::string>(),
                             .key = axis.at("key").is_null() ? "" : axis.at("key"),

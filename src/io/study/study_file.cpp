@@ -13,6 +13,7 @@
 #include "io/config/config_tree.hpp"
 #include "io/config/shelf.hpp"
 #include "io/study/study_axes.hpp"
+#include "io/study/study_charts.hpp"
 #include "io/study/study_combinations.hpp"
 #include "io/study/study_goal.hpp"
 #include "io/study/study_ratios.hpp"
@@ -40,12 +41,14 @@ class StudyReader {
     const YamlEntry* zip = reader.optional("zip");
     const YamlEntry* except = reader.optional("except");
     const YamlEntry* ratios = reader.optional("ratios");
+    const YamlEntry* charts = reader.optional("charts");
     reader.finish();
     if (goal) read_study_goal(*goal, study_, messages_);
     if (base) read_bases(*base);
     if (axes) read_study_axes(*axes, study_, messages_);
     read_combinations(zip, except, study_, messages_);
     if (ratios) read_study_ratios(*ratios, study_, messages_);
+    if (charts) read_study_charts(*charts, study_, messages_);
     messages_.throw_if_any();
     check_keys(study_, messages_);
     check_count(study_, except ? except->place : axes->place, messages_);

@@ -10,6 +10,7 @@
 #include "io/config/load_config.hpp"
 #include "io/config/overrides.hpp"
 #include "io/text/input_messages.hpp"
+#include "io/text/json_text.hpp"
 #include "study/front.hpp"
 #include "study/grid.hpp"
 
@@ -52,6 +53,7 @@ struct Study {
   std::vector<StudyAxis> axes;  ///< with several bases the first one chooses among them
   std::vector<study::Selection> excluded;
   std::vector<StudyRatio> ratios;
+  Json charts = Json::array();  ///< of the page, as in study.json
   /// Where the file asks for figures, in the goal and its limits.
   std::vector<std::pair<study::Figure, Place>> figure_places;
 

@@ -201,7 +201,8 @@ std::string study_json(const Study& study, const StudyState& state) {
                      {"approximate", count.approximate},
                      {"scoped", count.scoped},
                      {"complete", state.complete},
-                     {"ratios", ratios_json(state.ratios)}};
+                     {"ratios", ratios_json(state.ratios)},
+                     {"charts", study.charts}};
   return json_text(json);
 }
 

@@ -29,27 +29,29 @@ const heatMap = (() => {
     return Math.max(6, Math.min(34, 640 / names.length));
   }
 
-  function heatOption(points, state, cells) {
+  /// What chart() draws of cells {x, y, i, value}: places among the labels of two axes, the second of
+  /// which may be null, a point and its figure.
+  function drawing(points, figure, across, upwards, cells) {
     const filled = cells.filter((each) => each.value !== null);
     const empty = cells.filter((each) => each.value === null);
     const values = filled.map((each) => each.value);
     const wide = isWide(values);
     const shade = (value) => (wide ? Math.log10(value) : value);
     const precision = tickDigits(values);
-    const back = (value) => points.text(state.figure, wide ? 10 ** value : value, precision);
-    return (c, width) => {
-      const names = state.y === null ? [""] : points.axes[state.y].labels;
+    const back = (value) => points.text(figure, wide ? 10 ** value : value, precision);
+    const names = upwards ? upwards.labels : [""];
+    const option = (c, width) => {
       const left = Math.min(
         width < 500 ? 84 : 130,
         24 + 7 * Math.max(...names.map((name) => name.length), 1)
       );
-      const columns = points.axes[state.x].labels.length;
+      const columns = across.labels.length;
       const room = (width - left - 16) / columns;
       const isRoomy = room > 28 + 6.5 * precision && rowHeight(names) > 15;
       const ramp = [c["heat-low"], c["heat-middle"], c["heat-high"]];
       const low = Math.min(...values.map(shade));
       const high = Math.max(...values.map(shade));
-      const less = points.better(state.figure) === "less";
+      const less = points.better(figure) === "less";
       // One value alone is the best one.
       const ends = high > low ? [low, high] : less ? [low, low + 1] : [low - 1, low];
       const turn = Number(c["heat-turn"]);  // from where on the other colour of text is read better
@@ -59,8 +61,8 @@ const heatMap = (() => {
         grid: {left, right: 14, top: 52, bottom: 48},
         xAxis: axis(c, {
           type: "category",
-          data: points.axes[state.x].labels,
-          name: points.axes[state.x].name,
+          data: across.labels,
+          name: across.name,
           nameGap: 30,
           splitLine: {show: false}
         }),
@@ -90,7 +92,7 @@ const heatMap = (() => {
           {
             type: "heatmap",
             progressive: 0,
-            name: points.name(state.figure),
+            name: points.name(figure),
             data: filled.map(({x, y, value, i}) => ({
               value: [x, y, value, shade(value), i],
               ...(isRoomy && {
@@ -105,9 +107,9 @@ const heatMap = (() => {
             label: {
               show: isRoomy,
               fontSize: 11,
-              formatter: (p) => points.text(state.figure, p.value[2], precision)
+              formatter: (p) => points.text(figure, p.value[2], precision)
             },
-            tooltip: {formatter: (p) => pointTip(points, p.value[4], state.figure)}
+            tooltip: {formatter: (p) => pointTip(points, p.value[4], figure)}
           },
           {
             type: "scatter",
@@ -129,6 +131,7 @@ const heatMap = (() => {
         ]
       };
     };
+    return {option, height: 106 + (upwards ? rowHeight(names) * names.length : 34)};
   }
 
   function heatMap(points, show) {
@@ -182,15 +185,8 @@ const heatMap = (() => {
           )
         )
       );
-      const cells = cellsOf(points, state);
-      drawn.update({
-        option: heatOption(points, state, cells),
-        height:
-          106 +
-          (state.y === null
-            ? 34
-            : rowHeight(points.axes[state.y].labels) * points.axes[state.y].labels.length)
-      });
+      const [across, upwards] = [state.x, state.y].map((a) => points.axes[a] || null);
+      drawn.update(drawing(points, state.figure, across, upwards, cellsOf(points, state)));
     }
 
     /// Two axes never are the same: the other one takes the place.
@@ -218,5 +214,5 @@ const heatMap = (() => {
     return {};
   }
 
-  return heatMap;
+  return {drawing, heatMap};
 })();

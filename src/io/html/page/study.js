@@ -173,8 +173,9 @@
 
   page.header("study", study.study);
   summary();
+  studyFigures(points, study.charts || [], show);
   const views = [
-    heatMap(points, show),
+    heatMap.heatMap(points, show),
     studyCharts.scatter(points, show),
     studyCharts.parallel(points, show),
     studyTable(points, show)
