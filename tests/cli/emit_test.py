@@ -146,6 +146,32 @@ class Emit(CliTest):
         found = arguments(self.emit(result, "sglang").stdout)
         self.assertEqual(int(found["--chunked-prefill-size"]), best["chunk"])
 
+    def test_rows_of_inferencex(self):
+        for changes in ([], ["serving.modes=[aggregated]"]):
+            result = self.deployment(*changes)
+            best, figures = result["serving"]["best"], result["serving"]["figures"]
+            row, = json.loads(self.emit(result, "inferencex").stdout)
+            self.assertEqual((row["isl"], row["osl"], row["framework"]), (2000, 500, "dfsearch"))
+            self.assertEqual(row["disagg"], best["mode"] == "disaggregated")
+            for key, of in (("mean_ttft", "ttft"), ("mean_tpot", "tpot"), ("mean_e2el", "e2e")):
+                self.assertAlmostEqual(row[key], figures[of])
+            self.assertAlmostEqual(row["mean_intvty"], figures["tokens_per_s_per_user"])
+            self.assertAlmostEqual(row["output_tput_per_gpu"], figures["tokens_per_s_per_chip"])
+            self.assertAlmostEqual(row["tput_per_gpu"], 5 * figures["tokens_per_s_per_chip"])
+            self.assertAlmostEqual(row["conc"], figures["requests_per_s"] * figures["e2e"])
+            if row["disagg"]:
+                self.assertEqual(row["num_prefill_gpu"] + row["num_decode_gpu"], figures["chips"])
+            else:
+                self.assertEqual(row["tp"], best["tensor"] * best["attention_data"])
+        front = self.deployment("serving.objective=front")
+        rows = json.loads(self.emit(front, "inferencex").stdout)
+        points = front["serving"]["front"]
+        self.assertEqual(len(rows), len(points))
+        for row, point in zip(rows, points):
+            self.assertAlmostEqual(row["output_tput_per_gpu"], point["tokens_per_s_per_chip"])
+            self.assertEqual(row["num_gpu"], point["chips"])
+        self.assertIn("one best deployment", self.emit(front, "vllm", status=2).stderr)
+
     def test_results_of_another_kind(self):
         plan, deployment = self.plan(), self.deployment()
         error = self.emit(deployment, "megatron", status=2).stderr

@@ -18,12 +18,13 @@
 #include "cli/standard_output.hpp"
 #include "cli/study.hpp"
 #include "cli/study_cluster.hpp"
+#include "io/chakra/import_trace.hpp"
 #include "io/config/config_schema.hpp"
 #include "io/config/file_kind.hpp"
 #include "io/config/graph_text.hpp"
 #include "io/dfmodel/export_dfmodel.hpp"
 #include "io/dfmodel/import_dfmodel.hpp"
-#include "io/emit/launch_arguments.hpp"
+#include "io/emit/emit_result.hpp"
 #include "io/huggingface/import_huggingface.hpp"
 #include "io/lp/given_decisions.hpp"
 #include "io/lp/lp_text.hpp"
@@ -126,6 +127,7 @@ std::string imported(const std::string& text, const std::string& name) {
     throw InputError(name + ": a model of ONNX is read by the package of Python: " +
                      "python3 -m dfsearch import " + name);
   }
+  if (name.ends_with(".et")) return import_trace(text, name);
   try {
     return is_huggingface_config(text, name) ? import_huggingface(text, name)
                                              : import_dfmodel(text, name);
@@ -145,7 +147,10 @@ int run_import(const CommandLine& line) {
 
 int run_emit(const CommandLine& line) {
   check_output(line.output);
-  write_output(line.output, launch_arguments(read_file(line.config), line.config, *line.framework));
+  emit_result(read_file(line.config), line.config, *line.emit_for,
+              [&](const std::string& ending, const std::string& bytes) {
+                write_output(line.output + ending, bytes);
+              });
   return kProved;
 }
 

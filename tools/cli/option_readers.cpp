@@ -172,8 +172,8 @@ void holdout(CommandLine& line, const std::string& option, const std::string& va
   }
 }
 
-void framework(CommandLine& line, const std::string& option, const std::string& value) {
-  line.framework = choice<Framework>(option, value);
+void emit_for(CommandLine& line, const std::string& option, const std::string& value) {
+  line.emit_for = choice<EmitFormat>(option, value);
 }
 
 /// 3/16: the third of sixteen.
@@ -248,7 +248,10 @@ void finish_predict(CommandLine& line) {
 }
 
 void finish_emit(CommandLine& line) {
-  if (!line.framework) usage_error("emit: missing --for FRAMEWORK");
+  if (!line.emit_for) usage_error("emit: missing --for FRAMEWORK");
+  if (*line.emit_for == EmitFormat::Chakra && line.output == "-") {
+    usage_error("emit: traces are files, expected -o DIR/PREFIX");
+  }
 }
 
 /// One kind of files, or all of them.

@@ -20,7 +20,7 @@ void sharing_chips(CommandLine& line, const std::string& option, const std::stri
 void word_size(CommandLine& line, const std::string& option, const std::string& value);
 void run_group(CommandLine& line, const std::string& option, const std::string& value);
 void holdout(CommandLine& line, const std::string& option, const std::string& value);
-void framework(CommandLine& line, const std::string& option, const std::string& value);
+void emit_for(CommandLine& line, const std::string& option, const std::string& value);
 void shard(CommandLine& line, const std::string& option, const std::string& value);
 void study_task(CommandLine& line, StudyLine::Task task);
 

@@ -205,9 +205,13 @@ constexpr OptionRow kPredict[] = {
     {"--quiet", "", "no progress", flag<&Line::quiet>}};
 
 constexpr OptionRow kEmit[] = {
-    {"--for", "FRAMEWORK", "megatron, torchtitan or deepspeed; vllm, sglang or trtllm", framework},
+    {"--for", "FRAMEWORK",
+     "arguments of megatron, torchtitan or deepspeed, or of vllm, sglang or trtllm; chakra: traces "
+     "of the step of a plan; inferencex: rows of a deployment or a front",
+     emit_for},
     {"-o,--output", "FILE|-",
-     "where to write the arguments (-); comments say what the framework cannot do",
+     "where to write (-); comments say what the framework cannot do. Of chakra a prefix: FILE.N.et "
+     "for each chip N, and FILE.json with their groups",
      text<&Line::output>}};
 
 constexpr OptionRow kStudy[] = {
@@ -269,7 +273,8 @@ constexpr UsageRow kGraphUsage[] = {
     {"CONFIG [options]", "the dataflow graph as a config, setup or picture"}};
 constexpr UsageRow kImportUsage[] = {
     {"SETUP.txt [-o CONFIG]", "a setup of DFModel (protobuf text) as a config"},
-    {"config.json [-o FILE]", "a model of Hugging Face as a section 'workload'"}};
+    {"config.json [-o FILE]", "a model of Hugging Face as a section 'workload'"},
+    {"TRACE.et [-o FILE]", "an execution trace of Chakra as a section 'workload'"}};
 constexpr UsageRow kExportUsage[] = {
     {"CONFIG [options]", "a mixed-integer program for other solvers"}};
 constexpr UsageRow kChipUsage[] = {
@@ -282,7 +287,7 @@ constexpr UsageRow kMeshUsage[] = {
 constexpr UsageRow kPredictUsage[] = {
     {"TABLE.csv [-o OUT.csv]", "times of measured runs or deployments, and errors"}};
 constexpr UsageRow kEmitUsage[] = {
-    {"RESULT --for FRAMEWORK", "launch arguments of a plan or deployment"}};
+    {"RESULT --for FRAMEWORK", "a plan or deployment as launch arguments, traces or rows"}};
 constexpr UsageRow kStudyUsage[] = {
     {"STUDY [-o DIR] [options]", "all points of a design space, or its exact front"},
     {"merge DIR... -o DIR", "parts of a study put together"}};

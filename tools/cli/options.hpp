@@ -12,7 +12,7 @@
 #include "cli/study_line.hpp"
 #include "engine/tables/search_bounds.hpp"
 #include "io/config/shelf.hpp"
-#include "io/emit/launch_arguments.hpp"
+#include "io/emit/emit_result.hpp"
 #include "io/predict/fit_stack.hpp"
 #include "model/layer/shard.hpp"
 #include "model/machine/mesh_placement.hpp"
@@ -97,7 +97,7 @@ struct CommandLine {
                                   ShelfKind::Studies};  ///< to be listed
   Bytes word{2.0};                                      ///< of their elements
   bool published = false;                               ///< their times as DeepFlow has them, too
-  std::optional<Framework> framework;                   ///< whose arguments are written
+  std::optional<EmitFormat> emit_for;                   ///< who reads what is written
   Shell shell = Shell::Bash;                            ///< for whom words are completed
   GraphFormat format = GraphFormat::Yaml;
   std::optional<ModelFormat> model_format;  ///< left out: as the name of the output ends

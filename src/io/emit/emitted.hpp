@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "io/emit/launch_arguments.hpp"
 #include "io/text/json_text.hpp"
+#include "model/framework.hpp"
 
 namespace dfsearch {
 
@@ -29,5 +29,8 @@ std::string command_text(const std::string& command, const Emitted& emitted);
 
 std::string training_arguments(const Json& result, Framework framework);
 std::string serving_arguments(const Json& result, Framework framework);
+/// One row, or one of each point of a front, with the keys of files of results of InferenceX
+/// (SemiAnalysis; before InferenceMAX), in seconds and tokens a second.
+std::string inferencex_rows(const Json& result);
 
 }  // namespace dfsearch

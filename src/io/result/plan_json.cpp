@@ -7,6 +7,7 @@
 #include "io/result/event_text.hpp"
 #include "io/result/model_json.hpp"
 #include "io/result/plan_lack.hpp"
+#include "io/result/work_json.hpp"
 #include "model/names.hpp"
 #include "model/training/fused_summary.hpp"
 #include "model/training/names.hpp"
@@ -219,6 +220,7 @@ std::string plan_json(const training::Task& task, const PlanResult& result) {
   json["time"] = cost != nullptr ? time_json(cost->parts) : Json();
   json["memory"] = cost != nullptr ? memory_json(cost->memory, cost->fullest) : Json();
   json["fusion"] = fusion_json(task, result);
+  json["work"] = cost != nullptr ? work_json(task, *result.plan, result.fusions) : Json();
   json["top"] = top_json(result, put_found);
   json["top_complete"] = result.alternatives_complete;
   json["infeasible"] = infeasible_json(task, result);

@@ -52,6 +52,8 @@ void check_form(const Task& task, const Blocks& blocks, const Plan& plan) {
         "stages with chunks have unequal layers");
 }
 
+}  // namespace
+
 Profiles profiles_of(const Task& task, const Blocks& blocks, const Plan& plan,
                      const Fusions& fusions) {
   LayoutShelf shelf(task, blocks);
@@ -68,8 +70,6 @@ Profiles profiles_of(const Task& task, const Blocks& blocks, const Plan& plan,
   }
   return profiles;
 }
-
-}  // namespace
 
 Flops model_flops(const Task& task) {
   const ModelCounts counts = count(task.model, task.pass.tokens, task.pass.word);

@@ -42,6 +42,10 @@ struct Misfit {
 std::variant<Cost, Misfit> evaluate(const Task& task, const Blocks& blocks, const Plan& plan,
                                     const Fusions& fusions = {});
 
+/// What a chip does in each part of the model for one micro-batch of a plan.
+Profiles profiles_of(const Task& task, const Blocks& blocks, const Plan& plan,
+                     const Fusions& fusions);
+
 /// FLOP of the model in a step: those of matrix products, none of them twice.
 Flops model_flops(const Task& task);
 

@@ -21,10 +21,6 @@ namespace {
 /// weight are read, the last three and the weight written.
 constexpr double kOptimizerFlops = 11.0;
 
-/// The loss makes two numbers for each token, a maximum and a sum, of 32 bits each.
-constexpr double kLossBytes = 4.0;
-constexpr double kLossExchanges = 2.0;
-
 }  // namespace
 
 StepParts& StepParts::operator+=(const StepParts& other) {

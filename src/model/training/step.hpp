@@ -19,6 +19,10 @@ namespace dfsearch::training {
 /// Makes a floor of a sum that a step adds up in another order: takes off more than 2^12 roundings.
 inline constexpr double kLessRoundings = 1.0 - 0x1p-40;
 
+/// The loss makes two numbers for each token, a maximum and a sum, of 32 bits each.
+inline constexpr double kLossBytes = 4.0;
+inline constexpr double kLossExchanges = 2.0;
+
 /// Where the time of a step goes, on the slowest stage.
 struct StepParts {
   Seconds compute{};    ///< kernels, memory included

@@ -1,0 +1,177 @@
+#include "io/chakra/import_trace.hpp"
+
+#include <chakra/chakra.pb.h>
+#include <fmt/format.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/util/delimited_message_util.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.hpp"
+#include "graph/workload.hpp"
+#include "io/config/graph_text.hpp"
+#include "io/text/input_messages.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr std::int64_t kMostCount = std::int64_t{1} << 40;
+constexpr std::size_t kMostTensors = 1'000'000;
+
+std::vector<chakra::Node> nodes_of(const std::string& bytes, const std::string& name) {
+  google::protobuf::io::ArrayInputStream in(bytes.data(), static_cast<int>(bytes.size()));
+  const auto next = [&](google::protobuf::MessageLite& message) {
+    bool is_end = false;
+    const bool is_read =
+        google::protobuf::util::ParseDelimitedFromZeroCopyStream(&message, &in, &is_end);
+    if (!is_read && !is_end) throw InputError(name + ": is no trace of Chakra, or is cut short");
+    return is_read;
+  };
+  chakra::GlobalMetadata metadata;
+  std::vector<chakra::Node> nodes;
+  if (next(metadata)) {
+    while (next(nodes.emplace_back())) {
+    }
+    nodes.pop_back();
+  }
+  if (nodes.empty()) throw InputError(name + ": is no trace of Chakra with nodes");
+  return nodes;
+}
+
+/// A count under whichever of the types that traces have; 0: there is none.
+std::int64_t count_of(const chakra::Node& node, const std::string& name) {
+  for (const chakra::Attribute& attribute : node.attr()) {
+    if (attribute.name() != name) continue;
+    if (attribute.value_case() == chakra::Attribute::kInt32Val) return attribute.int32_val();
+    if (attribute.value_case() == chakra::Attribute::kInt64Val) return attribute.int64_val();
+    if (attribute.value_case() == chakra::Attribute::kUint64Val) {
+      return static_cast<std::int64_t>(attribute.uint64_val());
+    }
+  }
+  return 0;
+}
+
+bool is_of_host(const chakra::Node& node) {
+  return std::any_of(node.attr().begin(), node.attr().end(), [](const auto& attribute) {
+    return attribute.name() == "is_cpu_op" && (attribute.bool_val() || attribute.int32_val() != 0);
+  });
+}
+
+class TraceGraph {
+ public:
+  TraceGraph(const std::string& bytes, std::string name)
+      : name_(std::move(name)), nodes_(nodes_of(bytes, name_)) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (!places_.emplace(nodes_[i].id(), i).second) refuse(i, "its id stands twice");
+    }
+  }
+
+  Workload workload() {
+    Workload workload;
+    workload.word = Bytes(1.0);
+    std::vector<std::set<std::size_t>> reach(
+        nodes_.size());  // kernels whose output a node hands on
+    std::vector<Kernel> kernels;
+    std::vector<Tensor> tensors;
+    for (const std::size_t i : order()) {
+      std::set<std::size_t> inputs;
+      for (const std::uint64_t dep : nodes_[i].data_deps()) {
+        const std::set<std::size_t>& from = reach[place(i, dep)];
+        inputs.insert(from.begin(), from.end());
+      }
+      if (nodes_[i].type() != chakra::COMP_NODE || is_of_host(nodes_[i])) {
+        reach[i] = std::move(inputs);
+        continue;
+      }
+      const std::size_t kernel = kernels.size();
+      kernels.push_back(kernel_of(i, inputs.size()));
+      int operand = 1;
+      for (const std::size_t from : inputs) {
+        const int most = most_operands(kernels.back().kind);
+        tensors.push_back({.from = KernelId(from),
+                           .to = KernelId(kernel),
+                           .operand = std::min(operand++, most),
+                           .value = 0});
+      }
+      if (tensors.size() > kMostTensors)
+        throw InputError(name_ + ": has more than 1000000 tensors");
+      reach[i] = {kernel};
+    }
+    if (kernels.empty()) throw InputError(name_ + ": has no node that computes");
+    workload.graph = DataflowGraph(std::move(kernels), std::move(tensors));
+    return workload;
+  }
+
+ private:
+  [[noreturn]] void refuse(std::size_t i, const std::string& what) const {
+    throw InputError(fmt::format("{}: node {} ({}): {}", name_, nodes_[i].id(),
+                                 in_quotes(nodes_[i].name()), what));
+  }
+  [[nodiscard]] std::size_t place(std::size_t i, std::uint64_t dep) const {
+    const auto found = places_.find(dep);
+    if (found == places_.end()) refuse(i, fmt::format("needs node {}, which is not there", dep));
+    return found->second;
+  }
+
+  /// Every node behind those it needs.
+  [[nodiscard]] std::vector<std::size_t> order() const {
+    std::vector<std::vector<std::size_t>> users(nodes_.size());
+    std::vector<int> missing(nodes_.size(), 0);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      for (const std::uint64_t dep : nodes_[i].data_deps()) {
+        users[place(i, dep)].push_back(i);
+        ++missing[i];
+      }
+    }
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (missing[i] == 0) order.push_back(i);
+    }
+    for (std::size_t at = 0; at < order.size(); ++at) {
+      for (const std::size_t user : users[order[at]]) {
+        if (--missing[user] == 0) order.push_back(user);
+      }
+    }
+    if (order.size() < nodes_.size())
+      throw InputError(name_ + ": nodes need each other in a circle");
+    return order;
+  }
+
+  [[nodiscard]] Kernel kernel_of(std::size_t i, std::size_t inputs) const {
+    const std::int64_t flop = count_of(nodes_[i], "num_ops");
+    const std::int64_t bytes = std::max<std::int64_t>(count_of(nodes_[i], "tensor_size"), 1);
+    if (flop < 1 || flop > kMostCount * 1024 || bytes > kMostCount) {
+      refuse(i,
+             "expected num_ops, its FLOP, from 1 to 2^50, and a tensor_size of at most 2^40; a "
+             "duration is that of one machine");
+    }
+    const double each = static_cast<double>(flop) / static_cast<double>(bytes);
+    Kernel kernel{.name = fmt::format("{}_{}", escaped(nodes_[i].name()), nodes_[i].id())};
+    kernel.tiled = Loop::None;
+    kernel.m = bytes;
+    if (each >= 2.0) {
+      kernel.kind = KernelKind::Gemm;
+      kernel.mode = Mode::Systolic;
+      kernel.k = std::llround(each / 2.0);
+    } else {
+      kernel.kind = inputs > 1 ? KernelKind::Elementwise2 : KernelKind::Elementwise;
+    }
+    return kernel;
+  }
+
+  const std::string name_;
+  const std::vector<chakra::Node> nodes_;
+  std::unordered_map<std::uint64_t, std::size_t> places_;
+};
+
+}  // namespace
+
+std::string import_trace(const std::string& bytes, const std::string& name) {
+  return graph_yaml(TraceGraph(bytes, name).workload());
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,429 @@
+// Each chip works through its passes in the order of its schedule: of a pass the parts one after
+// the other, of a part its kernels and then what it exchanges, which all is waited for.  Messages
+// between stages, and weights that replicas gather, go on beside other work.  Schedules: Narayanan et al.,
+// Efficient large-scale language model training on GPU clusters, SC 2021, sections 2.2 and 2.3.
+
+#include "io/chakra/step_traces.hpp"
+
+#include <chakra/chakra.pb.h>
+#include <fmt/format.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/util/delimited_message_util.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/error.hpp"
+#include "model/training/names.hpp"
+#include "model/training/stages.hpp"
+
+namespace dfsearch {
+namespace {
+
+using training::kRoles;
+using training::Role;
+
+constexpr std::int64_t kMostChips = 1024;
+constexpr std::int64_t kMostNodes = 20'000'000;
+
+/// Of CollectiveCommType of the schema.
+std::int64_t comm_type(const std::string& exchange) {
+  if (exchange == "all_reduce") return 0;
+  if (exchange == "all_gather") return 2;
+  return exchange == "all_to_all" ? 6 : 7;  // reduce_scatter
+}
+
+/// The chips, by their places in the groups of all roles.
+class Ranks {
+ public:
+  /// The roles of a dimension are from the inside out, as a plan has them.
+  explicit Ranks(const Json& network) {
+    for (const Json& dimension : network) {
+      for (const Role role : kRoles) {
+        const std::int64_t degree = dimension.value(training::name_of(role), std::int64_t{1});
+        digits_.push_back({role, degree});
+        count_ *= degree;
+      }
+    }
+  }
+  [[nodiscard]] std::int64_t count() const { return count_; }
+  [[nodiscard]] std::int64_t place(std::int64_t rank, Role role) const {
+    std::int64_t place = 0, stride = 1;
+    for (const auto& [of, degree] : digits_) {
+      if (of == role) {
+        place += rank % degree * stride;
+        stride *= degree;
+      }
+      rank /= degree;
+    }
+    return place;
+  }
+  /// All chips that differ in these roles alone.
+  [[nodiscard]] std::vector<std::int64_t> group(std::int64_t rank,
+                                                std::initializer_list<Role> roles) const {
+    std::vector<std::int64_t> members{rank};
+    std::int64_t step = 1;
+    for (const auto& [of, degree] : digits_) {
+      if (std::find(roles.begin(), roles.end(), of) != roles.end()) {
+        const std::vector<std::int64_t> before = members;
+        members.clear();
+        const std::int64_t own = rank / step % degree;
+        for (std::int64_t digit = 0; digit < degree; ++digit) {
+          for (const std::int64_t member : before) members.push_back(member + (digit - own) * step);
+        }
+      }
+      step *= degree;
+    }
+    std::sort(members.begin(), members.end());
+    return members;
+  }
+  /// The chip of another stage with the same places in all other groups.
+  [[nodiscard]] std::int64_t in_stage(std::int64_t rank, std::int64_t stage) const {
+    for (const std::int64_t member : group(rank, {Role::Pipeline})) {
+      if (place(member, Role::Pipeline) == stage) return member;
+    }
+    throw InternalError("a stage without a chip");
+  }
+
+ private:
+  struct Digit {
+    Role role;
+    std::int64_t degree;
+  };
+  std::vector<Digit> digits_;
+  std::int64_t count_ = 1;
+};
+
+/// Numbers of groups, from 1 on.
+class GroupNumbers {
+ public:
+  std::int64_t number(const std::vector<std::int64_t>& members) {
+    return numbers_.try_emplace(members, static_cast<std::int64_t>(numbers_.size()) + 1)
+        .first->second;
+  }
+  [[nodiscard]] Json json() const {
+    Json json = Json::object();
+    for (const auto& [members, number] : numbers_) json[std::to_string(number)] = members;
+    return json;
+  }
+
+ private:
+  std::map<std::vector<std::int64_t>, std::int64_t> numbers_;
+};
+
+/// One chip's nodes.
+class Trace {
+ public:
+  using Id = std::uint64_t;
+
+  Trace() : out_(&bytes_) { put(version()); }
+
+  /// Behind what this chip did before.
+  void compute(const std::string& name, double seconds) {
+    if (!(seconds > 0.0)) return;
+    chakra::Node node = made(name, chakra::COMP_NODE);
+    // Whole microseconds, whose sum is that of the times.
+    time_ += seconds * 1e6;
+    const auto micros = static_cast<std::uint64_t>(std::llround(time_)) - told_;
+    told_ += micros;
+    node.set_duration_micros(micros);
+    add(node, "num_ops")->set_int64_val(0);
+    chain(node);
+  }
+  /// `bytes` are what each chip puts in.
+  Id exchange(const std::string& name, const std::string& kind, double bytes, std::int64_t group,
+              bool is_waited_for) {
+    chakra::Node node = made(name + " " + kind, chakra::COMM_COLL_NODE);
+    add(node, "comm_type")->set_int64_val(comm_type(kind));
+    add(node, "comm_size")->set_int64_val(std::llround(bytes));
+    add(node, "pg_name")->set_string_val(std::to_string(group));
+    if (is_waited_for) return chain(node);
+    depend(node);
+    put(node);
+    return node.id();
+  }
+  void send(double bytes, std::int64_t from, std::int64_t to, std::int64_t tag) {
+    chakra::Node node = message("send", chakra::COMM_SEND_NODE, bytes, from, to, tag);
+    depend(node);
+    put(node);
+  }
+  /// The next work waits for it.
+  void receive(double bytes, std::int64_t from, std::int64_t to, std::int64_t tag) {
+    chakra::Node node = message("receive", chakra::COMM_RECV_NODE, bytes, from, to, tag);
+    put(node);
+    also_.push_back(node.id());
+  }
+  /// The next work waits for a node.
+  void wait_for(Id id) { also_.push_back(id); }
+
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  static chakra::GlobalMetadata version() {
+    chakra::GlobalMetadata metadata;
+    metadata.set_version("0.0.4");
+    return metadata;
+  }
+  chakra::Node made(const std::string& name, chakra::NodeType type) {
+    chakra::Node node;
+    node.set_id(next_++);
+    node.set_name(name);
+    node.set_type(type);
+    add(node, "is_cpu_op")->set_bool_val(false);
+    return node;
+  }
+  static chakra::Attribute* add(chakra::Node& node, const char* name) {
+    chakra::Attribute* attribute = node.add_attr();
+    attribute->set_name(name);
+    return attribute;
+  }
+  chakra::Node message(const char* name, chakra::NodeType type, double bytes, std::int64_t from,
+                       std::int64_t to, std::int64_t tag) {
+    chakra::Node node = made(fmt::format("{} {}", name, tag), type);
+    add(node, "comm_size")->set_int64_val(std::llround(bytes));
+    add(node, "comm_src")->set_int32_val(static_cast<std::int32_t>(from));
+    add(node, "comm_dst")->set_int32_val(static_cast<std::int32_t>(to));
+    add(node, "comm_tag")->set_int32_val(static_cast<std::int32_t>(tag));
+    return node;
+  }
+  void depend(chakra::Node& node) {
+    if (last_) node.add_data_deps(*last_);
+    for (const Id id : also_) node.add_data_deps(id);
+  }
+  Id chain(chakra::Node& node) {
+    depend(node);
+    also_.clear();
+    last_ = node.id();
+    put(node);
+    return node.id();
+  }
+  void put(const google::protobuf::MessageLite& message) {
+    google::protobuf::util::SerializeDelimitedToZeroCopyStream(message, &out_);
+  }
+
+  std::string bytes_;
+  google::protobuf::io::StringOutputStream out_;
+  std::optional<Id> last_;
+  std::vector<Id> also_;
+  Id next_ = 0;
+  double time_ = 0.0;
+  std::uint64_t told_ = 0;
+};
+
+/// A pass of a micro-batch through a chunk of a stage.
+struct Pass {
+  bool forward = true;
+  std::int64_t micro_batch = 0, chunk = 0;
+};
+
+/// The order of a stage.
+std::vector<Pass> passes_of(const std::string& schedule, std::int64_t stage, std::int64_t stages,
+                            std::int64_t chunks, std::int64_t micro_batches) {
+  const std::int64_t all = micro_batches * chunks;
+  const auto pass = [&](bool forward, std::int64_t k) -> Pass {
+    const std::int64_t chunk = k % (stages * chunks) / stages;
+    if (chunks == 1) return {forward, k, 0};
+    return {forward, k / (stages * chunks) * stages + k % stages,
+            forward ? chunk : chunks - 1 - chunk};
+  };
+  std::int64_t first = stages - stage - 1;
+  if (chunks > 1) first = 2 * first + (chunks - 1) * stages;
+  if (schedule == "gpipe") first = all;
+  first = std::min(first, all);
+  std::vector<Pass> passes;
+  for (std::int64_t k = 0; k < all + first; ++k) {
+    if (k < all) passes.push_back(pass(true, k));
+    if (k >= first) passes.push_back(pass(false, k - first));
+  }
+  return passes;
+}
+
+class StepTraces {
+ public:
+  explicit StepTraces(const Json& result)
+      : work_(result.at("work")),
+        plan_(result.at("plan")),
+        schedule_(plan_.at("schedule")),
+        zero_(plan_.at("zero")),
+        chunks_(plan_.at("chunks")),
+        micro_batches_(result.at("micro_batches")),
+        optimizer_(result.at("time").at("optimizer")),
+        ranks_(result.at("network")),
+        stages_(result.at("parallelism").at("pipeline")) {
+    std::vector<std::int64_t> layers;  // of each chunk as of a stage
+    for (std::int64_t j = 0; j < chunks_; ++j) {
+      for (const Json& of : plan_.at("layers")) layers.push_back(of.get<std::int64_t>() / chunks_);
+    }
+    const Json& parts = work_.at("parts");
+    const std::int64_t dense =
+        parts.contains("layer") ? parts["layer"].at("count").get<std::int64_t>() : 0;
+    contents_ = training::contents_of(layers, 1, dense);
+  }
+
+  [[nodiscard]] std::int64_t chips() const { return ranks_.count(); }
+  [[nodiscard]] std::int64_t nodes() const {
+    std::int64_t of_layer = 0;
+    for (const Json& part : work_.at("parts")) {
+      of_layer = std::max(of_layer, static_cast<std::int64_t>(part.at("exchanges").size()) + 2);
+    }
+    std::int64_t layers = 0;
+    for (const auto& content : contents_) layers = std::max(layers, content.all_layers());
+    return chips() * micro_batches_ * chunks_ * (of_layer * layers + 8);
+  }
+
+  std::string trace(std::int64_t rank) {
+    const std::int64_t stage = ranks_.place(rank, Role::Pipeline);
+    Trace trace;
+    for (const Pass& pass : passes_of(schedule_, stage, stages_, chunks_, micro_batches_)) {
+      run(pass, rank, stage, trace);
+    }
+    if (zero_ <= 1) {
+      const std::string kind = zero_ == 0 ? "all_reduce" : "reduce_scatter";
+      for (std::int64_t j = 0; j < chunks_; ++j) replicas(rank, of(stage, j), kind, trace, true);
+    }
+    trace.compute("optimizer", optimizer_);
+    if (zero_ == 1 || zero_ == 2) {
+      for (std::int64_t j = 0; j < chunks_; ++j) {
+        replicas(rank, of(stage, j), "all_gather", trace, true);
+      }
+    }
+    return trace.take();
+  }
+  [[nodiscard]] Json groups() const { return numbers_.json(); }
+
+ private:
+  [[nodiscard]] const training::StageContent& of(std::int64_t stage, std::int64_t chunk) const {
+    return contents_[static_cast<std::size_t>(chunk * stages_ + stage)];
+  }
+
+  void run(const Pass& pass, std::int64_t rank, std::int64_t stage, Trace& trace) {
+    // The place among all chunks, and the neighbours in the way of the pass.
+    const std::int64_t place = pass.chunk * stages_ + stage, last = chunks_ * stages_ - 1;
+    const std::int64_t before = pass.forward ? place - 1 : place + 1;
+    const std::int64_t behind = pass.forward ? place + 1 : place - 1;
+    const double handed = work_.at("handed");
+    const auto tag = [&](std::int64_t to) {
+      return 2 * (pass.micro_batch * (last + 1) + to) + (pass.forward ? 0 : 1);
+    };
+    if (before >= 0 && before <= last) {
+      trace.receive(handed, ranks_.in_stage(rank, before % stages_), rank, tag(place));
+    }
+    const training::StageContent& content = of(stage, pass.chunk);
+    const char* way = pass.forward ? "forward" : "backward";
+    std::vector<Trace::Id> beside;
+    if (zero_ == 3) replicas(rank, content, "all_gather", trace, false, &beside);
+    const auto part = [&](const char* name, std::int64_t times) {
+      for (std::int64_t i = 0; i < times; ++i) this->part(name, way, rank, trace);
+    };
+    if (pass.forward) part("first", content.first);
+    if (!pass.forward) part("last", content.last);
+    part(pass.forward ? "layer" : "expert_layer",
+         pass.forward ? content.layers : content.expert_layers);
+    part(pass.forward ? "expert_layer" : "layer",
+         pass.forward ? content.expert_layers : content.layers);
+    if (pass.forward) part("last", content.last);
+    if (!pass.forward) part("first", content.first);
+    for (const Trace::Id id : beside) trace.wait_for(id);
+    if (zero_ >= 2 && !pass.forward) replicas(rank, content, "reduce_scatter", trace, true);
+    if (behind >= 0 && behind <= last) {
+      trace.send(handed, rank, ranks_.in_stage(rank, behind % stages_), tag(behind));
+    }
+  }
+
+  void part(const std::string& name, const std::string& way, std::int64_t rank, Trace& trace) {
+    const Json& part = work_.at("parts").at(name);
+    std::vector<Trace::Id> beside;
+    const auto exchange = [&](bool is_beside) {
+      for (const Json& each : part.at("exchanges")) {
+        if (each.at("pass") != way || each.at("beside") != is_beside) continue;
+        const std::string role = each.at("role");
+        const auto id = trace.exchange(name + " " + way + " " + role, each.at("exchange"),
+                                       each.at("bytes"), group(rank, role), !is_beside);
+        if (is_beside) beside.push_back(id);
+      }
+    };
+    exchange(true);
+    trace.compute(name + " " + way, part.at(way));
+    for (const Trace::Id id : beside) trace.wait_for(id);
+    exchange(false);
+  }
+
+  std::int64_t group(std::int64_t rank, const std::string& role) {
+    for (const Role each : kRoles) {
+      if (role == training::name_of(each)) return numbers_.number(ranks_.group(rank, {each}));
+    }
+    throw InternalError("an exchange of no role");
+  }
+
+  /// What replicas exchange of the weights, or gradients, of a chunk.
+  void replicas(std::int64_t rank, const training::StageContent& content, const std::string& kind,
+                Trace& trace, bool is_waited_for, std::vector<Trace::Id>* ids = nullptr) {
+    const bool weights = kind == "all_gather";
+    const auto sum = [&](const std::string& key) {
+      double bytes = 0.0;
+      const auto add = [&](const char* name, std::int64_t times) {
+        if (times > 0)
+          bytes += static_cast<double>(times) * work_.at("parts").at(name).at(key).get<double>();
+      };
+      add("layer", content.layers);
+      add("expert_layer", content.expert_layers);
+      add("first", content.first);
+      add("last", content.last);
+      return bytes;
+    };
+    const auto exchange = [&](const std::vector<std::int64_t>& members, const std::string& key) {
+      double bytes = sum(key);
+      if (weights) bytes /= static_cast<double>(members.size());
+      if (members.size() < 2 || !(bytes > 0.0)) return;
+      const Trace::Id id =
+          trace.exchange("replicas", kind, bytes, numbers_.number(members), is_waited_for);
+      if (ids != nullptr) ids->push_back(id);
+    };
+    exchange(ranks_.group(rank, {Role::Context, Role::Expert, Role::Data}),
+             weights ? "weights" : "gradients");
+    exchange(ranks_.group(rank, {Role::Context, Role::Data}),
+             weights ? "expert_weights" : "expert_gradients");
+  }
+
+  const Json& work_;
+  const Json& plan_;
+  const std::string schedule_;
+  const std::int64_t zero_, chunks_, micro_batches_;
+  const double optimizer_;
+  const Ranks ranks_;
+  const std::int64_t stages_;
+  std::vector<training::StageContent> contents_;
+  GroupNumbers numbers_;
+};
+
+}  // namespace
+
+void write_step_traces(const Json& result, const std::string& name, const TakeFile& take) {
+  const auto refuse = [&](const std::string& what) { throw InputError(name + ": " + what); };
+  const Json& plan = result.at("plan");
+  const std::string schedule = plan.at("schedule");
+  if (!result.at("work").is_object()) {
+    refuse("expected a plan without 'execution.stack', whose work has no exchanges of its own");
+  }
+  if (schedule == "zb_h1") {
+    refuse("expected the schedule 1f1b, interleaved or gpipe for traces, got zb_h1");
+  }
+  if (!plan.at("offload").empty()) refuse("expected a plan for traces that offloads nothing");
+  for (const Json& dimension : result.at("network")) {
+    if (dimension.contains("order")) refuse("expected a network without a mesh for traces");
+  }
+  StepTraces traces(result);
+  if (traces.chips() > kMostChips || traces.nodes() > kMostNodes) {
+    refuse(fmt::format("expected at most {} chips and {} nodes for traces, got {} and about {}",
+                       kMostChips, kMostNodes, traces.chips(), traces.nodes()));
+  }
+  for (std::int64_t rank = 0; rank < traces.chips(); ++rank) {
+    take(fmt::format(".{}.et", rank), traces.trace(rank));
+  }
+  take(".json", json_text(traces.groups()));
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,38 @@
+#pragma once
+// A result as other programs read it: launch arguments of frameworks that train and serve, traces
+// for simulators, rows of benchmarks.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "model/framework.hpp"
+
+namespace dfsearch {
+
+/// The frameworks, and what comes after them.
+enum class EmitFormat : std::uint8_t { Chakra = words(Framework{}).size(), InferenceX };
+constexpr auto words(EmitFormat) {
+  constexpr auto kFrameworks = words(Framework{});
+  std::array<Word<EmitFormat>, kFrameworks.size() + 2> all{};
+  for (std::size_t i = 0; i < kFrameworks.size(); ++i) {
+    all[i] = {kFrameworks[i].name, static_cast<EmitFormat>(kFrameworks[i].value)};
+  }
+  all[kFrameworks.size()] = {"chakra", EmitFormat::Chakra};
+  all[kFrameworks.size() + 1] = {"inferencex", EmitFormat::InferenceX};
+  return all;
+}
+
+/// Called once for each file: what its name ends in, nothing if there is one alone, and its bytes.
+using TakeFile = std::function<void(const std::string& ending, const std::string& bytes)>;
+
+/// Of a result in JSON (docs/results.md): the arguments of its plan or deployment, where comments
+/// say what the framework cannot do as the answer says; for Chakra the traces of the plan, several
+/// files; for InferenceX rows of the deployment or of the front.  `name` stands for the result in
+/// messages.  Throws InputError for a result without what the format needs.
+void emit_result(const std::string& result, const std::string& name, EmitFormat format,
+                 const TakeFile& take);
+
+}  // namespace dfsearch

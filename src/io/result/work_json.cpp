@@ -1,0 +1,91 @@
+#include "io/result/work_json.hpp"
+
+#include "model/training/fused_summary.hpp"
+#include "model/training/names.hpp"
+
+namespace dfsearch {
+namespace {
+
+using training::BlockExchange;
+using training::Exchange;
+using training::Part;
+using training::Role;
+
+const char* exchange_name(Exchange exchange) {
+  switch (exchange) {
+    case Exchange::AllGather:
+      return "all_gather";
+    case Exchange::ReduceScatter:
+      return "reduce_scatter";
+    case Exchange::AllReduce:
+      return "all_reduce";
+    case Exchange::AllToAll:
+      break;
+  }
+  return "all_to_all";
+}
+
+/// `bytes` are what each chip puts in.
+Json exchange_json(const BlockExchange& exchange, Phase phase, const training::Degrees& degrees) {
+  const bool pieces =
+      exchange.exchange == Exchange::AllGather || exchange.exchange == Exchange::AllToAll;
+  const double share = pieces ? 1.0 / static_cast<double>(degrees[exchange.role]) : 1.0;
+  return {{"role", training::name_of(exchange.role)},
+          {"exchange", exchange_name(exchange.exchange)},
+          {"pass", phase == Phase::Forward ? "forward" : "backward"},
+          {"beside", exchange.behind_attention},
+          {"bytes", number(share * exchange.whole)}};
+}
+
+}  // namespace
+
+Json work_json(const training::Task& task, const training::Plan& plan,
+               const training::Fusions& fusions) {
+  if (task.stack) return {};
+  const training::Blocks blocks = training::blocks_of(task);
+  const training::Profiles profiles = training::profiles_of(task, blocks, plan, fusions);
+  Json parts = Json::object();
+  for (const Part part : training::kParts) {
+    if (!blocks[part]) continue;
+    const training::BlockProfile& block = of(profiles, part);
+    const bool is_layer = part == Part::Layer || part == Part::ExpertLayer;
+    const auto again = is_layer ? plan.recompute : training::Recompute::None;
+    Seconds backward = block.input_gradient.time + block.weight_gradient.time;
+    if (again == training::Recompute::Selective) backward += block.scoring.time;
+    if (again == training::Recompute::Full) backward += block.forward.time;
+    Json exchanges = Json::array();
+    for (const BlockExchange& exchange : block.exchanges) {
+      exchanges.push_back(exchange_json(exchange, exchange.phase, plan.degrees));
+      const bool repeats = again == training::Recompute::Full && exchange.phase == Phase::Forward &&
+                           !exchange.behind_attention;
+      if (repeats) exchanges.push_back(exchange_json(exchange, Phase::Backward, plan.degrees));
+    }
+    if (part == Part::Last && plan.degrees[Role::Tensor] > 1 && task.model.vocabulary > 0) {
+      const double tokens = static_cast<double>(task.pass.tokens * plan.micro_batch) /
+                            static_cast<double>(plan.degrees[Role::Context]);
+      const BlockExchange loss{.role = Role::Tensor,
+                               .exchange = Exchange::AllReduce,
+                               .whole = Bytes(training::kLossBytes * tokens)};
+      for (int i = 0; i < static_cast<int>(training::kLossExchanges); ++i) {
+        exchanges.push_back(exchange_json(loss, Phase::Forward, plan.degrees));
+      }
+    }
+    const double word = task.pass.word.in_base_units();
+    const std::int64_t count = part == Part::Layer         ? blocks.dense_layers
+                               : part == Part::ExpertLayer ? blocks.expert_layers
+                                                           : 1;
+    parts[training::name_of(part)] = {
+        {"count", count},
+        {"forward", number(block.forward.time)},
+        {"backward", number(backward)},
+        {"gradients", json_number(block.parameters * task.bytes.sent)},
+        {"expert_gradients", json_number(block.expert_parameters * task.bytes.sent)},
+        {"weights", json_number(block.parameters * word)},
+        {"expert_weights", json_number(block.expert_parameters * word)},
+        {"exchanges", std::move(exchanges)}};
+  }
+  const Part handing = blocks.dense_layers > 0 ? Part::Layer : Part::ExpertLayer;
+  return {{"parts", std::move(parts)}, {"handed", number(of(profiles, handing).input)}};
+}
+
+}  // namespace dfsearch
