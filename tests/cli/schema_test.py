@@ -61,7 +61,7 @@ def value(rule, definitions, is_inner=False):
         return keys if len(keys) < LONGEST else "map"
     if "anyOf" in rule:
         first, last = rule["anyOf"][0], rule["anyOf"][-1]
-        if "enum" in first and last.get("items") == first:
+        if last.get("items") == first and ("enum" in first or not is_inner):
             return f"{value(first, definitions)}, or a list of them"
         return " or ".join(value(one, definitions) for one in rule["anyOf"])
     if "if" in rule:
@@ -133,7 +133,14 @@ def table(schema, names, prefix):
             rows.setdefault(f"`{prefix}{key}`", [*cells, rule.get("description", "")])
     head = (["switch", "values", "`physical`", "`published`", ""] if switches
             else ["key", "value", "default", ""])
-    lines = [head, ["---"] * len(head), *([key, *cells] for key, cells in rows.items())]
+    same = {}  # neighbours of which the same is said share a row
+    for key, cells in rows.items():
+        last = next(reversed(same), None)
+        if last and cells[-1] and same[last] == cells:
+            key = f"{last}, {key}"
+            del same[last]
+        same[key] = cells
+    lines = [head, ["---"] * len(head), *([key, *cells] for key, cells in same.items())]
     text = "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
     return re.sub(r" +\|", " |", text).replace(" --- ", "---")
 

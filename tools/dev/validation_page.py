@@ -119,7 +119,7 @@ def rows(cases, start):
 
 
 def reasons_text(cases):
-    return "".join(f"{n}. {reason}.\n" for reason, n in numbered_reasons(cases).items())
+    return table_of(["reason", ""], [[n, reason] for reason, n in numbered_reasons(cases).items()])
 
 
 def remaining(case):
@@ -200,7 +200,7 @@ The error is (measured - predicted)/measured. Calculon's equations are in
 
 def page(cases, measured):
     by_id = {case.record["id"]: case for case in cases}
-    runs = (table_of(HEAD, rows(cases, "../")) + "\nReasons:\n\n" + reasons_text(cases) + "\n"
+    runs = (table_of(HEAD, rows(cases, "../")) + "\n" + reasons_text(cases) + "\n"
             + summary(cases) + "\n")
     return wrapped(INTRODUCTION + runs + FIGURES + mappings(by_id) + MEASURED
                    + table_of(measured_steps.HEAD, measured_steps.rows(measured)))
