@@ -200,9 +200,9 @@ class OfResultsSideBySide(PageTest):
             for row in self.ask(TABLES)["time of the steps"]:
                 self.assertAlmostEqual(sum(row[1:]) / results[row[0]]["step_time"], 1, 9)
         self.assertEqual(self.ask("document.querySelectorAll('#results tbody tr').length"), 3)
-        self.assertEqual(len({name for name in self.ask(
-            "echarts.getInstanceByDom(document.querySelector('[data-chart=\"hierarchical roofline\"]'))"
-            ".getOption().series.map((each) => each.name)") if "peak" in name}), 3)
+        names = self.ask("""echarts.getInstanceByDom(document.querySelector(
+            '[data-chart="hierarchical roofline"]')).getOption().series.map((each) => each.name)""")
+        self.assertLessEqual({"memory 200 GB/s", "memory 50 GB/s"}, set(names))
 
     def test_results_of_any_kind_are_compared(self):
         self.run_tool(ROOT / "configs/training/megatron_22b_selective.yaml", "--json", "plan.json")

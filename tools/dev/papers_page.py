@@ -250,9 +250,10 @@ def dfmodel_claims(runs):
         *calculon_claims(runs),
         *polynomial_claims(runs),
         Claim("D10", "Fig. 10, 12, 14, 16", "utilization, FLOP/s for $ and W of 80 machines",
-              "heat maps", "a table of each", figures, MATCH, "as far as ratios of them are printed"),
+              "heat maps", "a table and [heat maps](gallery.md) of each", figures, MATCH,
+              "as far as ratios of them are printed"),
         Claim("D11", "Fig. 11, 13, 15, 17", "compute, memory and network of each", "bars",
-              "what most of each step goes to", figures, MATCH, "where logs show them"),
+              "[bars](gallery.md) of each", figures, MATCH, "where logs show them"),
         ratio_claim(runs, "D12", vi_c, "RDU over GPU and TPU", llm, "rdu / gpu and tpu"),
         ratio_claim(runs, "D13", vi_c, "RDU, HBM over DDR: the same", llm, "rdu, hbm / ddr"),
         ratio_claim(runs, "D14", vi_c, "GPU and TPU, HBM over DDR", llm, "gpu and tpu, hbm / ddr"),
@@ -304,7 +305,7 @@ def dfmodel_claims(runs):
         Claim("D30", "Fig. 18", "mappings in a hierarchical roofline", "plot",
               f"kernel by kernel {roof(non_dataflow)} of memory and network; vendor's {roof(vendor)}",
               ", ".join(map(case_link, (35, 36))), MATCH,
-              "of published mappings; [drawn](#pictures)"),
+              "of published mappings; [drawn](gallery.md) of optima"),
         Claim("D31", "Fig. 19", "dataflow over kernel by kernel, nine memories", "1.63",
               f"{geometric:.2f} geometric, {arithmetic:.2f} arithmetic", study("sram_dram"), BETTER,
               "five of the nine runs with dataflow were stopped"),
@@ -545,15 +546,13 @@ HEAD = ["id", "place", "claim", "printed", "ours", "from", "verdict"]
 
 
 PICTURES = """\
+![Fig. 8: a step by its parts, and Calculon's](images/paper_fig8.svg)
+
 ## Pictures
 
-Figures of DFModel in the axes of the paper, of what dfsearch gives.
-
-| Fig. 7, rails: seconds of a step over the chips of a domain | Fig. 8, a step by its parts, and Calculon's |
-|---|---|
-| ![Fig. 7](images/paper_fig7.svg) | ![Fig. 8](images/paper_fig8.svg) |
-| **Fig. 18, mappings over FLOP for a byte of memory and network** | **Fig. 22, TFLOP/s over the share of cores** |
-| ![Fig. 18](images/paper_fig18.svg) | ![Fig. 22](images/paper_fig22.svg) |
+[gallery.md](gallery.md) has figures 7, 8, 10, 11, 18, 19, 20, 21 and 22 of DFModel and 9, 10 and 11
+of DeepFlow in the axes of the paper, of what dfsearch gives. Figures 12 to 17, of other workloads,
+are on the pages of their studies, `dfsearch study configs/studies/systems_dlrm.yaml -o dlrm` say.
 
 """
 
@@ -568,8 +567,8 @@ def page(runs):
     text += "\nTables I to IV hold no numbers.\n\n"
     text += "## DeepFlow\n\n" + table_of(HEAD, [claim.row() for claim in deepflow])
     text += "\nTable 1 holds no numbers.\n\n"
-    text += ratios_section(runs) + fig8_section(runs) + models_section(runs)
-    text += PICTURES + cases_section(program)
+    text += ratios_section(runs) + fig8_section(runs) + PICTURES
+    text += models_section(runs) + cases_section(program)
     return wrapped(text.rstrip("\n") + "\n")
 
 
@@ -579,8 +578,7 @@ def main():
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     options = parser.parse_args()
     runs = Runs(str(pathlib.Path(options.program).resolve()))
-    texts = {PAGE: page(runs), **{paper_pictures.FOLDER / f"{name}.svg": picture
-                                  for name, picture in paper_pictures.pictures(runs).items()}}
+    texts = {PAGE: page(runs), paper_pictures.FILE: paper_pictures.bars(runs)}
     for file, text in texts.items():
         if options.write:
             file.write_text(text, encoding="utf-8")

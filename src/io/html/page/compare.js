@@ -84,11 +84,9 @@
     const roofs = new Map(
       points
         .filter((point) => point.bandwidth)
-        .map((point) => [
-          `${point.kind} ${text(point.bandwidth, "B/s")}, peak ${text(point.peak, "FLOP/s")}`,
-          point
-        ])
+        .map((point) => [`${point.kind} ${point.bandwidth} ${point.peak}`, point])
     );
+    const nameOf = (of) => `${of.kind} ${text(of.bandwidth, "B/s")}`;
     const ridge = (of) => of.peak / of.bandwidth;
     const power = (value, round) => 10 ** round(Math.log10(value));
     const xs = [...points.map((point) => point.x), ...[...roofs.values()].map(ridge)];
@@ -111,7 +109,7 @@
         legend: legend(c, {
           type: "scroll",
           width: width - 20,
-          data: [...mappings.map(({name}) => name), ...roofs.keys()]
+          data: [...mappings.map(({name}) => name), ...new Set([...roofs.values()].map(nameOf))]
         }),
         grid: {left: 86, right: 24, top: 40, bottom: 46},
         xAxis: axis(c, {
@@ -131,10 +129,10 @@
           axisLabel: {formatter: (v) => text(v, "FLOP/s")}
         }),
         series: [
-          ...[...roofs].map(([name, of]) => {
+          ...[...roofs.values()].map((of) => {
             const start = Math.max(low, bottom / of.bandwidth);
             return silentLine({
-              name,
+              name: nameOf(of),
               color: c.soft,
               lineStyle: {width: 2, type: of.kind === "memory" ? "solid" : "dashed"},
               data: [[start, of.bandwidth * start], [ridge(of), of.peak], [most, of.peak]]

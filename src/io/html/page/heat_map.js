@@ -42,7 +42,7 @@ const heatMap = (() => {
     const names = upwards ? upwards.labels : [""];
     const option = (c, width) => {
       const left = Math.min(
-        width < 500 ? 84 : 130,
+        width < 500 ? 84 : 150,
         24 + 7 * Math.max(...names.map((name) => name.length), 1)
       );
       const columns = across.labels.length;
