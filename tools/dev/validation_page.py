@@ -119,7 +119,7 @@ def rows(cases, start):
 
 
 def reasons_text(cases):
-    return table_of(["reason", ""], [[n, reason] for reason, n in numbered_reasons(cases).items()])
+    return table_of(["number", "reason"], [[n, reason] for reason, n in numbered_reasons(cases).items()])
 
 
 def remaining(case):
