@@ -51,7 +51,7 @@ class Steps(CliTest):
                          "no step is as it says\n")
         self.write("wrong.yaml", "plan: {zero: 7}\n")
         self.assertRegex(self.run_tool(PLAN, "--hint", "wrong.yaml", status=2).stderr,
-                         r"^wrong.yaml: --set training.zero=.*zero: expected .*7.\n$")
+                         r"^wrong.yaml:1:14: zero: expected .*7.\n$")
         self.write("none.yaml", "zero: 1\n")
         self.assertIn("expected a result with a plan",
                       self.run_tool(PLAN, "--hint", "none.yaml", status=2).stderr)
