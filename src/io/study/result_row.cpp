@@ -66,6 +66,8 @@ Json search_of(const Json& result, bool tells_time) {
     const bool told = tells_time || std::string_view(key) != "time";
     search[key] = told && found->contains(key) ? (*found)[key] : Json();
   }
+  const Json space = found->value("space", Json());
+  search["space"] = space.is_object() ? space.at("total") : Json();
   return search;
 }
 
