@@ -119,7 +119,7 @@ TEST_CASE("wrong workloads, machines and rates") {
        "c.yaml:18:24: compute_utilization: expected none, as 'efficiency' says what the "
        "engines reach"},
       {"execution:\n", "execution:\n  overlap: compute_memory\n",
-       "c.yaml:18:12: overlap: expected none or perfect, got 'compute_memory'"},
+       "c.yaml:18:12: overlap: expected perfect or none, got 'compute_memory'"},
       {"execution:\n", "execution:\n  partitions: 4\n",
        "c.yaml:18:15: partitions: expected 'style: dataflow' beside it"},
       {"training:\n  data_overlap: yes\n", "training:\n  data_overlap: yes\nequations: physical\n",
