@@ -170,11 +170,12 @@ def random_model(rng, workload):
         "value_dim": rng.randint(2, 20), "gated": rng.random() < 0.5, "qk_norm": True,
         "norm": rng.choice(["rms", "layer"]), "bias": rng.choice(["none", "qkv", "all"]),
         "positions": rng.randint(1, 100), "tied": True, "window": rng.randint(1, 300),
-        "dropout": True, "mlp": rng.randint(2, 200),
+        "dropout": True, "post_norm": True, "mlp": rng.randint(2, 200),
         "kv_heads": rng.choice([x for x in range(1, 10) if workload["heads"] % x == 0]),
     }
     keys.update((key, value) for key, value in maybe.items() if rng.random() < 0.4)
     if rng.random() < 0.4:
+        keys.pop("post_norm", None)
         count = rng.randint(1, 9)
         keys["experts"] = {"count": count, "used": rng.randint(1, count), "mlp": rng.randint(2, 90),
                            "shared": rng.randint(0, 2), "router_bias": rng.random() < 0.5,

@@ -181,9 +181,14 @@ class ServingTest(CliTest):
                     self.agree(got["serving"]["figures"], figures)
 
     def test_deployments_at_random_are_those_of_the_twin(self):
-        dice = random.Random(7)
-        for world in range(100):
+        dice, windows = random.Random(7), random.Random(8)
+        for world in range(150):
             config = copy.deepcopy(dice.choice(CASES)["input"])
+            if windows.random() < 0.6:
+                model = config["workload"]["model"]
+                model["window"] = windows.choice([1, 60, 900, 3000])
+                if windows.random() < 0.7:
+                    model["full_attention_every"] = windows.randint(2, min(7, model["layers"]))
             config["serving"].pop("limits", None)
             config["serving"]["cache_reserve"] = dice.choice(["full", "mean", "max"])
             for pool in config["serving"]["pools"]:

@@ -50,6 +50,8 @@ class RandomModels {
       m.experts->used = pick(1, m.experts->count);
       if (chance()) m.experts->capacity_factor = 1.0 + static_cast<double>(pick(0, 8)) / 4.0;
     }
+    m.post_norm = !m.experts && chance();
+    if (m.window > 0 && m.layers > 1 && chance()) m.full_attention_every = pick(2, m.layers);
     return m;
   }
 

@@ -33,6 +33,10 @@ class Model:
         self.e = e
         self.dense = self.L if not e else e.get("dense_layers", 0)
         self.imb = e.get("imbalance", 1.0) if e else 1.0
+        self.window, self.every = m.get("window", math.inf), m.get("full_attention_every", math.inf)
+
+    def sees(self, layer):  # counted from 0
+        return math.inf if (layer + 1) % self.every == 0 else self.window
 
     def phi(self, t):
         if self.mla:
@@ -146,11 +150,13 @@ class Requests:
         self.n = sum(q * (i - p) for q, i, o, p in self.cl)
         self.i = sum(q * i for q, i, o, p in self.cl)
         self.o = sum(q * o for q, i, o, p in self.cl)
-        self.pairs = sum(q * ((i - p) * p + (i - p) * (i - p + 1) / 2) for q, i, o, p in self.cl)
         self.J0 = sum(q * (o - 1) for q, i, o, p in self.cl)
-        self.c = sum(q * (o - 1) * (i + o / 2) for q, i, o, p in self.cl) / self.J0 if self.J0 else 0
-        self.F = sum(q * (o - 1) * (i + o) for q, i, o, p in self.cl) / self.J0 if self.J0 else 0
-        self.max = max(i + o for q, i, o, p in self.cl)
+        self.views = {}
+
+    def view(self, w):
+        if w not in self.views:
+            self.views[w] = View(self, w)
+        return self.views[w]
 
     def kappa(self, C):
         return sum(q * (math.ceil((i - p) / C) if C < i - p else 1 / (C // (i - p))) for q, i, o, p in self.cl)
@@ -158,12 +164,24 @@ class Requests:
     def ceils(self, C):
         return sum(q * math.ceil((i - p) / C) for q, i, o, p in self.cl)
 
+
+class View:
+    """What a layer with a window sees of requests, token by token."""
+
+    def __init__(self, R, w):
+        self.cl, self.w, self.known = R.cl, w, {}
+        self.pairs = sum(q * sum(min(t, w) for t in range(p + 1, i + 1)) for q, i, o, p in R.cl)
+        J = R.J0 or 1
+        self.c = sum(q * sum(min(i + j, w) for j in range(1, o)) for q, i, o, p in R.cl) / J
+        self.F = sum(q * (o - 1) * min(i + o, w) for q, i, o, p in R.cl) / J
+        self.max = max(min(i + o, w) for q, i, o, p in R.cl)
+        self.i = sum(q * min(i, w) for q, i, o, p in R.cl)
+
     def entries(self, C):
-        s = 0
-        for q, i, o, p in self.cl:
-            n = i - p
-            s += q * sum(p + min(n, j * C) for j in range(1, math.ceil(n / C) + 1))
-        return s
+        if C not in self.known:
+            self.known[C] = sum(q * sum(min(i, b + C) - max(0, b - self.w + 1) for b in range(p, i, C))
+                                for q, i, o, p in self.cl)
+        return self.known[C]
 
 
 def product(S, P, share, x, m, r, bw, a, mem):
@@ -177,7 +195,7 @@ class Pass:
         self.S, self.M, self.pr, self.R, self.t, self.d, self.p, self.e = S, M, pr, R, t, d, p, e
         self.w = t * d
 
-    def layer(self, dense, beta, v, chunk, pairs, entries):
+    def layer(self, dense, window, beta, v, chunk, share, C):
         S, M, pr, R, t, d, e = self.S, self.M, self.pr, self.R, self.t, self.d, self.e
         x = beta * v + chunk
         bw, a, bc, bx = BYTES[pr.w], BYTES[pr.act], BYTES[pr.c], BYTES[pr.comm]
@@ -187,11 +205,11 @@ class Pass:
             T += product(S, P, S.M(pr.products), x, m, r, bw, a, S.memory)
         fd, fp = M.phi(t)
         u = M.u(t) * bc
-        PA = S.P(pr.att)
+        PA, V = S.P(pr.att), R.view(window)
         if beta:
-            T += max(beta * v * R.c * fd / (PA * S.attention), beta * R.c * u / (S.W * S.cache))
+            T += max(beta * v * V.c * fd / (PA * S.attention), beta * V.c * u / (S.W * S.cache))
         if chunk:
-            T += max(pairs * fp / (PA * S.attention), entries * u / (S.W * S.cache))
+            T += max(share * V.pairs * fp / (PA * S.attention), share * V.entries(C) * u / (S.W * S.cache))
         Sx = x * M.h * bx
         if t > 1:
             T += S.all_reduce(t, Sx)
@@ -233,19 +251,21 @@ class Pass:
         out = []
         for s in range(p):
             lo, hi = s * L // p, (s + 1) * L // p
-            nd = max(0, min(hi, self.M.dense) - lo)
-            out.append((nd, hi - lo - nd))
+            out.append(range(lo, hi))
         return out
 
-    def times(self, beta, v, chunk=0, pairs=0, entries=0, done=0, requests=None):
-        S = self.S
-        dense = self.layer(True, beta, v, chunk, pairs, entries) if self.M.dense else 0
-        exp = self.layer(False, beta, v, chunk, pairs, entries) if self.M.e else 0
+    def times(self, beta, v, chunk=0, share=0, C=10**9, done=0, requests=None):
+        S, known = self.S, {}
+        def layer(i):
+            kind = i < self.M.dense, self.M.sees(i)
+            if kind not in known:
+                known[kind] = self.layer(*kind, beta, v, chunk, share, C)
+            return known[kind]
         T = []
         x = beta * v + chunk
         st = self.stages()
-        for s, (nd, ne) in enumerate(st):
-            ts = S.pass_ + nd * dense + ne * exp + S.request * (beta if requests is None else requests)
+        for s, layers in enumerate(st):
+            ts = S.pass_ + sum(map(layer, layers)) + S.request * (beta if requests is None else requests)
             if self.p > 1:
                 ts += S.hop(self.w, x * self.M.h * BYTES[self.pr.comm] / self.t)
             if s == self.p - 1:
@@ -265,7 +285,9 @@ class Pass:
                 exp += sum(m for m, r in M.mlp_products(M.e["shared"] * M.e["mlp"], t))
         out = []
         st = self.stages()
-        for s, (nd, ne) in enumerate(st):
+        for s, layers in enumerate(st):
+            nd = sum(i < M.dense for i in layers)
+            ne = len(layers) - nd
             W = (nd + ne) * att * b + nd * dense * b + ne * exp * b
             if s == 0:
                 W += M.h * M.V / t * b
@@ -279,8 +301,9 @@ class Pass:
         f = M.f if M.dense else M.e["used"] * M.e["mlp"]
         u = M.u(t) * BYTES[self.pr.c]
         best = 0
-        for W, (nd, ne) in zip(self.weights(), self.stages()):
-            best = max(best, W + beta * self.p * H * (nd + ne) * u + x * (4 * M.h + 6 * f / t) * BYTES[self.pr.act])
+        for W, layers in zip(self.weights(), self.stages()):
+            kept = sum(H(M.sees(i)) for i in layers)
+            best = max(best, W + beta * self.p * kept * u + x * (4 * M.h + 6 * f / t) * BYTES[self.pr.act])
         return best + self.S.reserved + draft
 
 
@@ -317,8 +340,9 @@ class World:
         self.draft = Model(self.sp["draft"]) if self.sp and "draft" in self.sp else None
         self.limits = {k: si(v) for k, v in s.get("limits", {}).items()}
 
-    def H(self):
-        return {"full": self.R.F, "mean": self.R.c, "max": self.R.max}[self.s.get("cache_reserve", "full")]
+    def H(self, window):
+        V = self.R.view(window)
+        return {"full": V.F, "mean": V.c, "max": V.max}[self.s.get("cache_reserve", "full")]
 
     def draft_time(self, S, t, d, e, beta, K):
         if not K:
@@ -329,7 +353,8 @@ class World:
             P = Pass(S, self.M, self.pr, R, t, d, 1, e)
             total = 0
             dense = self.M.e is None
-            one = P.layer(dense, beta, 1, 0, 0, 0) + P.head(beta)
+            last = self.M.sees(self.M.L - 1)
+            one = P.layer(dense, last, beta, 1, 0, 0, 1) + P.head(beta)
             h = self.M.h
             one += product(S, S.P(self.pr.products), S.M(self.pr.products), beta, 2 * h * h, 3 * h, BYTES[self.pr.w], BYTES[self.pr.act], S.memory)
             
@@ -340,11 +365,11 @@ class World:
                 weights += e["count"] * n * h * e["mlp"] / w + (sum(m for m, r in self.M.mlp_products(e["shared"] * e["mlp"], t)) if e.get("shared") else 0)
             else:
                 weights += sum(m for m, r in self.M.mlp_products(self.M.f, t))
-            return K * one, weights * BYTES[self.pr.w] + beta * self.H() * self.M.u(t) * BYTES[self.pr.c]
+            return K * one, weights * BYTES[self.pr.w] + beta * self.H(last) * self.M.u(t) * BYTES[self.pr.c]
         P = Pass(S, self.draft, self.pr, R, t, d, 1, 1)
         feeds = [1] * K if kind == "sequence" else [1] + [2 ** i for i in range(K - 1)]
         T = sum(P.times(beta, v)[0] for v in feeds)
-        return T, P.weights()[0] + beta * self.H() * self.draft.L * self.draft.u(t) * BYTES[self.pr.c]
+        return T, P.weights()[0] + beta * sum(self.H(self.draft.sees(i)) for i in range(self.draft.L)) * self.draft.u(t) * BYTES[self.pr.c]
 
     def evaluate(self, D):
         if D["mode"] == "aggregated":
@@ -369,7 +394,7 @@ class World:
         dt, dm = self.draft_time(S, t, d, e, beta, K)
         k = R.kappa(C)
         Td = P.times(beta, v)[0] + dt
-        Tm = P.times(beta, v, R.n / k, R.pairs / k, R.entries(C) / k, 1 / k)[0] + S.prefill / k + dt
+        Tm = P.times(beta, v, R.n / k, 1 / k, C, 1 / k)[0] + S.prefill / k + dt
         J = R.J0 / E
         f = beta * k / J
         g = min(f, 1)
@@ -383,7 +408,7 @@ class World:
         if self.s.get("wait") == "none":
             wait = 0
         ttft = p * T / 2 + wait + max(k, R.ceils(C)) * p * Tm + S.answer
-        mem = P.memory(beta, beta * v + R.n / k, self.H(), dm)
+        mem = P.memory(beta, beta * v + R.n / k, self.H, dm)
         n = rep * t * p * d
         return self.report(D, dict(ttft=ttft, tpot=tpot, iteration=p * Td, mixed_iteration=p * Tm, mixed_share=f, tokens_per_step=E, capacity=X, memory=mem), rep * beta * p * d, n, n * S.price, n * S.power,
                            (["prefill"] if f > self.s.get("utilization", {}).get("mixed", 1) else []), mem > S.usable * S.cap)
@@ -420,14 +445,14 @@ class World:
         al, be = a["batch"], b["batch"]
         K = b.get("depth", self.sp.get("depth", 0) if self.sp else 0)
         v, E = gained(self.sp, K) if K else (1, 1.0)
-        Ta, La = Pp.times(0, 1, al * R.n, al * R.pairs, al * R.i, al)
+        Ta, La = Pp.times(0, 1, al * R.n, al, done=al)
         Ta, La = Ta + Sp.prefill * al, La + Sp.prefill * al
         dt, dm = self.draft_time(Sd, Pd.t, Pd.d, Pd.e, be, K)
         Td = Pd.times(be, v)[0] + dt
         J = R.J0 / E
         Xp = a["replicas"] * Pp.d * al / Ta
         Xd = b["replicas"] * Pd.d * be / (J * Td)
-        cache = R.i * self.M.L * self.M.u(1) * BYTES[self.pr.c]
+        cache = sum(R.view(self.M.sees(i)).i for i in range(self.M.L)) * self.M.u(1) * BYTES[self.pr.c]
         np_, nd = a["replicas"] * Pp.w * Pp.p, b["replicas"] * Pd.w * Pd.p
         Xt = min(np_ * Sp.transfer, nd * Sd.transfer) / cache
         ut = self.s.get("utilization", {})
@@ -438,8 +463,8 @@ class World:
         wait = rho / (2 * (1 - rho)) * Ta if rho < 1 else math.inf
         if self.s.get("wait") == "none": wait = 0
         ttft = La + wait + (al - 1) / 2 * a["replicas"] * Pp.d / rho_served + move + Sp.answer
-        mp = Pp.memory(al, al * R.n, R.i)
-        md = Pd.memory(be, be * v, self.H(), dm)
+        mp = Pp.memory(al, al * R.n, lambda window: R.view(window).i)
+        md = Pd.memory(be, be * v, self.H, dm)
         chips = np_ + nd
         r = dict(ttft=ttft, tpot=Pd.p * Td / E, iteration=Pd.p * Td, prefill_pass=Ta, prefill_capacity=Xp, decode_capacity=Xd, transfer_capacity=Xt, transfer=move, tokens_per_step=E, capacity=X, memory_prefill=mp, memory=md)
         r["moved"] = 1

@@ -25,6 +25,7 @@ class Model:
         self.f, self.v = w.get("mlp", 4 * self.h), w.get("vocabulary", 0)
         self.gated, self.norm = w.get("gated", True), w.get("norm", "rms")
         self.bias, self.qk_norm = w.get("bias", "none"), w.get("qk_norm", False)
+        self.post_norm = w.get("post_norm", False)
         self.positions, self.tied = w.get("positions", 0), w.get("tied", False)
         self.window, self.experts = w.get("window"), w.get("experts")
         self.latent = w.get("latent_attention")
@@ -280,11 +281,16 @@ def layer(w, word):
     graph = Graph(model, word)
     x = graph.element("INPUT", 1, model.h, (1, 1), [])
     graph.rules[0] = None
-    y = graph.total("ADD_1", [attention(graph, graph.normed("NORM_1", 1, model.h, x)), x])
+    y = attention(graph, graph.normed("NORM_1", 1, model.h, x))
+    if model.post_norm:
+        y = graph.normed("NORM_3", 1, model.h, y)
+    y = graph.total("ADD_1", [y, x])
     z = graph.normed("NORM_2", 1, model.h, y)
     sums = experts(graph, z) if model.experts else [mlp(graph, "", model.f, model.bias == "all", z)]
     if model.dropout:
         sums[0] = graph.dropped("DROPOUT_3", 1, sums[0])
+    if model.post_norm:
+        sums[0] = graph.normed("NORM_4", 1, model.h, sums[0])
     result = graph.total("ADD_2", sums + [y])
     if model.training:
         backward(graph, result)
@@ -310,7 +316,7 @@ def parameters(w):
         heads += (kept + turned) * h + norm(kept) + a * (d - turned + dv) * kept
     else:
         heads = ((a + g) * d + g * dv) * (h + biased)
-    every = heads + 2 * norm(d) * model.qk_norm + h * a * dv + 2 * norm(h)
+    every = heads + 2 * norm(d) * model.qk_norm + h * a * dv + (2 + 2 * model.post_norm) * norm(h)
     every += h * (model.bias == "all")
     matrices = 3 if model.gated else 2
     dense = matrices * h * model.f

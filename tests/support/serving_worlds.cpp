@@ -58,6 +58,10 @@ Transformer random_model(Dice& dice) {
         .query_rank = dice.of<std::int64_t>({0, 256}), .key_value_rank = 128, .rope_dim = 16};
     model.kv_heads = model.heads;
   }
+  if (dice.one_in(3)) {
+    model.window = dice.of<std::int64_t>({50, 300, 2000});
+    if (dice.one_in(2)) model.full_attention_every = dice.count(2, 3);
+  }
   return model;
 }
 

@@ -134,6 +134,13 @@ Task random_training_task(std::uint64_t seed) {
   task.overlap = draws.chance(70) ? Overlap::None : Overlap::Perfect;
   task.data_overlap = draws.chance(60);
   pin_some(draws, task);
+  if (!task.model.experts || task.model.experts->dense_layers == 0) {
+    task.model.post_norm = !task.model.experts && draws.chance(20);
+    if (draws.chance(40)) task.model.window = draws.pick(1, 40);
+    if (task.model.window > 0 && task.model.layers > 1 && draws.chance(70)) {
+      task.model.full_attention_every = draws.pick(2, task.model.layers);
+    }
+  }
   return task;
 }
 

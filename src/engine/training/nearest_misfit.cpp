@@ -46,7 +46,7 @@ class ShapeMemory {
   };
   [[nodiscard]] Fullest fullest(const std::vector<std::int64_t>& layers) const {
     const std::vector<StageContent> contents =
-        contents_of(layers, space_.task().stack ? 1 : shape_.chunks, space_.blocks().dense_layers);
+        contents_of(layers, space_.task().stack ? 1 : shape_.chunks, space_.blocks().order);
     Fullest fullest;
     for (std::size_t i = 0; i < contents.size(); ++i) {
       const auto stage = static_cast<std::int64_t>(i);
@@ -77,8 +77,7 @@ class ShapeMemory {
                                      return share_of(space_.task().machine,
                                                      memory(stage, content)) < below;
                                    }};
-      auto found = spread_layers(stages, space_.blocks().dense_layers,
-                                 space_.blocks().expert_layers, limits);
+      auto found = spread_layers(stages, space_.blocks().order, limits);
       if (!found) break;
       below = fullest(found->layers).share;
       best = std::move(found->layers);

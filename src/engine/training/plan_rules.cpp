@@ -248,8 +248,7 @@ void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branchin
         auto& [profiles, passes] = entry->second;
         plan.layout = layout;
         if (is_new) profiles = times_->floor(plan, branching.deadline);
-        const StepModel model(space_.task(), plan, profiles, blocks.dense_layers,
-                              blocks.expert_layers);
+        const StepModel model(space_.task(), plan, profiles, blocks.order);
         if (!passes) passes = model.passes(anywhere);
         const Seconds floor = model.average_floor(anywhere, *passes);
         child.below.push_back(std::max(node.bound, score(floor)));
@@ -288,8 +287,7 @@ void PlanRules::seed(const PlanBranching& branching) const {
         profiles = times_->floor(plan, branching.deadline);
       }
       const Groups anywhere = Groups::anywhere(space_.task().machine, degrees);
-      const StepModel model(space_.task(), plan, profiles, blocks.dense_layers,
-                            blocks.expert_layers);
+      const StepModel model(space_.task(), plan, profiles, blocks.order);
       seeds.push_back({.level = kLayout,
                        .taken = first_of(plan, kLayoutDecisions),
                        .bound = score(model.average_floor(anywhere, model.passes(anywhere)))});
@@ -339,8 +337,7 @@ std::vector<PlanNode> PlanRules::shapes_of(const PlanNode& node, Seconds most,
   for (const Plan& shape : space_.shapes(plan.degrees, plan.micro_batch, plan.layout)) {
     auto& profiles = known[shape.schedule == Schedule::ZeroBubble ? 1 : 0];
     if (!profiles) profiles = times_->floor(shape, deadline);
-    const StepModel model(space_.task(), shape, *profiles, blocks.dense_layers,
-                          blocks.expert_layers);
+    const StepModel model(space_.task(), shape, *profiles, blocks.order);
     ++measured;
     const std::optional<Seconds> floor = model.floor(anywhere, most);
     if (!floor) continue;
@@ -362,7 +359,7 @@ void PlanRules::branch_shape(const PlanNode& node, const PlanBranching& branchin
   const Task& task = space_.task();
   Plan plan = plan_of(node.taken, task);
   const Profiles profiles = times_->least(plan, branching.deadline);
-  const StepModel model(task, plan, profiles, blocks.dense_layers, blocks.expert_layers);
+  const StepModel model(task, plan, profiles, blocks.order);
   // What is fused is searched for only where memory holds the plan and its floor is low enough.
   if (task.style == Style::Dataflow) {
     const Groups anywhere = Groups::anywhere(task.machine, plan.degrees);

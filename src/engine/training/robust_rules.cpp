@@ -131,8 +131,7 @@ void RobustRules::branch_shape(const PlanNode& node, const PlanBranching& branch
   std::deque<StepModel> models;
   for (const auto& one : scenarios_) {
     profiles.push_back(one->shelf.profiles(plan.degrees, plan.layout, plan.micro_batch));
-    models.emplace_back(one->task, plan, profiles.back(), blocks.dense_layers,
-                        blocks.expert_layers);
+    models.emplace_back(one->task, plan, profiles.back(), blocks.order);
   }
   for (std::vector<Division>& network : space.networks(plan.degrees)) {
     branching.deadline.check();
@@ -143,9 +142,9 @@ void RobustRules::branch_shape(const PlanNode& node, const PlanBranching& branch
       scenarios.push_back({.limits = models[s].limits(groups),
                            .best = Seconds(scenarios_[s]->best.in_base_units())});
     }
-    auto spread = spread_robustly(
-        models.front().stages(), blocks.dense_layers, blocks.expert_layers, scenarios,
-        branching.into.cutoff().in_base_units(), space.task().choices.layers);
+    auto spread =
+        spread_robustly(models.front().stages(), blocks.order, scenarios,
+                        branching.into.cutoff().in_base_units(), space.task().choices.layers);
     if (!spread) continue;
     plan.layers = std::move(spread->layers);
     plan.network = std::move(network);

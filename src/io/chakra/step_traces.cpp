@@ -258,9 +258,10 @@ class StepTraces {
       for (const Json& of : plan_.at("layers")) layers.push_back(of.get<std::int64_t>() / chunks_);
     }
     const Json& parts = work_.at("parts");
-    const std::int64_t dense =
-        parts.contains("layer") ? parts["layer"].at("count").get<std::int64_t>() : 0;
-    contents_ = training::contents_of(layers, 1, dense);
+    training::LayerOrder order{.every = work_.value("full_attention_every", std::int64_t{0})};
+    if (parts.contains("layer")) order.layers = parts["layer"].at("count").get<std::int64_t>();
+    if (order.every > 0) other_ = "full_layer";
+    contents_ = training::contents_of(layers, 1, order);
   }
 
   [[nodiscard]] std::int64_t chips() const { return ranks_.count(); }
@@ -320,10 +321,8 @@ class StepTraces {
     };
     if (pass.forward) part("first", content.first);
     if (!pass.forward) part("last", content.last);
-    part(pass.forward ? "layer" : "expert_layer",
-         pass.forward ? content.layers : content.expert_layers);
-    part(pass.forward ? "expert_layer" : "layer",
-         pass.forward ? content.expert_layers : content.layers);
+    part(pass.forward ? "layer" : other_, pass.forward ? content.layers : content.other_layers);
+    part(pass.forward ? other_ : "layer", pass.forward ? content.other_layers : content.layers);
     if (pass.forward) part("last", content.last);
     if (!pass.forward) part("first", content.first);
     for (const Trace::Id id : beside) trace.wait_for(id);
@@ -369,7 +368,7 @@ class StepTraces {
           bytes += static_cast<double>(times) * work_.at("parts").at(name).at(key).get<double>();
       };
       add("layer", content.layers);
-      add("expert_layer", content.expert_layers);
+      add(other_, content.other_layers);
       add("first", content.first);
       add("last", content.last);
       return bytes;
@@ -395,6 +394,7 @@ class StepTraces {
   const double optimizer_;
   const Ranks ranks_;
   const std::int64_t stages_;
+  const char* other_ = "expert_layer";  // the name of the second kind of layers
   std::vector<training::StageContent> contents_;
   GroupNumbers numbers_;
 };

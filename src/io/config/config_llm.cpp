@@ -40,6 +40,7 @@ bool agrees(const LlmText& text, Report& report) {
                   "only llm_serving has one, expected no such key");
     right = false;
   }
+  right = check_kinds(model, report) && right;
   if (!model.latent) return right;
   if (model.latent->rope_dim >= model.head_dim) {
     report.inside(&model.latent, 0, &model.latent->rope_dim,
@@ -105,23 +106,25 @@ bool generate_published(const LlmText& text, std::int64_t length, Workload& work
 /// Keys and values of all requests of a step, which are in memory together.
 Bytes cached_bytes(const Workload& workload, const Transformer& model,
                    const TransformerPass& pass) {
-  const std::int64_t seen = model.window > 0 ? std::min(model.window, pass.context) : pass.context;
-  return number(seen) * number(pass.tokens) * number(workload.global_batch) *
+  const double seen = model.seen_in_layers(pass.context) / number(model.layers);
+  return seen * number(pass.tokens) * number(workload.global_batch) *
          workload.counts->cache_bytes_per_token;
+}
+
+DataflowGraph layer_by_rule(WorkloadKind kind, const Transformer& model,
+                            const TransformerPass& pass) {
+  if (kind == WorkloadKind::LlmTraining) return transformer_training_graph(model, pass);
+  if (kind == WorkloadKind::LlmPrefill) return transformer_forward_graph(model, pass);
+  return transformer_decode_graph(model, pass);
 }
 
 void generate_by_rule(Workload& workload, const Transformer& model, const TransformerPass& pass,
                       std::int64_t sequence) {
   workload.transformer = model;
   workload.counts = count(model, sequence, workload.word);
-  if (workload.kind == WorkloadKind::LlmTraining) {
-    workload.graph = transformer_training_graph(model, pass);
-  } else if (workload.kind == WorkloadKind::LlmPrefill) {
-    workload.graph = transformer_forward_graph(model, pass);
-  } else {
-    workload.graph = transformer_decode_graph(model, pass);
+  workload.graph = layer_by_rule(workload.kind, model, pass);
+  if (workload.kind == WorkloadKind::LlmDecode)
     workload.stored = cached_bytes(workload, model, pass);
-  }
 }
 
 /// What stages and users see of a sample of so many tokens.
@@ -136,16 +139,31 @@ void set_boundary(Workload& workload, std::int64_t hidden, std::int64_t tokens) 
   if (!decode) workload.sequence = tokens;
 }
 
-/// Several layers as one graph, of which the model has fewer.
+/// Several layers as one graph, of which the model has fewer.  Where layers alternate those from one
+/// that sees all tokens to the next, unless they are no divisor: then a graph is one with a window.
 void unroll(const LlmText& text, Workload& workload, Report& report) {
-  const std::int64_t layers = text.repeat_layers;
+  const std::int64_t every = text.model.alternates() ? text.model.full_attention_every : 1;
+  const bool is_given = report.given(&text.repeat_layers);
+  const std::int64_t layers = is_given || workload.layers % every != 0 ? text.repeat_layers : every;
   if (workload.layers % layers != 0) {
     report.at({&text.repeat_layers, &text.model.layers},
               fmt::format("expected a divisor of the layers, {}, got {}", workload.layers, layers));
     return;
   }
+  if (is_given && layers % every != 0) {
+    report.at(
+        {&text.repeat_layers},
+        fmt::format("expected a multiple of full_attention_every, {}, got {}", every, layers));
+    return;
+  }
   workload.layers /= layers;
-  workload.graph = unrolled_layers(workload.graph, layers);
+  const DataflowGraph full =
+      every > 1 ? layer_by_rule(workload.kind, text.model.seeing(0), text.pass) : DataflowGraph();
+  std::vector<const DataflowGraph*> graphs(static_cast<std::size_t>(layers), &workload.graph);
+  for (std::size_t i = 0; every > 1 && i < graphs.size(); ++i) {
+    if ((i + 1) % static_cast<std::size_t>(every) == 0) graphs[i] = &full;
+  }
+  workload.graph = unrolled_layers(graphs);
 }
 
 /// Tokens of a sample, or before the one that is decoded; nothing, and a message, if none says.
@@ -160,6 +178,20 @@ std::optional<std::int64_t> length_of(const WorkloadText& text, bool by_rule, Re
 }
 
 }  // namespace
+
+bool check_kinds(const Transformer& model, Report& report) {
+  if (model.post_norm && model.experts) {
+    report.at({&model.post_norm}, "goes with an MLP, expected none beside 'experts'");
+    return false;
+  }
+  const std::int64_t every = model.full_attention_every;
+  if (every == 0 || (model.window > 0 && every <= model.layers)) return true;
+  report.at({&model.full_attention_every},
+            model.window == 0
+                ? "expected 'window', the tokens that the other layers see"
+                : fmt::format("expected at most the layers, {}, got {}", model.layers, every));
+  return false;
+}
 
 void check_experts(void* object, Report& report) {
   const auto& experts = *static_cast<const Experts*>(object);

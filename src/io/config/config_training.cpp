@@ -55,7 +55,12 @@ void read_model(const YamlEntry& section, Task& task, InputMessages& messages) {
                  "'vocabulary' (docs/transformers.md)");
     return;
   }
-  check_most(section, "layers", workload->layers, kMostLayers, messages);
+  const Transformer& model = *workload->transformer;
+  check_most(section, "layers", model.layers, kMostLayers, messages);
+  if (model.alternates() && model.experts && model.experts->dense_layers > 0) {
+    messages.add(section.value.find("full_attention_every")->value.place, "full_attention_every",
+                 "a plan has two kinds of layers at most, expected none beside 'dense_layers'");
+  }
   if (const YamlEntry* repeated = section.value.find("repeat_layers")) {
     messages.add(repeated->place, "repeat_layers",
                  "a plan spreads single layers over its stages, expected none");
@@ -64,7 +69,7 @@ void read_model(const YamlEntry& section, Task& task, InputMessages& messages) {
     messages.add(section.value.find("tile")->place, "tile",
                  "kernels work on whole micro-batches here, expected none");
   }
-  task.model = *workload->transformer;
+  task.model = model;
   task.global_batch = workload->global_batch;
   if (workload->micro_batch) task.choices.micro_batches = {*workload->micro_batch};
   task.pass = {.tokens = workload->sequence, .word = workload->word, .fused = false};

@@ -33,6 +33,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Layers are one graph, or graphs of several layers each that are alike.
+void check_one_kind(const Workload& workload, const YamlEntry& section, InputMessages& messages) {
+  const auto& model = workload.transformer;
+  if (!model || !model->alternates() || workload.layers < model->layers) return;
+  const YamlEntry* every = section.value.find("full_attention_every");
+  messages.add(
+      every ? every->value.place : section.place, "full_attention_every",
+      fmt::format("one graph stands for all layers here, expected a divisor of the layers, "
+                  "{}, got {}",
+                  model->layers, model->full_attention_every));
+}
+
 /// Some workloads know what all dimensions serve; a config may say the same.
 void settle_strategies(const Workload& workload, Machine& system, const YamlEntry& section,
                        InputMessages& messages) {
@@ -183,6 +195,7 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
   if (const YamlEntry* section =
           chip_alone ? reader.optional("workload") : reader.required("workload")) {
     workload = read_workload(*section, graph_pins, messages);
+    if (workload) check_one_kind(*workload, *section, messages);
   }
   if (const YamlEntry* section = reader.required("system")) {
     std::optional<std::int64_t> copies;

@@ -125,6 +125,7 @@ void check_model(void* object, Report& report) {
   const auto refuse = [&](const void* member, const std::string& what) {
     report.at({member}, what);
   };
+  check_kinds(text.llm.model, report);
   if (model.vocabulary < 1) report.at_map("missing key 'vocabulary'");
   if (model.mlp < 1 && model.dense_layers() > 0) {
     refuse(&text.llm.mlp, "expected a width, as there are layers without experts");

@@ -127,11 +127,16 @@ const Schema& schema_of<LlmText>() {
       model<&T::bias>("bias", "of queries, keys and values; of all matrices but those of experts",
                       kRule),
       model<&T::qk_norm>("qk_norm", "heads of queries and keys are normed", kRule),
+      model<&T::post_norm>("post_norm", "what attention and the MLP add is normed as well", kRule),
       model<&T::positions>("positions", "learned ones",
                            {.preset = "rotary ones", .flags = kByRule}),
       model<&T::tied>("tied", "the head has the weight of the embedding", kRule),
       model<&T::window>("window", "tokens that a query sees",
                         {.preset = "all tokens", .flags = kByRule}),
+      model<&T::full_attention_every>(
+          "full_attention_every",
+          "layers of which the last one sees all tokens, the others `window`",
+          {.limits = {2, kMostRepeated}, .preset = "none does", .flags = kByRule}),
       model<&T::dropout>("dropout", "in training", kRule),
       model<&T::experts>(
           "experts",

@@ -101,6 +101,8 @@ void settle_graph(void* text, Report& report);
 void settle_kernel(void* text, Report& report);
 void check_communication(void* communication, Report& report);
 void check_experts(void* experts, Report& report);
+/// Whether the layers that see all tokens are some of them, and norms behind an MLP; else says so.
+bool check_kinds(const Transformer& model, Report& report);
 /// What all kinds have in common, once the graph is there.
 void check_workload(const WorkloadText& text, Report& report);
 

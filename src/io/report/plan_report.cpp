@@ -191,8 +191,8 @@ std::string fusion_lines(const Task& task, const FoundPlan& found) {
   std::string text;
   for (const auto& part : training::fused_summary(task, *found.plan, found.fusions)) {
     text += fmt::format(
-        "\n{}, {}: {} for a micro-batch, {}\n", training::name_of(part.part),
-        training::name_of(part.kind), to_text(part.time),
+        "\n{}, {}: {} for a micro-batch, {}\n", part.part, training::name_of(part.kind),
+        to_text(part.time),
         part.partitions.empty()
             ? "kernels one by one"
             : fmt::format("{} in tiles of {}", plural(std::ssize(part.partitions), "partition"),

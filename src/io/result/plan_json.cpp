@@ -83,7 +83,7 @@ Json fusion_json(const training::Task& task, const PlanResult& result) {
                             {"bound_by", name_of(partition.bound_by)},
                             {"sram", number(partition.sram)}});
     }
-    parts.push_back({{"part", training::name_of(part.part)},
+    parts.push_back({{"part", part.part},
                      {"pass", training::name_of(part.kind)},
                      {"time", number(part.time)},
                      {"tile", part.partitions.empty() ? Json() : Json(part.tile)},

@@ -48,7 +48,7 @@ Json work_json(const training::Task& task, const training::Plan& plan,
   for (const Part part : training::kParts) {
     if (!blocks[part]) continue;
     const training::BlockProfile& block = of(profiles, part);
-    const bool is_layer = part == Part::Layer || part == Part::ExpertLayer;
+    const bool is_layer = part == Part::Layer || part == Part::OtherLayer;
     const auto again = is_layer ? plan.recompute : training::Recompute::None;
     Seconds backward = block.input_gradient.time + block.weight_gradient.time;
     if (again == training::Recompute::Selective) backward += block.scoring.time;
@@ -71,10 +71,10 @@ Json work_json(const training::Task& task, const training::Plan& plan,
       }
     }
     const double word = task.pass.word.in_base_units();
-    const std::int64_t count = part == Part::Layer         ? blocks.dense_layers
-                               : part == Part::ExpertLayer ? blocks.expert_layers
-                                                           : 1;
-    parts[training::name_of(part)] = {
+    const std::int64_t count = part == Part::Layer        ? blocks.order.layers
+                               : part == Part::OtherLayer ? blocks.order.other_layers
+                                                          : 1;
+    parts[training::name_of(part, task.model)] = {
         {"count", count},
         {"forward", number(block.forward.time)},
         {"backward", number(backward)},
@@ -84,8 +84,10 @@ Json work_json(const training::Task& task, const training::Plan& plan,
         {"expert_weights", json_number(block.expert_parameters * word)},
         {"exchanges", std::move(exchanges)}};
   }
-  const Part handing = blocks.dense_layers > 0 ? Part::Layer : Part::ExpertLayer;
-  return {{"parts", std::move(parts)}, {"handed", number(of(profiles, handing).input)}};
+  const Part handing = blocks.order.layers > 0 ? Part::Layer : Part::OtherLayer;
+  Json work = {{"parts", std::move(parts)}, {"handed", number(of(profiles, handing).input)}};
+  if (blocks.order.every > 0) work["full_attention_every"] = blocks.order.every;
+  return work;
 }
 
 }  // namespace dfsearch

@@ -18,7 +18,7 @@ double least_of_request(const Task& task, const Means& means, FrontAxis axis, do
   for (const std::int64_t depth : task.speculation.depths) {
     gained = std::max(gained, gain_of(task.speculation, depth).gained);
   }
-  const double reserved = reserved_tokens(task, means);
+  const Cached reserved = reserved_tokens(task, means, task.model.window);
   double decoding = kNever, prefill = kNever, waiting = kNever;
   Structure one;
   for (one.pool = 0; one.pool < task.pools.size(); ++one.pool) {
@@ -28,14 +28,14 @@ double least_of_request(const Task& task, const Means& means, FrontAxis axis, do
     for (one.precision = 0; one.precision < task.precisions.size(); ++one.precision) {
       const Pass pass(task, task.model, means, one);
       const LeastTimes least = pass.least_times();
-      prefill = std::min(prefill, weight * (least.token * means.fresh + least.pair * means.pairs));
+      prefill = std::min(prefill, weight * (least.token * means.fresh + least.pairs));
       decoding =
           std::min(decoding, weight * means.steps * (least.token + least.head + least.context));
       // Requests for each chip that it can read the cache of in time, and hold.
       const double read = (tpot * gained - least.host - least.weights / chips) / least.cache;
       const double room = pool.usable().in_base_units() - pool.engine.reserved.in_base_units() -
                           pass.weights(0) / chips;
-      const double held = room / (reserved * real(pass.layers()) * pass.cached_bytes());
+      const double held = room / pass.cached_bytes(reserved);
       const double requests = std::min(read, held);
       if (requests > 0.0) waiting = std::min(waiting, weight * means.steps * tpot / requests);
     }

@@ -50,7 +50,9 @@ Pass::Pass(const Task& task, const Transformer& model, const Means& means,
       structure_(structure),
       precision_(task.precisions[structure.precision]),
       pool_(task.pools[structure.pool]),
-      layers_(model.layers) {
+      layers_(model.layers),
+      last_sight_(model.full_layers(layers_ - 1, layers_) == 1 ? kAll : kWindow),
+      seen_{means.seen(0), means.seen(model.window)} {
   const double t = real(structure.tensor);
   const Shares& shares = pool_.engine.shares;
   const Links links(pool_);
@@ -64,8 +66,10 @@ Pass::Pass(const Task& task, const Transformer& model, const Means& means,
     decode_flop = 2.0 * a / t * (2.0 * r + rope);
     prefill_flop = 2.0 * a / t * (d + real(model.value_dim));
   }
-  decode_compute_ = means.context * decode_flop / attention;
-  decode_cache_ = means.context * cached_ / reading;
+  for (const std::size_t sight : {kAll, kWindow}) {
+    decode_compute_[sight] = seen_[sight].context * decode_flop / attention;
+    decode_cache_[sight] = seen_[sight].context * cached_ / reading;
+  }
   prefill_compute_ = prefill_flop / attention;
   prefill_cache_ = cached_ / reading;
 
@@ -84,11 +88,11 @@ Pass::Pass(const Task& task, const Transformer& model, const Means& means,
     const std::int64_t first = s * layers_ / p, end = (s + 1) * layers_ / p;
     const std::int64_t dense =
         std::clamp<std::int64_t>(model.dense_layers() - first, 0, end - first);
-    Stage stage{.dense = real(dense),
-                .expert = real(end - first - dense),
-                .is_last = s == p - 1,
-                .weights = 0.0};
-    stage.weights = stage.dense * dense_.weights + stage.expert * expert_.weights;
+    Stage stage{
+        .dense = sights(model, first, first + dense),
+        .expert = sights(model, first + dense, end),
+        .is_last = s == p - 1,
+        .weights = real(dense) * dense_.weights + real(end - first - dense) * expert_.weights};
     if (s == 0) stage.weights += embedding;
     if (stage.is_last) {
       stage.weights += h * vocabulary * bytes_of(head);
@@ -207,8 +211,10 @@ void Pass::put(const Product& product, double tokens, PartTimes& parts) const {
   }
 }
 
-std::vector<FusedKernel> Pass::chain_of(const Layer& layer, const PassWork& work) const {
+std::vector<FusedKernel> Pass::chain_of(const Layer& layer, std::size_t sight,
+                                        const PassWork& work) const {
   const double tokens = work.tokens();
+  const Scores& scores = work.prefill.scores[sight];
   std::vector<FusedKernel> chain;
   for (std::size_t i = 0; i < layer.products.size(); ++i) {
     const Product& product = layer.products[i];
@@ -216,9 +222,9 @@ std::vector<FusedKernel> Pass::chain_of(const Layer& layer, const PassWork& work
     if (is_last) {
       // Attention reads what the product before it makes, and makes what this one reads.
       chain.push_back(
-          {.products = work.requests * decode_compute_ * work.tokens_of_request +
-                       work.prefill.pairs * prefill_compute_,
-           .cache = work.requests * decode_cache_ + work.prefill.entries * prefill_cache_,
+          {.products = work.requests * decode_compute_[sight] * work.tokens_of_request +
+                       scores.pairs * prefill_compute_,
+           .cache = work.requests * decode_cache_[sight] + scores.entries * prefill_cache_,
            .in = layer.products[i - 1].out * tokens,
            .out = product.in * tokens});
     }
@@ -243,9 +249,10 @@ std::vector<FusedKernel> Pass::chain_of(const Layer& layer, const PassWork& work
   return chain;
 }
 
-void Pass::put_fused(const Layer& layer, const PassWork& work, PartTimes& parts) const {
-  const PartTimes own =
-      least_fused(chain_of(layer, work), pool_.machine.accelerator.sram, pool_.execution.overlap);
+void Pass::put_fused(const Layer& layer, std::size_t sight, const PassWork& work,
+                     PartTimes& parts) const {
+  const PartTimes own = least_fused(chain_of(layer, sight, work), pool_.machine.accelerator.sram,
+                                    pool_.execution.overlap);
   for (std::size_t i = 0; i < kParts; ++i) parts[i] += own[i];
   of(parts, Part::Host) += layer.host;
 }
@@ -255,8 +262,9 @@ bool Pass::is_cut() const {
          Bytes(std::max(dense_.weights, expert_.weights)) > pool_.machine.accelerator.sram;
 }
 
-void Pass::put(const Layer& layer, const PassWork& work, PartTimes& parts) const {
-  if (pool_.execution.style == Style::Dataflow) return put_fused(layer, work, parts);
+void Pass::put(const Layer& layer, std::size_t sight, const PassWork& work,
+               PartTimes& parts) const {
+  if (pool_.execution.style == Style::Dataflow) return put_fused(layer, sight, work, parts);
   const double tokens = work.tokens();
   for (const Product& product : layer.products) put(product, tokens, parts);
   if (layer.has_experts) {
@@ -269,12 +277,13 @@ void Pass::put(const Layer& layer, const PassWork& work, PartTimes& parts) const
          .bytes = experts.bytes},
         tokens, parts);
   }
-  const double decode = work.requests * decode_compute_ * work.tokens_of_request;
-  const double decode_cache = work.requests * decode_cache_;
+  const double decode = work.requests * decode_compute_[sight] * work.tokens_of_request;
+  const double decode_cache = work.requests * decode_cache_[sight];
   of(parts, decode >= decode_cache ? Part::Products : Part::Cache) +=
       std::max(decode, decode_cache);
-  const double prefill = work.prefill.pairs * prefill_compute_;
-  const double prefill_cache = work.prefill.entries * prefill_cache_;
+  const Scores& scores = work.prefill.scores[sight];
+  const double prefill = scores.pairs * prefill_compute_;
+  const double prefill_cache = scores.entries * prefill_cache_;
   of(parts, prefill >= prefill_cache ? Part::Products : Part::Cache) +=
       std::max(prefill, prefill_cache);
   of(parts, Part::Network) += layer.reduce.of(tokens) + layer.network.of(tokens);
@@ -282,11 +291,13 @@ void Pass::put(const Layer& layer, const PassWork& work, PartTimes& parts) const
 }
 
 void Pass::put(const Stage& stage, const PassWork& work, PartTimes& parts) const {
-  const auto add = [&](const Layer& layer, double count) {
-    if (count == 0.0) return;
-    PartTimes one{};
-    put(layer, work, one);
-    for (std::size_t i = 0; i < kParts; ++i) parts[i] += count * one[i];
+  const auto add = [&](const Layer& layer, const std::array<double, kSights>& counts) {
+    for (std::size_t sight = 0; sight < kSights; ++sight) {
+      if (counts[sight] == 0.0) continue;
+      PartTimes one{};
+      put(layer, sight, work, one);
+      for (std::size_t i = 0; i < kParts; ++i) parts[i] += counts[sight] * one[i];
+    }
   };
   add(dense_, stage.dense);
   add(expert_, stage.expert);
@@ -340,30 +351,40 @@ PartTimes Pass::parts(const PassWork& work) const {
 
 double Pass::prediction_layer(double requests) const {
   PartTimes parts{};
-  put(model_.experts ? expert_ : dense_, {.requests = requests, .prefill = {}}, parts);
+  put(model_.experts ? expert_ : dense_, last_sight_, {.requests = requests, .prefill = {}}, parts);
   put(joining_, requests, parts);
   put(head_, requests, parts);
   return sum(parts);
 }
 
-double Pass::memory(double requests, double cached, double tokens) const {
+double Pass::cached_bytes(const Cached& cached) const {
+  return cached.in(sights(model_, 0, layers_)) * cached_;
+}
+
+double Pass::memory(double requests, const Cached& cached, double tokens) const {
   double fullest = 0.0;
   for (const Stage& stage : stages_) {
-    fullest = std::max(fullest, stage.weights + requests * real(structure_.pipeline) * cached *
-                                                    (stage.dense + stage.expert) * cached_);
+    fullest = std::max(
+        fullest, stage.weights + requests * real(structure_.pipeline) *
+                                     (cached.in(stage.dense) + cached.in(stage.expert)) * cached_);
   }
   return fullest + tokens * working_ + pool_.engine.reserved.in_base_units();
 }
 
 LeastTimes Pass::least_times() const {
-  const double layers = real(layers_);
   LeastTimes least{.host = pool_.engine.pass.in_base_units(),
                    .weights = head_.weights,
-                   .cache = layers * decode_cache_,
+                   .cache = 0.0,
                    .token = 0.0,
                    .head = head_.compute,
-                   .context = layers * decode_compute_,
-                   .pair = layers * prefill_compute_};
+                   .context = 0.0,
+                   .pairs = 0.0};
+  const std::array<double, kSights> layers = sights(model_, 0, layers_);
+  for (std::size_t sight = 0; sight < kSights; ++sight) {
+    least.cache += layers[sight] * decode_cache_[sight];
+    least.context += layers[sight] * decode_compute_[sight];
+    least.pairs += layers[sight] * prefill_compute_ * seen_[sight].pairs;
+  }
   const auto add = [&](double count, const Layer& layer) {
     least.host += count * layer.host;
     for (const Product& product : layer.products) {
@@ -376,8 +397,8 @@ LeastTimes Pass::least_times() const {
     least.token += count * experts.compute * experts.tokens_of_rank;
   };
   for (const Stage& stage : stages_) {
-    add(stage.dense, dense_);
-    add(stage.expert, expert_);
+    add(stage.dense[kAll] + stage.dense[kWindow], dense_);
+    add(stage.expert[kAll] + stage.expert[kWindow], expert_);
   }
   return least;
 }

@@ -36,7 +36,7 @@ struct LeastTimes {
   double token = 0.0;    ///< products of a token without the head
   double head = 0.0;     ///< its product
   double context = 0.0;  ///< products of attention for a token that decodes
-  double pair = 0.0;     ///< for a pair of a prefill
+  double pairs = 0.0;    ///< for the prefill of a request
 };
 
 /// Immutable; any thread.
@@ -53,8 +53,8 @@ class Pass {
   /// product that joins the token and what the model made of the last: multi-token prediction.
   [[nodiscard]] double prediction_layer(double requests) const;
 
-  /// Bytes of the fullest chip, (14): `cached` tokens of each of `requests`, `tokens` in work.
-  [[nodiscard]] double memory(double requests, double cached, double tokens) const;
+  /// Bytes of the fullest chip, (14): `cached` of each of `requests`, `tokens` in work.
+  [[nodiscard]] double memory(double requests, const Cached& cached, double tokens) const;
   /// Of a structure of one chip.
   [[nodiscard]] LeastTimes least_times() const;
   /// Of the weights of a stage, and of such a layer with the product before it.
@@ -62,9 +62,11 @@ class Pass {
   [[nodiscard]] double prediction_weights() const { return prediction_weights_; }
   /// Whether some layer has to be cut into partitions, whose cuts may change with the work.
   [[nodiscard]] bool is_cut() const;
-  /// Bytes of the cache of a token and layer on a chip.
-  [[nodiscard]] double cached_bytes() const { return cached_; }
-  [[nodiscard]] std::int64_t layers() const { return layers_; }
+  /// Bytes of the cache of a request on a chip that has all layers, and in one more like the last.
+  [[nodiscard]] double cached_bytes(const Cached& cached) const;
+  [[nodiscard]] double prediction_cached_bytes(const Cached& cached) const {
+    return cached.tokens[last_sight_] * cached_;
+  }
 
  private:
   /// A product: the longer of its FLOP and its bytes.
@@ -97,8 +99,8 @@ class Pass {
     double weights = 0.0;  ///< bytes
   };
   struct Stage {
-    double dense = 0.0;  ///< layers
-    double expert = 0.0;
+    std::array<double, kSights> dense{};  ///< layers, by what they see
+    std::array<double, kSights> expert{};
     bool is_last = false;
     double weights = 0.0;  ///< bytes
   };
@@ -115,9 +117,11 @@ class Pass {
   void add_experts(const Links& links, Layer& layer) const;
   [[nodiscard]] Layer layer_of(bool with_experts, const Links& links) const;
   void put(const Product& product, double tokens, PartTimes& parts) const;
-  void put(const Layer& layer, const PassWork& work, PartTimes& parts) const;
-  void put_fused(const Layer& layer, const PassWork& work, PartTimes& parts) const;
-  [[nodiscard]] std::vector<FusedKernel> chain_of(const Layer& layer, const PassWork& work) const;
+  void put(const Layer& layer, std::size_t sight, const PassWork& work, PartTimes& parts) const;
+  void put_fused(const Layer& layer, std::size_t sight, const PassWork& work,
+                 PartTimes& parts) const;
+  [[nodiscard]] std::vector<FusedKernel> chain_of(const Layer& layer, std::size_t sight,
+                                                  const PassWork& work) const;
   void put(const Stage& stage, const PassWork& work, PartTimes& parts) const;
 
   const Transformer& model_;
@@ -125,10 +129,12 @@ class Pass {
   const Precision& precision_;
   const Pool& pool_;
   std::int64_t layers_;
-  double decode_compute_ = 0.0;   ///< of attention: seconds for a token of a request
-  double decode_cache_ = 0.0;     ///< seconds for a request
-  double prefill_compute_ = 0.0;  ///< seconds for a pair
-  double prefill_cache_ = 0.0;    ///< seconds for an entry
+  std::size_t last_sight_;                        ///< of the last layer
+  std::array<Seen, kSights> seen_;                ///< by what a layer sees
+  std::array<double, kSights> decode_compute_{};  ///< attention: seconds for a token of a request
+  std::array<double, kSights> decode_cache_{};    ///< seconds for a request
+  double prefill_compute_ = 0.0;                  ///< seconds for a pair
+  double prefill_cache_ = 0.0;                    ///< seconds for an entry
   double cached_ = 0.0;
   double working_ = 0.0;  ///< bytes of a token in work
   Layer dense_, expert_;

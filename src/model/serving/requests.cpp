@@ -4,6 +4,31 @@
 #include <cmath>
 
 namespace dfsearch::serving {
+namespace {
+
+/// What the tokens from `begin` to `end` see, each the ones before it and itself.
+double seen_by(double begin, double end, double window) {
+  const auto first = [window](double tokens) {
+    const double below = std::min(tokens, window);
+    return below * (below + 1.0) / 2.0 + (tokens - below) * window;
+  };
+  return first(end) - first(begin);
+}
+
+/// Of the cache, in all chunks of a prefill: each reads what its first token sees and its own.
+double entries_of(const RequestClass& request, std::int64_t chunk, std::int64_t window) {
+  const auto n = static_cast<double>(request.input - request.prefix);
+  const auto p = static_cast<double>(request.prefix), size = static_cast<double>(chunk);
+  // All chunks but the last are full: p + j C for j = 1 .. last - 1, and p + n.
+  const double last = std::ceil(n / size);
+  if (window == 0) return last * p + size * last * (last - 1.0) / 2.0 + n;
+  const double beside = static_cast<double>(window) - 1.0, most = size + beside;
+  const double whole = std::clamp(std::floor((most - p) / size), 0.0, last - 1.0);
+  return whole * p + size * whole * (whole + 1.0) / 2.0 + (last - 1.0 - whole) * most +
+         std::min(p + n, n - (last - 1.0) * size + beside);
+}
+
+}  // namespace
 
 Means::Means(const std::vector<RequestClass>& classes) : classes_(classes) {
   double all = 0.0;
@@ -17,17 +42,29 @@ Means::Means(const std::vector<RequestClass>& classes) : classes_(classes) {
     output += q * out;
     fresh += q * n;
     variation += q * n * n;
-    pairs += q * (n * cached + n * (n + 1.0) / 2.0);
     steps += q * (out - 1.0);
-    context += q * (out - 1.0) * (in + out / 2.0);
-    grown += q * (out - 1.0) * (in + out);
-    longest = std::max(longest, in + out);
   }
   variation = std::max(variation / (fresh * fresh) - 1.0, 0.0);
-  if (steps > 0.0) {
-    context /= steps;
-    grown /= steps;
+}
+
+Seen Means::seen(std::int64_t window) const {
+  Seen seen;
+  for (const auto& [i, o, p, q] : classes_) {
+    const auto in = static_cast<double>(i), out = static_cast<double>(o);
+    const double cached = static_cast<double>(p), n = in - cached;
+    const double most = window > 0 ? static_cast<double>(window) : in + out;
+    const bool all = most >= in + out;
+    seen.pairs += q * (all ? n * cached + n * (n + 1.0) / 2.0 : seen_by(cached, in, most));
+    seen.context += q * (all ? (out - 1.0) * (in + out / 2.0) : seen_by(in, in + out - 1.0, most));
+    seen.grown += q * (out - 1.0) * std::min(in + out, most);
+    seen.longest = std::max(seen.longest, std::min(in + out, most));
+    seen.input += q * std::min(in, most);
   }
+  if (steps > 0.0) {
+    seen.context /= steps;
+    seen.grown /= steps;
+  }
+  return seen;
 }
 
 double Means::iterations(std::int64_t chunk) const {
@@ -48,24 +85,41 @@ double Means::whole_iterations(std::int64_t chunk) const {
   return sum;
 }
 
-PrefillWork Means::work_of_chunk(std::int64_t chunk) const {
-  double entries = 0.0;
-  for (const auto& [i, o, p, q] : classes_) {
-    // All chunks but the last are full: p + j C for j = 1 .. last - 1, and p + n.
-    const auto n = static_cast<double>(i - p), size = static_cast<double>(chunk);
-    const double last = std::ceil(n / size);
-    entries += q * (last * static_cast<double>(p) + size * last * (last - 1.0) / 2.0 + n);
-  }
+PrefillWork Means::work_of_chunk(std::int64_t chunk, std::int64_t window) const {
   const double share = 1.0 / iterations(chunk);
-  return {.tokens = fresh * share,
-          .pairs = pairs * share,
-          .entries = entries * share,
-          .requests = share};
+  PrefillWork work{.tokens = fresh * share, .requests = share};
+  for (const std::size_t sight : {kAll, kWindow}) {
+    const std::int64_t most = sight == kAll ? 0 : window;
+    double entries = 0.0;
+    for (const RequestClass& one : classes_) entries += one.share * entries_of(one, chunk, most);
+    work.scores[sight] = {.pairs = seen(most).pairs * share, .entries = entries * share};
+  }
+  return work;
 }
 
-PrefillWork Means::work_of_pass(std::int64_t requests) const {
+PrefillWork Means::work_of_pass(std::int64_t requests, std::int64_t window) const {
   const auto many = static_cast<double>(requests);
-  return {.tokens = many * fresh, .pairs = many * pairs, .entries = many * input, .requests = many};
+  PrefillWork work{.tokens = many * fresh, .requests = many};
+  for (const std::size_t sight : {kAll, kWindow}) {
+    const std::int64_t most = sight == kAll ? 0 : window;
+    double entries = 0.0;
+    for (const RequestClass& one : classes_) {
+      entries += one.share * entries_of(one, one.input - one.prefix, most);
+    }
+    work.scores[sight] = {.pairs = many * seen(most).pairs, .entries = many * entries};
+  }
+  return work;
+}
+
+Cached reserved_tokens(const Task& task, const Means& means, std::int64_t window) {
+  Cached cached;
+  for (const std::size_t sight : {kAll, kWindow}) {
+    const Seen seen = means.seen(sight == kAll ? 0 : window);
+    cached.tokens[sight] = task.cache_reserve == CacheReserve::Full   ? seen.grown
+                           : task.cache_reserve == CacheReserve::Mean ? seen.context
+                                                                      : seen.longest;
+  }
+  return cached;
 }
 
 }  // namespace dfsearch::serving

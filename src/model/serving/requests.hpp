@@ -1,6 +1,7 @@
 #pragma once
 // Means over the classes of requests.
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -8,12 +9,46 @@
 
 namespace dfsearch::serving {
 
+/// What a layer sees: all tokens, or the window of the model.
+inline constexpr std::size_t kAll = 0, kWindow = 1, kSights = 2;
+
+/// Of attention in one layer.
+struct Scores {
+  double pairs = 0.0;    ///< of queries and keys
+  double entries = 0.0;  ///< of the cache that are read
+};
+
 /// The prefill that an iteration or a pass takes along.
 struct PrefillWork {
   double tokens = 0.0;
-  double pairs = 0.0;     ///< of queries and keys
-  double entries = 0.0;   ///< of the cache that are read
   double requests = 0.0;  ///< that get their first token
+  std::array<Scores, kSights> scores{};
+};
+
+/// Tokens of a request in the cache of a layer, by what the layer sees.
+struct Cached {
+  std::array<double, kSights> tokens{};
+
+  /// Of so many layers of each kind.
+  [[nodiscard]] double in(const std::array<double, kSights>& layers) const {
+    return tokens[kAll] * layers[kAll] + tokens[kWindow] * layers[kWindow];
+  }
+};
+
+/// The layers of a model from `begin` to before `end`, by what they see.
+inline std::array<double, kSights> sights(const Transformer& model, std::int64_t begin,
+                                          std::int64_t end) {
+  const std::int64_t full = model.full_layers(begin, end);
+  return {static_cast<double>(full), static_cast<double>(end - begin - full)};
+}
+
+/// Means over the classes of what a layer sees of a request.
+struct Seen {
+  double pairs = 0.0;    ///< of a prefill, causal
+  double context = 0.0;  ///< of a step after the first token
+  double grown = 0.0;    ///< that a running request may grow to, by its time
+  double longest = 0.0;
+  double input = 0.0;
 };
 
 /// (1) to (4) of docs/serving.md.
@@ -22,26 +57,27 @@ struct Means {
 
   double input = 0.0;
   double output = 0.0;
-  double fresh = 0.0;    ///< tokens of the input that are not cached
-  double pairs = 0.0;    ///< of a prefill, causal
-  double steps = 0.0;    ///< tokens after the first
-  double context = 0.0;  ///< that such a step sees
-  double grown = 0.0;    ///< tokens that a running request may grow to, by its time
-  double longest = 0.0;
+  double fresh = 0.0;      ///< tokens of the input that are not cached
+  double steps = 0.0;      ///< tokens after the first
   double variation = 0.0;  ///< squared coefficient of variation of `fresh`
 
+  /// Of a layer where a query sees so many tokens at most; 0: all.
+  [[nodiscard]] Seen seen(std::int64_t window) const;
   /// Mixed iterations of a request with chunks of so many tokens; several requests share one that
   /// holds them.
   [[nodiscard]] double iterations(std::int64_t chunk) const;
   /// The same where each request has its own.
   [[nodiscard]] double whole_iterations(std::int64_t chunk) const;
   /// Of a mixed iteration.
-  [[nodiscard]] PrefillWork work_of_chunk(std::int64_t chunk) const;
+  [[nodiscard]] PrefillWork work_of_chunk(std::int64_t chunk, std::int64_t window) const;
   /// Of a pass over so many whole requests.
-  [[nodiscard]] PrefillWork work_of_pass(std::int64_t requests) const;
+  [[nodiscard]] PrefillWork work_of_pass(std::int64_t requests, std::int64_t window) const;
 
  private:
   std::vector<RequestClass> classes_;  // shares add up to 1
 };
+
+/// (13): tokens that a running request is given in the cache of a model with such a window.
+Cached reserved_tokens(const Task& task, const Means& means, std::int64_t window);
 
 }  // namespace dfsearch::serving

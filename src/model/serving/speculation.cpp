@@ -44,7 +44,12 @@ Gain gain_of(const Speculation& speculation, std::int64_t depth) {
 
 Drafts::Drafts(const Task& task, const Means& means, const Structure& structure, const Pass& target,
                std::int64_t depth)
-    : kind_(task.speculation.kind), depth_(depth), target_(target) {
+    : kind_(task.speculation.kind),
+      depth_(depth),
+      target_(target),
+      cached_(reserved_tokens(
+          task, means,
+          task.speculation.draft ? task.speculation.draft->window : task.model.window)) {
   if (depth == 0 || !task.speculation.draft) return;
   Structure whole = structure;
   whole.pipeline = 1;
@@ -66,13 +71,12 @@ double Drafts::time(double requests) const {
   return time;
 }
 
-double Drafts::memory(double requests, double cached) const {
+double Drafts::memory(double requests) const {
   if (depth_ == 0 || kind_ == Drafting::None) return 0.0;
   if (kind_ == Drafting::Mtp) {
-    return target_.prediction_weights() + requests * cached * target_.cached_bytes();
+    return target_.prediction_weights() + requests * target_.prediction_cached_bytes(cached_);
   }
-  return draft_->weights(0) +
-         requests * cached * static_cast<double>(draft_->layers()) * draft_->cached_bytes();
+  return draft_->weights(0) + requests * draft_->cached_bytes(cached_);
 }
 
 }  // namespace dfsearch::serving

@@ -26,12 +26,13 @@ class Drafts {
   /// Seconds before a pass over so many requests.
   [[nodiscard]] double time(double requests) const;
   /// Bytes of a chip: weights and cache of the draft.
-  [[nodiscard]] double memory(double requests, double cached) const;
+  [[nodiscard]] double memory(double requests) const;
 
  private:
   const Drafting kind_;
   const std::int64_t depth_;
   const Pass& target_;
+  const Cached cached_;  // of a request in the model that drafts
   std::optional<Pass> draft_;
 };
 

@@ -11,21 +11,10 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-}  // namespace
-
-double reserved_tokens(const Task& task, const Means& means) {
-  switch (task.cache_reserve) {
-    case CacheReserve::Full:
-      return means.grown;
-    case CacheReserve::Mean:
-      return means.context;
-    case CacheReserve::Max:
-      return means.longest;
-  }
-  return 0.0;
+/// What the cache has of a request that is prefilled.
+Cached inputs(const Task& task, const Means& means) {
+  return {{means.input, means.seen(task.model.window).input}};
 }
-
-namespace {
 
 /// The time to the first token that 99 of 100 requests keep: the wait in the queue replaces its mean.
 /// Only requests that arrive at random, in an open loop, wait so.
@@ -103,12 +92,12 @@ Decoder::Decoder(const Task& task, const Means& means, const Structure& structur
       pass_(task, task.model, means, structure),
       drafts_(task, means, structure, pass_, depth),
       gain_(gain_of(task.speculation, depth)),
-      cached_(reserved_tokens(task, means)),
+      cached_(reserved_tokens(task, means, task.model.window)),
       room_(pool_.usable().in_base_units()) {
   if (chunk == 0) return;
   chunks_ = means.iterations(chunk);
   waited_ = std::max(chunks_, means.whole_iterations(chunk));
-  prefill_ = means.work_of_chunk(chunk);
+  prefill_ = means.work_of_chunk(chunk, task.model.window);
 }
 
 PassWork Decoder::work(std::int64_t batch, bool mixed) const {
@@ -123,7 +112,7 @@ double Decoder::iteration(std::int64_t batch) const {
 
 double Decoder::memory(std::int64_t batch) const {
   const double tokens = real(batch) * gain_.checked + prefill_.tokens;
-  return pass_.memory(real(batch), cached_, tokens) + drafts_.memory(real(batch), cached_);
+  return pass_.memory(real(batch), cached_, tokens) + drafts_.memory(real(batch));
 }
 
 PartTimes Decoder::parts(std::int64_t batch, bool mixed) const {
@@ -182,12 +171,12 @@ Prefilling prefilling(const Task& task, const Means& means, const Structure& str
                       std::int64_t batch) {
   const Pool& pool = task.pools[structure.pool];
   const Pass pass(task, task.model, means, structure);
-  const PassWork work{.prefill = means.work_of_pass(batch)};
+  const PassWork work{.prefill = means.work_of_pass(batch, task.model.window)};
   const PassTime time = pass.time(work);
   const double host = pool.engine.prefill.in_base_units() * real(batch);
   Prefilling found{.period = time.period + host,
                    .latency = time.latency + host,
-                   .memory = pass.memory(real(batch), means.input, work.tokens())};
+                   .memory = pass.memory(real(batch), inputs(task, means), work.tokens())};
   found.capacity = real(structure.attention_data) * real(batch) / found.period;
   return found;
 }
@@ -200,7 +189,8 @@ Handover handover(const Task& task, const Means& means, const Structure& prefill
       std::min(real(prefill.tensor * prefill.pipeline) * from.transfer_rate().in_base_units(),
                real(decode.tensor * decode.pipeline) * to.transfer_rate().in_base_units());
   Handover found;
-  found.bytes = means.input * real(task.model.layers) * cached_bytes(task, decode);
+  found.bytes =
+      inputs(task, means).in(sights(task.model, 0, task.model.layers)) * cached_bytes(task, decode);
   found.transfer = found.bytes / rate;
   if (!from.machine.network.empty()) {
     found.transfer += from.machine.network.back().latency.in_base_units();

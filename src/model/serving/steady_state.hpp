@@ -22,9 +22,6 @@ struct Decoding {
   double memory = 0.0;
 };
 
-/// (13) of docs/serving.md.
-double reserved_tokens(const Task& task, const Means& means);
-
 /// Replicas of one structure and depth that decode, with chunks of prefill beside it if there are
 /// any.  Immutable; any thread; refers to the task.
 class Decoder {
@@ -65,7 +62,7 @@ class Decoder {
   const Pass pass_;
   const Drafts drafts_;
   const Gain gain_;
-  double cached_;        // tokens of a running request
+  Cached cached_;        // of a running request
   double chunks_ = 0.0;  // mixed iterations of a request
   double waited_ = 0.0;  // of those, the ones that its first token waits for
   PrefillWork prefill_;  // of a mixed iteration

@@ -82,6 +82,7 @@ class Counter {
   }
   [[nodiscard]] double query_heads() const { return number(model_.heads) / tensor_; }
   [[nodiscard]] double up() const { return model_.gated ? 2.0 : 1.0; }
+  [[nodiscard]] double norms() const { return model_.post_norm ? 4.0 : 2.0; }
   /// Ranks that divide the weights of an expert.
   [[nodiscard]] double expert_tensor() const { return division_.experts_whole ? 1.0 : tensor_; }
   /// Rows of experts of one chip: whole experts divide tokens among tensor ranks.
@@ -133,7 +134,7 @@ class Counter {
                   .out = heads * number(model_.head_dim) + key_heads() * number(model_.value_dim)});
     }
     add_linear({.rows = tokens_, .in = values, .out = hidden_});
-    work_.parameters += 2.0 * hidden_;  // of two norms
+    work_.parameters += norms() * hidden_;
     if (!of_experts) {
       add_mlp(number(model_.mlp) / tensor_);
       return;
@@ -162,7 +163,7 @@ class Counter {
   void add_elementwise(bool of_experts) {
     const double shared = division_.sequence_parallel ? tensor_ : 1.0;
     const double heads = query_heads() + number(model_.kv_heads) / tensor_;
-    elementwise(2.0 * hidden_ / shared, 2.0, 2.0);  // norms
+    elementwise(2.0 * hidden_ / shared, norms(), 2.0);
     elementwise(3.0 * hidden_ / shared, 2.0, 2.0);  // residuals
     const bool is_rotary = model_.positions == 0;
     elementwise((is_rotary ? 2.0 : 0.5) * heads * number(model_.head_dim), 1.0, 2.0);
@@ -185,6 +186,7 @@ class Counter {
     const double tokens = number(division_.sequence);
     const double samples = number(division_.samples), ranks = number(division_.context);
     const double rows = samples * query_heads();
+    const double seen = model_.window > 0 ? std::min(number(model_.window), tokens) : tokens;
     const double unfused =
         setup_.stack.attention == Attention::Unfused ? 1.0 : typical(setup_.stack.unfused_share);
     for (const bool backward : {false, true}) {
@@ -193,7 +195,7 @@ class Counter {
         const double width = backward
                                  ? 3.0 * number(model_.head_dim) + 2.0 * number(model_.value_dim)
                                  : number(model_.head_dim + model_.value_dim);
-        const double pairs = tokens * (tokens + 1.0) / 2.0 / ranks;
+        const double pairs = (seen * (seen + 1.0) / 2.0 + (tokens - seen) * seen) / ranks;
         sum += kernels_.attention(2.0 * rows * pairs * width, division_.sequence, model_.head_dim,
                                   backward, division_.context > 1) *
                (1.0 - unfused);

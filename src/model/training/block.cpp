@@ -112,21 +112,29 @@ void Block::find_values() {
   }
 }
 
+LayerOrder layer_order(const Transformer& model) {
+  const std::int64_t other =
+      model.alternates() ? model.full_layers(0, model.layers) : model.layers - model.dense_layers();
+  return {.layers = model.layers - other,
+          .other_layers = other,
+          .every = model.alternates() ? model.full_attention_every : 0};
+}
+
 Blocks blocks_of(const Task& task) {
   const Transformer& model = task.model;
-  Blocks blocks;
-  blocks.dense_layers = model.dense_layers();
-  blocks.expert_layers = model.layers - blocks.dense_layers;
+  Blocks blocks{.parts = {}, .order = layer_order(model)};
   const auto place = [&](Part part) -> std::optional<Block>& {
     return blocks.parts[static_cast<std::size_t>(part)];
   };
   TransformerPass pass = task.pass;
   pass.dense = false;
-  if (blocks.expert_layers > 0) {
-    place(Part::ExpertLayer).emplace(Part::ExpertLayer, transformer_training_graph(model, pass));
+  if (blocks.order.other_layers > 0) {
+    place(Part::OtherLayer)
+        .emplace(Part::OtherLayer,
+                 transformer_training_graph(model.alternates() ? model.seeing(0) : model, pass));
   }
-  pass.dense = true;
-  if (blocks.dense_layers > 0) {
+  pass.dense = !model.alternates();
+  if (blocks.order.layers > 0) {
     place(Part::Layer).emplace(Part::Layer, transformer_training_graph(model, pass));
   }
   if (model.vocabulary > 0) {

@@ -2,6 +2,7 @@
 // The parts that the stages of a pipeline are made of, as graphs: a layer, a layer with experts,
 // and what the first and the last stage have beside their layers.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -14,12 +15,12 @@
 namespace dfsearch::training {
 
 enum class Part : std::uint8_t {
-  Layer,        ///< attention and an MLP
-  ExpertLayer,  ///< attention and experts
-  First,        ///< the embedding
-  Last,         ///< norm, head and loss
+  Layer,       ///< without experts, or with the window where layers alternate
+  OtherLayer,  ///< with experts, or that sees all tokens where the others have a window
+  First,       ///< the embedding
+  Last,        ///< norm, head and loss
 };
-inline constexpr std::array kParts = {Part::Layer, Part::ExpertLayer, Part::First, Part::Last};
+inline constexpr std::array kParts = {Part::Layer, Part::OtherLayer, Part::First, Part::Last};
 
 /// A graph with its backward kernels, and what of it does not depend on the plan.  Immutable.
 class Block {
@@ -72,16 +73,44 @@ class Block {
   std::vector<bool> grouped_;
 };
 
+/// The layers of a stage, and whether it has the ends.
+struct StageContent {
+  std::int64_t layers = 0;  ///< Part::Layer
+  std::int64_t other_layers = 0;
+  bool first = false;
+  bool last = false;
+
+  [[nodiscard]] std::int64_t all_layers() const { return layers + other_layers; }
+};
+
+/// Where the layers of both kinds are in a model.
+struct LayerOrder {
+  std::int64_t layers = 0;  ///< Part::Layer
+  std::int64_t other_layers = 0;
+  std::int64_t every = 0;  ///< of so many the last is of the other kind; 0: that comes behind
+
+  [[nodiscard]] std::int64_t all() const { return layers + other_layers; }
+  /// From layer `begin` to before `end`, without ends of the model.
+  [[nodiscard]] StageContent content(std::int64_t begin, std::int64_t end) const {
+    const std::int64_t count = end - begin;
+    const std::int64_t plain = every > 0 ? count - (end / every - begin / every)
+                                         : std::clamp<std::int64_t>(layers - begin, 0, count);
+    return {.layers = plain, .other_layers = count - plain};
+  }
+};
+
+/// Of models without alternation those with experts are the other kind.
+LayerOrder layer_order(const Transformer& model);
+
 /// The parts that a task has, by Part.
 struct Blocks {
   std::array<std::optional<Block>, kParts.size()> parts;
-  std::int64_t dense_layers = 0;  ///< before those with experts
-  std::int64_t expert_layers = 0;
+  LayerOrder order;
 
   [[nodiscard]] const std::optional<Block>& operator[](Part part) const {
     return parts[static_cast<std::size_t>(part)];
   }
-  [[nodiscard]] std::int64_t layers() const { return dense_layers + expert_layers; }
+  [[nodiscard]] std::int64_t layers() const { return order.all(); }
 };
 
 Blocks blocks_of(const Task& task);

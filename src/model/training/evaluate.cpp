@@ -82,7 +82,7 @@ std::variant<Cost, Misfit> evaluate(const Task& task, const Blocks& blocks, cons
                                     const Fusions& fusions) {
   check_form(task, blocks, plan);
   const Profiles profiles = profiles_of(task, blocks, plan, fusions);
-  const StepModel model(task, plan, profiles, blocks.dense_layers, blocks.expert_layers);
+  const StepModel model(task, plan, profiles, blocks.order);
   const StepModel::Detail detail = model.detail(Groups(task.machine, plan.network), plan.layers);
   if (!detail.fits) {
     return Misfit{.stage = detail.fullest, .memory = detail.memory};

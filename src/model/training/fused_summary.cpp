@@ -9,9 +9,10 @@
 
 namespace dfsearch::training {
 
-const char* name_of(Part part) {
-  constexpr std::array kNames = {"layer", "expert_layer", "first", "last"};
-  return kNames[static_cast<std::size_t>(part)];
+const char* name_of(Part part, const Transformer& model) {
+  const std::array names = {"layer", model.alternates() ? "full_layer" : "expert_layer", "first",
+                            "last"};
+  return names[static_cast<std::size_t>(part)];
 }
 
 std::vector<FusedSummary> fused_summary(const Task& task, const Plan& plan,
@@ -30,7 +31,8 @@ std::vector<FusedSummary> fused_summary(const Task& task, const Plan& plan,
       if (pass.is_empty() || !has(plan.schedule, kind)) continue;
       const std::optional<Mapping>& mapping =
           fusions[static_cast<std::size_t>(part)][static_cast<std::size_t>(kind)];
-      FusedSummary summary{.part = part, .kind = kind, .time = one_by_one(whole, kind)};
+      FusedSummary summary{
+          .part = name_of(part, task.model), .kind = kind, .time = one_by_one(whole, kind)};
       if (!mapping) {
         parts.push_back(std::move(summary));
         continue;

@@ -27,7 +27,7 @@ ValueLayout output_of(const DataflowGraph& graph, const AxisLayout& layout, std:
 /// So many are left at most of a front that is too long: plans take every one.
 constexpr std::size_t kThinned = 8;
 
-bool is_layer(Part part) { return part == Part::Layer || part == Part::ExpertLayer; }
+bool is_layer(Part part) { return part == Part::Layer || part == Part::OtherLayer; }
 
 /// Of each run of members that send at most `more` times what the first of them sends, the last:
 /// it keeps least.
@@ -46,8 +46,11 @@ std::vector<FrontLayout> thinned(const std::vector<FrontLayout>& front, double m
 LayoutShelf::LayoutShelf(const Task& task, const Blocks& blocks)
     : task_(task),
       blocks_(blocks),
-      first_layers_(blocks[Part::Layer] ? Part::Layer : Part::ExpertLayer),
-      most_layers_(blocks.dense_layers >= blocks.expert_layers ? Part::Layer : Part::ExpertLayer) {}
+      first_layers_(blocks[Part::Layer] ? Part::Layer : Part::OtherLayer),
+      most_layers_(task.model.alternates() || blocks.order.layers >= blocks.order.other_layers
+                       ? Part::Layer
+                       : Part::OtherLayer),
+      expert_layers_(task.model.alternates() ? Part::Layer : Part::OtherLayer) {}
 
 AxisRules LayoutShelf::rules_of(const Key& key) const {
   return {.axis = axis_of(key.role),
@@ -135,6 +138,8 @@ std::vector<TensorLayout> LayoutShelf::tensor_layouts(const Degrees& degrees,
 
 BlockLayouts LayoutShelf::layouts(Part part, const Degrees& degrees, TensorLayout order,
                                   const Deadline& deadline) {
+  // Layers that differ by what their attention sees have the same kernels and values.
+  if (part == Part::OtherLayer) part = expert_layers_;
   BlockLayouts layouts;
   const std::int64_t tensor = degrees[Role::Tensor];
   if (tensor > 1) {
@@ -150,7 +155,7 @@ BlockLayouts LayoutShelf::layouts(Part part, const Degrees& degrees, TensorLayou
         beside_layers({part, Role::Context, degrees[Role::Context], kOne, tensor, {}}, deadline);
   }
   // What else there is has samples alone.
-  if (degrees[Role::Expert] > 1 && part == Part::ExpertLayer) {
+  if (degrees[Role::Expert] > 1 && part == expert_layers_) {
     layouts.expert =
         beside_layers({part, Role::Expert, degrees[Role::Expert], kOne, 1, {}}, deadline);
   }

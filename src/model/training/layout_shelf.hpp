@@ -64,7 +64,7 @@ class LayoutShelf {
 
   const Task& task_;
   const Blocks& blocks_;
-  const Part first_layers_, most_layers_;
+  const Part first_layers_, most_layers_, expert_layers_;
   std::mutex mutex_;
   // The maps are guarded by mutex_; their nodes stay where they are.
   std::map<Key, Once<AxisLayout>> found_;

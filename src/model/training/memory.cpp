@@ -29,7 +29,7 @@ Parameters parameters_of(const Task& task, const Degrees& degrees, const Profile
                          const StageContent& content) {
   Parameters sum;
   sum.add(of(profiles, Part::Layer), number(content.layers));
-  sum.add(of(profiles, Part::ExpertLayer), number(content.expert_layers));
+  sum.add(of(profiles, Part::OtherLayer), number(content.other_layers));
   if (content.first) sum.add(of(profiles, Part::First), 1.0);
   // A head that has the weight of the embedding shares it with it on one stage.
   const bool has_it = task.model.tied && degrees[Role::Pipeline] == 1;
@@ -43,7 +43,7 @@ template <class Amount>
 Bytes largest(const Profiles& profiles, const StageContent& content, const Amount& amount) {
   Bytes most{};
   if (content.layers > 0) most = std::max(most, amount(of(profiles, Part::Layer)));
-  if (content.expert_layers > 0) most = std::max(most, amount(of(profiles, Part::ExpertLayer)));
+  if (content.other_layers > 0) most = std::max(most, amount(of(profiles, Part::OtherLayer)));
   return most;
 }
 
@@ -123,7 +123,7 @@ MemoryUse stage_memory(const Task& task, const Plan& plan, const Profiles& profi
       in_flight(plan.schedule, plan.chunks, micro_batches, degrees[Role::Pipeline], stage);
   const auto kept = [&](const BlockProfile& block) { return kept_of(plan.recompute, block); };
   use.activations = (kept(of(profiles, Part::Layer)) * number(content.layers) +
-                     kept(of(profiles, Part::ExpertLayer)) * number(content.expert_layers)) *
+                     kept(of(profiles, Part::OtherLayer)) * number(content.other_layers)) *
                     alive;
   use.working = largest(profiles, content, [&](const BlockProfile& block) {
     return block.working + made_again(plan.recompute, block);
@@ -135,7 +135,7 @@ MemoryUse stage_memory(const Task& task, const Plan& plan, const Profiles& profi
   }
   if (content.first && task.model.dropout) {
     // A byte for each element that the embedding drops or does not.
-    const Part layer = content.layers > 0 ? Part::Layer : Part::ExpertLayer;
+    const Part layer = content.layers > 0 ? Part::Layer : Part::OtherLayer;
     use.ends += of(profiles, layer).input * (alive / word);
   }
   if (content.last) use.ends += of(profiles, Part::Last).kept;

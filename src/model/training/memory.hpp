@@ -10,16 +10,6 @@
 
 namespace dfsearch::training {
 
-/// The layers of a stage, and whether it has the ends.
-struct StageContent {
-  std::int64_t layers = 0;  ///< without experts
-  std::int64_t expert_layers = 0;
-  bool first = false;
-  bool last = false;
-
-  [[nodiscard]] std::int64_t all_layers() const { return layers + expert_layers; }
-};
-
 /// Bytes of one chip, in the first memory but for `second`.
 struct MemoryUse {
   Bytes weights{};

@@ -19,13 +19,13 @@ namespace {
 
 class RobustSearch {
  public:
-  RobustSearch(std::int64_t stages, std::int64_t dense, std::int64_t expert,
+  RobustSearch(std::int64_t stages, const LayerOrder& order,
                const std::vector<SpreadScenario>& scenarios)
       : stages_(stages),
-        dense_(dense),
-        layers_(dense + expert),
+        layers_(order.all()),
+        order_(order),
         scenarios_(scenarios),
-        known_(static_cast<std::size_t>(4 * (dense + 1) * (expert + 1))) {}
+        known_(static_cast<std::size_t>(4 * (order.layers + 1) * (order.other_layers + 1))) {}
 
   std::optional<RobustSpread> run(double most) {
     std::optional<RobustSpread> best;
@@ -42,7 +42,7 @@ class RobustSearch {
 
   double ratio(const std::vector<std::int64_t>& layers) {
     double ratio = 0.0;
-    const auto contents = contents_of(layers, 1, dense_);
+    const auto contents = contents_of(layers, 1, order_);
     for (std::size_t s = 0; s < scenarios_.size(); ++s) {
       SpreadCost cost;
       for (const StageContent& content : contents) cost.add(known(content)[s]);
@@ -53,7 +53,7 @@ class RobustSearch {
 
   [[nodiscard]] bool holds(const std::vector<std::int64_t>& layers) const {
     std::int64_t stage = 0;
-    for (const StageContent& content : contents_of(layers, 1, dense_)) {
+    for (const StageContent& content : contents_of(layers, 1, order_)) {
       if (!scenarios_.front().limits.holds(stage++, content)) return false;
     }
     return true;
@@ -76,8 +76,9 @@ class RobustSearch {
 
   const std::vector<StageCost>& known(const StageContent& stage) {
     const std::int64_t ends = (stage.first ? 2 : 0) + (stage.last ? 1 : 0);
-    const std::int64_t place = (ends * (dense_ + 1) + stage.layers) * (layers_ - dense_ + 1);
-    auto& costs = known_[static_cast<std::size_t>(place + stage.expert_layers)];
+    const std::int64_t place =
+        (ends * (order_.layers + 1) + stage.layers) * (order_.other_layers + 1);
+    auto& costs = known_[static_cast<std::size_t>(place + stage.other_layers)];
     if (costs.empty()) {
       for (const SpreadScenario& one : scenarios_) costs.push_back(one.limits.cost(stage));
     }
@@ -105,13 +106,10 @@ class RobustSearch {
     std::int64_t begin = 0, count = 0;
     for (std::int64_t stage = 0; stage < stages_; ++stage) {
       const auto may = [&](std::int64_t n) {
-        const std::int64_t plain = std::clamp<std::int64_t>(dense_ - begin, 0, n);
-        return may_have(stage,
-                        {.layers = plain,
-                         .expert_layers = n - plain,
-                         .first = stage == 0,
-                         .last = stage == stages_ - 1},
-                        among);
+        StageContent content = order_.content(begin, begin + n);
+        content.first = stage == 0;
+        content.last = stage == stages_ - 1;
+        return may_have(stage, content, among);
       };
       count = std::min(count, layers_ - begin);
       while (count > 0 && !may(count)) --count;
@@ -138,7 +136,7 @@ class RobustSearch {
 
   /// At a maximum of a scenario whose step is too much.
   void divide(const std::vector<std::int64_t>& layers, Class& less, Class& more) {
-    const auto contents = contents_of(layers, 1, dense_);
+    const auto contents = contents_of(layers, 1, order_);
     for (std::size_t s = 0; s < scenarios_.size(); ++s) {
       SpreadCost cost;
       for (const StageContent& content : contents) cost.add(known(content)[s]);
@@ -156,21 +154,21 @@ class RobustSearch {
     }
   }
 
-  const std::int64_t stages_, dense_, layers_;
+  const std::int64_t stages_, layers_;
+  const LayerOrder order_;
   const std::vector<SpreadScenario>& scenarios_;
-  std::vector<std::vector<StageCost>> known_;  // by ends, layers, layers of experts; by scenario
+  std::vector<std::vector<StageCost>> known_;  // by ends and layers of both kinds; by scenario
   double below_ = 0.0;
 };
 
 }  // namespace
 
-std::optional<RobustSpread> spread_robustly(std::int64_t stages, std::int64_t dense,
-                                            std::int64_t expert,
+std::optional<RobustSpread> spread_robustly(std::int64_t stages, const LayerOrder& order,
                                             const std::vector<SpreadScenario>& scenarios,
                                             double most, const std::vector<std::int64_t>& given) {
-  RobustSearch search(stages, dense, expert, scenarios);
+  RobustSearch search(stages, order, scenarios);
   std::vector<std::int64_t> only = given;
-  if (stages == 1) only = {dense + expert};
+  if (stages == 1) only = {order.all()};
   if (only.empty()) return search.run(most);
   const double ratio = search.ratio(only);
   if (ratio > most || !search.holds(only)) return std::nullopt;

@@ -25,7 +25,7 @@ struct PassTime {
 
 /// The blocks of a model, and what a stage and its neighbours hand each other.
 struct PipelineTimes {
-  PassTime layer, expert_layer, first, last;
+  PassTime layer, other_layer, first, last;
   Seconds hops{};  ///< of a micro-batch on a stage, both ways
 };
 
@@ -47,7 +47,7 @@ struct Beside {
 class Pipeline {
  public:
   Pipeline(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches, std::int64_t stages,
-           const PipelineTimes& times, std::int64_t dense_layers, std::int64_t expert_layers);
+           const PipelineTimes& times, std::int64_t dense_layers, std::int64_t other_layers);
 
   /// What the step takes if a stage sets the pace: the sum, or of GPipe the pace of each way.
   struct Pace {
@@ -75,7 +75,7 @@ class Pipeline {
   const double stages_;
   const double others_;  ///< of all stages the share that waits for one of them
   const PipelineTimes times_;
-  const double dense_layers_, expert_layers_;
+  const double dense_layers_, other_layers_;
   Seconds sum_{};           ///< of one micro-batch, through all stages
   Seconds interleaving_{};  ///< what chunks wait for
 };

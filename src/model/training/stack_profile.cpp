@@ -28,9 +28,14 @@ Profiles stack_profiles(const Task& task, const Degrees& degrees, TensorLayout l
   };
   const stack::Setup& setup = *task.stack;
   const Transformer& model = task.model;
-  if (model.dense_layers() > 0) set(Part::Layer, layer_work(setup, model, division, false));
-  if (model.dense_layers() < model.layers) {
-    set(Part::ExpertLayer, layer_work(setup, model, division, true));
+  const LayerOrder order = layer_order(model);
+  const bool alternates = model.alternates();
+  if (order.layers > 0) {
+    set(Part::Layer, layer_work(setup, model, division, alternates && model.experts));
+  }
+  if (order.other_layers > 0) {
+    set(Part::OtherLayer, layer_work(setup, alternates ? model.seeing(0) : model, division,
+                                     model.experts.has_value()));
   }
   if (model.vocabulary > 0) {
     set(Part::First, first_work(setup, model, division));

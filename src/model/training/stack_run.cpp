@@ -68,8 +68,7 @@ RunTime run_time(const Task& task, const Plan& plan) {
     unlimited.choices.layers = layers_by_cost(task.model, stages);
   }
   const Profiles profiles = stack_profiles(unlimited, plan.degrees, plan.layout, plan.micro_batch);
-  const std::int64_t dense = task.model.dense_layers();
-  const StepModel model(unlimited, plan, profiles, dense, task.model.layers - dense);
+  const StepModel model(unlimited, plan, profiles, layer_order(task.model));
   const Groups groups(task.machine, plan.network);
   const auto best = model.step(groups);
   if (!best) throw InternalError("a run without limits of memory does not fit");

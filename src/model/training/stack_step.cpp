@@ -189,7 +189,7 @@ StepModel::Aside StepModel::stack_aside(const Times& times, const Groups& groups
     backward += time.backward_kernels * count;
   };
   add(Part::Layer, times.layer, number(content.layers));
-  add(Part::ExpertLayer, times.expert_layer, number(content.expert_layers));
+  add(Part::OtherLayer, times.other_layer, number(content.other_layers));
   if (content.first) add(Part::First, times.first, 1.0);
   if (content.last) add(Part::Last, times.last, 1.0);
   const bool is_one_stage = content.first && content.last;

@@ -28,14 +28,13 @@ constexpr std::array<Term, 3> kTerms = {&StageCost::forward, &StageCost::backwar
 
 class SpreadSearch {
  public:
-  SpreadSearch(std::int64_t stages, std::int64_t dense, std::int64_t expert,
-               const StageLimits& limits)
+  SpreadSearch(std::int64_t stages, const LayerOrder& order, const StageLimits& limits)
       : stages_(stages),
-        dense_(dense),
-        layers_(dense + expert),
+        layers_(order.all()),
+        order_(order),
         limits_(limits),
         asked_(static_cast<std::size_t>(stages)),
-        known_(static_cast<std::size_t>(4 * (dense + 1) * (expert + 1))) {}
+        known_(static_cast<std::size_t>(4 * (order.layers + 1) * (order.other_layers + 1))) {}
 
   std::optional<Spread> run(Seconds most) {
     // Less than the next larger number.
@@ -46,7 +45,7 @@ class SpreadSearch {
       std::optional<Sum> found = least_sum(kTerms.size(), below);
       if (!found) return best;
       SpreadCost cost;
-      for (const StageContent& stage : contents_of(found->layers, 1, dense_)) {
+      for (const StageContent& stage : contents_of(found->layers, 1, order_)) {
         cost.add(known(stage));
       }
       const bool is_least = cost.step() == found->value;
@@ -62,7 +61,7 @@ class SpreadSearch {
  private:
   /// What a stage is known to hold, and what not.
   struct Asked {
-    StageContent held{.layers = -1, .expert_layers = -1};
+    StageContent held{.layers = -1, .other_layers = -1};
     std::optional<StageContent> too_much;
   };
   /// A stage has so little of a term that with what comes before it is below.
@@ -97,7 +96,7 @@ class SpreadSearch {
 
   [[nodiscard]] Seconds most(const std::vector<std::int64_t>& layers, Term term) {
     Seconds most{};
-    for (const StageContent& stage : contents_of(layers, 1, dense_)) {
+    for (const StageContent& stage : contents_of(layers, 1, order_)) {
       most = std::max(most, known(stage).*term);
     }
     return most;
@@ -122,19 +121,19 @@ class SpreadSearch {
   Seconds of_a_full_stage() {
     const std::int64_t count = (layers_ + stages_ - 1) / stages_;
     Seconds least = Seconds::infinity();
-    for (std::int64_t plain = std::max<std::int64_t>(0, count - (layers_ - dense_));
-         plain <= std::min(count, dense_); ++plain) {
-      const StageContent full{.layers = plain,
-                              .expert_layers = count - plain,
-                              .first = stages_ == 1,
-                              .last = stages_ == 1};
+    const std::int64_t cuts = order_.every > 0          ? order_.every - 1
+                              : order_.other_layers > 0 ? order_.layers
+                                                        : 0;
+    for (std::int64_t begin = 0; begin <= std::min(cuts, layers_ - count); ++begin) {
+      StageContent full = order_.content(begin, begin + count);
+      full.first = full.last = stages_ == 1;
       least = std::min(least, known(full).forward);
     }
     return least;
   }
 
   static bool is_within(const StageContent& a, const StageContent& b) {
-    return a.layers <= b.layers && a.expert_layers <= b.expert_layers;
+    return a.layers <= b.layers && a.other_layers <= b.other_layers;
   }
 
   /// Every pace asks again for what the ones before asked: who holds some layers holds fewer.
@@ -161,8 +160,9 @@ class SpreadSearch {
 
   const StageCost& known(const StageContent& stage) {
     const std::int64_t ends = (stage.first ? 2 : 0) + (stage.last ? 1 : 0);
-    const std::int64_t place = (ends * (dense_ + 1) + stage.layers) * (layers_ - dense_ + 1);
-    std::optional<StageCost>& cost = known_[static_cast<std::size_t>(place + stage.expert_layers)];
+    const std::int64_t place =
+        (ends * (order_.layers + 1) + stage.layers) * (order_.other_layers + 1);
+    std::optional<StageCost>& cost = known_[static_cast<std::size_t>(place + stage.other_layers)];
     if (!cost) cost = limits_.cost(stage);
     return *cost;
   }
@@ -170,11 +170,10 @@ class SpreadSearch {
   /// Of the layers from `begin` to before `end`.
   [[nodiscard]] StageContent content(std::int64_t stage, std::int64_t begin,
                                      std::int64_t end) const {
-    const std::int64_t plain = std::clamp<std::int64_t>(dense_ - begin, 0, end - begin);
-    return {.layers = plain,
-            .expert_layers = end - begin - plain,
-            .first = stage == 0,
-            .last = stage == stages_ - 1};
+    StageContent content = order_.content(begin, end);
+    content.first = stage == 0;
+    content.last = stage == stages_ - 1;
+    return content;
   }
 
   /// The most layers of `left` that a stage may have at a pace, if so many are
@@ -221,10 +220,11 @@ class SpreadSearch {
     return layers;
   }
 
-  const std::int64_t stages_, dense_, layers_;
+  const std::int64_t stages_, layers_;
+  const LayerOrder order_;
   const StageLimits& limits_;
   std::vector<Asked> asked_;                     // by stage
-  std::vector<std::optional<StageCost>> known_;  // by ends, layers, layers of experts
+  std::vector<std::optional<StageCost>> known_;  // by ends and layers of both kinds
   std::vector<Bound> bounds_;
 };
 
@@ -240,15 +240,15 @@ void SpreadCost::add(const StageCost& stage) {
 Seconds SpreadCost::step() const { return std::max(most_.pace() + most_.tail, most_.alone); }
 
 std::vector<StageContent> contents_of(const std::vector<std::int64_t>& layers, std::int64_t chunks,
-                                      std::int64_t dense) {
+                                      const LayerOrder& order) {
   std::vector<StageContent> contents(layers.size());
   std::int64_t begin = 0;
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     for (std::size_t stage = 0; stage < layers.size(); ++stage) {
       const std::int64_t count = layers[stage] / chunks;
-      const std::int64_t plain = std::clamp<std::int64_t>(dense - begin, 0, count);
-      contents[stage].layers += plain;
-      contents[stage].expert_layers += count - plain;
+      const StageContent more = order.content(begin, begin + count);
+      contents[stage].layers += more.layers;
+      contents[stage].other_layers += more.other_layers;
       begin += count;
     }
   }
@@ -257,9 +257,9 @@ std::vector<StageContent> contents_of(const std::vector<std::int64_t>& layers, s
   return contents;
 }
 
-std::optional<Spread> spread_layers(std::int64_t stages, std::int64_t dense, std::int64_t expert,
+std::optional<Spread> spread_layers(std::int64_t stages, const LayerOrder& order,
                                     const StageLimits& limits, Seconds most) {
-  return SpreadSearch(stages, dense, expert, limits).run(most);
+  return SpreadSearch(stages, order, limits).run(most);
 }
 
 }  // namespace dfsearch::training

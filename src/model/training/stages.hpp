@@ -13,9 +13,9 @@
 namespace dfsearch::training {
 
 /// What each stage has if they have so many layers each, with chunks in turn: chunk j of stage i
-/// has the layers of place j * stages + i.  The first `dense` of all layers have no experts.
+/// has the layers of place j * stages + i.
 std::vector<StageContent> contents_of(const std::vector<std::int64_t>& layers, std::int64_t chunks,
-                                      std::int64_t dense);
+                                      const LayerOrder& order);
 
 /// What a stage adds to a step.
 struct StageCost {
@@ -54,7 +54,7 @@ struct Spread {
 /// The spread of the least step, exactly, if that is at most `most`: nothing if none that fits is.
 /// Of spreads alike in pace and tail the one that gives the later stages most.
 /// docs/search.md, section 15
-std::optional<Spread> spread_layers(std::int64_t stages, std::int64_t dense, std::int64_t expert,
+std::optional<Spread> spread_layers(std::int64_t stages, const LayerOrder& order,
                                     const StageLimits& limits, Seconds most = Seconds::infinity());
 
 }  // namespace dfsearch::training

@@ -53,12 +53,11 @@ StepParts StepParts::times(double factor) const {
 }
 
 StepModel::StepModel(const Task& task, const Plan& shape, const Profiles& profiles,
-                     std::int64_t dense_layers, std::int64_t expert_layers)
+                     const LayerOrder& order)
     : task_(task),
       shape_(shape),
       profiles_(profiles),
-      dense_layers_(dense_layers),
-      expert_layers_(expert_layers),
+      order_(order),
       micro_batches_(task.global_batch / (shape.degrees.replicas() * shape.micro_batch)) {}
 
 // docs/training.md (10)
@@ -166,7 +165,7 @@ StepModel::Times StepModel::times(const Groups& groups) const {
   // The ends are never computed again, nor copied.
   const auto end = [&](Part part) { return block(part, Recompute::None, {}); };
   Times times{.layer = layer(Part::Layer),
-              .expert_layer = layer(Part::ExpertLayer),
+              .other_layer = layer(Part::OtherLayer),
               .first = end(Part::First),
               .last = end(Part::Last)};
   const Seconds loss = loss_exchanges(groups);
@@ -180,23 +179,23 @@ Seconds StepModel::hops(const Groups& groups) const {
   if (task_.stack) {
     return stack_hop(groups) * (stack::kExposedHops * 2.0 * number(shape_.chunks)) + stack_host();
   }
-  const Part handing = dense_layers_ > 0 ? Part::Layer : Part::ExpertLayer;
+  const Part handing = order_.layers > 0 ? Part::Layer : Part::OtherLayer;
   return 2.0 * number(shape_.chunks) * groups.pipeline.hop(of(profiles_, handing).input);
 }
 
 Pipeline StepModel::pipeline(const Times& times) const {
   const PipelineTimes passes{.layer = times.layer.pass,
-                             .expert_layer = times.expert_layer.pass,
+                             .other_layer = times.other_layer.pass,
                              .first = times.first.pass,
                              .last = times.last.pass,
                              .hops = times.hops};
-  return {shape_.schedule, shape_.chunks, micro_batches_, shape_.degrees[Role::Pipeline],
-          passes,          dense_layers_, expert_layers_};
+  return {shape_.schedule, shape_.chunks, micro_batches_,     shape_.degrees[Role::Pipeline],
+          passes,          order_.layers, order_.other_layers};
 }
 
 StepParts StepModel::stage_parts(const Times& times, const StageContent& content) const {
   StepParts parts = times.layer.parts.times(number(content.layers));
-  parts += times.expert_layer.parts.times(number(content.expert_layers));
+  parts += times.other_layer.parts.times(number(content.other_layers));
   if (content.first) parts += times.first.parts;
   if (content.last) parts += times.last.parts;
   const Seconds host = stack_host();
@@ -207,7 +206,7 @@ StepParts StepModel::stage_parts(const Times& times, const StageContent& content
 
 /// With a stack chunks may differ by a layer: what they hold is counted for the whole stage.
 std::vector<StageContent> StepModel::contents(const std::vector<std::int64_t>& layers) const {
-  return contents_of(layers, task_.stack ? 1 : shape_.chunks, dense_layers_);
+  return contents_of(layers, task_.stack ? 1 : shape_.chunks, order_);
 }
 
 bool StepModel::holds(std::int64_t stage, const StageContent& content) const {
@@ -228,7 +227,7 @@ StepModel::Aside StepModel::aside(const Times& times, const Groups& groups,
     aside.copies += time.optimizer_copies * count;
   };
   add(Part::Layer, times.layer, number(content.layers));
-  add(Part::ExpertLayer, times.expert_layer, number(content.expert_layers));
+  add(Part::OtherLayer, times.other_layer, number(content.other_layers));
   if (content.first) add(Part::First, times.first, 1.0);
   if (content.last) add(Part::Last, times.last, 1.0);
 
@@ -244,8 +243,8 @@ StepModel::Aside StepModel::aside(const Times& times, const Groups& groups,
   const auto hidden = [&](Seconds BlockTime::*kernels) {
     if (!task_.data_overlap) return Seconds{};
     const Seconds plain = content.layers > 0 ? times.layer.*kernels : Seconds{};
-    const Seconds of_experts = content.expert_layers > 0 ? times.expert_layer.*kernels : Seconds{};
-    return plain * number(content.layers) + of_experts * number(content.expert_layers) -
+    const Seconds of_experts = content.other_layers > 0 ? times.other_layer.*kernels : Seconds{};
+    return plain * number(content.layers) + of_experts * number(content.other_layers) -
            std::max(plain, of_experts);
   };
   const Seconds forward = hidden(&BlockTime::forward_kernels);
@@ -291,10 +290,10 @@ std::optional<StepModel::Result> StepModel::step(const Groups& groups, Seconds m
   std::vector<std::int64_t> layers = task_.choices.layers;
   const bool uneven = shape_.schedule != Schedule::Interleaved || task_.stack;
   if (layers.empty() && stages > 1 && uneven) {
-    return spread_layers(stages, dense_layers_, expert_layers_, limits, most);
+    return spread_layers(stages, order_, limits, most);
   }
   if (layers.empty()) {
-    layers.assign(static_cast<std::size_t>(stages), (dense_layers_ + expert_layers_) / stages);
+    layers.assign(static_cast<std::size_t>(stages), order_.all() / stages);
   }
   SpreadCost sum;
   std::int64_t stage = 0;
@@ -320,8 +319,8 @@ Seconds StepModel::average_floor(const Groups& anywhere, Seconds passes) const {
 Seconds StepModel::passes(const Groups& groups) const {
   Times times = this->times(groups);
   times.hops = {};
-  const StageContent all{
-      .layers = dense_layers_, .expert_layers = expert_layers_, .first = true, .last = true};
+  StageContent all = order_.content(0, order_.all());
+  all.first = all.last = true;
   return pipeline(times).passes(all).total();
 }
 

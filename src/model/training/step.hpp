@@ -55,8 +55,7 @@ struct BlockTime {
 class StepModel {
  public:
   /// `shape` has everything but `layers` and `network`.  Refers to the task and the profiles.
-  StepModel(const Task& task, const Plan& shape, const Profiles& profiles,
-            std::int64_t dense_layers, std::int64_t expert_layers);
+  StepModel(const Task& task, const Plan& shape, const Profiles& profiles, const LayerOrder& order);
 
   using Result = Spread;
   /// The step in a network, with the layers spread as they are best or as the plan says; nothing
@@ -92,7 +91,7 @@ class StepModel {
 
  private:
   struct Times {
-    BlockTime layer, expert_layer, first, last;
+    BlockTime layer, other_layer, first, last;
     Seconds hops{};  ///< of a micro-batch on a stage, both ways
   };
   [[nodiscard]] Times times(const Groups& groups) const;
@@ -133,7 +132,8 @@ class StepModel {
   const Task& task_;
   const Plan shape_;
   const Profiles& profiles_;
-  const std::int64_t dense_layers_, expert_layers_, micro_batches_;
+  const LayerOrder order_;
+  const std::int64_t micro_batches_;
 };
 
 }  // namespace dfsearch::training

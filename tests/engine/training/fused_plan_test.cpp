@@ -276,8 +276,7 @@ BestFused enumerate_fused(const Task& task) {
             if (best.too_large) return best;
             if (!profiles) continue;
             REQUIRE(plan.recompute != Recompute::Selective);
-            const StepModel model(task, plan, *profiles, space.blocks().dense_layers,
-                                  space.blocks().expert_layers);
+            const StepModel model(task, plan, *profiles, space.blocks().order);
             for (const std::vector<Division>& network : space.networks(degrees)) {
               ++best.plans;
               const auto step = model.step(Groups(task.machine, network));

@@ -56,8 +56,7 @@ std::optional<Seconds> least_step_on_mesh(const Task& task, std::int64_t& networ
         for (const TensorLayout layout : space.layouts(degrees, shelf)) {
           const Profiles profiles = shelf.profiles(degrees, layout, micro_batch);
           for (const Plan& plan : space.shapes(degrees, micro_batch, layout)) {
-            const StepModel model(task, plan, profiles, space.blocks().dense_layers,
-                                  space.blocks().expert_layers);
+            const StepModel model(task, plan, profiles, space.blocks().order);
             for (const std::vector<Division>& network : all) {
               ++networks;
               const auto step = model.step(Groups(task.machine, network));

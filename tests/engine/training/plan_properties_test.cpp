@@ -190,8 +190,7 @@ void all_shapes(const Task& task, const Found& found) {
         for (const TensorLayout layout : space.layouts(degrees, shelf)) {
           const Profiles profiles = shelf.profiles(degrees, layout, micro_batch);
           for (const Plan& shape : space.shapes(degrees, micro_batch, layout)) {
-            const StepModel model(task, shape, profiles, space.blocks().dense_layers,
-                                  space.blocks().expert_layers);
+            const StepModel model(task, shape, profiles, space.blocks().order);
             found(space, shape, model);
           }
         }

@@ -43,8 +43,7 @@ Best enumerate(const Task& task) {
         for (const TensorLayout layout : space.layouts(degrees, shelf)) {
           const Profiles profiles = shelf.profiles(degrees, layout, micro_batch);
           for (Plan plan : space.shapes(degrees, micro_batch, layout)) {
-            const StepModel model(task, plan, profiles, space.blocks().dense_layers,
-                                  space.blocks().expert_layers);
+            const StepModel model(task, plan, profiles, space.blocks().order);
             for (const std::vector<Division>& network : space.networks(degrees)) {
               ++best.plans;
               const auto step = model.step(Groups(task.machine, network));

@@ -64,8 +64,7 @@ std::vector<std::vector<double>> all_steps(const Worlds& worlds) {
               each_spread(degrees[Role::Pipeline], blocks.layers(), layers, [&] {
                 std::vector<double> steps;
                 for (std::size_t s = 0; s < worlds.size(); ++s) {
-                  const StepModel model(worlds[s]->task, shape, profiles[s], blocks.dense_layers,
-                                        blocks.expert_layers);
+                  const StepModel model(worlds[s]->task, shape, profiles[s], blocks.order);
                   const StepModel::Detail detail = model.detail(groups, layers);
                   if (!detail.fits) return;
                   steps.push_back(detail.step.in_base_units());

@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/published_models.hpp"
@@ -234,10 +236,19 @@ namespace {
 /// Of all layers, each of its kind, and the ends.
 template <class Graph, class Sum>
 double total(const Transformer& model, TransformerPass pass, Graph graph, Sum sum) {
-  double all = number(model.layers - model.dense_layers()) *
-               (model.layers > model.dense_layers() ? sum(graph(model, pass)) : 0.0);
-  pass.dense = true;
-  return all + number(model.dense_layers()) * sum(graph(model, pass));
+  std::map<std::pair<bool, bool>, std::int64_t> kinds;
+  for (std::int64_t layer = 1; layer <= model.layers; ++layer) {
+    const std::int64_t every = model.full_attention_every;
+    ++kinds[{layer <= model.dense_layers(), every > 0 && layer % every == 0}];
+  }
+  double all = 0.0;
+  for (const auto& [kind, layers] : kinds) {
+    Transformer one = model;
+    if (kind.second) one.window = 0;
+    pass.dense = kind.first;
+    all += number(layers) * sum(graph(one, pass));
+  }
+  return all;
 }
 
 double flop(const DataflowGraph& graph) { return graph.flops().in_base_units(); }
@@ -296,14 +307,18 @@ TEST_CASE("a decode pass reads and computes what the closed forms say") {
     CHECK(total(model, pass, transformer_decode_graph, stored) ==
           total(model, pass, transformer_forward_graph, stored));
     if (model.latent) continue;
-    const double pairs =
-        number(model.window > 0 ? std::min(model.window, pass.context + 1) : pass.context + 1);
+    double pairs = 0.0;  // of all layers
+    for (std::int64_t layer = 1; layer <= model.layers; ++layer) {
+      const bool full = model.window == 0 ||
+                        (model.full_attention_every > 0 && layer % model.full_attention_every == 0);
+      pairs += number(full ? pass.context + 1 : std::min(model.window, pass.context + 1));
+    }
     const ModelCounts counts = count(model, 1, pass.word);
     const double weights =
         number(counts.matmul_parameters) - number(model.vocabulary) * number(model.hidden);
-    const double expected = 2.0 * number(pass.tokens) *
-                            (weights + number(model.layers * model.heads) * pairs *
-                                           number(model.head_dim + model.value_dim));
+    const double expected =
+        2.0 * number(pass.tokens) *
+        (weights + number(model.heads) * pairs * number(model.head_dim + model.value_dim));
     CHECK(total(model, pass, transformer_decode_graph, flop) == expected);
   }
 }

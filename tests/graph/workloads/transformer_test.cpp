@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -133,6 +134,39 @@ TEST_CASE("a sliding window bounds what a query sees and what is cached") {
   const double seen = (4096.0 * 4097.0 / 2.0 + 4096.0 * 4096.0) / 8192.0;
   CHECK(forward_flop_per_token(model, 8192, true) == Flops(beside + pair * seen));
   CHECK(decode_bytes(model, 8192, 1, Bytes(2.0)) == decode_bytes(model, 4096, 1, Bytes(2.0)));
+}
+
+TEST_CASE("where layers alternate each sees what its kind sees") {
+  // gpt-oss 120B: 36 layers, the second, fourth and so on see all tokens, the others 128.
+  Transformer model{.hidden = 2880, .layers = 36, .heads = 64};
+  model.kv_heads = 8;
+  model.head_dim = model.value_dim = 64;
+  model.mlp = 2880;
+  model.vocabulary = 201088;
+  Transformer all = model;
+  model.window = 128;
+  model.full_attention_every = 2;
+  for (const std::int64_t tokens : {1, 100, 128, 129, 4096}) {
+    CAPTURE(tokens);
+    double cached = 0.0, pairs = 0.0;
+    for (int layer = 0; layer < 36; ++layer) {
+      const std::int64_t most = layer % 2 == 1 ? tokens : std::min<std::int64_t>(128, tokens);
+      cached += static_cast<double>(most);
+      for (std::int64_t query = 1; query <= tokens; ++query) {
+        pairs += static_cast<double>(std::min(query, most));
+      }
+    }
+    const Bytes without = decode_bytes(all, 0, 1, Bytes(2.0));
+    CHECK(decode_bytes(model, tokens, 1, Bytes(2.0)) ==
+          without + Bytes(cached * 2.0 * 8.0 * 128.0));
+    const Flops products =
+        Flops(2.0 * static_cast<double>(count(all, 1, Bytes(2.0)).matmul_parameters));
+    const Flops found = forward_flop_per_token(model, tokens, true) - products;
+    CHECK(found.in_base_units() * static_cast<double>(tokens) ==
+          doctest::Approx(pairs * 2.0 * 64.0 * 128.0).epsilon(1e-12));
+  }
+  CHECK(model.full_layers(0, 36) == 18);
+  CHECK(model.full_layers(1, 4) == 2);
 }
 
 TEST_CASE("shapes of any size have a count") {

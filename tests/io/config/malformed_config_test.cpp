@@ -86,8 +86,9 @@ TEST_CASE("LLM workloads") {
           {"hidden: 64", "hidden: 64\n  context: 64",
            "c.yaml:4:3: workload: unknown key 'context', expected kind, word, sequence, tile, "
            "global_batch, micro_batch, hidden, heads, head_dim, mlp, layers, repeat_layers, "
-           "vocabulary, kv_heads, value_dim, gated, norm, bias, qk_norm, positions, tied, window, "
-           "dropout, experts, latent_attention, attention or mask"},
+           "vocabulary, kv_heads, value_dim, gated, norm, bias, qk_norm, post_norm, positions, "
+           "tied, "
+           "window, full_attention_every, dropout, experts, latent_attention, attention or mask"},
           {"layers: 2", "layers: 2\n  repeat_layers: 3",
            "c.yaml:8:18: repeat_layers: expected a divisor of the layers, 2, got 3"},
           {"layers: 2", "layers: 2\n  repeat_layers: 2000",

@@ -53,19 +53,19 @@ struct Figure {
 // models that only serve, gpt_oss_120b, kimi_k2 and minimax_m2, from their published shapes (tests/graph/workloads/transformer_test.cpp).
 TEST_CASE("the models of the shelf have the parameters of their checkpoints") {
   const std::array figures = {
-      Figure{"deepseek_v2", 235'741'434'880},   Figure{"deepseek_v3", 671'026'419'200},
-      Figure{"gpt2_xl", 1'557'611'200},         Figure{"gpt3_175b", 174'604'259'328},
-      Figure{"gpt_oss_120b", 116'789'048'640},  Figure{"kimi_k2", 1'026'408'232'448},
-      Figure{"llama2_70b", 68'976'648'192},     Figure{"llama2_7b", 6'738'415'616},
-      Figure{"llama3_405b", 405'853'388'800},   Figure{"llama3_70b", 70'553'706'496},
-      Figure{"llama3_8b", 8'030'261'248},       Figure{"megatron_175b", 174'615'846'912},
-      Figure{"megatron_1t", 1'008'038'758'400}, Figure{"megatron_22b", 22'074'273'792},
-      Figure{"megatron_530b", 529'600'819'200}, Figure{"minimax_m2", 228'689'320'448},
-      Figure{"mistral_7b", 7'241'732'096},      Figure{"mixtral_8x22b", 140'620'634'112},
-      Figure{"mixtral_8x7b", 46'702'792'704},   Figure{"qwen2_5_72b", 72'706'203'648},
-      Figure{"qwen2_5_7b", 7'615'616'512},      Figure{"qwen3_235b_a22b", 235'093'634'560},
-      Figure{"qwen3_30b_a3b", 30'532'122'624},  Figure{"qwen3_32b", 32'762'123'264},
-      Figure{"qwen3_8b", 8'190'735'360},
+      Figure{"deepseek_v2", 235'741'434'880},     Figure{"deepseek_v3", 671'026'419'200},
+      Figure{"gemma3_12b", 11'766'034'176},       Figure{"gpt2_xl", 1'557'611'200},
+      Figure{"gpt3_175b", 174'604'259'328},       Figure{"gpt_oss_120b", 116'789'048'640},
+      Figure{"kimi_k2", 1'026'408'232'448},       Figure{"llama2_70b", 68'976'648'192},
+      Figure{"llama2_7b", 6'738'415'616},         Figure{"llama3_405b", 405'853'388'800},
+      Figure{"llama3_70b", 70'553'706'496},       Figure{"llama3_8b", 8'030'261'248},
+      Figure{"megatron_175b", 174'615'846'912},   Figure{"megatron_1t", 1'008'038'758'400},
+      Figure{"megatron_22b", 22'074'273'792},     Figure{"megatron_530b", 529'600'819'200},
+      Figure{"minimax_m2", 228'689'320'448},      Figure{"mistral_7b", 7'241'732'096},
+      Figure{"mixtral_8x22b", 140'620'634'112},   Figure{"mixtral_8x7b", 46'702'792'704},
+      Figure{"qwen2_5_72b", 72'706'203'648},      Figure{"qwen2_5_7b", 7'615'616'512},
+      Figure{"qwen3_235b_a22b", 235'093'634'560}, Figure{"qwen3_30b_a3b", 30'532'122'624},
+      Figure{"qwen3_32b", 32'762'123'264},        Figure{"qwen3_8b", 8'190'735'360},
   };
   const std::vector<std::string_view> names = model_names();
   REQUIRE(names.size() == figures.size());
@@ -99,6 +99,35 @@ TEST_CASE("a model is a base that other keys change, and an override may choose 
   CHECK(loaded(config_of("model: llama3_8b"), {"workload.model=llama3_70b"}).layers == 80);
   CHECK(loaded(config_of("model: mixtral_8x7b, experts: {capacity_factor: 1.25}"))
             .transformer->experts->capacity_factor == 1.25);
+}
+
+TEST_CASE("where layers alternate a graph has as many as one that sees all tokens stands for") {
+  const Workload decode = shelf("gpt_oss_120b", ", kind: llm_decode, context: 1000, batch: 3");
+  CHECK(decode.layers == 18);
+  const auto window_of = [&](const std::string& name) {
+    for (const Kernel& kernel : decode.graph.kernels()) {
+      if (kernel.name == name) return kernel.attention->window;
+    }
+    return std::int64_t{-1};
+  };
+  CHECK(window_of("L1.ATTENTION") == 128);
+  CHECK(window_of("L2.ATTENTION") == 0);
+  // Of a request 18 layers keep 128 tokens and 18 all of them.
+  CHECK(decode.stored == Bytes(18.0 * (128.0 + 1000.0) * 2048.0 * 3.0 * 1024.0));
+  CHECK(shelf("gpt_oss_120b", ", repeat_layers: 6").layers == 6);
+  const auto refused = [](const std::string& keys) { return message_of(config_of(keys)); };
+  CHECK(refused("model: gpt_oss_120b, repeat_layers: 3")
+            .ends_with("repeat_layers: expected a multiple of full_attention_every, 2, got 3"));
+  CHECK(refused("model: gpt_oss_120b, layers: 35")
+            .ends_with("full_attention_every: one graph stands for all layers here, expected a "
+                       "divisor of the layers, 35, got 2"));
+  CHECK(refused("model: llama3_8b, full_attention_every: 2")
+            .ends_with("full_attention_every: expected 'window', the tokens that the other layers "
+                       "see"));
+  CHECK(refused("model: mistral_7b, full_attention_every: 33")
+            .ends_with("full_attention_every: expected at most the layers, 32, got 33"));
+  CHECK(refused("model: mixtral_8x7b, post_norm: true")
+            .ends_with("post_norm: goes with an MLP, expected none beside 'experts'"));
 }
 
 TEST_CASE("a model trains, reads prompts and decodes") {

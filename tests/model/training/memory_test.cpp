@@ -5,7 +5,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include "model/training/layout_shelf.hpp"
 #include "model/training/step.hpp"
@@ -30,6 +33,47 @@ struct Kept {
   double none, full;
 };
 
+TEST_CASE("layers that alternate take and keep what each of them does by itself") {
+  int worlds = 0;
+  for (std::uint64_t seed = 0; worlds < 300; ++seed) {
+    CAPTURE(seed);
+    Task task = test::random_training_task(seed);
+    if (!task.model.alternates()) continue;
+    ++worlds;
+    task.model.vocabulary = 0;
+    Plan plan;
+    plan.degrees[Role::Context] = task.pass.fused ? 2 : 1;
+    const Groups groups = Groups::anywhere(task.machine, plan.degrees);
+    const auto of_model = [&](const Transformer& model) {
+      Task one = task;
+      one.model = model;
+      const Blocks blocks = blocks_of(one);
+      const Profiles profiles = profiles_of(one, blocks, plan.degrees, plan.layout);
+      const StepModel step(one, plan, profiles, blocks.order);
+      return std::pair(
+          step.passes(groups),
+          stage_memory(one, plan, profiles, blocks.order.content(0, model.layers), 0, 1));
+    };
+    const auto all = of_model(task.model);
+    Seconds passes{};
+    MemoryUse sum;
+    for (std::int64_t layer = 1; layer <= task.model.layers; ++layer) {
+      const bool full = layer % task.model.full_attention_every == 0;
+      Transformer model = task.model.seeing(full ? 0 : task.model.window);
+      model.layers = 1;
+      const auto one = of_model(model);
+      passes += one.first;
+      sum.weights += one.second.weights;
+      sum.activations += one.second.activations;
+      sum.working = std::max(sum.working, one.second.working);
+    }
+    CHECK(all.first / passes == doctest::Approx(1.0).epsilon(1e-12));
+    CHECK(all.second.weights / sum.weights == doctest::Approx(1.0).epsilon(1e-12));
+    CHECK(all.second.activations / sum.activations == doctest::Approx(1.0).epsilon(1e-12));
+    CHECK(all.second.working == sum.working);
+  }
+}
+
 TEST_CASE("a layer keeps what is published of five models") {
   // Korthikanti et al. (arXiv 2205.05198), section 4, carried over to gated layers, grouped
   // heads, experts and latents: counted value by value, b = 1, words of 2 bytes.
@@ -47,7 +91,7 @@ TEST_CASE("a layer keeps what is published of five models") {
     Degrees degrees;
     degrees[Role::Tensor] = expected.tensor;
     const Profiles profiles = profiles_of(task, blocks, degrees, TensorLayout::LeastKept);
-    const Part part = expected.model.experts ? Part::ExpertLayer : Part::Layer;
+    const Part part = expected.model.experts ? Part::OtherLayer : Part::Layer;
     const BlockProfile& layer = of(profiles, part);
     CHECK(layer.kept.in_base_units() == expected.none);
     CHECK(layer.kept_scores.in_base_units() == 0.0);
@@ -150,11 +194,11 @@ TEST_CASE("experts are divided among the chips that share no samples, the rest i
   plan.degrees[Role::Data] = 8;
   plan.zero = 1;
   const Profiles profiles = profiles_of(task, blocks, plan.degrees, TensorLayout::LeastSent);
-  const BlockProfile& layer = of(profiles, Part::ExpertLayer);
+  const BlockProfile& layer = of(profiles, Part::OtherLayer);
   CHECK(layer.expert_parameters == 3.0 * 4096.0 * 14336.0);
   // Q and PROJ, K and V, two norms, the router.
   CHECK(layer.parameters == 4096.0 * (2.0 * 4096.0 + 2.0 * 1024.0) + 2.0 * 4096.0 + 8.0 * 4096.0);
-  const StageContent one{.expert_layers = 1};
+  const StageContent one{.other_layers = 1};
   const MemoryUse use = stage_memory(task, plan, profiles, one, 0, 1);
   CHECK(use.optimizer.in_base_units() ==
         doctest::Approx(12.0 * (layer.parameters / 64.0 + layer.expert_parameters / 8.0)));
@@ -169,7 +213,7 @@ TEST_CASE("experts are no less experts where few tokens use just one of them") {
   degrees[Role::Expert] = 8;
   degrees[Role::Data] = 8;
   const Profiles profiles = profiles_of(task, blocks, degrees, TensorLayout::LeastSent);
-  CHECK(of(profiles, Part::ExpertLayer).expert_parameters == 3.0 * 4096.0 * 14336.0);
+  CHECK(of(profiles, Part::OtherLayer).expert_parameters == 3.0 * 4096.0 * 14336.0);
 }
 
 TEST_CASE("a layer more never needs less") {
@@ -185,14 +229,14 @@ TEST_CASE("a layer more never needs less") {
     const Profiles profiles = profiles_of(task, blocks, plan.degrees, TensorLayout::LeastSent);
     const auto held = [&](std::int64_t dense, std::int64_t expert) {
       const MemoryUse use = stage_memory(
-          task, plan, profiles, {.layers = dense, .expert_layers = expert, .first = true}, 0, 3);
+          task, plan, profiles, {.layers = dense, .other_layers = expert, .first = true}, 0, 3);
       return std::pair(use.total(), use.second);
     };
-    for (std::int64_t dense = 0; dense <= blocks.dense_layers; ++dense) {
-      for (std::int64_t expert = 0; expert <= blocks.expert_layers; ++expert) {
+    for (std::int64_t dense = 0; dense <= blocks.order.layers; ++dense) {
+      for (std::int64_t expert = 0; expert <= blocks.order.other_layers; ++expert) {
         const auto [first, second] = held(dense, expert);
         for (const auto& [a, b] : {std::pair(dense + 1, expert), std::pair(dense, expert + 1)}) {
-          if (a > blocks.dense_layers || b > blocks.expert_layers) continue;
+          if (a > blocks.order.layers || b > blocks.order.other_layers) continue;
           const auto [more, more_second] = held(a, b);
           CHECK(more >= first);
           CHECK(more_second >= second);

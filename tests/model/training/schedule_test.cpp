@@ -333,13 +333,13 @@ struct World {
     std::int64_t dense = 0, expert = 0;
     for (const StageContent& stage : stages) {
       dense += stage.layers;
-      expert += stage.expert_layers;
+      expert += stage.other_layers;
     }
     return {schedule,
             chunks,
             micro_batches,
             static_cast<std::int64_t>(stages.size()),
-            {.layer = block(0), .expert_layer = block(1), .first = block(2), .last = block(3)},
+            {.layer = block(0), .other_layer = block(1), .first = block(2), .last = block(3)},
             dense,
             expert};
   }
@@ -347,9 +347,9 @@ struct World {
   [[nodiscard]] std::pair<Pipeline::Pace, Seconds> on(const StageContent& stage) const {
     const auto work = [&](auto part) {
       const Seconds plain = stage.layers > 0 ? part(block(0)) : Seconds{};
-      const Seconds of_experts = stage.expert_layers > 0 ? part(block(1)) : Seconds{};
+      const Seconds of_experts = stage.other_layers > 0 ? part(block(1)) : Seconds{};
       return (plain * static_cast<double>(stage.layers) +
-              of_experts * static_cast<double>(stage.expert_layers) - std::max(plain, of_experts)) *
+              of_experts * static_cast<double>(stage.other_layers) - std::max(plain, of_experts)) *
              hidden;
     };
     const Seconds ahead = work([](const PassTime& p) { return p.forward; });
@@ -394,7 +394,7 @@ World random_world(std::uint64_t seed) {
   world.micro_batches = interleaved ? count * pick(1, 4) : pick(1, 16);
   std::vector<std::int64_t> layers;
   for (int i = 0; i < count; ++i) layers.push_back(interleaved ? world.chunks : pick(0, 4));
-  world.stages = contents_of(layers, world.chunks, pick(0, 6));
+  world.stages = contents_of(layers, world.chunks, {.layers = pick(0, 6)});
   for (auto& block : world.passes) {
     for (double& time : block) time = 0.25 * pick(0, 12);
   }
@@ -432,7 +432,7 @@ TEST_CASE("no stage takes less with a layer more, by any schedule") {
     if (world.schedule == Schedule::Interleaved) continue;
     for (const StageContent& stage : world.stages) {
       for (StageContent more : {stage, stage}) {
-        compared % 2 == 0 ? ++more.layers : ++more.expert_layers;
+        compared % 2 == 0 ? ++more.layers : ++more.other_layers;
         const auto [before, alone] = world.on(stage);
         const auto [after, still_alone] = world.on(more);
         CHECK(after.forward >= before.forward * (1.0 - 1e-12));
@@ -449,7 +449,7 @@ TEST_CASE("exchanges of each micro-batch hide in the idle time of stages that ar
   // {5, 5, 2} layers and a long head: with layers of 3.0 s the step is no shorter than with 2.7 s.
   const auto step = [](double layer) {
     World world{.schedule = Schedule::OneForwardOneBackward, .chunks = 1, .micro_batches = 64};
-    world.stages = contents_of({5, 5, 2}, 1, 12);
+    world.stages = contents_of({5, 5, 2}, 1, {.layers = 12});
     world.passes[0] = {layer / 3.0, layer / 3.0, layer / 3.0};
     world.passes[3] = {6.0, 6.0, 6.0};
     world.gathered = 0.0;

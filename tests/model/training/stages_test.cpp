@@ -12,23 +12,24 @@ namespace dfsearch::training {
 namespace {
 
 struct StageWorld {
-  std::int64_t stages, dense, expert;
+  std::int64_t stages;
+  LayerOrder order;
   std::vector<double> room;  // per stage
-  double layer, expert_layer, first, last;
+  double layer, other_layer, first, last;
   double backward, tail, alone;  // of a way back, of the tail, and where a stage waits by itself
 
   [[nodiscard]] double size(const StageContent& c) const {
-    return static_cast<double>(2 * c.layers + 3 * c.expert_layers + (c.first ? 1 : 0));
+    return static_cast<double>(2 * c.layers + 3 * c.other_layers + (c.first ? 1 : 0));
   }
   [[nodiscard]] double time(const StageContent& c) const {
     return layer * static_cast<double>(c.layers) +
-           expert_layer * static_cast<double>(c.expert_layers) + (c.first ? first : 0.0) +
+           other_layer * static_cast<double>(c.other_layers) + (c.first ? first : 0.0) +
            (c.last ? last : 0.0);
   }
   /// Each of them grows with the layers, and in another way.
   [[nodiscard]] StageCost cost(const StageContent& c) const {
     const double all = static_cast<double>(c.all_layers());
-    const double experts = static_cast<double>(c.expert_layers);
+    const double experts = static_cast<double>(c.other_layers);
     return {.forward = Seconds(time(c)),
             .backward = Seconds(backward * (all + (c.first ? 3.0 : 0.0))),
             .tail = Seconds(tail * (all * all + 2.0 * experts + (c.last ? 4.0 : 0.0))),
@@ -42,17 +43,20 @@ StageWorld random_stages(std::uint64_t seed) {
     return std::uniform_int_distribution(least, most)(random);
   };
   StageWorld world{.stages = pick(1, 4),
-                   .dense = pick(0, 5),
-                   .expert = pick(0, 4),
+                   .order = {.layers = pick(0, 5), .other_layers = pick(0, 4)},
                    .room = {},
                    .layer = pick(1, 4) * 0.5,
-                   .expert_layer = pick(1, 5) * 0.5,
+                   .other_layer = pick(1, 5) * 0.5,
                    .first = pick(0, 2) * 0.25,
                    .last = pick(0, 8) * 0.25,
                    .backward = pick(0, 1) * pick(0, 4) * 0.5,
                    .tail = pick(0, 1) * pick(0, 6) * 0.25,
                    .alone = pick(0, 1) * pick(0, 8) * 0.5};
   for (int i = 0; i < 4; ++i) world.room.push_back(pick(4, 30));
+  if (const std::int64_t every = pick(-2, 4); every > 1) {
+    const std::int64_t all = world.order.all();
+    world.order = {.layers = all - all / every, .other_layers = all / every, .every = every};
+  }
   return world;
 }
 
@@ -100,8 +104,8 @@ TEST_CASE("the spread found is the best of all spreads that fit") {
     };
     double best = -1.0, pace = -1.0;
     std::vector<std::int64_t> layers;
-    enumerate(world, layers, world.dense + world.expert, [&](const auto& spread) {
-      const auto contents = contents_of(spread, 1, world.dense);
+    enumerate(world, layers, world.order.all(), [&](const auto& spread) {
+      const auto contents = contents_of(spread, 1, world.order);
       for (std::size_t i = 0; i < contents.size(); ++i) {
         if (!holds(static_cast<std::int64_t>(i), contents[i])) return;
       }
@@ -111,27 +115,26 @@ TEST_CASE("the spread found is the best of all spreads that fit") {
     });
     const StageLimits limits{
         .cost = [&](const StageContent& content) { return world.cost(content); }, .holds = holds};
-    const auto found = spread_layers(world.stages, world.dense, world.expert, limits);
+    const auto found = spread_layers(world.stages, world.order, limits);
     REQUIRE(found.has_value() == (best >= 0.0));
     found ? ++feasible : ++infeasible;
     if (!found) continue;
-    const auto contents = contents_of(found->layers, 1, world.dense);
+    const auto contents = contents_of(found->layers, 1, world.order);
     std::int64_t dense = 0, expert = 0;
     for (std::size_t i = 0; i < contents.size(); ++i) {
       CHECK(holds(static_cast<std::int64_t>(i), contents[i]));
       dense += contents[i].layers;
-      expert += contents[i].expert_layers;
+      expert += contents[i].other_layers;
     }
     CHECK(found->step.in_base_units() == best);
     CHECK(step_of(contents) == best);
-    CHECK(dense == world.dense);
-    CHECK(expert == world.expert);
+    CHECK(dense == world.order.layers);
+    CHECK(expert == world.order.other_layers);
     pace_is_not_all += slowest_of(contents) > pace;
     // What is asked to be faster than the best is not there.
-    CHECK(spread_layers(world.stages, world.dense, world.expert, limits, found->step));
+    CHECK(spread_layers(world.stages, world.order, limits, found->step));
     if (best == 0.0) continue;
-    CHECK_FALSE(
-        spread_layers(world.stages, world.dense, world.expert, limits, found->step * (1.0 - 1e-9)));
+    CHECK_FALSE(spread_layers(world.stages, world.order, limits, found->step * (1.0 - 1e-9)));
   }
   CHECK(feasible > 1000);
   CHECK(infeasible > 400);
@@ -141,14 +144,19 @@ TEST_CASE("the spread found is the best of all spreads that fit") {
 TEST_CASE("chunks take the layers in turn") {
   // Eight layers of which the first three have no experts, two stages of two chunks: stage 0
   // has layers 0, 1, 4, 5.
-  const auto contents = contents_of({4, 4}, 2, 3);
+  const auto contents = contents_of({4, 4}, 2, {.layers = 3});
   REQUIRE(contents.size() == 2);
   CHECK(contents[0].layers == 2);
-  CHECK(contents[0].expert_layers == 2);
+  CHECK(contents[0].other_layers == 2);
   CHECK(contents[1].layers == 1);
-  CHECK(contents[1].expert_layers == 3);
+  CHECK(contents[1].other_layers == 3);
   CHECK(contents[0].first);
   CHECK(contents[1].last);
+  // Of seven every third is of the other kind: layers 2 and 5, counted from 0.
+  const auto alternate = contents_of({3, 2, 2}, 1, {.layers = 5, .other_layers = 2, .every = 3});
+  CHECK(alternate[0].other_layers == 1);
+  CHECK(alternate[1].other_layers == 0);
+  CHECK(alternate[2].other_layers == 1);
 }
 
 }  // namespace

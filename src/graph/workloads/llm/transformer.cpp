@@ -48,7 +48,8 @@ Elements attention_elements(const Transformer& model) {
   if (model.qk_norm) sum.beside += 2.0 * number(model.norm_parameters(model.head_dim));
   sum.matrices += h * a * d_v;
   if (model.bias == Bias::All) sum.beside += h;
-  sum.beside += 2.0 * number(model.norm_parameters(model.hidden));  // before each half
+  const double norms = model.post_norm ? 4.0 : 2.0;  // before each half, and behind it
+  sum.beside += norms * number(model.norm_parameters(model.hidden));
   return sum;
 }
 
@@ -109,12 +110,19 @@ double matmul_elements(const Transformer& model) {
   return layer_elements(model, active_experts(model)).matrices + embedding(model);
 }
 
-/// Pairs of a query and a key for a query of the sequence, on average.
-double keys_seen(const Transformer& model, std::int64_t sequence, bool causal) {
+/// Pairs of a query and a key for a query of the sequence, on average, if it sees so many at most.
+double keys_seen(std::int64_t window, std::int64_t sequence, bool causal) {
   const double s = number(sequence);
-  const double most = model.window > 0 ? number(std::min(model.window, sequence)) : s;
+  const double most = number(std::min(window, sequence));
   if (!causal) return most;
   return most - most * (most - 1.0) / (2.0 * s);
+}
+
+/// The same of all layers together.
+double keys_seen(const Transformer& model, std::int64_t sequence, bool causal) {
+  const double full = number(model.full_layers(0, model.layers));
+  return full * keys_seen(sequence, sequence, causal) +
+         (number(model.layers) - full) * keys_seen(model.window, sequence, causal);
 }
 
 std::int64_t whole(double value) { return static_cast<std::int64_t>(value); }
@@ -127,6 +135,10 @@ double cached_elements(const Transformer& model) {
 
 }  // namespace
 
+double Transformer::seen_in_layers(std::int64_t tokens) const {
+  return keys_seen(*this, tokens, false);
+}
+
 double parameter_count(const Transformer& model) {
   return parameters_with(model,
                          all_experts(model, model.experts ? number(model.experts->count) : 0.0));
@@ -134,8 +146,8 @@ double parameter_count(const Transformer& model) {
 
 Flops forward_flop_per_token(const Transformer& model, std::int64_t sequence, bool causal) {
   const double head = number(model.head_dim) + number(model.value_dim);
-  return Flops(2.0 * matmul_elements(model) + 2.0 * number(model.layers) * number(model.heads) *
-                                                  head * keys_seen(model, sequence, causal));
+  return Flops(2.0 * matmul_elements(model) +
+               2.0 * number(model.heads) * head * keys_seen(model, sequence, causal));
 }
 
 ModelCounts count(const Transformer& model, std::int64_t sequence, Bytes word) {
@@ -160,8 +172,7 @@ Bytes decode_bytes(const Transformer& model, std::int64_t context, std::int64_t 
   const double ends =
       model.vocabulary == 0 ? 0.0 : embedding(model) + number(model.norm_parameters(model.hidden));
   const Elements layers = layer_elements(model, touched);
-  const double seen = number(model.window > 0 ? std::min(model.window, context) : context);
-  const double cache = number(model.layers) * cached_elements(model) * seen * number(batch);
+  const double cache = cached_elements(model) * model.seen_in_layers(context) * number(batch);
   return word * (layers.matrices + layers.beside + ends + cache);
 }
 

@@ -45,8 +45,8 @@ struct LatentAttention {
   friend bool operator==(const LatentAttention&, const LatentAttention&) = default;
 };
 
-/// A transformer of equal layers but for dense ones before those with experts.  All counts are
-/// at least 1 unless said.
+/// A transformer of equal layers but for dense ones before those with experts, and for those that
+/// see all tokens among those with a window.  All counts are at least 1 unless said.
 struct Transformer {
   std::int64_t hidden = 1;
   std::int64_t layers = 1;
@@ -58,12 +58,14 @@ struct Transformer {
   std::int64_t vocabulary = 0;  ///< 0: neither embedding nor head
   std::int64_t positions = 0;   ///< learned ones; 0: rotary
   std::int64_t window = 0;      ///< tokens that a query sees; 0: all
+  std::int64_t full_attention_every = 0;  ///< one layer in so many has no window; 0: none
   Norm norm = Norm::Rms;
   Bias bias = Bias::None;
-  bool gated = true;     ///< an MLP of three matrices, else of two
-  bool qk_norm = false;  ///< each head of queries and keys is normed
-  bool tied = false;     ///< the head has the weight of the embedding
-  bool dropout = false;  ///< after the projection, after the MLP and on the scores
+  bool gated = true;       ///< an MLP of three matrices, else of two
+  bool qk_norm = false;    ///< each head of queries and keys is normed
+  bool post_norm = false;  ///< what attention and the MLP add is normed as well
+  bool tied = false;       ///< the head has the weight of the embedding
+  bool dropout = false;    ///< after the projection, after the MLP and on the scores
   std::optional<Experts> experts = std::nullopt;
   std::optional<LatentAttention> latent = std::nullopt;
 
@@ -76,6 +78,23 @@ struct Transformer {
   [[nodiscard]] std::int64_t dense_layers() const {
     return experts ? experts->dense_layers : layers;
   }
+  /// Of those from `begin` to before `end`, counted from 0, the ones without a window.
+  [[nodiscard]] std::int64_t full_layers(std::int64_t begin, std::int64_t end) const {
+    if (window == 0) return end - begin;
+    if (full_attention_every == 0) return 0;
+    return end / full_attention_every - begin / full_attention_every;
+  }
+  /// Whether layers differ by what they see.
+  [[nodiscard]] bool alternates() const { return window > 0 && full_attention_every > 0; }
+  /// The model with one kind of layers: those that see `tokens` tokens, 0 for all.
+  [[nodiscard]] Transformer seeing(std::int64_t tokens) const {
+    Transformer model = *this;
+    model.window = tokens;
+    model.full_attention_every = 0;
+    return model;
+  }
+  /// Tokens of so many that a query sees in all layers together.
+  [[nodiscard]] double seen_in_layers(std::int64_t tokens) const;
 
   friend bool operator==(const Transformer&, const Transformer&) = default;
 };

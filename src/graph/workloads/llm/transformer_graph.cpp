@@ -23,7 +23,8 @@ ValueId write_layer(ValueGraph& graph, const Transformer& model, const Transform
                     bool decode) {
   LayerWriter layer(graph, model, pass, decode);
   const ValueId input = layer.source("INPUT", model.hidden);
-  const ValueId attended = layer.attention_half(layer.norm("NORM_1", 1, model.hidden, input));
+  ValueId attended = layer.attention_half(layer.norm("NORM_1", 1, model.hidden, input));
+  if (model.post_norm) attended = layer.norm("NORM_3", 1, model.hidden, attended);
   const ValueId middle = layer.sum("ADD_1", {attended, input});
   const ValueId normed = layer.norm("NORM_2", 1, model.hidden, middle);
   std::vector<ValueId> sums;
@@ -33,6 +34,7 @@ ValueId write_layer(ValueGraph& graph, const Transformer& model, const Transform
     sums = {layer.mlp("", model.mlp, model.bias == Bias::All, normed)};
   }
   if (model.dropout) sums.front() = layer.dropout("DROPOUT_3", 1, sums.front());
+  if (model.post_norm) sums.front() = layer.norm("NORM_4", 1, model.hidden, sums.front());
   sums.push_back(middle);
   const ValueId result = layer.sum("ADD_2", sums);
   graph.hand_over(result, input);

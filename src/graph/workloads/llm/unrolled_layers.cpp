@@ -5,6 +5,7 @@
 
 #include "graph/workloads/llm/unrolled_layers.hpp"
 
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,7 +16,8 @@ namespace {
 
 class Unrolling {
  public:
-  Unrolling(const DataflowGraph& layer, std::int64_t layers) : layer_(layer), layers_(layers) {}
+  explicit Unrolling(const std::vector<const DataflowGraph*>& layers)
+      : graphs_(layers), layer_(*layers.front()), layers_(std::ssize(layers)) {}
 
   DataflowGraph run() {
     places_.resize(static_cast<std::size_t>(layers_) * layer_.kernel_count());
@@ -23,13 +25,17 @@ class Unrolling {
     for (std::int64_t i = layers_; i-- > 0;) add_kernels(i, Phase::Backward);
     for (std::int64_t i = 0; i < layers_; ++i) refer_to_kernels(i);
     for (std::int64_t i = 0; i < layers_; ++i) {
-      for (const Tensor& tensor : layer_.tensors()) tensors_.push_back(between(tensor, i, i));
+      for (const Tensor& tensor : graph(i).tensors()) tensors_.push_back(between(tensor, i, i));
       for (const Tensor& seam : layer_.seams()) add_seam(seam, i);
     }
     return {std::move(kernels_), std::move(tensors_), std::move(seams_)};
   }
 
  private:
+  [[nodiscard]] const DataflowGraph& graph(std::int64_t layer) const {
+    return *graphs_[static_cast<std::size_t>(layer)];
+  }
+
   /// The place of a kernel of `layer` among all.
   std::size_t& place(std::int64_t layer, std::size_t kernel) {
     return places_[static_cast<std::size_t>(layer) * layer_.kernel_count() + kernel];
@@ -37,7 +43,7 @@ class Unrolling {
 
   void add_kernels(std::int64_t layer, Phase phase) {
     for (std::size_t k = 0; k < layer_.kernel_count(); ++k) {
-      const Kernel& kernel = layer_.kernels()[k];
+      const Kernel& kernel = graph(layer).kernels()[k];
       if (kernel.phase != phase) continue;
       place(layer, k) = kernels_.size();
       kernels_.push_back(kernel);
@@ -69,7 +75,8 @@ class Unrolling {
         .push_back(forward ? between(seam, layer, next) : between(seam, next, layer));
   }
 
-  const DataflowGraph& layer_;
+  const std::vector<const DataflowGraph*>& graphs_;
+  const DataflowGraph& layer_;  // has the kernels, phases and seams of all
   const std::int64_t layers_;
   std::vector<std::size_t> places_;  // by layer and kernel
   std::vector<Kernel> kernels_;
@@ -79,9 +86,9 @@ class Unrolling {
 
 }  // namespace
 
-DataflowGraph unrolled_layers(const DataflowGraph& layer, std::int64_t layers) {
-  if (layers == 1) return layer;
-  return Unrolling(layer, layers).run();
+DataflowGraph unrolled_layers(const std::vector<const DataflowGraph*>& layers) {
+  if (layers.size() == 1) return *layers.front();
+  return Unrolling(layers).run();
 }
 
 }  // namespace dfsearch
