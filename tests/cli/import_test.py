@@ -264,6 +264,25 @@ gurobi { thread: 144 gap: 0.001 time: 1200 }
         self.assertEqual(self.result("parts.yaml")["step_time"],
                          self.result("both.yaml")["step_time"])
 
+    def test_a_checkpoint_of_the_model_optimizer_is_read_with_what_lies_beside_it(self):
+        model = {"model_type": "qwen3", "hidden_size": 1024, "intermediate_size": 3072,
+                 "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 8,
+                 "head_dim": 128, "vocab_size": 151936}
+        self.write("config.json", json.dumps(model))
+        plain = self.run_tool("import", "config.json").stdout
+        self.assertNotIn("precision", plain)
+        self.write("hf_quant_config.json", json.dumps(
+            {"producer": {"name": "modelopt"},
+             "quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8",
+                              "exclude_modules": ["lm_head"]}}))
+        note = ("# It is quantized; beside 'model' a workload of kind llm_serving has\n"
+                "#   precision: {weights: nvfp4, head: bf16, cache: fp8}\n")
+        self.assertEqual(self.run_tool("import", "config.json").stdout,
+                         plain.replace("workload:", note + "workload:"))
+        self.write("hf_quant_config.json", "{")
+        wrong = self.run_tool("import", "config.json", status=2)
+        self.assertIn("hf_quant_config.json:1:1: expected JSON", wrong.stderr)
+
     def test_files_and_standard_output(self):
         setup = SETUPS / "r_execution.txt"
         text = self.run_tool("import", setup).stdout

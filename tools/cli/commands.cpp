@@ -1,7 +1,9 @@
 #include "cli/commands.hpp"
 
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <variant>
 
 #include "base/error.hpp"
@@ -129,8 +131,12 @@ std::string imported(const std::string& text, const std::string& name) {
   }
   if (name.ends_with(".et")) return import_trace(text, name);
   try {
-    return is_huggingface_config(text, name) ? import_huggingface(text, name)
-                                             : import_dfmodel(text, name);
+    if (!is_huggingface_config(text, name)) return import_dfmodel(text, name);
+    const std::filesystem::path beside = std::filesystem::path(name).parent_path() / kOptimizerFile;
+    std::optional<std::string> optimizer;
+    if (std::error_code error; std::filesystem::exists(beside, error))
+      optimizer = read_file(beside.string());
+    return import_huggingface(text, name, optimizer);
   } catch (const InputError&) {
     const std::string kind = kind_of_text(text);
     if (kind.empty()) throw;

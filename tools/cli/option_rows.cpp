@@ -273,7 +273,8 @@ constexpr UsageRow kGraphUsage[] = {
     {"CONFIG [options]", "the dataflow graph as a config, setup or picture"}};
 constexpr UsageRow kImportUsage[] = {
     {"SETUP.txt [-o CONFIG]", "a setup of DFModel (protobuf text) as a config"},
-    {"config.json [-o FILE]", "a model of Hugging Face as a section 'workload'"},
+    {"config.json [-o FILE]",
+     "a model of Hugging Face as a section 'workload', with the hf_quant_config.json beside it"},
     {"TRACE.et [-o FILE]", "an execution trace of Chakra as a section 'workload'"}};
 constexpr UsageRow kExportUsage[] = {
     {"CONFIG [options]", "a mixed-integer program for other solvers"}};

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "io/config/graph_text.hpp"
 #include "io/config/workload_text.hpp"
 #include "io/huggingface/model_fields.hpp"
+#include "io/huggingface/quantization.hpp"
 #include "io/schema/write_schema.hpp"
 #include "io/text/yaml_tree.hpp"
 
@@ -29,6 +31,7 @@ struct Imported {
   Transformer model;
   std::int64_t sequence = 1;
   Bytes word{2.0};
+  std::string left_out = {};  ///< of the model, for people
 };
 
 Bytes word_of(ModelFields& fields) {
@@ -85,6 +88,39 @@ Imported read_common(ModelFields& fields) {
   return imported;
 }
 
+/// Layers that alternate: one in `every` sees all tokens, the others `window`, unless the kinds of all
+/// layers say something else.
+void read_alternation(ModelFields& fields, const char* window, std::int64_t every,
+                      Transformer& model) {
+  model.window = fields.required_count(window);
+  model.full_attention_every = every;
+  const auto types = fields.list("layer_types");
+  if (!types) return;
+  const auto is_full = [](const std::string& type) { return type == "full_attention"; };
+  const auto first = std::find_if(types->begin(), types->end(), is_full);
+  model.full_attention_every = first == types->end() ? 0 : first - types->begin() + 1;
+  if (model.full_attention_every == 1) model.window = model.full_attention_every = 0;
+  bool right = static_cast<std::int64_t>(types->size()) == model.layers;
+  for (std::int64_t layer = 0; right && layer < model.layers; ++layer) {
+    const std::string& type = (*types)[static_cast<std::size_t>(layer)];
+    right = is_full(type) == (model.full_layers(layer, layer + 1) == 1) &&
+            (is_full(type) || type == "sliding_attention" || type == "chunked_attention");
+  }
+  if (right) return;
+  fields.refuse("layer_types",
+                fmt::format("expected full_attention in every layer or in every n-th, "
+                            "else sliding_attention or chunked_attention, for {} "
+                            "layers",
+                            model.layers));
+}
+
+/// What soft caps and scales of queries change is some elementwise work within other kernels.
+void ignore_gemma(ModelFields& fields) {
+  fields.ignore({"cache_implementation", "final_logit_softcapping", "attn_logit_softcapping",
+                 "hidden_activation", "query_pre_attn_scalar", "rope_local_base_freq",
+                 "sliding_window_size"});
+}
+
 /// Biases of the projection as well: a config has those of all matrices or of three.
 void refuse_attention_bias(ModelFields& fields) {
   if (!fields.flag("attention_bias", false)) return;
@@ -118,6 +154,84 @@ Imported read_phi3(ModelFields& fields) {
   refuse_attention_bias(fields);
   fields.ignore({"embd_pdrop", "original_max_position_embeddings", "partial_rotary_factor"});
   imported.model.dropout = fields.share("resid_pdrop").value_or(0.0) > 0.0;
+  return imported;
+}
+
+Imported read_gemma2(ModelFields& fields) {
+  ignore_gemma(fields);
+  fields.assume("head_dim", 256);
+  Imported imported = read_common(fields);
+  refuse_attention_bias(fields);
+  imported.model.tied = fields.flag("tie_word_embeddings", true);
+  imported.model.post_norm = true;
+  read_alternation(fields, "sliding_window", 2, imported.model);
+  return imported;
+}
+
+/// The files of Gemma 3 leave out what the code of its models has as well.
+Imported read_gemma3(ModelFields& fields) {
+  fields.assume("vocab_size", 262208);
+  fields.assume("max_position_embeddings", 131072);
+  fields.assume("num_attention_heads", 8);
+  fields.assume("num_key_value_heads", 4);
+  const std::int64_t every = fields.count("sliding_window_pattern", 2).value_or(6);
+  fields.ignore({"_sliding_window_pattern", "use_bidirectional_attention"});
+  Imported imported = read_gemma2(fields);
+  imported.model.qk_norm = true;
+  if (!fields.has("layer_types")) imported.model.full_attention_every = every;
+  return imported;
+}
+
+Imported read_gpt_oss(ModelFields& fields) {
+  Imported imported = read_common(fields);
+  fields.ignore({"attention_bias", "experts_per_token", "initial_context_length",
+                 "output_router_logits", "router_aux_loss_coef", "swiglu_limit"});
+  imported.left_out = "the biases and the sinks of the softmax";
+  imported.model.experts = Experts{.count = fields.required_count("num_local_experts"),
+                                   .used = fields.required_count("num_experts_per_tok"),
+                                   .mlp = imported.model.mlp};
+  read_alternation(fields, "sliding_window", 2, imported.model);
+  return imported;
+}
+
+/// Attention in chunks: a query sees what is before it in its chunk.
+Imported read_llama4(ModelFields& fields) {
+  Imported imported = read_common(fields);
+  refuse_attention_bias(fields);
+  fields.ignore({"_attn_implementation_autoset", "attn_scale", "attn_temperature_tuning",
+                 "cross_attention_config", "cross_attention_layers", "floor_scale",
+                 "for_llm_compressor", "intermediate_size_mlp", "moe_layers",
+                 "output_router_logits", "router_aux_loss_coef", "router_jitter_noise",
+                 "use_qk_norm"});
+  imported.left_out =
+      "the norms of queries and keys, which have no weights; a chunk is taken for a "
+      "window of as many tokens";
+  if (fields.count("interleave_moe_layer_step").value_or(1) != 1) {
+    fields.refuse("interleave_moe_layer_step",
+                  "layers with and without experts in turn are not understood, expected 1");
+  }
+  imported.model.experts = Experts{.count = fields.required_count("num_local_experts"),
+                                   .used = fields.required_count("num_experts_per_tok"),
+                                   .mlp = imported.model.mlp,
+                                   .shared = 1};
+  const std::int64_t every = fields.count("no_rope_layer_interval", 2).value_or(4);
+  read_alternation(fields, "attention_chunk_size", every, imported.model);
+  // 1 where a layer has rotary positions and chunks; an empty list is the usual one.
+  const auto rotary = fields.list("no_rope_layers").value_or(std::vector<std::string>{});
+  for (std::size_t i = 0; i < rotary.size(); ++i) {
+    const auto layer = static_cast<std::int64_t>(i);
+    if ((rotary[i] == "0") == (imported.model.full_layers(layer, layer + 1) == 1)) continue;
+    fields.refuse("no_rope_layers", fmt::format("expected 0 in every {}-th layer, else 1", every));
+    break;
+  }
+  return imported;
+}
+
+Imported read_glm4(ModelFields& fields) {
+  Imported imported = read_common(fields);
+  fields.ignore({"partial_rotary_factor"});
+  if (fields.flag("attention_bias", false)) imported.model.bias = Bias::Qkv;
+  imported.model.post_norm = true;
   return imported;
 }
 
@@ -192,9 +306,8 @@ Imported read_deepseek(ModelFields& fields) {
   Transformer& model = imported.model;
   refuse_attention_bias(fields);
   fields.ignore({"aux_loss_alpha", "ep_size", "n_group", "norm_topk_prob", "num_key_value_heads",
-                 "num_nextn_predict_layers", "quantization_config", "routed_scaling_factor",
-                 "scoring_func", "seq_aux", "topk_group", "rope_interleave", "qk_head_dim",
-                 "head_dim"});
+                 "num_nextn_predict_layers", "routed_scaling_factor", "scoring_func", "seq_aux",
+                 "topk_group", "rope_interleave", "qk_head_dim", "head_dim"});
   const std::int64_t plain = fields.required_count("qk_nope_head_dim");
   const std::int64_t rope = fields.required_count("qk_rope_head_dim");
   model.head_dim = plain + rope;
@@ -307,9 +420,14 @@ constexpr std::array kFamilies = {
     Family{"qwen3", read_qwen3},
     Family{"qwen3_moe", read_qwen3_moe},
     Family{"phi3", read_phi3},
+    Family{"gemma2", read_gemma2},
+    Family{"gemma3_text", read_gemma3},
+    Family{"gpt_oss", read_gpt_oss},
+    Family{"llama4_text", read_llama4},
     Family{"deepseek_v2", read_deepseek},
     Family{"deepseek_v3", read_deepseek},
     Family{"kimi_k2", read_deepseek},
+    Family{"glm4", read_glm4},
     Family{"glm4_moe", read_glm4_moe},
     Family{"gpt2", read_gpt2},
 };
@@ -360,19 +478,38 @@ bool is_huggingface_config(std::string_view text, std::string_view name) {
   return name.ends_with(".json");
 }
 
-std::string import_huggingface(const std::string& text, const std::string& name) {
+std::string import_huggingface(const std::string& text, const std::string& name,
+                               const std::optional<std::string>& optimizer) {
   ModelFields fields(text, name);
+  std::string notes;
+  if (fields.has("text_config")) {
+    fields.enter("text_config", {"torch_dtype", "dtype", "quantization_config"});
+    notes += "# It is the part for text alone.\n";
+  }
   const Family& family = family_of(fields);
   const Imported imported = family.read(fields);
+  std::string precision = precision_of(fields);
   fields.finish(family.name);
   fields.messages().throw_if_any();
+  if (optimizer) {
+    const std::filesystem::path beside = std::filesystem::path(name).parent_path() / kOptimizerFile;
+    ModelFields file(*optimizer, beside.string());
+    precision = precision_of_optimizer(file);
+    file.messages().throw_if_any();
+  }
+  if (!imported.left_out.empty()) notes += "# Left out: " + imported.left_out + ".\n";
+  if (!precision.empty()) {
+    notes +=
+        "# It is quantized; beside 'model' a workload of kind llm_serving has\n#   precision: " +
+        precision + "\n";
+  }
   const std::string section = section_of(imported);
   const Workload workload = read_back(section, name);
   return fmt::format(
       "# A model of the type {} with {} parameters, made by dfsearch import.  The "
       "kind, the\n# sequence (the most that the model takes) and the batch are "
-      "yours to choose.\n{}",
-      family.name, workload.counts->parameters, section);
+      "yours to choose.\n{}{}",
+      family.name, workload.counts->parameters, notes, section);
 }
 
 }  // namespace dfsearch

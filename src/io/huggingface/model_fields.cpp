@@ -89,7 +89,7 @@ const nlohmann::json* ModelFields::value(const std::string& field) {
 }
 
 void ModelFields::expected(const std::string& field, const std::string& what, const json& got) {
-  messages_.add(place_, field, "expected " + what + ", got " + described(got));
+  messages_->add(place_, field, "expected " + what + ", got " + described(got));
 }
 
 std::optional<std::int64_t> ModelFields::count(const std::string& field, std::int64_t least) {
@@ -108,7 +108,7 @@ std::optional<std::int64_t> ModelFields::count(const std::string& field, std::in
 
 std::int64_t ModelFields::required_count(const std::string& field, std::int64_t least) {
   if (!value(field)) {
-    messages_.add(place_, "", "missing field " + in_quotes(field));
+    messages_->add(place_, "", "missing field " + in_quotes(field));
     return least;
   }
   return count(field, least).value_or(least);
@@ -158,21 +158,58 @@ std::optional<std::set<std::int64_t>> ModelFields::counts(const std::string& fie
   return std::nullopt;
 }
 
+std::optional<std::vector<std::string>> ModelFields::list(const std::string& field) {
+  const json* found = value(field);
+  if (!found) return std::nullopt;
+  if (!found->is_array()) {
+    expected(field, "a list", *found);
+    return std::nullopt;
+  }
+  std::vector<std::string> items;
+  for (const json& item : *found) {
+    items.push_back(item.is_string() ? item.get<std::string>() : item.dump());
+  }
+  return items;
+}
+
+std::optional<ModelFields> ModelFields::map(const std::string& field) {
+  const json* found = value(field);
+  if (!found || found->is_object()) {
+    return found ? std::optional(ModelFields(place_, *found, messages_)) : std::nullopt;
+  }
+  expected(field, "a map", *found);
+  return std::nullopt;
+}
+
+void ModelFields::assume(const std::string& field, std::int64_t value) {
+  if (!has(field)) object_[field] = value;
+}
+
+void ModelFields::enter(const std::string& field, std::initializer_list<const char*> beside) {
+  std::optional<ModelFields> inner = map(field);
+  if (!inner) return;
+  for (const char* name : beside) {
+    if (has(name) && !inner->has(name)) inner->object_[name] = object_[name];
+  }
+  object_ = std::move(inner->object_);
+  known_.clear();
+}
+
 void ModelFields::ignore(std::initializer_list<const char*> fields) {
   known_.insert(fields.begin(), fields.end());
 }
 
 void ModelFields::refuse(const std::string& field, const std::string& what) {
-  messages_.add(place_, field, what);
+  messages_->add(place_, field, what);
 }
 
 void ModelFields::finish(const std::string& family) {
   for (const auto& item : object_.items()) {
     if (known_.contains(item.key())) continue;
-    messages_.add(place_, "",
-                  fmt::format("the field {} of a model of type {} is not understood, expected it "
-                              "to be taken out if it changes nothing",
-                              in_quotes(item.key()), family));
+    messages_->add(place_, "",
+                   fmt::format("the field {} of a model of type {} is not understood, expected it "
+                               "to be taken out if it changes nothing",
+                               in_quotes(item.key()), family));
   }
 }
 

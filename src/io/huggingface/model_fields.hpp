@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "io/text/input_messages.hpp"
 
@@ -31,16 +34,26 @@ class ModelFields {
   std::optional<double> share(const std::string& field);
   /// A list of whole numbers from 0.
   std::optional<std::set<std::int64_t>> counts(const std::string& field);
+  /// A list of words, or of numbers, as text.
+  std::optional<std::vector<std::string>> list(const std::string& field);
+  /// A map as fields of its own, with the same messages; of something else, or of nothing, none.
+  std::optional<ModelFields> map(const std::string& field);
 
+  /// What a field is where the file has none.
+  void assume(const std::string& field, std::int64_t value);
+  /// The same file, of which only this map counts, and of the rest these fields that it has not.
+  void enter(const std::string& field, std::initializer_list<const char*> beside);
   /// Fields that change neither kernels nor sizes.
   void ignore(std::initializer_list<const char*> fields);
   /// The value of a field has an effect that a config cannot say.
   void refuse(const std::string& field, const std::string& what);
   /// Reports all fields that nobody asked for or ignored.
   void finish(const std::string& family);
-  [[nodiscard]] InputMessages& messages() { return messages_; }
+  [[nodiscard]] InputMessages& messages() { return *messages_; }
 
  private:
+  ModelFields(Place place, nlohmann::json object, std::shared_ptr<InputMessages> messages)
+      : place_(std::move(place)), object_(std::move(object)), messages_(std::move(messages)) {}
   /// The value of a field that is there and not null; the field is known from now on.
   const nlohmann::json* value(const std::string& field);
   void expected(const std::string& field, const std::string& what, const nlohmann::json& got);
@@ -48,7 +61,7 @@ class ModelFields {
   Place place_;
   nlohmann::json object_;
   std::set<std::string, std::less<>> known_;
-  InputMessages messages_;
+  std::shared_ptr<InputMessages> messages_ = std::make_shared<InputMessages>();
 };
 
 }  // namespace dfsearch

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -101,6 +102,48 @@ const std::string kGpt2 =
         "n_ctx": 1024, "vocab_size": 50257, "activation_function": "gelu_new",
         "attn_pdrop": 0.1, "resid_pdrop": 0.1, "embd_pdrop": 0.1, "layer_norm_epsilon": 1e-05})";
 
+const std::string kGemma2 =
+    R"({"model_type": "gemma2", "hidden_size": 3584, "intermediate_size": 14336,
+        "num_hidden_layers": 42, "num_attention_heads": 16, "num_key_value_heads": 8,
+        "head_dim": 256, "vocab_size": 256000, "sliding_window": 4096, "sliding_window_size": 4096,
+        "attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0,
+        "query_pre_attn_scalar": 256, "cache_implementation": "hybrid",
+        "hidden_activation": "gelu_pytorch_tanh", "attention_bias": false,
+        "max_position_embeddings": 8192})";
+
+const std::string kGemma3 =
+    R"({"model_type": "gemma3", "architectures": ["Gemma3ForConditionalGeneration"],
+        "mm_tokens_per_image": 256, "torch_dtype": "bfloat16", "vision_config": {"hidden_size": 1152},
+        "text_config": {"model_type": "gemma3_text", "hidden_size": 3840,
+        "intermediate_size": 15360, "num_hidden_layers": 48, "num_attention_heads": 16,
+        "num_key_value_heads": 8, "rope_scaling": {"factor": 8.0, "rope_type": "linear"},
+        "sliding_window": 1024}})";
+
+const std::string kGptOss =
+    R"({"model_type": "gpt_oss", "hidden_size": 2880, "intermediate_size": 2880,
+        "num_hidden_layers": 4, "num_attention_heads": 64, "num_key_value_heads": 8,
+        "head_dim": 64, "vocab_size": 201088, "num_local_experts": 128, "num_experts_per_tok": 4,
+        "experts_per_token": 4, "sliding_window": 128, "attention_bias": true,
+        "layer_types": ["sliding_attention", "full_attention", "sliding_attention",
+                        "full_attention"],
+        "initial_context_length": 4096, "swiglu_limit": 7.0, "router_aux_loss_coef": 0.9,
+        "quantization_config": {"quant_method": "mxfp4",
+                                "modules_to_not_convert": ["model.layers.*.self_attn", "lm_head"]}})";
+
+const std::string kLlama4 =
+    R"({"model_type": "llama4", "text_config": {"model_type": "llama4_text", "hidden_size": 5120,
+        "intermediate_size": 8192, "intermediate_size_mlp": 16384, "num_hidden_layers": 48,
+        "num_attention_heads": 40, "num_key_value_heads": 8, "head_dim": 128,
+        "vocab_size": 202048, "attention_chunk_size": 8192, "interleave_moe_layer_step": 1,
+        "no_rope_layers": [], "num_local_experts": 16, "num_experts_per_tok": 1,
+        "attention_bias": false, "use_qk_norm": true, "max_position_embeddings": 10485760}})";
+
+const std::string kGlm4 =
+    R"({"model_type": "glm4", "hidden_size": 4096, "intermediate_size": 13696,
+        "num_hidden_layers": 40, "num_attention_heads": 32, "num_key_value_heads": 2,
+        "head_dim": 128, "vocab_size": 151552, "attention_bias": true,
+        "partial_rotary_factor": 0.5, "tie_word_embeddings": false})";
+
 Workload imported(const std::string& text) {
   return parse_config(import_huggingface(text, "config.json") + kSystem, "c.yaml").problem.workload;
 }
@@ -137,6 +180,9 @@ TEST_CASE("every family gives the parameters of its checkpoint") {
   CHECK(imported(kPhi3).counts->parameters == 3'821'079'552);
   CHECK(imported(kKimi).counts->parameters == 1'026'408'232'448);
   CHECK(imported(kGlm).counts->parameters == 352'797'829'024);
+  CHECK(imported(kGemma2).counts->parameters == 9'241'705'984);
+  CHECK(imported(kGemma3).counts->parameters == 11'766'034'176);
+  CHECK(imported(kGlm4).counts->parameters == 9'400'279'040);
 }
 
 TEST_CASE("an imported model is that of the shelf") {
@@ -150,6 +196,10 @@ TEST_CASE("an imported model is that of the shelf") {
   CHECK(*imported(kQwen3).transformer == shelf("qwen3_8b"));
   CHECK(*imported(kDeepseek).transformer == shelf("deepseek_v3"));
   CHECK(*imported(kGpt2).transformer == shelf("gpt2_xl"));
+  CHECK(*imported(kGemma3).transformer == shelf("gemma3_12b"));
+  Transformer gpt_oss = *imported(kGptOss).transformer;
+  gpt_oss.layers = 36;
+  CHECK(gpt_oss == shelf("gpt_oss_120b"));
   // Without a dense layer the width of the MLP has no effect.
   Transformer mixtral = *imported(kMixtral).transformer;
   CHECK(mixtral == shelf("mixtral_8x7b"));
@@ -174,7 +224,8 @@ TEST_CASE("sequence, word and what is left out") {
 TEST_CASE("what changes a model and is not understood is named") {
   CHECK(message_of(replaced(kLlama, "\"llama\"", "\"mamba\"")) ==
         "config.json: model_type: expected llama, mistral, mixtral, qwen2, qwen3, qwen3_moe, "
-        "phi3, deepseek_v2, deepseek_v3, kimi_k2, glm4_moe or gpt2, got 'mamba'");
+        "phi3, gemma2, gemma3_text, gpt_oss, llama4_text, deepseek_v2, deepseek_v3, kimi_k2, "
+        "glm4, glm4_moe or gpt2, got 'mamba'");
   CHECK(message_of("{}").starts_with("config.json: model_type: expected llama, "));
   CHECK(message_of(replaced(kLlama, "\"rms_norm_eps\"", "\"alibi\"")) ==
         "config.json: the field 'alibi' of a model of type llama is not understood, expected it "
@@ -197,6 +248,89 @@ TEST_CASE("what changes a model and is not understood is named") {
   CHECK(
       message_of(replaced(kLlama, R"("num_key_value_heads": 8)", R"("num_key_value_heads": 5)")) ==
       "config.json: kv_heads: expected a divisor of the heads, 32, got 5");
+}
+
+TEST_CASE("which layers see all tokens is read from the kinds of layers") {
+  const auto model = [](const std::string& text) { return *imported(text).transformer; };
+  CHECK(model(kGemma2).window == 4096);
+  CHECK(model(kGemma2).full_attention_every == 2);
+  CHECK(model(kLlama4).window == 8192);
+  CHECK(model(kLlama4).full_attention_every == 4);
+  CHECK(model(kLlama4).experts->shared == 1);
+  const auto types = [](const std::string& list) {
+    std::string text = kGptOss;
+    const std::size_t begin = text.find("\"layer_types\": ["), end = text.find(']', begin);
+    return text.replace(begin, end - begin, "\"layer_types\": [" + list);
+  };
+  const std::string full = "\"full_attention\"", near = "\"sliding_attention\"";
+  const auto four = [&](const std::string& a, const std::string& b, const std::string& c,
+                        const std::string& d) { return types(a + "," + b + "," + c + "," + d); };
+  CHECK(model(four(near, near, near, full)).full_attention_every == 4);
+  CHECK(model(four(near, near, near, near)).full_attention_every == 0);
+  CHECK(model(four(near, near, near, near)).window == 128);
+  CHECK(model(four(full, full, full, full)).window == 0);
+  const std::string wrong =
+      "config.json: layer_types: expected full_attention in every layer or in";
+  CHECK(message_of(four(full, near, near, full)).starts_with(wrong));
+  CHECK(message_of(four(near, full, near, near)).starts_with(wrong));
+  CHECK(message_of(types(near + "," + full)).starts_with(wrong));
+  CHECK(message_of(four(near, full, near, "\"linear_attention\"")).starts_with(wrong));
+  CHECK(message_of(replaced(kLlama4, R"("no_rope_layers": [])", R"("no_rope_layers": [1, 1, 0])"))
+            .starts_with("config.json: no_rope_layers: expected 0 in every 4-th layer"));
+  CHECK(message_of(replaced(kLlama4, R"(layer_step": 1)", R"(layer_step": 2)"))
+            .starts_with("config.json: interleave_moe_layer_step: "));
+}
+
+TEST_CASE("how a checkpoint is quantized stands in a comment") {
+  const auto precision = [](const std::string& text,
+                            const std::optional<std::string>& optimizer = std::nullopt) {
+    const std::string found = import_huggingface(text, "config.json", optimizer);
+    const std::size_t at = found.find("precision: ");
+    return at == std::string::npos ? "" : found.substr(at + 11, found.find('\n', at) - at - 11);
+  };
+  const auto quantized = [](const std::string& by) {
+    return replaced(kLlama, "\"use_cache\"", "\"quantization_config\": " + by + ", \"use_cache\"");
+  };
+  CHECK(precision(kLlama).empty());
+  CHECK(precision(kGptOss) == "{weights: mxfp4, products: bf16, head: bf16}");
+  CHECK(precision(kDeepseek) == "{weights: fp8, head: bf16}");
+  CHECK(precision(quantized(R"({"quant_method": "awq", "bits": 4, "group_size": 128})")) ==
+        "{weights: int4, products: bf16, head: bf16}");
+  CHECK(precision(quantized(R"({"quant_method": "gptq", "bits": 8})")) ==
+        "{weights: int8, products: bf16, head: bf16}");
+  CHECK(precision(quantized(
+            R"({"quant_method": "compressed-tensors", "ignore": ["lm_head"],
+                "config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "float"},
+                "input_activations": {"num_bits": 8, "type": "float"}}},
+                "kv_cache_scheme": {"num_bits": 8, "type": "float"}})")) ==
+        "{weights: fp8, head: bf16, cache: fp8}");
+  const auto optimizer = [](const std::string& algorithm, const std::string& cache) {
+    return R"({"producer": {"name": "modelopt", "version": "0.23.0"}, "quantization": {
+              "quant_algo": ")" +
+           algorithm + R"(", "kv_cache_quant_algo": )" + cache +
+           R"(, "group_size": 16, "exclude_modules": ["lm_head"]}})";
+  };
+  CHECK(precision(kLlama, optimizer("FP8", "\"FP8\"")) == "{weights: fp8, head: bf16, cache: fp8}");
+  CHECK(precision(kLlama, optimizer("NVFP4", "null")) == "{weights: nvfp4, head: bf16}");
+  CHECK(precision(kLlama, optimizer("W4A8_AWQ", "\"FP8\"")) ==
+        "{weights: int4, products: fp8, head: bf16, cache: fp8}");
+  CHECK(precision(kLlama, optimizer("W8A8_SQ_PER_CHANNEL", "null")) ==
+        "{weights: int8, head: bf16}");
+  // It goes before what the config says.
+  CHECK(precision(kGptOss, optimizer("NVFP4", "null")) == "{weights: nvfp4, head: bf16}");
+  CHECK_THROWS_WITH_AS(precision(kLlama, optimizer("MIXED_PRECISION", "null")),
+                       doctest::Contains("hf_quant_config.json: quant_algo: expected FP8, "),
+                       InputError);
+  CHECK_THROWS_WITH_AS(precision(kLlama, optimizer("FP8", "\"FP3\"")),
+                       doctest::Contains("kv_cache_quant_algo: expected FP8, INT8, NVFP4 or null"),
+                       InputError);
+  CHECK_THROWS_WITH_AS(precision(kLlama, "{}"), doctest::Contains("quantization: expected the map"),
+                       InputError);
+  CHECK(message_of(quantized(R"({"quant_method": "gptq", "bits": 3})")) ==
+        "config.json: bits: expected 4 or 8, got 3");
+  CHECK(message_of(quantized(R"({"quant_method": "hqq"})"))
+            .starts_with("config.json: quant_method: expected fp8, mxfp4, gptq or awq, got 'hqq'"));
+  CHECK(message_of(quantized("7")) == "config.json: quantization_config: expected a map, got '7'");
 }
 
 TEST_CASE("hostile values end in one message") {
@@ -239,7 +373,7 @@ TEST_CASE("text that is no JSON object is refused where it is wrong") {
 
 TEST_CASE("cut and damaged files never do worse than an InputError") {
   std::mt19937_64 random(5);
-  for (const std::string& good : {kLlama, kDeepseek, kGpt2}) {
+  for (const std::string& good : {kLlama, kDeepseek, kGpt2, kGptOss}) {
     for (std::size_t length = 0; length < good.size(); ++length) {
       CHECK(message_of(good.substr(0, length)) != "accepted");
     }
