@@ -2,6 +2,7 @@
 # find_package(dfsearch) finds; tests/install uses it like a stranger.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+find_program(DFSEARCH_GZIP gzip)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dfsearch)
 install(TARGETS dfsearch RUNTIME)
@@ -16,6 +17,25 @@ install(CODE "set(source_dir [[${PROJECT_SOURCE_DIR}/src]])
 set(scratch_dir [[${PROJECT_BINARY_DIR}/installed_headers]])" COMPONENT library)
 install(SCRIPT cmake/install_headers.cmake COMPONENT library)
 install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/dfsearch)
+# The program writes its manual page and the completions of shells itself.
+set(written ${PROJECT_BINARY_DIR}/written)
+set(written_files manual=man/man1/dfsearch.1 bash=bash-completion/completions/dfsearch
+                  fish=fish/vendor_completions.d/dfsearch.fish)
+foreach(pair ${written_files})
+  string(REGEX MATCH "(.*)=(.*)" pair ${pair})
+  cmake_path(GET CMAKE_MATCH_2 PARENT_PATH folder)
+  set(command dfsearch completion ${CMAKE_MATCH_1})
+  set(file ${written}/${CMAKE_MATCH_2})
+  if(CMAKE_MATCH_1 STREQUAL manual AND DFSEARCH_GZIP)
+    string(APPEND file .gz)
+    list(APPEND command | ${DFSEARCH_GZIP} -9 -n)
+  endif()
+  file(MAKE_DIRECTORY ${written}/${folder})
+  add_custom_command(OUTPUT ${file} COMMAND ${command} > ${file} DEPENDS dfsearch VERBATIM)
+  list(APPEND all_written ${file})
+  install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder})
+endforeach()
+add_custom_target(dfsearch_written ALL DEPENDS ${all_written})
 # The program and the libraries hold the library of the charts.
 foreach(file LICENSE NOTICE LICENSE-d3 README.md)
   install(FILES third_party/echarts/${file} DESTINATION ${CMAKE_INSTALL_DOCDIR}/echarts)

@@ -27,7 +27,6 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # What the policy of Debian asks of each package, and nobody else needs.
-find_program(DFSEARCH_GZIP gzip)
 if(DFSEARCH_GZIP)
   file(WRITE ${PROJECT_BINARY_DIR}/changelog
        "dfsearch (${PROJECT_VERSION}) stable; urgency=medium\n\n  * CHANGELOG.md says what is new.\n\n"
