@@ -59,7 +59,7 @@ class Restoration {
 
  private:
   [[nodiscard]] std::optional<std::string> wrong_loop_in(const Node& node) const {
-    const LoopSets all = problem_.loops_left(nullptr);
+    const LoopSets all = problem_.loops_left(node.point->network, nullptr);
     const bool begun = node.fusion.done.end() != 0;
     for (std::size_t k = 0; k < all.size(); ++k) {
       for (const LoopPair loop : (*node.sharding)[k]) {

@@ -151,7 +151,7 @@ void MappingProblem::attach_contexts(std::vector<OpenNodes<Node>::Entry>& entrie
     Node& node = entry.node;
     // A fusion that has begun has its set of done kernels, if only an empty one.
     if (!node.point || node.fusion.done.end() == 0) continue;
-    LoopSets sharding = loops_left(node.sharding.get());
+    LoopSets sharding = loops_left(node.point->network, node.sharding.get());
     auto& context = contexts[{*node.point, sharding}];
     if (!context) context = open(*node.point, std::move(sharding));
     node.context = context;
@@ -159,9 +159,12 @@ void MappingProblem::attach_contexts(std::vector<OpenNodes<Node>::Entry>& entrie
   }
 }
 
-LoopSets MappingProblem::loops_left(const LoopSets* of_node) const {
+LoopSets MappingProblem::loops_left(std::size_t network, const LoopSets* of_node) const {
   if (of_node != nullptr) return *of_node;
-  return shared_->space ? shared_->space->all() : loop_sets(sharding_);
+  if (!shared_->space) return loop_sets(sharding_);
+  LoopSets all = shared_->space->all();
+  for (LoopSet& pairs : all) pairs = pairs_along(pairs, networks_[network]);
+  return all;
 }
 
 LayerDecisions MappingProblem::decisions(OuterPoint point, LoopSets sharding) const {
@@ -241,7 +244,7 @@ bool MappingProblem::before(const Node& node, const Solution& solution) const {
   std::int64_t used = node.least_used;
   if (node.context) used = std::max(used, node.context->search.least_used(node.fusion));
   if (used != solution.fusion.used) return used < solution.fusion.used;
-  if (!node.context) return first_sharding(loops_left(node.sharding.get())) <= solution.sharding;
+  if (!node.context) return first_sharding(loops_left(node.point->network, node.sharding.get())) <= solution.sharding;
   const std::vector<LoopPair>& earliest = node.context->first_sharding;
   if (earliest != solution.sharding) return earliest < solution.sharding;
   return node.context->search.may_precede(node.fusion, solution.fusion);
@@ -262,7 +265,7 @@ bool MappingProblem::contains(const Node& node, const Solution& solution) const 
   if (!node.point) return true;
   if (*node.point != solution.point) return false;
   const LoopSets left =
-      node.context ? node.context->tables.decisions().sharding : loops_left(node.sharding.get());
+      node.context ? node.context->tables.decisions().sharding : loops_left(node.point->network, node.sharding.get());
   for (std::size_t k = 0; k < left.size(); ++k) {
     if (!left[k].contains(solution.sharding[k])) return false;
   }

@@ -158,15 +158,15 @@ class MappingProblem {
   [[nodiscard]] const std::vector<NetworkChoice>& networks() const { return networks_; }
   /// Whether the tree leaves its parallelism out.
   [[nodiscard]] bool excludes(const NetworkChoice& network) const;
-  /// The loops of each kernel that a node leaves; null: before any is decided.
-  [[nodiscard]] LoopSets loops_left(const LoopSets* of_node) const;
+  /// The loops of each kernel that a node leaves along a network; null: before any is decided.
+  [[nodiscard]] LoopSets loops_left(std::size_t network, const LoopSets* of_node) const;
   /// Gives nodes that were read back the tables of their points, once for each
   /// point and sharding.
   void attach_contexts(std::vector<OpenNodes<Node>::Entry>& entries) const;
   /// The tables of a point; its transposition table is empty.  In a joint search
   /// no sharding is decided yet.
   [[nodiscard]] std::shared_ptr<const FusionContext> open(OuterPoint point) const {
-    return open(point, loops_left(nullptr));
+    return open(point, loops_left(point.network, nullptr));
   }
   /// Lower bound of every sharding and fusion of the point, without its tables.
   [[nodiscard]] Score point_bound(OuterPoint point) const;

@@ -137,7 +137,7 @@ bool MappingProblem::compares_tiles() const {
 bool MappingProblem::replaced_by_other_tiles(OuterPoint point) const {
   if (!compares_tiles()) return false;
   const auto costs = [this](OuterPoint of) {
-    return TileCosts(problem_, decisions(of, loops_left(nullptr)), shared_->core_options);
+    return TileCosts(problem_, decisions(of, loops_left(of.network, nullptr)), shared_->core_options);
   };
   const bool by_fewer = fewer_tiles_replace(problem_);
   const std::int64_t tiles = tile_count(problem_.workload, point.tile);
@@ -193,8 +193,8 @@ Score MappingProblem::point_bound(OuterPoint point) const {
   const NetworkChoice& network = networks_[point.network];
   const StepTime step = step_time(problem_, network, point.micro_batch);
   return step.score(least_layer_time(problem_, network, tile_count(problem_.workload, point.tile),
-                                     step.micro_batches, loops_left(nullptr),
-                                     &shared_->core_options.levels));
+                                     step.micro_batches, loops_left(point.network, nullptr),
+                                     &shared_->core_options));
 }
 
 void MappingProblem::open_point(const Node& node, Sink& expansion) const {
@@ -205,13 +205,12 @@ void MappingProblem::open_point(const Node& node, Sink& expansion) const {
     }
     points_opened_.fetch_add(1, std::memory_order_relaxed);
   }
-  LoopSets sharding = loops_left(node.sharding.get());
+  LoopSets sharding = loops_left(node.point->network, node.sharding.get());
   if (shared_->space) {
-    for (LoopSet& pairs : sharding) pairs = pairs_along(pairs, networks_[node.point->network]);
     if (!shared_->space->break_symmetry(sharding)) return;
     if (!first_of_best_) {
       shared_->space->drop_dominated(decisions(*node.point, {}), sharding,
-                                     shared_->core_options.levels);
+                                     shared_->core_options);
     }
     if (!is_decided(sharding)) {
       if (!node.sharding) offer_first(*node.point, expansion);

@@ -36,11 +36,11 @@ Seconds least_compute(const Problem& problem, const Kernel& kernel, const Shard&
 
 Seconds least_layer_time(const Problem& problem, const NetworkChoice& network, std::int64_t tiles,
                          std::int64_t micro_batches, const LoopSets& sharding,
-                         LevelTrafficCache* cache) {
-  LevelTrafficCache of_this_point;
-  LevelTrafficCache& traffic = cache != nullptr ? *cache : of_this_point;
+                         CoreOptionsCache* cache) {
+  CoreOptionsCache of_this_point;
+  if (cache == nullptr) cache = &of_this_point;
   const DataflowGraph& graph = problem.workload.graph;
-  const NetworkContext context(problem, network, tiles, micro_batches);
+  const NetworkContext context(problem, network, tiles, micro_batches, &cache->conversions);
   Seconds compute{};
   Seconds communication{};
   const Machine& system = problem.system;
@@ -55,7 +55,7 @@ Seconds least_layer_time(const Problem& problem, const NetworkChoice& network, s
       least = std::min(least, least_compute(problem, kernel, shard));
       if (levels == 0) continue;
       const Shard whole = shard_of(kernel, loop, context.machine.grid(), 1);
-      const std::vector<Bytes> bytes = traffic.level_bytes(kernel, whole, system.accelerator,
+      const std::vector<Bytes> bytes = cache->levels.level_bytes(kernel, whole, system.accelerator,
                                                            system.levels, problem.workload.word);
       for (std::size_t x = 0; x < levels; ++x) least_bytes[x] = std::min(least_bytes[x], bytes[x]);
     }

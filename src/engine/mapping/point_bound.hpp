@@ -6,7 +6,7 @@
 #include "base/units.hpp"
 #include "graph/kernel.hpp"
 #include "graph/loop_set.hpp"
-#include "model/layer/level_traffic.hpp"
+#include "model/layer/core_allocation.hpp"
 #include "model/layer/shard.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/problem.hpp"
@@ -33,6 +33,6 @@ Seconds least_compute(const Problem& problem, const Kernel& kernel, const Shard&
 /// the machine, or null.
 Seconds least_layer_time(const Problem& problem, const NetworkChoice& network, std::int64_t tiles,
                          std::int64_t micro_batches, const LoopSets& sharding,
-                         LevelTrafficCache* cache = nullptr);
+                         CoreOptionsCache* cache = nullptr);
 
 }  // namespace dfsearch

@@ -80,7 +80,8 @@ TileCosts::TileCosts(const Problem& problem, const LayerDecisions& decisions,
   const DataflowGraph& graph = problem.workload.graph;
   const NetworkContext context(
       problem, decisions.network, tiles_,
-      step_time(problem, decisions.network, decisions.micro_batch).micro_batches);
+      step_time(problem, decisions.network, decisions.micro_batch).micro_batches,
+      &cache.conversions);
   const ChipGrid& grid = context.machine.grid();
   const auto tiles = static_cast<double>(tiles_);
   const bool any_fits = fewer_tiles_replace(problem);

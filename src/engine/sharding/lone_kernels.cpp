@@ -46,7 +46,8 @@ class LoneSum {
         sets_(decisions.sharding),
         relaxed_(problem, decisions, 0, &cache),
         context_(problem, decisions.network, relaxed_.tiles(),
-                 step_time(problem, decisions.network, decisions.micro_batch).micro_batches) {
+                 step_time(problem, decisions.network, decisions.micro_batch).micro_batches,
+                 &cache.conversions) {
     for (const LoopSet set : sets_) sizes_.push_back(static_cast<std::size_t>(set.size()));
     const std::size_t most = *std::max_element(sizes_.begin(), sizes_.end());
     for (std::size_t place = 0; place < most; ++place) {

@@ -59,9 +59,10 @@ bool better(const OwnCosts& a, const OwnCosts& b) { return no_worse(a, b) && !(a
 class Domination {
  public:
   Domination(const Problem& problem, const LayerDecisions& decisions, LoopSets& sets,
-             LevelTrafficCache& cache)
+             CoreOptionsCache& cache)
       : graph_(problem.workload.graph),
-        context_(problem, decisions.network, tile_count(problem.workload, decisions.tile), 1),
+        context_(problem, decisions.network, tile_count(problem.workload, decisions.tile), 1,
+                 &cache.conversions),
         sets_(sets),
         cache_(cache) {}
 
@@ -194,7 +195,7 @@ class Domination {
     const Machine& system = context_.problem.system;
     const Shard whole = shard_of(kernel, loop, context_.machine.grid(), 1);
     const std::vector<Bytes> bytes =
-        cache_.level_bytes(kernel, whole, system.accelerator, system.levels, word);
+        cache_.levels.level_bytes(kernel, whole, system.accelerator, system.levels, word);
     std::copy(bytes.begin(), bytes.end(), costs.levels.begin());
     return costs;
   }
@@ -202,7 +203,7 @@ class Domination {
   const DataflowGraph& graph_;
   const NetworkContext context_;
   LoopSets& sets_;
-  LevelTrafficCache& cache_;
+  CoreOptionsCache& cache_;
   // Of each kernel by loop, once they are asked for.
   std::vector<std::vector<OwnCosts>> own_ = std::vector<std::vector<OwnCosts>>(sets_.size());
 };
@@ -253,7 +254,7 @@ bool ShardingSpace::break_symmetry(LoopSets& sets) const {
 }
 
 void ShardingSpace::drop_dominated(const LayerDecisions& decisions, LoopSets& sets,
-                                   LevelTrafficCache& cache) const {
+                                   CoreOptionsCache& cache) const {
   if (bounds_.use(SearchBound::DominatedLoops)) {
     Domination(problem_, decisions, sets, cache).run(deadline_);
   }

@@ -9,7 +9,7 @@
 #include "engine/tables/search_bounds.hpp"
 #include "graph/loop_set.hpp"
 #include "model/layer/layer_costs.hpp"
-#include "model/layer/level_traffic.hpp"
+#include "model/layer/core_allocation.hpp"
 #include "model/problem.hpp"
 
 namespace dfsearch {
@@ -42,7 +42,7 @@ class ShardingSpace {
   /// `network` and `tile` are decided; the sharding of `decisions` is not used.
   /// `cache` is that of the machine.
   void drop_dominated(const LayerDecisions& decisions, LoopSets& sets,
-                      LevelTrafficCache& cache) const;
+                      CoreOptionsCache& cache) const;
 
  private:
   const Problem& problem_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/layer/array_dataflow.hpp"
+#include "model/layer/conversion_cache.hpp"
 #include "model/layer/level_traffic.hpp"
 #include "model/layer/shard.hpp"
 #include "model/mapping.hpp"
@@ -58,6 +59,7 @@ class CoreOptionsCache {
 
   /// What else layers of the same machine have in common.
   LevelTrafficCache levels;
+  ConversionCache conversions;
 
  private:
   struct Key {

@@ -26,7 +26,8 @@ LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coa
       graph_(problem.workload.graph),
       decisions_(std::move(decisions)),
       network_(problem, decisions_.network, tile_count(problem.workload, decisions_.tile),
-               step_time(problem, decisions_.network, decisions_.micro_batch).micro_batches),
+               step_time(problem, decisions_.network, decisions_.micro_batch).micro_batches,
+               cache != nullptr ? &cache->conversions : nullptr),
       bandwidth_(decisions_.spilled ? problem.spilled_bandwidth()
                                     : problem.system.memory[0].bandwidth),
       options_(make_options(cache)),

@@ -39,14 +39,27 @@ ChipGrid chip_grid(const std::vector<Mapping::Dimension>& network, const Equatio
   return grid;
 }
 
+Extents extents_of(const Kernel& kernel) {
+  return {.outer = kernel.outer,
+          .m = kernel.m,
+          .k = output_depth(kernel),
+          .n = kernel.n,
+          .spread = kernel.spread,
+          .tiled = kernel.tiled};
+}
+
 Shard shard_of(const Kernel& kernel, LoopPair sharding, std::int64_t tensor_degree,
                std::int64_t tiles) {
-  return shard_of(kernel, sharding, ChipGrid{.tensor = tensor_degree}, tiles);
+  return shard_of(extents_of(kernel), sharding, ChipGrid{.tensor = tensor_degree}, tiles);
+}
+
+Shard shard_of(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid, std::int64_t tiles) {
+  return shard_of(extents_of(kernel), sharding, grid, tiles);
 }
 
 // docs/model.md (24), (25)
-Shard shard_of(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid, std::int64_t tiles) {
-  Shard shard{.m = kernel.outer * kernel.m, .k = output_depth(kernel), .n = kernel.n};
+Shard shard_of(const Extents& whole, LoopPair sharding, const ChipGrid& grid, std::int64_t tiles) {
+  Shard shard{.m = whole.outer * whole.m, .k = whole.k, .n = whole.n};
   const auto divide = [&shard](Loop loop, std::int64_t by) {
     switch (loop) {
       case Loop::Outer:
@@ -63,10 +76,10 @@ Shard shard_of(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid, st
         break;
     }
   };
-  switch (kernel.spread) {
+  switch (whole.spread) {
     case Spread::Tensor:
       if (sharding.has(Loop::Outer) && !grid.splits_heads) {
-        shard.m = rows_of_whole(shard.m, kernel.outer, grid.parts(sharding, Loop::Outer));
+        shard.m = rows_of_whole(shard.m, whole.outer, grid.parts(sharding, Loop::Outer));
         sharding = without_outer(sharding);
       }
       for (std::size_t axis = 0; axis < kTensorAxes; ++axis) {
@@ -81,7 +94,7 @@ Shard shard_of(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid, st
       divide(Loop::N, grid.chips());
       break;
   }
-  divide(kernel.tiled, tiles);
+  divide(whole.tiled, tiles);
   return shard;
 }
 
@@ -107,13 +120,13 @@ Bytes output_bytes(const Shard& shard, Bytes word) { return word * product(shard
 // docs/model.md (24), (26)
 Shard tensor_shard(const DataflowGraph& graph, const Tensor& tensor, LoopPair sharding,
                    const ChipGrid& grid, std::int64_t tiles) {
-  const Kernel& from = graph.kernel(tensor.from);
-  if (tensor.rows == 0) return shard_of(from, sharding, grid, tiles);
-  Kernel part = from;
+  Extents part = extents_of(graph.kernel(tensor.from));
+  if (tensor.rows == 0) return shard_of(part, sharding, grid, tiles);
+  const std::int64_t outer = part.outer;
   part.outer = 1;
   part.m = tensor.rows;
   if (sharding.has(Loop::Outer) && !grid.splits_heads) {
-    part.m = rows_of_whole(tensor.rows, from.outer, grid.parts(sharding, Loop::Outer));
+    part.m = rows_of_whole(tensor.rows, outer, grid.parts(sharding, Loop::Outer));
     sharding = without_outer(sharding);
   }
   return shard_of(part, sharding, grid, tiles);
@@ -137,9 +150,11 @@ Bytes stored_weight_bytes(const Kernel& kernel, LoopPair sharding, const ChipGri
 Bytes all_matrices_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid,
                          Bytes word) {
   if (kernel.matrices == 0) return weight_bytes(kernel, sharding, grid, word);
-  Kernel all = kernel;
+  if (!kernel.has_weight()) return Bytes{};
+  Extents all = extents_of(kernel);
   all.outer = kernel.matrices;
-  return weight_bytes(all, sharding, grid, word);
+  const Shard whole = shard_of(all, sharding, grid, 1);
+  return word * product(whole.m, whole.k);
 }
 
 // docs/model.md (27)

@@ -21,6 +21,18 @@ struct Shard {
   friend auto operator<=>(const Shard&, const Shard&) = default;
 };
 
+/// What is divided of a kernel, or of a part of its output.
+struct Extents {
+  std::int64_t outer = 1;
+  std::int64_t m = 1;
+  std::int64_t k = 1;  ///< output_depth
+  std::int64_t n = 1;
+  Spread spread = Spread::Tensor;
+  Loop tiled = Loop::N;
+};
+
+Extents extents_of(const Kernel& kernel);
+
 /// a / b rounded up; a >= 0, b > 0.
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
 
@@ -57,6 +69,7 @@ ChipGrid chip_grid(const std::vector<Mapping::Dimension>& network, const Equatio
 /// Divides the sharded loop by the tensor degree, or that of each axis by its chips, or the loops of a kernel that
 /// is spread over the grid or the machine by theirs, then the tiled one by
 /// `tiles`, each rounded up.  Of `outer` a chip has whole ones.
+Shard shard_of(const Extents& whole, LoopPair sharding, const ChipGrid& grid, std::int64_t tiles);
 Shard shard_of(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid, std::int64_t tiles);
 /// The same for a machine of tensor dimensions only.
 Shard shard_of(const Kernel& kernel, LoopPair sharding, std::int64_t tensor_degree,

@@ -296,7 +296,7 @@ class Passage {
   [[nodiscard]] Bytes bytes(const State& state) const {
     const ChipGrid& grid = context_.machine.grid();
     const Bytes word = context_.problem.workload.word;
-    if (state.is_done == std::array<bool, kTensorAxes>{}) {
+    if (!state.is_done[0] && !state.is_done[1]) {
       return tensor_bytes(graph_, tensor_, state.made, grid, context_.tiles, word);
     }
     std::int64_t columns = 1;
@@ -314,7 +314,7 @@ class Passage {
     }
     const Kernel& to = graph_.kernel(tensor_.to);
     const Shard made = tensor_shard(graph_, tensor_, state.made, grid, 1);
-    Kernel part = graph_.kernel(tensor_.from);
+    Extents part = extents_of(graph_.kernel(tensor_.from));
     part.outer = 1;
     part.m = made.m;
     part.n = ceil_div(made.n, columns);
@@ -339,13 +339,28 @@ class Passage {
 
 }  // namespace
 
+namespace {
+
+Seconds computed_conversion_time(const NetworkContext& context, const Tensor& tensor,
+                                 LoopPair producer, LoopPair consumer) {
+  const Passage passage(context, tensor, producer, consumer);
+  const Seconds first = passage.along(0, false);
+  if (context.axes[1].members() == 1) return first;
+  const Seconds inner_first = first + passage.along(1, true);
+  if (inner_first == Seconds{}) return inner_first;
+  return std::min(inner_first, passage.along(1, false) + passage.along(0, true));
+}
+
+}  // namespace
+
 // docs/model.md (37)
 Seconds conversion_time(const NetworkContext& context, const Tensor& tensor, LoopPair producer,
                         LoopPair consumer) {
-  const Passage passage(context, tensor, producer, consumer);
-  if (context.axes[1].members() == 1) return passage.along(0, false);
-  return std::min(passage.along(0, false) + passage.along(1, true),
-                  passage.along(1, false) + passage.along(0, true));
+  const auto compute = [&] {
+    return computed_conversion_time(context, tensor, producer, consumer);
+  };
+  return context.conversions ? context.conversions->time(tensor, producer, consumer, compute)
+                             : compute();
 }
 
 namespace {
@@ -405,7 +420,8 @@ Collectives of_axis(const Problem& problem, std::vector<Mapping::Dimension> netw
 
 NetworkContext::NetworkContext(const Problem& its_problem,
                                const std::vector<Mapping::Dimension>& network,
-                               std::int64_t its_tiles, std::int64_t its_micro_batches)
+                               std::int64_t its_tiles, std::int64_t its_micro_batches,
+                               ConversionCache* cache)
     : problem(its_problem),
       tensor(problem.system, network, Strategy::Tensor, problem.equations),
       axes{of_axis(problem, network, 0), of_axis(problem, network, 1)},
@@ -413,7 +429,10 @@ NetworkContext::NetworkContext(const Problem& its_problem,
       data(problem.system, network, Strategy::Data, problem.equations),
       machine(problem.system, network, problem.equations, problem.tensor_axes),
       tiles(its_tiles),
-      micro_batches(its_micro_batches) {}
+      micro_batches(its_micro_batches) {
+  if (cache == nullptr || axes[1].members() == 1) return;
+  conversions = cache->table(problem.workload.graph, network, tiles);
+}
 
 const Collectives& NetworkContext::along(LoopPair sharding, Loop loop) const {
   const bool first = sharding.loops[0] == loop;
@@ -440,6 +459,7 @@ Seconds least_conversion_time(const NetworkContext& context, const Tensor& tenso
   Seconds least = Seconds::infinity();
   for (const LoopPair consumer : consumers) {
     least = std::min(least, conversion_time(context, tensor, producer, consumer));
+    if (least == Seconds{}) break;
   }
   return least;
 }
@@ -485,6 +505,8 @@ Seconds network_time(const NetworkContext& context, KernelId id, const LoopSets&
       context.tensor.members() > 1 ? graph.outputs(id) : std::span<const TensorId>{};
   Seconds least = Seconds::infinity();
   for (const LoopPair loop : sharding[id.index()]) {
+    const Seconds own = own_network_time(context, graph.kernel(id), loop);
+    if (own >= least) continue;
     Seconds conversions{};
     for (const TensorId t : converted) {
       const Tensor& tensor = graph.tensor(t);
@@ -498,8 +520,7 @@ Seconds network_time(const NetworkContext& context, KernelId id, const LoopSets&
       if (seam.from != id || context.tensor.members() == 1) continue;
       conversions += least_conversion_time(context, seam, loop, sharding[seam.to.index()]);
     }
-    least = std::min(least, own_network_time(context, graph.kernel(id), loop) +
-                                conversions * static_cast<double>(context.tiles));
+    least = std::min(least, own + conversions * static_cast<double>(context.tiles));
   }
   return least;
 }

@@ -4,10 +4,12 @@
 // (docs/model.md, section 4).
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "graph/loop_set.hpp"
+#include "model/layer/conversion_cache.hpp"
 #include "model/layer/machine_network.hpp"
 #include "model/layer/shard.hpp"
 #include "model/machine/collectives.hpp"
@@ -82,9 +84,11 @@ Bytes conversion_bytes(const Problem& problem, const Tensor& tensor, LoopPair fr
 
 /// What the network times of a layer's kernels depend on beside the sharding.
 struct NetworkContext {
-  /// Keeps a reference to the problem, which must outlive it.
+  /// Keeps a reference to the problem, which must outlive it.  Where two axes make conversions
+  /// many, those that the cache knows are not computed again.
   NetworkContext(const Problem& its_problem, const std::vector<Mapping::Dimension>& network,
-                 std::int64_t its_tiles, std::int64_t its_micro_batches);
+                 std::int64_t its_tiles, std::int64_t its_micro_batches,
+                 ConversionCache* cache = nullptr);
 
   /// The chips of a tensor group along the axes that have this loop.
   [[nodiscard]] const Collectives& along(LoopPair sharding, Loop loop) const;
@@ -99,6 +103,7 @@ struct NetworkContext {
   MachineNetwork machine;
   std::int64_t tiles;
   std::int64_t micro_batches;
+  std::shared_ptr<ConversionTable> conversions;  ///< null: none are known
 };
 
 /// The network time of a kernel over all tiles: its all-reduce or own collective, what couples its

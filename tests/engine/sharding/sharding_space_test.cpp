@@ -35,7 +35,7 @@ LoopSet left_of_second(const Problem& problem) {
   const ShardingSpace space(problem);
   LoopSets sets = space.all();
   const LayerDecisions decisions{.network = test::network_of(problem.system), .sharding = sets};
-  LevelTrafficCache cache;
+  CoreOptionsCache cache;
   space.drop_dominated(decisions, sets, cache);
   return sets[2];
 }
