@@ -244,7 +244,9 @@ bool MappingProblem::before(const Node& node, const Solution& solution) const {
   std::int64_t used = node.least_used;
   if (node.context) used = std::max(used, node.context->search.least_used(node.fusion));
   if (used != solution.fusion.used) return used < solution.fusion.used;
-  if (!node.context) return first_sharding(loops_left(node.point->network, node.sharding.get())) <= solution.sharding;
+  if (!node.context)
+    return first_sharding(loops_left(node.point->network, node.sharding.get())) <=
+           solution.sharding;
   const std::vector<LoopPair>& earliest = node.context->first_sharding;
   if (earliest != solution.sharding) return earliest < solution.sharding;
   return node.context->search.may_precede(node.fusion, solution.fusion);
@@ -264,8 +266,8 @@ bool MappingProblem::contains(const Node& node, const Solution& solution) const 
   if (node.network) return *node.network == solution.point.network;
   if (!node.point) return true;
   if (*node.point != solution.point) return false;
-  const LoopSets left =
-      node.context ? node.context->tables.decisions().sharding : loops_left(node.point->network, node.sharding.get());
+  const LoopSets left = node.context ? node.context->tables.decisions().sharding
+                                     : loops_left(node.point->network, node.sharding.get());
   for (std::size_t k = 0; k < left.size(); ++k) {
     if (!left[k].contains(solution.sharding[k])) return false;
   }

@@ -137,7 +137,8 @@ bool MappingProblem::compares_tiles() const {
 bool MappingProblem::replaced_by_other_tiles(OuterPoint point) const {
   if (!compares_tiles()) return false;
   const auto costs = [this](OuterPoint of) {
-    return TileCosts(problem_, decisions(of, loops_left(of.network, nullptr)), shared_->core_options);
+    return TileCosts(problem_, decisions(of, loops_left(of.network, nullptr)),
+                     shared_->core_options);
   };
   const bool by_fewer = fewer_tiles_replace(problem_);
   const std::int64_t tiles = tile_count(problem_.workload, point.tile);
@@ -209,8 +210,7 @@ void MappingProblem::open_point(const Node& node, Sink& expansion) const {
   if (shared_->space) {
     if (!shared_->space->break_symmetry(sharding)) return;
     if (!first_of_best_) {
-      shared_->space->drop_dominated(decisions(*node.point, {}), sharding,
-                                     shared_->core_options);
+      shared_->space->drop_dominated(decisions(*node.point, {}), sharding, shared_->core_options);
     }
     if (!is_decided(sharding)) {
       if (!node.sharding) offer_first(*node.point, expansion);

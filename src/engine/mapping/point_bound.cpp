@@ -55,8 +55,8 @@ Seconds least_layer_time(const Problem& problem, const NetworkChoice& network, s
       least = std::min(least, least_compute(problem, kernel, shard));
       if (levels == 0) continue;
       const Shard whole = shard_of(kernel, loop, context.machine.grid(), 1);
-      const std::vector<Bytes> bytes = cache->levels.level_bytes(kernel, whole, system.accelerator,
-                                                           system.levels, problem.workload.word);
+      const std::vector<Bytes> bytes = cache->levels.level_bytes(
+          kernel, whole, system.accelerator, system.levels, problem.workload.word);
       for (std::size_t x = 0; x < levels; ++x) least_bytes[x] = std::min(least_bytes[x], bytes[x]);
     }
     for (std::size_t x = 0; x < levels; ++x) {

@@ -78,7 +78,7 @@ class ConversionCache {
   std::mutex mutex_;
   std::map<std::pair<std::vector<Mapping::Dimension>, std::int64_t>,
            std::shared_ptr<ConversionTable>>
-      tables_;             // guarded by mutex_
+      tables_;            // guarded by mutex_
   std::size_t size_ = 0;  // times in all tables; guarded by mutex_
 };
 

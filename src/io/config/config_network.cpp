@@ -1,0 +1,282 @@
+// The list `network` of a system, and the section `parallelism`.
+
+#include "io/config/config_network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "io/schema/read_schema.hpp"
+#include "model/machine/machine_schema.hpp"
+#include "model/names.hpp"
+#include "model/problem_schema.hpp"
+#include "model/training/plan.hpp"
+#include "technology/names.hpp"
+
+namespace dfsearch {
+namespace {
+
+// Ways to use the network, all of which are made one by one, and to divide it among the roles of
+// a plan, of which only those of one parallelism at a time are.
+constexpr double kMostNetworks = 1e7;
+constexpr double kMostDivisions = 1e10;
+
+constexpr Interval kSideOfMesh{1, 1024};
+
+/// Beside those that a dimension has by itself.
+enum class MeshTopology : std::uint8_t { Mesh, Torus2d };
+constexpr std::int64_t kFirstMesh = kTopologies.size();
+constexpr Type kJoined{
+    .form = Form::Choice,
+    .put =
+        [](void* object, std::int64_t value) {
+          auto& dimension = static_cast<DimensionText*>(object)->dimension;
+          if (value < kFirstMesh) {
+            dimension.topology = static_cast<Topology>(value);
+          } else {
+            dimension.mesh.emplace().closed =
+                value - kFirstMesh == static_cast<std::int64_t>(MeshTopology::Torus2d);
+          }
+        },
+    .get = [](const void* object) -> std::int64_t {
+      const auto& dimension = static_cast<const DimensionText*>(object)->dimension;
+      if (!dimension.mesh) return static_cast<std::int64_t>(dimension.topology);
+      return kFirstMesh + static_cast<std::int64_t>(dimension.mesh->closed ? MeshTopology::Torus2d
+                                                                           : MeshTopology::Mesh);
+    },
+    .choices =
+        [] {
+          std::vector<Choice> choices = choices_of<Topology>();
+          choices.push_back({"mesh", kFirstMesh});
+          choices.push_back({"torus2d", kFirstMesh + 1});
+          return choices;
+        }};
+
+/// The chips of a mesh are those of its sides.
+void settle_mesh(MapReader& reader, DimensionText& text) {
+  std::optional<Mesh>& mesh = text.dimension.mesh;
+  for (const char* key : {"width", "height", "sharing"}) {
+    const YamlEntry* entry = reader.optional(key);
+    if (entry && !mesh) {
+      reader.messages().add(entry->place, key, "only a mesh or torus2d has it, expected none");
+    }
+  }
+  if (!mesh) return;
+  if (!text.width || !text.height) {
+    reader.messages().add(reader.place(), "network", "a mesh needs 'width' and 'height'");
+    return;
+  }
+  *mesh = {.width = *text.width,
+           .height = *text.height,
+           .closed = mesh->closed,
+           .sharing = text.sharing.value_or(MeshSharing::Own)};
+  const YamlEntry* degree = reader.optional("degree");
+  if (degree && text.dimension.degree && *text.dimension.degree != mesh->chips()) {
+    reader.messages().add(
+        degree->value.place, "degree",
+        fmt::format("expected width * height = {}, got {}", mesh->chips(), *text.dimension.degree));
+  }
+  text.dimension.degree = mesh->chips();
+}
+
+/// Without a technology all dimensions have a bandwidth of their own.
+DimensionText read_dimension(const YamlNode& item, const Technology* technology,
+                             InputMessages& messages) {
+  MapReader reader(item, "network", item.place, messages);
+  DimensionText text;
+  read_object(reader, text);
+  const YamlEntry* link = reader.optional("link");
+  if (link && !technology) {
+    messages.add(link->place, "link", "needs a 'technology' of the system, expected 'bandwidth'");
+  }
+  if (reader.has("bandwidth")) text.ports.link.reset();
+  settle_mesh(reader, text);
+  return text;
+}
+
+/// The network, or whichever override made the product wrong.
+Place place_of_degrees(const YamlEntry& section) {
+  const Place& chips = section.value.find("chips")->value.place;
+  const YamlEntry* network = section.value.find("network");
+  if (chips.is_override()) return chips;
+  if (!network) return section.value.place;
+  for (const YamlNode& item : network->value.items) {
+    const YamlEntry* degree = item.find("degree");
+    if (degree && degree->value.place.is_override()) return degree->value.place;
+  }
+  return network->value.place;
+}
+
+/// Ways to write a number as a product of so many factors, in their order.
+double products(std::int64_t number, std::size_t factors) {
+  double ways = 1.0;
+  const auto spread = [&](int exponent) {
+    for (int i = 1; i <= exponent; ++i) ways *= (static_cast<double>(factors) - 1.0 + i) / i;
+  };
+  for (std::int64_t p = 2; p <= number / p; ++p) {
+    int exponent = 0;
+    for (; number % p == 0; number /= p) ++exponent;
+    spread(exponent);
+  }
+  if (number > 1) spread(1);
+  return ways;
+}
+
+void check_ways(double ways, double most, const YamlEntry& section, const char* given,
+                InputMessages& messages) {
+  if (ways <= most) return;
+  messages.add(section.value.find("network")->value.place, "network",
+               fmt::format("{:.2g} ways to use it are too many, expected at most {:g}: give {} of "
+                           "more dimensions",
+                           ways, most, given));
+}
+
+}  // namespace
+
+std::vector<NetworkDimension> read_network(const YamlEntry& section, const Technology* technology,
+                                           std::vector<DimensionPorts>& ports,
+                                           InputMessages& messages) {
+  std::vector<NetworkDimension> network;
+  if (section.value.type != YamlNode::Type::Sequence) {
+    messages.add(
+        section.value.place, section.key,
+        "expected a list of dimensions, innermost first, got " + section.value.description());
+    return network;
+  }
+  for (const YamlNode& item : section.value.items) {
+    const DimensionText text = read_dimension(item, technology, messages);
+    network.push_back(text.dimension);
+    ports.push_back(text.ports);
+  }
+  return network;
+}
+
+void check_degrees(const Machine& system, std::int64_t copies, const YamlEntry& section,
+                   InputMessages& messages) {
+  const Place place = place_of_degrees(section);
+  const std::int64_t chips = system.chips / copies;
+  const std::string all = copies == 1 ? "the number of chips" : "the chips of a copy";
+  std::string product_text;
+  double product = 1.0;  // degrees of up to 2^40 leave 64 bits
+  std::size_t given = 0;
+  for (const NetworkDimension& dimension : system.network) {
+    if (!dimension.degree) continue;
+    ++given;
+    product_text += fmt::format("{}{}", product_text.empty() ? "" : " * ", *dimension.degree);
+    product *= static_cast<double>(*dimension.degree);
+  }
+  if (given > 1) product_text += " = " + to_exact_text(product);
+  if (given < system.network.size()) {
+    if (std::fmod(static_cast<double>(chips), product) == 0.0) return;
+    messages.add(place, "network",
+                 fmt::format("the product of the degrees given is {}, expected a divisor of {}, {}",
+                             product_text, all, chips));
+    return;
+  }
+  if (product == static_cast<double>(chips)) return;
+  messages.add(place, "network",
+               system.network.empty()
+                   ? fmt::format("{} chips need a network", chips)
+                   : fmt::format("the product of the degrees is {}, expected {}, {}", product_text,
+                                 all, chips));
+}
+
+std::int64_t members_of(const std::vector<NetworkDimension>& network) {
+  double members = 1.0;
+  for (const NetworkDimension& dimension : network) {
+    members *= static_cast<double>(dimension.degree.value_or(1));
+  }
+  return static_cast<std::int64_t>(std::min(members, static_cast<double>(kLargestCount)));
+}
+
+void refuse_meshes(const Machine& machine, const YamlEntry& section, InputMessages& messages) {
+  const YamlEntry* network = section.value.find("network");
+  for (std::size_t d = 0; d < machine.network.size(); ++d) {
+    if (!machine.network[d].mesh) continue;
+    messages.add(network->value.items[d].find("topology")->value.place, "topology",
+                 "only plans of training without a stack place roles on a mesh, expected ring, "
+                 "fully_connected or switch");
+  }
+}
+
+void check_networks(const Machine& machine, std::int64_t chips, const YamlEntry& section,
+                    InputMessages& messages) {
+  double ways = 1.0;
+  std::size_t open = 0;
+  for (const NetworkDimension& dimension : machine.network) {
+    if (!dimension.strategy) ways *= 3.0;
+    if (dimension.degree) {
+      chips /= *dimension.degree;
+    } else {
+      ++open;
+    }
+  }
+  check_ways(ways * products(chips, open), kMostNetworks, section, "the degree or strategy",
+             messages);
+}
+
+void check_divisions(const Machine& machine, const std::vector<bool>& divided,
+                     const YamlEntry& section, InputMessages& messages) {
+  double ways = 1.0;
+  for (std::size_t d = 0; d < machine.network.size(); ++d) {
+    if (divided[d]) ways *= products(*machine.network[d].degree, training::kRoles.size());
+  }
+  check_ways(ways, kMostDivisions, section, "the strategy", messages);
+}
+
+std::array<DegreeChoice, 3> read_parallelism(const YamlEntry& section, InputMessages& messages) {
+  ParallelismText text;
+  read_object(section, text, messages);
+  return text.degrees;
+}
+
+template <>
+const Schema& schema_of<DimensionText>() {
+  using D = DimensionText;
+  static constexpr Field kFields[] = {
+      whole("topology",
+            "how its members are joined; on a `mesh` or `torus2d` a plan of training places them",
+            kJoined, {.flags = kRequired}),
+      field<&D::width>("width", "of a mesh, in chips", {.limits = kSideOfMesh, .preset = "none"}),
+      field<&D::height>("height", "of a mesh, in chips", {.limits = kSideOfMesh, .preset = "none"}),
+      field<&D::sharing>(
+          "sharing",
+          "whose messages share a link of a mesh: those of one role, as roles do not "
+          "talk at once, or of all",
+          {.preset = "own"}),
+      field<&D::dimension, &NetworkDimension::degree>(
+          "degree",
+          "members; the product over dimensions is `chips`, or the chips of one of the workload's "
+          "`copies`",
+          {.preset = "searched"}),
+      field<&D::dimension, &NetworkDimension::strategy>(
+          "strategy", "what the dimension serves; several may serve one", {.preset = "searched"}),
+      field<&D::ports, &DimensionPorts::link>("link",
+                                              "links of the `technology` in place of a bandwidth"),
+      field<&D::ports, &DimensionPorts::ports>("ports", "of a chip, for this dimension",
+                                               {.preset = "as the topology has"}),
+      field<&D::dimension, &NetworkDimension::bandwidth>(
+          "bandwidth", "of one link", {.limits = kBandwidthLimits, .unless = "link"}),
+      field<&D::dimension, &NetworkDimension::latency>(
+          "latency",
+          "of one message over one link; which exchanges pay it is the switch `latency` of "
+          "`equations`",
+          {.limits = kLatencyLimits})};
+  static const Schema kSchema = schema<D>("dimension", kFields);
+  return kSchema;
+}
+
+template <>
+const Schema& schema_of<ParallelismText>() {
+  using P = ParallelismText;
+  static constexpr Extra kAnyDegree{.preset = "any"};
+  static constexpr Field kFields[] = {
+      element<0, &P::degrees>("tensor", "degrees that the search may choose", kAnyDegree),
+      element<1, &P::degrees>("pipeline", "degrees that the search may choose", kAnyDegree),
+      element<2, &P::degrees>("data", "degrees that the search may choose", kAnyDegree)};
+  static const Schema kSchema = schema<P>("parallelism", kFields);
+  return kSchema;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,57 @@
+#pragma once
+// The list `network` of a system, and the section `parallelism` of a config.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "io/text/map_reader.hpp"
+#include "model/problem.hpp"
+#include "schema/schema.hpp"
+#include "technology/derive.hpp"
+
+namespace dfsearch {
+
+struct DimensionText {
+  NetworkDimension dimension;
+  DimensionPorts ports;
+  std::optional<std::int64_t> width;  ///< of its mesh; the degree is width * height
+  std::optional<std::int64_t> height;
+  std::optional<MeshSharing> sharing;
+};
+struct ParallelismText {
+  std::array<DegreeChoice, 3> degrees;  ///< by Strategy
+};
+
+template <>
+const Schema& schema_of<DimensionText>();
+template <>
+const Schema& schema_of<ParallelismText>();
+
+inline constexpr Type kNetworkType = list_of(TypeOf<DimensionText>::type);
+
+/// The dimensions, and in `ports` how they are connected to the links of a chip.  Without a
+/// technology all have a bandwidth of their own.
+std::vector<NetworkDimension> read_network(const YamlEntry& section, const Technology* technology,
+                                           std::vector<DimensionPorts>& ports,
+                                           InputMessages& messages);
+/// Whether the degrees are those of the chips; `copies` of the workload have a network each.
+/// `section` is that of the machine, here and below.
+void check_degrees(const Machine& system, std::int64_t copies, const YamlEntry& section,
+                   InputMessages& messages);
+/// How many chips the degrees that are given connect.
+std::int64_t members_of(const std::vector<NetworkDimension>& network);
+/// Complains of the dimensions whose chips a plan would have to place.
+void refuse_meshes(const Machine& machine, const YamlEntry& section, InputMessages& messages);
+
+/// Whether a search can go through the ways to use the network for so many chips.
+void check_networks(const Machine& machine, std::int64_t chips, const YamlEntry& section,
+                    InputMessages& messages);
+/// The same of a plan, whose roles share the dimensions that are `divided`.
+void check_divisions(const Machine& machine, const std::vector<bool>& divided,
+                     const YamlEntry& section, InputMessages& messages);
+/// `parallelism: {tensor: 8, pipeline: [64, 128], data: ..4}`.
+std::array<DegreeChoice, 3> read_parallelism(const YamlEntry& section, InputMessages& messages);
+
+}  // namespace dfsearch
