@@ -100,7 +100,7 @@ Place place_of_degrees(const YamlEntry& section) {
   const Place& chips = section.value.find("chips")->value.place;
   const YamlEntry* network = section.value.find("network");
   if (chips.is_override()) return chips;
-  if (!network) return section.value.place;
+  if (!network) return section.place;
   for (const YamlNode& item : network->value.items) {
     const YamlEntry* degree = item.find("degree");
     if (degree && degree->value.place.is_override()) return degree->value.place;
