@@ -146,6 +146,16 @@ class Emit(CliTest):
         found = arguments(self.emit(result, "sglang").stdout)
         self.assertEqual(int(found["--chunked-prefill-size"]), best["chunk"])
 
+    def test_precisions_that_are_given(self):
+        result = self.deployment("workload.precision={weights: fp8, cache: fp8}")
+        for framework, said in (("vllm", "--kv-cache-dtype fp8"),
+                                ("sglang", "--kv-cache-dtype fp8_e4m3"),
+                                ("trtllm", "kv_cache_config: {dtype: fp8}")):
+            text = self.emit(result, framework).stdout
+            self.assertIn(said, text)
+            self.assertIn("# weights in fp8\n", text)
+        self.assertIn('"precision": "fp8"', self.emit(result, "inferencex").stdout)
+
     def test_rows_of_inferencex(self):
         for changes in ([], ["serving.modes=[aggregated]"]):
             result = self.deployment(*changes)

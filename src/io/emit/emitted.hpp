@@ -27,6 +27,10 @@ std::string comments(const std::vector<std::string>& lines);
 /// A shell command over several lines, below the comments.
 std::string command_text(const std::string& command, const Emitted& emitted);
 
+/// The numbers of a value of a deployment, as in "bf16": what it chose, or all have; empty where a
+/// fleet has several models.
+std::string number_of(const Json& result, const Json& deployment, const std::string& value);
+
 std::string training_arguments(const Json& result, Framework framework);
 std::string serving_arguments(const Json& result, Framework framework);
 /// One row, or one of each point of a front, with the keys of files of results of InferenceX

@@ -47,16 +47,13 @@ Json row_of(const Json& result, const Json& deployment, double tpot, double ttft
   const Lengths lengths = lengths_of(result.at("workload").at("requests"));
   const double all = static_cast<double>(chips);
   const double e2e = ttft + (lengths.output - 1.0) * tpot;
-  Json row = {
-      {"hw", (pair ? deployment.at("decode") : deployment).at("pool")},
-      {"framework",
-       result.at("framework").is_object() ? result["framework"].at("name") : Json("dfsearch")},
-      {"precision", deployment.contains("precision") && deployment["precision"].contains("weights")
-                        ? deployment["precision"]["weights"]
-                        : Json()},
-      {"isl", lengths.input},
-      {"osl", lengths.output},
-      {"disagg", pair}};
+  Json row = {{"hw", (pair ? deployment.at("decode") : deployment).at("pool")},
+              {"framework", result.at("framework").is_object() ? result["framework"].at("name")
+                                                               : Json("dfsearch")},
+              {"precision", number_of(result, deployment, "weights")},
+              {"isl", lengths.input},
+              {"osl", lengths.output},
+              {"disagg", pair}};
   if (pair) {
     for (const char* role : {"prefill", "decode"}) {
       row["num_" + std::string(role) + "_gpu"] = chips_of(deployment.at(role));

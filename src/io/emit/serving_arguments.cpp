@@ -12,11 +12,13 @@ namespace {
 /// `name` is prefill or decode, or empty: both.
 struct LaunchedRole : serving::Role {
   std::string name;
+  bool has_fp8_cache = false;
 };
 
-LaunchedRole role_of(const Json& json, const std::string& name) {
+LaunchedRole role_of(const Json& json, const std::string& name, bool has_fp8_cache) {
   LaunchedRole role;
   role.name = name;
+  role.has_fp8_cache = has_fp8_cache;
   role.structure.tensor = json.at("tensor");
   role.structure.pipeline = json.at("pipeline");
   role.structure.attention_data = json.at("attention_data");
@@ -50,6 +52,7 @@ std::string vllm(const LaunchedRole& role) {
   emitted.add("--pipeline-parallel-size", s.pipeline);
   if (s.attention_data > 1) emitted.add("--data-parallel-size", s.attention_data);
   if (s.expert > 1) emitted.add("--enable-expert-parallel");
+  if (role.has_fp8_cache) emitted.add("--kv-cache-dtype fp8");
   emitted.add("--max-num-seqs", role.batch * s.pipeline);
   if (role.chunk > 0) {
     emitted.add("--enable-chunked-prefill");
@@ -73,6 +76,7 @@ std::string sglang(const LaunchedRole& role) {
     emitted.add("--dp-size", s.attention_data);
   }
   if (s.expert > 1) emitted.add("--ep-size", s.expert);
+  if (role.has_fp8_cache) emitted.add("--kv-cache-dtype fp8_e4m3");
   emitted.add("--max-running-requests", role.batch * s.attention_data * s.pipeline);
   if (role.chunk > 0) {
     emitted.add("--enable-mixed-chunk");
@@ -93,6 +97,7 @@ std::string trtllm(const LaunchedRole& role) {
   std::vector<std::string> extra;
   if (s.attention_data > 1) extra.emplace_back("enable_attention_dp: true");
   if (role.chunk > 0) extra.emplace_back("enable_chunked_prefill: true");
+  if (role.has_fp8_cache) extra.emplace_back("kv_cache_config: {dtype: fp8}");
   if (!role.name.empty()) extra.emplace_back("cache_transceiver_config: {backend: DEFAULT}");
   if (!extra.empty()) {
     emitted.lack("extra.yaml holds:");
@@ -109,17 +114,26 @@ std::string text_of(const LaunchedRole& role, Framework framework) {
 
 }  // namespace
 
+std::string number_of(const Json& result, const Json& deployment, const std::string& value) {
+  for (const Json& of : {deployment, result.at("workload")}) {
+    if (of.contains("precision") && of["precision"].contains(value)) return of["precision"][value];
+  }
+  return "";
+}
+
 std::string serving_arguments(const Json& result, Framework framework) {
   const Json& best = result.at("serving").at("best");
   std::string precision;
-  if (best.contains("precision")) {
-    for (const auto& [values, number] : best.at("precision").items()) {
-      precision += fmt::format("# {} in {}\n", values, number.get<std::string>());
-    }
+  for (const serving::PrecisionOf& of : serving::kPrecisionOf) {
+    const std::string number = number_of(result, best, std::string(of.name));
+    if (!number.empty()) precision += fmt::format("# {} in {}\n", of.name, number);
   }
-  if (best.at("mode") == "aggregated") return precision + text_of(role_of(best, ""), framework);
-  return precision + text_of(role_of(best.at("prefill"), "prefill"), framework) + "\n" +
-         text_of(role_of(best.at("decode"), "decode"), framework);
+  const bool has_fp8_cache = number_of(result, best, "cache") == "fp8";
+  const auto text = [&](const Json& role, const std::string& name) {
+    return text_of(role_of(role, name, has_fp8_cache), framework);
+  };
+  if (best.at("mode") == "aggregated") return precision + text(best, "");
+  return precision + text(best.at("prefill"), "prefill") + "\n" + text(best.at("decode"), "decode");
 }
 
 }  // namespace dfsearch

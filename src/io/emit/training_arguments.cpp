@@ -108,7 +108,8 @@ std::string megatron(const LaunchedPlan& plan) {
   if (plan.zero == 1) {
     emitted.add("--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather");
   } else if (plan.zero > 1) {
-    emitted.add("--use-megatron-fsdp --use-distributed-optimizer --data-parallel-sharding-strategy",
+    emitted.add("--use-megatron-fsdp --ckpt-format fsdp_dtensor --use-distributed-optimizer");
+    emitted.add("--data-parallel-sharding-strategy",
                 std::string(kShardingStrategies[plan.zero == 2 ? 0 : 1].first));
   }
   if (plan.offloads("optimizer")) {
@@ -118,7 +119,10 @@ std::string megatron(const LaunchedPlan& plan) {
     emitted.add("--cpu-offloading-num-layers", plan.layers.front());
   }
   if (plan.offloads("weights")) emitted.lack("weights stay on the chip");
-  return command_text("torchrun pretrain_gpt.py", emitted);
+  // Its arguments.py asks for the one with FSDP, and for the other with tensor or context ranks.
+  const int connections = plan.zero > 1 ? 8 : 1;
+  return command_text(
+      fmt::format("CUDA_DEVICE_MAX_CONNECTIONS={} torchrun pretrain_gpt.py", connections), emitted);
 }
 
 std::string torchtitan(const LaunchedPlan& plan) {

@@ -48,8 +48,14 @@ Json asked_workload_json(const serving::Task& task) {
     requests.push_back(
         {{"input", of.input}, {"output", of.output}, {"prefix", of.prefix}, {"share", of.share}});
   }
+  // A deployment names what is left open.
+  Json precision = Json::object();
+  for (const serving::PrecisionOf& of : serving::kPrecisionOf) {
+    if (!task.is_open(of)) precision[of.name] = name_of(of.get(task.precisions.front()));
+  }
   return {{"kind", "llm_serving"},
           {"layers", task.model.layers},
+          {"precision", std::move(precision)},
           {"requests", std::move(requests)},
           {"rate", optional_json(task.rate)},
           {"concurrency", optional_json(task.concurrency)}};

@@ -69,8 +69,8 @@ def _count(name: str, value: int | None) -> int | None:
 
 
 def _limit(time_limit: float | None) -> float | None:
-    if time_limit is not None and not time_limit >= 0:
-        raise InputError(f"time_limit: expected seconds from 0, got {time_limit}")
+    if time_limit is not None and not (isinstance(time_limit, (int, float)) and time_limit >= 0):
+        raise InputError(f"time_limit: expected seconds from 0, got {time_limit!r}")
     return time_limit
 
 

@@ -183,6 +183,10 @@ class Study:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def __repr__(self) -> str:
+        return (f"<dfsearch.Study: {len(self.rows)} points, {len(self.front)} on the front"
+                f"{', proved' if self.proved else ''}>")
+
     def frame(self) -> Any:
         """A pandas.DataFrame with a row for each answered point."""
         return _pandas().DataFrame([_flat(row) for row in self.rows])
