@@ -309,14 +309,22 @@ std::string search_lines(const serving::ServingResult& result) {
   return lines + labelled("search", text);
 }
 
+/// Whether nothing is said of software that serves.
+bool is_ideal(const serving::Engine& engine) {
+  const serving::Shares& shares = engine.shares;
+  return engine.pass == Seconds{} && engine.layer == Seconds{} && shares.matrix == 1.0 &&
+         shares.memory == 1.0 && shares.network == 1.0;
+}
+
 std::string pool_lines(const Task& task) {
   std::string text;
   for (const serving::Pool& pool : task.pools) {
-    text += labelled(
-        "pool", fmt::format("{}: {} of {}, {} memory at {}", pool.name, plural(pool.chips, "chip"),
-                            to_text(pool.peak_of(task.precisions[0].of_products())),
-                            to_text(pool.machine.memory[0].capacity),
-                            to_text(pool.machine.memory[0].bandwidth)));
+    text += labelled("pool", fmt::format("{}: {} of {}, {} memory at {}{}", pool.name,
+                                         plural(pool.chips, "chip"),
+                                         to_text(pool.peak_of(task.precisions[0].of_products())),
+                                         to_text(pool.machine.memory[0].capacity),
+                                         to_text(pool.machine.memory[0].bandwidth),
+                                         is_ideal(pool.engine) ? "; ideal rates, no engine" : ""));
   }
   return text;
 }
@@ -411,6 +419,12 @@ std::string serving_report(const Task& task, const serving::ServingResult& resul
     const Deployment& best = *result.deployment;
     const Figures& figures = *result.figures;
     text += labelled("deployment", deployment_text(task, best));
+    if (best.mode == serving::Mode::Disaggregated && !result.is_given) {
+      text +=
+          labelled("caution",
+                   "measured deployments whose prefill is apart are slower than this "
+                   "(docs/serving.md, section 8); --set serving.modes=aggregated leaves them out");
+    }
     text += latency_line(task, figures) + rates_line(best, figures) + iteration_lines(task, best) +
             memory_line(task, best, figures) + cost_line(figures) + modes_lines(task, result) +
             framework_lines(task, result) + gain_lines(task, result);
