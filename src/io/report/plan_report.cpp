@@ -344,7 +344,12 @@ std::string robust_lines(const Task& task, const PlanResult& result) {
 }
 
 std::string rates_line(const Task& task) {
-  if (!task.stack) return labelled("rates", "of kernels alone: no stack given (docs/truth.md)");
+  if (!task.stack) {
+    const bool is_ideal = task.machine.matrix.efficiency.steps.empty();
+    return labelled("rates", std::string(is_ideal ? "ideal, the peaks of the chip"
+                                                  : "of kernels alone, by a curve of efficiency") +
+                                 ": no stack given (docs/truth.md)");
+  }
   return labelled("rates",
                   fmt::format("measured, with the software of a stack; linear layers in {}",
                               name_of(task.stack->precision)));
