@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/machine/network_choices.hpp"
 #include "support/model_worlds.hpp"
 #include "support/plain_model.hpp"
 #include "support/random_problem.hpp"
@@ -474,6 +475,36 @@ TEST_CASE("a gradient is all-reduced over the data dimensions once a step") {
   CHECK(world.time(0, {Loop::N}, 1, 1) == about(6.4));     // 8 x ceil(6/4) x 2 = 32 B
   world.equations().all_reduce_passes = 1;
   CHECK(world.time(0, {Loop::M}) == about(2.4));
+}
+
+TEST_CASE("conversions that a cache knows are those that are computed") {
+  std::size_t known_ones = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const Problem problem = test::random_problem(seed, {.two_axes = true});
+    const DataflowGraph& graph = problem.workload.graph;
+    ConversionCache cache;
+    for (const NetworkChoice& network : network_choices(problem)) {
+      for (const std::int64_t tiles : {1, 3}) {
+        const NetworkContext cached(problem, network, tiles, 2, &cache);
+        const NetworkContext computed(problem, network, tiles, 1);
+        if (!cached.conversions) continue;  // the group has one axis
+        for (const Tensor& tensor : graph.tensors()) {
+          for (const LoopPair from : shardable_pairs(problem, graph.kernel(tensor.from))) {
+            for (const LoopPair to : shardable_pairs(problem, graph.kernel(tensor.to))) {
+              const Seconds expected = conversion_time(computed, tensor, from, to);
+              const bool same = conversion_time(cached, tensor, from, to) == expected &&
+                                conversion_time(cached, tensor, from, to) == expected;
+              REQUIRE(same);
+              const Tensor elsewhere = tensor;  // none of the graph
+              REQUIRE(conversion_time(cached, elsewhere, from, to) == expected);
+              ++known_ones;
+            }
+          }
+        }
+      }
+    }
+  }
+  CHECK(known_ones > 1000);
 }
 
 }  // namespace
