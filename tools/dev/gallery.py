@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Makes docs/gallery.md and its pictures, docs/images/gallery_*.png: one of each kind of page and of
-each figure of the two papers that a study draws, beside the commands that make it.
+each figure of the two papers that a study draws, beside the commands that make it.  The other
+figures of the papers are docs/images/paper_*.svg, which `./dev papers --write` draws.
 
 The commands are run as the page has them; Chromium shows the sections that an entry names, pngquant
 makes the pictures small.
@@ -59,6 +60,35 @@ FIGURES = [
     ("parallel", "DeepFlow, Fig. 10: parallelism", "deepflow_parallel", ["Fig. 10"]),
     ("package", "DeepFlow, Fig. 11: chips of a package", "deepflow_package", ["Fig. 11"]),
 ]
+# Figures without a page: name, title, one of the commands whose answers they show, what they show.
+DRAWN = [
+    ("dfmodel_6", "DFModel, Fig. 6: four workloads",
+     "dfsearch configs/published/87_dlrm_a.yaml",
+     """FLOP/s of a chip by the published runs and by the optima of the same configs; what the paper
+measured is in no file. The published FFT takes four times as long for its all-to-all as its own
+table says."""),
+    ("dfmodel_9", "DFModel, Fig. 9: power by peak",
+     "dfsearch study configs/studies/chip_polynomial.yaml -o chip_polynomial",
+     """The four chips and the polynomial of least squares through them, by which this study prices
+chips. The paper prints the middle term with a minus."""),
+    ("deepflow_1", "DeepFlow, Fig. 1: FLOP for an access",
+     "dfsearch gemm configs/chips/v100.yaml --shape 65536x65536x65536 --intensities 512",
+     """A GEMM of 65,536 cubed on V100: least value, quartiles and greatest of all tiles, for all
+strategies by the number of chips, and for some strategies of 65,536 chips."""),
+    ("deepflow_6", "DeepFlow, Fig. 6: GEMMs on a P4",
+     "dfsearch gemm configs/chips/p4.yaml --shape 4096x4096x4096 --published",
+     """512 shapes of 4 K to 32 K, with 9 us for a launch: (21) of [technology.md](technology.md)
+beside the public code. Measured times are not published."""),
+    ("deepflow_7", "DeepFlow, Fig. 7: GEMMs on a DGX-1",
+     "dfsearch configs/figures/deepflow_gemm_sharded.yaml --set sharding.pins.GEMM=M",
+     """Rows shared out, which moves nothing here, or the sum, whose parts are added up over a ring.
+Measured times are not published."""),
+    ("deepflow_8", "DeepFlow, Fig. 8: LSTM on a V100",
+     "dfsearch gemm configs/chips/v100.yaml --lstm 2048x2048x2048x2x20 --published",
+     """A step of training of 125 models, batch, hidden size and vocabulary of 2 K to 6 K each, with
+9 us for a launch: (23) of [technology.md](technology.md) beside the public code. Measured times are
+not published."""),
+]
 ENTRIES = [
     *PAGES,
     *((name, title, [line.format(study) for line in STUDY], f"{study}/study.html", sections)
@@ -76,7 +106,7 @@ def markdown():
 What pages show ([pages.md](pages.md)), and the commands that make them. A whole page of a
 [run](images/run_light.png) and of a [study](images/study.png) is there. The figures of two papers
 are drawn in their axes, of what dfsearch gives; [papers.md](papers.md) has them claim by claim.
-`tools/dev/gallery.py` makes this page and its pictures.
+`tools/dev/gallery.py` makes this page and its pictures, `./dev papers --write` those at its end.
 """
     before = None
     for name, title, commands, page, _ in ENTRIES:
@@ -87,6 +117,9 @@ are drawn in their axes, of what dfsearch gives; [papers.md](papers.md) has them
             text += "<!-- not run: it takes half a minute -->\n" if name in SLOW else ""
             text += "```sh\n" + "\n".join(commands) + "\n```\n"
         before = commands
+    for name, title, command, words in DRAWN:
+        text += (f"\n## {title}\n\n![{title}](images/paper_{name}.svg)\n\n{words}\n\n"
+                 f"```sh\n{command}\n```\n")
     return text
 
 

@@ -1,5 +1,6 @@
 """Draws figure 8 of DFModel again, docs/images/paper_fig8.svg, for `./dev papers`: steps by their
-parts, as in the paper, beside Calculon's.  The other figures are drawn by pages (tools/dev/gallery.py).
+parts, as in the paper, beside Calculon's.  The other figures are in
+paper_figures.py, or pages draw them (gallery.py).
 """
 
 import math

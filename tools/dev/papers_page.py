@@ -20,6 +20,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import lstm_models  # noqa: E402
 import paper_cases  # noqa: E402
+import paper_figures  # noqa: E402
 import paper_pictures  # noqa: E402
 import published_configs  # noqa: E402
 import study_runs  # noqa: E402
@@ -550,9 +551,9 @@ PICTURES = """\
 
 ## Pictures
 
-[gallery.md](gallery.md) has figures 7, 8, 10, 11, 18, 19, 20, 21 and 22 of DFModel and 9, 10 and 11
-of DeepFlow in the axes of the paper, of what dfsearch gives. Figures 12 to 17, of other workloads,
-are on the pages of their studies, `dfsearch study configs/studies/systems_dlrm.yaml -o dlrm` say.
+[gallery.md](gallery.md) has figures 6 to 11 and 18 to 22 of DFModel and 1 and 6 to 11 of DeepFlow
+in the axes of the paper, of what dfsearch gives. Figures 12 to 17, of other workloads, are on the
+pages of their studies, `dfsearch study configs/studies/systems_dlrm.yaml -o dlrm` say.
 
 """
 
@@ -578,7 +579,8 @@ def main():
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     options = parser.parse_args()
     runs = Runs(str(pathlib.Path(options.program).resolve()))
-    texts = {PAGE: page(runs), paper_pictures.FILE: paper_pictures.bars(runs)}
+    texts = {PAGE: page(runs), paper_pictures.FILE: paper_pictures.bars(runs),
+             **paper_figures.pictures(runs.program)}
     for file, text in texts.items():
         if options.write:
             file.write_text(text, encoding="utf-8")

@@ -141,20 +141,21 @@ does not stay counts once between levels, not once for each piece of the sum.
 """
 
 
+def sharded_steps(tool, sizes, chips, loop):
+    """The steps of cubed GEMMs of these sizes, whose loop so many chips share."""
+    return [tool.solve("deepflow_gemm_sharded",
+                       *(f"workload.kernels.0.{extent}={size}" for extent in "MKN"),
+                       f"system.chips={chips}", f"system.network.0.degree={chips}",
+                       f"sharding.pins.GEMM={loop}")["step_time"] for size in sizes]
+
+
 def figure_7(tool):
-    rows = []
-    for size in (4096, 8192, 16384, 32768):
-        row = [f"{size}"]
-        extents = [f"workload.kernels.0.{extent}={size}" for extent in "MKN"]
-        for chips in (1, 2, 4, 8):
-            best = []
-            for loop in ("M", "K"):
-                result = tool.solve("deepflow_gemm_sharded", *extents, f"system.chips={chips}",
-                                    f"system.network.0.degree={chips}",
-                                    f"sharding.pins.GEMM={loop}")
-                best.append(seconds(result["step_time"]))
-            row += [best[0]] if chips == 1 else best
-        rows.append(row)
+    sizes = (4096, 8192, 16384, 32768)
+    columns = [sizes]
+    for chips in (1, 2, 4, 8):
+        for loop in ("M", "K") if chips > 1 else ("M",):
+            columns.append(map(seconds, sharded_steps(tool, sizes, chips, loop)))
+    rows = list(zip(*columns))
     return f"""## Figure 7: the same on 1, 2, 4 and 8 V100 of a DGX-1
 
 `{FIGURES}/deepflow_gemm_sharded.yaml`. Assumed: a ring of the wires of a V100's budget, 25.8
