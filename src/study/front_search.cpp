@@ -1,17 +1,9 @@
 // Boxes of points, halved where they may still hold a member of the front.
 //
-// The fastest point of a box bounds the steps of all its points; the cheapest one, the least over
-// open degrees of the network, bounds price, power and peak, which are sums of products of the
-// quantities that grow.  Efficiencies and utilization are quotients of the workload's FLOP and
-// products of these; their bounds are a relative 1e-12 better than the quotient of the bounds, more
-// than three roundings.  Figures without a bound count as infinitely good.
-//
-// If a point f dominates the bounds of a box, it dominates every point of it.  If all are equal it
-// beats the points of greater rank: ranks count down along dimensions that grow, so the fastest
-// point of a box has its least rank, and f closes the box if its rank is at most that one.
-//
-// Boxes come up in the order of one of the figures: what would beat a box has been found before it,
-// so that no box is opened that the whole front would close.  Points are solved where they are the
+// The fastest point of a box bounds the steps of all its points, the cheapest one their price, power
+// and peak.  A box whose figures are at best beaten by a point that was found holds no member.
+// Boxes come up in the order of one of the figures: what would beat a box has been found before
+// it, so that no box is opened that the whole front would close.  Points are solved where they are the
 // fastest of an open box, and one answer serves all boxes that share it.
 
 #include "study/front_search.hpp"

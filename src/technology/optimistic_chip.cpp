@@ -1,26 +1,10 @@
-// Each quantity is taken from the corner of the box that is best for it.  More power and more edge
-// are never worse, and more area is better for the number of a thing.  What more area makes worse
-// comes from the other corner: fewer cores share a level and leave it more room (crossbar), fewer
-// bits leak, fewer cores run faster.
+// Each quantity is taken from the corner of the box that is best for it.  More power and
+// more edge are never worse, and more area is better for the number of a thing.  What more
+// area makes worse comes from the other corner: fewer cores share a level and leave it more
+// room (crossbar), fewer bits leak, fewer cores run faster.
 //
-// A chip that can be built has a bundle at least, so no split of the box has fewer cores than that,
-// whatever its least area is.
-//
-// Why that bounds every chip of the box.  Let one share grow alone; numbers are equations of
-// docs/technology.md.
-// - Power of a part.  The voltage (3) is the greatest double whose left side, of monotone
-//   operations, is at most a bound that grows with P; phi grows with V, and so does the frequency
-//   in each case of (4) and at their borders, since the one below V_min is capped by that at V_min.
-//   Raw bandwidths (9), (13) and (14) grow with P or f.
-// - Edge.  Links (12) and wires (14) grow.  With x units at power P the product x f(P / x) never
-//   falls: above V_min it is (P / V^2) up to a constant, and V falls when P / x does; below V_min
-//   it does not depend on x; at V_max f is constant.
-// - Area of links, of cores.  Wires and cores grow, and x f with them, as above: bandwidth and peak
-//   are jointly monotone in area and power.  The frequency of cores falls with their area; the
-//   capacities of levels with a crossbar fall with the bundles (8), shares with whatever shares
-//   them.
-// - Area of a level, or of memory controllers.  Capacity grows; bandwidth may fall, since more bits
-//   leak (9), (13).
+// A chip that can be built has a bundle at least, so no split of the box has fewer cores
+// than that, whatever its least area is.
 
 #include "technology/optimistic_chip.hpp"
 

@@ -1,14 +1,8 @@
-// Two trees (docs/search.md, section 7).  The first one drops equal bounds and proves the optimum.
-// The second one knows the optimum and nothing else of the first; it works in deterministic rounds
-// with a fixed effort, so that the answer is a function of the problem, not of timing.  It keeps
-// ties, but for nodes none of whose completions can come earlier: the network and the tile decide,
-// then the partitions used plus those needed, then the indices given so far with the next index for
-// all others.
-//
-// If the second tree ends by itself its answer is the first of the best.  Otherwise the answer is
-// the best that it has or, where it has none, the first mapping that reaches the optimum when the
-// first tree is grown again in deterministic rounds, improved by as many nodes of ties of its
-// point.
+// Two trees (docs/search.md, section 7).  The first one drops equal bounds and
+// proves the optimum.  The second one knows the optimum and nothing else of the
+// first; it works in deterministic rounds with a fixed effort, so that the answer
+// is a function of the problem, not of timing.  Where it finds nothing, the first
+// one is grown again in such rounds, and ties are looked for at the point it ends at.
 
 #include "engine/answer/find_best.hpp"
 

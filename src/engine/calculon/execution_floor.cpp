@@ -1,27 +1,7 @@
-// A floor is the step time of the model's own function with every unknown part at its least.  So it
-// is no more than the cost of any execution below, rounding included.  Numbers are equations of
-// docs/calculon.md.
-//
-// Monotone: with `data` left out, step_time is made of sums, products with factors that are not
-// negative, and max(0, .), of the times in a StepBasis.  Rounding is monotone, so no value falls
-// when a time rises, with two exceptions.  An offload overhead max(0, off + mu - x) falls as x
-// rises, but x plus the overhead is at least x, and the overhead alone at least 0, which is what a
-// floor has.  The bubble of stages that differ in size is a difference, but never negative (the
-// model says max(0, .)); a floor has 0 for it.  `data` is `one` plus terms that are not negative,
-// or beta times `one`, so at least `one` (C16, C18).
-//
-// The block of a schedule: its kernels depend on communication (with `ar` and `p2p` they are the
-// same) and on whether exchanges overlap with products.  block_floor takes for each pass the least
-// time of these four blocks, by block_times without a network.  With a network no kernel takes
-// less: an exchange of its own takes no time in the sum either way, and an overlapped product at
-// least its time alone (C6).  The sums have the same terms in the same order.  Recomputation,
-// exchanges, optimizer, offloading and `data` are at 0, the hop at the least over all networks that
-// can serve the degree, and of the least size.
-//
-// The block of a shape: shape_floor takes each time of the block at the least over the networks of
-// the tensor groups, the hop and `one` over theirs, each a value of the same function for one
-// network; so no execution has less.  A network serves a degree only if the degree alone satisfies
-// (C20); if there is none the floor is infinite.
+// A floor is the step time of the model's own function with every unknown part at its least: the
+// function never falls when a part rises, and neither do the sums and products of doubles that it
+// is made of.  So a floor is no more than the cost, rounding included (docs/search.md, section
+// 13).
 
 #include "engine/calculon/execution_floor.hpp"
 

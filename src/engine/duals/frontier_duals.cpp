@@ -1,15 +1,7 @@
 // Column generation as in partition_duals.cpp, with two relaxations: sets may have gaps, so all are
 // found by labels (frontier_pricing.hpp); and where most kernels look alike, they and their
 // neighbours, those have the same dual wherever they are, so the linear program has few rows.
-// Where tensors between two classes differ in their buffers inside a partition, all of them take
-// the least one.  Both only take bounds away, and what is left is proved: no set at all has more
-// duals than it takes.
-//
-// Sets of excess 0 are many, so pricing asks for more than about 2^-30 of all times and duals, and
-// every kernel's dual is lowered by as much at the end.  For the same reason duals are proved a
-// quarter below those of the program first, then ever closer; when the steps are over, what was
-// proved last counts.  Before the proof pricing may miss columns: only the most promising labels
-// are kept, and duals are smoothed (dual_smoothing.cpp).
+// Both only take bounds away, and what is left is proved: no set at all is overpaid.
 //
 // Against all partitions: tests/engine/duals/frontier_duals_test.cpp.
 

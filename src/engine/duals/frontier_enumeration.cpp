@@ -1,10 +1,5 @@
-// Sets are told apart by their first kernel in the order of a plan.  Some of these are looked
-// through at a time (frontier_walk.hpp), maybe by several threads (ordered_walks.hpp).
-//
-// All sets come up, each once, as a set makes each decision one way.  None is lost: a partial set
-// is dropped where for some lambda no completion has the excess looked for (frontier_promise.cpp),
-// as the least e_r of any of them is no more than that bound, or where a kernel outside lies
-// between two inside.
+// Sets are told apart by their first kernel in the order of a plan.  Some of these are looked through
+// at a time (frontier_walk.hpp), maybe by several threads (ordered_walks.hpp).
 //
 // Against all sets: tests/engine/duals/partition_pricing_test.cpp.
 

@@ -1,21 +1,14 @@
 // Labels of partial sets (the resource-constrained shortest paths of Desrosiers et al. 1995).
 //
-// Kernels are decided in the order of the plan.  What later decisions add to the SRAM of a partial
-// set and to its excess e_r by each part r of the time depends on which kernels of the frontier it
-// has.  So of two partial sets with the same frontier one is dropped if the other has no less
-// excess in any part and takes no more SRAM: each completion of the one fits with the other as well
-// and has no less excess, min e_r.  Experts that are alike make few different labels, whatever
-// their number: what counts is how many of them have which of their kernels inside.
-//
-// A part does not matter if e_r is above e_s by more than e_s can rise beside e_r from here on, in
-// the SRAM that is left: e_r is not the least of any completion, and may be forgotten.
+// Kernels are decided in the order of the plan.  What a partial set adds to later depends on which
+// kernels of the frontier it has, on its SRAM and on its excess by each part of the time.  So of
+// two partial sets with the same frontier one is dropped if the other is no worse in any of these.
+// Experts that are alike make few different labels, whatever their number: what counts is how
+// many of them have which of their kernels inside, and nobody has to know that they are alike.
 //
 // A label is dropped as well if no way to go on is worth enough: for some mixtures of the parts,
-// which are no less than the least of them, the best way to go on is known for every frontier and
-// for the SRAM that is left (frontier_promise.hpp).
-//
-// Labels and completion bounds are whole numbers: lambda in quarters, bounds in quarters of 1/256
-// of a tick; where their sums would not fit a word no bound is given.
+// which are no more than the greatest of them, the best way to go on is known for every frontier
+// and for the SRAM that is left (frontier_promise.hpp).
 //
 // Against all sets: tests/engine/duals/frontier_pricing_test.cpp.
 

@@ -1,12 +1,6 @@
-// Dynamic programming from the last kernel to the first, as for a knapsack (Bellman 1957) whose
-// items are worth more beside others.
-//
-// Cut SRAM into equal rooms.  For shares lambda >= 0 of the parts of the time, with sum 1, let h(r)
-// be the most that decisions from here on add to the sum of lambda_r e_r, where each takes its
-// SRAM, rounded down to rooms, of r rooms.  A partial set leads to none of more excess than the sum
-// of its lambda_r e_r plus h(r), with r the rooms of the SRAM that is left, rounded down: the least
-// e_r is no more than the mean by lambda; what is added fits the SRAM that is left; and of numbers
-// that sum up to no more than another the parts before the point do so, too.
+// Dynamic programming from the last kernel to the first, as for a knapsack (Bellman 1957) whose items
+// are worth more beside others.  What a kernel needs is rounded down to rooms, what is left
+// is so many rooms at least: the promise may be too high, not too low.
 //
 // Against all completions: tests/engine/duals/frontier_promise_test.cpp.
 

@@ -1,21 +1,17 @@
 // Dual values by column generation (Gilmore and Gomory 1961).
 //
-// A linear program covers the kernels with the partitions known so far and proposes duals;
-// partitions with more duals than they take are looked for, by growth and, where that finds none,
-// by an exact enumeration, and join the program.  When there are none the sum of the duals is a
-// bound of all fusions.
+// A linear program covers the kernels with the partitions known so far and tells the
+// duals that would pay for them; partitions that such duals overpay are looked for, by
+// growth and, where that finds none, by an exact enumeration, and join the program.
+// When none is overpaid the sum of the duals is a bound of all fusions.
 //
-// Kernels that may be exchanged need no different duals.  An exchange leaves the graph and all
-// costs as they are, so it makes feasible sets of feasible sets of the same time (feasible by
-// tensors alone: the order of symmetry.cpp only takes sets away).  If duals are feasible with a
-// charge, so are the exchanged ones, and so is the mean over all exchanges, which has the same sum:
-// the best bound is reached by equal duals of kernels that are alike.  So these are of one class,
-// which has one row in the program.
+// Kernels that may be exchanged need no different duals, as the mean over all exchanges of
+// good duals is as good: they are of one class, which has one row in the program.
 //
-// The program is solved in floating point and only proposes.  What proves is the last enumeration,
-// in whole numbers: it lists all partitions whose excess is above the noise of the program, and
-// their duals are lowered.  If those with nearly as much are soon listed, too, duals are raised
-// again, where rounding has lost a little.
+// The program is solved in floating point and only proposes.  What proves is the last
+// enumeration, in whole numbers: it lists all partitions that are overpaid by the noise of
+// the program, and their duals are lowered.  If those that are nearly overpaid are soon
+// listed, too, duals are raised again, where rounding has lost a little.
 
 #include "engine/duals/partition_duals.hpp"
 

@@ -1,13 +1,7 @@
 // All fusions that take no more than the bound of the duals and some slack are exact covers of the
-// kernels by partitions that each have no more slack than that.  For little slack these are few,
-// they are listed, and all covers are looked through: either the best is a fusion, which nothing
-// undercuts, or every fusion has more slack and the bound rises by it.  docs/duals.md, section 8,
-// has the proof.
-//
-// The slack is 2^-14 of the bound at first, and is doubled.  Where too many partitions have it,
-// those of least slack are listed, and the slack allowed is just below that of the last.  If the
-// rules for indices or memory forbid the order in which a cover was tried, another order might do:
-// its time is then the bound, and no fusion is known that takes it.
+// kernels by partitions that each have no more slack than that (docs/duals.md, section 8).  For
+// little slack these are few, they are listed, and all covers are looked through: either the best is
+// a fusion, which nothing undercuts, or every fusion has more slack and the bound rises by it.
 
 #include "engine/fusion/cover_search.hpp"
 

@@ -2,21 +2,10 @@
 // covered next, by each of them.  Where duals are good the list is short and some kernel has hardly
 // a choice, so most branches end after a few partitions.
 //
-// Partitions of which each needs the other done first, by tensors, by chosen ones between them, or
-// as no forward kernel comes later than a backward one, are in no fusion together; other cycles
-// show when the cover is put in order.
-//
 // The same kernels are left after many choices of others.  What covers of theirs have at least is
 // remembered, unless a partition of theirs was left out because of what had been chosen for others:
 // of partitions that each need another one done first only some may be in a cover.  So each branch
-// says on which choices it depends.
-//
-// The search is complete: an exact cover has one partition of each kernel, so it goes on with one
-// of those tried, unless that was left out: for its slack or by the cache, since then the cover has
-// too much; or because it closes a cycle with chosen ones, and so the cover is no fusion.  The
-// cache is true: let a branch with kernels L left have ended without a cover of slack below s, all
-// that was left out in it having depended on partitions of L alone.  Then each exact cover of L was
-// met or has too much slack or a cycle, whatever covers the rest.
+// tells on which choices it depends.
 //
 // Against all covers: tests/engine/fusion/exact_covers_test.cpp.
 

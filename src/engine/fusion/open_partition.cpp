@@ -2,12 +2,6 @@
 // add to the bounds is their sum, or what all undecided kernels add less what the others do,
 // whichever are fewer.
 //
-// With kernels S inside and X outside every completion costs at least the time spent, the
-// overlapped time of S and the bound of X.  The partition will hold S or more, compute and network
-// only grow, and the tensors counted (explicit traffic, loads from closed partitions, stores to X)
-// cross in any case; the bounds of X hold as for any set that later partitions contain, but for the
-// memory row, which would count a producer outside as done for an undecided kernel.
-//
 // Against sums made anew: tests/engine/fusion/open_partition_test.cpp.
 
 #include "engine/fusion/open_partition.hpp"

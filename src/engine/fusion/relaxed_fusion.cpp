@@ -1,12 +1,5 @@
-// A best-first search in one thread, without ties: the engine's branch and bound in its smallest
-// form, for use inside an expansion.
-//
-// Its bound holds for every mapping whose sharding is left.  Each number of such a mapping is at
-// least the relaxed one, also in ticks: the tick follows from a sum of the same terms in the same
-// order, so the relaxed one is no longer, and a multiple of the longer tick is one of the shorter.
-// A partition's time, SRAM and memory never fall when a number rises, so the mapping's fusion is
-// feasible in the relaxation and takes no longer there, no less than the least relaxed fusion and
-// than the bound of a search that ran out of steps.
+// A best-first search in one thread, without ties: the engine's branch and bound
+// in its smallest form, for use inside an expansion.
 
 #include "engine/fusion/relaxed_fusion.hpp"
 

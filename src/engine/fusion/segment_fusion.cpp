@@ -1,18 +1,17 @@
 // Shortest path over segments.
 //
-// Vertices are numbers of kernels done, an edge closes the segment of kernels in between.  Segments
-// grow kernel by kernel and end at the first that does not fit, so there are few of them when SRAM
-// is scarce.  Only segments of one topological order are tried: the result is an upper bound, no
-// optimum.
+// Vertices are numbers of kernels done, an edge closes the segment of kernels in
+// between.  Segments grow kernel by kernel and end at the first that does not fit, so
+// there are few of them when SRAM is scarce.  Only segments of one topological order
+// are tried: the result is an upper bound, no optimum.
 //
-// Of the shortest paths one has the fewest segments, which mostly keeps the limit of partitions by
-// itself.  If not, vertices are (kernels done, partitions used).  Both find the same path where the
-// first one keeps the limit: with t its time and u its segments, no path within the limit is
-// shorter, and of those of t none has less than u; then by induction from the end, vertices on both
-// ways are left by the longest segment that keeps time and number at their least.  Where that table
-// would be too large, each segment is charged for, by bisection the least charge that makes the
-// limit suffice.  No other path of as few segments is shorter: with charge l, time t and u
-// segments, t + l u <= t' + l u' for any other path, so u' <= u implies t <= t'.
+// Of the shortest paths one has the fewest segments, which mostly keeps the limit of
+// partitions by itself.  If not, vertices are (kernels done, partitions used).  Both
+// find the same path where the first one keeps the limit: with t its time and u its
+// segments, no path within the limit is shorter, and of those of t none has less than
+// u; then by induction from the end, vertices on both ways are left by the longest
+// segment that keeps time and number at their least.  Where that table would be too
+// large, partitions are charged for.
 
 #include "engine/fusion/segment_fusion.hpp"
 

@@ -1,15 +1,3 @@
-// One node dominates another with the same done kernels if its time and its next index are no
-// greater and, where times are equal, it uses fewer partitions, or as many and comes first kernel
-// by kernel.  Append the best completion of the other to it: its cost is no greater; where it is
-// equal the appended indices are the same, so the order of ties between the two is that of the
-// parts before.
-//
-// By orbits.  An exchange maps completions of an ideal I to those of its image, at the same times,
-// indices and capacities.  So a node dominates another whose ideal is the image of its own as it
-// dominates one with the same ideal.  If the exchange leaves I as it is, a next partition and its
-// image lead to nodes of the same cost, so one of the two dominates the other, and the first set of
-// an orbit is never left out.
-
 #include "engine/fusion/transpositions.hpp"
 
 #include <algorithm>

@@ -1,18 +1,16 @@
 // Multipliers.
 //
-// In the relaxation (relaxed_fusion.hpp) each kernel and tensor has its own best loop, which mostly
-// communicates nothing.  Here C and N, the compute and network times of a phase, are those of one
-// sharding.  A partition takes the largest of its times, or more, so at least any mean of two of
-// them: all partitions of the phase take at least w C + (1 - w) N for any weight w between 0 and 1
-// (where the network is not hidden: C + N), as every kernel is in one partition.  Forward and
-// backward kernels share no partition, so the phases add up, each with its weight; with `phases:
-// halves` both are one here.  The whole is a sum of terms over single kernels and over those that a
-// value joins; its least sharding is found exactly (base/least_sum.hpp) and takes no more than that
-// of any mapping.  Any weights make a bound; good ones are where C and N of that sharding are
+// A partition takes at least its compute time and at least its network time, so all partitions of
+// a phase take at least w C + (1 - w) N, with C and N those of the phase and any weight w between
+// 0 and 1 (where the network is not hidden: C + N).  Forward and backward kernels share no
+// partition, so the phases add up, each with its weight.  The whole is a sum of terms over single
+// kernels and over those that a value joins; its least sharding is found exactly
+// (base/least_sum.hpp).  Any weights make a bound; good ones are where C and N of that sharding are
 // equal, and are found by halving the interval in which they lie.
 //
 // Roundings: a term is at most six operations away from exact numbers, a sum of n terms n more,
-// here and where the least one is compared with others; the model's are those of point_bound.cpp.
+// here and where the least one is compared with others; the model's are those of
+// point_bound.cpp.
 //
 // Against brute force: tests/engine/mapping/bound_properties_test.cpp.
 

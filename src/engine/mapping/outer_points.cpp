@@ -1,15 +1,3 @@
-// A micro-batch that is left open is one sample.  The bubble factor, the gradient's share of a
-// micro-batch and what it is handed on grow as the number of micro-batches falls ((36), (40) and
-// (42) of docs/model.md), stored activations grow with the micro-batch, and nothing else depends on
-// it: a mapping with more samples is feasible and no slower with one.  (With `weight_pieces:
-// reread`, which reads weights once a micro-batch, it has to be given.)
-//
-// Each point comes twice where there is a second tier of memory, as whether the first one holds a
-// mapping depends on its fusion and sharding.  Bandwidth is no higher at the second point and both
-// count the same ticks, so what a mapping that the first tier holds dominates there is no better
-// than what the first point finds: such mappings are dropped at the second one, and ties go the
-// same way.
-
 #include "engine/mapping/outer_points.hpp"
 
 #include <algorithm>

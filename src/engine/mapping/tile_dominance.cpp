@@ -1,20 +1,13 @@
 // One layer beside another, number by number and loop by loop.
 //
-// With more tiles buffers are smaller; times are the same, but for extents that the tiles do not
-// divide, or higher, where a tensor passes through memory once for each tile.  So neither is better
-// in general.  Where the SRAM may bind the one with more tiles mostly is, and where no tile has to
-// fit that of one tile.  What does not depend on the tiles, such as weights, is not looked at.
+// With more tiles buffers are smaller; times are the same, but for extents that the tiles do
+// not divide, or higher, where a tensor passes through memory once for each tile.  So
+// neither is better in general.  Where the SRAM may bind the one with more tiles mostly is, and
+// where no tile has to fit that of one tile.  What does not depend on the tiles, such as weights, is
+// not looked at.
 //
-// Why the dropped point is not missed.  A mapping of it needs no more SRAM and memory at the other
-// one, and each of its durations is made of the compared numbers by monotone operations in the same
-// order, so as a double it is no longer.  (Where conversions of a kernel are added up for one tile
-// and multiplied by two T whose ratio is no power of two, each term has to be less by more than all
-// roundings of such a sum, or 0.)  So the sum that the clock follows from is no greater, the tick
-// no longer, and no duration longer after rounding up, as a multiple of the longer tick is one of
-// the shorter.  If the mapping needs less of the second tier, this holds at the point without it,
-// whose bandwidth is no lower.  The relation is transitive, and in one problem only more tiles
-// replace fewer or only fewer more, so a point with one of the best mappings stays; loops are
-// dropped (sharding_space.cpp) within a point and keep one of its best.
+// Numbers are compared as the model computes them, not as they are on paper, so that what the
+// model makes of them by monotone operations is in the same order.
 
 #include "engine/mapping/tile_dominance.hpp"
 

@@ -3,20 +3,6 @@
 // its high end, which gives an ideal point; a node whose ideal point is no better than what is
 // found is closed, all others are halved.  Branch and bound: Land and Doig, Econometrica 1960; with
 // two objectives and ideal points: Ehrgott, Multicriteria Optimization, 2005.
-//
-// Why the capacity of (16) of docs/serving.md never falls with the batch up to f = 1.  T_decode /
-// batch never rises (claim 2 there), so a term s of a pass has s'(x) <= s(x)/x, and s'(y) <= s(y)/y
-// <= s(x)/x for y > x.  1/capacity is proportional to J T_decode / (E batch) + k (T_mixed -
-// T_decode).  With q tokens of the chunk the derivative of a term is (J/(E batch)) (s'(x) - s(x)/x)
-// + k (s'(x+q) - s'(x)) <= (J/(E batch) - k) (s'(x) - s(x)/x) <= 0 where f <= 1; terms that both
-// iterations have drop out of the second part.
-//
-// A layer with dataflow is the largest of sums, of which both iterations have parts.  Where T_mixed
-// is no steeper than T_decode, claim 2 is enough.  Else let a + b batch be the sum that is the
-// largest of T_mixed: T_decode >= b batch, so b <= T_decode/batch, and k (b - T_decode') <= (J/(E
-// batch)) (T_decode/batch - T_decode') where f <= 1.  A layer that has to be cut is the least of
-// such sums, and the best cuts may change with the batch: claims 1 and 2 hold for the least of
-// functions that keep them, this one need not, so (24b) takes its place.
 
 #include "engine/serving/deployment_search.hpp"
 

@@ -3,10 +3,8 @@
 // Kernel by kernel each kernel is a partition.  What it takes depends on its own loop, on those of
 // the kernels before it, whose outputs it loads, and on those of the kernels after it, to whose
 // layouts it converts.  So the layer is a sum of terms over few kernels each, in whole ticks, and
-// its least sharding is found exactly (base/least_sum.hpp).  The ticks are those of the layer with
-// all loops left, which no sharding has longer ones than, so no mapping whose sharding is left
-// takes less.  The sharding found takes as much, but for the rounding to its own ticks and for
-// loads of weights ((38) of docs/model.md), which count where they are sure.
+// its least sharding is found exactly (base/least_sum.hpp).  The ticks are those of the layer
+// with all loops left, which no sharding has longer ones than.
 //
 // Against all shardings: tests/engine/sharding/lone_kernels_test.cpp.
 

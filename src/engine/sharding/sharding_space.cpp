@@ -1,20 +1,16 @@
 // Which loops are worth a branch.
 //
-// A loop a of a kernel dominates a loop b when putting a in the place of b never raises any cost:
-// not the kernel's compute time, output, weight and explicit traffic, not its own collective, not
-// the conversion of any tensor at it whatever loop is left for the kernel at the other end.  So
-// some best mapping has no dominated loop.
+// A loop a of a kernel dominates a loop b when putting a in the place of b never
+// raises any cost: not the kernel's compute time, output, weight and explicit traffic, not its own
+// collective, not the conversion of any tensor at it whatever loop is left for
+// the kernel at the other end.  So some best mapping has no dominated loop.
 //
-// Symmetry: if an exchange leaves the problem as it is, and u, exchanged with v, is the first
-// kernel it moves, the first of the best mappings has s(u) <= s(v) in the order of loops.
-//
-// Dropping dominated loops and breaking symmetry together keep one of the best mappings.  Order
-// mappings by step time, then by the sum of all costs of single kernels and tensors named above (of
-// values the conversions to each layout), then by the sharding.  Both rules replace a mapping by
-// one that is strictly less in this order.  An exchange keeps the first two and makes the third
-// earlier.  A domination by an earlier loop raises neither of the first two and makes the third
-// earlier; one by a later loop is only used if the kernel's own costs fall, which lowers the
-// second.  So the least of the best is kept by both.
+// Domination and symmetry may remove each other's witnesses unless both descend
+// in one well-founded order.  Here it is: the sum of all the costs above, then
+// the sharding in the order of ties.  An exchange of kernels keeps the sum and
+// makes the sharding earlier; b gives way to a later loop a only if a lowers the
+// sum (strictly, by the kernel's own costs), and to an earlier one if it does
+// not raise it.
 
 #include "engine/sharding/sharding_space.hpp"
 

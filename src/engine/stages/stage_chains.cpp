@@ -1,23 +1,12 @@
 // Pricing few stages.
 //
-// A chain from the first border to the last costs what the sum and the greatest of its stages say,
-// and the makespan is monotone in both.  Every stage has a time that is exact or a floor, so the
-// best chain by these times is a lower bound of all.  It is found from fronts of pairs (sum,
-// greatest) for each ideal and number of stages, from either end: a pair that is no less in both
-// than another is worse with every continuation.  Through each stage the two fronts give the best
-// chain that has it.  Where that is no less than the best mapping known, the stage is dropped; of
-// the others those with the least bounds are priced, and the fronts found again, until the best
-// chain has none that is not priced: then its cost is the bound, and it is the optimum.  That is a
-// shortest path with lazy weights (Dellin and Srinivasa, 2016) of two criteria.  A stopped search
-// has the bound of its last fronts, and its best chain of priced stages.
-//
-// Floors.  Over all partitions of a stage compute, network, explicit memory and loads add up to the
-// sums over its kernels, or more, and tensors to nothing or more; a sum of maxima is at least the
-// maximum of sums ((38) of docs/model.md), so these sums make a floor of the work of the stage and
-// by (55) of its time.  Where cores are allocated, the cores of a kernel times its cycles over all
-// cores stand for its compute time: on the C cores of a partition there is no more of it.
-//
-// Against brute force: tests/engine/stages/find_stages_test.cpp.
+// A chain from the first border to the last costs what the sum and the greatest of its stages say.
+// Every stage has a time that is exact or a floor, so the best chain by these times is a lower bound
+// of all.  A stage matters only if the best chain through it, by these times, may cost less than what
+// is known; the others are dropped.  Of those that matter the ones with the least bounds are priced,
+// some more each time, until the best chain has none that is not priced: then it is the optimum.
+// That is a shortest path with lazy weights (Dellin and Srinivasa, 2016) of two criteria.
+// docs/search.md, section 17.  Against brute force: tests/engine/stages/find_stages_test.cpp.
 
 #include "engine/stages/stage_chains.hpp"
 

@@ -1,9 +1,3 @@
-// The kernels before a border between two stages are an order ideal of this relation: producers
-// come before their consumers, those of tensors between backward kernels after them, and a backward
-// kernel and its forward one before each other.  Conversely a chain of such ideals, from none to
-// all kernels, is a division that keeps every rule of order: tensor u -> v has s(u) <= s(v) if and
-// only if no ideal has v without u.  No stage is empty, as the ideals differ.
-
 #include "engine/stages/stage_order.hpp"
 
 #include <string>

@@ -1,33 +1,15 @@
-// What each kernel adds to the lower bounds of a rest R, the kernels in no closed partition.
+// What each kernel adds to the lower bounds of a rest.
 //
-// The bounds are sums over kernels, so that a node updates them by subtraction.  c, m and n are
-// compute, memory and network time.
-//
-// Compute.  With a given utilization compute times add up.  Otherwise let w be the cycles of a
-// kernel on one core.  On l by s cores it takes ceil(a/l) ceil(b/s) k cycles for a = ceil(m/LW) and
-// b = ceil(n/SW), and l ceil(a/l) >= a, so cores times cycles are at least a b k = w; likewise for
-// arrays that keep their weight or input, with other extents, and for `best`, the least of the
-// three.  A partition whose slowest kernel takes x cycles spends at least the sum of w of its C x
-// core-cycles, so x >= sum w / C.  Each w / C is rounded down to ticks, by a factor 1 - 2^-50 more
-// than the division can err.
-//
-// A producer with many consumers.  Let u have consumers v1 ... vk by tensors that need not cross.
-// Those that share u's partition take at least their weights and (depth - 2) beta more of the SRAM
-// that u, its inputs and one buffer for each of its tensors leave.  By the fractional knapsack
-// (Dantzig 1957) at most a certain transfer time is thus spared; the rest is stored and loaded.  It
-// is u's own constant, so nothing is counted twice.
-//
-// Time that cannot hide.  Let h_i be an upper bound of the compute time of any partition that holds
-// kernel i: its own, plus the fractional knapsack of the weights of kernels that may join it into
-// the SRAM it leaves (most_beside.hpp).  Then the sum over partitions of max(c, n) is at least the
-// sum over R of c + max(0, n_i - h_i).  Take one partition with compute time c and let A be its
-// kernels with n_i > h_i, not empty, else there is nothing to show.  Then c <= h_i for every i in
-// A, so c plus the sum over A of n_i - h_i is at most c + sum n_i - |A| c <= sum n_i <= n <= max(c,
-// n).  Add up over partitions.  The same holds with compute and network exchanged, and with memory
-// time in place of network time.
-//
-// Against brute force: tests/engine/tables/fusion_bounds_test.cpp,
-// tests/engine/mapping/bound_properties_test.cpp.
+// The bounds are sums over kernels, so that a node updates them by subtraction.
+// Beyond the plain totals they use one idea.  Take a kernel whose network time n
+// is long.  Whatever partition holds it can hide at most cmax of n behind
+// compute, where cmax is the most compute time that fits on the chip beside it:
+// its own plus the best fractional knapsack of other kernels' weights into the
+// SRAM it leaves.  So n - cmax, if positive, comes on top of all compute time;
+// and these excesses add up over kernels even when they share a partition.  The
+// same holds for memory time against compute and for compute against network.
+// Proofs: docs/search.md, section 5.  Against brute force:
+// tests/engine/tables/fusion_bounds_test.cpp, tests/engine/mapping/bound_properties_test.cpp.
 
 #include "engine/tables/fusion_bounds.hpp"
 

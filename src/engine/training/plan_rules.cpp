@@ -1,32 +1,8 @@
 // Level by level the decisions of a plan are taken.
 //
 // What has its degrees, its micro-batch and perhaps its layout gets a floor from the profile of its
-// layers, with every group where it is fastest; what has all but its network the floor of its own
-// schedule, once some spread of its layers fits in memory.
-//
-// Groups anywhere.  A plan's network gives each role one of the places that so many chips can have,
-// computed by the same function as the floor, so no exchange takes less; members are as many, so
-// what a ring hides is the same.  On a mesh a place that has, for every role, no smaller share of a
-// link and no fewer hops than another one takes no less time in any exchange, so only the others
-// are tried.
-//
-// Times of blocks only rise with what is undecided.  Recomputation adds kernels and exchanges,
-// chunks add hops.  A copy to or from the second memory adds max(0, y - x + mu) beside a time x
-// that recomputation may raise: x + max(0, y - x + mu) is at least x.
-//
-// The floor of a shape is the step itself with its groups anywhere.  No time of a block and no
-// exchange of replicas is less in any network, and (12) of docs/training.md rises with each of them
-// for every spread of layers, so the least step of all spreads does, too.
-//
-// The floor of degrees and a micro-batch: of all schedules (6) is at least m T_max, and T_max at
-// least the mean of the stages with one chunk, nothing recomputed and nothing copied.  Sums over
-// stages are of other terms in another order: with fewer than 2^12 roundings of at most 2^-53 each,
-// 1 - 2^-40 of it is not above what the model computes.
-//
-// The root needs at least the products of the model on all matrix engines at their best rate.  Of
-// fused kernels a sum over partitions of the larger of compute and memory time is no less than the
-// larger of both sums, whatever is fused.
-//
+// layers, with every group where it is fastest; what has all but its network the floor of its own schedule,
+// once some spread of its layers fits in memory.  docs/search.md, section 15, has the proofs;
 // tests/engine/training compares with plain enumeration.
 
 #include "engine/training/plan_rules.hpp"

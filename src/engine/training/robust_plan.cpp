@@ -1,7 +1,7 @@
 // One search for each scenario, started from the plans that are best in the others, then one for
-// the least regret.  Where a limit ends a scenario at a best known step k_s >= b_s, with the lower
-// bound l_s <= b_s, the last search takes k_s for the least step b_s: ratios to it are no more than
-// the true ones, so its lower bound holds, and the plan found loses at most max step_s / l_s - 1.
+// the least regret.  Where a scenario has no proof its best known step takes the place of the least
+// one: ratios to it are no more than the true ones, so the bound of the last search holds, and how
+// much the plan found may lose follows from the lower bounds of the scenarios.
 
 #include "engine/training/robust_plan.hpp"
 

@@ -1,8 +1,6 @@
-// Of scenarios s, which change times and not memory, let b_s be the least step of any plan.  The
-// search minimises r(plan) = max over s of step_s(plan) / b_s.  Every scenario expands the node by
-// its own rules; its floor f_s is at most step_s of every plan below, so max f_s / b_s is at most r
-// of each, in doubles too.  Nodes with the bound of the best are all opened, for ties.  The layers
-// of the stages are those that lose least in all scenarios together.
+// Every scenario expands the node by its own rules; a child that all of them keep has the greatest
+// of its bounds, each a ratio to the best step of its scenario.  The layers of the stages are those
+// that lose least in all scenarios together.
 
 #include "engine/training/robust_rules.hpp"
 

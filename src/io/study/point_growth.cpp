@@ -1,9 +1,6 @@
-// A key of a quantity means the same wherever the other axes stand, so two configs that differ in
-// such keys alone compare as their values do.  A choice that leaves such a key to the base compares
-// with what that says, which must then be the same for all points.  So it is enough to compare the
-// choices of an axis at the first choices of the others, if they set nothing but these quantities,
-// each read from its key alone, and all the same keys (or the study has one base and no axis
-// chooses a file), as axes change different keys.
+// A key of a quantity means the same wherever the other axes stand, so two configs that differ in such
+// keys alone compare as their values do.  A choice that leaves such a key to the base compares with
+// what that says, which must then be the same for all points.
 
 #include "io/study/point_growth.hpp"
 

@@ -1,12 +1,5 @@
-// Numbers are equations of docs/serving.md.  A replica shares at best evenly among its chips what
-// one chip would read and multiply for it, and the network takes no time.
-// - (26): tpot E is p periods, of which none is shorter than a stage, so it is no less than all
-//   layers of a micro-batch; a rank's batch on t chips reads no less than batch/t caches on each,
-//   and batch/t is b.
-// - (27): the fullest stage has no less than the mean.
-// - (28): a replica serves batch p ranks E / (J p T), which is b / (steps tpot) for each chip; the
-//   chips that prefill come on top; and no kernel is shorter than its products.
-// With prices the least over all pools of each side counts.
+// The chips of a replica share its weights, its cache and its products at best evenly, and the
+// network costs nothing: what is left is the least of one chip.
 
 #include "model/serving/least_seconds.hpp"
 

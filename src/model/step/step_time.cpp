@@ -62,17 +62,9 @@ double hops(const Equations& equations, std::int64_t stages, double chunks) {
   return static_cast<double>(stages) * (passes_once ? 1.0 : chunks) - 1.0;
 }
 
-// What the schedule of PP v chunks takes, in units of the time of a chunk for one micro-batch.
-// - No less.  The last stage has num_micro v chunks to do and gets the first after PP - 1 others.
-//   And micro-batches leave the first chunk one after the other, so the last to do so has begun
-//   after num_micro - 1 others and passes PP v chunks.  With backward kernels a chunk is both ways:
-//   what precedes the first chunk of a stage forward follows its last one backward, and the chunk
-//   that is last forward and first backward does num_micro of both, between PP v - 1 others each
-//   way.
-// - No more.  All micro-batches pass a chunk one after the other, then the next one of that stage,
-//   which has come around by then if num_micro >= PP, or else does after PP chunks, for which the
-//   stage waits.  Backward is the same once more.
-//
+// A stage works on all chunks of all micro-batches once the first has arrived, and the last
+// micro-batch to begin passes every chunk of every stage after the others have begun.  The step
+// takes no less than either, and chunks that go around the stages take no more.
 // docs/model.md (40)
 double bubble_factor(const Equations& equations, std::int64_t stages, double micro_batches,
                      double chunks) {

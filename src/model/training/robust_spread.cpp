@@ -1,13 +1,11 @@
 // The spread of the least ratio: of each scenario a sum of three maxima over the stages.
 //
-// A class of spreads has, of each scenario and each of the terms f, g and o, a floor F of the
-// maximum over the stages and a ceiling of all stages.  If its ratio is below r, each stage's term,
-// together with the floors of the other two, is below r times the scenario's least step, and so is
-// q: limits to single stages, which filling from the first stage on meets if any spread does (One
-// maximum in stages.cpp).  If the spread so found is not below r, one of its maxima is M > F, as
-// the limits forbid that all are at most F.  The class is divided into spreads whose maximum is
-// below M and those where it is at least M: a ceiling falls or a floor rises, there are finitely
-// many values, and the spread found is in neither part again.
+// A class of spreads has in each scenario for each term a floor of its maximum over the stages and
+// a ceiling of every stage.  What a stage adds to a sum with the floors of the other terms must be
+// below the ratio looked for; within such limits each stage takes as many layers as it may, which
+// finds a spread if there is one.  If its sums are too much all the same, some maximum is above
+// its floor: the class is divided at it, into spreads below that maximum and spreads that have at
+// least as much, and the spread found is in neither again.  docs/search.md, section 15.
 
 #include "model/training/robust_spread.hpp"
 

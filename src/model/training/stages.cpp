@@ -1,22 +1,14 @@
 // The spread of the least step: a sum of three maxima over the stages, or one maximum by itself.
 //
-// One maximum.  For given limits to all terms, each stage, from the first on, takes as many layers
-// as the limits let it.  If any spread is within the limits, this one is: by induction its first i
-// stages have at least as many layers as those of any other, so what the other gives the next stage
-// from there on is within what that one may take, whatever kinds of layers are there, as a part of
-// a run of layers costs no more than the run.  If layers are left over, the limit of f rises to the
-// least value that lets some stage take one more; the first limit is the least that any run of
-// ceil(L/p) layers takes, since some stage has as many.  So the least max f within the other limits
-// is found.  Last, the spread is made from the last stage on: the first one holds most
-// micro-batches.
+// One maximum: at a given pace each stage, from the first on, takes as many layers as the pace and
+// the limits let it.  Whoever goes further leaves the rest with less, and less never costs more
+// nor takes more room.  If layers are left over, nothing changes until the pace lets some stage
+// take one more; the least such pace is the next to try.  At the pace found the spread is made
+// from the last stage on: the first one holds most micro-batches.
 //
-// A sum of maxima.  Let A be the least max f over the spreads that are left, and c the best sum so
-// far, with that of its spread.  A better spread has max f >= A, hence for each stage A + g < c: a
-// limit to g.  Within it the next least max f is found, until there is no spread: each round lowers
-// c or raises A, and there are finitely many values.  With o it is the same once more, over sums of
-// f and g.  Last, a better step needs q below the best step on every stage, again a limit; if the
-// sum of the spread found is its step, no other is better.  Sums of doubles are monotone, so this
-// holds for computed numbers.  (docs/search.md, section 15, says what f, g, o and q are.)
+// A sum of maxima: the least of all but the last maximum is known to be no more than in any spread
+// left, so a spread that is better than the best has less of the last one.  That becomes a limit,
+// until no spread is within it.  docs/search.md, section 15, has the proof.
 
 #include "model/training/stages.hpp"
 

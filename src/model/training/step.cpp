@@ -4,13 +4,6 @@
 // the attention that works on the ones before, and gradients are added up while the last
 // micro-batch goes back through the layers behind.  A copy to or from the second memory runs
 // beside what does not need the first one.
-//
-// The step never falls if a block takes longer, or a stage has a layer more.  Numbers are equations
-// of docs/training.md.  T_i + X_i is the greater of T_i and of T_i and an exchange less what hides
-// it, which is a part of T_i.  What (11) waits for once is less by no more than T_i is greater, and
-// T_i counts at least once in what stage i takes alone; with a single micro-batch the stage is idle
-// while others have it, and that hides it too.  What fills the ends of ZB-H1 grows with W no faster
-// than m - 1 micro-batches of stage i do.
 
 #include "model/training/step.hpp"
 
