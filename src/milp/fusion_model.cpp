@@ -5,6 +5,7 @@
 //
 //   Y[k,o,p]  kernel k runs in p on the cores of option o
 //   C[p]      compute time of p, where cores are allocated
+//   M[p]      p moves something to or from memory, where that has a latency
 //   T[p]      time of p; their sum is minimised
 //
 // beside those of milp/fusion_matrices.cpp, which say who is where, and of
@@ -72,6 +73,7 @@ class FusionModel {
     add_sram();
     spill_ = add_memory_rows(problem_, costs_, slower_ ? &*slower_ : nullptr, names_, m_, model_);
     add_cores();
+    add_latency();
     add_times();
     return std::move(model_);
   }
@@ -208,6 +210,25 @@ class FusionModel {
     model_.add_row(fmt::format("pace[{},{}]", name(k), p), pace, Sense::AtMost, 0.0);
   }
 
+  /// (18) Whether anything moves.
+  void add_latency() {
+    if (costs_.memory_latency() == 0) return;
+    for (std::int64_t p = 0; p < partitions_; ++p) {
+      const Affine moves = moves_.emplace_back(model_.add_continuous(fmt::format("M[{}]", p)));
+      const auto row = [&](const std::string& of, Affine entry) {
+        LinearSum sum;
+        sum.add(1.0, entry).add(-1.0, moves);
+        model_.add_row(fmt::format("moves[{},{}]", of, p), sum, Sense::AtMost, 0.0);
+      };
+      for (std::size_t k = 0; k < kernels(); ++k) {
+        if (costs_.explicit_memory(KernelId(k)) > 0) row(name(k), entry_of(m_.a, k, p));
+      }
+      for (std::size_t t = 0; t < tensors(); ++t) {
+        if (costs_.transfer(TensorId(t)) > 0) row(names_.of(TensorId(t)), entry_of(m_.d, t, p));
+      }
+    }
+  }
+
   /// (16) The time of a partition is at least each of its three times, or their
   /// sum, as they overlap.
   void add_times() {
@@ -261,6 +282,9 @@ class FusionModel {
   }
 
   void add_memory_time(std::int64_t p, LinearSum& sum) const {
+    if (!moves_.empty()) {
+      sum.add(units(costs_.memory_latency()), moves_[static_cast<std::size_t>(p)]);
+    }
     for (std::size_t k = 0; k < kernels(); ++k) {
       add_through_memory(k, p, &LayerCosts::explicit_memory, sum);
     }
@@ -282,7 +306,8 @@ class FusionModel {
   FusionMatrices m_;
   SpillMatrices spill_;
   LinearModel model_;
-  std::vector<Affine> c_;  // by partition; empty at a given utilization
+  std::vector<Affine> c_;      // by partition; empty at a given utilization
+  std::vector<Affine> moves_;  // by partition; empty without a latency of the memory
 };
 
 }  // namespace

@@ -80,9 +80,10 @@ void add_intensities(const Problem& problem, const Mapping& mapping, const Layer
     for (const KernelId k : partition.kernels) {
       partition.flops += kernel_flops(graph.kernel(k)) * share;
     }
-    partition.memory_bytes = partition.memory * costs.memory_bandwidth();
+    const Seconds moving = partition.memory - partition.waiting;
+    partition.memory_bytes = moving * costs.memory_bandwidth();
     partition.network_bytes = partition.network * link;
-    memory += partition.memory;
+    memory += moving;
     network += partition.network;
   }
   const auto per_byte = [flops](Bytes bytes) {

@@ -53,6 +53,7 @@ struct PartitionCost {
   std::vector<KernelId> kernels;
   Seconds compute{};  ///< for one layer and one sample, as the rest; with the levels of the chip
   Seconds memory{};
+  Seconds waiting{};  ///< what of `memory` is its latency
   Seconds network{};
   Seconds time{};
   Bottleneck bound_by = Bottleneck::Compute;

@@ -326,19 +326,21 @@ class ReferenceTest(unittest.TestCase):
         self.assertGreater(fitting, RANDOM_CASES // 5)
         self.assertLess(fitting, RANDOM_CASES)
 
-    def test_random_mappings_through_the_levels_of_the_chip_cost_the_same(self):
+    def test_random_mappings_through_memories_with_latencies_cost_the_same(self):
         fitting = 0
         for seed in range(RANDOM_CASES):
             with self.subTest(seed=seed):
                 rng = random.Random(seed)
                 config = random_machine_config(rng) if seed % 2 else random_config(rng)
                 config["execution"]["levels"] = True
+                config["system"]["memory"]["latency"] = f"{rng.choice([0, 90, 5000])} ns"
                 config["system"]["accelerator"]["bundle"] = rng.randint(1, 3)
                 config["system"]["accelerator"]["dataflow"] = rng.choice(DATAFLOWS)
                 config["system"]["levels"] = {
                     name: {"scope": rng.choice(["core", "bundle", "chip"]),
                            "capacity": f"{rng.randint(1, 400)} kB",
-                           "bandwidth": f"{rng.randint(1, 400)} GB/s"}
+                           "bandwidth": f"{rng.randint(1, 400)} GB/s",
+                           "latency": f"{rng.choice([0, 40, 3000])} ns"}
                     for name in rng.sample(["registers", "L1", "L2"], rng.randint(1, 3))
                 }
                 fitting += self.check_case(config, random_mapping(rng, config))
@@ -352,6 +354,7 @@ class ReferenceTest(unittest.TestCase):
                 config = random_config(rng)
                 config["workload"].update(kind="llm_prefill", sequence=rng.randint(5, 40))
                 config["system"]["memory"].pop("capacity")  # the exhaustion does not know it
+                config["system"]["memory"]["latency"] = f"{rng.choice([0, 400, 9000])} ns"
                 config["search"] = {"sharding": "least_bytes"}  # nor any other sharding
                 problem = reference_model.load(config)
                 expected = reference_search.optimum(problem)

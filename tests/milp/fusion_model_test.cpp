@@ -98,7 +98,7 @@ class Point {
       return any([&](KernelId k) { return graph_.kernel(k).repeat > 1 && partition(k) == p; });
     }
     if (symbol == 'U') return any([&](KernelId k) { return partition(k) == p; });
-    return 0.0;  // C and T follow
+    return 0.0;  // C, M and T follow
   }
 
   template <class Holds>
@@ -120,9 +120,10 @@ class Point {
     return sum;
   }
 
-  /// Times are the least that their rows allow: C by `pace`, then T.
+  /// Times are the least that their rows allow, as is whether anything moves: C by `pace`, M by
+  /// `moves`, then T.
   void raise_times(const LinearModel& model) {
-    for (const char symbol : {'C', 'T'}) {
+    for (const char symbol : {'C', 'M', 'T'}) {
       for (const LinearModel::Row& row : model.rows) {
         for (const LinearSum::Term& t : row.terms) {
           const auto column = static_cast<std::size_t>(t.column);
@@ -216,6 +217,18 @@ TEST_CASE("so they do in worlds of the whole machine, of copies and of two tiers
     spilled += count.spilled;
   }
   CHECK(spilled > 50);
+}
+
+TEST_CASE("so they do where memory has a latency") {
+  Count count;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    Problem problem =
+        seed % 3 == 0 ? test::random_machine_problem(seed) : test::random_problem(seed);
+    problem.system.memory[0].latency = Seconds(static_cast<double>(1 + seed % 7) / 4.0);
+    check_rows(problem, seed, count);
+  }
+  CHECK(count.fitting > 300);
+  CHECK(count.spilled > 10);
 }
 
 TEST_CASE("the numbers of a small world, by hand") {

@@ -417,6 +417,10 @@ class PlainModel {
       if (target(s) == p) result.memory += tiles_ * tile_bytes(s) / bandwidth_;
     }
     if (members.size() == 1) result.memory += again_for_pieces(members.front()) / bandwidth_;
+    if (result.memory > 0.0) {
+      result.waiting = problem_.system.memory[0].latency.in_base_units();
+      result.memory += result.waiting;
+    }
     const double& c = result.compute;
     const double& m = result.memory;
     const double& n = result.network;
@@ -531,7 +535,8 @@ class PlainModel {
     for (std::size_t x = 0; problem_.execution.levels && x < levels.size(); ++x) {
       double words = 0.0;
       for (const std::size_t i : members) words += level_words(i, x);
-      slowest = std::max(slowest, words * word_ / levels[x].bandwidth.in_base_units());
+      slowest = std::max(slowest, words * word_ / levels[x].bandwidth.in_base_units() +
+                                      levels[x].latency.in_base_units());
     }
     return slowest;
   }
@@ -1023,7 +1028,7 @@ class PlainModel {
     cost.utilization = flop * number(w.layers) * number(w.global_batch) /
                        (cost.step * number(problem_.system.chips) * peak);
     double bytes = 0.0;
-    for (const PlainPartition& p : cost.partitions) bytes += p.memory * bandwidth_;
+    for (const PlainPartition& p : cost.partitions) bytes += (p.memory - p.waiting) * bandwidth_;
     const double stages = degree(Strategy::Pipeline);
     const double runs = std::ceil(number(w.layers) / stages) * stages * degree(Strategy::Tensor);
     if (bytes > 0.0) cost.memory_intensity = flop * number(w.layers) / (runs * bytes);

@@ -15,7 +15,8 @@ namespace dfsearch::test {
 
 struct PlainPartition {
   double compute = 0.0;
-  double memory = 0.0;  ///< with the weights, if they are loaded for every sample
+  double memory = 0.0;   ///< with the weights, if they are loaded for every sample
+  double waiting = 0.0;  ///< what of it is the latency of an access
   double network = 0.0;
   double time = 0.0;
   double sram = 0.0;

@@ -373,6 +373,7 @@ class Problem:
         self.peak = 2 * self.lanes * self.stages * self.cores * self.frequency
         self.memory_bandwidth = quantity(s["memory"]["bandwidth"], "B/s")
         self.memory_capacity = quantity(s["memory"].get("capacity", math.inf), "B")
+        self.memory_latency = quantity(s["memory"].get("latency", 0), "s")
         self.network = [
             (d["topology"], d.get("degree"), quantity(d["bandwidth"], "B/s"),
              self.strategy or d.get("strategy"), quantity(d.get("latency", 0), "s"))
@@ -382,7 +383,7 @@ class Problem:
                   "bundle": max(1, self.cores // accelerator.get("bundle", 1))}
         self.levels = [
             (quantity(level["capacity"], "B") / owners[level["scope"]],
-             quantity(level["bandwidth"], "B/s"))
+             quantity(level["bandwidth"], "B/s"), quantity(level.get("latency", 0), "s"))
             for name in ("registers", "L1", "L2") if name in s.get("levels", {})
             for level in [s["levels"][name]]
         ]
@@ -1173,6 +1174,7 @@ class _Evaluation:
         sram = self.sram_bytes(members, crossing, inside)
         compute = max([self.compute_time(members)] + [
             sum(self.level_words(i, x) for i in members) * p.word / p.levels[x][1]
+            + p.levels[x][2]
             for x in range(len(p.levels))
         ])
         moved = sum(self.tensor_tile_bytes(p.tensors[e]) for e in crossing)
@@ -1183,7 +1185,8 @@ class _Evaluation:
                      for i in members)
         if len(members) == 1:
             moved += self.pieces_again(members[0])
-        memory = moved / self.memory_bandwidth
+        waiting = p.memory_latency if moved else 0
+        memory = moved / self.memory_bandwidth + waiting
         network = self.network_time(members)
         if p.overlap == "perfect":
             time = max(compute, memory, network)
@@ -1195,7 +1198,8 @@ class _Evaluation:
         loads = sum(self.loaded_weight(i) for i in members) / self.memory_bandwidth
         memory, time = memory + loads, time + loads
         return {"kernels": [p.kernels[i].name for i in members], "compute": compute,
-                "memory": memory, "network": network, "time": time, "sram": sram}
+                "memory": memory, "waiting": waiting, "network": network, "time": time,
+                "sram": sram}
 
     def check_capacity(self, layers_per_stage):
         p = self.p
@@ -1274,7 +1278,8 @@ class _Evaluation:
         step = layer_time * bubble * layers * p.global_batch / self.dp + transfer
         step = max(step, all_sent) / p.copies
         price, power = system_price(p, self.dimensions), system_power(p, self.dimensions)
-        chip_bytes = sum(part["memory"] for part in partitions) * self.memory_bandwidth
+        chip_bytes = sum(part["memory"] - part["waiting"] for part in partitions)
+        chip_bytes *= self.memory_bandwidth
         runs = layers * self.pp * self.tp
         latency, tokens = None, None
         if p.tokens is not None:

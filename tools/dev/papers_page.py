@@ -33,7 +33,7 @@ DOCS = published_configs.ROOT / "docs"
 PAGE = DOCS / "papers.md"
 
 MATCH, BETTER, DIFFERS = "match", "ours is better", "differs"
-CANNOT, MISSING, NOT_JUDGED = "cannot be had", "not possible yet", "not judged"
+CANNOT, NOT_JUDGED = "cannot be had", "not judged"
 NO_MEASUREMENT = "no measurement is published"
 
 INTRODUCTION = """\
@@ -51,7 +51,6 @@ each time: do not edit it.
 | ours is better | an exact optimum below a published run that its time limit stopped |
 | differs | for the reason given |
 | cannot be had | what the claim is held against is not published |
-| not possible yet | dfsearch lacks the capability |
 | not judged | the printed number is not at hand |
 
 """
@@ -427,8 +426,9 @@ def deepflow_claims(runs):
               "all tiles; branch and bound with a proof", page_link("technology", "technology"),
               BETTER, "exact searches replace both"),
         *dataflow_claims(),
-        Claim("F14", "Table 2", "latencies of memories and links", "keys", "of links",
-              page_link("model", "(18)"), MISSING, "latencies of memories take no time"),
+        Claim("F14", "Table 2", "latencies of memories and links", "keys",
+              "keys of both, which take time",
+              page_link("model", "(18), (33)") + ", " + page_link("technology", "(20)"), MATCH),
         Claim("F14", "Table 2", "SRAM, MRAM, RRAM, 3D-XPoint", "names", "", "", CANNOT,
               "neither paper nor code has numbers"),
         Claim("F15", "1; 2", "utilization today; share of GEMMs", "5 to 20 %; 85 %", "", "", CANNOT,

@@ -198,8 +198,9 @@ class PartitionBranching {
   [[nodiscard]] Ticks partial_bound() const {
     if (!bounds_partial_) return bound_;
     const OpenPartition::Totals& inside = partition_.totals();
-    const Ticks least = overlapped(tables_.problem().execution.overlap, inside.compute,
-                                   inside.sure_memory, inside.network);
+    const Ticks least =
+        overlapped(tables_.problem().execution.overlap, inside.compute,
+                   tables_.costs().with_latency(inside.sure_memory), inside.network);
     Ticks rest = least + tables_.least_time(partition_.outside());
     if (duals_ != nullptr) {
       rest =

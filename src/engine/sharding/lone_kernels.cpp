@@ -144,7 +144,7 @@ class LoneSum {
     for (const TensorId t : graph_.outputs(kernel)) memory = capped_sum(memory, own.transfer(t));
     const Ticks network = relaxed_.clock().ticks(network_time(context_, kernel, sharding));
     const Ticks time = overlapped(problem_.execution.overlap, lone_compute(problem_, own, kernel),
-                                  memory, network);
+                                  own.with_latency(memory), network);
     // Whether weights are loaded is a matter of all kernels: counted only if it is sure.
     return std::min(kNever, time + (loads_weights_ ? own.weight_load(kernel) : 0));
   }

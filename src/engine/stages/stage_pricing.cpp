@@ -209,7 +209,7 @@ Ticks StagePricing::time(const Stage& stage, const KernelSet& done,
   if (!own.fits || !fits_memory(stage, done, partition)) return kNever;
   const auto add = [&](TensorId tensor, KernelId other) {
     if (!stage.kernels.contains(other.index()) || partition.contains(other.index())) return;
-    own.parts.memory = capped_sum(own.parts.memory, costs_.transfer(tensor));
+    own.parts.traffic = capped_sum(own.parts.traffic, costs_.transfer(tensor));
   };
   partition.for_each([&](std::size_t k) {
     for (const TensorId t : graph_.inputs(KernelId(k))) add(t, graph_.tensor(t).from);

@@ -9,12 +9,16 @@ namespace dfsearch {
 namespace {
 
 Ticks with_compute(const FusionTables& tables, const SummedTimes& sums, Ticks compute) {
-  return overlapped(tables.problem().execution.overlap, compute, sums.memory, sums.network);
+  return overlapped(tables.problem().execution.overlap, compute,
+                    tables.costs().with_latency(sums.memory), sums.network);
 }
 
 Ticks summed_compute(const FusionTables& tables, const SummedTimes& sums) {
-  return tables.has_levels() ? *std::max_element(sums.on_chip.begin(), sums.on_chip.end())
-                             : sums.compute;
+  if (!tables.has_levels()) return sums.compute;
+  LevelTicks levels{};
+  std::copy(sums.on_chip.begin() + 1, sums.on_chip.end(), levels.begin());
+  levels = tables.costs().with_latency(levels);
+  return std::max(sums.on_chip[0], *std::max_element(levels.begin(), levels.end()));
 }
 
 }  // namespace

@@ -20,6 +20,10 @@ constexpr double kMostUnits = 4611686018427387904.0;
 struct KnownSystem {};
 struct DerivedSystem {};
 
+constexpr Field kMemoryLatency = field<&MemoryText::first, &MemoryTier::latency>(
+    "latency", "of one access; a partition of a mapping that moves anything waits for it once",
+    {.limits = kLatencyLimits});
+
 /// More multiply-add units than 64-bit integers count.
 void check_units(const Accelerator& accelerator, const Place& place, InputMessages& messages) {
   const double units = static_cast<double>(accelerator.cores) *
@@ -243,6 +247,7 @@ const Schema& schema_of<MemoryText>() {
                                                {.limits = kBandwidthLimits, .flags = kRequired}),
       field<&M::first, &MemoryTier::capacity>("capacity", "of a chip",
                                               {.limits = kSizeLimits, .preset = "unlimited"}),
+      kMemoryLatency,
       field<&M::second>("second",
                         "a slower tier behind a limited first one; once more is held than that "
                         "has, traffic goes to both in proportion to their capacities")};
@@ -258,7 +263,7 @@ const Schema& schema_of<GivenMemory>() {
                                                {.limits = kBandwidthLimits, .preset = "derived"}),
       field<&M::first, &MemoryTier::capacity>("capacity", "of a chip",
                                               {.limits = kSizeLimits, .preset = "derived"}),
-      field<&M::second>("second", "a slower tier behind the first")};
+      kMemoryLatency, field<&M::second>("second", "a slower tier behind the first")};
   static const Schema kSchema = schema<M>("given memory", kFields);
   return kSchema;
 }

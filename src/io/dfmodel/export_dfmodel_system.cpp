@@ -127,6 +127,9 @@ void export_system(const Machine& system, dfmodel::System& setup, Complaints& co
   if (system.memory[0].capacity < Bytes::infinity()) {
     setup.mutable_memory()->set_dram_cap(system.memory[0].capacity.in_base_units());
   }
+  if (system.memory[0].latency > Seconds{}) {
+    complaints.add("system.memory.latency", "its memory has none");
+  }
   if (const MemoryTier* second = system.second_memory()) {
     setup.mutable_memory()->set_second_dram_bw(in_gigabytes(second->bandwidth));
     setup.mutable_memory()->set_second_dram_cap(second->capacity.in_base_units());

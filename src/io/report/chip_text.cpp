@@ -95,6 +95,9 @@ std::string memory_yaml(const Machine& machine) {
   if (memory.capacity < Bytes::infinity()) {
     text += fmt::format(", capacity: {}", to_exact_text(memory.capacity));
   }
+  if (memory.latency > Seconds{}) {
+    text += fmt::format(", latency: {}", to_exact_text(memory.latency));
+  }
   if (const MemoryTier* second = machine.second_memory()) {
     text += fmt::format(", second: {{bandwidth: {}, capacity: {}}}",
                         to_exact_text(second->bandwidth), to_exact_text(second->capacity));

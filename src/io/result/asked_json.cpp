@@ -84,7 +84,9 @@ Json asked_limits_json(const serving::Limits& limits) {
 }
 
 Json tier_json(const MemoryTier& tier) {
-  return {{"bandwidth", number(tier.bandwidth)}, {"capacity", number(tier.capacity)}};
+  Json json = {{"bandwidth", number(tier.bandwidth)}, {"capacity", number(tier.capacity)}};
+  if (tier.latency > Seconds{}) json["latency"] = number(tier.latency);
+  return json;
 }
 
 Json network_json(const Machine& machine) {

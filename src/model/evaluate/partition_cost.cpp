@@ -29,12 +29,14 @@ void add_levels(const std::vector<OnChipLevel>& levels, const LevelTicks& times,
 
 void set_times(const Clock& clock, Overlap overlap, const PartitionParts& parts,
                PartitionEvaluator::Result& result) {
-  const auto& [compute, memory, network, weight_loads, on_chip] = parts;
+  const auto& [compute, traffic, network, weight_loads, latency, on_chip] = parts;
+  const Ticks memory = parts.memory();
   result.ticks = parts.time(overlap);
   result.charged = charged_time(overlap, compute, memory, network);
   result.charged += {.memory = weight_loads};
   result.cost.compute = clock.seconds(compute);
   result.cost.memory = clock.seconds(capped_sum(memory, weight_loads));
+  result.cost.waiting = clock.seconds(parts.waiting());
   result.cost.network = clock.seconds(network);
   result.cost.time = clock.seconds(result.ticks);
   result.cost.bound_by = on_chip;
@@ -96,7 +98,7 @@ std::variant<PartitionEvaluator::Result, Infeasible> PartitionEvaluator::evaluat
   for (const TensorId t : members.tensors) {
     const auto [produced, consumed] = ends_in(t, members.index);
     if (produced == consumed || crosses_stages(t)) continue;
-    parts.memory = capped_sum(parts.memory, costs_.transfer(t));
+    parts.traffic = capped_sum(parts.traffic, costs_.transfer(t));
   }
   set_times(costs_.clock(), problem_.execution.overlap, parts, result);
   return result;
@@ -110,16 +112,19 @@ std::variant<PartitionParts, Infeasible> PartitionEvaluator::own_parts(
 
   const auto compute = compute_ticks(members.kernels, where);
   if (const auto* wrong = std::get_if<Infeasible>(&compute)) return *wrong;
-  PartitionParts parts{.compute = std::get<Ticks>(compute)};
+  PartitionParts parts{.compute = std::get<Ticks>(compute),
+                       .memory_latency = costs_.memory_latency()};
   LevelTicks levels{};
   for (const KernelId k : members.kernels) {
     const LevelTicks times = costs_.level_times(k);
     for (std::size_t x = 0; x < levels.size(); ++x) levels[x] = capped_sum(levels[x], times[x]);
     parts.network = capped_sum(parts.network, costs_.network(k));
-    parts.memory = capped_sum(parts.memory, costs_.explicit_memory(k));
+    parts.traffic = capped_sum(parts.traffic, costs_.explicit_memory(k));
     parts.weight_loads = capped_sum(parts.weight_loads, costs_.weight_load(k));
   }
-  if (costs_.has_levels()) add_levels(problem_.system.levels, levels, parts);
+  if (costs_.has_levels()) {
+    add_levels(problem_.system.levels, costs_.with_latency(levels), parts);
+  }
   return parts;
 }
 

@@ -34,14 +34,18 @@ std::vector<PartitionMembers> members_of_partitions(const DataflowGraph& graph,
 /// The times of a partition.  Each is at most kNever, so that no sum overflows.
 struct PartitionParts {
   Ticks compute = 0;  ///< or the slowest level of the chip, if that takes longer
-  Ticks memory = 0;
+  Ticks traffic = 0;  ///< to and from memory
   Ticks network = 0;
   Ticks weight_loads = 0;
+  Ticks memory_latency = 0;
   Bottleneck on_chip = Bottleneck::Compute;  ///< what `compute` is the time of
 
+  [[nodiscard]] Ticks waiting() const { return traffic > 0 ? memory_latency : 0; }
+  /// docs/model.md (33)
+  [[nodiscard]] Ticks memory() const { return capped_sum(traffic, waiting()); }
   /// docs/model.md (38)
   [[nodiscard]] Ticks time(Overlap overlap) const {
-    return std::min(kNever, overlapped(overlap, compute, memory, network) + weight_loads);
+    return std::min(kNever, overlapped(overlap, compute, memory(), network) + weight_loads);
   }
 };
 

@@ -36,13 +36,22 @@ LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coa
   fill_tensors();
   if (problem.charges_pieces()) charge_pieces();
   if (problem.execution.levels) fill_levels(cache);
-  clock_ = make_clock(coarser);
+  set_clock(make_clock(coarser));
 }
 
 LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, const Clock& clock,
                        CoreOptionsCache* cache)
     : LayerCosts(problem, std::move(decisions), 0, cache) {
+  set_clock(clock);
+}
+
+void LayerCosts::set_clock(const Clock& clock) {
   clock_ = clock;
+  memory_latency_ = clock.ticks(problem_.system.memory[0].latency);
+  const std::vector<OnChipLevel>& levels = problem_.system.levels;
+  for (std::size_t x = 0; has_levels() && x < levels.size(); ++x) {
+    level_latency_[x] = clock.ticks(levels[x].latency);
+  }
 }
 
 std::vector<LayerCosts::KernelNumbers> LayerCosts::kernel_numbers() const {
@@ -88,6 +97,14 @@ LevelTicks LayerCosts::level_times(KernelId kernel) const {
   return times;
 }
 
+// docs/technology.md (20)
+LevelTicks LayerCosts::with_latency(LevelTicks traffic) const {
+  for (std::size_t x = 0; x < traffic.size(); ++x) {
+    if (traffic[x] > 0) traffic[x] = capped_sum(traffic[x], level_latency_[x]);
+  }
+  return traffic;
+}
+
 std::vector<CoreOptionsCache::List> LayerCosts::make_options(CoreOptionsCache* cache) const {
   const auto none = std::make_shared<const std::vector<CoreOption>>();
   std::vector<CoreOptionsCache::List> options(graph_.kernel_count(), none);
@@ -119,6 +136,11 @@ Clock LayerCosts::make_clock(int coarser) const {
   for (const auto& of_kernel : level_seconds_) {
     for (const Seconds time : of_kernel) reference += time;
   }
+  Seconds latency = problem_.system.memory[0].latency;
+  if (has_levels()) {
+    for (const OnChipLevel& level : problem_.system.levels) latency += level.latency;
+  }
+  reference += static_cast<double>(graph_.kernel_count()) * latency;
   for (const Bytes tile : tile_bytes_) {
     reference += 2.0 * static_cast<double>(network_.tiles) * tile / bandwidth;
   }
@@ -412,7 +434,9 @@ Ticks lone_compute(const Problem& problem, const LayerCosts& costs, KernelId ker
   Ticks compute = problem.execution.compute_utilization
                       ? costs.compute_at_utilization(kernel)
                       : costs.cycle_time(costs.options(kernel).back().cycles);
-  for (const Ticks level : costs.level_times(kernel)) compute = std::max(compute, level);
+  for (const Ticks level : costs.with_latency(costs.level_times(kernel))) {
+    compute = std::max(compute, level);
+  }
   return compute;
 }
 
@@ -425,7 +449,8 @@ Ticks kernel_by_kernel_time(const Problem& problem, const LayerCosts& costs) {
     Ticks memory = costs.explicit_memory(id);
     for (const TensorId t : graph.inputs(id)) memory = capped_sum(memory, costs.transfer(t));
     for (const TensorId t : graph.outputs(id)) memory = capped_sum(memory, costs.transfer(t));
-    const Ticks time = overlapped(problem.execution.overlap, compute, memory, costs.network(id));
+    const Ticks time = overlapped(problem.execution.overlap, compute, costs.with_latency(memory),
+                                  costs.network(id));
     sum = capped_sum(sum, std::min(kNever, time + costs.weight_load(id)));
   }
   return sum;

@@ -66,6 +66,13 @@ class LayerCosts {
   /// The time that the kernel's traffic out of each level takes, over all tiles; those that
   /// the chip does not have take none.
   [[nodiscard]] LevelTicks level_times(KernelId kernel) const;
+  /// What the kernels of a partition take in each level whose traffic takes so long.
+  [[nodiscard]] LevelTicks with_latency(LevelTicks traffic) const;
+  /// What they take in memory, if all that moves takes so long: never less if more moves.
+  [[nodiscard]] Ticks with_latency(Ticks traffic) const {
+    return traffic > 0 ? capped_sum(traffic, memory_latency()) : 0;
+  }
+  [[nodiscard]] Ticks memory_latency() const { return memory_latency_; }
 
   [[nodiscard]] Ticks network(KernelId kernel) const;
   /// The time of one store or one load of the tensor, over all tiles.
@@ -142,6 +149,7 @@ class LayerCosts {
   void fill_levels(CoreOptionsCache* cache);
   [[nodiscard]] Shard shard(KernelId kernel, LoopPair loop) const;
   [[nodiscard]] Clock make_clock(int coarser) const;
+  void set_clock(const Clock& clock);
 
   const Problem& problem_;
   const DataflowGraph& graph_;
@@ -157,6 +165,8 @@ class LayerCosts {
   // Per kernel, its time in each level; empty: levels take none.
   std::vector<std::array<Seconds, kLevelNames.size()>> level_seconds_;
   Clock clock_;
+  Ticks memory_latency_ = 0;
+  LevelTicks level_latency_{};
 };
 
 /// Whether the kernel at its end reads all tiles of the tensor for each tile of its own: fused

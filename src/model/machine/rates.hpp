@@ -43,6 +43,7 @@ struct MemoryTier {
   Bytes capacity = Bytes::infinity();
   BytesPerSecond bandwidth{};
   EfficiencyCurve<Bytes> efficiency;
+  Seconds latency{};  ///< of one access; of the first tier, and of mappings
 
   /// docs/calculon.md (C1)
   [[nodiscard]] Seconds time(Bytes bytes) const {
