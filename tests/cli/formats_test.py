@@ -53,7 +53,7 @@ def inner_keys(listed, key):
 def kernels():
     """Rows of a kernel; those of a tensor stand behind them."""
     listed = rows("#### `kind: graph`")
-    return listed[:next(i for i, row in enumerate(listed) if row[0] == "`from`")]
+    return listed[:next(i for i, row in enumerate(listed) if row[0].startswith("`from`"))]
 
 
 class FormatsTest(CliTest):

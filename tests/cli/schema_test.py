@@ -28,6 +28,7 @@ PAGES = [ROOT / "docs" / name for name in ("calculon.md", "formats.md", "serving
                                        "truth.md")]
 TABLE = re.compile(r"(<!-- keys of ([\w ,']+?)(?: as ([\w.]+))? -->\n)((?:\|.*\n)*)")
 LONGEST = 250  # a map with more to say has a table of its own
+LONGEST_JOINED = 130  # characters that a row says of several keys
 PARTS = {"systems": "system", "workloads": "workload"}
 # What is wrong with a config, but not with the form of any of its values.
 BEYOND_FORM = re.compile(
@@ -133,14 +134,16 @@ def table(schema, names, prefix):
             rows.setdefault(f"`{prefix}{key}`", [*cells, rule.get("description", "")])
     head = (["switch", "values", "`physical`", "`published`", ""] if switches
             else ["key", "value", "default", ""])
-    same = {}  # neighbours of which the same is said share a row
-    for key, cells in rows.items():
-        last = next(reversed(same), None)
-        if last and cells[-1] and same[last] == cells:
-            key = f"{last}, {key}"
-            del same[last]
-        same[key] = cells
-    lines = [head, ["---"] * len(head), *([key, *cells] for key, cells in same.items())]
+    lines = [head, ["---"] * len(head)]
+    for key, cells in rows.items():  # neighbours that differ in what is said, at most, share a row
+        *last, said = lines[-1]
+        joined = f"{said}; {cells[-1]}"
+        is_one_each = len(joined) <= LONGEST_JOINED and joined.count(";") == last[0].count(",") + 1
+        if last[1:] == cells[:-1] and said and cells[-1] and (said == cells[-1] or is_one_each):
+            said = said if said == cells[-1] else joined
+            lines[-1] = [f"{last[0]}, {key}", *cells[:-1], said]
+        else:
+            lines.append([key, *cells])
     text = "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
     return re.sub(r" +\|", " |", text).replace(" --- ", "---")
 
