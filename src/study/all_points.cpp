@@ -4,6 +4,20 @@
 
 namespace dfsearch::study {
 
+const char* name_of(Rates rates) {
+  switch (rates) {
+    case Rates::Unknown:
+      break;
+    case Rates::Ideal:
+      return "ideal";
+    case Rates::Efficiency:
+      return "efficiency";
+    case Rates::Measured:
+      return "measured";
+  }
+  return "";
+}
+
 const char* name_of(PointStatus status) {
   switch (status) {
     case PointStatus::Optimal:

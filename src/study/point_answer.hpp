@@ -1,10 +1,12 @@
 #pragma once
 // What is known of one point of a study.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <unordered_map>
 
 #include "study/figure.hpp"
 #include "study/grid.hpp"
@@ -26,11 +28,24 @@ constexpr bool is_stopped(PointStatus status) {
   return status == PointStatus::Feasible || status == PointStatus::NoSolution;
 }
 
+/// What a machine is taken to reach of its peaks.
+enum class Rates : std::uint8_t {
+  Unknown,     ///< nothing is said, as of a point without a config
+  Ideal,       ///< all of them
+  Efficiency,  ///< shares that the config gives
+  Measured,    ///< what kernels and software were measured to take
+};
+inline constexpr std::array kRates = {Rates::Unknown, Rates::Ideal, Rates::Efficiency,
+                                      Rates::Measured};
+/// As results name it; empty where nothing is said.
+const char* name_of(Rates rates);
+
 struct PointAnswer {
   PointIndex index = 0;
   PointStatus status = PointStatus::NoSolution;
   std::string reason;  ///< of Infeasible and Failed
   Figures figures;
+  Rates rates = Rates::Unknown;
   double step_bound = 0.0;         ///< no answer of this point has a shorter step, in seconds
   bool exact = false;              ///< the figures are those of the best answer, or there is none
   bool scoped = false;             ///< of the decisions that its config left to be searched
@@ -38,6 +53,8 @@ struct PointAnswer {
   bool stopped_by_clock = false;   ///< or more time
   std::string row;                 ///< the line of results.ndjson, without its end
 };
+
+using PointAnswers = std::unordered_map<PointIndex, PointAnswer>;
 
 /// How hard to try.
 struct PointEffort {

@@ -338,6 +338,16 @@ class Import(CliTest):
             with self.subTest(message_):
                 self.assertIn(message_, self.imported(*nodes, status=2).stderr)
 
+    def test_a_trace_of_a_plan_says_where_its_workload_is(self):
+        node = message((1, 4), (2, b"layer forward"), (3, COMPUTE), (7, 12),
+                       (10, message((1, b"num_ops"), (9, 0))))
+        head = message((1, b"0.0.4"))
+        (self.folder / "t.et").write_bytes(
+            b"".join(encoded(len(each)) + each for each in (head, node)))
+        error = self.run_tool("import", "t.et", status=2).stderr
+        self.assertIn("node 4 ('layer forward'): has a time and no FLOP", error)
+        self.assertIn("that of the plan's own config", error)
+
     def test_any_bytes_are_a_trace_or_refused(self):
         good = trace_of(self.node(1, 8, 8), self.node(2, 64, 8, 1))
         for cut in range(len(good)):

@@ -73,6 +73,29 @@ class Names(CliTest):
                    for name in ("mine.yaml", "sn30_2d_torus", "systems/sn30_2d_torus.yaml")]
         self.assertEqual(len({text.split("\n", 1)[1] for text in results}), 1)
 
+    def test_parts_of_technologies_are_named_as_all_else(self):
+        chip = "{topology: ring, degree: 8, link: inter}"
+        text = ("system:\n  technology: {from: %s}\n  budget: {from: %s}\n"
+                f"  network: [{chip}]\n")
+        path = CONFIGS / "technologies"
+        self.write("whole.yaml", text % (path / "v100.yaml", path / "budgets/v100.yaml"))
+        (self.folder / "deep").mkdir()
+
+        def chip_of(name):
+            return json.loads(self.run_tool("chip", name, "--json", "-").stdout) | {"config": ""}
+
+        expected = chip_of("whole.yaml")
+        for name, words in (("short.yaml", ("v100", "v100")),
+                            ("deep/short.yaml", ("v100", "v100")),
+                            ("part.yaml", ("v100, memory: {from: hbm1_v100}, core: {from: v100_14nm}",
+                                           "v100"))):
+            with self.subTest(name):
+                self.write(name, text % words)
+                found = chip_of(name)
+                self.assertEqual(found, expected)
+        self.write("none.yaml", text % ("v101", "v100"))
+        self.assertIn("did you mean 'v100'?", self.run_tool("chip", "none.yaml", status=2).stderr)
+
     def test_a_name_that_is_not_there_is_an_error_with_the_nearest(self):
         for words, message in (
             (["gpt3_1t.json"], "no config of this name on the shelf"),

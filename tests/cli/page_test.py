@@ -342,6 +342,25 @@ class Study(PageTest):
         self.assertEqual(self.shown(), wanted[0])
         self.assertEqual(self.ask("location.hash"), f"#point={wanted[0]}")
 
+    def test_rates_that_differ_in_kind_are_told(self):
+        self.page("page.html")
+        self.assertFalse(self.ask("!!document.getElementById('rates')"))
+        rows = self.folder / "study" / "results.ndjson"
+        kinds = [{"rates": kind} if kind else {} for kind in ("ideal", "measured", None)]
+        lines = [json.loads(line) | kinds[i % 3]
+                 for i, line in enumerate(rows.read_text().splitlines())]
+        rows.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        self.run_tool("report", "study", "-o", "page.html")
+        self.page("page.html")
+        ideal, measured = (sum(line.get("rates") == kind for line in lines)
+                           for kind in ("ideal", "measured"))
+        self.assertRegex(self.ask("document.getElementById('rates').textContent"),
+                         rf"ideal \(the peaks of the chip\) in {ideal} points; measured in "
+                         rf"{measured} points")
+        words = "[...document.querySelectorAll('#table tbody tr')].map((row) => row.lastChild.textContent)"
+        shown = {line["index"]: line.get("rates", "–") for line in lines}
+        self.assertEqual(self.ask(words), [shown[i] for i in sorted(shown)[:25]])
+
     def test_a_click_on_a_mark_leads_to_its_point(self):
         infeasible = next(r for r in self.results if r["status"] == "infeasible")
         self.page("page.html", fragment=f"#point={infeasible['index']}")

@@ -255,6 +255,34 @@ class Predict(CliTest):
         self.assertEqual(self.fitted(table, "--holdout", "source=mosaicml/llm-foundry")[0],
                          self.fitted(self.write_rows("f.csv", others))[0])
 
+    def test_columns_that_are_not_read_are_named(self):
+        source = (ROOT / "src" / "io" / "predict" / "run_table.cpp").read_text()
+        read = set(re.findall(r'row\.(?:text|count|number|choice)\(\s*"(\w+)"', source))
+        self.assertGreater(len(read), 30)
+        more = sorted(read - set(HEADER.strip().split(",")))
+        known = self.write("known.csv", HEADER[:-1] + "," + ",".join(more) + "\n" +
+                           ROW[:-1] + "," * len(more) + "\n")
+        self.assertEqual(self.run_tool("predict", known).stderr, "")
+        for name in ("training", "nanotron"):
+            self.assertEqual(self.run_tool("predict", MEASURED / f"{name}.csv").stderr, "")
+        odd = self.write("odd.csv", HEADER[:-1] + ",recomput,my notes,why\n" + ROW[:-1] +
+                         ",full,a,b\n")
+        done = self.run_tool("predict", odd)
+        self.assertEqual(done.stderr.replace(str(self.folder) + "/", ""),
+                         f"odd.csv:1:{len(HEADER) + 1}: the column 'recomput' is not read, did you "
+                         "mean 'recompute'?\n"
+                         "odd.csv: columns that are not read: 'my notes', 'why'\n")
+        self.assertEqual(self.run_tool("predict", odd, "--quiet").stderr, "")
+        self.assertEqual(self.run_tool("predict", odd, "--quiet").stdout, done.stdout)
+
+    def test_runs_with_a_time_that_do_not_fit_are_counted(self):
+        small, large = (ROW.replace(",16384,32,", f",16384,{layers},") for layers in (2, 3200))
+        timed = HEADER[:-1] + ",step_s\n" + small[:-1] + ",1\n" + large[:-1] + ",9\n"
+        report = self.run_tool("predict", self.write("runs.csv", timed), "-o", "out.csv").stdout
+        self.assertIn("1 run with a measured time does not fit by the model", report)
+        with open(self.folder / "out.csv", newline="") as file:
+            self.assertEqual([row["fits"] for row in csv.DictReader(file)], ["yes", "no"])
+
     def test_what_is_wrong_with_a_fit_is_told_and_nothing_written(self):
         table = self.write("runs.csv", HEADER + ROW)
         timed = self.write("timed.csv", HEADER[:-1] + ",step_s,model\n" + ROW[:-1] + ",1,m\n" +

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -496,6 +497,78 @@ axes:
         for row in rows.values():
             self.assertEqual(row["status"], "optimal")
             self.assertGreater(row["step_time"], 0.0)
+
+    def listed(self, folder, *words, study=None):
+        """The report, and of its last table figures and labels."""
+        text = self.run_study(folder, *words, study=study).stdout
+        return text, re.findall(r"^ *(\S+ \S+|none)  (\S+=[^()\n]*\S)(?: \((.*)\))?$", text, re.M)
+
+    def test_the_best_points_are_listed_in_their_order(self):
+        study = self.write("best.yaml", STUDY.replace("front: [step_time, price]",
+                                                      "objective: step_time, solve: all"))
+        text, rows = self.listed("best", study=study)
+        by_time = sorted(map(json.loads, self.rows("best")), key=lambda row: row["step_time"])
+        self.assertEqual(len(rows), 5)
+        times = [row["step_time"] for row in by_time[:5]]
+        time_of = {", ".join(f"{axis}={label}" for axis, label in row["point"].items()):
+                   row["step_time"] for row in by_time}
+        for (time_, point, remark), seconds in zip(rows, times):
+            self.assertEqual(time_of.pop(point), seconds)
+            number, unit = time_.split()
+            scale = {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[unit]
+            self.assertAlmostEqual(float(number) * scale / seconds, 1, places=2)
+            self.assertEqual(remark, "")
+        self.assertNotIn("rates", text)
+
+    def test_of_few_points_all_are_listed(self):
+        few = ["--only", "link=slow", "--only", "sram=512 KiB", "--all"]
+        for folder, goal in (("front", "front: [step_time, price]"),
+                             ("best", "objective: step_time"),
+                             ("limits", "objective: step_time, limits: {step_time: ..1e-9}"),
+                             ("no goal", "solve: all")):
+            study = self.write("few.yaml", STUDY.replace("front: [step_time, price]", goal))
+            text = self.run_study(folder, *few, study=study).stdout
+            labels = re.findall(r"memory=([^,]+), link=slow", text)
+            self.assertEqual(len(labels), 5, text)
+            self.assertEqual(len(set(labels)), 5)
+            self.assertEqual(text.count("(outside the limits)"), 5 if folder == "limits" else 0)
+        none = self.write("none.yaml", STUDY.replace("[64 KiB,", "[1 B, 64 KiB,"))
+        text = self.run_study("none", "--only", "sram=1 B,512 KiB", "--only", "link=slow",
+                              "--all", study=none).stdout
+        self.assertEqual(len(re.findall(r"none +none  sram=1 B, .*\(infeasible\)", text)), 5, text)
+
+    def test_rates_that_differ_in_kind_are_told(self):
+        text = f"""\
+study: {{name: rates, objective: step_time, solve: all}}
+base: {{from: {ROOT}/configs/training/megatron_22b_selective.yaml}}
+axes:
+  - name: chip
+    choices:
+      curve: {{search.gap: 0}}
+      peak: {{execution.efficiency: null}}
+      real: {{execution: {{stack: megatron21, chip: a100_80gb}}}}
+  - {{name: batch, key: workload.global_batch, values: [4, 8]}}
+"""
+        report = self.run_study("rates", study=self.write("rates.yaml", text)).stdout
+        joined = " ".join(report.split())
+        self.assertIn("rates ideal (the peaks of the chip) in 2 points, chip peak; by a given "
+                      "efficiency in 2 points, chip curve; measured in 2 points, chip real. Figures "
+                      "of one kind do not compare with those of another", joined)
+        kinds = {(row["point"]["chip"], row["rates"]) for row in map(json.loads, self.rows("rates"))}
+        self.assertEqual(kinds, {("curve", "efficiency"), ("peak", "ideal"), ("real", "measured")})
+        with open(self.folder_of("rates") / "results.csv", newline="") as file:
+            self.assertEqual({(row["chip"], row["rates"]) for row in csv.DictReader(file)}, kinds)
+        # Parts put together say the same.
+        for k in (1, 2):
+            self.run_study(f"part{k}", "--shard", f"{k}/2", study=self.folder / "rates.yaml")
+        merged = self.run_tool("study", "merge", self.folder_of("part1"), self.folder_of("part2"),
+                               "-o", self.folder_of("whole")).stdout
+        self.assertEqual(merged, report)
+
+    def test_configs_and_studies_are_told_apart(self):
+        self.assert_error("study.yaml: is a study, which 'dfsearch study", self.study)
+        self.assert_error("small.yaml: is a config, which 'dfsearch", "study",
+                          self.folder / "small.yaml")
 
 
 if __name__ == "__main__":

@@ -206,6 +206,34 @@ class Studies(unittest.TestCase):
         with self.assertRaises(dfsearch.InputError):
             dfsearch.study(GRAPH)
 
+    def test_its_report_and_page_are_those_of_the_program(self):
+        printed = program("study", STUDY, "-o", self.folder.name, "--threads", "1", "--quiet")
+        self.assertEqual(str(self.study).split("\n\n", 1)[1], printed.split("\n\n", 1)[1])
+        self.assertEqual(self.study.report.splitlines()[0], printed.splitlines()[0])
+        self.assertIn("iframe", self.study._repr_html_())
+        page = pathlib.Path(self.folder.name) / "ours.html"
+        self.study.save(page)
+        self.assertEqual(page.read_text(encoding="utf-8"), self.study.page)
+        self.assertTrue(self.study.page.startswith("<!doctype html>"))
+        self.assertIn('"study":"sram_bandwidth"', self.study.page.replace(" ", ""))
+
+    def test_a_study_may_be_a_dictionary_or_a_text(self):
+        study = {"study": {"name": "two", "objective": "step_time", "solve": "all"},
+                 "base": {"from": "llama3_8b_prefill"},
+                 "axes": [{"name": "sram", "key": "system.accelerator.sram",
+                           "values": ["320 MiB", "640 MiB"]}]}
+        of_dict = dfsearch.study(study, threads=1)
+        of_text = dfsearch.study(json.dumps(study) + "\n", threads=1)
+        self.assertEqual(len(of_dict), 2)
+        self.assertEqual([row["step_time"] for row in of_dict.rows],
+                         [row["step_time"] for row in of_text.rows])
+        for row in of_dict.rows:
+            alone = dfsearch.solve("llama3_8b_prefill",
+                                   changes={"system.accelerator.sram": row["point"]["sram"]})
+            self.assertEqual(row["step_time"], alone.step_time)
+        with self.assertRaisesRegex(dfsearch.InputError, "axes"):
+            dfsearch.study({"study": {"name": "none"}})
+
     def test_a_listener_that_raises(self):
         def listener(row):
             raise RuntimeError("enough")
@@ -247,6 +275,14 @@ class Tables(unittest.TestCase):
     def test_a_table_that_is_not_there(self):
         with self.assertRaisesRegex(dfsearch.InputError, "none.csv"):
             dfsearch.predict("none.csv")
+
+    def test_a_column_that_is_not_read_is_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            table = pathlib.Path(folder) / "runs.csv"
+            lines = pathlib.Path(RUNS).read_text(encoding="utf-8").splitlines()[:3]
+            table.write_text("\n".join([lines[0] + ",recomput"] + [f"{line}," for line in lines[1:]]))
+            with self.assertWarnsRegex(UserWarning, "not read: 'recomput'"):
+                dfsearch.predict(table)
 
     def test_a_folder_of_stacks(self):
         strict = dfsearch.predict(RUNS, stacks=CONFIGS / "stacks/strict")

@@ -56,6 +56,7 @@ int predict_services(const CommandLine& line, const CsvTable& table, InputMessag
   }
   const std::vector<MeasuredService> services = read_services(table, messages);
   check_output(line.output);
+  if (!line.quiet) print_error(unread_service_columns(table));
   Outputs outputs;
   const auto predictions = predict_services(services);
   if (line.output != "-") outputs.file(line.output, service_csv(services, predictions));
@@ -71,8 +72,9 @@ int predict(const CommandLine& line) {
   if (!line.stacks.empty() && !std::filesystem::is_directory(line.stacks)) {
     throw InputError("--stacks: there is no folder " + in_quotes(line.stacks));
   }
-  std::vector<MeasuredRun> runs =
-      read_runs(table, messages, {.folder = line.stacks, .mark = line.held_out.column});
+  const RunTableOptions options{.folder = line.stacks, .mark = line.held_out.column};
+  std::vector<MeasuredRun> runs = read_runs(table, messages, options);
+  if (!line.quiet) print_error(unread_run_columns(table, options));
   for (const std::string& file : {line.output, line.html, line.fit}) check_output(file);
   std::vector<RunGroup> groups = line.run_groups;
   if (groups.empty()) groups = {RunGroup::Source};

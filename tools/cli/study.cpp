@@ -213,7 +213,7 @@ class StudyRun {
     state_.ratios = ratios_of(study_, points_.grid(), journal.answers());
     write_results(folder_, study_.axes, study_json(study_, state_),
                   front_json(study_, points_.grid(), state_, front));
-    std::string text = study_report(study_, points_.grid(), state_, front);
+    std::string text = study_report(study_, points_.grid(), state_, front, journal.answers());
     if (!state_.complete) text += "\nstopped: the same command goes on\n";
     print(text);
     return exit_status(state_);
@@ -273,7 +273,7 @@ int run_merge(const StudyLine& line) {
   write_file(folder / "results.ndjson", merged.rows);
   write_results(folder, merged.study.axes, study_json(merged.study, state),
                 front_json(merged.study, grid, state, merged.front));
-  print(study_report(merged.study, grid, state, merged.front));
+  print(study_report(merged.study, grid, state, merged.front, merged.answers));
   return exit_status(state);
 }
 

@@ -26,6 +26,7 @@
 #include "io/config/load_config.hpp"
 #include "io/config/shelf.hpp"
 #include "io/html/run_page.hpp"
+#include "io/html/study_page.hpp"
 #include "io/predict/predict_runs.hpp"
 #include "io/predict/prediction_table.hpp"
 #include "io/predict/serving_predictions.hpp"
@@ -36,6 +37,8 @@
 #include "io/study/study_file.hpp"
 #include "io/study/study_outputs.hpp"
 #include "io/study/study_points.hpp"
+#include "io/study/study_ratios.hpp"
+#include "io/study/study_report.hpp"
 #include "io/text/read_file.hpp"
 #include "study/all_points.hpp"
 #include "study/front_search.hpp"
@@ -194,15 +197,24 @@ std::string chip(const std::string& name, const std::vector<std::string>& change
 }
 
 struct StudyAnswer {
-  std::string study, front;
+  std::string study, front, report;
   std::vector<std::string> rows;
   bool has_answer = false;
+
+  [[nodiscard]] std::string page() const {
+    std::string lines;
+    for (const std::string& row : rows) lines += row + "\n";
+    return study_page(study, lines, front);
+  }
 };
 
-StudyAnswer run_study(const std::string& file, int threads, std::optional<double> time_limit,
-                      bool all, const std::vector<std::string>& only, const Listener& on_row) {
+/// `text` goes before `file`.
+StudyAnswer run_study(const std::string& file, const std::string& text, int threads,
+                      std::optional<double> time_limit, bool all,
+                      const std::vector<std::string>& only, const Listener& on_row) {
   return interruptible([&](std::atomic<bool>& stop) {
-    Study study = load_study(find_input(file, ShelfKind::Studies));
+    Study study = text.empty() ? load_study(find_input(file, ShelfKind::Studies))
+                               : parse_study(text, "study");
     for (const std::string& labels : only) restrict_to(study, labels);
     if (all) study.solves_all = true;
     const Deadline deadline(time_limit ? Seconds(*time_limit) : Seconds::infinity(), &stop);
@@ -212,6 +224,7 @@ StudyAnswer run_study(const std::string& file, int threads, std::optional<double
     state.fingerprint = points.fingerprint();
     FrontOf front(study, state);
     StudyAnswer answer;
+    study::PointAnswers answers;  // without their rows
     const study::PointKnowledge knowledge{
         .growth = state.growth,
         .facts = [&](study::PointIndex point) { return points.facts(point); },
@@ -231,27 +244,33 @@ StudyAnswer run_study(const std::string& file, int threads, std::optional<double
         {.threads = threads, .deadline = deadline, .on_answer = [&](const study::PointAnswer& one) {
            answer.rows.push_back(one.row);
            front.add(one.index, one.figures);
+           study::PointAnswer& kept = answers[one.index] = one;
+           kept.row.clear();
            if (on_row) on_row(one.row);
          }});
     state.count = source->count();
+    state.ratios = ratios_of(study, points.grid(), answers);
+    const std::vector<study::Front::Member> members = front.members();
     answer.study = study_json(study, state);
-    answer.front = front_json(study, points.grid(), state, front.members());
+    answer.front = front_json(study, points.grid(), state, members);
+    answer.report = study_report(study, points.grid(), state, members, answers);
     answer.has_answer = !answer.rows.empty();
     return answer;
   });
 }
 
-/// The table of a run of `dfsearch predict`.
-std::string predict(const std::filesystem::path& file, const std::filesystem::path& stacks) {
+/// The table of a run of `dfsearch predict`, and what to say of columns that are not read.
+std::pair<std::string, std::string> predict(const std::filesystem::path& file,
+                                            const std::filesystem::path& stacks) {
   const py::gil_scoped_release unlocked;
   InputMessages messages;
   const CsvTable table(read_file(file, kMostOfTable), file.string(), messages);
   if (is_service_table(table)) {
     const std::vector<MeasuredService> services = read_services(table, messages);
-    return service_csv(services, predict_services(services));
+    return {service_csv(services, predict_services(services)), unread_service_columns(table)};
   }
   const std::vector<MeasuredRun> runs = read_runs(table, messages, {.folder = stacks, .mark = ""});
-  return prediction_csv(runs, predict_runs(runs));
+  return {prediction_csv(runs, predict_runs(runs)), unread_run_columns(table)};
 }
 
 /// InputError as dfsearch.InputError, which the package defines, with its messages.
@@ -277,7 +296,9 @@ void define(py::module_& module) {
   py::class_<StudyAnswer>(module, "StudyAnswer")
       .def_readonly("study", &StudyAnswer::study)
       .def_readonly("front", &StudyAnswer::front)
-      .def_readonly("rows", &StudyAnswer::rows);
+      .def_readonly("rows", &StudyAnswer::rows)
+      .def_readonly("report", &StudyAnswer::report)
+      .def("page", &StudyAnswer::page);
   module.def("load_file", &load_file);
   module.def("load_text", &load_text);
   module.def("solve", [](const Loaded& loaded, int threads, std::optional<double> time_limit,

@@ -28,7 +28,11 @@ std::vector<chakra::Node> nodes_of(const std::string& bytes, const std::string& 
     bool is_end = false;
     const bool is_read =
         google::protobuf::util::ParseDelimitedFromZeroCopyStream(&message, &in, &is_end);
-    if (!is_read && !is_end) throw InputError(name + ": is no trace of Chakra, or is cut short");
+    if (!is_read && !is_end)
+      throw InputError(name +
+                       ": is no trace of Chakra, or is cut short; expected the .et of a chip, a "
+                       "GlobalMetadata and Nodes in protobuf, each behind its length");
+
     return is_read;
   };
   chakra::GlobalMetadata metadata;
@@ -38,7 +42,11 @@ std::vector<chakra::Node> nodes_of(const std::string& bytes, const std::string& 
     }
     nodes.pop_back();
   }
-  if (nodes.empty()) throw InputError(name + ": is no trace of Chakra with nodes");
+  if (nodes.empty()) {
+    throw InputError(name +
+                     ": is no trace of Chakra with nodes; expected a GlobalMetadata and Nodes in "
+                     "protobuf, each behind its length");
+  }
   return nodes;
 }
 
@@ -53,6 +61,14 @@ std::int64_t count_of(const chakra::Node& node, const std::string& name) {
     }
   }
   return 0;
+}
+
+/// Traces of plans say the time of a part of the model and no FLOP.
+bool is_of_plan(const chakra::Node& node) {
+  return node.duration_micros() > 0 &&
+         std::any_of(node.attr().begin(), node.attr().end(), [](const auto& attribute) {
+           return attribute.name() == "num_ops" && attribute.int64_val() == 0;
+         });
 }
 
 bool is_of_host(const chakra::Node& node) {
@@ -98,10 +114,17 @@ class TraceGraph {
                            .value = 0});
       }
       if (tensors.size() > kMostTensors)
-        throw InputError(name_ + ": has more than 1000000 tensors");
+
+        throw InputError(name_ +
+                         ": has more than 1000000 tensors; import the trace of one layer or step");
+
       reach[i] = {kernel};
     }
-    if (kernels.empty()) throw InputError(name_ + ": has no node that computes");
+    if (kernels.empty())
+      throw InputError(name_ +
+                       ": has no node that computes, of type COMP_NODE and not of the host "
+                       "(is_cpu_op); expected a trace of a device");
+
     workload.graph = DataflowGraph(std::move(kernels), std::move(tensors));
     return workload;
   }
@@ -137,17 +160,29 @@ class TraceGraph {
       }
     }
     if (order.size() < nodes_.size())
-      throw InputError(name_ + ": nodes need each other in a circle");
+
+      throw InputError(name_ +
+                       ": nodes need each other in a circle; expected data_deps on earlier "
+                       "nodes alone");
+
     return order;
   }
 
   [[nodiscard]] Kernel kernel_of(std::size_t i, std::size_t inputs) const {
     const std::int64_t flop = count_of(nodes_[i], "num_ops");
     const std::int64_t bytes = std::max<std::int64_t>(count_of(nodes_[i], "tensor_size"), 1);
+    if (flop < 1 && is_of_plan(nodes_[i])) {
+      refuse(
+          i,
+          "has a time and no FLOP, as a trace that 'dfsearch emit --for chakra' makes of a plan; "
+          "the workload is that of the plan's own config");
+    }
     if (flop < 1 || flop > kMostCount * 1024 || bytes > kMostCount) {
       refuse(i,
              "expected num_ops, its FLOP, from 1 to 2^50, and a tensor_size of at most 2^40; a "
-             "duration is that of one machine");
+             "duration is that of one machine. Without FLOP take the model itself: python3 -m "
+             "dfsearch import MODEL.onnx, dfsearch.read_torch, or its kernels as 'kind: graph' "
+             "(docs/formats.md)");
     }
     const double each = static_cast<double>(flop) / static_cast<double>(bytes);
     Kernel kernel{.name = fmt::format("{}_{}", escaped(nodes_[i].name()), nodes_[i].id())};

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -139,20 +140,66 @@ fs::path folder_of(const YamlEntry& entry, const fs::path& config_folder) {
   return fs::path(*entry.value.place.source).parent_path();
 }
 
+/// The files of the shelf that a technology, a budget or a part of a technology may be, by their names
+/// without folders.
+std::map<std::string_view, const ShelfFile*> parts_on_shelf(std::string_view section) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kFolders = {
+      {{"technology", "technologies"},
+       {"budget", "technologies/budgets"},
+       {"core", "technologies/cores"},
+       {"registers", "technologies/levels"},
+       {"L1", "technologies/levels"},
+       {"L2", "technologies/levels"},
+       {"memory", "technologies/memories"},
+       {"technology", "technologies/nodes"}}};
+  std::vector<std::string_view> folders;
+  for (const auto& [of, folder] : kFolders) {
+    if (of == section) folders.push_back(folder);
+  }
+  if (folders.empty()) folders = {"technologies/links"};
+  std::map<std::string_view, const ShelfFile*> parts;
+  for (const ShelfFile& file : shelf(ShelfKind::Parts)) {
+    const std::size_t slash = file.name.rfind('/');
+    const std::string_view folder = file.name.substr(0, slash);
+    if (std::find(folders.begin(), folders.end(), folder) != folders.end()) {
+      parts.emplace(file.name.substr(slash + 1), &file);
+    }
+  }
+  return parts;
+}
+
 /// The maps of a system that may come from files: its technology, each part of that, and
 /// the budget.  The names of their files count from the file that says them.
 void resolve_technology(YamlNode& system, const fs::path& directory, std::vector<fs::path>& open,
                         InputMessages& messages) {
-  const auto resolve = [&](YamlNode& map) {
-    const YamlEntry* from = map.find("from");
-    if (from) resolve_from(map, folder_of(*from, directory), std::nullopt, open, messages);
+  const auto resolve = [&](YamlNode& map, std::string_view section) {
+    YamlEntry* from = map.find("from");
+    if (!from) return;
+    fs::path folder = folder_of(*from, directory);
+    std::string& word = from->value.scalar;
+    if (from->value.type == YamlNode::Type::Scalar && is_shelf_name(word)) {
+      const auto parts = parts_on_shelf(section);
+      const auto found = parts.find(word);
+      if (found == parts.end()) {
+        std::vector<std::string_view> names;
+        for (const auto& [name, file] : parts) names.push_back(name);
+        messages.add(from->value.place, "from",
+                     fmt::format("there is no {} on the shelf, expected a name of "
+                                 "configs/technologies or the path of a file{}",
+                                 in_quotes(word), suggestion(word, names)));
+        return;
+      }
+      word = found->second->source();
+      folder.clear();
+    }
+    resolve_from(map, folder, std::nullopt, open, messages);
   };
   for (const std::string_view name : {"technology", "budget"}) {
     YamlEntry* part = system.find(name);
     if (!part) continue;
-    resolve(part->value);
+    resolve(part->value, name);
     if (name == "budget") continue;
-    for (YamlEntry& inner : part->value.entries) resolve(inner.value);
+    for (YamlEntry& inner : part->value.entries) resolve(inner.value, inner.key);
   }
 }
 
@@ -261,7 +308,11 @@ void spell_out_preset(YamlNode& root) {
   entry->value = std::move(map);
 }
 
-void check_is_map(const YamlNode& root, const fs::path& file, InputMessages& messages) {
+void check_is_config(const YamlNode& root, const fs::path& file, InputMessages& messages) {
+  if (root.find("study") && root.find("axes") && !root.find("workload")) {
+    throw InputError(fmt::format(
+        "{0}: is a study, which 'dfsearch study {0}' runs; expected a config", file.string()));
+  }
   if (root.type == YamlNode::Type::Map) return;
   const Place place{.source = std::make_shared<const std::string>(file.string())};
   const bool empty = root.type == YamlNode::Type::Null;
@@ -306,7 +357,7 @@ bool chooses_file(const Override& change) {
 
 YamlNode tree_with_files(YamlNode root, const fs::path& file, const std::vector<Override>& changes,
                          InputMessages& messages) {
-  check_is_map(root, file, messages);
+  check_is_config(root, file, messages);
   for (const auto& [key, kind] : kRates) rates_of(root, key);  // so that an override may say `from`
   for (const Override& change : changes) {
     if (chooses_file(change)) apply_override(change, root, messages);
@@ -359,7 +410,7 @@ YamlNode named_tree(const std::string& name, const fs::path& directory, ShelfKin
 
 YamlNode complete_tree(YamlNode root, const fs::path& file,
                        const std::vector<std::string>& overrides, InputMessages& messages) {
-  check_is_map(root, file, messages);
+  check_is_config(root, file, messages);
   const std::vector<Override> changes = parse_overrides(overrides, messages);
   root = tree_with_files(std::move(root), file, changes, messages);
   apply_changes(changes, root, messages);

@@ -182,6 +182,7 @@ Json columns_json(const Json& study, const Json& front, const std::vector<Json>&
   Json columns = {{"index", Json::array()},
                   {"status", texts_of(rows, "status")},
                   {"reason", texts_of(rows, "reason")},
+                  {"rates", texts_of(rows, "rates")},
                   {"places", Json::array()},
                   {"figures", Json::object()}};
   for (const Json& row : rows) columns["index"].push_back(row.at("index"));

@@ -134,6 +134,26 @@ void CsvTable::need(std::span<const std::string_view> columns, InputMessages& me
   }
 }
 
+std::string CsvTable::unknown_columns(std::span<const std::string_view> known) const {
+  std::vector<std::string_view> missing;
+  for (const std::string_view name : known) {
+    if (!has(name)) missing.push_back(name);
+  }
+  std::string near, others;
+  for (const CsvCell& cell : rows_.front()) {
+    if (std::find(known.begin(), known.end(), cell.text) != known.end()) continue;
+    const std::string meant = suggestion(cell.text, missing);
+    if (meant.empty()) {
+      others += (others.empty() ? "" : ", ") + in_quotes(cell.text);
+      continue;
+    }
+    const Place place{.source = source_, .line = cell.line, .column = cell.column};
+    near += fmt::format("{}: the column {} is not read{}\n", place.to_text(), in_quotes(cell.text),
+                        meant);
+  }
+  return others.empty() ? near : near + *source_ + ": columns that are not read: " + others + "\n";
+}
+
 void CsvTable::each_row(InputMessages& messages,
                         const std::function<void(const RowReader&)>& read) const {
   for (std::size_t i = 1; i < rows_.size(); ++i) {

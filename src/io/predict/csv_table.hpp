@@ -63,6 +63,9 @@ class CsvTable {
   [[nodiscard]] bool has(std::string_view column) const { return header_.contains(column); }
   /// Complains about each of those that are missing.
   void need(std::span<const std::string_view> columns, InputMessages& messages) const;
+  /// A line for each column that is none of these but has a name near to one that is missing, and one
+  /// for all others; empty if there is none.
+  [[nodiscard]] std::string unknown_columns(std::span<const std::string_view> known) const;
   /// All rows with as many cells as the header.
   void each_row(InputMessages& messages, const std::function<void(const RowReader&)>& read) const;
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "io/predict/csv_table.hpp"
+#include "io/report/report_words.hpp"
 #include "io/text/text_table.hpp"
 
 namespace dfsearch {
@@ -97,11 +98,19 @@ std::string prediction_csv(const std::vector<MeasuredRun>& runs, const Predictio
 
 std::string prediction_report(const std::vector<MeasuredRun>& runs, const Predictions& predictions,
                               const std::vector<RunGroup>& groups, std::size_t worst) {
-  std::size_t without = 0;
-  for (const auto& prediction : predictions) without += prediction ? 0U : 1U;
+  std::size_t without = 0, too_large = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    without += predictions[i] ? 0U : 1U;
+    too_large += predictions[i] && runs[i].step && !predictions[i]->typical.fits ? 1U : 0U;
+  }
   std::string text = fmt::format("{} runs", runs.size());
   if (without > 0) text += fmt::format(", {} of them without the shape of a model", without);
   text += "\n";
+  if (too_large > 0) {
+    text += fmt::format("{} with a measured time {} not fit by the model (column fits of -o)\n",
+                        plural(static_cast<std::int64_t>(too_large), "run"),
+                        too_large == 1 ? "does" : "do");
+  }
   for (const RunGroup group : groups) {
     text += "\n" + table_of_errors(errors_by(runs, predictions, group));
   }

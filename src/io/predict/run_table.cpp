@@ -31,6 +31,14 @@ constexpr std::string_view kNeededColumns[] = {
     "head_dim",     "mlp",         "layers", "vocabulary", "precision", "sequence",
     "global_batch", "micro_batch", "tensor", "pipeline",   "stack"};
 
+constexpr std::string_view kOtherColumns[] = {
+    "source", "model", "value_dim", "gated", "tied", "experts", "experts_used", "expert_mlp",
+    "shared_experts", "dense_layers", "query_rank", "kv_rank", "rope_dim", "context", "expert",
+    "chunks", "zero", "data_parallel", "recompute", "schedule", "status", "step_s",
+    "tensor_overlap", "reserved_gb", "sequence_parallel", "quality", "gradient_wire_bytes",
+    // Of the tables of the shelf, which tell but do not count:
+    "licence", "version", "tokens_per_s_per_gpu", "model_tflops_per_gpu"};
+
 /// Files of stacks and chips, each read once.
 class Setups {
  public:
@@ -250,6 +258,13 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, InputMessages& messag
 }
 
 }  // namespace
+
+std::string unread_run_columns(const CsvTable& table, const RunTableOptions& options) {
+  std::vector<std::string_view> known(std::begin(kNeededColumns), std::end(kNeededColumns));
+  known.insert(known.end(), std::begin(kOtherColumns), std::end(kOtherColumns));
+  known.emplace_back(options.mark);
+  return table.unknown_columns(known);
+}
 
 std::vector<MeasuredRun> read_runs(const CsvTable& table, InputMessages& messages,
                                    const RunTableOptions& options) {

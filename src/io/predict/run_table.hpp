@@ -38,6 +38,9 @@ struct RunTableOptions {
   std::string mark;              ///< a column, empty for none
 };
 
+/// What the columns say that are not read, as far as it may be a mistake: CsvTable::unknown_columns.
+std::string unread_run_columns(const CsvTable& table, const RunTableOptions& options = {});
+
 /// Throws InputError with all mistakes, each with its row and column.
 std::vector<MeasuredRun> read_runs(const CsvTable& table, InputMessages& messages,
                                    const RunTableOptions& options = {});

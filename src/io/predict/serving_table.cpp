@@ -243,11 +243,25 @@ bool is_service_table(const CsvTable& table) {
   return table.has("model_path") && table.has("backend");
 }
 
-void check_service_columns(const CsvTable& table, InputMessages& messages) {
+namespace {
+
+std::vector<std::string> service_columns() {
   std::vector<std::string> names(std::begin(kColumns), std::end(kColumns));
   for (const char* role : {"prefill_", "decode_"}) {
     for (const std::string_view column : kRoleColumns) names.push_back(role + std::string(column));
   }
+  return names;
+}
+
+}  // namespace
+
+std::string unread_service_columns(const CsvTable& table) {
+  const std::vector<std::string> names = service_columns();
+  return table.unknown_columns(std::vector<std::string_view>(names.begin(), names.end()));
+}
+
+void check_service_columns(const CsvTable& table, InputMessages& messages) {
+  const std::vector<std::string> names = service_columns();
   table.need(std::vector<std::string_view>(names.begin(), names.end()), messages);
   messages.throw_if_any();
 }

@@ -31,6 +31,9 @@ bool is_service_table(const CsvTable& table);
 /// Throws InputError with all columns that are missing.
 void check_service_columns(const CsvTable& table, InputMessages& messages);
 
+/// CsvTable::unknown_columns of such a table.
+std::string unread_service_columns(const CsvTable& table);
+
 /// Throws InputError with all mistakes, each with its row and column.
 std::vector<MeasuredService> read_services(const CsvTable& table, InputMessages& messages);
 

@@ -155,6 +155,10 @@ std::string task_text(const Task& task) {
          labelled("machine", machine_text(task.machine)) + labelled("equations", "calculon");
 }
 
+std::string reason_text(const calculon::Task&, const ExecutionResult& result) {
+  return result.misfit ? misfit_text(result.misfit->misfit) : "";
+}
+
 std::string execution_report(const Task& task, const ExecutionResult& result,
                              const std::string& title) {
   std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title) + task_text(task);

@@ -271,15 +271,13 @@ std::string remedy_text(const Remedy& remedy) {
   return fmt::format("{} would fit: {} on the fullest stage", what, to_text(remedy.needed));
 }
 
-/// What a chip needs and has, in the plan that needs least.
+/// What a chip needs and has.
 std::string lack_text(const Task& task, const Plan& plan, const Misfit& misfit) {
   const PlanLack lack = lack_of(task, misfit);
-  return fmt::format(
-      "a chip{} needs {} ({:.0f} bytes) of {}, and has {}: {} too much, in the plan "
-      "that needs least:",
-      among_stages(plan, " of ", misfit.stage, "fullest,"), to_text(lack.needed),
-      lack.needed.in_base_units(), lack.limit, to_text(lack.available),
-      to_text(lack.needed - lack.available));
+  return fmt::format("a chip{} needs {} ({:.0f} bytes) of {}, and has {}: {} too much",
+                     among_stages(plan, " of ", misfit.stage, "fullest,"), to_text(lack.needed),
+                     lack.needed.in_base_units(), lack.limit, to_text(lack.available),
+                     to_text(lack.needed - lack.available));
 }
 
 std::string reason_lines(const Task& task, const PlanResult& result) {
@@ -288,7 +286,8 @@ std::string reason_lines(const Task& task, const PlanResult& result) {
   }
   const Misfit& misfit = result.misfit->misfit;
   const Plan& plan = result.misfit->plan;
-  std::string text = labelled("reason", lack_text(task, plan, misfit));
+  std::string text =
+      labelled("reason", lack_text(task, plan, misfit) + ", in the plan that needs least:");
   for (const Remedy& remedy : result.misfit->remedies) {
     text += labelled("what helps", remedy_text(remedy));
   }
@@ -390,6 +389,11 @@ std::string task_text(const Task& task) {
                                                      "read from memory and write to it",
                                                      to_text(task.machine.accelerator.sram)))
               : "");
+}
+
+std::string reason_text(const Task& task, const PlanResult& result) {
+  if (!result.misfit) return "";
+  return lack_text(task, result.misfit->plan, result.misfit->misfit);
 }
 
 std::string plan_report(const Task& task, const PlanResult& result, const std::string& title) {

@@ -309,13 +309,6 @@ std::string search_lines(const serving::ServingResult& result) {
   return lines + labelled("search", text);
 }
 
-/// Whether nothing is said of software that serves.
-bool is_ideal(const serving::Engine& engine) {
-  const serving::Shares& shares = engine.shares;
-  return engine.pass == Seconds{} && engine.layer == Seconds{} && shares.matrix == 1.0 &&
-         shares.memory == 1.0 && shares.network == 1.0;
-}
-
 std::string pool_lines(const Task& task) {
   std::string text;
   for (const serving::Pool& pool : task.pools) {
@@ -324,7 +317,7 @@ std::string pool_lines(const Task& task) {
                                          to_text(pool.peak_of(task.precisions[0].of_products())),
                                          to_text(pool.machine.memory[0].capacity),
                                          to_text(pool.machine.memory[0].bandwidth),
-                                         is_ideal(pool.engine) ? "; ideal rates, no engine" : ""));
+                                         pool.engine.is_ideal() ? "; ideal rates, no engine" : ""));
   }
   return text;
 }

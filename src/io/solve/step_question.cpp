@@ -103,10 +103,12 @@ class StepQuestion final : public Question {
 
   /// Where the hint leaves something open, the best step with what it says.
   [[nodiscard]] LoadedHint load_hint(const std::filesystem::path& file) const override {
-    if (auto decisions = Kind::decisions(as_said(file))) {
+    const typename Kind::Found found = as_said(file);
+    if (auto decisions = Kind::decisions(found)) {
       return {.hint = std::move(*decisions), .dropped = ""};
     }
-    return {.hint = {}, .dropped = "no step is as it says"};
+    const std::string reason = reason_text(config_.task, found);
+    return {.hint = {}, .dropped = reason.empty() ? "no step is as it says" : reason};
   }
 
   [[nodiscard]] Result evaluate(const std::filesystem::path& file) const override {

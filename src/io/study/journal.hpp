@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <unordered_map>
 
 #include "study/point_answer.hpp"
 
@@ -24,9 +23,7 @@ class Journal {
 
   /// The answer of this run or an earlier one, without its row, or null.
   [[nodiscard]] const study::PointAnswer* find(study::PointIndex point) const;
-  [[nodiscard]] const std::unordered_map<study::PointIndex, study::PointAnswer>& answers() const {
-    return answers_;
-  }
+  [[nodiscard]] const study::PointAnswers& answers() const { return answers_; }
 
   /// Appends the row of the answer.  Throws InputError, and takes back what it wrote of the line.
   void append(const study::PointAnswer& answer);
@@ -37,7 +34,7 @@ class Journal {
   const std::filesystem::path file_;
   int descriptor_ = -1;
   std::int64_t size_ = 0;  // of whole lines
-  std::unordered_map<study::PointIndex, study::PointAnswer> answers_;
+  study::PointAnswers answers_;
 };
 
 }  // namespace dfsearch

@@ -184,7 +184,10 @@ MergedStudy merge_shards(const std::vector<std::filesystem::path>& folders) {
   FrontOf front(merged.study, merged.state);
   for (const auto& [index, row] : rows) {
     merged.rows += row + "\n";
-    front.add(index, answer_of(row).figures);
+    study::PointAnswer answer = answer_of(row);
+    answer.row.clear();
+    front.add(index, answer.figures);
+    merged.answers.emplace(index, std::move(answer));
   }
   merged.front = front.members();
   return merged;

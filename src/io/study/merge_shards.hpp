@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "io/study/study_outputs.hpp"
+#include "study/point_answer.hpp"
 
 namespace dfsearch {
 
@@ -13,6 +14,7 @@ struct MergedStudy {
   StudyState state;
   std::string rows;  ///< of results.ndjson, in the order of points
   std::vector<study::Front::Member> front;
+  study::PointAnswers answers;  ///< without their rows
 };
 
 /// Throws InputError for parts of different studies, parts that are there twice or missing, and parts

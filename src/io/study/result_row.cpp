@@ -84,6 +84,15 @@ study::PointStatus status_of(const std::string& text) {
   throw InputError("status: unknown " + text);
 }
 
+/// Rows of earlier versions say none.
+study::Rates rates_of(const Json& line) {
+  const Json rates = line.value("rates", Json());
+  for (const study::Rates known : study::kRates) {
+    if (rates == study::name_of(known)) return known;
+  }
+  return study::Rates::Unknown;
+}
+
 /// Throws Json::exception.
 study::PointAnswer answer_of(const Json& line, const std::string& row) {
   study::PointAnswer answer;
@@ -91,6 +100,7 @@ study::PointAnswer answer_of(const Json& line, const std::string& row) {
   answer.index = line.at("index").get<study::PointIndex>();
   answer.status = status_of(line.at("status").get<std::string>());
   if (line.at("reason").is_string()) answer.reason = line.at("reason").get<std::string>();
+  answer.rates = rates_of(line);
   const auto number = [](const Json& of, std::string_view key) {
     const auto found = of.find(std::string(key));
     return found != of.end() && found->is_number() ? found->get<double>()
@@ -130,6 +140,7 @@ std::string row_text(const ResultRow& row, const std::string& text) {
   line["status"] = result.at("status");
   const std::string reason = row.reason.empty() ? reason_of(result) : row.reason;
   line["reason"] = reason.empty() ? Json() : Json(reason);
+  if (row.rates != study::Rates::Unknown) line["rates"] = name_of(row.rates);
   for (const char* key : kKept) {
     if (const auto found = result.find(key); found != result.end()) line[key] = *found;
   }

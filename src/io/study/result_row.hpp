@@ -16,6 +16,7 @@ struct ResultRow {
   std::vector<std::pair<std::string, std::string>> axes;  ///< name and label
   std::string reason;
   bool tells_time = true;
+  study::Rates rates = study::Rates::Unknown;
 };
 
 /// The line, without its end, from the text of a result JSON; "reason" is made of what is infeasible

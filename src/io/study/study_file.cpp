@@ -2,6 +2,8 @@
 
 #include "io/study/study_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -24,8 +26,8 @@ namespace {
 
 class StudyReader {
  public:
-  explicit StudyReader(const std::filesystem::path& file)
-      : file_(file), tree_(load_config_tree(file)) {}
+  StudyReader(const std::filesystem::path& file, YamlNode tree)
+      : file_(file), tree_(std::move(tree)) {}
 
   Study read() {
     const Place start{
@@ -33,6 +35,10 @@ class StudyReader {
     if (tree_.type == YamlNode::Type::Null) {
       throw InputError(file_.string() +
                        ": the file is empty, expected a study with a base and axes");
+    }
+    if (tree_.find("workload") && !tree_.find("study")) {
+      throw InputError(fmt::format(
+          "{0}: is a config, which 'dfsearch {0}' solves; expected a study", file_.string()));
     }
     MapReader reader(tree_, "", start, messages_);
     const YamlEntry* goal = reader.required("study");
@@ -126,7 +132,13 @@ class StudyReader {
 
 }  // namespace
 
-Study load_study(const std::filesystem::path& file) { return StudyReader(file).read(); }
+Study load_study(const std::filesystem::path& file) {
+  return StudyReader(file, load_config_tree(file)).read();
+}
+
+Study parse_study(const std::string& text, const std::filesystem::path& name) {
+  return StudyReader(name, parse_yaml(text, name.string(), true)).read();
+}
 
 study::Grid grid_of(const Study& study) {
   std::vector<study::Axis> axes;

@@ -63,6 +63,8 @@ struct Study {
 /// Reads a study and checks what can be checked without a point.  Throws one InputError with all
 /// that is wrong, a `file:line:column: key: what is wrong, what was expected` each.
 Study load_study(const std::filesystem::path& file);
+/// The same from text; `name` stands for the file in messages and for the folder of configs.
+Study parse_study(const std::string& text, const std::filesystem::path& name);
 
 study::Grid grid_of(const Study& study);
 

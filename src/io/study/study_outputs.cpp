@@ -111,9 +111,9 @@ std::string csv_number(double value) {
 }
 
 /// What a point has decided and where its time and memory go: keys of a row, with their units.
-constexpr std::array kDecided = {"/parallelism", "/micro_batch",  "/tile",  "/plan",
-                                 "/execution",   "/serving/best", "/gap",   "/bound_by",
-                                 "/time_shares", "/time",         "/memory"};
+constexpr std::array kDecided = {"/rates",    "/parallelism", "/micro_batch",  "/tile",
+                                 "/plan",     "/execution",   "/serving/best", "/gap",
+                                 "/bound_by", "/time_shares", "/time",         "/memory"};
 
 std::string unit_of_part(const std::string& key) {
   return key == "time" ? " [s]" : key == "memory" ? " [B]" : "";

@@ -14,6 +14,7 @@
 #include "engine/names.hpp"
 #include "io/study/point_figures.hpp"
 #include "io/study/point_growth.hpp"
+#include "io/study/point_rates.hpp"
 #include "io/study/result_row.hpp"
 #include "io/study/yaml_text.hpp"
 #include "io/text/input_messages.hpp"
@@ -323,6 +324,7 @@ study::PointAnswer StudyPoints::solve(PointIndex point, const study::PointEffort
   std::string json;
   try {
     const AnyConfig any = config(point);
+    row.rates = rates_of(any);
     std::map<study::Figure, std::string> lacking;
     check_figures(point, any, lacking);
     if (!lacking.empty()) throw InputError(lacking.begin()->second);

@@ -152,9 +152,8 @@ std::optional<bool> RatioResult::agrees(Figure figure) const {
              fmt::format("{:.{}f}", parse_number(digits->second), decimals);
 }
 
-std::vector<RatioResult> ratios_of(
-    const Study& study, const study::Grid& grid,
-    const std::unordered_map<study::PointIndex, study::PointAnswer>& answers) {
+std::vector<RatioResult> ratios_of(const Study& study, const study::Grid& grid,
+                                   const study::PointAnswers& answers) {
   std::vector<RatioResult> results;
   for (const StudyRatio& ratio : study.ratios) {
     Group of, over;

@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "io/study/study_file.hpp"
@@ -31,9 +30,8 @@ struct RatioResult {
 };
 
 /// All ratios of a study, over the answers that are known.
-std::vector<RatioResult> ratios_of(
-    const Study& study, const study::Grid& grid,
-    const std::unordered_map<study::PointIndex, study::PointAnswer>& answers);
+std::vector<RatioResult> ratios_of(const Study& study, const study::Grid& grid,
+                                   const study::PointAnswers& answers);
 
 /// A table for people.
 std::string ratios_text(const std::vector<RatioResult>& ratios);

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
 
 #include "base/units_text.hpp"
 #include "io/report/report_words.hpp"
@@ -12,6 +15,8 @@ namespace dfsearch {
 namespace {
 
 constexpr std::size_t kMostRows = 25;
+constexpr std::size_t kMostListed = 10;  // that are all listed
+constexpr std::size_t kNextListed = 4;
 
 std::string counts_text(const StudyState& state) {
   const study::StudyCount& count = state.count;
@@ -23,33 +28,189 @@ std::string counts_text(const StudyState& state) {
   return text;
 }
 
+/// "sram=64 KiB, link=slow", a word for each axis.
+std::vector<std::string> point_words(const Study& study, const study::Grid& grid,
+                                     study::PointIndex point) {
+  std::vector<std::string> words;
+  const study::Choices choices = grid.choices(point);
+  for (std::size_t a = 0; a < study.axes.size(); ++a) {
+    const char* comma = a + 1 < study.axes.size() ? "," : "";
+    words.push_back(fmt::format("{}={}{}", study.axes[a].name, grid.label(a, choices), comma));
+  }
+  return words;
+}
+
+/// Rows of figures and points.
+class PointTable {
+ public:
+  PointTable(const Study& study, const study::Grid& grid, std::vector<study::Figure> figures)
+      : study_(study), grid_(grid), figures_(std::move(figures)), table_(header_of(figures_)) {}
+
+  /// `remark` stands behind the point.
+  void add(study::PointIndex point, const study::Figures& figures, const std::string& remark = "") {
+    std::vector<std::string> cells, words = point_words(study_, grid_, point);
+    for (const study::Figure figure : figures_) {
+      cells.push_back(figures.has(figure) ? figure_text(figure, figures[figure]) : "none");
+    }
+    if (!remark.empty()) words.push_back("(" + remark + ")");
+    table_.add(std::move(cells), std::move(words));
+  }
+  [[nodiscard]] std::string text() const { return table_.text(); }
+
+ private:
+  static std::vector<std::string> header_of(const std::vector<study::Figure>& figures) {
+    std::vector<std::string> header;
+    for (const study::Figure figure : figures) {
+      std::string name(study::name_of(figure));
+      std::replace(name.begin(), name.end(), '_', ' ');
+      header.push_back(std::move(name));
+    }
+    header.emplace_back("point");
+    return header;
+  }
+
+  const Study& study_;
+  const study::Grid& grid_;
+  const std::vector<study::Figure> figures_;
+  TextTable table_;
+};
+
 std::string front_table(const Study& study, const study::Grid& grid,
                         const std::vector<study::Front::Member>& front) {
-  std::vector<std::string> header;
-  for (const study::Figure figure : study.goal.figures) {
-    std::string name(study::name_of(figure));
-    for (char& c : name) c = c == '_' ? ' ' : c;
-    header.push_back(std::move(name));
-  }
-  header.emplace_back("point");
-  TextTable table(header);
+  PointTable table(study, grid, study.goal.figures);
   for (std::size_t i = 0; i < front.size() && i < kMostRows; ++i) {
-    std::vector<std::string> cells, words;
-    for (const study::Figure figure : study.goal.figures) {
-      cells.push_back(figure_text(figure, front[i].figures[figure]));
-    }
-    const study::Choices choices = grid.choices(front[i].index);
-    for (std::size_t a = 0; a < study.axes.size(); ++a) {
-      const char* comma = a + 1 < study.axes.size() ? "," : "";
-      words.push_back(fmt::format("{}={}{}", study.axes[a].name, grid.label(a, choices), comma));
-    }
-    table.add(std::move(cells), std::move(words));
+    table.add(front[i].index, front[i].figures);
   }
   std::string text = table.text();
   if (front.size() > kMostRows) {
     text += fmt::format("{} more in front.json\n", front.size() - kMostRows);
   }
   return text;
+}
+
+/// Why a point has no place among the best, or that it may yet be better.
+std::string remark_on(const Study& study, const study::PointAnswer& answer) {
+  if (answer.status == study::PointStatus::Infeasible ||
+      answer.status == study::PointStatus::Failed) {
+    return study::name_of(answer.status);
+  }
+  if (study::is_stopped(answer.status)) return "not proved";
+  return study.goal.allows(answer.figures) ? "" : "outside the limits";
+}
+
+/// Those that a report lists beside the front: all of a study of few points; else, where one figure
+/// is asked for, the next best.
+std::vector<const study::PointAnswer*> other_points(const Study& study,
+                                                    const study::PointAnswers& answers,
+                                                    const std::vector<study::Front::Member>& front,
+                                                    bool lists_all) {
+  std::vector<const study::PointAnswer*> others;
+  for (const auto& [index, answer] : answers) {
+    const bool is_listed =
+        std::any_of(front.begin(), front.end(),
+                    [index = index](const auto& member) { return member.index == index; });
+    if (!is_listed && (lists_all || study.goal.allows(answer.figures))) others.push_back(&answer);
+  }
+  const auto order = [&](const study::PointAnswer* a, const study::PointAnswer* b) {
+    if (!study.goal.figures.empty()) {
+      const study::Figure first = study.goal.figures.front();
+      const bool in_a = study.goal.allows(a->figures), in_b = study.goal.allows(b->figures);
+      if (in_a != in_b) return in_a;
+      const double bad_a = a->figures.badness(first), bad_b = b->figures.badness(first);
+      if (bad_a != bad_b) return bad_a < bad_b;
+    }
+    return a->index < b->index;
+  };
+  const std::size_t most = lists_all ? kMostListed : kNextListed;
+  const auto end = others.begin() + static_cast<std::ptrdiff_t>(std::min(most, others.size()));
+  std::partial_sort(others.begin(), end, others.end(), order);
+  others.erase(end, others.end());
+  return others;
+}
+
+std::string points_table(const Study& study, const study::Grid& grid, const StudyState& state,
+                         const std::vector<study::Front::Member>& front,
+                         const study::PointAnswers& answers) {
+  std::vector<study::Figure> figures = study.goal.figures;
+  const bool lists_all = answers.size() <= kMostListed;
+  if (figures.empty()) {
+    if (!lists_all) return "";
+    // Of a study that asks for none the first that there is.
+    const auto known =
+        std::find_if(study::kFigures.begin(), study::kFigures.end(), [&](study::Figure figure) {
+          return std::any_of(answers.begin(), answers.end(),
+                             [&](const auto& answer) { return answer.second.figures.has(figure); });
+        });
+    if (known == study::kFigures.end()) return "";
+    figures = {*known};
+  }
+  const bool single = figures.size() == 1;
+  if (!single && !lists_all) return front.empty() ? "" : "\n" + front_table(study, grid, front);
+  const auto others = other_points(study, answers, front, lists_all);
+  std::string text;
+  PointTable table(study, grid, figures);
+  if (single) {
+    for (const auto& member : front) table.add(member.index, member.figures);
+  } else if (!front.empty()) {
+    text = "\n" + front_table(study, grid, front);
+  }
+  for (const study::PointAnswer* other : others) {
+    table.add(other->index, other->figures, remark_on(study, *other));
+  }
+  if (others.empty() && (!single || front.empty())) return text;
+  if (!single && !front.empty())
+    text += "\nnot on the front\n";
+  else
+    text += "\n";
+  text += table.text();
+  if (single && state.count.pruned > 0) {
+    text += "others may be as good as the second: --all solves those that need not be, too\n";
+  }
+  return text;
+}
+
+/// The labels of an axis that alone decides the rates of the points, by rates; or none.
+using LabelsOfRates = std::map<study::Rates, std::string>;
+LabelsOfRates labels_of_rates(const StudyAxis& axis, std::size_t at, const study::Grid& grid,
+                              const study::PointAnswers& answers) {
+  std::map<std::string, study::Rates> rates;
+  for (const auto& [index, answer] : answers) {
+    if (answer.rates == study::Rates::Unknown) continue;
+    const auto known = rates.emplace(grid.label(at, grid.choices(index)), answer.rates).first;
+    if (known->second != answer.rates) return {};
+  }
+  LabelsOfRates labels;
+  for (const std::string& label : axis.labels) {
+    const auto found = rates.find(label);
+    if (found == rates.end()) continue;
+    std::string& list = labels[found->second];
+    list += (list.empty() ? axis.name + " " : ", ") + label;
+  }
+  return labels;
+}
+
+/// What must not be compared is said where it is.
+std::string rates_line(const Study& study, const study::Grid& grid,
+                       const study::PointAnswers& answers) {
+  std::map<study::Rates, std::int64_t> counts;
+  for (const auto& [index, answer] : answers) {
+    if (answer.rates != study::Rates::Unknown) ++counts[answer.rates];
+  }
+  if (counts.size() < 2) return "";
+  LabelsOfRates labels;
+  for (std::size_t a = 0; a < study.axes.size() && labels.empty(); ++a) {
+    labels = labels_of_rates(study.axes[a], a, grid, answers);
+  }
+  std::string text;
+  for (const auto& [rates, count] : counts) {
+    const char* words = rates == study::Rates::Ideal      ? "ideal (the peaks of the chip)"
+                        : rates == study::Rates::Measured ? "measured"
+                                                          : "by a given efficiency";
+    text += fmt::format("{}{} in {}{}", text.empty() ? "" : "; ", words, plural(count, "point"),
+                        labels.empty() ? "" : ", " + labels[rates]);
+  }
+  text += ". Figures of one kind do not compare with those of another";
+  return labelled("rates", text);
 }
 
 }  // namespace
@@ -107,18 +268,21 @@ std::string not_modelled(const Study& study) {
 }  // namespace
 
 std::string study_report(const Study& study, const study::Grid& grid, const StudyState& state,
-                         const std::vector<study::Front::Member>& front) {
+                         const std::vector<study::Front::Member>& front,
+                         const study::PointAnswers& answers) {
   std::string text = labelled("study", study.name);
-  text += labelled("points", counts_text(state)) + not_modelled(study);
-  const std::string ratios = state.ratios.empty() ? "" : ratios_text(state.ratios);
-  if (study.goal.figures.empty()) return text + ratios;
+  text += labelled("points", counts_text(state)) + rates_line(study, grid, answers) +
+          not_modelled(study);
+  const std::string table = points_table(study, grid, state, front, answers) +
+                            (state.ratios.empty() ? "" : ratios_text(state.ratios));
+  if (study.goal.figures.empty()) return text + table;
   const bool single = study.goal.figures.size() == 1;
   if (front.empty()) {
     return text +
            labelled(single ? "best" : "front",
                     "none: no point that was solved is within "
                     "the limits and has the figures") +
-           ratios;
+           table;
   }
   std::string sure = state.is_exact()    ? "exact"
                      : state.is_proved() ? "within the gap asked for"
@@ -126,7 +290,7 @@ std::string study_report(const Study& study, const study::Grid& grid, const Stud
   if (state.is_proved() && state.count.scoped > 0) sure += ", for what its points fix (scope)";
   text += single ? labelled("best", sure)
                  : labelled("front", fmt::format("{} points, {}", front.size(), sure));
-  return text + "\n" + front_table(study, grid, front) + ratios;
+  return text + table;
 }
 
 }  // namespace dfsearch

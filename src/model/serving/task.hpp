@@ -119,6 +119,12 @@ struct Engine {
   double usable = 1.0;     ///< share of the memory
   Bytes reserved{};        ///< of it
   Shares shares;
+
+  /// Whether nothing is said of the software: the chip reaches its peaks.
+  [[nodiscard]] bool is_ideal() const {
+    return pass == Seconds{} && layer == Seconds{} && shares.matrix == 1.0 &&
+           shares.memory == 1.0 && shares.network == 1.0;
+  }
 };
 
 /// How a chip runs a layer.

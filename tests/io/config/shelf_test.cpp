@@ -140,7 +140,7 @@ TEST_CASE("what is not on the shelf is told with the nearest name") {
         std::string::npos);
 }
 
-TEST_CASE("a path is no name, and parts of technologies have no shelf") {
+TEST_CASE("a path is no name, and parts of technologies are named by their kind") {
   const auto complaint = [](const std::string& from) {
     return message_of([&] { problem(kWorkload + "system: {chips: 8, " + from + "}"); });
   };
@@ -148,7 +148,13 @@ TEST_CASE("a path is no name, and parts of technologies have no shelf") {
     CAPTURE(path);
     CHECK(complaint(std::string("from: ") + path).find("cannot read") != std::string::npos);
   }
-  CHECK(complaint("technology: {from: h100}").find("cannot read") != std::string::npos);
+  for (const char* part : {"technology: {from: h100_dgx}", "budget: {from: h100}",
+                           "technology: {from: h100, core: {from: hbm2}}"}) {
+    CAPTURE(part);
+    CHECK(complaint(part).find("expected a name of configs/technologies") != std::string::npos);
+  }
+  CHECK(complaint("technology: {from: h100, memory: {from: hbm2}}").find("on the shelf") ==
+        std::string::npos);
   CHECK_FALSE(is_shelf_name(""));
   CHECK_FALSE(is_shelf_name(".."));
 }

@@ -18,6 +18,7 @@ import io
 import json
 import os
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Union
 
@@ -45,13 +46,19 @@ def _changes(changes: Mapping[str, Any] | Iterable[str] | None) -> list[str]:
     return list(changes)
 
 
-def _load(config: Config, changes: Mapping[str, Any] | Iterable[str] | None) -> Any:
-    """A dictionary, a text of several lines, or a file."""
-    given = _changes(changes)
+def _text(config: Config) -> str:
+    """That of a dictionary or of several lines; empty for a file."""
     if isinstance(config, Mapping):
-        return _dfsearch.load_text(json.dumps(config), "config", given)
-    if isinstance(config, str) and ("\n" in config or config.lstrip().startswith("{")):
-        return _dfsearch.load_text(config, "config", given)
+        return json.dumps(config)
+    is_text = isinstance(config, str) and ("\n" in config or config.lstrip().startswith("{"))
+    return config if is_text else ""
+
+
+def _load(config: Config, changes: Mapping[str, Any] | Iterable[str] | None) -> Any:
+    given = _changes(changes)
+    text = _text(config)
+    if text:
+        return _dfsearch.load_text(text, "config", given)
     return _dfsearch.load_file(os.fspath(config), given)
 
 
@@ -140,17 +147,20 @@ def evaluate(config: Config, answer: Result | Config, *,
     return Result(_with_file(answer, lambda file: _dfsearch.evaluate(loaded, file)))
 
 
-def study(file: str | os.PathLike[str], *, threads: int | None = None,
+def study(file: Config, *, threads: int | None = None,
           time_limit: float | None = None, all: bool = False, only: Iterable[str] = (),
           on_point: Listener | None = None) -> Study:
     """Solves the points of a study, or as many of them as its exact front needs.
 
+    file        a file, a name of the shelf, a text in YAML, or a dictionary, whose `from` are files
+                from here or names of the shelf
     all         all points, and not only what the front needs
     only        the labels of an axis that stay: ["chip=h100,sn30"]
     on_point    called with each answered point, a row of results
     """
-    return Study(_dfsearch.study(os.fspath(file), _threads(threads), _limit(time_limit), all,
-                                 list(only), _as_events(on_point)))
+    text = _text(file)
+    return Study(_dfsearch.study("" if text else os.fspath(file), text, _threads(threads),
+                                 _limit(time_limit), all, list(only), _as_events(on_point)))
 
 
 def predict(table: str | os.PathLike[str], *,
@@ -162,7 +172,9 @@ def predict(table: str | os.PathLike[str], *,
     """
     if stacks and not os.path.isdir(stacks):
         raise InputError(f"stacks: there is no folder '{os.fspath(stacks)}'")
-    text = _dfsearch.predict(os.fspath(table), os.fspath(stacks))
+    text, unread = _dfsearch.predict(os.fspath(table), os.fspath(stacks))
+    for line in unread.splitlines():
+        warnings.warn(line, stacklevel=2)
     return Predictions(list(csv.DictReader(io.StringIO(text))))
 
 

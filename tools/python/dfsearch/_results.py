@@ -38,6 +38,11 @@ def _flat(value: dict, prefix: str = "") -> dict:
     return flat
 
 
+def _frame_of(page: str) -> str:
+    return (f'<iframe srcdoc="{html.escape(page)}" style="width: 100%; height: 700px; '
+            'border: 1px solid #ccc" title="dfsearch"></iframe>')
+
+
 class Result:
     """The answer of a search or an evaluation; times in seconds, sizes in bytes."""
 
@@ -163,14 +168,14 @@ class Result:
         return self.report
 
     def _repr_html_(self) -> str:
-        return (f'<iframe srcdoc="{html.escape(self.page)}" style="width: 100%; height: 700px; '
-                'border: 1px solid #ccc" title="dfsearch"></iframe>')
+        return _frame_of(self.page)
 
 
 class Study:
     """The answered points of a study, and its front."""
 
     def __init__(self, answer: Any):
+        self._answer = answer
         self.rows: list[dict] = [json.loads(row) for row in answer.rows]
         self.front: list[dict] = json.loads(answer.front)["points"]
         self.summary: dict = json.loads(answer.study)
@@ -180,8 +185,29 @@ class Study:
         """Whether every point that had to be solved has a proof."""
         return bool(self.summary["complete"]) and self.summary["unproved"] == 0
 
+    @property
+    def report(self) -> str:
+        """The text that `dfsearch study` prints."""
+        return self._answer.report
+
+    @property
+    def page(self) -> str:
+        """The page of the study: one file, no network."""
+        return self._answer.page()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the page."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.page)
+
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __str__(self) -> str:
+        return self.report
+
+    def _repr_html_(self) -> str:
+        return _frame_of(self.page)
 
     def __repr__(self) -> str:
         return (f"<dfsearch.Study: {len(self.rows)} points, {len(self.front)} on the front"

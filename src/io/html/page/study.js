@@ -31,6 +31,17 @@
     power_efficiency: "FLOP/s/W"
   };
 
+  /// Which rates the times of a point are of, in words; null where rows do not say.
+  const RATES = {
+    ideal: "ideal (the peaks of the chip)",
+    efficiency: "by a given efficiency",
+    measured: "measured"
+  };
+  const rates = (i) => columns.rates.texts[columns.rates.places[i]];
+  const kinds = columns.rates.texts.filter((kind) => kind);
+  const differs = kinds.length > 1;
+  const ratesColumn = {name: "rates", sort: (i) => rates(i) || "", shown: (i) => rates(i) || "–"};
+
   /// What the views ask: points are numbered from 0 as the page has them.
   const points = {
     every: columns.index.map((_, i) => i),
@@ -43,6 +54,7 @@
     place: (axis, i) => columns.places[axis][i],
     label: (axis, i) => study.axes[axis].labels[columns.places[axis][i]] ?? "–",
     value: (figure, i) => figures[figure][i],
+    words: differs ? [ratesColumn] : [],
     isFront: (i) => onFront.has(columns.index[i]),
     better: (figure) => (study.figures[figure] || {}).better || "less",
     unit(figure) {
@@ -82,6 +94,7 @@
       facts({
         status: points.status(i),
         reason: points.reason(i),
+        rates: RATES[rates(i)],
         ...Object.fromEntries(
           points.figures
             .filter((figure) => points.value(figure, i) !== null)
@@ -160,6 +173,18 @@
         axes: points.axes.map((axis) => `${axis.name} (${axis.labels.length})`).join(", "),
         bases: study.bases && study.bases.length > 1 ? study.bases.join(", ") : null
       }),
+      differs
+        ? element(
+            "p",
+            {class: "note", id: "rates"},
+            `Rates: ${kinds
+              .map((kind) => {
+                const of = points.every.filter((i) => rates(i) === kind).length;
+                return `${RATES[kind]} in ${count(of, "point")}`;
+              })
+              .join("; ")}, as the table says. Figures of one kind do not compare with those of another.`
+          )
+        : null,
       data.total > points.every.length
         ? element(
             "p",
