@@ -16,6 +16,7 @@
 #include "cli/outputs.hpp"
 #include "cli/page_output.hpp"
 #include "cli/predict.hpp"
+#include "cli/serve.hpp"
 #include "cli/solve.hpp"
 #include "cli/standard_output.hpp"
 #include "cli/study.hpp"
@@ -225,6 +226,8 @@ int run_command(const CommandLine& line) {
       return kProved;
     case Command::Report:
       return run_report(line);
+    case Command::Serve:
+      return run_serve(line);
   }
   return kInternalError;
 }

@@ -49,6 +49,11 @@ void memory(Line& line, const Text&, const Text& value) {
   line.*member = parse_memory_limit(value);
 }
 
+void port(Line& line, const Text& option, const Text& value) {
+  constexpr std::int64_t kMostPort = 65535;
+  line.port = value == "0" ? 0 : parse_count(option, value, kMostPort);
+}
+
 // The rows.  Of a study the members are those of its own line.
 
 template <auto member>
@@ -265,6 +270,9 @@ constexpr OptionRow kList[] = {
 constexpr OptionRow kReport[] = {
     {"-o,--output", "FILE|-", "where to write the page (-)", text<&Line::output>}};
 
+constexpr OptionRow kServe[] = {
+    {"--port", "P", "of this machine, up to 65535; 0 is any that is free (0)", port}};
+
 constexpr UsageRow kSolveUsage[] = {{"CONFIG [options]", "search, report, exit"}};
 constexpr UsageRow kEvaluateUsage[] = {
     {"CONFIG --mapping FILE", "cost of a given mapping, plan or deployment"}};
@@ -297,6 +305,8 @@ constexpr UsageRow kListUsage[] = {
 constexpr UsageRow kSchemaUsage[] = {{"", "the keys of a CONFIG as a JSON Schema"}};
 constexpr UsageRow kReportUsage[] = {
     {"RESULT... [-o PAGE.html]", "a page of results, or of the folder of a study"}};
+constexpr UsageRow kServeUsage[] = {
+    {"[DIR] [--port P]", "the results in DIR (.) for a browser on this machine"}};
 constexpr UsageRow kCompletionUsage[] = {
     {"SHELL", "for bash, zsh or fish; 'manual': a manual page"}};
 
@@ -333,6 +343,8 @@ constexpr CommandRow kCommands[] = {
      "RESULT is what --json wrote, or the folder of a study.  The graph is drawn by Graphviz where "
      "it is installed.",
      false},
+    {Command::Serve, "serve", kServeUsage, "folder", kServe, nullptr,
+     "It prints its address, reads DIR alone, changes nothing, and ends by Ctrl-C.", false},
     {Command::Completion,
      "completion",
      kCompletionUsage,

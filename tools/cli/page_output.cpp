@@ -19,7 +19,6 @@
 namespace dfsearch {
 namespace {
 
-constexpr const char* kNoFront = R"({"objective": [], "exact": false, "points": []})";
 constexpr std::size_t kMostOfResults = std::size_t{512} << 20;  // of a study's results
 
 /// Adds the picture of the graph, if the result has one.
@@ -75,7 +74,6 @@ int run_report(const CommandLine& line) {
     for (const std::string& file : line.more_configs) add(file);
     page = comparison_page(results);
   } else if (std::filesystem::is_directory(source, error)) {
-    // A run that was killed has told no front yet.
     const std::filesystem::path front = source / "front.json";
     page = study_page(
         read_file(source / "study.json"), read_file(source / "results.ndjson", kMostOfResults),

@@ -10,6 +10,9 @@
 
 namespace dfsearch {
 
+/// Of a study that has told no front yet, as a run that was killed.
+inline constexpr const char* kNoFront = R"({"objective": [], "exact": false, "points": []})";
+
 /// Writes the page of a run if one was asked for; `json` is its result.
 void write_page(const CommandLine& line, const std::string& json,
                 const std::vector<SearchPoint>& history, Outputs& outputs);

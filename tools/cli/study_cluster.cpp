@@ -1,21 +1,17 @@
 #include "cli/study_cluster.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 
 #include "base/error.hpp"
+#include "cli/load_module.hpp"
 
 namespace dfsearch {
 namespace {
-
-namespace fs = std::filesystem;
 
 #ifdef DFSEARCH_HAS_MPI
 constexpr bool kHasMpi = true;
@@ -30,15 +26,6 @@ std::optional<int> told(const std::array<const char*, 2>& names) {
     if (text != nullptr && std::atoi(text) > 0) return std::atoi(text);
   }
   return std::nullopt;
-}
-
-/// Beside the program, as built, or where it is installed.
-fs::path module_file() {
-  std::error_code error;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  const fs::path installed = folder / ".." / DFSEARCH_LIBRARY_FOLDER / "dfsearch_mpi.so";
-  const fs::path built = folder / "dfsearch_mpi.so";
-  return fs::exists(built, error) ? built : installed;
 }
 
 /// How many processes MPI has started; one without it.
@@ -62,12 +49,9 @@ std::unique_ptr<study::Cluster> open_cluster() {
         "this dfsearch was built without MPI and would run many times over: expected "
         "one process, or parts of the study with --shard");
   }
-  const fs::path file = module_file();
-  void* module = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (module == nullptr) throw InputError(file.string() + ": " + dlerror());
   using Open = study::Cluster*();
-  auto* const open = reinterpret_cast<Open*>(dlsym(module, "dfsearch_open_cluster"));
-  if (open == nullptr) throw InputError(file.string() + ": is no module of dfsearch");
+  auto* const open =
+      reinterpret_cast<Open*>(load_module("dfsearch_mpi.so", "dfsearch_open_cluster"));
   return std::unique_ptr<study::Cluster>(open());
 }
 
