@@ -108,6 +108,13 @@ class Packages(unittest.TestCase):
             name = run(sys.executable, script, BUILD, self.folder / folder).strip()
             wheels.append(self.folder / folder / name)
         self.assertEqual(wheels[0].read_bytes(), wheels[1].read_bytes())
+        # pip makes the same of the tree of the sources, without a network.
+        tree = script.parents[2]
+        run(sys.executable, "-m", "pip", "wheel", tree, "--no-build-isolation", "--no-deps",
+            "--no-index", "--config-settings", f"build={BUILD}", "-w", self.folder / "pip",
+            cwd=self.folder)
+        made, = (self.folder / "pip").glob("*.whl")
+        self.assertEqual((made.name, made.read_bytes()), (wheels[0].name, wheels[0].read_bytes()))
         place = self.folder / "installed"
         run(sys.executable, "-m", "pip", "install", "--no-index", "--no-deps", "--target", place,
             wheels[0])
