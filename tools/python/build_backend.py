@@ -1,7 +1,7 @@
 """What pip asks of a project (PEP 517): a wheel, made by CMake and tools/dev/make_wheel.py.
 
 Nothing is downloaded: the compiler and the libraries are those of the distribution (`./dev setup`).
-`--config-settings build=DIR` takes a build that is there in place of build/release.
+`--config-settings build=DIR` takes a build that is there in place of build/wheel.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ def prepare_metadata_for_build_wheel(metadata_directory: str,
 def build_wheel(wheel_directory: str, config_settings: dict | None = None,
                 metadata_directory: str | None = None) -> str:
     given = (config_settings or {}).get("build")
+    build = pathlib.Path(given or ROOT / "build" / "wheel").resolve()
     if not given:
-        # Of this interpreter, which pip may run in an environment of its own.
-        for words in (["--preset", "release", f"-DPython3_EXECUTABLE={sys.executable}"],
-                      ["--build", "--preset", "release", "--target", "dfsearch_python"]):
+        # A build of its own, since the interpreter may be one of an environment that goes away.
+        for words in (["--preset", "release", "-B", build, "-DDFSEARCH_BUILD_TESTS=OFF",
+                       f"-DPython3_EXECUTABLE={sys.executable}"],
+                      ["--build", build, "--target", "dfsearch_python"]):
             subprocess.run(["cmake", *words], cwd=ROOT, check=True)
-    build = pathlib.Path(given or ROOT / "build" / "release").resolve()
     return make_wheel.make(build, pathlib.Path(wheel_directory))
 
 
