@@ -471,6 +471,23 @@ class Colours(support.CliTest):
                     self.assertGreaterEqual(contrast(block[text], block[paper]), 4.5, text)
 
 
+class Checks(PageTest):
+    def test_they_find_what_the_keyboard_does_not_reach(self):
+        self.write("bad.html", """<!doctype html><html lang="en"><body>
+          <div id="mouse" tabindex="0">mouse alone</div><button></button>
+          <a href="#" tabindex="-1">skipped</a><p id="text">hidden from keys</p>
+          <input aria-label="good"><button title="good"></button><a href="#">good</a>
+          <p style="color: #999">pale</p>
+          <script>for (const id of ["mouse", "text"])
+            document.getElementById(id).addEventListener("click", () => 0);</script></body></html>""")
+        self.browser.open(self.folder / "bad.html")
+        self.assertEqual(sorted(self.ask(page_checks.FAULTS)), sorted([
+            'DIV "mouse alone" takes no key', 'BUTTON "" has no name',
+            'A "skipped" is out of reach of the Tab key',
+            'P "hidden from keys" is out of reach of the Tab key', 'P "hidden from keys" takes no key',
+            'P "pale" has a contrast of 2.85']))
+
+
 class Runs(PageTest):
     def test_the_page_of_a_table_of_runs_says_what_its_rows_say(self):
         for name in ("training", "nanotron"):

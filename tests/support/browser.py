@@ -53,6 +53,13 @@ class Browser:
                                  flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self.call(domain + ".enable")
+        # So that a page can be asked which of its elements listen.
+        self.call("Page.addScriptToEvaluateOnNewDocument", source="""
+            const add = EventTarget.prototype.addEventListener;
+            EventTarget.prototype.addEventListener = function (kind, ...rest) {
+              if (this instanceof Element) (this.listensTo ??= new Set()).add(kind);
+              return add.call(this, kind, ...rest);
+            };""")
 
     def __enter__(self):
         return self

@@ -3,7 +3,8 @@ is wrong, in words.
 
 Text is read on what lies under it (WCAG 2.1: 4.5, or 3 where it is large), in the document and in
 charts; ticks of an axis are told apart; labels of a chart neither overlap nor leave it; no row of
-facts holds a single one.
+facts holds a single one; what a click reaches has a name, and the Tab key and Enter reach it as well
+(2.1.1, 4.1.2).
 """
 
 FAULTS = """(() => {
@@ -88,6 +89,21 @@ FAULTS = """(() => {
       }
       texts.push([text, box]);
     }
+  }
+
+  const isNamed = (node) => [node.getAttribute('aria-label'), node.title, node.textContent,
+    ...[...(node.labels || [])].map((label) => label.textContent),
+    ...[...node.querySelectorAll('img')].map((image) => image.alt)].some((text) => (text || '').trim());
+  for (const node of document.querySelectorAll('*')) {
+    const inChart = node.parentElement && node.parentElement.closest('.chart');
+    if (inChart || !node.getClientRects().length || node.disabled) continue;
+    const listens = (kind) => Boolean(node.listensTo && node.listensTo.has(kind));
+    const isNative = node.matches('a[href], button, select, input, textarea, summary');
+    if (!isNative && !listens('click') && !node.hasAttribute('tabindex')) continue;
+    const what = `${node.tagName} "${node.textContent.trim().slice(0, 30)}"`;
+    if (node.tabIndex < 0) faults.push(`${what} is out of reach of the Tab key`);
+    if (!isNative && listens('click') && !listens('keydown')) faults.push(`${what} takes no key`);
+    if (!isNamed(node)) faults.push(`${what} has no name`);
   }
 
   for (const list of document.querySelectorAll('.facts')) {
