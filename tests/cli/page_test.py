@@ -357,7 +357,8 @@ class Study(PageTest):
         self.assertRegex(self.ask("document.getElementById('rates').textContent"),
                          rf"ideal \(the peaks of the chip\) in {ideal} points; measured in "
                          rf"{measured} points")
-        words = "[...document.querySelectorAll('#table tbody tr')].map((row) => row.lastChild.textContent)"
+        words = ("[...document.querySelectorAll('#table tbody tr')]"
+                 ".map((row) => row.lastChild.textContent)")
         shown = {line["index"]: line.get("rates", "–") for line in lines}
         self.assertEqual(self.ask(words), [shown[i] for i in sorted(shown)[:25]])
 
@@ -479,13 +480,13 @@ class Checks(PageTest):
           <input aria-label="good"><button title="good"></button><a href="#">good</a>
           <p style="color: #999">pale</p>
           <script>for (const id of ["mouse", "text"])
-            document.getElementById(id).addEventListener("click", () => 0);</script></body></html>""")
+            document.getElementById(id).addEventListener("click", () => 0);</script></body>""")
         self.browser.open(self.folder / "bad.html")
         self.assertEqual(sorted(self.ask(page_checks.FAULTS)), sorted([
             'DIV "mouse alone" takes no key', 'BUTTON "" has no name',
             'A "skipped" is out of reach of the Tab key',
-            'P "hidden from keys" is out of reach of the Tab key', 'P "hidden from keys" takes no key',
-            'P "pale" has a contrast of 2.85']))
+            'P "hidden from keys" is out of reach of the Tab key',
+            'P "hidden from keys" takes no key', 'P "pale" has a contrast of 2.85']))
 
 
 class Runs(PageTest):

@@ -6,6 +6,7 @@ usage: packages_test.py BUILD
 
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,6 +49,14 @@ class Packages(unittest.TestCase):
         needs = run("dpkg-deb", "--field", self.debs["dfsearch"], "Depends")
         self.assertIn("libc6", needs)
         self.assertIn("libtbb", needs)
+
+    @unittest.skipUnless(shutil.which("lintian"), "lintian is not installed")
+    def test_the_policy_of_debian(self):
+        done = subprocess.run(["lintian", "--allow-root", *self.debs.values()], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        found = [line for line in done.stdout.splitlines() if line[:2] in ("E:", "W:")]
+        # The contact of a package that nobody publishes is no address.
+        self.assertEqual([line for line in found if "bogus-mail-host" not in line], [])
 
     def test_no_file_is_in_two(self):
         seen = {}

@@ -3,8 +3,8 @@ is wrong, in words.
 
 Text is read on what lies under it (WCAG 2.1: 4.5, or 3 where it is large), in the document and in
 charts; ticks of an axis are told apart; labels of a chart neither overlap nor leave it; no row of
-facts holds a single one; what a click reaches has a name, and the Tab key and Enter reach it as well
-(2.1.1, 4.1.2).
+facts holds a single one; what a click reaches has a name, and the Tab key and Enter reach it as
+well (2.1.1, 4.1.2).
 """
 
 FAULTS = """(() => {
@@ -93,7 +93,8 @@ FAULTS = """(() => {
 
   const isNamed = (node) => [node.getAttribute('aria-label'), node.title, node.textContent,
     ...[...(node.labels || [])].map((label) => label.textContent),
-    ...[...node.querySelectorAll('img')].map((image) => image.alt)].some((text) => (text || '').trim());
+    ...[...node.querySelectorAll('img')].map((image) => image.alt)]
+    .some((text) => (text || '').trim());
   for (const node of document.querySelectorAll('*')) {
     const inChart = node.parentElement && node.parentElement.closest('.chart');
     if (inChart || !node.getClientRects().length || node.disabled) continue;
