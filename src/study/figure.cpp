@@ -1,32 +1,49 @@
 #include "study/figure.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
+
+#include "base/units.hpp"
+#include "base/units_text.hpp"
 
 namespace dfsearch::study {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+/// How a number of a unit is printed.
+template <class Quantity>
+std::string text_of(double value) {
+  return to_text(Quantity(value));
+}
+std::string percent_text(double value) { return fmt::format("{:.2f} %", 100.0 * value); }
+std::string rate_text(double value) { return fmt::format("{:.6g}/s", value); }
+std::string dollar_text(double value) { return fmt::format("{:.4g} $", value); }
+std::string joule_text(double value) { return fmt::format("{:.4g} J", value); }
+
 struct Description {
   std::string_view name;
   std::string_view unit;
   bool more_is_better;
+  std::string (*text)(double value);
 };
 
+// A new figure is a row; which answers have it is in io/study/point_figures.cpp.
 constexpr std::array<Description, kFigures.size()> kDescriptions = {{
-    {"step_time", "s", false},
-    {"price", "$", false},
-    {"power", "W", false},
-    {"utilization", "", true},
-    {"cost_efficiency", "FLOP/s per $", true},
-    {"power_efficiency", "FLOP/s per W", true},
-    {"tokens_per_second", "1/s", true},
-    {"time_to_first_token", "s", false},
-    {"time_per_output_token", "s", false},
-    {"tokens_per_s_per_chip", "1/s", true},
-    {"dollars_per_mtoken", "$", false},
-    {"joule_per_token", "J", false},
+    {"step_time", "s", false, text_of<Seconds>},
+    {"price", "$", false, text_of<Dollars>},
+    {"power", "W", false, text_of<Watts>},
+    {"utilization", "", true, percent_text},
+    {"cost_efficiency", "FLOP/s per $", true, text_of<FlopsPerSecondPerDollar>},
+    {"power_efficiency", "FLOP/s per W", true, text_of<FlopsPerSecondPerWatt>},
+    {"tokens_per_second", "1/s", true, rate_text},
+    {"time_to_first_token", "s", false, text_of<Seconds>},
+    {"time_per_output_token", "s", false, text_of<Seconds>},
+    {"tokens_per_s_per_chip", "1/s", true, rate_text},
+    {"dollars_per_mtoken", "$", false, dollar_text},
+    {"joule_per_token", "J", false, joule_text},
 }};
 
 const Description& description_of(Figure figure) {
@@ -43,6 +60,7 @@ double quotient(double dividend, double divisor) {
 std::string_view name_of(Figure figure) { return description_of(figure).name; }
 std::string_view unit_of(Figure figure) { return description_of(figure).unit; }
 bool more_is_better(Figure figure) { return description_of(figure).more_is_better; }
+std::string figure_text(Figure figure, double value) { return description_of(figure).text(value); }
 
 Figures::Figures() { values_.fill(std::numeric_limits<double>::quiet_NaN()); }
 

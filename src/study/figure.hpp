@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace dfsearch::study {
@@ -22,20 +23,14 @@ enum class Figure : std::uint8_t {
   TimePerOutputToken,  ///< s
   TokensPerSecondPerChip,
   DollarsPerMtoken,  ///< $ for a million tokens of output
-  JoulePerToken,     ///< of output
+  JoulePerToken,     ///< of output; the last
 };
-inline constexpr std::array kFigures = {Figure::StepTime,
-                                        Figure::Price,
-                                        Figure::Power,
-                                        Figure::Utilization,
-                                        Figure::CostEfficiency,
-                                        Figure::PowerEfficiency,
-                                        Figure::TokensPerSecond,
-                                        Figure::TimeToFirstToken,
-                                        Figure::TimePerOutputToken,
-                                        Figure::TokensPerSecondPerChip,
-                                        Figure::DollarsPerMtoken,
-                                        Figure::JoulePerToken};
+/// All of them, in their order.
+inline constexpr auto kFigures = [] {
+  std::array<Figure, static_cast<std::size_t>(Figure::JoulePerToken) + 1> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<Figure>(i);
+  return all;
+}();
 
 /// The key in results and studies.
 std::string_view name_of(Figure figure);
@@ -43,6 +38,8 @@ std::string_view name_of(Figure figure);
 std::string_view unit_of(Figure figure);
 /// Whether a greater value is the better one.
 bool more_is_better(Figure figure);
+/// A value as reports print it, with a fitting unit.
+std::string figure_text(Figure figure, double value);
 
 /// A value for each figure; NaN where an answer has none.
 class Figures {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/units_text.hpp"
-#include "io/study/study_report.hpp"
+#include "study/figure.hpp"
 
 namespace dfsearch {
 

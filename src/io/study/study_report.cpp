@@ -7,7 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "base/units_text.hpp"
 #include "io/report/report_words.hpp"
 #include "io/text/text_table.hpp"
 
@@ -212,37 +211,6 @@ std::string rates_line(const Study& study, const study::Grid& grid,
   text += ". Figures of one kind do not compare with those of another";
   return labelled("rates", text);
 }
-
-}  // namespace
-
-std::string figure_text(study::Figure figure, double value) {
-  switch (figure) {
-    case study::Figure::StepTime:
-    case study::Figure::TimeToFirstToken:
-    case study::Figure::TimePerOutputToken:
-      return to_text(Seconds(value));
-    case study::Figure::Price:
-      return to_text(Dollars(value));
-    case study::Figure::Power:
-      return to_text(Watts(value));
-    case study::Figure::Utilization:
-      return fmt::format("{:.2f} %", 100.0 * value);
-    case study::Figure::CostEfficiency:
-      return to_text(FlopsPerSecondPerDollar(value));
-    case study::Figure::PowerEfficiency:
-      return to_text(FlopsPerSecondPerWatt(value));
-    case study::Figure::TokensPerSecond:
-    case study::Figure::TokensPerSecondPerChip:
-      return fmt::format("{:.6g}/s", value);
-    case study::Figure::DollarsPerMtoken:
-      return fmt::format("{:.4g} $", value);
-    case study::Figure::JoulePerToken:
-      return fmt::format("{:.4g} J", value);
-  }
-  return "";
-}
-
-namespace {
 
 /// Axes that no plan depends on.
 std::string not_modelled(const Study& study) {

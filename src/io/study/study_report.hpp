@@ -15,7 +15,4 @@ std::string study_report(const Study& study, const study::Grid& grid, const Stud
                          const std::vector<study::Front::Member>& front,
                          const study::PointAnswers& answers);
 
-/// A value with its unit.
-std::string figure_text(study::Figure figure, double value);
-
 }  // namespace dfsearch
