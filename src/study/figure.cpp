@@ -20,6 +20,7 @@ std::string text_of(double value) {
 }
 std::string percent_text(double value) { return fmt::format("{:.2f} %", 100.0 * value); }
 std::string rate_text(double value) { return fmt::format("{:.6g}/s", value); }
+std::string rate_per_dollar_text(double value) { return fmt::format("{:.4g}/s per $", value); }
 std::string dollar_text(double value) { return fmt::format("{:.4g} $", value); }
 std::string joule_text(double value) { return fmt::format("{:.4g} J", value); }
 
@@ -42,6 +43,7 @@ constexpr std::array<Description, kFigures.size()> kDescriptions = {{
     {"time_to_first_token", "s", false, text_of<Seconds>},
     {"time_per_output_token", "s", false, text_of<Seconds>},
     {"tokens_per_s_per_chip", "1/s", true, rate_text},
+    {"tokens_per_s_per_dollar", "1/s per $", true, rate_per_dollar_text},
     {"dollars_per_mtoken", "$", false, dollar_text},
     {"joule_per_token", "J", false, joule_text},
 }};

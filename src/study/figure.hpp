@@ -22,6 +22,7 @@ enum class Figure : std::uint8_t {
   TimeToFirstToken,    ///< s
   TimePerOutputToken,  ///< s
   TokensPerSecondPerChip,
+  TokensPerSecondPerDollar,  ///< of the price of the machine
   DollarsPerMtoken,  ///< $ for a million tokens of output
   JoulePerToken,     ///< of output; the last
 };

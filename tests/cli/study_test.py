@@ -412,7 +412,8 @@ axes: [{{name: gap, key: search.gap, values: [0, 0.5]}}]
             done = self.run_tool("study", study, *words, status=2)
             self.assertRegex(done.stderr,
                              r"(?m)plans\.yaml:1:41: price: a point has none \(base=plan, gap=0\), "
-                             r"expected step_time, utilization or tokens_per_second$")
+                             r"expected step_time, utilization, tokens_per_second or "
+                             r"tokens_per_s_per_chip$")
             self.assertRegex(done.stderr, r"(?m)plans\.yaml:1:\d+: time_to_first_token: a point has")
         self.assertFalse(self.folder_of("plans").exists())
         # Without prices a mapping has none either, nor any quotient of it.
@@ -569,6 +570,22 @@ axes:
         self.assert_error("study.yaml: is a study, which 'dfsearch study", self.study)
         self.assert_error("small.yaml: is a config, which 'dfsearch", "study",
                           self.folder / "small.yaml")
+
+    def test_tokens_of_a_plan_go_by_chips_and_dollars(self):
+        text = f"""\
+study: {{name: dollars, front: [tokens_per_s_per_chip, tokens_per_s_per_dollar]}}
+base: {{from: {ROOT}/configs/training/llama3_70b_2048_h100.yaml,
+       system: {{price: {{accelerator: 30000, memory: 0.5, link: [1, 4], switch: 2}}}}}}
+axes:
+  - {{name: batch, key: workload.global_batch, values: [1024, 2048]}}
+"""
+        self.run_study("dollars", "--all", study=self.write("dollars.yaml", text))
+        for line in self.rows("dollars"):
+            row = json.loads(line)
+            tokens = row["tokens_per_second"]
+            self.assertAlmostEqual(row["tokens_per_s_per_chip"], tokens / 2048, delta=1e-9 * tokens)
+            self.assertAlmostEqual(row["tokens_per_s_per_dollar"] * row["price"], tokens,
+                                   delta=1e-9 * tokens)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,13 @@ namespace {
 
 using study::Figure;
 
+/// Of a machine whose price is known, or not.
+void add_rates(std::vector<Figure>& figures, bool price) {
+  figures.push_back(Figure::TokensPerSecond);
+  figures.push_back(Figure::TokensPerSecondPerChip);
+  if (price) figures.push_back(Figure::TokensPerSecondPerDollar);
+}
+
 /// Whether anything of a machine has a rate: without a section `price` or `power` nothing has.
 template <class Rates>
 bool is_given(const Rates& rates) {
@@ -33,7 +40,7 @@ std::vector<Figure> figures_of(const Config& config) {
   std::vector<Figure> figures = figures_of_step(is_given(problem.system.price),
                                                 is_given(problem.system.power) || config.design);
   if (const auto& serving = problem.workload.serving) {
-    figures.push_back(Figure::TokensPerSecond);
+    add_rates(figures, is_given(problem.system.price));
     figures.push_back(serving->decode ? Figure::TimePerOutputToken : Figure::TimeToFirstToken);
   }
   return figures;
@@ -55,7 +62,7 @@ std::vector<Figure> figures_of(const AnyConfig& any) {
   const training::Task& task = std::get<TrainingConfig>(any).task;
   std::vector<Figure> figures =
       figures_of_step(is_given(task.machine.price), is_given(task.machine.power));
-  figures.push_back(Figure::TokensPerSecond);
+  add_rates(figures, is_given(task.machine.price));
   return figures;
 }
 
