@@ -24,9 +24,9 @@ constexpr std::size_t kClasses = 768;  // the program takes their square, for ea
 constexpr std::array<std::size_t, 2> kBeams = {32, 256};
 // Duals a little too low, by these powers of two, are soon proved: sets that just pay need not all
 // be told apart then.
-constexpr std::array<int, 5> kSpared = {2, 4, 7, 10, 63};
+constexpr std::array kSpared = {2, 4, 5, 6, 8, 10, 63};
 // From this place on sets are looked for half way: duals further below are sooner proved without.
-constexpr std::size_t kSmoothed = 2;
+constexpr std::size_t kSmoothed = 4;
 constexpr std::size_t kPerRound = 12;
 
 /// The same SRAM for tensors between kernels of the same classes, the least: else hardly two sets
@@ -79,7 +79,7 @@ FrontierDualSearch::FrontierDualSearch(const FusionTables& tables) : tables_(tab
 
 bool FrontierDualSearch::advance(std::int64_t steps) {
   steps_ = steps;
-  while (steps_ > 0 && stage_ != Stage::Ended) {
+  while (steps_ > 0 && stage_ != Stage::Ended && !proved_) {
     tables_.deadline().check();
     switch (stage_) {
       case Stage::Program:
@@ -157,8 +157,7 @@ bool FrontierDualSearch::is_none_overpaid(const Duals& duals, std::size_t beam) 
 
 /// Beams may miss what is overpaid, so the program may have fallen since the last proof.
 void FrontierDualSearch::keep(PartitionDuals duals) {
-  const FineTicks bound =
-      duals.of_rest(KernelSet(tables_.size())) - duals.charges(pricing_->rules(), 0);
+  const FineTicks bound = duals.bound(pricing_->rules());
   if (bound < best_) return;
   best_ = bound;
   proved_ = std::move(duals);

@@ -12,8 +12,9 @@ namespace {
 
 // Of the first attempt: about as long as the nodes before it took.
 constexpr std::int64_t kSteps = 500;
-// Duals along a frontier are soon known beside the nodes of graphs that are large enough for them.
-constexpr std::int64_t kStepsOfFrontiers = 8 * kSteps;
+// Duals along a frontier are soon known beside the nodes of graphs that are large enough for them:
+// they have so many times as many steps.
+constexpr std::int64_t kTimesOfFrontiers = 8;
 // Smaller graphs soon have the best duals.
 constexpr std::size_t kSmallestOfOthers = 64;
 // That others may expand beside any attempt: improvements, which come next, may take longer than a
@@ -55,7 +56,7 @@ std::int64_t LazyDuals::steps_of(int attempts) const {
 LazyDuals::Found LazyDuals::after(int attempts) {
   if (attempts == 0 || !tables_.bounds().use(SearchBound::Duals)) return {};
   const std::lock_guard lock(mutex_);
-  make(attempts);
+  while (is_left(attempts)) go_on();
   return found(attempts);
 }
 
@@ -67,7 +68,8 @@ LazyDuals::Found LazyDuals::when_due(const std::atomic<std::int64_t>& nodes, std
     const std::int64_t begin = nodes.load(std::memory_order_relaxed);
     rest_from_.store(begin + std::max(begin - beside_, kFewNodes), std::memory_order_relaxed);
     try {
-      make(attempts_due(begin - beside_, before, tables_.size()));
+      const int due = attempts_due(begin - beside_, before, tables_.size());
+      while (is_left(due)) go_on();
     } catch (...) {
       rest_from_.store(kNoRest, std::memory_order_relaxed);
       throw;
@@ -111,21 +113,26 @@ LazyDuals::Found LazyDuals::of_alike(int attempts, Ticks enough) {
   const auto is_enough = [&] {
     return !duals_.empty() && tree.bound(tree.root(), duals_.back().found) > enough;
   };
-  while (stage_ == Stage::Frontiers && attempts_ < attempts && !is_enough()) make_one();
+  while (stage_ == Stage::Frontiers && is_left(attempts) && !is_enough()) go_on();
   return found(std::min(attempts_, attempts));
 }
 
-/// Those attempts that nobody has made yet.
-void LazyDuals::make(int attempts) {
-  while (attempts_ < std::min(attempts, kMostAttempts)) make_one();
+/// Whether nobody has made so many attempts yet, or the last of them has not ended.
+bool LazyDuals::is_left(int attempts) const {
+  const int wanted = std::min(attempts, kMostAttempts);
+  return attempts_ < wanted || (attempts_ == wanted && steps_left_ > 0);
 }
 
-void LazyDuals::make_one() {
+/// To the end of the attempt, which it begins if the last one has ended, or to the next duals: these
+/// are known at once, as the attempt may take long.
+void LazyDuals::go_on() {
   try {
-    attempt();
+    if (steps_left_ <= 0) begin_attempt();
+    spend_steps();
   } catch (const Stopped&) {
-    stage_ = Stage::Ended;  // half of an attempt is no state to go on from
+    stage_ = Stage::Ended;  // half of a call is no state to go on from
     attempts_ = kMostAttempts;
+    steps_left_ = 0;
     throw;
   }
   const std::lock_guard known_lock(known_mutex_);
@@ -148,17 +155,12 @@ LazyDuals::Found LazyDuals::found(int attempts) const {
 
 LazyDuals::Found LazyDuals::after_at_least(int attempts) {
   static_cast<void>(after(attempts));
-  int made = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    made = attempts_;
-  }
-  return after(std::max(attempts, made));
+  const std::lock_guard lock(mutex_);
+  return found(attempts_);
 }
 
-void LazyDuals::attempt() {
-  const int before = attempts_++;
-  const std::int64_t steps = kSteps << before;
+void LazyDuals::begin_attempt() {
+  steps_left_ = kSteps << attempts_++;
   if (stage_ == Stage::Large) begin_with_large();
   const int of_frontiers =
       tables_.size() > kKernelsOfLargeFrontiers ? kAttemptOfLargeFrontiers : kAttemptOfFrontiers;
@@ -166,20 +168,24 @@ void LazyDuals::attempt() {
       std::exchange(are_frontiers_left_, false)) {
     stage_ = Stage::Frontiers;
   }
+}
+
+void LazyDuals::spend_steps() {
   switch (stage_) {
     case Stage::Large:
       return;
     case Stage::Frontiers:
-      go_on_with_frontiers(kStepsOfFrontiers << before);
+      go_on_with_frontiers();
       return;
     case Stage::All:
-      go_on_with_all(steps);
+      go_on_with_all();
       return;
     case Stage::Covers:
-      go_on_with_covers(steps);
+      go_on_with_covers();
       return;
     case Stage::Ended:
-      ended_after_ = std::min(ended_after_.load(), before);
+      steps_left_ = 0;
+      ended_after_ = std::min(ended_after_.load(), attempts_ - 1);
       return;
   }
 }
@@ -198,6 +204,8 @@ void LazyDuals::begin_with_large() {
 }
 
 void LazyDuals::keep(PartitionDuals duals) {
+  const PartitionRules rules(tables_);
+  if (!duals_.empty() && duals.bound(rules) < duals_.back().found.bound(rules)) return;
   duals_.push_back({.attempts = attempts_, .found = std::move(duals)});
 }
 
@@ -205,7 +213,8 @@ void LazyDuals::keep(Fusion fusion) {
   fusions_.push_back({.attempts = attempts_, .found = std::move(fusion)});
 }
 
-void LazyDuals::go_on_with_frontiers(std::int64_t steps) {
+void LazyDuals::go_on_with_frontiers() {
+  const std::int64_t steps = kTimesOfFrontiers * std::exchange(steps_left_, 0);
   if (!tables_.bounds().use(SearchBound::Labels)) {
     stage_ = Stage::All;
     return;
@@ -213,12 +222,16 @@ void LazyDuals::go_on_with_frontiers(std::int64_t steps) {
   if (!frontiers_) frontiers_ = std::make_unique<FrontierDualSearch>(tables_);
   const bool ended = frontiers_->advance(steps);
   if (auto duals = frontiers_->take()) keep(std::move(*duals));
-  if (!ended) return;
+  if (!ended) {
+    steps_left_ = frontiers_->steps_left() / kTimesOfFrontiers;
+    return;
+  }
   frontiers_.reset();
   stage_ = are_mostly_alike(tables_) ? Stage::Ended : Stage::All;
 }
 
-void LazyDuals::go_on_with_all(std::int64_t steps) {
+void LazyDuals::go_on_with_all() {
+  const std::int64_t steps = std::exchange(steps_left_, 0);
   if (!search_) {
     if (!PartitionDualSearch::is_possible(tables_)) {
       stage_ = Stage::Ended;
@@ -227,22 +240,30 @@ void LazyDuals::go_on_with_all(std::int64_t steps) {
     search_ = std::make_unique<PartitionDualSearch>(
         tables_, duals_.empty() ? nullptr : &duals_.back().found, &work_);
   }
-  if (!search_->advance(steps)) return;
+  const bool ended = search_->advance(steps);
   auto duals = search_->take();
+  const bool failed = ended && !duals;
+  if (duals) keep(std::move(*duals));
+  if (!ended) {
+    steps_left_ = search_->steps_left();
+    return;
+  }
   search_.reset();
-  if (!duals && std::exchange(are_frontiers_left_, false)) {
+  if (failed && std::exchange(are_frontiers_left_, false)) {
     stage_ = Stage::Frontiers;
     return;
   }
-  if (duals) keep(std::move(*duals));
   stage_ = Stage::Ended;
-  if (tables_.bounds().use(SearchBound::Covers) && !duals_.empty()) go_on_with_covers(steps);
+  if (tables_.bounds().use(SearchBound::Covers) && !duals_.empty()) {
+    steps_left_ = steps;
+    go_on_with_covers();
+  }
 }
 
-void LazyDuals::go_on_with_covers(std::int64_t steps) {
+void LazyDuals::go_on_with_covers() {
   if (!covers_) covers_ = std::make_unique<CoverSearch>(tables_, duals_.back().found, &work_);
   CountedCall call(tables_.allowance().efforts, SearchBound::Covers);
-  const bool ended = covers_->advance(steps);
+  const bool ended = covers_->advance(std::exchange(steps_left_, 0));
   call.found(least_.empty() || least_.back().found < covers_->least());
   least_.push_back({.attempts = attempts_, .found = covers_->least()});
   if (auto fusion = covers_->take()) {

@@ -76,14 +76,15 @@ class LazyDuals {
   // Frontiers give weaker duals than All, but give them sooner.
   enum class Stage : std::uint8_t { Large, Frontiers, All, Covers, Ended };
 
-  void make(int attempts);
-  void make_one();
+  [[nodiscard]] bool is_left(int attempts) const;
+  void go_on();
   [[nodiscard]] Found found(int attempts) const;
-  void attempt();
+  void begin_attempt();
+  void spend_steps();
   void begin_with_large();
-  void go_on_with_frontiers(std::int64_t steps);
-  void go_on_with_all(std::int64_t steps);
-  void go_on_with_covers(std::int64_t steps);
+  void go_on_with_frontiers();
+  void go_on_with_all();
+  void go_on_with_covers();
   void keep(Fusion fusion);
   void keep(PartitionDuals duals);
 
@@ -91,8 +92,9 @@ class LazyDuals {
   SharedWork work_;  // of who holds mutex_
   // What has been tried so far; guarded by mutex_.
   std::mutex mutex_;
-  int attempts_ = 0;
-  std::int64_t beside_ = 0;  // nodes that others expanded meanwhile
+  int attempts_ = 0;             // that have begun
+  std::int64_t steps_left_ = 0;  // of the last one
+  std::int64_t beside_ = 0;      // nodes that others expanded meanwhile
   // Read without the mutex: the attempts after which nothing was left to do, and from how many nodes
   // on others had better rest.
   std::atomic<int> ended_after_{kMostAttempts};
