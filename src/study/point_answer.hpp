@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -46,6 +47,8 @@ struct PointAnswer {
   std::string reason;  ///< of Infeasible and Failed
   Figures figures;
   Rates rates = Rates::Unknown;
+  /// How many answers its config leaves to choose from, as a power of ten.
+  std::optional<double> space = std::nullopt;
   double step_bound = 0.0;         ///< no answer of this point has a shorter step, in seconds
   bool exact = false;              ///< the figures are those of the best answer, or there is none
   bool scoped = false;             ///< of the decisions that its config left to be searched

@@ -566,6 +566,13 @@ axes:
                                "-o", self.folder_of("whole")).stdout
         self.assertEqual(merged, report)
 
+    def test_the_report_adds_up_the_spaces_of_the_points(self):
+        text = self.run_study("space", "--all").stdout
+        spaces = [10 ** json.loads(line)["search"]["space"] for line in self.rows("space")]
+        told = re.search(r"^space +10\^(\S+) answers that (\d+) points have", text, re.M)
+        self.assertAlmostEqual(float(told.group(1)), math.log10(sum(spaces)), delta=0.006)
+        self.assertEqual(int(told.group(2)), len(spaces))
+
     def test_configs_and_studies_are_told_apart(self):
         self.assert_error("study.yaml: is a study, which 'dfsearch study", self.study)
         self.assert_error("small.yaml: is a config, which 'dfsearch", "study",
@@ -575,7 +582,7 @@ axes:
         text = f"""\
 study: {{name: dollars, front: [tokens_per_s_per_chip, tokens_per_s_per_dollar]}}
 base: {{from: {ROOT}/configs/training/llama3_70b_2048_h100.yaml,
-       system: {{price: {{accelerator: 30000, memory: 0.5, link: [1, 4], switch: 2}}}}}}
+       set: {{price: {{accelerator: 30000, memory: 0.5, link: [1, 4], switch: 2}}}}}}
 axes:
   - {{name: batch, key: workload.global_batch, values: [1024, 2048]}}
 """

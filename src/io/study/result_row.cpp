@@ -117,6 +117,10 @@ study::PointAnswer answer_of(const Json& line, const std::string& row) {
       answer.figures[figure] = number(*part, study::name_of(figure));
     }
   }
+  const Json search = line.value("search", Json());
+  if (const double space = search.is_object() ? number(search, "space") : 0.0; space > 0.0) {
+    answer.space = space;
+  }
   const bool of_time = line.value("objective_name", Json("step_time")) == "step_time";
   const double bound = number(line, "lower_bound");
   if (of_time && bound > 0.0) answer.step_bound = bound;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <utility>
@@ -212,6 +213,26 @@ std::string rates_line(const Study& study, const study::Grid& grid,
   return labelled("rates", text);
 }
 
+/// The sum over all points that were solved.
+std::string space_line(const study::PointAnswers& answers) {
+  double greatest = 0.0;
+  for (const auto& [index, answer] : answers) {
+    greatest = std::max(greatest, answer.space.value_or(0.0));
+  }
+  if (greatest == 0.0) return "";
+  double share = 0.0;  // of the greatest
+  std::size_t count = 0;
+  for (const auto& [index, answer] : answers) {
+    if (!answer.space) continue;
+    share += std::pow(10.0, *answer.space - greatest);
+    ++count;
+  }
+  return labelled("space", fmt::format("10^{:.2f} answers that {} to choose from",
+                                       greatest + std::log10(share),
+                                       count == 1 ? "one point has"
+                                                  : fmt::format("{} points have", count)));
+}
+
 /// Axes that no plan depends on.
 std::string not_modelled(const Study& study) {
   const auto plans = [](const StudyBase& base) {
@@ -239,7 +260,7 @@ std::string study_report(const Study& study, const study::Grid& grid, const Stud
                          const std::vector<study::Front::Member>& front,
                          const study::PointAnswers& answers) {
   std::string text = labelled("study", study.name);
-  text += labelled("points", counts_text(state)) + rates_line(study, grid, answers) +
+  text += labelled("points", counts_text(state)) + space_line(answers) + rates_line(study, grid, answers) +
           not_modelled(study);
   const std::string table = points_table(study, grid, state, front, answers) +
                             (state.ratios.empty() ? "" : ratios_text(state.ratios));
