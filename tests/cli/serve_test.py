@@ -244,7 +244,7 @@ class Serve(CliTest):
             client.sendall(b"GET /a.js")
         start = time.monotonic()
         self.assertEqual(self.ask("/a.json")[1], "[1]")
-        self.assertLess(time.monotonic() - start, 2)
+        self.assertLess(time.monotonic() - start, 4)
         # They are sent away soon.
         for client in slow:
             client.settimeout(15)
@@ -263,7 +263,7 @@ class Serve(CliTest):
             self.server.send_signal(sent)
             output, error = self.server.communicate(timeout=20)
             self.assertEqual((self.server.returncode, output, error), (0, "", ""))
-            self.assertLess(time.monotonic() - start, 6)
+            self.assertLess(time.monotonic() - start, 15)
             client.close()
 
     def test_ports_and_folders(self):

@@ -16,6 +16,7 @@ void model_part(CommandLine& line, const std::string& option, const std::string&
 void mesh_axis(CommandLine& line, const std::string& option, const std::string& value);
 void open_axis(CommandLine& line, const std::string& option, const std::string& value);
 void shape(CommandLine& line, const std::string& option, const std::string& value);
+void lstm_model(CommandLine& line, const std::string& option, const std::string& value);
 void sharing_chips(CommandLine& line, const std::string& option, const std::string& value);
 void word_size(CommandLine& line, const std::string& option, const std::string& value);
 void run_group(CommandLine& line, const std::string& option, const std::string& value);
