@@ -164,7 +164,7 @@ std::string points_table(const Study& study, const study::Grid& grid, const Stud
     text += "\n";
   text += table.text();
   if (single && state.count.pruned > 0) {
-    text += "others may be as good as the second: --all solves those that need not be, too\n";
+    text += "the next best may be among the points that need not be solved: --all solves them\n";
   }
   return text;
 }
@@ -227,10 +227,9 @@ std::string space_line(const study::PointAnswers& answers) {
     share += std::pow(10.0, *answer.space - greatest);
     ++count;
   }
-  return labelled("space", fmt::format("10^{:.2f} answers that {} to choose from",
-                                       greatest + std::log10(share),
-                                       count == 1 ? "one point has"
-                                                  : fmt::format("{} points have", count)));
+  return labelled(
+      "space", fmt::format("10^{:.2f} answers that {} to choose from", greatest + std::log10(share),
+                           count == 1 ? "one point has" : fmt::format("{} points have", count)));
 }
 
 /// Axes that no plan depends on.
@@ -260,8 +259,8 @@ std::string study_report(const Study& study, const study::Grid& grid, const Stud
                          const std::vector<study::Front::Member>& front,
                          const study::PointAnswers& answers) {
   std::string text = labelled("study", study.name);
-  text += labelled("points", counts_text(state)) + space_line(answers) + rates_line(study, grid, answers) +
-          not_modelled(study);
+  text += labelled("points", counts_text(state)) + space_line(answers) +
+          rates_line(study, grid, answers) + not_modelled(study);
   const std::string table = points_table(study, grid, state, front, answers) +
                             (state.ratios.empty() ? "" : ratios_text(state.ratios));
   if (study.goal.figures.empty()) return text + table;
