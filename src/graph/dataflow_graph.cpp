@@ -63,6 +63,9 @@ void check_ends(const std::vector<Kernel>& kernels, const Tensor& tensor, bool i
   if (tensor.value < 0 && tensor.rows != 0) {
     add("rows are those of a part, expected the number of a value");
   }
+  if (tensor.next_step && (from.steps < 2 || from.steps != to.steps)) {
+    add("a step hands the next one something, expected kernels of as many steps, at least 2");
+  }
   if (is_seam && from.phase != to.phase) {
     add("layers hand each other what both compute in the same phase");
   } else if (from.phase == Phase::Backward && to.phase == Phase::Forward) {
@@ -142,6 +145,31 @@ std::vector<std::vector<TensorId>> join_values(const std::vector<Kernel>& kernel
   return values;
 }
 
+/// The first tensor in either direction between a kernel with a weight and the one that a seam to
+/// the next step joins it with.
+std::vector<std::optional<TensorId>> turns_of(const std::vector<Kernel>& kernels,
+                                              const std::vector<Tensor>& tensors,
+                                              const std::vector<Tensor>& seams) {
+  std::vector<std::optional<TensorId>> turns;
+  for (const Tensor& seam : seams) {
+    if (!seam.next_step) continue;
+    turns.resize(kernels.size());
+    const auto joins = [&](const Tensor& tensor) {
+      return (tensor.from == seam.from && tensor.to == seam.to) ||
+             (tensor.from == seam.to && tensor.to == seam.from);
+    };
+    const auto found = std::find_if(tensors.begin(), tensors.end(), joins);
+    if (found == tensors.end()) continue;
+    for (const KernelId end : {seam.from, seam.to}) {
+      std::optional<TensorId>& turn = turns[end.index()];
+      if (kernels[end.index()].has_weight() && !turn) {
+        turn = TensorId(static_cast<std::size_t>(found - tensors.begin()));
+      }
+    }
+  }
+  return turns;
+}
+
 std::vector<std::string> lines_of(const std::vector<InvalidGraph::Fault>& faults) {
   std::vector<std::string> lines;
   for (const InvalidGraph::Fault& fault : faults) {
@@ -160,6 +188,7 @@ DataflowGraph::DataflowGraph(std::vector<Kernel> kernels, std::vector<Tensor> te
     : kernels_(std::move(kernels)), tensors_(std::move(tensors)), seams_(std::move(seams)) {
   check_kernels_and_tensors(kernels_, tensors_, seams_);
   values_ = join_values(kernels_, tensors_);
+  turns_ = turns_of(kernels_, tensors_, seams_);
   const std::size_t count = kernels_.size();
   index_adjacency(
       count, tensors_, [](const Tensor& t) { return t.to; }, input_tensors_, input_begin_);
@@ -214,6 +243,16 @@ std::int64_t DataflowGraph::buffer_depth(TensorId tensor) const {
 std::int64_t DataflowGraph::rows(const Tensor& tensor) const {
   const Kernel& from = kernels_[tensor.from.index()];
   return tensor.rows > 0 ? tensor.rows : from.outer * from.m;
+}
+
+std::int64_t DataflowGraph::wave_steps() const {
+  std::int64_t steps = 0;
+  for (const Kernel& kernel : kernels_) {
+    if (kernel.communication && is_gradient(kernel.communication->type)) continue;
+    if (steps != 0 && kernel.steps != steps) return 1;
+    steps = kernel.steps;
+  }
+  return std::max<std::int64_t>(steps, 1);
 }
 
 Flops DataflowGraph::flops() const {

@@ -3,6 +3,7 @@
 // kernels and tensors.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -80,6 +81,14 @@ class DataflowGraph {
   [[nodiscard]] std::int64_t rows(const Tensor& tensor) const;
 
   [[nodiscard]] bool has_backward() const { return has_backward_; }
+  /// Of a kernel with a weight and steps that takes turns with another one, step by step, as a seam
+  /// says: the tensor between both in a step.  Where it crosses, the weight does not stay.
+  [[nodiscard]] std::optional<TensorId> turn(KernelId kernel) const {
+    return turns_.empty() ? std::nullopt : turns_[kernel.index()];
+  }
+  /// The steps that all kernels have but those of gradients that are summed up: one may follow the
+  /// other from stage to stage.  Else 1.
+  [[nodiscard]] std::int64_t wave_steps() const;
   /// FLOP of one layer for one sample.
   [[nodiscard]] Flops flops() const;
 
@@ -96,6 +105,7 @@ class DataflowGraph {
   std::vector<std::vector<TensorId>> values_;
   // Compressed adjacency: the inputs of kernel k are
   // input_tensors_[input_begin_[k] .. input_begin_[k + 1]).
+  std::vector<std::optional<TensorId>> turns_;  // per kernel; empty: none
   std::vector<TensorId> input_tensors_;
   std::vector<TensorId> output_tensors_;
   std::vector<std::uint32_t> input_begin_;

@@ -64,6 +64,24 @@ class GraphBuilder {
   void connect(const Pairs& pairs) {
     for (const auto& [from, to] : pairs) connect(from, to);
   }
+  /// The same for a value that several kernels read, of so many rows; 0: the whole output.  The
+  /// third is another part of operand 2.
+  void connect_value(std::int64_t from, std::int64_t to, std::int64_t rows) {
+    connect(from, to);
+    tensors_.back().operand = std::min(tensors_.back().operand, 2);
+    tensors_.back().value = rows > 0 ? 1 : 0;
+    tensors_.back().rows = rows;
+  }
+  /// Such a value goes to the next step of a kernel.
+  void hand_to_next_step(std::int64_t from, std::int64_t to, std::int64_t rows) {
+    seams_.push_back({.from = KernelId(static_cast<std::size_t>(from - 1)),
+                      .to = KernelId(static_cast<std::size_t>(to - 1)),
+                      .value = rows > 0 ? 1 : 0,
+                      .rows = rows,
+                      .next_step = true});
+  }
+  /// The number of the last kernel.
+  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(kernels_.size()); }
   /// What the kernel computes a layer hands on to the kernel of that number of the next one, or of
   /// the one before if both are backward kernels.
   void hand_over(std::int64_t from, std::int64_t to) {

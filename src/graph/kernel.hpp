@@ -117,6 +117,9 @@ struct Kernel {
   std::int64_t coupled = 0;
   /// Its FLOP take so many times as long as at the peak, beside what the utilization says.
   double slowness = 1.0;
+  /// In how many steps it is done, one after the other, each on its part of the columns: a step of
+  /// what recurs waits for the one before (docs/model.md, section 14).
+  std::int64_t steps = 1;
   /// What of `memory` goes through two buffers of a tile, as tensors that cross partitions do.
   Bytes streamed_in{};
   Bytes streamed_out{};
@@ -142,6 +145,8 @@ struct Tensor {
   /// one value with several consumers; -1: a value of its own, the whole output.
   std::int32_t value = -1;
   std::int64_t rows = 0;  ///< rows (outer * M) of a value that is another part; 0: all
+  /// Of a seam: it leads to the next step of kernels with steps, in place of the next layer.
+  bool next_step = false;
 
   friend bool operator==(const Tensor&, const Tensor&) = default;
 };

@@ -63,6 +63,7 @@ constexpr auto words(WorkloadKind) {
                               {"dlrm_inference", WorkloadKind::DlrmInference},
                               {"hpl", WorkloadKind::Hpl},
                               {"fft", WorkloadKind::Fft},
+                              {"lstm", WorkloadKind::Lstm},
                               {"graph", WorkloadKind::Graph}});
 }
 

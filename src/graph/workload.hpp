@@ -19,6 +19,7 @@ enum class WorkloadKind : std::uint8_t {
   DlrmInference,
   Hpl,
   Fft,
+  Lstm,
   Graph,
 };
 

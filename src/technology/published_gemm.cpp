@@ -112,7 +112,7 @@ class PublishedGemm {
   }
 
   [[nodiscard]] double least_time() const {
-    const auto [m, k, n] = gemm_;
+    const std::int64_t m = gemm_.m, k = gemm_.k, n = gemm_.n;
     std::array<Extents, 2> orders{};
     std::int64_t kept = k;
     if (m >= std::max(k, n)) {  // weights stay

@@ -162,6 +162,18 @@ def random_machine_config(rng):
     return {**config, "workload": workload}
 
 
+def random_lstm_config(rng):
+    config = random_config(rng)
+    data = math.prod(d["degree"] for d in config["system"]["network"] if d["strategy"] == "data")
+    config["workload"] = {
+        "kind": "lstm", "hidden": rng.randint(2, 40), "vocabulary": rng.randint(2, 300),
+        "layers": rng.randint(1, 3), "steps": rng.randint(1, 7), "local_batch": rng.randint(1, 9),
+        "folded": rng.random() < 0.5, "word": f"{rng.choice([1, 2, 4])} B",
+        "global_batch": data * rng.randint(1, 6)}
+    config["system"]["memory"]["latency"] = f"{rng.choice([0, 90, 5000])} ns"
+    return config
+
+
 def random_model(rng, workload):
     """Any keys of a layer by rule on top of a workload; not all of them go together."""
     keys = {"vocabulary": rng.randint(1, 400)}
@@ -224,7 +236,7 @@ def random_partitions(rng, problem):
 
 def random_mapping(rng, config):
     problem = reference_model.load(config)
-    slow = config["workload"]["kind"].startswith("dlrm") or len(problem.kernels) > 25
+    slow = config["workload"]["kind"].startswith(("dlrm", "lstm")) or len(problem.kernels) > 25
     if slow:  # the choice would take too long
         sharding = [reference_model.sharding_choices(k)[0] for k in problem.kernels]
     else:
@@ -246,7 +258,7 @@ def random_mapping(rng, config):
                 for i in members
             }
         partitions.append(partition)
-    sequence = config["workload"].get("sequence", 1)
+    sequence = problem.sequence
     return {
         "micro_batch": config["workload"].get("micro_batch", 1), "tile": rng.randint(1, sequence),
         "partitions": partitions, "sharding": dict(zip(names, sharding)),
@@ -343,6 +355,16 @@ class ReferenceTest(unittest.TestCase):
                            "latency": f"{rng.choice([0, 40, 3000])} ns"}
                     for name in rng.sample(["registers", "L1", "L2"], rng.randint(1, 3))
                 }
+                fitting += self.check_case(config, random_mapping(rng, config))
+        self.assertGreater(fitting, RANDOM_CASES // 5)
+        self.assertLess(fitting, RANDOM_CASES)
+
+    def test_random_mappings_of_lstm_layers_cost_the_same(self):
+        fitting = 0
+        for seed in range(RANDOM_CASES):
+            with self.subTest(seed=seed):
+                rng = random.Random(seed)
+                config = random_lstm_config(rng)
                 fitting += self.check_case(config, random_mapping(rng, config))
         self.assertGreater(fitting, RANDOM_CASES // 5)
         self.assertLess(fitting, RANDOM_CASES)

@@ -21,6 +21,7 @@
 #include "support/model_worlds.hpp"
 #include "support/plain_model.hpp"
 #include "support/random_problem.hpp"
+#include "support/step_worlds.hpp"
 #include "support/transformer_worlds.hpp"
 
 namespace dfsearch {
@@ -126,6 +127,28 @@ TEST_CASE("evaluate agrees with the plain model on pieces of layers by rule") {
     ++feasible[seed / 2 % 3];
   }
   for (const int count : feasible) CHECK(count > 300);
+}
+
+TEST_CASE("evaluate agrees with the plain model on kernels with steps") {
+  int feasible = 0;
+  int waiting = 0;
+  for (std::uint64_t seed = 0; seed < 9000; ++seed) {
+    CAPTURE(seed);
+    const test::WorldLimits limits{.two_axes = seed % 4 == 0};
+    const Problem problem =
+        test::with_steps(test::random_problem(seed / 2, limits), seed / 2, seed % 3 == 0);
+    const Mapping mapping = test::random_mapping(problem, seed);
+    const auto result = evaluate(problem, mapping);
+    const auto plain = test::plain_cost(problem, mapping);
+    CHECK(std::holds_alternative<Cost>(result) == plain.has_value());
+    const Cost* cost = std::get_if<Cost>(&result);
+    if (cost == nullptr || !plain) continue;
+    check_same(*cost, *plain);
+    ++feasible;
+    waiting += problem.workload.graph.turn(KernelId(0)).has_value();
+  }
+  CHECK(feasible > 500);
+  CHECK(waiting > 50);
 }
 
 TEST_CASE("evaluate agrees with the plain model on grids of tensor dimensions") {

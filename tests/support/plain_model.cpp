@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -134,6 +136,9 @@ class PlainModel {
       const bool back = is_backward(t.from.index()) && leaves_stage(t);
       if (back ? source(t) < target(t) : source(t) > target(t)) return false;
     }
+    for (const Tensor& s : problem_.workload.graph.seams()) {
+      if (s.next_step && staged() && leaves_stage(s)) return false;
+    }
     return true;
   }
 
@@ -147,7 +152,7 @@ class PlainModel {
       if (passes) bytes += tiles_ * tile_bytes(t);
     }
     if (bytes == 0.0) return 0.0;
-    return point_to_point(Strategy::Pipeline, bytes) + longest_latency(Strategy::Pipeline);
+    return point_to_point(Strategy::Pipeline, bytes) + wave() * longest_latency(Strategy::Pipeline);
   }
 
   void add_staged_step(PlainCost& cost) const {
@@ -164,7 +169,18 @@ class PlainModel {
       sum += time;
       cost.slowest_stage = std::max(cost.slowest_stage, time);
     }
-    cost.step = (sum + (samples_ - 1.0) * cost.slowest_stage) / number(problem_.workload.copies);
+    // Every step of every sample goes through the stages behind the one before.
+    cost.step = (sum / wave() + (samples_ - 1.0 / wave()) * cost.slowest_stage) /
+                number(problem_.workload.copies);
+  }
+
+  double wave() const {
+    std::set<std::int64_t> steps;
+    for (const Kernel& kernel : kernels_) {
+      const bool sums_up = kernel.communication && is_gradient(kernel.communication->type);
+      if (!sums_up) steps.insert(kernel.steps);
+    }
+    return steps.size() == 1 ? number(*steps.begin()) : 1.0;
   }
 
   bool stages_fit_in_memory(PlainCost& cost) {
@@ -376,17 +392,23 @@ class PlainModel {
   double loaded_weight(std::size_t i) const {
     const WeightTraffic traffic = problem_.equations.weight_traffic;
     if (traffic == WeightTraffic::PerSample) return weight(i);
-    if (traffic == WeightTraffic::Resident || problem_.workload.out_of_core) return 0.0;
-    if (kernels_[i].sharded_memory > Bytes{}) return 0.0;
+    if (kernels_[i].sharded_memory > Bytes{} || !loads(i)) return 0.0;
+    const double samples = number(problem_.workload.global_batch) / degree(Strategy::Data);
+    return std::min(weight(i), all_matrices(i) / samples);
+  }
+
+  // Whether the weights of its stage are read from memory.
+  bool loads(std::size_t i) const {
+    const WeightTraffic traffic = problem_.equations.weight_traffic;
+    if (traffic == WeightTraffic::PerSample) return true;
+    if (traffic == WeightTraffic::Resident || problem_.workload.out_of_core) return false;
     double of_stage = 0.0;
     for (std::size_t k = 0; k < kernels_.size(); ++k) {
       if (stage_of(k) == stage_of(i)) of_stage += stored_weight(k);
     }
     const double layers = number(problem_.workload.layers);
     of_stage *= std::ceil(layers / degree(Strategy::Pipeline));
-    if (of_stage <= problem_.system.accelerator.sram.in_base_units()) return 0.0;
-    const double samples = number(problem_.workload.global_batch) / degree(Strategy::Data);
-    return std::min(weight(i), all_matrices(i) / samples);
+    return of_stage > problem_.system.accelerator.sram.in_base_units();
   }
 
   std::optional<PlainPartition> partition_cost(const std::vector<std::size_t>& members) const {
@@ -404,6 +426,8 @@ class PlainModel {
       result.network += network_time(i);
       result.memory += kernels_[i].memory.in_base_units() / bandwidth_;
       result.memory += kernels_[i].sharded_memory.in_base_units() * held(i) / bandwidth_;
+      result.memory += reloaded(i) / bandwidth_;
+      result.waiting += (steps_of(i) - 1.0) * problem_.system.memory[0].latency.in_base_units();
       weights += loaded_weight(i) / bandwidth_;
     }
     const std::int64_t p = place(members.front());
@@ -417,8 +441,8 @@ class PlainModel {
       if (target(s) == p) result.memory += tiles_ * tile_bytes(s) / bandwidth_;
     }
     if (members.size() == 1) result.memory += again_for_pieces(members.front()) / bandwidth_;
-    if (result.memory > 0.0) {
-      result.waiting = problem_.system.memory[0].latency.in_base_units();
+    if (result.memory + result.waiting > 0.0) {
+      result.waiting += problem_.system.memory[0].latency.in_base_units();
       result.memory += result.waiting;
     }
     const double& c = result.compute;
@@ -544,8 +568,9 @@ class PlainModel {
   double level_words(std::size_t i, std::size_t x) const {
     const Kernel& kernel = kernels_[i];
     const Accelerator& chip = problem_.system.accelerator;
-    const auto [m, k, n] = extents(i, axes_, 1.0);
-    const double repeat = number(kernel.repeat);
+    const auto [m, k, all] = extents(i, axes_, 1.0);
+    const double n = std::ceil(all / steps_of(i));
+    const double repeat = number(kernel.repeat) * steps_of(i);
     if (kernel.mode == Mode::Simd || k == 1.0) {
       const bool two = kernel.kind == KernelKind::Gemm || kernel.kind == KernelKind::Elementwise2;
       return repeat * (two ? 3.0 : 2.0) * m * n;
@@ -586,20 +611,57 @@ class PlainModel {
     return best;
   }
 
+  // Section 14: in how many steps of how many columns each a tile is done.
+  double steps_of(std::size_t i) const { return number(kernels_[i].steps); }
+  double steps_of_tile(std::size_t i) const {
+    return kernels_[i].tiled == Loop::N ? std::ceil(steps_of(i) / tiles_) : steps_of(i);
+  }
+
+  /// The kernels that wait for each other from step to step, a weight's reader and its partner.
+  std::optional<std::size_t> partner(std::size_t i) const {
+    for (const Tensor& s : problem_.workload.graph.seams()) {
+      const bool here = s.from.index() == i || s.to.index() == i;
+      if (!s.next_step || !here) continue;
+      const std::size_t other = s.from.index() == i ? s.to.index() : s.from.index();
+      for (const Tensor& t : tensors_) {
+        if ((t.from.index() == i && t.to.index() == other) ||
+            (t.to.index() == i && t.from.index() == other)) {
+          return other;
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// The bytes of a weight that its steps read again.
+  double reloaded(std::size_t i) const {
+    const Kernel& kernel = kernels_[i];
+    if (kernel.steps == 1 || kernel.kind != KernelKind::WeightGemm) return 0.0;
+    if (kernel.sharded_memory > Bytes{} || !loads(i)) return 0.0;
+    const auto other = partner(i);
+    if (other && place(*other) == place(i)) return 0.0;
+    return steps_of(i) * weight(i) - loaded_weight(i);
+  }
+
   double tile_flop(std::size_t i) const {
-    const Extents e = tile(i);
+    Extents e = tile(i);
+    e.n = steps_of_tile(i) * std::ceil(e.n / steps_of_tile(i));
     const double once = kernels_[i].mode == Mode::Systolic ? 2.0 * e.m * e.k * e.n : e.m * e.n;
     return times(kernels_[i]) * once;
   }
 
   double cycles(std::size_t i, std::int64_t lanes, std::int64_t stages) const {
     const Accelerator& chip = problem_.system.accelerator;
-    const Extents e = tile(i);
+    Extents e = tile(i);
+    const double steps = steps_of_tile(i);
+    e.n = std::ceil(e.n / steps);
     const auto blocks = [&](double rows, double columns) {
       return std::ceil(rows / number(lanes * chip.lanes)) *
              std::ceil(columns / number(stages * chip.stages));
     };
-    if (kernels_[i].mode != Mode::Systolic) return times(kernels_[i]) * blocks(e.m, 1.0) * e.n;
+    if (kernels_[i].mode != Mode::Systolic) {
+      return steps * times(kernels_[i]) * blocks(e.m, 1.0) * e.n;
+    }
     const double output = blocks(e.m, e.n) * e.k;
     const double weight = blocks(e.m, e.k) * e.n;
     const double input = blocks(e.n, e.k) * e.m;
@@ -608,7 +670,7 @@ class PlainModel {
                         : chosen == Dataflow::Weight ? weight
                         : chosen == Dataflow::Input  ? input
                                                      : std::min({output, weight, input});
-    return times(kernels_[i]) * once;
+    return steps * times(kernels_[i]) * once;
   }
 
   double given_pace(const std::vector<std::size_t>& members) const {
@@ -760,7 +822,8 @@ class PlainModel {
     if (gathers(from, to)) {
       const double whole = part(t, made, read);
       const double moved = by_value(problem_) ? std::min(n * shard, whole * n / (n - 1.0)) : shard;
-      return {all_gather(Strategy::Tensor, moved, along), gather_latency(Strategy::Tensor, along)};
+      return {all_gather(Strategy::Tensor, moved, along),
+              steps_of(t) * gather_latency(Strategy::Tensor, along)};
     }
     read[a] = n;
     const double dealt = by_value(problem_) ? part(t, made, read) : 0.0;
@@ -772,7 +835,10 @@ class PlainModel {
     }
     const double latency =
         pays_hops() ? plain_exchange_latency(problem_, one_axis, {Strategy::Tensor}) : 0.0;
-    return {exchange(std::max(shard, dealt), along), latency};
+    return {exchange(std::max(shard, dealt), along), steps_of(t) * latency};
+  }
+  double steps_of(const Tensor& t) const {
+    return std::min(steps_of(t.from.index()), steps_of(t.to.index()));
   }
 
   /// One axis after the other, in the better order.
@@ -837,13 +903,13 @@ class PlainModel {
       const Axes summed = axes_with(Loop::K, i);
       per_tile +=
           problem_.equations.all_reduce_passes * all_gather(Strategy::Tensor, shard, summed);
-      once = all_reduce_latency(summed);
+      once = steps_of(i) * all_reduce_latency(summed);
     }
     if (mapping_.sharding[i].has(Loop::M) && couples(problem_, kernel, Loop::M)) {
       const double part = number(kernel.outer) * number(kernel.coupled) * e.n * word_;
       const Axes split = axes_with(Loop::M, i);
       per_tile += all_gather(Strategy::Tensor, split[0] * split[1] * part, split);
-      once += gather_latency(Strategy::Tensor, split);
+      once += steps_of(i) * gather_latency(Strategy::Tensor, split);
     }
     for (std::size_t number = 0; number < tensors_.size(); ++number) {
       const Tensor& t = tensors_[number];
@@ -919,12 +985,12 @@ class PlainModel {
     const double output = e.m * e.n * word_;
     switch (own.type) {
       case CommunicationType::AllReduce:
-        return all_reduce(Strategy::Tensor, bytes) + all_reduce_latency();
+        return all_reduce(Strategy::Tensor, bytes) + steps_of(i) * all_reduce_latency();
       case CommunicationType::AllGather:
-        return all_gather(Strategy::Tensor, bytes) + gather_latency(Strategy::Tensor);
+        return all_gather(Strategy::Tensor, bytes) + steps_of(i) * gather_latency(Strategy::Tensor);
       case CommunicationType::PointToPoint:
         return point_to_point(Strategy::Tensor, bytes) +
-               (pays_hops() ? longest_latency(Strategy::Tensor) : 0.0);
+               (pays_hops() ? steps_of(i) * longest_latency(Strategy::Tensor) : 0.0);
       case CommunicationType::GradientAllReduce:
         return (all_reduce(Strategy::Data, output) + 2.0 * gather_latency(Strategy::Data)) /
                micro_batches_;

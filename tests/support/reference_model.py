@@ -26,8 +26,8 @@ LOOPS = ("none", "outer", "K", "M", "N")  # also the order of ties
 # `own` is a tuple of (type, bytes); the slowest counts.
 Kernel = collections.namedtuple(
     "Kernel", "name outer m k n systolic weights inputs backward tiled gradient spread own memory"
-    " sharded_memory element_flops attention matrices parameters tokens weight_of coupled",
-    defaults=(0, None, 0, 0, 0, None, 0),
+    " sharded_memory element_flops attention matrices parameters tokens weight_of coupled steps",
+    defaults=(0, None, 0, 0, 0, None, 0, 1),
 )
 # `rows` of a part of what the source computes; 0: all of it.
 Tensor = collections.namedtuple("Tensor", "source target operand rows value", defaults=(0, None))
@@ -204,6 +204,11 @@ def depth(kernel):
     return ceil_div(pairs(kernel) * products, kernel.n * kernel.m)
 
 
+def steps_of(kernel, tiles):
+    """In a tile, (58)."""
+    return ceil_div(kernel.steps, tiles) if kernel.tiled == "N" else kernel.steps
+
+
 def useful_flop(kernel):
     if kernel.attention:
         products = 2 if kernel.backward else 1
@@ -247,6 +252,70 @@ def _dlrm(w, word, training):
         pairs += [f"{i}-{3 * n - i}" for i in range(1, n)]
         pairs += [f"{n + j}-{2 * n + j + 1}" for j in range(1, n)]
     return kernels, _tensors(pairs, {})
+
+
+def _lstm(w, word):
+    d, v, steps = w["hidden"], w["vocabulary"], w["steps"]
+    n = steps * w["local_batch"]
+    all_steps = 1 if w.get("folded", True) else steps
+    kernels, tensors, waits, place = [], [], [], {}
+
+    def add(name, kind, m, k, columns, recurs=False, **more):
+        place[name] = len(kernels)
+        of = more.pop("weight_of", None)
+        coupled = more.pop("coupled", 0)
+        update = name.endswith("_update")
+        kernels.append(_kernel(name, kind, 1, m, k, columns, **more)._replace(
+            weight_of=None if of is None else place[of], coupled=coupled,
+            steps=1 if update else steps if recurs else all_steps))
+
+    def join(source, target, rows=0, value=None, operand=1):
+        tensors.append(Tensor(place[source], place[target], operand, rows, value))
+
+    state = d * n * word
+    add("Embedding", "E", d, 1, n, sharded_memory=state)
+    below = [("Embedding", 0, 0)]  # a kernel, its rows and their number
+    for i in range(1, w["layers"] + 1):
+        add(f"Input_{i}", "W", 4 * d, d, n)
+        add(f"State_{i}", "W", 4 * d, d, n, True)
+        add(f"Cell_{i}", "E2", 4 * d, 1, n, True, sharded_memory=2 * state)
+        join(below[-1][0], f"Input_{i}", *below[-1][1:])
+        join(f"Input_{i}", f"Cell_{i}")
+        join(f"State_{i}", f"Cell_{i}", operand=2)
+        below.append((f"Cell_{i}", d, 1))
+        waits.append(Tensor(place[f"Cell_{i}"], place[f"State_{i}"], 1, d, 1))
+    add("Output", "W", v, d, n)
+    add("Softmax", "E", v, 1, n, coupled=2)
+    join(below[-1][0], "Output", *below[-1][1:])
+    join("Output", "Softmax")
+    add("Softmax_bwd", "E", v, 1, n, backward=True)
+    join("Softmax", "Softmax_bwd")
+    add("Output_bwd", "W", d, v, n, backward=True, weight_of="Output")
+    join("Softmax_bwd", "Output_bwd", 0, 0)
+    above = "Output_bwd"
+    for i in range(w["layers"], 0, -1):
+        add(f"Cell_{i}_bwd", "E2", 4 * d, 1, n, True, backward=True, sharded_memory=2 * state)
+        join(above, f"Cell_{i}_bwd")
+        join(f"Cell_{i}", f"Cell_{i}_bwd", 0, 0, 2)
+        add(f"State_{i}_bwd", "W", d, 4 * d, n, True, backward=True, weight_of=f"State_{i}")
+        join(f"Cell_{i}_bwd", f"State_{i}_bwd", 0, 0)
+        waits.append(Tensor(place[f"State_{i}_bwd"], place[f"Cell_{i}_bwd"], 1, 0, 0))
+        above = f"Input_{i}_bwd"
+        add(above, "W", d, 4 * d, n, backward=True, weight_of=f"Input_{i}")
+        join(f"Cell_{i}_bwd", above, 0, 0)
+    add("Embedding_bwd", "E", d, 1, n, backward=True, gradient=True, tiled="N",
+        sharded_memory=state)
+    join(above, "Embedding_bwd")
+    add("Output_update", "G", v, n, d, backward=True, gradient=True, weight_of="Output")
+    join("Softmax_bwd", "Output_update", 0, 0)
+    join(below[-1][0], "Output_update", *below[-1][1:], 2)
+    for i in range(w["layers"], 0, -1):
+        add(f"Input_{i}_update", "G", 4 * d, n, 2 * d, backward=True, gradient=True,
+            weight_of=f"Input_{i}")
+        join(f"Cell_{i}_bwd", f"Input_{i}_update", 0, 0)
+        for source in below[i - 1:i + 1]:
+            join(source[0], f"Input_{i}_update", *source[1:], 2)
+    return kernels, tensors, waits if steps > 1 else []
 
 
 def _hpl(w, word):
@@ -320,6 +389,7 @@ class Problem:
         self.copies, self.sequence = w.get("copies", 1), w.get("sequence", 1)
         self.hidden = w.get("hidden", 0)
         self.out_of_core = kind in ("hpl", "fft")
+        self.waits = []  # tensors to the next step
         self.strategy, self.stored = None, 0  # of all dimensions; bytes beside weights
         self.tokens = None  # of a sample, if it is served
         seams = [("Add_2", "Add_Prev_Layer")] + [
@@ -344,6 +414,12 @@ class Problem:
                                        w.get("mlp", 4 * h))
             self.tensors = llm_tensors(self.training)
             self.tokens = None if self.training else w["sequence"]
+        elif kind == "lstm":
+            self.kernels, self.tensors, self.waits = _lstm(w, word)
+            self.training = True
+            self.layers, self.hidden = 1, 0
+            self.sequence = w["steps"] * w["local_batch"]
+            self.stored = w["vocabulary"] * w["hidden"] * word
         elif kind.startswith("dlrm"):
             self.kernels, self.tensors = _dlrm(w, word, kind == "dlrm_training")
             self.strategy = "data"
@@ -356,6 +432,7 @@ class Problem:
         self.fixed_micro_batch = w.get("micro_batch")
         index = {kernel.name: i for i, kernel in enumerate(self.kernels)}
         self.seams = [Tensor(index[a], index[b], 1) for a, b in seams if a in index and b in index]
+        self.seams += self.waits
         level = [0] * len(self.kernels)  # kernels need not be listed in topological order
         for _ in self.kernels:
             for t in self.tensors:
@@ -563,9 +640,9 @@ def converted(problem, tensors, sharding):
     for t in tensors:
         want = wanted_layout(problem, t, sharding[t.target])
         if problem.by_value and t.value is not None:
-            if (t.value, want) in done:
+            if (t.source, t.value, want) in done:
                 continue
-            done.add((t.value, want))
+            done.add((t.source, t.value, want))
         yield t
 
 
@@ -579,7 +656,7 @@ def _values(problem):
     groups = {}
     for e, t in enumerate(problem.tensors):
         alone = not problem.by_value or t.value is None
-        groups.setdefault(e if alone else t.value, []).append(t)
+        groups.setdefault(e if alone else (t.source, t.value), []).append(t)
     return [(tensors, max(max(t.source, t.target) for t in tensors))
             for tensors in list(groups.values()) + [[seam] for seam in problem.seams]]
 
@@ -792,9 +869,13 @@ def core_choices(problem, kernel, shard):
     return best
 
 
-def best_allocation(problem, members, shards):
+def best_allocation(problem, members, shards, tiles=1):
     """The least slowest number of cycles, and the grid of each kernel that reaches it."""
-    lists = [core_choices(problem, problem.kernels[i], shards[i]) for i in members]
+    lists = [
+        [(cores, steps_of(problem.kernels[i], tiles) * cycles, *grid)
+         for cores, cycles, *grid in core_choices(problem, problem.kernels[i], shards[i])]
+        for i in members
+    ]
     candidates = sorted({choice[1] for choices in lists for choice in choices})
 
     def grids(limit):
@@ -966,7 +1047,9 @@ class _Evaluation:
             if len(members) > p.cores:
                 raise Infeasible("cores", len(members))
             flop = sum(
-                (2 * k if p.kernels[i].systolic else max(p.kernels[i].element_flops, 1)) * m * n
+                (2 * k if p.kernels[i].systolic else max(p.kernels[i].element_flops, 1)) * m
+                * steps_of(p.kernels[i], self.tiles)
+                * ceil_div(n, steps_of(p.kernels[i], self.tiles))
                 for i in members for m, k, n in [self.shards[i]]
             )
             return self.tiles * flop / (p.utilization * p.peak)
@@ -976,11 +1059,12 @@ class _Evaluation:
             ):
                 raise Infeasible("cores")
             cycles = max(
-                _cycles(p, p.kernels[i], self.shards[i], *self.core_grid[i])
+                steps_of(p.kernels[i], self.tiles)
+                * _cycles(p, p.kernels[i], self.step_shards[i], *self.core_grid[i])
                 for i in members
             )
         else:
-            cycles, _ = best_allocation(p, members, self.shards)
+            cycles, _ = best_allocation(p, members, self.step_shards, self.tiles)
         return cycles * self.tiles / p.frequency
 
     def level_words(self, i, x):
@@ -988,6 +1072,11 @@ class _Evaluation:
         p, kernel = self.p, self.p.kernels[i]
         m, k, n = shard_extents(kernel, self.sharding[i], self.tp, 1, self.grid,
                                 p.whole * kernel.outer)
+        n = ceil_div(n, kernel.steps)
+        return kernel.steps * self.words_of_step(kernel, x, m, k, n)
+
+    def words_of_step(self, kernel, x, m, k, n):
+        p = self.p
         if not kernel.systolic or k == 1:
             return (kernel.inputs + 1) * m * n
         if x == 0 and p.dataflow != "output":
@@ -1074,23 +1163,25 @@ class _Evaluation:
             kernel, loop = p.kernels[i], self.sharding[i]
             m, _, n = self.shards[i]
             if kernel.gradient:
-                size = m * n * p.word / self.micro_batches
+                rows, _, columns = shard_extents(kernel, loop, self.tp, 1, self.grid,
+                                                 p.whole * kernel.outer)
+                size = rows * columns * p.word / self.micro_batches
                 time += all_reduce(self.data, size, p.all_reduce_passes)
                 time += 2 * gather_latency(p, self.data) / self.micro_batches
             elif kernel.own:
                 time += max(self._own_time(kind, size, m * n * p.word) for kind, size in kernel.own)
             elif loop == "K":
                 time += self.tiles * all_reduce(self.tensor, m * n * p.word, p.all_reduce_passes)
-                time += all_reduce_latency(p, self.tensor)
+                time += kernel.steps * all_reduce_latency(p, self.tensor)
             if couples(p, kernel, loop):
                 part = kernel.outer * kernel.coupled * n * p.word
                 time += self.tiles * all_gather(self.tensor, self.tp * part)
-                time += gather_latency(p, self.tensor)
+                time += kernel.steps * gather_latency(p, self.tensor)
         own = [t for t in p.tensors if t.source in members]
         most = {}  # of one value and layout
         for e, t in enumerate(own):
             alone = not p.by_value or t.value is None
-            key = e if alone else (t.value, wanted_layout(p, t, self.sharding[t.target]))
+            key = e if alone else (t.source, t.value, wanted_layout(p, t, self.sharding[t.target]))
             most[key] = max(most.get(key, 0), self._conversion_time(t))
         time += sum(most.values())
         return time + sum(self._conversion_time(s) for s in p.seams if s.source in members)
@@ -1163,7 +1254,17 @@ class _Evaluation:
             kind, time = "all_to_all", all_to_all(self.tensor, max(member, wanted), False)
         latency = {None: lambda *_: 0, "all_gather": gather_latency,
                    "all_to_all": exchange_latency}[kind](self.p, self.tensor)
-        return self.tiles * time + latency
+        steps = min(self.p.kernels[t.source].steps, self.p.kernels[t.target].steps)
+        return self.tiles * time + steps * latency
+
+    def read_again(self, i, members):
+        """Bytes of a weight that does not stay from step to step, (59)."""
+        kernel = self.p.kernels[i]
+        loaded = self.loaded_weight(i)
+        others = [s.source + s.target - i for s in self.p.waits if i in (s.source, s.target)]
+        if kernel.steps == 1 or loaded == 0 or (others and others[0] in members):
+            return 0
+        return kernel.steps * self.weight_bytes(i) - loaded
 
     def partition_cost(self, members):
         p = self.p
@@ -1185,7 +1286,9 @@ class _Evaluation:
                      for i in members)
         if len(members) == 1:
             moved += self.pieces_again(members[0])
-        waiting = p.memory_latency if moved else 0
+        moved += sum(self.read_again(i, members) for i in members)
+        steps = sum(p.kernels[i].steps - 1 for i in members)
+        waiting = p.memory_latency * (steps + (moved > 0 or steps > 0))
         memory = moved / self.memory_bandwidth + waiting
         network = self.network_time(members)
         if p.overlap == "perfect":
@@ -1237,6 +1340,8 @@ class _Evaluation:
             shard_extents(k, loop, self.tp, self.tiles, self.grid, p.whole * k.outer)
             for k, loop in zip(p.kernels, self.sharding)
         ]
+        self.step_shards = [(m, k, ceil_div(n, steps_of(kernel, self.tiles)))
+                            for kernel, (m, k, n) in zip(p.kernels, self.shards)]
         self.memory_bandwidth = p.memory_bandwidth
 
     def run(self):

@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -167,6 +168,13 @@ int run_export(const CommandLine& line) {
     throw InputError(line.config +
                      ": the levels of the chip are not part of an exported program, "
                      "expected 'execution.levels: false'");
+  }
+  const auto has_steps = [](const Kernel& kernel) { return kernel.steps > 1; };
+  const std::vector<Kernel>& kernels = config.problem.workload.graph.kernels();
+  if (std::any_of(kernels.begin(), kernels.end(), has_steps)) {
+    throw InputError(line.config +
+                     ": steps of kernels are not part of an exported program, "
+                     "expected kernels without");
   }
   refuse_stages(config, "an exported program");
   check_output(line.output);

@@ -3,7 +3,7 @@
 LLM = ("llm_training", "llm_prefill", "llm_decode")
 KINDS = {
     "graph": 44, "llm_training": 10, "llm_prefill": 10, "llm_decode": 8, "dlrm_training": 6,
-    "dlrm_inference": 6, "hpl": 8, "fft": 8,
+    "dlrm_inference": 6, "hpl": 8, "fft": 8, "lstm": 8,
 }
 LOOPS = ("outer", "M", "K", "N")
 OWN = ("all_reduce", "all_gather", "point_to_point")
@@ -29,7 +29,8 @@ def random_workload(random):
     serve (None: anything)."""
     kind = random.choices(list(KINDS), list(KINDS.values()))[0]
     hard = kind == "graph" and chance(random, 5)
-    workload, use = {"graph": _graph, "hpl": _hpl, "fft": _fft}.get(
+    workload, use = {
+        "graph": _graph, "hpl": _hpl, "fft": _fft, "lstm": _lstm}.get(
         kind, _llm if kind in LLM else _dlrm)(random, kind, hard)
     return kind, hard, workload, use
 
@@ -73,6 +74,20 @@ def _hpl(random, _kind, _hard):
     workload = {"n": block * iterations + random.randint(0, 100), "block": block,
                 "iterations": iterations}
     return workload | some(random, {"copies": (20, lambda: random.choice((1, 2, 3)))}), "tensor"
+
+
+def _lstm(random, _kind, _hard):
+    steps, batch = random.randint(1, 6), random.randint(1, 8)
+    workload = {
+        "hidden": random.choice((1, 4, 16, 33)), "vocabulary": random.randint(1, 300),
+        "layers": random.choice((1, 1, 2)), "steps": steps, "local_batch": batch,
+        "global_batch": 12 * random.randint(1, 3),
+    }
+    return workload | some(random, {
+        "folded": (40, lambda: random.random() < 0.5),
+        "tile": (80, lambda: random.randint(1, steps * batch)),
+        "micro_batch": (60, lambda: random.choice((1, 1, 2))),
+    }), None
 
 
 def _fft(random, _kind, _hard):

@@ -42,7 +42,7 @@ void PartitionSums::add(const FusionTables& tables, const Duals& duals, std::siz
   const KernelCosts& costs = tables.kernel(kernel);
   const auto join = [&](const Arc& arc) {
     const bool fused = inside.contains(arc.other);
-    memory += fused ? -arc.transfer : arc.transfer;
+    memory += fused ? -arc.opposite : arc.transfer;
     sram += fused ? arc.fused - arc.streamed : arc.streamed;
   };
   for (const Arc& arc : tables.inputs(kernel)) join(arc);

@@ -114,6 +114,7 @@ class Planner {
                             .bit = bit_of_[arc.other],
                             .from_other = is_input,
                             .transfer = arc.transfer,
+                            .opposite = arc.opposite,
                             .fused = arc.fused,
                             .streamed = arc.streamed});
       --waiting_[p];

@@ -21,7 +21,8 @@ struct FrontierStep {
     std::size_t other = 0;  ///< the other kernel
     std::uint32_t bit = 0;  ///< its bit
     bool from_other = false;
-    Ticks transfer = 0;
+    Ticks transfer = 0;  ///< with the kernel inside, and the other one not
+    Ticks opposite = 0;  ///< with the other one
     Bytes fused{};
     Bytes streamed{};
   };
@@ -37,7 +38,7 @@ struct FrontierStep {
   [[nodiscard]] Ticks crossing(std::uint32_t frontier, bool inside) const {
     Ticks sum = 0;
     for (const Link& link : links) {
-      if (((frontier & link.bit) != 0) != inside) sum += link.transfer;
+      if (((frontier & link.bit) != 0) != inside) sum += inside ? link.transfer : link.opposite;
     }
     return sum;
   }

@@ -14,7 +14,9 @@ std::int64_t sum_within(std::int64_t limit, std::int64_t a, std::int64_t b) {
 
 Ticks most_memory(const FrontierStep& step) {
   Ticks memory = step.memory;
-  for (const FrontierStep::Link& link : step.links) memory += 2 * link.transfer;
+  for (const FrontierStep::Link& link : step.links) {
+    memory += link.transfer + link.opposite;
+  }
   return memory;
 }
 

@@ -18,7 +18,7 @@ constexpr int kRounds = 3;                 // neighbours of neighbours
 std::vector<std::uint32_t> kernel_looks(const FusionTables& tables) {
   std::vector<std::uint32_t> classes(tables.size(), 0);
   for (int round = 0; round < kRounds; ++round) {
-    using End = std::tuple<bool, std::uint32_t, Ticks, Bytes>;
+    using End = std::tuple<bool, std::uint32_t, Ticks, Ticks, Bytes>;
     using Look = std::tuple<Ticks, Ticks, Ticks, Bytes, bool, bool, bool, bool, std::uint32_t,
                             std::vector<End>>;
     std::map<Look, std::uint32_t> looks;
@@ -28,7 +28,7 @@ std::vector<std::uint32_t> kernel_looks(const FusionTables& tables) {
       std::vector<End> ends;
       const auto add = [&](std::span<const Arc> arcs, bool is_input) {
         for (const Arc& arc : arcs) {
-          ends.emplace_back(is_input, classes[arc.other], arc.transfer, arc.streamed);
+          ends.emplace_back(is_input, classes[arc.other], arc.transfer, arc.opposite, arc.streamed);
         }
       };
       add(tables.inputs(p), true);

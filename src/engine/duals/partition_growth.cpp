@@ -145,7 +145,7 @@ class Growing {
     partners_ &= pricing_.partners(p);
     const auto fuse = [&](const Arc& arc) {
       Added& neighbour = added_[arc.other];
-      neighbour.memory -= 2 * arc.transfer;
+      neighbour.memory -= arc.transfer + arc.opposite;
       neighbour.sram += arc.fused - 2.0 * arc.streamed;
     };
     for (const Arc& arc : tables_.inputs(p)) fuse(arc);

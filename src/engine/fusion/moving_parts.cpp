@@ -56,6 +56,7 @@ void MovingParts::append(std::span<const Arc> arcs) {
   for (const Arc& arc : arcs) {
     links_.push_back({.other = arc.other,
                       .transfer = arc.transfer,
+                      .opposite = arc.opposite,
                       .fused = arc.fused,
                       .streamed = arc.streamed,
                       .stored = arc.stored});
@@ -206,10 +207,10 @@ void MovingParts::add_sums(std::size_t to) {
       memory += link.transfer;
       sram += link.streamed;
       if (part == from_) {
-        left_.memory += 2 * link.transfer;
+        left_.memory += link.transfer + link.opposite;
         left_.sram += 2.0 * link.streamed - link.fused;
       } else if (part == to) {
-        joined_.memory -= 2 * link.transfer;
+        joined_.memory -= link.transfer + link.opposite;
         joined_.sram += link.fused - 2.0 * link.streamed;
       }
     }

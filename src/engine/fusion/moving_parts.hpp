@@ -40,6 +40,7 @@ class MovingParts {
   struct Link {
     std::uint32_t other = 0;
     Ticks transfer = 0;
+    Ticks opposite = 0;
     Bytes fused{};
     Bytes streamed{};
     Bytes stored{};

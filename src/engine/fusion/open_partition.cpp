@@ -109,7 +109,7 @@ void OpenPartition::put_in(std::size_t p, Bytes sram_change) {
   }
   for (const Arc& arc : tables_.inputs(p)) {
     if (is_inside(arc.other)) {
-      totals_.memory -= arc.transfer;
+      totals_.memory -= arc.opposite;
       totals_.leaving -= arc.stored;
     } else {
       totals_.memory += arc.transfer;
@@ -180,7 +180,7 @@ void OpenPartition::keep_out(std::size_t p) {
   if (are_few) {
     decision.kernels.for_each([&](std::size_t d) {
       for (const Arc& arc : tables_.inputs(d)) {
-        if (is_inside(arc.other)) decision.sure_memory += arc.transfer;
+        if (is_inside(arc.other)) decision.sure_memory += arc.opposite;
       }
     });
   } else {

@@ -131,7 +131,8 @@ class LoneSum {
   /// As `kernel_by_kernel_time` counts it.
   [[nodiscard]] Ticks time_of(KernelId kernel, const LoopSets& sharding) const {
     const LayerCosts& own = of_place_[places_[kernel.index()]];
-    Ticks memory = own.own_memory(kernel);
+    Ticks memory = capped_sum(own.own_memory(kernel), own.step_latency(kernel));
+    if (loads_weights_) memory = capped_sum(memory, own.reload(kernel));
     const std::vector<Tensor>& seams = charged_seams(problem_);
     for (std::size_t s = 0; s < seams.size(); ++s) {
       const Ticks once = of_place_[places_[seams[s].from.index()]].seam_transfer(s);

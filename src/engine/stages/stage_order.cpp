@@ -20,11 +20,18 @@ Pairs pairs_of_borders(const DataflowGraph& graph) {
         back ? std::pair(tensor.to, tensor.from) : std::pair(tensor.from, tensor.to);
     pairs.emplace_back(first.index(), second.index());
   }
+  const auto keep_together = [&pairs](std::size_t a, std::size_t b) {
+    pairs.emplace_back(a, b);
+    pairs.emplace_back(b, a);
+  };
+  // Steps that wait for each other do not go from stage to stage and back.
+  for (const Tensor& seam : graph.seams()) {
+    if (seam.next_step) keep_together(seam.from.index(), seam.to.index());
+  }
   for (std::size_t k = 0; k < graph.kernel_count(); ++k) {
     if (graph.kernels()[k].phase == Phase::Forward) continue;
     const std::size_t forward = graph.kernels()[k].forward()->index();
-    pairs.emplace_back(forward, k);
-    pairs.emplace_back(k, forward);
+    keep_together(forward, k);
   }
   return pairs;
 }

@@ -215,7 +215,7 @@ Ticks StagePricing::time(const Stage& stage, const KernelSet& done,
     for (const TensorId t : graph_.inputs(KernelId(k))) add(t, graph_.tensor(t).from);
     for (const TensorId t : graph_.outputs(KernelId(k))) add(t, graph_.tensor(t).to);
   });
-  if (!stage.loads) own.parts.weight_loads = 0;
+  if (!stage.loads) own.parts.weight_loads = own.parts.reloads = 0;
   return own.parts.time(problem_.execution.overlap);
 }
 

@@ -66,11 +66,11 @@ class ShareBuilder {
     const bool crosses = !tables_.may_share(p, arc.other);
     // While the producer is in the rest the tensor costs nothing for sure, or
     // a store and a load; once it is done, a load.
-    shares_[arc.other].bound[kMemoryRow] += arc.transfer;
-    shares_[p].bound[kMemoryRow] += crosses ? arc.transfer : -arc.transfer;
+    shares_[arc.other].bound[kMemoryRow] += arc.opposite;
+    shares_[p].bound[kMemoryRow] += crosses ? arc.transfer : -arc.opposite;
     if (crosses) {
       forced_memory_[p] += arc.transfer;
-      forced_memory_[arc.other] += arc.transfer;
+      forced_memory_[arc.other] += arc.opposite;
     }
     // SRAM: likewise one buffer on the consumer's side, and what both ends in
     // the rest take at least on top of it.
@@ -135,7 +135,7 @@ class ShareBuilder {
       if (arc.transfer == 0 || !tables_.may_share(producer, arc.other)) continue;
       Consumer& consumer = consumers[arc.other];
       if (consumer.transfers == 0) consumer.room = tables_.kernel(arc.other).weight;
-      consumer.transfers += 2 * arc.transfer;  // a store and a load
+      consumer.transfers += arc.transfer + arc.opposite;  // a store and a load
       consumer.room += arc.fused - arc.streamed;
     }
     std::vector<Consumer> list;

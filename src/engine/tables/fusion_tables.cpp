@@ -48,6 +48,14 @@ std::size_t FusionTables::heap_bytes() const {
          partners_.size() * (sizeof(KernelSet) + size() / 8 + kAllocation);
 }
 
+/// What a tensor that crosses adds to the traffic of one of its ends.
+// docs/model.md (59)
+Ticks FusionTables::crossing(TensorId tensor, KernelId end) const {
+  const bool parts = problem_.workload.graph.turn(end) == tensor;
+  return parts ? capped_sum(costs_->transfer(tensor), costs_->reload(end))
+               : costs_->transfer(tensor);
+}
+
 void FusionTables::index_arcs() {
   const DataflowGraph& graph = problem_.workload.graph;
   std::vector<std::vector<Arc>> inputs(order_->size());
@@ -58,13 +66,15 @@ void FusionTables::index_arcs() {
     arc.other = static_cast<std::uint32_t>(to);
     outputs[from].push_back(arc);
     arc.other = static_cast<std::uint32_t>(from);
+    std::swap(arc.transfer, arc.opposite);
     inputs[to].push_back(arc);
   };
   for (std::size_t i = 0; i < graph.tensor_count(); ++i) {
     const TensorId t(i);
     join(graph.tensor(t).from, graph.tensor(t).to,
          {.other = 0,
-          .transfer = costs_->transfer(t),
+          .transfer = crossing(t, graph.tensor(t).from),
+          .opposite = crossing(t, graph.tensor(t).to),
           .fused = costs_->fused_buffer(t),
           .streamed = costs_->streamed_buffer(t),
           .stored = costs_->stored(t)});
@@ -112,6 +122,7 @@ void FusionTables::fill_kernels() {
     }
     costs.network = costs_->network(id);
     costs.explicit_memory = costs_->explicit_memory(id);
+    if (!graph.turn(id)) costs.explicit_memory += costs_->reload(id);
     const LayerCosts::Held held = costs_->held(id);
     costs.weight = costs_->resident_weight(id) + held.inputs + held.outputs;
     if (!pins.empty() && pins[id.index()]) {

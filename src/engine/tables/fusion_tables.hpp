@@ -21,7 +21,9 @@ namespace dfsearch {
 /// One end of a tensor, or of a mere order between kernels, seen from the other.
 struct Arc {
   std::uint32_t other = 0;  ///< position of the kernel at the far end
-  Ticks transfer = 0;       ///< one store or one load
+  Ticks transfer = 0;       ///< what this end adds to memory if it crosses: a store or a load,
+                            ///< and what steps read again
+  Ticks opposite = 0;       ///< what the other end adds
   Bytes fused{};            ///< SRAM with both ends in the partition
   Bytes streamed{};         ///< SRAM with one end in it
   Bytes stored{};           ///< memory while it waits between partitions
@@ -128,6 +130,7 @@ class FusionTables {
   static constexpr std::size_t kHullLimit = 256;
 
   [[nodiscard]] std::size_t heap_bytes() const;
+  [[nodiscard]] Ticks crossing(TensorId tensor, KernelId end) const;
   void index_arcs();
   void flatten(const std::vector<std::vector<Arc>>& inputs,
                const std::vector<std::vector<Arc>>& outputs);

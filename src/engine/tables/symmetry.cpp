@@ -103,7 +103,7 @@ class SymmetryFinder {
     // Seams are unlike any tensor.
     std::vector<Tensor> all = graph_.tensors();
     for (Tensor seam : graph_.seams()) {
-      seam.operand += kSeam;
+      seam.operand += seam.next_step ? 2 * kSeam : kSeam;
       all.push_back(seam);
     }
     for (const Tensor& tensor : all) numbers.try_emplace(traits_of(tensor), 0);
@@ -131,9 +131,10 @@ class SymmetryFinder {
         kernel.parameters, kernel.tokens, kernel.coupled, kernel.weight_of.has_value(), kernel.kind,
         kernel.mode, kernel.phase, kernel.tiled, kernel.outer, kernel.m, kernel.k, kernel.n,
         kernel.communication.has_value(), own.type, own.bytes.in_base_units(),
-        kernel.memory.in_base_units(), kernel.repeat, kernel.skip_weight, kernel.spread,
-        kernel.second_communication.has_value(), second.type, second.bytes.in_base_units(),
-        kernel.sharded_memory.in_base_units(), sharding_[k], pins.empty() ? std::nullopt : pins[k]);
+        kernel.memory.in_base_units(), kernel.repeat, kernel.steps, kernel.skip_weight,
+        kernel.spread, kernel.second_communication.has_value(), second.type,
+        second.bytes.in_base_units(), kernel.sharded_memory.in_base_units(), sharding_[k],
+        pins.empty() ? std::nullopt : pins[k]);
   }
 
   /// Kernels of one colour are alike and have neighbours of the same colours, as

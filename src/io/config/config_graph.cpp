@@ -59,6 +59,25 @@ void check_keys_of_kind(const Kernel& kernel, Report& report) {
   }
 }
 
+/// Steps are of columns, and as large as each other.
+void check_steps(const Kernel& kernel, Report& report) {
+  if (kernel.steps == 1) return;
+  if (kernel.n % kernel.steps != 0) {
+    report.at({&kernel.steps, &kernel.n},
+              fmt::format("expected a divisor of N = {}, got {}", kernel.n, kernel.steps));
+  }
+  const bool plain = kernel.spread == Spread::Tensor && kernel.kind != KernelKind::Attention &&
+                     kernel.repeat == 1 && kernel.matrices == 0 && kernel.tokens == 0;
+  if (!plain) {
+    report.at({&kernel.steps},
+              "only GEMMs and elementwise kernels without `repeat`, `matrices`, `tokens` and "
+              "`spread` have steps, expected 1");
+  }
+  if (kernel.tiled != Loop::N && kernel.tiled != Loop::None) {
+    report.at({&kernel.steps}, "a kernel with steps is tiled on N or not at all, expected 1");
+  }
+}
+
 /// Kernels by their names.
 class KernelNames {
  public:
@@ -113,12 +132,17 @@ TensorList tensors_of(const WorkloadText& text, KernelNames& names, Report& repo
     }
     const int by_order = has_input[to->index()] ? 2 : 1;
     has_input[to->index()] = true;
-    (tensor.next_layer ? made.seams : made.tensors)
+    if (tensor.next_layer && tensor.next_step) {
+      report.inside(&text.tensors, t, &tensor.next_step,
+                    "a tensor leads to the next layer or to the next step, expected one of them");
+    }
+    (tensor.next_layer || tensor.next_step ? made.seams : made.tensors)
         .push_back({.from = *from,
                     .to = *to,
                     .operand = static_cast<int>(tensor.operand.value_or(by_order)),
                     .value = static_cast<std::int32_t>(tensor.value.value_or(-1)),
-                    .rows = tensor.rows});
+                    .rows = tensor.rows,
+                    .next_step = tensor.next_step});
   }
   return made;
 }
@@ -150,6 +174,7 @@ void settle_kernel(void* object, Report& report) {
   }
   check_keys_of_kind(kernel, report);
   check_tokens(kernel, report);
+  check_steps(kernel, report);
   const bool is_read = kernel.kind != KernelKind::Attention || kernel.attention;
   if (is_read && !is_small(kernel)) {
     report.at_map(fmt::format(
@@ -196,8 +221,11 @@ void settle_graph(void* object, Report& report) {
 void check_shapes(const YamlNode& section, const DataflowGraph& graph, InputMessages& messages) {
   std::size_t t = 0;
   for (const YamlNode& item : section.find("tensors")->value.items) {
-    const YamlEntry* seam = item.find("next_layer");
-    if (seam && seam->value.scalar == "true") continue;
+    const auto is_set = [&item](const char* key) {
+      const YamlEntry* entry = item.find(key);
+      return entry && entry->value.scalar == "true";
+    };
+    if (is_set("next_layer") || is_set("next_step")) continue;
     const std::optional<std::string> wrong = wrong_shape(graph, TensorId(t++));
     if (wrong) messages.add(item.place, "tensors", *wrong);
   }

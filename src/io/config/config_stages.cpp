@@ -41,7 +41,9 @@ void unroll(Problem& problem) {
     pins.push_back(problem.sharding_pins[static_cast<std::size_t>(own - layer.kernels().begin())]);
   }
   problem.sharding_pins = std::move(pins);
-  workload.graph = DataflowGraph(all.kernels(), all.tensors());
+  std::vector<Tensor> steps = all.seams();
+  std::erase_if(steps, [](const Tensor& seam) { return !seam.next_step; });
+  workload.graph = DataflowGraph(all.kernels(), all.tensors(), std::move(steps));
   workload.layers = 1;
 }
 
@@ -59,9 +61,10 @@ void settle_stages(const YamlNode& root, Config& config, InputMessages& messages
     return;
   }
   const Workload& workload = problem.workload;
-  if (workload.kind != WorkloadKind::Graph) {
+  if (workload.kind != WorkloadKind::Graph && workload.kind != WorkloadKind::Lstm) {
     messages.add(stages, "stages",
-                 "only a workload of 'kind: graph' has kernels for them, expected layers; "
+                 "only a workload of 'kind: graph' or 'lstm' has kernels for them, expected "
+                 "layers; "
                  "'dfsearch graph' writes any workload so");
     return;
   }

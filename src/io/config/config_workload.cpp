@@ -117,6 +117,16 @@ void settle_fft(void* object, Report& report) {
   check_workload(text, report);
 }
 
+void settle_lstm(void* object, Report& report) {
+  auto& text = *static_cast<WorkloadText*>(object);
+  const LstmShape& shape = text.lstm;
+  Workload& workload = text.workload;
+  workload.sequence = shape.steps * shape.local_batch;
+  workload.stored = number(shape.vocabulary) * number(shape.hidden) * workload.word;
+  workload.graph = lstm_graph(shape, workload.word);
+  check_workload(text, report);
+}
+
 std::optional<Workload> read_workload(const YamlEntry& section, std::vector<PartitionPin>& pins,
                                       InputMessages& messages) {
   WorkloadText text;

@@ -121,7 +121,7 @@ Json written_graph(const Workload& workload, unsigned left_out) {
     if (kernel.weight_of) own.weight_of = graph.kernel(*kernel.weight_of).name;
     if (kernel.backward_of) own.backward_of = graph.kernel(*kernel.backward_of).name;
   }
-  const auto add = [&](const std::vector<Tensor>& tensors, bool next_layer) {
+  const auto add = [&](const std::vector<Tensor>& tensors, bool are_seams) {
     for (const Tensor& tensor : tensors) {
       TensorText& own = text.tensors.emplace_back();
       own = {.from = graph.kernel(tensor.from).name,
@@ -129,7 +129,8 @@ Json written_graph(const Workload& workload, unsigned left_out) {
              .operand = tensor.operand,
              .value = std::nullopt,
              .rows = tensor.rows,
-             .next_layer = next_layer};
+             .next_layer = are_seams && !tensor.next_step,
+             .next_step = tensor.next_step};
       if (tensor.value >= 0) own.value = tensor.value;
     }
   };

@@ -129,7 +129,10 @@ std::string_view ShelfFile::description() const {
 }
 
 bool ShelfFile::is_model() const {
-  return kind == ShelfKind::Workloads && text.find("\nvocabulary:") != std::string_view::npos;
+  const auto has = [this](std::string_view key) {
+    return text.find(key) != std::string_view::npos;
+  };
+  return kind == ShelfKind::Workloads && has("\nvocabulary:") && !has("\nkind: lstm");
 }
 
 const ShelfFile* find_on_shelf(ShelfKind kind, std::string_view name) {

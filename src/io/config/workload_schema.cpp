@@ -26,6 +26,8 @@ constexpr Interval kFromZero{0.0, static_cast<double>(kLargestCount)};
 constexpr double kMostSteps = 10'000;
 // A graph of a hundred thousand kernels is no layer any more.
 constexpr double kMostRepeated = 1'024;
+constexpr double kMostKernelSteps = 1e9;
+constexpr double kMostSide = 1e9;                // of the extents of LSTM layers
 constexpr std::size_t kMostKernels = 1'000'000;  // and tensors; a file has no room for more
 constexpr double kMostOperands = 6;
 constexpr double kMostNumbers = 1e9;  // of values of a kernel
@@ -239,6 +241,11 @@ const Schema& schema_of<KernelText>() {
           "if it has one",
           {.limits = kTraffic}),
       own<&Kernel::repeat>("repeat", "how often its inputs stream through"),
+      own<&Kernel::steps>(
+          "steps",
+          "one after the other, in which its columns are done, as many each; what a "
+          "step waits for comes with `next_step` ([model.md](model.md#14-steps))",
+          {.limits = {1, kMostKernelSteps}}),
       own<&Kernel::skip_weight>("skip_weight", "its weight takes no room on the chip"),
       own<&Kernel::spread>(
           "spread",
@@ -301,7 +308,9 @@ const Schema& schema_of<TensorText>() {
                       {.limits = kElements, .preset = "`outer` · `M` of `from`"}),
       field<&T::next_layer>("next_layer",
                             "it leads to a kernel of the next layer; between backward kernels to "
-                            "one of the layer before")};
+                            "one of the layer before"),
+      field<&T::next_step>("next_step",
+                           "it leads to the next step of a kernel, of as many `steps`")};
   static const Schema kSchema = schema<T>("tensor", kFields);
   return kSchema;
 }
@@ -408,6 +417,32 @@ const Schema& fft_schema() {
   return kSchema;
 }
 
+const Schema& lstm_schema() {
+  using L = LstmShape;
+  static constexpr Extra kExtent{.limits = {1, kMostSide}, .flags = kRequired};
+  static constexpr Field kFields[] = {
+      kKind,
+      kWord,
+      field<&W::lstm, &L::hidden>("hidden", "width of the layers", kExtent),
+      field<&W::lstm, &L::vocabulary>("vocabulary", "words", kExtent),
+      field<&W::lstm, &L::layers>("layers", "of cells",
+                                  {.limits = {1, kMostSteps / 10}, .flags = kRequired}),
+      field<&W::lstm, &L::steps>("steps", "tokens of a sequence, one after the other", kExtent),
+      field<&W::lstm, &L::local_batch>("local_batch", "sequences that a chip takes at a time",
+                                       kExtent),
+      field<&W::lstm, &L::folded>(
+          "folded",
+          "whether what waits for no step is one kernel over all steps: the embedding, the gates' "
+          "share from below, the product with the vocabulary and the softmax"),
+      common<&Workload::tile>("tile", "of the `steps` · `local_batch` columns, those in a tile",
+                              {.preset = "searched"}),
+      common<&Workload::global_batch>("global_batch", "local batches of a step", kNeeded),
+      kMicroBatch,
+      kCopies};
+  static const Schema kSchema = schema<W>("lstm", kFields, &settle_lstm);
+  return kSchema;
+}
+
 const Schema& graph_schema() {
   static constexpr Field kFields[] = {
       kKind,
@@ -441,8 +476,9 @@ const Schema& graph_schema() {
 }
 
 /// In the order of the kinds.
-constexpr std::array kSchemas = {&llm_schema,  &llm_schema, &decode_schema, &dlrm_schema,
-                                 &dlrm_schema, &hpl_schema, &fft_schema,    &graph_schema};
+constexpr std::array kSchemas = {&llm_schema,  &llm_schema,  &decode_schema,
+                                 &dlrm_schema, &dlrm_schema, &hpl_schema,
+                                 &fft_schema,  &lstm_schema, &graph_schema};
 
 std::int64_t kind_of(const void* text) {
   return static_cast<std::int64_t>(static_cast<const WorkloadText*>(text)->workload.kind);

@@ -9,6 +9,7 @@
 #include "graph/workload.hpp"
 #include "graph/workloads/dlrm.hpp"
 #include "graph/workloads/llm/transformer_graph.hpp"
+#include "graph/workloads/lstm.hpp"
 #include "io/text/json_text.hpp"
 #include "schema/schema.hpp"
 
@@ -61,6 +62,7 @@ struct TensorText {
   std::optional<std::int64_t> operand, value;
   std::int64_t rows = 0;
   bool next_layer = false;
+  bool next_step = false;
 };
 
 /// Points of an FFT: the root is an extent.
@@ -74,6 +76,7 @@ struct WorkloadText {
   DlrmText dlrm;
   HplText hpl;
   FftText fft;
+  LstmShape lstm;
   std::vector<KernelText> kernels;
   std::vector<TensorText> tensors;
 };
@@ -96,6 +99,7 @@ void settle_llm(void* text, Report& report);
 void settle_dlrm(void* text, Report& report);
 void settle_hpl(void* text, Report& report);
 void settle_fft(void* text, Report& report);
+void settle_lstm(void* text, Report& report);
 /// Kernels and tensors by name.
 void settle_graph(void* text, Report& report);
 void settle_kernel(void* text, Report& report);

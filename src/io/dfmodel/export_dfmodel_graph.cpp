@@ -165,12 +165,12 @@ void set_input_sizes(const DataflowGraph& graph, KernelId id, Bytes word,
 void refuse_rules(const DataflowGraph& graph, Complaints& complaints) {
   for (const Kernel& kernel : graph.kernels()) {
     const bool plain = !kernel.attention && kernel.element_flops == 0 && kernel.matrices == 0 &&
-                       kernel.parameters == 0 && kernel.tokens == 0 &&
+                       kernel.parameters == 0 && kernel.tokens == 0 && kernel.steps == 1 &&
                        (!kernel.weight_of || kernel.has_weight());
     if (plain) continue;
     complaints.add("workload.kernels",
-                   fmt::format("{} has fused attention, parameters or work of elements that a "
-                               "setup cannot say",
+                   fmt::format("{} has fused attention, steps, parameters or work of elements "
+                               "that a setup cannot say",
                                kernel.name));
   }
   for (const Tensor& tensor : graph.tensors()) {

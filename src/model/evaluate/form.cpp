@@ -112,6 +112,12 @@ MaybeInfeasible check_stage_members(const Problem& problem, const Mapping& mappi
     const std::int64_t forward = problem.stage_of(mapping.partition[kernel.forward()->index()]);
     if (forward != stage) return violation(Resource::Stages, stage, forward, kernel.name);
   }
+  for (const Tensor& seam : graph.seams()) {
+    const std::int64_t from = problem.stage_of(mapping.partition[seam.from.index()]);
+    const std::int64_t to = problem.stage_of(mapping.partition[seam.to.index()]);
+    if (seam.next_step && from != to)
+      return violation(Resource::Stages, to, from, graph.kernel(seam.to).name);
+  }
   const auto count = static_cast<std::int64_t>(met.size());
   if (count < stages) return violation(Resource::Stages, stages, count, "");
   return std::nullopt;

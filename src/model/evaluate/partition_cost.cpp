@@ -29,8 +29,10 @@ void add_levels(const std::vector<OnChipLevel>& levels, const LevelTicks& times,
 
 void set_times(const Clock& clock, Overlap overlap, const PartitionParts& parts,
                PartitionEvaluator::Result& result) {
-  const auto& [compute, traffic, network, weight_loads, latency, on_chip] = parts;
+  const Ticks compute = parts.compute;
   const Ticks memory = parts.memory();
+  const Ticks network = parts.network;
+  const Ticks weight_loads = parts.weight_loads;
   result.ticks = parts.time(overlap);
   result.charged = charged_time(overlap, compute, memory, network);
   result.charged += {.memory = weight_loads};
@@ -39,7 +41,7 @@ void set_times(const Clock& clock, Overlap overlap, const PartitionParts& parts,
   result.cost.waiting = clock.seconds(parts.waiting());
   result.cost.network = clock.seconds(network);
   result.cost.time = clock.seconds(result.ticks);
-  result.cost.bound_by = on_chip;
+  result.cost.bound_by = parts.on_chip;
   if (memory > compute) result.cost.bound_by = Bottleneck::Memory;
   if (network > std::max(compute, memory)) result.cost.bound_by = Bottleneck::Network;
 }
@@ -94,7 +96,7 @@ std::variant<PartitionEvaluator::Result, Infeasible> PartitionEvaluator::evaluat
   if (!problem_.execution.compute_utilization) add_dataflows(result.cost);
   auto& parts = std::get<PartitionParts>(own);
   const std::int64_t stage = problem_.stage_of(members.index);
-  if (!loads_[static_cast<std::size_t>(stage)]) parts.weight_loads = 0;
+  if (!loads_[static_cast<std::size_t>(stage)]) parts.weight_loads = parts.reloads = 0;
   for (const TensorId t : members.tensors) {
     const auto [produced, consumed] = ends_in(t, members.index);
     if (produced == consumed || crosses_stages(t)) continue;
@@ -121,11 +123,24 @@ std::variant<PartitionParts, Infeasible> PartitionEvaluator::own_parts(
     parts.network = capped_sum(parts.network, costs_.network(k));
     parts.traffic = capped_sum(parts.traffic, costs_.explicit_memory(k));
     parts.weight_loads = capped_sum(parts.weight_loads, costs_.weight_load(k));
+    parts.step_latency = capped_sum(parts.step_latency, costs_.step_latency(k));
+    if (!keeps_weight(k, members.index)) {
+      parts.reloads = capped_sum(parts.reloads, costs_.reload(k));
+    }
   }
   if (costs_.has_levels()) {
     add_levels(problem_.system.levels, costs_.with_latency(levels), parts);
   }
   return parts;
+}
+
+/// Whether the kernel that this one takes turns with is there, too.
+// docs/model.md (59)
+bool PartitionEvaluator::keeps_weight(KernelId kernel, std::int64_t index) const {
+  const std::optional<TensorId> turn = graph_.turn(kernel);
+  if (!turn) return false;
+  const auto [produced, consumed] = ends_in(*turn, index);
+  return produced && consumed;
 }
 
 /// What comes over the link of the pipeline does not wait in memory.
@@ -227,8 +242,9 @@ void PartitionEvaluator::add_dataflows(PartitionCost& cost) const {
     if (kernel.mode == Mode::Simd) continue;
     dataflow = dataflow_of(kernel, costs_.shard(k), chip, grids_[k.index()]);
     cost.register_bytes +=
-        problem_.workload.word * (number(costs_.tiles() * passes(kernel)) *
-                                  register_words(costs_.shard(k), chip, *dataflow));
+        problem_.workload.word *
+        (number(costs_.tiles() * passes(kernel)) * number(costs_.shard(k).steps) *
+         register_words(costs_.shard(k).of_step(), chip, *dataflow));
   }
 }
 

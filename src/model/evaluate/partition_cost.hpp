@@ -37,12 +37,19 @@ struct PartitionParts {
   Ticks traffic = 0;  ///< to and from memory
   Ticks network = 0;
   Ticks weight_loads = 0;
+  Ticks reloads = 0;  ///< of weights that steps read again: traffic as well
   Ticks memory_latency = 0;
+  Ticks step_latency = 0;                    ///< what of `traffic` waits for memory
   Bottleneck on_chip = Bottleneck::Compute;  ///< what `compute` is the time of
 
-  [[nodiscard]] Ticks waiting() const { return traffic > 0 ? memory_latency : 0; }
   /// docs/model.md (33)
-  [[nodiscard]] Ticks memory() const { return capped_sum(traffic, waiting()); }
+  [[nodiscard]] Ticks memory() const {
+    const Ticks all = capped_sum(traffic, reloads);
+    return all > 0 ? capped_sum(all, memory_latency) : 0;
+  }
+  [[nodiscard]] Ticks waiting() const {
+    return capped_sum(step_latency, memory() > 0 ? memory_latency : 0);
+  }
   /// docs/model.md (38)
   [[nodiscard]] Ticks time(Overlap overlap) const {
     return std::min(kNever, overlapped(overlap, compute, memory(), network) + weight_loads);
@@ -80,6 +87,7 @@ class PartitionEvaluator {
   };
   [[nodiscard]] Ends ends_in(TensorId tensor, std::int64_t index) const;
 
+  [[nodiscard]] bool keeps_weight(KernelId kernel, std::int64_t index) const;
   [[nodiscard]] bool crosses_stages(TensorId tensor) const;
 
   [[nodiscard]] std::optional<Infeasible> check_repeat(const std::vector<KernelId>& kernels,

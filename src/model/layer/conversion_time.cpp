@@ -40,10 +40,13 @@ class Passage {
     state.made.loops[axis] = Loop::None;
     const double chips = static_cast<double>(group.members());
     const double tiles = static_cast<double>(context_.tiles);
+    // What both ends do step by step is converted so.
+    const auto steps = static_cast<double>(
+        std::min(graph_.kernel(tensor_.from).steps, graph_.kernel(tensor_.to).steps));
     if (needed == Conversion::AllGather) {
       const Bytes whole = bytes(state);
       const Bytes gathered = std::min(shard * chips, whole * (chips / (chips - 1.0)));
-      return group.all_gather(on_shard ? shard : gathered) + group.gather_latency() / tiles;
+      return group.all_gather(on_shard ? shard : gathered) + steps * group.gather_latency() / tiles;
     }
     Seconds exchange;
     if (on_shard) {
@@ -54,7 +57,7 @@ class Passage {
       if (needed == Conversion::Free && dealt <= shard) return Seconds{};
       exchange = group.all_to_all(std::max(shard, dealt));
     }
-    return exchange + group.exchange_latency() / tiles;
+    return exchange + steps * group.exchange_latency() / tiles;
   }
 
  private:

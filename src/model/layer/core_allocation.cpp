@@ -43,12 +43,16 @@ std::vector<std::int64_t> useful_units(std::int64_t extent, std::int64_t width,
   return units;
 }
 
-std::int64_t systolic_cycles(const Kernel& kernel, const ArrayExtents& extents,
+/// How often a core goes over what a step has.
+std::int64_t rounds(const Kernel& kernel, const Shard& shard) {
+  return capped_product(passes(kernel), shard.steps);
+}
+
+std::int64_t systolic_cycles(std::int64_t rounds, const ArrayExtents& extents,
                              const Accelerator& accelerator, CoreGrid grid) {
   const std::int64_t rows = ceil_div(ceil_div(extents.lanes, accelerator.lanes), grid.lanes);
   const std::int64_t columns = ceil_div(ceil_div(extents.stages, accelerator.stages), grid.stages);
-  return capped_product(capped_product(capped_product(rows, columns), extents.streamed),
-                        passes(kernel));
+  return capped_product(capped_product(capped_product(rows, columns), extents.streamed), rounds);
 }
 
 }  // namespace
@@ -59,12 +63,12 @@ std::int64_t cycles(const Kernel& kernel, const Shard& shard, const Accelerator&
   if (kernel.mode == Mode::Simd) {
     const std::int64_t rows =
         ceil_div(ceil_div(shard.m, accelerator.lanes), grid.lanes);  // = ceil(m / (lanes * LW))
-    return capped_product(capped_product(rows, shard.n), passes(kernel));
+    return capped_product(capped_product(rows, shard.of_step().n), rounds(kernel, shard));
   }
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (const Dataflow dataflow : dataflows_of(accelerator)) {
-    const ArrayExtents extents = array_extents(shard, dataflow);
-    least = std::min(least, systolic_cycles(kernel, extents, accelerator, grid));
+    const ArrayExtents extents = array_extents(shard.of_step(), dataflow);
+    least = std::min(least, systolic_cycles(rounds(kernel, shard), extents, accelerator, grid));
   }
   return least;
 }
@@ -73,9 +77,9 @@ Dataflow dataflow_of(const Kernel& kernel, const Shard& shard, const Accelerator
                      CoreGrid grid) {
   const std::span<const Dataflow> all = dataflows_of(accelerator);
   const auto cost = [&](Dataflow dataflow) {
-    const ArrayExtents extents = array_extents(shard, dataflow);
-    return std::pair(systolic_cycles(kernel, extents, accelerator, grid),
-                     register_words(shard, accelerator, dataflow));
+    const ArrayExtents extents = array_extents(shard.of_step(), dataflow);
+    return std::pair(systolic_cycles(rounds(kernel, shard), extents, accelerator, grid),
+                     register_words(shard.of_step(), accelerator, dataflow));
   };
   return *std::min_element(all.begin(), all.end(),
                            [&](Dataflow a, Dataflow b) { return cost(a) < cost(b); });
@@ -99,7 +103,9 @@ std::vector<CoreOption> core_options(const Kernel& kernel, const Shard& shard,
   if (kernel.mode == Mode::Simd) {
     add({.lanes = shard.m});
   } else {
-    for (const Dataflow dataflow : dataflows_of(accelerator)) add(array_extents(shard, dataflow));
+    for (const Dataflow dataflow : dataflows_of(accelerator)) {
+      add(array_extents(shard.of_step(), dataflow));
+    }
   }
   return pareto_options(std::move(all), limit);
 }

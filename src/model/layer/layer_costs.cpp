@@ -131,7 +131,7 @@ Clock LayerCosts::make_clock(int coarser) const {
   for (std::size_t i = 0; i < graph_.kernel_count(); ++i) {
     const KernelId id(i);
     reference += of_kernel_[i].compute + of_kernel_[i].network +
-                 (of_kernel_[i].explicit_memory + weight(id)) / bandwidth;
+                 (of_kernel_[i].explicit_memory + weight(id) + of_kernel_[i].reload) / bandwidth;
   }
   for (const auto& of_kernel : level_seconds_) {
     for (const Seconds time : of_kernel) reference += time;
@@ -140,7 +140,9 @@ Clock LayerCosts::make_clock(int coarser) const {
   if (has_levels()) {
     for (const OnChipLevel& level : problem_.system.levels) latency += level.latency;
   }
-  reference += static_cast<double>(graph_.kernel_count()) * latency;
+  for (const Kernel& kernel : graph_.kernels()) {
+    reference += static_cast<double>(kernel.steps) * latency;
+  }
   for (const Bytes tile : tile_bytes_) {
     reference += 2.0 * static_cast<double>(network_.tiles) * tile / bandwidth;
   }
@@ -210,7 +212,7 @@ Ticks LayerCosts::own_memory(KernelId kernel) const {
 
 // docs/model.md (33)
 Ticks LayerCosts::explicit_memory(KernelId kernel) const {
-  Ticks sum = own_memory(kernel);
+  Ticks sum = capped_sum(own_memory(kernel), step_latency(kernel));
   const std::vector<Tensor>& seams = charged_seams(problem_);
   for (std::size_t s = 0; s < seams.size(); ++s) {
     if (seams[s].from == kernel) sum += seam_transfer(s);
@@ -222,6 +224,17 @@ Ticks LayerCosts::explicit_memory(KernelId kernel) const {
 // docs/model.md (38)
 Ticks LayerCosts::weight_load(KernelId kernel) const {
   return clock_.ticks(of_kernel_[kernel.index()].weight_load / bandwidth_);
+}
+
+// docs/model.md (59)
+Ticks LayerCosts::reload(KernelId kernel) const {
+  return clock_.ticks(of_kernel_[kernel.index()].reload / bandwidth_);
+}
+
+// docs/model.md (60)
+Ticks LayerCosts::step_latency(KernelId kernel) const {
+  return clock_.ticks(static_cast<double>(graph_.kernel(kernel).steps - 1) *
+                      problem_.system.memory[0].latency);
 }
 
 // The least weights that the loops left leave exceed it only if those of every decision do.
@@ -271,7 +284,8 @@ Seconds LayerCosts::handed_on_seconds(Bytes tile) const {
   if (!(tile > Bytes{})) return Seconds{};
   const Collectives link(problem_.system, decisions_.network, Strategy::Pipeline,
                          problem_.equations);
-  return link.point_to_point(static_cast<double>(network_.tiles) * tile) + link.message_latency();
+  return link.point_to_point(static_cast<double>(network_.tiles) * tile) +
+         static_cast<double>(graph_.wave_steps()) * link.message_latency();
 }
 
 Ticks LayerCosts::handed_on(Bytes tile) const { return clock_.ticks(handed_on_seconds(tile)); }
@@ -281,8 +295,11 @@ void LayerCosts::fill_weight_loads() {
   const WeightTraffic traffic = problem_.equations.weight_traffic;
   if (traffic == WeightTraffic::Resident || (!problem_.divides_graph() && !loads_weights())) return;
   for (std::size_t i = 0; i < of_kernel_.size(); ++i) {
-    of_kernel_[i].weight_load =
-        traffic == WeightTraffic::PerSample ? of_kernel_[i].weight : load_of_step(KernelId(i));
+    KernelNumbers& own = of_kernel_[i];
+    own.weight_load = traffic == WeightTraffic::PerSample ? own.weight : load_of_step(KernelId(i));
+    const Kernel& kernel = graph_.kernels()[i];
+    const bool is_read = kernel.steps > 1 && kernel.sharded_memory == Bytes{};
+    if (is_read) own.reload = static_cast<double>(kernel.steps) * own.weight - own.weight_load;
   }
 }
 
@@ -446,7 +463,7 @@ Ticks kernel_by_kernel_time(const Problem& problem, const LayerCosts& costs) {
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
     const KernelId id(i);
     const Ticks compute = lone_compute(problem, costs, id);
-    Ticks memory = costs.explicit_memory(id);
+    Ticks memory = capped_sum(costs.explicit_memory(id), costs.reload(id));
     for (const TensorId t : graph.inputs(id)) memory = capped_sum(memory, costs.transfer(t));
     for (const TensorId t : graph.outputs(id)) memory = capped_sum(memory, costs.transfer(t));
     const Ticks time = overlapped(problem.execution.overlap, compute, costs.with_latency(memory),

@@ -81,7 +81,7 @@ class LayerCosts {
   [[nodiscard]] Ticks seam_transfer(std::size_t seam) const;
   /// The time of the kernel's explicit memory traffic alone.
   [[nodiscard]] Ticks own_memory(KernelId kernel) const;
-  /// With that of what layers hand each other there.
+  /// With that of what layers, or steps, hand each other there, and the latency of all steps but one.
   [[nodiscard]] Ticks explicit_memory(KernelId kernel) const;
   /// Whether weights are loaded from memory, after every decision of what is left.
   [[nodiscard]] bool loads_weights() const;
@@ -92,6 +92,11 @@ class LayerCosts {
   [[nodiscard]] Ticks handed_on(Bytes tile) const;
   /// What loading the weight adds to the time of a sample, in a stage that loads weights.
   [[nodiscard]] Ticks weight_load(KernelId kernel) const;
+  /// What reading it again at each step adds to the traffic of a sample, in such a stage, where it
+  /// does not stay (DataflowGraph::turn).
+  [[nodiscard]] Ticks reload(KernelId kernel) const;
+  /// What a kernel with steps waits for memory beyond the first of them.
+  [[nodiscard]] Ticks step_latency(KernelId kernel) const;
 
   /// The extents of one tile on one chip; the sharding of the kernel must be decided.
   [[nodiscard]] Shard shard(KernelId kernel) const;
@@ -131,6 +136,7 @@ class LayerCosts {
     Bytes weight{};
     Bytes explicit_memory{};
     Bytes weight_load{};  ///< for a sample
+    Bytes reload{};       ///< likewise
   };
 
   [[nodiscard]] std::vector<KernelNumbers> kernel_numbers() const;

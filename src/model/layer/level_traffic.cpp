@@ -101,18 +101,18 @@ std::int64_t words_of(Bytes share, Bytes word) {
 std::vector<Bytes> level_bytes(const Kernel& kernel, const Shard& whole,
                                const Accelerator& accelerator,
                                const std::vector<OnChipLevel>& levels, Bytes word) {
-  const double repeat = number(kernel.repeat);
+  const double repeat = number(kernel.repeat) * number(whole.steps);
+  const Shard step = whole.of_step();
   std::vector<Bytes> bytes;
   if (kernel.mode == Mode::Simd || whole.k == 1) {
     const bool two = kernel.kind == KernelKind::Gemm || kernel.kind == KernelKind::Elementwise2;
     const double inputs = two ? 2.0 : 1.0;
-    bytes.assign(levels.size(),
-                 word * ((inputs + 1.0) * number(whole.m) * number(whole.n)) * repeat);
+    bytes.assign(levels.size(), word * ((inputs + 1.0) * number(step.m) * number(step.n)) * repeat);
     return bytes;
   }
   for (std::size_t x = 0; x < levels.size(); ++x) {
-    const double words = x == 0 ? array_words(whole, accelerator)
-                                : tiled_words(whole, words_of(levels[x - 1].share, word));
+    const double words = x == 0 ? array_words(step, accelerator)
+                                : tiled_words(step, words_of(levels[x - 1].share, word));
     bytes.push_back(word * words * repeat);
   }
   return bytes;

@@ -45,7 +45,8 @@ Extents extents_of(const Kernel& kernel) {
           .k = output_depth(kernel),
           .n = kernel.n,
           .spread = kernel.spread,
-          .tiled = kernel.tiled};
+          .tiled = kernel.tiled,
+          .steps = kernel.steps};
 }
 
 Shard shard_of(const Kernel& kernel, LoopPair sharding, std::int64_t tensor_degree,
@@ -95,6 +96,7 @@ Shard shard_of(const Extents& whole, LoopPair sharding, const ChipGrid& grid, st
       break;
   }
   divide(whole.tiled, tiles);
+  shard.steps = whole.tiled == Loop::N ? ceil_div(whole.steps, tiles) : whole.steps;
   return shard;
 }
 
@@ -214,8 +216,9 @@ Bytes stored_share(const Workload& workload, std::int64_t chips) {
 
 // docs/model.md (28)
 Flops tile_flops(const Kernel& kernel, const Shard& shard) {
+  const std::int64_t columns = shard.steps * shard.of_step().n;
   const double elements =
-      product(shard.m, shard.n) * static_cast<double>(passes(kernel)) * kernel.slowness;
+      product(shard.m, columns) * static_cast<double>(passes(kernel)) * kernel.slowness;
   return Flops(kernel.mode == Mode::Systolic ? 2.0 * elements * static_cast<double>(shard.k)
                                              : elements);
 }

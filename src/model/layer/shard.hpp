@@ -18,6 +18,11 @@ struct Shard {
   std::int64_t k = 1;
   std::int64_t n = 1;
 
+  std::int64_t steps = 1;  ///< of the kernel, in a tile
+
+  /// What one step has.
+  [[nodiscard]] Shard of_step() const;
+
   friend auto operator<=>(const Shard&, const Shard&) = default;
 };
 
@@ -29,12 +34,16 @@ struct Extents {
   std::int64_t n = 1;
   Spread spread = Spread::Tensor;
   Loop tiled = Loop::N;
+  std::int64_t steps = 1;
 };
 
 Extents extents_of(const Kernel& kernel);
 
 /// a / b rounded up; a >= 0, b > 0.
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
+
+// docs/model.md (58)
+inline Shard Shard::of_step() const { return {.m = m, .k = k, .n = ceil_div(n, steps)}; }
 
 /// Over how many chips kernels are spread, each in its own way (Spread).  The
 /// chips of a copy form a grid of X x Y: Y is the outermost dimension with members (or of

@@ -32,7 +32,8 @@ Bytes whole_output_bytes(const Kernel& kernel, Bytes word) {
 
 /// `output` is that of the kernel over all tiles.
 /// docs/model.md (35), (36)
-Seconds own_time(const NetworkContext& context, const Communication& own, Bytes output) {
+Seconds own_time(const NetworkContext& context, const Communication& own, double steps,
+                 Bytes output) {
   const double chips = static_cast<double>(context.machine.grid().chips());
   const double micro_batches = static_cast<double>(context.micro_batches);
   const Equations& equations = context.problem.equations;
@@ -40,12 +41,12 @@ Seconds own_time(const NetworkContext& context, const Communication& own, Bytes 
   const Seconds gradient_latency = pays_hops ? context.data.all_reduce_latency() : Seconds{};
   switch (own.type) {
     case CommunicationType::AllReduce:
-      return context.tensor.all_reduce(own.bytes) + context.tensor.all_reduce_latency();
+      return context.tensor.all_reduce(own.bytes) + steps * context.tensor.all_reduce_latency();
     case CommunicationType::AllGather:
-      return context.tensor.all_gather(own.bytes) + context.tensor.gather_latency();
+      return context.tensor.all_gather(own.bytes) + steps * context.tensor.gather_latency();
     case CommunicationType::PointToPoint:
       return context.tensor.point_to_point(own.bytes) +
-             (pays_hops ? context.tensor.message_latency() : Seconds{});
+             (pays_hops ? steps * context.tensor.message_latency() : Seconds{});
     case CommunicationType::GradientAllReduce:
       return (context.data.all_reduce(output) + gradient_latency) / micro_batches;
     case CommunicationType::FlatGradientAllReduce:
@@ -243,24 +244,25 @@ Seconds coupled_time(const NetworkContext& context, const Kernel& kernel, LoopPa
   const Collectives& group = context.along(sharding, Loop::M);
   const double chips = static_cast<double>(group.members());
   return group.all_gather(chips * part) * static_cast<double>(context.tiles) +
-         group.gather_latency();
+         static_cast<double>(kernel.steps) * group.gather_latency();
 }
 
 Seconds collective_time(const NetworkContext& context, const Kernel& kernel, LoopPair sharding) {
   const Bytes word = context.problem.workload.word;
   const ChipGrid& grid = context.machine.grid();
+  const double steps = static_cast<double>(kernel.steps);
   Seconds reduced{};
   if (reduces_output(kernel, sharding, context.problem.tensor_axes)) {
     const Bytes output = output_bytes(shard_of(kernel, sharding, grid, context.tiles), word);
     const Collectives& group = context.along(sharding, Loop::K);
-    reduced =
-        group.all_reduce(output) * static_cast<double>(context.tiles) + group.all_reduce_latency();
+    reduced = group.all_reduce(output) * static_cast<double>(context.tiles) +
+              steps * group.all_reduce_latency();
   }
   if (!kernel.communication) return reduced;
   const Bytes output = output_bytes(shard_of(kernel, sharding, grid, 1), word);
-  const Seconds first = own_time(context, *kernel.communication, output);
+  const Seconds first = own_time(context, *kernel.communication, steps, output);
   if (!kernel.second_communication) return reduced + first;
-  return reduced + std::max(first, own_time(context, *kernel.second_communication, output));
+  return reduced + std::max(first, own_time(context, *kernel.second_communication, steps, output));
 }
 
 }  // namespace

@@ -20,15 +20,16 @@ constexpr Ticks stage_time(Overlap overlap, Ticks work, Ticks transfer) {
 /// the greatest count.
 struct StagedStep {
   double samples = 1.0;        ///< that follow each other through the stages
+  double steps = 1.0;          ///< of each, which follow each other likewise
   double copies = 1.0;         ///< of the workload, which share the time
   double weight = 1.0;         ///< what a second of the step counts in the objective
   bool is_bottleneck = false;  ///< the objective is the slowest stage
 
   /// The makespan of equal samples: the first passes all stages, and each later one leaves the
   /// slowest stage so much after the one before.
-  /// docs/model.md (56)
+  /// docs/model.md (56), (61)
   [[nodiscard]] Seconds step(Seconds sum, Seconds greatest) const {
-    return (sum + (samples - 1.0) * greatest) / copies;
+    return (sum + (samples * steps - 1.0) * greatest) / (steps * copies);
   }
   [[nodiscard]] Score score(Seconds sum, Seconds greatest) const {
     if (is_bottleneck) return Score(greatest.in_base_units());

@@ -48,10 +48,11 @@ TEST_CASE("LLM workloads") {
       {
           {"kind: llm_training", "kind: llm_trainning",
            "c.yaml:2:9: kind: expected llm_training, llm_prefill, llm_decode, dlrm_training, "
-           "dlrm_inference, hpl, fft or graph, got 'llm_trainning', did you mean 'llm_training'?"},
+           "dlrm_inference, hpl, fft, lstm or graph, got 'llm_trainning', did you mean "
+           "'llm_training'?"},
           {"kind: llm_training", "kind: [a]",
            "c.yaml:2:9: kind: expected llm_training, llm_prefill, llm_decode, dlrm_training, "
-           "dlrm_inference, hpl, fft or graph, got a list"},
+           "dlrm_inference, hpl, fft, lstm or graph, got a list"},
           {"kind: llm_training\n", "layer: 3\n", "c.yaml:1:1: workload: missing key 'kind'"},
           {"hidden: 64", "hidden: 65",
            "c.yaml:3:11: hidden: expected heads * head_dim = 4 * 16 = 64, got 65"},
@@ -343,8 +344,8 @@ TEST_CASE("graphs") {
            "c.yaml:6:39: K: an elementwise kernel has none, expected 1, got 4"},
           {"M: 4, K: 4", "m: 4, K: 4",
            "c.yaml:5:36: kernels: unknown key 'm', expected name, kind, mode, outer, M, K, N, "
-           "tiled, phase, communication, memory, sharded_memory, repeat, skip_weight, spread, "
-           "attention, element_flops, matrices, parameters, tokens, coupled, weight_of, "
+           "tiled, phase, communication, memory, sharded_memory, repeat, steps, skip_weight, "
+           "spread, attention, element_flops, matrices, parameters, tokens, coupled, weight_of, "
            "backward_of or partition"},
           {"M: 4, K: 4", "M: 0, K: 4",
            "c.yaml:5:39: M: expected a whole number from 1 to 2^40, got '0'"},
@@ -409,8 +410,8 @@ TEST_CASE("graphs") {
           {"to: B", "to: B, operand: 3",
            "c.yaml:8:33: operand: expected a whole number from 1 to 2, got '3'"},
           {"to: B", "to: B, bytes: 1 B",
-           "c.yaml:8:24: tensors: unknown key 'bytes', expected from, to, operand, value, rows or "
-           "next_layer"},
+           "c.yaml:8:24: tensors: unknown key 'bytes', expected from, to, operand, value, rows, "
+           "next_layer or next_step"},
           {"    - {from: A, to: B}\n", "    - A\n", "c.yaml:8:7: tensors: expected a map, got 'A'"},
           {"  tensors:\n    - {from: A, to: B}\n", "",
            "c.yaml:1:1: workload: missing key 'tensors'"},

@@ -100,7 +100,7 @@ TEST_CASE("what stages that divide the graph do not take is an error with its pl
   CHECK(wrong_stages({"system.network.0.strategy=tensor", "search.sharding=least_bytes"}).empty());
   CHECK(wrong_stages({"workload={kind: llm_prefill, hidden: 8, heads: 2, head_dim: 4, sequence: 4, "
                       "layers: 2, global_batch: 8}"})
-            .starts_with("stages: only a workload of 'kind: graph' has kernels for them"));
+            .starts_with("stages: only a workload of 'kind: graph' or 'lstm' has kernels for"));
 }
 
 }  // namespace dfsearch

@@ -45,7 +45,7 @@ TEST_CASE("wrong workloads, machines and rates") {
        "c.yaml:2:9: kind: expected llm_training beside 'training', got llm_prefill"},
       {"kind: llm_training", "kind: llm_trainin",
        "c.yaml:2:9: kind: expected llm_training, llm_prefill, llm_decode, dlrm_training, "
-       "dlrm_inference, hpl, fft or graph, got 'llm_trainin', did you mean 'llm_training'?"},
+       "dlrm_inference, hpl, fft, lstm or graph, got 'llm_trainin', did you mean 'llm_training'?"},
       {"kind: llm_training\n  hidden: 64\n  heads: 4\n  head_dim: 16\n  vocabulary: 512\n  "
        "sequence: 32\n  layers: 12\n  global_batch: 64\n",
        "kind: graph\n  kernels: [{name: A, kind: elementwise}]\n  tensors: []\n",

@@ -23,7 +23,7 @@ double all_tiles(const Shard& g, std::int64_t inner) {
       }
     }
   };
-  const auto [m, k, n] = g;
+  const std::int64_t m = g.m, k = g.k, n = g.n;
   try_all(m, n,
           [&](auto a, auto b) { return m * n + m * k * pieces(n, b) + k * n * pieces(m, a); });
   try_all(k, n, [&](auto a, auto b) {

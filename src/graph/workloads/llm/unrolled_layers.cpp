@@ -68,6 +68,10 @@ class Unrolling {
 
   /// Forward from each layer to the next one, backward to the one before.
   void add_seam(const Tensor& seam, std::int64_t layer) {
+    if (seam.next_step) {
+      seams_.push_back(between(seam, layer, layer));
+      return;
+    }
     const bool is_last = layer + 1 == layers_;
     const std::int64_t next = is_last ? 0 : layer + 1;
     const bool forward = layer_.kernel(seam.from).phase == Phase::Forward;
