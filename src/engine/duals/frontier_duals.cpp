@@ -85,6 +85,9 @@ bool FrontierDualSearch::advance(std::int64_t steps) {
       case Stage::Program:
         solve_program();
         break;
+      case Stage::Growth:
+        grow_columns();
+        break;
       case Stage::Beams:
         search_beams();
         break;
@@ -101,7 +104,7 @@ bool FrontierDualSearch::advance(std::int64_t steps) {
 void FrontierDualSearch::solve_program() {
   switch (program_->solve(steps_)) {
     case CoveringLp::Outcome::Solved:
-      stage_ = Stage::Beams;
+      stage_ = grows_ ? Stage::Growth : Stage::Beams;
       beam_ = 0;
       return;
     case CoveringLp::Outcome::OutOfSteps:
@@ -109,6 +112,16 @@ void FrontierDualSearch::solve_program() {
     case CoveringLp::Outcome::Failed:
       stage_ = Stage::Ended;
       return;
+  }
+}
+
+/// Sets without gaps are soon found: labels begin with a program that has most of what it needs.
+void FrontierDualSearch::grow_columns() {
+  if (program_->grow(steps_)) {
+    stage_ = Stage::Program;
+  } else if (steps_ > 0) {
+    grows_ = false;
+    stage_ = Stage::Beams;
   }
 }
 

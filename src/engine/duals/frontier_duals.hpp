@@ -41,10 +41,11 @@ class FrontierDualSearch {
   [[nodiscard]] std::optional<PartitionDuals> take();
 
  private:
-  enum class Stage : std::uint8_t { Program, Beams, Proof, Ended };
+  enum class Stage : std::uint8_t { Program, Growth, Beams, Proof, Ended };
 
   void solve_program();
   [[nodiscard]] Duals lower_duals() const;
+  void grow_columns();
   void search_beams();
   void prove();
   void keep(PartitionDuals duals);
@@ -59,6 +60,7 @@ class FrontierDualSearch {
   std::optional<ColumnProgram> program_;
   DualSmoothing smoothing_;
   Stage stage_ = Stage::Ended;
+  bool grows_ = true;                                       // until that finds nothing
   std::int64_t steps_ = 0;                                  // left
   std::size_t beam_ = 0;                                    // place
   std::size_t spared_ = 0;                                  // place
