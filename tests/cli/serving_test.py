@@ -538,6 +538,16 @@ class ServingTest(CliTest):
         self.assertIn("a fleet does not take it", self.run_tool("c.json", "--count", status=2).stderr)
 
 
+class Waiting(CliTest):
+    def test_prompts_that_wait_without_end_are_told(self):
+        for limits, waits in (("{tpot: 50 ms}", True), ("{tpot: 50 ms, ttft: 2 s}", False)):
+            report = self.run_tool(CONFIG, "--quiet", "--set", f"serving.limits={limits}",
+                                   "--json", "r.json").stdout
+            ttft = json.loads((self.folder / "r.json").read_text())["serving"]["figures"]["ttft"]
+            self.assertEqual(ttft is None, waits)
+            self.assertEqual("more and more of them wait" in " ".join(report.split()), waits)
+
+
 class Speculation(CliTest):
     """Figure 21 of DFModel: its observations, and its times from the equations of its set-ups."""
 

@@ -352,6 +352,8 @@ class Solve(CliTest):
         self.run_tool(self.config, "--quiet", "--json", "r.json", "--top", "3")
         best = json.loads((self.folder / "r.json").read_text())
         again = self.result("evaluate", self.config, "--mapping", "r.json")
+        self.assertEqual((again["status"], again["lower_bound"], again["gap"]),
+                         ("feasible", None, None))
         self.assertEqual((again["status"], again["step_time"]), ("feasible", best["step_time"]))
         self.assertEqual(again["plan"], best["plan"])
         self.assertIn("a plan that was given, which fits", self.run_tool(

@@ -111,6 +111,27 @@ class Onnx(unittest.TestCase):
                          {64})
         self.assertEqual(config["workload"]["word"], "4 B")
 
+    def test_samples_are_columns_of_all_kernels_of_a_perceptron(self):
+        node = helper.make_node
+        config = dfsearch.read_onnx(model(
+            [node("LayerNormalization", ["x", "s"], ["n"], "norm", axis=-1),
+             node("MatMul", ["n", "w1"], ["u"], "up"), node("Relu", ["u"], ["a"], "act"),
+             node("MatMul", ["a", "w2"], ["d"], "down"), node("Add", ["x", "d"], ["y"], "sum")],
+            {"x": [8, 512, 64]}, ["y"],
+            [weight("s", 64), weight("w1", 64, 256), weight("w2", 256, 64)], opset=17))
+        for kernel in config["workload"]["kernels"]:
+            self.assertEqual((kernel["outer"], kernel["N"]), (1, 8 * 512), kernel["name"])
+        # The same on as many tokens of one sample takes as long.
+        alone = dfsearch.read_onnx(model(
+            [node("LayerNormalization", ["x", "s"], ["n"], "norm", axis=-1),
+             node("MatMul", ["n", "w1"], ["u"], "up"), node("Relu", ["u"], ["a"], "act"),
+             node("MatMul", ["a", "w2"], ["d"], "down"), node("Add", ["x", "d"], ["y"], "sum")],
+            {"x": [1, 4096, 64]}, ["y"],
+            [weight("s", 64), weight("w1", 64, 256), weight("w2", 256, 64)], opset=17))
+        both = [dfsearch.solve({**c, "system": SYSTEM}, threads=1).step_time
+                for c in (config, alone)]
+        self.assertEqual(both[0], both[1])
+
     def test_the_search_answers_and_counts_the_same_work(self):
         config = dfsearch.read_onnx(attention_model(), sizes={"batch": 1, "tokens": 256},
                                     sequence=256)

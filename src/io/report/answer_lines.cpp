@@ -20,8 +20,7 @@ std::string result_line(const Certainty& certainty, std::string_view one, std::s
                  : optimal_text(certainty.scope);
       break;
     case SearchStatus::Feasible:
-      // One that was given is not searched.
-      text = certainty.stopped_by == StopReason::None
+      text = certainty.is_given()
                  ? fmt::format("{} that was given, which fits", one)
                  : fmt::format("{} with {}; gap {}", stop_text(certainty.stopped_by), one,
                                percent(certainty.gap));
@@ -41,11 +40,12 @@ std::string result_line(const Certainty& certainty, std::string_view one, std::s
 std::string step_lines(const Certainty& certainty, Seconds step_time, double utilization,
                        FlopsPerSecond peak) {
   const Seconds bound = seconds(certainty.lower_bound);
-  return labelled("step time",
-                  fmt::format("{} ({} s); {} of the peak of {}", to_text(step_time),
-                              step_time.in_base_units(), percent(utilization), to_text(peak))) +
-         labelled("lower bound", fmt::format("{} ({} s); gap {}", to_text(bound),
-                                             bound.in_base_units(), percent(certainty.gap)));
+  const std::string step = labelled(
+      "step time", fmt::format("{} ({} s); {} of the peak of {}", to_text(step_time),
+                               step_time.in_base_units(), percent(utilization), to_text(peak)));
+  if (certainty.is_given()) return step;
+  return step + labelled("lower bound", fmt::format("{} ({} s); gap {}", to_text(bound),
+                                                    bound.in_base_units(), percent(certainty.gap)));
 }
 
 std::string framework_line(Framework framework, const AnyFramework& any, Score found,

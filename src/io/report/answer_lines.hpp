@@ -26,6 +26,11 @@ struct Certainty {
   Score lower_bound{};
   double gap = 0.0;
   Scope scope;
+
+  /// It was costed and nothing was searched, so no bound is known.
+  [[nodiscard]] bool is_given() const {
+    return status == SearchStatus::Feasible && stopped_by == StopReason::None;
+  }
 };
 
 template <class Result>

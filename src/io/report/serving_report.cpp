@@ -418,6 +418,12 @@ std::string serving_report(const Task& task, const serving::ServingResult& resul
                    "measured deployments whose prefill is apart are slower than this "
                    "(docs/serving.md, section 8); --set serving.modes=aggregated leaves them out");
     }
+    if (!std::isfinite(figures.ttft)) {
+      text +=
+          labelled("caution",
+                   "prompts come as fast as they can be answered, so more and more of them wait; "
+                   "--set serving.limits.ttft=\"2 s\" bounds the wait");
+    }
     text += latency_line(task, figures) + rates_line(best, figures) + iteration_lines(task, best) +
             memory_line(task, best, figures) + cost_line(figures) + modes_lines(task, result) +
             framework_lines(task, result) + gain_lines(task, result);

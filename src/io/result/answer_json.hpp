@@ -61,9 +61,12 @@ void put_answer(Json& json, const Result& result) {
   json["scope"] = scope_json(result.scope);
   json["objective_name"] = "step_time";
   json["objective"] = cost != nullptr ? number(cost->step_time) : Json();
-  json["lower_bound"] =
-      result.status != SearchStatus::Infeasible ? number(result.lower_bound) : Json();
-  json["gap"] = cost != nullptr ? json_number(result.gap) : Json();
+  // Nothing is known of what was given but its cost.
+  const bool is_given =
+      result.status == SearchStatus::Feasible && result.stopped_by == StopReason::None;
+  const bool is_bounded = result.status != SearchStatus::Infeasible && !is_given;
+  json["lower_bound"] = is_bounded ? number(result.lower_bound) : Json();
+  json["gap"] = cost != nullptr && !is_given ? json_number(result.gap) : Json();
   json["step_time"] = json["objective"];
   json["utilization"] = cost != nullptr ? json_number(cost->utilization) : Json();
 }

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -58,13 +58,15 @@ class _Value:
 class _Graph:
     """Kernels and tensors, from operators in the order of their execution."""
 
-    def __init__(self, sequence: int | None, unknown: str):
+    def __init__(self, sequence: int | None, unknown: str, is_flat: bool):
+        """`is_flat`: samples are columns of elementwise kernels, as of products with one weight."""
         if sequence is not None and sequence < 1:
             raise InputError(f"sequence: expected a whole number from 1, got {sequence}")
         if unknown not in ("refuse", "elementwise"):
             raise InputError(f"unknown: expected 'refuse' or 'elementwise', got '{unknown}'")
         self.sequence = sequence
         self.as_elementwise = unknown == "elementwise"
+        self.is_flat = is_flat
         self.values: dict[str, _Value] = {}
         self.refused: list[str] = []
         self.kernels: list[dict] = []
@@ -85,6 +87,8 @@ class _Graph:
                     flops: int = 1, coupled: int = 0) -> None:
         streamed = [value for value in inputs if not value.is_known]
         rows, columns, outer = _last(shape, -1), _last(shape, -2), math.prod(shape[:-2])
+        if self.is_flat and len(shape) == 3:
+            columns, outer = outer * columns, 1
         kernel = {"kind": "elementwise2" if len(streamed) > 1 else "elementwise",
                   "outer": outer, "M": rows, "N": columns}
         if coupled:
@@ -157,6 +161,17 @@ class _Graph:
             return self.refuse(name, f"the operator {kind} is not known")
         for other, other_shape in outputs[1:]:
             self.view(other, self.values[output], other_shape)
+
+    @classmethod
+    def read(cls, sequence: int | None, unknown: str, add_to: Callable[[_Graph], None]) -> _Graph:
+        """Flat unless a product has a matrix for each sample: kernels beside it have theirs, too."""
+        graph = cls(sequence, unknown, is_flat=True)
+        add_to(graph)
+        if any(kernel["outer"] > 1 and "gemm" in kernel["kind"] or kernel["kind"] == "attention"
+               for kernel in graph.kernels):
+            graph = cls(sequence, unknown, is_flat=False)
+            add_to(graph)
+        return graph
 
     def config(self, word_bits: int) -> dict:
         if self.refused:
@@ -233,16 +248,19 @@ def read_onnx(model: Any, *, sizes: Mapping[str, int] | None = None, sequence: i
         except Exception as error:  # of protobuf, whatever the release calls it
             raise InputError(f"{path}: is no model of ONNX") from error
     model = _with_sizes(onnx, model, dict(sizes or {}))
-    graph = _Graph(sequence, unknown)
-    for weight in model.graph.initializer:
-        graph.known(weight.name, tuple(weight.dims))
-    for given in model.graph.input:
-        if given.name not in graph.values:
-            graph.values[given.name] = _Value(_onnx_shape(given))
     shapes = {info.name: _onnx_shape(info)
               for info in [*model.graph.value_info, *model.graph.output]}
-    for node in model.graph.node:
-        _add_onnx(onnx, graph, node, shapes)
+
+    def add_to(graph: _Graph) -> None:
+        for weight in model.graph.initializer:
+            graph.known(weight.name, tuple(weight.dims))
+        for given in model.graph.input:
+            if given.name not in graph.values:
+                graph.values[given.name] = _Value(_onnx_shape(given))
+        for node in model.graph.node:
+            _add_onnx(onnx, graph, node, shapes)
+
+    graph = _Graph.read(sequence, unknown, add_to)
     words = [onnx.TensorProto.DataType.Name(w.data_type) for w in model.graph.initializer
              if len(w.dims) > 1]
     bits = [_WORD_BITS[word] for word in words if word in _WORD_BITS]
@@ -336,18 +354,21 @@ def read_torch(program: Any, *, sequence: int | None = None, unknown: str = "ref
 
     Parameters and buffers of the module are weights; `sequence` and `unknown` as in read_onnx.
     """
-    graph = _Graph(sequence, unknown)
     signature = program.graph_signature
     weights = {*signature.inputs_to_parameters, *signature.inputs_to_buffers}
     bits: list[int] = []
-    for node in program.graph.nodes:
-        if node.op == "placeholder":
-            shape = _torch_shape(node)
-            graph.values[node.name] = _Value(shape or (), is_known=node.name in weights)
-            if node.name in weights and shape and len(shape) > 1:
-                bits.append(8 * node.meta["val"].element_size())
-        elif node.op == "call_function":
-            _add_torch(graph, node)
+
+    def add_to(graph: _Graph) -> None:
+        for node in program.graph.nodes:
+            if node.op == "placeholder":
+                shape = _torch_shape(node)
+                graph.values[node.name] = _Value(shape or (), is_known=node.name in weights)
+                if node.name in weights and shape and len(shape) > 1:
+                    bits.append(8 * node.meta["val"].element_size())
+            elif node.op == "call_function":
+                _add_torch(graph, node)
+
+    graph = _Graph.read(sequence, unknown, add_to)
     return graph.config(max(set(bits), key=bits.count) if bits else 16)
 
 
