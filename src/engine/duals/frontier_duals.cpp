@@ -68,6 +68,8 @@ std::optional<std::vector<FrontierPricing>> frontier_pricings(const FusionTables
 FrontierDualSearch::FrontierDualSearch(const FusionTables& tables) : tables_(tables) {
   KernelClasses classes =
       are_mostly_alike(tables) ? kernels_by(kernel_looks(tables)) : exchanged_kernels(tables);
+  // Where most kernels are alike labels have few sets to find, and growth of large ones takes long.
+  grows_ = !are_mostly_alike(tables);
   if (classes.size() > kClasses) return;
   auto frontiers = frontier_pricings(tables);
   if (!frontiers) return;
