@@ -81,8 +81,9 @@ class DataflowGraph {
   [[nodiscard]] std::int64_t rows(const Tensor& tensor) const;
 
   [[nodiscard]] bool has_backward() const { return has_backward_; }
-  /// Of a kernel with a weight and steps that takes turns with another one, step by step, as a seam
-  /// says: the tensor between both in a step.  Where it crosses, the weight does not stay.
+  /// A kernel with steps and a weight may take turns with the kernel that a seam to the next step
+  /// joins it with.  This is the tensor between the two: if it crosses partitions, the weight is read
+  /// again at each step.
   [[nodiscard]] std::optional<TensorId> turn(KernelId kernel) const {
     return turns_.empty() ? std::nullopt : turns_[kernel.index()];
   }

@@ -23,8 +23,8 @@ enum class Figure : std::uint8_t {
   TimePerOutputToken,  ///< s
   TokensPerSecondPerChip,
   TokensPerSecondPerDollar,  ///< of the price of the machine
-  DollarsPerMtoken,  ///< $ for a million tokens of output
-  JoulePerToken,     ///< of output; the last
+  DollarsPerMtoken,          ///< $ for a million tokens of output
+  JoulePerToken,             ///< of output; the last
 };
 /// All of them, in their order.
 inline constexpr auto kFigures = [] {

@@ -68,7 +68,8 @@ std::optional<std::vector<FrontierPricing>> frontier_pricings(const FusionTables
 FrontierDualSearch::FrontierDualSearch(const FusionTables& tables) : tables_(tables) {
   KernelClasses classes =
       are_mostly_alike(tables) ? kernels_by(kernel_looks(tables)) : exchanged_kernels(tables);
-  // Where most kernels are alike labels have few sets to find, and growth of large ones takes long.
+  // Where most kernels are alike, the linear program has few rows and needs few columns, but growing
+  // one from each class of a large graph takes long.
   grows_ = !are_mostly_alike(tables);
   if (classes.size() > kClasses) return;
   auto frontiers = frontier_pricings(tables);
@@ -117,7 +118,8 @@ void FrontierDualSearch::solve_program() {
   }
 }
 
-/// Sets without gaps are soon found: labels begin with a program that has most of what it needs.
+/// Greedy pricing comes first: it is quick, and labels then start from a program that has most of
+/// its columns.
 void FrontierDualSearch::grow_columns() {
   if (program_->grow(steps_)) {
     stage_ = Stage::Program;

@@ -32,9 +32,10 @@ class FrontierDualSearch {
   explicit FrontierDualSearch(const FusionTables& tables);
 
   /// Goes on for about so many steps, of some hundred operations each, or until better duals are
-  /// proved.  True once there is nothing more to do.  After Stopped, by the deadline of the tables, it must not be called again.
+  /// proved.  True once there is nothing more to do.  After Stopped, by the deadline of the tables,
+  /// it must not be called again.
   bool advance(std::int64_t steps);
-  /// Of the last call; not above 0 if it went on to their end.
+  /// The steps of the last call that it did not spend; 0 or less if it spent all.
   [[nodiscard]] std::int64_t steps_left() const { return steps_; }
 
   /// Gives away the best duals that were proved since the last time; nothing if none were.

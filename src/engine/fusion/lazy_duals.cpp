@@ -12,8 +12,8 @@ namespace {
 
 // Of the first attempt: about as long as the nodes before it took.
 constexpr std::int64_t kSteps = 500;
-// Duals along a frontier are soon known beside the nodes of graphs that are large enough for them:
-// they have so many times as many steps.
+// An attempt at duals along a frontier has so many times as many steps: they are looked for in large
+// graphs alone, whose nodes take long.
 constexpr std::int64_t kTimesOfFrontiers = 8;
 // Smaller graphs soon have the best duals.
 constexpr std::size_t kSmallestOfOthers = 64;
@@ -123,8 +123,8 @@ bool LazyDuals::is_left(int attempts) const {
   return attempts_ < wanted || (attempts_ == wanted && steps_left_ > 0);
 }
 
-/// To the end of the attempt, which it begins if the last one has ended, or to the next duals: these
-/// are known at once, as the attempt may take long.
+/// Begins the next attempt if the last one has ended, and goes on with it until it ends or better
+/// duals are proved.  These are published at once: the attempt may take seconds.
 void LazyDuals::go_on() {
   try {
     if (steps_left_ <= 0) begin_attempt();

@@ -66,9 +66,10 @@ class LayerCosts {
   /// The time that the kernel's traffic out of each level takes, over all tiles; those that
   /// the chip does not have take none.
   [[nodiscard]] LevelTicks level_times(KernelId kernel) const;
-  /// What the kernels of a partition take in each level whose traffic takes so long.
+  /// The time of each level for a partition whose traffic there takes so long: with the latency of
+  /// the level, where there is any traffic.
   [[nodiscard]] LevelTicks with_latency(LevelTicks traffic) const;
-  /// What they take in memory, if all that moves takes so long: never less if more moves.
+  /// The same for memory.  It never falls when the traffic grows.
   [[nodiscard]] Ticks with_latency(Ticks traffic) const {
     return traffic > 0 ? capped_sum(traffic, memory_latency()) : 0;
   }
