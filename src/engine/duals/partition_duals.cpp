@@ -16,7 +16,6 @@
 #include "engine/duals/partition_duals.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <utility>
 
@@ -30,9 +29,7 @@ constexpr std::size_t kPartitionsPerRound = 30;  // partitions before the progra
 constexpr std::int64_t kGrowthPerPricing = 2;    // steps of growth that leads to nothing
 constexpr std::int64_t kStepsOfRound = 1'000;
 constexpr std::int64_t kStepsOfLong = 20'000;  // of a round that need not list all
-// Duals lowered by these powers of two of theirs are proved long before they are proved themselves.
-constexpr std::array kLowered = {2, 3, 4, 5, 6, 7, 8, 10};
-constexpr std::size_t kNear = 3'000;  // partitions looked at once more
+constexpr std::size_t kNear = 3'000;           // partitions looked at once more
 constexpr std::int64_t kStepsToRaise = 20'000;
 constexpr std::int64_t kRaisingPerProof = 2;  // of the steps that the proof took
 constexpr FineTicks kNoise = ColumnProgram::kNoise;
@@ -84,7 +81,7 @@ PartitionDualSearch::PartitionDualSearch(const FusionTables& tables, const Duals
 bool PartitionDualSearch::advance(std::int64_t steps) {
   steps_ = steps;
   if (const Duals* known = std::exchange(known_, nullptr)) program_.begin_with(*known, steps_);
-  while (steps_ > 0 && stage_ != Stage::Ended && !result_) {
+  while (steps_ > 0 && stage_ != Stage::Ended) {
     tables_.deadline().check();
     switch (stage_) {
       case Stage::Program:
@@ -141,11 +138,9 @@ void PartitionDualSearch::grow_columns() {
 void PartitionDualSearch::price_columns() {
   const std::int64_t limit = std::min(steps_, steps_of_round_);
   const bool is_long = steps_of_round_ > kStepsOfLong;
-  const bool are_lower = is_long && spared_ < kLowered.size();
   std::int64_t left = limit;
-  Duals priced = are_lower ? lower_duals() : duals_;
   auto found =
-      pricing_.find(priced,
+      pricing_.find(duals_,
                     {.threshold = is_long ? kNoise : 0,
                      .most = kPartitionsPerRound,
                      .enough = is_long ? kPartitionsPerRound : PartitionPricing::Query::kAny,
@@ -161,29 +156,11 @@ void PartitionDualSearch::price_columns() {
     stage_ = Stage::Program;
   } else if (!found.complete) {
     steps_of_round_ = std::max(steps_of_round_, 4 * limit);
-  } else if (are_lower) {
-    keep_lower(std::move(priced));
   } else if (!is_long && found.partitions.size() < kPartitionsPerRound) {
     settle(found.partitions, limit - left);
   } else {
     stage_ = Stage::Proof;
   }
-}
-
-Duals PartitionDualSearch::lower_duals() const {
-  Duals lower = duals_;
-  for (FineTicks& dual : lower.kernels) dual -= dual >> kLowered[spared_];
-  return lower;
-}
-
-/// No set is overpaid by more than noise, which each is charged.
-void PartitionDualSearch::keep_lower(Duals lower) {
-  PartitionDuals proved;
-  static_cast<Duals&>(proved) = std::move(lower);
-  for (FineTicks& charge : proved.charge) charge += kNoise;
-  set_gains(tables_, proved);
-  result_ = std::move(proved);
-  ++spared_;
 }
 
 /// Lists all that are overpaid, if only by noise.

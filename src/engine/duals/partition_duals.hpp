@@ -55,18 +55,13 @@ class PartitionDualSearch {
   /// Whether the frontier is too wide, or nothing is left to do.
   [[nodiscard]] bool has_ended() const { return stage_ == Stage::Ended; }
 
-  /// Goes on for about so many steps, of some hundred operations each, or until better duals are
-  /// proved.  True once there is nothing more to do.  After Stopped, by the deadline of the tables,
-  /// it must not be called again.
+  /// Goes on for about so many steps, of some hundred operations each.  True once there is
+  /// nothing more to do.  After Stopped, by the deadline of the tables, it must not be
+  /// called again.
   bool advance(std::int64_t steps);
-  /// The steps of the last call that it did not spend; 0 or less if it spent all.
-  [[nodiscard]] std::int64_t steps_left() const { return steps_; }
 
-  /// Gives away the best duals that were proved since the last time; nothing if none were.  Once the
-  /// search has ended they are its last, unless it could not go on.
-  [[nodiscard]] std::optional<PartitionDuals> take() {
-    return std::exchange(result_, std::nullopt);
-  }
+  /// Gives away the duals once the search has ended; nothing if none could be found.
+  [[nodiscard]] std::optional<PartitionDuals> take() { return std::move(result_); }
 
  private:
   enum class Stage : std::uint8_t { Program, Growth, Pricing, Proof, Raising, Ended };
@@ -74,8 +69,6 @@ class PartitionDualSearch {
   void solve_program();
   void grow_columns();
   void price_columns();
-  [[nodiscard]] Duals lower_duals() const;
-  void keep_lower(Duals lower);
   void prove();
   void lower_for(const PartitionColumn& overpaid, std::vector<PartitionColumn>& list);
   void settle(std::vector<PartitionColumn>& list, std::int64_t steps);
@@ -96,7 +89,6 @@ class PartitionDualSearch {
   std::int64_t steps_of_pricing_ = 0;  // the last enumeration
   std::int64_t steps_of_round_ = 0;    // of an enumeration that need not be complete
   std::int64_t steps_to_raise_ = 0;
-  std::size_t spared_ = 0;  // place
   PartitionDuals duals_;
   std::optional<PartitionDuals> result_;
 };

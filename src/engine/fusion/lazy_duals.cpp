@@ -240,19 +240,14 @@ void LazyDuals::go_on_with_all() {
     search_ = std::make_unique<PartitionDualSearch>(
         tables_, duals_.empty() ? nullptr : &duals_.back().found, &work_);
   }
-  const bool ended = search_->advance(steps);
+  if (!search_->advance(steps)) return;
   auto duals = search_->take();
-  const bool failed = ended && !duals;
-  if (duals) keep(std::move(*duals));
-  if (!ended) {
-    steps_left_ = search_->steps_left();
-    return;
-  }
   search_.reset();
-  if (failed && std::exchange(are_frontiers_left_, false)) {
+  if (!duals && std::exchange(are_frontiers_left_, false)) {
     stage_ = Stage::Frontiers;
     return;
   }
+  if (duals) keep(std::move(*duals));
   stage_ = Stage::Ended;
   if (tables_.bounds().use(SearchBound::Covers) && !duals_.empty()) {
     steps_left_ = steps;

@@ -75,26 +75,19 @@ Problem long_chain(std::uint64_t seed) {
 
 std::optional<PartitionDuals> find_duals(const FusionTables& tables) {
   PartitionDualSearch search(tables);
-  std::optional<PartitionDuals> best;
-  for (bool is_over = false; !is_over;) {
-    is_over = search.advance(kEnoughRounds);
-    if (auto duals = search.take()) best = std::move(duals);
-    REQUIRE((is_over || search.steps_left() > 0));
-  }
-  return best;
+  REQUIRE(search.advance(kEnoughRounds));
+  return search.take();
 }
 
 /// Each call twice as long as the one before.
 std::optional<PartitionDuals> find_duals_bit_by_bit(const FusionTables& tables, int& calls) {
   PartitionDualSearch search(tables);
-  std::optional<PartitionDuals> best;
   std::int64_t steps = 1;
-  for (bool is_over = false; !is_over; steps *= 2, ++calls) {
+  for (; !search.advance(steps); ++calls) {
+    steps *= 2;
     REQUIRE(steps < kEnoughRounds);
-    is_over = search.advance(steps);
-    if (auto duals = search.take()) best = std::move(duals);
   }
-  return best;
+  return search.take();
 }
 
 void check_valid(const PartitionDuals& duals, const FusionTables& tables,
@@ -286,13 +279,13 @@ TEST_CASE("whoever helps, the duals are the same, bit by bit" * doctest::test_su
         const std::int64_t steps = test::pick(random, 1, 100'000);
         ended = alone.advance(steps);
         REQUIRE(shared.advance(steps) == ended);
-        const auto duals = alone.take();
-        const auto duals_shared = shared.take();
-        REQUIRE(duals_shared.has_value() == duals.has_value());
-        if (!duals) continue;
-        REQUIRE(same(*duals_shared, *duals));
-        compared += ended;
       }
+      const auto duals = alone.take();
+      const auto duals_shared = shared.take();
+      REQUIRE(duals_shared.has_value() == duals.has_value());
+      if (!duals) continue;
+      REQUIRE(same(*duals_shared, *duals));
+      ++compared;
     }
   } while (helpers.helped() <= 10);
   CHECK(compared > 2);
