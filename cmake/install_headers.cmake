@@ -8,7 +8,8 @@
 # Headers that show a library which the package does not hand on (JSON, protobuf) stay here,
 # and so do those that include them.
 file(GLOB_RECURSE headers RELATIVE ${source_dir} ${source_dir}/*.hpp)
-file(REMOVE_RECURSE ${scratch_dir})
+string(RANDOM LENGTH 12 run)  # two installations may run at once
+string(APPEND scratch_dir /${run})
 set(internal "<nlohmann/|<google/protobuf|\\.pb\\.h")
 set(found TRUE)
 while(found)
@@ -29,3 +30,4 @@ foreach(header IN LISTS headers)
   file(WRITE ${scratch_dir}/${header} "${text}")
 endforeach()
 file(INSTALL ${scratch_dir}/ DESTINATION ${CMAKE_INSTALL_PREFIX}/include/dfsearch)
+file(REMOVE_RECURSE ${scratch_dir})
