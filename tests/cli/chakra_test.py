@@ -6,6 +6,7 @@ usage: chakra_test.py DFSEARCH [TEST ...]
 
 import collections
 import json
+import re
 import struct
 import unittest
 
@@ -322,6 +323,12 @@ class Import(CliTest):
         self.assertEqual([kernels[name]["kind"] for name in ("k_5", "k_1", "k_2")],
                          ["elementwise", "gemm", "elementwise2"])
         result = json.loads(self.run_tool("c.yaml", "--quiet", "--json", "-").stdout)
+        # The trace itself is a config, given a machine.
+        self.write("machine.yaml", re.sub(r"(?m)^  ", "", SYSTEM.removeprefix("system:\n")))
+        at_once = json.loads(self.run_tool("t.et", "--system", "machine.yaml", "--quiet", "--json",
+                                           "-").stdout)
+        self.assertEqual(at_once["step_time"], result["step_time"])
+        self.assertIn("t.et: is a model without a machine", self.run_tool("t.et", status=2).stderr)
         flop = {each["name"]: each["flop"] for each in result["graph"]["kernels"]}
         self.assertEqual(flop, {"k_7": 1 << 20, "k_5": 1 << 10, "k_1": 3 << 20, "k_2": 1 << 9})
         bytes_ = {(each["from"], each["to"]): each["bytes"] for each in result["graph"]["tensors"]}

@@ -264,6 +264,47 @@ gurobi { thread: 144 gap: 0.001 time: 1200 }
         self.assertEqual(self.result("parts.yaml")["step_time"],
                          self.result("both.yaml")["step_time"])
 
+    def test_a_file_of_another_program_is_a_config_given_a_machine(self):
+        for seed in ("llama.json", "qwen3.json"):
+            source = ROOT / "tests" / "fuzz" / "seeds" / "huggingface" / seed
+            self.write("config.json", source.read_text())
+            written = self.run_tool("import", "config.json").stdout
+            self.write("c.yaml", written + "system: {from: h100_dgx, chips: 8}\n")
+            words = ["--system", "h100_dgx", "--chips", "8", "--set", "workload.sequence=1024",
+                     "--set", "workload.global_batch=8"]
+            shown = self.run_tool("check", "config.json", *words).stdout
+            self.assertIn("sequence 1024", shown)
+            self.assertEqual(shown.splitlines()[1:],
+                             self.run_tool("check", "c.yaml", *words[4:]).stdout.splitlines()[1:])
+            # As a part of another config, too.
+            self.write("part.yaml", "workload: {from: config.json, sequence: 1024, "
+                                    "global_batch: 8}\nsystem: {from: h100_dgx, chips: 8}\n")
+            self.assertEqual(self.run_tool("check", "part.yaml").stdout.splitlines()[1:],
+                             shown.splitlines()[1:])
+            error = self.run_tool("config.json", status=2).stderr
+            self.assertRegex(error, "^config.json: is a model without a machine, expected --system "
+                                    "NAME.*'dfsearch import config.json -o FILE'")
+        # A setup has a machine of its own.
+        setup = SETUPS / "r_execution.txt"
+        self.run_tool("import", setup, "-o", "setup.yaml")
+        self.write("setup.txt", setup.read_text())
+        self.assertEqual(self.result("setup.txt")["step_time"],
+                         self.result("setup.yaml")["step_time"])
+
+    def test_a_system_in_place_of_that_of_a_config(self):
+        self.write("c.yaml", TRAINING)
+        self.write("mine.yaml", re.sub(r"(?m)^  ", "", re.search(
+            r"(?ms)^system:\n(.*?)^execution", TRAINING).group(1)))
+        plain = self.run_tool("check", "c.yaml").stdout.splitlines()[1:]
+        self.assertEqual(self.run_tool("check", "c.yaml", "--system", "mine.yaml")
+                         .stdout.splitlines()[1:], plain)
+        other = self.run_tool("check", "c.yaml", "--system", "h100_dgx", "--chips", "16").stdout
+        self.assertIn("16 chips of 989.4 TFLOP/s", other)
+        self.assertIn("did you mean 'h100_dgx'?",
+                      self.run_tool("c.yaml", "--system", "h100", status=2).stderr)
+        self.assertIn("--size: only models of ONNX",
+                      self.run_tool("c.yaml", "--size", "batch=2", status=2).stderr)
+
     def test_a_checkpoint_of_the_model_optimizer_is_read_with_what_lies_beside_it(self):
         model = {"model_type": "qwen3", "hidden_size": 1024, "intermediate_size": 3072,
                  "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 8,

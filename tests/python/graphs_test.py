@@ -222,9 +222,45 @@ class Onnx(unittest.TestCase):
             answer = subprocess.run([PROGRAM, str(config), "--json", "-", "--quiet"], text=True,
                                     capture_output=True, check=True)
             self.assertEqual(json.loads(answer.stdout)["status"], "optimal")
-            told = subprocess.run([PROGRAM, "import", str(file)], text=True, capture_output=True)
-            self.assertNotEqual(told.returncode, 0)
-            self.assertIn("python3 -m dfsearch import", told.stderr)
+            # The program does both at once.
+            sizes = ["--size", "batch=1", "--size", "tokens=64"]
+            at_once = subprocess.run([PROGRAM, str(file), *sizes, "--system", "sn10_8x1_ring",
+                                      "--json", "-", "--quiet"], text=True, capture_output=True,
+                                     check=True)
+            times = [json.loads(done.stdout)["step_time"] for done in (answer, at_once)]
+            self.assertEqual(times[0], times[1])
+            written = subprocess.run([PROGRAM, "import", str(file), *sizes], text=True,
+                                     capture_output=True, check=True)
+            self.assertEqual({**json.loads(written.stdout), "system": {"from": "sn10_8x1_ring"}},
+                             json.loads(config.read_text()))
+            for words, message in (
+                    ([], f"{file}: sizes: the dimension 'tokens' has no size, expected --size"),
+                    (sizes, "m.onnx: is a model without a machine, expected --system NAME")):
+                told = subprocess.run([PROGRAM, str(file), *words], text=True, capture_output=True)
+                self.assertEqual(told.returncode, 2)
+                self.assertIn(message, told.stderr)
+            page = pathlib.Path(folder, "page.html")
+            subprocess.run([PROGRAM, str(file), *sizes, "--system", "sn10_8x1_ring", "--quiet",
+                            "--html", str(page)], capture_output=True, check=True)
+            self.assertIn("weight_gemm", page.read_text())
+
+    def test_weights_are_not_kept_and_numbers_of_shapes_are(self):
+        before = dfsearch.read_onnx(attention_model(), sizes={"batch": 1, "tokens": 8})
+        given = attention_model()
+        for tensor in given.graph.initializer:
+            if tensor.name.startswith("w_"):
+                tensor.ClearField("raw_data")
+        self.assertEqual(dfsearch.read_onnx(given, sizes={"batch": 1, "tokens": 8}), before)
+        # Files of more than the program reads of any other: 32 MiB of weights.
+        large = model([helper.make_node("MatMul", ["x", "w"], ["y"], "m")], {"x": [4, 2048]}, ["y"],
+                      [weight("w", 2048, 4096)])
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "large.onnx")
+            onnx.save(large, str(file))
+            found = dfsearch.solve(file, changes={"system": SYSTEM}, threads=1)
+            shown = subprocess.run([PROGRAM, str(file), "--system", SYSTEM["from"], "--quiet",
+                                    "--json", "-"], text=True, capture_output=True, check=True)
+            self.assertEqual(json.loads(shown.stdout)["step_time"], found.step_time)
 
 
 class Value:

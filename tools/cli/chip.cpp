@@ -12,6 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/outputs.hpp"
 #include "cli/standard_output.hpp"
+#include "io/config/foreign_file.hpp"
 #include "io/report/chip_list.hpp"
 #include "io/report/chip_text.hpp"
 #include "io/result/chip_json.hpp"
@@ -106,6 +107,10 @@ Config with_runnable_chip(Config config) {
   return config;
 }
 
+std::string imported_name(const CommandLine& line) {
+  return line.config + std::string(kAsImported);
+}
+
 }  // namespace
 
 Config load_runnable(const CommandLine& line) {
@@ -115,11 +120,16 @@ Config load_runnable(const CommandLine& line) {
 }
 
 Config load_searchable(const CommandLine& line) {
-  return with_runnable_chip(load_config(line.config, line.overrides));
+  if (line.imported.empty()) {
+    return with_runnable_chip(load_config(line.config, line.overrides));
+  }
+  return with_runnable_chip(parse_config(line.imported, imported_name(line), line.overrides));
 }
 
 AnyConfig load_any_searchable(const CommandLine& line) {
-  auto any = load_any_config(line.config, line.overrides);
+  auto any = line.imported.empty()
+                 ? load_any_config(line.config, line.overrides)
+                 : parse_any_config(line.imported, imported_name(line), line.overrides);
   if (auto* config = std::get_if<Config>(&any)) return with_runnable_chip(std::move(*config));
   return any;
 }

@@ -1,10 +1,8 @@
 #include "cli/commands.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <variant>
 
 #include "base/error.hpp"
@@ -14,6 +12,7 @@
 #include "cli/help.hpp"
 #include "cli/list.hpp"
 #include "cli/mesh.hpp"
+#include "cli/onnx.hpp"
 #include "cli/outputs.hpp"
 #include "cli/page_output.hpp"
 #include "cli/predict.hpp"
@@ -22,14 +21,11 @@
 #include "cli/standard_output.hpp"
 #include "cli/study.hpp"
 #include "cli/study_cluster.hpp"
-#include "io/chakra/import_trace.hpp"
 #include "io/config/config_schema.hpp"
-#include "io/config/file_kind.hpp"
+#include "io/config/foreign_file.hpp"
 #include "io/config/graph_text.hpp"
 #include "io/dfmodel/export_dfmodel.hpp"
-#include "io/dfmodel/import_dfmodel.hpp"
 #include "io/emit/emit_result.hpp"
-#include "io/huggingface/import_huggingface.hpp"
 #include "io/lp/given_decisions.hpp"
 #include "io/lp/lp_text.hpp"
 #include "io/lp/solution.hpp"
@@ -125,31 +121,9 @@ int run_graph(const CommandLine& line) {
   return kProved;
 }
 
-/// What is wrong with a setup is reported only if it is one.
-std::string imported(const std::string& text, const std::string& name) {
-  if (name.ends_with(".onnx")) {
-    throw InputError(name + ": a model of ONNX is read by the package of Python: " +
-                     "python3 -m dfsearch import " + name);
-  }
-  if (name.ends_with(".et")) return import_trace(text, name);
-  try {
-    if (!is_huggingface_config(text, name)) return import_dfmodel(text, name);
-    const std::filesystem::path beside = std::filesystem::path(name).parent_path() / kOptimizerFile;
-    std::optional<std::string> optimizer;
-    if (std::error_code error; std::filesystem::exists(beside, error))
-      optimizer = read_file(beside.string());
-    return import_huggingface(text, name, optimizer);
-  } catch (const InputError&) {
-    const std::string kind = kind_of_text(text);
-    if (kind.empty()) throw;
-    throw InputError(name + ":1:1: is " + kind +
-                     "; expected a setup of DFModel (protobuf text) or the config.json of a model "
-                     "of Hugging Face");
-  }
-}
-
 int run_import(const CommandLine& line) {
-  write_output(line.output, imported(read_file(line.config), line.config));
+  const std::string text = line.imported.empty() ? imported_file(line.config) : line.imported;
+  write_output(line.output, text);
   return kProved;
 }
 
@@ -242,7 +216,8 @@ int run_command(const CommandLine& line) {
 
 }  // namespace
 
-int run(const CommandLine& line) {
+int run(CommandLine line) {
+  import_onnx(line);
   try {
     return run_command(line);
   } catch (const NoSuchChip& none) {

@@ -8,6 +8,6 @@ namespace dfsearch {
 
 /// Runs the command and returns the exit status.  Throws InputError for input
 /// that is wrong and for files that cannot be written.
-int run(const CommandLine& line);
+int run(CommandLine line);
 
 }  // namespace dfsearch

@@ -50,6 +50,7 @@ constexpr const char* kExamples = R"(  dfsearch --config gpt3_1t.yaml --threads 
   dfsearch gemm configs/chips/v100.yaml --shape 4096x4096x4096 --published
   dfsearch study configs/studies/sram_bandwidth.yaml -o sram --threads 2
   dfsearch import setup.txt -o gpt3_1t_again.yaml
+  dfsearch config.json --system h100_dgx --chips 8
   dfsearch configs/transformers/llama3_70b.yaml --set workload.model=qwen2_5_72b
 )";
 constexpr const char* kExitStatus =

@@ -11,7 +11,9 @@
 
 #include "base/units_text.hpp"
 #include "cli/option_values.hpp"
+#include "io/config/shelf.hpp"
 #include "io/text/input_messages.hpp"
+#include "io/text/json_text.hpp"
 
 namespace dfsearch {
 namespace {
@@ -64,6 +66,14 @@ void drop_bound(CommandLine& line, const std::string& option, const std::string&
   }
   usage_error(fmt::format("{}: expected {}, got {}{}", option, joined_choices(names),
                           in_quotes(value), suggestion(value, names)));
+}
+
+/// The whole section; a file of the user counts from here.
+void system_name(CommandLine& line, const std::string&, const std::string& value) {
+  const std::filesystem::path file = find_input(value, ShelfKind::Systems);
+  const std::string from =
+      is_on_shelf(file) ? file.stem().string() : std::filesystem::absolute(file).string();
+  line.overrides.push_back("system=" + Json({{"from", from}}).dump());
 }
 
 void objective(CommandLine& line, const std::string&, const std::string& value) {

@@ -9,6 +9,7 @@
 namespace dfsearch {
 
 void drop_bound(CommandLine& line, const std::string& option, const std::string& value);
+void system_name(CommandLine& line, const std::string&, const std::string& value);
 void objective(CommandLine& line, const std::string&, const std::string& value);
 void graph_format(CommandLine& line, const std::string& option, const std::string& value);
 void model_format(CommandLine& line, const std::string& option, const std::string& value);

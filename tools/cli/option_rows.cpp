@@ -49,6 +49,12 @@ void memory(Line& line, const Text&, const Text& value) {
   line.*member = parse_memory_limit(value);
 }
 
+void chips(Line& line, const Text& option, const Text& value) {
+  constexpr std::int64_t kMostChips = 1'000'000'000;
+  line.overrides.push_back("system.chips=" +
+                           std::to_string(parse_count(option, value, kMostChips)));
+}
+
 void port(Line& line, const Text& option, const Text& value) {
   constexpr std::int64_t kMostPort = 65535;
   line.port = value == "0" ? 0 : parse_count(option, value, kMostPort);
@@ -70,10 +76,19 @@ constexpr OptionRow kJson{"--json", "FILE|-",
                           text<&Line::json>};
 constexpr OptionRow kOutput{"-o,--output", "FILE|-", "where to write it (-)", text<&Line::output>};
 
+constexpr OptionRow kSize{"--size", "NAME=VALUE",
+                          "of a dimension that a model of ONNX names; repeatable",
+                          append<&Line::sizes>, true};
+
 constexpr OptionRow kConfig[] = {
     {"--config", "CONFIG", "the config, as the word CONFIG says it", text<&Line::config_option>},
     {"--set", "KEY=VALUE", "override a key of the config, system.network.0.degree=16; repeatable",
-     append<&Line::overrides>, true}};
+     append<&Line::overrides>, true},
+    {"--system", "NAME",
+     "the machine, in place of that of the config: one of 'dfsearch list systems' or a file",
+     system_name},
+    {"--chips", "N", "its number of chips", chips},
+    kSize};
 
 constexpr OptionRow kSolve[] = {
     {"--threads", "N", "worker threads, 1 to 1024 (all hardware threads)", threads<&Line::threads>},
@@ -147,9 +162,10 @@ constexpr OptionRow kGraph[] = {
     {"--mapping", "FILE", "for dot: cluster the kernels by partition", text<&Line::mapping>},
     kOutput};
 
-constexpr OptionRow kImport[] = {{"-o,--output", "FILE|-",
-                                  "where to write the config, or the section (-)",
-                                  text<&Line::output>}};
+constexpr OptionRow kImport[] = {
+    kSize,
+    {"-o,--output", "FILE|-", "where to write the config, or the section (-)",
+     text<&Line::output>}};
 
 constexpr OptionRow kExport[] = {
     {"--part", "P", "fusion: partitions and cores of a layer, or sharding (fusion)", model_part},
@@ -283,7 +299,9 @@ constexpr UsageRow kImportUsage[] = {
     {"SETUP.txt [-o CONFIG]", "a setup of DFModel (protobuf text) as a config"},
     {"config.json [-o FILE]",
      "a model of Hugging Face as a section 'workload', with the hf_quant_config.json beside it"},
-    {"TRACE.et [-o FILE]", "an execution trace of Chakra as a section 'workload'"}};
+    {"TRACE.et [-o FILE]", "an execution trace of Chakra as a section 'workload'"},
+    {"MODEL.onnx [--size NAME=VALUE]",
+     "a model of ONNX as a config without a machine, by the package of Python"}};
 constexpr UsageRow kExportUsage[] = {
     {"CONFIG [options]", "a mixed-integer program for other solvers"}};
 constexpr UsageRow kChipUsage[] = {
@@ -315,7 +333,9 @@ constexpr CommandRow kCommands[] = {
     {Command::Evaluate, "evaluate", kEvaluateUsage, "config", kEvaluate, finish_evaluate},
     {Command::Check, "check", kCheckUsage, "config", {}, nullptr},
     {Command::Graph, "graph", kGraphUsage, "config", kGraph, finish_graph},
-    {Command::Import, "import", kImportUsage, "setup", kImport, nullptr, "", false},
+    {Command::Import, "import", kImportUsage, "setup", kImport, nullptr,
+     "All of these stand for a CONFIG as well: dfsearch config.json --system h100_dgx --chips 8.",
+     false},
     {Command::Export, "export", kExportUsage, "config", kExport, nullptr},
     {Command::Chip, "chip", kChipUsage, "config", kChip, nullptr,
      "A config of a chip needs its system only (docs/technology.md).  Of several each is a row of "

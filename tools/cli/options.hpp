@@ -74,6 +74,8 @@ struct CommandLine {
   std::string config_option;              ///< of --config; `config` then is the same
   std::vector<std::string> more_configs;  ///< after the first, for chip, study and report
   std::vector<std::string> overrides;
+  std::vector<std::string> sizes;  ///< NAME=VALUE, of dimensions that a model of ONNX names
+  std::string imported;            ///< the text of a config that is a model of ONNX
   std::string json;
   std::string html;
   std::string mapping;  ///< written by solve, read by the others

@@ -91,7 +91,7 @@ struct Loaded {
 /// What is no file may be one of the shelf.
 Loaded load_file(const std::string& name, const std::vector<std::string>& changes) {
   const std::filesystem::path file = find_input(name, ShelfKind::Configs);
-  return {load_any_config(file, changes), file.stem().string(), read_config_text(file)};
+  return {load_any_config(file, changes), file.stem().string(), read_config_text(file).text};
 }
 
 Loaded load_text(const std::string& text, const std::filesystem::path& name,

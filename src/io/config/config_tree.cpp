@@ -16,6 +16,7 @@
 
 #include "base/error.hpp"
 #include "io/config/config_serving.hpp"
+#include "io/config/foreign_file.hpp"
 #include "io/config/shelf.hpp"
 #include "io/text/map_reader.hpp"
 #include "io/text/read_file.hpp"
@@ -80,16 +81,16 @@ void resolve_from(YamlNode& section, const fs::path& directory, std::optional<Sh
     messages.add(place, "from", fmt::format("a chain of more than {} files", kLongestChain));
     return;
   }
-  std::string text;
+  ReadText read;
   try {
-    text = read_config_text(named->file);
+    read = read_config_text(named->file);
   } catch (const InputError& wrong) {
     // That the file cannot be read is a fault of whoever names it.
     for (const std::string& message : wrong.messages()) messages.add(place, "from", message);
     return;
   }
   try {
-    YamlNode base = parse_yaml(text, source, true);
+    YamlNode base = parse_yaml(read.text, read.source, true);
     if (base.type != YamlNode::Type::Map) {
       messages.add(base.place.source ? base.place : place, "from",
                    fmt::format("expected the file {} to hold a map, got {}", in_quotes(source),
@@ -322,15 +323,33 @@ void check_is_config(const YamlNode& root, const fs::path& file, InputMessages& 
   messages.throw_if_any();
 }
 
+/// A model that another program wrote has none of its own.
+void check_has_machine(const YamlNode& root, const fs::path& file) {
+  if (!root.place.source || !root.place.source->ends_with(kAsImported) || root.find("system"))
+    return;
+  std::string name = file.string();
+  if (name.ends_with(kAsImported)) name.resize(name.size() - kAsImported.size());
+  throw InputError(fmt::format(
+      "{0}: is a model without a machine, expected --system NAME ('dfsearch list systems'), and "
+      "--chips N where it leaves them open; 'dfsearch import {0} -o FILE' makes a config to edit",
+      name));
+}
+
 }  // namespace
 
-std::string read_config_text(const fs::path& file) {
-  const ShelfFile* shelf = find_on_shelf(file);
-  return shelf ? std::string(shelf->text) : read_file(file);
+ReadText read_config_text(const fs::path& file) {
+  const std::string name = file.string();
+  if (const ShelfFile* shelf = find_on_shelf(file)) return {std::string(shelf->text), name};
+  const std::string imported = name + std::string(kAsImported);
+  if (!foreign_kind(name, "").empty()) return {imported_file(file), imported};
+  std::string text = read_file(file);
+  if (foreign_kind(name, text).empty()) return {std::move(text), name};
+  return {imported_text(text, name), imported};
 }
 
 YamlNode load_config_tree(const fs::path& file) {
-  return parse_yaml(read_config_text(file), file.string(), true);
+  const ReadText read = read_config_text(file);
+  return parse_yaml(read.text, read.source, true);
 }
 
 bool chooses_file(const Override& change) {
@@ -414,6 +433,7 @@ YamlNode complete_tree(YamlNode root, const fs::path& file,
   const std::vector<Override> changes = parse_overrides(overrides, messages);
   root = tree_with_files(std::move(root), file, changes, messages);
   apply_changes(changes, root, messages);
+  check_has_machine(root, file);
   return root;
 }
 

@@ -12,9 +12,14 @@
 
 namespace dfsearch {
 
-/// The text of a file, or of one of the shelf by the path that messages have (shelf.hpp).  Throws
-/// InputError.
-std::string read_config_text(const std::filesystem::path& file);
+/// The text of a config, and what messages call where it comes from.
+struct ReadText {
+  std::string text, source;
+};
+
+/// That of a file, or of one of the shelf by the path that messages have (shelf.hpp); of a file of
+/// another program what is imported of it (foreign_file.hpp).  Throws InputError.
+ReadText read_config_text(const std::filesystem::path& file);
 /// The same as a tree.
 YamlNode load_config_tree(const std::filesystem::path& file);
 

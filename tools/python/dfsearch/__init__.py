@@ -59,6 +59,9 @@ def _load(config: Config, changes: Mapping[str, Any] | Iterable[str] | None) -> 
     text = _text(config)
     if text:
         return _dfsearch.load_text(text, "config", given)
+    if os.fspath(config).endswith(".onnx"):
+        return _dfsearch.load_text(json.dumps(read_onnx(config)),
+                                   f"{os.fspath(config)} (as imported)", given)
     return _dfsearch.load_file(os.fspath(config), given)
 
 
@@ -106,7 +109,8 @@ def solve(config: Config, *, changes: Mapping[str, Any] | Iterable[str] | None =
           hint: Result | Config | None = None, on_progress: Listener | None = None) -> Result:
     """Finds the best answer and proves that it is.
 
-    config         a file, a text in YAML, or a dictionary
+    config         a file, a text in YAML, or a dictionary; a file may be a model of Hugging Face or
+                   ONNX or a trace of Chakra, with the machine in `changes`
     changes        values in place of its own: {"system.chips": 64}
     threads        as many as the process may use, unless given
     time_limit     seconds, of the search; the best answer so far is returned

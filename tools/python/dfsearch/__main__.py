@@ -45,9 +45,14 @@ def main() -> int:
         if given.system:
             config["system"] = {"from": given.system}
         _write(json.dumps(config, indent=1) + "\n", given.output)
-    except (InputError, ImportError, OSError) as error:
-        print(f"{top.prog}: {error}", file=sys.stderr)
+    except (InputError, OSError) as error:
+        for line in str(error).splitlines():
+            named = line if line.startswith(given.model) else f"{given.model}: {line}"
+            print(named, file=sys.stderr)
         return 2
+    except ImportError as error:
+        print(f"{given.model}: {error}", file=sys.stderr)
+        return 3
     return 0
 
 

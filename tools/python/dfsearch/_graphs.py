@@ -158,7 +158,8 @@ class _Graph:
             self.elementwise(name, output, shape, inputs,
                              read // max(1, math.prod(shape)) if sums else 1)
         else:
-            return self.refuse(name, f"the operator {kind} is not known")
+            return self.refuse(name, f"the operator {kind} is not known; unknown='elementwise' "
+                               "(--unknown of python3 -m dfsearch import) takes it as such")
         for other, other_shape in outputs[1:]:
             self.view(other, self.values[output], other_shape)
 
@@ -247,6 +248,7 @@ def read_onnx(model: Any, *, sizes: Mapping[str, int] | None = None, sequence: i
             raise InputError(f"{path}: {error.strerror}") from error
         except Exception as error:  # of protobuf, whatever the release calls it
             raise InputError(f"{path}: is no model of ONNX") from error
+        _drop_weights(model)
     model = _with_sizes(onnx, model, dict(sizes or {}))
     shapes = {info.name: _onnx_shape(info)
               for info in [*model.graph.value_info, *model.graph.output]}
@@ -267,6 +269,17 @@ def read_onnx(model: Any, *, sizes: Mapping[str, int] | None = None, sequence: i
     return graph.config(max(set(bits), key=bits.count) if bits else 16)
 
 
+def _drop_weights(model: Any) -> None:
+    """Leaves the numbers of small tensors alone, with which shapes are computed."""
+    constants = [a.t for node in model.graph.node if node.op_type == "Constant"
+                 for a in node.attribute if a.name == "value"]
+    for tensor in [*model.graph.initializer, *constants]:
+        if math.prod(tensor.dims) > 4096:
+            for field in ("raw_data", "float_data", "double_data", "int32_data", "int64_data",
+                          "uint64_data", "string_data", "external_data", "data_location"):
+                tensor.ClearField(field)
+
+
 def _onnx_shape(info: Any) -> Optional[tuple]:
     if not info.type.tensor_type.HasField("shape"):
         return None
@@ -278,13 +291,15 @@ def _with_sizes(onnx: Any, model: Any, sizes: dict[str, int]) -> Any:
     """A copy with numbers in place of names, and with the shapes of all tensors."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
+    _drop_weights(copy)
     named = {d.dim_param for given in copy.graph.input
              for d in given.type.tensor_type.shape.dim if d.HasField("dim_param")}
     missing, strange = sorted(named - set(sizes)), sorted(set(sizes) - named)
     wrong = [f"sizes: expected a whole number from 1 for {name}, got {size}"
              for name, size in sizes.items() if not isinstance(size, int) or size < 1]
     wrong += [f"sizes: the model names no dimension '{name}'" for name in strange]
-    wrong += [f"sizes: the dimension '{name}' has no size" for name in missing]
+    wrong += [f"sizes: the dimension '{name}' has no size, expected --size {name}=N, or "
+              f"sizes={{'{name}': N}} in Python" for name in missing]
     if wrong:
         raise InputError("\n".join(wrong))
     for given in copy.graph.input:

@@ -1,0 +1,93 @@
+#include "io/config/foreign_file.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <system_error>
+
+#include "base/error.hpp"
+#include "io/chakra/import_trace.hpp"
+#include "io/config/file_kind.hpp"
+#include "io/dfmodel/import_dfmodel.hpp"
+#include "io/huggingface/import_huggingface.hpp"
+#include "io/text/input_messages.hpp"
+#include "io/text/read_file.hpp"
+#include "io/text/yaml_tree.hpp"
+
+namespace dfsearch {
+namespace {
+
+bool is_trace(std::string_view name) { return name.ends_with(".et"); }
+
+/// The first line that says something.
+std::string_view first_line(std::string_view text) {
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::size_t first = line.find_first_not_of(" \t\r");
+    if (first != std::string_view::npos && line[first] != '#') return line.substr(first);
+  }
+  return {};
+}
+
+/// "system {", which is no YAML.
+bool begins_as_setup(std::string_view text) {
+  const std::string_view line = first_line(text);
+  const std::size_t end = line.find_first_not_of("abcdefghijklmnopqrstuvwxyz_");
+  const std::size_t brace = line.find_first_not_of(' ', std::min(end, line.size()));
+  return end > 0 && brace != std::string_view::npos && line[brace] == '{';
+}
+
+/// The keys that configs of Hugging Face have and ours have not.
+bool has_model_type(std::string_view text) {
+  const auto mentions = [&](std::string_view key) { return text.find(key) != text.npos; };
+  if (!mentions("\"model_type\"") && !mentions("\"architectures\"")) return false;
+  try {
+    const YamlNode root = parse_yaml(std::string(text), "", true);
+    return root.find("model_type") || root.find("architectures");
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+bool is_onnx(std::string_view name) { return name.ends_with(".onnx"); }
+
+std::string_view foreign_kind(std::string_view name, std::string_view text) {
+  if (is_onnx(name)) return "a model of ONNX";
+  if (is_trace(name)) return "a trace of Chakra";
+  if (begins_as_setup(text)) return "a setup of DFModel";
+  return has_model_type(text) ? "a model of Hugging Face" : "";
+}
+
+std::string imported_text(const std::string& text, const std::string& name) {
+  if (is_trace(name)) return import_trace(text, name);
+  try {
+    if (!is_huggingface_config(text, name)) return import_dfmodel(text, name);
+    const std::filesystem::path beside = std::filesystem::path(name).parent_path() / kOptimizerFile;
+    std::optional<std::string> optimizer;
+    if (std::error_code error; std::filesystem::exists(beside, error))
+      optimizer = read_file(beside.string());
+    return import_huggingface(text, name, optimizer);
+  } catch (const InputError&) {
+    // What is wrong with a setup is reported only if it is one.
+    const std::string kind = kind_of_text(text);
+    if (kind.empty()) throw;
+    throw InputError(name + ":1:1: is " + kind +
+                     "; expected a setup of DFModel (protobuf text) or the config.json of a model "
+                     "of Hugging Face");
+  }
+}
+
+std::string imported_file(const std::filesystem::path& file) {
+  const std::string name = file.string();
+  if (is_onnx(name)) {
+    throw InputError(name + ": a model of ONNX is no part of a config; 'dfsearch import " + name +
+                     " -o FILE' makes one of it");
+  }
+  // Traces of many nodes are as large as their graphs may be.
+  constexpr std::size_t kMostOfTrace = std::size_t{1} << 30;
+  return imported_text(is_trace(name) ? read_file(file, kMostOfTrace) : read_file(file), name);
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,26 @@
+#pragma once
+// Files of other programs, which stand for a config or for its section `workload`.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace dfsearch {
+
+/// What messages put behind the name of such a file: their lines are those of what was imported.
+inline constexpr std::string_view kAsImported = " (as imported)";
+
+/// "a model of ONNX" and the like; empty for a config, and for what is nothing.  Some are known by
+/// their names alone.
+std::string_view foreign_kind(std::string_view name, std::string_view text);
+
+/// A config, or its section `workload`, of a setup of DFModel, the config.json of Hugging Face or a
+/// trace of Chakra; `name` is the file of the text.  Throws InputError.
+std::string imported_text(const std::string& text, const std::string& name);
+/// The same of a file.
+std::string imported_file(const std::filesystem::path& file);
+
+/// Models of ONNX are read by the package of Python, not by the library.
+bool is_onnx(std::string_view name);
+
+}  // namespace dfsearch

@@ -1,0 +1,106 @@
+// Texts go to a program and come back through files without a name: nobody has to read from a pipe
+// while somebody writes to another, and nothing is left behind.
+
+#include "cli/child_process.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+namespace dfsearch {
+namespace {
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+File nameless_file() { return {std::tmpfile(), &std::fclose}; }
+
+std::string text_of(std::FILE* file, std::size_t most) {
+  std::string text;
+  std::array<char, 1 << 16> piece{};
+  std::rewind(file);
+  while (const std::size_t got = std::fread(piece.data(), 1, piece.size(), file)) {
+    text.append(piece.data(), got);
+    if (text.size() > most) break;
+  }
+  return text;
+}
+
+/// Words as execvpe takes them, which end in a null.
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> all;
+  for (const std::string& word : words) all.push_back(const_cast<char*>(word.c_str()));
+  return all;
+}
+
+/// What the new process needs, made before it begins.
+struct Start {
+  std::vector<char*> words, environment;
+  std::array<int, 3> files;  // standard input, output and error
+  pid_t parent;
+};
+
+/// The new process: becomes the program, or ends with the status of a shell that does not find it.
+/// Calls only what is safe beside other threads.
+[[noreturn]] void become(const Start& start) {
+  setpgid(0, 0);  // what a terminal sends to this group is for the parent
+  // Whatever ends the parent ends this, too; it may have ended already.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != start.parent) _exit(1);
+  for (const int ignored : {SIGPIPE, SIGXFSZ}) signal(ignored, SIG_DFL);
+  for (int i = 0; i < 3; ++i) dup2(start.files[static_cast<std::size_t>(i)], i);
+  execvpe(start.words.front(), start.words.data(), start.environment.data());
+  _exit(Ended::kNotFound);
+}
+
+/// The exit status, or that of one that took too long and was killed.
+int wait_for(pid_t process, const Deadline& end) {
+  int status = 0;
+  while (waitpid(process, &status, WNOHANG) == 0) {
+    if (end.has_passed()) {
+      kill(-process, SIGKILL);
+      waitpid(process, &status, 0);
+      return Ended::kTooLong;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+}  // namespace
+
+std::optional<Ended> run_program(const Program& program, const Deadline& deadline) {
+  const File input = nameless_file(), output = nameless_file(), errors = nameless_file();
+  if (!input || !output || !errors ||
+      std::fwrite(program.input.data(), 1, program.input.size(), input.get()) !=
+          program.input.size() ||
+      std::fflush(input.get()) != 0) {
+    return std::nullopt;
+  }
+  std::rewind(input.get());
+  Start start{.words = pointers(program.words),
+              .environment = pointers(program.settings),
+              .files = {fileno(input.get()), fileno(output.get()), fileno(errors.get())},
+              .parent = getpid()};
+  for (char** own = environ; *own != nullptr; ++own) start.environment.push_back(*own);
+  start.words.push_back(nullptr);
+  start.environment.push_back(nullptr);
+  const pid_t process = fork();
+  if (process == 0) become(start);
+  if (process < 0) return Ended{.status = Ended::kNotFound, .output = "", .errors = ""};
+  setpgid(process, process);  // by both, so that it is true for both
+  const int status = wait_for(process, deadline);
+  constexpr std::size_t kMostErrors = std::size_t{1} << 16;
+  return Ended{.status = status,
+               .output = text_of(output.get(), program.most_output),
+               .errors = text_of(errors.get(), kMostErrors)};
+}
+
+}  // namespace dfsearch

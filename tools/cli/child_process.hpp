@@ -1,0 +1,34 @@
+#pragma once
+// Other programs that do a part of the work where they are installed.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/deadline.hpp"
+
+namespace dfsearch {
+
+/// How another program ended.
+struct Ended {
+  static constexpr int kNotFound = 127;
+  static constexpr int kTooLong = -1;  ///< it was killed
+
+  int status = 0;
+  std::string output;
+  std::string errors;  ///< what it wrote to standard error
+};
+
+/// A program, its words and what it reads; of a name without a folder the first in PATH.
+struct Program {
+  std::vector<std::string> words;
+  std::string input;
+  std::vector<std::string> settings;  ///< NAME=VALUE, before those of our own environment
+  std::size_t most_output;            ///< bytes; of more a part is given that is longer than this
+};
+
+/// Runs it until the deadline; it ends with this process.  Nothing if there is no room for
+/// temporary files.
+std::optional<Ended> run_program(const Program& program, const Deadline& deadline);
+
+}  // namespace dfsearch
