@@ -16,26 +16,12 @@
 
 namespace dfsearch {
 
-namespace {
-
-/// Dual values are of partitions whose time is the greatest of sums over kernels and tensors, the
-/// same at both ends: without them where memory has a latency or kernels have steps.
-SearchBounds bounds_of(const Problem& problem, SearchBounds bounds) {
-  const std::vector<Kernel>& kernels = problem.workload.graph.kernels();
-  const bool has_steps = std::any_of(kernels.begin(), kernels.end(),
-                                     [](const Kernel& kernel) { return kernel.steps > 1; });
-  if (has_steps || problem.system.memory[0].latency > Seconds{}) bounds.drop(SearchBound::Duals);
-  return bounds;
-}
-
-}  // namespace
-
 FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
                            std::shared_ptr<const KernelOrder> order, const TableSettings& settings)
     : problem_(problem),
       costs_(std::make_shared<const LayerCosts>(problem, decisions, 0, settings.cache)),
       order_(std::move(order)),
-      bounds_(bounds_of(problem, settings.bounds)),
+      bounds_(settings.bounds),
       allowance_(settings.allowance),
       has_halves_(dfsearch::has_halves(problem)),
       phases_mix_(has_halves_ && phase_ranges(problem, problem.partition_limit()).overlap()) {
