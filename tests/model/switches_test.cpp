@@ -247,6 +247,8 @@ TEST_CASE("latency: an all-reduce pays it there and back, once whatever the tile
   CHECK(seconds() == about(2 * 0.8 * 40 / 10 + 2 * 0.5));
   own.equations.latency = LatencyRule::AllReduces;
   CHECK(seconds() == about(2 * 0.8 * 40 / 10 + 2 * 4 * 0.5));
+  own.system.network[0].topology = Topology::FullyConnected;
+  CHECK(seconds() == about(2 * 0.2 * 40 / 10 + 2 * 0.5));
 }
 
 TEST_CASE("latency: one rule for every exchange, by the hops of the topology") {

@@ -783,7 +783,9 @@ def exchange_latency(problem, dimensions):
 def all_reduce_latency(problem, dimensions):
     if problem.hops:
         return 2 * gather_latency(problem, dimensions)
-    return sum(2 * (d.degree - 1) * d.latency for d in dimensions)
+    passes = {"fully_connected": lambda n: 1}
+    return sum(2 * passes.get(d.topology, lambda n: n - 1)(d.degree) * d.latency
+               for d in dimensions)
 
 
 def _bisections(dimensions):

@@ -22,8 +22,6 @@ FLOATS = {"ratio", "machine", "memory_3d", "rail", "roofline", "fig8", "polynomi
 MISSING = {}
 # Cases that the program answers otherwise, on purpose.
 OTHERWISE = {
-    "all_reduce FC 8 published": "the published rule here counts 2 (n - 1) hops whatever the topology,"
-                                 " and no published run at hand has a latency and is fully connected",
     "all_gather SW 32 physical": "a switch sends all parts at once, so the first byte makes one hop",
 }
 

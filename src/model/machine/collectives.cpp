@@ -119,7 +119,9 @@ Seconds Collectives::flat_all_reduce(Bytes whole, std::optional<BytesPerSecond> 
 Seconds Collectives::all_reduce_latency() const {
   if (latency_ == LatencyRule::Hops) return 2.0 * gather_latency();
   Seconds sum{};
-  for (const Dimension& d : dimensions_) sum += 2.0 * (d.degree - 1.0) * d.latency;
+  for (const Dimension& d : dimensions_) {
+    sum += 2.0 * d.latency * row_of(d.topology).published_hops(d.degree);
+  }
   return sum;
 }
 

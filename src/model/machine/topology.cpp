@@ -31,6 +31,7 @@ constexpr TopologyRow kRing = {.name = "ring",
                                .paired = [](double n) { return n * n / 8.0; },
                                .gather_hops = others,
                                .exchange_hops = [](double n) { return std::floor(n / 2.0); },
+                               .published_hops = others,
                                .parts = parts_of_ring,
                                .published_parts = parts_of_ring,
                                .chip_ports = two,
@@ -45,6 +46,7 @@ constexpr TopologyRow kFullyConnected = {
     .paired = one,
     .gather_hops = one,
     .exchange_hops = one,
+    .published_hops = one,
     .parts =
         [](const PricedDimension& d) {
           return NetworkParts{.links = d.chips * (d.n - 1.0), .switch_ports = 0.0};
@@ -65,6 +67,7 @@ constexpr TopologyRow kSwitch = {.name = "switch",
                                  .paired = [](double n) { return n / 4.0; },
                                  .gather_hops = one,
                                  .exchange_hops = one,
+                                 .published_hops = others,
                                  .parts =
                                      [](const PricedDimension& d) {
                                        return NetworkParts{d.chips, d.chips};

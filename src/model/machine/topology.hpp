@@ -44,6 +44,8 @@ struct TopologyRow {
   /// Links that the first byte of an all-gather crosses one after the other, and of an all-to-all.
   double (*gather_hops)(double n);
   double (*exchange_hops)(double n);
+  /// Of one pass of an all-reduce, as published latencies count them.
+  double (*published_hops)(double n);
 
   /// What is paid for: what times take, so that every chip has its own links, and what published
   /// prices count, where a group of chips that an outer dimension joins has those of one chip.
