@@ -6,6 +6,7 @@ it is at hand, by the paper's own program.
 """
 
 import json
+import math
 import subprocess
 
 import paper_cases
@@ -116,22 +117,24 @@ def deepflow_6(program):
 
 
 def deepflow_7(program):
-    """A GEMM on 1, 2, 4 and 8 V100 of a ring, its rows shared out or its sum."""
+    """A GEMM on 1, 2, 4 and 8 V100, its result or its sum divided along one or two axes."""
     tool = technology_figures.Dfsearch(program)
     sizes = (4096, 8192, 16384, 32768)
     chart = Chart("DeepFlow, Fig. 7: GEMMs on the V100 of a DGX-1, predicted",
                   across(4096, 32768, [(size, f"{size:,}") for size in sizes]),
                   upwards(1e-4, 1, decades(-4, 0, " ms", 1e3)), "m = k = n", "time")
+    lines = {}  # strategies that take the same time share one
+    for name, degrees, loops in technology_figures.strategies_of_figure_7():
+        steps = technology_figures.sharded_steps(tool, sizes, degrees, loops)
+        lines.setdefault((math.prod(degrees), tuple(steps)), []).append(name)
+    colours = dict(zip((1, 2, 4, 8), COLOURS))
     entries = []
-    for chips, colour in zip((1, 2, 4, 8), COLOURS):
-        for loop, dash in (("M", ""), ("K", "6 5")) if chips > 1 else (("M", ""),):
-            steps = technology_figures.sharded_steps(tool, sizes, chips, loop)
-            chart.line(list(zip(sizes, steps)), colour, dash)
-            chart.points(list(zip(sizes, steps)), colour, 6)
-            name = "1 chip" if chips == 1 else f"{chips} chips, " + (
-                "rows (M)" if loop == "M" else "sum (K)")
-            entries.append((name, colour, dash or " "))
-    chart.key(entries, 470, 170)
+    for (chips, steps), names in lines.items():
+        dash = "6 5" if names[0].startswith("CR") else ""
+        chart.line(list(zip(sizes, steps)), colours[chips], dash)
+        chart.points(list(zip(sizes, steps)), colours[chips], 6)
+        entries.append((", ".join(names), colours[chips], dash or " "))
+    chart.key(entries, 400, 171)
     return chart.whole()
 
 

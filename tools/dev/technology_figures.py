@@ -10,6 +10,7 @@ in configs/figures/deepflow_*.yaml and configs/chips/.
 """
 
 import json
+import math
 import pathlib
 import subprocess
 import sys
@@ -141,27 +142,45 @@ does not stay counts once between levels, not once for each piece of the sum.
 """
 
 
-def sharded_steps(tool, sizes, chips, loop):
-    """The steps of cubed GEMMs of these sizes, whose loop so many chips share."""
+def sharded_steps(tool, sizes, degrees, loops):
+    """The steps of cubed GEMMs of these sizes on a grid of chips, a loop along each axis."""
+    network = ", ".join(f"{{topology: ring, degree: {degree}, link: inter, strategy: tensor}}"
+                        for degree in degrees)
     return [tool.solve("deepflow_gemm_sharded",
                        *(f"workload.kernels.0.{extent}={size}" for extent in "MKN"),
-                       f"system.chips={chips}", f"system.network.0.degree={chips}",
-                       f"sharding.pins.GEMM={loop}")["step_time"] for size in sizes]
+                       "workload.kernels.0.tiled=none", f"system.chips={math.prod(degrees)}",
+                       f"system.network=[{network}]", f"sharding.axes={len(degrees)}",
+                       f"sharding.pins.GEMM={'/'.join(loops)}")["step_time"] for size in sizes]
+
+
+def strategies_of_figure_7():
+    """Each with the degrees of its axes and a loop along each."""
+    for chips in (1, 2, 4, 8):
+        for rows in (each for each in (1, 2, 4, 8) if chips % each == 0):
+            columns = chips // rows
+            name = f"RC-{rows}-{columns}"
+            if columns == 1:
+                yield name, (rows,), ("M",)
+            elif rows == 1:
+                yield name, (columns,), ("N",)
+            else:
+                yield name, (rows, columns), ("M", "N")
+        if chips > 1:
+            yield f"CR-{chips}", (chips,), ("K",)
 
 
 def figure_7(tool):
     sizes = (4096, 8192, 16384, 32768)
-    columns = [sizes]
-    for chips in (1, 2, 4, 8):
-        for loop in ("M", "K") if chips > 1 else ("M",):
-            columns.append(map(seconds, sharded_steps(tool, sizes, chips, loop)))
-    rows = list(zip(*columns))
+    rows = [[name, *map(seconds, sharded_steps(tool, sizes, degrees, loops))]
+            for name, degrees, loops in strategies_of_figure_7()]
     return f"""## Figure 7: the same on 1, 2, 4 and 8 V100 of a DGX-1
 
-`{FIGURES}/deepflow_gemm_sharded.yaml`. Assumed: a ring of the wires of a V100's budget, 25.8
-GB/s in a direction; which link the paper used is not known. Times overlap with communication.
+`{FIGURES}/deepflow_gemm_sharded.yaml`. RC-a-b divides the rows of the result into a and its columns
+into b parts, CR-a the sum into a. Assumed: rings of the wires of a V100's budget, 25.8 GB/s in a
+direction, along each axis; which link the paper used is not known. Times overlap with communication,
+and parts of the result stay where they are made.
 
-""" + table(["m = k = n", "1", "2: M", "2: K", "4: M", "4: K", "8: M", "8: K"], rows)
+""" + table(["strategy", *(f"m = k = n = {size:,}" for size in sizes)], rows)
 
 
 def figure_8(tool):
