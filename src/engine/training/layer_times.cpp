@@ -19,7 +19,7 @@ std::optional<Mapping> least_mapping(const FusedPart& part, FusedKind kind, bool
             {.limits = {.deadline = deadline}, .deterministic = true, .any_of_best = any_of_best});
   if (result.stopped_by != StopReason::None) throw Stopped();
   const bool is_faster =
-      result.cost && result.cost->layer_time * part.samples < one_by_one(part, kind);
+      result.cost && result.cost->layer_time * part.samples < one_by_one(part, kind).time;
   return is_faster ? result.mapping : std::nullopt;
 }
 

@@ -6,7 +6,6 @@
 #include <google/protobuf/util/delimited_message_util.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -21,6 +20,10 @@ namespace {
 
 constexpr std::int64_t kMostCount = std::int64_t{1} << 40;
 constexpr std::size_t kMostTensors = 1'000'000;
+// Bytes of a column where large kernels are cut into tiles, which then have SRAM enough, and of one
+// so small that its kernel is not cut.
+constexpr std::int64_t kMostOfColumn = 1 << 16, kLeastOfColumn = 1 << 10;
+constexpr std::int64_t kMostColumns = 1 << 20;
 
 std::vector<chakra::Node> nodes_of(const std::string& bytes, const std::string& name) {
   google::protobuf::io::ArrayInputStream in(bytes.data(), static_cast<int>(bytes.size()));
@@ -63,12 +66,27 @@ std::int64_t count_of(const chakra::Node& node, const std::string& name) {
   return 0;
 }
 
-/// Traces of plans say the time of a part of the model and no FLOP.
-bool is_of_plan(const chakra::Node& node) {
-  return node.duration_micros() > 0 &&
-         std::any_of(node.attr().begin(), node.attr().end(), [](const auto& attribute) {
-           return attribute.name() == "num_ops" && attribute.int64_val() == 0;
-         });
+std::int64_t bytes_of(const chakra::Node& node) {
+  return std::max<std::int64_t>(count_of(node, "tensor_size"), 1);
+}
+
+std::int64_t in_rows(std::int64_t elements, std::int64_t columns) {
+  return std::max<std::int64_t>((elements + columns / 2) / columns, 1);
+}
+
+/// Whether a node says that it has no FLOP.
+bool says_no_flop(const chakra::Node& node) {
+  return count_of(node, "num_ops") == 0 &&
+         std::any_of(node.attr().begin(), node.attr().end(),
+                     [](const auto& attribute) { return attribute.name() == "num_ops"; });
+}
+/// Traces of plans once said the time of a part of the model and nothing else.
+bool is_of_old_plan(const chakra::Node& node) {
+  return node.duration_micros() > 0 && says_no_flop(node);
+}
+/// As a look-up or a copy does.
+bool only_moves(const chakra::Node& node) {
+  return says_no_flop(node) && count_of(node, "tensor_size") > 0;
 }
 
 bool is_of_host(const chakra::Node& node) {
@@ -83,15 +101,20 @@ class TraceGraph {
       : name_(std::move(name)), nodes_(nodes_of(bytes, name_)) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (!places_.emplace(nodes_[i].id(), i).second) refuse(i, "its id stands twice");
+      while (bytes_of(nodes_[i]) / columns_ > kMostOfColumn && columns_ < kMostColumns) {
+        columns_ *= 2;
+      }
     }
   }
 
   Workload workload() {
     Workload workload;
     workload.word = Bytes(1.0);
+    workload.sequence = columns_;
     std::vector<std::set<std::size_t>> reach(
         nodes_.size());  // kernels whose output a node hands on
     std::vector<Kernel> kernels;
+    std::vector<std::int64_t> rows;  // of the output of each, that are handed on; 0: all
     std::vector<Tensor> tensors;
     for (const std::size_t i : order()) {
       std::set<std::size_t> inputs;
@@ -99,19 +122,22 @@ class TraceGraph {
         const std::set<std::size_t>& from = reach[place(i, dep)];
         inputs.insert(from.begin(), from.end());
       }
-      if (nodes_[i].type() != chakra::COMP_NODE || is_of_host(nodes_[i])) {
+      if (nodes_[i].type() != chakra::COMP_NODE || is_of_host(nodes_[i]) || only_moves(nodes_[i])) {
         reach[i] = std::move(inputs);
         continue;
       }
       const std::size_t kernel = kernels.size();
       kernels.push_back(kernel_of(i, inputs.size()));
+      const std::int64_t handed = in_rows(bytes_of(nodes_[i]), kernels.back().n);
+      rows.push_back(handed < kernels.back().m ? handed : 0);
       int operand = 1;
       for (const std::size_t from : inputs) {
         const int most = most_operands(kernels.back().kind);
         tensors.push_back({.from = KernelId(from),
                            .to = KernelId(kernel),
                            .operand = std::min(operand++, most),
-                           .value = 0});
+                           .value = 0,
+                           .rows = rows[from]});
       }
       if (tensors.size() > kMostTensors)
 
@@ -170,12 +196,11 @@ class TraceGraph {
 
   [[nodiscard]] Kernel kernel_of(std::size_t i, std::size_t inputs) const {
     const std::int64_t flop = count_of(nodes_[i], "num_ops");
-    const std::int64_t bytes = std::max<std::int64_t>(count_of(nodes_[i], "tensor_size"), 1);
-    if (flop < 1 && is_of_plan(nodes_[i])) {
-      refuse(
-          i,
-          "has a time and no FLOP, as a trace that 'dfsearch emit --for chakra' makes of a plan; "
-          "the workload is that of the plan's own config");
+    const std::int64_t bytes = bytes_of(nodes_[i]);
+    if (flop < 1 && is_of_old_plan(nodes_[i])) {
+      refuse(i,
+             "has a time and no FLOP, as a trace that 'dfsearch emit --for chakra' makes of an old "
+             "result; solve the plan's config again and emit that");
     }
     if (flop < 1 || flop > kMostCount * 1024 || bytes > kMostCount) {
       refuse(i,
@@ -184,15 +209,18 @@ class TraceGraph {
              "dfsearch import MODEL.onnx, dfsearch.read_torch, or its kernels as 'kind: graph' "
              "(docs/formats.md)");
     }
-    const double each = static_cast<double>(flop) / static_cast<double>(bytes);
+    // FLOP of an element of the output, which is as large as the rows that tensors carry.
+    const std::int64_t each = flop / bytes;
     Kernel kernel{.name = fmt::format("{}_{}", escaped(nodes_[i].name()), nodes_[i].id())};
-    kernel.tiled = Loop::None;
-    kernel.m = bytes;
-    if (each >= 2.0) {
+    kernel.n = bytes / columns_ < kLeastOfColumn ? 1 : columns_;
+    if (kernel.n == 1) kernel.tiled = Loop::None;
+    if (each >= 2) {
       kernel.kind = KernelKind::Gemm;
       kernel.mode = Mode::Systolic;
-      kernel.k = std::llround(each / 2.0);
+      kernel.k = each / 2;
+      kernel.m = in_rows(flop / (2 * kernel.k), kernel.n);
     } else {
+      kernel.m = in_rows(std::max(flop, bytes), kernel.n);
       kernel.kind = inputs > 1 ? KernelKind::Elementwise2 : KernelKind::Elementwise;
     }
     return kernel;
@@ -201,6 +229,7 @@ class TraceGraph {
   const std::string name_;
   const std::vector<chakra::Node> nodes_;
   std::unordered_map<std::uint64_t, std::size_t> places_;
+  std::int64_t columns_ = 1;  // of large kernels, which go by tiles
 };
 
 }  // namespace

@@ -121,8 +121,8 @@ class Trace {
 
   Trace() : out_(&bytes_) { put(version()); }
 
-  /// Behind what this chip did before.
-  void compute(const std::string& name, double seconds) {
+  /// Behind what this chip did before.  Of results that do not say them FLOP and bytes are 0.
+  void compute(const std::string& name, double seconds, double flop, double bytes) {
     if (!(seconds > 0.0)) return;
     chakra::Node node = made(name, chakra::COMP_NODE);
     // Whole microseconds, whose sum is that of the times.
@@ -130,7 +130,8 @@ class Trace {
     const auto micros = static_cast<std::uint64_t>(std::llround(time_)) - told_;
     told_ += micros;
     node.set_duration_micros(micros);
-    add(node, "num_ops")->set_int64_val(0);
+    add(node, "num_ops")->set_int64_val(std::llround(flop));
+    add(node, "tensor_size")->set_uint64_val(static_cast<std::uint64_t>(std::llround(bytes)));
     chain(node);
   }
   /// `bytes` are what each chip puts in.
@@ -285,7 +286,12 @@ class StepTraces {
       const std::string kind = zero_ == 0 ? "all_reduce" : "reduce_scatter";
       for (std::int64_t j = 0; j < chunks_; ++j) replicas(rank, of(stage, j), kind, trace, true);
     }
-    trace.compute("optimizer", optimizer_);
+    double flop = 0.0, bytes = 0.0;
+    for (std::int64_t j = 0; j < chunks_; ++j) {
+      flop += sum(of(stage, j), "optimizer_flop");
+      bytes += sum(of(stage, j), "optimizer_bytes");
+    }
+    trace.compute("optimizer", optimizer_, flop, bytes);
     if (zero_ == 1 || zero_ == 2) {
       for (std::int64_t j = 0; j < chunks_; ++j) {
         replicas(rank, of(stage, j), "all_gather", trace, true);
@@ -345,7 +351,8 @@ class StepTraces {
       }
     };
     exchange(true);
-    trace.compute(name + " " + way, part.at(way));
+    trace.compute(name + " " + way, part.at(way), part.value(way + "_flop", 0.0),
+                  part.value(way + "_bytes", 0.0));
     for (const Trace::Id id : beside) trace.wait_for(id);
     exchange(false);
   }
@@ -357,24 +364,25 @@ class StepTraces {
     throw InternalError("an exchange of no role");
   }
 
+  /// Of all parts of a chunk.
+  [[nodiscard]] double sum(const training::StageContent& content, const std::string& key) const {
+    double sum = 0.0;
+    const auto add = [&](const char* name, std::int64_t times) {
+      if (times > 0) sum += static_cast<double>(times) * work_.at("parts").at(name).value(key, 0.0);
+    };
+    add("layer", content.layers);
+    add(other_, content.other_layers);
+    add("first", content.first);
+    add("last", content.last);
+    return sum;
+  }
+
   /// What replicas exchange of the weights, or gradients, of a chunk.
   void replicas(std::int64_t rank, const training::StageContent& content, const std::string& kind,
                 Trace& trace, bool is_waited_for, std::vector<Trace::Id>* ids = nullptr) {
     const bool weights = kind == "all_gather";
-    const auto sum = [&](const std::string& key) {
-      double bytes = 0.0;
-      const auto add = [&](const char* name, std::int64_t times) {
-        if (times > 0)
-          bytes += static_cast<double>(times) * work_.at("parts").at(name).at(key).get<double>();
-      };
-      add("layer", content.layers);
-      add(other_, content.other_layers);
-      add("first", content.first);
-      add("last", content.last);
-      return bytes;
-    };
     const auto exchange = [&](const std::vector<std::int64_t>& members, const std::string& key) {
-      double bytes = sum(key);
+      double bytes = sum(content, key);
       if (weights) bytes /= static_cast<double>(members.size());
       if (members.size() < 2 || !(bytes > 0.0)) return;
       const Trace::Id id =

@@ -2,6 +2,7 @@
 
 #include "model/training/fused_summary.hpp"
 #include "model/training/names.hpp"
+#include "model/training/step.hpp"
 
 namespace dfsearch {
 namespace {
@@ -50,9 +51,11 @@ Json work_json(const training::Task& task, const training::Plan& plan,
     const training::BlockProfile& block = of(profiles, part);
     const bool is_layer = part == Part::Layer || part == Part::OtherLayer;
     const auto again = is_layer ? plan.recompute : training::Recompute::None;
-    Seconds backward = block.input_gradient.time + block.weight_gradient.time;
-    if (again == training::Recompute::Selective) backward += block.scoring.time;
-    if (again == training::Recompute::Full) backward += block.forward.time;
+    training::WorkTime backward = block.input_gradient;
+    backward += block.weight_gradient;
+    if (again == training::Recompute::Selective) backward += block.scoring;
+    if (again == training::Recompute::Full) backward += block.forward;
+    const training::OptimizerWork optimizer = training::optimizer_work(task, plan, block);
     Json exchanges = Json::array();
     for (const BlockExchange& exchange : block.exchanges) {
       exchanges.push_back(exchange_json(exchange, exchange.phase, plan.degrees));
@@ -77,7 +80,13 @@ Json work_json(const training::Task& task, const training::Plan& plan,
     parts[training::name_of(part, task.model)] = {
         {"count", count},
         {"forward", number(block.forward.time)},
-        {"backward", number(backward)},
+        {"backward", number(backward.time)},
+        {"forward_flop", number(block.forward.flop)},
+        {"backward_flop", number(backward.flop)},
+        {"forward_bytes", number(block.forward.moved)},
+        {"backward_bytes", number(backward.moved)},
+        {"optimizer_flop", number(optimizer.flop)},
+        {"optimizer_bytes", number(optimizer.moved)},
         {"gradients", json_number(block.parameters * task.bytes.sent)},
         {"expert_gradients", json_number(block.expert_parameters * task.bytes.sent)},
         {"weights", json_number(block.parameters * word)},

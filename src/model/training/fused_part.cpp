@@ -171,8 +171,9 @@ Problem chip_problem(const Task& task, const Degrees& degrees) {
   return problem;
 }
 
-WorkTime work_time(Seconds time, Seconds compute) {
-  return {.time = time, .memory = time - compute};
+/// `unfused` does as much, kernel by kernel.
+WorkTime work_time(Seconds time, Seconds compute, const WorkTime& unfused, Bytes moved) {
+  return {.time = time, .memory = time - compute, .flop = unfused.flop, .moved = moved};
 }
 
 using WorkTimes = std::array<WorkTime, kFusedKinds.size()>;
@@ -221,24 +222,27 @@ BlockProfile fused_floor(const FusedPart& part, Schedule schedule) {
     const Seconds both = pass.problem.execution.overlap == Overlap::None
                              ? pass.compute + memory
                              : std::max(pass.compute, memory);
-    times[static_cast<std::size_t>(kind)] = work_time(both * kLessRoundings, pass.compute);
+    times[static_cast<std::size_t>(kind)] =
+        work_time(both * kLessRoundings, pass.compute, one_by_one(part, kind), pass.moved);
   }
   return with_times(part.profile, times);
 }
 
-Seconds one_by_one(const FusedPart& part, FusedKind kind) {
+WorkTime one_by_one(const FusedPart& part, FusedKind kind) {
   const BlockProfile& profile = part.profile;
+  WorkTime both = profile.input_gradient;
   switch (kind) {
     case FusedKind::Forward:
-      return profile.forward.time;
+      return profile.forward;
     case FusedKind::Backward:
-      return profile.input_gradient.time + profile.weight_gradient.time;
+      both += profile.weight_gradient;
+      return both;
     case FusedKind::InputGradient:
-      return profile.input_gradient.time;
+      return profile.input_gradient;
     case FusedKind::WeightGradient:
       break;
   }
-  return profile.weight_gradient.time;
+  return profile.weight_gradient;
 }
 
 // docs/training.md (13)
@@ -247,14 +251,18 @@ BlockProfile fused(const FusedPart& part, const PartFusion& fusion, Schedule sch
   for (std::size_t i = 0; i < times.size(); ++i) {
     const FusedPass& pass = part.passes[i];
     if (pass.is_empty() || !has(schedule, kFusedKinds[i])) continue;
-    Seconds time = one_by_one(part, kFusedKinds[i]);
+    const WorkTime unfused = one_by_one(part, kFusedKinds[i]);
+    Seconds time = unfused.time;
+    Bytes moved = unfused.moved;
     if (fusion[i]) {
       const auto verdict = evaluate(pass.problem, *fusion[i]);
       const auto* cost = std::get_if<dfsearch::Cost>(&verdict);
       if (cost == nullptr) throw InternalError("the fusion of a plan does not fit");
       time = cost->layer_time * part.samples;
+      moved = {};
+      for (const PartitionCost& each : cost->partitions) moved += each.memory_bytes * part.samples;
     }
-    times[i] = work_time(time, pass.compute);
+    times[i] = work_time(time, pass.compute, unfused, moved);
   }
   return with_times(part.profile, times);
 }

@@ -61,7 +61,7 @@ FusedPart fused_part(const Task& task, const Block& block, const BlockLayouts& l
 BlockProfile fused_floor(const FusedPart& part, Schedule schedule);
 
 /// What kernels of a pass take one by one.
-Seconds one_by_one(const FusedPart& part, FusedKind kind);
+WorkTime one_by_one(const FusedPart& part, FusedKind kind);
 
 /// With these mappings, which fit; else InternalError.
 BlockProfile fused(const FusedPart& part, const PartFusion& fusion, Schedule schedule);

@@ -32,7 +32,7 @@ std::vector<FusedSummary> fused_summary(const Task& task, const Plan& plan,
       const std::optional<Mapping>& mapping =
           fusions[static_cast<std::size_t>(part)][static_cast<std::size_t>(kind)];
       FusedSummary summary{
-          .part = name_of(part, task.model), .kind = kind, .time = one_by_one(whole, kind)};
+          .part = name_of(part, task.model), .kind = kind, .time = one_by_one(whole, kind).time};
       if (!mapping) {
         parts.push_back(std::move(summary));
         continue;

@@ -114,16 +114,17 @@ Flops KernelShares::work(const Kernel& kernel, const Extents& e, double rows_of_
   return Flops(elements * number(passes(kernel)));
 }
 
+Flops KernelShares::flops(KernelId id, const Extents& extents) const {
+  if (graph_.inputs(id).empty()) return {};  // a look-up computes nothing
+  return work(graph_.kernel(id), extents, is_of_experts(id) ? number(expert_) : 1.0);
+}
+
 // docs/training.md (8)
 Seconds KernelShares::compute(KernelId id, const Extents& extents) const {
   const Kernel& kernel = graph_.kernel(id);
-  const double groups = is_of_experts(id) ? number(expert_) : 1.0;
-  Flops flops = work(kernel, extents, groups);
-  // A look-up computes nothing.
-  if (graph_.inputs(id).empty()) flops = {};
   const Engine& engine = is_product(kernel) ? task_.machine.matrix : task_.machine.vector;
   const double count = block_.is_grouped(id) ? number(extents.outer) : 1.0;
-  return engine.time(flops / count) * count;
+  return engine.time(flops(id, extents) / count) * count;
 }
 
 // docs/training.md (1)

@@ -38,6 +38,7 @@ class KernelShares {
   /// gradient of a weight.  None if somebody does.
   [[nodiscard]] Bytes results(KernelId kernel, const Extents& extents) const;
   [[nodiscard]] Bytes weight(KernelId kernel, const Extents& extents) const;
+  [[nodiscard]] Flops flops(KernelId kernel, const Extents& extents) const;
   /// At the rate that so much work reaches.
   [[nodiscard]] Seconds compute(KernelId kernel, const Extents& extents) const;
   /// Bytes of a value that is kept for the backward pass.

@@ -34,10 +34,12 @@ class Profiler {
   // docs/training.md (8)
   [[nodiscard]] WorkTime time_of(KernelId id, const Extents& extents, Bytes streamed) const {
     const Seconds compute = shares_.compute(id, extents);
-    const Seconds memory = task_.machine.memory[0].time(streamed + shares_.weight(id, extents));
+    const Bytes moved = streamed + shares_.weight(id, extents);
+    const Seconds memory = task_.machine.memory[0].time(moved);
     const Seconds both =
         task_.overlap == Overlap::None ? compute + memory : std::max(compute, memory);
-    return {.time = both, .memory = both - compute};
+    return {
+        .time = both, .memory = both - compute, .flop = shares_.flops(id, extents), .moved = moved};
   }
 
   void add_kernel(KernelId id) {

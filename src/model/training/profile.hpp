@@ -33,14 +33,18 @@ struct BlockExchange {
   Bytes whole{};                  ///< of the group
 };
 
-/// Of compute and memory together, and what of it memory alone takes.
+/// Of compute and memory together, what of it memory alone takes, and what is done in it.
 struct WorkTime {
   Seconds time{};
   Seconds memory{};
+  Flops flop{};
+  Bytes moved{};  ///< to and from memory
 
   WorkTime& operator+=(const WorkTime& other) {
     time += other.time;
     memory += other.memory;
+    flop += other.flop;
+    moved += other.moved;
     return *this;
   }
 };

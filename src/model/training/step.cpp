@@ -125,22 +125,28 @@ BlockTime StepModel::block_time(const BlockProfile& block, const Groups& groups,
                     .offload = copied[0] + copied[1]}};
 }
 
+OptimizerWork optimizer_work(const Task& task, const Plan& plan, const BlockProfile& block) {
+  const double all = block.parameters, experts = block.expert_parameters;
+  const double updated = plan.zero == 0 ? all + experts
+                                        : all / sharing_chips(plan.degrees, false) +
+                                              experts / sharing_chips(plan.degrees, true);
+  const double moved =
+      2.0 * task.bytes.optimizer + task.bytes.gradient + task.pass.word.in_base_units();
+  return {.updated = updated,
+          .flop = Flops(kOptimizerFlops * updated),
+          .moved = Bytes(moved * updated)};
+}
+
 // docs/training.md (11)
 void StepModel::add_optimizer(const BlockProfile& block, BlockTime& time) const {
-  const double all = block.parameters, experts = block.expert_parameters;
-  const double updated = shape_.zero == 0 ? all + experts
-                                          : all / sharing_chips(shape_.degrees, false) +
-                                                experts / sharing_chips(shape_.degrees, true);
+  const auto [updated, flop, moved] = optimizer_work(task_, shape_, block);
   if (task_.stack) {
     const stack::Setup& setup = *task_.stack;
     time.optimizer = Bytes(stack::kOptimizerBytes * updated) /
                      (setup.chip.memory * stack::kOptimizerShare) * setup.scenario.elementwise;
     return;
   }
-  const double moved =
-      2.0 * task_.bytes.optimizer + task_.bytes.gradient + task_.pass.word.in_base_units();
-  time.optimizer = task_.machine.vector.time(Flops(kOptimizerFlops * updated)) +
-                   task_.machine.memory[0].time(Bytes(moved * updated));
+  time.optimizer = task_.machine.vector.time(flop) + task_.machine.memory[0].time(moved);
   if (shape_.offload.optimizer && task_.machine.second_memory()) {
     const Bytes copied(2.0 * task_.bytes.optimizer * updated);
     time.optimizer_copies = beyond(task_.machine.memory[1].time(copied), time.optimizer);

@@ -52,6 +52,14 @@ struct BlockTime {
 };
 
 /// The step of a plan but for its network and the layers of its stages.
+/// What a chip's optimizer does for a block in a step, without a stack.
+struct OptimizerWork {
+  double updated = 0.0;  ///< elements
+  Flops flop{};
+  Bytes moved{};  ///< to and from memory
+};
+OptimizerWork optimizer_work(const Task& task, const Plan& plan, const BlockProfile& block);
+
 class StepModel {
  public:
   /// `shape` has everything but `layers` and `network`.  Refers to the task and the profiles.

@@ -224,7 +224,7 @@ class PlainTimes {
         too_large = too_large || sets.empty();
         if (too_large) return false;
         const auto time = least_time(pass.problem, sets);
-        work.time = one_by_one(whole, kind);
+        work.time = one_by_one(whole, kind).time;
         if (time) work.time = std::min(work.time, *time * whole.samples);
         work.memory = work.time - pass.compute;
         return true;
