@@ -28,7 +28,7 @@ namespace {
 
 // Effort for a next-best parallelism that nobody asked for, in nodes: seconds at
 // most.
-constexpr std::int64_t kNextBestNodes = 10'000;
+constexpr std::int64_t kNextBestNodes = 5'000;
 constexpr std::int64_t kStepsPerNextBestNode = 1'000;
 
 /// The judge: the plain model decides what the winner costs.

@@ -27,6 +27,7 @@ constexpr std::int64_t kKernelsOfTieNode = 32;  // of more kernels they take lon
 constexpr std::int64_t kStepsPerTieNode = 100;
 // They rid the rounds of few nodes, and all points whose bounds are within the optimum want theirs.
 constexpr std::int64_t kDualsLaterForTies = 16;
+constexpr std::int64_t kTimesOfShardingNode = 16;  // as long as one of a fusion, or longer
 
 class BestSearch {
  public:
@@ -197,12 +198,15 @@ class BestSearch {
     return known && known->cost == optimum_;
   }
 
-  /// As many as take about as long whatever the graph.
+  /// As many as take about as long whatever the graph and whether its sharding is open.
   [[nodiscard]] std::int64_t tie_nodes() const {
-    const auto kernels =
-        static_cast<std::int64_t>(problem_.problem().workload.graph.kernel_count());
+    const Problem& problem = problem_.problem();
+    const auto kernels = static_cast<std::int64_t>(problem.workload.graph.kernel_count());
     const std::int64_t usual = std::max(kernels, kKernelsOfTieNode);
-    return kTieNodes * (kKernelsOfTieNode * kKernelsOfTieNode) / (usual * usual);
+    const bool bounds_shardings =
+        problem.sharding == ShardingChoice::Joint && problem.execution.style == Style::Dataflow;
+    return kTieNodes * (kKernelsOfTieNode * kKernelsOfTieNode) / (usual * usual) /
+           (bounds_shardings ? kTimesOfShardingNode : 1);
   }
 
   /// The first of those that reach the optimum; `known` is one of them, or null.
